@@ -1,0 +1,1 @@
+"""Runs probes and rules; ranks and folds findings; owns "could not tell" and "check crashed"."""

@@ -1,0 +1,64 @@
+"""Every error that this package raises on purpose, and the exit codes of its commands.
+
+    DoctorError
+    ├── InputError        what the user handed over is wrong or can't be read
+    ├── DataFileError     a profile, allow-list or knowledge file is wrong; carries all faults of the file
+    ├── ToolError         an outside program failed; carries argv, exit code and both streams
+    └── ReaderError       a text is not in the format that its reader reads
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What a command of ours returns to the shell. `docs/exit-codes.md` tells users the same."""
+
+    OK = 0
+    """Nothing at or above `--fail-on`."""
+    FINDINGS = 1
+    """A finding at or above `--fail-on`."""
+    USAGE = 2
+    """Wrong usage, or input that can't be read."""
+    INTERNAL = 3
+    """The doctor itself failed."""
+    UNJUDGED = 4
+    """With `--strict`: GPUs are expected, and driver, devices or torch could not be judged."""
+    INTERRUPTED = 130
+    """Ctrl-C."""
+
+
+class DoctorError(Exception):
+    """Base of all errors that a command prints as one line, without a traceback."""
+
+    exit_code = ExitCode.INTERNAL
+
+
+class InputError(DoctorError):
+    """What the user handed over is wrong: says what, where, and what to do."""
+
+    exit_code = ExitCode.USAGE
+
+
+class DataFileError(InputError):
+    """A data file is wrong. `faults` lists every fault found, each with its key."""
+
+    def __init__(self, path: str, faults: Sequence[str]) -> None:
+        self.path = path
+        self.faults = tuple(faults)
+        super().__init__(f"{path}: {'; '.join(self.faults)}")
+
+
+class ToolError(DoctorError):
+    """An outside program failed."""
+
+    def __init__(self, argv: Sequence[str], code: int | None, stdout: str, stderr: str) -> None:
+        self.argv, self.code, self.stdout, self.stderr = tuple(argv), code, stdout, stderr
+        last = (stderr or stdout).strip().splitlines()[-1:] or ["no output"]
+        super().__init__(f"{argv[0]} exited with {code}: {last[0][:200]}")
+
+
+class ReaderError(DoctorError):
+    """A text is not in the format of its reader. Never means that the thing described is absent."""

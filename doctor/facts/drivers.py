@@ -1,0 +1,107 @@
+"""The kernel drivers of both vendors and what belongs to them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from doctor.facts.origin import Model
+
+
+class LibraryFile(Model):
+    """A versioned user-space library on disk."""
+
+    path: str
+    version: str | None = None
+
+
+class FabricManager(Model):
+    """NVIDIA's fabric manager (or NVLink subnet manager), which NVSwitch systems need."""
+
+    installed: bool | None = None
+    running: bool | None = None
+    version: str | None = None
+    error: str | None = None
+
+
+class NvidiaDriver(Model):
+    """The NVIDIA kernel module and its user space."""
+
+    loaded: bool | None = None
+    version: str | None = None
+    """Of the loaded kernel module."""
+    flavour: Literal["open", "proprietary"] | None = None
+    cuda_version: str | None = None
+    """The newest CUDA that the user-mode driver serves; not an installed toolkit."""
+    user_version: str | None = None
+    """Version of the user-space driver library that the loader takes (libnvidia-ml or libcuda)."""
+    module_on_disk: str | None = None
+    """Version of the module file for the running kernel."""
+    nvml_error: str | None = None
+    """What NVML answered when it could not be started: `NVML_ERROR_LIB_RM_VERSION_MISMATCH` …"""
+    smi_error: str | None = None
+    """The message of nvidia-smi when it failed."""
+    smi_seconds: float | None = None
+    libraries: tuple[LibraryFile, ...] | None = None
+    uvm_loaded: bool | None = None
+    modeset_loaded: bool | None = None
+    peermem_loaded: bool | None = None
+    params: dict[str, str] | None = None
+    proc_gpus: tuple[str, ...] | None = None
+    """PCI addresses under /proc/driver/nvidia/gpus."""
+    fabric_manager: FabricManager = FabricManager()
+
+
+class AmdgpuDriver(Model):
+    """The amdgpu kernel driver with its compute side, KFD."""
+
+    loaded: bool | None = None
+    version: str | None = None
+    """Module number; only the DKMS driver has one. Not the driver release."""
+    source: Literal["dkms", "in-tree", "absent"] | None = None
+    params: dict[str, str] | None = None
+    smi_error: str | None = None
+    smi_seconds: float | None = None
+    smi_version: str | None = None
+
+
+class KfdNode(Model):
+    """One node of the KFD topology, decoded."""
+
+    key: str
+    node: int | None = None
+    cpu_cores: int | None = None
+    simd_count: int | None = None
+    gfx: str | None = None
+    pci_address: str | None = None
+    render_minor: int | None = None
+    unique_id: str | None = None
+    hive_id: str | None = None
+    gpu_id: int | None = None
+    xcc_count: int | None = None
+    compute_units: int | None = None
+    vram_bytes: int | None = None
+    fw_version: int | None = None
+    sdma_fw_version: int | None = None
+    readable: bool | None = None
+    """False: a device cgroup refuses the node's files (EPERM)."""
+    properties: dict[str, int] | None = None
+    xgmi_peers: tuple[int, ...] | None = None
+
+
+class Kfd(Model):
+    """/sys/class/kfd. `present` False: the kernel has no KFD, or no driver made it."""
+
+    present: bool | None = None
+    nodes: tuple[KfdNode, ...] | None = None
+
+
+class Install(Model):
+    """A ROCm or CUDA installation on disk."""
+
+    key: str
+    path: str
+    version: str | None = None
+    kind: str | None = None
+    """`prefix`, `distribution`, `wheel`, `conda`."""
+
+

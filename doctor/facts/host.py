@@ -1,0 +1,130 @@
+"""The machine around the GPUs: PCI devices, device nodes, system, account, container, kernel log."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from doctor.facts.origin import Model
+
+
+class PciDevice(Model):
+    """A display controller, accelerator, NVSwitch or RDMA-capable NIC. `key` is the PCI address."""
+
+    key: str
+    kind: Literal["gpu", "accelerator", "nvswitch", "nic", "audio", "other"] | None = None
+    vendor_id: str | None = None
+    device_id: str | None = None
+    pci_class: str | None = None
+    driver: str | None = None
+    name: str | None = None
+    numa_node: int | None = None
+    near_gpu: str | None = None
+    """PCI address of the GPU that shares the closest bridge."""
+    acs_redirect: bool | None = None
+
+
+class RdmaDevice(Model):
+    """A device of /sys/class/infiniband."""
+
+    key: str
+    pci_address: str | None = None
+    state: str | None = None
+    rate: str | None = None
+    link_layer: str | None = None
+    near_gpu: str | None = None
+
+
+class DeviceNode(Model):
+    """A node under /dev that GPU work opens. `key` is its path (`/dev/kfd`)."""
+
+    key: str
+    kind: Literal[
+        "kfd", "render", "card", "nvidia", "nvidiactl", "nvidia-uvm", "nvidia-modeset", "dxg", "nvswitch", "other"
+    ]
+    is_device: bool | None = None
+    """False: a plain file or folder stands where a node should be."""
+    major: int | None = None
+    minor: int | None = None
+    mode: int | None = None
+    """Permission bits, as a number."""
+    uid: int | None = None
+    gid: int | None = None
+    group: str | None = None
+    openable: bool | None = None
+    """Whether this account can open it for reading and writing."""
+    open_error: str | None = None
+    """`EACCES`, `EPERM`, `ENXIO` … when it can't."""
+
+
+class Os(Model):
+    id: str | None = None
+    version: str | None = None
+    name: str | None = None
+    id_like: str | None = None
+
+
+class Kernel(Model):
+    release: str | None = None
+    cmdline: str | None = None
+    version: str | None = None
+    modules: tuple[str, ...] | None = None
+    """Loaded modules; built-in ones are not listed by the kernel."""
+    lockdown: str | None = None
+    secure_boot: bool | None = None
+
+
+class Account(Model):
+    """This account: numbers first, names from files only."""
+
+    uid: int | None = None
+    gid: int | None = None
+    gids: tuple[int, ...] | None = None
+    user: str | None = None
+    groups: dict[str, int] | None = None
+    """Name → gid of all groups that the files of this machine (or container) name."""
+    member_of: tuple[str, ...] | None = None
+
+
+class Container(Model):
+    inside: bool | None = None
+    engine: str | None = None
+    """`docker`, `podman`, `kubernetes`, `containerd`, `lxc`, `apptainer`, `enroot`, `systemd-nspawn`."""
+    image: str | None = None
+    run_args: tuple[str, ...] | None = None
+    """Of a `docker run …` line that a text shows."""
+
+
+class Host(Model):
+    cpu: str | None = None
+    machine: str | None = None
+    """`x86_64`, `aarch64`, `ppc64le`."""
+    memory_bytes: int | None = None
+    virtual_machine: bool | None = None
+    hypervisor: str | None = None
+    wsl: bool | None = None
+    cloud: str | None = None
+    numa_balancing: int | None = None
+    iommu: Literal["off", "passthrough", "translated"] | None = None
+    cpu_governor: str | None = None
+    shm_bytes: int | None = None
+    memlock_bytes: int | None = None
+    """-1: unlimited."""
+    nofile: int | None = None
+
+
+class KernelEvent(Model):
+    """A kind of message in the kernel log, counted. `key` is code@device."""
+
+    key: str
+    code: str
+    """`xid-79`, `sxid-12028`, `amdgpu-ring-timeout`, `amdgpu-page-fault` …"""
+    device: str | None = None
+    count: int = 1
+    first: str | None = None
+    last: str | None = None
+    text: str
+
+
+class KernelLog(Model):
+    readable: bool | None = None
+    events: tuple[KernelEvent, ...] | None = None

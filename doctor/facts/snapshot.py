@@ -1,0 +1,111 @@
+"""The Snapshot: all that is known of one machine (or of what one text shows), and where each fact was read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import Field
+
+from doctor.facts.drivers import AmdgpuDriver, Install, Kfd, NvidiaDriver
+from doctor.facts.gpu import Gpu
+from doctor.facts.host import (
+    Account,
+    Container,
+    DeviceNode,
+    Host,
+    Kernel,
+    KernelLog,
+    Os,
+    PciDevice,
+    RdmaDevice,
+)
+from doctor.facts.origin import Model, Origin, State
+from doctor.facts.python import Interpreter, Package, Torch
+
+_INDEXED = re.compile(r"^([a-z0-9_]+)\[([^\]]*)\]$")
+
+
+class Symptom(Model):
+    """An error text that was seen. `key` is its id in the catalogue of symptoms."""
+
+    key: str
+    text: str
+    source: str
+
+    @property
+    def id(self) -> str:
+        return self.key
+
+
+class Snapshot(Model):
+    """None means unknown, everywhere. Known absence is a value (`loaded` False, an empty tuple, `build` cpu)."""
+
+    gpus: tuple[Gpu, ...] | None = None
+    pci: tuple[PciDevice, ...] | None = None
+    rdma: tuple[RdmaDevice, ...] | None = None
+    nodes: tuple[DeviceNode, ...] | None = None
+    """Device nodes that are there, and those that were looked for by name."""
+    nvidia_driver: NvidiaDriver = NvidiaDriver()
+    amdgpu_driver: AmdgpuDriver = AmdgpuDriver()
+    kfd: Kfd = Kfd()
+    rocm: tuple[Install, ...] | None = None
+    cuda: tuple[Install, ...] | None = None
+    torch: Torch = Torch()
+    interpreter: Interpreter = Interpreter()
+    packages: tuple[Package, ...] | None = None
+    environment: Mapping[str, str] | None = None
+    os: Os = Os()
+    kernel: Kernel = Kernel()
+    kernel_log: KernelLog = KernelLog()
+    account: Account = Account()
+    container: Container = Container()
+    host: Host = Host()
+    symptoms: tuple[Symptom, ...] = ()
+    origins: Mapping[str, Origin] = Field(default_factory=dict)
+
+    def get(self, name: str) -> Any:
+        """The value at a dotted name (`nvidia_driver.version`, `gpus[0000:c1:00.0].arch`); None where unknown."""
+        here: Any = self
+        for step in re.findall(r"[a-z0-9_]+(?:\[[^\]]*\])?", name):
+            if here is None:
+                return None
+            indexed = _INDEXED.match(step)
+            if not indexed:
+                here = here.get(step) if isinstance(here, Mapping) else getattr(here, step)
+                continue
+            members = getattr(here, indexed[1])
+            if isinstance(members, Mapping):
+                here = members.get(indexed[2])
+            else:
+                here = next((m for m in members or () if m.key == indexed[2]), None)
+        return here
+
+    def knows(self, name: str) -> bool:
+        """Whether a fact, or `symptom:ID`, is known."""
+        if name.startswith("symptom:"):
+            return any(s.key == name[8:] for s in self.symptoms)
+        return self.get(name) is not None
+
+    def source(self, name: str) -> str:
+        """Where a fact was read; the nearest enclosing name that has an origin answers for it."""
+        while name:
+            if name in self.origins:
+                return self.origins[name].source
+            name = name[: name.rfind("[")] if name.endswith("]") else name.rpartition(".")[0]
+        return "unknown"
+
+    def symptom(self, *ids: str) -> Symptom | None:
+        """The first of those symptoms that was seen."""
+        return next((s for s in self.symptoms if s.key in ids), None)
+
+    def of_vendor(self, vendor: str) -> tuple[Gpu, ...]:
+        """The known GPUs of a vendor; () when none is known, which is not the same as none being there."""
+        return tuple(g for g in self.gpus or () if g.vendor == vendor)
+
+    def unknown(self) -> Iterator[tuple[str, Origin]]:
+        """Every fact that was asked for and is not known, with its origin."""
+        for name, origin in self.origins.items():
+            if origin.state not in (State.VALUE, State.ABSENT):
+                yield name, origin

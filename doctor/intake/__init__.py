@@ -1,0 +1,1 @@
+"""Pasted text -> facts and symptoms: finds formats, calls readers, merges fragments."""

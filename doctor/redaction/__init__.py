@@ -1,0 +1,1 @@
+"""What is a secret, what is a name, and what stands in their place."""

@@ -1,0 +1,1 @@
+"""Report -> text. One format a file; width, colour and terminal are arguments."""
