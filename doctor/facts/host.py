@@ -92,6 +92,12 @@ class Container(Model):
     image: str | None = None
     run_args: tuple[str, ...] | None = None
     """Of a `docker run …` line that a text shows."""
+    engine_text: str | None = None
+    """The engine as a text names it: `docker desktop`, `k3s with the AMD device plugin`."""
+    engine_version: str | None = None
+    toolkit_version: str | None = None
+    """Version of the NVIDIA container toolkit."""
+    toolkit_installed: bool | None = None
 
 
 class Host(Model):

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _STEP = re.compile(r"([a-z0-9_]+)(?:\[([^\]]*)\])?(?:\.|$)")
 _BOTTOM = 1_000_000
+_MAPPINGS = ("environment",)
+"""Facts that are name → value: `environment[NAME]` is one value, `environment` a whole table; both may be put."""
 
 
 class Entry(NamedTuple):
@@ -111,6 +113,11 @@ def _plant(tree: dict[str, Any], name: str, value: Any) -> None:
     steps = [(m[1], m[2]) for m in _STEP.finditer(name)]
     for position, (word, key) in enumerate(steps):
         last = position == len(steps) - 1
+        if word in _MAPPINGS and last:
+            held = tree.setdefault(word, {})
+            for name_of, word_of in ({key: value} if key is not None else value).items():
+                held.setdefault(name_of, word_of)
+            continue
         if key is None:
             if last:
                 held = tree.get(word)
