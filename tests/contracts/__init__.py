@@ -1,0 +1,1 @@
+"""Contracts that hold over the whole tree."""

@@ -1,0 +1,79 @@
+"""Imports point down the layer table of the design, third-party column included."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+DOCTOR = Path(__file__).resolve().parents[2] / "doctor"
+
+# Longest prefix wins. The row, and what of others' packages may be imported there.
+LAYERS: dict[str, tuple[int, frozenset[str]]] = {
+    "doctor": (0, frozenset()),
+    "doctor.errors": (0, frozenset()),
+    "doctor.versions": (0, frozenset({"packaging"})),
+    "doctor.facts": (1, frozenset({"pydantic"})),
+    "doctor.findings": (2, frozenset({"pydantic"})),
+    "doctor.readers": (2, frozenset({"yaml", "defusedxml", "zstandard"})),
+    "doctor.system": (2, frozenset()),
+    "doctor.system.nvml_child": (2, frozenset({"pynvml"})),
+    "doctor.knowledge": (2, frozenset({"pydantic", "packaging", "tomli"})),
+    "doctor.redaction": (2, frozenset()),
+    "doctor.probes": (3, frozenset()),
+    "doctor.intake": (3, frozenset()),
+    "doctor.profiles": (3, frozenset({"pydantic", "packaging", "tomli"})),
+    "doctor.rules": (4, frozenset()),
+    "doctor.diagnosis": (5, frozenset({"pydantic", "tomli"})),
+    "doctor.report": (5, frozenset()),
+    "doctor.report.terminal": (5, frozenset({"rich"})),
+    "doctor.cli": (8, frozenset({"typer", "click"})),
+    "doctor.__main__": (9, frozenset()),
+}
+
+
+def layer(module: str) -> tuple[str, int, frozenset[str]]:
+    while module not in LAYERS:
+        module = module.rpartition(".")[0]
+    return (module, *LAYERS[module])
+
+
+def package_of(module: str) -> str:
+    return ".".join(module.split(".")[:2])
+
+
+def imports(path: Path, module: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: relative import"
+            # `from doctor.readers import rocminfo` imports the module doctor.readers.rocminfo
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if (DOCTOR.parent / (full.replace(".", "/") + ".py")).exists() else str(node.module)
+
+
+MODULES = sorted(p for p in DOCTOR.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(DOCTOR)))
+def test_imports_point_down(path: Path) -> None:
+    module = ".".join(path.relative_to(DOCTOR.parent).with_suffix("").parts).removesuffix(".__init__")
+    _, row, third_party = layer(module)
+    for imported in imports(path, module):
+        top = imported.split(".")[0]
+        if top == "doctor":
+            _, other, _ = layer(imported)
+            same = package_of(imported) == package_of(module)
+            assert other < row or same, f"{module} (row {row}) imports {imported} (row {other})"
+        elif top not in sys.stdlib_module_names:
+            assert top in third_party, f"{module} imports {top}"
+
+
+def test_every_module_of_the_package_is_in_a_named_row() -> None:
+    tops = {p.stem if p.is_file() else p.name for p in DOCTOR.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert {f"doctor.{t}" for t in tops if t != "__init__"} <= set(LAYERS)
