@@ -1,0 +1,134 @@
+"""Reads regular files by descriptor and says how an OSError counts. Shared by the live machine and trees."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from typing import TypeVar
+
+from doctor.errors import ReaderError
+from doctor.facts.origin import State
+from doctor.system.base import Reading, Stat
+from doctor.system.deadline import TimedOut, within
+
+T = TypeVar("T")
+
+OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+_CHUNK = 1 << 18
+_SIZE_IS_TRUSTED_FROM = 1 << 16
+"""sysfs shows 4096 as the size of each attribute, so a small size says nothing."""
+
+_ABSENT = (errno.ENOENT, errno.ENOTDIR)
+_DENIED = (errno.EACCES, errno.EPERM)
+_UNREADABLE = (errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.ENAMETOOLONG)
+_KINDS = {
+    stat.S_IFREG: "file",
+    stat.S_IFDIR: "dir",
+    stat.S_IFCHR: "char",
+    stat.S_IFBLK: "block",
+    stat.S_IFIFO: "fifo",
+    stat.S_IFSOCK: "socket",
+    stat.S_IFLNK: "link",
+}
+
+
+class Refused(Exception):
+    """A thing that is not read; carries the state that the reading gets."""
+
+    def __init__(self, state: State, detail: str) -> None:
+        self.state = state
+        super().__init__(detail)
+
+
+def errno_name(error: OSError) -> str:
+    return errno.errorcode.get(error.errno or 0, f"errno {error.errno}")
+
+
+def state_of(error: OSError) -> State:
+    """ENOENT comes only where the parent could be searched, so it is knowledge; without that right it is EACCES."""
+    if error.errno in _ABSENT:
+        return State.ABSENT
+    if error.errno in _DENIED:
+        return State.DENIED
+    return State.UNREADABLE if error.errno in _UNREADABLE else State.FAILED
+
+
+def attempt(source: str, seconds: float, work: Callable[[], T]) -> Reading[T]:
+    """The Reading of one piece of file work under a deadline."""
+    try:
+        return Reading(State.VALUE, source, within(seconds, work))
+    except TimedOut as error:
+        return Reading(State.TIMED_OUT, source, None, f"no answer within {error}")
+    except Refused as error:
+        return Reading(error.state, source, None, str(error))
+    except ReaderError as error:
+        return Reading(State.UNREADABLE, source, None, str(error)[:200])
+    except OSError as error:
+        return Reading(state_of(error), source, None, errno_name(error))
+    except ValueError as error:  # a NUL in a path
+        return Reading(State.UNREADABLE, source, None, str(error)[:200])
+
+
+def derive(source: str, work: Callable[[], T]) -> Reading[T]:
+    """Like `attempt` for work that makes its own readings, each with a deadline of its own."""
+    try:
+        return Reading(State.VALUE, source, work())
+    except ReaderError as error:
+        return Reading(State.UNREADABLE, source, None, str(error)[:200])
+    except OSError as error:
+        return Reading(state_of(error), source, None, errno_name(error))
+
+
+def text_of(descriptor: int, limit: int) -> str:
+    """The whole file as UTF-8; Refused when it is no regular file or holds more than `limit` bytes."""
+    size = _regular_size(descriptor)
+    if size > max(limit, _SIZE_IS_TRUSTED_FROM):
+        raise Refused(State.TOO_LARGE, f"{size} bytes; the limit is {limit}")
+    content = range_of(descriptor, 0, limit + 1)
+    if len(content) > limit:
+        raise Refused(State.TOO_LARGE, f"more than {limit} bytes")
+    return content.rstrip(b"\0").decode("utf-8", "replace")
+
+
+def bytes_of(descriptor: int, offset: int, length: int) -> bytes:
+    _regular_size(descriptor)
+    return range_of(descriptor, offset, length)
+
+
+def range_of(descriptor: int, offset: int, length: int) -> bytes:
+    """At most `length` bytes from `offset`, in as many reads as the file needs."""
+    parts: list[bytes] = []
+    while length > 0:
+        part = os.pread(descriptor, min(length, _CHUNK), offset)
+        if not part:
+            break
+        parts.append(part)
+        offset, length = offset + len(part), length - len(part)
+    return b"".join(parts)
+
+
+def _regular_size(descriptor: int) -> int:
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        raise Refused(State.UNREADABLE, f"a {kind_of(found.st_mode)}, not a regular file")
+    return found.st_size
+
+
+def kind_of(mode: int) -> str:
+    return _KINDS.get(stat.S_IFMT(mode), "unknown")
+
+
+def stat_of(found: os.stat_result) -> Stat:
+    """The System's view of what `os.stat` gave."""
+    device = stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode)
+    return Stat(
+        kind=kind_of(found.st_mode),
+        mode=stat.S_IMODE(found.st_mode),
+        uid=found.st_uid,
+        gid=found.st_gid,
+        size=found.st_size,
+        major=os.major(found.st_rdev) if device else None,
+        minor=os.minor(found.st_rdev) if device else None,
+    )

@@ -1,0 +1,96 @@
+"""Ends processes with all they started, and names those that the kernel does not let go.
+
+A forked probe child tells its parent of each command's process group through `watcher`, so that the parent can end
+commands whose probe hangs.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+watcher: Callable[[int, bool], None] | None = None
+"""Called with (process group, began) around each command; set in forked children only."""
+
+GRACE_S = 0.5
+"""How long a killed process may take to go before it counts as stuck."""
+
+
+class Stuck(NamedTuple):
+    """A process that did not go on SIGKILL, and the kernel function that it waits in (`?` where that is hidden)."""
+
+    pid: int
+    wchan: str
+
+    def __str__(self) -> str:
+        return f"pid {self.pid} cannot be killed (waits in {self.wchan})"
+
+
+def announce(group: int, began: bool) -> None:
+    if watcher:
+        watcher(group, began)
+
+
+def kill_with_descendants(pid: int) -> None:
+    """SIGKILL to the process, its group, and all descendants with their groups. `pid` must not be reaped yet."""
+    for victim in [pid, *_descendants(pid, 4)]:
+        kill_group(victim)
+        _quietly(os.kill, victim)
+
+
+def kill_group(group: int) -> None:
+    """SIGKILL to a process group, which may be gone."""
+    _quietly(os.killpg, group)
+
+
+def _quietly(send: Callable[[int, int], None], pid: int) -> None:
+    try:
+        send(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return  # gone already, or no longer ours (setuid): nothing left that we could do
+
+
+def _descendants(pid: int, depth: int) -> Iterator[int]:
+    """Children that the kernel lists; a process whose parent died belongs to init and is reached by its group only."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as listed:
+            children = [int(word) for word in listed.read().split()]
+    except (OSError, ValueError):
+        return
+    for child in children:
+        yield child
+        if depth:
+            yield from _descendants(child, depth - 1)
+
+
+def has_exited(pid: int) -> bool:
+    """Whether a child of ours has ended; it stays unreaped, so its number and group are still its own."""
+    try:
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return True
+
+
+def wait_for_exit(pid: int, seconds: float) -> bool:
+    """Polls `has_exited`, because a wait for a process that is stuck in the kernel would not come back."""
+    ends = time.monotonic() + seconds
+    pause = 0.001
+    while not has_exited(pid):
+        if time.monotonic() >= ends:
+            return False
+        time.sleep(pause)
+        pause = min(pause * 2, 0.02)
+    return True
+
+
+def stuck(pid: int) -> Stuck:
+    """Names the kernel function that holds a process."""
+    try:
+        with open(f"/proc/{pid}/wchan", encoding="ascii", errors="replace") as held:
+            wchan = held.read(100).strip()
+    except OSError:
+        wchan = ""
+    return Stuck(pid, wchan if wchan not in ("", "0") else "?")
