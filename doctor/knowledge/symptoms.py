@@ -1,0 +1,205 @@
+"""The catalogue of symptoms: error texts of drivers, runtimes and frameworks, and the causes that each points to.
+
+A symptom supports, facts decide: a cause is named from a symptom only where no known fact speaks against it, and how
+sure it is says how loud the finding may be. Data: `data/symptoms/*.toml`, each entry
+
+    [[symptom]]
+    id = "hip-invalid-device-function"
+    says = ["invalid device function"]              # any of these literals, case ignored
+    matches = 'optional regular expression that the same line must match too'
+    source = "https://…"
+    as_of = "2026-11-20"
+    [[symptom.points_to]]
+    rule = "torch-missing-gpu-arch"
+    sure = "likely"                                 # certain → error, likely → warning, possible → info
+    vendor = "amd"                                  # not where only other vendors' GPUs are known
+    when = { "container.inside" = true }            # facts that must be known and equal (a list: any of)
+    unless = { "os.id" = ["windows"] }              # facts that, known and equal, exclude it
+    with_symptom = ["other-symptom"]                # at least one of these must be seen too
+    without_symptom = ["another"]                   # none of these may be seen
+    summary = "optional: what the finding says instead of the rule's title"
+
+In `when` and `unless` a value that starts with `~` is a regular expression searched for in the fact's text; `"known"`
+asks only that the fact is known. Beside the names of facts these may be asked: `package:NAME` (version of a Python
+package), `env:NAME` (an environment variable) and `gpu:FIELD` (that field of any known GPU: `gpu:arch`).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from doctor.facts.snapshot import Snapshot
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DATA = Path(__file__).parent / "data" / "symptoms"
+BLOCK_CHARACTERS = 1 << 16
+TEXT_CHARACTERS = 300
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+Sure = Literal["certain", "likely", "possible"]
+Condition = Mapping[str, Any]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Cause(_Strict):
+    """One cause that a symptom points to, and what else must be true."""
+
+    rule: str
+    sure: Sure
+    vendor: Literal["amd", "nvidia"] | None = None
+    when: dict[str, Any] = Field(default_factory=dict)
+    unless: dict[str, Any] = Field(default_factory=dict)
+    with_symptom: tuple[str, ...] = ()
+    without_symptom: tuple[str, ...] = ()
+    summary: str | None = None
+
+    def holds(self, machine: Snapshot) -> bool:
+        """Whether everything else that must be true is, as far as the facts tell."""
+        seen = {s.key for s in machine.symptoms}
+        if self.with_symptom and not seen & set(self.with_symptom):
+            return False
+        if seen & set(self.without_symptom):
+            return False
+        if self.vendor and not _may_be(machine, self.vendor):
+            return False
+        if not all(_equal(machine, name, wanted) for name, wanted in self.when.items()):
+            return False
+        return not any(_equal(machine, name, wanted) for name, wanted in self.unless.items())
+
+
+class Signature(_Strict):
+    """One error text and what it points to."""
+
+    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
+    says: tuple[str, ...] = Field(min_length=1)
+    matches: str | None = None
+    source: str
+    as_of: str
+    points_to: tuple[Cause, ...] = ()
+
+    @field_validator("says")
+    @classmethod
+    def _lower(cls, says: tuple[str, ...]) -> tuple[str, ...]:
+        if any(len(text) < 4 for text in says):
+            raise ValueError("a literal of fewer than 4 characters says nothing")
+        return tuple(text.lower() for text in says)
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str] | None:
+        """`matches`, compiled; linear by construction is the author's duty, lines are cut to a bound before."""
+        return re.compile(self.matches, re.IGNORECASE) if self.matches else None
+
+
+class Hit(NamedTuple):
+    """A symptom seen: its id, the line it stands on (from 1) and that line's text."""
+
+    key: str
+    line: int
+    text: str
+
+
+class Symptoms:
+    """The catalogue, read when it is first asked."""
+
+    @cached_property
+    def signatures(self) -> dict[str, Signature]:
+        """Every signature by id. Raises ValueError when two share an id."""
+        found: dict[str, Signature] = {}
+        for path in sorted(DATA.glob("*.toml")):
+            for row in tomllib.loads(path.read_text(encoding="utf-8"))["symptom"]:
+                signature = Signature.model_validate(row)
+                if signature.id in found:
+                    raise ValueError(f"{path.name}: symptom id {signature.id} is used twice")
+                found[signature.id] = signature
+        return found
+
+    def find(self, lines: Iterable[tuple[int, str]]) -> list[Hit]:
+        """The first line of each symptom that the text shows, in the order of the text. Bounded memory: lines are
+        looked at in blocks, each literal is searched for once a block."""
+        left = dict(self.signatures)
+        hits = []
+        for block in _blocks(lines):
+            joined = "\n".join(text.lower() for _, text in block)
+            for signature in [s for s in left.values() if any(text in joined for text in s.says)]:
+                hit = _locate(signature, block)
+                if hit:
+                    hits.append(hit)
+                    del left[signature.id]
+        return sorted(hits, key=lambda hit: hit.line)
+
+    def causes(self, key: str, machine: Snapshot) -> list[Cause]:
+        """What a symptom points to on this machine, the likeliest first."""
+        signature = self.signatures.get(key)
+        return [cause for cause in signature.points_to if cause.holds(machine)] if signature else []
+
+
+def _blocks(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    block: list[tuple[int, str]] = []
+    size = 0
+    for number, text in lines:
+        block.append((number, text))
+        size += len(text)
+        if size > BLOCK_CHARACTERS:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
+
+
+def _locate(signature: Signature, block: list[tuple[int, str]]) -> Hit | None:
+    for number, text in block:
+        low = text.lower()
+        if any(literal in low for literal in signature.says) and (
+            signature.pattern is None or signature.pattern.search(text)
+        ):
+            return Hit(signature.id, number, _CONTROL.sub(" ", text).strip()[:TEXT_CHARACTERS])
+    return None
+
+
+def _may_be(machine: Snapshot, vendor: str) -> bool:
+    known = {gpu.vendor for gpu in machine.gpus or ()} - {None}
+    if known:
+        return vendor in known
+    other = {"amd": "cuda", "nvidia": "rocm"}[vendor]
+    return machine.torch.build != other
+
+
+def _equal(machine: Snapshot, name: str, wanted: Any) -> bool:
+    values = [value for value in _values(machine, name) if value is not None]
+    if wanted == "known":
+        return bool(values)
+    choices = wanted if isinstance(wanted, list) else [wanted]
+    return any(_matches(value, choice) for value in values for choice in choices)
+
+
+def _values(machine: Snapshot, name: str) -> list[Any]:
+    kind, _, key = name.partition(":")
+    if not key:
+        return [machine.get(name)]
+    if kind == "package":
+        return [package.version for package in machine.packages or () if package.name == key]
+    if kind == "env":
+        return [(machine.environment or {}).get(key)]
+    if kind == "gpu":
+        return [getattr(gpu, key) for gpu in machine.gpus or ()]
+    raise ValueError(f"{name}: not package:, env: or gpu:")
+
+
+def _matches(value: Any, choice: Any) -> bool:
+    if isinstance(choice, str) and choice.startswith("~"):
+        return re.search(choice[1:], str(value), re.IGNORECASE) is not None
+    return bool(value == choice)
