@@ -5,8 +5,8 @@
 >>> h100_host({"nvidia_driver.version": None}).nvidia_driver.version is None
 True
 
-None makes a fact unknown; a name that ends before a member (`gpus`, `nodes`, `kernel_log.events`) replaces or forgets all
-its members; `pci[0000:41:00.0]` set to None drops that one.
+None makes a fact unknown; a name that ends before a member (`gpus`, `nodes`, `kernel_log.events`) replaces or forgets
+all its members; `pci[0000:41:00.0]` set to None drops that one.
 """
 
 from __future__ import annotations

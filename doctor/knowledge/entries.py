@@ -1,0 +1,177 @@
+"""The kinds of entry of the catalogue. Each says where it comes from (`source`) and as of when (`as_of`).
+
+The files beside this one are made by scripts/refresh_knowledge.py; a field that no source gave is None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from doctor.versions import Dotted
+
+OpenModule = Literal["required", "unsupported", "either"]
+
+
+class Entry(BaseModel):
+    """Base of all entries: frozen, unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    source: str
+    as_of: str
+
+
+class AmdPciId(Entry):
+    """One PCI id of an AMD GPU. Without `revisions` every revision is meant."""
+
+    id: str
+    """`1002:74a1`"""
+    revisions: tuple[str, ...] = ()
+    """Lower-case hex, as the kernel prints it without 0x: `c8`."""
+    virtual_function: bool = False
+
+
+class AmdGpu(Entry):
+    """One AMD product."""
+
+    id: str
+    names: tuple[str, ...]
+    gfx: str
+    architecture: str
+    gpu_class: str
+    """`instinct`, `radeon`, `radeon-pro`, `apu` …"""
+    pci: tuple[AmdPciId, ...] = ()
+    memory_gib: float | None = None
+    """As marketed, for the whole card where it has several dies."""
+    gcds: int | None = None
+    compute_units: int | None = None
+    wavefront: int | None = None
+    bandwidth_gbs: float | None = None
+    rocm_first: str | None = None
+    rocm_last: str | None = None
+
+
+class GfxTarget(Entry):
+    """`gfx_target_version` of the KFD topology, and the name that compilers use."""
+
+    number: int
+    gfx: str
+
+
+class RocmRelease(Entry):
+    """A ROCm release. `gfx_targets` None: its support matrix is not known."""
+
+    version: str
+    stream: str
+    date: str | None = None
+    gfx_targets: tuple[str, ...] | None = None
+    build_targets: tuple[str, ...] | None = None
+    """What the release's build system can build: more than what it supports."""
+    kmd_versions: tuple[str, ...] | None = None
+    """Kernel drivers of the release's support matrix."""
+
+
+class NvidiaGpu(Entry):
+    """One PCI id of an NVIDIA GPU."""
+
+    id: str
+    """`10de:2330`"""
+    name: str | None = None
+    chip: str
+    architecture: str
+    compute_capability: str
+    gpu_class: str | None = None
+    memory_gb: float | None = None
+    open_module: OpenModule | None = None
+
+    @property
+    def arch(self) -> str:
+        """`sm_90`"""
+        return "sm_" + self.compute_capability.replace(".", "")
+
+
+class ComputeCapability(Entry):
+    """What holds for all GPUs of one compute capability."""
+
+    cc: str
+    architecture: str
+    open_module: OpenModule | None = None
+    last_driver_branch: str | None = None
+    first_cuda: str | None = None
+    last_cuda: str | None = None
+
+
+class CudaMajor(Entry):
+    """The lowest driver that serves any toolkit of a CUDA major (minor-version compatibility)."""
+
+    major: int
+    driver: str
+
+
+class Toolkit(Entry):
+    """A CUDA toolkit release and the driver that NVIDIA pairs with it."""
+
+    version: str
+    driver: str | None = None
+
+
+class DriverBranch(Entry):
+    """An NVIDIA driver branch. `cuda` is the newest CUDA that it serves by itself."""
+
+    branch: str
+    kind: str | None = None
+    """`lts`, `production`, `new-feature`"""
+    cuda: str | None = None
+    latest: str | None = None
+    open_module: bool
+    eol: str | None = None
+
+
+class Xid(Entry):
+    """A code of NVIDIA's Xid catalogue."""
+
+    code: int
+    mnemonic: str
+    meaning: str
+    kind: str
+    """`app`, `driver`, `hardware`, `link`, `firmware`, `config`, `info`"""
+    action: str | None = None
+    """The catalogue's immediate action: `RESET_GPU`, `RESTART_APP` …"""
+    advice: str | None = None
+    """The action in words."""
+    severity: Literal["error", "warning", "info"] | None = None
+
+
+class SXid(Entry):
+    """An NVSwitch error code."""
+
+    code: int
+    name: str
+    fatal: Literal["always", "potentially", "no"]
+
+
+class TorchBuild(Entry):
+    """The official wheels of one torch release. Architectures by build (`cu128`, `rocm6.3`) and machine."""
+
+    version: str
+    default_cuda: str | None = None
+    """CUDA of the plain wheel on PyPI for x86_64."""
+    min_driver: str | None = None
+    cuda_variants: tuple[str, ...] = ()
+    rocm_variants: tuple[str, ...] = ()
+    archs: dict[str, dict[str, tuple[str, ...]]] = {}
+    """Build → machine (`x86_64`, `aarch64`) → architectures in the wheel."""
+    pins: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The lowest driver that serves a CUDA version."""
+
+    driver: Dotted
+    source: str
+    paired: Dotted | None = None
+    """The driver that NVIDIA pairs with that very toolkit, which PTX of it needs."""
