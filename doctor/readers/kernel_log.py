@@ -1,0 +1,238 @@
+"""Text of the kernel log (dmesg, dmesg -T, dmesg -r, journalctl, syslog, /dev/kmsg records, pstore) -> counted events.
+
+Codes are stable:
+`xid-N`, `sxid-N`, `nvidia-api-mismatch`, `nvidia-rm-init-failed`, `nvidia-open-module-required`,
+`nvidia-open-module-unsupported`, `nvidia-legacy-driver-required`, `nvidia-bound-elsewhere`, `nvidia-no-gpu-found`,
+`nvidia-bar-invalid`, `nvidia-probe-failed`, `gpu-fell-off-bus`, `module-key-rejected`, `module-lockdown`,
+`module-version-magic`, `module-unknown-symbol`, `nouveau-error`, `amdgpu-ring-timeout`,
+`amdgpu-ring-timeout-recovered`, `amdgpu-gpu-reset` (begun), `amdgpu-gpu-reset-succeeded`, `amdgpu-gpu-reset-failed`,
+`amdgpu-page-fault`, `amdgpu-ras-uncorrectable`, `amdgpu-bad-pages`, `amdgpu-init-failed`, `amdgpu-probe-failed`,
+`amdgpu-firmware-missing`, `amdgpu-smu-hang`, `amdgpu-hws-hang`, `amdgpu-illegal-access`, `amdgpu-vram-lost`,
+`amdgpu-oom`, `kfd-no-atomics`, `kfd-device-skipped`, `kfd-iommu-error`, `iommu-fault`, `pcie-aer-uncorrectable`,
+`pcie-aer-correctable`, `mce-uncorrectable`, `oom-kill`.
+
+IOMMU and AER events are kept only for a device that the same text shows to be a GPU. Lines that look bad and are
+not (SMU interface version not matched, optional RAS firmware, the taint notice of an unsigned module) make no event.
+One pass, at most 512 kinds of event, 300 characters of each.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from doctor.errors import ReaderError
+from doctor.facts.sheet import FactSheet
+
+MAX_EVENTS = 512
+MAX_TEXT = 300
+_MAX_LINE = 2000
+
+_PREFIX = re.compile(
+    r"^(?:\d{1,3},\d+,(?P<usec>\d+),[^;]{0,40};"
+    r"|(?:<\d{1,3}>)?\[\s*(?P<seconds>\d{1,9}\.\d{1,9})\]\s?(?:\[\s*[TC]\d+\]\s?)?"
+    r"|\[(?P<date>[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})\]\s?)"
+)
+_SYSLOG = re.compile(
+    r"^(?P<date>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,16}) (?P<host>\S{1,128}) "
+    r"(?P<who>[^\s:\[]{1,64})(?:\[\d{1,9}\])?:\s?"
+)
+_INTERESTING = re.compile(
+    r"NVRM|nvidia|nouveau|amdgpu|\[drm|kfd|AMD-Vi|DMAR|AER|PCIe Bus Error|Hardware Error|EDAC|Killed process|ockdown"
+    r"|ey was rejected|version magic|Unknown symbol",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"\b(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?(?![0-9a-f:])", re.IGNORECASE)
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_GPU_LINE = re.compile(r"(?:amdgpu|nvidia|nouveau) (?=[0-9a-f]{4}:[0-9a-f]{2}:)|NVRM: (?:GPU|Xid|The NVIDIA GPU)")
+_XID = re.compile(r"NVRM: Xid \(([^)]{1,60})\): (\d{1,5})")
+_SXID = re.compile(r"SXid \(([^)]{1,60})\): (\d{1,6})")
+_LOADING = re.compile(
+    r"NVRM: loading NVIDIA UNIX (?P<open>Open )?(?:\S{1,12} )?Kernel Module(?: for \S{1,12})?\s+"
+    r"(?P<version>\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)"
+)
+_HARMLESS = re.compile(
+    r"SMU driver if version not matched|optional ras ta ucode|securedisplay ta ucode|module verification failed"
+    r"|Ignoring ACPI CRAT|PSP runtime database doesn't exist|AER: enabled with|MCE: In-kernel MCE decoding"
+    r"|detected invalid context, skipping|Correctable Errors? (?:detected|count)",
+    re.IGNORECASE,
+)
+_CODES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (code, re.compile(pattern))
+    for code, pattern in (
+        ("gpu-fell-off-bus", r"GPU has fallen off the bus|fallen off the bus and is not responding|GPU is lost"),
+        ("nvidia-api-mismatch", r"NVRM: API mismatch"),
+        ("nvidia-open-module-required", r"requires use of the NVIDIA open kernel modules"),
+        ("nvidia-open-module-unsupported", r"not supported by (?:the )?open|requires .{0,40}proprietary kernel module"),
+        ("nvidia-legacy-driver-required", r"supported through the NVIDIA|NVIDIA \d+\.xx Legacy"),
+        ("nvidia-rm-init-failed", r"(?i)RmInitAdapter failed|rm_init_adapter failed"),
+        ("nvidia-bound-elsewhere", r"NVRM: GPU .{0,40} is already bound to|NVIDIA probe routine was not called"),
+        ("nvidia-bar-invalid", r"NVRM: This PCI I/O region assigned to your NVIDIA device is invalid"),
+        ("nvidia-no-gpu-found", r"NVRM: No NVIDIA (?:GPU|graphics adapter|devices?) (?:found|probed)"),
+        ("nvidia-probe-failed", r"nvidia(?: |:).{0,80}probe (?:of .{0,40})?(?:routine )?failed|probe of .{0,30} failed"
+                                r".{0,20}nvidia|NVRM: The NVIDIA probe routine failed"),
+        ("module-key-rejected", r"Key was rejected by service|Loading of module with unavailable key is rejected"
+                                r"|Loading of unsigned module is rejected"),
+        ("module-lockdown", r"Lockdown: .{0,60}unsigned module loading is restricted"),
+        ("module-version-magic", r"(?:nvidia|amdgpu)\S{0,20}: version magic"),
+        ("module-unknown-symbol", r"(?:nvidia|amdgpu|amdkcl|amdttm)\S{0,20}: Unknown symbol"),
+        ("nouveau-error", r"nouveau .{0,80}(?:timeout|fifo: fault|GPU lockup|failed)"),
+        ("amdgpu-ring-timeout-recovered", r"ring \S{1,24} timeout, but soft recovered"),
+        ("amdgpu-ring-timeout", r"ring \S{1,24} timeout"),
+        ("amdgpu-gpu-reset-failed", r"GPU reset (?:end with ret = -|failed|begin failed)|GPU reset\(\d+\) failed"
+                                    r"|GPU Recovery Failed"),
+        ("amdgpu-gpu-reset-succeeded", r"GPU reset\(\d+\) succeeded"),
+        ("amdgpu-gpu-reset", r"GPU reset begin!"),
+        ("amdgpu-page-fault", r"\[(?:gfxhub|mmhub)\d?\].{0,40}page fault|VM_L2_PROTECTION_FAULT|GPU fault detected"
+                              r"|\[(?:gfxhub|mmhub)\d?\].{0,20}no-retry"),
+        ("amdgpu-ras-uncorrectable", r"amdgpu.{0,120}(?<![1-9])(?<!\d)(?!0 )\d{0,8} ?uncorrectable hardware error"
+                                     r"|RAS: ?poison|uncorrectable error.{0,20}detected"),
+        ("amdgpu-bad-pages", r"amdgpu.{0,120}(?:bad page threshold|RAS records?.{0,40}exceed|saved bad pages)"),
+        ("amdgpu-firmware-missing", r"Direct firmware load for amdgpu/\S{1,60} failed"
+                                    r"|amdgpu.{0,80}[Ff]ailed to (?:load|get|find) .{0,30}firmware"),
+        ("amdgpu-init-failed", r"amdgpu.{0,60}Fatal error during GPU init|amdgpu.{0,60}finishing device"
+                               r" failed|hw_init of IP block .{0,30} failed|amdgpu_device_ip_init failed"),
+        ("amdgpu-probe-failed", r"amdgpu.{0,40}probe (?:of .{0,40})?(?:with driver amdgpu )?failed"),
+        ("amdgpu-smu-hang", r"SMU: I'm not done with your previous command|SMU: response:0xFFFFFFFF"
+                            r"|amdgpu.{0,60}Msg issuing pre-check failed|SMU is (?:hung|in hanged state)"),
+        ("amdgpu-hws-hang", r"HWS hang|The cp might be in an unrecoverable state|cp queue preemption time out"),
+        ("amdgpu-illegal-access", r"Illegal (?:register access|opcode|instruction) in command stream"),
+        ("amdgpu-vram-lost", r"VRAM is lost due to GPU reset"),
+        ("amdgpu-oom", r"amdgpu.{0,80}Not enough memory for command submission"),
+        ("kfd-no-atomics", r"PCI ?[Ee]?(?:xpress)? ?rejects atomics|PCI[eE]? atomics? (?:are )?not supported"
+                           r"|needs atomics|rejects atomics"),
+        ("kfd-iommu-error", r"(?:kfd|amdgpu).{0,60}error getting iommu"),
+        ("kfd-device-skipped", r"kfd.{0,60}skipped device"),
+        ("iommu-fault", r"AMD-Vi: Event logged \[(?:IO_PAGE_FAULT|ILLEGAL_DEV|INVALID_DEV|DEV_TAB)"
+                        r"|DMAR: \[[^\]]{3,40}\] Request device"),
+        ("pcie-aer-uncorrectable", r"PCIe Bus Error: severity=Uncorrect|AER: (?:Multiple )?Uncorrect(?:ed|able)"),
+        ("pcie-aer-correctable", r"PCIe Bus Error: severity=Correct|AER: (?:Multiple )?Correct(?:ed|able)"),
+        ("mce-uncorrectable", r"\[Hardware Error\].{0,200}(?:Uncorrected|Machine Check Exception)"
+                              r"|STATUS\[[^\]]{0,60}\|U[EC]\||EDAC .{0,60}\bUE\b"),
+        ("oom-kill", r"Killed process \d"),
+    )
+)  # fmt: skip
+_GPU_ONLY = ("iommu-fault", "pcie-aer-uncorrectable", "pcie-aer-correctable")
+
+
+class _Line(NamedTuple):
+    number: int
+    when: str | None
+    text: str
+
+
+def read(text: str, source: str = "text") -> FactSheet:
+    """`kernel_log.events`, and the version of an NVIDIA module that the log shows loading. ReaderError where no line is
+    of a kernel log; a log without events gives an empty list."""
+    log = _Log()
+    for line in _lines(text):
+        log.take(line)
+    if not log.lines and not log.events:
+        raise ReaderError("no line of a kernel log")
+    sheet = FactSheet()
+    kept = log.kept()
+    start = min((int(e.pop("line")) for e in kept), default=1)
+    sheet.put("kernel_log.events", kept, f"{source}:{start}")
+    if log.module:
+        number, version, flavour = log.module
+        sheet.put("nvidia_driver.version", version, f"{source}:{number}")
+        sheet.put("nvidia_driver.flavour", flavour, f"{source}:{number}")
+    return sheet
+
+
+class _Log:
+    """What one pass over a log gathers."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self.events: dict[str, dict[str, Any]] = {}
+        self.gpus: set[str] = set()
+        self.module: tuple[int, str, str] | None = None
+        self._nvrm_device: str | None = None
+        self._open: dict[str, Any] | None = None
+
+    def take(self, line: _Line) -> None:
+        if line.when is not None:
+            self.lines += 1
+        if not _INTERESTING.search(line.text):
+            return
+        device = _device(line.text)
+        self._remember(line, device)
+        if self._open and line.text.startswith("NVRM:") and "kernel module has the version" in line.text:
+            self._open["text"] = f"{self._open['text']} {line.text[5:].strip()}"[:MAX_TEXT]
+            self._open = None
+            return
+        code = _code(line.text)
+        if code is None:
+            return
+        if device is None and code.startswith("nvidia-open-module"):
+            device = self._nvrm_device
+        event = self._count(code, device, line)
+        self._open = event if code == "nvidia-api-mismatch" else self._open
+
+    def _remember(self, line: _Line, device: str | None) -> None:
+        if device and _GPU_LINE.search(line.text) and len(self.gpus) < MAX_EVENTS:
+            self.gpus.add(device)
+        if "NVRM: The NVIDIA GPU" in line.text:
+            self._nvrm_device = device
+        if match := _LOADING.search(line.text):
+            self.module = (line.number, match["version"], "open" if match["open"] else "proprietary")
+
+    def _count(self, code: str, device: str | None, line: _Line) -> dict[str, Any] | None:
+        key = f"{code}@{device}" if device else code
+        event = self.events.get(key)
+        if event is None:
+            if len(self.events) >= MAX_EVENTS:
+                return None
+            event = self.events[key] = {"key": key, "code": code, "count": 0, "text": line.text[:MAX_TEXT]}
+            event["line"] = line.number
+            if device:
+                event["device"] = device
+            if line.when:
+                event["first"] = line.when
+        event["count"] += 1
+        if line.when:
+            event["last"] = line.when
+        return event
+
+    def kept(self) -> list[dict[str, Any]]:
+        """In order of appearance; bus errors only where the log shows a GPU at that address."""
+        return [e for e in self.events.values() if e["code"] not in _GPU_ONLY or e.get("device") in self.gpus]
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    for number, raw in enumerate(io.StringIO(text, newline=None), 1):
+        line = _CONTROL.sub("", raw[:_MAX_LINE]).rstrip()
+        match = _PREFIX.match(line)
+        if match:
+            when = match["date"] or match["seconds"] or f"{int(match['usec'][:15]) / 1e6:.6f}"
+            yield _Line(number, when, line[match.end() :])
+            continue
+        syslog = _SYSLOG.match(line)
+        if not syslog:
+            yield _Line(number, None, line.strip())
+        elif syslog["who"] == "kernel":
+            message = line[syslog.end() :]
+            inner = _PREFIX.match(message)
+            yield _Line(number, syslog["date"], message[inner.end() :] if inner else message)
+
+
+def _code(text: str) -> str | None:
+    if match := _XID.search(text):
+        return f"xid-{int(match[2])}"
+    if match := _SXID.search(text):
+        return f"sxid-{int(match[2])}"
+    if _HARMLESS.search(text):
+        return None
+    return next((code for code, pattern in _CODES if pattern.search(text)), None)
+
+
+def _device(text: str) -> str | None:
+    """The PCI address that a line names first, as `0000:c1:00.0`."""
+    match = _ADDRESS.search(text)
+    if not match:
+        return None
+    domain, bus, slot, function = match.groups()
+    return f"{int(domain or '0', 16):04x}:{bus}:{slot}.{function or 0}".lower()
