@@ -180,7 +180,7 @@ class LiveSystem:
             return Reading(State.VALUE, "nvml", NVML_LIBRARY)
         return Reading(State.ABSENT, "nvml", None, f"no {NVML_LIBRARY}")
 
-    def derived(self, name: str, path: str, work: Callable[[], T]) -> Reading[T]:
+    def derived(self, name: str, path: str, work: Callable[[], T]) -> Reading[T]:  # noqa: ARG002  name is a recorder's key
         return files.derive(asked.file_source(path), work)
 
 

@@ -1,6 +1,7 @@
-"""Prints NVML's inventory of this machine as one JSON object (its shape: docs/captures.md). Runs in a child with a deadline,
-because NVML loads the driver's library and hangs where the driver does. `python -I -m doctor.system.nvml_child [LIBRARY]`.
+"""Prints NVML's inventory of this machine as one JSON object, whose shape docs/captures.md gives.
 
+Runs in a child with a deadline (`python -I -m doctor.system.nvml_child [LIBRARY]`), because NVML loads the driver's
+library and hangs where the driver does.
 Each call is guarded by itself: what a GPU or driver does not support is left out, other errors are listed by key.
 """
 

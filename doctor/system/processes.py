@@ -94,3 +94,12 @@ def stuck(pid: int) -> Stuck:
     except OSError:
         wchan = ""
     return Stuck(pid, wchan if wchan not in ("", "0") else "?")
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process that is no child of ours is there and no zombie."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as held:
+            return held.read(4096).rpartition(")")[2].split()[:1] not in (["Z"], ["X"])
+    except OSError:
+        return False
