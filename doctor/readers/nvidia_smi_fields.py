@@ -16,7 +16,9 @@ MIB = 1 << 20
 _ADDRESS = re.compile(r"^\s*([0-9A-Fa-f]{1,8}):([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})\.([0-7])\s*$")
 _NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,6})?")
 _SPELLING = re.compile(r"[\s_.\-]+")
-_UNKNOWN = ("", "n/a", "[n/a]", "[not supported]", "not supported", "unknown error", "err!", "[unknown error]", "redacted")
+_UNKNOWN = frozenset(
+    ("", "n/a", "[n/a]", "not supported", "[not supported]", "unknown error", "[unknown error]", "err!", "redacted")
+)
 _GT_S = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
 _REASONS = {
     "idle": "GpuIdle",
@@ -91,8 +93,14 @@ def _speed(text: str) -> float | None:
 
 
 def _pci_id(text: str) -> str | None:
+    """`0x233010DE` (device, then vendor) -> `10de:2330`."""
     digits = text.lower().removeprefix("0x")
-    return f"{digits[4:]}:{digits[:4]}" if re.fullmatch(r"[0-9a-f]{8}", digits) else None
+    return f"{digits[4:]}:{digits[:4]}" if re.fullmatch(r"[0-9a-f]{4}10de", digits) else None
+
+
+def _subsystem_id(text: str) -> str | None:
+    digits = text.lower().removeprefix("0x")
+    return f"{digits[4:]}:{digits[:4]}" if re.fullmatch(r"[0-9a-f]{8}", digits) and digits.strip("0") else None
 
 
 def _fabric(text: str) -> str | None:
@@ -114,7 +122,7 @@ _FACTS: tuple[tuple[str, Callable[[str], Any], tuple[str, ...]], ...] = (
     ("vbios", _text, ("vbiosversion",)),
     ("minor", whole, ("minornumber",)),
     ("pci_id", _pci_id, ("pci/pcideviceid", "pci/deviceid")),
-    ("subsystem_id", _pci_id, ("pci/pcisubsystemid", "pci/subsystemid")),
+    ("subsystem_id", _subsystem_id, ("pci/pcisubsystemid", "pci/subsystemid")),
     ("memory_bytes", _mib, ("fbmemoryusage/total", "memoryusage/total")),
     ("memory_used_bytes", _mib, ("fbmemoryusage/used", "memoryusage/used")),
     ("persistence_mode", _enabled, ("persistencemode",)),
@@ -122,7 +130,8 @@ _FACTS: tuple[tuple[str, Callable[[str], Any], tuple[str, ...]], ...] = (
     ("compute_mode", _text, ("computemode",)),
     ("fabric_state", _fabric, ("fabric/state",)),
     ("fabric_status", _text, ("fabric/status",)),
-    ("link.speed_gt_s", _speed, ("pci/pcigpulinkinfo/pciegen/currentlinkgen", "pci/gpulinkinfo/pciegeneration/current")),
+    ("link.speed_gt_s", _speed, (
+        "pci/pcigpulinkinfo/pciegen/currentlinkgen", "pci/gpulinkinfo/pciegeneration/current")),
     ("link.max_speed_gt_s", _speed, ("pci/pcigpulinkinfo/pciegen/maxlinkgen", "pci/gpulinkinfo/pciegeneration/max")),
     ("link.width", whole, ("pci/pcigpulinkinfo/linkwidths/currentlinkwidth", "pci/gpulinkinfo/linkwidth/current")),
     ("link.max_width", whole, ("pci/pcigpulinkinfo/linkwidths/maxlinkwidth", "pci/gpulinkinfo/linkwidth/max")),
@@ -137,7 +146,8 @@ _FACTS: tuple[tuple[str, Callable[[str], Any], tuple[str, ...]], ...] = (
         "gpupowerreadings/averagepowerdraw", "gpupowerreadings/powerdraw", "powerreadings/powerdraw")),
     ("sensors.power_limit_w", number, (
         "gpupowerreadings/currentpowerlimit", "powerreadings/powerlimit", "powerreadings/enforcedpowerlimit")),
-    ("sensors.power_limit_default_w", number, ("gpupowerreadings/defaultpowerlimit", "powerreadings/defaultpowerlimit")),
+    ("sensors.power_limit_default_w", number, (
+        "gpupowerreadings/defaultpowerlimit", "powerreadings/defaultpowerlimit")),
     ("sensors.sm_clock_mhz", number, ("clocks/smclock", "clocks/sm")),
     ("sensors.sm_clock_max_mhz", number, ("maxclocks/smclock", "maxclocks/sm")),
     ("sensors.utilisation_percent", number, ("utilization/gpuutil", "utilization/gpu")),

@@ -71,8 +71,6 @@ def _parse(text: str) -> tuple[dict[str, Field], dict[str, tuple[int, dict[str, 
         path = "/".join([part for _, part in stack[:8]] + [word])
         if len(fields) < _MAX_FIELDS:
             fields.setdefault(path, Field(value.strip(), number))
-        if indent and fields is not head and value.strip() in ("Active", "Not Active"):
-            continue
     return head, gpus
 
 

@@ -1,0 +1,36 @@
+"""Text of `nvidia-smi -L` -> GPUs by their number, with their MIG instances.
+
+MIG instances are named `MIG-<uuid>` since driver 470, `MIG-GPU-<uuid of the GPU>/<instance>/<instance>` before.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+
+from doctor.errors import ReaderError
+from doctor.facts.sheet import FactSheet
+
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+_GPU = re.compile(r"^\s*GPU (\d{1,3}): (\S.{0,99}?) \(UUID: (GPU-[0-9A-Za-z-]{1,60})\)\s*$")
+_MIG = re.compile(r"^\s+MIG (\S.{0,30}?)\s+Device\s+(\d{1,3}): \(UUID: (MIG-[0-9A-Za-z/-]{1,90})\)\s*$")
+
+
+def read(text: str, source: str = "text") -> FactSheet:
+    """ReaderError where no line names a GPU; `No devices found` is for nvidia_smi_table."""
+    sheet = FactSheet()
+    key: str | None = None
+    for number, raw in enumerate(io.StringIO(text, newline=None), 1):
+        line, at = _CONTROL.sub("", raw[:400]).rstrip(), f"{source}:{number}"
+        if gpu := _GPU.match(line):
+            key = f"#{int(gpu[1])}"
+            for fact, value in (("vendor", "nvidia"), ("name", gpu[2]), ("uuid", gpu[3]), ("index.smi", int(gpu[1]))):
+                sheet.put(f"gpus[{key}].{fact}", value, at)
+        elif key and (mig := _MIG.match(line)):
+            base = f"gpus[{key}].partitions[mig{int(mig[2])}]"
+            for fact, word in (("kind", "mig"), ("name", mig[1]), ("uuid", mig[3])):
+                sheet.put(f"{base}.{fact}", word, at)
+            sheet.put(f"gpus[{key}].mig_mode", "enabled", at)
+    if key is None:
+        raise ReaderError("not the text of nvidia-smi -L")
+    return sheet
