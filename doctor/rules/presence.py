@@ -1,0 +1,51 @@
+"""Which GPUs are surely there, and whether their driver surely is or is not: shared by the rules on drivers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from doctor.facts import Snapshot
+from doctor.facts.gpu import Gpu
+from doctor.findings import Subject
+
+OTHER_DRIVERS = ("vfio-pci", "pci-stub", "xen-pciback", "uio_pci_generic", "radeon", "nvidiafb")
+"""Modules that own a GPU and keep the compute driver from it. The boot framebuffer (simple-framebuffer, efifb) is not
+one: it hands the GPU over."""
+_PCI_VENDOR = {"10de": "nvidia", "1002": "amd"}
+
+
+def present(machine: Snapshot, vendor: Literal["nvidia", "amd"]) -> tuple[Gpu, ...]:
+    """GPUs of the vendor by any source: the merged list, else the PCI bus. () also where nothing is known."""
+    known = machine.of_vendor(vendor)
+    if known:
+        return known
+    return tuple(
+        Gpu(key=d.key, vendor=vendor, pci_address=d.key, driver=d.driver, name=d.name)
+        for d in machine.pci or ()
+        if d.kind in ("gpu", "accelerator") and _PCI_VENDOR.get(d.vendor_id or "") == vendor
+    )
+
+
+def bound(gpus: tuple[Gpu, ...], module: str) -> bool:
+    """Whether the module owns one of them: it is loaded then, built in or not."""
+    return any(gpu.driver == module for gpu in gpus)
+
+
+def takeable(gpus: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
+    """Those that no other driver owns (nouveau and the pass-through drivers have rules of their own)."""
+    return tuple(gpu for gpu in gpus if gpu.driver not in (*OTHER_DRIVERS, "nouveau"))
+
+
+def subject(gpu: Gpu) -> Subject:
+    return Subject(kind="gpu", id=gpu.pci_address or gpu.key)
+
+
+def label(gpu: Gpu) -> str:
+    """`NVIDIA H100 80GB HBM3 (0000:1b:00.0)`"""
+    where = gpu.pci_address or gpu.key
+    return f"{gpu.name} ({where})" if gpu.name else f"GPU {where}"
+
+
+def count(gpus: tuple[Gpu, ...]) -> str:
+    """`1 GPU`, `8 GPUs`"""
+    return f"{len(gpus)} GPU" + ("s" if len(gpus) != 1 else "")
