@@ -1,0 +1,147 @@
+"""Numbered lines -> fragments: runs of lines that belong together, cut at Markdown fences and at shell prompts.
+
+A fragment keeps every line of its run, so that line N of it is line `first + N - 1` of the text. What stood at the
+prompt, or was named in the sentence before a fence, is its `command`.
+
+>>> [f.command for f in fragments(enumerate(["```", "$ id", "uid=0(root)", "```"], 1))]
+['id', 'id']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+LINES_LIMIT = 4000
+CHARS_LIMIT = 200_000
+"""A longer run is handed on in pieces."""
+
+_FENCE = re.compile(r"\s{0,8}(?:[-*] )?(`{3,}|~{3,})")
+_TOOLS = (
+    "nvidia-smi|rocminfo|rocm-smi|amd-smi|dmesg|journalctl|uname|id|groups|ls|cat|env|export|printenv|pip3?|uv|conda|"
+    "mamba|nvcc|docker|podman|nerdctl|apptainer|singularity|lspci|lsmod|python3?|sudo|grep|echo|hipcc|hipconfig|modinfo|"
+    "lshw|ldd|ulimit|kubectl|nvidia-ctk|nvidia-container-cli|apt|dkms|mokutil|clinfo|ldconfig|dpkg|rpm|getent"
+)
+_PROMPT = re.compile(
+    r"\s{0,8}(?:\([\w.~/-]{1,60}\) ?)?"
+    r"(?:\[?[\w.-]{1,40}@[\w.-]{1,80}[ :][^$#>\n]{0,120}[$#]|[$❯➜]|PS [A-Z]:[^>]{0,120}>|sh-[\d.]{1,8}[$#]|"
+    rf"bash-[\d.]{{1,8}}[$#]|#(?= (?:{_TOOLS})\b)|(?:root|user)[\w@.:~/-]{{0,80}}[#$])\s+(?P<command>\S.*)$"
+)
+_BARE = re.compile(rf"\s{{0,8}}(?:sudo )?(?:{_TOOLS})(?: -?[\w./=,|:*-]{{1,60}}){{0,8}}\s*$")
+_NAMED = re.compile(rf"`\s*((?:sudo )?(?:{_TOOLS})\b[^`]{{0,200}})`")
+_SUMMARY = re.compile(r"<summary>\s*(.{0,200}?)\s*(?:</summary>|$)", re.IGNORECASE)
+
+
+@dataclass
+class Fragment:
+    """A run of lines. `command` is '' where the text names none; `typed` marks the prompt line itself, whose text is
+    the command and not output."""
+
+    first: int
+    command: str = ""
+    fenced: bool = False
+    typed: bool = False
+    lines: list[str] = field(default_factory=list)
+    chars: int = 0
+
+    def add(self, line: str) -> None:
+        self.lines.append(line)
+        self.chars += len(line) + 1
+
+    @property
+    def full(self) -> bool:
+        return len(self.lines) >= LINES_LIMIT or self.chars >= CHARS_LIMIT
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def blank(self) -> bool:
+        return not any(line.strip() for line in self.lines)
+
+
+def fragments(lines: Iterable[tuple[int, str]]) -> Iterator[Fragment]:
+    """Every line of the text in exactly one fragment, but for fences and blank runs."""
+    cutter = _Cutter()
+    for number, line in lines:
+        yield from cutter.take(number, line)
+    yield from cutter.flush()
+
+
+class _Cutter:
+    """Where the reading of one text stands."""
+
+    def __init__(self) -> None:
+        self.fence = ""
+        self.named = ""
+        self.run = Fragment(1)
+        self.continued = False
+
+    def take(self, number: int, line: str) -> Iterator[Fragment]:
+        mark = _FENCE.match(line) if "```" in line or "~~~" in line else None
+        if mark and (not self.fence or (mark[1][0] == self.fence[0] and len(mark[1]) >= len(self.fence))):
+            yield from self.flush()
+            self.fence = "" if self.fence else mark[1]
+            command, self.named = self.named if self.fence else "", ""
+            self._start(number + 1, command)
+            return
+        if self.continued:
+            self.run.add(line)
+            self.continued = line.rstrip().endswith("\\") and not self.run.full
+            if not self.continued:
+                yield from self._typed(number)
+            return
+        command = self._command(line)
+        if command:
+            yield from self.flush()
+            self.run = Fragment(number, command, bool(self.fence), typed=True)
+            self.run.add(command)
+            self.continued = command.rstrip().endswith("\\")
+            if not self.continued:
+                yield from self._typed(number)
+            return
+        if not self.fence:
+            self._note(line)
+        if self.run.full:
+            command = self.run.command
+            yield from self.flush()
+            self._start(number, command)
+        self.run.add(line)
+
+    def _typed(self, number: int) -> Iterator[Fragment]:
+        """Hand on the prompt line; what follows is its output."""
+        command = " ".join(line.rstrip("\\ \t") for line in self.run.lines)
+        yield self.run
+        self._start(number + 1, command[:2000])
+
+    def _command(self, line: str) -> str:
+        head = line[:200].lstrip()[:1]
+        if not head or len(line) > 4000:
+            return ""
+        if "$" in line or "#" in line or head in "$#❯➜P":
+            found = _PROMPT.match(line)
+            if found and (self.fence or not line.startswith("#")):
+                return found["command"]
+        if self.fence and not self.run.lines and head.isalpha() and _BARE.match(line):
+            return line.strip()
+        return ""
+
+    def _note(self, line: str) -> None:
+        """A sentence before a fence may name the command whose output the fence holds."""
+        if "`" in line and (found := _NAMED.search(line)):
+            self.named = found[1]
+        elif "<summary>" in line.lower() and (found := _SUMMARY.search(line)):
+            self.named = found[1].strip("`<>/code ")
+        elif line.strip():
+            self.named = ""
+
+    def _start(self, number: int, command: str) -> None:
+        self.run = Fragment(number, command, bool(self.fence))
+
+    def flush(self) -> Iterator[Fragment]:
+        if not self.run.blank:
+            yield self.run
+        self.run = Fragment(self.run.first + len(self.run.lines), "", bool(self.fence))
+        self.continued = False

@@ -1,0 +1,72 @@
+"""Environment variables as a shell, a Dockerfile, a compose file or `env` shows them -> the environment.
+
+>>> read("export HSA_OVERRIDE_GFX_VERSION=10.3.0").get("environment[HSA_OVERRIDE_GFX_VERSION]")
+'10.3.0'
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from doctor.errors import ReaderError
+from doctor.facts.sheet import FactSheet
+from doctor.readers.source_lines import kept, source_lines
+
+_LINE = re.compile(
+    r"\s{0,12}(?:[-*] {1,3})?[`\"']?(?P<how>export |set |setx |ENV |Environment=|declare -x |\$env:)?\s{0,2}[\"']?"
+    r"(?P<name>[A-Z][A-Z0-9_]{2,80})\s{0,1}=\s{0,1}(?P<value>.*)$"
+)
+_YAML = re.compile(r"\s{1,16}(?:- )?(?P<name>[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{1,60}):\s{1,4}(?P<value>[^\s:{][^:{]{0,300})$")
+_NOT_SHOWN = {"unset", "<unset>", "not set", "(unset)", "(not set)", "<not set>"}
+_LIMIT = 400
+
+
+def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet:
+    """`command` says that the lines are what was typed, where words after the assignments are a program to run. Values
+    said to be unset are left out. Raises ReaderError without any assignment."""
+    sheet = FactSheet()
+    for where, line in source_lines(text, source):
+        if len(sheet) >= _LIMIT:
+            break
+        found = _LINE.match(line) or _YAML.match(line)
+        if not found:
+            continue
+        how = found.groupdict().get("how") or ""
+        if command:
+            for name, value in _typed(line):
+                sheet.put(f"environment[{name}]", kept(value), where)
+            continue
+        value = _unquoted(found["value"], shell=bool(how))
+        if value.lower() not in _NOT_SHOWN:
+            sheet.put(f"environment[{found['name']}]", kept(value), where)
+    if not len(sheet):
+        raise ReaderError("no assignment of a variable in the text")
+    return sheet
+
+
+def _typed(line: str) -> list[tuple[str, str]]:
+    """Assignments at the head of a command line."""
+    try:
+        words = shlex.split(line[:4000], comments=True)
+    except ValueError:
+        words = line[:4000].split()
+    pairs = []
+    for word in words:
+        name, sign, value = word.partition("=")
+        if word in ("export", "env", "sudo", "declare", "-x"):
+            continue
+        if not sign or not re.fullmatch(r"[A-Z][A-Z0-9_]{2,80}", name):
+            break
+        pairs.append((name, value))
+    return pairs
+
+
+def _unquoted(value: str, *, shell: bool) -> str:
+    value = value[:2000].strip(" \t`")
+    for quote in ("'", '"'):
+        if value.startswith(quote) and (end := value.find(quote, 1)) > 0:
+            return value[1:end]
+    if shell and " #" in value:
+        value = value.partition(" #")[0]
+    return value.rstrip(" ;&\\\"'")

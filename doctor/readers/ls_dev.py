@@ -1,0 +1,80 @@
+"""Output of `ls -l /dev/kfd /dev/dri /dev/nvidia*` -> device nodes with mode, owner and number.
+
+>>> sheet = read("crw-rw---- 1 root render 226, 128 Apr 18 15:58 /dev/dri/renderD128")
+>>> oct(sheet.get("nodes[/dev/dri/renderD128].mode")), sheet.get("nodes[/dev/dri/renderD128].group")
+('0o660', 'render')
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.errors import ReaderError
+from doctor.facts.sheet import FactSheet
+from doctor.readers.source_lines import source_lines
+
+_NODE = re.compile(
+    r"\s{0,8}(?P<type>[c-])(?P<mode>[rwxsStT-]{9})[.+@]?\s{1,4}\d{1,4}\s{1,8}(?P<user>\S{1,40})\s{1,12}(?P<group>\S{1,40})"
+    r"\s{1,12}(?:(?P<major>\d{1,4}),\s{0,8}(?P<minor>\d{1,7})|\d{1,15})\s.{1,40}?\s(?P<path>(?:/dev/)?(?:dri/)?[\w@./-]{1,80})\s*$"
+)
+_GONE = re.compile(r"(?:ls|stat|cat)?:? ?cannot (?:access|open) ['\"‘]?(/dev/[\w/.*-]{1,60}?)['\"’]?: No such file")
+_KINDS = (
+    (re.compile(r"/dev/kfd$"), "kfd"),
+    (re.compile(r"/dev/dri/renderD\d+$"), "render"),
+    (re.compile(r"/dev/dri/card\d+$"), "card"),
+    (re.compile(r"/dev/nvidia\d+$"), "nvidia"),
+    (re.compile(r"/dev/nvidiactl$"), "nvidiactl"),
+    (re.compile(r"/dev/nvidia-uvm$"), "nvidia-uvm"),
+    (re.compile(r"/dev/nvidia-modeset$"), "nvidia-modeset"),
+    (re.compile(r"/dev/dxg$"), "dxg"),
+    (re.compile(r"/dev/nvidia-nvswitch"), "nvswitch"),
+    (re.compile(r"/dev/nvidia"), "other"),
+)
+
+
+def read(text: str, source: str = "text") -> FactSheet:
+    """Only nodes that GPU work opens. Raises ReaderError without any."""
+    sheet = FactSheet()
+    for where, line in source_lines(text, source):
+        if "cannot " in line and (gone := _GONE.search(line)) and kind_of(gone[1]):
+            sheet.absent(f"nodes[{gone[1]}]", where)
+        elif found := _NODE.match(line):
+            _node(sheet, found, where)
+    if not len(sheet):
+        raise ReaderError("no device node that GPU work opens")
+    return sheet
+
+
+def kind_of(path: str) -> str | None:
+    """The kind of node that a path under /dev names, or None for one that is no GPU's."""
+    return next((kind for pattern, kind in _KINDS if pattern.match(path)), None)
+
+
+def _node(sheet: FactSheet, found: re.Match[str], where: str) -> None:
+    path = found["path"]
+    if not path.startswith("/"):
+        path = f"/dev/{path}" if re.match(r"dri/|kfd|nvidia|dxg", path) else f"/dev/dri/{path}"
+    kind = kind_of(path)
+    if kind is None or (found["type"] == "-" and not found["path"].startswith("/dev/")):
+        return
+    at = f"nodes[{path}]"
+    sheet.put(f"{at}.kind", kind, where)
+    sheet.put(f"{at}.is_device", found["type"] == "c", where)
+    sheet.put(f"{at}.mode", _mode(found["mode"]), where)
+    for word, name, number in ((found["user"], None, "uid"), (found["group"], "group", "gid")):
+        if word.isdigit() and len(word) < 10:
+            sheet.put(f"{at}.{number}", int(word), where)
+        elif name:
+            sheet.put(f"{at}.{name}", word, where)
+        elif word == "root":
+            sheet.put(f"{at}.uid", 0, where)
+    if found["major"]:
+        sheet.put(f"{at}.major", int(found["major"]), where)
+        sheet.put(f"{at}.minor", int(found["minor"]), where)
+
+
+def _mode(letters: str) -> int:
+    bits = 0
+    for letter in letters:
+        bits = bits << 1 | (letter not in "-ST")
+    return bits

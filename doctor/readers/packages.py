@@ -1,0 +1,25 @@
+"""`name version` pairs as pip, conda and collect_env print them -> package facts.
+
+>>> normal("Flash_Attn")
+'flash-attn'
+"""
+
+from __future__ import annotations
+
+import re
+
+VERSION = re.compile(r"v?\d[\w.+!-]{0,60}$")
+LIMIT = 2000
+_RUNS = re.compile(r"[-_.]+")
+
+
+def normal(name: str) -> str:
+    """A package's name as PyPI normalises it."""
+    return _RUNS.sub("-", name).lower()[:100]
+
+
+def package(name: str, version: str) -> dict[str, str] | None:
+    """A row of the `packages` fact, or None where that is no package with a version."""
+    if not VERSION.match(version) or not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,99}", name):
+        return None
+    return {"name": normal(name), "version": version}

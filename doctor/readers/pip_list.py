@@ -1,0 +1,45 @@
+"""Output of `pip list` or `pip freeze` (uv's too) -> Python packages, and the build of torch.
+
+>>> read("torch==2.5.1+rocm6.2\\nnumpy==1.26.4").get("torch.build")
+'rocm'
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.errors import ReaderError
+from doctor.facts.sheet import FactSheet
+from doctor.readers import packages
+from doctor.readers.source_lines import source_lines
+from doctor.readers.torch_build import build_facts, said_facts
+
+_ROW = re.compile(r"\s{0,8}([A-Za-z0-9][\w.-]{0,99})(?:==|\s{1,60})v?(\d[\w.+!-]{0,60})(?:\s|$)")
+_URL = re.compile(r"\s{0,8}([A-Za-z0-9][\w.-]{0,99}) @ \S{0,400}/[\w.]{1,80}-(\d[\w.+!%]{0,60})-")
+_TORCH = re.compile(r"\s{0,8}torch\s{1,20}([A-Za-z].{2,80})$")
+
+
+def read(text: str, source: str = "text") -> FactSheet:
+    """Raises ReaderError without a package."""
+    sheet = FactSheet()
+    rows: list[dict[str, str]] = []
+    first = ""
+    for where, line in source_lines(text, source):
+        if found := _TORCH.match(line):
+            for name, value in said_facts(found[1]).items():
+                sheet.put(name, value, where)
+            continue
+        found = _ROW.match(line) or (_URL.match(line) if " @ " in line else None)
+        row = packages.package(found[1], found[2].replace("%2B", "+").replace("%2b", "+")) if found else None
+        if row is None or len(rows) >= packages.LIMIT:
+            continue
+        rows.append(row)
+        first = first or where
+        if row["name"] == "torch":
+            for name, value in build_facts(row["version"]).items():
+                sheet.put(name, value, where)
+    if rows:
+        sheet.put("packages", rows, first)
+    if not len(sheet):
+        raise ReaderError("no package with a version")
+    return sheet

@@ -1,0 +1,29 @@
+"""A text's lines, each with the source that a fact read from it carries.
+
+>>> list(source_lines("a\\nb", "text"))
+[('text:1', 'a'), ('text:2', 'b')]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+LINE_LIMIT = 8192
+VALUE_LIMIT = 400
+
+
+def source_lines(text: str, source: str) -> Iterator[tuple[str, str]]:
+    """Lines cut to LINE_LIMIT characters, without control characters (a tab stays)."""
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line[:LINE_LIMIT].rstrip("\r")
+        yield f"{source}:{number}", line if line.isprintable() else printable(line)
+
+
+def printable(text: str) -> str:
+    """The text without control characters other than tabs."""
+    return "".join(c for c in text if c.isprintable() or c == "\t")
+
+
+def kept(value: str, limit: int = VALUE_LIMIT) -> str:
+    """A value as it is kept: on one line, bounded."""
+    return printable(" ".join(value.split()))[:limit]
