@@ -1,10 +1,10 @@
 """Wall time and peak memory of `doctor check` and `doctor --help` as ratios of torch's collect_env and of env-doctor.
 
-    python benchmarks/check_against_peers.py --torch-python VENV/bin/python [--env-doctor VENV/bin/env-doctor] [--rounds 7]
+    python benchmarks/check_against_peers.py --torch-python VENV/bin/python [--env-doctor VENV/bin/env-doctor]
 
-`--torch-python` is a Python with the CPU build of torch. Programs are run in turn, round by round, so that a busy moment
-of the machine touches all alike; the median of the rounds counts. Peak memory is the largest resident set of the process
-and its children. Prints one Markdown table.
+`--torch-python` is a Python with the CPU build of torch. Programs are run in turn, round by round, so that a busy
+moment of the machine touches all alike; the median of the rounds counts. Peak memory is the largest resident set of the
+process and its children. Prints one Markdown table.
 """
 
 from __future__ import annotations
@@ -65,18 +65,16 @@ def main() -> int:
         for name, costs in runs.items()
     }
     base = median["collect_env"]
-    print(
-        f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, Python {platform.python_version()}, {args.rounds} rounds\n"
-    )
+    where = f"{os.cpu_count()} cores, Python {platform.python_version()}"
+    print(f"{time.strftime('%Y-%m-%d')}, {where}, {args.rounds} rounds\n")
     print("| program | seconds | peak MiB | time / collect_env | memory / collect_env |")
     print("|--|--|--|--|--|")
     for name, cost in median.items():
         ratio, share = cost.seconds / base.seconds, cost.peak_kib / base.peak_kib
         print(f"| {name} | {cost.seconds:.3f} | {cost.peak_kib / 1024:.0f} | {ratio:.2f} | {share:.2f} |")
     if args.env_doctor:
-        print(
-            f"\ndoctor check / env-doctor check: {median['doctor check'].seconds / median['env-doctor check'].seconds:.2f}"
-        )
+        ratio = median["doctor check"].seconds / median["env-doctor check"].seconds
+        print(f"\ndoctor check / env-doctor check: {ratio:.2f}")
     return 0
 
 
