@@ -42,8 +42,8 @@ class Recorder:
         entry: dict[str, Any] = {"state": reading.state.value, "source": reading.source}
         if reading.detail is not None:
             entry["detail"] = reading.detail
-        if reading.value is not None:
-            entry["value"] = plain(reading.value)
+        if reading.known:
+            entry["value"] = None if reading.value is None else plain(reading.value)
         self.entries.setdefault(key, entry)
         return reading
 

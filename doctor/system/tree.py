@@ -140,7 +140,7 @@ class TreeSystem:
     def try_open(self, path: str) -> Reading[str]:
         return Reading(State.NOT_ASKED, asked.file_source(path), None, _NOT_ASKED)
 
-    def run(self, argv: Sequence[str], *, deadline_s: float | None = None, limit: int = RUN_LIMIT) -> Reading[Output]:
+    def run(self, argv: Sequence[str], *, deadline_s: float | None = None, limit: int = RUN_LIMIT) -> Reading[Output]:  # noqa: ARG002
         return Reading(State.NOT_ASKED, asked.command_source(argv), None, _NOT_ASKED)
 
     def which(self, name: str) -> Reading[str]:
@@ -155,7 +155,7 @@ class TreeSystem:
     def limits(self) -> Reading[Mapping[str, int]]:
         return Reading(State.NOT_ASKED, "limits", None, _NOT_ASKED)
 
-    def nvml(self, *, deadline_s: float | None = None) -> Reading[Mapping[str, Any]]:
+    def nvml(self, *, deadline_s: float | None = None) -> Reading[Mapping[str, Any]]:  # noqa: ARG002
         return Reading(State.NOT_ASKED, "nvml", None, _NOT_ASKED)
 
     def derived(self, name: str, path: str, work: Callable[[], T]) -> Reading[T]:  # noqa: ARG002  name is a recorder's key
