@@ -88,6 +88,14 @@ def class_code(text: str) -> str:
     return f"0x{match[1].lower():0>6}"
 
 
+def revision(text: str) -> str:
+    """`0xc8` -> `c8`. Raises ReaderError."""
+    match = re.match(r"^\s*(?:0x)?([0-9a-fA-F]{1,2})\s*$", text[:24])
+    if not match:
+        raise ReaderError(f"not a PCI revision: {clean(text, 20)!r}")
+    return f"{int(match[1], 16):02x}"
+
+
 def number(text: str) -> int:
     """A plain decimal number. Raises ReaderError."""
     try:
