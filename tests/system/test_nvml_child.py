@@ -61,7 +61,9 @@ H100 = {
     "nvmlDeviceGetHandleByIndex": lambda index: f"gpu{index}",
     "nvmlDeviceGetName": "NVIDIA H100 80GB HBM3",
     "nvmlDeviceGetUUID": "GPU-1",
-    "nvmlDeviceGetPciInfo": SimpleNamespace(busId="00000000:C1:00.0", pciDeviceId=0x233010DE, pciSubSystemId=0x16C110DE),
+    "nvmlDeviceGetPciInfo": SimpleNamespace(
+        busId="00000000:C1:00.0", pciDeviceId=0x233010DE, pciSubSystemId=0x16C110DE
+    ),
     "nvmlDeviceGetMemoryInfo": SimpleNamespace(total=85520809984, used=4096),
     "nvmlDeviceGetCudaComputeCapability": (9, 0),
     "nvmlDeviceGetBrand": 14,
@@ -150,7 +152,7 @@ def test_a_failed_init_is_an_answer() -> None:
 
 STUB = """
 #include <string.h>
-int nvmlInit_v2(void) { %s return 0; }
+int nvmlInitWithFlags(unsigned flags) { %s return 0; }
 int nvmlSystemGetDriverVersion(char *v, unsigned n) { strncpy(v, "999.01", n); return 0; }
 int nvmlDeviceGetCount_v2(unsigned *n) { *n = 0; return 0; }
 """
