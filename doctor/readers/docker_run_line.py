@@ -1,0 +1,75 @@
+"""A `docker run …` (podman, nerdctl) line -> its arguments, image and the environment that it sets.
+
+>>> sheet = read("docker run --rm --device /dev/kfd -e HIP_VISIBLE_DEVICES=0 rocm/pytorch:latest bash")
+>>> sheet.get("container.image"), sheet.get("environment[HIP_VISIBLE_DEVICES]")
+('rocm/pytorch:latest', '0')
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from doctor.errors import ReaderError
+from doctor.facts.sheet import FactSheet
+from doctor.readers.source_lines import kept, source_lines
+
+_RUN = re.compile(r"\b(docker|podman|nerdctl)(?:\.exe)? (?:container )?(?:run|create)(?= |$)")
+_IMAGE = re.compile(r"[a-z0-9][\w.-]{0,80}(?::\d{2,5})?(?:/[\w.-]{1,120}){0,5}(?::[\w.-]{1,120})?(?:@sha256:\w{8,64})?$")
+_FLAGS = {
+    "--rm", "--detach", "--interactive", "--tty", "--privileged", "--init", "--read-only", "--publish-all", "--no-healthcheck",
+    "--oom-kill-disable", "--sig-proxy", "--disable-content-trust", "--quiet", "--replace", "--tls-verify",
+}  # fmt: skip
+_SHORT_FLAGS = re.compile(r"-[ditPq]{1,5}$")
+_ARGS_LIMIT = 200
+
+
+def read(text: str, source: str = "text") -> FactSheet:
+    """The first such line, with those it goes on in after a backslash. Raises ReaderError without one."""
+    lines = list(source_lines(text, source))
+    for position, (where, line) in enumerate(lines):
+        found = _RUN.search(line)
+        if not found:
+            continue
+        words = _words(_joined([line[found.end() :], *(rest for _, rest in lines[position + 1 : position + 100])]))
+        sheet = FactSheet()
+        sheet.put("container.run_args", words, where)
+        _options(sheet, words, where)
+        if found[1] in ("docker", "podman"):
+            sheet.put("container.engine", found[1], where)
+        return sheet
+    raise ReaderError("no `docker run` line in the text")
+
+
+def _joined(lines: list[str]) -> str:
+    parts = []
+    for line in lines:
+        parts.append(line.rstrip().rstrip("\\`"))
+        if not line.rstrip().endswith(("\\", " `")):
+            break
+    return " ".join(parts)[:16_000]
+
+
+def _words(text: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    return [kept(word, 400) for word in words[:_ARGS_LIMIT]]
+
+
+def _options(sheet: FactSheet, words: list[str], where: str) -> None:
+    position = 0
+    while position < len(words):
+        word = words[position]
+        if not word.startswith("-"):
+            if _IMAGE.match(word) and ("/" in word or ":" in word or position == len(words) - 1):
+                sheet.put("container.image", word, where)
+            return
+        name, sign, value = word.partition("=")
+        if not sign and name not in _FLAGS and not _SHORT_FLAGS.match(name):
+            position += 1
+            value = words[position] if position < len(words) else ""
+        if name in ("-e", "--env") and (found := re.match(r"([A-Za-z_][A-Za-z0-9_]{0,80})=(.*)", value)):
+            sheet.put(f"environment[{found[1]}]", found[2], where)
+        position += 1

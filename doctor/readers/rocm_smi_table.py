@@ -1,0 +1,128 @@
+"""Text of `rocm-smi` (concise table of each generation, and `-a` style `GPU[0] : key: value`) -> AMD GPUs.
+
+In CPX and the like each partition has a row; those after the first of a GPU become its `partitions`.
+
+>>> sheet = read("GPU[0]\\t\\t: Card Series: \\t\\tAMD Instinct MI300X\\nGPU[0]\\t\\t: GFX Version: \\t\\tgfx942")
+>>> sheet.get("gpus[#0].name"), sheet.get("gpus[#0].arch")
+('AMD Instinct MI300X', 'gfx942')
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from doctor.errors import ReaderError
+from doctor.facts.sheet import FactSheet
+from doctor.readers.source_lines import kept, source_lines
+
+_KEYED = re.compile(r"\s{0,4}(?:GPU\[(\d{1,4})\]|(Driver version))\s*:\s*(?:([^:\s][^:]{0,60}):)?\s*(.*?)\s*$")
+_ROW = re.compile(r"\s{0,4}(\d{1,4})\s{1,12}(?:(\d{1,4})\s{1,8})?\[?(0x[0-9a-f]{1,4}|N/A)\b(.{0,160})$")
+_PARTITIONS = re.compile(r"(NPS\d|N/A), ([A-Z]{3}|N/A)(?:, (\d{1,3}))?")
+_GUID = re.compile(r"\s{0,4},\s{1,8}(\d{1,10}) ")
+_NAME_BELOW = re.compile(r"\s{4,16}((?:AMD|Radeon|Instinct)[\w /+-]{2,40}?)\s*$")
+_NO_DRIVER = re.compile(r"(?:amdgpu not found in modules|Driver not initialized)")
+_UNKNOWN = {"", "n/a", "none", "not supported"}
+
+
+def read(text: str, source: str = "text") -> FactSheet:
+    """Raises ReaderError without a GPU, a driver version or the word that there is no driver."""
+    reader = _Reader()
+    for where, line in source_lines(text, source):
+        reader.take(where, line)
+    if not len(reader.sheet):
+        raise ReaderError("no GPU and no driver of rocm-smi in the text")
+    return reader.sheet
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.sheet = FactSheet()
+        self.owner = ""
+        self.row = ""
+
+    def take(self, where: str, line: str) -> None:
+        if "river not init" in line or "not found in modules" in line:
+            if _NO_DRIVER.search(line):
+                self.sheet.absent("amdgpu_driver.loaded", where, False)
+        elif ("GPU[" in line or "Driver version" in line) and (found := _KEYED.match(line)):
+            self.keyed(where, found)
+        elif found := _ROW.match(line):
+            self.concise(where, found)
+        elif self.row and (found := _NAME_BELOW.match(line)):
+            self.sheet.put(f"{self.row}.name", found[1], where)
+
+    def gpu(self, number: str, where: str) -> str:
+        at = f"gpus[#{int(number)}]"
+        self.sheet.put(f"{at}.vendor", "amd", where)
+        self.sheet.put(f"{at}.index.smi", int(number), where)
+        return at
+
+    def keyed(self, where: str, found: re.Match[str]) -> None:
+        value = kept(found[4], 120)
+        if value.lower() in _UNKNOWN:
+            return
+        if found[2]:
+            _driver(self.sheet, value, where)
+            return
+        key = (found[3] or "").strip().lower()
+        if key == "driver version":
+            _driver(self.sheet, value, where)
+        elif key in _KEYS:
+            _KEYS[key](self.sheet, self.gpu(found[1], where), value, where)
+
+    def concise(self, where: str, found: re.Match[str]) -> None:
+        partitions = _PARTITIONS.search(found[4])
+        if partitions and partitions[3] and int(partitions[3]) > 0 and self.owner:
+            at = f"{self.owner}.partitions[{found[1]}]"
+            self.sheet.put(f"{at}.kind", "compute", where)
+            if found[2]:
+                self.sheet.put(f"{at}.kfd", int(found[2]), where)
+            return
+        self.owner = self.row = at = self.gpu(found[1], where)
+        if found[2]:
+            self.sheet.put(f"{at}.index.kfd", int(found[2]), where)
+        if found[3] != "N/A":
+            self.sheet.put(f"{at}.pci_id", f"1002:{found[3][2:].zfill(4)}", where)
+        if partitions and partitions[1] != "N/A":
+            self.sheet.put(f"{at}.memory_partition", partitions[1], where)
+        if partitions and partitions[2] != "N/A":
+            self.sheet.put(f"{at}.compute_partition", partitions[2], where)
+
+
+def _driver(sheet: FactSheet, value: str, where: str) -> None:
+    """An in-tree driver has no number of its own; rocm-smi prints the kernel's release then."""
+    if re.match(r"\d+\.\d+\.\d+-\S*[a-z]", value):
+        sheet.put("amdgpu_driver.source", "in-tree", where)
+    elif re.match(r"\d+\.\d+", value):
+        sheet.put("amdgpu_driver.version", value, where)
+    sheet.put("amdgpu_driver.loaded", True, where)
+
+
+def _put(name: str, pattern: str = r"(.+)", shape: Callable[[str], object] = str) -> Callable[..., None]:
+    compiled = re.compile(pattern)
+
+    def put(sheet: FactSheet, at: str, value: str, where: str) -> None:
+        if found := compiled.match(value):
+            sheet.put(f"{at}.{name}", shape(found[1]), where)
+
+    return put
+
+
+_KEYS: dict[str, Callable[..., None]] = {
+    "card series": _put("name", r"((?!0x).+)"),
+    "card model": _put("pci_id", r"0x([0-9a-f]{4})$", "1002:{}".format),
+    "device id": _put("pci_id", r"0x([0-9a-f]{4})$", "1002:{}".format),
+    "device name": _put("name", r"((?!0x).+)"),
+    "gpu id": _put("pci_id", r"0x([0-9a-f]{4})$", "1002:{}".format),
+    "device rev": _put("revision", r"(0x[0-9a-f]{1,2})$"),
+    "gfx version": _put("arch", r"(gfx[0-9a-f]{3,4})$"),
+    "unique id": _put("uuid", r"(0x[0-9a-f]{4,16})$"),
+    "vbios version": _put("vbios"),
+    "vram total memory (b)": _put("memory_bytes", r"(\d{6,15})$", int),
+    "vram total used memory (b)": _put("memory_used_bytes", r"(\d{1,15})$", int),
+    "pci bus": _put("pci_address", r"([0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)$", str.lower),
+    "node id": _put("index.kfd", r"(\d{1,4})$", int),
+    "compute partition": _put("compute_partition", r"([A-Z]{3})$"),
+    "memory partition": _put("memory_partition", r"(NPS\d)$"),
+}
