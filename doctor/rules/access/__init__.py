@@ -1,0 +1,1 @@
+"""Access to the GPUs: device nodes, containers and engines, limits, schedulers, WSL."""

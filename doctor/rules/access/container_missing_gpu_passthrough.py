@@ -1,0 +1,150 @@
+"""Inside a container: the host's kernel drives GPUs, and their nodes were not passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.hardware import has_no, nodes_of
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="container-missing-gpu-passthrough",
+    severity=Severity.ERROR,
+    title="The container was started without the GPU's devices.",
+    needs=({"container.inside", "nodes"},),
+    proven="synthetic",
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    order=20,
+    tags=("access", "container", "amd", "nvidia"),
+    doc="""## What it finds
+A container on a kernel that has the GPU driver loaded (its files in /sys and /proc show it) without /dev/kfd, without
+render nodes, or without /dev/nvidia*.
+
+## Why it matters
+The driver is fine, and inside nothing can reach it: torch sees no GPU, `nvidia-smi` is missing or finds no device.
+
+## Not raised when
+The kernel's driver is not known to be loaded; GPUs of another vendor were passed and torch is not built for this one;
+only integrated GPUs are there (then it is information); under WSL.
+
+## How to confirm
+`ls /dev/kfd /dev/dri /dev/nvidia*` in the container and on the host.
+
+## Fix
+AMD: `--device /dev/kfd --device /dev/dri --group-add GID`.
+NVIDIA: `--gpus all`, or with CDI `--device nvidia.com/gpu=all`.
+
+## Fix safety
+The container must be started again. Nothing on the host changes.
+
+## References
+https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
+https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
+""",
+)
+
+_STAT = Fix(
+    text="On the host, read the number of the group that owns the nodes.", command=("stat", "-c", "%g", "/dev/kfd")
+)
+_AMD_FLAGS = ("--device", "/dev/kfd", "--device", "/dev/dri")
+_AMD = Fix(
+    text="Start the container with --device /dev/kfd --device /dev/dri --group-add and that number (RENDER_GID).",
+    command=("docker", "run", *_AMD_FLAGS, "--group-add", "RENDER_GID", "IMAGE"),
+)
+_NVIDIA = Fix(
+    text="Start the container with --gpus all (needs the NVIDIA Container Toolkit on the host).",
+    command=("docker", "run", "--gpus", "all", "IMAGE"),
+)
+_CDI = Fix(
+    text="Or, where a CDI spec is present, with --device nvidia.com/gpu=all.",
+    command=("docker", "run", "--device", "nvidia.com/gpu=all", "IMAGE"),
+)
+FIXES = (_NVIDIA, _STAT, _AMD)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """One finding a vendor, since both may be driven by the host's kernel."""
+    if not machine.container.inside or machine.host.wsl:
+        return
+    yield from _amd(machine)
+    yield from _nvidia(machine)
+
+
+def _amd(machine: Snapshot) -> Iterator[Finding]:
+    """Tells /dev/kfd without render nodes, and the reverse, from neither."""
+    facts = [name for name in ("amdgpu_driver.loaded", "kfd.nodes") if machine.get(name)]
+    bound = [g for g in machine.of_vendor("amd") if g.driver == "amdgpu"]
+    if not (facts or bound) or (machine.gpus == () and not machine.kfd.nodes):
+        return
+    no_kfd, no_render = has_no(machine, "kfd"), has_no(machine, "render")
+    if not (no_kfd or no_render) or _meant_for_other(machine, "rocm", "nvidia"):
+        return
+    missing = (
+        "/dev/kfd and /dev/dri" if no_kfd and no_render else "/dev/kfd" if no_kfd else "the render nodes of /dev/dri"
+    )
+    integrated = bool(machine.of_vendor("amd")) and all(g.integrated for g in machine.of_vendor("amd"))
+    mild = integrated and machine.torch.build != "rocm"
+    yield Finding(
+        summary=f"The kernel drives AMD GPUs and this container lacks {missing}.",
+        severity=Severity.INFO if mild else Severity.ERROR,
+        subject=Subject(kind="container", id="amd"),
+        evidence=evidence(machine, ("container.engine", *facts, "nodes")),
+        fixes=_amd_fixes(machine),
+        verify=("ls", "-l", "/dev/kfd", "/dev/dri"),
+    )
+
+
+def _amd_fixes(machine: Snapshot) -> tuple[Fix, ...]:
+    if machine.container.engine == "kubernetes":
+        return (
+            Fix(text="Ask for the GPU in the pod: resources.limits with amd.com/gpu: 1 (needs AMD's device plugin)."),
+        )
+    if machine.container.engine == "podman":
+        command = ("podman", "run", *_AMD_FLAGS, "--group-add", "keep-groups", "IMAGE")
+        return (Fix(text="Start the container with the GPU's nodes and your groups.", command=command),)
+    gid = next((n.gid for n in nodes_of(machine, "kfd", "render") if n.gid), None)
+    if gid is None:
+        return (_STAT, _AMD)
+    command = ("docker", "run", *_AMD_FLAGS, "--group-add", str(gid), "IMAGE")
+    return (Fix(text="Start the container with both.", command=command),)
+
+
+def _nvidia(machine: Snapshot) -> Iterator[Finding]:
+    facts = [name for name in ("nvidia_driver.loaded", "nvidia_driver.version") if machine.get(name)]
+    bound = [g for g in machine.of_vendor("nvidia") if g.driver == "nvidia"]
+    if not (facts or bound) or not has_no(machine, "nvidia", "nvidiactl"):
+        return
+    if _meant_for_other(machine, "cuda", "amd"):
+        return
+    yield Finding(
+        summary="The kernel drives NVIDIA GPUs and this container has none of their nodes (/dev/nvidia*).",
+        subject=Subject(kind="container", id="nvidia"),
+        evidence=evidence(machine, ("container.engine", *facts, "nodes")),
+        fixes=_nvidia_fixes(machine),
+        verify=("nvidia-smi", "-L"),
+    )
+
+
+def _nvidia_fixes(machine: Snapshot) -> tuple[Fix, ...]:
+    if machine.container.engine == "kubernetes":
+        return (
+            Fix(text="Ask for the GPU in the pod: resources.limits with nvidia.com/gpu: 1 (needs the device plugin)."),
+        )
+    if machine.container.engine == "podman":
+        command = ("podman", "run", "--device", "nvidia.com/gpu=all", "IMAGE")
+        return (Fix(text="Start the container with --device nvidia.com/gpu=all (CDI).", command=command),)
+    return (_NVIDIA, _CDI)
+
+
+def _meant_for_other(machine: Snapshot, build: str, other: str) -> bool:
+    """Whether this container is plainly for the other vendor's GPUs."""
+    if machine.torch.build == build:
+        return False
+    passed = nodes_of(machine, "nvidia") if other == "nvidia" else nodes_of(machine, "kfd")
+    return bool(passed) or (machine.torch.build in ("cuda", "rocm") and bool(machine.of_vendor(other)))

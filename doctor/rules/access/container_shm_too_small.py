@@ -1,0 +1,80 @@
+"""A container whose /dev/shm is the engine's small default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot, Symptom
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.hardware import compute_gpus
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="container-shm-too-small",
+    severity=Severity.WARNING,
+    title="/dev/shm is too small for data loaders or collectives.",
+    needs=({"container.inside", "host.shm_bytes"},),
+    proven="synthetic",
+    order=22,
+    facts_decide=False,
+    tags=("access", "container"),
+    doc="""## What it finds
+A container with torch whose /dev/shm has no more than the engine's default of 64 MiB.
+
+## Why it matters
+Data loader workers die with "Bus error", and NCCL or RCCL fails with "No space left on device" or "unhandled system error".
+
+## Not raised when
+Outside of a container, without torch, or with more room. With one GPU it is information only.
+
+## How to confirm
+`df -h /dev/shm` in the container.
+
+## Fix
+Start the container with `--shm-size=16g`, or with `--ipc=host`.
+
+## Fix safety
+The container must be started again. What is in /dev/shm counts as memory; --ipc=host shares it with the host.
+
+## References
+https://docs.docker.com/reference/cli/docker/container/run/#options (shm-size, default 64 MB)
+https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#shared-memory
+""",
+)
+
+_ENGINE_DEFAULT_BYTES = 64 << 20
+_ROOMY_BYTES = 8 << 30
+FIXES = (Fix(text="Give the container more shared memory.", command=("docker", "run", "--shm-size=16g", "IMAGE")),)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Several GPUs talk through shared memory, so there it is a warning."""
+    size = machine.host.shm_bytes
+    if not machine.container.inside or size is None or size > _ENGINE_DEFAULT_BYTES or not machine.torch.installed:
+        return
+    several = len(compute_gpus(machine)) > 1
+    yield Finding(
+        summary=f"/dev/shm holds {size >> 20} MiB in this container: little for data loaders and collectives.",
+        severity=Severity.WARNING if several else Severity.INFO,
+        subject=Subject(kind="path", id="/dev/shm"),
+        evidence=evidence(machine, ("host.shm_bytes", "container.engine", "torch.version")),
+        fixes=FIXES,
+        verify=("df", "-h", "/dev/shm"),
+    )
+
+
+def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
+    """A roomy /dev/shm is not what broke."""
+    if (machine.host.shm_bytes or 0) < _ROOMY_BYTES:
+        yield Finding(
+            summary=RULE.title,
+            severity=Severity.ERROR,
+            subject=Subject(kind="path", id="/dev/shm"),
+            basis="symptom",
+            evidence=(Evidence(text=symptom.text, source=symptom.source),),
+            fixes=FIXES,
+        )

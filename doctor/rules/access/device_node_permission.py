@@ -1,0 +1,127 @@
+"""The node of a GPU is there, on a host, and this account may not open it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.host import DeviceNode
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.rules.hardware import named, needed_nodes, refused
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="device-node-permission",
+    severity=Severity.ERROR,
+    title="This account may not open the GPU's device nodes.",
+    needs=({"nodes"},),
+    proven="synthetic",
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    order=20,
+    tags=("access", "amd", "nvidia"),
+    doc="""## What it finds
+A node that GPU work opens (/dev/kfd, /dev/dri/renderD*, /dev/nvidia*) stands there, and owner, group and mode keep this
+account out, outside of a container.
+
+## Why it matters
+ROCm and CUDA open these nodes. `rocminfo` says "Unable to open /dev/kfd", torch sees no GPU.
+
+## Not raised when
+Opening works although the mode looks strict (an access list), mode 0666, root, a render node that no AMD GPU has (CUDA
+opens none), a node that is missing (driver rules), inside a container (container-render-group-mismatch).
+
+## How to confirm
+`ls -ln /dev/kfd /dev/dri/renderD*` and `id -G`: the number of the node's group must be among yours.
+
+## Fix
+Join the group that owns the node, then log in again. A node that root's group owns lacks its udev rule.
+
+## Fix safety
+No reboot. Members of the group may use every GPU of the machine. Running programs keep their old groups.
+
+## References
+https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html (render and video groups)
+""",
+)
+
+_UDEV = (
+    'Write /etc/udev/rules.d/70-amdgpu.rules with: KERNEL=="kfd", GROUP="render", MODE="0660" and '
+    'SUBSYSTEM=="drm", KERNEL=="renderD*", GROUP="render", MODE="0660".'
+)
+_LOGIN = Fix(text="Log out and in again, or restart the service: a session takes its groups when it starts.")
+FIXES = (
+    Fix(
+        text="Join the group that owns the nodes (see `ls -l /dev/kfd /dev/dri`).",
+        command=("usermod", "-aG", "render,video", "YOUR_USER"),
+        root=True,
+    ),
+    _LOGIN,
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """One finding for each group that owns refused nodes."""
+    if machine.container.inside:
+        return
+    owners: dict[int | None, list[DeviceNode]] = {}
+    for node in needed_nodes(machine):
+        if refused(machine, node):
+            owners.setdefault(node.gid, []).append(node)
+    for gid, nodes in owners.items():
+        first = nodes[0]
+        group = _group_name(machine, first)
+        owner = f"group {group} (gid {gid})" if group else f"gid {gid}" if gid is not None else "another account"
+        yield Finding(
+            summary=f"This account may not open {named([n.key for n in nodes])}: {owner} owns it.",
+            subject=Subject(kind="node", id=first.key),
+            evidence=(*(_line(machine, n) for n in nodes[:8]), _account(machine)),
+            fixes=_fixes(machine, gid, group),
+            verify=("test", "-r", first.key, "-a", "-w", first.key),
+        )
+
+
+def _group_name(machine: Snapshot, node: DeviceNode) -> str | None:
+    if node.group and not node.group.isdigit():
+        return node.group
+    groups = machine.account.groups or {}
+    return next((name for name, gid in groups.items() if gid == node.gid), None)
+
+
+def _line(machine: Snapshot, node: DeviceNode) -> Evidence:
+    mode = f"{node.mode:04o}" if node.mode is not None else "?"
+    answer = f", opening it answers {node.open_error}" if node.open_error else ""
+    return Evidence(
+        text=f"{node.key}: mode {mode}, uid {node.uid}, gid {node.gid}{answer}",
+        source=machine.source(f"nodes[{node.key}]"),
+    )
+
+
+def _account(machine: Snapshot) -> Evidence:
+    gids = machine.account.gids
+    listed = ", ".join(map(str, gids)) if gids is not None else "unknown"
+    return Evidence(text=f"this account's groups: {listed}", source=machine.source("account.gids"))
+
+
+def _fixes(machine: Snapshot, gid: int | None, group: str | None) -> tuple[Fix, ...]:
+    if gid is None:
+        return FIXES
+    if gid == 0:
+        reload = Fix(text="Apply it.", command=("udevadm", "trigger"), root=True)
+        return (Fix(text=_UDEV, root=True), reload)
+    if group and group in (machine.account.member_of or ()):
+        return (_LOGIN,)
+    if not group:
+        make = Fix(text=f"Give gid {gid} a name.", command=("groupadd", "--gid", str(gid), "gpu"), root=True)
+        return (make, _join(machine, "gpu"), _LOGIN)
+    return (_join(machine, group), _LOGIN)
+
+
+def _join(machine: Snapshot, group: str) -> Fix:
+    user = machine.account.user or "YOUR_USER"
+    return Fix(
+        text=f"Join the group {group} (usermod -aG {group} $USER).", command=("usermod", "-aG", group, user), root=True
+    )

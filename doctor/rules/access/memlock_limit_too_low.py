@@ -1,0 +1,68 @@
+"""Locked memory is limited on a machine with RDMA devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="memlock-limit-too-low",
+    severity=Severity.WARNING,
+    title="Locked memory is limited below what RDMA or collectives need.",
+    needs=({"rdma", "host.memlock_bytes"},),
+    proven="synthetic",
+    order=22,
+    facts_decide=False,
+    tags=("access", "collectives"),
+    doc="""## What it finds
+A limit on locked memory for this account, on a machine with RDMA devices.
+
+## Why it matters
+Registering buffers fails: "ibv_reg_mr failed: Cannot allocate memory", and NCCL or RCCL stops.
+
+## Not raised when
+The limit is off, no RDMA device is there, or the limit is 32 GiB or more. Without an error text it is information.
+
+## How to confirm
+`ulimit -l` in the shell or container that starts the job.
+
+## Fix
+Container: `--ulimit memlock=-1`. Host: a file in /etc/security/limits.d, or LimitMEMLOCK=infinity in the unit.
+
+## Fix safety
+Applies to processes started afterwards. A program may then pin all memory.
+
+## References
+https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+AMD-AGI/Primus preflight: warns below 32 GiB (2026-08)
+""",
+)
+
+_ENOUGH_BYTES = 32 << 30
+_CONTAINER = Fix(text="Lift it for the container.", command=("docker", "run", "--ulimit", "memlock=-1", "IMAGE"))
+_HOST = Fix(
+    text="Write /etc/security/limits.d/rdma.conf with `* soft memlock unlimited` and `* hard memlock unlimited`, log in again.",
+    root=True,
+)
+FIXES = (_CONTAINER, _HOST)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Information only: without an error nothing says that RDMA is used."""
+    limit = machine.host.memlock_bytes
+    if not machine.rdma or limit is None or limit < 0 or limit >= _ENOUGH_BYTES:
+        return
+    yield Finding(
+        summary=f"Locked memory is limited to {limit >> 10} KiB on a machine with RDMA devices.",
+        severity=Severity.INFO,
+        subject=Subject(kind="limit", id="memlock"),
+        evidence=evidence(machine, ("host.memlock_bytes",)),
+        fixes=(_CONTAINER if machine.container.inside else _HOST,),
+    )

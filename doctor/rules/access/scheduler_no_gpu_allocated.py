@@ -1,0 +1,73 @@
+"""A Slurm job that has no GPU in its allocation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.rules.hardware import nodes_of
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="scheduler-no-gpu-allocated",
+    severity=Severity.ERROR,
+    title="The job has no GPU in its allocation.",
+    needs=({"environment"},),
+    proven="synthetic",
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "no-gpu-found"),
+    order=20,
+    tags=("access", "scheduler"),
+    doc="""## What it finds
+A Slurm job (SLURM_JOB_ID is set) with none of Slurm's GPU variables, and a sign that it got none: an empty
+CUDA_VISIBLE_DEVICES or `NoDevFiles`, or GPU nodes of which none opens.
+
+## Why it matters
+The node has GPUs and the job may use none of them.
+
+## Not raised when
+Any of Slurm's GPU variables names one, or a GPU node opens (a cluster that does not manage GPUs).
+
+## How to confirm
+`scontrol show job $SLURM_JOB_ID`: TresPerNode or AllocTRES must name gres/gpu.
+
+## Fix
+Ask for GPUs when submitting: `--gpus-per-node=1` or `--gres=gpu:1`.
+
+## Fix safety
+The job must be submitted again.
+
+## References
+https://slurm.schedmd.com/gres.html
+""",
+)
+
+FIXES = (Fix(text="Ask for GPUs when submitting.", command=("sbatch", "--gpus-per-node=1", "JOB_SCRIPT")),)
+_GIVEN = (
+    *("SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "SLURM_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"),
+    *("SLURM_GPUS_PER_TASK", "SLURM_GPUS_PER_SOCKET"),
+)
+_VISIBLE = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Needs a positive sign: missing variables alone may mean that the cluster does not manage GPUs."""
+    env = machine.environment or {}
+    if "SLURM_JOB_ID" not in env or any(env.get(name, "0") not in ("0", "") for name in _GIVEN):
+        return
+    sign = next((f"{n}={env[n]!r}" for n in _VISIBLE if env.get(n) in ("", "NoDevFiles")), None)
+    gpus = nodes_of(machine, "nvidia", "render", "kfd")
+    if not sign and gpus and all(n.openable is False for n in gpus):
+        sign = "no GPU node opens for this job"
+    if sign:
+        yield Finding(
+            summary=f"Slurm job {env['SLURM_JOB_ID'][:20]} has no GPU in its allocation ({sign}).",
+            subject=Subject(kind="job", id="slurm"),
+            evidence=(Evidence(text=sign, source="environment"),),
+            fixes=FIXES,
+            verify=("scontrol", "show", "job", env["SLURM_JOB_ID"][:20]),
+        )

@@ -1,0 +1,66 @@
+"""WSL without its way to the GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.hardware import has_no
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="wsl-gpu-misconfigured",
+    severity=Severity.ERROR,
+    title="WSL's way to the GPU is incomplete.",
+    needs=({"host.wsl", "nodes"},),
+    proven="synthetic",
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    order=11,
+    facts_decide=False,
+    tags=("access", "wsl"),
+    doc="""## What it finds
+WSL without /dev/dxg, through which all GPU work goes there.
+
+## Why it matters
+Under WSL the driver lives on the Windows side. Without /dev/dxg no library can reach it, and a Linux driver does not help.
+
+## Not raised when
+/dev/dxg is there, or inside a container (it must be passed there).
+
+## How to confirm
+`ls -l /dev/dxg` and, on Windows, `wsl --version` and `wsl -l -v` (VERSION must be 2).
+
+## Fix
+Update WSL and the Windows driver. Never install a Linux kernel driver inside.
+
+## Fix safety
+`wsl --shutdown` stops all distributions.
+
+## References
+https://docs.nvidia.com/cuda/wsl-user-guide/index.html
+https://rocm.docs.amd.com/projects/radeon-ryzen/en/latest/docs/install/installrad/wsl/install-radeon.html
+""",
+)
+
+FIXES = (
+    Fix(text="On Windows: install the vendor's current GPU driver and update WSL.", command=("wsl.exe", "--update")),
+    Fix(text="On Windows: restart WSL.", command=("wsl.exe", "--shutdown"), risk="Stops every running distribution."),
+    Fix(text="ROCm before 7.13 needs HSA_ENABLE_DXG_DETECTION=1 in the environment.", where="environment"),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Only the node decides; its absence must be known."""
+    if machine.host.wsl and not machine.container.inside and has_no(machine, "dxg"):
+        yield Finding(
+            summary="WSL has no /dev/dxg, so nothing in it can reach the GPU.",
+            subject=Subject(kind="node", id="/dev/dxg"),
+            evidence=evidence(machine, ("host.wsl", "kernel.release", "nodes")),
+            fixes=FIXES[:2],
+            verify=("ls", "-l", "/dev/dxg"),
+        )

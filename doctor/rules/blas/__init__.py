@@ -1,0 +1,1 @@
+"""Which BLAS library a GEMM takes."""

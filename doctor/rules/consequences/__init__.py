@@ -1,0 +1,1 @@
+"""What users see, folded under its cause where one is found."""

@@ -1,0 +1,1 @@
+"""Environment variables that contradict each other, the GPU or the job."""

@@ -1,0 +1,104 @@
+"""What the rules ask of a machine again and again: whose GPUs are there, which nodes are there, who may open them."""
+
+from __future__ import annotations
+
+from doctor.facts.gpu import Gpu
+from doctor.facts.host import DeviceNode
+from doctor.facts.origin import State
+from doctor.facts.snapshot import Snapshot
+
+COMPUTE_VENDORS = ("nvidia", "amd")
+ROOT_UID = 0
+
+
+def compute_gpus(machine: Snapshot) -> tuple[Gpu, ...]:
+    """The known GPUs that CUDA or ROCm could run on; a display chip of another vendor is none."""
+    return tuple(g for g in machine.gpus or () if g.vendor in COMPUTE_VENDORS)
+
+
+def vendors_there(machine: Snapshot) -> frozenset[str]:
+    """Vendors known to have a GPU here, from the GPUs or from a driver that is loaded for one."""
+    seen = {g.vendor for g in compute_gpus(machine) if g.vendor}
+    if machine.nvidia_driver.loaded and machine.gpus is None:
+        seen.add("nvidia")
+    if any(n.gfx and n.simd_count for n in machine.kfd.nodes or ()):
+        seen.add("amd")
+    return frozenset(seen)
+
+
+def discrete(machine: Snapshot, vendor: str) -> bool:
+    """Whether a GPU of that vendor is there that is not known to be integrated into the CPU."""
+    gpus = machine.of_vendor(vendor)
+    return any(not g.integrated for g in gpus) if gpus else vendor in vendors_there(machine)
+
+
+def stands(node: DeviceNode) -> bool:
+    """Whether the node itself is there. A plain file or folder in its place is none."""
+    if node.is_device is False or node.open_error in ("ENOENT", "ENOTDIR"):
+        return False
+    return any(v is not None for v in (node.is_device, node.mode, node.major, node.openable))
+
+
+def nodes_of(machine: Snapshot, *kinds: str) -> tuple[DeviceNode, ...]:
+    """Nodes of those kinds that are there."""
+    return tuple(n for n in machine.nodes or () if n.kind in kinds and stands(n))
+
+
+def has_no(machine: Snapshot, *kinds: str) -> bool:
+    """Whether it is known that no node of those kinds is there. A pasted text that shows some nodes proves nothing of
+    the others."""
+    if machine.nodes is None or nodes_of(machine, *kinds):
+        return False
+    if any(n.kind in kinds for n in machine.nodes):
+        return True
+    about = [(name, o) for name, o in machine.origins.items() if name == "nodes" or name.startswith("nodes[")]
+    return not any(o.source.startswith("text:") and o.state is not State.ABSENT for _, o in about)
+
+
+def needed_nodes(machine: Snapshot) -> tuple[DeviceNode, ...]:
+    """The nodes that GPU work opens here. A render node counts when its GPU is AMD's, or when /dev/kfd stands beside it
+    and its GPU is not known: CUDA opens none."""
+    wanted = nodes_of(machine, "kfd", "nvidia", "nvidiactl", "nvidia-uvm", "dxg")
+    owner = {f"/dev/dri/{g.render_node}": g.vendor for g in machine.gpus or () if g.render_node}
+    beside_kfd = any(n.kind == "kfd" for n in wanted)
+    render = (n for n in nodes_of(machine, "render") if owner.get(n.key, "amd" if beside_kfd else None) == "amd")
+    return (*wanted, *render)
+
+
+def mode_permits(machine: Snapshot, node: DeviceNode) -> bool | None:
+    """Whether owner, group and mode let this account read and write the node; None when one of them is unknown."""
+    who = machine.account
+    if node.mode is None:
+        return None
+    if who.uid == ROOT_UID or node.mode & 0o006 == 0o006:
+        return True
+    if who.uid is None or who.gids is None or node.gid is None:
+        return None
+    if who.uid == node.uid:
+        return node.mode & 0o600 == 0o600
+    mine = node.gid in who.gids or node.gid == who.gid
+    return node.mode & 0o060 == 0o060 if mine else False
+
+
+def refused(machine: Snapshot, node: DeviceNode) -> bool:
+    """Whether owner and mode keep this account out. What opening answered comes first: an access list may allow what
+    the mode alone does not."""
+    if node.openable is not None:
+        return node.openable is False and (node.open_error == "EACCES")
+    return mode_permits(machine, node) is False
+
+
+def named(paths: list[str]) -> str:
+    """`/dev/kfd`, or `/dev/kfd and 8 more`."""
+    return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+
+
+def gfx_version(gfx: str) -> tuple[int, int, int] | None:
+    """(10, 3, 1) of `gfx1031`, (9, 0, 10) of `gfx90a`; None for a text that is no target."""
+    body = gfx.split(":")[0].removeprefix("gfx")
+    if len(body) < 3 or not body[:-2].isdigit():
+        return None
+    try:
+        return int(body[:-2]), int(body[-2], 16), int(body[-1], 16)
+    except ValueError:
+        return None

@@ -1,0 +1,78 @@
+"""torch has no GPU support and a GPU is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.hardware import discrete, vendors_there
+from doctor.rules.torch_install import INDEX, install, see_gpu
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="torch-cpu-only-build",
+    severity=Severity.ERROR,
+    title="The installed torch has no GPU support.",
+    needs=(
+        {"torch.build", "gpus"},
+        {"torch.build", "nvidia_driver.loaded"},
+        {"torch.build", "kfd.nodes"},
+    ),
+    proven="synthetic",
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    order=40,
+    tags=("python", "amd", "nvidia"),
+    doc="""## What it finds
+A CPU build of torch in the user's Python, on a machine with an AMD or NVIDIA GPU.
+
+## Why it matters
+`torch.cuda.is_available()` is False and "Torch not compiled with CUDA enabled" is raised, whatever the driver is.
+
+## Not raised when
+No GPU of AMD or NVIDIA is known to be there. With integrated AMD GPUs only it is information.
+
+## How to confirm
+`python -c 'import torch; print(torch.__version__, torch.version.cuda, torch.version.hip)'`: both are None.
+
+## Fix
+Install the build for the GPU from PyTorch's index. pip keeps an installed torch, so it must be told to replace it.
+
+## Fix safety
+No reboot. Replaces torch and what it pins in this environment.
+
+## References
+https://pytorch.org/get-started/locally/
+""",
+)
+
+FIXES = (
+    Fix(
+        text="Install a GPU build from PyTorch's index (cu128 for NVIDIA; rocm6.4 instead for AMD).",
+        command=("python3", "-m", "pip", "install", "--force-reinstall", "--index-url", f"{INDEX}/cu128", "torch"),
+        where="environment",
+        risk="Replaces torch and what it pins in this environment.",
+    ),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """One finding, with a fix for each vendor that is there."""
+    vendors = sorted(vendors_there(machine), reverse=True)
+    if machine.torch.build != "cpu" or not vendors:
+        return
+    names = {"amd": "an AMD", "nvidia": "an NVIDIA"}
+    serious = any(discrete(machine, v) for v in vendors)
+    yield Finding(
+        summary=f"torch {machine.torch.version or ''} is a CPU-only build on a machine with".replace("  ", " ")
+        + f" {' and '.join(names[v] for v in vendors)} GPU.",
+        severity=Severity.ERROR if serious else Severity.INFO,
+        subject=Subject(kind="package", id="torch"),
+        evidence=evidence(machine, ("torch.version", "torch.build", "torch.location", "gpus")),
+        fixes=tuple(install(machine, v) for v in vendors),
+        verify=see_gpu(machine),
+    )

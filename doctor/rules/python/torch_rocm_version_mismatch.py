@@ -1,0 +1,68 @@
+"""torch's ROCm does not fit the installed ROCm or its driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="torch-rocm-version-mismatch",
+    severity=Severity.ERROR,
+    title="torch's ROCm does not fit the installed ROCm or its driver.",
+    needs=(),
+    proven="synthetic",
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    order=40,
+    tags=("python", "amd"),
+    doc="""## What it finds
+A ROCm build of torch whose libraries meet those of another ROCm, or a driver outside their support window.
+
+## Why it matters
+Symbols are missing at import, or kernels of one release are read by the libraries of another.
+
+## Not raised when
+No error text of it was seen: facts of a running machine do not decide this one yet.
+
+## How to confirm
+`python -c 'import torch; print(torch.version.hip)'` and `/opt/rocm/.info/version`.
+
+## Fix
+Take the torch build of the installed ROCm, and keep /opt/rocm/lib out of LD_LIBRARY_PATH: the wheel brings its own.
+
+## Fix safety
+Replaces torch in this environment.
+
+## References
+https://rocm.docs.amd.com/en/latest/compatibility/compatibility-matrix.html
+""",
+)
+
+FIXES = (
+    Fix(
+        text="Install the torch build of the ROCm at hand (here for ROCm 6.4).",
+        command=(
+            "python3",
+            "-m",
+            "pip",
+            "install",
+            "--force-reinstall",
+            "--index-url",
+            "https://download.pytorch.org/whl/rocm6.4",
+            "torch",
+        ),
+        where="environment",
+    ),
+    Fix(text="Take ROCm's folders out of LD_LIBRARY_PATH: torch's wheel carries its own.", where="environment"),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Raised from error texts only."""
+    yield from ()
