@@ -1,5 +1,6 @@
-"""What the kernel log says of GPUs: one `dmesg`, or `journalctl -k -b` where that is refused; on a tree the files that
-syslog left. Root or an open kernel.dmesg_restrict is needed for dmesg; group `systemd-journal` or `adm` for the journal.
+"""What the kernel log says of GPUs: one `dmesg`, or `journalctl -k -b` where that is refused; on a tree the files
+that syslog left. Root or an open kernel.dmesg_restrict lets dmesg read; group
+`systemd-journal` or `adm` lets journalctl.
 """
 
 from __future__ import annotations

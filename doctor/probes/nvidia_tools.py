@@ -1,0 +1,54 @@
+"""What nvidia-smi says where NVML gave nothing: one `nvidia-smi -q -x` with a deadline. No root is needed.
+
+It is not run where no module is loaded or every GPU is suspended, and not where NVML answered: the tool would say the
+same, and be slower.
+"""
+
+from __future__ import annotations
+
+from doctor.errors import ReaderError
+from doctor.facts.origin import State
+from doctor.facts.sheet import FactSheet
+from doctor.probes.nvidia import may_ask
+from doctor.readers import nvidia_smi_table, nvidia_smi_xml
+from doctor.system.base import Output, System
+
+READS = ("command:nvidia-smi -q -x serial", "nvml serial")
+ARGV = ("nvidia-smi", "-q", "-x")
+DEADLINE_S = 8.0
+
+
+def probe(system: System, sheet: FactSheet) -> None:
+    if reason := may_ask(system):
+        sheet.miss("nvidia_driver.smi_seconds", State.NOT_ASKED, "command:nvidia-smi", reason)
+        return
+    told = system.nvml()
+    if told.value is not None and not told.value.get("error") and told.value.get("gpus"):
+        sheet.miss("nvidia_driver.smi_seconds", State.NOT_ASKED, "command:nvidia-smi", "NVML answered")
+        return
+    reading = system.run(ARGV, deadline_s=DEADLINE_S)
+    if reading.value is None:
+        sheet.miss("nvidia_driver.smi_error", reading.state, reading.source, reading.detail)
+        return
+    sheet.put("nvidia_driver.smi_seconds", round(reading.value.seconds, 2), reading.source)
+    _read(reading.value, sheet, reading.source)
+
+
+def _read(output: Output, sheet: FactSheet, source: str) -> None:
+    try:
+        found = nvidia_smi_xml.read(output.stdout)
+    except ReaderError:
+        found = _message(output.stdout + output.stderr)
+    for entry in found:
+        if entry.value is not None:
+            sheet.put(entry.name, entry.value, source)
+    if output.code and not sheet.get("nvidia_driver.smi_error"):
+        last = (output.stderr or output.stdout).strip().splitlines()[-1:] or ["no output"]
+        sheet.put("nvidia_driver.smi_error", f"exit {output.code}: {last[0][:200]}", source)
+
+
+def _message(text: str) -> FactSheet:
+    try:
+        return nvidia_smi_table.read(text)
+    except ReaderError:
+        return FactSheet()
