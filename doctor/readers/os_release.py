@@ -1,0 +1,34 @@
+"""Text of etc/os-release -> its assignments, in the shell-like form that os-release(5) allows.
+
+>>> read('ID=ubuntu\\nVERSION_ID="22.04"\\n# a comment\\n')
+{'ID': 'ubuntu', 'VERSION_ID': '22.04'}
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.errors import ReaderError
+from doctor.readers.printable import clean
+
+_LINE = re.compile(r"^\s*([A-Z][A-Z0-9_]{0,63})=(.*)$")
+_ESCAPE = re.compile(r"\\([\"'$`\\])")
+_LINES = 400
+_VALUE = 300
+
+
+def read(text: str) -> dict[str, str]:
+    """Name → value without its quotes. Raises ReaderError when there is no assignment at all."""
+    values: dict[str, str] = {}
+    for line in text.splitlines()[:_LINES]:
+        if match := _LINE.match(line[:2000]):
+            values.setdefault(match[1], clean(_unquote(match[2].strip()), _VALUE))
+    if not values:
+        raise ReaderError("no NAME=value line: not an os-release file")
+    return values
+
+
+def _unquote(value: str) -> str:
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+        value = value[1:-1]
+    return _ESCAPE.sub(r"\1", value)
