@@ -143,13 +143,8 @@ def _health(ask: Asker, handle: Any) -> dict[str, Any]:
             told[key] = ask(key, "nvmlDeviceGetTotalEccErrors", handle, kind, period)
     rows = ask("remapped_rows", "nvmlDeviceGetRemappedRows", handle)
     if rows:
-        correctable, uncorrectable, pending, failure = rows
-        told["remapped_rows"] = {
-            "correctable": correctable,
-            "uncorrectable": uncorrectable,
-            "pending": bool(pending),
-            "failure": bool(failure),
-        }
+        counts = {"correctable": rows[0], "uncorrectable": rows[1]}
+        told["remapped_rows"] = {**counts, "pending": bool(rows[2]), "failure": bool(rows[3])}
     retired = [ask("retired_pages", "nvmlDeviceGetRetiredPages", handle, cause) for cause in (0, 1)]
     if None not in retired:
         told["retired_pages"] = {"single_bit": len(retired[0]), "double_bit": len(retired[1])}
@@ -171,9 +166,7 @@ def _power(ask: Asker, handle: Any) -> dict[str, Any]:
         "clock_event_reasons": None if reasons is None else clock_reasons(ask.nvml, reasons),
         "power_w": _watts(ask("power_w", "nvmlDeviceGetPowerUsage", handle)),
         "power_limit_w": _watts(ask("power_limit_w", "nvmlDeviceGetEnforcedPowerLimit", handle)),
-        "power_limit_default_w": _watts(
-            ask("power_limit_default_w", "nvmlDeviceGetPowerManagementDefaultLimit", handle)
-        ),
+        "power_limit_default_w": _watts(ask("power_limit_w", "nvmlDeviceGetPowerManagementDefaultLimit", handle)),
         "temperature_c": ask("temperature_c", "nvmlDeviceGetTemperature", handle, 0),
         "clocks": _known(clocks) or None,
         "utilisation": load.gpu if load else None,

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from doctor.errors import InputError
 from doctor.facts.origin import State
 from doctor.system import asked, files
 from doctor.system.base import READ_DEADLINE_S, READ_LIMIT, RUN_LIMIT, Output, Reading, Stat
@@ -31,6 +32,9 @@ class TreeSystem:
     kind = "tree"
 
     def __init__(self, root: Path, *, read_deadline_s: float = READ_DEADLINE_S) -> None:
+        """InputError where `root` is no folder."""
+        if not root.is_dir():
+            raise InputError(f"{root}: is no folder; --root takes the folder that holds proc, sys, etc")
         self._root = os.path.realpath(root)
         self._read_s = read_deadline_s
 

@@ -94,3 +94,13 @@ def test_group_announcements_frame_each_command(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(processes, "watcher", lambda group, began: told.append(began))
     commands.execute([sys.executable, "-V"], sys.executable, {}, 5.0, 100)
     assert told == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("uid_map", "owners"), [("0 0 4294967295\n", {0}), ("0 1000 1\n1 100000 65536\n", {0, 65534}), ("", {0, 65534})]
+)
+def test_a_rootless_container_trusts_the_files_of_its_host(tmp_path: Path, uid_map: str, owners: set[int]) -> None:
+    (tmp_path / "uid_map").write_text(uid_map)
+    (tmp_path / "overflow").write_text("65534\n")
+    assert commands.trusted_owners(f"{tmp_path}/uid_map", f"{tmp_path}/overflow") == owners
+    assert commands.trusted_owners(f"{tmp_path}/missing", f"{tmp_path}/overflow") == {0}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from doctor.errors import InputError
 from doctor.facts.origin import State
 from doctor.system.base import Reading
 from doctor.system.tree import TreeSystem
@@ -89,3 +90,8 @@ def test_nothing_is_run_or_opened(root: Path) -> None:
         tree.try_open("dev/kfd"),
     ]
     assert {answer.state for answer in answers} == {State.NOT_ASKED}
+
+
+def test_a_root_that_is_no_folder_is_an_input_error(root: Path) -> None:
+    with pytest.raises(InputError, match="is no folder"):
+        TreeSystem(root / "nothing")
