@@ -68,7 +68,7 @@ def trusted_owners(uid_map: str = "/proc/self/uid_map", overflow: str = "/proc/s
     """Root, and in a user namespace (a rootless container) the number that stands for all owners outside of it: the
     driver's files, mounted from the host, belong to that one. Such a root has no rights there that could be stolen."""
     try:
-        with open(uid_map, encoding="ascii") as mapped, open(overflow, encoding="ascii") as number:
+        with open(uid_map, encoding="utf-8") as mapped, open(overflow, encoding="utf-8") as number:
             whole = mapped.read(4096).split() == ["0", "0", str(2**32 - 1)]
             return {0} if whole else {0, int(number.read(32))}
     except (OSError, ValueError):

@@ -56,7 +56,7 @@ def _quietly(send: Callable[[int, int], None], pid: int) -> None:
 def _descendants(pid: int, depth: int) -> Iterator[int]:
     """Children that the kernel lists; a process whose parent died belongs to init and is reached by its group only."""
     try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as listed:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as listed:
             children = [int(word) for word in listed.read().split()]
     except (OSError, ValueError):
         return
@@ -89,7 +89,7 @@ def wait_for_exit(pid: int, seconds: float) -> bool:
 def stuck(pid: int) -> Stuck:
     """Names the kernel function that holds a process."""
     try:
-        with open(f"/proc/{pid}/wchan", encoding="ascii", errors="replace") as held:
+        with open(f"/proc/{pid}/wchan", encoding="utf-8", errors="replace") as held:
             wchan = held.read(100).strip()
     except OSError:
         wchan = ""
@@ -99,7 +99,7 @@ def stuck(pid: int) -> Stuck:
 def is_running(pid: int) -> bool:
     """Whether a process that is no child of ours is there and no zombie."""
     try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as held:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as held:
             return held.read(4096).rpartition(")")[2].split()[:1] not in (["Z"], ["X"])
     except OSError:
         return False
