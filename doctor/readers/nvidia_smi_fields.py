@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from doctor.facts.sheet import FactSheet
 
 MIB = 1 << 20
+MANY_UNKNOWN_ERRORS = 8
+"""A GPU that answers may read `Unknown Error` in a field or two; one that does not reads it nearly everywhere."""
 _ADDRESS = re.compile(r"^\s*([0-9A-Fa-f]{1,8}):([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})\.([0-7])\s*$")
 _NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,6})?")
 _SPELLING = re.compile(r"[\s_.\-]+")
@@ -173,7 +175,8 @@ def put_gpu(sheet: FactSheet, key: str, fields: Mapping[str, Field], source: str
                 break
     _put_errors(sheet, key, fields, source)
     _put_reasons(sheet, key, fields, source)
-    if any(f.text.strip().lower() in ("gpu is lost", "unknown error") for f in list(fields.values())[:400]):
+    texts = [f.text.strip().lower() for f in fields.values()]
+    if "gpu is lost" in texts or texts.count("unknown error") >= MANY_UNKNOWN_ERRORS:
         sheet.put(f"gpus[{key}].lost", True, source)
 
 

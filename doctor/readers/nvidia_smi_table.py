@@ -143,7 +143,8 @@ class _Table:
                 self.sheet.put(f"{base}.{fact}", float(text), at)
         if match["mode"].strip() not in ("N/A", "ERR!"):
             self.sheet.put(f"{base}.compute_mode", match["mode"].strip(), at)
-        if "ERR!" in (match["temp"], match["perf"], match["draw"], match["util"], match["fan"]):
+        # a broken fan alone reads ERR!, too
+        if [match["temp"], match["perf"], match["draw"], match["util"]].count("ERR!") >= 2:
             self.sheet.put(f"{base}.lost", True, at)
 
     def _instance(self, match: re.Match[str], at: str) -> None:
