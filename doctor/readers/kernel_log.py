@@ -44,6 +44,14 @@ _INTERESTING = re.compile(
     r"|ey was rejected|version magic|Unknown symbol",
     re.IGNORECASE,
 )
+_NOTABLE = re.compile(
+    r"xid|mismatch|requires|not supported|legacy|supported through|fail|bound to|not called|invalid|no nvidia|reject"
+    r"|restricted|version magic|unknown symbol|timeout|lockup|reset|recovery|fault|correct|poison|bad page|ras record"
+    r"|firmware|fatal|not done|0xffffffff|hung|hang|unrecoverable|preemption|illegal|lost|not enough|atomics|error"
+    r"|skipped|event logged|dmar|mc\d*_status|edac|killed|fallen",
+    re.IGNORECASE,
+)
+"""A word of every message below: most lines of a driver hold none."""
 _ADDRESS = re.compile(r"\b(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?(?![0-9a-f:])", re.IGNORECASE)
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _GPU_LINE = re.compile(r"(?:amdgpu|nvidia|nouveau) (?=[0-9a-f]{4}:[0-9a-f]{2}:)|NVRM: (?:GPU|Xid|The NVIDIA GPU)")
@@ -164,7 +172,7 @@ class _Log:
             self._open["text"] = f"{self._open['text']} {line.text[5:].strip()}"[:MAX_TEXT]
             self._open = None
             return
-        code = _code(line.text)
+        code = _code(line.text) if _NOTABLE.search(line.text) else None
         if code is None:
             return
         if device is None and code.startswith("nvidia-open-module"):
