@@ -18,9 +18,7 @@ CHUNK = 1 << 16
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), 65279, 8203, 8232, 8233))
-_COLLECTOR = re.compile(
-    r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6,9}Z |[A-Za-z][\w.-]{0,60}[-_]\d+ {1,8}\| ?)"
-)
+_COLLECTOR = re.compile(r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6,9}Z |[A-Za-z][\w.-]{0,60}[-_]\d+ {1,8}\| ?)")
 """What GitHub's and Kubernetes' logs put before each line, and what `docker compose logs` does."""
 _QUOTE = re.compile(r"(?:> ?){1,8}")
 

@@ -15,7 +15,9 @@ from doctor.facts.sheet import FactSheet
 from doctor.readers.source_lines import kept, source_lines
 
 _RUN = re.compile(r"\b(docker|podman|nerdctl)(?:\.exe)? (?:container )?(?:run|create)(?= |$)")
-_IMAGE = re.compile(r"[a-z0-9][\w.-]{0,80}(?::\d{2,5})?(?:/[\w.-]{1,120}){0,5}(?::[\w.-]{1,120})?(?:@sha256:\w{8,64})?$")
+_IMAGE = re.compile(
+    r"[a-z0-9][\w.-]{0,80}(?::\d{2,5})?(?:/[\w.-]{1,120}){0,5}(?::[\w.-]{1,120})?(?:@sha256:\w{8,64})?$"
+)
 _FLAGS = {
     "--rm", "--detach", "--interactive", "--tty", "--privileged", "--init", "--read-only", "--publish-all", "--no-healthcheck",
     "--oom-kill-disable", "--sig-proxy", "--disable-content-trust", "--quiet", "--replace", "--tls-verify",

@@ -17,7 +17,9 @@ _LINE = re.compile(
     r"\s{0,12}(?:[-*] {1,3})?[`\"']?(?P<how>export |set |setx |ENV |Environment=|declare -x |\$env:)?\s{0,2}[\"']?"
     r"(?P<name>[A-Z][A-Z0-9_]{2,80})\s{0,1}=\s{0,1}(?P<value>.*)$"
 )
-_YAML = re.compile(r"\s{1,16}(?:- )?(?P<name>[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{1,60}):\s{1,4}(?P<value>[^\s:{][^:{]{0,300})$")
+_YAML = re.compile(
+    r"\s{1,16}(?:- )?(?P<name>[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{1,60}):\s{1,4}(?P<value>[^\s:{][^:{]{0,300})$"
+)
 _NOT_SHOWN = {"unset", "<unset>", "not set", "(unset)", "(not set)", "<not set>"}
 _LIMIT = 400
 

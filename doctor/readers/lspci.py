@@ -61,7 +61,9 @@ class _Reader:
         self.devices += 1
         what, ids = found["what"], _ID.search(found["what"])
         low = what.lower()
-        vendor = "nvidia" if low.startswith("nvidia") else "amd" if low.startswith(("advanced micro", "amd")) else "other"
+        vendor = (
+            "nvidia" if low.startswith("nvidia") else "amd" if low.startswith(("advanced micro", "amd")) else "other"
+        )
         display = found["class"] in _DISPLAY or found["code"] in _CODES
         switch = vendor == "nvidia" and found["class"] == "Bridge"
         if not (display or switch):

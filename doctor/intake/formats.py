@@ -1,0 +1,81 @@
+"""Which reader is offered which fragment: by words that stand in the text, or by the command it is the output of.
+
+The order is the order of trust: what a driver's tool says before what a person wrote. A new format is a new reader and
+one line here.
+
+>>> [f.reader for f in claims("agent 2\\n  device type:  gpu", "rocminfo")]
+['rocminfo']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Format(NamedTuple):
+    """`words`: one of them stands in the fragment (lower case). `commands`: one of them stands in its command.
+    `call` is the function of the reader's module; `typed` readers read what was typed, not what came out."""
+
+    reader: str
+    words: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    call: str = "read"
+    typed: bool | None = False
+    fenced_words: tuple[str, ...] = ()
+    """Like `words`, inside a fence or after a prompt only: too common in sentences."""
+
+
+FORMATS = (
+    Format("nvidia_smi_xml", ("<nvidia_smi_log>",)),
+    Format("nvidia_smi_query", ("nvsmi log", "product architecture", "driver version   ")),
+    Format("nvidia_smi_table", ("| nvidia-smi", "|  nvidia-smi", "no devices were found", "nvidia-smi has failed")),
+    Format("nvidia_smi_list", ("(uuid: gpu-", "(uuid: mig-")),
+    Format("nvidia_smi_topo", ("cpu affinity",)),
+    Format("kernel_log", ("nvrm:", "xid", "amdgpu ", "[drm", "kfd", "nouveau ", "pcieport", "secure boot"), ("dmesg", "journalctl")),
+    Format("amd_smi_json", ('"asic"', '"gpu": 0', '"gpu":0', '"gpu_data"', '"market_name"')),
+    Format("amd_smi_text", ("market_name", "target_graphics_version", "bdf:", "amd-smi 2", "amdsmi tool", "total_vram")),
+    Format("rocm_smi_json", ('"card0"', '"card1"')),
+    Format("rocm_smi_table", ("gpu[0]", "gpu[1]", "rocm system management", "not found in modules", "(mem, compute"),
+           ("rocm-smi",)),
+    Format("rocminfo", ("rock module", "device type:", "hsa agents", "unable to open /dev/kfd"), ("rocminfo",)),
+    Format("lspci", ("vga compatible", "3d controller", "processing accelerator", "display controller", "nvswitch"),
+           ("lspci",)),
+    Format("ls_dev", ("/dev/kfd", "/dev/dri", "/dev/nvidia", "renderd", "/dev/dxg"), ("ls ",)),
+    Format("lsmod", ("nvidia_uvm ", "amdgpu  ", "nouveau  ", "nvidia  "), ("lsmod",)),
+    Format("id_command", ("uid=",)),
+    Format("id_command", commands=("groups",), call="read_groups"),
+    Format("uname", ("linux ",), ("uname",)),
+    Format("cmdline", ("boot_image=",), ("cmdline",)),
+    Format("collect_env", ("pytorch version", "used to build pytorch", "is cuda available", "python platform",
+                           "gpu models and", "[pip3]", "[conda]", "hip runtime"), ("collect_env", "collect-env")),
+    Format("nvcc_version", ("compilation tools",)),
+    Format("conda_list", ("build  channel", "packages in environment", "build                "), ("conda list", "mamba list")),
+    Format("pip_list", ("package  ", "torch==", "numpy==", "vllm=="), ("pip list", "pip freeze", "pip3 list", "pip3 freeze", "uv pip")),
+    Format("docker_run_line", ("docker run", "podman run", "docker container run", "nerdctl run", "docker create"), typed=None),
+    Format("env_lines", ("export ", "_visible_devices", "hsa_", "nccl_", "rocm_path", "cuda_home", "ld_library_path", "pytorch_",
+                         "miopen_", "vllm_", "torch_", "hip_", "cuda_", "hipblaslt", "rocblas_", "flash_attention_"),
+           ("env", "printenv", "export")),
+    Format("traceback", ("-packages/", ".cpython-")),
+    Format("labelled_lines", (":", "|", "=", "nvidia-smi", "pytorch ", "torch ", "python ", "rocm ", "ubuntu ")),
+)  # fmt: skip
+
+
+def claims(low: str, command: str) -> Iterator[Format]:
+    """Formats that the text (in lower case), output of that command, may hold; most trusted first."""
+    command = command.lower()
+    for form in FORMATS:
+        if form.typed is not True and (
+            any(word in low for word in form.words) or (command and any(word in command for word in form.commands))
+        ):
+            yield form
+
+
+def rank(form: Format) -> int:
+    """Place in the order of trust, from 0."""
+    return FORMATS.index(form)
+
+
+def named(reader: str) -> Format:
+    """The format of that reader."""
+    return next(form for form in FORMATS if form.reader == reader)

@@ -1,0 +1,157 @@
+"""Sheets of several fragments -> sheets that speak of the same GPU by one key.
+
+One tool numbers GPUs, another names their PCI address, a third lists a name. Two mentions are one GPU where address,
+identity or number and vendor say so and neither architecture nor name contradicts. What can't be told apart is not
+counted twice: a bare mention joins a GPU that it may be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from doctor.facts.sheet import Entry, FactSheet
+
+_NAME = re.compile(r"gpus\[([^\]]*)\]\.(.+)$")
+_SHORT_ADDRESS = re.compile(r"(?:[0-9a-f]{4,8}:)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])$", re.IGNORECASE)
+
+
+@dataclass
+class Mention:
+    """What one sheet, or all sheets so far, say of one GPU."""
+
+    key: str
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def address(self) -> str | None:
+        found = self.facts.get("pci_address") or (self.key if ":" in self.key else None)
+        return address_of(found) if found else None
+
+    @property
+    def number(self) -> int | None:
+        return int(self.key[1:]) if re.fullmatch(r"#\d{1,6}", self.key) else None
+
+
+def address_of(text: str) -> str:
+    """A PCI address in the kernel's form: domain of four digits, lower case."""
+    text = text.lower().strip()
+    if found := re.match(r"([0-9a-f]{4,8}):([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])$", text):
+        return f"{found[1][-4:]}:{found[2]}"
+    return f"0000:{text}" if _SHORT_ADDRESS.match(text) else text
+
+
+def merge(sheets: Sequence[FactSheet], learn: Callable[[dict[str, Any]], None]) -> list[FactSheet]:
+    """The same sheets with GPU keys made one. `learn` completes what is known of a GPU (vendor and architecture of its
+    name) before it is compared. The order of the sheets stays."""
+    known: list[Mention] = []
+    merged = []
+    for sheet in sheets:
+        mentions = _mentions(sheet)
+        for mention in mentions:
+            learn(mention.facts)
+        names = _matched(mentions, known)
+        merged.append(_renamed(sheet, names) if names else sheet)
+    final = {m.key: m.address for m in known if m.address and m.key != m.address}
+    taken = {m.key for m in known}
+    final = {old: new for old, new in final.items() if new not in taken}
+    return [_renamed(sheet, final) if final else sheet for sheet in merged]
+
+
+def _mentions(sheet: FactSheet) -> list[Mention]:
+    found: dict[str, Mention] = {}
+    for entry in sheet:
+        if entry.name.startswith("gpus[") and entry.value is not None and (name := _NAME.match(entry.name)):
+            found.setdefault(name[1], Mention(name[1])).facts.setdefault(name[2], entry.value)
+    return list(found.values())
+
+
+def _matched(mentions: list[Mention], known: list[Mention]) -> dict[str, str]:
+    """Key in the sheet → key that all use; grows `known`."""
+    names: dict[str, str] = {}
+    used: set[str] = set()
+    open_: list[Mention] = []
+    for mention in mentions:
+        same = next((k for k in known if k.key not in used and _same(mention, k)), None)
+        if same is None:
+            open_.append(mention)
+            continue
+        _join(mention, same, names, used)
+    for mention in open_:
+        fits = [k for k in known if k.key not in used and _may_be(mention, k)]
+        exact = [k for k in fits if mention.number is not None and k.number == mention.number]
+        chosen = next(iter(exact or fits), None)
+        if chosen is None and len(mentions) == 1 and _bare(mention):
+            chosen = next((k for k in known if _may_be(mention, k)), None)
+        if chosen is None:
+            chosen = Mention(_free(mention.key, known))
+            known.append(chosen)
+        _join(mention, chosen, names, used)
+    return {old: new for old, new in names.items() if old != new}
+
+
+def _join(mention: Mention, into: Mention, names: dict[str, str], used: set[str]) -> None:
+    names[mention.key] = into.key
+    used.add(into.key)
+    for name, value in mention.facts.items():
+        into.facts.setdefault(name, value)
+
+
+def _same(a: Mention, b: Mention) -> bool:
+    """Identity says so."""
+    if a.address and b.address:
+        return a.address == b.address
+    one, other = _identity(a), _identity(b)
+    return bool(one and one == other)
+
+
+def _identity(mention: Mention) -> str:
+    uuid = str(mention.facts.get("uuid", "")).lower()
+    return re.sub(r"^gpu-(?=[0-9a-f]{16}$)|^0x", "", uuid).lstrip("0")
+
+
+def _may_be(a: Mention, b: Mention) -> bool:
+    """Nothing known says that they differ."""
+    if a.address and b.address and a.address != b.address:
+        return False
+    if (one := _identity(a)) and (other := _identity(b)) and len(one) == len(other) and one != other:
+        return False
+    for name in ("vendor", "arch", "pci_id"):
+        if a.facts.get(name) and b.facts.get(name) and a.facts[name] != b.facts[name]:
+            return False
+    return bool(a.facts.get("vendor")) and a.facts.get("vendor") == b.facts.get("vendor")
+
+
+def _bare(mention: Mention) -> bool:
+    """A mention that gives no number of its own, no address and no identity: a name, at most."""
+    return not mention.address and not _identity(mention)
+
+
+def _free(key: str, known: Iterable[Mention]) -> str:
+    taken = {m.key for m in known}
+    if key not in taken:
+        return key
+    return next(f"#{n}" for n in range(len(taken) + 1) if f"#{n}" not in taken)
+
+
+def _renamed(sheet: FactSheet, names: dict[str, str]) -> FactSheet:
+    """A copy of the sheet under other GPU keys."""
+    copy = FactSheet()
+    for entry in sheet:
+        name = entry.name
+        if name.startswith("gpus[") and (found := _NAME.match(name)) and found[1] in names:
+            name = f"gpus[{names[found[1]]}].{found[2]}"
+        put(copy, entry._replace(name=name))
+    return copy
+
+
+def put(sheet: FactSheet, entry: Entry) -> None:
+    """Put an entry of another sheet."""
+    if entry.state.value == "value":
+        sheet.put(entry.name, entry.value, entry.source, entry.detail)
+    elif entry.state.value == "absent":
+        sheet.absent(entry.name, entry.source, entry.value, entry.detail)
+    else:
+        sheet.miss(entry.name, entry.state, entry.source, entry.detail)

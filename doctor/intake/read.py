@@ -1,0 +1,169 @@
+"""A pasted text -> the Snapshot that it shows: facts with the line each came from, and symptoms.
+
+Pure but for the bytes it is handed. Bounded: lines, fragments, what readers are handed and what is kept all have limits;
+past them a text is searched for symptoms only.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Any
+
+from pydantic import ValidationError
+
+from doctor.errors import ReaderError
+from doctor.facts import FactSheet, Snapshot, assemble
+from doctor.facts.sheet import Entry
+from doctor.intake import formats, known
+from doctor.intake.formats import Format
+from doctor.intake.fragments import Fragment, fragments
+from doctor.intake.lines import read_lines
+from doctor.intake.merge import merge, put
+from doctor.knowledge.symptoms import Symptoms
+
+FRAGMENTS_LIMIT = 2000
+CHARS_PER_READER = 3_000_000
+"""Characters of one text that one reader is handed."""
+_LINE_SOURCE = re.compile(r"text:(\d+)")
+_PACKAGES_LIMIT = 4000
+
+
+@cache
+def catalogue() -> Symptoms:
+    """The symptoms, read once."""
+    return Symptoms()
+
+
+@cache
+def _reader(form: Format) -> Callable[..., FactSheet] | None:
+    try:
+        module = importlib.import_module(f"doctor.readers.{form.reader}")
+    except ModuleNotFoundError:
+        return None
+    found: Callable[..., FactSheet] = getattr(module, form.call)
+    return found
+
+
+def read_text(chunks: Iterable[bytes]) -> Snapshot:
+    """`chunks` are the text's bytes in pieces of any size. Facts have the source `text:LINE`."""
+    reading = _Reading()
+    symptoms = FactSheet()
+    for hit in catalogue().find(reading.through(read_lines(chunks))):
+        symptoms.put(f"symptoms[{hit.key}].text", hit.text, f"text:{hit.line}")
+        symptoms.put(f"symptoms[{hit.key}].source", f"text:{hit.line}", f"text:{hit.line}")
+    return _assembled([*reading.sheets(), symptoms])
+
+
+class _Reading:
+    """The readers' side of one pass over the lines."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[int, int, FactSheet]] = []
+        self.handed: dict[str, int] = {}
+        self.fragments = 0
+
+    def through(self, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        """The lines as they are, each fragment read as soon as it is whole."""
+        cut: list[tuple[int, str]] = []
+        pieces = fragments(_kept(lines, cut))
+        for fragment in pieces:
+            self.read(fragment)
+            yield from cut
+            cut.clear()
+            if self.fragments >= FRAGMENTS_LIMIT:
+                break
+        yield from cut
+        yield from lines
+
+    def read(self, fragment: Fragment) -> None:
+        self.fragments += 1
+        if fragment.typed:
+            self.read_typed(fragment)
+            return
+        text = fragment.text
+        for form in formats.claims(text.lower(), fragment.command):
+            self.offer(form, fragment, text)
+
+    def read_typed(self, fragment: Fragment) -> None:
+        """A prompt line: what it sets and runs."""
+        text = fragment.text
+        if "=" in text:
+            self.offer(formats.named("env_lines"), fragment, text, command=True)
+        if " run" in text or " create" in text:
+            self.offer(formats.named("docker_run_line"), fragment, text)
+
+    def offer(self, form: Format, fragment: Fragment, text: str, **how: Any) -> None:
+        read = _reader(form)
+        handed = self.handed.get(form.reader, 0) + len(text)
+        if read is None or handed > CHARS_PER_READER:
+            return
+        self.handed[form.reader] = handed
+        try:
+            sheet = read(text, "text", **how)
+        except ReaderError:
+            return
+        if len(sheet):
+            self.found.append((formats.rank(form), len(self.found), _placed(sheet, fragment.first - 1)))
+
+    def sheets(self) -> list[FactSheet]:
+        """Most trusted first, GPUs made one, packages one list, architectures of names added."""
+        ordered = [sheet for _, _, sheet in sorted(self.found, key=lambda row: row[:2])]
+        merged = merge(ordered, known.complete)
+        return [_packages(merged), *merged, known.learnt(merged)]
+
+
+def _kept(lines: Iterable[tuple[int, str]], cut: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    for row in lines:
+        cut.append(row)
+        yield row
+
+
+def _placed(sheet: FactSheet, offset: int) -> FactSheet:
+    """The sheet with its lines counted from the start of the whole text."""
+    placed = FactSheet()
+    for entry in sheet:
+        put(placed, entry._replace(source=_shift(entry.source, offset), value=_shifted(entry, offset)))
+    return placed
+
+
+def _shift(source: str, offset: int) -> str:
+    return _LINE_SOURCE.sub(lambda found: f"text:{int(found[1]) + offset}", source) if offset else source
+
+
+def _shifted(entry: Entry, offset: int) -> Any:
+    return _shift(entry.value, offset) if entry.name.endswith("].source") else entry.value
+
+
+def _packages(sheets: Iterable[FactSheet]) -> FactSheet:
+    """Packages of all sheets as one list, the first version of each name."""
+    rows: dict[str, dict[str, str]] = {}
+    sheet = FactSheet()
+    source = ""
+    for entry in itertools.chain.from_iterable(sheets):
+        if entry.name == "packages" and isinstance(entry.value, list):
+            source = source or entry.source
+            for row in entry.value[:_PACKAGES_LIMIT]:
+                rows.setdefault(row["name"], row)
+    if rows:
+        sheet.put("packages", list(rows.values()), source)
+    return sheet
+
+
+def _assembled(sheets: list[FactSheet]) -> Snapshot:
+    """A value that is no valid fact (text is hostile until shown otherwise) drops its sheet, not the text."""
+    try:
+        return assemble(sheets)
+    except ValidationError:
+        return assemble([sheet for sheet in sheets if _valid(sheet)])
+
+
+def _valid(sheet: FactSheet) -> bool:
+    try:
+        assemble([sheet])
+    except ValidationError:
+        return False
+    return True

@@ -1,0 +1,103 @@
+"""Marketing names of GPUs, as tools print and people write them -> vendor and architecture.
+
+Made from the tables of GPUs: each name answers, and each beginning of a name that leads to one architecture only.
+
+>>> gpu_by_name("AMD Radeon RX 7900 XTX"), gpu_by_name("NVIDIA A100-SXM4-80GB")
+(NamedGpu(vendor='amd', arch='gfx1100'), NamedGpu(vendor='nvidia', arch='sm_80'))
+>>> gpu_by_name("Tesla") is None
+True
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from doctor.knowledge.catalogue import table
+
+_NOISE = {"nvidia", "geforce", "amd", "ati", "radeon", "instinct", "tesla", "graphics", "gpu", "corporation", "tm", "r"}
+_WORD = re.compile(r"[a-z]+\d+[a-z]*\d*|\d+[a-z]*|[a-z]+")
+_SHORT = re.compile(r"\d{1,2}$|\d+(?:gb|g|x)$")
+_TEGRA = {
+    "orin": "sm_87",
+    "xavier": "sm_72",
+    "thor": "sm_110",
+    "jetson nano": "sm_53",
+    "tx2": "sm_62",
+    "gb10": "sm_121",
+}
+"""Integrated GPUs that no PCI table lists. Source: docs.nvidia.com/cuda, compute capabilities, as of 2026-08."""
+
+_CODENAMES = (
+    (re.compile(r"\bradeon vii\b|\bvega ?20\b"), "gfx906"),
+    (re.compile(r"\bstrix halo\b"), "gfx1151"),
+    (re.compile(r"\bstrix point\b"), "gfx1150"),
+    (re.compile(r"\b(?:rx )?vega ?(?:10|56|64)\b|\bmi25\b|\bvega fe\b"), "gfx900"),
+    (re.compile(r"\bpolaris\b|\brx ?[45][5-9]0\b|\bellesmere\b|\bfiji\b"), "gfx803"),
+    (re.compile(r"\boland\b"), "gfx601"),
+    (re.compile(r"\btahiti\b"), "gfx600"),
+    (re.compile(r"\bhawaii\b"), "gfx701"),
+)
+"""Names outside the tables: old cards, dies. Source: LLVM's AMDGPU processor table, as of 2026-08."""
+
+
+class NamedGpu(NamedTuple):
+    vendor: str
+    arch: str
+
+
+@lru_cache(maxsize=4096)
+def gpu_by_name(name: str) -> NamedGpu | None:
+    """The GPU whose name is the longest in the text; None where none is, or where it leaves the architecture open."""
+    name = name[:200]
+    if found := re.search(r"\bgfx[0-9a-f]{3,4}\b", name):
+        return NamedGpu("amd", found[0])
+    words = _words(name)
+    names = _names()
+    best: tuple[int, NamedGpu | None] = (0, None)
+    for start in range(len(words)):
+        for end in range(min(len(words), start + 6), start, -1):
+            key = " ".join(words[start:end])
+            if key in names:
+                if end - start > best[0]:
+                    best = (end - start, names[key])
+                break
+    if best[1] is None:
+        low = name.lower()
+        if arch := next((gfx for pattern, gfx in _CODENAMES if pattern.search(low)), None):
+            return NamedGpu("amd", arch)
+        return next((NamedGpu("nvidia", arch) for word, arch in _TEGRA.items() if re.search(rf"\b{word}\b", low)), None)
+    return best[1]
+
+
+def _words(name: str) -> list[str]:
+    return [w for w in _WORD.findall(name.lower()) if w not in _NOISE][:20]
+
+
+@lru_cache(maxsize=1)
+def _names() -> dict[str, NamedGpu | None]:
+    """Beginning of a name → GPU; None where GPUs of several architectures begin so."""
+    names: dict[str, NamedGpu | None] = {}
+    whole: dict[str, NamedGpu] = {}
+    for name, gpu in _rows():
+        words = _words(re.sub(r"[(\[].*", "", name))
+        for end in range(1, len(words) + 1):
+            key = " ".join(words[:end])
+            if not any(c.isdigit() for c in key) or _SHORT.match(key):
+                continue
+            if end == len(words):
+                whole.setdefault(key, gpu)
+            names[key] = gpu if names.get(key, gpu) == gpu else None
+    names.update(whole)
+    return names
+
+
+def _rows() -> Iterator[tuple[str, NamedGpu]]:
+    for row in table("amd_gpus").values():
+        for name in (*row["names"], row["id"]):
+            yield name, NamedGpu("amd", row["gfx"])
+    for row in table("nvidia_gpus").values():
+        if row.get("name"):
+            yield row["name"], NamedGpu("nvidia", "sm_" + row["compute_capability"].replace(".", ""))

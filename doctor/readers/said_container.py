@@ -1,0 +1,71 @@
+"""What labelled lines say of containers: whether the text is from inside one, its engine, its toolkit.
+
+>>> sheet = FactSheet()
+>>> take(sheet, "text:1", "container engine", "docker 24.0.7"), sheet.get("container.engine_version")
+(True, '24.0.7')
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts.sheet import FactSheet
+
+_ENGINES = (
+    ("docker", "docker"),
+    ("podman", "podman"),
+    ("toolbox", "podman"),
+    ("distrobox", "podman"),
+    ("k3s", "kubernetes"),
+    ("k8s", "kubernetes"),
+    ("kubernetes", "kubernetes"),
+    ("openshift", "kubernetes"),
+    ("containerd", "containerd"),
+    ("lxc", "lxc"),
+    ("lxd", "lxc"),
+    ("incus", "lxc"),
+    ("apptainer", "apptainer"),
+    ("singularity", "apptainer"),
+    ("enroot", "enroot"),
+    ("pyxis", "enroot"),
+    ("nspawn", "systemd-nspawn"),
+)
+_VERSION = re.compile(r"(?<![\w.])v?(\d{1,3}(?:\.\d{1,4}){1,3})\b")
+_YES = re.compile(r"(yes|true|no|false)\b", re.IGNORECASE)
+
+
+def take(sheet: FactSheet, where: str, label: str, value: str) -> bool:
+    """Whether the line is of containers; `label` is in lower case."""
+    if label in ("running inside a container", "inside a container", "running in docker", "in container", "in docker"):
+        if found := _YES.match(value):
+            sheet.put("container.inside", found[1].lower() in ("yes", "true"), where)
+    elif label in ("container engine", "container runtime", "docker version", "docker", "podman version", "engine"):
+        _engine(sheet, where, f"docker {value}" if label.startswith("docker") else value)
+    elif label in ("container toolkit version", "nvidia container toolkit", "nvidia-container-toolkit", "toolkit version",
+                   "nvidia container toolkit version", "nvidia-ctk version"):  # fmt: skip
+        _toolkit(sheet, where, value)
+    elif label in ("docker image", "image", "container image"):
+        if re.match(r"[a-z0-9][\w.-]*(?::\d+)?/[\w./:@-]{2,200}$", value):
+            sheet.put("container.image", value, where)
+    else:
+        return False
+    return True
+
+
+def _engine(sheet: FactSheet, where: str, value: str) -> None:
+    low = value.lower()
+    engine = next((name for word, name in _ENGINES if word in low), None)
+    if engine is None:
+        return
+    sheet.put("container.engine", engine, where)
+    sheet.put("container.engine_text", value[:120], where)
+    if found := _VERSION.search(value):
+        sheet.put("container.engine_version", found[1], where)
+
+
+def _toolkit(sheet: FactSheet, where: str, value: str) -> None:
+    if re.search(r"not installed|missing|none\b", value.lower()):
+        sheet.absent("container.toolkit_installed", where, False)
+    elif found := _VERSION.search(value):
+        sheet.put("container.toolkit_version", found[1], where)
+        sheet.put("container.toolkit_installed", True, where)
