@@ -1,8 +1,9 @@
-"""Exact commands for this machine's system, as fixes. Where the system is unknown a fix has text and no command: a wrong
-command is worse than none.
+"""Exact commands for this machine's system, as fixes. Where the system is unknown a fix has text and no command: a
+wrong command is worse than none.
 
-Package names are those of the distributions and of NVIDIA's and AMD's own repositories (docs.nvidia.com/datacenter/tesla/
-driver-installation-guide and rocm.docs.amd.com/projects/install-on-linux, as of 2026-09).
+Package names are those of the distributions and of NVIDIA's and AMD's own repositories
+(docs.nvidia.com/datacenter/tesla/driver-installation-guide and
+rocm.docs.amd.com/projects/install-on-linux, as of 2026-09).
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def in_wsl(machine: Snapshot) -> bool:
 
 def install(manager: Family | None, *packages: str) -> tuple[str, ...] | None:
     """argv that installs packages; None where the manager is unknown or a name could be taken for an option."""
-    if manager is None or not all(re.fullmatch(r"[A-Za-z0-9@][\w.+:~@-]*", p) for p in packages):
+    if manager is None or not packages or not all(re.fullmatch(r"[A-Za-z0-9@][\w.+:~@-]*", p) for p in packages):
         return None
     return (*_INSTALL[manager], *packages)
 
@@ -105,7 +106,7 @@ def _nvidia_packages(machine: Snapshot, flavour: str, branch: str) -> tuple[str,
     if manager == "apt":
         return (f"nvidia-driver-{branch}{'-open' if is_open else ''}",)
     if manager == "pacman":
-        return ("nvidia-open-dkms" if is_open else "nvidia-580xx-dkms", "nvidia-utils")
+        return ("nvidia-open-dkms", "nvidia-utils") if is_open else ()
     return ("nvidia-open",) if is_open else ("cuda-drivers",)
 
 

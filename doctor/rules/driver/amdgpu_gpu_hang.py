@@ -1,0 +1,95 @@
+"""A ring timeout, GPU reset or page fault of an AMD GPU in the kernel log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.facts.host import KernelEvent
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.knowledge import Knowledge
+
+if TYPE_CHECKING:
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="amdgpu-gpu-hang",
+    severity=Severity.ERROR,
+    title="The AMD GPU hung, was reset or faulted.",
+    needs=[{"kernel_log.events"}],
+    proven="replay",
+    order=60,
+    tags=("amd", "hardware"),
+    doc="""
+## What it finds
+A hang of an AMD GPU in the kernel log: ring timeout, reset, a hung scheduler or power controller
+(error); a page fault alone
+(warning); a timeout that the driver recovered from softly (info). One finding a GPU.
+
+## Why it matters
+Programs on the GPU were killed or wait for ever; after a failed reset the GPU is gone until a reboot.
+
+## Not raised when
+- The kernel log can't be read, or tells of no such event.
+
+## How to confirm
+`journalctl -k --grep amdgpu`
+
+## Fix
+After a failed reset, reboot. Otherwise restart the program; if it comes back, update kernel driver and
+firmware, and look
+for the kernel that the program ran.
+
+## Fix safety
+The reboot ends every job of the node.
+
+## References
+https://docs.kernel.org/gpu/amdgpu/debugging.html
+""",
+)
+FIXES = (Fix(text="Restart the program; after a failed reset reboot the node.", risk="ends every job on the GPU"),)
+_SAID = {
+    "amdgpu-gpu-reset-failed": (Severity.ERROR, "GPU reset failed"),
+    "amdgpu-hws-hang": (Severity.ERROR, "the compute scheduler hung"),
+    "amdgpu-smu-hang": (Severity.ERROR, "the power controller hung"),
+    "amdgpu-ring-timeout": (Severity.ERROR, "ring timeout"),
+    "amdgpu-vram-lost": (Severity.ERROR, "device memory lost in a reset"),
+    "amdgpu-gpu-reset": (Severity.WARNING, "GPU reset"),
+    "amdgpu-page-fault": (Severity.WARNING, "page fault"),
+    "amdgpu-illegal-access": (Severity.WARNING, "illegal instruction or register access"),
+    "amdgpu-ring-timeout-recovered": (Severity.INFO, "ring timeout, recovered"),
+}
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    by_device: dict[str, list[KernelEvent]] = {}
+    for event in machine.kernel_log.events or ():
+        if event.code in _SAID:
+            by_device.setdefault(event.device or "-", []).append(event)
+    for device, events in by_device.items():
+        codes = [code for code in _SAID if any(e.code == code for e in events)]
+        severity = min((_SAID[code][0] for code in codes), key=lambda s: s.rank)
+        said = ", ".join(_SAID[code][1] for code in codes)
+        yield Finding(
+            severity=severity,
+            summary=f"{'GPU ' + device if device != '-' else 'An AMD GPU'}: {said} in the kernel log.",
+            subject=Subject(kind="gpu", id=device),
+            evidence=tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in events[:5]),
+            fixes=_fixes(codes),
+            verify=("journalctl", "-k", "-b", "--grep", "amdgpu"),
+        )
+
+
+def _fixes(codes: list[str]) -> tuple[Fix, ...]:
+    if {"amdgpu-gpu-reset-failed", "amdgpu-smu-hang"} & set(codes):
+        return (
+            Fix(
+                text="Reboot the node: the GPU did not come back from its reset.",
+                command=("systemctl", "reboot"),
+                root=True,
+                reboot=True,
+                risk="ends every job of the node",
+            ),
+        )
+    return (Fix(text="Restart the program; if it comes back, update the kernel driver and the GPU firmware."),)

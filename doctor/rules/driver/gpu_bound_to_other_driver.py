@@ -1,0 +1,85 @@
+"""vfio-pci, radeon or another driver owns the GPU, so that its compute driver can't."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.facts.gpu import Gpu
+from doctor.findings import Finding, Fix, Rule, Severity, evidence
+from doctor.knowledge import Knowledge
+from doctor.rules import presence
+
+if TYPE_CHECKING:
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="gpu-bound-to-other-driver",
+    severity=Severity.ERROR,
+    title="Another driver owns the GPU.",
+    needs=[{"gpus"}, {"pci"}],
+    proven="replay",
+    order=9,
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    tags=("amd", "nvidia", "driver"),
+    doc="""
+## What it finds
+An NVIDIA or AMD GPU that vfio-pci, pci-stub or a like driver holds for a virtual machine, or an old AMD
+card that radeon
+owns. Error where no GPU of the vendor is left to the compute driver, warning otherwise.
+
+## Why it matters
+The GPU is on the bus and no compute runtime can see it.
+
+## Not raised when
+- nouveau owns it (nouveau-loaded), no driver owns it (…-driver-not-loaded), or the bound driver is unknown.
+- Only the boot framebuffer (simple-framebuffer, efifb) uses it.
+
+## How to confirm
+`lspci -nnk` shows `Kernel driver in use: vfio-pci`.
+
+## Fix
+Take the GPU's id out of `vfio-pci.ids=` on the kernel command line (or `driverctl unset-override`),
+make the initramfs anew and
+reboot. For radeon: `radeon.si_support=0 radeon.cik_support=0 amdgpu.si_support=1 amdgpu.cik_support=1`;
+ROCm does not support
+those GPUs.
+
+## Fix safety
+A virtual machine that uses the GPU loses it.
+
+## References
+https://docs.kernel.org/driver-api/vfio.html ; https://docs.kernel.org/gpu/amdgpu/module-parameters.html
+""",
+)
+FIXES = (Fix(text="Give the GPU back to its own driver on the host, then reboot.", reboot=True),)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    for gpus, module in ((presence.present(machine, "nvidia"), "nvidia"), (presence.present(machine, "amd"), "amdgpu")):
+        others = presence.bound(gpus, module)
+        for gpu in gpus:
+            if gpu.driver not in presence.OTHER_DRIVERS:
+                continue
+            name = "gpus" if machine.of_vendor("nvidia" if module == "nvidia" else "amd") else "pci"
+            yield Finding(
+                severity=Severity.WARNING if others or gpu.driver == "radeon" else Severity.ERROR,
+                summary=f"{gpu.driver} owns {presence.label(gpu)}; {module} can't use it.",
+                subject=presence.subject(gpu),
+                evidence=evidence(machine, (f"{name}[{gpu.key}].driver", "kernel.cmdline")),
+                fixes=_fixes(gpu),
+                verify=("lspci", "-nnk", "-s", gpu.pci_address) if gpu.pci_address else None,
+            )
+
+
+def _fixes(gpu: Gpu) -> tuple[Fix, ...]:
+    if gpu.driver == "radeon":
+        text = (
+            "Boot with radeon.si_support=0 radeon.cik_support=0 amdgpu.si_support=1 amdgpu.cik_support=1 for amdgpu; "
+            "ROCm supports no GPU of this age."
+        )
+        return (Fix(text=text, reboot=True),)
+    how = "(kernel command line, modprobe.d or driverctl)"
+    text = f"Take the GPU out of what binds it to {gpu.driver} {how}, then reboot."
+    return (Fix(text=text, reboot=True, risk="a virtual machine that uses the GPU loses it"),)

@@ -1,0 +1,116 @@
+"""Uncorrectable memory errors, or repairs of GPU memory that are pending or have failed, on either vendor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.facts.gpu import Gpu
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.knowledge import Knowledge
+from doctor.rules import presence
+
+if TYPE_CHECKING:
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="gpu-ecc-errors",
+    severity=Severity.ERROR,
+    title="The GPU has uncorrectable memory errors.",
+    needs=[{"gpus"}, {"kernel_log.events"}],
+    proven="replay",
+    order=60,
+    tags=("amd", "nvidia", "hardware"),
+    doc="""
+## What it finds
+Uncorrected memory errors since the driver loaded, a failed row remap (NVIDIA), uncorrectable RAS errors
+(AMD): error. A row
+remap or page retirement that waits for a reset, retired bad pages: warning. Only old errors in the
+lifetime counter: info.
+
+## Why it matters
+Jobs on the GPU crash, or compute with wrong numbers.
+
+## Not raised when
+- Only corrected errors are counted: ECC did its work.
+- The counters are unknown, or the GPU has no ECC.
+
+## How to confirm
+`nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT` or `amd-smi metric --ecc` and `amd-smi bad-pages`.
+
+## Fix
+Drain the GPU and reset it; that also carries out pending remaps. A failed remap, or errors that return,
+is a case for the
+vendor.
+
+## Fix safety
+A reset ends every job on the GPU.
+
+## References
+https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/ ; https://docs.kernel.org/gpu/amdgpu/ras.html
+""",
+)
+FIXES = (Fix(text="Drain the GPU and reset it; replace it if errors return.", risk="ends every job on the GPU"),)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    seen = set()
+    for gpu in machine.gpus or ():
+        severity, said, fields = _judge(gpu)
+        if not said:
+            continue
+        seen.add(gpu.pci_address or gpu.key)
+        yield Finding(
+            severity=severity,
+            summary=f"GPU {gpu.pci_address or gpu.key}: {', '.join(said)}.",
+            subject=presence.subject(gpu),
+            evidence=evidence(machine, (f"gpus[{gpu.key}].errors.{field}" for field in fields)),
+            fixes=_fixes(gpu, severity),
+        )
+    for event in machine.kernel_log.events or ():
+        device = event.device or "-"
+        if event.code not in ("amdgpu-ras-uncorrectable", "amdgpu-bad-pages") or device in seen:
+            continue
+        seen.add(device)
+        uncorrectable = event.code == "amdgpu-ras-uncorrectable"
+        what = "uncorrectable memory errors" if uncorrectable else "bad memory pages"
+        yield Finding(
+            severity=Severity.ERROR if uncorrectable else Severity.WARNING,
+            summary=f"GPU {device}: {what} in the kernel log.",
+            subject=Subject(kind="gpu", id=device),
+            evidence=(Evidence(text=event.text, source=machine.source("kernel_log.events")),),
+            fixes=FIXES,
+        )
+
+
+def _judge(gpu: Gpu) -> tuple[Severity, list[str], list[str]]:
+    """The worst of what the counters say, in words, and the counters."""
+    errors = gpu.errors
+    rows = (
+        (Severity.ERROR, "remap_failed", errors.remap_failed, "a memory row remap failed"),
+        (Severity.ERROR, "uncorrected", errors.uncorrected, f"{errors.uncorrected} uncorrected memory errors"),
+        (Severity.WARNING, "remap_pending", errors.remap_pending, "a memory row remap waits for a reset"),
+        (Severity.WARNING, "retired_pending", errors.retired_pending, "a page retirement waits for a reset"),
+        (Severity.WARNING, "bad_pages", errors.bad_pages, f"{errors.bad_pages} bad memory pages"),
+    )
+    hit = [row for row in rows if row[2]]
+    if not hit and errors.uncorrected_lifetime:
+        text = f"{errors.uncorrected_lifetime} uncorrected memory errors in its lifetime, none now"
+        return Severity.INFO, [text], ["uncorrected_lifetime"]
+    severity = min((row[0] for row in hit), key=lambda s: s.rank, default=Severity.INFO)
+    return severity, [row[3] for row in hit], [row[1] for row in hit]
+
+
+def _fixes(gpu: Gpu, severity: Severity) -> tuple[Fix, ...]:
+    if severity is Severity.INFO:
+        return ()
+    if gpu.errors.remap_failed:
+        return (Fix(text="Take the GPU out of service: the vendor replaces it for a failed remap."),)
+    argv: tuple[str, ...] | None = None
+    if gpu.pci_address and gpu.vendor == "nvidia":
+        argv = ("nvidia-smi", "--gpu-reset", "-i", gpu.pci_address)
+    elif gpu.pci_address and gpu.vendor == "amd":
+        argv = ("amd-smi", "reset", "--gpureset", "--gpu", gpu.pci_address)
+    text = "Drain the GPU and reset it; replace it if errors return."
+    return (Fix(text=text, command=argv, root=True, risk="ends every job on the GPU"),)

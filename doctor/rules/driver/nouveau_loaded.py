@@ -1,0 +1,67 @@
+"""nouveau owns an NVIDIA GPU, so that NVIDIA's driver can't."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, evidence
+from doctor.knowledge import Knowledge
+from doctor.rules import commands, presence
+
+if TYPE_CHECKING:
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="nouveau-loaded",
+    severity=Severity.ERROR,
+    title="nouveau owns the GPU.",
+    needs=[{"gpus"}, {"pci"}],
+    proven="synthetic",
+    order=9,
+    explains=("nvidia-driver-not-loaded", "torch-sees-no-gpu", "framework-sees-no-gpu"),
+    tags=("nvidia", "driver"),
+    doc="""
+## What it finds
+An NVIDIA GPU that the kernel's nouveau driver owns.
+
+## Why it matters
+nouveau has no CUDA, and NVIDIA's module can't take the GPU while nouveau has it.
+
+## Not raised when
+- nouveau is loaded and owns no GPU.
+- The bound driver is unknown.
+
+## How to confirm
+`lspci -nnk -d 10de:` shows `Kernel driver in use: nouveau`.
+
+## Fix
+Install NVIDIA's driver on the host (its packages blacklist nouveau), make the initramfs anew, and reboot.
+
+## Fix safety
+The display of a desktop changes driver; wants a reboot.
+
+## References
+https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/ (disabling nouveau)
+""",
+)
+FIXES = (Fix(text="Install NVIDIA's driver on the host, which blacklists nouveau, then reboot.", reboot=True),)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    gpus = presence.present(machine, "nvidia")
+    others = presence.bound(gpus, "nvidia")
+    for gpu in gpus:
+        if gpu.driver != "nouveau":
+            continue
+        old = kb.open_module(gpu.pci_id or gpu.arch) == "unsupported"
+        name = "gpus" if machine.of_vendor("nvidia") else "pci"
+        yield Finding(
+            severity=Severity.WARNING if others else Severity.ERROR,
+            summary=f"nouveau owns {presence.label(gpu)}; CUDA needs NVIDIA's driver.",
+            subject=presence.subject(gpu),
+            evidence=evidence(machine, (f"{name}[{gpu.key}].driver", "nvidia_driver.loaded")),
+            fixes=commands.nvidia_driver(machine, "proprietary" if old else "open"),
+            verify=("nvidia-smi", "-L"),
+        )

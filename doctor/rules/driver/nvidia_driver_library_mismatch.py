@@ -1,0 +1,101 @@
+"""The loaded NVIDIA kernel module and the user-space driver libraries are of different versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.knowledge import Knowledge
+from doctor.rules import commands
+from doctor.versions import Dotted
+
+if TYPE_CHECKING:
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="nvidia-driver-library-mismatch",
+    severity=Severity.ERROR,
+    title="The NVIDIA kernel module and its user-space libraries are of different versions.",
+    needs=[
+        {"nvidia_driver.version", "nvidia_driver.user_version"},
+        {"nvidia_driver.nvml_error"},
+        {"nvidia_driver.smi_error"},
+        {"kernel_log.events"},
+    ],
+    proven="synthetic",
+    order=10,
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    tags=("nvidia", "driver"),
+    doc="""
+## What it finds
+The kernel runs one version of the NVIDIA module, and libcuda or libnvidia-ml on disk (or in the container) are of
+another. Most often the driver package was updated and the old module is still loaded.
+
+## Why it matters
+`nvidia-smi` fails with "Driver/library version mismatch"; new CUDA programs can't start.
+
+## Not raised when
+- Either version is unknown and nothing reported the mismatch.
+- The newer library is a forward-compatibility copy (cuda-compat), which is meant to differ.
+- The kernel log tells of an older mismatch, and both versions are known to agree now.
+
+## How to confirm
+Compare `/proc/driver/nvidia/version` with the number in the file name behind `libnvidia-ml.so.1`.
+
+## Fix
+On a host: reboot, or stop all GPU users and reload the modules. In a container: start it anew, so that the libraries of
+the host's present driver are mounted; an image must not carry its own copies.
+
+## Fix safety
+The reboot stops every job of the node; running CUDA programs go on working until then.
+
+## References
+https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html (NVML_ERROR_LIB_RM_VERSION_MISMATCH)
+""",
+)
+FIXES = (commands.reboot("Reboot the host, so that the module of the installed driver is loaded."),)
+_MISMATCH = ("LIB_RM_VERSION_MISMATCH", "version mismatch")
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    driver = machine.nvidia_driver
+    module, library = driver.version, driver.user_version
+    said = [name for name in ("nvml_error", "smi_error") if any(m in (getattr(driver, name) or "") for m in _MISMATCH)]
+    differ = bool(module and library and Dotted(module).compare(library) != 0 and not _is_compat(machine, library))
+    logged = [e for e in machine.kernel_log.events or () if e.code == "nvidia-api-mismatch"]
+    if not (said or differ or (logged and not (module and library))):
+        return
+    names = ["nvidia_driver.version", "nvidia_driver.user_version", "nvidia_driver.module_on_disk"]
+    log = tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in logged[:1])
+    yield Finding(
+        severity=Severity.ERROR,
+        summary=_summary(module, library if differ else None),
+        subject=Subject(kind="driver", id="nvidia"),
+        evidence=evidence(machine, names + [f"nvidia_driver.{name}" for name in said]) + log,
+        fixes=_fixes(machine),
+        verify=("nvidia-smi",),
+    )
+
+
+def _summary(module: str | None, library: str | None) -> str:
+    if module and library:
+        return f"NVIDIA kernel module {module} is loaded, and the driver libraries are {library}."
+    return "The NVIDIA kernel module and the driver libraries are of different versions."
+
+
+def _is_compat(machine: Snapshot, library: str) -> bool:
+    """Whether that version belongs to a forward-compatibility copy."""
+    return any("compat" in f.path and f.version == library for f in machine.nvidia_driver.libraries or ())
+
+
+def _fixes(machine: Snapshot) -> tuple[Fix, ...]:
+    if commands.in_container(machine):
+        return (
+            Fix(text="Start the container anew, so that it gets the libraries of the host's present driver."),
+            Fix(
+                text="Remove driver libraries (libcuda, libnvidia-*) that the image carries itself.", where="container"
+            ),
+        )
+    return FIXES

@@ -1,0 +1,112 @@
+"""An NVIDIA GPU is on the bus and the NVIDIA kernel module does not drive it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.facts.gpu import Gpu
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.knowledge import Knowledge
+from doctor.rules import commands, presence
+
+if TYPE_CHECKING:
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="nvidia-driver-not-loaded",
+    severity=Severity.ERROR,
+    title="The NVIDIA kernel module is not loaded.",
+    needs=[{"nvidia_driver.loaded", "gpus"}, {"nvidia_driver.loaded", "pci"}],
+    proven="synthetic",
+    order=10,
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "nvidia-uvm-missing", "device-node-permission"),
+    tags=("nvidia", "driver"),
+    doc="""
+## What it finds
+An NVIDIA GPU on the PCI bus while the kernel module `nvidia` is not loaded, or is loaded and does not drive that GPU.
+A container shares the host's kernel: seen from inside one, the module is missing on the host.
+
+## Why it matters
+Nothing can use the GPU: `nvidia-smi` says that it couldn't communicate with the NVIDIA driver, CUDA finds no device.
+
+## Not raised when
+- No NVIDIA GPU is known to be there, or it is unknown whether the module is loaded.
+- Another driver owns the GPU (nouveau-loaded, gpu-bound-to-other-driver).
+- The system is WSL, where the driver is on the Windows side.
+- The module is loaded and only the container lacks the devices (container-missing-gpu-passthrough).
+
+## How to confirm
+`lspci -nnk -d 10de:` shows the GPU without `Kernel driver in use: nvidia`; `/proc/driver/nvidia/version` is missing.
+
+## Fix
+Load the module where its file is there for the running kernel; otherwise install the driver, or build its module for
+this kernel, on the host. If loading fails, the kernel log says why (Secure Boot, nouveau, an unsupported GPU).
+
+## Fix safety
+Loading a module disturbs no job. Installing a driver wants the GPU idle, and a reboot.
+
+## References
+https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
+""",
+)
+FIXES = (
+    Fix(text="Install NVIDIA's driver on the host, or load it (`modprobe nvidia`); the kernel log says why it fails."),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    gpus = presence.present(machine, "nvidia")
+    free = presence.takeable(gpus)
+    if not free or commands.in_wsl(machine):
+        return
+    if machine.nvidia_driver.loaded is False and not presence.bound(gpus, "nvidia"):
+        yield _absent(machine, kb, len(free))
+    elif machine.nvidia_driver.loaded:
+        yield from _left_out(machine, gpus)
+
+
+def _absent(machine: Snapshot, kb: Knowledge, gpus: int) -> Finding:
+    inside = commands.in_container(machine)
+    where = "on the host of this container" if inside else "for"
+    there = f"{gpus} NVIDIA GPU{'s' if gpus > 1 else ''}"
+    summary = f"The NVIDIA kernel module is not loaded {where} {there if not inside else f'({there} on its bus)'}."
+    return Finding(
+        severity=Severity.ERROR,
+        summary=summary,
+        subject=Subject(kind="driver", id="nvidia"),
+        evidence=evidence(machine, ("nvidia_driver.loaded", "gpus", "nvidia_driver.module_on_disk", "kernel.release")),
+        fixes=_fixes(machine, kb),
+        verify=("nvidia-smi", "-L"),
+        source="https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
+    )
+
+
+def _fixes(machine: Snapshot, kb: Knowledge) -> tuple[Fix, ...]:
+    if machine.nvidia_driver.module_on_disk and not commands.in_container(machine):
+        return (commands.load_module("nvidia"),)
+    flavours = {kb.open_module(g.pci_id or g.arch) for g in presence.present(machine, "nvidia")}
+    return commands.nvidia_driver(machine, "proprietary" if "unsupported" in flavours else "open")
+
+
+def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
+    """GPUs that no driver owns while the module is loaded for others."""
+    for gpu in gpus:
+        served = gpu.pci_address in (machine.nvidia_driver.proc_gpus or ())
+        if gpu.driver != "none" or served:
+            continue
+        yield Finding(
+            severity=Severity.WARNING if presence.bound(gpus, "nvidia") else Severity.ERROR,
+            summary=f"The NVIDIA module is loaded and does not drive {presence.label(gpu)}.",
+            subject=presence.subject(gpu),
+            evidence=evidence(machine, (f"gpus[{gpu.key}].driver", "nvidia_driver.version")),
+            fixes=(
+                Fix(
+                    text="Read why the driver refused the GPU in the kernel log.",
+                    command=("journalctl", "-k", "-b", "--grep", "NVRM"),
+                    root=True,
+                ),
+            ),
+            verify=("nvidia-smi", "-L"),
+        )

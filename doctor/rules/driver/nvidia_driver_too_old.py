@@ -1,0 +1,120 @@
+"""The NVIDIA driver is older than the CUDA runtime in use needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from doctor.facts import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.knowledge import Knowledge
+from doctor.knowledge.entries import Floor
+from doctor.rules import commands, presence
+from doctor.versions import Dotted
+
+if TYPE_CHECKING:
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="nvidia-driver-too-old",
+    severity=Severity.ERROR,
+    title="The NVIDIA driver is older than the CUDA runtime in use needs.",
+    needs=[
+        {"nvidia_driver.version", "torch.cuda"},
+        {"nvidia_driver.cuda_version", "torch.cuda"},
+        {"nvidia_driver.version", "environment"},
+    ],
+    proven="synthetic",
+    order=12,
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    tags=("nvidia", "driver"),
+    doc="""
+## What it finds
+A torch built for a CUDA version (or a container that asks for one in NVIDIA_REQUIRE_CUDA) whose driver
+floor is above the
+loaded driver. The floor is that of the CUDA major: 450.80.02 for 11, 525.60.13 for 12, 580.65.06 for 13.
+
+## Why it matters
+"The NVIDIA driver on your system is too old", `CUDA_ERROR_INSUFFICIENT_DRIVER` (35), no GPU in torch.
+
+## Not raised when
+- The driver is at or above the floor of the major: minor-version compatibility serves the program,
+  though PTX of a newer
+  toolkit can't be compiled by an older driver.
+- Forward-compatibility libraries (cuda-compat, for data-centre GPUs) are on the loader's path: they
+  raise what the driver
+  serves, and nvidia-smi shows it.
+- Either version is unknown.
+
+## How to confirm
+`nvidia-smi` shows the driver and the newest CUDA it serves; `python -c "import torch; print(torch.version.cuda)"`.
+
+## Fix
+Update the driver on the host, or take a torch built for a CUDA major that the driver serves. On a data-centre GPU the
+cuda-compat package of the newer CUDA works too.
+
+## Fix safety
+A driver update stops the GPU jobs of the node and wants a reboot. Another torch build touches this environment only.
+
+## References
+https://docs.nvidia.com/deploy/cuda-compatibility/ ; https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/
+""",
+)
+FIXES = (Fix(text="Update NVIDIA's driver on the host, or install a torch built for an older CUDA.", reboot=True),)
+_REQUIRED = re.compile(r"\bcuda>=(\d{1,2}\.\d{1,2})\b")
+
+
+class _Need(NamedTuple):
+    who: str
+    cuda: str
+    fact: str
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    for need in _needs(machine):
+        floor = kb.cuda_floor(need.cuda)
+        if floor and not _served(machine, need.cuda, floor):
+            yield _finding(machine, kb, need, floor)
+            return
+
+
+def _needs(machine: Snapshot) -> Iterator[_Need]:
+    if machine.torch.cuda:
+        yield _Need(f"torch {machine.torch.version or ''}".strip(), machine.torch.cuda, "torch.cuda")
+    asked = _REQUIRED.search((machine.environment or {}).get("NVIDIA_REQUIRE_CUDA", ""))
+    if asked and (machine.environment or {}).get("NVIDIA_DISABLE_REQUIRE") not in ("1", "true"):
+        yield _Need("this image", asked[1], "environment")
+
+
+def _served(machine: Snapshot, cuda: str, floor: Floor) -> bool:
+    """Whether the driver serves the CUDA version, also where forward-compatibility libraries may do so."""
+    driver = machine.nvidia_driver
+    if driver.cuda_version and (Dotted(driver.cuda_version).major or 0) >= (Dotted(cuda).major or 0):
+        return True
+    if "compat" in (machine.environment or {}).get("LD_LIBRARY_PATH", ""):
+        return True
+    return Dotted(driver.version) >= floor.driver if driver.version else not driver.cuda_version
+
+
+def _finding(machine: Snapshot, kb: Knowledge, need: _Need, floor: Floor) -> Finding:
+    driver = machine.nvidia_driver
+    has = f"{driver.version} is loaded" if driver.version else f"the loaded one serves CUDA {driver.cuda_version}"
+    serves = driver.cuda_version or kb.driver_serves_cuda(driver.version)
+    other = f" It serves CUDA {serves} at most: take a build for CUDA {serves.split('.')[0]}." if serves else ""
+    gpus = {kb.open_module(g.pci_id or g.arch) for g in presence.present(machine, "nvidia")}
+    flavour = driver.flavour or "open"
+    return Finding(
+        severity=Severity.ERROR,
+        summary=f"CUDA {need.cuda} needs NVIDIA driver {floor.driver} or newer; {has}.",
+        subject=Subject(kind="driver", id="nvidia"),
+        evidence=evidence(
+            machine, ("nvidia_driver.version", "nvidia_driver.cuda_version", "torch.version", "torch.cuda")
+        ),
+        fixes=(
+            *commands.nvidia_driver(machine, "proprietary" if "unsupported" in gpus else flavour, str(floor.driver)),
+            Fix(text=f"Or keep the driver and change {need.who}.{other}", where="environment"),
+        ),
+        verify=("nvidia-smi",),
+        source=floor.source,
+    )

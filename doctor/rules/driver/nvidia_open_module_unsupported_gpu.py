@@ -1,0 +1,75 @@
+"""NVIDIA's open kernel modules are loaded for a GPU older than Turing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.knowledge import Knowledge
+from doctor.rules import commands, presence
+
+if TYPE_CHECKING:
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="nvidia-open-module-unsupported-gpu",
+    severity=Severity.ERROR,
+    title="NVIDIA's open kernel modules are loaded for a GPU that they don't support.",
+    needs=[{"nvidia_driver.flavour", "gpus"}, {"kernel_log.events"}],
+    proven="synthetic",
+    order=9,
+    explains=("nvidia-driver-not-loaded", "torch-sees-no-gpu", "framework-sees-no-gpu"),
+    tags=("nvidia", "driver"),
+    doc="""
+## What it finds
+The open kernel modules, which start at Turing, for a Maxwell, Pascal or Volta GPU.
+
+## Why it matters
+The module loads and leaves the GPU alone: "No devices were found", no CUDA device.
+
+## Not raised when
+- The flavour or the GPU's model is unknown, or the GPU is Turing or newer.
+- The proprietary modules are loaded.
+
+## How to confirm
+`/proc/driver/nvidia/version` says "Open Kernel Module", and `lspci -nn -d 10de:` shows the older GPU.
+
+## Fix
+Install the proprietary flavour on the host; branch 580 is the last one for these GPUs. Beside a
+Blackwell GPU no one driver
+serves both: one of the cards has to go.
+
+## Fix safety
+Replaces the driver: stop the GPU jobs of the node first; wants a reboot.
+
+## References
+https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/ (kernel modules);
+https://github.com/NVIDIA/open-gpu-kernel-modules
+""",
+)
+FIXES = (
+    Fix(text="Install the proprietary flavour of NVIDIA's driver (branch 580 at most), then reboot.", reboot=True),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    flavour = machine.nvidia_driver.flavour
+    if flavour == "proprietary":
+        return
+    old = [g for g in machine.of_vendor("nvidia") if kb.open_module(g.pci_id or g.arch) == "unsupported"]
+    logged = [e for e in machine.kernel_log.events or () if e.code == "nvidia-open-module-unsupported"]
+    if not logged and not (flavour == "open" and old):
+        return
+    device = presence.label(old[0]) if old else f"GPU {logged[0].device}" if logged[0].device else "The GPU"
+    log = tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in logged[:1])
+    yield Finding(
+        severity=Severity.ERROR,
+        summary=f"{device} is older than the open NVIDIA kernel modules support, and these are loaded.",
+        subject=Subject(kind="driver", id="nvidia"),
+        evidence=evidence(machine, ("nvidia_driver.flavour", "nvidia_driver.version")) + log,
+        fixes=commands.nvidia_driver(machine, "proprietary"),
+        verify=("nvidia-smi", "-L"),
+        source="https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
+    )

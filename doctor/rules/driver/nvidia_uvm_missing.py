@@ -1,0 +1,91 @@
+"""nvidia_uvm is not loaded, or its device node is missing beside the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.knowledge import Knowledge
+from doctor.rules import commands
+
+if TYPE_CHECKING:
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="nvidia-uvm-missing",
+    severity=Severity.ERROR,
+    title="nvidia_uvm is not loaded, or /dev/nvidia-uvm is missing.",
+    needs=[{"nvidia_driver.loaded", "nvidia_driver.uvm_loaded"}, {"nvidia_driver.loaded", "nodes"}],
+    proven="synthetic",
+    order=15,
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    tags=("nvidia", "driver"),
+    doc="""
+## What it finds
+The NVIDIA driver is loaded, and the module nvidia_uvm or the node /dev/nvidia-uvm, which CUDA needs, is missing.
+
+## Why it matters
+`nvidia-smi` works and CUDA does not: "CUDA unknown error" (999) or no device.
+
+## Not raised when
+- The driver is not loaded, or no NVIDIA node at all is there (other rules).
+- Only a warning on a host where nothing is seen to fail: CUDA loads the module on first use where nvidia-modprobe is
+  installed set-uid root. In a container nothing can do that, so there it is an error.
+- The system is WSL or a Jetson, which have no nvidia_uvm.
+
+## How to confirm
+`grep nvidia_uvm /proc/modules` and `ls -l /dev/nvidia-uvm`.
+
+## Fix
+`nvidia-modprobe -u -c 0` on the host loads the module and makes the node. Pass /dev/nvidia-uvm and
+/dev/nvidia-uvm-tools to the
+container, best by the container toolkit.
+
+## Fix safety
+Disturbs no running job.
+
+## References
+https://github.com/NVIDIA/nvidia-modprobe ; https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
+""",
+)
+FIXES = (
+    Fix(
+        text="Load nvidia_uvm and make its node, on the host.", command=("nvidia-modprobe", "-u", "-c", "0"), root=True
+    ),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    modules = machine.kernel.modules or ()
+    if machine.nvidia_driver.loaded is not True or commands.in_wsl(machine) or "nvgpu" in modules or machine.gpus == ():
+        return
+    no_module = machine.nvidia_driver.uvm_loaded is False
+    no_node = _node_missing(machine)
+    if not no_module and not no_node:
+        return
+    inside = commands.in_container(machine)
+    failing = inside or machine.torch.available is False
+    what = "nvidia_uvm is not loaded" if no_module else "/dev/nvidia-uvm is missing"
+    where = " in this container" if inside and not no_module else ""
+    yield Finding(
+        severity=Severity.ERROR if failing else Severity.WARNING,
+        summary=f"The NVIDIA driver is loaded and {what}{where}; CUDA needs it.",
+        subject=Subject(kind="node", id="/dev/nvidia-uvm"),
+        evidence=evidence(machine, ("nvidia_driver.version", "nvidia_driver.uvm_loaded", "nodes")),
+        fixes=_fixes(inside and not no_module),
+        verify=("ls", "-l", "/dev/nvidia-uvm"),
+    )
+
+
+def _node_missing(machine: Snapshot) -> bool:
+    """The node is missing beside nodes of the same driver that are there."""
+    there = {n.kind for n in machine.nodes or () if n.is_device is not False and n.major is not None}
+    return "nvidiactl" in there and "nvidia-uvm" not in there
+
+
+def _fixes(passing: bool) -> tuple[Fix, ...]:
+    if passing:
+        return (Fix(text="Start the container with the container toolkit (--gpus all), or pass /dev/nvidia-uvm too."),)
+    return FIXES

@@ -1,0 +1,108 @@
+"""Secure Boot refuses the GPU's kernel module, since no key that the firmware trusts has signed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.knowledge import Knowledge
+from doctor.rules import commands, presence
+
+if TYPE_CHECKING:
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="secure-boot-blocks-module",
+    severity=Severity.ERROR,
+    title="Secure Boot refuses the unsigned kernel module.",
+    needs=[{"kernel.secure_boot", "gpus"}, {"kernel_log.events"}],
+    proven="synthetic",
+    order=8,
+    explains=("nvidia-driver-not-loaded", "amdgpu-driver-not-loaded", "torch-sees-no-gpu", "framework-sees-no-gpu"),
+    tags=("amd", "nvidia", "driver"),
+    doc="""
+## What it finds
+The kernel log says that a module's key was rejected, and no GPU driver is loaded; or Secure Boot is on,
+a GPU is there, and
+the module that was built for it on this machine (NVIDIA's, or AMD's from DKMS) is on disk and not loaded.
+
+## Why it matters
+`modprobe` fails with "Key was rejected by service", and every boot ends without a GPU.
+
+## Not raised when
+- The GPU's driver is loaded, or Secure Boot is known to be off.
+- Secure Boot is on, and there is no module on disk (the driver is just not installed).
+
+## How to confirm
+`mokutil --sb-state`, and `journalctl -k --grep 'rejected'`.
+
+## Fix
+Enrol the key that signs the modules built here, then confirm it at the console on the next boot; or
+turn Secure Boot off in
+the firmware.
+
+## Fix safety
+Needs someone at the console during the reboot.
+
+## References
+https://wiki.ubuntu.com/UEFI/SecureBoot ; https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
+""",
+)
+FIXES = (
+    Fix(
+        text="Enrol the key that signs locally built modules (mokutil --import), then confirm it at the next boot.",
+        reboot=True,
+        risk="needs someone at the console",
+    ),
+)
+_REFUSED = ("module-key-rejected", "module-lockdown")
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    if machine.kernel.secure_boot is False or commands.in_wsl(machine):
+        return
+    nvidia, amd = presence.present(machine, "nvidia"), presence.present(machine, "amd")
+    driven = [
+        (nvidia, machine.nvidia_driver.loaded is True or presence.bound(nvidia, "nvidia")),
+        (amd, machine.amdgpu_driver.loaded is True or presence.bound(amd, "amdgpu")),
+    ]
+    there = [works for gpus, works in driven if gpus] or [works for _, works in driven if works]
+    refused = [e for e in machine.kernel_log.events or () if e.code in _REFUSED]
+    if there and all(there):
+        return
+    blocked = _on_disk(machine, bool(nvidia), bool(amd))
+    if not refused and not (machine.kernel.secure_boot and blocked):
+        return
+    log = tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in refused[:2])
+    module = blocked or "the GPU's kernel module"
+    yield Finding(
+        severity=Severity.ERROR,
+        summary=f"Secure Boot refuses {module}: no trusted key has signed it."
+        if refused
+        else f"Secure Boot is on and {module} is on disk but not loaded: most likely its key is refused.",
+        subject=Subject(kind="driver", id=blocked or "-"),
+        evidence=evidence(machine, ("kernel.secure_boot", "nvidia_driver.module_on_disk", "amdgpu_driver.source"))
+        + log,
+        fixes=_fixes(machine),
+        verify=("mokutil", "--sb-state"),
+    )
+
+
+def _on_disk(machine: Snapshot, nvidia: bool, amd: bool) -> str | None:
+    """The module that was built here and is not loaded."""
+    if nvidia and machine.nvidia_driver.loaded is False and machine.nvidia_driver.module_on_disk:
+        return "nvidia"
+    if amd and machine.amdgpu_driver.loaded is False and machine.amdgpu_driver.source == "dkms":
+        return "amdgpu"
+    return None
+
+
+def _fixes(machine: Snapshot) -> tuple[Fix, ...]:
+    """The key that the distribution's DKMS signs with, where its place is known."""
+    keys = {"ubuntu": "/var/lib/shim-signed/mok/MOK.der", "fedora": "/etc/pki/akmods/certs/public_key.der"}
+    key = keys.get(machine.os.id or "")
+    if key is None or commands.host_family(machine) is None:
+        return FIXES
+    return (FIXES[0].model_copy(update={"command": ("mokutil", "--import", key), "root": True}),)
