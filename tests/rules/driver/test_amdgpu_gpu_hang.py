@@ -1,0 +1,26 @@
+"""amdgpu-gpu-hang: one finding a GPU, by its worst event."""
+
+from __future__ import annotations
+
+from doctor.rules.driver import amdgpu_gpu_hang as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+GPU = machines.RX7900
+
+
+def test_a_hang_with_a_failed_reset_wants_a_reboot() -> None:
+    events = machines.event("amdgpu-ring-timeout", GPU) | machines.event("amdgpu-gpu-reset-failed", GPU)
+    (finding,) = found(rule, machines.rx7900_desktop(events))
+    assert finding.summary == f"GPU {GPU}: GPU reset failed, ring timeout in the kernel log."
+    assert finding.fixes[0].command == ("systemctl", "reboot")
+
+
+def test_a_page_fault_alone_is_a_warning() -> None:
+    machine = machines.rx7900_desktop(machines.event("amdgpu-page-fault", GPU))
+    assert told(rule, machine) == [("warning", GPU, f"GPU {GPU}: page fault in the kernel log.")]
+
+
+def test_near_miss_and_unknown() -> None:
+    assert found(rule, machines.rx7900_desktop(machines.event("amdgpu-gpu-reset-succeeded", GPU))) == []
+    assert found(rule, machines.rx7900_desktop({"kernel_log.events": None})) == []

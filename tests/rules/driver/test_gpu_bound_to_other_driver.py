@@ -1,0 +1,26 @@
+"""gpu-bound-to-other-driver: pass-through and radeon."""
+
+from __future__ import annotations
+
+from doctor.rules.driver import gpu_bound_to_other_driver as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+GPU = f"gpus[{machines.RX7900}]"
+
+
+def test_vfio_owns_the_only_gpu() -> None:
+    machine = machines.rx7900_desktop({f"{GPU}.driver": "vfio-pci"})
+    expected = "vfio-pci owns AMD Radeon RX 7900 XTX (0000:03:00.0); amdgpu can't use it."
+    assert told(rule, machine) == [("error", machines.RX7900, expected)]
+
+
+def test_one_of_eight_is_a_warning() -> None:
+    (finding,) = found(rule, machines.h100_host({f"gpus[{machines.H100[3]}].driver": "vfio-pci"}))
+    assert finding.severity.value == "warning"
+    assert finding.fixes[0].command is None
+
+
+def test_near_misses_and_unknown() -> None:
+    for driver in ("amdgpu", "none", "simple-framebuffer", None):
+        assert found(rule, machines.rx7900_desktop({f"{GPU}.driver": driver})) == []

@@ -1,0 +1,39 @@
+"""nvidia-driver-library-mismatch: two versions, or the tools' own words."""
+
+from __future__ import annotations
+
+from doctor.rules.driver import nvidia_driver_library_mismatch as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+
+def test_two_versions_on_a_host_want_a_reboot() -> None:
+    (finding,) = found(rule, machines.h100_host({"nvidia_driver.user_version": "580.95.05"}))
+    assert finding.summary == "NVIDIA kernel module 575.57.08 is loaded, and the driver libraries are 580.95.05."
+    assert finding.fixes[0].command == ("systemctl", "reboot")
+
+
+def test_a_container_is_started_anew() -> None:
+    (finding,) = found(rule, machines.h100_container({"nvidia_driver.user_version": "580.95.05"}))
+    assert [f.where for f in finding.fixes] == ["host", "container"]
+    assert finding.fixes[0].command is None
+
+
+def test_nvml_says_so() -> None:
+    edits = {"nvidia_driver.user_version": None, "nvidia_driver.nvml_error": "NVML_ERROR_LIB_RM_VERSION_MISMATCH"}
+    expected = "The NVIDIA kernel module and the driver libraries are of different versions."
+    assert told(rule, machines.h100_host(edits)) == [("error", "nvidia", expected)]
+
+
+def test_near_misses() -> None:
+    compat = {
+        "nvidia_driver.user_version": "580.95.05",
+        "nvidia_driver.libraries": [{"path": "/usr/local/cuda/compat/libcuda.so.580.95.05", "version": "580.95.05"}],
+    }
+    assert found(rule, machines.h100_host(compat)) == []
+    assert found(rule, machines.h100_host()) == []
+    assert found(rule, machines.h100_host(machines.event("nvidia-api-mismatch"))) == []
+
+
+def test_unknown_library_version() -> None:
+    assert found(rule, machines.h100_host({"nvidia_driver.user_version": None})) == []

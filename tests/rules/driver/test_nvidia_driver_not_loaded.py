@@ -1,0 +1,61 @@
+"""nvidia-driver-not-loaded: host against container, and who else owns the GPU."""
+
+from __future__ import annotations
+
+from doctor.rules.driver import nvidia_driver_not_loaded as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+UNLOADED = {"nvidia_driver.loaded": False, "nvidia_driver.version": None, "nvidia_driver.flavour": None}
+UNBOUND = (
+    UNLOADED
+    | {f"gpus[{a}].driver": "none" for a in machines.H100}
+    | {f"pci[{a}].driver": "none" for a in machines.H100}
+)
+
+
+def test_a_host_with_the_module_on_disk_is_told_to_load_it() -> None:
+    (finding,) = found(rule, machines.h100_host(UNBOUND))
+    assert finding.summary == "The NVIDIA kernel module is not loaded for 8 NVIDIA GPUs."
+    assert (finding.subject.kind, finding.subject.id) == ("driver", "nvidia")
+    assert finding.fixes[0].command == ("modprobe", "nvidia")
+
+
+def test_a_host_without_the_module_installs_the_driver_of_its_distribution() -> None:
+    (finding,) = found(rule, machines.h100_host(UNBOUND | {"nvidia_driver.module_on_disk": None}))
+    assert finding.fixes[0].command == ("apt-get", "install", "--yes", "nvidia-driver-580-open")
+    assert finding.fixes[1].reboot
+
+
+def test_inside_a_container_the_host_is_at_fault_and_no_command_of_the_container_is_given() -> None:
+    (finding,) = found(rule, machines.h100_container(UNBOUND))
+    assert (
+        finding.summary
+        == "The NVIDIA kernel module is not loaded on the host of this container (8 NVIDIA GPUs on its bus)."
+    )
+    assert finding.fixes[0].command is None
+    assert finding.fixes[0].where == "host"
+
+
+def test_one_gpu_left_out_is_a_warning_on_that_gpu() -> None:
+    machine = machines.h100_host({f"gpus[{machines.H100[0]}].driver": "none"})
+    expected = "The NVIDIA module is loaded and does not drive NVIDIA H100 80GB HBM3 (0000:1b:00.0)."
+    assert told(rule, machine) == [("warning", machines.H100[0], expected)]
+
+
+def test_near_misses() -> None:
+    passed = UNLOADED | {f"gpus[{a}].driver": "vfio-pci" for a in machines.H100}
+    for machine in (
+        machines.h100_host(),
+        machines.h100_host(passed),
+        machines.h100_host(UNBOUND | {"host.wsl": True}),
+        machines.h100_host(UNLOADED),  # the bus says that nvidia owns the GPUs
+        machines.h100_container({"nodes": []}),
+        machines.no_gpu_host(),
+        machines.mi300x_host(),
+    ):
+        assert found(rule, machine) == []
+
+
+def test_unknown_gpus_or_module_accuse_nobody() -> None:
+    assert found(rule, machines.h100_host(UNBOUND | {"gpus": None, "pci": None})) == []

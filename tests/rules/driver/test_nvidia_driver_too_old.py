@@ -1,0 +1,41 @@
+"""nvidia-driver-too-old: the floor of the CUDA major decides."""
+
+from __future__ import annotations
+
+from doctor.rules.driver import nvidia_driver_too_old as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+OLD = {"nvidia_driver.version": "470.256.02", "nvidia_driver.cuda_version": "11.4"}
+
+
+def test_a_driver_below_the_floor() -> None:
+    (finding,) = found(rule, machines.h100_host(OLD))
+    assert finding.summary == "CUDA 12.8 needs NVIDIA driver 525.60.13 or newer; 470.256.02 is loaded."
+    assert finding.fixes[0].command == ("apt-get", "install", "--yes", "nvidia-driver-580-open")
+    assert finding.fixes[-1].where == "environment"
+
+
+def test_cuda_13_on_575() -> None:
+    machine = machines.h100_host({"torch.cuda": "13.0", "torch.version": "2.12.0"})
+    expected = "CUDA 13.0 needs NVIDIA driver 580.65.06 or newer; 575.57.08 is loaded."
+    assert told(rule, machine) == [("error", "nvidia", expected)]
+
+
+def test_an_image_that_asks_for_a_newer_cuda() -> None:
+    edits = OLD | {"torch.cuda": None, "environment": {"NVIDIA_REQUIRE_CUDA": "cuda>=12.4 brand=tesla,driver>=470"}}
+    assert len(found(rule, machines.h100_container(edits))) == 1
+    edits["environment"] = {"NVIDIA_REQUIRE_CUDA": "cuda>=12.4", "NVIDIA_DISABLE_REQUIRE": "1"}
+    assert found(rule, machines.h100_container(edits)) == []
+
+
+def test_minor_version_compatibility_and_forward_compatibility_are_no_fault() -> None:
+    minor = {"nvidia_driver.version": "535.54.03", "nvidia_driver.cuda_version": "12.2"}
+    compat = OLD | {"environment": {"LD_LIBRARY_PATH": "/usr/local/cuda/compat"}}
+    for edits in (minor, compat, {}):
+        assert found(rule, machines.h100_host(edits)) == []
+
+
+def test_unknown_versions() -> None:
+    assert found(rule, machines.h100_host({"nvidia_driver.version": None, "nvidia_driver.cuda_version": None})) == []
+    assert found(rule, machines.h100_host(OLD | {"torch.cuda": None})) == []

@@ -1,0 +1,36 @@
+"""nvidia-xid-fatal: the catalogue's action decides."""
+
+from __future__ import annotations
+
+from doctor.rules.driver import nvidia_xid_fatal as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+A, B = machines.H100[:2]
+
+
+def test_one_finding_a_gpu_the_newest_code_first() -> None:
+    events = machines.event("xid-48", A) | machines.event("xid-79", A) | machines.event("xid-119", B)
+    second, first = found(rule, machines.h100_host(events))
+    assert [f.subject.id for f in (first, second)] == [B, A]
+    assert second.summary.startswith(f"GPU {A}: Xid 79 (")
+    assert "Xid 48 (" in second.summary
+    assert second.fixes[0].reboot
+    assert first.fixes[0].command == ("nvidia-smi", "--gpu-reset", "-i", B)
+
+
+def test_a_contained_error_is_a_warning() -> None:
+    (finding,) = found(rule, machines.h100_host(machines.event("xid-94", A)))
+    assert finding.severity.value == "warning"
+
+
+def test_a_lost_gpu_without_a_log() -> None:
+    machine = machines.h100_host({f"gpus[{A}].lost": True, "kernel_log.events": None})
+    expected = f"GPU {A} is lost: the driver lists it and it does not answer."
+    assert told(rule, machine) == [("error", A, expected)]
+
+
+def test_near_misses_and_unknown() -> None:
+    for code in (13, 31, 43, 45, 63, 154, 9999):
+        assert found(rule, machines.h100_host(machines.event(f"xid-{code}", A))) == []
+    assert found(rule, machines.h100_host({"kernel_log.events": None})) == []

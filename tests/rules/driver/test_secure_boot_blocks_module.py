@@ -1,0 +1,32 @@
+"""secure-boot-blocks-module: the log's word, or all signs of it."""
+
+from __future__ import annotations
+
+from doctor.rules.driver import secure_boot_blocks_module as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+GPU = f"gpus[{machines.RTX4090}]"
+UNLOADED = {"nvidia_driver.loaded": False, f"{GPU}.driver": "none", "kernel.secure_boot": True}
+
+
+def test_the_key_was_rejected() -> None:
+    (finding,) = found(rule, machines.rtx4090_desktop(UNLOADED | machines.event("module-key-rejected")))
+    assert finding.summary == "Secure Boot refuses nvidia: no trusted key has signed it."
+    assert finding.fixes[0].command == ("mokutil", "--import", "/etc/pki/akmods/certs/public_key.der")
+    assert "nvidia-driver-not-loaded" in rule.RULE.explains
+
+
+def test_on_disk_and_not_loaded() -> None:
+    expected = "Secure Boot is on and nvidia is on disk but not loaded: most likely its key is refused."
+    assert told(rule, machines.rtx4090_desktop(UNLOADED)) == [("error", "nvidia", expected)]
+
+
+def test_near_misses_and_unknown() -> None:
+    for edits in (
+        {"kernel.secure_boot": True},
+        UNLOADED | {"kernel.secure_boot": False},
+        UNLOADED | {"kernel.secure_boot": None},
+        UNLOADED | {"nvidia_driver.module_on_disk": None},
+    ):
+        assert found(rule, machines.rtx4090_desktop(edits)) == []
