@@ -36,8 +36,9 @@ def test_a_kernel_without_kfd() -> None:
 
 def test_near_misses() -> None:
     blacklisted = {"kernel.cmdline": "modprobe.blacklist=amdgpu"}
+    healthy: machines.Facts = {}
     for edits in (
-        {},
+        healthy,
         blacklisted,
         UNLOADED | {"rocm": [], "torch": None},  # built in: the bus says that amdgpu owns it
         UNBOUND | {f"{GPU}.driver": "radeon"},
