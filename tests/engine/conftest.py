@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -80,11 +80,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def container(engine: str, image: str, installed: Path) -> Iterator[Container]:
+def container(engine: str, image: str, installed: Path) -> Container:
     """`container(*docker_flags, argv=[…])` runs the doctor in a fresh container."""
 
     def start(*flags: str, argv: list[str]) -> subprocess.CompletedProcess[str]:
         mount = ["-v", f"{installed}:/opt/doctor:ro", "-e", "PYTHONPATH=/opt/doctor"]
         return run(engine, "run", "--rm", "--network=none", *mount, *flags, image, *argv)
 
-    yield start
+    return start

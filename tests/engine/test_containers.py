@@ -37,7 +37,7 @@ def node_folder(tmp_path: Path) -> Path:
         pytest.skip("mknod needs root")
     for name, major, minor in (("kfd", 510, 0), ("renderD128", 226, 250)):
         os.mknod(tmp_path / name, stat.S_IFCHR | 0o660, os.makedev(major, minor))
-        os.chmod(tmp_path / name, 0o660)
+        (tmp_path / name).chmod(0o660)
         os.chown(tmp_path / name, 0, RENDER_GID)
     return tmp_path
 
