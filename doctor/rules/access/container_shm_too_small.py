@@ -26,7 +26,8 @@ RULE = Rule(
 A container with torch whose /dev/shm has no more than the engine's default of 64 MiB.
 
 ## Why it matters
-Data loader workers die with "Bus error", and NCCL or RCCL fails with "No space left on device" or "unhandled system error".
+Data loader workers die with "Bus error", and NCCL or RCCL fails with
+"No space left on device" or "unhandled system error".
 
 ## Not raised when
 Outside of a container, without torch, or with more room. With one GPU it is information only.

@@ -48,7 +48,7 @@ AMD-AGI/Primus preflight: warns below 32 GiB (2026-08)
 _ENOUGH_BYTES = 32 << 30
 _CONTAINER = Fix(text="Lift it for the container.", command=("docker", "run", "--ulimit", "memlock=-1", "IMAGE"))
 _HOST = Fix(
-    text="Write /etc/security/limits.d/rdma.conf with `* soft memlock unlimited` and `* hard memlock unlimited`, log in again.",
+    text="In /etc/security/limits.d/rdma.conf: `* soft memlock unlimited` and `* hard memlock unlimited`.",
     root=True,
 )
 FIXES = (_CONTAINER, _HOST)

@@ -27,7 +27,7 @@ RULE = Rule(
 WSL without /dev/dxg, through which all GPU work goes there.
 
 ## Why it matters
-Under WSL the driver lives on the Windows side. Without /dev/dxg no library can reach it, and a Linux driver does not help.
+Under WSL the driver lives on the Windows side. Without /dev/dxg no library can reach it; a Linux driver does not help.
 
 ## Not raised when
 /dev/dxg is there, or inside a container (it must be passed there).

@@ -30,8 +30,8 @@ A CUDA build of torch on a machine with AMD GPUs only, or a ROCm build on a mach
 The default wheel of torch is a CUDA build: on AMD it installs, imports and sees no GPU.
 
 ## Not raised when
-GPUs of both vendors are there, or the GPUs are not known. With integrated AMD GPUs only it is information. Variables such
-as CUDA_HOME and toolkits on disk play no part.
+GPUs of both vendors are there, or the GPUs are not known. With integrated AMD GPUs only it is information. Variables
+such as CUDA_HOME and toolkits on disk play no part.
 
 ## How to confirm
 `python -c 'import torch; print(torch.version.cuda, torch.version.hip)'`

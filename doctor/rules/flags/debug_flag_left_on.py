@@ -1,0 +1,74 @@
+"""A blocking, logging or serialising flag is set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="debug-flag-left-on",
+    severity=Severity.WARNING,
+    title="A blocking, logging or serialising flag is set.",
+    needs=({"environment"},),
+    proven="synthetic",
+    order=80,
+    tags=("flags",),
+    doc="""## What it finds
+AMD_SERIALIZE_KERNEL, HIP_LAUNCH_BLOCKING, CUDA_LAUNCH_BLOCKING, AMD_LOG_LEVEL of 3 or more, NCCL_DEBUG=TRACE and
+their like.
+
+## Why it matters
+Each launch waits for the one before, or each call writes a line: correct results, much slower.
+
+## Not raised when
+The flag is unset, 0, or a level that costs little. From facts alone it is information.
+
+## How to confirm
+`env | grep -E 'SERIALIZE|BLOCKING|LOG_LEVEL|NCCL_DEBUG'`
+
+## Fix
+Unset it outside of debugging.
+
+## Fix safety
+Applies to programs started afterwards.
+
+## References
+https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html
+""",
+)
+
+_BLOCKING = ("AMD_SERIALIZE_KERNEL", "AMD_SERIALIZE_COPY", "HIP_LAUNCH_BLOCKING", "CUDA_LAUNCH_BLOCKING")
+_ONE = ("PYTORCH_NO_CUDA_MEMORY_CACHING", "PYTORCH_NO_HIP_MEMORY_CACHING", "HSA_DISABLE_FRAGMENT_ALLOCATOR")
+_WORDS = {"NCCL_DEBUG": ("TRACE",), "TORCH_DISTRIBUTED_DEBUG": ("DETAIL",)}
+_LOUD = {"AMD_LOG_LEVEL": 3}
+FIXES = (Fix(text="Unset the debugging flag where the program is started.", where="environment"),)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """One finding a variable."""
+    for name, value in (machine.environment or {}).items():
+        if _is_on(name, value.strip()):
+            yield Finding(
+                summary=f"{name}={value[:20]} is a debugging flag: it slows every GPU program started from here.",
+                severity=Severity.INFO,
+                subject=Subject(kind="variable", id=name),
+                evidence=(Evidence(text=f"{name}={value[:40]}", source="environment"),),
+                fixes=(
+                    Fix(text=f"Start without {name}.", command=("env", "-u", name, "COMMAND"), where="environment"),
+                ),
+            )
+
+
+def _is_on(name: str, value: str) -> bool:
+    if name in _BLOCKING:
+        return value.isdigit() and int(value[:4]) != 0
+    if name in _LOUD:
+        return value.isdigit() and int(value[:4]) >= _LOUD[name]
+    return (name in _ONE and value == "1") or value.upper() in _WORDS.get(name, ())

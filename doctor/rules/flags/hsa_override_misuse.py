@@ -1,0 +1,109 @@
+"""HSA_OVERRIDE_GFX_VERSION is wrong for the GPU or set where it is not needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.hardware import gfx_version
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="hsa-override-misuse",
+    severity=Severity.ERROR,
+    title="HSA_OVERRIDE_GFX_VERSION is wrong for the GPU or set where it is not needed.",
+    needs=({"environment", "gpus"},),
+    proven="synthetic",
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    order=50,
+    tags=(
+        "flags",
+        "amd",
+    ),
+    doc="""## What it finds
+HSA_OVERRIDE_GFX_VERSION, also in its form for one node, on a GPU that ROCm supports natively, with another
+instruction set,
+or with a value that is no version.
+
+## Why it matters
+The right code objects are replaced by those of another chip: memory faults, 'invalid device function', hangs of the
+driver.
+
+## Not raised when
+It is unset. On a GPU that ROCm does not support, a relative of the same generation (gfx1031 as 10.3.0) is information
+only.
+
+## How to confirm
+`env | grep HSA_OVERRIDE` and `rocminfo | grep gfx`.
+
+## Fix
+Unset it where the program is started, compose files and units included.
+
+## Fix safety
+Applies to programs started afterwards.
+
+## References
+https://github.com/ROCm/ROCm/issues/5238
+https://github.com/ROCm/rocm-systems/issues/3531
+""",
+)
+
+_NAME = "HSA_OVERRIDE_GFX_VERSION"
+FIXES = (Fix(text=f"Start without {_NAME}.", command=("env", "-u", _NAME, "COMMAND"), where="environment"),)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Judges each override against the GPUs it applies to; integrated GPUs beside a discrete one are left out."""
+    overrides = {n: v for n, v in (machine.environment or {}).items() if n == _NAME or n.startswith(f"{_NAME}_")}
+    gpus = [g for g in machine.of_vendor("amd") if g.arch]
+    chosen = [g for g in gpus if not g.integrated] or gpus
+    for name, value in overrides.items():
+        node = name.removeprefix(f"{_NAME}_")
+        meant = [g for g in chosen if name == _NAME or str(g.index.kfd) == node]
+        faults = [f for f in (_fault(machine, kb, g.arch or "", value) for g in meant) if f]
+        if not faults:
+            continue
+        severity, why = min(faults, key=lambda f: f[0].rank)
+        yield Finding(
+            summary=f"{name}={value[:20]} {why}.",
+            severity=severity,
+            subject=Subject(kind="variable", id=name),
+            evidence=(
+                Evidence(text=f"{name}={value[:40]}", source="environment"),
+                *evidence(machine, [f"gpus[{g.key}].arch" for g in meant[:8]]),
+            ),
+            fixes=(Fix(text=f"Start without {name}.", command=("env", "-u", name, "COMMAND"), where="environment"),),
+            verify=("env", "-u", name, "rocminfo"),
+        )
+
+
+def _fault(machine: Snapshot, kb: Knowledge, arch: str, value: str) -> tuple[Severity, str] | None:
+    parts = value.split(".")
+    mine = gfx_version(arch)
+    if len(parts) != 3 or not all(p.isdigit() and len(p) < 4 for p in parts):
+        return Severity.ERROR, "is no MAJOR.MINOR.STEPPING: ROCm then lists no GPU"
+    asked = tuple(int(p) for p in parts)
+    if mine is None:
+        return None
+    if asked == mine:
+        return Severity.WARNING, f"says what the GPU ({arch}) is anyway"
+    if asked[0] != mine[0]:
+        return Severity.ERROR, f"names another instruction set than {arch} has"
+    if _native(machine, kb, arch):
+        return Severity.ERROR, f"replaces the right code of {arch}, which ROCm supports natively"
+    if mine[0] == 9:
+        return Severity.ERROR, f"names a gfx9 target that {arch} can't run"
+    return Severity.INFO, f"lets {arch} pass as a relative: unsupported, and often works"
+
+
+def _native(machine: Snapshot, kb: Knowledge, arch: str) -> bool:
+    if arch in (machine.torch.arch_list or ()):
+        return True
+    releases: list[str | None] = [i.version for i in machine.rocm or () if i.version]
+    releases = releases or [machine.torch.rocm]
+    return any(kb.rocm_supports(r, arch) is True for r in releases if r)

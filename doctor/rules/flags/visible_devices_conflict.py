@@ -1,0 +1,129 @@
+"""The *_VISIBLE_DEVICES variables contradict each other, are empty or out of range."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.rules.hardware import has_no, vendors_there
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="visible-devices-conflict",
+    severity=Severity.ERROR,
+    title="The *_VISIBLE_DEVICES variables contradict each other, are empty or out of range.",
+    needs=(
+        {"environment", "gpus"},
+        {"environment", "container.inside", "nodes"},
+    ),
+    proven="synthetic",
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    order=50,
+    tags=(
+        "flags",
+        "amd",
+        "nvidia",
+    ),
+    doc="""## What it finds
+HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES that differ on AMD; a list that is empty, repeats or is out of range (HIP
+counts
+inside ROCR's list); NVIDIA_VISIBLE_DEVICES that asks for no GPU.
+
+## Why it matters
+Runtimes end the list silently at the first entry that is wrong: GPUs vanish without an error, or torch raises.
+
+## Not raised when
+One valid list is set, or both are equal. NVIDIA_VISIBLE_DEVICES=void with nodes present is how CDI works. An empty
+list in
+a Slurm job belongs to scheduler-no-gpu-allocated.
+
+## How to confirm
+`env | grep VISIBLE_DEVICES`
+
+## Fix
+Unset all but one, and number it from 0.
+
+## Fix safety
+Applies to programs started afterwards.
+
+## References
+https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html
+https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html
+""",
+)
+
+_HSA, _HIP, _CUDA = "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"
+FIXES = (
+    Fix(
+        text="Start the program without the lists, then set only one of them.",
+        command=("env", "-u", _HSA, "-u", _HIP, "-u", _CUDA, "COMMAND"),
+        where="environment",
+    ),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Each fault of each list is its own finding; a single valid list is none."""
+    env = machine.environment or {}
+    there = vendors_there(machine)
+    read = [
+        n
+        for n, vendors in ((_HSA, {"amd"}), (_HIP, {"amd"}), (_CUDA, {"amd", "nvidia"}))
+        if n in env and there & vendors
+    ]
+    job = "SLURM_JOB_ID" in env
+    for name in read:
+        count = _count(machine, name, there, env)
+        fault = _fault(env[name], count)
+        if fault and not (job and env[name] in ("", "NoDevFiles")):
+            yield _finding(name, f"{name}={env[name][:40]!r} {fault}.", Severity.ERROR, env)
+    if "amd" in there and env.get(_HIP) and env.get(_CUDA) and env[_HIP] != env[_CUDA]:
+        text = f"{_HIP}={env[_HIP][:20]} and {_CUDA}={env[_CUDA][:20]} differ: HIP and launchers take other GPUs."
+        yield _finding(_HIP, text, Severity.ERROR if "nvidia" not in there else Severity.WARNING, env)
+    hidden = env.get("NVIDIA_VISIBLE_DEVICES")
+    if machine.container.inside and hidden in ("void", "none", "") and has_no(machine, "nvidia") and "amd" not in there:
+        text = f"NVIDIA_VISIBLE_DEVICES={hidden!r} tells the runtime to pass no GPU into this container."
+        yield _finding("NVIDIA_VISIBLE_DEVICES", text, Severity.ERROR, env)
+
+
+def _count(machine: Snapshot, name: str, there: frozenset[str], env: Mapping[str, str]) -> int | None:
+    """GPUs that the list's numbers count among; None when not known, partitions included."""
+    vendor = "nvidia" if name == _CUDA and "nvidia" in there else "amd"
+    gpus = machine.of_vendor(vendor)
+    if not gpus or any(g.partitions or g.mig_mode == "enabled" for g in gpus) or (name == _CUDA and len(there) > 1):
+        return None
+    outer = [t for t in env.get(_HSA, "").split(",") if t.strip()]
+    return len(outer) if vendor == "amd" and name != _HSA and outer else len(gpus)
+
+
+def _fault(value: str, count: int | None) -> str | None:
+    tokens = [t.strip() for t in value.split(",")]
+    numbers = [int(t) for t in tokens if t.lstrip("-").isdigit() and len(t) < 6]
+    if not value.strip() or value.strip() == "NoDevFiles":
+        return "hides every GPU"
+    if numbers and numbers[0] < 0:
+        return "hides every GPU"
+    if len(set(tokens)) < len(tokens):
+        return "names a GPU twice or has an empty entry"
+    if count is not None and numbers and max(numbers) >= count:
+        return f"names GPU {max(numbers)} of {count} (0 to {count - 1})"
+    return None
+
+
+def _finding(name: str, summary: str, severity: Severity, env: Mapping[str, str]) -> Finding:
+    shown = [n for n in (_HSA, _HIP, _CUDA, "NVIDIA_VISIBLE_DEVICES") if n in env]
+    return Finding(
+        summary=summary,
+        severity=severity,
+        subject=Subject(kind="variable", id=name),
+        evidence=tuple(Evidence(text=f"{n}={env[n][:80]}", source="environment") for n in shown),
+        fixes=(
+            Fix(text=f"Start the program without {name}.", command=("env", "-u", name, "COMMAND"), where="environment"),
+        ),
+        verify=("env", "-u", name, "python3", "-c", "import torch; print(torch.cuda.device_count())"),
+    )

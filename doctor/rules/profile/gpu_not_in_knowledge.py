@@ -1,0 +1,61 @@
+"""A GPU that this version has no facts of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Finding, Rule, Severity, Subject, evidence
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="gpu-not-in-knowledge",
+    severity=Severity.INFO,
+    title="A GPU that this version has no facts of.",
+    needs=({"gpus"},),
+    proven="synthetic",
+    order=80,
+    tags=("profile",),
+    doc="""## What it finds
+A GPU whose PCI id is not in the knowledge that this version ships.
+
+## Why it matters
+Checks that need its facts could not run; the others did.
+
+## Not raised when
+The id is known, or the GPU has no known id.
+
+## How to confirm
+`lspci -nn`
+
+## Fix
+Update the doctor, or report the id.
+
+## Fix safety
+None: nothing is changed.
+
+## References
+docs/rules.md
+""",
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """One finding a PCI id."""
+    seen = set()
+    for gpu in machine.gpus or ():
+        if not gpu.pci_id or gpu.vendor not in ("nvidia", "amd") or gpu.pci_id in seen:
+            continue
+        seen.add(gpu.pci_id)
+        entry = kb.amd_gpu(gpu.pci_id, gpu.revision) if gpu.vendor == "amd" else kb.nvidia_gpu(gpu.pci_id)
+        if entry is None:
+            yield Finding(
+                severity=RULE.severity,
+                summary=f"GPU {gpu.pci_id} is not in this version's knowledge: generic checks only.",
+                subject=Subject(kind="gpu", id=gpu.pci_id),
+                evidence=evidence(machine, (f"gpus[{gpu.key}].pci_id", f"gpus[{gpu.key}].name")),
+            )

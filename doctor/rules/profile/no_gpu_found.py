@@ -1,0 +1,62 @@
+"""No GPU was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Evidence, Finding, Rule, Severity
+from doctor.rules.hardware import vendors_there
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="no-gpu-found",
+    severity=Severity.INFO,
+    title="No GPU was found.",
+    needs=({"gpus"},),
+    proven="synthetic",
+    order=70,
+    tags=("profile",),
+    doc="""## What it finds
+A machine or container in which no AMD, NVIDIA or Intel GPU was found.
+
+## Why it matters
+Nothing below it can be judged.
+
+## Not raised when
+A GPU is known, or the GPUs are not known.
+
+## How to confirm
+`lspci -nn | grep -iE 'vga|3d|display|accelerat'`
+
+## Fix
+Run the doctor on the GPU node, or outside of the container.
+
+## Fix safety
+None: nothing is changed.
+
+## References
+docs/rules.md
+""",
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """What was looked at is said; a container proves nothing about its host."""
+    if machine.gpus is None or any(g.vendor in ("nvidia", "amd", "intel") for g in machine.gpus):
+        return
+    if vendors_there(machine):
+        return
+    looked = "PCI devices, /sys/class/kfd and device nodes"
+    inside = " Its host may have some." if machine.container.inside else ""
+    where = "this container" if machine.container.inside else "this machine"
+    yield Finding(
+        severity=RULE.severity,
+        summary=f"No GPU found in {where} (looked at {looked}).{inside}",
+        evidence=(Evidence(text="no AMD, NVIDIA or Intel GPU", source=machine.source("gpus")),),
+        verify=("lspci", "-nn"),
+    )

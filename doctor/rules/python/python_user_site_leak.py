@@ -1,0 +1,89 @@
+"""Packages of ~/.local shadow those of the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.python import Package
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="python-user-site-leak",
+    severity=Severity.WARNING,
+    title="Packages of ~/.local shadow those of the environment.",
+    needs=({"packages"},),
+    proven="synthetic",
+    order=40,
+    tags=("python",),
+    doc="""## What it finds
+A GPU package that is installed twice in different versions, once under ~/.local.
+
+## Why it matters
+Python takes the user's copy first: imports fail with undefined symbols, or another torch runs than the one installed.
+
+## Not raised when
+Both copies are of one version, or only one is there.
+
+## How to confirm
+`python -m site` and `python -c 'import torch; print(torch.__file__)'`
+
+## Fix
+Set PYTHONNOUSERSITE=1, or uninstall the copy under ~/.local.
+
+## Fix safety
+Other programs of the user may need the copy under ~/.local.
+
+## References
+https://docs.python.org/3/using/cmdline.html#envvar-PYTHONNOUSERSITE
+""",
+)
+
+_USER_SITE = "/.local/lib/python"
+_MATTERS = (
+    "torch",
+    "torchvision",
+    "torchaudio",
+    "triton",
+    "numpy",
+    "vllm",
+    "flash-attn",
+    "transformers",
+    "jax",
+    "amdsmi",
+)
+FIXES = (
+    Fix(
+        text="Start Python without the user's own packages.",
+        command=("env", "PYTHONNOUSERSITE=1", "COMMAND"),
+        where="environment",
+    ),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """A package that is there twice, in other versions, once under ~/.local."""
+    places: dict[str, list[Package]] = {}
+    for package in machine.packages or ():
+        if package.name in _MATTERS or package.name.startswith(("nvidia-", "pytorch-triton")):
+            places.setdefault(package.name, []).append(package)
+    for name, copies in places.items():
+        own = next((p for p in copies if _USER_SITE in (p.location or "")), None)
+        rest = next((p for p in copies if p.location and _USER_SITE not in p.location), None)
+        if own and rest and own.version != rest.version:
+            yield Finding(
+                severity=RULE.severity,
+                summary=f"{name} {own.version} of ~/.local shadows {rest.version} of the environment.",
+                subject=Subject(kind="package", id=name),
+                evidence=tuple(
+                    Evidence(text=f"{p.name} {p.version} in {p.location}", source=machine.source("packages"))
+                    for p in (own, rest)
+                ),
+                fixes=FIXES,
+                verify=("python3", "-m", "site"),
+            )

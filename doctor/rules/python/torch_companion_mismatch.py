@@ -1,0 +1,99 @@
+"""torchvision or torchaudio belong to another torch."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import doctor.knowledge
+from doctor.facts.python import Package
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.torch_install import INDEX, python_of
+from doctor.versions import Dotted
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="torch-companion-mismatch",
+    severity=Severity.ERROR,
+    title="torchvision or torchaudio belong to another torch.",
+    needs=({"packages", "torch.version"},),
+    proven="synthetic",
+    order=41,
+    tags=("python",),
+    doc="""## What it finds
+A torchvision or torchaudio whose release is made for another release of torch than the one installed.
+
+## Why it matters
+"operator torchvision::nms does not exist", undefined symbols, or an import that crashes.
+
+## Not raised when
+Either release is not in the table (nightlies, NVIDIA's and AMD's own builds), or the release pins no torch.
+
+## How to confirm
+`python -m pip check`
+
+## Fix
+Install the release that belongs to the installed torch.
+
+## Fix safety
+Replaces one package in this environment.
+
+## References
+Requirement lines in the published metadata of torchvision and torchaudio (2026-11-20)
+""",
+)
+
+_RELEASE = re.compile(r"^(\d+\.\d+\.\d+)(?:\+([\w.]+))?$")
+
+
+@cache
+def _pairs() -> tuple[dict[str, Any], ...]:
+    """Torch releases with the companions that belong to each; every row has source and as_of."""
+    path = Path(doctor.knowledge.__file__).parent / "data" / "companions.json"
+    return tuple(json.loads(path.read_text(encoding="utf-8"))["entries"])
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Both releases must be plain ones that the table knows."""
+    torch = _RELEASE.match(machine.torch.version or "")
+    row = next((r for r in _pairs() if torch and r["torch"] == torch[1]), None)
+    if torch is None or row is None:
+        return
+    for package in machine.packages or ():
+        held = _RELEASE.match(package.version)
+        wanted = row.get(package.name) if package.name in ("torchvision", "torchaudio") else None
+        if not held or not wanted or held[1] in wanted or not _tabled(package.name, held[1]):
+            continue
+        if row.get(f"{package.name}_from") and Dotted(held[1]) >= row[f"{package.name}_from"]:
+            continue
+        yield _finding(machine, package, torch[1], torch[2], wanted[0], row)
+
+
+def _tabled(name: str, version: str) -> bool:
+    return any(version in (r.get(name) or ()) for r in _pairs())
+
+
+def _finding(
+    machine: Snapshot, package: Package, torch: str, tag: str | None, wanted: str, row: dict[str, Any]
+) -> Finding:
+    index = ("--index-url", f"{INDEX}/{tag}") if tag else ()
+    command = (python_of(machine), "-m", "pip", "install", *index, f"{package.name}=={wanted}", f"torch=={torch}")
+    return Finding(
+        summary=f"{package.name} {package.version} is not made for torch {torch}, which goes with {wanted}.",
+        subject=Subject(kind="package", id=package.name),
+        evidence=(
+            *evidence(machine, ("torch.version",)),
+            Evidence(text=f"{package.name} {package.version}", source=machine.source("packages")),
+        ),
+        fixes=(Fix(text=f"Install {package.name} {wanted}.", command=command, where="environment"),),
+        verify=(python_of(machine), "-m", "pip", "check"),
+        source=f"{row['source']} ({row['as_of']})",
+    )

@@ -1,0 +1,79 @@
+"""A vendor's tool and the kernel's files disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Evidence, Finding, Rule, Severity, Subject, evidence
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="smi-tool-contradicts-kernel",
+    severity=Severity.INFO,
+    title="A vendor's tool and the kernel's files disagree.",
+    needs=({"gpus"},),
+    proven="synthetic",
+    order=80,
+    tags=("tools",),
+    doc="""## What it finds
+A fact that nvidia-smi, NVML, amd-smi or rocm-smi gives otherwise than the kernel's own files.
+
+## Why it matters
+One of them is stale or wrong. The kernel's word is used.
+
+## Not raised when
+They agree, only one of them answered, or the fact changes from moment to moment.
+
+## How to confirm
+Compare the two sources that the evidence names.
+
+## Fix
+Update the tool to the driver's release.
+
+## Fix safety
+None: nothing is changed.
+
+## References
+https://github.com/ROCm/amdsmi/issues
+""",
+)
+
+_TOOLS = ("nvidia-smi", "amd-smi", "rocm-smi", "nvml")
+_FIELDS = (
+    ".vendor",
+    ".arch",
+    ".pci_id",
+    ".pci_address",
+    ".numa_node",
+    ".compute_partition",
+    ".memory_partition",
+    ".version",
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Facts of GPUs and drivers with one source in the kernel's files and another value from a tool."""
+    for name, origin in machine.origins.items():
+        if not name.startswith(("gpus[", "nvidia_driver.version", "amdgpu_driver.version")) or not name.endswith(
+            _FIELDS
+        ):
+            continue
+        other = next((o for o in origin.others if _is_tool(o.source)), None)
+        if other is None or not origin.source.startswith("file:"):
+            continue
+        yield Finding(
+            severity=RULE.severity,
+            summary=f"{name}: {other.source} says {other.value[:30]}, the kernel says {str(machine.get(name))[:30]}.",
+            subject=Subject(kind="fact", id=name),
+            evidence=(*evidence(machine, (name,)), Evidence(text=f"{name} = {other.value}", source=other.source)),
+            ask="the output of both, taken in the same minute",
+        )
+
+
+def _is_tool(source: str) -> bool:
+    return any(tool in source for tool in _TOOLS)

@@ -1,0 +1,73 @@
+"""A vendor's tool answered late or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.origin import State
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="smi-tool-slow",
+    severity=Severity.WARNING,
+    title="A vendor's tool answered late or not at all.",
+    needs=(
+        {"nvidia_driver.smi_seconds"},
+        {"amdgpu_driver.smi_seconds"},
+        set(),
+    ),
+    proven="synthetic",
+    order=60,
+    tags=("tools",),
+    doc="""## What it finds
+nvidia-smi or amd-smi needed more than 5 s, or was stopped at its deadline.
+
+## Why it matters
+It is often the first sign of a GPU that fell off its bus or a driver that hangs.
+
+## Not raised when
+The tool answered in time, is not installed, or was not asked.
+
+## How to confirm
+`time nvidia-smi` or `time amd-smi list`.
+
+## Fix
+Read the kernel log for XIDs or amdgpu faults; on NVIDIA turn persistence mode on if only the first call is slow.
+
+## Fix safety
+None: nothing is changed.
+
+## References
+https://docs.nvidia.com/deploy/driver-persistence/index.html
+""",
+)
+
+_SLOW_S = 5.0
+"""AMD-AGI/Primus preflight treats more than 5 s as a fault (2026-08)."""
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """One finding a vendor; a tool that did not answer in time counts, its origin says so."""
+    for area, tool in (("nvidia_driver", "nvidia-smi"), ("amdgpu_driver", "amd-smi")):
+        name = f"{area}.smi_seconds"
+        seconds, origin = machine.get(name), machine.origins.get(name)
+        late = origin is not None and origin.state is State.TIMED_OUT
+        if not late and (seconds is None or seconds <= _SLOW_S):
+            continue
+        took = "did not answer in time" if late else f"took {seconds:.1f} s to answer"
+        yield Finding(
+            severity=RULE.severity,
+            summary=f"{tool} {took}: a GPU or its driver may hang.",
+            subject=Subject(kind="tool", id=tool),
+            evidence=(Evidence(text=f"{tool} {took}", source=machine.source(name)),),
+            fixes=(
+                Fix(text="Look for GPU faults in the kernel log.", command=("dmesg", "--level=err,warn"), root=True),
+            ),
+            verify=(tool,) if tool == "nvidia-smi" else (tool, "list"),
+        )
