@@ -36,14 +36,14 @@ def test_a_kernel_without_kfd() -> None:
 
 def test_near_misses() -> None:
     blacklisted = {"kernel.cmdline": "modprobe.blacklist=amdgpu"}
-    healthy: machines.Facts = {}
-    for edits in (
-        healthy,
+    cases: tuple[machines.Facts, ...] = (
+        {},
         blacklisted,
         UNLOADED | {"rocm": [], "torch": None},  # built in: the bus says that amdgpu owns it
         UNBOUND | {f"{GPU}.driver": "radeon"},
         UNBOUND | {"host.wsl": True},
-    ):
+    )
+    for edits in cases:
         assert found(rule, machines.rx7900_desktop(edits)) == []
     assert found(rule, machines.h100_host()) == []
 
