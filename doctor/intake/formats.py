@@ -15,15 +15,12 @@ from typing import NamedTuple
 
 class Format(NamedTuple):
     """`words`: one of them stands in the fragment (lower case). `commands`: one of them stands in its command.
-    `call` is the function of the reader's module; `typed` readers read what was typed, not what came out."""
+    `call` is the function of the reader's module."""
 
     reader: str
     words: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     call: str = "read"
-    typed: bool | None = False
-    fenced_words: tuple[str, ...] = ()
-    """Like `words`, inside a fence or after a prompt only: too common in sentences."""
 
 
 FORMATS = (
@@ -32,9 +29,11 @@ FORMATS = (
     Format("nvidia_smi_table", ("| nvidia-smi", "|  nvidia-smi", "no devices were found", "nvidia-smi has failed")),
     Format("nvidia_smi_list", ("(uuid: gpu-", "(uuid: mig-")),
     Format("nvidia_smi_topo", ("cpu affinity",)),
-    Format("kernel_log", ("nvrm:", "xid", "amdgpu ", "[drm", "kfd", "nouveau ", "pcieport", "secure boot"), ("dmesg", "journalctl")),
+    Format("kernel_log", ("nvrm:", "xid", "amdgpu ", "[drm", "kfd", "nouveau ", "pcieport", "secure boot"),
+           ("dmesg", "journalctl")),
     Format("amd_smi_json", ('"asic"', '"gpu": 0', '"gpu":0', '"gpu_data"', '"market_name"')),
-    Format("amd_smi_text", ("market_name", "target_graphics_version", "bdf:", "amd-smi 2", "amdsmi tool", "total_vram")),
+    Format("amd_smi_text", ("market_name", "target_graphics_version", "bdf:", "amd-smi 2", "amdsmi tool",
+                            "total_vram")),
     Format("rocm_smi_json", ('"card0"', '"card1"')),
     Format("rocm_smi_table", ("gpu[0]", "gpu[1]", "rocm system management", "not found in modules", "(mem, compute"),
            ("rocm-smi",)),
@@ -50,11 +49,13 @@ FORMATS = (
     Format("collect_env", ("pytorch version", "used to build pytorch", "is cuda available", "python platform",
                            "gpu models and", "[pip3]", "[conda]", "hip runtime"), ("collect_env", "collect-env")),
     Format("nvcc_version", ("compilation tools",)),
-    Format("conda_list", ("build  channel", "packages in environment", "build                "), ("conda list", "mamba list")),
-    Format("pip_list", ("package  ", "torch==", "numpy==", "vllm=="), ("pip list", "pip freeze", "pip3 list", "pip3 freeze", "uv pip")),
-    Format("docker_run_line", ("docker run", "podman run", "docker container run", "nerdctl run", "docker create"), typed=None),
-    Format("env_lines", ("export ", "_visible_devices", "hsa_", "nccl_", "rocm_path", "cuda_home", "ld_library_path", "pytorch_",
-                         "miopen_", "vllm_", "torch_", "hip_", "cuda_", "hipblaslt", "rocblas_", "flash_attention_"),
+    Format("conda_list", ("build  channel", "packages in environment"), ("conda list", "mamba list")),
+    Format("pip_list", ("package  ", "torch==", "numpy==", "vllm=="),
+           ("pip list", "pip freeze", "pip3 list", "pip3 freeze", "uv pip")),
+    Format("docker_run_line", ("docker run", "podman run", "docker container run", "nerdctl run", "docker create")),
+    Format("env_lines", ("export ", "_visible_devices", "hsa_", "nccl_", "rocm_path", "cuda_home", "ld_library_path",
+                         "pytorch_", "miopen_", "vllm_", "torch_", "hip_", "cuda_", "hipblaslt", "rocblas_",
+                         "flash_attention_", "python"),
            ("env", "printenv", "export")),
     Format("traceback", ("-packages/", ".cpython-")),
     Format("labelled_lines", (":", "|", "=", "nvidia-smi", "pytorch ", "torch ", "python ", "rocm ", "ubuntu ")),
@@ -65,9 +66,7 @@ def claims(low: str, command: str) -> Iterator[Format]:
     """Formats that the text (in lower case), output of that command, may hold; most trusted first."""
     command = command.lower()
     for form in FORMATS:
-        if form.typed is not True and (
-            any(word in low for word in form.words) or (command and any(word in command for word in form.commands))
-        ):
+        if any(word in low for word in form.words) or (command and any(word in command for word in form.commands)):
             yield form
 
 

@@ -1,7 +1,7 @@
 """A pasted text -> the Snapshot that it shows: facts with the line each came from, and symptoms.
 
-Pure but for the bytes it is handed. Bounded: lines, fragments, what readers are handed and what is kept all have limits;
-past them a text is searched for symptoms only.
+Bounded: lines, fragments, what readers are handed and what is kept all have limits; past
+them a text is searched for symptoms only.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ FRAGMENTS_LIMIT = 2000
 CHARS_PER_READER = 3_000_000
 """Characters of one text that one reader is handed."""
 _LINE_SOURCE = re.compile(r"text:(\d+)")
+_STRUCTURED = {"nvidia_smi_xml", "nvidia_smi_query", "rocminfo", "lspci", "amd_smi_text", "conda_list", "amd_smi_json"}
+"""Where one of these read a fence or a command's output, its fields are no labels that a person wrote."""
 _PACKAGES_LIMIT = 4000
 
 
@@ -85,8 +87,11 @@ class _Reading:
             self.read_typed(fragment)
             return
         text = fragment.text
+        structured = False
         for form in formats.claims(text.lower(), fragment.command):
-            self.offer(form, fragment, text)
+            if structured and form.reader == "labelled_lines" and (fragment.fenced or fragment.command):
+                continue
+            structured |= self.offer(form, fragment, text) and form.reader in _STRUCTURED
 
     def read_typed(self, fragment: Fragment) -> None:
         """A prompt line: what it sets and runs."""
@@ -96,24 +101,26 @@ class _Reading:
         if " run" in text or " create" in text:
             self.offer(formats.named("docker_run_line"), fragment, text)
 
-    def offer(self, form: Format, fragment: Fragment, text: str, **how: Any) -> None:
+    def offer(self, form: Format, fragment: Fragment, text: str, **how: Any) -> bool:
         read = _reader(form)
         handed = self.handed.get(form.reader, 0) + len(text)
         if read is None or handed > CHARS_PER_READER:
-            return
+            return False
         self.handed[form.reader] = handed
         try:
             sheet = read(text, "text", **how)
         except ReaderError:
-            return
+            return False
         if len(sheet):
             self.found.append((formats.rank(form), len(self.found), _placed(sheet, fragment.first - 1)))
+        return len(sheet) > 0
 
     def sheets(self) -> list[FactSheet]:
         """Most trusted first, GPUs made one, packages one list, architectures of names added."""
         ordered = [sheet for _, _, sheet in sorted(self.found, key=lambda row: row[:2])]
         merged = merge(ordered, known.complete)
-        return [_packages(merged), *merged, known.learnt(merged)]
+        rest = [_without_packages(sheet) for sheet in merged]
+        return [_packages(merged), *rest, known.learnt(merged)]
 
 
 def _kept(lines: Iterable[tuple[int, str]], cut: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -151,6 +158,16 @@ def _packages(sheets: Iterable[FactSheet]) -> FactSheet:
     if rows:
         sheet.put("packages", list(rows.values()), source)
     return sheet
+
+
+def _without_packages(sheet: FactSheet) -> FactSheet:
+    if sheet.get("packages") is None:
+        return sheet
+    rest = FactSheet()
+    for entry in sheet:
+        if entry.name != "packages":
+            put(rest, entry)
+    return rest
 
 
 def _assembled(sheets: list[FactSheet]) -> Snapshot:

@@ -19,7 +19,8 @@ _GPU = re.compile(r"\s{0,4}GPU: (\d{1,4})\s*$")
 _FIELD = re.compile(r"\s{1,24}([A-Z][A-Z0-9_]{1,60}):\s{0,8}(.*?)\s*$")
 _TABLE_ADDRESS = re.compile(r"\|\s{1,4}([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d)\s{1,20}(\S[^|]{1,40}?)\s{1,20}\|")
 _TABLE_INDEX = re.compile(
-    r"\|\s{1,8}(\d{1,4})\s{1,12}(?:\d{1,4}|N/A)\s{1,12}(?:\d{1,4}|N/A)\s{1,12}([A-Z/]{3,8})(?:[,/](NPS\d))?\s*\|.*?\d{1,8}/(\d{1,8}) MB"
+    r"\|\s{1,8}(\d{1,4})\s{1,12}(?:\d{1,4}|N/A)\s{1,12}(?:\d{1,4}|N/A)\s{1,12}([A-Z/]{3,8})(?:[,/](NPS\d))?\s{0,20}"
+    r"\|.{0,60}?\s\d{1,8}/(\d{1,8}) MB"
 )
 _TOOL = re.compile(r"(?:AMD-?SMI Tool: |AMD-SMI )(\d[\w.+-]{1,60})")
 _DRIVER = re.compile(r"amdgpu version: ([\w.+-]{1,60})")

@@ -18,10 +18,12 @@ _RUN = re.compile(r"\b(docker|podman|nerdctl)(?:\.exe)? (?:container )?(?:run|cr
 _IMAGE = re.compile(
     r"[a-z0-9][\w.-]{0,80}(?::\d{2,5})?(?:/[\w.-]{1,120}){0,5}(?::[\w.-]{1,120})?(?:@sha256:\w{8,64})?$"
 )
-_FLAGS = {
-    "--rm", "--detach", "--interactive", "--tty", "--privileged", "--init", "--read-only", "--publish-all", "--no-healthcheck",
-    "--oom-kill-disable", "--sig-proxy", "--disable-content-trust", "--quiet", "--replace", "--tls-verify",
-}  # fmt: skip
+_FLAGS = frozenset(
+    (
+        *("--rm", "--detach", "--interactive", "--tty", "--privileged", "--init", "--read-only", "--publish-all"),
+        *("--no-healthcheck", "--oom-kill-disable", "--sig-proxy", "--disable-content-trust", "--quiet", "--replace"),
+    )
+)
 _SHORT_FLAGS = re.compile(r"-[ditPq]{1,5}$")
 _ARGS_LIMIT = 200
 

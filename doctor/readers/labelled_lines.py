@@ -18,17 +18,19 @@ from doctor.readers.source_lines import kept, source_lines
 from doctor.readers.torch_build import build_facts, said_facts
 
 _LABEL = re.compile(
-    r"\s{0,8}(?:[-*+•|] {0,3})?[*_`]{0,3}(?P<label>[A-Za-z][\w /()#.+-]{0,50}?)[*_`]{0,3}\s{0,8}[:|=]\s{0,8}[*_`]{0,3}\s?(?P<value>\S.*)$"
+    r"\s{0,8}(?:[-*+•|] {0,3})?[*_`]{0,3}(?P<label>[A-Za-z][\w /()#.+-]{0,50}?)"
+    r"[*_`]{0,3}\s{0,8}[:|=]\s{0,8}[*_`]{0,3}\s?(?P<value>\S.*)$"
 )
 _PLAIN = re.compile(
-    r"\s{0,8}(?:[-*+•] {0,3})?(?P<label>PyTorch|torch|Python|ROCm|CUDA|Ubuntu|Debian|Fedora|Driver|Kernel|Linux kernel|Arch Linux)"
+    r"\s{0,8}(?:[-*+•] {0,3})?(?P<label>PyTorch|torch|Python|ROCm|Ubuntu|Debian|Fedora|Kernel|Linux kernel)"
     r" (?:version )?v?(?P<value>\d[\w.+-]{0,60})(?P<more>.{0,60})$"
 )
 _GPU_LINE = re.compile(
     r"\s{0,8}(?:[-*] )?GPU ?#?(\d{1,3}): (?P<name>[A-Za-z][^:=|]{2,100}?)(?: \(UUID: (?P<uuid>[\w-]{8,60})\))?\s*$"
 )
 _GGML = re.compile(
-    r"\s{0,8}Device (\d{1,3}): (?P<name>[^,]{3,80}), (?:(?P<gfx>gfx[0-9a-f]{3,4})\b|compute capability (?P<cc>\d{1,2}\.\d))"
+    r"\s{0,8}Device (\d{1,3}): (?P<name>[^,]{3,80}), "
+    r"(?:(?P<gfx>gfx[0-9a-f]{3,4})\b|compute capability (?P<cc>\d{1,2}\.\d))"
 )
 _SMI = re.compile(r"NVIDIA-SMI (\d{3}\.[\d.]{2,12}).{0,60}?Driver Version: (\d{3}\.[\d.]{2,12})")
 _SMI_CUDA = re.compile(r"CUDA Version: (\d{1,2}\.\d{1,2})\b")
@@ -98,7 +100,7 @@ class _Reader:
         value = found["value"] + found["more"] if label in ("ubuntu", "debian", "fedora") else found["value"]
         if label in ("ubuntu", "debian", "fedora"):
             self.facts(where, os_facts(f"{label} {value}"))
-        elif label not in ("cuda", "driver", "arch linux"):
+        else:
             self.label(where, label, value)
 
     def facts(self, where: str, facts: dict[str, str | bool]) -> None:
@@ -252,8 +254,8 @@ class _Reader:
 
 def _labels() -> dict[str, Callable[[_Reader, str, str], None]]:
     rows: tuple[tuple[str, Callable[[_Reader, str, str], None]], ...] = (
-        ("gpu|gpus|gpu s|gpu model|gpu name|gpu type|gpu models|graphics card|graphics|video card|gpu device|device name|"
-         "accelerator|accelerators|hardware", _Reader.gpu),
+        ("gpu|gpus|gpu s|gpu model|gpu name|gpu type|gpu models|graphics card|graphics|video card|gpu device|"
+         "device name|accelerator|accelerators|hardware", _Reader.gpu),
         ("compute capability|gpu arch|gpu architecture|gfx version|gfx target|gfx|architecture|target", _Reader.arch),
         ("pci|pci id|device id", _Reader.pci),
         ("os|operating system|os version|linux distribution|distro|distribution|host os|platform|system", _Reader.os),
@@ -261,8 +263,7 @@ def _labels() -> dict[str, Callable[[_Reader, str, str], None]]:
         ("kernel command line|proc/cmdline|kernel parameters|kernel cmdline", _Reader.cmdline),
         ("cpu|cpu model|processor|cpu s", _Reader.cpu),
         ("rocm version|rocm|rocm release|hip/rocm version|installed rocm version|rocm s|system rocm", _Reader.rocm),
-        ("cuda toolkit version|cuda toolkit|cuda version|cuda|cuda/cudnn version|nvcc|nvcc version|cuda toolkit installed",
-         _Reader.toolkit),
+        ("cuda toolkit version|cuda toolkit|cuda version|cuda|cuda/cudnn version|nvcc|nvcc version", _Reader.toolkit),
         ("cuda driver version|cuda version nvidia-smi|nvidia-smi cuda version", _Reader.smi_cuda),
         ("nvidia driver version|nvidia driver|nvidia gpu driver", _Reader.nvidia_driver),
         ("driver|driver version|gpu driver|gpu driver version|gpu drivers", _Reader.driver),

@@ -1,6 +1,6 @@
 """Output of `lspci` (plain, -nn, -k, -v…) -> display controllers, accelerators and NVSwitches, with driver and link.
 
->>> sheet = read("01:00.0 VGA compatible controller [0300]: NVIDIA Corporation AD102 [GeForce RTX 4090] [10de:2684] (rev a1)"
+>>> sheet = read("01:00.0 VGA compatible controller [0300]: NVIDIA Corporation AD102 [GeForce RTX 4090] [10de:2684]"
 ...              "\\n\\tKernel driver in use: nouveau")
 >>> sheet.get("gpus[0000:01:00.0].name"), sheet.get("gpus[0000:01:00.0].driver")
 ('GeForce RTX 4090', 'nouveau')

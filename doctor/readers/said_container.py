@@ -31,6 +31,13 @@ _ENGINES = (
     ("nspawn", "systemd-nspawn"),
 )
 _VERSION = re.compile(r"(?<![\w.])v?(\d{1,3}(?:\.\d{1,4}){1,3})\b")
+_TOOLKIT = {
+    "container toolkit version",
+    "nvidia container toolkit",
+    "nvidia-container-toolkit",
+    "nvidia container toolkit version",
+    "nvidia-ctk version",
+}
 _YES = re.compile(r"(yes|true|no|false)\b", re.IGNORECASE)
 
 
@@ -41,8 +48,7 @@ def take(sheet: FactSheet, where: str, label: str, value: str) -> bool:
             sheet.put("container.inside", found[1].lower() in ("yes", "true"), where)
     elif label in ("container engine", "container runtime", "docker version", "docker", "podman version", "engine"):
         _engine(sheet, where, f"docker {value}" if label.startswith("docker") else value)
-    elif label in ("container toolkit version", "nvidia container toolkit", "nvidia-container-toolkit", "toolkit version",
-                   "nvidia container toolkit version", "nvidia-ctk version"):  # fmt: skip
+    elif label in _TOOLKIT:
         _toolkit(sheet, where, value)
     elif label in ("docker image", "image", "container image"):
         if re.match(r"[a-z0-9][\w.-]*(?::\d+)?/[\w./:@-]{2,200}$", value):

@@ -1,0 +1,123 @@
+"""`doctor triage`: pasted text (an issue body, a log, the output of tools) to a report per file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from doctor.findings import Report
+
+FORMATS = ("text", "json", "jsonl", "markdown")
+_CHUNK = 1 << 18
+
+
+def add(app: typer.Typer) -> None:
+    app.command("triage")(triage)
+
+
+def triage(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files of pasted text; - is stdin.")],
+    format_: Annotated[str, typer.Option("--format", help="text, json, jsonl or markdown.")] = "text",
+    fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
+    no_color: Annotated[bool, typer.Option("--no-color", help="No colour.")] = False,
+) -> int:
+    """Name the cause from what somebody pasted. Each file gets a report, in order, as soon as it is done."""
+    import sys
+
+    from doctor.cli.check import exit_code
+    from doctor.errors import ExitCode, InputError
+
+    for option, value, known in (
+        ("--format", format_, FORMATS),
+        ("--fail-on", fail_on, ("error", "warning", "never")),
+    ):
+        if value not in known:
+            raise InputError(f"{option} {value}: one of {', '.join(known)} is wanted")
+    code, unread = ExitCode.OK, False
+    printer = _Printer(format_, len(paths), no_color=no_color)
+    for path in paths:
+        try:
+            report = judged(path)
+        except InputError as error:
+            sys.stderr.write(f"doctor: {_plain(str(error))}\n")
+            unread = True
+            continue
+        printer.report(report)
+        code = max(code, ExitCode(exit_code(report, fail_on, strict=False)))
+    printer.close()
+    return ExitCode.USAGE if unread else code
+
+
+def judged(path: str) -> Report:
+    """The report of one file. Raises InputError when it can't be read."""
+    from doctor.diagnosis.judge import judge
+    from doctor.intake import read_text
+    from doctor.knowledge import Knowledge
+
+    return judge(read_text(_chunks(path)), Knowledge(), source=path)
+
+
+def _chunks(path: str) -> Iterator[bytes]:
+    """The file's bytes, in pieces. Raises InputError."""
+    import sys
+    from pathlib import Path
+
+    from doctor.errors import InputError
+
+    try:
+        if path == "-":
+            while piece := sys.stdin.buffer.read(_CHUNK):
+                yield piece
+            return
+        with Path(path).open("rb") as held:
+            while piece := held.read(_CHUNK):
+                yield piece
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _plain(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+class _Printer:
+    """Writes each report as it comes. JSON of several files is one array."""
+
+    def __init__(self, format_: str, files: int, *, no_color: bool) -> None:
+        self.format, self.many, self.no_color = format_, files > 1, no_color
+        self.printed = 0
+
+    def report(self, report: Report) -> None:
+        import sys
+
+        between = {"json": ",\n", "text": "\n", "markdown": "\n---\n\n", "jsonl": ""}[self.format]
+        opening = "[\n" if self.format == "json" and self.many else ""
+        sys.stdout.write((between if self.printed else opening) + self.rendered(report))
+        sys.stdout.flush()
+        self.printed += 1
+
+    def rendered(self, report: Report) -> str:
+        if self.format == "jsonl":
+            from doctor.report import jsonl
+
+            return jsonl.render(report)
+        if self.format == "markdown":
+            from doctor.report import markdown
+
+            return markdown.render(report)
+        if self.format == "json":
+            from doctor.report import json
+
+            return json.render(report)[: -1 if self.many else None]
+        from doctor.report import terminal
+
+        return terminal.render(report, terminal.Look.of_stdout(no_color=self.no_color))
+
+    def close(self) -> None:
+        import sys
+
+        if self.format == "json" and self.many:
+            sys.stdout.write("\n]\n" if self.printed else "[]\n")
