@@ -1,9 +1,10 @@
 """The GPUs' numbers in each order, worked out from what is known; pure, called once after all probes.
 
-pci and smi follow PCI addresses. HIP keeps the order of the KFD nodes. CUDA's own order is known when all its GPUs are
-alike or CUDA_DEVICE_ORDER asks for PCI_BUS_ID. The visibility variables then say what a program sees:
-ROCR_VISIBLE_DEVICES filters first and renumbers, HIP_VISIBLE_DEVICES (or CUDA_VISIBLE_DEVICES in its place) counts within that. All three
-lists end at their first invalid entry. GPU_DEVICE_ORDINAL is left alone: AMD's runtime reads it for OpenCL only.
+pci and smi follow PCI addresses. HIP keeps the order of the KFD nodes. CUDA's own order is known when all its GPUs
+are alike or CUDA_DEVICE_ORDER asks for PCI_BUS_ID. The visibility variables then say what a program sees:
+ROCR_VISIBLE_DEVICES filters first and renumbers, HIP_VISIBLE_DEVICES (or CUDA_VISIBLE_DEVICES in its place) counts
+within that. All three lists end at their first invalid entry. GPU_DEVICE_ORDINAL is left alone: AMD's runtime reads
+it for OpenCL only.
 
 Sources: CUDA programming guide, environment variables; ROCm docs, GPU isolation; ROCr amd_filter_device.cpp. 2026-11.
 """
