@@ -1,0 +1,136 @@
+"""`doctor check`: judge this machine, a capture of one, or a tree of its files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from doctor.diagnosis.allow import Allowed
+    from doctor.findings import Report
+    from doctor.system.base import System
+
+
+def add(app: typer.Typer) -> None:
+    app.command("check")(check)
+
+
+def check(
+    profile: Annotated[str | None, typer.Option(help="Known-good stack to judge against: a name or a file.")] = None,
+    from_: Annotated[Path | None, typer.Option("--from", help="Judge this capture or bundle.")] = None,
+    root: Annotated[Path | None, typer.Option(help="Judge the tree under this folder; no command is run.")] = None,
+    python: Annotated[Path | None, typer.Option(help="The Python whose packages are judged.")] = None,
+    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 4 when GPUs could not be judged.")] = False,
+    only: Annotated[list[str] | None, typer.Option(help="Only this rule or tag; may be repeated.")] = None,
+    skip: Annotated[list[str] | None, typer.Option(help="Not this rule or tag; may be repeated.")] = None,
+    allow: Annotated[Path | None, typer.Option(help="Allow-list (TOML); else that of your configuration.")] = None,
+    plain: Annotated[bool, typer.Option("--plain", help="Words only: no colour, no drawing.")] = False,
+    no_color: Annotated[bool, typer.Option("--no-color", help="No colour.")] = False,
+    verbose: Annotated[int, typer.Option("-v", count=True, help="-v GPU numbers and facts, -vv origins too.")] = 0,
+    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    unredacted: Annotated[bool, typer.Option("--unredacted", help="Keep names and ids; only with -o.")] = False,
+) -> int:
+    """Judge this machine, and say what is wrong and what mends it."""
+    from doctor.cli.output import deliver
+    from doctor.diagnosis.run import Options, examine
+    from doctor.errors import InputError
+
+    _one_of("--format", format_, ("text", "json"))
+    _one_of("--fail-on", fail_on, ("error", "warning", "never"))
+    if unredacted and output is None:
+        raise InputError("--unredacted needs -o FILE: unredacted reports go to a file of mode 0600 only")
+    if from_ and root:
+        raise InputError("--from and --root exclude each other")
+    chosen = None
+    if profile:
+        from doctor.profiles import load
+
+        chosen = load(profile)
+    source = from_ or root
+    options = Options(
+        profile=chosen,
+        only=only or (),
+        skip=skip or (),
+        allowed=_allowed(allow),
+        source=str(source) if source else None,
+    )
+    report = examine(_system(from_, root, python), options)
+    deliver(_rendered(report, format_, plain, no_color or output is not None, verbose, unredacted), output)
+    return exit_code(report, fail_on, strict)
+
+
+def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
+    from doctor.errors import InputError
+
+    if value not in known:
+        raise InputError(f"{option} {value}: one of {', '.join(known)} is wanted")
+
+
+def _system(from_: Path | None, root: Path | None, python: Path | None) -> System:
+    from doctor.errors import InputError
+
+    for option, path in (("--from", from_), ("--root", root)):
+        if path is not None and not path.exists():
+            raise InputError(f"{option} {path}: no such file or folder")
+    if from_ is not None:
+        from doctor.system.capture import CaptureSystem
+
+        return CaptureSystem(from_)
+    if root is not None:
+        from doctor.system.tree import TreeSystem
+
+        return TreeSystem(root)
+    import os
+
+    from doctor.system.live import LiveSystem
+
+    return LiveSystem({**os.environ, "DOCTOR_PYTHON": str(python.absolute())} if python else None)
+
+
+def _allowed(path: Path | None) -> tuple[Allowed, ...]:
+    from doctor.diagnosis import allow
+
+    chosen = path or allow.user_file()
+    return allow.load(chosen) if chosen else ()
+
+
+def _rendered(report: Report, format_: str, plain: bool, no_color: bool, verbose: int, unredacted: bool) -> str:
+    if format_ == "json":
+        from doctor.report.json import render as as_json
+
+        return as_json(report, unredacted=unredacted)
+    from doctor.report import terminal
+
+    return terminal.render(report, terminal.Look.of_stdout(plain=plain, no_color=no_color), verbose)
+
+
+def exit_code(report: Report, fail_on: str, strict: bool) -> int:
+    """The contract of docs/exit-codes.md."""
+    from doctor.errors import ExitCode
+    from doctor.findings import Severity
+
+    if fail_on != "never":
+        limit = Severity(fail_on).rank
+        if any(f.severity.rank <= limit for f in report.counted()):
+            return ExitCode.FINDINGS
+    if strict and not _judged(report):
+        return ExitCode.UNJUDGED
+    return ExitCode.OK
+
+
+def _judged(report: Report) -> bool:
+    """GPUs are found, and their driver, their device nodes and torch are known; a machine known to have no GPU has
+    nothing to judge unless a profile was asked for."""
+    machine = report.snapshot
+    if not machine.gpus:
+        return machine.gpus is not None and report.profile is None
+    vendors = {g.vendor for g in machine.gpus}
+    drivers = [machine.nvidia_driver.loaded] * ("nvidia" in vendors) + [machine.amdgpu_driver.loaded] * (
+        "amd" in vendors
+    )
+    torch = machine.torch.installed is not None or machine.torch.version is not None
+    return None not in drivers and machine.nodes is not None and torch

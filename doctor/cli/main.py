@@ -1,0 +1,88 @@
+"""The program `doctor`: finds its commands, runs one, and turns every ending into an exit code.
+
+A command is a module of this package with `add(app)`, which registers a function with the typer app. It imports what it
+needs inside that function, so that `doctor --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from doctor.errors import DoctorError, ExitCode
+
+_NOT_COMMANDS = ("main", "output")
+_FIRST = ("check", "triage", "rules", "explain", "profiles", "version")
+
+
+def build() -> typer.Typer:
+    """The app with every command of this package."""
+    app = typer.Typer(
+        name="doctor",
+        help="Tells what is wrong with this GPU machine's stack, proves it, and gives the command that mends it.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    there = {m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)])} - set(_NOT_COMMANDS)
+    for name in (*(n for n in _FIRST if n in there), *sorted(there - set(_FIRST))):
+        module = importlib.import_module(f"doctor.cli.{name}")
+        if hasattr(module, "add"):
+            module.add(app)
+    return app
+
+
+def run(args: Sequence[str] | None = None) -> int:
+    """The exit code. What goes wrong is one line on stderr."""
+    try:
+        result = typer.main.get_command(build())(
+            args=list(sys.argv[1:] if args is None else args), prog_name="doctor", standalone_mode=False
+        )
+        sys.stdout.flush()
+        return int(result or 0)
+    except DoctorError as error:
+        return _say(str(error), error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        return _broken_pipe()
+    except typer.Exit as leaving:
+        return int(leaving.exit_code)
+    except Exception as error:  # noqa: BLE001 -- the last stop: a fault of ours is one line, its traceback on demand
+        return _unexpected(error)
+
+
+def _unexpected(error: Exception) -> int:
+    """Wrong usage carries its own code; anything else is the doctor's fault."""
+    if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+        return _say(error.format_message(), ExitCode.USAGE)
+    if os.environ.get("DOCTOR_DEBUG"):
+        raise error
+    text = f"internal error: {type(error).__name__}: {error}"
+    return _say(f"{text} (set DOCTOR_DEBUG=1 for the traceback)", ExitCode.INTERNAL)
+
+
+def _say(text: str, code: int) -> int:
+    if text.strip():  # an empty usage message: help was printed instead
+        line = "".join(c if c.isprintable() else " " for c in text)
+        sys.stderr.write(f"doctor: {line}\n")
+    return int(code)
+
+
+def _broken_pipe() -> int:
+    """The reader went away: nothing to say, and the interpreter must not complain when it flushes."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ExitCode.OK
+
+
+def main() -> None:
+    """Entry point of the console scripts."""
+    sys.exit(run())

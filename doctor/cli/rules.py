@@ -1,0 +1,33 @@
+"""`doctor rules`: what can be found."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def add(app: typer.Typer) -> None:
+    app.command("rules")(rules)
+
+
+def rules(format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text") -> None:
+    """List every rule with its severity, what it was proven on, and its title."""
+    import json
+
+    from doctor.diagnosis.registry import checks
+    from doctor.errors import InputError
+
+    if format_ not in ("text", "json"):
+        raise InputError(f"--format {format_}: text or json is wanted")
+    found = [c.rule for c in checks()]
+    if format_ == "json":
+        rows = [
+            {"id": r.id, "severity": r.severity.value, "proven": r.proven, "title": r.title, "tags": list(r.tags)}
+            for r in found
+        ]
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    width = max((len(r.id) for r in found), default=0)
+    for rule in found:
+        typer.echo(f"{rule.severity.value:<8} {rule.proven:<10} {rule.id:<{width}}  {rule.title}")

@@ -1,0 +1,229 @@
+"""A machine's facts, the catalogue and a profile -> a Report. No machine is touched.
+
+Every rule ends in one of: it fired, it is clear, it could not tell (which facts, and why), it crashed, or it does not
+apply (an AMD rule where all GPUs are known and none is AMD's).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from doctor import __version__
+from doctor.diagnosis import rank, registry
+from doctor.diagnosis.allow import Allowed, suppress
+from doctor.diagnosis.registry import Check
+from doctor.facts import Snapshot, State
+from doctor.findings import Evidence, Finding, Report, Rule, Severity, Unchecked, fingerprint
+
+if TYPE_CHECKING:
+    from doctor.facts.snapshot import Symptom
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+Chosen = Literal["named", "matched"]
+_VENDORS = {"nvidia": ("10de",), "amd": ("1002", "1022")}
+_TUNING = range(80, 90)
+"""Orders of host-tuning rules: info at most, unless a profile or a symptom asks."""
+
+
+@dataclass
+class _Outcome:
+    findings: list[Finding] = field(default_factory=list)
+    decided: bool = False
+    """One alternative of plain facts was wholly known."""
+    ran: bool = False
+    crashed: Unchecked | None = None
+
+
+def judge(
+    machine: Snapshot,
+    kb: Knowledge,
+    profile: Profile | None = None,
+    symptoms: Sequence[Symptom] = (),
+    *,
+    checks: Sequence[Check] | None = None,
+    only: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    allowed: Sequence[Allowed] = (),
+    source: str | None = None,
+    chosen: Chosen = "named",
+    why: str = "",
+) -> Report:
+    """The report. `only` and `skip` take rule ids and tags; `source` is the file that was judged."""
+    if symptoms:
+        machine = machine.model_copy(update={"symptoms": (*machine.symptoms, *symptoms)})
+    asked = [c for c in (registry.checks() if checks is None else checks) if _asked_for(c.rule, only, skip)]
+    rules = {c.rule.id: c.rule for c in asked}
+    pointed = _pointed(machine, kb)
+    found: list[Finding] = []
+    clear: list[str] = []
+    unchecked: list[Unchecked] = []
+    for check in asked:
+        outcome = _run(check, machine, kb, profile)
+        hits = _with_symptoms(check, outcome, pointed.get(check.rule.id, []), machine, kb)
+        found += [_finished(f, check.rule, profile) for f in hits]
+        if outcome.crashed:
+            unchecked.append(outcome.crashed)
+        elif not hits and applies(check.rule, machine):
+            if outcome.ran:
+                clear.append(check.rule.id)
+            elif _relevant(check.rule):
+                unchecked.append(_could_not_tell(check.rule, machine))
+    kept, suppressed = suppress(rank.unique(_without_doubles(found, profile)), allowed)
+    findings = rank.ranked(rank.folded(rank.ranked(kept, rules)), rules)
+    return Report(
+        doctor=__version__,
+        status=rank.status(machine, findings),
+        source=source,
+        findings=tuple(findings),
+        clear=tuple(clear),
+        unchecked=tuple(unchecked),
+        suppressed=tuple(suppressed),
+        profile=profile.verdict(machine, chosen, why) if profile else None,
+        snapshot=machine,
+    )
+
+
+def applies(rule: Rule, machine: Snapshot) -> bool:
+    """False where the rule is one vendor's and the machine is known to have no GPU of that vendor."""
+    vendors = [v for v in _VENDORS if v in rule.tags]
+    if not vendors or (machine.gpus is None and machine.pci is None):
+        return True
+    there = {g.vendor for g in machine.gpus or ()}
+    ids = {d.vendor_id for d in machine.pci or () if d.kind in ("gpu", "accelerator")}
+    return any(v in there or ids & set(_VENDORS[v]) for v in vendors)
+
+
+def _asked_for(rule: Rule, only: Sequence[str], skip: Sequence[str]) -> bool:
+    names = {rule.id, *rule.tags}
+    return (not only or bool(names & set(only))) and not names & set(skip)
+
+
+def _relevant(rule: Rule) -> bool:
+    """A rule that only a symptom can raise is not "unchecked" for want of an error text."""
+    return any(not name.startswith("symptom:") for needs in rule.needs for name in needs) or not rule.needs
+
+
+def _run(check: Check, machine: Snapshot, kb: Knowledge, profile: Profile | None) -> _Outcome:
+    outcome = _Outcome()
+    known = [needs for needs in check.rule.needs if all(machine.knows(name) for name in needs)]
+    outcome.ran = bool(known) or not check.rule.needs
+    outcome.decided = any(not name.startswith("symptom:") for needs in known for name in needs)
+    if outcome.ran:
+        _collect(outcome, check.rule, check.run(machine, kb, profile))
+    return outcome
+
+
+def _collect(outcome: _Outcome, rule: Rule, findings: Iterable[Finding]) -> None:
+    try:
+        outcome.findings.extend(findings)
+    except Exception as error:  # noqa: BLE001 -- the one place where a rule's fault is caught: it must not cost the report
+        reason = f"the check crashed: {type(error).__name__}: {error}"[:300]
+        outcome.crashed = Unchecked(rule=rule.id, reason=reason, crashed=True)
+
+
+def _pointed(machine: Snapshot, kb: Knowledge) -> dict[str, list[Symptom]]:
+    """Rule id -> the symptoms that point to it."""
+    pointed: dict[str, list[Symptom]] = {}
+    if not machine.symptoms:
+        return pointed
+    catalogue: Any = getattr(kb, "symptoms", None)
+    if catalogue is None:
+        from doctor.knowledge.symptoms import Symptoms
+
+        catalogue = Symptoms()
+    for symptom in machine.symptoms:
+        for rule_id in catalogue.causes(symptom.key, machine):
+            pointed.setdefault(rule_id, []).append(symptom)
+    return pointed
+
+
+def _with_symptoms(
+    check: Check, outcome: _Outcome, symptoms: Sequence[Symptom], machine: Snapshot, kb: Knowledge
+) -> list[Finding]:
+    """The check's findings, strengthened by symptoms; or what the symptoms alone raise where facts can't decide."""
+    if not symptoms:
+        return outcome.findings
+    shown = tuple(Evidence(text=s.text, source=s.source) for s in symptoms)
+    if outcome.findings:
+        return [_both(f, shown) for f in outcome.findings]
+    if outcome.decided and check.rule.facts_decide and not outcome.crashed:
+        return []
+    if check.on_symptom is None:
+        plain = Finding(summary=check.rule.title, severity=check.rule.severity, evidence=shown, fixes=check.fixes)
+        return [plain.model_copy(update={"basis": "symptom"})]
+    for symptom in symptoms:
+        _collect(outcome, check.rule, check.on_symptom(machine, kb, symptom))
+    return [f.model_copy(update={"basis": "symptom", "evidence": f.evidence or shown}) for f in outcome.findings]
+
+
+def _both(finding: Finding, shown: tuple[Evidence, ...]) -> Finding:
+    evidence = (*finding.evidence, *(e for e in shown if e not in finding.evidence))
+    basis = "symptom" if finding.basis == "symptom" else "both"
+    return finding.model_copy(update={"basis": basis, "evidence": evidence})
+
+
+def _finished(finding: Finding, rule: Rule, profile: Profile | None) -> Finding:
+    """With all that the engine fills in."""
+    severity = finding.severity
+    if "severity" not in finding.model_fields_set:
+        severity = rule.severity
+    expectation = profile.expectation(rule.id) if profile else None
+    if expectation and expectation.severity:
+        severity = Severity(expectation.severity)
+    elif rule.order in _TUNING and not expectation and finding.basis == "facts":
+        severity = Severity.INFO
+    return finding.model_copy(
+        update={
+            "rule": rule.id,
+            "severity": severity,
+            "fingerprint": fingerprint(rule.id, finding.subject),
+            "explains": tuple(finding.explains or rule.explains),
+            "docs": finding.docs or f"doctor explain {rule.id}",
+        }
+    )
+
+
+def _without_doubles(findings: Iterable[Finding], profile: Profile | None) -> Iterator[Finding]:
+    """Leaves out an unmet expectation that a rule of its own already speaks of."""
+    findings = list(findings)
+    fired = {f.rule for f in findings}
+    spoken = {e.fact for e in (profile.expect if profile else ()) if e.rule in fired}
+    for finding in findings:
+        if finding.rule != "profile-expectation-unmet" or finding.subject.id.split("=")[0] not in spoken:
+            yield finding
+
+
+_WORDS = {
+    State.DENIED: "permission denied",
+    State.TIMED_OUT: "timed out",
+    State.FAILED: "failed",
+    State.UNREADABLE: "unreadable",
+    State.TOO_LARGE: "too large",
+    State.NOT_RECORDED: "not in the capture",
+    State.NOT_ASKED: "not asked",
+    State.ABSENT: "not there",
+    State.VALUE: "not known",
+}
+
+
+def _could_not_tell(rule: Rule, machine: Snapshot) -> Unchecked:
+    """Names the facts that miss in the alternative that is nearest to being known, each with its reason."""
+    alternatives = [sorted(n for n in needs if not machine.knows(n)) for needs in rule.needs]
+    alternatives = [a for a in alternatives if not all(n.startswith("symptom:") for n in a)] or alternatives
+    missing = tuple(min(alternatives, key=lambda names: len(names)))
+    return Unchecked(rule=rule.id, facts=missing, reason="; ".join(f"{n}: {why_unknown(n, machine)}" for n in missing))
+
+
+def why_unknown(name: str, machine: Snapshot) -> str:
+    """`permission denied (file:/dev/kfd)`: the reason of the nearest enclosing name that has an origin."""
+    here = name
+    while here:
+        origin = machine.origins.get(here)
+        if origin is not None:
+            detail = f": {origin.detail}" if origin.detail else ""
+            return f"{_WORDS[origin.state]} ({origin.source}{detail})"
+        here = here[: here.rfind("[")] if here.endswith("]") else here.rpartition(".")[0]
+    return "not asked" if not name.startswith("symptom:") else "not seen"

@@ -1,0 +1,82 @@
+"""Findings put in order: one a subject, causes before consequences, what is explained folded, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from doctor.facts import Snapshot
+from doctor.findings import Finding, Rule, Severity
+
+Status = Literal["ok", "warning", "error", "unknown"]
+
+
+def unique(findings: Iterable[Finding]) -> list[Finding]:
+    """One finding a fingerprint: the more severe stays, and takes over the other's evidence and basis."""
+    kept: dict[str, Finding] = {}
+    for finding in findings:
+        known = kept.get(finding.fingerprint)
+        if known is None:
+            kept[finding.fingerprint] = finding
+            continue
+        first, second = sorted((known, finding), key=lambda f: f.severity.rank)
+        evidence = (*first.evidence, *(e for e in second.evidence if e not in first.evidence))
+        basis = first.basis if first.basis == second.basis else "both"
+        kept[finding.fingerprint] = first.model_copy(update={"evidence": evidence, "basis": basis})
+    return list(kept.values())
+
+
+def ranked(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
+    """By severity, then by the rule's order, causes before what they explain, then by name."""
+
+    def place(finding: Finding) -> tuple[int, int, int, str, str, str]:
+        rule = rules.get(finding.rule)
+        order = rule.order if rule else 50
+        explains = 0 if finding.explains else 1
+        return finding.severity.rank, order, explains, finding.rule, finding.subject.kind, finding.subject.id
+
+    return sorted(findings, key=place)
+
+
+def folded(findings: Sequence[Finding]) -> list[Finding]:
+    """Marks each finding that an earlier, unexplained error or warning explains: severity info, `explained_by`.
+
+    The findings come ranked. A chain folds under its root; a circle folds under the one that ranks first.
+    """
+    heads: list[Finding] = []
+    marked: dict[str, str] = {}
+    pending = [f for f in findings if f.severity is not Severity.INFO]
+    named = {rule for f in pending for rule in f.explains if rule != f.rule}
+    for finding in sorted(pending, key=lambda f: f.rule in named):
+        cause = next((h for h in heads if finding.rule in _reach(h, pending) and finding.rule != h.rule), None)
+        if cause is None:
+            heads.append(finding)
+        else:
+            marked[finding.fingerprint] = cause.fingerprint
+    folded_away = {"severity": Severity.INFO}
+    return [
+        f.model_copy(update={**folded_away, "explained_by": marked[f.fingerprint]}) if f.fingerprint in marked else f
+        for f in findings
+    ]
+
+
+def _reach(head: Finding, findings: Sequence[Finding]) -> set[str]:
+    """Rules that a finding explains, itself or through what it explains."""
+    reach: set[str] = set()
+    ahead = list(head.explains)
+    while ahead:
+        rule = ahead.pop()
+        if rule not in reach:
+            reach.add(rule)
+            ahead += [r for f in findings if f.rule == rule for r in f.explains]
+    return reach
+
+
+def status(machine: Snapshot, findings: Iterable[Finding]) -> Status:
+    """The worst severity; without findings that count, `unknown` where no GPU is known to be there."""
+    worst = min((f.severity.rank for f in findings if not f.explained_by), default=Severity.INFO.rank)
+    if worst == Severity.ERROR.rank:
+        return "error"
+    if worst == Severity.WARNING.rank:
+        return "warning"
+    return "ok" if machine.gpus else "unknown"

@@ -1,0 +1,104 @@
+"""Which rules and which probes there are. Both are found by walking their packages: a new one is a new file.
+
+Names are found without importing anything; modules are imported when asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from doctor.findings import Fix, Rule
+
+if TYPE_CHECKING:
+    from doctor.facts import FactSheet
+    from doctor.findings import Finding
+    from doctor.system.base import System
+
+ORDER = (
+    "pci",
+    "amd",
+    "nvidia",
+    "devices",
+    "host",
+    "container",
+    "python",
+    "kernel_log",
+    "tools",
+)
+"""Probes in the order of trust: where two differ on a fact, the earlier one is believed."""
+DEADLINES_S = {"tools": 9.0, "nvidia": 9.0}
+"""Seconds that a probe may take; DEADLINE_S for the others."""
+DEADLINE_S = 7.0
+
+
+@dataclass(frozen=True)
+class Check:
+    """A rule with its code."""
+
+    rule: Rule
+    run: Callable[..., Iterator[Finding]]
+    on_symptom: Callable[..., Iterator[Finding]] | None = None
+    fixes: tuple[Fix, ...] = ()
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A probe with its deadline in seconds. `gives` are the facts (or prefixes) that it alone can tell."""
+
+    name: str
+    run: Callable[[System, FactSheet], None]
+    deadline_s: float = DEADLINE_S
+    gives: tuple[str, ...] = ()
+
+
+def check_of(module: Any) -> Check:
+    """The check that a rule's module defines."""
+    return Check(module.RULE, module.check, getattr(module, "on_symptom", None), tuple(getattr(module, "FIXES", ())))
+
+
+def _modules(package: str) -> Iterator[str]:
+    spec = importlib.import_module(package)
+    for found in sorted(pkgutil.walk_packages(spec.__path__, f"{package}."), key=lambda m: m.name):
+        yield found.name
+
+
+@lru_cache(maxsize=1)
+def checks() -> tuple[Check, ...]:
+    """Every rule of `doctor.rules`, by id."""
+    found: dict[str, Check] = {}
+    for name in _modules("doctor.rules"):
+        module: ModuleType = importlib.import_module(name)
+        if isinstance(getattr(module, "RULE", None), Rule):
+            check = check_of(module)
+            if check.rule.id in found:
+                raise ValueError(f"two rules are called {check.rule.id}")
+            found[check.rule.id] = check
+    return tuple(found[rule_id] for rule_id in sorted(found))
+
+
+def probe_names() -> tuple[str, ...]:
+    """The probes in the order of trust; one that ORDER does not name comes last."""
+    import doctor.probes
+
+    folders = [Path(p) for p in doctor.probes.__path__]
+    there = {m.name for m in pkgutil.iter_modules([str(f) for f in folders]) if not m.name.startswith("_")}
+    return (*(n for n in ORDER if n in there), *sorted(there - set(ORDER)))
+
+
+def probes(names: Sequence[str] | None = None) -> tuple[Probe, ...]:
+    """The probes of those names, or all; a module without `probe` (one that probes share) is none."""
+    found = []
+    for name in names if names is not None else probe_names():
+        module = importlib.import_module(f"doctor.probes.{name}")
+        if callable(getattr(module, "probe", None)):
+            gives = tuple(getattr(module, "GIVES", ()))
+            deadline_s = float(getattr(module, "DEADLINE_S", DEADLINES_S.get(name, DEADLINE_S)))
+            found.append(Probe(name, module.probe, deadline_s, gives))
+    return tuple(found)

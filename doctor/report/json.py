@@ -1,0 +1,31 @@
+"""Report -> JSON, `doctor.report/1`: redacted unless it is told not to."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from doctor.findings import Report
+from doctor.redaction import Redactor
+
+
+def as_data(report: Report, *, unredacted: bool = False) -> dict[str, Any]:
+    """Plain data of the published schema."""
+    data: dict[str, Any] = report.model_dump(mode="json", by_alias=True)
+    if unredacted:
+        return data
+    redactor = Redactor()
+    redactor.learn(data)
+    kept = {key: data[key] for key in ("schema", "doctor", "status")}
+    return {**redactor.data(data), **kept}
+
+
+def render(report: Report, *, unredacted: bool = False) -> str:
+    """Indented, with a newline at its end."""
+    return json.dumps(as_data(report, unredacted=unredacted), indent=2, ensure_ascii=True) + "\n"
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a report, made from the models; docs/report.schema.json is this."""
+    made = Report.model_json_schema(by_alias=True, mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "doctor.report/1", **made}
