@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.probes import amd_trees
+
 REPO = Path(__file__).resolve().parents[2]
 IMAGE = "doctor-test/debian-rocm:1"
 PACKAGES = "python3,ca-certificates"
@@ -77,6 +79,15 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if str(part).startswith("/tmp/"):  # so that a plain user in the container can read the mount
             part.chmod(part.stat().st_mode | 0o055)
     return target
+
+
+@pytest.fixture
+def mi300x_sys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The /sys of a machine with two MI300X and a loaded amdgpu, to be laid over a container's own."""
+    root = tmp_path_factory.mktemp("mi300x")
+    amd_trees.mi300x(root, 0x1B, 0x3D)
+    (root / "sys/fs/cgroup").mkdir(parents=True)  # where the engine mounts the container's own
+    return root / "sys"
 
 
 @pytest.fixture
