@@ -21,7 +21,7 @@ def check(
     profile: Annotated[str | None, typer.Option(help="Known-good stack to judge against: a name or a file.")] = None,
     from_: Annotated[Path | None, typer.Option("--from", help="Judge this capture or bundle.")] = None,
     root: Annotated[Path | None, typer.Option(help="Judge the tree under this folder; no command is run.")] = None,
-    python: Annotated[Path | None, typer.Option(help="The Python whose packages are judged.")] = None,
+    python: Annotated[str | None, typer.Option(help="The Python whose packages are judged.")] = None,
     format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
     fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
     strict: Annotated[bool, typer.Option("--strict", help="Exit 4 when GPUs could not be judged.")] = False,
@@ -57,8 +57,9 @@ def check(
         skip=skip or (),
         allowed=_allowed(allow),
         source=str(source) if source else None,
+        python=python,
     )
-    report = examine(_system(from_, root, python), options)
+    report = examine(_system(from_, root), options)
     deliver(_rendered(report, format_, plain, no_color or output is not None, verbose, unredacted), output)
     return exit_code(report, fail_on, strict)
 
@@ -70,7 +71,7 @@ def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
         raise InputError(f"{option} {value}: one of {', '.join(known)} is wanted")
 
 
-def _system(from_: Path | None, root: Path | None, python: Path | None) -> System:
+def _system(from_: Path | None, root: Path | None) -> System:
     from doctor.errors import InputError
 
     for option, path in (("--from", from_), ("--root", root)):
@@ -84,11 +85,9 @@ def _system(from_: Path | None, root: Path | None, python: Path | None) -> Syste
         from doctor.system.tree import TreeSystem
 
         return TreeSystem(root)
-    import os
-
     from doctor.system.live import LiveSystem
 
-    return LiveSystem({**os.environ, "DOCTOR_PYTHON": str(python.absolute())} if python else None)
+    return LiveSystem()
 
 
 def _allowed(path: Path | None) -> tuple[Allowed, ...]:

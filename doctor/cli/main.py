@@ -44,7 +44,7 @@ def run(args: Sequence[str] | None = None) -> int:
     """The exit code. What goes wrong is one line on stderr."""
     try:
         result = typer.main.get_command(build())(
-            args=list(sys.argv[1:] if args is None else args), prog_name="doctor", standalone_mode=False
+            args=list(sys.argv[1:] if args is None else args) or ["--help"], prog_name="doctor", standalone_mode=False
         )
         sys.stdout.flush()
         return int(result or 0)
@@ -62,6 +62,9 @@ def run(args: Sequence[str] | None = None) -> int:
 
 def _unexpected(error: Exception) -> int:
     """Wrong usage carries its own code; anything else is the doctor's fault."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # `doctor profiles` alone: its help is the message
+        sys.stderr.write(f"{error}\n")
+        return ExitCode.USAGE
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
         return _say(error.format_message(), ExitCode.USAGE)
     if os.environ.get("DOCTOR_DEBUG"):

@@ -173,7 +173,7 @@ def _finished(finding: Finding, rule: Rule, profile: Profile | None) -> Finding:
     expectation = profile.expectation(rule.id) if profile else None
     if expectation and expectation.severity:
         severity = Severity(expectation.severity)
-    elif rule.order in _TUNING and not expectation and finding.basis == "facts":
+    elif rule.order in _TUNING and "profile" not in rule.tags and not expectation and finding.basis == "facts":
         severity = Severity.INFO
     return finding.model_copy(
         update={
@@ -192,7 +192,7 @@ def _without_doubles(findings: Iterable[Finding], profile: Profile | None) -> It
     fired = {f.rule for f in findings}
     spoken = {e.fact for e in (profile.expect if profile else ()) if e.rule in fired}
     for finding in findings:
-        if finding.rule != "profile-expectation-unmet" or finding.subject.id.split("=")[0] not in spoken:
+        if finding.rule != "profile-expectation-unmet" or finding.subject.id not in spoken:
             yield finding
 
 
@@ -213,7 +213,8 @@ def _could_not_tell(rule: Rule, machine: Snapshot) -> Unchecked:
     """Names the facts that miss in the alternative that is nearest to being known, each with its reason."""
     alternatives = [sorted(n for n in needs if not machine.knows(n)) for needs in rule.needs]
     alternatives = [a for a in alternatives if not all(n.startswith("symptom:") for n in a)] or alternatives
-    missing = tuple(min(alternatives, key=lambda names: len(names)))
+    fewest: list[str] = min(alternatives, key=len)
+    missing = tuple(fewest)
     return Unchecked(rule=rule.id, facts=missing, reason="; ".join(f"{n}: {why_unknown(n, machine)}" for n in missing))
 
 

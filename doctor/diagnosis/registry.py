@@ -17,25 +17,25 @@ from typing import TYPE_CHECKING, Any
 from doctor.findings import Fix, Rule
 
 if TYPE_CHECKING:
-    from doctor.facts import FactSheet
     from doctor.findings import Finding
-    from doctor.system.base import System
 
 ORDER = (
     "pci",
     "amd",
     "nvidia",
-    "devices",
+    "device_nodes",
+    "rdma",
     "host",
+    "host_firmware",
+    "account",
     "container",
-    "python",
+    "environment",
+    "python_env",
     "kernel_log",
-    "tools",
+    "nvidia_tools",
+    "amd_tools",
 )
 """Probes in the order of trust: where two differ on a fact, the earlier one is believed."""
-DEADLINES_S = {"tools": 9.0, "nvidia": 9.0}
-"""Seconds that a probe may take; DEADLINE_S for the others."""
-DEADLINE_S = 7.0
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Probe:
-    """A probe with its deadline in seconds. `gives` are the facts (or prefixes) that it alone can tell."""
+    """A probe. `gives` are the facts (or prefixes) that it alone can tell."""
 
     name: str
-    run: Callable[[System, FactSheet], None]
-    deadline_s: float = DEADLINE_S
+    run: Callable[..., None]
+    """Called with (system, sheet)."""
     gives: tuple[str, ...] = ()
 
 
@@ -99,6 +99,5 @@ def probes(names: Sequence[str] | None = None) -> tuple[Probe, ...]:
         module = importlib.import_module(f"doctor.probes.{name}")
         if callable(getattr(module, "probe", None)):
             gives = tuple(getattr(module, "GIVES", ()))
-            deadline_s = float(getattr(module, "DEADLINE_S", DEADLINES_S.get(name, DEADLINE_S)))
-            found.append(Probe(name, module.probe, deadline_s, gives))
+            found.append(Probe(name, module.probe, gives))
     return tuple(found)

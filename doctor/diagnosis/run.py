@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doctor.diagnosis import registry
@@ -30,6 +31,8 @@ class Options:
     skip: Sequence[str] = ()
     allowed: Sequence[Allowed] = ()
     source: str | None = None
+    python: str | None = None
+    """The interpreter that the user named."""
     total_s: float = TOTAL_S
     probes: Sequence[registry.Probe] | None = None
     checks: Sequence[registry.Check] | None = None
@@ -39,7 +42,12 @@ def examine(system: System, options: Options) -> Report:
     """Asks the machine everything, within `total_s` seconds, and judges the answers."""
     from doctor.knowledge import Knowledge
 
-    machine = gather(system, registry.probes() if options.probes is None else options.probes, options.total_s).machine
+    probes = registry.probes() if options.probes is None else options.probes
+    if options.python:
+        probes = [
+            replace(p, run=partial(p.run, python=options.python)) if p.name == "python_env" else p for p in probes
+        ]
+    machine = gather(system, probes, options.total_s).machine
     profile, why = options.profile, "named by --profile"
     if profile is None and options.match_profile and machine.gpus:
         from doctor.profiles import match

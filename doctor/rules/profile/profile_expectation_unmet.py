@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -27,7 +27,7 @@ A fact differs from what the chosen profile expects of it.
 The stack is not the one that the profile's numbers and image were made for.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+No profile was named or matched; the fact is not known; or a rule of its own speaks of the fact.
 
 ## How to confirm
 `doctor check --profile NAME --format json`: profile.deviates.
@@ -47,5 +47,15 @@ FIXES = (Fix(text="Bring the machine to what the profile expects, or choose anot
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """One finding an expectation, however many GPUs do not meet it. The engine leaves out those that a rule owns."""
+    for expectation in profile.expect if profile else ():
+        unmet = expectation.unmet(machine)
+        if unmet:
+            yield Finding(
+                summary=f"{expectation.fact} should be {expectation.wants}; it is {unmet[0][1]}.",
+                severity=Severity(expectation.severity or RULE.severity),
+                subject=Subject(kind="fact", id=expectation.fact),
+                evidence=evidence(machine, [name for name, _ in unmet]),
+                fixes=(Fix(text=expectation.why),),
+                source=expectation.source.url,
+            )
