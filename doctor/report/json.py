@@ -29,3 +29,9 @@ def schema() -> dict[str, Any]:
     """The JSON schema of a report, made from the models; docs/report.schema.json is this."""
     made = Report.model_json_schema(by_alias=True, mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "doctor.report/1", **made}
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(json.dumps(schema(), indent=2, sort_keys=True) + "\n")

@@ -115,7 +115,7 @@ def _verdict(report: Report, counted: list[Finding]) -> str:
     if report.status in ("error", "warning"):
         parts = [plural(errors, "error")] * bool(errors) + [plural(warnings, "warning")] * bool(warnings)
         worst = counted[0].summary if counted else ""
-        return f"{report.status.upper()}: {', '.join(parts)}. First: {clean(worst)}"
+        return f"{report.status.upper()}: {', '.join(parts)}. First: {masked(clean(worst))}"
     if report.status == "unknown":
         return "UNKNOWN: no GPU is known on this machine, so nothing could be judged."
     tail = f"; {plural(untold, 'check')} could not tell" if untold else ""
@@ -126,7 +126,7 @@ def _finding(finding: Finding, number: int, report: Report, width: int, verbose:
     about = "" if finding.subject.id in ("-", "") else f" {finding.subject.kind} {clean(finding.subject.id)}"
     head = f"{number}. {finding.severity.value.upper()} {finding.rule}{about}"
     yield from _block(head, "", "   ", width, _STYLES[finding.severity.value])
-    yield from _block(clean(finding.summary), "   ", "   ", width)
+    yield from _block(masked(clean(finding.summary)), "   ", "   ", width)
     shown = finding.evidence if verbose else finding.evidence[:_SHOWN]
     for row in shown:
         yield from _block(f"{masked(clean(row.text))} ({clean(row.source)})", "   seen: ", "     ", width)
@@ -142,7 +142,7 @@ def _finding(finding: Finding, number: int, report: Report, width: int, verbose:
         yield from _block(clean(finding.ask), "   ask next: ", "     ", width)
     follow = [f for f in report.findings if f.explained_by == finding.fingerprint]
     if follow:
-        texts = dict.fromkeys(f"{f.rule}: {clean(f.summary)}" for f in follow)
+        texts = dict.fromkeys(f"{f.rule}: {masked(clean(f.summary))}" for f in follow)
         yield from _block("and it explains:", "   ", "     ", width)
         for text in texts:
             yield from _block(text, "     - ", "       ", width)

@@ -1,0 +1,120 @@
+"""Commands in-process: arguments, exit code, both streams."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from doctor.cli.main import run
+
+
+@pytest.fixture(autouse=True)
+def own_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("DOCTOR_DEBUG", raising=False)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> str:
+    """A machine of which nothing is known."""
+    (tmp_path / "root" / "proc").mkdir(parents=True)
+    return str(tmp_path / "root")
+
+
+CASES = [
+    (["version"], 0, "0.", ""),
+    (["--help"], 0, "Commands:", ""),
+    ([], 0, "Commands:", ""),
+    (["rules"], 0, "no-gpu-found", ""),
+    (["explain", "no-gpu-found"], 0, "## What it finds", ""),
+    (["explain", "no-gpu-fond"], 2, "", "did you mean no-gpu-found?"),
+    (["profiles", "list"], 0, "mi300x-serve", ""),
+    (["profiles", "validate", "h100-serve"], 0, "valid", ""),
+    (["profiles"], 2, "", "validate"),
+    (["bogus"], 2, "", "No such command"),
+    (["check", "--bogus"], 2, "", "No such option"),
+    (["check", "--format", "xml"], 2, "", "one of text, json is wanted"),
+    (["check", "--fail-on", "info"], 2, "", "one of error, warning, never is wanted"),
+    (["check", "--from", "/nowhere"], 2, "", "no such file or folder"),
+    (["check", "--root", "/nowhere"], 2, "", "no such file or folder"),
+    (["check", "--profile", "nonsense"], 2, "", "no profile 'nonsense'"),
+    (["check", "--allow", "/nowhere"], 2, "", "/nowhere"),
+    (["check", "--unredacted"], 2, "", "needs -o FILE"),
+]
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "out", "err"), CASES, ids=lambda v: " ".join(v) if isinstance(v, list) else ""
+)
+def test_command(args: list[str], code: int, out: str, err: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(args) == code
+    shown = capsys.readouterr()
+    assert out in shown.out
+    assert err in shown.err
+    if code == 2:
+        assert shown.out == ""
+        assert "Traceback" not in shown.err
+
+
+def test_a_tree_of_which_nothing_is_known_is_unknown(root: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--root", root]) == 0
+    assert "UNKNOWN" in capsys.readouterr().out
+
+
+def test_strict_says_that_nothing_could_be_judged(root: str) -> None:
+    assert run(["check", "--root", root, "--strict", "--profile", "h100-serve"]) == 4
+
+
+def test_json_owns_stdout(root: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--root", root, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["schema"] == "doctor.report/1"
+
+
+def test_a_report_in_a_file_is_for_its_owner_only(root: str, tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    assert run(["check", "--root", root, "--format", "json", "--unredacted", "-o", str(path)]) == 0
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert json.loads(path.read_text())["doctor"]
+
+
+def test_an_unexpected_fault_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fault() -> None:
+        raise RuntimeError("boom\x1b[31m")
+
+    monkeypatch.setattr("doctor.diagnosis.registry.checks", fault)
+    assert run(["rules"]) == 3
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    assert "DOCTOR_DEBUG=1" in shown
+    assert "\x1b" not in shown
+
+
+def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("doctor.diagnosis.registry.checks", interrupt)
+    assert run(["rules"]) == 130
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = "[m for m in ('pydantic', 'rich', 'yaml') if m in sys.modules]"
+    code = f"import sys; from doctor.cli.main import run; run(['--help']); print({heavy})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ})
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {sys.executable} -m doctor rules | head -c 1 >/dev/null"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
