@@ -89,7 +89,10 @@ class Snapshot(Model):
         return self.get(name) is not None
 
     def source(self, name: str) -> str:
-        """Where a fact was read; the nearest enclosing name that has an origin answers for it."""
+        """Where a fact was read: its own origin, that of its first member, or that of the nearest enclosing name."""
+        member = next((n for n in self.origins if n.startswith((f"{name}[", f"{name}."))), None)
+        if name not in self.origins and member:
+            name = member
         while name:
             if name in self.origins:
                 return self.origins[name].source
