@@ -75,5 +75,7 @@ def test_imports_point_down(path: Path) -> None:
 
 
 def test_every_module_of_the_package_is_in_a_named_row() -> None:
-    tops = {p.stem if p.is_file() else p.name for p in DOCTOR.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    tops = {
+        p.stem if p.is_file() else p.name for p in DOCTOR.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()
+    }
     assert {f"doctor.{t}" for t in tops if t != "__init__"} <= set(LAYERS)
