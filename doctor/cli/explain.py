@@ -14,9 +14,11 @@ def add(app: typer.Typer) -> None:
 def explain(rule: Annotated[str, typer.Argument(help="A rule's id, as `doctor rules` lists them.")]) -> None:
     """Say what a rule finds, why it matters, and how to mend it."""
     import difflib
+    import shutil
 
     from doctor.diagnosis.registry import checks
     from doctor.errors import InputError
+    from doctor.report.prose import fill
 
     rules = {c.rule.id: c.rule for c in checks()}
     if rule not in rules:
@@ -24,4 +26,5 @@ def explain(rule: Annotated[str, typer.Argument(help="A rule's id, as `doctor ru
         hint = f"did you mean {near[0]}?" if near else "`doctor rules` lists them"
         raise InputError(f"no rule {rule!r}; {hint}")
     found = rules[rule]
-    typer.echo(f"# {found.id}\n\n{found.title} ({found.severity.value}, proven {found.proven})\n\n{found.doc.strip()}")
+    page = f"# {found.id}\n\n{found.title} ({found.severity.value}, proven {found.proven})\n\n{found.doc.strip()}"
+    typer.echo(fill(page, min(shutil.get_terminal_size((100, 24)).columns, 100)))
