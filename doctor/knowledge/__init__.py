@@ -7,6 +7,7 @@ validated as it is handed out. None is the answer to every question that the tab
 from doctor.knowledge.catalogue import Knowledge
 from doctor.knowledge.entries import (
     AmdGpu,
+    Companions,
     DriverBranch,
     Floor,
     NvidiaGpu,
@@ -18,6 +19,7 @@ from doctor.knowledge.entries import (
 
 __all__ = [
     "AmdGpu",
+    "Companions",
     "DriverBranch",
     "Floor",
     "Knowledge",

@@ -10,6 +10,7 @@ from typing import Any
 
 from doctor.knowledge.entries import (
     AmdGpu,
+    Companions,
     ComputeCapability,
     CudaMajor,
     DriverBranch,
@@ -165,6 +166,15 @@ class Knowledge:
         tag = _build_tag(build or local or entry.default_cuda or "")
         return entry.archs.get(tag, {}).get(machine)
 
+    def companions(self, torch: str | None) -> Companions | None:
+        """What belongs to a torch release (`2.7.0`; its local part is left out of account)."""
+        wanted = (torch or "").partition("+")[0]
+        return next((row for row in _companions() if row.torch == wanted), None)
+
+    def is_companion(self, package: str, version: str) -> bool:
+        """Whether any torch release is known to go with that release of torchvision or torchaudio."""
+        return any(version in row.made_for(package) for row in _companions())
+
     def torch_releases(self) -> tuple[TorchBuild, ...]:
         """All releases, the oldest first."""
         rows = sorted(table("torch_builds").values(), key=lambda r: Dotted(r["version"]).numbers)
@@ -196,6 +206,11 @@ class Knowledge:
     def vocabulary(self) -> dict[str, str]:
         """Every rule id and what it names."""
         return {key: row["means"] for key, row in table("vocabulary").items()}
+
+
+@cache
+def _companions() -> tuple[Companions, ...]:
+    return tuple(Companions.model_validate(row) for row in table("companions"))
 
 
 def _bare(gfx: str | None) -> str:

@@ -167,6 +167,23 @@ class TorchBuild(Entry):
     pins: dict[str, str] = {}
 
 
+class Companions(Entry):
+    """The torchvision and torchaudio releases that are made for one torch release, the best first. None: not known."""
+
+    torch: str
+    torchvision: tuple[str, ...] | None = None
+    torchvision_from: str | None = None
+    """This release and later ones also serve: they pin no torch."""
+    torchaudio: tuple[str, ...] | None = None
+
+    def made_for(self, package: str) -> tuple[str, ...]:
+        """Releases of a package that belong to this torch; () for one that the table does not speak of."""
+        return {"torchvision": self.torchvision, "torchaudio": self.torchaudio}.get(package) or ()
+
+    def serves_from(self, package: str) -> str | None:
+        return self.torchvision_from if package == "torchvision" else None
+
+
 @dataclass(frozen=True)
 class Floor:
     """The lowest driver that serves a CUDA version."""

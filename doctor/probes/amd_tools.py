@@ -11,7 +11,7 @@ from doctor.errors import ReaderError
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 from doctor.readers import amd_smi_json, pci_ids, rocm_smi_json
-from doctor.system.base import System
+from doctor.system.base import RUN_DEADLINE_S, System
 
 READS: tuple[str, ...] = (
     "dir:sys/module/amdgpu public",
@@ -55,8 +55,14 @@ def _suspended(system: System) -> str | None:
 
 def _ask(system: System, sheet: FactSheet, argv: Sequence[str], reader: Callable[[str, str], FactSheet]) -> bool:
     """Run one tool and keep what it says; True when it answered as it should."""
-    reading = system.run(argv)
+    if sheet.get("amdgpu_driver.smi_seconds") == RUN_DEADLINE_S:
+        return False  # the other tool asks the same driver, and would hang on it too
+    reading = system.run(argv, deadline_s=RUN_DEADLINE_S)
     output = reading.value
+    if reading.state is State.TIMED_OUT:
+        sheet.put("amdgpu_driver.smi_seconds", RUN_DEADLINE_S, reading.source, reading.detail)
+        sheet.put("amdgpu_driver.smi_error", f"no answer within {RUN_DEADLINE_S:g} s", reading.source, reading.detail)
+        return False
     if output is None:
         if not reading.is_absent:
             for fact in _FACTS:

@@ -1,7 +1,8 @@
 """The device nodes that GPU work opens: what they are, whose they are, and whether this account can open them.
 
 Cost: a listing of dev and a stat a node; each node is opened read-write without blocking and closed at once, unless its
-GPU is suspended (opening would wake it). Needs no root. `nodes` is the empty list where dev holds none of them.
+GPU is suspended (opening would wake it). Needs no root. `nodes` itself is given where all folders were listed: what is
+not among its members is then known not to be there.
 """
 
 from __future__ import annotations
@@ -48,9 +49,13 @@ def probe(system: System, sheet: FactSheet) -> None:
     if not top.known or top.value is None:
         top.into(sheet, "nodes")
         return
-    found = list(_found(system, top.value))[:_MOST]
-    if not found:
+    dri = system.list_dir("dev/dri") if "dri" in top.value else None
+    found = list(_found(system, top.value, (dri and dri.value) or ()))[:_MOST]
+    if dri is None or dri.known:
         sheet.put("nodes", [], top.source)
+    else:
+        dri.into(sheet, "nodes")
+    if not found:
         return
     groups = system.read_text("etc/group", limit=4 << 20).then(etc_group.read)
     names = {g.gid: g.name for g in reversed(groups.value or ())}
@@ -62,12 +67,11 @@ def probe(system: System, sheet: FactSheet) -> None:
             _link(system, sheet, name, kind)
 
 
-def _found(system: System, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _found(system: System, names: tuple[str, ...], dri: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """(name below dev, kind) of each node of ours."""
-    every = list(names)
-    for folder in ("dri", "nvidia-caps"):
-        if folder in names:
-            every += [f"{folder}/{name}" for name in system.list_dir(f"dev/{folder}").value or ()]
+    every = [*names, *(f"dri/{name}" for name in dri)]
+    if "nvidia-caps" in names:
+        every += [f"nvidia-caps/{name}" for name in system.list_dir("dev/nvidia-caps").value or ()]
     for name in every:
         for pattern, kind in _KINDS:
             if pattern.match(name):

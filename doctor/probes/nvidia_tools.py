@@ -16,6 +16,8 @@ from doctor.system.base import Output, System
 READS = ("command:nvidia-smi -q -x serial", "nvml serial")
 ARGV = ("nvidia-smi", "-q", "-x")
 DEADLINE_S = 8.0
+AFTER_NVML_HUNG_S = 5.0
+"""Both waits together must fit into the time that all probes have."""
 
 
 def probe(system: System, sheet: FactSheet) -> None:
@@ -26,7 +28,12 @@ def probe(system: System, sheet: FactSheet) -> None:
     if told.value is not None and not told.value.get("error") and told.value.get("gpus"):
         sheet.miss("nvidia_driver.smi_seconds", State.NOT_ASKED, "command:nvidia-smi", "NVML answered")
         return
-    reading = system.run(ARGV, deadline_s=DEADLINE_S)
+    deadline_s = AFTER_NVML_HUNG_S if told.state is State.TIMED_OUT else DEADLINE_S
+    reading = system.run(ARGV, deadline_s=deadline_s)
+    if reading.state is State.TIMED_OUT:
+        sheet.put("nvidia_driver.smi_seconds", deadline_s, reading.source, reading.detail)
+        sheet.put("nvidia_driver.smi_error", f"no answer within {deadline_s:g} s", reading.source, reading.detail)
+        return
     if reading.value is None:
         sheet.miss("nvidia_driver.smi_error", reading.state, reading.source, reading.detail)
         return

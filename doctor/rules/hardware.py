@@ -9,6 +9,7 @@ from doctor.facts.snapshot import Snapshot
 
 COMPUTE_VENDORS = ("nvidia", "amd")
 ROOT_UID = 0
+_GONE = ("ENOENT", "ENOTDIR")
 
 
 def compute_gpus(machine: Snapshot) -> tuple[Gpu, ...]:
@@ -34,7 +35,7 @@ def discrete(machine: Snapshot, vendor: str) -> bool:
 
 def stands(node: DeviceNode) -> bool:
     """Whether the node itself is there. A plain file or folder in its place is none."""
-    if node.is_device is False or node.open_error in ("ENOENT", "ENOTDIR"):
+    if node.is_device is False or node.open_error in _GONE:
         return False
     return any(v is not None for v in (node.is_device, node.mode, node.major, node.openable))
 
@@ -45,14 +46,16 @@ def nodes_of(machine: Snapshot, *kinds: str) -> tuple[DeviceNode, ...]:
 
 
 def has_no(machine: Snapshot, *kinds: str) -> bool:
-    """Whether it is known that no node of those kinds is there. A pasted text that shows some nodes proves nothing of
-    the others."""
+    """Whether it is known that no node of those kinds is there: all of /dev was listed, or the nodes that were asked
+    for by name are gone. A pasted text that shows some nodes proves nothing of the others."""
     if machine.nodes is None or nodes_of(machine, *kinds):
         return False
-    if any(n.kind in kinds for n in machine.nodes):
-        return True
-    about = [(name, o) for name, o in machine.origins.items() if name == "nodes" or name.startswith("nodes[")]
-    return not any(o.source.startswith("text:") and o.state is not State.ABSENT for _, o in about)
+    listed = [n for n in machine.nodes if n.kind in kinds]
+    if listed:
+        return all(n.is_device is False or n.open_error in _GONE for n in listed)
+    origin = machine.origins.get("nodes")
+    whole = origin is not None and origin.state in (State.VALUE, State.ABSENT)
+    return whole and origin is not None and not origin.source.startswith("text:")
 
 
 def needed_nodes(machine: Snapshot) -> tuple[DeviceNode, ...]:

@@ -52,3 +52,14 @@ def test_no_tool_is_run_while_a_gpu_sleeps(tmp_path: Path) -> None:
 
 def test_without_the_driver_nothing_is_asked(tmp_path: Path) -> None:
     assert not look(WithCommands(tmp_path, amd_smi_static=Output(0, '[{"gpu": 0}]', "", 0.1))).origins
+
+
+def test_a_tool_that_hangs_is_timed_and_its_sibling_is_not_asked(tmp_path: Path) -> None:
+    class Hangs(WithCommands):
+        def run(self, argv: Sequence[str], **_: Any) -> Reading[Output]:
+            assert argv[0] == "amd-smi"
+            return Reading(State.TIMED_OUT, "command:amd-smi static --json", None, "no answer within 6 s")
+
+    mi300x(tmp_path, 0x05)
+    driver = look(Hangs(tmp_path)).amdgpu_driver
+    assert (driver.smi_seconds, driver.smi_error) == (6.0, "no answer within 6 s")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from doctor.facts import FactSheet, assemble
+from doctor.facts import FactSheet, State, assemble
 from doctor.probes import account, device_nodes, environment, host
-from doctor.system.base import Stat
+from doctor.rules.hardware import has_no
+from doctor.system.base import Reading, Stat
 from tests.probes.pretend import Pretend, values
 
 GROUPS = {"etc/group": "root:x:0:\nrender:x:109:\nvideo:x:44:alice\n", "etc/passwd": "al:x:1000:1000::/h:/bin/sh\n"}
@@ -80,3 +82,24 @@ def test_the_host(tmp_path: Path) -> None:
     assert found["host.cpu"] is None
     assert found["kernel.cmdline"] is None
     assemble([sheet])
+
+
+def test_nodes_that_are_not_listed_are_known_not_to_be_there(tmp_path: Path) -> None:
+    system = Pretend(tmp_path, {"dev/dri/renderD128": ""}, devices={"dev/dri/renderD128": (node(128), "ok")})
+    sheet = FactSheet()
+    device_nodes.probe(system, sheet)
+    machine = assemble([sheet])
+    assert has_no(machine, "kfd")
+    assert not has_no(machine, "render")
+
+
+def test_a_folder_that_cannot_be_listed_leaves_absence_unknown(tmp_path: Path) -> None:
+    class Refusing(Pretend):
+        def list_dir(self, path: str, **limits: Any) -> Reading[tuple[str, ...]]:
+            denied: Reading[tuple[str, ...]] = Reading(State.DENIED, f"file:/{path}")
+            return denied if path == "dev/dri" else super().list_dir(path, **limits)
+
+    system = Refusing(tmp_path, {"dev/dri/renderD128": "", "dev/kfd": ""}, devices={"dev/kfd": (node(0), "ok")})
+    sheet = FactSheet()
+    device_nodes.probe(system, sheet)
+    assert not has_no(assemble([sheet]), "render")

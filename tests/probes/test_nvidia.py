@@ -161,3 +161,12 @@ def test_the_kernel_log_by_dmesg_then_by_the_journal() -> None:
 def test_a_quiet_kernel_log_is_a_known_empty_list() -> None:
     quiet = Output(0, "[    0.000000] Linux version 6.8.0\n", "", 0.0)
     assert probed(Machine({}, {"dmesg": quiet}), kernel_log).kernel_log.events == ()
+
+
+def test_nvidia_smi_that_hangs_is_timed() -> None:
+    class Hangs(Machine):
+        def run(self, argv: Sequence[str], **_: Any) -> Reading[Output]:
+            return Reading(State.TIMED_OUT, "command:nvidia-smi -q -x", None, "no answer within 8 s")
+
+    driver = probed(Hangs(FILES), nvidia_tools).nvidia_driver
+    assert (driver.smi_seconds, driver.smi_error) == (8.0, "no answer within 8 s")

@@ -101,7 +101,7 @@ def _linux(os_id: str, version: str, kernel: str) -> Facts:
         "kernel.modules": ["ext4"], "kernel_log.readable": True, "kernel_log.events": [],
         "host.machine": "x86_64", "host.virtual_machine": False, "host.wsl": False,
         "container.inside": False, "account.uid": 1000, "account.gid": 1000, "account.gids": [1000],
-        "environment": {"PATH": "/usr/bin:/bin"},
+        "environment": {"PATH": "/usr/bin:/bin"}, "nodes": [],
     }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding
+from doctor.knowledge import Knowledge
 from tests.rules.machines import (
     MI300X,
     RX7900,
@@ -27,28 +28,12 @@ MODULES = [f"{a}.{p.stem}" for a in AREAS for p in sorted((RULES / a).glob("*.py
 HEADINGS = ["What it finds", "Why it matters", "Not raised when", "How to confirm", "Fix", "Fix safety", "References"]
 
 
-class FakeKnowledge:
-    """Knows that ROCm supports gfx942 and gfx1100, and every PCI id."""
-
-    def rocm_supports(self, rocm: str, gfx: str) -> bool | None:
-        return gfx in ("gfx942", "gfx1100")
-
-    def torch_archs(self, version: str, cuda: str) -> None:
-        return None
-
-    def amd_gpu(self, pci_id: str, revision: str | None = None) -> str | None:
-        return None if pci_id == "1002:ffff" else "known"
-
-    def nvidia_gpu(self, pci_id: str) -> str:
-        return "known"
-
-
 def found(module: str, machine: Snapshot) -> list[Finding]:
     rule: Any = importlib.import_module(f"doctor.rules.{module}")
     needs = rule.RULE.needs
     if not any(all(machine.knows(n) for n in alternative) for alternative in needs):
         return []
-    return list(rule.check(machine, FakeKnowledge(), None))
+    return list(rule.check(machine, Knowledge(), None))
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -74,7 +74,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=tuple(
                 Evidence(
                     text=f"{n.key}: mode {n.mode:04o}, opening it answers EPERM",
-                    source=machine.source(f"nodes[{n.key}]"),
+                    source=machine.source(f"nodes[{n.key}].mode"),
                 )
                 for n in denied[:8]
             ),

@@ -85,7 +85,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 def _evidence(machine: Snapshot, gid: int, nodes: list[DeviceNode]) -> Iterator[Evidence]:
     for node in nodes[:8]:
         mode = f"{node.mode:04o}" if node.mode is not None else "?"
-        yield Evidence(text=f"{node.key}: mode {mode}, gid {gid}", source=machine.source(f"nodes[{node.key}]"))
+        yield Evidence(text=f"{node.key}: mode {mode}, gid {gid}", source=machine.source(f"nodes[{node.key}].mode"))
     gids = machine.account.gids
     if gids is not None:
         listed = ", ".join(map(str, gids))

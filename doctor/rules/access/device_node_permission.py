@@ -96,7 +96,7 @@ def _line(machine: Snapshot, node: DeviceNode) -> Evidence:
     answer = f", opening it answers {node.open_error}" if node.open_error else ""
     return Evidence(
         text=f"{node.key}: mode {mode}, uid {node.uid}, gid {node.gid}{answer}",
-        source=machine.source(f"nodes[{node.key}]"),
+        source=machine.source(f"nodes[{node.key}].mode"),
     )
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import doctor.knowledge
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
@@ -17,7 +13,7 @@ from doctor.rules.torch_install import INDEX, python_of
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
+    from doctor.knowledge import Companions, Knowledge
     from doctor.profiles import Profile
 
 RULE = Rule(
@@ -54,35 +50,25 @@ Requirement lines in the published metadata of torchvision and torchaudio (2026-
 _RELEASE = re.compile(r"^(\d+\.\d+\.\d+)(?:\+([\w.]+))?$")
 
 
-@cache
-def _pairs() -> tuple[dict[str, Any], ...]:
-    """Torch releases with the companions that belong to each; every row has source and as_of."""
-    path = Path(doctor.knowledge.__file__).parent / "data" / "companions.json"
-    return tuple(json.loads(path.read_text(encoding="utf-8"))["entries"])
-
-
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Both releases must be plain ones that the table knows."""
     torch = _RELEASE.match(machine.torch.version or "")
-    row = next((r for r in _pairs() if torch and r["torch"] == torch[1]), None)
+    row = kb.companions(torch[1]) if torch else None
     if torch is None or row is None:
         return
     for package in machine.packages or ():
         held = _RELEASE.match(package.version)
-        wanted = row.get(package.name) if package.name in ("torchvision", "torchaudio") else None
-        if not held or not wanted or held[1] in wanted or not _tabled(package.name, held[1]):
+        wanted = row.made_for(package.name)
+        if not held or not wanted or held[1] in wanted or not kb.is_companion(package.name, held[1]):
             continue
-        if row.get(f"{package.name}_from") and Dotted(held[1]) >= row[f"{package.name}_from"]:
+        since = row.serves_from(package.name)
+        if since and Dotted(held[1]) >= since:
             continue
         yield _finding(machine, package, torch[1], torch[2], wanted[0], row)
 
 
-def _tabled(name: str, version: str) -> bool:
-    return any(version in (r.get(name) or ()) for r in _pairs())
-
-
 def _finding(
-    machine: Snapshot, package: Package, torch: str, tag: str | None, wanted: str, row: dict[str, Any]
+    machine: Snapshot, package: Package, torch: str, tag: str | None, wanted: str, row: Companions
 ) -> Finding:
     index = ("--index-url", f"{INDEX}/{tag}") if tag else ()
     command = (python_of(machine), "-m", "pip", "install", *index, f"{package.name}=={wanted}", f"torch=={torch}")
@@ -95,5 +81,5 @@ def _finding(
         ),
         fixes=(Fix(text=f"Install {package.name} {wanted}.", command=command, where="environment"),),
         verify=(python_of(machine), "-m", "pip", "check"),
-        source=f"{row['source']} ({row['as_of']})",
+        source=f"{row.source} ({row.as_of})",
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts.origin import State
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 
@@ -20,7 +19,6 @@ RULE = Rule(
     needs=(
         {"nvidia_driver.smi_seconds"},
         {"amdgpu_driver.smi_seconds"},
-        set(),
     ),
     proven="synthetic",
     order=60,
@@ -48,19 +46,22 @@ https://docs.nvidia.com/deploy/driver-persistence/index.html
 """,
 )
 
+_STOPPED = "no answer within"
 _SLOW_S = 5.0
 """AMD-AGI/Primus preflight treats more than 5 s as a fault (2026-08)."""
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a vendor; a tool that did not answer in time counts, its origin says so."""
+    """One finding a vendor. Of a tool that was stopped the seconds are its deadline, and its error says so."""
     for area, tool in (("nvidia_driver", "nvidia-smi"), ("amdgpu_driver", "amd-smi")):
         name = f"{area}.smi_seconds"
-        seconds, origin = machine.get(name), machine.origins.get(name)
-        late = origin is not None and origin.state is State.TIMED_OUT
-        if not late and (seconds is None or seconds <= _SLOW_S):
+        seconds, error = machine.get(name), machine.get(f"{area}.smi_error") or ""
+        if seconds is None:
             continue
-        took = "did not answer in time" if late else f"took {seconds:.1f} s to answer"
+        late = error.startswith(_STOPPED)
+        if not late and seconds <= _SLOW_S:
+            continue
+        took = f"did not answer within {seconds:g} s" if late else f"took {seconds:.1f} s to answer"
         yield Finding(
             severity=RULE.severity,
             summary=f"{tool} {took}: a GPU or its driver may hang.",
