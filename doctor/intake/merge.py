@@ -14,6 +14,9 @@ from typing import Any
 
 from doctor.facts.sheet import Entry, FactSheet
 
+MENTIONS_LIMIT = 2000
+"""Mentions of GPUs in one text that are looked at; the rest is dropped."""
+GPUS_LIMIT = 256
 _NAME = re.compile(r"gpus\[([^\]]*)\]\.(.+)$")
 _SHORT_ADDRESS = re.compile(r"(?:[0-9a-f]{4,8}:)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])$", re.IGNORECASE)
 
@@ -24,15 +27,17 @@ class Mention:
 
     key: str
     facts: dict[str, Any] = field(default_factory=dict)
+    address: str | None = None
+    identity: str = ""
+    number: int | None = None
 
-    @property
-    def address(self) -> str | None:
+    def settle(self) -> None:
+        """Work out what is compared, after `facts` changed."""
         found = self.facts.get("pci_address") or (self.key if ":" in self.key else None)
-        return address_of(found) if found else None
-
-    @property
-    def number(self) -> int | None:
-        return int(self.key[1:]) if re.fullmatch(r"#\d{1,6}", self.key) else None
+        self.address = address_of(found) if found else None
+        uuid = str(self.facts.get("uuid", "")).lower()
+        self.identity = re.sub(r"^gpu-(?=[0-9a-f]{16}$)|^0x", "", uuid).lstrip("0")
+        self.number = int(self.key[1:]) if re.fullmatch(r"#\d{1,6}", self.key) else None
 
 
 def address_of(text: str) -> str:
@@ -48,11 +53,16 @@ def merge(sheets: Sequence[FactSheet], learn: Callable[[dict[str, Any]], None]) 
     name) before it is compared. The order of the sheets stays."""
     known: list[Mention] = []
     merged = []
+    left = MENTIONS_LIMIT
     for sheet in sheets:
         mentions = _mentions(sheet)
-        for mention in mentions:
+        for mention in mentions[:left]:
             learn(mention.facts)
-        names = _matched(mentions, known)
+            mention.settle()
+        dropped = {mention.key: "" for mention in mentions[left:]}
+        mentions = mentions[:left]
+        left -= len(mentions)
+        names = dropped |  _matched(mentions, known)
         merged.append(_renamed(sheet, names) if names else sheet)
     final = {m.key: m.address for m in known if m.address and m.key != m.address}
     taken = {m.key for m in known}
@@ -85,6 +95,9 @@ def _matched(mentions: list[Mention], known: list[Mention]) -> dict[str, str]:
         chosen = next(iter(exact or fits), None)
         if chosen is None and len(mentions) == 1 and _bare(mention):
             chosen = next((k for k in known if _may_be(mention, k)), None)
+        if chosen is None and len(known) >= GPUS_LIMIT:
+            names[mention.key] = ""
+            continue
         if chosen is None:
             chosen = Mention(_free(mention.key, known))
             known.append(chosen)
@@ -97,26 +110,21 @@ def _join(mention: Mention, into: Mention, names: dict[str, str], used: set[str]
     used.add(into.key)
     for name, value in mention.facts.items():
         into.facts.setdefault(name, value)
+    into.settle()
 
 
 def _same(a: Mention, b: Mention) -> bool:
     """Identity says so."""
     if a.address and b.address:
         return a.address == b.address
-    one, other = _identity(a), _identity(b)
-    return bool(one and one == other)
-
-
-def _identity(mention: Mention) -> str:
-    uuid = str(mention.facts.get("uuid", "")).lower()
-    return re.sub(r"^gpu-(?=[0-9a-f]{16}$)|^0x", "", uuid).lstrip("0")
+    return bool(a.identity and a.identity == b.identity)
 
 
 def _may_be(a: Mention, b: Mention) -> bool:
     """Nothing known says that they differ."""
     if a.address and b.address and a.address != b.address:
         return False
-    if (one := _identity(a)) and (other := _identity(b)) and len(one) == len(other) and one != other:
+    if a.identity and b.identity and len(a.identity) == len(b.identity) and a.identity != b.identity:
         return False
     for name in ("vendor", "arch", "pci_id"):
         if a.facts.get(name) and b.facts.get(name) and a.facts[name] != b.facts[name]:
@@ -126,7 +134,7 @@ def _may_be(a: Mention, b: Mention) -> bool:
 
 def _bare(mention: Mention) -> bool:
     """A mention that gives no number of its own, no address and no identity: a name, at most."""
-    return not mention.address and not _identity(mention)
+    return not mention.address and not mention.identity
 
 
 def _free(key: str, known: Iterable[Mention]) -> str:
@@ -137,11 +145,13 @@ def _free(key: str, known: Iterable[Mention]) -> str:
 
 
 def _renamed(sheet: FactSheet, names: dict[str, str]) -> FactSheet:
-    """A copy of the sheet under other GPU keys."""
+    """A copy of the sheet under other GPU keys; what is renamed to "" is left out."""
     copy = FactSheet()
     for entry in sheet:
         name = entry.name
         if name.startswith("gpus[") and (found := _NAME.match(name)) and found[1] in names:
+            if not names[found[1]]:
+                continue
             name = f"gpus[{names[found[1]]}].{found[2]}"
         put(copy, entry._replace(name=name))
     return copy

@@ -15,7 +15,7 @@ from doctor.facts.sheet import FactSheet
 from doctor.readers.source_lines import kept, source_lines
 
 _DEVICE = re.compile(
-    r"\s{0,8}(?P<address>(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]) (?P<class>[A-Z][\w /-]{2,40}?)"
+    r"\s{0,8}(?P<address>(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]) (?P<class>[A-Z0-9][\w /-]{2,40}?)"
     r"(?: \[(?P<code>[0-9a-f]{4})\])?: (?P<what>.{3,300})$"
 )
 _ANY = re.compile(r"\s{0,8}(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7] ")
@@ -99,7 +99,7 @@ class _Reader:
 
     def name(self, what: str, vendor: str) -> str:
         """The marketing name in brackets; where several are meant by one id, none is said."""
-        names = [n for n in _BRACKETS.findall(what) if n != "AMD/ATI"]
+        names = [n for n in _BRACKETS.findall(what.partition(" (prog-if")[0]) if n != "AMD/ATI"]
         if not names or "/" in names[-1] or vendor == "other":
             return ""
         return kept(names[-1], 120)
