@@ -1,0 +1,45 @@
+"""`doctor triage` from its arguments to its streams."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from doctor.cli.main import run
+
+MISMATCH = "NVIDIA driver version: 570.124.04\nNVIDIA kernel module version: 570.124.06\n"
+
+
+def test_several_files_in_order_and_one_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, last = tmp_path / "a.md", tmp_path / "b.md"
+    first.write_text(MISMATCH)
+    last.write_text("nothing")
+    code = run(["triage", "--format", "jsonl", str(first), str(tmp_path / "no.md"), str(last)])
+    out, err = capsys.readouterr()
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert code == 2
+    assert [Path(row["source"]).name for row in rows] == ["a.md", "b.md"]
+    assert rows[0]["findings"][0]["rule"] == "nvidia-driver-library-mismatch"
+    assert err.count("\n") == 1
+    assert "no.md" in err
+
+
+def test_json_of_several_files_is_one_array(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(MISMATCH)
+    assert run(["triage", "--format", "json", str(path), str(path)]) == 1
+    assert len(json.loads(capsys.readouterr().out)) == 2
+
+
+def test_stdin(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(MISMATCH.encode())))
+    assert run(["triage", "-", "--format", "markdown"]) == 1
+    assert "570.124.06" in capsys.readouterr().out
+
+
+def test_an_unknown_format_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["triage", "--format", "xml", "x"]) == 2
+    assert "one of" in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""Pasted text, from bytes to a Snapshot."""

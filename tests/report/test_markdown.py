@@ -1,0 +1,44 @@
+"""The reply that a maintainer pastes: nothing from outside is alive in it."""
+
+from __future__ import annotations
+
+from doctor.findings import Evidence, Finding, Fix, Report, Severity, Subject
+from doctor.report import jsonl, markdown
+
+
+def report(**changes: object) -> Report:
+    values: dict[str, object] = {
+        "rule": "torch-cpu-only-build",
+        "severity": Severity.ERROR,
+        "summary": "torch 2.1 has no GPU support.",
+        "subject": Subject(kind="package", id="torch"),
+        "evidence": (Evidence(text="torch.build = cpu", source="text:3"),),
+        "fixes": (Fix(text="Install a CUDA build.", command=("pip", "install", "torch"), where="environment"),),
+    }
+    return Report(doctor="0", status="error", findings=(Finding.model_validate(values | changes),))
+
+
+def test_a_reply() -> None:
+    assert markdown.render(report()) == (
+        "**Likely cause:** torch 2.1 has no GPU support.\n\n### 1. torch 2.1 has no GPU support.\n\n"
+        "Problem `torch-cpu-only-build`, from the facts shown.\n\n- `torch.build = cpu` (line 3)\n\n"
+        "Fix (in the Python environment): Install a CUDA build.\n\n```sh\npip install torch\n```\n"
+    )
+
+
+def test_text_from_outside_is_inert() -> None:
+    hostile = "@octocat #12 <img src=x> [a](http://evil) `x` ``` **b** https://evil www.evil"
+    text = markdown.render(report(summary=hostile, evidence=(Evidence(text="```\n@octocat <b>", source="text:1"),)))
+    shown = [line for line in text.splitlines() if "octocat" in line]
+    assert all("@octocat" not in line or "`" in line.partition("@octocat")[0] for line in shown)
+    assert "\\<img" in text
+    assert "](http" not in text.replace("\\](", "")
+    assert "https://" not in text
+    assert "#12" not in text
+    assert "```` ``` @octocat <b> ````" in text.replace("`````", "````") or "```` ```" in text
+
+
+def test_a_line_of_jsonl_is_one_line() -> None:
+    line = jsonl.render(report(summary="a\nb"))
+    assert line.count("\n") == 1
+    assert line.endswith("}\n")
