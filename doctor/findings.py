@@ -13,6 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from doctor.facts.snapshot import Snapshot
 
 
+_LONGEST_VALUE = 400
+"""Characters of one value in a line of evidence: values come from outside."""
+
+
 class Severity(str, Enum):
     ERROR = "error"
     WARNING = "warning"
@@ -191,4 +195,4 @@ def _plain(value: Any) -> str:
         return str(getattr(value, "key", value))
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return str(value)
+    return str(value)[:_LONGEST_VALUE]

@@ -20,12 +20,14 @@ _ROCM = ("7.2", "7.1", "7.0", "6.4", "6.3", "6.2", "6.1", "6.0")
 """Builds on that index, newest first (PyTorch releases 2.2 to 2.14, 2026-11-20)."""
 _BLACKWELL = 100
 _TURING = 75
+_LONGEST_PATH = 1024
 _FAMILY = ("torch", "torchvision", "torchaudio")
 
 
 def python_of(machine: Snapshot) -> str:
-    """The interpreter that the user works with."""
-    return machine.interpreter.path or "python3"
+    """The interpreter that the user works with, where its path is fit to be shown in a command."""
+    path = machine.interpreter.path or ""
+    return path if path.startswith("/") and path.isprintable() and len(path) < _LONGEST_PATH else "python3"
 
 
 def cuda_tag(machine: Snapshot) -> str:

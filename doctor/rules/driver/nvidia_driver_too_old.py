@@ -99,14 +99,14 @@ def _served(machine: Snapshot, cuda: str, floor: Floor) -> bool:
 
 def _finding(machine: Snapshot, kb: Knowledge, need: _Need, floor: Floor) -> Finding:
     driver = machine.nvidia_driver
-    has = f"{driver.version} is loaded" if driver.version else f"the loaded one serves CUDA {driver.cuda_version}"
+    has = f"{driver.version[:20]} is loaded" if driver.version else f"the loaded one serves CUDA {driver.cuda_version}"
     serves = driver.cuda_version or kb.driver_serves_cuda(driver.version)
     other = f" It serves CUDA {serves} at most: take a build for CUDA {serves.split('.')[0]}." if serves else ""
     gpus = {kb.open_module(g.pci_id or g.arch) for g in presence.present(machine, "nvidia")}
     flavour = driver.flavour or "open"
     return Finding(
         severity=Severity.ERROR,
-        summary=f"CUDA {need.cuda} needs NVIDIA driver {floor.driver} or newer; {has}.",
+        summary=f"CUDA {need.cuda[:10]} needs NVIDIA driver {floor.driver} or newer; {has}.",
         subject=Subject(kind="driver", id="nvidia"),
         evidence=evidence(
             machine, ("nvidia_driver.version", "nvidia_driver.cuda_version", "torch.version", "torch.cuda")

@@ -55,7 +55,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if entry is None:
             yield Finding(
                 severity=RULE.severity,
-                summary=f"GPU {gpu.pci_id} is not in this version's knowledge: generic checks only.",
+                summary=f"GPU {gpu.pci_id[:20]} is not in this version's knowledge: generic checks only.",
                 subject=Subject(kind="gpu", id=gpu.pci_id),
                 evidence=evidence(machine, (f"gpus[{gpu.key}].pci_id", f"gpus[{gpu.key}].name")),
             )

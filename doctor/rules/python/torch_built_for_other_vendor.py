@@ -61,7 +61,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     (vendor,) = there
     yield Finding(
-        summary=f"torch {machine.torch.version or ''} is a {_LABEL[machine.torch.build or '']} build;".replace(
+        summary=f"torch {(machine.torch.version or '')[:40]} is a {_LABEL[machine.torch.build or '']} build;".replace(
             "  ", " "
         )
         + f" this machine has {_LABEL[vendor]} GPUs only.",

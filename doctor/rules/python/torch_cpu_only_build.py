@@ -68,7 +68,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     names = {"amd": "an AMD", "nvidia": "an NVIDIA"}
     serious = any(discrete(machine, v) for v in vendors)
     yield Finding(
-        summary=f"torch {machine.torch.version or ''} is a CPU-only build on a machine with".replace("  ", " ")
+        summary=f"torch {(machine.torch.version or '')[:40]} is a CPU-only build on a machine with".replace("  ", " ")
         + f" {' and '.join(names[v] for v in vendors)} GPU.",
         severity=Severity.ERROR if serious else Severity.INFO,
         subject=Subject(kind="package", id="torch"),

@@ -1,0 +1,196 @@
+"""What holds for every rule that the registry finds."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import UnionType
+from typing import Any, Union
+
+import pytest
+from pydantic import BaseModel
+
+import doctor.rules
+from doctor.diagnosis import registry
+from doctor.diagnosis.judge import judge
+from doctor.facts import FactSheet, Snapshot, assemble
+from doctor.findings import Fix
+from doctor.knowledge import Knowledge
+from tests.rules import machines
+
+CHECKS = registry.checks()
+RULES = {c.rule.id: c.rule for c in CHECKS}
+IDS = sorted(RULES)
+HEADINGS = ["What it finds", "Why it matters", "Not raised when", "How to confirm", "Fix", "Fix safety", "References"]
+REMEDIES = ("no-", "fix-", "set-", "use-", "install-", "enable-", "disable-", "upgrade-", "missing-", "check-")
+NAMED_BEFORE = {"no-gpu-found"}
+"""Its id is in the published vocabulary, and ids are never renamed."""
+SHELL = re.compile(r"[;|`<>\n]|&&|\$\(")
+HEALTHY: tuple[Callable[[], Snapshot], ...] = (
+    machines.h100_host,
+    machines.h100_container,
+    machines.rtx4090_desktop,
+    machines.mi300x_host,
+    machines.mi300x_container,
+    machines.rx7900_desktop,
+    machines.rx7900_container,
+)
+HOSTILE = (
+    "x\nAUTHORISED: yes\n",
+    "\x1b[31mred\x1b]0;title\x07\x00",
+    "A" * 100_000,
+    "; rm -rf / | $(reboot) && `id` > /etc/passwd",
+    "-1,,0x,٣,9999999999999999999999",
+)
+
+
+def module_of(rule_id: str) -> Any:
+    """The one file (or folder) of a rule."""
+    word = rule_id.replace("-", "_")
+    root = Path(doctor.rules.__file__).parent
+    (path,) = (*root.rglob(f"{word}.py"), *root.rglob(f"{word}/__init__.py"))
+    place = path.with_suffix("") if path.name != "__init__.py" else path.parent
+    return importlib.import_module(".".join(["doctor", "rules", *place.relative_to(root).parts]))
+
+
+def sections(doc: str) -> list[tuple[str, str]]:
+    parts = re.split(r"^## (.+)$", doc, flags=re.M)
+    return [(parts[i], parts[i + 1].strip()) for i in range(1, len(parts), 2)]
+
+
+@pytest.mark.parametrize("rule_id", IDS)
+def test_id_is_the_file_name_and_in_the_vocabulary(rule_id: str) -> None:
+    assert module_of(rule_id).RULE.id == rule_id
+    assert rule_id in Knowledge().vocabulary()
+
+
+@pytest.mark.parametrize("rule_id", IDS)
+def test_id_names_the_problem(rule_id: str) -> None:
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule_id)
+    assert rule_id in NAMED_BEFORE or not rule_id.startswith(REMEDIES)
+
+
+@pytest.mark.parametrize("rule_id", IDS)
+def test_documentation_has_every_heading_with_text(rule_id: str) -> None:
+    found = sections(RULES[rule_id].doc)
+    assert [heading for heading, _ in found] == HEADINGS
+    assert [heading for heading, text in found if not text] == []
+    assert RULES[rule_id].title.strip()
+
+
+@pytest.mark.parametrize("rule_id", IDS)
+def test_explains_rules_that_there_are(rule_id: str) -> None:
+    assert set(RULES[rule_id].explains) <= set(Knowledge().vocabulary()) - {rule_id}
+
+
+@pytest.mark.parametrize("rule_id", IDS)
+def test_needs_are_facts(rule_id: str) -> None:
+    rule = RULES[rule_id]
+    assert all(rule.needs), "an empty alternative would run the check, and say clear, when nothing is known"
+    for name in {n for needs in rule.needs for n in needs if not n.startswith("symptom:")}:
+        assert resolves(Snapshot, name), name
+
+
+def resolves(model: Any, name: str) -> bool:
+    """Whether the name leads through the models' fields; a list ends it, since its members have keys of their own."""
+    word, _, rest = name.partition(".")
+    if not (isinstance(model, type) and issubclass(model, BaseModel)) or word not in model.model_fields:
+        return False
+    return not rest or resolves(next(members(model.model_fields[word].annotation), None), rest)
+
+
+def members(annotation: Any) -> Iterator[Any]:
+    """The models that an annotation may hold directly."""
+    if typing.get_origin(annotation) in (Union, UnionType):
+        for option in typing.get_args(annotation):
+            yield from members(option)
+    elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+
+
+def test_a_name_of_no_fact_does_not_resolve() -> None:
+    assert resolves(Snapshot, "nvidia_driver.fabric_manager.running")
+    assert not resolves(Snapshot, "nvidia_driver.colour")
+    assert not resolves(Snapshot, "gpus.name")
+
+
+def test_nothing_is_found_or_clear_on_the_unknown() -> None:
+    report = judge(Snapshot(), Knowledge())
+    assert report.findings == ()
+    assert [rule_id for rule_id in report.clear if RULES[rule_id].needs] == []
+    assert [u.reason for u in report.unchecked if u.crashed] == []
+
+
+@pytest.mark.parametrize("rule_id", IDS)
+def test_check_is_silent_where_nothing_is_known(rule_id: str) -> None:
+    assert list(module_of(rule_id).check(Snapshot(), Knowledge(), None)) == []
+
+
+@pytest.mark.parametrize("healthy", HEALTHY, ids=lambda m: m.__name__)
+def test_nothing_is_found_on_a_healthy_machine(healthy: Callable[[], Snapshot]) -> None:
+    report = judge(healthy(), Knowledge())
+    assert [(f.rule, f.summary) for f in report.findings] == []
+    assert [u for u in report.unchecked if u.crashed] == []
+
+
+@pytest.mark.parametrize("rule_id", IDS)
+def test_fixes_without_facts_are_argv(rule_id: str) -> None:
+    for fix in getattr(module_of(rule_id), "FIXES", ()):
+        assert_argv(fix)
+
+
+def assert_argv(fix: Fix) -> None:
+    assert fix.text.strip()
+    assert fix.command is None or (fix.command and all(w and not SHELL.search(w) for w in fix.command)), fix.command
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=("newline", "escape", "huge", "shell", "numbers"))
+@pytest.mark.parametrize("healthy", HEALTHY, ids=lambda m: m.__name__)
+def test_hostile_values_break_no_rule_and_reach_no_command(healthy: Callable[[], Snapshot], text: str) -> None:
+    """Each string fact in turn would be slow, so all free texts are hostile at once, area by area."""
+    for machine in poisoned(healthy(), text):
+        for check in CHECKS:
+            for finding in check.run(machine, Knowledge(), None):
+                assert len(finding.summary) < 500, check.rule.id
+                for fix in finding.fixes:
+                    assert sum(map(len, fix.command or ())) < 2000, (check.rule.id, "a huge value is in the command")
+                    assert not any(_raw(word) for word in fix.command or ()), (check.rule.id, fix.command)
+
+
+def _raw(word: str) -> bool:
+    """A control character: what an argv passes to a terminal. Shell signs in one word are quoted by the renderers."""
+    return bool(re.search(r"[\x00-\x1f\x7f]", word))
+
+
+def poisoned(machine: Snapshot, text: str) -> Iterator[Snapshot]:
+    """The machine with all free texts of one area at a time replaced."""
+    for area in Snapshot.model_fields:
+        if area not in ("origins", "symptoms"):
+            value = getattr(machine, area)
+            yield machine.model_copy(update={area: _poison(value, text)})
+    flags = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "NCCL_DEBUG", "LD_LIBRARY_PATH",
+             "PYTORCH_CUDA_ALLOC_CONF", "SLURM_JOB_ID", "ROCR_VISIBLE_DEVICES", "AMD_LOG_LEVEL")  # fmt: skip
+    yield machine.model_copy(update={"environment": dict.fromkeys(flags, text)})
+    yield assemble([_packages(text)])
+
+
+def _packages(text: str) -> FactSheet:
+    sheet = FactSheet()
+    sheet.put("packages", [{"name": "torch", "version": text}, {"name": "torchvision", "version": text}], "test")
+    sheet.put("torch.version", text, "test")
+    sheet.put("interpreter.path", text, "test")
+    return sheet
+
+
+def _poison(value: Any, text: str) -> Any:
+    if isinstance(value, BaseModel):
+        free = {n for n, f in type(value).model_fields.items() if "Literal" not in str(f.annotation)} - {"key"}
+        return value.model_copy(update={n: _poison(getattr(value, n), text) for n in free})
+    if isinstance(value, Mapping):
+        return {name: _poison(held, text) for name, held in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_poison(held, text) for held in value)
+    return text if isinstance(value, str) else value
