@@ -23,7 +23,8 @@ PIECES = [
     "[  1.0] NVRM: Xid 79",
     "compute capability: 9.0", "Driver: 550.54", "ulimit -n: 99999999999999999999",
     "Linux a 6.8.0 #1 SMP x86_64", "\x1b[31m",
-    '  File "/a/lib/python3.11/site-packages/torch/x.py"', "nvidia 1234 5", "0  [0x74a1 : 0x00] 1 NPS1, SPX", "", " ", "\x00",
+    '  File "/a/lib/python3.11/site-packages/torch/x.py"', "nvidia 1234 5", "0  [0x74a1 : 0x00] 1 NPS1, SPX",
+    "", " ", "\x00",
 ]  # fmt: skip
 TEXTS = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=60)), max_size=25).map("\n".join)
 FORMATS = sorted(formats.FORMATS, key=lambda form: (form.reader, form.call))

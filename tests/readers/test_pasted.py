@@ -18,7 +18,7 @@ from doctor.readers import (
     rocm_smi_table,
     rocminfo,
 )
-from tests.paths import FIELDLAB, needs_shared
+from tests.paths import CAPTURES, FIELDLAB, needs_shared
 
 
 def capture(path: str) -> str:
@@ -112,7 +112,8 @@ def test_collect_env_of_a_cpu_build() -> None:
 def test_collect_env_of_a_rocm_build_with_gpus() -> None:
     sheet = collect_env.read(
         "PyTorch version: 2.5.1+rocm6.2\nROCM used to build PyTorch: 6.2.41133-dd7f95766\nIs CUDA available: True\n"
-        "GPU models and configuration: GPU 0: AMD Instinct MI300X (gfx942:sramecc+:xnack-)\nGPU 1: AMD Instinct MI300X\n"
+        "GPU models and configuration: GPU 0: AMD Instinct MI300X (gfx942:sramecc+:xnack-)\n"
+        "GPU 1: AMD Instinct MI300X\n"
         "[pip3] numpy==1.26.4\n[conda] numpy 1.26.4 py_0"
     )
     assert (sheet.get("torch.hip"), sheet.get("gpus[#0].arch")) == ("6.2.41133-dd7f95766", "gfx942")
@@ -142,3 +143,11 @@ def test_driver_and_module_of_two_versions() -> None:
 def test_another_text_is_an_error(module: object, text: str) -> None:
     with pytest.raises(ReaderError):
         module.read(text)  # type: ignore[attr-defined]
+
+
+def test_debians_tools_without_a_device_say_that_no_driver_is_loaded() -> None:
+    folder = CAPTURES / "no-gpu-debian12"
+    for read, name in ((rocminfo.read, "rocminfo.txt"), (rocm_smi_table.read, "rocm-smi.txt")):
+        sheet = read((folder / name).read_text("utf-8"))
+        assert sheet.get("amdgpu_driver.loaded") is False
+        assert sheet.get("gpus") is None
