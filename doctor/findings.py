@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from doctor.facts.snapshot import Snapshot
 
-
 _LONGEST_VALUE = 400
 """Characters of one value in a line of evidence: values come from outside."""
 

@@ -79,7 +79,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     for arch in sorted({g.arch for g in gpus if g not in served and not (g.integrated and served)} - {None}, key=str):
         first = next(g for g in gpus if g.arch == arch)
         yield Finding(
-            summary=f"torch {(machine.torch.version or '')[:40]} has no code for {str(arch)[:20]} ({(first.name or first.key)[:40]}).",
+            summary=f"torch {(machine.torch.version or '')[:40]} has no code for {str(arch)[:20]}"
+            f" ({(first.name or first.key)[:40]}).",
             severity=Severity.WARNING if served else Severity.ERROR,
             subject=Subject(kind="gpu", id=first.key),
             evidence=(

@@ -1,0 +1,43 @@
+"""scheduler-no-gpu-allocated: a Slurm job without GPUs."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.rules.access import scheduler_no_gpu_allocated as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+
+def test_slurm_hides_all_gpus_of_the_job() -> None:
+    job = {"environment": {"SLURM_JOB_ID": "4711", "CUDA_VISIBLE_DEVICES": "NoDevFiles"}}
+    (finding,) = found(rule, machines.h100_host(job))
+    assert finding.summary == "Slurm job 4711 has no GPU in its allocation (CUDA_VISIBLE_DEVICES='NoDevFiles')."
+    assert finding.subject.id == "slurm"
+    assert finding.fixes[0].command == ("sbatch", "--gpus-per-node=1", "JOB_SCRIPT")
+
+
+def test_no_node_opens_for_the_job() -> None:
+    shut = {"nodes": None, "nodes[/dev/nvidia0].kind": "nvidia", "nodes[/dev/nvidia0].is_device": True,
+            "nodes[/dev/nvidia0].openable": False, "environment": {"SLURM_JOB_ID": "4711"}}  # fmt: skip
+    assert told(rule, machines.h100_host(shut)) == [
+        ("error", "slurm", "Slurm job 4711 has no GPU in its allocation (no GPU node opens for this job).")
+    ]
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"SLURM_JOB_ID": "1", "SLURM_JOB_GPUS": "0,1", "CUDA_VISIBLE_DEVICES": ""},
+        {"SLURM_JOB_ID": "1"},
+        {"CUDA_VISIBLE_DEVICES": ""},
+    ],
+    ids=("given", "gpus not managed", "no job"),
+)
+def test_near_misses(environment: dict[str, str]) -> None:
+    assert told(rule, machines.h100_host({"environment": environment})) == []
+
+
+def test_unknown_environment_or_opening() -> None:
+    assert told(rule, machines.h100_host({"environment": None})) == []
+    assert told(rule, machines.h100_host({"nodes": None, "environment": {"SLURM_JOB_ID": "1"}})) == []
