@@ -1,0 +1,31 @@
+"""container-render-group-mismatch: the gid of the host is not the image's."""
+
+from __future__ import annotations
+
+from doctor.rules.access import container_render_group_mismatch as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+SHUT = {"account.gids": [1000], "nodes[/dev/kfd].openable": False, "nodes[/dev/kfd].open_error": "EACCES"}
+
+
+def test_group_number_of_the_host() -> None:
+    (finding,) = found(rule, machines.mi300x_container(SHUT))
+    assert finding.summary == "gid 109 owns /dev/kfd; this container's account is not in it."
+    assert finding.subject.id == "/dev/kfd"
+    assert (finding.fixes[0].command or ())[-3:] == ("--group-add", "109", "IMAGE")
+
+
+def test_rootless_podman_keeps_its_groups() -> None:
+    (finding,) = found(rule, machines.mi300x_container(SHUT | {"container.engine": "podman"}))
+    assert (finding.fixes[0].command or ())[-3:] == ("--group-add", "keep-groups", "IMAGE")
+
+
+def test_on_a_host_or_with_the_group() -> None:
+    assert told(rule, machines.mi300x_host(SHUT)) == []
+    assert told(rule, machines.mi300x_container(SHUT | {"account.gids": [109]})) == []
+
+
+def test_unknown_owner_or_place() -> None:
+    assert told(rule, machines.mi300x_container(SHUT | {"nodes[/dev/kfd].gid": None})) == []
+    assert told(rule, machines.mi300x_container(SHUT | {"container.inside": None})) == []

@@ -1,0 +1,21 @@
+"""debug-flag-left-on: it slows every launch."""
+
+from __future__ import annotations
+
+from doctor.rules.flags import debug_flag_left_on as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+
+def test_blocking_launches() -> None:
+    (finding,) = found(rule, machines.h100_host({"environment": {"CUDA_LAUNCH_BLOCKING": "1"}}))
+    said = "CUDA_LAUNCH_BLOCKING=1 is a debugging flag: it slows every GPU program started from here."
+    assert finding.summary == said
+    assert (finding.severity.value, finding.subject.id) == ("info", "CUDA_LAUNCH_BLOCKING")
+    assert finding.fixes[0].command == ("env", "-u", "CUDA_LAUNCH_BLOCKING", "COMMAND")
+
+
+def test_off_or_cheap_levels_and_unknown() -> None:
+    cheap = {"CUDA_LAUNCH_BLOCKING": "0", "AMD_LOG_LEVEL": "2", "NCCL_DEBUG": "INFO"}
+    assert told(rule, machines.h100_host({"environment": cheap})) == []
+    assert told(rule, machines.h100_host({"environment": None})) == []

@@ -1,0 +1,33 @@
+"""hsa-override-misuse: another chip's code."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.rules.flags import hsa_override_misuse as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+GFX = f"gpus[{machines.RX7900}].arch"
+
+
+@pytest.mark.parametrize(
+    ("arch", "value", "severity", "why"),
+    [
+        ("gfx1100", "10.3.0", "error", "names another instruction set than gfx1100 has"),
+        ("gfx1031", "10.3.0", "info", "lets gfx1031 pass as a relative: unsupported, and often works"),
+        ("gfx1100", "11.0.0", "warning", "says what the GPU (gfx1100) is anyway"),
+        ("gfx1100", "11.0.1", "error", "replaces the right code of gfx1100, which ROCm supports natively"),
+        ("gfx1100", "", "error", "is no MAJOR.MINOR.STEPPING: ROCm then lists no GPU"),
+    ],
+)
+def test_override(arch: str, value: str, severity: str, why: str) -> None:
+    name = "HSA_OVERRIDE_GFX_VERSION"
+    machine = machines.rx7900_desktop({"environment": {name: value}, GFX: arch})
+    assert told(rule, machine) == [(severity, name, f"{name}={value} {why}.")]
+    assert found(rule, machine)[0].fixes[0].command == ("env", "-u", name, "COMMAND")
+
+
+def test_another_node_and_unknown_arch() -> None:
+    assert told(rule, machines.rx7900_desktop({"environment": {"HSA_OVERRIDE_GFX_VERSION_7": "10.3.0"}})) == []
+    assert told(rule, machines.rx7900_desktop({"environment": {"HSA_OVERRIDE_GFX_VERSION": "9.0.0"}, GFX: None})) == []

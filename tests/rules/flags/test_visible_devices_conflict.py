@@ -1,0 +1,42 @@
+"""visible-devices-conflict: lists that hide GPUs."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.rules.flags import visible_devices_conflict as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+
+@pytest.mark.parametrize(
+    ("environment", "summaries"),
+    [
+        (
+            {"HIP_VISIBLE_DEVICES": "0,1", "CUDA_VISIBLE_DEVICES": "2,3"},
+            ["HIP_VISIBLE_DEVICES=0,1 and CUDA_VISIBLE_DEVICES=2,3 differ: HIP and launchers take other GPUs."],
+        ),
+        ({"HIP_VISIBLE_DEVICES": "8"}, ["HIP_VISIBLE_DEVICES='8' names GPU 8 of 8 (0 to 7)."]),
+        ({"HIP_VISIBLE_DEVICES": ""}, ["HIP_VISIBLE_DEVICES='' hides every GPU."]),
+        (
+            {"ROCR_VISIBLE_DEVICES": "4,5", "HIP_VISIBLE_DEVICES": "4,5"},
+            ["HIP_VISIBLE_DEVICES='4,5' names GPU 5 of 2 (0 to 1)."],
+        ),
+        ({"HIP_VISIBLE_DEVICES": "0,1", "CUDA_VISIBLE_DEVICES": "0,1"}, []),
+        ({"HIP_VISIBLE_DEVICES": "7"}, []),
+        ({"HIP_VISIBLE_DEVICES": "", "SLURM_JOB_ID": "1"}, []),
+    ],
+)
+def test_lists(environment: dict[str, str], summaries: list[str]) -> None:
+    assert [f.summary for f in found(rule, machines.mi300x_host({"environment": environment}))] == summaries
+
+
+def test_the_command_starts_without_the_list() -> None:
+    (finding,) = found(rule, machines.mi300x_host({"environment": {"HIP_VISIBLE_DEVICES": "8"}}))
+    assert finding.subject.id == "HIP_VISIBLE_DEVICES"
+    assert finding.fixes[0].command == ("env", "-u", "HIP_VISIBLE_DEVICES", "COMMAND")
+
+
+def test_unknown_gpus() -> None:
+    unknown = {"gpus": None, "kfd": None, "environment": {"HIP_VISIBLE_DEVICES": "8"}}
+    assert told(rule, machines.mi300x_host(unknown)) == []

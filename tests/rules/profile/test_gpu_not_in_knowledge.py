@@ -1,0 +1,21 @@
+"""gpu-not-in-knowledge: a PCI id of no table."""
+
+from __future__ import annotations
+
+from doctor.rules.profile import gpu_not_in_knowledge as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+NAME = f"gpus[{machines.MI300X[0]}].pci_id"
+
+
+def test_an_id_of_no_table() -> None:
+    assert told(rule, machines.mi300x_host({NAME: "1002:ffff"})) == [
+        ("info", "1002:ffff", "GPU 1002:ffff is not in this version's knowledge: generic checks only.")
+    ]
+    assert found(rule, machines.mi300x_host({NAME: "1002:ffff"}))[0].fixes == ()
+
+
+def test_known_and_unknown_ids() -> None:
+    assert told(rule, machines.mi300x_host()) == []
+    assert told(rule, machines.mi300x_host({NAME: None})) == []

@@ -1,0 +1,26 @@
+"""torch-companion-mismatch: torchvision of another torch."""
+
+from __future__ import annotations
+
+from doctor.facts import Snapshot
+from doctor.rules.python import torch_companion_mismatch as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+
+def with_vision(version: str, torch: str = "2.7.0+cu128") -> Snapshot:
+    return machines.h100_host({"torch.version": torch, "packages": [{"name": "torchvision", "version": version}]})
+
+
+def test_torchvision_of_another_torch() -> None:
+    (finding,) = found(rule, with_vision("0.21.0+cu126"))
+    assert finding.summary == "torchvision 0.21.0+cu126 is not made for torch 2.7.0, which goes with 0.22.0."
+    assert finding.subject.id == "torchvision"
+    assert (finding.fixes[0].command or ())[-2:] == ("torchvision==0.22.0", "torch==2.7.0")
+    assert finding.source == "PyPI wheel METADATA torch 2.7.0 (2026-11-20)"
+
+
+def test_the_right_one_and_releases_that_no_table_has() -> None:
+    assert told(rule, with_vision("0.22.0+cu128")) == []
+    assert told(rule, with_vision("0.22.0a0+git1")) == []
+    assert told(rule, with_vision("0.21.0", torch="2.7.0a0+nv25.3")) == []

@@ -1,0 +1,21 @@
+"""torch-cpu-only-build: no GPU support beside a GPU."""
+
+from __future__ import annotations
+
+from doctor.rules.python import torch_cpu_only_build as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+CPU = {"torch.build": "cpu", "torch.version": "2.7.0+cpu"}
+
+
+def test_beside_an_nvidia_gpu() -> None:
+    (finding,) = found(rule, machines.h100_host(CPU))
+    assert finding.summary == "torch 2.7.0+cpu is a CPU-only build on a machine with an NVIDIA GPU."
+    assert finding.subject.id == "torch"
+    assert (finding.fixes[0].command or ())[-2:] == ("https://download.pytorch.org/whl/cu128", "torch")
+
+
+def test_without_a_gpu_and_unknown() -> None:
+    assert told(rule, machines.no_gpu_host(CPU)) == []
+    assert told(rule, machines.h100_host({"torch.build": None})) == []

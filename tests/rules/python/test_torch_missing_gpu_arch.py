@@ -1,0 +1,24 @@
+"""torch-missing-gpu-arch: no code for the GPU."""
+
+from __future__ import annotations
+
+from doctor.rules.python import torch_missing_gpu_arch as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+
+def test_no_code_for_hopper() -> None:
+    (finding,) = found(rule, machines.h100_host({"torch.arch_list": ["sm_75", "sm_80", "sm_86"]}))
+    assert finding.summary == "torch 2.7.0+cu128 has no code for sm_90 (NVIDIA H100 80GB HBM3)."
+    assert (finding.severity.value, finding.subject.id) == ("error", machines.H100[0])
+    assert (finding.fixes[0].command or ())[-2:] == ("https://download.pytorch.org/whl/cu128", "torch")
+
+
+def test_ptx_serves_and_the_unknown() -> None:
+    assert told(rule, machines.h100_host({"torch.arch_list": ["sm_80", "compute_80"]})) == []
+    unknown = {"torch.arch_list": None, "torch.version": "2.7.0a0+nv25.3"}
+    assert told(rule, machines.h100_host(unknown)) == []
+
+
+def test_radeon_without_code() -> None:
+    assert [s for s, *_ in told(rule, machines.rx7900_desktop({"torch.arch_list": ["gfx942"]}))] == ["error"]
