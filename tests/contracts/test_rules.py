@@ -19,6 +19,7 @@ from doctor.diagnosis.judge import judge
 from doctor.facts import FactSheet, Snapshot, assemble
 from doctor.findings import Fix
 from doctor.knowledge import Knowledge
+from doctor.knowledge.symptoms import Symptoms
 from tests.rules import machines
 
 CHECKS = registry.checks()
@@ -92,6 +93,12 @@ def test_needs_are_facts(rule_id: str) -> None:
     assert all(rule.needs), "an empty alternative would run the check, and say clear, when nothing is known"
     for name in {n for needs in rule.needs for n in needs if not n.startswith("symptom:")}:
         assert resolves(Snapshot, name), name
+
+
+def test_a_rule_without_needs_is_raised_by_some_error_text() -> None:
+    pointed = {cause.rule for signature in Symptoms().signatures.values() for cause in signature.points_to}
+    by_texts_alone = {rule.id for rule in RULES.values() if not rule.needs}
+    assert by_texts_alone - pointed <= {"profile-expectation-unmet"}, "they could never be raised"
 
 
 def resolves(model: Any, name: str) -> bool:
