@@ -103,6 +103,10 @@ def test_a_rule_without_needs_is_raised_by_some_error_text() -> None:
 
 def resolves(model: Any, name: str) -> bool:
     """Whether the name leads through the models' fields; a list ends it, since its members have keys of their own."""
+    name, every, below = name.partition("[].")
+    if every:  # that fact of any member
+        annotation = model.model_fields[name].annotation
+        return resolves(next(m for option in typing.get_args(annotation) for m in typing.get_args(option)), below)
     word, _, rest = name.partition(".")
     if not (isinstance(model, type) and issubclass(model, BaseModel)) or word not in model.model_fields:
         return False
