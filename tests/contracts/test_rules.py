@@ -27,8 +27,8 @@ RULES = {c.rule.id: c.rule for c in CHECKS}
 IDS = sorted(RULES)
 HEADINGS = ["What it finds", "Why it matters", "Not raised when", "How to confirm", "Fix", "Fix safety", "References"]
 REMEDIES = ("no-", "fix-", "set-", "use-", "install-", "enable-", "disable-", "upgrade-", "missing-", "check-")
-NAMED_BEFORE = {"no-gpu-found"}
-"""Its id is in the published vocabulary, and ids are never renamed."""
+NAMED_BEFORE = {"no-gpu-found", "install-path-has-space"}
+"""Problems too, whose ids stand in the published vocabulary: ids are never renamed."""
 SHELL = re.compile(r"[;|`<>\n]|&&|\$\(")
 HEALTHY: tuple[Callable[[], Snapshot], ...] = (
     machines.h100_host,
