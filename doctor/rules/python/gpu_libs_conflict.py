@@ -1,0 +1,91 @@
+"""Several copies of a GPU library meet, and the wrong one is loaded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.python_packages import package, pip_remove, shown
+from doctor.versions import Dotted
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="gpu-libs-conflict",
+    severity=Severity.ERROR,
+    title="Several copies of a GPU library meet, and the wrong one is loaded.",
+    needs=({"packages"}, {"environment", "torch.build"}),
+    proven="synthetic",
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    order=41,
+    facts_decide=False,
+    tags=("python",),
+    doc="""## What it finds
+A GPU library that is not the one the framework was built with: packages for CUDA 12 and 13 that install the same
+file, LD_LIBRARY_PATH that leads a wheel to another ROCm or CUDA, or an error text that says so.
+
+## Why it matters
+The loader takes the first copy it finds: undefined symbols, CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH, crashes.
+
+## Not raised when
+LD_LIBRARY_PATH leads to the release that torch was built with, or its release is not known and no error text was
+seen.
+
+## How to confirm
+`LD_DEBUG=libs python -c 'import torch' 2>&1 | grep -E 'calling init.*(cudnn|nccl|cublas|amdhip)'`
+
+## Fix
+Keep one copy: unset LD_LIBRARY_PATH for this program, or remove the package of the other CUDA.
+
+## Fix safety
+No reboot. Changes packages of this environment only.
+
+## References
+https://man7.org/linux/man-pages/man8/ld.so.8.html
+""",
+)
+
+FIXES = (
+    Fix(text="Start the program without LD_LIBRARY_PATH: wheels bring their own libraries.", where="environment"),
+    Fix(text="Remove the second copy of the library that the error names.", where="environment"),
+)
+
+_SHARED = ("nvidia-cudnn", "nvidia-nccl", "nvidia-cusparselt", "nvidia-nvshmem")
+"""Their packages for CUDA 12 and CUDA 13 install the same files (published wheels, 2026-11-20)."""
+_STACK = re.compile(r"/(?:rocm|cuda)-(\d{1,2}(?:\.\d{1,2})?)")
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Packages that overwrite each other, then the loader's path."""
+    for stem in _SHARED:
+        held = [p for cuda in ("12", "13") if (p := package(machine, f"{stem}-cu{cuda}"))]
+        if len(held) > 1 and machine.torch.build != "rocm":
+            yield Finding(
+                summary=f"{held[0].name} and {held[1].name} install the same files.",
+                severity=Severity.WARNING,
+                subject=Subject(kind="package", id=stem),
+                evidence=shown(machine, *held),
+                fixes=(pip_remove(machine, "Remove both, then install torch again.", *(p.name for p in held)),),
+            )
+    yield from _loader_path(machine)
+
+
+def _loader_path(machine: Snapshot) -> Iterator[Finding]:
+    path = (machine.environment or {}).get("LD_LIBRARY_PATH", "")[:4000]
+    stack = {"rocm": "rocm", "cuda": "cuda"}.get(machine.torch.build or "", "-")
+    ours = {"rocm": machine.torch.rocm, "cuda": machine.torch.cuda}.get(stack)
+    led = [m[1] for m in _STACK.finditer(path) if m[0].startswith(f"/{stack}-")]
+    other = [v for v in led if ours and Dotted(v).major != Dotted(ours).major]
+    if other:
+        yield Finding(
+            summary=f"LD_LIBRARY_PATH leads to {stack.upper()} {other[0]}; torch was built with {(ours or '')[:12]}.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="variable", id="LD_LIBRARY_PATH"),
+            evidence=evidence(machine, ("environment[LD_LIBRARY_PATH]", "torch.version", "torch.build")),
+            fixes=FIXES[:1],
+        )

@@ -1,0 +1,58 @@
+"""A GPU library that a program needs is not on the loader's path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="gpu-libs-not-found",
+    severity=Severity.ERROR,
+    title="A GPU library that a program needs is not on the loader's path.",
+    needs=(),
+    proven="synthetic",
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    order=41,
+    tags=("python",),
+    doc="""## What it finds
+A library of CUDA or ROCm (libcudart, libcudnn, libMIOpen …), or its headers, that the loader or compiler can't find.
+
+## Why it matters
+The import or the build stops.
+
+## Not raised when
+No error text of it was seen: facts of a running machine do not decide this one.
+
+## How to confirm
+`ldconfig -p` and `ldd FILE.so` for the file that the error names.
+
+## Fix
+Install the package that holds the library, in the release that the error names, or put its folder on the loader's
+path.
+
+## Fix safety
+No reboot. Changes packages of this environment only.
+
+## References
+https://man7.org/linux/man-pages/man8/ld.so.8.html
+""",
+)
+
+FIXES = (
+    Fix(
+        text="Install the package that holds the named library, in that release, or add its folder to LD_LIBRARY_PATH.",
+        where="environment",
+    ),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Raised from error texts only."""
+    yield from ()

@@ -1,0 +1,72 @@
+"""The C++ headers of the newest installed gcc are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.commands import family, install
+
+if TYPE_CHECKING:
+    from doctor.facts.snapshot import Symptom
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="host-libstdcxx-dev-missing",
+    severity=Severity.ERROR,
+    title="The C++ headers of the newest installed gcc are missing.",
+    needs=(),
+    proven="synthetic",
+    order=41,
+    tags=(
+        "python",
+        "amd",
+    ),
+    doc="""## What it finds
+clang (hipcc) that picks the newest gcc folder on the machine, for which the C++ headers are not installed.
+
+## Why it matters
+Every HIP program fails at "'cmath' file not found".
+
+## Not raised when
+No error text of it was seen: facts of a running machine do not decide this one.
+
+## How to confirm
+`clang++ -v -E -x c++ /dev/null` names the selected GCC installation.
+
+## Fix
+Install libstdc++-N-dev for the gcc that clang selects.
+
+## Fix safety
+No reboot. Adds headers only.
+
+## References
+https://github.com/ROCm/ROCm/issues/1843
+""",
+)
+
+FIXES = (Fix(text="Install the C++ headers of the gcc that clang selects (libstdc++-N-dev or g++).", root=True),)
+
+_NEWEST = {"22.04": "12", "24.04": "14", "12": "12", "13": "14"}
+"""Release of Ubuntu or Debian -> newest gcc folder that a bare system has (packages.ubuntu.com, 2026-11)."""
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Raised from error texts only."""
+    yield from ()
+
+
+def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
+    """With the package of this release, where it is known."""
+    number = _NEWEST.get((machine.os.version or "")[:5].rstrip(".")) if family(machine) == "apt" else None
+    wanted = f"libstdc++-{number}-dev" if number else "gcc-c++" if family(machine) in ("dnf", "zypper") else None
+    command = install(family(machine), wanted) if wanted else None
+    yield Finding(
+        summary=RULE.title,
+        subject=Subject(kind="compiler"),
+        evidence=(Evidence(text=symptom.text, source=symptom.source), *evidence(machine, ("os.version",))),
+        fixes=(Fix(text=f"Install {wanted}.", command=command, root=True),) if command else FIXES,
+    )

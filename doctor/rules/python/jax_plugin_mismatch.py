@@ -1,0 +1,87 @@
+"""JAX's GPU plugin is missing or does not fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, Subject
+from doctor.rules.hardware import discrete
+from doctor.rules.python_packages import below, package, pip_install, release, shown
+from doctor.rules.torch_install import python_of
+from doctor.versions import Dotted
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="jax-plugin-mismatch",
+    severity=Severity.ERROR,
+    title="JAX's GPU plugin is missing or does not fit.",
+    needs=({"packages"},),
+    proven="synthetic",
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    order=41,
+    facts_decide=False,
+    tags=("python",),
+    doc="""## What it finds
+A jaxlib without any GPU plugin on a machine with a GPU, or plugin packages of another release than jaxlib.
+
+## Why it matters
+JAX runs on the CPU, or stops at 'Unable to initialize backend'.
+
+## Not raised when
+Plugin and jaxlib are of one release, jaxlib carries CUDA or ROCm itself, or no GPU is known.
+
+## How to confirm
+`python -c 'import jax; print(jax.devices())'`
+
+## Fix
+Install the plugin and its pjrt package in jaxlib's release.
+
+## Fix safety
+No reboot. Changes packages of this environment only.
+
+## References
+https://docs.jax.dev/en/latest/installation.html
+""",
+)
+
+FIXES = (
+    Fix(
+        text="Install JAX with the plugin of this GPU, all of one release (jax[cuda12], jax[cuda13] or jax[rocm]).",
+        command=("python3", "-m", "pip", "install", "--upgrade", "jax[cuda12]"),
+        where="environment",
+    ),
+)
+
+_PLUGIN = re.compile(r"jax-(?:cuda|rocm)\d+-(?:plugin|pjrt)$")
+_SPLIT = "0.4.24"
+"""From this release on the GPU code is in plugin packages."""
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Plugins that differ, else no plugin at all."""
+    jaxlib = package(machine, "jaxlib")
+    if jaxlib is None or not release(jaxlib.version):
+        return
+    plugins = [p for p in machine.packages or () if _PLUGIN.match(p.name.lower().replace("_", "-")[:60])]
+    series = Dotted(jaxlib.version).series()
+    other = [p for p in plugins if release(p.version) and Dotted(p.version).series() != series]
+    there = [v for v in ("nvidia", "amd") if discrete(machine, v)]
+    alone = not plugins and "+" not in jaxlib.version and not below(jaxlib.version, _SPLIT) and there
+    if not other and not alone:
+        return
+    what = f"{other[0].name} {other[0].version[:20]} is not of" if other else "No GPU plugin is installed for"
+    extra = "jax[rocm]" if there == ["amd"] else "jax[cuda12]"
+    yield Finding(
+        summary=f"{what} jaxlib {jaxlib.version[:20]}.",
+        severity=Severity.ERROR if other else Severity.WARNING,
+        subject=Subject(kind="package", id="jaxlib"),
+        evidence=shown(machine, jaxlib, *other),
+        fixes=(pip_install(machine, "Install plugin and jaxlib of one release.", "--upgrade", extra),),
+        verify=(python_of(machine), "-c", "import jax; print(jax.devices())"),
+    )

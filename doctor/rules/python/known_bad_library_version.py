@@ -1,0 +1,56 @@
+"""A release of a GPU library with a known fault is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="known-bad-library-version",
+    severity=Severity.WARNING,
+    title="A release of a GPU library with a known fault is installed.",
+    needs=(),
+    proven="synthetic",
+    order=45,
+    tags=("python",),
+    doc="""## What it finds
+A release of NCCL or another GPU library for which a fault is documented on this kind of GPU.
+
+## Why it matters
+Wrong results, hangs or crashes that no setting mends.
+
+## Not raised when
+No error text of it was seen: which releases are bad is not decided from facts. A crash alone is only a hint.
+
+## How to confirm
+`python -m pip list | grep nvidia`
+
+## Fix
+Install a release without the fault.
+
+## Fix safety
+No reboot. Changes packages of this environment only.
+
+## References
+https://docs.nvidia.com/deeplearning/nccl/release-notes/index.html
+""",
+)
+
+FIXES = (
+    Fix(
+        text="Try the next release of the library that fails, and search its release notes for the error.",
+        where="environment",
+    ),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Raised from error texts only."""
+    yield from ()

@@ -1,0 +1,72 @@
+"""A module was compiled against another NumPy major version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.python_packages import below, major, package, pip_install, release, shown
+from doctor.rules.torch_install import python_of
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="numpy-abi-mismatch",
+    severity=Severity.ERROR,
+    title="A module was compiled against another NumPy major version.",
+    needs=({"packages", "torch.version"},),
+    proven="synthetic",
+    order=41,
+    facts_decide=False,
+    tags=("python",),
+    doc="""## What it finds
+NumPy 2 or newer beside a torch older than 2.3, which was compiled against NumPy 1; or the error text of any module in
+that case.
+
+## Why it matters
+"Numpy is not available", "_ARRAY_API not found" or a crash at import.
+
+## Not raised when
+torch is 2.3 or newer, NumPy is 1.x, and no error text was seen.
+
+## How to confirm
+`python -c 'import numpy, torch; print(numpy.__version__); torch.zeros(1).numpy()'`
+
+## Fix
+Install NumPy 1.26, or a torch of 2.3 or newer.
+
+## Fix safety
+No reboot. Changes packages of this environment only.
+
+## References
+https://numpy.org/devdocs/numpy_2_0_migration_guide.html
+""",
+)
+
+FIXES = (
+    Fix(
+        text="Install NumPy 1.26, or a newer release of the module that the error names.",
+        command=("python3", "-m", "pip", "install", "numpy==1.26.4"),
+        where="environment",
+    ),
+)
+
+_FIRST_TORCH = "2.3"
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """torch alone; of other modules only their error texts tell."""
+    numpy, torch = package(machine, "numpy"), release(machine.torch.version)
+    if numpy and (major(numpy.version) or 0) >= 2 and below(torch, _FIRST_TORCH):
+        yield Finding(
+            summary=f"torch {torch} was compiled against NumPy 1; numpy {numpy.version[:20]} is installed.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="package", id="numpy"),
+            evidence=(*evidence(machine, ("torch.version",)), *shown(machine, numpy)),
+            fixes=(pip_install(machine, "Install NumPy 1.26.", "numpy==1.26.4"),),
+            verify=(python_of(machine), "-c", "import torch; torch.zeros(1).numpy()"),
+        )

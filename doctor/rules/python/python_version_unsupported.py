@@ -1,0 +1,73 @@
+"""No build of the package exists for this Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+
+if TYPE_CHECKING:
+    from doctor.facts.snapshot import Symptom
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="python-version-unsupported",
+    severity=Severity.ERROR,
+    title="No build of the package exists for this Python.",
+    needs=(),
+    proven="synthetic",
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    order=40,
+    tags=("python",),
+    doc="""## What it finds
+pip or uv that finds no build of a GPU package for this Python, or a package that refuses it.
+
+## Why it matters
+Nothing is installed, or pip silently falls back to an old or CPU-only release.
+
+## Not raised when
+No error text of it was seen: facts of a running machine do not decide this one.
+
+## How to confirm
+`python --version` against the wheels' tags (cp311, cp312 …).
+
+## Fix
+Make an environment with a Python that the release has wheels for.
+
+## Fix safety
+No reboot. Changes packages of this environment only.
+
+## References
+https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
+""",
+)
+
+FIXES = (
+    Fix(
+        text="Make an environment with a Python that this release has wheels for (3.10 to 3.12 serve most).",
+        command=("uv", "venv", "--python", "3.12"),
+        where="environment",
+    ),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Raised from error texts only."""
+    yield from ()
+
+
+def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
+    """Names the Python, where it is known."""
+    version = (machine.interpreter.version or "")[:20]
+    yield Finding(
+        summary=f"No build of the package exists for Python {version}." if version else RULE.title,
+        subject=Subject(kind="python"),
+        evidence=(
+            Evidence(text=symptom.text, source=symptom.source),
+            *evidence(machine, ("interpreter.version",)),
+        ),
+        fixes=FIXES,
+    )

@@ -1,0 +1,77 @@
+"""PATH, ROCM_PATH or HIP_PATH lead to no ROCm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="rocm-path-broken",
+    severity=Severity.ERROR,
+    title="PATH, ROCM_PATH or HIP_PATH lead to no ROCm.",
+    needs=({"environment", "rocm"},),
+    proven="synthetic",
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    order=41,
+    facts_decide=False,
+    tags=(
+        "python",
+        "amd",
+    ),
+    doc="""## What it finds
+ROCM_PATH, ROCM_HOME or HIP_PATH that name a folder in which no ROCm is installed, or a build that can't find ROCm's
+tools.
+
+## Why it matters
+Builds take no compiler or the wrong one; libraries look for their data in a folder that is not there.
+
+## Not raised when
+The variable names an installed ROCm or a folder above or below one, or installations are not known.
+
+## How to confirm
+`echo $ROCM_PATH; ls /opt/rocm/bin/hipcc`
+
+## Fix
+Point the variable at the installed ROCm, or unset it; put its bin folder on PATH.
+
+## Fix safety
+No reboot. Changes variables of this environment only.
+
+## References
+https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/post-install.html
+""",
+)
+
+FIXES = (
+    Fix(
+        text="Install ROCm's developer tools, put /opt/rocm/bin on PATH and set ROCM_PATH=/opt/rocm.",
+        where="environment",
+    ),
+)
+
+_VARIABLES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """A pasted text does not list every installation, so it decides nothing."""
+    roots = [install.path.rstrip("/") for install in machine.rocm or ()]
+    if machine.source("rocm").startswith("text:"):
+        return
+    for name in _VARIABLES:
+        value = (machine.environment or {}).get(name, "").rstrip("/")
+        if not value.startswith("/opt/rocm-") or any(r.startswith(value) or value.startswith(r) for r in roots):
+            continue
+        yield Finding(
+            summary=f"{name} names {value[:80]}, where no ROCm is installed.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="variable", id=name),
+            evidence=evidence(machine, (f"environment[{name}]", "rocm")),
+            fixes=(Fix(text=f"Unset {name}, or point it at an installed ROCm.", where="environment"),),
+        )

@@ -1,0 +1,70 @@
+"""The compiler's CUDA or ROCm is not the one that torch was built with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+
+if TYPE_CHECKING:
+    from doctor.facts.snapshot import Symptom
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="toolkit-torch-mismatch",
+    severity=Severity.ERROR,
+    title="The compiler's CUDA or ROCm is not the one that torch was built with.",
+    needs=(),
+    proven="synthetic",
+    order=41,
+    tags=("python",),
+    doc="""## What it finds
+nvcc or hipcc of another release than torch's while an extension is being compiled, or none at all.
+
+## Why it matters
+The build is refused, or its result can't be loaded.
+
+## Not raised when
+No build fails: a toolkit of another release is harmless until something is compiled. No error text of it was seen:
+facts of a running machine do not decide this one.
+
+## How to confirm
+`nvcc --version` and `python -c 'import torch; print(torch.version.cuda)'`
+
+## Fix
+Point CUDA_HOME at the toolkit of torch's CUDA, or install a wheel that is built already.
+
+## Fix safety
+No reboot. Changes packages of this environment only.
+
+## References
+https://docs.pytorch.org/docs/stable/cpp_extension.html
+""",
+)
+
+FIXES = (
+    Fix(
+        text="Install the toolkit of the CUDA (or ROCm) of torch and point CUDA_HOME (ROCM_HOME) at it.",
+        where="environment",
+    ),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Raised from error texts only."""
+    yield from ()
+
+
+def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
+    """Names torch's release and the toolkits, where they are known."""
+    ours = machine.torch.cuda or machine.torch.rocm
+    names = ("torch.version", "torch.cuda", "torch.rocm", "cuda", "environment[CUDA_HOME]")
+    yield Finding(
+        summary=f"The compiler is not of {ours[:12]}, which torch was built with." if ours else RULE.title,
+        subject=Subject(kind="toolkit"),
+        evidence=(Evidence(text=symptom.text, source=symptom.source), *evidence(machine, names)),
+        fixes=FIXES,
+    )

@@ -1,0 +1,79 @@
+"""triton is missing, doubled, or not the one that torch goes with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.python_packages import package, pip_install, pip_remove, release, shown
+from doctor.versions import Dotted
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="triton-mismatch",
+    severity=Severity.ERROR,
+    title="triton is missing, doubled, or not the one that torch goes with.",
+    needs=({"packages", "torch.version"},),
+    proven="synthetic",
+    order=41,
+    facts_decide=False,
+    tags=("python",),
+    doc="""## What it finds
+A triton whose release differs from the one that the installed torch pins, or two packages that both install the
+module `triton`.
+
+## Why it matters
+torch.compile and every triton kernel fail at import or at the first compilation.
+
+## Not raised when
+torch is not a plain release with a pin that is known, or triton has the pinned release.
+
+## How to confirm
+`python -m pip check` and `python -c 'import triton; print(triton.__version__)'`
+
+## Fix
+Install the triton that this torch pins.
+
+## Fix safety
+No reboot. Changes packages of this environment only.
+
+## References
+Requirement lines in the published metadata of torch (2026-11-20)
+""",
+)
+
+FIXES = (
+    Fix(text="Install the triton that the installed torch pins (`pip show torch` names it).", where="environment"),
+)
+
+_SAME_MODULE = ("triton", "pytorch-triton", "pytorch-triton-rocm", "triton-windows", "triton-rocm")
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """The pin first, then doubles."""
+    torch, held = release(machine.torch.version), package(machine, "triton")
+    build = kb.torch_build(torch) if torch and machine.torch.build == "cuda" else None
+    pin = (build.pins.get("triton") or "").removeprefix("==") if build else ""
+    if held and release(pin) and release(held.version) and Dotted(pin).compare(Dotted(held.version)):
+        yield Finding(
+            summary=f"triton {held.version[:40]} is installed; torch {torch} goes with triton {pin}.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="package", id="triton"),
+            evidence=(*evidence(machine, ("torch.version",)), *shown(machine, held)),
+            fixes=(pip_install(machine, f"Install triton {pin}.", f"triton=={pin}"),),
+            source=f"{build.source} ({build.as_of})" if build else None,
+        )
+    doubles = [p for name in _SAME_MODULE if (p := package(machine, name))]
+    if len(doubles) > 1:
+        yield Finding(
+            summary=f"{' and '.join(p.name for p in doubles)} both install the module triton.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="package", id="triton-double"),
+            evidence=shown(machine, *doubles),
+            fixes=(pip_remove(machine, "Remove all of them, then install torch again.", *(p.name for p in doubles)),),
+        )
