@@ -45,6 +45,8 @@ def check(
         raise InputError("--unredacted needs -o FILE: unredacted reports go to a file of mode 0600 only")
     if from_ and root:
         raise InputError("--from and --root exclude each other")
+    _known_rules((*(only or ()), *(skip or ())))
+    python = _python(python, live=from_ is None and root is None)
     chosen = None
     if profile:
         from doctor.profiles import load
@@ -69,6 +71,38 @@ def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
 
     if value not in known:
         raise InputError(f"{option} {value}: one of {', '.join(known)} is wanted")
+
+
+def _known_rules(words: tuple[str, ...]) -> None:
+    """A misspelt --only would check nothing, and pass."""
+    from doctor.errors import InputError
+
+    if not words:
+        return
+    import difflib
+
+    from doctor.diagnosis.registry import checks
+
+    known = {word for c in checks() for word in (c.rule.id, *c.rule.tags)}
+    for word in words:
+        if word not in known:
+            near = difflib.get_close_matches(word, known, 1, 0.4)
+            hint = f"did you mean {near[0]}?" if near else "`doctor rules` lists them"
+            raise InputError(f"no rule or tag {word!r}; {hint}")
+
+
+def _python(named: str | None, live: bool) -> str | None:
+    """The interpreter or environment that --python names; on this machine a relative path starts here."""
+    if named is None or not live:
+        return named
+    from doctor.errors import InputError
+
+    path = Path(named)
+    if "/" not in named and not path.is_dir():
+        return named  # searched in PATH
+    if not path.exists():
+        raise InputError(f"--python {named}: no such file or folder")
+    return str(path.absolute())
 
 
 def _system(from_: Path | None, root: Path | None) -> System:

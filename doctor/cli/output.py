@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import tempfile
 from pathlib import Path
@@ -11,10 +12,13 @@ from doctor.errors import InputError
 
 
 def deliver(text: str, path: Path | None) -> None:
-    """Raises InputError when the file can't be written."""
+    """Raises InputError when the file or stdout can't be written; BrokenPipeError when its reader went away."""
     if path is None:
-        sys.stdout.write(text)
+        _print(text)
         return
+    if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
+        # Renaming over it would replace a device node or a link such as /dev/stdout for everybody.
+        raise InputError(f"-o {path}: is no regular file; without -o the report goes to stdout")
     try:
         descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
     except OSError as error:
@@ -26,3 +30,23 @@ def deliver(text: str, path: Path | None) -> None:
     except OSError as error:
         Path(beside).unlink(missing_ok=True)
         raise InputError(f"{path}: {error.strerror or error}") from error
+
+
+def _print(text: str) -> None:
+    if sys.stdout is None:
+        raise InputError("stdout is closed; -o FILE writes the report to a file")
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _forget_stdout()
+        raise InputError(f"stdout: {error.strerror or error}") from error
+
+
+def _forget_stdout() -> None:
+    """What can't be written is not tried again when the interpreter ends."""
+    descriptor = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(descriptor, sys.stdout.fileno())
+    os.close(descriptor)

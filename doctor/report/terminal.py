@@ -42,9 +42,9 @@ class Look:
         """What fits this process's stdout and environment."""
         import shutil
 
-        tty = sys.stdout.isatty()
+        tty = sys.stdout is not None and sys.stdout.isatty()
         dumb = os.environ.get("TERM", "") in ("", "dumb")
-        encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
+        encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
         return cls(
             width=min(shutil.get_terminal_size((80, 24)).columns, 120) if tty else 80,
             colour=tty and not (dumb or plain or no_color or os.environ.get("NO_COLOR")),

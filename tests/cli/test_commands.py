@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from doctor.cli.check import _python
 from doctor.cli.main import run
 
 
@@ -118,3 +119,52 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     )
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
+
+
+def test_output_never_replaces_what_is_no_regular_file(
+    root: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As root, renaming over /dev/null or /dev/stdout would take it away from the whole machine."""
+    kept = tmp_path / "kept"
+    kept.write_text("kept")
+    fifo, link = tmp_path / "fifo", tmp_path / "link"
+    os.mkfifo(fifo)
+    link.symlink_to(kept)
+    for path in (fifo, link):
+        assert run(["check", "--root", root, "-o", str(path)]) == 2
+        assert "is no regular file" in capsys.readouterr().err
+    assert fifo.is_fifo()
+    assert link.is_symlink()
+    assert kept.read_text() == "kept"
+
+
+@pytest.mark.parametrize(("redirect", "said"), [(">/dev/full", "No space left"), (">&-", "stdout is closed")])
+def test_a_stdout_that_takes_nothing_is_said(root: str, redirect: str, said: str) -> None:
+    command = f'"{sys.executable}" -m doctor check --root "{root}" {redirect}'
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_a_misspelt_rule_is_refused(root: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A typo in --only would check nothing and say 0."""
+    assert run(["check", "--root", root, "--only", "torch-cpu-only-buid"]) == 2
+    assert "torch-cpu-only-build" in capsys.readouterr().err
+    assert run(["check", "--root", root, "--skip", "nonsense"]) == 2
+
+
+def test_a_named_python_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--python", "/nowhere/python"]) == 2
+    assert "--python /nowhere/python" in capsys.readouterr().err
+
+
+def test_a_relative_python_starts_at_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine" / "bin").mkdir(parents=True)
+    (tmp_path / "mine" / "bin" / "python").write_text("")
+    monkeypatch.chdir(tmp_path)
+    for named in ("mine", "mine/bin/python"):
+        assert _python(named, live=True) == f"{tmp_path}/{named}"
+    assert _python("python3.11", live=True) == "python3.11"
+    assert _python("mine", live=False) == "mine"
