@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from doctor import __version__
 from doctor.diagnosis import rank, registry
@@ -20,12 +20,17 @@ from doctor.findings import Evidence, Finding, Report, Rule, Severity, Unchecked
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Symptom
     from doctor.knowledge import Knowledge
+    from doctor.knowledge.symptoms import Cause
     from doctor.profiles import Profile
 
 Chosen = Literal["named", "matched"]
 _VENDORS = {"nvidia": ("10de",), "amd": ("1002", "1022")}
 _TUNING = range(80, 90)
 """Orders of host-tuning rules: info at most, unless a profile or a symptom asks."""
+
+
+_SEVERITY_OF = {"certain": Severity.ERROR, "likely": Severity.WARNING, "possible": Severity.INFO}
+"""How loud a finding may be that only an error text speaks for."""
 
 
 @dataclass
@@ -67,7 +72,7 @@ def judge(
         if outcome.crashed:
             unchecked.append(outcome.crashed)
         elif not hits and applies(check.rule, machine):
-            if outcome.ran:
+            if outcome.ran and check.rule.needs:  # one that only an error text raises is not clear without one
                 clear.append(check.rule.id)
             elif _relevant(check.rule):
                 unchecked.append(_could_not_tell(check.rule, machine))
@@ -103,7 +108,7 @@ def _asked_for(rule: Rule, only: Sequence[str], skip: Sequence[str]) -> bool:
 
 def _relevant(rule: Rule) -> bool:
     """A rule that only a symptom can raise is not "unchecked" for want of an error text."""
-    return any(not name.startswith("symptom:") for needs in rule.needs for name in needs) or not rule.needs
+    return any(not name.startswith("symptom:") for needs in rule.needs for name in needs)
 
 
 def _run(check: Check, machine: Snapshot, kb: Knowledge, profile: Profile | None) -> _Outcome:
@@ -124,9 +129,16 @@ def _collect(outcome: _Outcome, rule: Rule, findings: Iterable[Finding]) -> None
         outcome.crashed = Unchecked(rule=rule.id, reason=reason, crashed=True)
 
 
-def _pointed(machine: Snapshot, kb: Knowledge) -> dict[str, list[Symptom]]:
-    """Rule id -> the symptoms that point to it."""
-    pointed: dict[str, list[Symptom]] = {}
+class _Pointer(NamedTuple):
+    """A symptom, and how it points to a rule's cause."""
+
+    symptom: Symptom
+    cause: Cause
+
+
+def _pointed(machine: Snapshot, kb: Knowledge) -> dict[str, list[_Pointer]]:
+    """Rule id -> the symptoms that point to it, the surest first."""
+    pointed: dict[str, list[_Pointer]] = {}
     if not machine.symptoms:
         return pointed
     catalogue: Any = getattr(kb, "symptoms", None)
@@ -135,28 +147,34 @@ def _pointed(machine: Snapshot, kb: Knowledge) -> dict[str, list[Symptom]]:
 
         catalogue = Symptoms()
     for symptom in machine.symptoms:
-        for rule_id in catalogue.causes(symptom.key, machine):
-            pointed.setdefault(rule_id, []).append(symptom)
+        for cause in catalogue.causes(symptom.key, machine):
+            pointed.setdefault(cause.rule, []).append(_Pointer(symptom, cause))
+    for pointers in pointed.values():
+        pointers.sort(key=lambda p: _SEVERITY_OF[p.cause.sure].rank)
     return pointed
 
 
 def _with_symptoms(
-    check: Check, outcome: _Outcome, symptoms: Sequence[Symptom], machine: Snapshot, kb: Knowledge
+    check: Check, outcome: _Outcome, pointers: Sequence[_Pointer], machine: Snapshot, kb: Knowledge
 ) -> list[Finding]:
-    """The check's findings, strengthened by symptoms; or what the symptoms alone raise where facts can't decide."""
-    if not symptoms:
+    """The check's findings, strengthened by symptoms; or what the symptoms alone raise where facts can't decide: as
+    loud as the surest of them allows."""
+    if not pointers:
         return outcome.findings
+    symptoms = list({p.symptom.key: p.symptom for p in pointers}.values())
     shown = tuple(Evidence(text=s.text, source=s.source) for s in symptoms)
     if outcome.findings:
         return [_both(f, shown) for f in outcome.findings]
     if outcome.decided and check.rule.facts_decide and not outcome.crashed:
         return []
-    if check.on_symptom is None:
-        plain = Finding(summary=check.rule.title, severity=check.rule.severity, evidence=shown, fixes=check.fixes)
-        return [plain.model_copy(update={"basis": "symptom"})]
-    for symptom in symptoms:
-        _collect(outcome, check.rule, check.on_symptom(machine, kb, symptom))
-    return [f.model_copy(update={"basis": "symptom", "evidence": f.evidence or shown}) for f in outcome.findings]
+    severity = _SEVERITY_OF[pointers[0].cause.sure]
+    if check.on_symptom is not None:
+        for symptom in symptoms:
+            _collect(outcome, check.rule, check.on_symptom(machine, kb, symptom))
+        loud = {"basis": "symptom", "severity": severity}
+        return [f.model_copy(update={**loud, "evidence": f.evidence or shown}) for f in outcome.findings]
+    summary = next((p.cause.summary for p in pointers if p.cause.summary), check.rule.title)
+    return [Finding(summary=summary, severity=severity, basis="symptom", evidence=shown, fixes=check.fixes)]
 
 
 def _both(finding: Finding, shown: tuple[Evidence, ...]) -> Finding:

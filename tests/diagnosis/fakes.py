@@ -8,6 +8,7 @@ from typing import Any, cast
 from doctor.diagnosis.registry import Check
 from doctor.findings import Finding, Rule, Severity, Subject
 from doctor.knowledge import Knowledge
+from doctor.knowledge.symptoms import Cause
 
 
 def finding(summary: str = "It is broken.", subject: str = "-", **more: Any) -> Finding:
@@ -32,8 +33,8 @@ class _Symptoms:
     def __init__(self, causes: Mapping[str, Sequence[str]]) -> None:
         self._causes = causes
 
-    def causes(self, key: str, machine: object) -> Sequence[str]:
-        return self._causes.get(key, ())
+    def causes(self, key: str, machine: object) -> list[Cause]:
+        return [Cause(rule=rule, sure="certain") for rule in self._causes.get(key, ())]
 
 
 class _Knowledge:
