@@ -1,0 +1,69 @@
+"""The installed ROCm does not support this GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="amd-gpu-unsupported-by-rocm",
+    severity=Severity.WARNING,
+    title="The installed ROCm does not support this GPU.",
+    needs=[{"gpus", "rocm"}],
+    proven="synthetic",
+    order=18,
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    tags=("amd", "driver"),
+    doc="""
+## What it finds
+A GPU whose gfx target the installed ROCm release does not list, or one so old that the compute driver leaves it out.
+
+## Why it matters
+rocminfo shows no GPU agent, or libraries have no kernels for it.
+
+## Not raised when
+The knowledge has no row for the release or the GPU, or torch is known to work.
+
+## How to confirm
+Compare the gfx target of `rocminfo` with AMD's list.
+
+## Fix
+Take a ROCm release that lists the GPU; for a GPU that none lists there is no fix in software.
+
+## Fix safety
+A change of the host: plan it for when no job runs on the node.
+
+## References
+https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
+""",
+)
+FIXES = (Fix(text="Use a ROCm release, or a build by target, that lists this GPU."),)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """One finding for each gfx target that no installed ROCm supports."""
+    if machine.torch.available:
+        return
+    releases = [(r.version, r.key) for r in machine.rocm or () if r.version]
+    seen: set[str] = set()
+    for gpu in machine.of_vendor("amd"):
+        arch = gpu.arch
+        if not arch or arch in seen or not releases:
+            continue
+        seen.add(arch)
+        if any(kb.rocm_supports(version, arch) is not False for version, _ in releases):
+            continue
+        names = [f"gpus[{gpu.key}].arch", *(f"rocm[{key}].version" for _, key in releases)]
+        yield Finding(
+            summary=f"ROCm {releases[0][0]} does not list {arch} among its supported GPUs.",
+            subject=Subject(kind="gpu", id=gpu.key),
+            evidence=evidence(machine, names),
+            fixes=FIXES,
+        )
