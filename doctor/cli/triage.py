@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
     from doctor.findings import Report
+    from doctor.knowledge import Knowledge
 
 FORMATS = ("text", "json", "jsonl", "markdown")
 _CHUNK = 1 << 18
@@ -55,9 +57,20 @@ def judged(path: str) -> Report:
     """The report of one file. Raises InputError when it can't be read."""
     from doctor.diagnosis.judge import judge
     from doctor.intake import read_text
+
+    return judge(read_text(_chunks(path)), _knowledge(), source=path)
+
+
+@cache
+def _knowledge() -> Knowledge:
+    """One for all files: the judge takes the symptoms that it carries and does not read the catalogue for each."""
+    from doctor.intake.read import catalogue
     from doctor.knowledge import Knowledge
 
-    return judge(read_text(_chunks(path)), Knowledge(), source=path)
+    class WithSymptoms(Knowledge):
+        symptoms = catalogue()
+
+    return WithSymptoms()
 
 
 def _chunks(path: str) -> Iterator[bytes]:
