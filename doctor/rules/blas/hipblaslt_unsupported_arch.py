@@ -1,0 +1,69 @@
+"""hipBLASLt is asked for on a GPU it has no kernels for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="hipblaslt-unsupported-arch",
+    severity=Severity.WARNING,
+    title="hipBLASLt is asked for on a GPU it has no kernels for.",
+    needs=[{"gpus", "environment"}],
+    proven="synthetic",
+    order=50,
+    facts_decide=False,
+    tags=("amd", "blas"),
+    doc="""
+## What it finds
+hipBLASLt chosen, by a variable or by default, on a GPU without hipBLASLt kernels.
+
+## Why it matters
+torch falls back with a warning, or matrix products fail.
+
+## Not raised when
+The variable is unset or 0 and no error text says it.
+
+## How to confirm
+Unset the variable and look at `torch.backends.cuda.preferred_blas_library()`.
+
+## Fix
+Choose rocBLAS.
+
+## Fix safety
+Only the choice of library changes.
+
+## References
+https://github.com/pytorch/pytorch/issues/138067
+""",
+)
+FIXES = (
+    Fix(
+        text="Unset TORCH_BLAS_PREFER_HIPBLASLT, or set it to 0.",
+        command=("env", "--unset=TORCH_BLAS_PREFER_HIPBLASLT", "python3"),
+    ),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """One finding where the variable asks for it on GPUs that hipBLASLt was never built for."""
+    wanted = (machine.environment or {}).get("TORCH_BLAS_PREFER_HIPBLASLT")
+    bare = [g for g in machine.of_vendor("amd") if g.arch and g.arch.startswith(_WITHOUT)]
+    if wanted != "1" or not bare:
+        return
+    yield Finding(
+        summary=f"TORCH_BLAS_PREFER_HIPBLASLT=1 asks for hipBLASLt, which has no kernels for {str(bare[0].arch)[:40]}.",
+        subject=Subject(kind="variable", id="TORCH_BLAS_PREFER_HIPBLASLT"),
+        evidence=evidence(machine, [f"gpus[{bare[0].key}].arch"]),
+        fixes=FIXES,
+    )
+
+
+_WITHOUT = ("gfx8", "gfx900", "gfx906", "gfx101", "gfx103")

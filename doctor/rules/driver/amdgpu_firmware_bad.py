@@ -1,0 +1,57 @@
+"""A firmware release of this GPU has a known fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="amdgpu-firmware-bad",
+    severity=Severity.ERROR,
+    title="A firmware release of this GPU has a known fault.",
+    needs=(),
+    proven="synthetic",
+    order=16,
+    tags=("amd", "driver"),
+    doc="""
+## What it finds
+A GPU firmware release with a known fault, such as MES 0x83 on gfx1151.
+
+## Why it matters
+Hangs and memory faults under load that look like an application's.
+
+## Not raised when
+No error text of it was seen: facts of a running machine do not decide this one yet.
+
+## How to confirm
+`cat /sys/kernel/debug/dri/0/amdgpu_firmware_info` as root.
+
+## Fix
+Install another release of the firmware package and rebuild the initial RAM disk.
+
+## Fix safety
+A change of the host: plan it for when no job runs on the node.
+
+## References
+https://github.com/ROCm/ROCm/issues/5724
+""",
+)
+FIXES = (
+    Fix(
+        text="Install a linux-firmware release before or after the faulty one, rebuild the initramfs and reboot.",
+        root=True,
+        reboot=True,
+    ),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Raised from error texts only."""
+    yield from ()

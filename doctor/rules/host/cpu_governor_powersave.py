@@ -1,0 +1,63 @@
+"""The CPU frequency governor saves power."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="cpu-governor-powersave",
+    severity=Severity.INFO,
+    title="The CPU frequency governor saves power.",
+    needs=[{"host.cpu_governor", "gpus"}],
+    proven="synthetic",
+    order=83,
+    tags=("host", "tuning"),
+    doc="""
+## What it finds
+The governor powersave on a GPU machine.
+
+## Why it matters
+Kernel launches and collectives wait for a slow CPU.
+
+## Not raised when
+Another governor is chosen, or no GPU is known.
+
+## How to confirm
+`cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor`.
+
+## Fix
+Choose performance.
+
+## Fix safety
+Draws more power.
+
+## References
+https://docs.kernel.org/admin-guide/pm/cpufreq.html
+""",
+)
+FIXES = (
+    Fix(
+        text="Choose the governor performance.",
+        command=("cpupower", "frequency-set", "--governor", "performance"),
+        root=True,
+    ),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """One finding where the fact says it."""
+    if machine.host.cpu_governor == "powersave" and machine.gpus:
+        yield Finding(
+            summary="The CPU frequency governor is powersave.",
+            subject=Subject(kind="host", id="-"),
+            evidence=evidence(machine, ["host.cpu_governor"]),
+            fixes=FIXES,
+        )

@@ -1,0 +1,63 @@
+"""The NVIDIA driver unloads between clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="persistence-mode-off",
+    severity=Severity.INFO,
+    title="The NVIDIA driver unloads between clients.",
+    needs=[{"gpus[].persistence_mode"}],
+    proven="synthetic",
+    order=84,
+    facts_decide=False,
+    tags=("nvidia", "host", "tuning"),
+    doc="""
+## What it finds
+Persistence mode off on every NVIDIA GPU of a server.
+
+## Why it matters
+Each first client pays seconds for the driver's start.
+
+## Not raised when
+It is on, or not known.
+
+## How to confirm
+`nvidia-smi -q -d PERFORMANCE`.
+
+## Fix
+Run nvidia-persistenced.
+
+## Fix safety
+Harmless.
+
+## References
+https://docs.nvidia.com/deploy/driver-persistence/
+""",
+)
+FIXES = (
+    Fix(
+        text="Start the persistence daemon.", command=("systemctl", "enable", "--now", "nvidia-persistenced"), root=True
+    ),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """One finding for each such GPU."""
+    for gpu in machine.gpus or ():
+        if gpu.vendor == "nvidia" and gpu.persistence_mode is False:
+            yield Finding(
+                summary=f"{gpu.key}: persistence mode is off.",
+                subject=Subject(kind="gpu", id=gpu.key),
+                evidence=evidence(machine, [f"gpus[{gpu.key}].persistence_mode"]),
+                fixes=FIXES,
+            )
