@@ -20,6 +20,7 @@ RULE = Rule(
     needs=({"packages"},),
     proven="synthetic",
     order=40,
+    facts_decide=False,
     tags=("python",),
     doc="""## What it finds
 A GPU package that is installed twice in different versions, once under ~/.local.

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,10 +17,11 @@ RULE = Rule(
     id="torch-rocm-version-mismatch",
     severity=Severity.ERROR,
     title="torch's ROCm does not fit the installed ROCm or its driver.",
-    needs=(),
+    needs=({"torch.rocm", "rocm"},),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=40,
+    facts_decide=False,
     tags=("python", "amd"),
     doc="""## What it finds
 A ROCm build of torch whose libraries meet those of another ROCm, or a driver outside their support window.
@@ -28,7 +30,8 @@ A ROCm build of torch whose libraries meet those of another ROCm, or a driver ou
 Symbols are missing at import, or kernels of one release are read by the libraries of another.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+The releases are of one or of neighbouring majors, or the installed ROCm is not known. A wheel brings its own
+libraries, so the distance alone is a warning.
 
 ## How to confirm
 `python -c 'import torch; print(torch.version.hip)'` and `/opt/rocm/.info/version`.
@@ -63,6 +66,21 @@ FIXES = (
 )
 
 
+_FAR = 2
+"""Majors apart: neighbouring ones are within AMD's support window of a year (user and kernel space matrix, 2026-09)."""
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """Only majors that are far apart; nearer ones work together as a rule."""
+    ours = Dotted(machine.torch.rocm or "").major
+    held = [Dotted(i.version).major for i in machine.rocm or () if i.version]
+    theirs = [major for major in held if major is not None]
+    if ours is None or not theirs or min(abs(major - ours) for major in theirs) < _FAR:
+        return
+    yield Finding(
+        summary=f"torch was built for ROCm {(machine.torch.rocm or '')[:12]}; ROCm {max(theirs)} is installed.",
+        severity=Severity.WARNING,
+        subject=Subject(kind="package", id="torch"),
+        evidence=evidence(machine, ("torch.version", "torch.rocm", "rocm")),
+        fixes=FIXES,
+    )
