@@ -1,0 +1,35 @@
+"""Each error text of this area is found in a line as its program prints it."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.knowledge.symptoms import Symptoms
+
+SYMPTOMS = Symptoms()
+EXAMPLES = {
+    "hsa-override-said": "Invalid HSA_OVERRIDE_GFX_VERSION",
+    "invalid-device-ordinal": "RuntimeError: CUDA error: invalid device ordinal",
+    "hip-cuda-visible-inconsistent": "RuntimeError: Please use HIP_VISIBLE_DEVICES instead of ROCR_VISIBLE_DEVICES",
+    "visible-devices-said": "CUDA_VISIBLE_DEVICES is set to an invalid value",
+    "debug-flag-said": "throughput is 40% lower because CUDA_LAUNCH_BLOCKING=1 was left set",
+    "expandable-segments": "UserWarning: expandable_segments not supported on this platform",
+    "allocator-option-unknown": "RuntimeError: Unrecognized CachingAllocator option: garbage_collection",
+    "allocator-env-deprecated": "Warning: PYTORCH_CUDA_ALLOC_CONF is deprecated, use PYTORCH_ALLOC_CONF instead",
+    "nccl-no-socket": "NCCL WARN Bootstrap : no socket interface found",
+    "gloo-interface": "RuntimeError: [enforce fail at gloo/transport/tcp/device.cc:84] ifa != nullptr. Unable to find interface for: eth0",  # noqa: E501
+    "nccl-ib-gid": "NCCL WARN Call to ibv_modify_qp failed with error Connection timed out",
+    "nccl-ib-completion": "NCCL WARN NET/IB : Got completion from peer 10.0.0.2<47182> with status=12 opcode=0 len=0 vendor err 129 (Send)",  # noqa: E501
+    "nccl-net-plugin": "NCCL WARN Error: network AWS Libfabric not found.",
+    "nccl-no-ib-device": "NCCL INFO NET/IB : No device found.",
+    "env-renamed": "WARNING: Unknown vLLM environment variable detected: VLLM_ATTENTION_BACKEDN",
+    "env-wrong-gpu": "RuntimeError: VLLM_ROCM_USE_AITER=1 is only supported on gfx9 GPUs",
+    "service-env": "the variable is exported in the shell but the service does not see it; add Environment= with systemctl edit ollama",  # noqa: E501
+    "env-not-inherited": "HSA_OVERRIDE_GFX_VERSION works in the shell but not when started by systemd",
+}
+
+
+@pytest.mark.parametrize("key", EXAMPLES)
+def test_the_line_shows_the_symptom(key: str) -> None:
+    hits = SYMPTOMS.find([(7, f"12:00:01 {EXAMPLES[key]}")])
+    assert (key, 7) in [(hit.key, hit.line) for hit in hits]

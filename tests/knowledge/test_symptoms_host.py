@@ -1,0 +1,42 @@
+"""Each error text of this area is found in a line as its program prints it."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.knowledge.symptoms import Symptoms
+
+SYMPTOMS = Symptoms()
+EXAMPLES = {
+    "nccl-iommu-pt-missing": 'NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!',  # noqa: E501
+    "iommu-fault": "nvidia 0000:c1:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0042 address=0xf2200000 flags=0x0020]",  # noqa: E501
+    "iommu-off-helps": "nccl-tests no longer hang after disabling IOMMU",
+    "acs-enabled": "ACSCtl: SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+",
+    "pcie-atomics": "kfd kfd: amdgpu: skipped device 1002:7300, PCI rejects atomics 730<0",
+    "p2p-validation": "CUDA error: peer access is not supported between these two devices",
+    "p2p-disable-helps": "with NCCL_P2P_DISABLE=1 the hang disappears",
+    "garbage-multi-gpu": "the models produce gibberish on two GPUs, one GPU works",
+    "pcie-link-narrow": "pci 0000:c1:00.0: 31.504 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x4 link at 0000:c0:01.0 (capable of 252.048 Gb/s with 16.0 GT/s PCIe x16 link)",  # noqa: E501
+    "pcie-aer": "pcieport 0000:c0:01.1: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer",
+    "bar-invalid": "NVRM: This PCI I/O region assigned to your NVIDIA device is invalid: NVRM: BAR1 is 0M @ 0x0 (PCI:0000:03:00.0)",  # noqa: E501
+    "numa-balancing-warned": 'WARN NUMA auto balancing enabled which can lead to variability in the RCCL performance! Disable by "sudo sysctl kernel.numa_balancing=0"',  # noqa: E501
+    "cpu-governor": "cpu0/cpufreq/scaling_governor: powersave",
+    "gpu-throttle": "HW Thermal Slowdown                   : Active",
+    "persistence-off": "Persistence mode is disabled for this device, each client pays the driver's start",
+    "igpu-conflict": "crash with the iGPU enabled; disabling the integrated GPU in the BIOS helps",
+    "mig-uuid-invalid": "No MIG devices found; MIG mode is enabled but no GPU instance was created",
+    "cuda-devices-busy": "RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable",
+    "gdr-disabled": "NCCL INFO NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'",
+    "peermem-interface-missing": "cat: /sys/kernel/mm/memory_peers/nv_mem/version: No such file or directory",
+    "nvshmem-gdr": "WARN: GDRCopy open call failed, falling back to not using GDRCopy",
+    "large-bar-said": "mainboard with firmware of 2019, no Above 4G / ReBAR options",
+    "apu-memory-small": "only 15.5 GiB of 128 GiB are visible; GTT size must be raised with ttm.pages_limit",
+    "cuda-out-of-memory": "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB",  # noqa: E501
+    "vllm-free-memory": "ValueError: Free memory on device (1.2/79.1 GiB) on startup is less than desired GPU memory utilization (0.9, 71.19 GiB).",  # noqa: E501
+}
+
+
+@pytest.mark.parametrize("key", EXAMPLES)
+def test_the_line_shows_the_symptom(key: str) -> None:
+    hits = SYMPTOMS.find([(7, f"12:00:01 {EXAMPLES[key]}")])
+    assert (key, 7) in [(hit.key, hit.line) for hit in hits]
