@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from doctor.diagnosis.recording import Recording, streaming
 from doctor.diagnosis.registry import Probe
 from doctor.facts import FactSheet, Snapshot, State, assemble
 from doctor.facts.sheet import Entry
@@ -34,13 +35,25 @@ class Gathered:
     trouble: tuple[str, ...] = ()
 
 
-def gather(system: System, probes: Sequence[Probe], total_s: float = TOTAL_S) -> Gathered:
-    """Runs the probes; never raises for what they do."""
+def gather(
+    system: System, probes: Sequence[Probe], total_s: float = TOTAL_S, record: Recording | None = None
+) -> Gathered:
+    """Runs the probes; never raises for what they do. `record` takes what they read, also of those that hang."""
     sheets = {probe.name: FactSheet() for probe in probes}
+    if record is not None:
+        record.begin(system.kind)
+
+    def on_message(name: str, message: Any) -> None:
+        if isinstance(message, dict):
+            if record is not None:
+                record.take(name, message)
+        else:
+            _add(sheets[name], message)
+
     outcomes = child.run_side_by_side(
-        [child.Job(probe.name, _work(system, probe)) for probe in probes],
+        [child.Job(probe.name, _work(system, probe, recorded=record is not None)) for probe in probes],
         total_s,
-        lambda name, entry: _add(sheets[name], entry),
+        on_message,
     )
     trouble = []
     for probe, outcome in zip(probes, outcomes, strict=True):
@@ -54,11 +67,11 @@ def gather(system: System, probes: Sequence[Probe], total_s: float = TOTAL_S) ->
     return Gathered(_numbered(combine(list(sheets.values()))), tuple(trouble))
 
 
-def _work(system: System, probe: Probe) -> Callable[[child.Send], None]:
+def _work(system: System, probe: Probe, *, recorded: bool = False) -> Callable[[child.Send], None]:
     def work(send: child.Send) -> None:
         sheet = FactSheet()
         sheet.listener = lambda entry: send([entry.name, entry.value, entry.state.value, entry.source, entry.detail])
-        probe.run(system, sheet)
+        probe.run(streaming(system, send) if recorded else system, sheet)
 
     return work
 

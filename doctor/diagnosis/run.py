@@ -14,6 +14,7 @@ from doctor.diagnosis.judge import judge
 from doctor.findings import Report
 
 if TYPE_CHECKING:
+    from doctor.diagnosis.recording import Recording
     from doctor.profiles import Profile
     from doctor.system.base import System
 
@@ -36,10 +37,13 @@ class Options:
     total_s: float = TOTAL_S
     probes: Sequence[registry.Probe] | None = None
     checks: Sequence[registry.Check] | None = None
+    record: Recording | None = None
+    """Takes what the probes read, for a bundle."""
 
 
 def examine(system: System, options: Options) -> Report:
     """Asks the machine everything, within `total_s` seconds, and judges the answers."""
+    from doctor.diagnosis.identify import identify
     from doctor.knowledge import Knowledge
 
     probes = registry.probes() if options.probes is None else options.probes
@@ -47,7 +51,8 @@ def examine(system: System, options: Options) -> Report:
         probes = [
             replace(p, run=partial(p.run, python=options.python)) if p.name == "python_env" else p for p in probes
         ]
-    machine = gather(system, probes, options.total_s).machine
+    kb = Knowledge()
+    machine = identify(gather(system, probes, options.total_s, options.record).machine, kb)
     profile, why = options.profile, "named by --profile"
     if profile is None and options.match_profile and machine.gpus:
         from doctor.profiles import match
@@ -55,7 +60,7 @@ def examine(system: System, options: Options) -> Report:
         profile, why = match(machine)
     return judge(
         machine,
-        Knowledge(),
+        kb,
         profile,
         checks=options.checks,
         only=options.only,

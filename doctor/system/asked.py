@@ -12,7 +12,7 @@ import json
 import shlex
 from collections.abc import Sequence
 
-ENVIRON, ACCOUNT, LIMITS, NVML = "environ", "account", "limits", "nvml"
+ENVIRON, ACCOUNT, LIMITS, NVML, KIND = "environ", "account", "limits", "nvml", "kind"
 
 
 def relative(path: str) -> str:

@@ -18,17 +18,19 @@ class CaptureSystem:
     """The machine of a capture. A value whose type is not that of its question is `unreadable`."""
 
     kind = "capture"
+    """`live` or `tree` where the recording says that it is one: what probes ask depends on it."""
 
     def __init__(self, folder: Path) -> None:
         """InputError where the folder is no capture."""
         self._folder: Path | None = folder
         self._entries: Mapping[str, dict[str, Any]] = read_index(folder)
+        self.kind = _recorded_kind(self._entries)
 
     @classmethod
     def of(cls, entries: Mapping[str, dict[str, Any]]) -> CaptureSystem:
         """A capture that lies in memory: a recorder's entries, or a test's."""
         capture = cls.__new__(cls)
-        capture._folder, capture._entries = None, entries
+        capture._folder, capture._entries, capture.kind = None, entries, _recorded_kind(entries)
         return capture
 
     def _answer(self, key: str, source: str, decode: Callable[[Any], T]) -> Reading[T]:
@@ -106,6 +108,11 @@ class CaptureSystem:
 
     def derived(self, name: str, path: str, work: Callable[[], T]) -> Reading[T]:  # noqa: ARG002
         return self._answer(asked.derived_key(name, path), asked.file_source(path), lambda value: value)
+
+
+def _recorded_kind(entries: Mapping[str, dict[str, Any]]) -> str:
+    kind = entries.get(asked.KIND, {}).get("value")
+    return kind if kind in ("live", "tree") else "capture"
 
 
 def _is(value: Any, kind: type | tuple[type, ...], what: str) -> Any:

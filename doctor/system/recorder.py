@@ -19,12 +19,14 @@ T = TypeVar("T")
 
 
 class Recorder:
-    """Answers as `inner` does. `entries` maps what was asked to the answer; the first answer stays."""
+    """Answers as `inner` does. `entries` maps what was asked to the answer; the first answer stays. `listener` hears
+    of each entry as it comes, so that a child which is killed later has told what it read."""
 
-    def __init__(self, inner: System) -> None:
+    def __init__(self, inner: System, listener: Callable[[str, dict[str, Any]], None] | None = None) -> None:
         self.inner = inner
         self.kind = inner.kind
         self.entries: dict[str, dict[str, Any]] = {}
+        self.listener = listener
         self._deriving = False
 
     def merge(self, entries: Mapping[str, dict[str, Any]]) -> None:
@@ -44,7 +46,10 @@ class Recorder:
             entry["detail"] = reading.detail
         if reading.known:
             entry["value"] = None if reading.value is None else plain(reading.value)
-        self.entries.setdefault(key, entry)
+        if key not in self.entries:
+            self.entries[key] = entry
+            if self.listener:
+                self.listener(key, entry)
         return reading
 
     def read_text(self, path: str, *, limit: int = READ_LIMIT, deadline_s: float | None = None) -> Reading[str]:
