@@ -4,7 +4,7 @@ The order is the order of trust: what a driver's tool says before what a person 
 one line here.
 
 >>> [f.reader for f in claims("agent 2\\n  device type:  gpu", "rocminfo")]
-['rocminfo']
+['rocminfo', 'labelled_lines']
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.knowledge": (2, frozenset({"pydantic", "packaging", "tomli"})),
     "doctor.redaction": (2, frozenset()),
     "doctor.probes": (3, frozenset()),
-    "doctor.intake": (3, frozenset()),
+    "doctor.intake": (3, frozenset({"pydantic"})),  # the ValidationError of facts.assemble
     "doctor.profiles": (3, frozenset({"pydantic", "packaging", "tomli"})),
     "doctor.rules": (4, frozenset()),
     "doctor.diagnosis": (5, frozenset({"pydantic", "tomli"})),
