@@ -143,9 +143,9 @@ def _pointed(machine: Snapshot, kb: Knowledge) -> dict[str, list[_Pointer]]:
         return pointed
     catalogue: Any = getattr(kb, "symptoms", None)
     if catalogue is None:
-        from doctor.knowledge.symptoms import Symptoms
+        from doctor.knowledge.symptoms import shared
 
-        catalogue = Symptoms()
+        catalogue = shared()
     for symptom in machine.symptoms:
         for cause in catalogue.causes(symptom.key, machine):
             pointed.setdefault(cause.rule, []).append(_Pointer(symptom, cause))

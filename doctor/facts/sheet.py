@@ -146,4 +146,4 @@ def _lists(tree: Any) -> Any:
 
 
 def _order(key: str) -> tuple[int, str]:
-    return (int(key[1:]), "") if key.startswith("#") and key[1:].isdigit() else (_BOTTOM, key)
+    return (int(key[1:]), "") if key.startswith("#") and key[1:].isdecimal() else (_BOTTOM, key)

@@ -23,7 +23,7 @@ from doctor.intake.formats import Format
 from doctor.intake.fragments import Fragment, fragments
 from doctor.intake.lines import read_lines
 from doctor.intake.merge import merge, put
-from doctor.knowledge.symptoms import Symptoms
+from doctor.knowledge.symptoms import shared
 
 FRAGMENTS_LIMIT = 2000
 CHARS_PER_READER = 3_000_000
@@ -32,12 +32,7 @@ _LINE_SOURCE = re.compile(r"text:(\d+)")
 _STRUCTURED = {"nvidia_smi_xml", "nvidia_smi_query", "rocminfo", "lspci", "amd_smi_text", "conda_list", "amd_smi_json"}
 """Where one of these read a fence or a command's output, its fields are no labels that a person wrote."""
 _PACKAGES_LIMIT = 4000
-
-
-@cache
-def catalogue() -> Symptoms:
-    """The symptoms, read once."""
-    return Symptoms()
+catalogue = shared
 
 
 @cache

@@ -29,7 +29,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -145,6 +145,12 @@ class Symptoms:
         """What a symptom points to on this machine, the likeliest first."""
         signature = self.signatures.get(key)
         return [cause for cause in signature.points_to if cause.holds(machine)] if signature else []
+
+
+@cache
+def shared() -> Symptoms:
+    """The catalogue that all of a process use: reading it takes longer than judging a text."""
+    return Symptoms()
 
 
 def _blocks(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:

@@ -62,7 +62,7 @@ def _node(sheet: FactSheet, found: re.Match[str], where: str) -> None:
     sheet.put(f"{at}.is_device", found["type"] == "c", where)
     sheet.put(f"{at}.mode", _mode(found["mode"]), where)
     for word, name, number in ((found["user"], None, "uid"), (found["group"], "group", "gid")):
-        if word.isdigit() and len(word) < 10:
+        if word.isdecimal() and len(word) < 10:
             sheet.put(f"{at}.{number}", int(word), where)
         elif name:
             sheet.put(f"{at}.{name}", word, where)

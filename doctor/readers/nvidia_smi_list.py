@@ -11,7 +11,9 @@ import re
 from doctor.errors import ReaderError
 from doctor.facts.sheet import FactSheet
 
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = re.compile(
+    r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 _GPU = re.compile(r"^\s*GPU (\d{1,3}): (\S.{0,99}?) \(UUID: (GPU-[0-9A-Za-z-]{1,60})\)\s*$")
 _MIG = re.compile(r"^\s+MIG (\S.{0,30}?)\s+Device\s+(\d{1,3}): \(UUID: (MIG-[0-9A-Za-z/-]{1,90})\)\s*$")
 

@@ -13,7 +13,9 @@ from doctor.facts.sheet import FactSheet
 from doctor.readers.nvidia_smi_fields import Field, address, put_driver, put_gpu, spelling
 
 _GPU = re.compile(r"^GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*$")
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = re.compile(
+    r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 _MAX_GPUS = 256
 _MAX_FIELDS = 2000
 
@@ -87,7 +89,7 @@ def _put_mig(sheet: FactSheet, key: str, fields: dict[str, Field], source: str) 
 def put_partition(sheet: FactSheet, key: str, index: Field, memory: Field | None, source: str) -> None:
     """One MIG instance, keyed `mig` and its number on the GPU."""
     number = index.text.strip()
-    if not number.isdigit() or len(number) > 3:
+    if not number.isdecimal() or len(number) > 3:
         return
     base = f"gpus[{key}].partitions[mig{number}]"
     sheet.put(f"{base}.kind", "mig", f"{source}:{index.line}")

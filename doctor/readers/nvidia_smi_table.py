@@ -15,7 +15,9 @@ from doctor.facts.sheet import FactSheet
 from doctor.readers.nvidia_smi_fields import address
 
 MIB = 1 << 20
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = re.compile(
+    r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 _HEAD = re.compile(
     r"NVIDIA-SMI\s+(?P<smi>\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\s+(?:Driver|KMD) Version:\s*(?P<driver>\S{1,20})"
     r"(?:\s+CUDA (?:UMD )?Version:\s*(?P<cuda>[\w./]{1,12}))?"
@@ -120,7 +122,7 @@ class _Table:
             put(f"gpus[{key}].name", name, at)
         if match["mode"] in ("On", "Off"):
             put(f"gpus[{key}].persistence_mode", match["mode"] == "On", at)
-        if match["ecc"].isdigit():
+        if match["ecc"].isdecimal():
             put(f"gpus[{key}].errors.ecc_enabled", True, at)
             put(f"gpus[{key}].errors.uncorrected", int(match["ecc"][:12]), at)
         elif match["ecc"] == "Off":
@@ -139,7 +141,7 @@ class _Table:
             ("sensors.power_limit_w", match["cap"].rstrip("W")),
             ("sensors.utilisation_percent", match["util"].rstrip("%")),
         ):
-            if text.isdigit():
+            if text.isdecimal():
                 self.sheet.put(f"{base}.{fact}", float(text), at)
         if match["mode"].strip() not in ("N/A", "ERR!"):
             self.sheet.put(f"{base}.compute_mode", match["mode"].strip(), at)

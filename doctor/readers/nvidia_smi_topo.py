@@ -15,7 +15,9 @@ from doctor.facts.sheet import FactSheet
 
 MOST_LINKS = 18
 """NVLinks of one GPU (H100 to B300)."""
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = re.compile(
+    r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 _HEAD = re.compile(r"^\s*GPU\d{1,3}(?:\s+\S+)*?\s+CPU Affinity")
 _CELL = re.compile(r"^(?:X|NV\d{1,3}|PIX|PXB|PHB|NODE|SYS|SOC|PSB)$")
 
@@ -45,7 +47,7 @@ def _row(sheet: FactSheet, columns: list[str], words: list[str], at: str) -> Non
     bonds = [
         (int(cell[2:]), f"#{int(other[3:])}")
         for other, cell in zip(columns, cells, strict=False)
-        if cell.startswith("NV") and other.startswith("GPU")
+        if cell.startswith("NV") and re.fullmatch(r"GPU[0-9]{1,3}", other)
     ]
     if bonds:
         sheet.put(f"gpus[{key}].links", _links(bonds), at)

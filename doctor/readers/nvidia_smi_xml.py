@@ -15,10 +15,13 @@ from doctor.errors import ReaderError
 from doctor.facts.sheet import FactSheet
 from doctor.readers.nvidia_smi_fields import Field, address, put_driver, put_gpu, spelling
 from doctor.readers.nvidia_smi_query import put_partition
+from doctor.readers.source_lines import kept
 
 MAX_CHARS = 16 << 20
 _DOCTYPE = re.compile(r"<!DOCTYPE nvidia_smi_log[^>\[]{0,200}>")
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_CONTROL = re.compile(
+    r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 _MAX_GPUS = 256
 _MAX_FIELDS = 2000
 _MAX_DEPTH = 12
@@ -80,5 +83,5 @@ def _flat(element: Element, line: int, skip: tuple[str, ...]) -> dict[str, Field
         if len(node) and depth < _MAX_DEPTH:
             stack.extend((child, f"{here}/", depth + 1) for child in reversed(node))
         elif node.text:
-            fields.setdefault(here, Field(node.text.strip()[:300], line))
+            fields.setdefault(here, Field(kept(node.text, 300), line))
     return fields

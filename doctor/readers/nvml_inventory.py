@@ -64,9 +64,15 @@ def read(told: Mapping[str, Any], source: str = "nvml") -> FactSheet:
         if isinstance(told.get(key), str):
             sheet.put(f"nvidia_driver.{fact}", told[key], source)
     for gpu in gpus[:256]:
-        if isinstance(gpu, Mapping):
+        if isinstance(gpu, Mapping) and _named(gpu):
             _gpu(sheet, gpu, source)
     return sheet
+
+
+def _named(gpu: Mapping[str, Any]) -> bool:
+    """Whether a row says which GPU it is of, by place or number."""
+    place, index = gpu.get("pci_address"), gpu.get("index")
+    return bool(isinstance(place, str) and _KEY.match(place)) or (isinstance(index, int) and 0 <= index < 1024)
 
 
 def _gpu(sheet: FactSheet, gpu: Mapping[str, Any], source: str) -> None:
@@ -102,10 +108,14 @@ def _at(gpu: Mapping[str, Any], path: str) -> Any:
     return here
 
 
+def _rows(found: Any) -> list[Any]:
+    return found[:64] if isinstance(found, list) else []
+
+
 def _links(sheet: FactSheet, base: str, gpu: Mapping[str, Any], source: str) -> None:
     links = [
         {"kind": "nvlink", "index": link["link"], "up": link.get("state"), "peer": link.get("remote_pci")}
-        for link in gpu.get("nvlinks") or ()
+        for link in _rows(gpu.get("nvlinks"))
         if isinstance(link, Mapping) and isinstance(link.get("link"), int)
     ]
     if links:

@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 from doctor.errors import ReaderError
+from doctor.readers.printable import clean
 
 _LINE = re.compile(r"^([A-Z][A-Za-z ]{1,40}?):\s*(.{0,200})$")
 _UUID = re.compile(r"^GPU-[0-9A-Za-z-]{1,60}$")
@@ -32,7 +33,7 @@ def read(text: str) -> GpuInformation:
     rows: dict[str, str] = {}
     for line in text[:10_000].splitlines()[:60]:
         if match := _LINE.match(line.strip()):
-            rows.setdefault(match[1], match[2].strip())
+            rows.setdefault(match[1], clean(match[2].strip(), 200))
     if "Model" not in rows and "Bus Location" not in rows:
         raise ReaderError("no 'Model:' line")
     uuid, place, minor = rows.get("GPU UUID", ""), rows.get("Bus Location", "").lower(), rows.get("Device Minor", "")
@@ -41,7 +42,7 @@ def read(text: str) -> GpuInformation:
         model if model and model != "Unknown" else None,
         uuid if _UUID.match(uuid) else None,
         place if _ADDRESS.match(place) else None,
-        int(minor) if minor.isdigit() and len(minor) < 6 else None,
+        int(minor) if minor.isdecimal() and len(minor) < 6 else None,
         vbios if vbios and "?" not in vbios else None,
         {"Yes": True, "No": False}.get(rows.get("GPU Excluded", "")),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from doctor.errors import ReaderError
+from doctor.readers.printable import clean
 
 _LINE = re.compile(r"^([A-Za-z][A-Za-z0-9_]{0,60}):\s?(.{0,500})$")
 
@@ -18,7 +19,7 @@ def read(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in text[:100_000].splitlines()[:400]:
         if match := _LINE.match(line.rstrip()):
-            found.setdefault(match[1], match[2].strip().strip('"')[:200])
+            found.setdefault(match[1], clean(match[2].strip().strip('"'), 200))
     if not found:
         raise ReaderError("no 'Name: value' line")
     return found

@@ -114,7 +114,7 @@ def _refused(sheet: FactSheet, found: re.Match[str], where: str) -> None:
 
 def _address(agent: _Agent) -> str | None:
     value = agent.fields.get("BDFID", ("", ""))[0]
-    if not value.isdigit() or not 0 < int(value) < 1 << 16:
+    if not value.isdecimal() or len(value) > 5 or not 0 < int(value) < 1 << 16:
         return None
     number = int(value)
     return f"0000:{number >> 8:02x}:{number >> 3 & 31:02x}.{number & 7}"
@@ -140,7 +140,7 @@ def _gpu(sheet: FactSheet, agent: _Agent, number: int, *, unique: bool) -> None:
         sheet.put(f"{at}.pci_id", f"1002:{found[1]}", where)
     for label, fact in (("Node", "index.kfd"), ("Compute Unit", "compute_units"), ("Num XCC", "xcc_count")):
         value, where = agent.fields.get(label, ("", ""))
-        if value.isdigit() and len(value) < 10:
+        if value.isdecimal() and len(value) < 10:
             sheet.put(f"{at}.{fact}", int(value), where)
     if agent.pool_kb:
         sheet.put(f"{at}.memory_bytes", agent.pool_kb * 1024, agent.pool_at)

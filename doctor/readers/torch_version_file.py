@@ -11,6 +11,7 @@ import re
 from typing import Literal, NamedTuple
 
 from doctor.errors import ReaderError
+from doctor.readers.printable import clean
 
 _LINE = re.compile(
     r"^(__version__|debug|cuda|hip|rocm|xpu|git_version)(?:\s?:\s?[A-Za-z_.\[\]| ]{1,40}?)?\s{0,4}=\s{0,4}"
@@ -39,9 +40,9 @@ def read(text: str) -> TorchBuild:
     for line in text.splitlines()[:_LINES]:
         if match := _LINE.match(line.rstrip()[:500]):
             given = match[2] if match[2] is not None else match[3]
-            values[match[1]] = given if given is not None else (None if match[4] == "None" else match[4])
+            values[match[1]] = clean(given, 200) if given is not None else (None if match[4] == "None" else match[4])
     version = values.get("__version__")
-    if not version or not version.isprintable():
+    if not version:
         raise ReaderError("no literal __version__: not torch/version.py")
     if "cuda" not in values and "hip" not in values:
         raise ReaderError("neither cuda nor hip is assigned: which build this is can't be told")
