@@ -82,9 +82,16 @@ def nvidia_branch(at_least: str | None = None) -> str:
 
 
 def nvidia_driver(
-    machine: Snapshot, flavour: Literal["open", "proprietary"] = "open", at_least: str | None = None
+    machine: Snapshot, flavour: Literal["open", "proprietary"] | None = "open", at_least: str | None = None
 ) -> tuple[Fix, ...]:
-    """Install or update NVIDIA's driver in a flavour, then reboot."""
+    """Install or update NVIDIA's driver in a flavour, then reboot. Flavour None: the catalogue does not know the GPU,
+    which may be older than every current branch or newer than this doctor, so that no package can be named."""
+    if flavour is None:
+        text = (
+            "Find at https://www.nvidia.com/drivers which driver branch supports this GPU (the doctor does not know "
+            "it; those before Maxwell have no current one), install that on the host, and reboot."
+        )
+        return (Fix(text=text, reboot=True, risk="GPU jobs on the node must be stopped first"),)
     branch = nvidia_branch(at_least)
     wanted = f"{at_least} or newer" if at_least else f"branch {branch}"
     fix = Fix(

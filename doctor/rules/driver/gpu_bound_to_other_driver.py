@@ -76,8 +76,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 def _fixes(gpu: Gpu) -> tuple[Fix, ...]:
     if gpu.driver == "radeon":
         text = (
-            "Boot with radeon.si_support=0 radeon.cik_support=0 amdgpu.si_support=1 amdgpu.cik_support=1 for amdgpu; "
-            "ROCm supports no GPU of this age."
+            "Nothing makes ROCm work here: it supports no GPU of this age. Only Southern and Sea Islands (HD 7000, R5 "
+            "to R9 200) can have amdgpu: boot with radeon.si_support=0 radeon.cik_support=0 amdgpu.si_support=1 "
+            "amdgpu.cik_support=1."
         )
         return (Fix(text=text, reboot=True),)
     how = "(kernel command line, modprobe.d or driverctl)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, evidence
@@ -55,13 +55,16 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     for gpu in gpus:
         if gpu.driver != "nouveau":
             continue
-        old = kb.open_module(gpu.pci_id or gpu.arch) == "unsupported"
+        takes = kb.open_module(gpu.pci_id or gpu.arch) or kb.open_module(gpu.arch)
+        flavour: Literal["open", "proprietary"] | None = (
+            "proprietary" if takes == "unsupported" else "open" if takes else None
+        )
         name = "gpus" if machine.of_vendor("nvidia") else "pci"
         yield Finding(
             severity=Severity.WARNING if others else Severity.ERROR,
             summary=f"nouveau owns {presence.label(gpu)}; CUDA needs NVIDIA's driver.",
             subject=presence.subject(gpu),
             evidence=evidence(machine, (f"{name}[{gpu.key}].driver", "nvidia_driver.loaded")),
-            fixes=commands.nvidia_driver(machine, "proprietary" if old else "open"),
+            fixes=commands.nvidia_driver(machine, flavour),
             verify=("nvidia-smi", "-L"),
         )

@@ -86,7 +86,11 @@ def _absent(machine: Snapshot, kb: Knowledge, gpus: int) -> Finding:
 def _fixes(machine: Snapshot, kb: Knowledge) -> tuple[Fix, ...]:
     if machine.nvidia_driver.module_on_disk and not commands.in_container(machine):
         return (commands.load_module("nvidia"),)
-    flavours = {kb.open_module(g.pci_id or g.arch) for g in presence.present(machine, "nvidia")}
+    flavours = {
+        kb.open_module(g.pci_id or g.arch) or kb.open_module(g.arch) for g in presence.present(machine, "nvidia")
+    }
+    if flavours == {None}:
+        return commands.nvidia_driver(machine, None)
     return commands.nvidia_driver(machine, "proprietary" if "unsupported" in flavours else "open")
 
 

@@ -70,7 +70,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     what = "nvidia_uvm is not loaded" if no_module else "/dev/nvidia-uvm is missing"
     where = " in this container" if inside and not no_module else ""
     yield Finding(
-        severity=Severity.ERROR if failing else Severity.WARNING,
+        # On a host the setuid nvidia-modprobe makes the node when the first CUDA program starts.
+        severity=Severity.ERROR if failing else Severity.WARNING if no_module else Severity.INFO,
         summary=f"The NVIDIA driver is loaded and {what}{where}; CUDA needs it.",
         subject=Subject(kind="node", id="/dev/nvidia-uvm"),
         evidence=evidence(machine, ("nvidia_driver.version", "nvidia_driver.uvm_loaded", "nodes")),

@@ -16,6 +16,14 @@ def test_nouveau_owns_the_gpu() -> None:
     assert finding.fixes[0].command == ("dnf", "install", "--assumeyes", "nvidia-open")
 
 
+def test_no_package_is_named_for_a_gpu_that_the_catalogue_lacks() -> None:
+    """A Kepler card takes neither the open modules nor branch 580."""
+    unknown = {f"{GPU}.driver": "nouveau", f"{GPU}.pci_id": "10de:0fc6", f"{GPU}.arch": None, f"{GPU}.name": None}
+    (finding,) = found(rule, machines.rtx4090_desktop(unknown))
+    assert finding.fixes[0].command is None
+    assert "which driver branch supports this GPU" in finding.fixes[0].text
+
+
 def test_near_misses_and_unknown() -> None:
     assert told(rule, machines.rtx4090_desktop({"kernel.modules": ["nouveau", "nvidia"]})) == []
     assert found(rule, machines.rtx4090_desktop({f"{GPU}.driver": None})) == []

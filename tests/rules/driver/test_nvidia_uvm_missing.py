@@ -25,6 +25,11 @@ def test_a_host_loads_it_on_first_use_so_it_is_a_warning_there() -> None:
     assert finding.fixes[0].command == ("nvidia-modprobe", "-u", "-c", "0")
 
 
+def test_a_host_makes_the_node_on_first_use_so_it_is_a_remark_there() -> None:
+    (finding,) = found(rule, machines.h100_host(NO_NODE))
+    assert finding.severity.value == "info"
+
+
 def test_near_misses_and_unknown() -> None:
     assert told(rule, machines.h100_host()) == []
     assert found(rule, machines.h100_container({"nodes": []})) == []
