@@ -21,6 +21,7 @@ RULE = Rule(
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=21,
+    facts_decide=False,
     tags=("access", "container"),
     doc="""## What it finds
 Opening the GPU nodes answers EPERM ("Operation not permitted") although owner and mode permit it: the node was mounted

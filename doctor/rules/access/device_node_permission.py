@@ -22,6 +22,7 @@ RULE = Rule(
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=20,
+    facts_decide=False,
     tags=("access", "amd", "nvidia"),
     doc="""## What it finds
 A node that GPU work opens (/dev/kfd, /dev/dri/renderD*, /dev/nvidia*) stands there, and owner, group and mode keep this

@@ -21,6 +21,7 @@ RULE = Rule(
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "no-gpu-found"),
     order=20,
+    facts_decide=False,
     tags=("access", "scheduler"),
     doc="""## What it finds
 A Slurm job (SLURM_JOB_ID is set) with none of Slurm's GPU variables, and a sign that it got none: an empty

@@ -20,6 +20,7 @@ RULE = Rule(
     proven="synthetic",
     order=18,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    facts_decide=False,
     tags=("amd", "driver"),
     doc="""
 ## What it finds
@@ -62,7 +63,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             continue
         names = [f"gpus[{gpu.key}].arch", *(f"rocm[{key}].version" for _, key in releases)]
         yield Finding(
-            summary=f"ROCm {releases[0][0]} does not list {arch} among its supported GPUs.",
+            summary=f"ROCm {str(releases[0][0])[:40]} does not list {arch[:40]} among its supported GPUs.",
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, names),
             fixes=FIXES,

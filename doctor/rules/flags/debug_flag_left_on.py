@@ -19,6 +19,7 @@ RULE = Rule(
     needs=({"environment"},),
     proven="synthetic",
     order=80,
+    facts_decide=False,
     tags=("flags",),
     doc="""## What it finds
 AMD_SERIALIZE_KERNEL, HIP_LAUNCH_BLOCKING, CUDA_LAUNCH_BLOCKING, AMD_LOG_LEVEL of 3 or more, NCCL_DEBUG=TRACE and

@@ -21,6 +21,7 @@ RULE = Rule(
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=50,
+    facts_decide=False,
     tags=(
         "flags",
         "amd",
