@@ -9,9 +9,11 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import typer
 
@@ -87,5 +89,10 @@ def _broken_pipe() -> int:
 
 
 def main() -> None:
-    """Entry point of the console scripts."""
+    """Entry point of the console scripts. SIGTERM ends a check as Ctrl-C does, so that its children are killed."""
+    signal.signal(signal.SIGTERM, _interrupt)
     sys.exit(run())
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt

@@ -32,7 +32,6 @@ ORDER = (
     "environment",
     "python_env",
     "kernel_log",
-    "nvidia_tools",
     "amd_tools",
 )
 """Probes in the order of trust: where two differ on a fact, the earlier one is believed."""

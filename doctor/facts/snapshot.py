@@ -83,9 +83,14 @@ class Snapshot(Model):
         return here
 
     def knows(self, name: str) -> bool:
-        """Whether a fact, or `symptom:ID`, is known."""
+        """Whether a fact, or `symptom:ID`, is known; `gpus[].errors.uncorrected`: whether that of one member is."""
         if name.startswith("symptom:"):
             return any(s.key == name[8:] for s in self.symptoms)
+        listed, every, rest = name.partition("[]")
+        if every:
+            members = self.get(listed)
+            keys = members if isinstance(members, Mapping) else [m.key for m in members or ()]
+            return any(self.knows(f"{listed}[{key}]{rest}") for key in keys)
         return self.get(name) is not None
 
     def source(self, name: str) -> str:

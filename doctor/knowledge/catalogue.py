@@ -48,7 +48,7 @@ class Knowledge:
 
     def amd_gpus(self, pci_id: str | None, revision: str | None = None) -> tuple[AmdGpu, ...]:
         """Every product that the PCI id and revision may be."""
-        wanted, rev = (pci_id or "").lower(), (revision or "").lower().removeprefix("0x").zfill(2)
+        wanted, rev = (pci_id or "").lower(), (revision or "").lower().removeprefix("0x").zfill(2) if revision else None
         named: list[dict[str, Any]] = []
         open_: list[dict[str, Any]] = []
         for row in table("amd_gpus").values():

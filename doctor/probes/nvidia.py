@@ -10,6 +10,7 @@ import re
 
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
+from doctor.probes import nvidia_tools
 from doctor.readers import (
     nvml_inventory,
     proc_driver_nvidia_gpu,
@@ -32,6 +33,7 @@ READS = (
     "command:nv-fabricmanager --version public",
     "file:proc/*/comm name",
     "nvml serial",
+    *nvidia_tools.READS,
 )
 VERSION_FILE = "proc/driver/nvidia/version"
 DRIVER_FOLDER = "sys/bus/pci/drivers/nvidia"
@@ -84,7 +86,7 @@ def may_ask(system: System) -> str | None:
 def is_loaded(system: System) -> bool | None:
     """Whether the kernel module is loaded. Unknown where /sys/module can't be listed (gVisor), and on WSL, where the
     driver is on the Windows side."""
-    if system.stat(VERSION_FILE).known:
+    if system.stat(VERSION_FILE).known or system.list_dir("proc/driver/nvidia/gpus").value:
         return True
     modules = system.list_dir("sys/module")
     if "nvidia" in (modules.value or ()):
@@ -137,7 +139,9 @@ def _proc(system: System, sheet: FactSheet) -> None:
 def _proc_gpu(system: System, sheet: FactSheet, name: str) -> None:
     reading = system.read_text(f"proc/driver/nvidia/gpus/{name}/information").then(proc_driver_nvidia_gpu.read)
     told = reading.value
-    if told is None:
+    if told is None:  # no more than its place, by its folder
+        sheet.put(f"gpus[{name}].vendor", "nvidia", reading.source)
+        sheet.put(f"gpus[{name}].pci_address", name, reading.source)
         return
     base, source = f"gpus[{told.address or name}]", reading.source
     sheet.put(f"{base}.vendor", "nvidia", source)
@@ -239,6 +243,7 @@ def _nvml(system: System, sheet: FactSheet, loaded: bool | None) -> None:
     reason = may_ask(system)
     if reason:
         sheet.miss("nvidia_driver.cuda_version", State.NOT_ASKED, "nvml", reason)
+        sheet.miss("nvidia_driver.smi_seconds", State.NOT_ASKED, "command:nvidia-smi", reason)
         return
     reading = system.nvml()
     told = reading.then(nvml_inventory.read)
@@ -248,8 +253,12 @@ def _nvml(system: System, sheet: FactSheet, loaded: bool | None) -> None:
             sheet.miss("nvidia_driver.nvml_error", told.state, told.source, told.detail)
         elif told.is_absent and loaded:
             sheet.put("nvidia_driver.nvml_error", "NVML_ERROR_LIBRARY_NOT_FOUND", told.source)
-        return
-    for entry in told.value:
+    for entry in told.value or ():
         sheet.put(entry.name, entry.value, told.source, entry.detail)
-    if reading.value and not reading.value.get("error") and not reading.value.get("gpus"):
+    if reading.value and not reading.value.get("error"):
+        if reading.value.get("gpus"):
+            sheet.miss("nvidia_driver.smi_seconds", State.NOT_ASKED, "command:nvidia-smi", "NVML answered")
+            return
         sheet.miss("nvidia_driver.nvml_error", State.ABSENT, told.source, "NVML came up and lists no GPU")
+    hung = told.state is State.TIMED_OUT
+    nvidia_tools.ask(system, sheet, nvidia_tools.AFTER_NVML_HUNG_S if hung else nvidia_tools.DEADLINE_S)

@@ -9,26 +9,18 @@ from __future__ import annotations
 from doctor.errors import ReaderError
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
-from doctor.probes.nvidia import may_ask
 from doctor.readers import nvidia_smi_table, nvidia_smi_xml
 from doctor.system.base import Output, System
 
-READS = ("command:nvidia-smi -q -x serial", "nvml serial")
+READS = ("command:nvidia-smi -q -x serial",)
 ARGV = ("nvidia-smi", "-q", "-x")
 DEADLINE_S = 8.0
 AFTER_NVML_HUNG_S = 5.0
 """Both waits together must fit into the time that all probes have."""
 
 
-def probe(system: System, sheet: FactSheet) -> None:
-    if reason := may_ask(system):
-        sheet.miss("nvidia_driver.smi_seconds", State.NOT_ASKED, "command:nvidia-smi", reason)
-        return
-    told = system.nvml()
-    if told.value is not None and not told.value.get("error") and told.value.get("gpus"):
-        sheet.miss("nvidia_driver.smi_seconds", State.NOT_ASKED, "command:nvidia-smi", "NVML answered")
-        return
-    deadline_s = AFTER_NVML_HUNG_S if told.state is State.TIMED_OUT else DEADLINE_S
+def ask(system: System, sheet: FactSheet, deadline_s: float = DEADLINE_S) -> None:
+    """For the NVIDIA probe, which knows whether the driver may be asked and that NVML gave nothing."""
     reading = system.run(ARGV, deadline_s=deadline_s)
     if reading.state is State.TIMED_OUT:
         sheet.put("nvidia_driver.smi_seconds", deadline_s, reading.source, reading.detail)

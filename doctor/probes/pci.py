@@ -158,7 +158,8 @@ def _put_device(system: System, sheet: FactSheet, device: _Device) -> None:
 def _put_gpu(system: System, sheet: FactSheet, device: _Device) -> None:
     name, folder = f"gpus[{device.address}]", device.folder
     source = f"file:/{folder}"
-    sheet.put(f"{name}.vendor", device.maker, source)
+    if device.vendor:
+        sheet.put(f"{name}.vendor", device.maker, source)
     sheet.put(f"{name}.pci_address", device.address, source)
     if device.vendor and device.device:
         sheet.put(f"{name}.pci_id", f"{device.vendor}:{device.device}", source)
@@ -254,7 +255,7 @@ def _driver(system: System, device: _Device) -> Reading[str]:
         return link.then(lambda target: pci_ids.clean(target.rstrip("/").rpartition("/")[2], 60))
     if device.uevent and device.uevent.driver:
         return Reading(State.VALUE, f"file:/{device.folder}/uevent", device.uevent.driver)
-    if link.is_absent and device.folder.startswith(_DRM):
+    if link.is_absent and (device.folder.startswith(_DRM) or not device.vendor):  # a tree with parts of a device
         return Reading(State.NOT_RECORDED, link.source)
     return link
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from doctor.facts import FactSheet, Snapshot, State, assemble
-from doctor.probes import kernel_log, nvidia, nvidia_tools
+from doctor.probes import kernel_log, nvidia
 from doctor.system.base import Output, Reading, Stat, System
 
 OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  575.57.08  Release Build  (x)\n"
@@ -127,7 +127,6 @@ def test_a_suspended_gpu_is_not_woken() -> None:
     machine = Machine(asleep, nvml=NVML)
     told = probed(machine)
     assert told.origins["nvidia_driver.cuda_version"].state is State.NOT_ASKED
-    probed(machine, nvidia_tools)
     assert not {"nvml", "nvidia-smi"} & set(machine.asked)
 
 
@@ -135,15 +134,16 @@ def test_nvml_names_its_error_and_nvidia_smi_its_message() -> None:
     error = {"error": {"code": 18, "name": "NVML_ERROR_LIB_RM_VERSION_MISMATCH"}, "gpus": []}
     said = Output(18, "Failed to initialize NVML: Driver/library version mismatch\n", "", 0.25)
     machine = Machine(FILES, {"nvidia-smi": said}, error)
-    assert probed(machine).nvidia_driver.nvml_error == "NVML_ERROR_LIB_RM_VERSION_MISMATCH"
-    driver = probed(machine, nvidia_tools).nvidia_driver
+    driver = probed(machine).nvidia_driver
+    assert driver.nvml_error == "NVML_ERROR_LIB_RM_VERSION_MISMATCH"
+    assert machine.asked.count("nvml") == 1
     assert driver.smi_error == "Failed to initialize NVML: Driver/library version mismatch"
     assert driver.smi_seconds == 0.25
 
 
 def test_nvidia_smi_is_not_run_where_nvml_answered() -> None:
     machine = Machine(FILES, nvml=NVML)
-    probed(machine, nvidia_tools)
+    probed(machine)
     assert "nvidia-smi" not in machine.asked
 
 
@@ -168,5 +168,5 @@ def test_nvidia_smi_that_hangs_is_timed() -> None:
         def run(self, argv: Sequence[str], **_: Any) -> Reading[Output]:
             return Reading(State.TIMED_OUT, "command:nvidia-smi -q -x", None, "no answer within 8 s")
 
-    driver = probed(Hangs(FILES), nvidia_tools).nvidia_driver
+    driver = probed(Hangs(FILES)).nvidia_driver
     assert (driver.smi_seconds, driver.smi_error) == (8.0, "no answer within 8 s")
