@@ -17,7 +17,10 @@ from doctor.report.words import clean
 
 _GAP = "\u200b"
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~&$^{}])")
-_LIVE = re.compile(r"@(?=\w)|#(?=\w)|\b(?:GH-)(?=\d)|(?<=https:)(?=//)|(?<=http:)(?=//)|(?<=ftp:)(?=//)|(?<=www)(?=\.)")
+_LIVE = re.compile(
+    r"@(?=\w)|#(?=\w)|\bGH-(?=\d)|\b(?:https?|ftp|xmpp|mailto|javascript|data|vbscript):(?=\S)|(?<=www)(?=\.)",
+    re.IGNORECASE,
+)
 _LEADING = re.compile(r"^(\s*)([#+=>-]|\d{1,9}[.)])(?=\s|$|-)")
 _WORDS = {"error": "problem", "warning": "warning", "info": "note"}
 _BASIS = {"facts": "from the facts shown", "symptom": "from the error text alone", "both": "from facts and error text"}
