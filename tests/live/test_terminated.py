@@ -1,0 +1,36 @@
+"""SIGTERM ends a check with its children, and without a traceback."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HANGING = """
+import sys, time
+from doctor.cli import main
+from doctor.system.live import LiveSystem
+LiveSystem.read_text = LiveSystem.list_dir = LiveSystem.stat = lambda *_, **__: time.sleep(60)
+sys.argv = ["doctor", "check"]
+main.main()
+"""
+
+
+def children_of(pid: int) -> list[Path]:
+    numbers = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [Path(f"/proc/{number}") for number in numbers]
+
+
+def test_terminated() -> None:
+    check = subprocess.Popen([sys.executable, "-c", HANGING], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    ends = time.monotonic() + 30
+    while len(children_of(check.pid)) < 5 and time.monotonic() < ends:
+        time.sleep(0.05)
+    children = children_of(check.pid)
+    assert len(children) >= 5
+    check.send_signal(signal.SIGTERM)
+    out, err = check.communicate(timeout=15)
+    assert (check.returncode, out, err) == (130, b"", b"")
+    assert [child for child in children if child.exists()] == []
