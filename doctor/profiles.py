@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from doctor.errors import DataFileError, InputError
 from doctor.facts import Snapshot
 from doctor.findings import ProfileVerdict
+from doctor.system.given import read_given
 from doctor.versions import Dotted
 
 if sys.version_info >= (3, 11):
@@ -208,10 +209,8 @@ def _composed(path: Path, bases: Sequence[Path], depth: int) -> dict[str, Any]:
     if depth > _DEPTH:
         raise DataFileError(str(path), ["extends: goes in a circle, or deeper than 8"])
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        table = tomllib.loads(read_given(path))
+    except tomllib.TOMLDecodeError as error:
         raise DataFileError(str(path), [f"not TOML: {error}"]) from error
     extends = table.get("extends", [])
     if not isinstance(extends, list) or not all(isinstance(e, str) for e in extends):

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from doctor.errors import DataFileError, InputError
+from doctor.errors import DataFileError
 from doctor.findings import Finding, Suppressed
+from doctor.system.given import read_given
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -59,10 +60,8 @@ def user_file() -> Path | None:
 def load(path: Path) -> tuple[Allowed, ...]:
     """Raises InputError when it can't be read, DataFileError with all its faults."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        table = tomllib.loads(read_given(path))
+    except tomllib.TOMLDecodeError as error:
         raise DataFileError(str(path), [f"not TOML: {error}"]) from error
     faults = [f"{key}: unknown; the file has [[allow]] tables only" for key in table if key != "allow"]
     rows = table.get("allow", [])

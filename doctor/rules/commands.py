@@ -46,7 +46,7 @@ def family(machine: Snapshot) -> Family | None:
 
 def host_family(machine: Snapshot) -> Family | None:
     """The host's package manager; None inside a container, which does not show it."""
-    return None if machine.container.inside is not False else family(machine)
+    return None if machine.container.inside else family(machine)
 
 
 def in_container(machine: Snapshot) -> bool:
