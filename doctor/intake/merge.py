@@ -62,7 +62,7 @@ def merge(sheets: Sequence[FactSheet], learn: Callable[[dict[str, Any]], None]) 
         dropped = {mention.key: "" for mention in mentions[left:]}
         mentions = mentions[:left]
         left -= len(mentions)
-        names = dropped |  _matched(mentions, known)
+        names = dropped | _matched(mentions, known)
         merged.append(_renamed(sheet, names) if names else sheet)
     final = {m.key: m.address for m in known if m.address and m.key != m.address}
     taken = {m.key for m in known}

@@ -23,6 +23,7 @@ from doctor.intake.formats import Format
 from doctor.intake.fragments import Fragment, fragments
 from doctor.intake.lines import read_lines
 from doctor.intake.merge import merge, put
+from doctor.intake.sieve import Grams, Sieve, grams_of
 from doctor.knowledge.symptoms import shared
 
 FRAGMENTS_LIMIT = 2000
@@ -33,6 +34,11 @@ _STRUCTURED = {"nvidia_smi_xml", "nvidia_smi_query", "rocminfo", "lspci", "amd_s
 """Where one of these read a fence or a command's output, its fields are no labels that a person wrote."""
 _PACKAGES_LIMIT = 4000
 catalogue = shared
+
+
+@cache
+def _literals() -> Grams:
+    return grams_of({literal for signature in catalogue().signatures.values() for literal in signature.says})
 
 
 @cache
@@ -49,7 +55,7 @@ def read_text(chunks: Iterable[bytes]) -> Snapshot:
     """`chunks` are the text's bytes in pieces of any size. Facts have the source `text:LINE`."""
     reading = _Reading()
     symptoms = FactSheet()
-    for hit in catalogue().find(reading.through(read_lines(chunks))):
+    for hit in catalogue().find(Sieve(_literals()).through(reading.through(read_lines(chunks)))):
         symptoms.put(f"symptoms[{hit.key}].text", hit.text, f"text:{hit.line}")
         symptoms.put(f"symptoms[{hit.key}].source", f"text:{hit.line}", f"text:{hit.line}")
     return _assembled([*reading.sheets(), symptoms])
