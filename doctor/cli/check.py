@@ -111,6 +111,10 @@ def _system(from_: Path | None, root: Path | None) -> System:
     for option, path in (("--from", from_), ("--root", root)):
         if path is not None and not path.exists():
             raise InputError(f"{option} {path}: no such file or folder")
+    if from_ is not None and from_.is_file():
+        from doctor.bundle.open import open_bundle
+
+        return open_bundle(from_).system()
     if from_ is not None:
         from doctor.system.capture import CaptureSystem
 

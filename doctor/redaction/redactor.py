@@ -1,103 +1,202 @@
-"""Replaces secrets by a mask, and names, serials and UUIDs by pseudonyms that are the same within one report.
+"""Replaces secrets by a mask, and names, addresses, serials and UUIDs by pseudonyms that are the same all through one
+report or bundle.
 
-Shapes stay: a UUID's stand-in is a UUID (`GPU-` kept), so that what reads the report still works.
+Shapes stay: a UUID's stand-in is a UUID (`GPU-` kept, prefixes still match), so that what reads the report still works.
 """
 
 from __future__ import annotations
 
-import hashlib
+import ipaddress
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from doctor.redaction.secrets import MASK, is_secret_name, masked
+from doctor.redaction.identifiers import GPU_ID, UUID, hex_stand_in, number_stand_in
+from doctor.redaction.secrets import masked, variable
 
-_UUID = re.compile(r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b")
-_HOME = re.compile(r"(/(?:home|Users|export/home|data/home)/)([^/\s:'\",]{1,64})")
-_MAIL = re.compile(r"\b[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,64}(?:\.[A-Za-z0-9-]{1,64}){1,6}\b")
-_MAC = re.compile(r"\b(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\b")
-_IPV4 = re.compile(r"(?<![\d.])(?:10|172|192|100)\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\d.])")
-_SERIAL_KEYS = frozenset({"serial", "unique_id", "hive_id"})
+_HOME = re.compile(r"(?<![\w.-])((?:home|Users|export/home|data/home)[/\\])([^/\\\s:'\",;\0]{1,64})")
+_MAIL = re.compile(r"(?<![\w.+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,64}(?:\.[A-Za-z0-9-]{1,64}){1,6}(?![\w-])")
+_UNITS = (".service", ".socket", ".timer", ".mount", ".slice", ".scope", ".target", ".device", ".path")
+_MAC = re.compile(r"(?<![0-9A-Za-z:.])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4,18}(?![0-9A-Za-z:])")
+_IPV4 = re.compile(r"(?<![\w.+-])(?:\d{1,3}\.){3}\d{1,3}(?![\w+-]|\.\w)")
+_IPV6 = re.compile(r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:{1,2}){2,7}(?:[0-9a-fA-F]{1,4})?(?![\w:])")
+_VERSION_BEFORE = re.compile(
+    r"(?i)(?:version|release|driver|firmware|\bfw|vbios|-cu1\d|_cu1\d|==|\.so)[\w\"' :=|.-]{0,24}$"
+)
+_SERIAL = re.compile(
+    r"(?i)(\bserial(?:[ _-]{0,2}(?:number|num|no))?[\"']?\s{0,20}[:=>]\s{0,4}[\"']?)"
+    r"((?=[A-Z-]{0,20}\d)[A-Z0-9-]{5,40})\b"
+)
+_DECIMAL_ID = re.compile(r"(?m)^((?:unique_id|hive_id) )(\d{4,20})$")
+_HEX_ID = re.compile(r"(?i)((?:unique|hive)[ _]?id[\"']?\s{0,40}[:=]\s{0,40}[\"']?(?:0x)?)([0-9a-f]{8,16})\b")
+_HEX_ONLY = re.compile(r"(?:0x)?([0-9a-fA-F]{8,16})")
+_SERIAL_KEYS = frozenset({"serial", "serial_number", "board_serial", "product_serial"})
+_ID_KEYS = frozenset({"unique_id", "hive_id", "xgmi_hive_id"})
 _NAME_KEYS = {"user": "user", "hostname": "host"}
-_COMMON = frozenset({"root", "user", "ubuntu", "docker", "nobody", "admin", "host", "localhost", "render", "video"})
-_NAME_VARIABLES = {"USER": "user", "LOGNAME": "user", "HOSTNAME": "host", "HOST": "host", "SLURMD_NODENAME": "host"}
+_NAME_VARIABLES = {
+    "USER": "user", "LOGNAME": "user", "SUDO_USER": "user", "USERNAME": "user", "HOSTNAME": "host", "HOST": "host",
+    "SLURMD_NODENAME": "host", "SLURM_JOB_USER": "user", "SLURM_SUBMIT_HOST": "host",
+}  # fmt: skip
+_COMMON = frozenset(
+    (  # noqa: SIM905 -- a hundred quotes less
+        "root user users ubuntu docker nobody admin host hosts localhost render video default none unknown "
+        "dev proc sys etc opt usr lib lib64 bin sbin var run home tmp data test python python3 conda venv "
+        "torch cuda rocm amd amdgpu nvidia gpu gpus kfd dri linux kernel debian fedora rhel node nodes "
+        "compute server cluster container worker main local tesla h100 h200 a100 mi300x mi250x mi325x name "
+        "version path state value source capture tree live text list stat link real open which derived "
+        "account limits environ command file daemon sync mail www-data systemd sshd driver module modules "
+        "memory device devices error warning info doctor vllm pytorch tensorflow"
+    ).split()
+)
 
 
 class Redactor:
     """One report's worth of stand-ins. The same original gets the same stand-in, in the order of first sight for names.
 
-    `users` and `hosts` are names that are known to be such and are replaced wherever they stand as a word.
+    `users` and `hosts` are names that are known to be such and are replaced wherever they stand as a word; names that
+    are words of the field (`gpu`, `cuda`, `dev`) stay, since replacing them would destroy facts. `key` makes the
+    stand-ins of hexadecimal ids another machine's.
     """
 
-    def __init__(self, users: Iterable[str] = (), hosts: Iterable[str] = ()) -> None:
+    def __init__(self, users: Iterable[str] = (), hosts: Iterable[str] = (), key: bytes = b"doctor.report/1") -> None:
         self._names: dict[tuple[str, str], str] = {}
+        self._made: Counter[str] = Counter()
         self._words: dict[str, str] = {}
+        self._pattern: re.Pattern[str] | None = None
+        self._key = key
+        self.counts: Counter[str] = Counter()
+        """How often each kind of thing was replaced so far."""
         for kind, names in (("user", users), ("host", hosts)):
             for name in names:
-                self._know(kind, name)
+                self.know(kind, name)
+
+    def names(self) -> dict[str, str]:
+        """Original → stand-in of names, addresses and serials: for the machine's owner alone."""
+        return {original: stand_in for (_, original), stand_in in self._names.items()}
 
     def text(self, text: str) -> str:
-        text = masked(text)
+        text = masked(text, self.counts)
         text = _HOME.sub(lambda m: m[1] + self._name("user", m[2]), text)
-        text = _UUID.sub(lambda m: _uuid(m[0]), text)
-        text = _MAIL.sub("[mail]", text)
-        text = _MAC.sub("[mac]", text)
-        text = _IPV4.sub("[address]", text)
-        for word, stand_in in self._words.items():
-            if word in text:
-                text = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", stand_in, text)
-        return text
+        text = GPU_ID.sub(lambda m: m[1] + self._hex(m[2]), text)
+        text = UUID.sub(lambda m: self._hex(m[0]), text)
+        if "nique" in text or "ive" in text:
+            text = _DECIMAL_ID.sub(lambda m: m[1] + number_stand_in(m[2], self._key), text)
+            text = _HEX_ID.sub(lambda m: m[1] + hex_stand_in(m[2], self._key), text)
+        text = _SERIAL.sub(lambda m: m[1] + self._name("serial", m[2]), text)
+        if "@" in text:
+            text = _MAIL.sub(self._mail, text)
+        text = _MAC.sub(lambda m: self._name("mac", m[0].lower()), text)
+        text = _IPV4.sub(self._ipv4, text)
+        if "::" in text or text.count(":") > 6:
+            text = _IPV6.sub(self._ipv6, text)
+        return self._known_words(text)
 
     def data(self, data: Any, key: str = "") -> Any:
         """Plain JSON data with every text redacted; `environment` tables and serial numbers by their keys."""
         if isinstance(data, Mapping):
-            if key == "environment":
-                return {name: self._variable(name, value) for name, value in data.items()}
+            if key in ("environment", "environ"):
+                return {name: self.variable(name, str(value)) for name, value in data.items()}
             return {self.text(str(name)): self.data(value, str(name)) for name, value in data.items()}
         if isinstance(data, (list, tuple)):
             return [self.data(item, key) for item in data]
-        if isinstance(data, str):
-            if key in _SERIAL_KEYS and data:
-                return _serial(data)
-            if key in _NAME_KEYS and data:
-                return self._name(_NAME_KEYS[key], data)
-            return self.text(data)
-        return data
+        if not isinstance(data, str) or not data:
+            return data
+        if key in _SERIAL_KEYS:
+            return data if data in ("N/A", "0", "Unknown") else self._name("serial", data)
+        if key in _ID_KEYS and _HEX_ONLY.fullmatch(data):
+            return self.id_text(data)
+        if key in _NAME_KEYS:
+            return self._name(_NAME_KEYS[key], data)
+        return self.text(data)
+
+    def variable(self, name: str, value: str) -> str:
+        """The value of an environment variable; prefixes of GPU ids may be short there."""
+        if name.endswith("_VISIBLE_DEVICES"):
+            value = re.sub(r"\b(GPU-|MIG-)([0-9a-fA-F]{1,3})(?=,|$)", lambda m: m[1] + self._hex(m[2]), value)
+        return self.text(variable(name, value, self.counts))
+
+    def id_text(self, text: str) -> str:
+        """A hexadecimal id that stands alone, `0x` or not."""
+        return re.sub(r"^(0x)?([0-9a-fA-F]+)", lambda m: (m[1] or "") + self._hex(m[2]), text)
+
+    def serial(self, text: str) -> str:
+        """A serial number that stands alone."""
+        return text.replace(text.strip(), self._name("serial", text.strip())) if text.strip() else text
 
     def learn(self, data: Any, key: str = "") -> None:
         """Takes note of user and host names that stand under their own keys, before anything is written."""
         if isinstance(data, Mapping):
             for name, value in data.items():
-                kind = _NAME_VARIABLES.get(name) if key == "environment" else _NAME_KEYS.get(name)
+                variables = key in ("environment", "environ")
+                kind = _NAME_VARIABLES.get(name) if variables else _NAME_KEYS.get(name)
                 if kind and isinstance(value, str):
-                    self._know(kind, value)
+                    self.know(kind, value)
                 self.learn(value, str(name))
         elif isinstance(data, (list, tuple)):
             for item in data:
                 self.learn(item, key)
 
-    def _variable(self, name: str, value: Any) -> Any:
-        return MASK if is_secret_name(name) else self.text(str(value))
+    def know(self, kind: str, name: str) -> None:
+        """A `user` or `host` of that name is replaced wherever it stands as a word."""
+        for word in {name, name.partition(".")[0]} if kind == "host" else {name}:
+            if len(word) >= 3 and word.lower() not in _COMMON and not word.isdigit():
+                self._words[word] = self._name(kind, word)
+                self._pattern = None
 
-    def _know(self, kind: str, name: str) -> None:
-        if len(name) >= 3 and name.lower() not in _COMMON:
-            self._words[name] = self._name(kind, name)
+    def _known_words(self, text: str) -> str:
+        if not self._words:
+            return text
+        if self._pattern is None:
+            words = "|".join(re.escape(w) for w in sorted(self._words, key=len, reverse=True))
+            self._pattern = re.compile(rf"(?<![A-Za-z0-9])(?:{words})(?![A-Za-z0-9])")
+        return self._pattern.sub(lambda m: self._seen(self._words[m[0]], "name"), text)
 
     def _name(self, kind: str, name: str) -> str:
-        if name in _COMMON:
+        if name in _COMMON or name in self._made_names:
             return name
-        count = sum(1 for k, _ in self._names if k == kind)
-        return self._names.setdefault((kind, name), f"{kind}{count + 1}")
+        self.counts[kind] += 1
+        if (kind, name) not in self._names:
+            self._made[kind] += 1
+            self._names[kind, name] = _STAND_IN[kind](self._made[kind])
+        return self._names[kind, name]
+
+    @property
+    def _made_names(self) -> Iterable[str]:
+        return self._names.values()
+
+    def _seen(self, stand_in: str, kind: str) -> str:
+        self.counts[kind] += 1
+        return stand_in
+
+    def _hex(self, text: str) -> str:
+        return self._seen(hex_stand_in(text, self._key), "uuid")
+
+    def _mail(self, match: re.Match[str]) -> str:
+        text = match[0]
+        return text if text.endswith(_UNITS) or text.startswith("git@") else self._name("mail", text)
+
+    def _ipv4(self, match: re.Match[str]) -> str:
+        parts = [int(p) for p in match[0].split(".")]
+        before = match.string[max(0, match.start() - 40) : match.start()]
+        if max(parts) > 255 or parts[0] in (0, 127, 255) or ".".join(map(str, parts)) != match[0]:
+            return match[0]
+        return match[0] if _VERSION_BEFORE.search(before) else self._name("ipv4", match[0])
+
+    def _ipv6(self, match: re.Match[str]) -> str:
+        try:
+            address = ipaddress.IPv6Address(match[0])
+        except ValueError:
+            return match[0]
+        return match[0] if int(address) < 1 << 32 else self._name("ipv6", match[0].lower())
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(f"doctor.report/1\0{text}".encode()).hexdigest()
-
-
-def _uuid(text: str) -> str:
-    d = _digest(text.lower())
-    return f"{d[:8]}-{d[8:12]}-{d[12:16]}-{d[16:20]}-{d[20:32]}"
-
-
-def _serial(text: str) -> str:
-    return f"serial-{_digest(text)[:10]}"
+_STAND_IN: dict[str, Callable[[int], str]] = {
+    "user": "user{}".format,
+    "host": "host{}".format,
+    "serial": "serial{}".format,
+    "mail": "mail{}@example.invalid".format,
+    "mac": lambda n: f"02:00:00:{n >> 16 & 255:02x}:{n >> 8 & 255:02x}:{n & 255:02x}",
+    "ipv4": lambda n: f"198.18.{n >> 8 & 255}.{n & 255}",  # RFC 2544: never routed
+    "ipv6": "2001:db8::{:x}".format,  # RFC 3849: for documents
+}

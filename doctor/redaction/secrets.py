@@ -1,46 +1,170 @@
-"""How secrets look: names of variables that hold them, and shapes of tokens. Linear patterns only."""
+"""Secrets by name, by shape and by place (URLs, headers, flags), plain, URL-encoded, in base64. Linear patterns only.
+
+>>> masked("curl -H 'Authorization: Bearer abcdefghijklmnop' https://me:pw@host/")
+"curl -H 'Authorization: [secret]' https://[secret]@host/"
+>>> masked("token: true, HIP_VISIBLE_DEVICES=0,1 --api-key=k3yk3y")
+'token: true, HIP_VISIBLE_DEVICES=0,1 --api-key=[secret]'
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import math
 import re
+from collections import Counter
+from functools import partial
+from urllib.parse import unquote
+
+from doctor.redaction.shapes import SHAPES
 
 MASK = "[secret]"
 
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NAME = re.compile(
-    r"(?i)(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASS|PWD|CREDENTIALS?|COOKIE|AUTH|APIKEY|DSN"
-    r"|(?:API|ACCESS|PRIVATE|SECRET|SIGNING|ENCRYPTION|SSH|LICENSE|ACCOUNT|STORAGE)_?KEY|KEY)(?:$|_|\d)"
+    r"(?:^|_)(?:TOKEN|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PASS|PWD|PW|CREDENTIALS?|CREDS?|COOKIES?|AUTH|AUTHORIZATION"
+    r"|APIKEYS?|DSN|PAT|JWT|BEARER|PSK|SIG|SIGNATURE|WEBHOOK|SESSIONID"
+    r"|(?:API|ACCESS|PRIVATE|SECRET|SIGNING|ENCRYPTION|SSH|LICENSE|ACCOUNT|STORAGE|MASTER|SHARED|CLIENT|AUTH|DEPLOY"
+    r"|SERVICE|APP|WRITE|HMAC|AES|SAS|ENCRYPT|WANDB|SUBSCRIPTION)_?KEYS?|CONNECTION_?STRING|CONN_?STR"
+    r"|(?:PROXY|PG|MYSQL|DB|REDIS|REQUIRE|SMTP|SUDO|ROOT|USER|SSH|KEYSTORE)_?PASS(?:WORD|WD)?)(?:$|_|\d)"
 )
-_NO_SECRET_NAMES = frozenset({"PWD", "OLDPWD"})
+_VARIABLE_KEY = re.compile(r"_KEY(?:$|_|\d)")
+_NO_SECRET_NAMES = frozenset({
+    "PWD", "OLDPWD", "TOKEN_TYPE", "PASS_THROUGH", "SSH_AUTH_SOCK", "KEY", "AUTH_TYPE", "TOKEN_COUNT", "PAT",
+    "PRIMARY_KEY", "FOREIGN_KEY", "COOKIE_NAME",
+})  # fmt: skip
+_PLAIN_VALUES = re.compile(r"(?i)(?:true|false|yes|no|on|off|none|null|nil|unset|default|\d{1,5}|)")
 
-_SHAPES = (
-    re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]{0,20000}?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)"),
-    re.compile(r"\b(?:hf_|api_org_)[A-Za-z0-9]{20,}"),
-    re.compile(r"\bgh[pousr]_[A-Za-z0-9]{20,}"),
-    re.compile(r"\bgithub_pat_[A-Za-z0-9_]{20,}"),
-    re.compile(r"\bglpat-[A-Za-z0-9_-]{16,}"),
-    re.compile(r"\bsk-[A-Za-z0-9_-]{16,}"),
-    re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
-    re.compile(r"\bAIza[A-Za-z0-9_-]{30,}"),
-    re.compile(r"\bxox[abposr]-[A-Za-z0-9-]{10,}"),
-    re.compile(r"\bnvapi-[A-Za-z0-9_-]{16,}"),
-    re.compile(r"\bpypi-[A-Za-z0-9_-]{30,}"),
-    re.compile(r"\bdckr_pat_[A-Za-z0-9_-]{16,}"),
-    re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+_NAMED = r"[A-Za-z_][A-Za-z0-9_.-]{1,80}"
+_QUOTE = r"\\{0,4}[\"']"
+_ASSIGNED = re.compile(
+    rf"(?<![A-Za-z0-9_])(-{{0,2}}{_NAMED})(?P<q>{_QUOTE})?(\s{{0,4}}(?:=>|:=|=|:)\s{{0,4}})"
+    rf"(?:(?P<open>{_QUOTE})(?P<quoted>(?:(?!(?P=open))[^\n]){{0,4000}})(?P=open)|(?P<bare>[^\s'\",;&<>\\)}}\]]{{1,4000}}))"
 )
-_URL = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,20}://)[^\s/@:]{1,200}(?::[^\s/@]{0,300})?@")
-_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/_.=-]{12,}")
-_ASSIGNED = re.compile(r"\b([A-Za-z_][A-Za-z0-9_]{2,80})(\s?[=:]\s?)([^\s'\",;]{4,})")
+_FLAG = re.compile(rf"(?<![\w-])(--?{_NAMED})((?:\s{{1,3}}|[\"'],\s{{0,3}}[\"']))([\"']?)([^\s'\"-][^\s'\"]{{0,2000}})")
+_XML = re.compile(rf"<({_NAMED})>([^<>\n]{{1,4000}})</")
+_URL = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,20}:(?:\\?/){2})(?!\[secret\]@)[^\s/@\"'<>]{1,400}@(?=[^\s@])")
+_NAMES_USER = re.compile(r"(?i)\b((?:ssh|git\+ssh)://)git@")
+_HEADER = re.compile(
+    r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]{0,30}(?:key|token|auth|secret)[a-z-]{0,20})"
+    r"(\s{0,3}:\s{0,3})([^\r\n\"']{1,4000})"
+)
+_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/_.~=-]{8,4000}")
+_NETRC = re.compile(
+    r"(?i)\b(login\s+\S{1,200}\s+password\s+|sshpass\s+-p\s*|(?:-u|--user)\s+[^\s:]{1,100}:)"
+    r"[\"']?[^\s\"']{1,500}"
+)
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,200000}={0,2}")
+_WORD = re.compile(r"[^\s\"'<>]+")
+_OPAQUE = re.compile(r"[A-Za-z0-9+/_=-]{20,512}")
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether a variable of that name is taken to hold a secret."""
-    return name.upper() not in _NO_SECRET_NAMES and bool(_NAME.search(name))
+def is_secret_name(name: str, *, variable: bool = False) -> bool:
+    """Whether something of that name is taken to hold a secret; a `variable` of any `_KEY` is."""
+    plain = _CAMEL.sub("_", name.lstrip("-")).upper().replace("-", "_").replace(".", "_")
+    if plain in _NO_SECRET_NAMES:
+        return False
+    return bool(_NAME.search(plain)) or (variable and bool(_VARIABLE_KEY.search(plain)))
 
 
-def masked(text: str) -> str:
-    """The text with every token, key and credential replaced."""
-    for shape in _SHAPES:
-        text = shape.sub(MASK, text)
-    text = _URL.sub(rf"\1{MASK}@", text)
-    text = _BEARER.sub(rf"\1 {MASK}", text)
-    return _ASSIGNED.sub(lambda m: f"{m[1]}{m[2]}{MASK}" if is_secret_name(m[1]) else m[0], text)
+def is_opaque(value: str) -> bool:
+    """Whether a whole value looks random: letters of both cases and digits, without words, paths or hex alone."""
+    if not _OPAQUE.fullmatch(value) or value.count("/") > 2 or value.count("-") > 3:
+        return False
+    kinds = sum(any(test(c) for c in value) for test in (str.isdigit, str.islower, str.isupper))
+    share = [n / len(value) for n in Counter(value).values()]
+    return kinds == 3 and -sum(p * math.log2(p) for p in share) >= 3.7
+
+
+def masked(text: str, counts: Counter[str] | None = None) -> str:
+    """The text with every token, key and credential replaced; `counts` counts what, by kind."""
+    if "\0" in text:
+        return "\0".join(_variable_line(part, counts) for part in text.split("\0"))
+    return _plain(_decoded(text, counts), counts)
+
+
+def _variable_line(line: str, counts: Counter[str] | None) -> str:
+    name, sign, value = line.partition("=")
+    if sign and re.fullmatch(_NAMED, name):
+        return f"{name}={variable(name, value, counts)}"
+    return masked(line, counts)
+
+
+def variable(name: str, value: str, counts: Counter[str] | None = None) -> str:
+    """The value of an environment variable, as it may be seen."""
+    if value and ((is_secret_name(name, variable=True) and not _PLAIN_VALUES.fullmatch(value)) or is_opaque(value)):
+        return _count(counts, "variable")
+    return masked(value, counts)
+
+
+def _count(counts: Counter[str] | None, kind: str) -> str:
+    if counts is not None:
+        counts[kind] += 1
+    return MASK
+
+
+def _shaped(kind: str, counts: Counter[str] | None, _match: re.Match[str]) -> str:
+    return _count(counts, kind)
+
+
+def _plain(text: str, counts: Counter[str] | None) -> str:
+    low = text.lower()
+    for shape in SHAPES:
+        if any(hint in low for hint in shape.hints):
+            text = shape.pattern.sub(partial(_shaped, shape.kind, counts), text)
+    if "://" in text or ":\\/\\/" in text:
+        kept = _NAMES_USER.sub(r"\1git\0", text)
+        text = _URL.sub(lambda m: m[1] + _count(counts, "url") + "@", kept).replace("git\0", "git@")
+    text = _HEADER.sub(lambda m: m[1] + m[2] + _count(counts, "header"), text)
+    text = _BEARER.sub(lambda m: f"{m[1]} " + _count(counts, "header"), text)
+    text = _NETRC.sub(lambda m: m[1] + _count(counts, "password"), text)
+    text = _ASSIGNED.sub(lambda m: _assigned(m, counts), text)
+    text = _FLAG.sub(lambda m: _flag(m, counts), text)
+    return _XML.sub(lambda m: f"<{m[1]}>{_count(counts, 'named')}</" if _holds(m[1], m[2]) else m[0], text)
+
+
+def _holds(name: str, value: str) -> bool:
+    return is_secret_name(name) and not _PLAIN_VALUES.fullmatch(value) and not value.startswith(MASK[:-1])
+
+
+def _assigned(match: re.Match[str], counts: Counter[str] | None) -> str:
+    value = match["quoted"] if match["quoted"] is not None else match["bare"]
+    if not _holds(match[1], value):
+        if match["quoted"] is None:
+            return match[0]
+        inner = _plain(value, counts) if "=" in value or ":" in value else value
+    else:
+        inner = _count(counts, "named")
+    around = match["open"] or ""
+    return f"{match[1]}{match['q'] or ''}{match[3]}{around}{inner}{around}"
+
+
+def _flag(match: re.Match[str], counts: Counter[str] | None) -> str:
+    if not _holds(match[1], match[4]):
+        return match[0]
+    return f"{match[1]}{match[2]}{match[3]}{_count(counts, 'flag')}"
+
+
+def _decoded(text: str, counts: Counter[str] | None) -> str:
+    """Runs of base64 and of URL encoding that hide a secret, replaced as a whole."""
+    if "%" in text:
+        text = _WORD.sub(lambda m: _hidden(m[0], unquote(m[0]), counts) if "%" in m[0] else m[0], text)
+    return _BASE64.sub(lambda m: _hidden(m[0], _from_base64(m[0]), counts), text)
+
+
+def _hidden(run: str, inner: str | None, counts: Counter[str] | None) -> str:
+    if inner is None or inner == run:
+        return run
+    return _count(counts, "encoded") if _plain(inner, None) != inner and MASK not in run else run
+
+
+def _from_base64(run: str) -> str | None:
+    """What the run says when it is base64 of a printable text."""
+    body = run.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        text = base64.b64decode(body + "=" * (-len(body) % 4)).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    if not all(c.isprintable() or c in "\r\n\t\0" for c in text):
+        return None
+    return text if not re.fullmatch(r"[\w.+-]{1,64}:[^\s:]{6,}", text) else f"https://{text}@x/"

@@ -30,6 +30,8 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.diagnosis": (5, frozenset({"pydantic", "tomli"})),
     "doctor.report": (5, frozenset()),
     "doctor.report.terminal": (5, frozenset({"rich"})),
+    "doctor.bundle": (7, frozenset()),
+    "doctor.compare": (7, frozenset()),
     "doctor.cli": (8, frozenset({"typer", "click"})),
     "doctor.__main__": (9, frozenset()),
 }

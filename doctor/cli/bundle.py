@@ -1,0 +1,76 @@
+"""`doctor bundle`: one redacted archive for support; `doctor bundle scan`: look for what redaction missed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def add(app: typer.Typer) -> None:
+    group = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+    group.callback()(bundle)
+    group.command("scan")(scan)
+    app.add_typer(group, name="bundle", help="Record this machine for support: one redacted archive.")
+
+
+def bundle(
+    context: typer.Context,
+    output: Annotated[Path | None, typer.Option("-o", help="The archive (.tar.gz), mode 0600.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would go in; write nothing.")] = False,
+    since: Annotated[str | None, typer.Option(help="Kernel log since then, as journalctl reads it.")] = None,
+    include: Annotated[list[Path] | None, typer.Option(help="Add this text file, redacted; repeatable.")] = None,
+    pid: Annotated[int | None, typer.Option(help="Add what /proc tells of this process.")] = None,
+    max_size: Annotated[int, typer.Option(help="MiB before compression; extras beyond are left out.")] = 40,
+    names: Annotated[Path | None, typer.Option("--map", help="Keep the originals here; never send it.")] = None,
+) -> int:
+    """Record this machine for support: one redacted archive. Needs no root and no network."""
+    if context.invoked_subcommand:
+        return 0
+    import json
+    import sys
+    from datetime import datetime, timezone
+
+    from doctor.bundle.pack import write
+    from doctor.bundle.record import make
+    from doctor.cli.output import deliver
+    from doctor.system.live import LiveSystem
+
+    now = datetime.now(timezone.utc)
+    made = make(
+        LiveSystem(),
+        created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        since=since,
+        include=[str(p.absolute()) for p in include or ()],
+        pid=pid,
+        max_size=max(1, max_size) << 20,
+    )
+    if dry_run:
+        sys.stdout.write("".join(f"{len(p.content):>9}  {p.name}  ({p.origin})\n" for p in made.parts))
+        sys.stdout.write("".join(f"  left out  {row.origin}: {row.why}\n" for row in made.left_out))
+        return 0
+    path = output or Path(f"doctor-bundle-{now:%Y%m%d-%H%M%S}.tar.gz")
+    size = write(path, made.files)
+    if names is not None:
+        deliver(json.dumps(made.names, indent=1) + "\n", names)
+    replaced = sum(sum(kinds.values()) for kinds in made.removed.values())
+    sys.stdout.write(f"{path}: {len(made.parts)} files, {size / 1024:.0f} KiB; {replaced} values replaced or masked\n")
+    return 0
+
+
+def scan(path: Annotated[Path, typer.Argument(metavar="FILE", help="A bundle.")]) -> int:
+    """Look in a bundle for secrets that redaction missed; exit 1 when there are any."""
+    import sys
+
+    from doctor.bundle.open import open_bundle
+    from doctor.bundle.scan import scan as look
+    from doctor.errors import ExitCode
+
+    missed = look(open_bundle(path))
+    for row in missed:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in row.kinds.items())
+        sys.stdout.write(f"{row.name}: {kinds}\n")
+    if not missed:
+        sys.stdout.write("nothing that looks like a secret\n")
+    return ExitCode.FINDINGS if missed else ExitCode.OK
