@@ -36,9 +36,14 @@ class Gathered:
 
 
 def gather(
-    system: System, probes: Sequence[Probe], total_s: float = TOTAL_S, record: Recording | None = None
+    system: System,
+    probes: Sequence[Probe],
+    total_s: float = TOTAL_S,
+    record: Recording | None = None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> Gathered:
-    """Runs the probes; never raises for what they do. `record` takes what they read, also of those that hang."""
+    """Runs the probes; never raises for what they do. `record` takes what they read, also of those that hang;
+    `meanwhile` is called once while they run."""
     sheets = {probe.name: FactSheet() for probe in probes}
     if record is not None:
         record.begin(system.kind)
@@ -54,6 +59,7 @@ def gather(
         [child.Job(probe.name, _work(system, probe, recorded=record is not None)) for probe in probes],
         total_s,
         on_message,
+        meanwhile,
     )
     trouble = []
     for probe, outcome in zip(probes, outcomes, strict=True):

@@ -24,10 +24,9 @@ ORDER = (
     "amd",
     "nvidia",
     "device_nodes",
-    "rdma",
+    "account",
     "host",
     "host_firmware",
-    "account",
     "container",
     "environment",
     "python_env",
@@ -35,6 +34,9 @@ ORDER = (
     "amd_tools",
 )
 """Probes in the order of trust: where two differ on a fact, the earlier one is believed."""
+
+PARTS = frozenset({"amd_drm", "numbering", "nvidia_tools", "python_choice", "rdma"})
+"""Modules beside the probes that a probe calls, or that work on the whole Snapshot."""
 
 
 @dataclass(frozen=True)
@@ -83,20 +85,21 @@ def checks() -> tuple[Check, ...]:
 
 
 def probe_names() -> tuple[str, ...]:
-    """The probes in the order of trust; one that ORDER does not name comes last."""
+    """The probes in the order of trust; one that ORDER does not name comes last. Nothing is imported."""
     import doctor.probes
 
     folders = [Path(p) for p in doctor.probes.__path__]
     there = {m.name for m in pkgutil.iter_modules([str(f) for f in folders]) if not m.name.startswith("_")}
-    return (*(n for n in ORDER if n in there), *sorted(there - set(ORDER)))
+    return (*(n for n in ORDER if n in there), *sorted(there - PARTS - set(ORDER)))
 
 
 def probes(names: Sequence[str] | None = None) -> tuple[Probe, ...]:
-    """The probes of those names, or all; a module without `probe` (one that probes share) is none."""
-    found = []
-    for name in names if names is not None else probe_names():
-        module = importlib.import_module(f"doctor.probes.{name}")
-        if callable(getattr(module, "probe", None)):
-            gives = tuple(getattr(module, "GIVES", ()))
-            found.append(Probe(name, module.probe, gives))
-    return tuple(found)
+    """The probes of those names, or all. A probe's module is imported where it runs: in its own child."""
+    return tuple(Probe(name, _importing(name)) for name in (names if names is not None else probe_names()))
+
+
+def _importing(name: str) -> Callable[..., None]:
+    def run(*args: Any, **how: Any) -> None:
+        importlib.import_module(f"doctor.probes.{name}").probe(*args, **how)
+
+    return run

@@ -52,7 +52,8 @@ def examine(system: System, options: Options) -> Report:
             replace(p, run=partial(p.run, python=options.python)) if p.name == "python_env" else p for p in probes
         ]
     kb = Knowledge()
-    machine = identify(gather(system, probes, options.total_s, options.record).machine, kb)
+    # The rules are imported while the probes wait for the machine.
+    machine = identify(gather(system, probes, options.total_s, options.record, registry.checks).machine, kb)
     profile, why = options.profile, "named by --profile"
     if profile is None and options.match_profile and machine.gpus:
         from doctor.profiles import match

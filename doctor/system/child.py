@@ -73,14 +73,19 @@ class _Child:
             processes.kill_group(group)
 
 
-def run_side_by_side(jobs: Sequence[Job], deadline_s: float, on_message: OnMessage) -> list[Outcome]:
+def run_side_by_side(
+    jobs: Sequence[Job], deadline_s: float, on_message: OnMessage, meanwhile: Callable[[], object] | None = None
+) -> list[Outcome]:
     """All jobs at once, at most `deadline_s` seconds (and half a second for the killing); outcomes in the order of
-    `jobs`. `on_message(name, data)` is called in this process for each message. On Ctrl-C, or when `on_message`
-    raises, the children are killed and the exception goes on."""
+    `jobs`. `on_message(name, data)` is called in this process for each message; `meanwhile` once, here, while the
+    jobs run. On Ctrl-C, or when one of both raises, the children are killed and the exception goes on."""
     children: list[_Child] = []
     try:
         _start_all(jobs, children)
-        _listen(children, time.monotonic() + deadline_s, on_message)
+        ends = time.monotonic() + deadline_s
+        if meanwhile:
+            meanwhile()
+        _listen(children, ends, on_message)
     finally:
         for child in children:
             child.end("timed-out", f"not done within {deadline_s:g} s")
