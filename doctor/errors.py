@@ -1,10 +1,10 @@
 """Every error that this package raises on purpose, and the exit codes of its commands.
 
-    DoctorError
-    ├── InputError        what the user handed over is wrong or can't be read
-    ├── DataFileError     a profile, allow-list or knowledge file is wrong; carries all faults of the file
-    ├── ToolError         an outside program failed; carries argv, exit code and both streams
-    └── ReaderError       a text is not in the format that its reader reads
+DoctorError
+├── InputError        what the user handed over is wrong or can't be read
+├── DataFileError     a profile, allow-list or knowledge file is wrong; carries all faults of the file
+├── ToolError         an outside program failed; carries argv, exit code and both streams
+└── ReaderError       a text is not in the format that its reader reads
 """
 
 from __future__ import annotations

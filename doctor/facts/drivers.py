@@ -103,5 +103,3 @@ class Install(Model):
     version: str | None = None
     kind: str | None = None
     """`prefix`, `distribution`, `wheel`, `conda`."""
-
-

@@ -129,9 +129,7 @@ class System(Protocol):
         (`EACCES`, `EPERM`, `ENXIO` …) as the value. `not-asked` on a tree or where it can't be tried."""
         ...
 
-    def run(
-        self, argv: Sequence[str], *, deadline_s: float | None = None, limit: int = RUN_LIMIT
-    ) -> Reading[Output]:
+    def run(self, argv: Sequence[str], *, deadline_s: float | None = None, limit: int = RUN_LIMIT) -> Reading[Output]:
         """A command found on the trusted PATH, without a shell, in its own process group, killed as a group. `absent`
         when there is no such program; a non-zero exit is a value. `not-asked` on a tree."""
         ...

@@ -67,9 +67,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield _finding(machine, package, torch[1], torch[2], wanted[0], row)
 
 
-def _finding(
-    machine: Snapshot, package: Package, torch: str, tag: str | None, wanted: str, row: Companions
-) -> Finding:
+def _finding(machine: Snapshot, package: Package, torch: str, tag: str | None, wanted: str, row: Companions) -> Finding:
     index = ("--index-url", f"{INDEX}/{tag}") if tag else ()
     command = (python_of(machine), "-m", "pip", "install", *index, f"{package.name}=={wanted}", f"torch=={torch}")
     return Finding(
