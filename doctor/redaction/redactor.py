@@ -20,7 +20,7 @@ _MAIL = re.compile(r"(?<![\w.+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,64}(?:\.[
 _UNITS = (".service", ".socket", ".timer", ".mount", ".slice", ".scope", ".target", ".device", ".path")
 _MAC = re.compile(r"(?<![0-9A-Za-z:.])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4,18}(?![0-9A-Za-z:])")
 _IPV4 = re.compile(r"(?<![\w.+-])(?:\d{1,3}\.){3}\d{1,3}(?![\w+-]|\.\w)")
-_IPV6 = re.compile(r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:{1,2}){2,7}(?:[0-9a-fA-F]{1,4})?(?![\w:])")
+_IPV6 = re.compile(r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:{1,2}){1,7}(?:[0-9a-fA-F]{1,4})?(?![\w:])")
 _VERSION_BEFORE = re.compile(
     r"(?i)(?:version|release|driver|firmware|\bfw|vbios|-cu1\d|_cu1\d|==|\.so)[\w\"' :=|.-]{0,24}$"
 )
@@ -95,7 +95,7 @@ class Redactor:
     def data(self, data: Any, key: str = "") -> Any:
         """Plain JSON data with every text redacted; `environment` tables and serial numbers by their keys."""
         if isinstance(data, Mapping):
-            if key in ("environment", "environ"):
+            if key in ("environment", "environ") and all(isinstance(value, str) for value in data.values()):
                 return {name: self.variable(name, str(value)) for name, value in data.items()}
             return {self.text(str(name)): self.data(value, str(name)) for name, value in data.items()}
         if isinstance(data, (list, tuple)):

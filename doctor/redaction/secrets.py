@@ -22,7 +22,8 @@ MASK = "[secret]"
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NAME = re.compile(
-    r"(?:^|_)(?:TOKEN|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PASS|PWD|PW|CREDENTIALS?|CREDS?|COOKIES?|AUTH|AUTHORIZATION"
+    r"(?:^|_)(?:[A-Z]{0,20}(?:SECRET|PASSWORD|PASSWD|PASSPHRASE|APIKEY)|TOKEN"
+    r"|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PASS|PWD|PW|CREDENTIALS?|CREDS?|COOKIES?|AUTH|AUTHORIZATION"
     r"|APIKEYS?|DSN|PAT|JWT|BEARER|PSK|SIG|SIGNATURE|WEBHOOK|SESSIONID"
     r"|(?:API|ACCESS|PRIVATE|SECRET|SIGNING|ENCRYPTION|SSH|LICENSE|ACCOUNT|STORAGE|MASTER|SHARED|CLIENT|AUTH|DEPLOY"
     r"|SERVICE|APP|WRITE|HMAC|AES|SAS|ENCRYPT|WANDB|SUBSCRIPTION)_?KEYS?|CONNECTION_?STRING|CONN_?STR"
@@ -38,7 +39,7 @@ _PLAIN_VALUES = re.compile(r"(?i)(?:true|false|yes|no|on|off|none|null|nil|unset
 _NAMED = r"[A-Za-z_][A-Za-z0-9_.-]{1,80}"
 _QUOTE = r"\\{0,4}[\"']"
 _ASSIGNED = re.compile(
-    rf"(?<![A-Za-z0-9_])(-{{0,2}}{_NAMED})(?P<q>{_QUOTE})?(\s{{0,4}}(?:=>|:=|=|:)\s{{0,4}})"
+    rf"(?<![A-Za-z0-9_])(-{{0,2}}{_NAMED})(?P<q>{_QUOTE})?([ \t]{{0,4}}(?:=>|:=|=|:)[ \t]{{0,4}})"
     rf"(?:(?P<open>{_QUOTE})(?P<quoted>(?:(?!(?P=open))[^\n]){{0,4000}})(?P=open)|(?P<bare>[^\s'\",;&<>\\)}}\]]{{1,4000}}))"
 )
 _FLAG = re.compile(rf"(?<![\w-])(--?{_NAMED})((?:\s{{1,3}}|[\"'],\s{{0,3}}[\"']))([\"']?)([^\s'\"-][^\s'\"]{{0,2000}})")
@@ -51,7 +52,7 @@ _HEADER = re.compile(
 )
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/_.~=-]{8,4000}")
 _NETRC = re.compile(
-    r"(?i)\b(login\s+\S{1,200}\s+password\s+|sshpass\s+-p\s*|(?:-u|--user)\s+[^\s:]{1,100}:)"
+    r"(?i)(?<!\w)(login\s+\S{1,200}\s+password\s+|sshpass\s+-p\s*|(?:-u|--user)\s+[^\s:]{1,100}:)"
     r"[\"']?[^\s\"']{1,500}"
 )
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,200000}={0,2}")
@@ -69,7 +70,12 @@ def is_secret_name(name: str, *, variable: bool = False) -> bool:
 
 def is_opaque(value: str) -> bool:
     """Whether a whole value looks random: letters of both cases and digits, without words, paths or hex alone."""
-    if not _OPAQUE.fullmatch(value) or value.count("/") > 2 or value.count("-") > 3:
+    if (
+        value.startswith(("GPU-", "MIG-"))
+        or not _OPAQUE.fullmatch(value)
+        or value.count("/") > 2
+        or value.count("-") > 3
+    ):
         return False
     kinds = sum(any(test(c) for c in value) for test in (str.isdigit, str.islower, str.isupper))
     share = [n / len(value) for n in Counter(value).values()]

@@ -68,7 +68,8 @@ _PREFIXED = {
     "password hash": r"\$(?:[156y]|2[aby]|argon2[id]{1,2})\$[A-Za-z0-9./$=,+]{20,300}",
 }
 _HINTS = {
-    "hugging face": ("hf_", "api_org_"), "github": ("gh",), "gitlab": ("gl",), "openai or anthropic": ("sk-",),
+    "hugging face": ("hf_", "api_org_"), "github": ("gh", "github_pat_"), "gitlab": ("gl",),
+    "openai or anthropic": ("sk-",),
     "stripe": ("k_live_", "k_test_", "whsec_"), "aws": ("akia", "asia", "abia", "acca"),
     "google": ("aiza", "gocspx-", "ya29."), "slack": ("xox", "xapp-"), "slack webhook": ("hooks.slack",),
     "discord webhook": ("/api/webhooks/",), "vault": ("hvs.", "hvb.", "hvr."), "digitalocean": ("_v1_",),
