@@ -18,7 +18,7 @@ from doctor.report.json import as_data
 from doctor.system.base import System
 from doctor.system.live import LiveSystem
 from doctor.system.tree import TreeSystem
-from tests.paths import FIELDLAB, needs_shared
+from tests.paths import CAPTURES, FIELDLAB, needs_shared
 from tests.probes.amd_trees import mi300x
 
 DRM = sorted(p.name for p in FIELDLAB.glob("*drm-sysfs")) if FIELDLAB.is_dir() else []
@@ -73,3 +73,8 @@ def test_two_reports_differ_by_fact_and_finding() -> None:
     after["findings"] = [finding]
     assert [(c.kind, c.name) for c in compare(before, after)] == [("finding", "r"), ("fact", "nvidia_driver.version")]
     assert compare(after, after) == ()
+
+
+def test_a_bundle_of_format_1_stays_readable() -> None:
+    machine = examine(open_bundle(CAPTURES / "bundle-1.tar.gz").system(), Options()).snapshot
+    assert [gpu.arch for gpu in machine.gpus or ()] == ["gfx942", "gfx942"]

@@ -8,6 +8,7 @@ import json
 import random
 import string
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -201,7 +202,7 @@ def test_prefixes_of_gpu_ids_still_match() -> None:
 
 
 def test_unique_ids_stay_one_gpu_in_decimal_and_hexadecimal() -> None:
-    entries = {
+    entries: dict[str, dict[str, Any]] = {
         "text:sys/class/kfd/kfd/topology/nodes/1/properties": {"state": "value", "value": f"unique_id {0xABCDEF0123456789}\n"},
         "text:sys/class/drm/card0/device/unique_id": {"state": "value", "value": "abcdef0123456789\n"},
         "environ": {"state": "value", "value": {"ROCR_VISIBLE_DEVICES": "GPU-abcdef0123456789"}},
