@@ -9,6 +9,7 @@ sure it is says how loud the finding may be. Data: `data/symptoms/*.toml`, each 
     matches = 'optional regular expression that the same line must match too'
     source = "https://…"
     as_of = "2026-11-20"
+    confirmed = true                                # the text was found at its source; left out: only remembered
     [[symptom.points_to]]
     rule = "torch-missing-gpu-arch"
     sure = "likely"                                 # certain → error, likely → warning, possible → info
@@ -82,13 +83,15 @@ class Cause(_Strict):
 
 
 class Signature(_Strict):
-    """One error text and what it points to."""
+    """One error text and what it points to. `confirmed`: whether the text was found at its source, not only
+    remembered."""
 
     id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
     says: tuple[str, ...] = Field(min_length=1)
     matches: str | None = None
     source: str
     as_of: str
+    confirmed: bool = False
     points_to: tuple[Cause, ...] = ()
 
     @field_validator("says")
