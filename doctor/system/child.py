@@ -97,11 +97,14 @@ def run_side_by_side(
 
 def _start_all(jobs: Sequence[Job], children: list[_Child]) -> None:
     gc.freeze()  # a collection in a child would copy every page that we share with it
+    # A signal between a fork and its being noted would leave a child that nobody kills; a child unblocks its own.
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
         for job in jobs:
             children.append(_start(job, [c.descriptor for c in children]))
     finally:
         gc.unfreeze()
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 def _start(job: Job, others: Sequence[int]) -> _Child:
