@@ -6,6 +6,7 @@ needs inside that function, so that `doctor --help` stays quick.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import pkgutil
@@ -15,9 +16,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-import typer
+# Before pydantic is imported (typer does it): plugins of other packages have no business here, and looking for them
+# reads the metadata of every installed package. Most of a check's time is imports, which make no garbage.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+gc.set_threshold(50_000, 20, 20)
 
-from doctor.errors import DoctorError, ExitCode
+import typer  # noqa: E402
+
+from doctor.errors import DoctorError, ExitCode  # noqa: E402
 
 _NOT_COMMANDS = ("main", "output")
 _FIRST = ("check", "triage", "rules", "explain", "profiles", "version")
