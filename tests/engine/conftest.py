@@ -20,7 +20,6 @@ REPO = Path(__file__).resolve().parents[2]
 IMAGE = "doctor-test/debian-rocm:1"
 PACKAGES = "python3,ca-certificates"
 ROCM_PACKAGES = ["rocminfo", "rocm-smi", "libamdhip64-5"]
-MIRROR = "http://deb.debian.org/debian"
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 
 Container = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -51,7 +50,7 @@ def image(engine: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     if os.geteuid() or not shutil.which("debootstrap"):
         unmet("making the image needs root and debootstrap")
     root = tmp_path_factory.mktemp("image") / "root"
-    suite = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm", str(root), MIRROR]
+    suite = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm", str(root)]
     subprocess.run(suite, check=True, stdout=subprocess.DEVNULL, timeout=600)
     install = ["chroot", str(root), "apt-get", "install", "-y", "-q", "--no-install-recommends", *ROCM_PACKAGES]
     subprocess.run(["chroot", str(root), "apt-get", "update", "-q"], check=True, stdout=subprocess.DEVNULL, timeout=300)
