@@ -11,11 +11,12 @@ Each digit is permuted by a key and by the digits before it, so two ids share a 
 from __future__ import annotations
 
 import hashlib
-import re
 from functools import lru_cache
 
-UUID = re.compile(r"(?<![0-9a-fA-F-])[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(?![0-9a-fA-F-])")
-GPU_ID = re.compile(r"\b(MIG-GPU-|GPU-|MIG-)([0-9a-fA-F]{4}[0-9a-fA-F-]{0,36})(?![0-9A-Za-z])")
+from doctor.redaction.lazy import Lazy
+
+UUID = Lazy(r"(?<![0-9a-fA-F-])[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(?![0-9a-fA-F-])")
+GPU_ID = Lazy(r"\b(MIG-GPU-|GPU-|MIG-)([0-9a-fA-F]{4}[0-9a-fA-F-]{0,36})(?![0-9A-Za-z])")
 WELL_KNOWN = frozenset({
     "8be4df61-93ca-11d2-aa0d-00e098032b8c",  # EFI global variables: SecureBoot
     "d719b2cb-3d3a-4596-a3bc-dad00e67656f",  # EFI image security database

@@ -6,31 +6,29 @@ Shapes stay: a UUID's stand-in is a UUID (`GPU-` kept, prefixes still match), so
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from doctor.redaction.identifiers import GPU_ID, UUID, hex_stand_in, number_stand_in
+from doctor.redaction.lazy import Lazy
 from doctor.redaction.secrets import masked, variable
 
-_HOME = re.compile(r"(?<![\w.-])((?:home|Users|export/home|data/home)[/\\])([^/\\\s:'\",;\0]{1,64})")
-_MAIL = re.compile(r"(?<![\w.+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,64}(?:\.[A-Za-z0-9-]{1,64}){1,6}(?![\w-])")
+_HOME = Lazy(r"(?<![\w.-])((?:home|Users|export/home|data/home)[/\\])([^/\\\s:'\",;\0]{1,64})")
+_MAIL = Lazy(r"(?<![\w.+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,64}(?:\.[A-Za-z0-9-]{1,64}){1,6}(?![\w-])")
 _UNITS = (".service", ".socket", ".timer", ".mount", ".slice", ".scope", ".target", ".device", ".path")
-_MAC = re.compile(r"(?<![0-9A-Za-z:.])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4,18}(?![0-9A-Za-z:])")
-_IPV4 = re.compile(r"(?<![\w.+-])(?:\d{1,3}\.){3}\d{1,3}(?![\w+-]|\.\w)")
-_IPV6 = re.compile(r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:{1,2}){1,7}(?:[0-9a-fA-F]{1,4})?(?![\w:])")
-_VERSION_BEFORE = re.compile(
-    r"(?i)(?:version|release|driver|firmware|\bfw|vbios|-cu1\d|_cu1\d|==|\.so)[\w\"' :=|.-]{0,24}$"
-)
-_SERIAL = re.compile(
+_MAC = Lazy(r"(?<![0-9A-Za-z:.])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4,18}(?![0-9A-Za-z:])")
+_IPV4 = Lazy(r"(?<![\w.+-])(?:\d{1,3}\.){3}\d{1,3}(?![\w+-]|\.\w)")
+_IPV6 = Lazy(r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:{1,2}){1,7}(?:[0-9a-fA-F]{1,4})?(?![\w:])")
+_VERSION_BEFORE = Lazy(r"(?i)(?:version|release|driver|firmware|\bfw|vbios|-cu1\d|_cu1\d|==|\.so)[\w\"' :=|.-]{0,24}$")
+_SERIAL = Lazy(
     r"(?i)(\bserial(?:[ _-]{0,2}(?:number|num|no))?[\"']?\s{0,20}[:=>]\s{0,4}[\"']?)"
     r"((?=[A-Z-]{0,20}\d)[A-Z0-9-]{5,40})\b"
 )
-_DECIMAL_ID = re.compile(r"(?m)^((?:unique_id|hive_id) )(\d{4,20})$")
-_HEX_ID = re.compile(r"(?i)((?:unique|hive)[ _]?id[\"']?\s{0,40}[:=]\s{0,40}[\"']?(?:0x)?)([0-9a-f]{8,16})\b")
-_HEX_ONLY = re.compile(r"(?:0x)?([0-9a-fA-F]{8,16})")
+_DECIMAL_ID = Lazy(r"(?m)^((?:unique_id|hive_id) )(\d{4,20})$")
+_HEX_ID = Lazy(r"(?i)((?:unique|hive)[ _]?id[\"']?\s{0,40}[:=]\s{0,40}[\"']?(?:0x)?)([0-9a-f]{8,16})\b")
+_HEX_ONLY = Lazy(r"(?:0x)?([0-9a-fA-F]{8,16})")
 _SERIAL_KEYS = frozenset({"serial", "serial_number", "board_serial", "product_serial"})
 _ID_KEYS = frozenset({"unique_id", "hive_id", "xgmi_hive_id"})
 _NAME_KEYS = {"user": "user", "hostname": "host"}
@@ -200,6 +198,8 @@ class Redactor:
         return match[0] if _VERSION_BEFORE.search(before) else self._name("ipv4", match[0])
 
     def _ipv6(self, match: re.Match[str]) -> str:
+        import ipaddress
+
         try:
             address = ipaddress.IPv6Address(match[0])
         except ValueError:

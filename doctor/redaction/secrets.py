@@ -14,14 +14,14 @@ import math
 import re
 from collections import Counter
 from functools import partial
-from urllib.parse import unquote
 
+from doctor.redaction.lazy import Lazy
 from doctor.redaction.shapes import SHAPES
 
 MASK = "[secret]"
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_NAME = re.compile(
+_CAMEL = Lazy(r"(?<=[a-z0-9])(?=[A-Z])")
+_NAME = Lazy(
     r"(?:^|_)(?:[A-Z]{0,20}(?:SECRET|PASSWORD|PASSWD|PASSPHRASE|APIKEY)|TOKEN"
     r"|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PASS|PWD|PW|CREDENTIALS?|CREDS?|COOKIES?|AUTH|AUTHORIZATION"
     r"|APIKEYS?|DSN|PAT|JWT|BEARER|PSK|SIG|SIGNATURE|WEBHOOK|SESSIONID"
@@ -29,35 +29,35 @@ _NAME = re.compile(
     r"|SERVICE|APP|WRITE|HMAC|AES|SAS|ENCRYPT|WANDB|SUBSCRIPTION)_?KEYS?|CONNECTION_?STRING|CONN_?STR"
     r"|(?:PROXY|PG|MYSQL|DB|REDIS|REQUIRE|SMTP|SUDO|ROOT|USER|SSH|KEYSTORE)_?PASS(?:WORD|WD)?)(?:$|_|\d)"
 )
-_VARIABLE_KEY = re.compile(r"_KEY(?:$|_|\d)")
+_VARIABLE_KEY = Lazy(r"_KEY(?:$|_|\d)")
 _NO_SECRET_NAMES = frozenset({
     "PWD", "OLDPWD", "TOKEN_TYPE", "PASS_THROUGH", "SSH_AUTH_SOCK", "KEY", "AUTH_TYPE", "TOKEN_COUNT", "PAT",
     "PRIMARY_KEY", "FOREIGN_KEY", "COOKIE_NAME",
 })  # fmt: skip
-_PLAIN_VALUES = re.compile(r"(?i)(?:true|false|yes|no|on|off|none|null|nil|unset|default|\d{1,5}|)")
+_PLAIN_VALUES = Lazy(r"(?i)(?:true|false|yes|no|on|off|none|null|nil|unset|default|\d{1,5}|)")
 
 _NAMED = r"[A-Za-z_][A-Za-z0-9_.-]{1,80}"
 _QUOTE = r"\\{0,4}[\"']"
-_ASSIGNED = re.compile(
+_ASSIGNED = Lazy(
     rf"(?<![A-Za-z0-9_])(-{{0,2}}{_NAMED})(?P<q>{_QUOTE})?([ \t]{{0,4}}(?:=>|:=|=|:)[ \t]{{0,4}})"
     rf"(?:(?P<open>{_QUOTE})(?P<quoted>(?:(?!(?P=open))[^\n]){{0,4000}})(?P=open)|(?P<bare>[^\s'\",;&<>\\)}}\]]{{1,4000}}))"
 )
-_FLAG = re.compile(rf"(?<![\w-])(--?{_NAMED})((?:\s{{1,3}}|[\"'],\s{{0,3}}[\"']))([\"']?)([^\s'\"-][^\s'\"]{{0,2000}})")
-_XML = re.compile(rf"<({_NAMED})>([^<>\n]{{1,4000}})</")
-_URL = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,20}:(?:\\?/){2})(?!\[secret\]@)[^\s/@\"'<>]{1,400}@(?=[^\s@])")
-_NAMES_USER = re.compile(r"(?i)\b((?:ssh|git\+ssh)://)git@")
-_HEADER = re.compile(
+_FLAG = Lazy(rf"(?<![\w-])(--?{_NAMED})((?:\s{{1,3}}|[\"'],\s{{0,3}}[\"']))([\"']?)([^\s'\"-][^\s'\"]{{0,2000}})")
+_XML = Lazy(rf"<({_NAMED})>([^<>\n]{{1,4000}})</")
+_URL = Lazy(r"(?i)\b([a-z][a-z0-9+.-]{0,20}:(?:\\?/){2})(?!\[secret\]@)[^\s/@\"'<>]{1,400}@(?=[^\s@])")
+_NAMES_USER = Lazy(r"(?i)\b((?:ssh|git\+ssh)://)git@")
+_HEADER = Lazy(
     r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]{0,30}(?:key|token|auth|secret)[a-z-]{0,20})"
     r"(\s{0,3}:\s{0,3})([^\r\n\"']{1,4000})"
 )
-_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/_.~=-]{8,4000}")
-_NETRC = re.compile(
+_BEARER = Lazy(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/_.~=-]{8,4000}")
+_NETRC = Lazy(
     r"(?i)(?<!\w)(login\s+\S{1,200}\s+password\s+|sshpass\s+-p\s*|(?:-u|--user)\s+[^\s:]{1,100}:)"
     r"[\"']?[^\s\"']{1,500}"
 )
-_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,200000}={0,2}")
-_WORD = re.compile(r"[^\s\"'<>]+")
-_OPAQUE = re.compile(r"[A-Za-z0-9+/_=-]{20,512}")
+_BASE64 = Lazy(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,200000}={0,2}")
+_WORD = Lazy(r"[^\s\"'<>]+")
+_OPAQUE = Lazy(r"[A-Za-z0-9+/_=-]{20,512}")
 
 
 def is_secret_name(name: str, *, variable: bool = False) -> bool:
@@ -121,12 +121,31 @@ def _plain(text: str, counts: Counter[str] | None) -> str:
     if "://" in text or ":\\/\\/" in text:
         kept = _NAMES_USER.sub(r"\1git\0", text)
         text = _URL.sub(lambda m: m[1] + _count(counts, "url") + "@", kept).replace("git\0", "git@")
-    text = _HEADER.sub(lambda m: m[1] + m[2] + _count(counts, "header"), text)
-    text = _BEARER.sub(lambda m: f"{m[1]} " + _count(counts, "header"), text)
-    text = _NETRC.sub(lambda m: m[1] + _count(counts, "password"), text)
+    if ":" in text and any(word in low for word in ("authorization", "cookie", "x-")):
+        text = _HEADER.sub(lambda m: m[1] + m[2] + _count(counts, "header"), text)
+    if "bearer" in low or "basic" in low:
+        text = _BEARER.sub(lambda m: f"{m[1]} " + _count(counts, "header"), text)
+    if "login" in low or "sshpass" in low or "-u" in low:
+        text = _NETRC.sub(lambda m: m[1] + _count(counts, "password"), text)
+    if not _may_name(low):
+        return text
     text = _ASSIGNED.sub(lambda m: _assigned(m, counts), text)
     text = _FLAG.sub(lambda m: _flag(m, counts), text)
-    return _XML.sub(lambda m: f"<{m[1]}>{_count(counts, 'named')}</" if _holds(m[1], m[2]) else m[0], text)
+    if "</" in text:
+        text = _XML.sub(lambda m: f"<{m[1]}>{_count(counts, 'named')}</" if _holds(m[1], m[2]) else m[0], text)
+    return text
+
+
+_NAME_PARTS = (
+    "secret", "passw", "passphrase", "token", "pass", "pwd", "pw", "cred", "cookie", "auth", "key", "dsn", "pat",
+    "jwt", "bearer", "psk", "sig", "webhook", "session", "conn",
+)  # fmt: skip
+"""Each name that `is_secret_name` takes for a secret's holds one of these."""
+
+
+def _may_name(low: str) -> bool:
+    """Whether a text (in lower case) may name a secret and give it: cheap, and never wrong when it says no."""
+    return ("=" in low or ":" in low or "-" in low or "</" in low) and any(part in low for part in _NAME_PARTS)
 
 
 def _holds(name: str, value: str) -> bool:
@@ -153,7 +172,11 @@ def _flag(match: re.Match[str], counts: Counter[str] | None) -> str:
 
 def _decoded(text: str, counts: Counter[str] | None) -> str:
     """Runs of base64 and of URL encoding that hide a secret, replaced as a whole."""
+    if len(text) < 16:
+        return text
     if "%" in text:
+        from urllib.parse import unquote
+
         text = _WORD.sub(lambda m: _hidden(m[0], unquote(m[0]), counts) if "%" in m[0] else m[0], text)
     return _BASE64.sub(lambda m: _hidden(m[0], _from_base64(m[0]), counts), text)
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from doctor.redaction.lazy import Lazy
+
 
 class Shape(NamedTuple):
     """A kind of secret. The pattern is tried only where one of `hints` stands in the text (lower case)."""
 
     kind: str
     hints: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: Lazy
 
 
 _A = "[A-Za-z0-9]"
@@ -78,7 +80,7 @@ _HINTS = {
 }  # fmt: skip
 
 _PRIVATE = "(?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?"
-_PEM = re.compile(rf"-----BEGIN {_PRIVATE}-----(?:(?!-----)[\s\S]){{0,20000}}(?:-----END {_PRIVATE}-----)?")
+_PEM = Lazy(rf"-----BEGIN {_PRIVATE}-----(?:(?!-----)[\s\S]){{0,20000}}(?:-----END {_PRIVATE}-----)?")
 
 
 def _hints(kind: str, pattern: str) -> tuple[str, ...]:
@@ -87,5 +89,5 @@ def _hints(kind: str, pattern: str) -> tuple[str, ...]:
 
 SHAPES: tuple[Shape, ...] = (
     Shape("private key", ("private key",), _PEM),
-    *(Shape(kind, _hints(kind, text), re.compile(_START + text)) for kind, text in _PREFIXED.items()),
+    *(Shape(kind, _hints(kind, text), Lazy(_START + text)) for kind, text in _PREFIXED.items()),
 )
