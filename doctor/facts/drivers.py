@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from doctor.facts.origin import Model
+from doctor.facts.model import Model
 
 
 class LibraryFile(Model):
@@ -21,6 +21,15 @@ class FabricManager(Model):
     running: bool | None = None
     version: str | None = None
     error: str | None = None
+
+
+class Imex(Model):
+    """NVIDIA's IMEX service, which GPUs of several nodes on one NVLink fabric (GB200 NVL72) need."""
+
+    installed: bool | None = None
+    running: bool | None = None
+    channels: int | None = None
+    """Channel nodes under /dev/nvidia-caps-imex-channels."""
 
 
 class NvidiaDriver(Model):
@@ -49,6 +58,9 @@ class NvidiaDriver(Model):
     proc_gpus: tuple[str, ...] | None = None
     """PCI addresses under /proc/driver/nvidia/gpus."""
     fabric_manager: FabricManager = FabricManager()
+    imex: Imex = Imex()
+    module_stale: bool | None = None
+    """The module file for the running kernel is another build than the loaded module: a reboot (or reload) is due."""
 
 
 class AmdgpuDriver(Model):
@@ -62,6 +74,8 @@ class AmdgpuDriver(Model):
     smi_error: str | None = None
     smi_seconds: float | None = None
     smi_version: str | None = None
+    module_stale: bool | None = None
+    """The module file for the running kernel is another build than the loaded module: a reboot (or reload) is due."""
 
 
 class KfdNode(Model):
@@ -103,3 +117,20 @@ class Install(Model):
     version: str | None = None
     kind: str | None = None
     """`prefix`, `distribution`, `wheel`, `conda`."""
+    components: dict[str, str] | None = None
+    """Component → version: `hip`, `rocblas`, `hipblaslt`, `miopen`, `rccl`; `nvcc`, `cudart`, `cublas`, `cudnn`, `nccl`."""
+    package: str | None = None
+    """The distribution's package (or wheel) that told the version."""
+    selected_by: tuple[str, ...] | None = None
+    """What leads to it: `PATH`, `LD_LIBRARY_PATH`, `ROCM_PATH`, `/etc/ld.so.conf.d/rocm.conf` …; () for nothing."""
+
+
+class LoaderChoice(Model):
+    """The copy of a GPU library that the loader gives a new program that brings none itself. `key` is the soname."""
+
+    key: str
+    path: str
+    by: str
+    """`LD_LIBRARY_PATH`, `ld.so.cache`, `default folder`."""
+    shadows: tuple[str, ...] = ()
+    """Other copies of the same soname that it hides."""

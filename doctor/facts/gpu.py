@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from doctor.facts.origin import Model
+from doctor.facts.model import Model
 
 Vendor = Literal["nvidia", "amd", "intel", "other"]
 
@@ -119,10 +119,16 @@ class Gpu(Model):
     iommu_group: int | None = None
     uuid: str | None = None
     serial: str | None = None
+    slot: str | None = None
+    """The slot's name on the board, as the firmware calls it."""
     package: str | None = None
     """The card that several GPUs (GCDs) sit on."""
     integrated: bool | None = None
     virtual_function: bool | None = None
+    virtual_functions: int | None = None
+    """SR-IOV functions that are made from it now."""
+    vgpu: bool | None = None
+    """A share of a GPU that a hypervisor cut (NVIDIA vGPU): clocks, ECC and firmware are the host's."""
     link: PciLink = PciLink()
     bar_bytes: tuple[int, ...] | None = None
     atomics_requester: bool | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from doctor.facts.origin import Model
+from doctor.facts.model import Model
 
 
 class PciDevice(Model):
@@ -32,6 +32,14 @@ class RdmaDevice(Model):
     rate: str | None = None
     link_layer: str | None = None
     near_gpu: str | None = None
+    physical_state: str | None = None
+    """`LinkUp`, `Disabled`, `Polling` …"""
+    firmware: str | None = None
+    numa_node: int | None = None
+    gids: int | None = None
+    """Entries of the first port's GID table that are set; RoCE can't connect with none."""
+    counters: dict[str, int] | None = None
+    """Error counters of the first port that are not zero."""
 
 
 class DeviceNode(Model):
@@ -116,6 +124,48 @@ class Host(Model):
     memlock_bytes: int | None = None
     """-1: unlimited."""
     nofile: int | None = None
+    glibc: str | None = None
+    gcc: str | None = None
+    """Newest gcc whose folder is installed (`12`)."""
+    hugepages_bytes: int | None = None
+    transparent_hugepages: str | None = None
+    uptime_s: int | None = None
+    pending_reboot: tuple[str, ...] | None = None
+    """What the distribution says a reboot is due for: package names, or `system`; () for nothing."""
+    processes_seen: Literal["all", "namespace", "own"] | None = None
+    """Whose processes could be looked at: all of the machine's, those of this PID namespace, or this account's own."""
+
+
+class Holder(Model):
+    """A process with a GPU's device node open, or one of a service that holds GPUs. `key` is its pid."""
+
+    key: str
+    pid: int
+    name: str
+    uid: int | None = None
+    state: str | None = None
+    """One letter of proc/PID/stat: `Z` a zombie, `D` waiting in the kernel."""
+    kind: Literal["program", "display", "mps", "monitor", "service"] | None = None
+    nodes: tuple[str, ...] | None = None
+    """Device nodes that it holds open; None where its files can't be looked at."""
+    in_container: bool | None = None
+
+
+class Change(Model):
+    """A change of the GPU stack that the machine's own history tells. `key` is time and package."""
+
+    key: str
+    when: str
+    """ISO 8601, local time without a zone where the log has none."""
+    package: str
+    action: str
+    """`install`, `upgrade`, `remove`."""
+    old: str | None = None
+    new: str | None = None
+    by: str | None = None
+    """`unattended-upgrades`, where the log of that names the package."""
+    age_s: int | None = None
+    """Seconds before this check; None where unknown."""
 
 
 class KernelEvent(Model):
@@ -128,9 +178,13 @@ class KernelEvent(Model):
     count: int = 1
     first: str | None = None
     last: str | None = None
+    age_s: int | None = None
+    """Seconds from its last occurrence to this check; None where the log's times can't be compared with now."""
     text: str
 
 
 class KernelLog(Model):
     readable: bool | None = None
+    since: str | None = None
+    """From when on it was read: `boot`, or what --since asked for."""
     events: tuple[KernelEvent, ...] | None = None

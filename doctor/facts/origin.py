@@ -1,4 +1,7 @@
-"""Where a fact was read, and why one could not be.
+"""How asking for a fact went.
+
+Probes and readers run in children of their own and need this alone: it imports no pydantic, which
+doctor/facts/model.py does.
 
 `absent` is knowledge (the file is not there, and we could have seen it); every other state but `value` is not.
 """
@@ -6,8 +9,6 @@
 from __future__ import annotations
 
 from enum import Enum
-
-from pydantic import BaseModel, ConfigDict
 
 
 class State(str, Enum):
@@ -25,28 +26,3 @@ class State(str, Enum):
     """A capture does not hold it. Never means absent."""
     NOT_ASKED = "not-asked"
     """Left out on purpose: not asked for, or it would have woken a suspended GPU."""
-
-
-class Model(BaseModel):
-    """Base of all facts: frozen, and an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-
-class Alternative(Model):
-    """Another source that gave another value for the same fact."""
-
-    value: str
-    source: str
-
-
-class Origin(Model):
-    """Beside each fact: how asking for it went, and where."""
-
-    state: State
-    source: str
-    """`file:/proc/driver/nvidia/version`, `command:nvidia-smi -L`, `nvml`, `environment:NAME`, `text:PATH:LINE` …"""
-    detail: str | None = None
-    """Why it is not known, in words; or the line it was read from."""
-    others: tuple[Alternative, ...] = ()
-    """Sources of lower rank that contradict the value."""

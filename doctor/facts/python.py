@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from doctor.facts.origin import Model
+from doctor.facts.model import Model
 
 
 class Package(Model):

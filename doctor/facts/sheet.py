@@ -20,9 +20,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from doctor.facts.origin import Alternative, Origin, State
+from doctor.facts.origin import State
 
 if TYPE_CHECKING:
+    from doctor.facts.model import Alternative
     from doctor.facts.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -87,6 +88,7 @@ class FactSheet:
 def assemble(sheets: Iterable[FactSheet]) -> Snapshot:
     """One Snapshot of many sheets, the most trusted first. A fact that no later value contradicts keeps its source;
     a later value that differs is kept in `others`. Raises pydantic.ValidationError on a name or type of no fact."""
+    from doctor.facts.model import Alternative, Origin
     from doctor.facts.snapshot import Snapshot
 
     entries: dict[str, Entry] = {}

@@ -8,12 +8,14 @@ from typing import Any
 
 from pydantic import Field
 
-from doctor.facts.drivers import AmdgpuDriver, Install, Kfd, NvidiaDriver
+from doctor.facts.drivers import AmdgpuDriver, Install, Kfd, LoaderChoice, NvidiaDriver
 from doctor.facts.gpu import Gpu
 from doctor.facts.host import (
     Account,
+    Change,
     Container,
     DeviceNode,
+    Holder,
     Host,
     Kernel,
     KernelLog,
@@ -21,7 +23,8 @@ from doctor.facts.host import (
     PciDevice,
     RdmaDevice,
 )
-from doctor.facts.origin import Model, Origin, State
+from doctor.facts.model import Model, Origin
+from doctor.facts.origin import State
 from doctor.facts.python import Interpreter, Package, Torch
 
 _INDEXED = re.compile(r"^([a-z0-9_]+)\[([^\]]*)\]$")
@@ -52,6 +55,7 @@ class Snapshot(Model):
     kfd: Kfd = Kfd()
     rocm: tuple[Install, ...] | None = None
     cuda: tuple[Install, ...] | None = None
+    loader: tuple[LoaderChoice, ...] | None = None
     torch: Torch = Torch()
     interpreter: Interpreter = Interpreter()
     packages: tuple[Package, ...] | None = None
@@ -59,6 +63,9 @@ class Snapshot(Model):
     os: Os = Os()
     kernel: Kernel = Kernel()
     kernel_log: KernelLog = KernelLog()
+    holders: tuple[Holder, ...] | None = None
+    changes: tuple[Change, ...] | None = None
+    """Of the last 30 days, newest first."""
     account: Account = Account()
     container: Container = Container()
     host: Host = Host()

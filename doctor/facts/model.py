@@ -1,0 +1,32 @@
+"""What all facts are made of, and where each was read."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from doctor.facts.origin import State
+
+
+class Model(BaseModel):
+    """Base of all facts: frozen, and an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class Alternative(Model):
+    """Another source that gave another value for the same fact."""
+
+    value: str
+    source: str
+
+
+class Origin(Model):
+    """Beside each fact: how asking for it went, and where."""
+
+    state: State
+    source: str
+    """`file:/proc/driver/nvidia/version`, `command:nvidia-smi -L`, `nvml`, `environment:NAME`, `text:PATH:LINE` …"""
+    detail: str | None = None
+    """Why it is not known, in words; or the line it was read from."""
+    others: tuple[Alternative, ...] = ()
+    """Sources of lower rank that contradict the value."""
