@@ -72,7 +72,9 @@ def judge(
         if outcome.crashed:
             unchecked.append(outcome.crashed)
         elif not hits and applies(check.rule, machine):
-            if outcome.ran and check.rule.needs:  # one that only an error text raises is not clear without one
+            if _PROFILE in _words(check.rule):
+                _profiled(check.rule, machine, profile, clear, unchecked)
+            elif outcome.ran and check.rule.needs:  # one that only an error text raises is not clear without one
                 clear.append(check.rule.id)
             elif _relevant(check.rule):
                 unchecked.append(_could_not_tell(check.rule, machine))
@@ -106,6 +108,29 @@ def _asked_for(rule: Rule, only: Sequence[str], skip: Sequence[str]) -> bool:
     return (not only or bool(names & set(only))) and not names & set(skip)
 
 
+_PROFILE = "profile"
+"""Among a rule's `needs`: it asks for what a profile expects, whatever facts these are."""
+
+
+def _words(rule: Rule) -> set[str]:
+    return {name for needs in rule.needs for name in needs}
+
+
+def _profiled(
+    rule: Rule, machine: Snapshot, profile: Profile | None, clear: list[str], unchecked: list[Unchecked]
+) -> None:
+    """A rule of the profile that found nothing: clear where all that is expected is known, else it names what is not.
+    Without a profile nothing was expected, and nothing is said."""
+    if profile is None:
+        return
+    missing = tuple(e.fact for e in profile.expect if e.judge(machine) == "unknown")
+    if missing:
+        reason = "; ".join(f"{name}: {why_unknown(name, machine)}" for name in missing)
+        unchecked.append(Unchecked(rule=rule.id, facts=missing, reason=reason))
+    else:
+        clear.append(rule.id)
+
+
 def _relevant(rule: Rule) -> bool:
     """A rule that only a symptom can raise is not "unchecked" for want of an error text."""
     return any(not name.startswith("symptom:") for needs in rule.needs for name in needs)
@@ -113,7 +138,11 @@ def _relevant(rule: Rule) -> bool:
 
 def _run(check: Check, machine: Snapshot, kb: Knowledge, profile: Profile | None) -> _Outcome:
     outcome = _Outcome()
-    known = [needs for needs in check.rule.needs if all(machine.knows(name) for name in needs)]
+    known = [
+        needs
+        for needs in check.rule.needs
+        if all(profile is not None if name == _PROFILE else machine.knows(name) for name in needs)
+    ]
     outcome.ran = bool(known) or not check.rule.needs
     outcome.decided = any(not name.startswith("symptom:") for needs in known for name in needs)
     if outcome.ran:
@@ -238,7 +267,7 @@ def _could_not_tell(rule: Rule, machine: Snapshot) -> Unchecked:
 
 def why_unknown(name: str, machine: Snapshot) -> str:
     """`permission denied (file:/dev/kfd)`: the reason of the nearest enclosing name that has an origin."""
-    here = name
+    here = name.replace("[*]", "")
     while here:
         origin = machine.origins.get(here)
         if origin is not None:

@@ -73,10 +73,18 @@ def _reach(head: Finding, findings: Sequence[Finding]) -> set[str]:
 
 
 def status(machine: Snapshot, findings: Iterable[Finding]) -> Status:
-    """The worst severity; without findings that count, `unknown` where no GPU is known to be there."""
+    """The worst severity; without findings that count, `ok` only where GPUs of AMD or NVIDIA are there and the
+    state of the driver of each is known."""
     worst = min((f.severity.rank for f in findings if not f.explained_by), default=Severity.INFO.rank)
     if worst == Severity.ERROR.rank:
         return "error"
     if worst == Severity.WARNING.rank:
         return "warning"
-    return "ok" if machine.gpus else "unknown"
+    there = {gpu.vendor for gpu in machine.gpus or ()} & {"nvidia", "amd"}
+    return "ok" if there and all(_driver_known(machine, vendor) for vendor in there if vendor) else "unknown"
+
+
+def _driver_known(machine: Snapshot, vendor: str) -> bool:
+    """Whether it was seen that the driver is loaded or not, or which module has each of the vendor's GPUs."""
+    loaded = machine.nvidia_driver.loaded if vendor == "nvidia" else machine.amdgpu_driver.loaded
+    return loaded is not None or all(gpu.driver is not None for gpu in machine.of_vendor(vendor))

@@ -90,8 +90,16 @@ def _virtual(system: System, sheet: FactSheet, flag: bool | None) -> None:
     elif metal or (vendor.known and model.known):
         sheet.put("host.virtual_machine", False, vendor.source, board)
     else:
-        state = State.FAILED if vendor.is_absent else vendor.state
+        state = _unseen(system, vendor.state)
         sheet.miss("host.virtual_machine", state, vendor.source, "neither flags nor firmware say")
+
+
+def _unseen(system: System, state: State) -> State:
+    """What a missing file means where absence proves nothing: asking failed; a tree may just
+    not hold it."""
+    if state is not State.ABSENT:
+        return state
+    return State.NOT_RECORDED if system.kind == "tree" else State.FAILED
 
 
 def _iommu(system: System, sheet: FactSheet) -> None:
@@ -99,7 +107,7 @@ def _iommu(system: System, sheet: FactSheet) -> None:
     units = system.list_dir("sys/class/iommu")
     groups = system.list_dir("sys/kernel/iommu_groups")
     if not units.known and not groups.known:
-        sheet.miss("host.iommu", State.FAILED if units.is_absent else units.state, units.source, units.detail)
+        sheet.miss("host.iommu", _unseen(system, units.state), units.source, units.detail)
         return
     if not units.value and not groups.value:
         sheet.put("host.iommu", "off", units.source, "no IOMMU is in use")
@@ -132,5 +140,4 @@ def _secure_boot(system: System, sheet: FactSheet) -> None:
         sheet.miss("kernel.secure_boot", State.UNREADABLE, variable.source, "shorter than 5 bytes")
     else:
         # Some containers hide efivars though the machine has it: a missing variable proves nothing.
-        state = State.FAILED if variable.is_absent else variable.state
-        sheet.miss("kernel.secure_boot", state, variable.source, variable.detail)
+        sheet.miss("kernel.secure_boot", _unseen(system, variable.state), variable.source, variable.detail)

@@ -101,7 +101,7 @@ def _module(system: System, sheet: FactSheet) -> bool | None:
     modules = system.list_dir("sys/module")
     if loaded is None:
         state = State.NOT_ASKED if system.stat("dev/dxg").known else modules.state
-        state = State.UNREADABLE if state in (State.VALUE, State.ABSENT) else state
+        state = _not_shown(system, state)
         sheet.miss("nvidia_driver.loaded", state, modules.source, "the kernel's list of modules can't be seen")
     else:
         sheet.put("nvidia_driver.loaded", loaded, f"file:/{VERSION_FILE}" if loaded else modules.source)
@@ -109,6 +109,13 @@ def _module(system: System, sheet: FactSheet) -> bool | None:
         for fact, name in (("uvm", "nvidia_uvm"), ("modeset", "nvidia_modeset"), ("peermem", "nvidia_peermem")):
             sheet.put(f"nvidia_driver.{fact}_loaded", name in modules.value, modules.source)
     return loaded
+
+
+def _not_shown(system: System, state: State) -> State:
+    """Of a listing that was answered and does not hold what every machine has: hidden here, or not in the tree."""
+    if state not in (State.VALUE, State.ABSENT):
+        return state
+    return State.NOT_RECORDED if system.kind == "tree" else State.UNREADABLE
 
 
 def _proc(system: System, sheet: FactSheet) -> None:
@@ -236,7 +243,8 @@ def _fabric_process(system: System, sheet: FactSheet, fact: str) -> None:
     if (system.read_text("proc/2/comm", limit=64).value or "").strip() == "kthreadd":
         sheet.put(fact, False, listing.source)
     else:
-        sheet.miss(fact, State.UNREADABLE, listing.source, "the processes of the host are not visible here")
+        state = _not_shown(system, listing.state)
+        sheet.miss(fact, state, listing.source, "the processes of the host are not visible here")
 
 
 def _nvml(system: System, sheet: FactSheet, loaded: bool | None) -> None:

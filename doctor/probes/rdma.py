@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 from doctor.readers import pci_ids
 from doctor.system.base import System
@@ -19,14 +20,21 @@ READS: tuple[str, ...] = (
 
 _CLASS = "sys/class/infiniband"
 _MOST = 256
+_ALWAYS_THERE = frozenset({"mem", "net", "tty"})
+"""Classes that every Linux machine has, containers too."""
 _GPU = re.compile(r"^gpus\[([^\]]+)\]\.vendor$")
 
 
 def probe(system: System, sheet: FactSheet) -> None:
     listing = system.list_dir(_CLASS)
     if not listing.value:
-        if listing.value is not None or (listing.is_absent and system.list_dir("sys/class").known):
+        # A module makes this class: that it is missing counts only where the classes of any machine are shown.
+        classes = system.list_dir("sys/class").value or ()
+        if listing.value is not None or (listing.is_absent and _ALWAYS_THERE & set(classes)):
             sheet.absent("rdma", listing.source, [])
+        elif listing.is_absent:
+            state = State.NOT_RECORDED if system.kind == "tree" else State.FAILED
+            sheet.miss("rdma", state, listing.source, "a part of sys/class only is shown")
         else:
             listing.into(sheet, "rdma")
         return

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from doctor.errors import ReaderError
 
 _ADDRESS = re.compile(r"^([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])$")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
 """Vendors whose display controllers are GPUs that a compute stack may use."""
@@ -59,8 +58,8 @@ class Uevent(NamedTuple):
 
 
 def clean(text: str, limit: int = 120) -> str:
-    """One short line without control characters and padding."""
-    return _CONTROL.sub(" ", text[: limit * 4]).strip()[:limit]
+    """One short line without control characters (bidirectional marks included) and padding."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text[: limit * 4]).split())[:limit]
 
 
 def address(text: str) -> str | None:

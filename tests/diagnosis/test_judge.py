@@ -19,7 +19,12 @@ from tests.diagnosis.fakes import fake_rule, finding, knowing
 
 def machine(facts: dict[str, Any] | None = None, **symptoms: str) -> Snapshot:
     sheet = FactSheet()
-    for name, value in {"os.id": "ubuntu", "gpus[#0].vendor": "amd", **(facts or {})}.items():
+    for name, value in {
+        "os.id": "ubuntu",
+        "gpus[#0].vendor": "amd",
+        "amdgpu_driver.loaded": True,
+        **(facts or {}),
+    }.items():
         sheet.put(name, value, "test")
     for key, text in symptoms.items():
         sheet.put(f"symptoms[{key}].text", text, "text:1")
@@ -149,3 +154,22 @@ def test_all_faults_of_an_allow_list_are_listed_at_once(tmp_path: Path) -> None:
     with pytest.raises(DataFileError) as caught:
         load(path)
     assert len(caught.value.faults) == 3
+
+
+@pytest.mark.parametrize(
+    ("facts", "status"),
+    [
+        ({"gpus[#0].vendor": "nvidia", "nvidia_driver.loaded": True}, "ok"),
+        ({"gpus[#0].vendor": "nvidia", "gpus[#0].driver": "nvidia"}, "ok"),
+        ({"gpus[#0].vendor": "nvidia"}, "unknown"),
+        ({"gpus[#0].vendor": "nvidia", "amdgpu_driver.loaded": True}, "unknown"),
+        ({"gpus[#0].vendor": "amd", "gpus[#1].vendor": "nvidia", "nvidia_driver.loaded": True}, "unknown"),
+        ({"gpus[#0].vendor": "intel", "gpus[#0].driver": "i915"}, "unknown"),
+        ({}, "unknown"),
+    ],
+)
+def test_a_machine_is_fine_only_where_its_driver_s_state_is_known(facts: dict[str, Any], status: str) -> None:
+    sheet = FactSheet()
+    for name, value in facts.items():
+        sheet.put(name, value, "test")
+    assert judge(assemble([sheet]), knowing(), checks=[]).status == status

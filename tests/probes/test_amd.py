@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import shutil
 import tarfile
 from pathlib import Path
@@ -8,6 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
+from doctor.facts import FactSheet, State, assemble
+from doctor.probes import account, amd, container, host, host_firmware, kernel_log, nvidia, pci
+from doctor.system.base import READ_LIMIT, Reading
+from doctor.system.tree import TreeSystem
 from tests.paths import FIELDLAB, needs_shared
 from tests.probes.amd_trees import kfd_node, look, mi300x, write
 
@@ -45,6 +50,21 @@ def test_no_driver_and_no_kfd_are_known_to_be_absent(tmp_path: Path) -> None:
     machine = look(tmp_path)
     assert (machine.amdgpu_driver.loaded, machine.amdgpu_driver.source) == (False, "absent")
     assert machine.kfd.present is False
+
+
+def test_a_tree_of_kfd_alone_says_what_it_does_not_hold(tmp_path: Path) -> None:
+    """Only sys/class/kfd was captured: IOMMU, secure boot, RDMA and NVIDIA's module were not looked at by anybody."""
+    kfd_node(tmp_path, 0, cpu_cores_count=64, simd_count=0)
+    sheet = FactSheet()
+    for probe in (pci, amd, nvidia, host, host_firmware, kernel_log, account, container):
+        probe.probe(TreeSystem(tmp_path), sheet)
+    states = {e.name: e.state for e in sheet}
+    for fact in ("host.iommu", "kernel.secure_boot", "kernel.lockdown", "host.virtual_machine", "host.cpu_governor",
+                 "rdma", "amdgpu_driver.loaded", "nvidia_driver.loaded", "nvidia_driver.fabric_manager.running", "pci",
+                 "gpus", "kernel_log.events", "os.id", "container.inside"):  # fmt: skip
+        assert states[fact] is State.NOT_RECORDED, fact
+    assert State.FAILED not in states.values()
+    assert State.UNREADABLE not in states.values()
 
 
 def test_an_empty_tree_knows_neither(tmp_path: Path) -> None:
@@ -99,3 +119,59 @@ def test_drm_cards_of_every_vendor(name: str, tmp_path: Path) -> None:
     assert gpu.vbios == (facts.get("vbios_version") if gpu.driver == "amdgpu" else None)
     if "current_link_speed" in facts:
         assert gpu.link.speed_gt_s == float(facts["current_link_speed"].split()[0])
+
+
+@needs_shared
+def test_the_two_dies_of_an_mi250x_share_a_package(tmp_path: Path) -> None:
+    """Addresses and xGMI link counts of eight real dies, as RCCL saw them; KFD tells 50 GB/s a link."""
+    topology = (FIELDLAB / "amd-rccl-topology-models-a/topo_8p1h.xml").read_text()
+    dies: dict[str, dict[str, int]] = {}
+    for line in topology.splitlines():
+        if found := re.search(r'<pci busid="([^"]+)" .*device="0x740c"', line):
+            dies[found[1]] = {}
+        elif found := re.search(r'<xgmi target="([^"]+)" count="(\d+)"', line):
+            dies[list(dies)[-1]][found[1]] = int(found[2])
+    number = {address: place for place, address in enumerate(sorted(dies), 1)}
+    kfd_node(tmp_path, 0, cpu_cores_count=64, simd_count=0)
+    for address, peers in dies.items():
+        place = int(address[5:7], 16) << 8
+        kfd_node(tmp_path, number[address], simd_count=416, simd_per_cu=4, gfx_target_version=90010, location_id=place)
+        for index, (peer, count) in enumerate(peers.items()):
+            link = f"type 11\nnode_from {number[address]}\nnode_to {number[peer]}\nmax_bandwidth {count * 50000}\n"
+            write(tmp_path, {f"{TOPOLOGY}/nodes/{number[address]}/io_links/{index}/properties": link})
+    gpus = look(tmp_path).gpus or ()
+    assert len(gpus) == 8
+    pairs = [sorted(g.key for g in gpus if g.package == package) for package in sorted({g.package or "" for g in gpus})]
+    assert pairs == [
+        ["0000:29:00.0", "0000:2c:00.0"],
+        ["0000:2f:00.0", "0000:32:00.0"],
+        ["0000:ad:00.0", "0000:b0:00.0"],
+        ["0000:b3:00.0", "0000:b6:00.0"],
+    ]
+
+
+class _Cgroup(TreeSystem):
+    """A tree in which a device cgroup refuses the files of some KFD nodes, as the kernel does with EPERM."""
+
+    refused: tuple[int, ...] = ()
+
+    def read_text(self, path: str, *, limit: int = READ_LIMIT, deadline_s: float | None = None) -> Reading[str]:
+        if any(f"/nodes/{n}/" in path for n in self.refused):
+            return Reading(State.DENIED, f"file:/{path}", None, "EPERM")
+        return super().read_text(path, limit=limit, deadline_s=deadline_s)
+
+
+def test_a_node_that_a_cgroup_refuses_is_there_and_denied(tmp_path: Path) -> None:
+    mi300x(tmp_path, 0x05, 0xC1)
+    system = _Cgroup(tmp_path)
+    system.refused = (1,)
+    sheet = FactSheet()
+    amd.probe(system, sheet)
+    machine = assemble([sheet])
+    assert [(n.node, n.readable, n.gfx) for n in machine.kfd.nodes or ()] == [
+        (0, True, None),
+        (1, False, None),
+        (2, True, "gfx942"),
+    ]
+    assert machine.get("gpus[0000:c1:00.0].index.hip") == 0  # HIP counts those that it may read
+    assert machine.origins["kfd.nodes[1].readable"].detail == "EPERM"

@@ -25,9 +25,21 @@ OVERLAY = "27 1 0:50 / / rw,relatime - overlay overlay rw,lowerdir=/l\n"
         ({"proc/1/cgroup": "0::/\n"}, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "kubernetes"),
         ({"proc/1/cgroup": "0::/init.scope\n", "run/systemd/container": "lxc\n"}, {}, "lxc"),
         ({".singularity.d/runscript": "", "proc/1/cgroup": "0::/init.scope\n"}, {}, "apptainer"),
+        ({"proc/1/cgroup": "0::/init.scope\n"}, {"APPTAINER_CONTAINER": "/images/rocm.sif"}, "apptainer"),
+        ({"proc/1/cgroup": f"11:memory:/kubepods/burstable/pod1a2b/{ID}\n"}, {}, "kubernetes"),
+        ({"proc/1/cgroup": f"0::/kubepods-besteffort-pod1.slice:cri-containerd:{ID}\n"}, {}, "kubernetes"),
+        ({"proc/1/cgroup": f"11:memory:/default/{ID}\n"}, {}, "containerd"),
+        ({"proc/1/cgroup": f"0::/system.slice/nerdctl-{ID}.scope\n"}, {}, "containerd"),
+        ({"proc/1/cgroup": f"0::/machine.slice/libpod-{ID}.scope/container\n"}, {}, "podman"),
+        ({"run/.containerenv": "", "proc/1/cgroup": "0::/\n", "proc/self/mountinfo": OVERLAY}, {}, "podman"),
+        ({"proc/1/cgroup": "0::/\n"}, {"container": "lxc"}, "lxc"),
+        ({"proc/1/cgroup": "0::/init.scope\n", "proc/1/environ": "PATH=/bin\0container=lxc\0"}, {}, "lxc"),
+        ({"proc/1/cgroup": "0::/lxc.payload.web/init.scope\n"}, {}, "lxc"),
+        ({"proc/1/cgroup": "0::/init.scope\n", "proc/1/environ": "container=enroot\0"}, {}, "enroot"),
+        ({"proc/1/cgroup": "0::/\n"}, {"container": "oci"}, None),
     ],
 )
-def test_engines(tmp_path: Path, files: dict[str, str], environ: dict[str, str], engine: str) -> None:
+def test_engines(tmp_path: Path, files: dict[str, str], environ: dict[str, str], engine: str | None) -> None:
     sheet = FactSheet()
     container.probe(Pretend(tmp_path, files, environ), sheet)
     assert values(sheet) == {"container.inside": True, "container.engine": engine}

@@ -59,6 +59,21 @@ def test_the_account_by_files(tmp_path: Path) -> None:
     assert (found["account.user"], found["account.member_of"]) == ("al", ["video"])
 
 
+def test_an_account_without_a_name_and_without_groups(tmp_path: Path) -> None:
+    """A numeric user of a container: no line in etc/passwd, no group of its own in etc/group."""
+    sheet = FactSheet()
+    account.probe(Pretend(tmp_path, GROUPS, account={"uid": 65534, "gid": 65534, "gids": []}), sheet)
+    found = values(sheet)
+    assert (found["account.user"], found["account.member_of"], found["account.gids"]) == (None, [], [])
+    assert {e.name: e.state for e in sheet}["account.user"] is State.ABSENT
+    machine = assemble([sheet])
+    assert (machine.account.uid, machine.account.gids, machine.account.groups) == (
+        65534,
+        (),
+        {"render": 109, "video": 44},
+    )
+
+
 def test_secrets_stay_out_of_the_environment(tmp_path: Path) -> None:
     sheet = FactSheet()
     given = {"HIP_VISIBLE_DEVICES": "0", "VLLM_API_KEY": "s", "NCCL_AUTH_TOKEN": "s", "HOME": "/root"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctor.facts import FactSheet, Snapshot, assemble
+from doctor.facts.gpu import GpuIndex
 from doctor.probes.numbering import number
 
 
@@ -64,3 +65,52 @@ def test_without_an_environment_nothing_is_said_of_what_is_visible() -> None:
     snapshot = number(assemble([sheet]))
     assert visible(snapshot) == [None]
     assert not any(name.endswith("visible") for name in snapshot.origins)
+
+
+def cpx(**environ: str) -> Snapshot:
+    """Two MI300X in CPX: KFD nodes 1 to 8 are the first one's parts, 9 to 16 the second's."""
+    sheet = FactSheet()
+    for card in range(2):
+        gpu = f"gpus[0000:{card + 5:02x}:00.0]"
+        sheet.put(f"{gpu}.vendor", "amd", "t")
+        sheet.put(f"{gpu}.pci_address", f"0000:{card + 5:02x}:00.0", "t")
+        sheet.put(f"{gpu}.index.kfd", card * 8 + 1, "t")
+        for part in range(8):
+            sheet.put(f"{gpu}.partitions[{part}].kind", "compute", "t")
+            sheet.put(f"{gpu}.partitions[{part}].kfd", card * 8 + part + 1, "t")
+    sheet.put("environment", environ, "t")
+    return number(assemble([sheet]))
+
+
+def test_each_cpx_partition_is_a_place_in_hip_s_list() -> None:
+    assert [g.index.hip for g in cpx().gpus or ()] == [0, 8]
+    assert visible(cpx(HIP_VISIBLE_DEVICES="9,2")) == [1, 0]
+    assert visible(cpx(HIP_VISIBLE_DEVICES="3")) == [0, None]
+
+
+def mig(**environ: str) -> Snapshot:
+    """One H100 with MIG on: two instances."""
+    sheet = FactSheet()
+    facts = {
+        "vendor": "nvidia", "pci_address": "0000:18:00.0", "pci_id": "10de:2330", "uuid": "GPU-aa11",
+        "mig_mode": "enabled",
+        "partitions[mig0].kind": "mig", "partitions[mig0].uuid": "MIG-bb22", "partitions[mig1].kind": "mig",
+        "partitions[mig1].uuid": "MIG-cc33",
+    }  # fmt: skip
+    for name, value in facts.items():
+        sheet.put(f"gpus[0000:18:00.0].{name}", value, "t")
+    sheet.put("environment", environ, "t")
+    return number(assemble([sheet]))
+
+
+def test_a_mig_instance_is_chosen_by_its_uuid_and_is_the_only_one_shown() -> None:
+    assert visible(mig(CUDA_VISIBLE_DEVICES="MIG-cc33")) == [0]
+    assert visible(mig(CUDA_VISIBLE_DEVICES="MIG-dd44")) == [None]
+    assert [g.index.cuda for g in mig().gpus or ()] == [0]
+
+
+def test_beside_a_gpu_with_mig_cuda_s_order_is_not_known() -> None:
+    both = machine("nvidia", count=2).model_copy()
+    first = (both.gpus or ())[0].model_copy(update={"mig_mode": "enabled", "index": GpuIndex()})
+    second = (both.gpus or ())[1].model_copy(update={"index": GpuIndex()})
+    assert [g.index.cuda for g in number(both.model_copy(update={"gpus": (first, second)})).gpus or ()] == [None, None]

@@ -68,3 +68,58 @@ def test_the_p100_of_a_guest(tmp_path: Path) -> None:
                 archive.extract(member, tmp_path, **safely)
     [gpu] = look(tmp_path).gpus or ()
     assert (gpu.pci_id, gpu.driver) == ("10de:15f8", "nvidia")
+
+
+def config(*words: tuple[int, str], extended: bool = True) -> bytes:
+    """Configuration space with lines of `lspci -xxxx` at their offsets."""
+    space = bytearray(4096 if extended else 256)
+    for offset, line in words:
+        raw = bytes.fromhex(line)
+        space[offset : offset + len(raw)] = raw
+    return bytes(space)
+
+
+SWITCH = (
+    (0x00, "00 10 10 c0 07 04 10 00 b0 00 04 06 10 00 01 00"),  # Broadcom PEX890xx, a PCI bridge
+    (0x30, "00 00 00 00 40 00 00 00 00 00 00 00 ff 01 00 00"),  # the first capability is at 0x40
+    (0x40, "01 68 03 c8 08 00 00 00"),  # power management, the next is at 0x68
+    (0x68, "10 a4 62 01 02 80 00 00 37 28 0f 00 85 40 05 00"),  # PCI Express
+    (0x100, "01 00 82 17"),  # advanced error reporting, the next is at 0x178
+    (0x178, "0d 00 01 00 5f 00 1d 00"),  # ACS v1, the last: SrcValid, ReqRedir, CmpltRedir and UpstreamFwd are on
+)
+MI300X = (
+    (0x00, "02 10 a1 74 06 04 10 00 00 00 00 12 10 00 80 00"),
+    (0x30, "00 00 00 00 48 00 00 00 00 00 00 00 ff 01 00 00"),
+    (0x48, "09 64 08 00 02 10 a1 74"),
+    (0x64, "10 a0 02 00 a1 8f 2c 01 37 29 09 00 05 6d 40 00"),
+    (0x8C, "40 00 00 00"),  # Device Control 2: AtomicOpsCtl ReqEn+
+)
+
+
+def test_acs_and_atomics_out_of_configuration_space(tmp_path: Path) -> None:
+    bridge, gpu = "pci0000:00/0000:00:01.0", "pci0000:00/0000:00:01.0/0000:18:00.0"
+    pci_device(tmp_path, bridge, **{"class": "0x060400", "vendor": "0x1000", "device": "0xc010"})
+    pci_device(tmp_path, gpu, **{"class": "0x120000", "vendor": "0x1002", "device": "0x74a1"})
+    (tmp_path / f"sys/devices/{bridge}/config").write_bytes(config(*SWITCH))
+    (tmp_path / f"sys/devices/{gpu}/config").write_bytes(config(*MI300X))
+    machine = look(tmp_path)
+    assert machine.get("pci[0000:00:01.0].acs_redirect") is True
+    assert machine.get("gpus[0000:18:00.0].atomics_requester") is True
+
+
+def test_acs_that_only_validates_sources_and_atomics_that_are_off(tmp_path: Path) -> None:
+    bridge, gpu = "pci0000:00/0000:00:01.0", "pci0000:00/0000:00:01.0/0000:18:00.0"
+    pci_device(tmp_path, bridge, **{"class": "0x060400", "vendor": "0x1000", "device": "0xc010"})
+    pci_device(tmp_path, gpu, **{"class": "0x120000", "vendor": "0x1002", "device": "0x74a1"})
+    valid_only = (*SWITCH[:-1], (0x178, "0d 00 01 00 5f 00 11 00"))
+    (tmp_path / f"sys/devices/{bridge}/config").write_bytes(config(*valid_only))
+    (tmp_path / f"sys/devices/{gpu}/config").write_bytes(config(*MI300X[:-1], extended=False))
+    machine = look(tmp_path)
+    assert machine.get("pci[0000:00:01.0].acs_redirect") is False
+    assert machine.get("gpus[0000:18:00.0].atomics_requester") is False
+
+
+def test_names_keep_no_control_and_no_direction_marks(tmp_path: Path) -> None:
+    write(tmp_path, {"sys/class/infiniband/mlx5\x1b[31m\u202e0/ports/1/state": "4: ACT\x07IVE\u2066\n"})
+    (device,) = look(tmp_path).rdma or ()
+    assert (device.key, device.state) == ("mlx5 [31m 0", "ACT IVE")

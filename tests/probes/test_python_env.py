@@ -78,3 +78,35 @@ def test_rocm_archs_come_from_the_names_of_its_kernels(tmp_path: Path) -> None:
     lib = "env/lib/python3.11/site-packages/torch/lib/rocblas/library"
     files |= {f"{lib}/TensileLibrary_lazy_{gfx}.dat": "" for gfx in ("gfx90a", "gfx942")}
     assert probed(tmp_path, files, VIRTUAL_ENV="/env")["torch.arch_list"] == ["gfx90a", "gfx942"]
+
+
+def test_conda_names_packages_that_pip_does_not(tmp_path: Path) -> None:
+    files = venv("opt/conda", None, "torch-2.5.1") | {
+        "opt/conda/conda-meta/pytorch-2.5.1-py3.11_cuda12.4_cudnn9.1.0_0.json": "{}",
+        "opt/conda/conda-meta/cuda-version-12.4-hbda6634_3.json": "{}",
+        "opt/conda/conda-meta/history": "",
+    }
+    del files["opt/conda/pyvenv.cfg"]
+    found = probed(tmp_path, files, CONDA_PREFIX="/opt/conda")
+    assert {(p["name"], p["version"]) for p in found["packages"]} == {
+        ("torch", "2.5.1"), ("pytorch", "2.5.1"), ("cuda-version", "12.4"),
+    }  # fmt: skip
+    assert found["interpreter.chosen_by"] == "CONDA_PREFIX"
+
+
+def test_packages_of_the_user_s_own_folder(tmp_path: Path) -> None:
+    files = {
+        "usr/bin/python3.11": "\x7fELF",
+        "usr/lib/python3.11/os.py": "",
+        "usr/lib/python3/dist-packages/numpy-1.24.2.dist-info/METADATA": "",
+        "home/al/.local/lib/python3.11/site-packages/numpy-2.1.0.dist-info/METADATA": "",
+    }
+    (tmp_path / "usr/bin").mkdir(parents=True)
+    (tmp_path / "usr/bin/python3").symlink_to("python3.11")
+    found = probed(tmp_path, files, PATH="/usr/bin", HOME="/home/al")
+    assert [(p["version"], p["location"]) for p in found["packages"]] == [
+        ("2.1.0", "/home/al/.local/lib/python3.11/site-packages"),
+        ("1.24.2", "/usr/lib/python3/dist-packages"),
+    ]
+    found = probed(tmp_path, files, PATH="/usr/bin", HOME="/home/al", PYTHONNOUSERSITE="1")
+    assert [p["version"] for p in found["packages"]] == ["1.24.2"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules.hardware import has_no, nodes_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ RULE = Rule(
     tags=("access", "container", "amd", "nvidia"),
     doc="""## What it finds
 A container on a kernel that has the GPU driver loaded (its files in /sys and /proc show it) without /dev/kfd, without
-render nodes, or without /dev/nvidia*.
+render nodes, or without /dev/nvidia*. Where some GPUs were passed and others not, it says once, as information, which.
 
 ## Why it matters
 The driver is fine, and inside nothing can reach it: torch sees no GPU, `nvidia-smi` is missing or finds no device.
@@ -74,6 +74,35 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     yield from _amd(machine)
     yield from _nvidia(machine)
+    yield from _left_out(machine)
+
+
+def _left_out(machine: Snapshot) -> Iterator[Finding]:
+    """Sysfs shows all GPUs of the host; which of them were given to this container, their nodes tell. Often meant."""
+    for vendor, module, kind in (("amd", "amdgpu", "render"), ("nvidia", "nvidia", "nvidia")):
+        gpus = [g for g in machine.of_vendor(vendor) if g.driver == module]
+        given = len(nodes_of(machine, kind))
+        here = {n.key.rpartition("/")[2] for n in nodes_of(machine, kind)}
+        named_by = {g.key: g.render_node if vendor == "amd" else g.device_node for g in gpus}
+        if not here or not all(g.driver for g in machine.of_vendor(vendor)):
+            continue
+        if all(named_by.values()):
+            missing = [g.pci_address or g.key for g in gpus if named_by[g.key] not in here]
+        else:  # inside, the toolkit hides which number an NVIDIA GPU has; how many there are can still be told
+            missing = [""] * (len(gpus) - given)
+        if not missing:
+            continue
+        which = f": {', '.join(missing)}" if all(missing) else "; which, its nodes do not tell"
+        some = f"{len(missing)} of the host's {len(gpus)} {vendor.upper()} GPUs"
+        yield Finding(
+            severity=Severity.INFO,
+            summary=f"{some} were not passed to this container.",
+            subject=Subject(kind="container", id=f"{vendor}-left-out"),
+            evidence=(
+                Evidence(text=f"not passed{which}"[:400], source=machine.source("nodes")),
+                *evidence(machine, ("container.engine",)),
+            ),
+        )
 
 
 def _amd(machine: Snapshot) -> Iterator[Finding]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Finding, Fix, Rule, Severity
 from doctor.knowledge import Knowledge
-from doctor.rules import commands, presence
+from doctor.rules import module_flavour
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -51,23 +51,12 @@ https://github.com/NVIDIA/open-gpu-kernel-modules
 )
 FIXES = (Fix(text="Install the open flavour of NVIDIA's kernel modules on the host, then reboot.", reboot=True),)
 
+_EVENT = "nvidia-open-module-required"
+"""What the reader of the kernel log calls the driver's own words for it."""
+
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    flavour = machine.nvidia_driver.flavour
-    if flavour == "open":
-        return
-    wanting = [g for g in machine.of_vendor("nvidia") if kb.open_module(g.pci_id or g.arch) == "required"]
-    logged = [e for e in machine.kernel_log.events or () if e.code == "nvidia-open-module-required"]
-    if not logged and not (flavour == "proprietary" and wanting):
-        return
-    device = presence.label(wanting[0]) if wanting else f"GPU {logged[0].device}" if logged[0].device else "The GPU"
-    log = tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in logged[:1])
-    yield Finding(
-        severity=Severity.ERROR,
-        summary=f"{device} needs the open NVIDIA kernel modules; the proprietary ones are installed.",
-        subject=Subject(kind="driver", id="nvidia"),
-        evidence=evidence(machine, ("nvidia_driver.flavour", "nvidia_driver.version")) + log,
-        fixes=commands.nvidia_driver(machine, "open"),
-        verify=("nvidia-smi", "-L"),
-        source="https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
-    )
+    device = module_flavour.misfit(machine, kb, verdict="required", loaded="proprietary", event=_EVENT)
+    if device is not None:
+        said = f"{device} needs the open NVIDIA kernel modules; the proprietary ones are installed."
+        yield module_flavour.finding(machine, said, wants="open", event=_EVENT)

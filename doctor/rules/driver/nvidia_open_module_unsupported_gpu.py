@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Finding, Fix, Rule, Severity
 from doctor.knowledge import Knowledge
-from doctor.rules import commands, presence
+from doctor.rules import module_flavour
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -53,23 +53,12 @@ FIXES = (
     Fix(text="Install the proprietary flavour of NVIDIA's driver (branch 580 at most), then reboot.", reboot=True),
 )
 
+_EVENT = "nvidia-open-module-unsupported"
+"""What the reader of the kernel log calls the driver's own words for it."""
+
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    flavour = machine.nvidia_driver.flavour
-    if flavour == "proprietary":
-        return
-    old = [g for g in machine.of_vendor("nvidia") if kb.open_module(g.pci_id or g.arch) == "unsupported"]
-    logged = [e for e in machine.kernel_log.events or () if e.code == "nvidia-open-module-unsupported"]
-    if not logged and not (flavour == "open" and old):
-        return
-    device = presence.label(old[0]) if old else f"GPU {logged[0].device}" if logged[0].device else "The GPU"
-    log = tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in logged[:1])
-    yield Finding(
-        severity=Severity.ERROR,
-        summary=f"{device} is older than the open NVIDIA kernel modules support, and these are loaded.",
-        subject=Subject(kind="driver", id="nvidia"),
-        evidence=evidence(machine, ("nvidia_driver.flavour", "nvidia_driver.version")) + log,
-        fixes=commands.nvidia_driver(machine, "proprietary"),
-        verify=("nvidia-smi", "-L"),
-        source="https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
-    )
+    device = module_flavour.misfit(machine, kb, verdict="unsupported", loaded="open", event=_EVENT)
+    if device is not None:
+        said = f"{device} is older than the open NVIDIA kernel modules support, and these are loaded."
+        yield module_flavour.finding(machine, said, wants="proprietary", event=_EVENT)

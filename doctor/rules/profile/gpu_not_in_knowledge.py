@@ -27,7 +27,7 @@ A GPU whose PCI id is not in the knowledge that this version ships.
 Checks that need its facts could not run; the others did.
 
 ## Not raised when
-The id is known, or the GPU has no known id.
+The id is known (whatever the revision: cards that share an id are of one architecture), or the GPU has no known id.
 
 ## How to confirm
 `lspci -nn`
@@ -51,8 +51,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if not gpu.pci_id or gpu.vendor not in ("nvidia", "amd") or gpu.pci_id in seen:
             continue
         seen.add(gpu.pci_id)
-        entry = kb.amd_gpu(gpu.pci_id, gpu.revision) if gpu.vendor == "amd" else kb.nvidia_gpu(gpu.pci_id)
-        if entry is None:
+        # Several products may share an id and a revision may be new: the id alone decides what is known of the GPU.
+        known = bool(kb.amd_gpus(gpu.pci_id)) if gpu.vendor == "amd" else kb.nvidia_gpu(gpu.pci_id) is not None
+        if not known:
             yield Finding(
                 severity=RULE.severity,
                 summary=f"GPU {gpu.pci_id[:20]} is not in this version's knowledge: generic checks only.",

@@ -33,3 +33,27 @@ def test_on_a_host_or_without_a_driver() -> None:
 
 def test_nodes_that_are_unknown() -> None:
     assert told(rule, machines.mi300x_container({"nodes": None})) == []
+
+
+def test_one_of_eight_amd_gpus_was_passed() -> None:
+    seven = {f"nodes[/dev/dri/renderD{number}]": None for number in range(129, 136)}
+    (finding,) = found(rule, machines.mi300x_container(seven))
+    assert (finding.severity.value, finding.subject.id, finding.fixes) == ("info", "amd-left-out", ())
+    assert finding.summary == "7 of the host's 8 AMD GPUs were not passed to this container."
+    assert finding.evidence[0].text.startswith("not passed: 0000:26:00.0, 0000:46:00.0")
+
+
+def test_one_of_eight_nvidia_gpus_whose_numbers_are_hidden() -> None:
+    seven = {f"nodes[/dev/nvidia{number}]": None for number in range(1, 8)}
+    hidden = {f"gpus[{address}].device_node": None for address in machines.H100}
+    (finding,) = found(rule, machines.h100_container(seven | hidden))
+    assert finding.summary == "7 of the host's 8 NVIDIA GPUs were not passed to this container."
+    assert finding.evidence[0].text == "not passed; which, its nodes do not tell"
+    (named,) = found(rule, machines.h100_container(seven))
+    assert "0000:1b:00.0" not in named.evidence[0].text
+
+
+def test_gpus_whose_driver_is_unknown_or_bound_elsewhere_were_not_left_out() -> None:
+    one = {"nodes[/dev/nvidia7]": None}
+    assert told(rule, machines.h100_container(one | {f"gpus[{machines.H100[7]}].driver": None})) == []
+    assert told(rule, machines.h100_container(one | {f"gpus[{machines.H100[7]}].driver": "vfio-pci"})) == []

@@ -16,6 +16,13 @@ def test_an_id_of_no_table() -> None:
     assert found(rule, machines.mi300x_host({NAME: "1002:ffff"}))[0].fixes == ()
 
 
+def test_a_known_id_with_a_new_revision_is_known() -> None:
+    """The RX 7800 XT shares 747e with three products; its revision may be one that no table names."""
+    card = {"gpus[0000:03:00.0].pci_id": "1002:747e", "gpus[0000:03:00.0].revision": "01"}
+    assert told(rule, machines.rx7900_desktop(card)) == []
+    assert told(rule, machines.rx7900_desktop(card | {"gpus[0000:03:00.0].revision": None})) == []
+
+
 def test_known_and_unknown_ids() -> None:
     assert told(rule, machines.mi300x_host()) == []
     assert told(rule, machines.mi300x_host({NAME: None})) == []
