@@ -6,6 +6,7 @@ needs inside that function, so that `doctor --help` stays quick.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import os
@@ -23,14 +24,15 @@ gc.set_threshold(50_000, 20, 20)
 
 import typer  # noqa: E402
 
+from doctor.cli.plain_options import HELP_NAMES, convert_plainly  # noqa: E402
 from doctor.errors import DoctorError, ExitCode  # noqa: E402
 
-_NOT_COMMANDS = ("main", "output")
+_NOT_COMMANDS = ("main", "output", "plain_options")
 _FIRST = ("check", "triage", "rules", "explain", "profiles", "version")
 
 
-def build() -> typer.Typer:
-    """The app with every command of this package."""
+def build(asked: str | None = None) -> typer.Typer:
+    """The app with every command of this package; with the one that is asked for, where there is such a command."""
     app = typer.Typer(
         name="doctor",
         help="Tells what is wrong with this GPU machine's stack, proves it, and gives the command that mends it.",
@@ -38,10 +40,10 @@ def build() -> typer.Typer:
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": list(HELP_NAMES)},
     )
     there = {m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)])} - set(_NOT_COMMANDS)
-    for name in (*(n for n in _FIRST if n in there), *sorted(there - set(_FIRST))):
+    for name in [asked] if asked in there else [*(n for n in _FIRST if n in there), *sorted(there - set(_FIRST))]:
         module = importlib.import_module(f"doctor.cli.{name}")
         if hasattr(module, "add"):
             module.add(app)
@@ -51,9 +53,10 @@ def build() -> typer.Typer:
 def run(args: Sequence[str] | None = None) -> int:
     """The exit code. What goes wrong is one line on stderr."""
     try:
-        result = typer.main.get_command(build())(
-            args=list(sys.argv[1:] if args is None else args) or ["--help"], prog_name="doctor", standalone_mode=False
-        )
+        words = list(sys.argv[1:] if args is None else args) or ["--help"]
+        command = typer.main.get_group(build(words[0]))
+        convert_plainly(command)
+        result = command(args=words, prog_name="doctor", standalone_mode=False)
         sys.stdout.flush()
         return int(result or 0)
     except DoctorError as error:
@@ -97,7 +100,12 @@ def _broken_pipe() -> int:
 def main() -> None:
     """Entry point of the console scripts. SIGTERM ends a check as Ctrl-C does, so that its children are killed."""
     signal.signal(signal.SIGTERM, _interrupt)
-    sys.exit(run())
+    code = run()
+    # All is written and every child is gone: what the interpreter would still tidy up, the kernel does at once.
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed before we began
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _interrupt(*_: object) -> NoReturn:

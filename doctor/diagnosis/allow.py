@@ -17,16 +17,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from doctor.errors import DataFileError
-from doctor.findings import Finding, Suppressed
 from doctor.system.given import read_given
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+if TYPE_CHECKING:
+    from doctor.findings import Finding, Suppressed
 
 _KEYS = {"rule", "subject", "reason", "until"}
 
@@ -59,6 +56,11 @@ def user_file() -> Path | None:
 
 def load(path: Path) -> tuple[Allowed, ...]:
     """Raises InputError when it can't be read, DataFileError with all its faults."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
     try:
         table = tomllib.loads(read_given(path))
     except tomllib.TOMLDecodeError as error:
@@ -98,6 +100,8 @@ def suppress(
     findings: Iterable[Finding], allowed: Sequence[Allowed], today: datetime.date | None = None
 ) -> tuple[list[Finding], list[Suppressed]]:
     """Findings that stay, and those that an entry covers."""
+    from doctor.findings import Suppressed
+
     today = today or datetime.datetime.now(tz=datetime.timezone.utc).date()
     kept: list[Finding] = []
     gone: list[Suppressed] = []

@@ -12,15 +12,14 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from doctor.diagnosis.recording import Recording, streaming
 from doctor.diagnosis.registry import Probe
-from doctor.facts import FactSheet, Snapshot, State, assemble
+from doctor.facts import FactSheet, State, assemble
 from doctor.facts.sheet import Entry
 from doctor.system import child
 
 if TYPE_CHECKING:
+    from doctor.facts import Snapshot
     from doctor.system.base import System
 
 TOTAL_S = 12.0
@@ -89,6 +88,8 @@ def _add(sheet: FactSheet, entry: Sequence[Any]) -> None:
 
 def combine(sheets: Sequence[FactSheet]) -> Snapshot:
     """`assemble`, but an entry that fits no fact costs only itself: it becomes `failed` under its name."""
+    from pydantic import ValidationError
+
     try:
         return assemble(sheets)
     except (ValidationError, TypeError, AttributeError):  # one probe's bad entry must not cost the report
@@ -96,6 +97,8 @@ def combine(sheets: Sequence[FactSheet]) -> Snapshot:
 
 
 def _fitting(sheet: FactSheet) -> FactSheet:
+    from pydantic import ValidationError
+
     kept = FactSheet()
     for entry in sheet:
         alone = FactSheet()

@@ -14,10 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from doctor.findings import Fix, Rule
-
 if TYPE_CHECKING:
-    from doctor.findings import Finding
+    from doctor.findings import Finding, Fix, Rule
 
 ORDER = (
     "pci",
@@ -35,7 +33,9 @@ ORDER = (
 )
 """Probes in the order of trust: where two differ on a fact, the earlier one is believed."""
 
-PARTS = frozenset({"amd_drm", "numbering", "nvidia_tools", "python_choice", "rdma"})
+PARTS = frozenset({
+    "amd_drm", "install_versions", "installs_selected", "numbering", "nvidia_tools", "python_choice", "rdma", "wheels",
+})  # fmt: skip
 """Modules beside the probes that a probe calls, or that work on the whole Snapshot."""
 
 
@@ -73,6 +73,8 @@ def _modules(package: str) -> Iterator[str]:
 @lru_cache(maxsize=1)
 def checks() -> tuple[Check, ...]:
     """Every rule of `doctor.rules`, by id."""
+    from doctor.findings import Rule
+
     found: dict[str, Check] = {}
     for name in _modules("doctor.rules"):
         module: ModuleType = importlib.import_module(name)

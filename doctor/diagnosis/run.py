@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from doctor.diagnosis import registry
-from doctor.diagnosis.allow import Allowed
 from doctor.diagnosis.gather import TOTAL_S, gather
-from doctor.diagnosis.judge import judge
-from doctor.findings import Report
 
 if TYPE_CHECKING:
+    from doctor.diagnosis.allow import Allowed
     from doctor.diagnosis.recording import Recording
+    from doctor.findings import Report
     from doctor.profiles import Profile
     from doctor.system.base import System
-
-__all__ = ["Options", "examine", "judge"]
 
 
 @dataclass(frozen=True)
@@ -42,18 +40,21 @@ class Options:
 
 
 def examine(system: System, options: Options) -> Report:
-    """Asks the machine everything, within `total_s` seconds, and judges the answers."""
-    from doctor.diagnosis.identify import identify
-    from doctor.knowledge import Knowledge
+    """Asks the machine everything, within `total_s` seconds, and judges the answers.
 
+    What the judging needs is imported while the probes wait for the machine: their children start small."""
     probes = registry.probes() if options.probes is None else options.probes
     if options.python:
         probes = [
             replace(p, run=partial(p.run, python=options.python)) if p.name == "python_env" else p for p in probes
         ]
+    gathered = gather(system, probes, options.total_s, options.record, _prepare)
+    from doctor.diagnosis.identify import identify
+    from doctor.diagnosis.judge import judge
+    from doctor.knowledge import Knowledge
+
     kb = Knowledge()
-    # The rules are imported while the probes wait for the machine.
-    machine = identify(gather(system, probes, options.total_s, options.record, registry.checks).machine, kb)
+    machine = identify(gathered.machine, kb)
     profile, why = options.profile, "named by --profile"
     if profile is None and options.match_profile and machine.gpus:
         from doctor.profiles import match
@@ -71,3 +72,9 @@ def examine(system: System, options: Options) -> Report:
         chosen="named" if options.profile else "matched",
         why=why,
     )
+
+
+def _prepare() -> None:
+    for name in ("facts.snapshot", "diagnosis.judge", "diagnosis.identify", "knowledge"):
+        import_module(f"doctor.{name}")
+    registry.checks()
