@@ -210,7 +210,7 @@ class Knowledge:
 
 @cache
 def _companions() -> tuple[Companions, ...]:
-    return tuple(Companions.model_validate(row) for row in table("companions"))
+    return tuple(Companions.model_validate(row) for row in table("companions").values())
 
 
 def _bare(gfx: str | None) -> str:

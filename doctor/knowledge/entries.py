@@ -6,7 +6,7 @@ The files beside this one are made by scripts/refresh_knowledge.py; a field that
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -52,6 +52,29 @@ class AmdGpu(Entry):
     bandwidth_gbs: float | None = None
     rocm_first: str | None = None
     rocm_last: str | None = None
+    rocm_first_preview: str | None = None
+    rocm_support_scope: str | None = None
+    rocm_support_note: str | None = None
+    codename: str | None = None
+    marketing_cpus: tuple[str, ...] = ()
+    memory_type: str | None = None
+    unified_memory: bool | None = None
+    peak_tflops: dict[str, float | str] = {}
+    measured_bf16_mamf: dict[str, float | str] = {}
+    """bf16 TFLOP/s that a public benchmark reached, with the shape and software it was reached with."""
+    peak_engine_clock_mhz: int | None = None
+    lds_kib: int | None = None
+    l2_mib: float | None = None
+    l3_mib: float | None = None
+    xgmi_links: int | None = None
+    xgmi_links_note: str | None = None
+    xgmi_link_gbs_per_direction: float | None = None
+    tbp_watts: int | None = None
+    tbp_note: str | None = None
+    status: str | None = None
+    note: str | None = None
+    field_sources: tuple[dict[str, Any], ...] = ()
+    """Sources of single fields, where they are not the entry's."""
 
 
 class GfxTarget(Entry):
@@ -59,6 +82,18 @@ class GfxTarget(Entry):
 
     number: int
     gfx: str
+    hsa_override_form: str | None = None
+    """As HSA_OVERRIDE_GFX_VERSION is written: `9.4.2`."""
+
+
+class SupportedOs(BaseModel):
+    """A system of a ROCm release's support matrix, with the kernels that it names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    os: str
+    version: str
+    kernels: tuple[str, ...] = ()
 
 
 class RocmRelease(Entry):
@@ -72,6 +107,21 @@ class RocmRelease(Entry):
     """What the release's build system can build: more than what it supports."""
     kmd_versions: tuple[str, ...] | None = None
     """Kernel drivers of the release's support matrix."""
+    supported_os: tuple[SupportedOs, ...] | None = None
+    """None: its support matrix is not known."""
+    os_exceptions: tuple[str, ...] = ()
+    os_changes: tuple[str, ...] = ()
+    components: dict[str, Any] = {}
+    """Library → version."""
+    frameworks: dict[str, Any] = {}
+    firmware: dict[str, Any] = {}
+    pytorch_built: tuple[str, ...] = ()
+    gpu_added: tuple[str, ...] = ()
+    python: tuple[str, ...] = ()
+    install_root: str | None = None
+    extras_root: str | None = None
+    release_date_source: str | None = None
+    note: str | None = None
 
 
 class NvidiaGpu(Entry):
@@ -86,6 +136,8 @@ class NvidiaGpu(Entry):
     gpu_class: str | None = None
     memory_gb: float | None = None
     open_module: OpenModule | None = None
+    listed_from: str | None = None
+    """The first driver whose open modules list the id."""
 
     @property
     def arch(self) -> str:
@@ -102,6 +154,8 @@ class ComputeCapability(Entry):
     last_driver_branch: str | None = None
     first_cuda: str | None = None
     last_cuda: str | None = None
+    chips: tuple[str, ...] = ()
+    note: str | None = None
 
 
 class CudaMajor(Entry):
@@ -109,6 +163,8 @@ class CudaMajor(Entry):
 
     major: int
     driver: str
+    documented_range: str | None = None
+    note: str | None = None
 
 
 class Toolkit(Entry):
@@ -116,6 +172,11 @@ class Toolkit(Entry):
 
     version: str
     driver: str | None = None
+    runfile_driver: str | None = None
+    released: str | None = None
+    runtime_wheel_built: str | None = None
+    """Newest file date in the runtime's wheel: no earlier than this was it released."""
+    components: dict[str, str] = {}
 
 
 class DriverBranch(Entry):
@@ -127,7 +188,18 @@ class DriverBranch(Entry):
     cuda: str | None = None
     latest: str | None = None
     open_module: bool
+    open_module_default: bool | None = None
     eol: str | None = None
+    """The vendor's word where it gives one, else what a rule computed."""
+    eol_nvidia: str | None = None
+    eol_computed: str | None = None
+    architectures_dropped: tuple[str, ...] = ()
+    first_datacenter_release: str | None = None
+    latest_date: str | None = None
+    versions: tuple[str, ...] = ()
+    first_open_tag: str | None = None
+    fabric_manager_rule: str | None = None
+    note: str | None = None
 
 
 class Xid(Entry):
@@ -143,6 +215,13 @@ class Xid(Entry):
     advice: str | None = None
     """The action in words."""
     severity: Literal["error", "warning", "info"] | None = None
+    """Derived from the vendor's action."""
+    gpud_severity: str | None = None
+    """What the monitor gpud says: stricter than the vendor."""
+    gpud_actions: tuple[str, ...] = ()
+    investigate: str | None = None
+    likely: tuple[str, ...] = ()
+    note: str | None = None
 
 
 class SXid(Entry):
@@ -165,6 +244,15 @@ class TorchBuild(Entry):
     archs: dict[str, dict[str, tuple[str, ...]]] = {}
     """Build → machine (`x86_64`, `aarch64`) → architectures in the wheel."""
     pins: dict[str, str] = {}
+    default_cuda_aarch64: str | None = None
+    """None: the plain wheel for aarch64 is CPU-only."""
+    requires_python: str | None = None
+    pythons: tuple[str, ...] = ()
+    """Tags of the plain wheels for Linux x86_64: `cp312`."""
+    platforms: tuple[str, ...] = ()
+    variant_pythons: dict[str, tuple[str, ...]] = {}
+    """Build → Pythons, where somebody listed them; may lack the newest."""
+    triton: str | None = None
 
 
 class Companions(Entry):
@@ -182,6 +270,35 @@ class Companions(Entry):
 
     def serves_from(self, package: str) -> str | None:
         return self.torchvision_from if package == "torchvision" else None
+
+
+class Word(Entry):
+    """A cause that findings name, and what it means."""
+
+    id: str
+    family: str
+    means: str
+
+
+class Said(BaseModel):
+    """What one source says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    value: str
+    source: str
+
+
+class Conflict(Entry):
+    """Where sources contradict each other: what each says, and what this catalogue goes by."""
+
+    id: str
+    about: str
+    table: str | None = None
+    """The table that holds what is kept."""
+    says: tuple[Said, ...]
+    kept: str
+    """What is gone by, and why; `none` where nothing is."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,90 @@
+"""Entries of the flag tables: environment variables, their grammars, rules between them, sets, old names."""
+
+from __future__ import annotations
+
+from doctor.knowledge.entries import Entry
+
+
+class Flag(Entry):
+    """An environment variable: who reads it, how its value is read, what it does and what it risks."""
+
+    name: str
+    component: str
+    vendor: str
+    kind: str
+    type: str
+    effect: str
+    production_ok: str
+    recommended: tuple[dict[str, str], ...] = ()
+    values: str | None = None
+    default: str | None = None
+    risk: str | None = None
+    deprecated_in: str | None = None
+    grammar: str | None = None
+    since: str | None = None
+    removed_in: str | None = None
+    renamed_to: str | None = None
+
+
+class FlagName(Entry):
+    """TODO In which tables a flag is described."""
+
+    name: str
+    tables: tuple[str, ...]
+
+
+class Grammar(Entry):
+    """How a component reads a value, and what it does with one that it can't read."""
+
+    id: str
+    rule: str
+    true_values: tuple[str, ...] | str
+    false_values: tuple[str, ...] | str
+    on_invalid: str
+
+
+class Interaction(Entry):
+    """A rule between flags, or between a flag and GPU or software. All `conditions` must hold."""
+
+    id: str
+    conditions: tuple[str, ...] = ()
+    problem: str
+    severity: str
+    fix: str
+    audit: str
+
+
+class FlagSet(Entry):
+    """A set of variables that a guide, an image or a launcher gives for a GPU class and a workload."""
+
+    id: str
+    title: str
+    gpu: tuple[str, ...]
+    vendor: str
+    workload: str
+    versions: str
+    env: dict[str, str] = {}
+    conditional: tuple[dict[str, dict[str, str] | str], ...] = ()
+    dead_names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    confidence: str
+
+
+class Rename(Entry):
+    """An old, removed or never-existing name of a flag, and what is used instead."""
+
+    name: str
+    component: str
+    status: str
+    still_read: str
+    when: str | None = None
+    use: str | None = None
+
+
+class KnownNames(Entry):
+    """Bare names that a component mentions: for unknown-name and did-you-mean checks only."""
+
+    component: str
+    count: int
+    names: tuple[str, ...] | dict[str, str]
+    note: str | None = None
