@@ -12,13 +12,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from doctor.diagnosis.recording import Recording, streaming
 from doctor.diagnosis.registry import Probe
 from doctor.facts import FactSheet, State, assemble
 from doctor.facts.sheet import Entry
 from doctor.system import child
 
 if TYPE_CHECKING:
+    from doctor.diagnosis.recording import Recording
     from doctor.facts import Snapshot
     from doctor.system.base import System
 
@@ -76,7 +76,12 @@ def _work(system: System, probe: Probe, *, recorded: bool = False) -> Callable[[
     def work(send: child.Send) -> None:
         sheet = FactSheet()
         sheet.listener = lambda entry: send([entry.name, entry.value, entry.state.value, entry.source, entry.detail])
-        probe.run(streaming(system, send) if recorded else system, sheet)
+        if recorded:
+            from doctor.diagnosis.recording import streaming
+
+            probe.run(streaming(system, send), sheet)
+        else:
+            probe.run(system, sheet)
 
     return work
 
