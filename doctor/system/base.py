@@ -83,6 +83,17 @@ class Stat:
     minor: int | None = None
 
 
+class Ranges(Protocol):
+    """An open regular file, of which a reader takes the pieces it needs. Only valid while the work that got it runs."""
+
+    size: int
+    """Bytes of the whole file."""
+
+    def at(self, offset: int, length: int) -> bytes:
+        """At most `length` bytes from `offset`; fewer at the end of the file, none behind it. May raise OSError."""
+        ...
+
+
 @dataclass(frozen=True)
 class Output:
     """What a command printed. `code` is negative for a signal."""
@@ -157,4 +168,11 @@ class System(Protocol):
     def derived(self, name: str, path: str, work: Callable[[], T]) -> Reading[T]:
         """A value worked out from a large file; a recorder keeps the value under `name` and `path`, not the bytes.
         `work` may raise ReaderError or OSError. The value is plain JSON data."""
+        ...
+
+    def derived_from(
+        self, name: str, path: str, work: Callable[[Ranges], T], *, deadline_s: float | None = None
+    ) -> Reading[T]:
+        """`derived` of one file that is opened once and read in pieces: a library of gigabytes costs what its headers
+        cost. The deadline is for the whole work."""
         ...

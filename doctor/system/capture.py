@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from doctor.facts.origin import State
 from doctor.system import asked
-from doctor.system.base import READ_LIMIT, RUN_LIMIT, Output, Reading, Stat
+from doctor.system.base import READ_LIMIT, RUN_LIMIT, Output, Ranges, Reading, Stat
 from doctor.system.capture_store import FILE_LIMIT, decode_bytes, read_index, read_within
 
 T = TypeVar("T")
@@ -107,6 +107,16 @@ class CaptureSystem:
         return self._answer(asked.NVML, "nvml", _table)
 
     def derived(self, name: str, path: str, work: Callable[[], T]) -> Reading[T]:  # noqa: ARG002
+        return self._answer(asked.derived_key(name, path), asked.file_source(path), lambda value: value)
+
+    def derived_from(
+        self,
+        name: str,
+        path: str,
+        work: Callable[[Ranges], T],  # noqa: ARG002
+        *,
+        deadline_s: float | None = None,  # noqa: ARG002
+    ) -> Reading[T]:
         return self._answer(asked.derived_key(name, path), asked.file_source(path), lambda value: value)
 
 

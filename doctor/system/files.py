@@ -109,6 +109,24 @@ def range_of(descriptor: int, offset: int, length: int) -> bytes:
     return b"".join(parts)
 
 
+class OpenFile:
+    """See base.Ranges. Read ahead is turned off: a fat binary's headers lie megabytes apart."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self.size = _regular_size(descriptor)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
+
+    def at(self, offset: int, length: int) -> bytes:
+        if offset < 0 or length <= 0 or offset >= self.size:
+            return b""
+        if length <= _CHUNK:
+            found = os.pread(self._descriptor, length, offset)
+            if len(found) == length:
+                return found
+        return range_of(self._descriptor, offset, min(length, self.size - offset))
+
+
 def _regular_size(descriptor: int) -> int:
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from doctor.facts.origin import State
 from doctor.system import asked, commands, files
-from doctor.system.base import READ_DEADLINE_S, READ_LIMIT, RUN_DEADLINE_S, RUN_LIMIT, Output, Reading, Stat
+from doctor.system.base import READ_DEADLINE_S, READ_LIMIT, RUN_DEADLINE_S, RUN_LIMIT, Output, Ranges, Reading, Stat
 
 T = TypeVar("T")
 
@@ -182,6 +182,20 @@ class LiveSystem:
 
     def derived(self, name: str, path: str, work: Callable[[], T]) -> Reading[T]:  # noqa: ARG002  name is a recorder's key
         return files.derive(asked.file_source(path), work)
+
+    def derived_from(
+        self,
+        name: str,  # noqa: ARG002  name is a recorder's key
+        path: str,
+        work: Callable[[Ranges], T],
+        *,
+        deadline_s: float | None = None,
+    ) -> Reading[T]:
+        def on_open_file() -> T:
+            with _opened(path) as descriptor:
+                return work(files.OpenFile(descriptor))
+
+        return self._attempt(path, on_open_file, deadline_s)
 
 
 def _rooted(path: str) -> str:

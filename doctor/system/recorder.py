@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from doctor.system import asked
-from doctor.system.base import READ_LIMIT, RUN_LIMIT, Output, Reading, Stat, System
+from doctor.system.base import READ_LIMIT, RUN_LIMIT, Output, Ranges, Reading, Stat, System
 from doctor.system.capture_store import write_capture
 
 T = TypeVar("T")
@@ -101,4 +101,10 @@ class Recorder:
             reading = self.inner.derived(name, path, work)
         finally:
             self._deriving = False
+        return self._keep(asked.derived_key(name, path), reading)
+
+    def derived_from(
+        self, name: str, path: str, work: Callable[[Ranges], T], *, deadline_s: float | None = None
+    ) -> Reading[T]:
+        reading = self.inner.derived_from(name, path, work, deadline_s=deadline_s)
         return self._keep(asked.derived_key(name, path), reading)

@@ -16,18 +16,24 @@ from typing import Any, TypeVar
 from doctor.errors import InputError
 from doctor.facts.origin import State
 from doctor.system import asked, files
-from doctor.system.base import READ_DEADLINE_S, READ_LIMIT, RUN_LIMIT, Output, Reading, Stat
+from doctor.system.base import READ_DEADLINE_S, READ_LIMIT, RUN_LIMIT, Output, Ranges, Reading, Stat
 
 T = TypeVar("T")
 
 LINKS_AT_MOST = 40
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOT_ASKED = "not asked of a tree"
+_ALWAYS = (
+    "sys/devices/system",
+    *(f"sys/{name}" for name in ("bus", "class", "dev", "devices", "firmware", "fs", "kernel", "module", "power")),
+)
+"""Folders that every kernel's sysfs has: where a tree lacks one, it holds a part of sysfs only."""
 
 
 class TreeSystem:
     """The machine whose root is the folder `root`. A path whose top folder the tree lacks (no `proc` at all) is
-    `not-recorded`; one that is missing in a folder which is there is `absent`."""
+    `not-recorded`, and so is one below a folder that every machine's sysfs has and this tree has not; one that is
+    missing in a folder which is there is `absent`."""
 
     kind = "tree"
 
@@ -85,9 +91,12 @@ class TreeSystem:
 
     def _attempt(self, path: str, work: Callable[[], T], deadline_s: float | None = None) -> Reading[T]:
         reading = files.attempt(asked.file_source(path), self._read_s if deadline_s is None else deadline_s, work)
-        top = asked.relative(path).split("/")[0]
-        if reading.is_absent and not os.path.lexists(self._place([top])):
-            return Reading(State.NOT_RECORDED, reading.source, None, f"the tree has no {top}")
+        if not reading.is_absent:
+            return reading
+        asked_for = asked.relative(path)
+        for folder in (asked_for.split("/")[0], *(f for f in _ALWAYS if f"{asked_for}/".startswith(f"{f}/"))):
+            if not os.path.lexists(self._place([folder])):
+                return Reading(State.NOT_RECORDED, reading.source, None, f"the tree has no {folder}")
         return reading
 
     def _place(self, steps: Sequence[str]) -> str:
@@ -164,3 +173,17 @@ class TreeSystem:
 
     def derived(self, name: str, path: str, work: Callable[[], T]) -> Reading[T]:  # noqa: ARG002  name is a recorder's key
         return files.derive(asked.file_source(path), work)
+
+    def derived_from(
+        self,
+        name: str,  # noqa: ARG002  name is a recorder's key
+        path: str,
+        work: Callable[[Ranges], T],
+        *,
+        deadline_s: float | None = None,
+    ) -> Reading[T]:
+        def on_open_file() -> T:
+            with self._opened(path) as descriptor:
+                return work(files.OpenFile(descriptor))
+
+        return self._attempt(path, on_open_file, deadline_s)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from doctor.facts.origin import State
 from doctor.system import asked
-from doctor.system.base import READ_LIMIT, RUN_LIMIT, Output, Reading, Stat, System
+from doctor.system.base import READ_LIMIT, RUN_LIMIT, Output, Ranges, Reading, Stat, System
 from doctor.system.files import derive
 from doctor.system.tree import TreeSystem
 
@@ -109,6 +109,13 @@ class FaultySystem:
             return Reading(State(self.mode), asked.file_source(path))
         return derive(asked.file_source(path), work)
 
+    def derived_from(
+        self, name: str, path: str, work: Callable[[Ranges], T], *, deadline_s: float | None = None
+    ) -> Reading[T]:
+        return self.derived(
+            name, path, lambda: _value(self.inner.derived_from(name, path, work, deadline_s=deadline_s))
+        )
+
 
 def _half(value: str) -> str:
     return value[: len(value) // 2]
@@ -120,3 +127,9 @@ def _half_output(output: Output) -> Output:
 
 def _same(value: T) -> T:
     return value
+
+
+def _value(reading: Reading[T]) -> T:
+    if reading.value is None:
+        raise OSError(2, reading.detail or "nothing")
+    return reading.value

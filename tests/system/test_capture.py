@@ -38,6 +38,8 @@ QUESTIONS: dict[str, Callable[[System, Path], Reading[Any]]] = {
     "limits": lambda s, _: s.limits(),
     "nvml": lambda s, _: s.nvml(),
     "derived": lambda s, d: s.derived("arch-list", f"{d}/binary", lambda: ["gfx942", s.which("sh").value]),
+    "derived from a file": lambda s, d: s.derived_from("end", f"{d}/binary", lambda r: [r.size, r.at(4094, 9).hex()]),
+    "derived from nothing": lambda s, d: s.derived_from("end", f"{d}/nonesuch", lambda r: r.size),
     "derived nothing": lambda s, d: s.derived("nothing", f"{d}/binary", lambda: None),
 }
 
@@ -72,6 +74,12 @@ def test_derived_keeps_the_value_and_not_the_bytes(things: Path) -> None:
     recorder = Recorder(LiveSystem())
     recorder.derived("size", f"{things}/binary", lambda: len(recorder.read_bytes(f"{things}/binary").value or b""))
     assert [(k.split(":")[:2], e["value"]) for k, e in recorder.entries.items()] == [(["derived", "size"], 4096)]
+
+
+def test_what_was_derived_from_a_file_keeps_no_bytes_of_it(things: Path) -> None:
+    recorder = Recorder(LiveSystem())
+    recorder.derived_from("start", f"{things}/binary", lambda pieces: list(pieces.at(0, 3)))
+    assert [(k.split(":")[:2], e["value"]) for k, e in recorder.entries.items()] == [(["derived", "start"], [0, 1, 2])]
 
 
 def test_saved_captures_are_private_and_never_overwritten(tmp_path: Path, things: Path) -> None:
