@@ -69,6 +69,8 @@ class Finding(_Frozen):
     verify: tuple[str, ...] | None = None
     ask: str | None = None
     """The one thing to ask for next."""
+    suspect: bool = False
+    """Too weak to be loud beside a surer cause; of a pasted text that shows nothing surer, it is a warning."""
     explains: tuple[str, ...] = ()
     explained_by: str | None = None
     """Fingerprint of the finding that explains this one."""

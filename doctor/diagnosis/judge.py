@@ -79,7 +79,11 @@ def judge(
             elif _relevant(check.rule):
                 unchecked.append(_could_not_tell(check.rule, machine))
     kept, suppressed = suppress(rank.unique(_without_doubles(found, profile)), allowed)
-    findings = rank.ranked(rank.folded(rank.ranked(kept, rules)), rules)
+    text = rank.from_text(machine)
+    ordered = rank.settled(kept, rules) if text else kept
+    findings = rank.ranked(rank.folded(rank.ranked(ordered, rules)), rules)
+    if text:
+        findings = rank.ranked(rank.capped(findings), rules)
     return Report(
         doctor=__version__,
         status=rank.status(machine, findings),

@@ -60,6 +60,54 @@ def folded(findings: Sequence[Finding]) -> list[Finding]:
     ]
 
 
+_LOUD_IN_TEXT = 2
+"""Causes of one pasted text that stay errors or warnings: a reader asks for the cause, not for all that could be."""
+
+
+def from_text(machine: Snapshot) -> bool:
+    """Whether what is known was read from a pasted text."""
+    sources = (origin.source for origin in machine.origins.values())
+    return any(source.startswith("text:") for source in sources) or any(
+        s.source.startswith("text:") for s in machine.symptoms
+    )
+
+
+def settled(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
+    """The findings of a pasted text, ranked, before they are folded. Where nothing but consequences is an error or a
+    warning, the first suspect becomes a warning."""
+    ordered = ranked(findings, rules)
+    if any(f.severity is not Severity.INFO and not _consequence(f, rules) for f in ordered):
+        return ordered
+    suspect = next((f for f in ordered if f.suspect), None)
+    if suspect is None:
+        return ordered
+    louder = suspect.model_copy(update={"severity": Severity.WARNING})
+    return [louder if f is suspect else f for f in ordered]
+
+
+def capped(findings: Sequence[Finding]) -> list[Finding]:
+    """Of the ranked and folded findings of a pasted text, the causes after the second become information."""
+    kept: list[Finding] = []
+    causes: set[str] = set()
+    for finding in findings:
+        loud = finding.severity is not Severity.INFO and not finding.explained_by
+        if loud and finding.rule not in causes and len(causes) >= _LOUD_IN_TEXT:
+            kept.append(finding.model_copy(update={"severity": Severity.INFO}))
+            continue
+        if loud:
+            causes.add(finding.rule)
+        kept.append(finding)
+    return kept
+
+
+def _consequence(finding: Finding, rules: Mapping[str, Rule]) -> bool:
+    rule = rules.get(finding.rule)
+    return bool(rule and rule.order >= _CONSEQUENCES)
+
+
+_CONSEQUENCES = 90
+
+
 def _reach(head: Finding, findings: Sequence[Finding]) -> set[str]:
     """Rules that a finding explains, itself or through what it explains."""
     reach: set[str] = set()
