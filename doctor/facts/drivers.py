@@ -118,7 +118,7 @@ class Install(Model):
     kind: str | None = None
     """`prefix`, `distribution`, `wheel`, `conda`."""
     components: dict[str, str] | None = None
-    """Component → version: `hip`, `rocblas`, `hipblaslt`, `miopen`, `rccl`; `nvcc`, `cudart`, `cublas`, `cudnn`, `nccl`."""
+    """Component → version: `hip`, `rocblas`, `hipblaslt`, `miopen`, `rccl`; `nvcc`, `cudart`, `cublas`, `nccl` …"""
     package: str | None = None
     """The distribution's package (or wheel) that told the version."""
     selected_by: tuple[str, ...] | None = None

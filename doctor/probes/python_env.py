@@ -13,6 +13,7 @@ from typing import Any
 
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
+from doctor.probes import wheels
 from doctor.probes.python_choice import Choice, choose
 from doctor.readers import dist_info, torch_version_file
 from doctor.system.base import Reading, System
@@ -67,6 +68,7 @@ def _contents(system: System, sheet: FactSheet, choice: Choice) -> None:
     if packages or blind is None:
         note = f"not all: {blind.source} is {blind.state.value}" if blind else None
         sheet.put("packages", packages, first.source, note)
+        wheels.put(sheet, packages)
     elif blind:
         sheet.miss("packages", blind.state, blind.source, blind.detail)
     _torch(system, sheet, there, packages, blind)

@@ -52,7 +52,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding for each gfx target that no installed ROCm supports."""
     if machine.torch.available:
         return
-    releases = [(r.version, r.key) for r in machine.rocm or () if r.version]
+    # Distributions build their own ROCm for more GPUs than AMD lists.
+    releases = [(r.version, r.key) for r in machine.rocm or () if r.version and r.kind != "distribution"]
     seen: set[str] = set()
     for gpu in machine.of_vendor("amd"):
         arch = gpu.arch

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor.facts.drivers import Install, LoaderChoice
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules.python_packages import package, pip_remove, shown
 from doctor.versions import Dotted
 
@@ -19,7 +20,7 @@ RULE = Rule(
     id="gpu-libs-conflict",
     severity=Severity.ERROR,
     title="Several copies of a GPU library meet, and the wrong one is loaded.",
-    needs=({"packages"}, {"environment", "torch.build"}),
+    needs=({"packages"}, {"environment", "torch.build"}, {"loader", "torch.build"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=41,
@@ -79,13 +80,28 @@ def _loader_path(machine: Snapshot) -> Iterator[Finding]:
     path = (machine.environment or {}).get("LD_LIBRARY_PATH", "")[:4000]
     stack = {"rocm": "rocm", "cuda": "cuda"}.get(machine.torch.build or "", "-")
     ours = {"rocm": machine.torch.rocm, "cuda": machine.torch.cuda}.get(stack)
+    copies = [c for c in machine.loader or () if c.by == "LD_LIBRARY_PATH" and _of_stack(c.key, stack)]
     led = [m[1] for m in _STACK.finditer(path) if m[0].startswith(f"/{stack}-")]
+    led += [i.version for i in (*(machine.rocm or ()), *(machine.cuda or ())) if i.version and _holds(i, copies)]
     other = [v for v in led if ours and Dotted(v).major != Dotted(ours).major]
     if other:
         yield Finding(
             summary=f"LD_LIBRARY_PATH leads to {stack.upper()} {other[0]}; torch was built with {(ours or '')[:12]}.",
             severity=Severity.WARNING,
             subject=Subject(kind="variable", id="LD_LIBRARY_PATH"),
-            evidence=evidence(machine, ("environment[LD_LIBRARY_PATH]", "torch.version", "torch.build")),
+            evidence=(
+                *evidence(machine, ("environment[LD_LIBRARY_PATH]", "torch.version", "torch.build")),
+                *(Evidence(text=f"{c.key} is {c.path}", source="environment:LD_LIBRARY_PATH") for c in copies[:5]),
+            ),
             fixes=FIXES[:1],
         )
+
+
+def _of_stack(soname: str, stack: str) -> bool:
+    """Whether a library of that stack: `libcudart.so.12` is of cuda."""
+    cuda = soname.startswith(("libcu", "libnccl", "libnvJitLink"))
+    return cuda if stack == "cuda" else stack == "rocm" and not cuda
+
+
+def _holds(install: Install, copies: list[LoaderChoice]) -> bool:
+    return any(c.path.startswith(f"{install.path.rstrip('/')}/") for c in copies) and install.kind == "prefix"

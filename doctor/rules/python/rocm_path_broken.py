@@ -62,11 +62,14 @@ _VARIABLES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """A pasted text does not list every installation, so it decides nothing."""
     roots = [install.path.rstrip("/") for install in machine.rocm or ()]
+    led = {way for install in machine.rocm or () for way in install.selected_by or ()}
     if machine.source("rocm").startswith("text:"):
         return
     for name in _VARIABLES:
         value = (machine.environment or {}).get(name, "").rstrip("/")
-        if not value.startswith("/opt/rocm-") or any(r.startswith(value) or value.startswith(r) for r in roots):
+        if not value.startswith("/opt/rocm") or any(r.startswith(value) or value.startswith(f"{r}/") for r in roots):
+            continue
+        if name in led:  # through a link of another name
             continue
         yield Finding(
             summary=f"{name} names {value[:80]}, where no ROCm is installed.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor.facts.drivers import Install
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.versions import Dotted
@@ -30,8 +31,8 @@ A ROCm build of torch whose libraries meet those of another ROCm, or a driver ou
 Symbols are missing at import, or kernels of one release are read by the libraries of another.
 
 ## Not raised when
-The releases are of one or of neighbouring majors, or the installed ROCm is not known. A wheel brings its own
-libraries, so the distance alone is a warning.
+The releases are of one or of neighbouring majors, the installed ROCm is not known, or LD_LIBRARY_PATH does not lead to
+it: a wheel brings its own libraries, so the distance alone is a warning.
 
 ## How to confirm
 `python -c 'import torch; print(torch.version.hip)'` and `/opt/rocm/.info/version`.
@@ -73,7 +74,7 @@ _FAR = 2
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Only majors that are far apart; nearer ones work together as a rule."""
     ours = Dotted(machine.torch.rocm or "").major
-    held = [Dotted(i.version).major for i in machine.rocm or () if i.version]
+    held = [Dotted(i.version).major for i in machine.rocm or () if i.version and _meets_torch(i)]
     theirs = [major for major in held if major is not None]
     if ours is None or not theirs or min(abs(major - ours) for major in theirs) < _FAR:
         return
@@ -84,3 +85,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         evidence=evidence(machine, ("torch.version", "torch.rocm", "rocm")),
         fixes=FIXES,
     )
+
+
+def _meets_torch(install: Install) -> bool:
+    """Whether torch's libraries meet those of the installation. A wheel's own come first, unless LD_LIBRARY_PATH leads
+    to others; where it is not known what selects the installation, it may."""
+    return install.selected_by is None or "LD_LIBRARY_PATH" in install.selected_by

@@ -1,0 +1,52 @@
+"""File name of a shared library -> which component of ROCm or CUDA it is, and the version that its name tells.
+
+>>> read("libcublas.so.12.4.5.8")
+Library(stack='cuda', component='cublas', soname='libcublas.so.12', version='12.4.5.8')
+>>> read("libamdhip64.so.6").version is None, read("libfoo.so.1") is None
+(True, True)
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+Stack = Literal["rocm", "cuda"]
+
+COMPONENTS: dict[str, tuple[Stack, str]] = {
+    "libamdhip64": ("rocm", "hip"),
+    "libhsa-runtime64": ("rocm", "hsa"),
+    "librocblas": ("rocm", "rocblas"),
+    "libhipblaslt": ("rocm", "hipblaslt"),
+    "libhipblas": ("rocm", "hipblas"),
+    "libMIOpen": ("rocm", "miopen"),
+    "librccl": ("rocm", "rccl"),
+    "libcudart": ("cuda", "cudart"),
+    "libcublas": ("cuda", "cublas"),
+    "libcublasLt": ("cuda", "cublaslt"),
+    "libcudnn": ("cuda", "cudnn"),
+    "libnccl": ("cuda", "nccl"),
+    "libnvJitLink": ("cuda", "nvjitlink"),
+}
+TELLS_RELEASE = frozenset({"hip", "hsa", "rocblas", "hipblaslt", "cudart", "cublas", "cublaslt", "cudnn", "nccl"})
+"""Components whose file name carries their own version; MIOpen and RCCL carry that of their interface."""
+_NAME = re.compile(r"^(lib[A-Za-z0-9-]{2,20})\.so\.(\d{1,6}(?:\.\d{1,8}){0,3})$", re.ASCII)
+
+
+class Library(NamedTuple):
+    stack: Stack
+    component: str
+    soname: str
+    """With the first number only, as the loader looks for it."""
+    version: str | None
+    """None where the name has the first number only."""
+
+
+def read(name: str) -> Library | None:
+    """None for a file that is none of these."""
+    match = _NAME.match(name)
+    known = COMPONENTS.get(match[1]) if match else None
+    if match is None or known is None:
+        return None
+    soname = f"{match[1]}.so.{match[2].partition('.')[0]}"
+    return Library(*known, soname, match[2] if "." in match[2] else None)
