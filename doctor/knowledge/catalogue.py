@@ -6,25 +6,29 @@ import json
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from doctor.knowledge.entries import (
-    AmdGpu,
-    Companions,
-    ComputeCapability,
-    CudaMajor,
-    DriverBranch,
-    Floor,
-    GfxTarget,
-    NvidiaGpu,
-    OpenModule,
-    RocmRelease,
-    SXid,
-    Toolkit,
-    TorchBuild,
-    Xid,
-)
+from doctor.knowledge.later import Later
 from doctor.versions import Dotted
+
+if TYPE_CHECKING:
+    from doctor.knowledge import entries
+    from doctor.knowledge.entries import (
+        AmdGpu,
+        Companions,
+        ComputeCapability,
+        DriverBranch,
+        Floor,
+        NvidiaGpu,
+        OpenModule,
+        RocmRelease,
+        SXid,
+        Toolkit,
+        TorchBuild,
+        Xid,
+    )
+else:
+    entries = Later("doctor.knowledge.entries")
 
 DATA = Path(__file__).parent / "data"
 _ARCHITECTURES = ["kepler", "maxwell", "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "rubin"]
@@ -59,7 +63,7 @@ class Knowledge:
                     named.append(row)
                 elif not revision or not pci.get("revisions"):
                     open_.append(row)
-        return tuple(AmdGpu.model_validate(row) for row in named or open_)
+        return tuple(entries.AmdGpu.model_validate(row) for row in named or open_)
 
     def amd_arch(self, pci_id: str | None) -> str | None:
         """`gfx942` of a PCI id, where all products that share the id agree."""
@@ -68,7 +72,7 @@ class Knowledge:
 
     def nvidia_gpu(self, pci_id: str | None) -> NvidiaGpu | None:
         row = table("nvidia_gpus").get((pci_id or "").lower())
-        return NvidiaGpu.model_validate(row) if row else None
+        return entries.NvidiaGpu.model_validate(row) if row else None
 
     def gfx_from_target_version(self, number: int) -> str | None:
         """`gfx942` of KFD's gfx_target_version 90402; also for targets that no table lists, since the number is made
@@ -77,7 +81,7 @@ class Knowledge:
             return None
         row = table("gfx_targets").get(str(number))
         if row:
-            return GfxTarget.model_validate(row).gfx
+            return entries.GfxTarget.model_validate(row).gfx
         major, minor, step = number // 10000, number // 100 % 100, number % 100
         return f"gfx{major}{minor:x}{step:x}" if minor < 16 and step < 16 else None
 
@@ -87,22 +91,22 @@ class Knowledge:
         row = table("cuda_majors").get(str(version.major))
         if not row:
             return None
-        major, toolkit = CudaMajor.model_validate(row), self.toolkit(version)
+        major, toolkit = entries.CudaMajor.model_validate(row), self.toolkit(version)
         paired = Dotted(toolkit.driver) if toolkit and toolkit.driver else None
-        return Floor(driver=Dotted(major.driver), source=f"{major.source} ({major.as_of})", paired=paired)
+        return entries.Floor(driver=Dotted(major.driver), source=f"{major.source} ({major.as_of})", paired=paired)
 
     def toolkit(self, cuda: str | None) -> Toolkit | None:
         """The toolkit release; of `12.4` the first one of that minor that has a driver paired."""
         rows, wanted = table("cuda_toolkits"), Dotted(cuda or "")
         if wanted in rows:
-            return Toolkit.model_validate(rows[wanted])
+            return entries.Toolkit.model_validate(rows[wanted])
         minor = [r for r in rows.values() if Dotted(r["version"]).series() == wanted.series() and r.get("driver")]
-        return Toolkit.model_validate(min(minor, key=lambda r: Dotted(r["version"]).numbers)) if minor else None
+        return entries.Toolkit.model_validate(min(minor, key=lambda r: Dotted(r["version"]).numbers)) if minor else None
 
     def driver_branch(self, driver: str | None) -> DriverBranch | None:
         """The branch of a driver version: `575` of 575.57.08."""
         row = table("driver_branches").get(str(Dotted(driver or "").major))
-        return DriverBranch.model_validate(row) if row else None
+        return entries.DriverBranch.model_validate(row) if row else None
 
     def driver_serves_cuda(self, driver: str | None) -> str | None:
         """The newest CUDA that a driver serves by itself: `12.9` of 575.57.08."""
@@ -111,20 +115,20 @@ class Knowledge:
 
     def xid(self, code: int) -> Xid | None:
         row = table("xids").get(str(code))
-        return Xid.model_validate(row) if row else None
+        return entries.Xid.model_validate(row) if row else None
 
     def sxid(self, code: int) -> SXid | None:
         row = table("sxids").get(str(code))
-        return SXid.model_validate(row) if row else None
+        return entries.SXid.model_validate(row) if row else None
 
     def rocm_release(self, version: str | None) -> RocmRelease | None:
         row = table("rocm_releases").get(Dotted(version or "").series(3))
-        return RocmRelease.model_validate(row) if row else None
+        return entries.RocmRelease.model_validate(row) if row else None
 
     def rocm_releases(self) -> tuple[RocmRelease, ...]:
         """All releases, the oldest first."""
         rows = sorted(table("rocm_releases").values(), key=lambda r: Dotted(r["version"]).numbers)
-        return tuple(RocmRelease.model_validate(row) for row in rows)
+        return tuple(entries.RocmRelease.model_validate(row) for row in rows)
 
     def rocm_supports(self, rocm: str | None, gfx: str | None) -> bool | None:
         """Whether AMD lists the target in that release's support matrix. `6.4` asks all of 6.4.x and is None where
@@ -152,7 +156,7 @@ class Knowledge:
     def torch_build(self, version: str | None) -> TorchBuild | None:
         """The official release of a version; its local part (`+cu128`) is left out of account."""
         row = table("torch_builds").get((version or "").partition("+")[0])
-        return TorchBuild.model_validate(row) if row else None
+        return entries.TorchBuild.model_validate(row) if row else None
 
     def torch_archs(
         self, version: str | None, build: str | None = None, machine: str = "x86_64"
@@ -178,13 +182,13 @@ class Knowledge:
     def torch_releases(self) -> tuple[TorchBuild, ...]:
         """All releases, the oldest first."""
         rows = sorted(table("torch_builds").values(), key=lambda r: Dotted(r["version"]).numbers)
-        return tuple(TorchBuild.model_validate(row) for row in rows)
+        return tuple(entries.TorchBuild.model_validate(row) for row in rows)
 
     def compute_capability(self, cc: str | None) -> ComputeCapability | None:
         """By `9.0` or `sm_90`."""
         number = re.fullmatch(r"sm_?(\d+)(\d)[a-z]?", cc or "")
         row = table("compute_capabilities").get(f"{number[1]}.{number[2]}" if number else cc or "")
-        return ComputeCapability.model_validate(row) if row else None
+        return entries.ComputeCapability.model_validate(row) if row else None
 
     def open_module(self, gpu: str | None) -> OpenModule | None:
         """Which flavour of NVIDIA's kernel module a GPU takes: by PCI id (`10de:2330`), `sm_90` or architecture
@@ -210,7 +214,7 @@ class Knowledge:
 
 @cache
 def _companions() -> tuple[Companions, ...]:
-    return tuple(Companions.model_validate(row) for row in table("companions").values())
+    return tuple(entries.Companions.model_validate(row) for row in table("companions").values())
 
 
 def _bare(gfx: str | None) -> str:
