@@ -27,6 +27,6 @@ def test_what_is_imported_before_the_probes_start(module: str) -> None:
     assert not _comes_in("import doctor.cli.main, doctor.cli.check, doctor.diagnosis.run, doctor.system.live", module)
 
 
-@pytest.mark.parametrize("module", ["torch", "rich", "yaml", "docker"])
+@pytest.mark.parametrize("module", ["torch", "rich", "yaml", "docker", "doctor.knowledge.entries"])
 def test_a_plain_check_never_imports(module: str) -> None:
     assert not _comes_in("from doctor.cli.main import run; run(['check'])", module)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
-from doctor.knowledge.entries import Floor
 from doctor.rules import commands, presence
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
+    from doctor.knowledge.entries import Floor
     from doctor.profiles import Profile
 
 RULE = Rule(
