@@ -12,6 +12,57 @@ class Package(Model):
     """Normalised as PyPI does: lower case, `-`."""
     version: str
     location: str | None = None
+    requires: tuple[str, ...] | None = None
+    """Requirement lines of its metadata that name another package of the GPU stack; None where it was not read."""
+    requires_python: str | None = None
+
+
+class CodeGroup(Model):
+    """Objects of one library that bring the same architectures."""
+
+    archs: tuple[str, ...]
+    number: int
+    names: tuple[str, ...] = ()
+    """Of the first ones: a member of an archive, or the place in the section."""
+
+
+class GpuBinary(Model):
+    """A library with GPU code, or an extension of torch. `key` is its path."""
+
+    key: str
+    package: str | None = None
+    sass: tuple[str, ...] | None = None
+    """NVIDIA architectures that some object is compiled for: `sm_90`, `sm_90a`."""
+    ptx: tuple[str, ...] | None = None
+    """`compute_90`"""
+    gfx: tuple[str, ...] | None = None
+    common: tuple[str, ...] | None = None
+    """What every object was compiled for: on these the whole library runs."""
+    objects: tuple[CodeGroup, ...] | None = None
+    compressed: tuple[str, ...] | None = None
+    torch_symbols: int | None = None
+    """How many names it wants from torch's libraries."""
+    missing_symbols: tuple[str, ...] | None = None
+    """Those that the installed torch does not define; (): all are there."""
+    cxx11_abi: bool | None = None
+    """What the names that it wants from torch say; None where they do not tell."""
+
+
+class LoadedLibrary(Model):
+    """What the loader takes for one name that a library of torch (or a companion) asks for. `key` is the name."""
+
+    key: str
+    path: str | None = None
+    """None: nowhere."""
+    by: str | None = None
+    """`RPATH of FILE`, `LD_LIBRARY_PATH`, `RUNPATH of FILE`, `ld.so.cache`, `default folder`."""
+    wanted_by: str | None = None
+    intended: str | None = None
+    """The copy that came with the wheel (or its nvidia-* packages), where another one wins."""
+    beaten: tuple[str, ...] = ()
+    """Other copies that were found, each with the way that would have led there."""
+    same_build: bool | None = None
+    """Winner and intended copy have the same build id."""
 
 
 class Interpreter(Model):
@@ -41,3 +92,10 @@ class Torch(Model):
     location: str | None = None
     cudnn: str | None = None
     git: str | None = None
+    sass: tuple[str, ...] | None = None
+    """NVIDIA architectures in libtorch_cuda's fat binaries; `arch_list` has those that all objects share."""
+    ptx: tuple[str, ...] | None = None
+    cxx11_abi: bool | None = None
+    """Whether libc10 was compiled with the new C++ ABI of GCC 5."""
+    bundled: dict[str, str] | None = None
+    """Library → version, of those that come with torch: in its own folder or as packages."""

@@ -25,7 +25,7 @@ from doctor.facts.host import (
 )
 from doctor.facts.model import Model, Origin
 from doctor.facts.origin import State
-from doctor.facts.python import Interpreter, Package, Torch
+from doctor.facts.python import GpuBinary, Interpreter, LoadedLibrary, Package, Torch
 
 _INDEXED = re.compile(r"^([a-z0-9_]+)\[([^\]]*)\]$")
 
@@ -59,6 +59,10 @@ class Snapshot(Model):
     torch: Torch = Torch()
     interpreter: Interpreter = Interpreter()
     packages: tuple[Package, ...] | None = None
+    binaries: tuple[GpuBinary, ...] | None = None
+    """Libraries of torch and its companions that carry GPU code or use torch's symbols."""
+    libraries: tuple[LoadedLibrary, ...] | None = None
+    """Names that torch's libraries ask the loader for, and what it takes for each."""
     environment: Mapping[str, str] | None = None
     os: Os = Os()
     kernel: Kernel = Kernel()
