@@ -102,6 +102,10 @@ class Gpu(Model):
     memory_bytes: int | None = None
     """Device memory, not GTT."""
     memory_used_bytes: int | None = None
+    visible_memory_bytes: int | None = None
+    """How much of it the CPU can reach through the BAR (amdgpu's mem_info_vis_vram_total)."""
+    gtt_bytes: int | None = None
+    """System memory that amdgpu lets the GPU map (mem_info_gtt_total)."""
     driver: str | None = None
     """The bound kernel module; `none` when no driver is bound."""
     runtime_status: str | None = None
