@@ -57,6 +57,8 @@ class NvidiaDriver(Model):
     params: dict[str, str] | None = None
     proc_gpus: tuple[str, ...] | None = None
     """PCI addresses under /proc/driver/nvidia/gpus."""
+    built_for: tuple[str, ...] | None = None
+    """Kernel releases that DKMS says the module is built for."""
     fabric_manager: FabricManager = FabricManager()
     imex: Imex = Imex()
     module_stale: bool | None = None
@@ -70,6 +72,10 @@ class AmdgpuDriver(Model):
     version: str | None = None
     """Module number; only the DKMS driver has one. Not the driver release."""
     source: Literal["dkms", "in-tree", "absent"] | None = None
+    release: str | None = None
+    """The driver package's own number (`30.20.1`, `6.4.1`), where a text or a package says it."""
+    built_for: tuple[str, ...] | None = None
+    """Kernel releases that DKMS says the module is built for."""
     params: dict[str, str] | None = None
     smi_error: str | None = None
     smi_seconds: float | None = None
