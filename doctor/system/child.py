@@ -97,7 +97,6 @@ def run_side_by_side(
 
 def _start_all(jobs: Sequence[Job], children: list[_Child]) -> None:
     gc.freeze()  # a collection in a child would copy every page that we share with it
-    policy = _yielding()
     # A signal between a fork and its being noted would leave a child that nobody kills; a child unblocks its own.
     held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
@@ -106,20 +105,6 @@ def _start_all(jobs: Sequence[Job], children: list[_Child]) -> None:
     finally:
         gc.unfreeze()
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
-        if policy is not None:
-            os.sched_setscheduler(0, policy, os.sched_param(0))
-
-
-def _yielding() -> int | None:
-    """A child inherits SCHED_BATCH: it does not take the processor from us in the middle of starting the others. The
-    policy to return to, or None where ours stays as it is."""
-    if os.sched_getscheduler(0) != os.SCHED_OTHER:
-        return None
-    try:
-        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    except OSError:  # a sandbox that forbids it: slower, nothing else
-        return None
-    return os.SCHED_OTHER
 
 
 def _start(job: Job, others: Sequence[int]) -> _Child:
