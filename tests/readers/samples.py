@@ -4,6 +4,33 @@
 from __future__ import annotations
 
 SAMPLES: dict[str, str] = {
+    "said_driver": """NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  555.42.02  Release Build
+dkms status: nvidia/535.129.03, 6.2.0-39-generic, x86_64: installed
+ii  amdgpu-dkms 1:6.16.13.30300400-2341068.24.04 all
+ii  nvidia-driver-570-open 570.153.02-0ubuntu1
+libcuda.so.1 -> libcuda.so.535.161.07
+kernel version 525.105.17 does not match DSO version 525.125.6 -- cannot find working devices
+MES feature version: 1, firmware version: 0x00000083
+nvidia-fabricmanager-550  550.90.12-1
+""",
+    "said_host": """$ cat /proc/sys/kernel/numa_balancing
+1
+scaling_governor: powersave
+iommu: Default domain type: Translated
+mem_info_vis_vram_total 268435456
+pci 0000:0b:00.0: 15.752 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x2 link at 0000:00:03.1 (capable of 252.048 Gb/s with 16.0 GT/s PCIe x16 link)
+pcie.link.width.current 8, pcie.link.width.max 16
+""",
+    "nvidia_smi_excerpt": """    Persistence Mode                      : Disabled
+    Clocks Event Reasons
+        HW Slowdown                       : Active
+            HW Thermal Slowdown           : Active
+    PCI
+        GPU Link Info
+            Link Width
+                Max                       : 16x
+                Current                   : 4x
+""",
     "kernel_log": """[    4.123456] amdgpu 0000:c1:00.0: amdgpu: GPU reset begin!
 [   12.000001] [drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx_0.0.0 timeout, signaled seq=10, emitted seq=12
 <3>[ 99.5] NVRM: Xid (PCI:0000:3b:00): 79, pid=123, name=python, GPU has fallen off the bus.

@@ -1,0 +1,131 @@
+"""What a text says in passing of the kernel drivers: module banners, packages, libraries, `dkms status` -> facts.
+
+>>> read("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  555.42.02").get("nvidia_driver.flavour")
+'open'
+>>> read("dkms status: nvidia/535.129.03, 6.2.0-39-generic, x86_64: installed").get("nvidia_driver.built_for")
+['6.2.0-39-generic']
+>>> read("ii amdgpu-dkms 1:6.16.13.30300400-2341068.24.04").get("amdgpu_driver.release")
+'30.30.4'
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.errors import ReaderError
+from doctor.facts.sheet import FactSheet
+from doctor.readers.source_lines import source_lines
+
+_LINE_LIMIT = 600
+_KERNELS_LIMIT = 16
+_BANNER = re.compile(
+    r"NVIDIA UNIX (?P<open>Open )?(?:\S{1,12} )?Kernel Module(?: for \S{1,12})?\s{1,8}"
+    r"(?P<version>\d{3}\.\d{1,3}(?:\.\d{1,3})?)"
+)
+_TYPE = re.compile(r"kernel_?module_?type[\"']?\s{0,4}[:=]\s{0,4}[\"']?(open|proprietary)\b", re.IGNORECASE)
+_LICENSE = re.compile(r"\blicense:\s{0,16}(Dual MIT/GPL|NVIDIA)\b")
+_NOT = re.compile(r"\bnot \S{1,60}|\bno \S{1,60}")
+_PACKAGE = re.compile(
+    r"\bnvidia-(?:(?:driver|dkms|headless|kernel-source)-\d{3}(?:-server)?(?P<open>-open)?|(?P<named>open-kernel-dkms|open-dkms|"
+    r"kernel-dkms))\b"
+)
+_LIBRARY = re.compile(
+    r"\blib(?:cuda|nvidia-ml)\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b|\blibnvidia-compute-\d{3}\S{0,12}\s{1,8}(\d{3}\.\d{1,3}\.\d{1,3})"
+)
+_DSO = re.compile(r"kernel version (\d{3}\.[\d.]{1,12}) does not match DSO version (\d{3}\.[\d.]{1,12})")
+_REPORTED = re.compile(r"(libcuda|kernel) reported version is: (\d{3}\.\d{1,3}(?:\.\d{1,3})?)")
+_DKMS = re.compile(r"\b(nvidia|amdgpu)[\w-]{0,20}[/,] ?[\w.:~+-]{1,60}, (\d[\w.+-]{2,60}), [\w-]{1,12}: installed")
+_FABRIC = re.compile(r"\bnvidia-fabricmanager(?:-\d{3})?\s{1,8}(\d{3}\.\d{1,3}\.\d{1,3})")
+_NO_FABRIC = re.compile(r"nvidia-fabricmanager(?:\.service)? (?:could not be found|not found|is not installed)")
+_AMDGPU_DKMS = re.compile(r"\bamdgpu-dkms[ _:/]{1,3}(?:1:)?(\d{1,2}\.\d{1,3}\.\d{1,3})(?:\.([0-9]{5,8}))?\b")
+_AMDGPU_MODULE = re.compile(
+    r"ROCk module version (\d{1,2}\.\d{1,3}\.\d{1,3}) is loaded|\[drm\] amdgpu version: (\d{1,2}\.\d{1,3}\.\d{1,3})"
+)
+_MES = re.compile(r"\bMES\b.{0,60}?(?:version:? |firmware )0x0{0,6}([0-9a-f]{2,6})\b", re.IGNORECASE)
+_WORDS = ("nvidia", "amdgpu", "license", "libcuda", "kernel", "mes", "moduletype", "rock module")
+
+
+def read(text: str, source: str = "text") -> FactSheet:
+    """Raises ReaderError without any of it."""
+    reader = _Reader("nvidia" in text.lower())
+    for where, line in source_lines(text, source):
+        low = line.lower()
+        if len(line) < _LINE_LIMIT and any(word in low for word in _WORDS):
+            reader.nvidia(where, line)
+            reader.amd(where, line)
+    reader.close()
+    if not len(reader.sheet):
+        raise ReaderError("nothing said of a kernel driver")
+    return reader.sheet
+
+
+class _Reader:
+    def __init__(self, of_nvidia: bool) -> None:
+        self.sheet = FactSheet()
+        self.of_nvidia = of_nvidia
+        self.built: dict[str, tuple[str, list[str]]] = {}
+
+    def nvidia(self, where: str, line: str) -> None:
+        if found := _BANNER.search(line):
+            self.sheet.put("nvidia_driver.version", found["version"], where)
+            self.sheet.put("nvidia_driver.flavour", "open" if found["open"] else "proprietary", where)
+        self.flavour(where, line)
+        self.versions(where, line)
+        for found in _DKMS.finditer(line):
+            kernels = self.built.setdefault(found[1], (where, []))[1]
+            if found[2] not in kernels and len(kernels) < _KERNELS_LIMIT:
+                kernels.append(found[2])
+        if found := _FABRIC.search(line):
+            self.sheet.put("nvidia_driver.fabric_manager.installed", True, where)
+            self.sheet.put("nvidia_driver.fabric_manager.version", found[1], where)
+        elif _NO_FABRIC.search(line):
+            self.sheet.put("nvidia_driver.fabric_manager.installed", False, where)
+
+    def flavour(self, where: str, line: str) -> None:
+        if found := _TYPE.search(line):
+            self.sheet.put("nvidia_driver.flavour", found[1].lower(), where)
+        elif (found := _LICENSE.search(line)) and self.of_nvidia:
+            self.sheet.put("nvidia_driver.flavour", "open" if found[1] != "NVIDIA" else "proprietary", where)
+        elif "installed" in line or line.lstrip().startswith("ii "):
+            named = [m["open"] or m["named"] or "" for m in _PACKAGE.finditer(_NOT.sub("", line))]
+            if named and len({"open" in name for name in named}) == 1:
+                self.sheet.put("nvidia_driver.flavour", "open" if "open" in named[0] else "proprietary", where)
+
+    def versions(self, where: str, line: str) -> None:
+        """Of the module and of the library that a line names side by side, or of the library alone."""
+        if found := _DSO.search(line):
+            self.sheet.put("nvidia_driver.version", found[1], where)
+            self.sheet.put("nvidia_driver.user_version", found[2].rstrip("."), where)
+        elif found := _REPORTED.search(line):
+            name = "user_version" if found[1] == "libcuda" else "version"
+            self.sheet.put(f"nvidia_driver.{name}", found[2], where)
+        elif "compat" not in line and (found := _LIBRARY.search(line)):
+            self.sheet.put("nvidia_driver.user_version", found[1] or found[2], where)
+
+    def amd(self, where: str, line: str) -> None:
+        if found := _AMDGPU_DKMS.search(line):
+            self.sheet.put("amdgpu_driver.version", found[1], where)
+            if release := _release(found[2] or ""):
+                self.sheet.put("amdgpu_driver.release", release, where)
+        elif found := _AMDGPU_MODULE.search(line):
+            self.sheet.put("amdgpu_driver.version", found[1] or found[2], where)
+            self.sheet.put("amdgpu_driver.source", "dkms", where)
+        if found := _MES.search(line):
+            self.sheet.put("gpus[#0].vendor", "amd", where)
+            self.sheet.put("gpus[#0].firmware", {"mes": f"0x{found[1].lower()}"}, where)
+
+    def close(self) -> None:
+        for module, (where, kernels) in self.built.items():
+            driver = "nvidia_driver" if module == "nvidia" else "amdgpu_driver"
+            self.sheet.put(f"{driver}.built_for", kernels, where)
+
+
+def _release(digits: str) -> str | None:
+    """`30.30.4` of 30300400, `6.4.1` of 60401: how AMD's packages write the driver's release into their version."""
+    if len(digits) == 8:
+        numbers = [int(digits[at : at + 2]) for at in (0, 2, 4)]
+    elif len(digits) == 5:
+        numbers = [int(digits[0]), int(digits[1:3]), int(digits[3:5])]
+    else:
+        return None
+    return ".".join(map(str, numbers))
