@@ -9,7 +9,6 @@ from __future__ import annotations
 from doctor.errors import ReaderError
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
-from doctor.readers import nvidia_smi_table, nvidia_smi_xml
 from doctor.system.base import Output, System
 
 READS = ("command:nvidia-smi -q -x serial",)
@@ -34,6 +33,8 @@ def ask(system: System, sheet: FactSheet, deadline_s: float = DEADLINE_S) -> Non
 
 
 def _read(output: Output, sheet: FactSheet, source: str) -> None:
+    from doctor.readers import nvidia_smi_xml  # with its parser, which a machine without the driver never needs
+
     try:
         found = nvidia_smi_xml.read(output.stdout)
     except ReaderError:
@@ -47,6 +48,8 @@ def _read(output: Output, sheet: FactSheet, source: str) -> None:
 
 
 def _message(text: str) -> FactSheet:
+    from doctor.readers import nvidia_smi_table
+
     try:
         return nvidia_smi_table.read(text)
     except ReaderError:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from doctor.facts.sheet import FactSheet
-from doctor.probes.install_versions import without_cuda
 
 _COMPONENTS = {
     "nvidia-cuda-nvcc": ("cuda", "nvcc"),
@@ -25,11 +24,16 @@ _COMPONENTS = {
     "rocm-sdk-devel": ("rocm", "sdk"),
 }
 """Names without `-cu12`; those of conda's packages stand beside those of the wheels."""
+_PREFIXES = ("nvidia-", "cuda", "libcublas", "cudnn", "nccl", "rocm-sdk-")
 _RELEASE = {"cuda": ("cudart", "nvcc"), "rocm": ("hip", "sdk")}
 
 
 def put(sheet: FactSheet, packages: Sequence[dict[str, Any]]) -> None:
     """One installation for each folder that holds such packages. Not all of a stack need be there."""
+    if not any(package["name"].startswith(_PREFIXES) for package in packages):
+        return
+    from doctor.probes.install_versions import without_cuda
+
     held: dict[tuple[str, str], dict[str, str]] = {}
     for package in packages:
         known = _COMPONENTS.get(without_cuda(package["name"]))

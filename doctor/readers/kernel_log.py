@@ -21,6 +21,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 from doctor.errors import ReaderError
@@ -69,60 +70,57 @@ _HARMLESS = re.compile(
     r"|detected invalid context, skipping|Correctable Errors? (?:detected|count)",
     re.IGNORECASE,
 )
-_CODES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (code, re.compile(pattern))
-    for code, pattern in (
-        ("gpu-fell-off-bus", r"GPU has fallen off the bus|fallen off the bus and is not responding|GPU is lost"),
-        ("nvidia-api-mismatch", r"NVRM: API mismatch"),
-        ("nvidia-open-module-required", r"requires use of the NVIDIA open kernel modules"),
-        ("nvidia-open-module-unsupported", r"not supported by (?:the )?open|requires .{0,40}proprietary kernel module"),
-        ("nvidia-legacy-driver-required", r"supported through the NVIDIA|NVIDIA \d+\.xx Legacy"),
-        ("nvidia-rm-init-failed", r"(?i)RmInitAdapter failed|rm_init_adapter failed"),
-        ("nvidia-bound-elsewhere", r"NVRM: GPU .{0,40} is already bound to|NVIDIA probe routine was not called"),
-        ("nvidia-bar-invalid", r"NVRM: This PCI I/O region assigned to your NVIDIA device is invalid"),
-        ("nvidia-no-gpu-found", r"NVRM: No NVIDIA (?:GPU|graphics adapter|devices?) (?:found|probed)"),
-        ("nvidia-probe-failed", r"nvidia(?: |:).{0,80}probe (?:of .{0,40})?(?:routine )?failed|probe of .{0,30} failed"
-                                r".{0,20}nvidia|NVRM: The NVIDIA probe routine failed"),
-        ("module-key-rejected", r"Key was rejected by service|Loading of module with unavailable key is rejected"
-                                r"|Loading of unsigned module is rejected"),
-        ("module-lockdown", r"Lockdown: .{0,60}unsigned module loading is restricted"),
-        ("module-version-magic", r"(?:nvidia|amdgpu)\S{0,20}: version magic"),
-        ("module-unknown-symbol", r"(?:nvidia|amdgpu|amdkcl|amdttm)\S{0,20}: Unknown symbol"),
-        ("nouveau-error", r"nouveau .{0,80}(?:timeout|fifo: fault|GPU lockup|failed)"),
-        ("amdgpu-ring-timeout-recovered", r"ring \S{1,24} timeout, but soft recovered"),
-        ("amdgpu-ring-timeout", r"ring \S{1,24} timeout"),
-        ("amdgpu-gpu-reset-failed", r"GPU reset (?:end with ret = -|failed|begin failed)|GPU reset\(\d+\) failed"
-                                    r"|GPU Recovery Failed"),
-        ("amdgpu-gpu-reset-succeeded", r"GPU reset\(\d+\) succeeded"),
-        ("amdgpu-gpu-reset", r"GPU reset begin!"),
-        ("amdgpu-page-fault", r"\[(?:gfxhub|mmhub)\d?\].{0,40}page fault|VM_L2_PROTECTION_FAULT|GPU fault detected"
-                              r"|\[(?:gfxhub|mmhub)\d?\].{0,20}no-retry"),
-        ("amdgpu-ras-uncorrectable", r"amdgpu.{0,120}(?<![1-9])(?<!\d)(?!0 )\d{0,8} ?uncorrectable hardware error"
-                                     r"|RAS: ?poison|uncorrectable error.{0,20}detected"),
-        ("amdgpu-bad-pages", r"amdgpu.{0,120}(?:bad page threshold|RAS records?.{0,40}exceed|saved bad pages)"),
-        ("amdgpu-firmware-missing", r"Direct firmware load for amdgpu/\S{1,60} failed"
-                                    r"|amdgpu.{0,80}[Ff]ailed to (?:load|get|find) .{0,30}firmware"),
-        ("amdgpu-init-failed", r"amdgpu.{0,60}Fatal error during GPU init|amdgpu.{0,60}finishing device"
-                               r" failed|hw_init of IP block .{0,30} failed|amdgpu_device_ip_init failed"),
-        ("amdgpu-probe-failed", r"amdgpu.{0,40}probe (?:of .{0,40})?(?:with driver amdgpu )?failed"),
-        ("amdgpu-smu-hang", r"SMU: I'm not done with your previous command|SMU: response:0xFFFFFFFF"
-                            r"|amdgpu.{0,60}Msg issuing pre-check failed|SMU is (?:hung|in hanged state)"),
-        ("amdgpu-hws-hang", r"HWS hang|The cp might be in an unrecoverable state|cp queue preemption time out"),
-        ("amdgpu-illegal-access", r"Illegal (?:register access|opcode|instruction) in command stream"),
-        ("amdgpu-vram-lost", r"VRAM is lost due to GPU reset"),
-        ("amdgpu-oom", r"amdgpu.{0,80}Not enough memory for command submission"),
-        ("kfd-no-atomics", r"PCI ?[Ee]?(?:xpress)? ?rejects atomics|PCI[eE]? atomics? (?:are )?not supported"
-                           r"|needs atomics|rejects atomics"),
-        ("kfd-iommu-error", r"(?:kfd|amdgpu).{0,60}error getting iommu"),
-        ("kfd-device-skipped", r"kfd.{0,60}skipped device"),
-        ("iommu-fault", r"AMD-Vi: Event logged \[(?:IO_PAGE_FAULT|ILLEGAL_DEV|INVALID_DEV|DEV_TAB)"
-                        r"|DMAR: \[[^\]]{3,40}\] Request device"),
-        ("pcie-aer-uncorrectable", r"PCIe Bus Error: severity=Uncorrect|AER: (?:Multiple )?Uncorrect(?:ed|able)"),
-        ("pcie-aer-correctable", r"PCIe Bus Error: severity=Correct|AER: (?:Multiple )?Correct(?:ed|able)"),
-        ("mce-uncorrectable", r"\[Hardware Error\].{0,200}(?:Uncorrected|Machine Check Exception)"
-                              r"|STATUS\[[^\]]{0,60}\|U[EC]\||EDAC .{0,60}\bUE\b"),
-        ("oom-kill", r"Killed process \d"),
-    )
+_CODES = (
+    ("gpu-fell-off-bus", r"GPU has fallen off the bus|fallen off the bus and is not responding|GPU is lost"),
+    ("nvidia-api-mismatch", r"NVRM: API mismatch"),
+    ("nvidia-open-module-required", r"requires use of the NVIDIA open kernel modules"),
+    ("nvidia-open-module-unsupported", r"not supported by (?:the )?open|requires .{0,40}proprietary kernel module"),
+    ("nvidia-legacy-driver-required", r"supported through the NVIDIA|NVIDIA \d+\.xx Legacy"),
+    ("nvidia-rm-init-failed", r"(?i)RmInitAdapter failed|rm_init_adapter failed"),
+    ("nvidia-bound-elsewhere", r"NVRM: GPU .{0,40} is already bound to|NVIDIA probe routine was not called"),
+    ("nvidia-bar-invalid", r"NVRM: This PCI I/O region assigned to your NVIDIA device is invalid"),
+    ("nvidia-no-gpu-found", r"NVRM: No NVIDIA (?:GPU|graphics adapter|devices?) (?:found|probed)"),
+    ("nvidia-probe-failed", r"nvidia(?: |:).{0,80}probe (?:of .{0,40})?(?:routine )?failed|probe of .{0,30} failed"
+                            r".{0,20}nvidia|NVRM: The NVIDIA probe routine failed"),
+    ("module-key-rejected", r"Key was rejected by service|Loading of module with unavailable key is rejected"
+                            r"|Loading of unsigned module is rejected"),
+    ("module-lockdown", r"Lockdown: .{0,60}unsigned module loading is restricted"),
+    ("module-version-magic", r"(?:nvidia|amdgpu)\S{0,20}: version magic"),
+    ("module-unknown-symbol", r"(?:nvidia|amdgpu|amdkcl|amdttm)\S{0,20}: Unknown symbol"),
+    ("nouveau-error", r"nouveau .{0,80}(?:timeout|fifo: fault|GPU lockup|failed)"),
+    ("amdgpu-ring-timeout-recovered", r"ring \S{1,24} timeout, but soft recovered"),
+    ("amdgpu-ring-timeout", r"ring \S{1,24} timeout"),
+    ("amdgpu-gpu-reset-failed", r"GPU reset (?:end with ret = -|failed|begin failed)|GPU reset\(\d+\) failed"
+                                r"|GPU Recovery Failed"),
+    ("amdgpu-gpu-reset-succeeded", r"GPU reset\(\d+\) succeeded"),
+    ("amdgpu-gpu-reset", r"GPU reset begin!"),
+    ("amdgpu-page-fault", r"\[(?:gfxhub|mmhub)\d?\].{0,40}page fault|VM_L2_PROTECTION_FAULT|GPU fault detected"
+                          r"|\[(?:gfxhub|mmhub)\d?\].{0,20}no-retry"),
+    ("amdgpu-ras-uncorrectable", r"amdgpu.{0,120}(?<![1-9])(?<!\d)(?!0 )\d{0,8} ?uncorrectable hardware error"
+                                 r"|RAS: ?poison|uncorrectable error.{0,20}detected"),
+    ("amdgpu-bad-pages", r"amdgpu.{0,120}(?:bad page threshold|RAS records?.{0,40}exceed|saved bad pages)"),
+    ("amdgpu-firmware-missing", r"Direct firmware load for amdgpu/\S{1,60} failed"
+                                r"|amdgpu.{0,80}[Ff]ailed to (?:load|get|find) .{0,30}firmware"),
+    ("amdgpu-init-failed", r"amdgpu.{0,60}Fatal error during GPU init|amdgpu.{0,60}finishing device"
+                           r" failed|hw_init of IP block .{0,30} failed|amdgpu_device_ip_init failed"),
+    ("amdgpu-probe-failed", r"amdgpu.{0,40}probe (?:of .{0,40})?(?:with driver amdgpu )?failed"),
+    ("amdgpu-smu-hang", r"SMU: I'm not done with your previous command|SMU: response:0xFFFFFFFF"
+                        r"|amdgpu.{0,60}Msg issuing pre-check failed|SMU is (?:hung|in hanged state)"),
+    ("amdgpu-hws-hang", r"HWS hang|The cp might be in an unrecoverable state|cp queue preemption time out"),
+    ("amdgpu-illegal-access", r"Illegal (?:register access|opcode|instruction) in command stream"),
+    ("amdgpu-vram-lost", r"VRAM is lost due to GPU reset"),
+    ("amdgpu-oom", r"amdgpu.{0,80}Not enough memory for command submission"),
+    ("kfd-no-atomics", r"PCI ?[Ee]?(?:xpress)? ?rejects atomics|PCI[eE]? atomics? (?:are )?not supported"
+                       r"|needs atomics|rejects atomics"),
+    ("kfd-iommu-error", r"(?:kfd|amdgpu).{0,60}error getting iommu"),
+    ("kfd-device-skipped", r"kfd.{0,60}skipped device"),
+    ("iommu-fault", r"AMD-Vi: Event logged \[(?:IO_PAGE_FAULT|ILLEGAL_DEV|INVALID_DEV|DEV_TAB)"
+                    r"|DMAR: \[[^\]]{3,40}\] Request device"),
+    ("pcie-aer-uncorrectable", r"PCIe Bus Error: severity=Uncorrect|AER: (?:Multiple )?Uncorrect(?:ed|able)"),
+    ("pcie-aer-correctable", r"PCIe Bus Error: severity=Correct|AER: (?:Multiple )?Correct(?:ed|able)"),
+    ("mce-uncorrectable", r"\[Hardware Error\].{0,200}(?:Uncorrected|Machine Check Exception)"
+                          r"|STATUS\[[^\]]{0,60}\|U[EC]\||EDAC .{0,60}\bUE\b"),
+    ("oom-kill", r"Killed process \d"),
 )  # fmt: skip
 _GPU_ONLY = ("iommu-fault", "pcie-aer-uncorrectable", "pcie-aer-correctable")
 
@@ -239,7 +237,7 @@ def _code(text: str) -> str | None:
         return f"sxid-{int(match[2])}"
     if _HARMLESS.search(text):
         return None
-    return next((code for code, pattern in _CODES if pattern.search(text)), None)
+    return next((code for code, pattern in _patterns() if pattern.search(text)), None)
 
 
 def _device(text: str) -> str | None:
@@ -249,3 +247,9 @@ def _device(text: str) -> str | None:
         return None
     domain, bus, slot, function = match.groups()
     return f"{int(domain or '0', 16):04x}:{bus}:{slot}.{function or 0}".lower()
+
+
+@cache
+def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Compiled when the first line needs them: the log of a healthy machine holds none."""
+    return tuple((code, re.compile(pattern)) for code, pattern in _CODES)
