@@ -5,7 +5,14 @@ Each builder takes the loaded YAML files and returns entries by key. scripts/ref
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 Row = dict[str, Any]
 _OPEN_MODULE = {"supported": "either", "required": "required", "unsupported": "unsupported"}
@@ -288,3 +295,10 @@ def companions(facts: Row) -> dict[str, Row]:
         )
         for r in facts["releases"]
     }
+
+
+def package_ways() -> dict[str, Row]:
+    """scripts/package_ways.toml: one entry a way, by id."""
+    with Path(__file__).with_name("package_ways.toml").open("rb") as file:
+        rows = tomllib.load(file)["way"]
+    return {row["id"]: entry(row, **{k: v for k, v in row.items() if k not in ("source", "as_of")}) for row in rows}

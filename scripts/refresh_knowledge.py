@@ -4,8 +4,9 @@
 
 FACTS_DIR holds amd/, nvidia/, frameworks/ and flags/ with YAML files; LABELS_YAML is the vocabulary of causes, by
 default ../field/labels.yaml beside it. Contradictions that people noted stand in scripts/conflicts.toml; those that
-the facts hold side by side are found here. The output is the same for the same input: sorted keys, one entry a line. `--check`
-writes nothing and exits 1 where a table would change. docs/knowledge.md says where each table's facts are looked up.
+the facts hold side by side are found here. How packages are installed stands in scripts/package_ways.toml. The output
+is the same for the same input: sorted keys, one entry a line. `--check` writes nothing and exits 1 where a table would
+change. docs/knowledge.md says where each table's facts are looked up.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def main(arguments: list[str]) -> int:
     asked.add_argument("--labels", type=Path)
     asked.add_argument("--only", action="append", default=[])
     asked.add_argument("--check", action="store_true")
+    asked.add_argument("--release", help="number of the release, as 2026.11.21")
     options = asked.parse_args(arguments)
     load = _loader(options.facts)
     labels = options.labels or options.facts.parent / "field" / "labels.yaml"
@@ -54,6 +56,14 @@ def main(arguments: list[str]) -> int:
         if not options.check:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, "utf-8")
+    if options.release and not options.check:
+        newest = max(
+            row["as_of"]
+            for t in TABLES
+            for row in json.loads((DATA / f"{t.name}.json").read_text())["entries"].values()
+        )
+        about = {"schema": "doctor.about/1", "release": options.release, "as_of": newest}
+        (DATA / "about.json").write_text(json.dumps(about) + "\n", "utf-8")
     sys.stdout.write(f"changed: {', '.join(changed) or 'none'}\n")
     return 1 if options.check and changed else 0
 
@@ -89,6 +99,7 @@ def entries(table: Table, load: Load, labels: Path) -> dict[str, Row]:
         "vocabulary": lambda: builders.vocabulary(yaml.safe_load(labels.read_text("utf-8"))),
         "flags/names": lambda: flag_names(load),
         "conflicts": lambda: conflicts(load),
+        "package_ways": builders.package_ways,
     }
     return made[name]() if name in made else carried(table, load)
 

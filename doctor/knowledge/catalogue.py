@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from doctor.knowledge.later import Later
+from doctor.knowledge.range_tables import RangeTables
+from doctor.knowledge.store import DATA, table
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -30,18 +30,11 @@ if TYPE_CHECKING:
 else:
     entries = Later("doctor.knowledge.entries")
 
-DATA = Path(__file__).parent / "data"
+__all__ = ["DATA", "Knowledge", "table"]
 _ARCHITECTURES = ["kepler", "maxwell", "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "rubin"]
 
 
-@cache
-def table(name: str) -> dict[str, Any]:
-    """Entries of data/NAME.json by key, as plain data: the caller validates what it hands out."""
-    entries: dict[str, Any] = json.loads((DATA / f"{name}.json").read_text("utf-8"))["entries"]
-    return entries
-
-
-class Knowledge:
+class Knowledge(RangeTables):
     """Cheap to make; tables are read on the first question about them and shared by all instances."""
 
     def amd_gpu(self, pci_id: str | None, revision: str | None = None) -> AmdGpu | None:
@@ -168,7 +161,8 @@ class Knowledge:
             return None
         local = (version or "").partition("+")[2]
         tag = _build_tag(build or local or entry.default_cuda or "")
-        return entry.archs.get(tag, {}).get(machine)
+        held = entry.archs.get(tag, {})
+        return held.get(machine) or held.get("any")
 
     def companions(self, torch: str | None) -> Companions | None:
         """What belongs to a torch release (`2.7.0`; its local part is left out of account)."""

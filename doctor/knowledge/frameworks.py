@@ -115,3 +115,44 @@ class TensorflowBuild(Entry):
     bazel: str
     cudnn: str
     cuda: str
+
+
+class PackageWay(Entry):
+    """One way to install a package: for which releases, GPUs, builds of torch and Pythons it holds, and the command."""
+
+    id: str
+    package: str
+    vendor: str = "any"
+    """`nvidia`, `amd`, `any`"""
+    kind: str = "wheel"
+    """`wheel`, `source` (compiled on the machine), `image` (a container image instead of a package)."""
+    versions: str = ""
+    """Specifier of the releases that this way holds for; empty: all."""
+    latest: str | None = None
+    """The release to install, where the table of releases does not hold it."""
+    torch: str | None = None
+    """Requirement on torch, where the table of releases does not say it; `bundled`: comes with its own."""
+    builds: tuple[str, ...] = ()
+    """Builds of torch that it fits: `default` (the plain wheel's CUDA), `cu126`, `rocm7.2`; empty: any."""
+    cuda: str | None = None
+    """The CUDA that it brings or is built for, where it does not go by torch's."""
+    rocm: tuple[str, ...] = ()
+    """ROCm series whose user space it brings or is built for."""
+    cc_min: str | None = None
+    cc_max: str | None = None
+    gpus: tuple[str, ...] = ()
+    """gfx targets; empty: any."""
+    python: tuple[str, ...] = ()
+    machine: tuple[str, ...] = ()
+    glibc: str | None = None
+    driver: str | None = None
+    install: tuple[str, ...] = ()
+    """Requirements for the command; `{version}` stands for the release."""
+    index: tuple[str, ...] = ()
+    """Further indexes, with `{version}`."""
+    options: tuple[str, ...] = ()
+    """Further options of pip and uv."""
+    image: str | None = None
+    needs: str | None = None
+    """What must be there before the command works."""
+    note: str | None = None

@@ -199,6 +199,7 @@ _FRAMEWORKS = _rows(
     ("torch_wheels", "TorchWheel", "pytorch.yaml:releases", "version", "What torch's wheels hold and ask for"),
     ("package_rules", "PackageRule", "companions.yaml:rules", "package", "What packages beside torch need"),
     ("packages", "PackageRelease", "companions.yaml:releases", "package version", "Releases of packages beside torch"),
+    ("package_ways", "PackageWay", "package_ways.toml:way", "id", "How packages are installed for which GPUs"),
     (
         "flash_attn_prebuilt",
         "FlashAttnBuild",

@@ -1,0 +1,95 @@
+"""The tables that ranges rest on: which driver, ROCm, CUDA, system or package goes with which."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from doctor.knowledge.later import Later
+from doctor.knowledge.store import table
+from doctor.versions import Dotted
+
+if TYPE_CHECKING:
+    from doctor.knowledge import amd, entries, frameworks, nvidia
+    from doctor.knowledge.entries import Entry, RocmRelease
+
+    E = TypeVar("E", bound=Entry)
+else:
+    amd = Later("doctor.knowledge.amd")
+    entries = Later("doctor.knowledge.entries")
+    frameworks = Later("doctor.knowledge.frameworks")
+    nvidia = Later("doctor.knowledge.nvidia")
+
+
+class RangeTables:
+    """Questions of Knowledge that hand out one entry or all entries of a table of ranges."""
+
+    if TYPE_CHECKING:
+
+        def rocm_releases(self) -> tuple[RocmRelease, ...]: ...
+
+    def code_to_device(self, sm: int) -> frameworks.CodeToDevice | None:
+        """Which devices run code compiled for `sm`."""
+        return _entry(frameworks.CodeToDevice, "code_to_device", str(sm))
+
+    def cuda_minor(self, cuda: str | None) -> nvidia.CudaMinor | None:
+        """GPUs and compilers of `12.8` (or of 12.8.1)."""
+        return _entry(nvidia.CudaMinor, "cuda_minors", Dotted(cuda or "").series())
+
+    def compat_package(self, series: str) -> nvidia.CompatPackage | None:
+        """The forward-compatibility package of a CUDA minor."""
+        return _entry(nvidia.CompatPackage, "forward_compat_packages", f"cuda-compat-{series.replace('.', '-')}")
+
+    def kmd_window(self, driver: str | None) -> amd.KmdWindow | None:
+        """ROCm releases of an amdgpu driver: of its very release, else of its series."""
+        version = Dotted(driver or "")
+        keys = (version.series(3), f"{version.series()}.0", f"{version.series()}.x", f"{version.major}.x")
+        found = next((k for k in keys if k in table("kmd_user_windows")), "")
+        return _entry(amd.KmdWindow, "kmd_user_windows", found)
+
+    def user_window(self, rocm: str | None) -> amd.UserWindow | None:
+        """amdgpu drivers of a ROCm release: of the very one, else of its series, else of the newest of its series."""
+        version = Dotted(rocm or "")
+        keys = [version.series(3), f"{version.series()}.0", f"{version.series()}.x"]
+        same = [k for k in table("user_kmd_windows") if Dotted(k).series() == version.series()]
+        if len(version.numbers) < 3:
+            keys += sorted(same, key=lambda k: Dotted(k).numbers, reverse=True)
+        found = next((k for k in keys if k in table("user_kmd_windows")), "")
+        return _entry(amd.UserWindow, "user_kmd_windows", found)
+
+    def newest_rocm(self, series: str | None) -> RocmRelease | None:
+        """The newest release of a series (`6.4`) whose support matrix is known."""
+        wanted = Dotted(series or "").series()
+        rows = [r for r in self.rocm_releases() if Dotted(r.version).series() == wanted and r.supported_os]
+        return rows[-1] if rows else None
+
+    def os_kernels(self) -> tuple[amd.OsKernels, ...]:
+        """The kernels of each system that ROCm supports."""
+        return tuple(amd.OsKernels.model_validate(row) for row in table("rocm_os_kernels").values())
+
+    def package_releases(self, package: str) -> tuple[frameworks.PackageRelease, ...]:
+        """The known releases of a package beside torch, the newest first; () for one that is not known."""
+        from packaging.version import Version
+
+        rows = [row for row in table("packages").values() if row["package"] == package]
+        rows.sort(key=lambda row: Version(row["version"]), reverse=True)
+        return tuple(frameworks.PackageRelease.model_validate(row) for row in rows)
+
+    def driver_branches(self) -> tuple[entries.DriverBranch, ...]:
+        """All branches, the oldest first."""
+        rows = sorted(table("driver_branches").values(), key=lambda r: int(r["branch"]))
+        return tuple(entries.DriverBranch.model_validate(row) for row in rows)
+
+    def package_ways(self, package: str) -> tuple[frameworks.PackageWay, ...]:
+        """The ways to install a package, in the order of the table."""
+        rows = [row for row in table("package_ways").values() if row["package"] == package]
+        return tuple(frameworks.PackageWay.model_validate(row) for row in rows)
+
+    def packages(self) -> frozenset[str]:
+        """Names of the packages that releases or ways are known of."""
+        return frozenset(row["package"] for name in ("packages", "package_ways") for row in table(name).values())
+
+
+def _entry(model: type[E], name: str, key: str) -> E | None:
+    """The entry of a table; None where it has no such key."""
+    row = table(name).get(key)
+    return model.model_validate(row) if row else None

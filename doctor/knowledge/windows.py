@@ -1,0 +1,268 @@
+"""Support windows: does this go with that, by which range, and who says so.
+
+Each question is a pure function of the catalogue and of what is asked about. It answers `yes`, `no` or `unknown`, with
+the reason in words (the range, and what was asked about), its source and date. `unknown` is not `no`: it says that this
+version of the catalogue does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from doctor.versions import Dotted
+
+if TYPE_CHECKING:
+    from doctor.knowledge.catalogue import Knowledge
+    from doctor.knowledge.entries import Entry
+
+Verdict = Literal["yes", "no", "unknown"]
+UNKNOWN_HERE = "not known to this version"
+
+GENERIC = {
+    "gfx9-generic": (900, 902, 904, 906, 909),
+    "gfx9-4-generic": (940, 941, 942, 950),
+    "gfx10-1-generic": (1010, 1011, 1012, 1013),
+    "gfx10-3-generic": (1030, 1031, 1032, 1033, 1034, 1035, 1036),
+    "gfx11-generic": (1100, 1101, 1102, 1103, 1150, 1151, 1152, 1153),
+    "gfx12-generic": (1200, 1201),
+}
+"""What LLVM's generic AMDGPU targets run on (llvm.org AMDGPUUsage, 2026-08)."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    verdict: Verdict
+    reason: str
+    source: str = ""
+    as_of: str = ""
+
+    @property
+    def no(self) -> bool:
+        return self.verdict == "no"
+
+
+def _said(verdict: Verdict, reason: str, entry: Entry | None = None) -> Answer:
+    return Answer(verdict, reason, entry.source if entry else "", entry.as_of if entry else "")
+
+
+def sm_number(arch: str | None) -> int | None:
+    """90 of `sm_90`, `sm_90a` and `9.0`."""
+    found = re.fullmatch(r"(?:sm_?)?(\d{1,2})\.?(\d)[af]?", (arch or "").strip())
+    return int(found[1]) * 10 + int(found[2]) if found else None
+
+
+def driver_serves_cuda(kb: Knowledge, driver: str | None, cuda: str | None) -> Answer:
+    """Whether an NVIDIA driver serves programs built with a CUDA version (minor-version compatibility)."""
+    floor = kb.cuda_floor(cuda)
+    if not floor:
+        return Answer("unknown", f"the lowest driver for CUDA {cuda} is {UNKNOWN_HERE}")
+    need = f"CUDA {cuda} needs driver >= {floor.driver}"
+    if not Dotted(driver or "").numbers:
+        return Answer("unknown", f"{need}; the driver is not known", floor.source)
+    verdict: Verdict = "yes" if Dotted(driver or "") >= floor.driver else "no"
+    return Answer(verdict, f"{need}; {driver} is loaded", floor.source)
+
+
+def driver_knows_gpu(kb: Knowledge, driver: str | None, arch: str | None) -> Answer:
+    """Whether an NVIDIA driver drives a GPU: branches before its architecture and after its end do not."""
+    capability, branch = kb.compute_capability(_cc(arch)), kb.driver_branch(driver)
+    if not capability:
+        return Answer("unknown", f"GPU {arch} is {UNKNOWN_HERE}")
+    last = capability.last_driver_branch
+    if last and (Dotted(driver or "").major or 0) > int(last):
+        return _said("no", f"driver {last} is the last branch for {arch}; {driver} is loaded", capability)
+    if not branch or not branch.cuda or not capability.first_cuda:
+        return Answer("unknown", f"driver {driver or ''} is {UNKNOWN_HERE}".replace("  ", " "))
+    if capability.cc in _LATER_THAN_CUDA:
+        return _said("unknown", f"the first driver for {arch} is {UNKNOWN_HERE}", capability)
+    if Dotted(branch.cuda) < capability.first_cuda:
+        first = next((b for b in kb.driver_branches() if b.cuda and Dotted(b.cuda) >= capability.first_cuda), None)
+        told = f"driver branch >= {first.branch}" if first else f"a driver that serves CUDA {capability.first_cuda}"
+        return _said("no", f"{arch} needs {told} (CUDA {capability.first_cuda}); {driver} is loaded", capability)
+    return _said("yes", f"{arch} is driven by branch {branch.branch}", capability)
+
+
+_LATER_THAN_CUDA = ("8.7", "8.8", "10.1", "11.0", "12.1")
+"""Integrated GPUs, whose drivers come with their own systems."""
+
+
+def code_runs(kb: Knowledge, arch: str | None, built: Sequence[str], cuda: str | None = None) -> Answer:
+    """Whether code for the architectures `built` runs on a GPU, by torch's own table (NVIDIA) or by name (AMD)."""
+    listed = ", ".join(built) or "nothing"
+    if (arch or "").startswith("gfx"):
+        mine = (arch or "").split(":")[0]
+        number = int(mine[3:]) if mine[3:].isdigit() else -1
+        good = any(b.split(":")[0] == mine or number in GENERIC.get(b, ()) for b in built)
+        return Answer("yes" if good else "no", f"it is built for {listed}; the GPU is {mine}")
+    device = sm_number(arch)
+    if device is None:
+        return Answer("unknown", f"GPU {arch} is {UNKNOWN_HERE}")
+    for code in built:
+        made_for = sm_number(code.removesuffix("+PTX"))
+        if made_for is None:
+            continue
+        rule = kb.code_to_device(made_for)
+        if rule is None:
+            return Answer("unknown", f"what {code} runs on is {UNKNOWN_HERE}")
+        if _serves(rule.device_sm_only, rule.device_sm_from, rule.device_sm_to, device) and not _excluded(
+            rule.exclude, rule.no_exclude_from_cuda, device, cuda
+        ):
+            return _said("yes", f"code for {code} runs on sm_{device}", rule)
+    return _said("no", f"it is built for {listed}; none of it runs on sm_{device}", kb.code_to_device(80))
+
+
+def _serves(only: Sequence[int], first: int | None, last: int | None, device: int) -> bool:
+    return device in only if only else (first or 0) <= device <= (last or 0)
+
+
+def _excluded(excluded: Sequence[int], freed_from: str | None, device: int, cuda: str | None) -> bool:
+    return device in excluded and not (freed_from and cuda and Dotted(cuda) >= freed_from)
+
+
+def toolkit_makes_code(kb: Knowledge, cuda: str | None, arch: str | None) -> Answer:
+    """Whether a CUDA toolkit's compiler accepts a GPU."""
+    minor, device = kb.cuda_minor(cuda), sm_number(arch)
+    capability = kb.compute_capability(_cc(arch))
+    if device is None or not minor or not minor.sm:
+        return Answer("unknown", f"what CUDA {cuda} compiles for {arch} is {UNKNOWN_HERE}")
+    if device in minor.sm:
+        return _said("yes", f"CUDA {cuda} makes code for {arch}", minor)
+    window = ""
+    if capability and capability.first_cuda:
+        window = f"; {arch} is served by CUDA {capability.first_cuda}"
+        window += f" to {capability.last_cuda}" if capability.last_cuda else " and newer"
+    return _said("no", f"CUDA {cuda} makes no code for {arch}{window}", minor)
+
+
+def rocm_lists_gpu(kb: Knowledge, rocm: str | None, gfx: str | None) -> Answer:
+    """Whether AMD's support matrix of a ROCm release lists a target."""
+    known, window = kb.rocm_supports(rocm, gfx), kb.rocm_range(gfx)
+    entry = kb.rocm_release(rocm) or next((r for r in kb.rocm_releases() if r.version.startswith(f"{rocm}.")), None)
+    spans = f"it is listed from ROCm {window[0]} to {window[1]}" if window else f"its range is {UNKNOWN_HERE}"
+    if known is None:
+        return Answer("unknown", f"whether ROCm {rocm} supports {gfx} is {UNKNOWN_HERE}; {spans}")
+    return _said("yes" if known else "no", f"ROCm {rocm} {'lists' if known else 'does not list'} {gfx}; {spans}", entry)
+
+
+def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None) -> Answer:
+    """Whether AMD lists an amdgpu driver (`6.4.1`, `30.10`) with a user-space ROCm."""
+    version, wanted = Dotted(driver or ""), Dotted(rocm or "")
+    if not version.numbers or not wanted.numbers:
+        return Answer("unknown", "the amdgpu driver's release is not known")
+    forward = kb.kmd_window(driver)
+    if forward and _listed(wanted, forward.user_space):
+        return _said("yes", f"amdgpu {driver} is listed with ROCm {_ranged(forward.user_space)}", forward)
+    back = kb.user_window(rocm)
+    if back and _listed(version, back.kmd):
+        return _said("yes", f"ROCm {rocm} is listed with amdgpu {_ranged(back.kmd)}", back)
+    release = kb.rocm_release(rocm)
+    if release and release.kmd_versions and _listed(version, release.kmd_versions):
+        return _said("yes", f"ROCm {rocm} is listed with amdgpu {_ranged(release.kmd_versions)}", release)
+    if back:
+        return _said("no", f"ROCm {rocm} is listed with amdgpu {_ranged(back.kmd)}, not {driver}", back)
+    newest = max((Dotted(v.removesuffix(".x")) for v in forward.user_space), default=None) if forward else None
+    if forward and newest is not None and wanted.compare(newest) <= 0:
+        return _said("no", f"amdgpu {driver} is listed with ROCm {_ranged(forward.user_space)}, not {rocm}", forward)
+    # A matrix does not speak of a ROCm that is newer than it.
+    return Answer("unknown", f"whether amdgpu {driver} serves ROCm {rocm} is {UNKNOWN_HERE}")
+
+
+def _listed(version: Dotted, listed: Iterable[str]) -> bool:
+    """Whether a version or series is in a list of versions and series (`6.4.x`)."""
+    return any(_same(version, item) for item in listed)
+
+
+def _same(version: Dotted, item: str) -> bool:
+    mine, theirs = version.numbers, Dotted(item.removesuffix(".x")).numbers
+    if item.endswith(".x") or len(mine) < 3:
+        width = min(len(mine), len(theirs))
+        return mine[:width] == theirs[:width]
+    return mine[:3] == (*theirs, 0, 0)[:3]
+
+
+def _ranged(listed: Sequence[str]) -> str:
+    """`6.0.x to 6.4.x` of a list of versions."""
+    ordered = sorted(listed, key=lambda v: Dotted(v.removesuffix(".x")).numbers)
+    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}" if ordered else "none"
+
+
+_OS_NAMES = {"ubuntu": "Ubuntu", "rhel": "RHEL", "redhat": "RHEL", "sles": "SLES", "rocky": "Rocky Linux",
+             "ol": "Oracle Linux", "debian": "Debian", "azurelinux": "Azure Linux", "centos": "CentOS"}  # fmt: skip
+
+
+def os_serves_rocm(kb: Knowledge, rocm: str | None, os_id: str | None, os_version: str | None) -> Answer:
+    """Whether a ROCm release's support matrix lists a system; `24.04` is asked of 24.04.2 and 24.04.3 alike."""
+    name = _OS_NAMES.get((os_id or "").lower())
+    release = kb.rocm_release(rocm) or kb.newest_rocm(rocm)
+    if not release or not release.supported_os or not name or not os_version:
+        return Answer("unknown", f"whether ROCm {rocm} supports {os_id} {os_version} is {UNKNOWN_HERE}")
+    there = [o for o in release.supported_os if o.os == name]
+    if any(_os_matches(o.version, os_version) for o in there):
+        return _said("yes", f"ROCm {release.version} lists {name} {os_version}", release)
+    versions = ", ".join(o.version for o in there) or "no release"
+    return _said("no", f"ROCm {release.version} lists {name} {versions}, not {os_version}", release)
+
+
+def kernel_serves_rocm(kb: Knowledge, os_id: str | None, os_version: str | None, kernel: str | None) -> Answer:
+    """Whether the kernel is one of those that ROCm's matrix names for a system (by its first two numbers)."""
+    name, mine = _OS_NAMES.get((os_id or "").lower()), Dotted(kernel or "").series()
+    rows = [r for r in kb.os_kernels() if r.os == name and os_version and _os_matches(r.version, os_version)]
+    if not rows or not mine:
+        return Answer("unknown", f"the kernels of {os_id} {os_version} are {UNKNOWN_HERE}")
+    named = sorted({k for r in rows for k in r.kernels}, key=lambda k: Dotted(k).numbers)
+    good = any(Dotted(k).series() == mine for k in named)
+    told = f"ROCm's matrix names kernel {', '.join(named)} for {name} {os_version}"
+    return _said("yes" if good else "no", f"{told}; {kernel} runs", rows[0])
+
+
+def _os_matches(listed: str, asked: str) -> bool:
+    a, b = Dotted(listed.replace(" SP", ".")).numbers, Dotted(asked.replace(" SP", ".")).numbers
+    width = min(len(a), len(b))
+    return bool(width) and a[:width] == b[:width]
+
+
+def glibc_serves(platforms: Sequence[str], machine: str, glibc: str | None, source: str = "") -> Answer:
+    """Whether one of a wheel's platform tags fits machine and glibc; `any` fits all."""
+    if not platforms:
+        return Answer("unknown", f"the platforms of its wheels are {UNKNOWN_HERE}")
+    floors = []
+    for tag in ".".join(platforms).split("."):
+        if tag == "any":
+            return Answer("yes", "its wheel fits any platform", source)
+        floor = re.fullmatch(r"manylinux_(\d+)_(\d+)_(\w+)", tag)
+        legacy = re.fullmatch(r"manylinux(2014|2010|1)_(\w+)", tag)
+        if floor and floor[3] == machine:
+            floors.append(f"{floor[1]}.{floor[2]}")
+        elif legacy and legacy[2] == machine:
+            floors.append({"2014": "2.17", "2010": "2.12", "1": "2.5"}[legacy[1]])
+    if not floors:
+        return Answer("no", f"it has no wheel for Linux on {machine}", source)
+    lowest = min(floors, key=lambda f: Dotted(f).numbers)
+    if not glibc:
+        return Answer("yes", f"its wheel needs glibc >= {lowest}", source)
+    verdict: Verdict = "yes" if Dotted(glibc) >= lowest else "no"
+    return Answer(verdict, f"its wheel needs glibc >= {lowest}; {glibc} is there", source)
+
+
+def forward_compat(kb: Knowledge, cuda: str | None, driver: str | None) -> Answer:
+    """Whether the cuda-compat package of a CUDA minor works on a driver's branch (data-centre GPUs only)."""
+    series, branch = Dotted(cuda or "").series(), str(Dotted(driver or "").major or "")
+    package = kb.compat_package(series)
+    if not package or branch not in package.by_driver_branch:
+        return Answer("unknown", f"whether cuda-compat of {series} works on driver {driver} is {UNKNOWN_HERE}")
+    word = package.by_driver_branch[branch]
+    verdict: Verdict = "yes" if word == "supported" else "no"
+    told = {
+        "supported": "works on",
+        "not_needed": "is not needed on",
+        "not_supported": "is not supported on",
+    }[word]
+    return _said(verdict, f"{package.package} {told} driver branch {branch}", package)
+
+
+def _cc(arch: str | None) -> str | None:
+    number = sm_number(arch)
+    return f"{number // 10}.{number % 10}" if number else arch
