@@ -30,6 +30,9 @@ def check(
     allow: Annotated[Path | None, typer.Option(help="Allow-list (TOML); else that of your configuration.")] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Words only: no colour, no drawing.")] = False,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour.")] = False,
+    since: Annotated[
+        str | None, typer.Option(help="Kernel log from then on (2h, 3d, 2026-11-20), over all boots; else this boot.")
+    ] = None,
     verbose: Annotated[int, typer.Option("-v", count=True, help="-v GPU numbers and facts, -vv origins too.")] = 0,
     output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
     unredacted: Annotated[bool, typer.Option("--unredacted", help="Keep names and ids; only with -o.")] = False,
@@ -60,10 +63,20 @@ def check(
         allowed=_allowed(allow),
         source=str(source) if source else None,
         python=python,
+        since=_since(since),
     )
     report = examine(_system(from_, root), options)
     deliver(_rendered(report, format_, plain, no_color or output is not None, verbose, unredacted), output)
     return exit_code(report, fail_on, strict)
+
+
+def _since(since: str | None) -> str | None:
+    """What --since asks for, once it is understood."""
+    if since is not None:
+        from doctor.probes.kernel_log import seconds
+
+        seconds(since, None)
+    return since
 
 
 def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:

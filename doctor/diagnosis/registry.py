@@ -33,9 +33,7 @@ ORDER = (
 )
 """Probes in the order of trust: where two differ on a fact, the earlier one is believed."""
 
-PARTS = frozenset({
-    "amd_drm", "install_versions", "installs_selected", "numbering", "nvidia_tools", "python_choice", "rdma", "wheels",
-})  # fmt: skip
+PARTS = frozenset({"amd_drm", "clock", "host_runtime", "install_versions", "installs_selected", "numbering", "nvidia_tools", "python_binaries", "python_choice", "python_companions", "python_loader", "python_metadata", "rdma", "wheels"})  # fmt: skip
 """Modules beside the probes that a probe calls, or that work on the whole Snapshot."""
 
 
@@ -47,6 +45,8 @@ class Check:
     run: Callable[..., Iterator[Finding]]
     on_symptom: Callable[..., Iterator[Finding]] | None = None
     fixes: tuple[Fix, ...] = ()
+    decides: Callable[..., bool] | None = None
+    """Called with (machine, kb): whether what is known was enough to clear the machine, where `needs` alone can't say."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,10 @@ class Probe:
 
 def check_of(module: Any) -> Check:
     """The check that a rule's module defines."""
-    return Check(module.RULE, module.check, getattr(module, "on_symptom", None), tuple(getattr(module, "FIXES", ())))
+    fixes = tuple(getattr(module, "FIXES", ()))
+    return Check(
+        module.RULE, module.check, getattr(module, "on_symptom", None), fixes, getattr(module, "decides", None)
+    )
 
 
 def _modules(package: str) -> Iterator[str]:

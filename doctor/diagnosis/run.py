@@ -32,6 +32,8 @@ class Options:
     source: str | None = None
     python: str | None = None
     """The interpreter that the user named."""
+    since: str | None = None
+    """From when on the kernel log is judged (`2h`, `3d`, a date); this boot without it."""
     total_s: float = TOTAL_S
     probes: Sequence[registry.Probe] | None = None
     checks: Sequence[registry.Check] | None = None
@@ -48,6 +50,8 @@ def examine(system: System, options: Options) -> Report:
         probes = [
             replace(p, run=partial(p.run, python=options.python)) if p.name == "python_env" else p for p in probes
         ]
+    if options.since:
+        probes = [replace(p, run=partial(p.run, since=options.since)) if p.name == "kernel_log" else p for p in probes]
     gathered = gather(system, probes, options.total_s, options.record, _prepare)
     from doctor.diagnosis.identify import identify
     from doctor.diagnosis.judge import judge

@@ -71,12 +71,24 @@ class Os(Model):
     id_like: str | None = None
 
 
+class DkmsModule(Model):
+    """A module's source that DKMS keeps. `key` is `name/version`."""
+
+    key: str
+    built_for: tuple[str, ...] = ()
+    """Kernel releases that it is built for."""
+    failed_for: str | None = None
+    """The kernel release that the log of its last, failed build names."""
+
+
 class Kernel(Model):
     release: str | None = None
     cmdline: str | None = None
     version: str | None = None
     modules: tuple[str, ...] | None = None
     """Loaded modules; built-in ones are not listed by the kernel."""
+    dkms: tuple[DkmsModule, ...] | None = None
+    """GPU modules that DKMS knows; () where it has none."""
     lockdown: str | None = None
     secure_boot: bool | None = None
 
@@ -106,6 +118,15 @@ class Container(Model):
     toolkit_version: str | None = None
     """Version of the NVIDIA container toolkit."""
     toolkit_installed: bool | None = None
+    runtimes: tuple[str, ...] | None = None
+    """Runtimes that the engine is configured for (`runc`, `nvidia`), of daemon.json, `docker info` or containerd."""
+    default_runtime: str | None = None
+    no_cgroups: bool | None = None
+    """NVIDIA container toolkit: whether it leaves the device cgroup alone."""
+    cgroup_driver: str | None = None
+    rootless: bool | None = None
+    cdi_driver: str | None = None
+    """The NVIDIA driver whose files a CDI spec names."""
 
 
 class Host(Model):
@@ -127,6 +148,8 @@ class Host(Model):
     glibc: str | None = None
     gcc: str | None = None
     """Newest gcc whose folder is installed (`12`)."""
+    gcc_version: str | None = None
+    """Of the gcc that answers to its name (`13.3.0`)."""
     hugepages_bytes: int | None = None
     transparent_hugepages: str | None = None
     uptime_s: int | None = None

@@ -9,6 +9,7 @@ import re
 
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
+from doctor.probes import host_runtime
 from doctor.readers import mountinfo, os_release, proc_modules
 from doctor.readers.printable import clean
 from doctor.system.base import Reading, System
@@ -31,6 +32,7 @@ READS: tuple[str, ...] = (
     "dir:lib64 public",
     "stat:dev/dxg public",
     "limits public",
+    *host_runtime.READS,
 )
 
 _OS_FIELDS = {"id": "ID", "version": "VERSION_ID", "name": "PRETTY_NAME", "id_like": "ID_LIKE"}
@@ -57,6 +59,7 @@ def probe(system: System, sheet: FactSheet) -> None:
     _processor(system, sheet, cpuinfo)
     _memory(system, sheet)
     _tuning(system, sheet)
+    host_runtime.put(system, sheet)
     limits = system.limits()
     for fact, key in (("memlock_bytes", "memlock"), ("nofile", "nofile")):
         held = limits.value.get(key) if limits.known and limits.value is not None else None
