@@ -33,7 +33,10 @@ ORDER = (
 )
 """Probes in the order of trust: where two differ on a fact, the earlier one is believed."""
 
-PARTS = frozenset({"amd_drm", "clock", "host_runtime", "install_versions", "installs_selected", "numbering", "nvidia_tools", "python_binaries", "python_choice", "python_companions", "python_loader", "python_metadata", "rdma", "wheels"})  # fmt: skip
+PARTS = frozenset({
+    "amd_drm", "clock", "host_runtime", "install_versions", "installs_selected", "numbering", "nvidia_tools",
+    "python_binaries", "python_choice", "python_companions", "python_loader", "python_metadata", "rdma", "wheels",
+})  # fmt: skip
 """Modules beside the probes that a probe calls, or that work on the whole Snapshot."""
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
-from doctor.probes import wheels
+from doctor.probes import python_companions, python_metadata, wheels
 from doctor.probes.python_choice import Choice, choose
 from doctor.readers import dist_info, torch_version_file
 from doctor.system.base import Reading, System
@@ -29,6 +29,7 @@ READS: tuple[str, ...] = (
     "dir:*/conda-meta name",
     "file:*/site-packages/torch/version.py public",
     "dir:*/site-packages/torch/lib/rocblas/library public",
+    "bytes:*/site-packages/*.dist-info/METADATA public",
 )
 
 _MOST_PACKAGES = 5000
@@ -60,6 +61,7 @@ def _contents(system: System, sheet: FactSheet, choice: Choice) -> None:
     sheet.put("interpreter.site_packages", [f"/{folder}" for folder in there], f"file:/{choice.prefix}")
     blind = next((r for r in there.values() if not r.known), None)
     packages = _packages(system, choice, there)
+    python_metadata.add(system, packages, {folder: names.value or () for folder, names in there.items()})
     first = next(iter(there.values()), None)
     if first is None:
         for name in ("packages", "torch.installed"):
@@ -72,6 +74,14 @@ def _contents(system: System, sheet: FactSheet, choice: Choice) -> None:
     elif blind:
         sheet.miss("packages", blind.state, blind.source, blind.detail)
     _torch(system, sheet, there, packages, blind)
+    torch = (sheet.get("torch.location") or "").removesuffix("/torch").lstrip("/") or None
+    if any(package["name"] in python_companions.WATCHED for package in packages):
+        from doctor.probes import python_binaries
+
+        listed = {folder: names.value or () for folder, names in there.items()}
+        python_binaries.look(system, sheet, listed, packages, torch, choice.version)
+    if torch and sheet.get("torch.build") == "rocm" and sheet.get("torch.arch_list") is None:
+        _rocm_archs(system, sheet, torch)
 
 
 def _packages(system: System, choice: Choice, there: Mapping[str, Reading[tuple[str, ...]]]) -> list[dict[str, Any]]:
@@ -108,7 +118,7 @@ def _torch(
             return
         sheet.put("torch.installed", True, version_file.source)
         sheet.put("torch.location", f"/{folder}/torch", version_file.source)
-        _build(system, sheet, folder, version_file.then(torch_version_file.read), listed)
+        _build(sheet, version_file.then(torch_version_file.read), listed)
     elif listed is not None:
         source = f"file:{listed['location']}"
         sheet.put("torch.installed", True, source, "named by its metadata; its folder is elsewhere")
@@ -122,9 +132,7 @@ def _torch(
 
 
 def _build(
-    system: System,
     sheet: FactSheet,
-    folder: str,
     read: Reading[torch_version_file.TorchBuild],
     listed: dict[str, Any] | None,
 ) -> None:
@@ -142,8 +150,6 @@ def _build(
             sheet.put(f"torch.{name}", value, read.source)
         elif name in ("cuda", "hip"):
             sheet.absent(f"torch.{name}", read.source, detail=f"{name} = None")
-    if build.build == "rocm":
-        _rocm_archs(system, sheet, folder)
 
 
 def _rocm_archs(system: System, sheet: FactSheet, folder: str) -> None:

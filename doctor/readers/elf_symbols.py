@@ -7,7 +7,7 @@ reads for each name and not a pass over all of them.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from doctor.errors import ReaderError
@@ -146,3 +146,13 @@ def read(content: bytes) -> tuple[Symbol, ...]:
     elf = head(held)
     told = dynamic(held, elf)
     return tuple(undefined(held, elf, told)) if told else ()
+
+
+def lacking(blocks: Blocks, names: Sequence[str]) -> list[str]:
+    """Those of the names that a library does not define. Raises ReaderError where it can't be told."""
+    held = head(blocks)
+    told = dynamic(blocks, held)
+    if told is None:
+        raise ReaderError("no dynamic section")
+    defines = Definitions(blocks, held, told)
+    return [name for name in names if name not in defines]

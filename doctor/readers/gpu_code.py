@@ -12,6 +12,7 @@ from typing import NamedTuple
 from doctor.errors import ReaderError
 from doctor.readers import archive, elf, fatbin, offload_bundle
 from doctor.readers.blocks import Blocks, Held, Window
+from doctor.readers.fatbin import order
 
 _MOST_GROUPS = 64
 _MOST_MEMBERS = 4000
@@ -51,7 +52,7 @@ class GpuCode(NamedTuple):
     def common(self) -> tuple[str, ...]:
         """What every object was compiled for: what the whole library runs on."""
         held = [set(group.archs) for group in self.objects]
-        return tuple(sorted(set.intersection(*held), key=fatbin.order)) if held else ()
+        return tuple(sorted(set.intersection(*held), key=order)) if held else ()
 
 
 class _Found(NamedTuple):
@@ -130,7 +131,7 @@ def _together(found: Iterator[_Found]) -> GpuCode:
         shown = names.setdefault(each.archs, [])
         if len(shown) < _SHOWN:
             shown.append(each.name)
-    archs = sorted({arch for group in counts for arch in group}, key=fatbin.order)
+    archs = sorted({arch for group in counts for arch in group}, key=order)
     groups = [ObjectGroup(group, count, tuple(names[group])) for group, count in counts.most_common(_MOST_GROUPS)]
     return GpuCode(
         tuple(a for a in archs if a.startswith("sm_")),
