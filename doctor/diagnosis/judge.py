@@ -149,6 +149,8 @@ def _run(check: Check, machine: Snapshot, kb: Knowledge, profile: Profile | None
     ]
     outcome.ran = bool(known) or not check.rule.needs
     outcome.decided = any(not name.startswith("symptom:") for needs in known for name in needs)
+    if outcome.decided and check.decides is not None:
+        outcome.decided = check.decides(machine, kb)
     if outcome.ran:
         _collect(outcome, check.rule, check.run(machine, kb, profile))
     return outcome
@@ -207,7 +209,10 @@ def _with_symptoms(
         loud = {"basis": "symptom", "severity": severity}
         return [f.model_copy(update={**loud, "evidence": f.evidence or shown}) for f in outcome.findings]
     summary = next((p.cause.summary for p in pointers if p.cause.summary), check.rule.title)
-    return [Finding(summary=summary, severity=severity, basis="symptom", evidence=shown, fixes=check.fixes)]
+    weak = severity is Severity.INFO
+    return [
+        Finding(summary=summary, severity=severity, basis="symptom", evidence=shown, fixes=check.fixes, suspect=weak)
+    ]
 
 
 def _both(finding: Finding, shown: tuple[Evidence, ...]) -> Finding:
@@ -231,7 +236,7 @@ def _finished(finding: Finding, rule: Rule, profile: Profile | None) -> Finding:
             "rule": rule.id,
             "severity": severity,
             "fingerprint": fingerprint(rule.id, finding.subject),
-            "explains": tuple(finding.explains or rule.explains),
+            "explains": finding.explains if "explains" in finding.model_fields_set else tuple(rule.explains),
             "docs": finding.docs or f"doctor explain {rule.id}",
         }
     )

@@ -23,6 +23,9 @@ READS: tuple[str, ...] = (
     "file:sys/bus/pci/devices/*/{numa_node,resource,config,power/runtime_status,sriov_totalvfs} public",
     "file:sys/bus/pci/devices/*/{current,max}_link_{speed,width} public",
     "link:sys/bus/pci/devices/*/{driver,iommu_group,physfn} public",
+    "dir:sys/bus/pci/slots public",
+    "file:sys/bus/pci/slots/*/address public",
+    "file:sys/bus/pci/devices/*/sriov_numvfs public",
     "dir:sys/class/drm public",
     "file:sys/class/drm/card*/device/* public",
     *rdma.READS,
@@ -31,6 +34,7 @@ READS: tuple[str, ...] = (
 _DEVICES = "sys/bus/pci/devices"
 _DRM = "sys/class/drm"
 _MOST = 8192
+_MOST_SLOTS = 512
 _CONFIG_BYTES = 4096
 _NO_CAPABILITY = "the device has no such capability"
 
@@ -133,12 +137,31 @@ def _put_all(system: System, sheet: FactSheet, devices: list[_Device]) -> None:
             places[device.maker] += 1
             sheet.put(f"gpus[{device.address}].index.pci", place, f"file:/{_DEVICES}")
             _put_gpu(system, sheet, device)
+    _slots(system, sheet, [d.address for d in devices if _is_gpu(d)])
     bridges: set[str] = set()
     for device in devices:
         if _is_gpu(device):
             bridges.update(rdma.bridges(system, device.folder))
     for bridge in sorted(bridges):
         _put_bridge(system, sheet, bridge)
+
+
+def _slots(system: System, sheet: FactSheet, gpus: list[str]) -> None:
+    """The slot's name as the firmware gives it, by the address without its function (`0000:c1:00`). The slot may be
+    that of a bridge above the GPU."""
+    if not gpus:
+        return
+    listing = system.list_dir("sys/bus/pci/slots")
+    named: dict[str, str] = {}
+    for slot in (listing.value or ())[:_MOST_SLOTS]:
+        place = system.read_text(f"sys/bus/pci/slots/{slot}/address").then(lambda text: pci_ids.clean(text, 40).lower())
+        if place.value:
+            named[place.value] = pci_ids.clean(slot, 40)
+    for gpu in gpus if named else ():
+        above = [gpu, *reversed(rdma.bridges(system, f"{_DEVICES}/{gpu}"))]
+        slot_of = next((named[a.rpartition(".")[0]] for a in above if a.rpartition(".")[0] in named), None)
+        if slot_of:
+            sheet.put(f"gpus[{gpu}].slot", slot_of, listing.source)
 
 
 def _put_device(system: System, sheet: FactSheet, device: _Device) -> None:
@@ -217,6 +240,8 @@ def _virtual_function(system: System, sheet: FactSheet, name: str, folder: str) 
         return
     total = system.read_text(f"{folder}/sriov_totalvfs")
     if total.known:
+        made = system.read_text(f"{folder}/sriov_numvfs").then(pci_ids.number)
+        made.into(sheet, f"{name}.virtual_functions")
         sheet.put(f"{name}.virtual_function", False, total.source, "it can have virtual functions of its own")
     else:
         sheet.miss(

@@ -6,6 +6,7 @@ from typing import Literal
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
+from doctor.facts.host import KernelEvent
 from doctor.findings import Subject
 
 OTHER_DRIVERS = ("vfio-pci", "pci-stub", "xen-pciback", "uio_pci_generic", "radeon", "nvidiafb")
@@ -49,3 +50,33 @@ def label(gpu: Gpu) -> str:
 def count(gpus: tuple[Gpu, ...]) -> str:
     """`1 GPU`, `8 GPUs`"""
     return f"{len(gpus)} GPU" + ("s" if len(gpus) != 1 else "")
+
+
+def board(machine: Snapshot, address: str) -> str | None:
+    """`GPU 0000:1b:00.0, serial: 1650522003820, slot 3`, for whoever replaces it; None where neither is known.
+
+    The colon lets the redaction see the serial number."""
+    gpu = next((g for g in machine.gpus or () if address in (g.pci_address, g.key)), None)
+    if gpu is None or not (gpu.serial or gpu.slot):
+        return None
+    serial = f", serial: {gpu.serial[:40]}" if gpu.serial else ""
+    return f"GPU {address}{serial}" + (f", slot {gpu.slot[:40]}" if gpu.slot else "")
+
+
+def ago(seconds: int) -> str:
+    """`last 3 days ago`
+
+    >>> ago(200), ago(7300), ago(90 * 3600)
+    ('last 3 min ago', 'last 2 h ago', 'last 3 days ago')
+    """
+    if seconds < 3600:
+        return f"last {seconds // 60} min ago"
+    return f"last {seconds // 3600} h ago" if seconds < 48 * 3600 else f"last {seconds // 86400} days ago"
+
+
+def times(event: KernelEvent) -> str:
+    """`12 times, last 3 h ago: `, or nothing where neither is told."""
+    said = [f"{event.count} times"] if event.count > 1 else []
+    if event.age_s is not None:
+        said.append(ago(event.age_s))
+    return f"{', '.join(said)}: " if said else ""

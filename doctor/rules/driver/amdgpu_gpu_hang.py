@@ -9,6 +9,7 @@ from doctor.facts import Snapshot
 from doctor.facts.host import KernelEvent
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.knowledge import Knowledge
+from doctor.rules import presence
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -25,7 +26,8 @@ RULE = Rule(
 ## What it finds
 A hang of an AMD GPU in the kernel log: ring timeout, reset, a hung scheduler or power controller
 (error); a page fault alone
-(warning); a timeout that the driver recovered from softly (info). One finding a GPU.
+(warning); a timeout that the driver recovered from softly (info).
+One finding a GPU. Events older than a day are a warning at most, unless a reset failed.
 
 ## Why it matters
 Programs on the GPU were killed or wait for ever; after a failed reset the GPU is gone until a reboot.
@@ -49,6 +51,8 @@ https://docs.kernel.org/gpu/amdgpu/debugging.html
 """,
 )
 FIXES = (Fix(text="Restart the program; after a failed reset reboot the node.", risk="ends every job on the GPU"),)
+_OLD_S = 86400
+"""A hang that is older, on a GPU that was not lost, is not today's cause."""
 _SAID = {
     "amdgpu-gpu-reset-failed": (Severity.ERROR, "GPU reset failed"),
     "amdgpu-hws-hang": (Severity.ERROR, "the compute scheduler hung"),
@@ -71,11 +75,21 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         codes = [code for code in _SAID if any(e.code == code for e in events)]
         severity = min((_SAID[code][0] for code in codes), key=lambda s: s.rank)
         said = ", ".join(_SAID[code][1] for code in codes)
+        # A failed reset leaves the GPU dead until the next boot, however long ago it was.
+        old = all((e.age_s or 0) > _OLD_S for e in events) and "amdgpu-gpu-reset-failed" not in codes
+        if old and severity is Severity.ERROR:
+            severity = Severity.WARNING
+        source = machine.source("kernel_log.events")
+        board = presence.board(machine, device)
         yield Finding(
             severity=severity,
-            summary=f"{'GPU ' + device if device != '-' else 'An AMD GPU'}: {said} in the kernel log.",
+            summary=f"{'GPU ' + device if device != '-' else 'An AMD GPU'}: {said} in the kernel log"
+            + (f", {presence.ago(min(e.age_s or 0 for e in events))}." if old else "."),
             subject=Subject(kind="gpu", id=device),
-            evidence=tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in events[:5]),
+            evidence=(
+                *(Evidence(text=f"{presence.times(e)}{e.text}", source=source) for e in events[:5]),
+                *((Evidence(text=board, source=machine.source("gpus")),) if board else ()),
+            ),
             fixes=_fixes(codes),
             verify=("journalctl", "-k", "-b", "--grep", "amdgpu"),
         )

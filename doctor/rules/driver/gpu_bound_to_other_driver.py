@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
-from doctor.findings import Finding, Fix, Rule, Severity, evidence
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
 from doctor.rules import presence
 
@@ -28,6 +28,9 @@ RULE = Rule(
 An NVIDIA or AMD GPU that vfio-pci, pci-stub or a like driver holds for a virtual machine, or an old AMD
 card that radeon
 owns. Error where no GPU of the vendor is left to the compute driver, warning otherwise.
+
+All GPUs of a vendor held for guests are a hypervisor: one finding, info unless torch or a
+toolkit on the host wants them.
 
 ## Why it matters
 The GPU is on the bus and no compute runtime can see it.
@@ -56,13 +59,20 @@ https://docs.kernel.org/driver-api/vfio.html ; https://docs.kernel.org/gpu/amdgp
 FIXES = (Fix(text="Give the GPU back to its own driver on the host, then reboot.", reboot=True),)
 
 
+_PASSED_ON = ("vfio-pci", "pci-stub", "xen-pciback")
+"""Drivers that hold a device for a guest; they take none of themselves."""
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     for gpus, module in ((presence.present(machine, "nvidia"), "nvidia"), (presence.present(machine, "amd"), "amdgpu")):
+        name = "gpus" if machine.of_vendor("nvidia" if module == "nvidia" else "amd") else "pci"
+        if len(gpus) > 1 and all(gpu.driver in _PASSED_ON for gpu in gpus):
+            yield _hypervisor(machine, gpus, module, name)
+            continue
         others = presence.bound(gpus, module)
         for gpu in gpus:
             if gpu.driver not in presence.OTHER_DRIVERS:
                 continue
-            name = "gpus" if machine.of_vendor("nvidia" if module == "nvidia" else "amd") else "pci"
             yield Finding(
                 severity=Severity.WARNING if others or gpu.driver == "radeon" else Severity.ERROR,
                 summary=f"{gpu.driver} owns {presence.label(gpu)}; {module} can't use it.",
@@ -71,6 +81,23 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 fixes=_fixes(gpu),
                 verify=("lspci", "-nnk", "-s", gpu.pci_address) if gpu.pci_address else None,
             )
+
+
+def _hypervisor(machine: Snapshot, gpus: tuple[Gpu, ...], module: str, name: str) -> Finding:
+    """All GPUs of a vendor are held for guests, which is how a hypervisor is set up: one finding, and a warning only
+    where something on the host itself wants them."""
+    wanted = machine.torch.build in ("cuda", "rocm") or any(
+        i.kind == "prefix" for i in machine.rocm or machine.cuda or ()
+    )
+    drivers = ", ".join(sorted({gpu.driver or "" for gpu in gpus}))
+    return Finding(
+        severity=Severity.WARNING if wanted else Severity.INFO,
+        summary=f"{drivers} holds all {presence.count(gpus)} for virtual machines; {module} can't use them here.",
+        subject=Subject(kind="driver", id=module),
+        evidence=evidence(machine, (*(f"{name}[{gpu.key}].driver" for gpu in gpus[:8]), "kernel.cmdline")),
+        fixes=_fixes(gpus[0]) if wanted else (),
+        verify=("lspci", "-nnk"),
+    )
 
 
 def _fixes(gpu: Gpu) -> tuple[Fix, ...]:

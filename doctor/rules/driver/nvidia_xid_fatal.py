@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts import Snapshot
 from doctor.facts.host import KernelEvent
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.knowledge import Knowledge
+from doctor.rules import presence
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -28,7 +29,8 @@ Xids whose action in NVIDIA's catalogue is to reset the GPU, restart the node, c
 call support (48, 64, 74,
 79, 95, 119, 120 …), and contained memory errors (94); a GPU that has fallen off the bus; NVSwitch
 errors that are always
-fatal. One finding a GPU, the newest code first.
+fatal. One finding a GPU, the newest code first, with the board's serial number and slot. Faults older than a
+day on a GPU that answers since are a warning.
 
 ## Why it matters
 The GPU has stopped working or gives wrong results until it is reset, or the hardware is failing.
@@ -62,55 +64,84 @@ _CONTAINED = 94
 _RESTART_NODE = ("RESTART_BM", "CHECK_MECHANICALS", "CONTACT_SUPPORT")
 
 
+_OLD_S = 86400
+"""A fault that is older, on a GPU that answers since, is not today's cause."""
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    source = machine.source("kernel_log.events")
-    by_device: dict[str, list[tuple[KernelEvent, str, str | None]]] = {}
+    by_device: dict[str, list[_Fatal]] = {}
     for event in reversed(machine.kernel_log.events or ()):
-        said = _fatal(event, kb)
-        if said:
-            by_device.setdefault(event.device or "-", []).append((event, *said))
+        if fatal := _fatal(event, kb):
+            by_device.setdefault(event.device or "-", []).append(fatal)
+    lost = {gpu.pci_address or gpu.key: gpu for gpu in machine.of_vendor("nvidia") if gpu.lost}
     for device, rows in by_device.items():
-        codes = ", ".join(dict.fromkeys(name for _, name, _ in rows))
-        only_contained = all(event.code == f"xid-{_CONTAINED}" for event, _, _ in rows)
-        yield Finding(
-            severity=Severity.WARNING if only_contained else Severity.ERROR,
-            summary=f"{'GPU ' + device if device != '-' else 'A GPU'}: {codes}.",
-            subject=Subject(kind="gpu", id=device),
-            evidence=tuple(Evidence(text=e.text, source=source) for e, _, _ in rows[:5]),
-            fixes=_fixes(device, [action for _, _, action in rows]),
-            verify=("journalctl", "-k", "-b", "--grep", "NVRM: Xid"),
-            source="https://docs.nvidia.com/deploy/xid-errors/",
-        )
-    for gpu in machine.of_vendor("nvidia"):
-        if gpu.lost and (gpu.pci_address or gpu.key) not in by_device:
+        yield _finding(machine, device, rows, device in lost)
+    for place, gpu in lost.items():
+        if place not in by_device:
             yield Finding(
                 severity=Severity.ERROR,
-                summary=f"GPU {gpu.pci_address or gpu.key} is lost: the driver lists it and it does not answer.",
-                subject=Subject(kind="gpu", id=gpu.pci_address or gpu.key),
+                summary=f"GPU {place} is lost: the driver lists it and it does not answer.",
+                subject=Subject(kind="gpu", id=place),
                 evidence=(Evidence(text="the GPU is lost", source=machine.source(f"gpus[{gpu.key}].lost")),),
-                fixes=_fixes("-", ["RESTART_BM"]),
+                fixes=_fixes(presence.board(machine, place), "-", ["RESTART_BM"]),
             )
 
 
-def _fatal(event: KernelEvent, kb: Knowledge) -> tuple[str, str | None] | None:
-    """Name of a fatal event and the catalogue's action; None for any other."""
+class _Fatal(NamedTuple):
+    event: KernelEvent
+    name: str
+    action: str | None
+
+
+def _finding(machine: Snapshot, device: str, rows: list[_Fatal], lost: bool) -> Finding:
+    source = machine.source("kernel_log.events")
+    codes = ", ".join(dict.fromkeys(row.name for row in rows))
+    over = not lost and all((row.event.age_s or 0) > _OLD_S for row in rows) and _answers(machine, device)
+    mild = over or all(row.event.code == f"xid-{_CONTAINED}" for row in rows)
+    board = presence.board(machine, device)
+    shown = tuple(Evidence(text=f"{presence.times(row.event)}{row.event.text}", source=source) for row in rows[:5])
+    return Finding(
+        severity=Severity.WARNING if mild else Severity.ERROR,
+        summary=f"{'GPU ' + device if device != '-' else 'A GPU'}: {codes}"
+        + (f", {presence.ago(min(row.event.age_s or 0 for row in rows))} and not since." if over else "."),
+        subject=Subject(kind="gpu", id=device),
+        evidence=(*shown, *((Evidence(text=board, source=machine.source("gpus")),) if board else ())),
+        fixes=_fixes(board, device, [row.action for row in rows]),
+        verify=("journalctl", "-k", "-b", "--grep", "NVRM: Xid"),
+        source="https://docs.nvidia.com/deploy/xid-errors/",
+        explains=() if over else RULE.explains,
+    )
+
+
+def _answers(machine: Snapshot, device: str) -> bool:
+    """Whether the driver still got an answer from that GPU (its memory was told), or can't be asked by address."""
+    gpu = next((g for g in machine.of_vendor("nvidia") if g.pci_address == device), None)
+    return gpu is not None and gpu.memory_bytes is not None
+
+
+def _fatal(event: KernelEvent, kb: Knowledge) -> _Fatal | None:
+    """A fatal event with its name and the catalogue's action; None for any other."""
     kind, _, number = event.code.rpartition("-")
     if event.code == "gpu-fell-off-bus":
-        return "fell off the bus", "RESTART_BM"
+        return _Fatal(event, "fell off the bus", "RESTART_BM")
     if kind == "xid" and number.isdigit():
         entry = kb.xid(int(number))
         if entry and (entry.severity == "error" or entry.code == _CONTAINED):
-            return f"Xid {number} ({entry.meaning.partition(';')[0]})", entry.action
+            return _Fatal(event, f"Xid {number} ({entry.meaning.partition(';')[0]})", entry.action)
     if kind == "sxid" and number.isdigit():
         switch = kb.sxid(int(number))
         if switch and switch.fatal == "always":
-            return f"SXid {number} ({switch.name})", "RESTART_BM"
+            return _Fatal(event, f"SXid {number} ({switch.name})", "RESTART_BM")
     return None
 
 
-def _fixes(device: str, actions: list[str | None]) -> tuple[Fix, ...]:
+def _fixes(board: str | None, device: str, actions: list[str | None]) -> tuple[Fix, ...]:
+    """What the worst of the catalogue's actions asks for; the report for the vendor names the board."""
+    which = f" Name the {board}." if board else ""
     report = Fix(
-        text="If it comes back: collect a report for the vendor.", command=("nvidia-bug-report.sh",), root=True
+        text=f"If it comes back after that, the board is for the vendor to replace: collect a report.{which}",
+        command=("nvidia-bug-report.sh",),
+        root=True,
     )
     if any(action in _RESTART_NODE for action in actions):
         restart = Fix(

@@ -24,3 +24,16 @@ def test_a_page_fault_alone_is_a_warning() -> None:
 def test_near_miss_and_unknown() -> None:
     assert found(rule, machines.rx7900_desktop(machines.event("amdgpu-gpu-reset-succeeded", GPU))) == []
     assert found(rule, machines.rx7900_desktop({"kernel_log.events": None})) == []
+
+
+def test_a_hang_of_days_ago_is_a_warning_and_a_failed_reset_stays_an_error() -> None:
+    def aged(code: str) -> dict[str, object]:
+        return machines.event(code, GPU) | {f"kernel_log.events[{code}@{GPU}].age_s": 5 * 86400}
+
+    (hang,) = found(rule, machines.rx7900_desktop(aged("amdgpu-ring-timeout")))
+    assert (hang.severity.value, hang.summary) == (
+        "warning",
+        f"GPU {GPU}: ring timeout in the kernel log, last 5 days ago.",
+    )
+    (dead,) = found(rule, machines.rx7900_desktop(aged("amdgpu-gpu-reset-failed")))
+    assert dead.severity.value == "error"

@@ -24,3 +24,13 @@ def test_one_of_eight_is_a_warning() -> None:
 def test_near_misses_and_unknown() -> None:
     for driver in ("amdgpu", "none", "simple-framebuffer", None):
         assert found(rule, machines.rx7900_desktop({f"{GPU}.driver": driver})) == []
+
+
+def test_a_hypervisor_with_eight_gpus_for_its_guests_is_one_finding() -> None:
+    bound = {f"gpus[{address}].driver": "vfio-pci" for address in machines.H100}
+    bare = {"torch.build": None, "torch.version": None, "torch.cuda": None}
+    (finding,) = found(rule, machines.h100_host(bound | bare))
+    assert finding.severity.value == "info"
+    assert finding.summary == "vfio-pci holds all 8 GPUs for virtual machines; nvidia can't use them here."
+    (wanted,) = found(rule, machines.h100_host(bound))
+    assert wanted.severity.value == "warning"

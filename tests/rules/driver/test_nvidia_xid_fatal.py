@@ -34,3 +34,20 @@ def test_near_misses_and_unknown() -> None:
     for code in (13, 31, 43, 45, 63, 154, 9999):
         assert found(rule, machines.h100_host(machines.event(f"xid-{code}", A))) == []
     assert found(rule, machines.h100_host({"kernel_log.events": None})) == []
+
+
+def test_a_fault_of_days_ago_on_a_gpu_that_answers_is_not_today_s_cause() -> None:
+    old = machines.event("xid-79", A) | {f"kernel_log.events[xid-79@{A}].age_s": 3 * 86400}
+    (finding,) = found(rule, machines.h100_host(old))
+    assert finding.severity.value == "warning"
+    assert finding.summary.endswith("last 3 days ago and not since.")
+    assert finding.explains == ()
+    silent = found(rule, machines.h100_host(old | {f"gpus[{A}].memory_bytes": None}))
+    assert [f.severity.value for f in silent] == ["error"]
+
+
+def test_the_board_is_named_by_serial_and_slot() -> None:
+    facts = machines.event("xid-95", A) | {f"gpus[{A}].serial": "1650522003820", f"gpus[{A}].slot": "7"}
+    (finding,) = found(rule, machines.h100_host(facts))
+    assert finding.evidence[-1].text == f"GPU {A}, serial: 1650522003820, slot 7"
+    assert "1650522003820" in finding.fixes[-1].text
