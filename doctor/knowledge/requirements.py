@@ -1,0 +1,110 @@
+"""What installed packages require of each other, by their own metadata: which requirement is not met."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from doctor.facts.python import Package
+from doctor.facts.snapshot import Snapshot
+from doctor.knowledge.frameworks import TensorflowBuild
+from doctor.knowledge.store import table
+from doctor.versions import Dotted
+
+
+class Unmet(NamedTuple):
+    """`package` wants `wants` in `specifier` (`==2.4.1`); `held` is the installed one, None where none is."""
+
+    package: Package
+    wants: str
+    specifier: str
+    held: Package | None
+
+
+def unmet(
+    machine: Snapshot, packages: Iterable[str] | None = None, wants: Iterable[str] | None = None
+) -> Iterator[Unmet]:
+    """Requirements that the installed packages do not meet. `packages`: only what these require; `wants`: only what is
+    required of these. A package that is there twice in two versions is passed over: which one Python takes is another
+    question."""
+    held, asking = _one_each(machine), set(packages or ())
+    wanted = set(wants or ())
+    environment = _environment(machine)
+    for package in machine.packages or ():
+        if not package.requires or (asking and package.name not in asking) or held.get(package.name) is not package:
+            continue
+        for line in package.requires:
+            name, specifier = _parsed(line, environment)
+            if not name or (wanted and name not in wanted):
+                continue
+            there = held.get(name)
+            if name in held and there is None:
+                continue  # twice, in two versions
+            if there is None or (specifier and not _meets(specifier, there.version)):
+                yield Unmet(package, name, specifier, there)
+
+
+def python_unmet(machine: Snapshot) -> Iterator[Package]:
+    """Packages whose metadata refuses this Python."""
+    version = machine.interpreter.version
+    if not version:
+        return
+    for package in machine.packages or ():
+        if package.requires_python and not _meets(package.requires_python, version.rstrip("+")):
+            yield package
+
+
+def _one_each(machine: Snapshot) -> dict[str, Package | None]:
+    """Name → the package; None where it is there in several versions."""
+    found: dict[str, Package | None] = {}
+    for package in machine.packages or ():
+        known = found.get(package.name, package)
+        found[package.name] = known if known and known.version == package.version else None
+    return found
+
+
+def _environment(machine: Snapshot) -> dict[str, str]:
+    numbers = (machine.interpreter.version or "3.11").split(".")
+    return {
+        "python_version": ".".join(numbers[:2]),
+        "python_full_version": machine.interpreter.version or "3.11.0",
+        "platform_system": "Linux",
+        "sys_platform": "linux",
+        "platform_machine": machine.host.machine or "x86_64",
+        "os_name": "posix",
+        "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
+        "extra": "",
+    }
+
+
+def _parsed(line: str, environment: Mapping[str, str]) -> tuple[str, str]:
+    """Normalised name and specifier; ("", "") for a line that does not hold here or can't be read."""
+    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.utils import canonicalize_name
+
+    try:
+        requirement: Any = Requirement(line)
+        if requirement.url or (requirement.marker and not requirement.marker.evaluate(dict(environment))):
+            return "", ""
+        return canonicalize_name(requirement.name), str(requirement.specifier)
+    except (InvalidRequirement, ValueError, KeyError):  # markers compare whatever the metadata says
+        return "", ""
+
+
+def _meets(specifier: str, version: str) -> bool:
+    """True too where either can't be read: what is not known is no fault."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.version import InvalidVersion
+
+    try:
+        return SpecifierSet(specifier).contains(version, prereleases=True)
+    except (InvalidSpecifier, InvalidVersion):
+        return True
+
+
+def tested_tensorflow(version: str) -> TensorflowBuild | None:
+    """With what a TensorFlow release was built and tested (`2.17.0`, `2.17.1` asks the release of that minor)."""
+    rows = table("tensorflow_builds")
+    row = rows.get(version) or rows.get(f"{Dotted(version).series()}.0")
+    return TensorflowBuild.model_validate(row) if row else None
