@@ -8,26 +8,33 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from doctor.redaction.identifiers import GPU_ID, UUID, hex_stand_in, number_stand_in
 from doctor.redaction.lazy import Lazy
-from doctor.redaction.secrets import masked, variable
+from doctor.redaction.names import holds
+from doctor.redaction.secrets import masking, variable
+from doctor.redaction.tally import Tally
 
 _HOME = Lazy(r"(?<![\w.-])((?:home|Users|export/home|data/home)[/\\])([^/\\\s:'\",;\0]{1,64})")
 _MAIL = Lazy(r"(?<![\w.+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,64}(?:\.[A-Za-z0-9-]{1,64}){1,6}(?![\w-])")
+_PUBLIC = ("localdomain", "amazonaws.com", "internal", "cluster.local", "in-addr.arpa")
 _UNITS = (".service", ".socket", ".timer", ".mount", ".slice", ".scope", ".target", ".device", ".path")
 _MAC = Lazy(r"(?<![0-9A-Za-z:.])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4,18}(?![0-9A-Za-z:])")
 _IPV4 = Lazy(r"(?<![\w.+-])(?:\d{1,3}\.){3}\d{1,3}(?![\w+-]|\.\w)")
 _IPV6 = Lazy(r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:{1,2}){1,7}(?:[0-9a-fA-F]{1,4})?(?![\w:])")
-_VERSION_BEFORE = Lazy(r"(?i)(?:version|release|driver|firmware|\bfw|vbios|-cu1\d|_cu1\d|==|\.so)[\w\"' :=|.-]{0,24}$")
+_VERSION_BEFORE = Lazy(r"(?i)(?:version|release|driver|firmware|\bfw|vbios|-cu1\d|_cu1\d|==|\.so)[\w\"' :=|.-]{0,24}\Z")
 _SERIAL = Lazy(
-    r"(?i)(\bserial(?:[ _-]{0,2}(?:number|num|no))?[\"']?\s{0,20}[:=>]\s{0,4}[\"']?)"
+    r"(?i)((?<![a-z])serial(?:[ _-]{0,2}(?:number|num|no))?[\"']?\s{0,20}[:=>]\s{0,4}[\"']?)"
     r"((?=[A-Z-]{0,20}\d)[A-Z0-9-]{5,40})\b"
 )
 _DECIMAL_ID = Lazy(r"(?m)^((?:unique_id|hive_id) )(\d{4,20})$")
-_HEX_ID = Lazy(r"(?i)((?:unique|hive)[ _]?id[\"']?\s{0,40}[:=]\s{0,40}[\"']?(?:0x)?)([0-9a-f]{8,16})\b")
+_HEX_ID = Lazy(
+    r"(?i)((?:(?:unique|hive|machine|boot|invocation)[ _-]?id|(?:node|port|system|sys_image|base)[ _]?guid)"
+    + r"[\"']?\s{0,40}[:=]\s{0,40}[\"']?(?:0x)?)([0-9a-f]{8,32}|(?:[0-9a-f]{4}:){3}[0-9a-f]{4})\b"
+)
 _HEX_ONLY = Lazy(r"(?:0x)?([0-9a-fA-F]{8,16})")
 _SERIAL_KEYS = frozenset({"serial", "serial_number", "board_serial", "product_serial"})
 _ID_KEYS = frozenset({"unique_id", "hive_id", "xgmi_hive_id"})
@@ -59,10 +66,18 @@ class Redactor:
 
     `users` and `hosts` are names that are known to be such and are replaced wherever they stand as a word; names that
     are words of the field (`gpu`, `cuda`, `dev`) stay, since replacing them would destroy facts. `key` makes the
-    stand-ins of hexadecimal ids another machine's.
+    stand-ins of hexadecimal ids another machine's. With `remember`, `again` finds the secrets that were masked so far
+    wherever else they stand.
     """
 
-    def __init__(self, users: Iterable[str] = (), hosts: Iterable[str] = (), key: bytes = b"doctor.report/1") -> None:
+    def __init__(
+        self,
+        users: Iterable[str] = (),
+        hosts: Iterable[str] = (),
+        key: bytes = b"doctor.report/1",
+        *,
+        remember: bool = False,
+    ) -> None:
         self._names: dict[tuple[str, str], str] = {}
         self._made: Counter[str] = Counter()
         self._words: dict[str, str] = {}
@@ -70,6 +85,7 @@ class Redactor:
         self._key = key
         self.counts: Counter[str] = Counter()
         """How often each kind of thing was replaced so far."""
+        self._tally = Tally(self.counts, remember=remember)
         for kind, names in (("user", users), ("host", hosts)):
             for name in names:
                 self.know(kind, name)
@@ -90,11 +106,12 @@ class Redactor:
 
     def _shaped(self, text: str) -> str:
         """Everything that its shape gives away, whatever names are known."""
-        text = masked(text, self.counts)
+        text = masking(text, self._tally)
         text = _HOME.sub(lambda m: m[1] + self._name("user", m[2]), text)
         text = GPU_ID.sub(lambda m: m[1] + self._hex(m[2]), text)
         text = UUID.sub(lambda m: self._hex(m[0]), text)
-        if "nique" in text or "ive" in text:
+        low = text.lower()
+        if any(word in low for word in ("unique", "hive", "guid", "machine", "boot", "invocation")):
             text = _DECIMAL_ID.sub(lambda m: m[1] + number_stand_in(m[2], self._key), text)
             text = _HEX_ID.sub(lambda m: m[1] + hex_stand_in(m[2], self._key), text)
         text = _SERIAL.sub(lambda m: m[1] + self._name("serial", m[2]), text)
@@ -111,11 +128,14 @@ class Redactor:
         if isinstance(data, Mapping):
             if key in ("environment", "environ") and all(isinstance(value, str) for value in data.values()):
                 return {name: self.variable(name, str(value)) for name, value in data.items()}
-            return {self.text(str(name)): self.data(value, str(name)) for name, value in data.items()}
+            told = {self.text(str(name)): self.data(value, str(name)) for name, value in data.items()}
+            return self._pair(data, told)
         if isinstance(data, (list, tuple)):
-            return [self.data(item, key) for item in data]
+            return self._list(data, key)
         if not isinstance(data, str) or not data:
             return data
+        if holds(key, data):
+            return self._tally.hit("named", data)
         if key in _SERIAL_KEYS:
             return data if data in ("N/A", "0", "Unknown") else self._name("serial", data)
         if key in _ID_KEYS and _HEX_ONLY.fullmatch(data):
@@ -124,11 +144,38 @@ class Redactor:
             return self._name(_NAME_KEYS[key], data)
         return self.text(data)
 
+    def again(self, data: Any) -> Any:
+        """Redacted data once more, without the secrets that were met elsewhere."""
+        if not self._tally.values:
+            return data
+        from doctor.redaction.known import Known
+
+        return _each_text(data, partial(Known(self._tally.values).masked, tally=Tally(self.counts)))
+
+    def _list(self, data: Sequence[Any], key: str) -> list[Any]:
+        """Its members; as a list of arguments, where a secret follows its flag."""
+        told = [self.data(item, key) for item in data]
+        if len(told) < 2 or not all(isinstance(item, str) and "\0" not in item for item in told):
+            return told
+        if not any(item.startswith("-") for item in told):
+            return told
+        parts = masking("\0".join(told), self._tally).split("\0")
+        return parts if len(parts) == len(told) else told
+
+    def _pair(self, data: Mapping[Any, Any], told: dict[str, Any]) -> dict[str, Any]:
+        """A table of a name and a value, such as Kubernetes and cloud tools make of a variable."""
+        name = data.get("name", data.get("Name", data.get("key", data.get("Key"))))
+        for field in ("value", "Value"):
+            value = data.get(field)
+            if isinstance(name, str) and isinstance(value, str) and value and holds(name, value, variable=True):
+                told[field] = self._tally.hit("named", value)
+        return told
+
     def variable(self, name: str, value: str) -> str:
         """The value of an environment variable; prefixes of GPU ids may be short there."""
         if name.endswith("_VISIBLE_DEVICES"):
             value = re.sub(r"\b(GPU-|MIG-)([0-9a-fA-F]{1,3})(?=,|$)", lambda m: m[1] + self._hex(m[2]), value)
-        return self.text(variable(name, value, self.counts))
+        return self.text(variable(name, value, self._tally))
 
     def id_text(self, text: str) -> str:
         """A hexadecimal id that stands alone, `0x` or not."""
@@ -153,7 +200,9 @@ class Redactor:
 
     def know(self, kind: str, name: str) -> None:
         """A `user` or `host` of that name is replaced wherever it stands as a word."""
-        for word in {name, name.partition(".")[0]} if kind == "host" else {name}:
+        first, _, domain = name.partition(".")
+        inner = domain if domain.count(".") and not domain.endswith(_PUBLIC) else ""
+        for word in {name, first, inner} if kind == "host" else {name}:
             if len(word) >= 3 and word.lower() not in _COMMON and not word.isdigit():
                 self._words[word] = self._name(kind, word)
                 self._pattern = None
@@ -205,6 +254,14 @@ class Redactor:
         except ValueError:
             return match[0]
         return match[0] if int(address) < 1 << 32 else self._name("ipv6", match[0].lower())
+
+
+def _each_text(data: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(data, str):
+        return change(data)
+    if isinstance(data, Mapping):
+        return {change(str(name)): _each_text(value, change) for name, value in data.items()}
+    return [_each_text(item, change) for item in data] if isinstance(data, (list, tuple)) else data
 
 
 _STAND_IN: dict[str, Callable[[int], str]] = {

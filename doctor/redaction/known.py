@@ -1,0 +1,91 @@
+"""Secrets that were met once under a name, found again wherever they stand without it, as they are or encoded: in a
+log, in a command line, in base64 at any of its three alignments.
+"""
+
+# ruff: noqa: E501 -- patterns
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote, quote_plus
+
+from doctor.redaction.lazy import Lazy
+from doctor.redaction.tally import MASK, Tally
+
+MOST = 1000
+"""Values that are looked for; each costs a search of every text."""
+_SHORTEST = 8
+_NO_SECRET = Lazy(
+    r"(?i)[a-z]+|\d{1,11}|(?:[a-z]{2,20}[-_.:/ ]){0,6}v?\d{1,4}(?:\.\d{1,5}){1,5}(?:[-+_.a-z0-9]{0,20})|/[\w./@+-]*|~/.*"
+    r"|[a-z0-9-]{1,40}(?:\.[a-z0-9-]{1,40}){1,5}(?::\d{1,5})?|gfx[0-9a-f]{3,4}.{0,30}|sm_\d{2,3}|cuda:\d+"
+    r"|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d|(?:[a-z]{1,20}[-_ ]){1,8}[a-z]{1,20}|https?://.*|[0-9a-f]{1,7}"
+    r"|[0-9,;:. -]+|[a-z]{2,12}[-_]?\d{1,4}"
+)
+"""What people give as a value under a secret's name and what is elsewhere a fact: words, versions, paths, addresses."""
+
+
+class Known:
+    """The values, each in the forms in which it may stand elsewhere."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        self._forms: dict[str, None] = {}
+        self._order: list[str] = []
+        self._values = 0
+        for value in values:
+            self.add(value)
+
+    def add(self, value: str) -> None:
+        """A value of a secret; one that may well be a plain word is let go."""
+        value = value.strip().strip("\"'")
+        if self._values >= MOST or not is_telling(value):
+            return
+        self._values += 1
+        for form in _forms(value):
+            if len(form) >= _SHORTEST:
+                self._forms.setdefault(form)
+
+    def masked(self, text: str, tally: Tally) -> str:
+        """The text without them, the longest first."""
+        if len(text) < _SHORTEST:
+            return text
+        for form in self._sorted():
+            if form in text:
+                for _ in range(text.count(form)):
+                    tally.hit("known", form)
+                text = text.replace(form, MASK)
+        return text
+
+    def _sorted(self) -> list[str]:
+        if len(self._order) != len(self._forms):
+            self._order = sorted(self._forms, key=len, reverse=True)
+        return self._order
+
+
+def is_telling(value: str) -> bool:
+    """Whether a value can hardly be anything but this secret."""
+    return len(value) >= _SHORTEST and not value.startswith(MASK[:-1]) and not _NO_SECRET.fullmatch(value)
+
+
+def _forms(value: str) -> Iterator[str]:
+    yield value
+    yield from (quote(value, safe=""), quote(value), quote_plus(value), quote(value, safe="").lower())
+    yield from (json.dumps(value)[1:-1], json.dumps(json.dumps(value)[1:-1])[1:-1], value.replace("/", "\\/"))
+    yield value.replace("'", "'\\''")
+    yield "".join(c if c.isalnum() or c in "@%+=:,./-_" else f"\\{c}" for c in value)
+    yield from (value.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;"), value.replace('"', '""'))
+    raw = value.encode("utf-8", "replace")
+    yield from (raw.hex(), raw.hex().upper(), "".join(f"\\x{b:02x}" for b in raw), "".join(f"%{b:02X}" for b in raw))
+    yield "".join(f"\\u{ord(c):04x}" for c in value)
+    for shift in range(3):
+        yield from _base64(raw, shift)
+
+
+def _base64(raw: bytes, shift: int) -> Iterator[str]:
+    """The signs that only the value decides, where it begins `shift` bytes into a group of three."""
+    text = base64.b64encode(b"\0" * shift + raw).decode().rstrip("=")
+    first = (0, 2, 3)[shift]
+    inner = text[first : len(text) - (1 if (len(raw) + shift) % 3 else 0)]
+    yield inner
+    if "+" in inner or "/" in inner:
+        yield inner.replace("+", "-").replace("/", "_")

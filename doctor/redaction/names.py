@@ -1,0 +1,137 @@
+"""What a name and a value say of each other: whether something of that name holds a secret, whether a value is one.
+
+>>> is_secret_name("clientSecret"), is_secret_name("eos_token"), is_secret_name("SSH_AUTH_SOCK")
+(True, False, False)
+>>> is_opaque("Zq8vT3kP0sLw9Yb2Rf6Xc"), is_opaque("meta-llama/Llama-3-8B-Instruct")
+(True, False)
+"""
+
+# ruff: noqa: E501 -- patterns
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from functools import lru_cache
+
+from doctor.redaction.lazy import Lazy
+
+_CAMEL = Lazy(r"(?<=[a-z0-9])(?=[A-Z])")
+_OF = (
+    "API|ACCESS|PRIVATE|SECRET|SIGNING|SIGN|ENCRYPTION|SSH|LICENSE|ACCOUNT|STORAGE|MASTER|SHARED|PRE_?SHARED|CLIENT|AUTH"
+    "|DEPLOY|SERVICE|APP|APPLICATION|WRITE|READ|ADMIN|HMAC|AES|SAS|ENCRYPT|WANDB|SUBSCRIPTION|SESSION|SECURITY|ROUTING"
+    "|INTEGRATION|INGEST|ROOT|HOST|USER|CRYPT|VAULT|MUNGE|WIREGUARD|WG|RNDC|TSIG|UNSEAL|RECOVERY|BACKUP|COOKIE|JWT|FERNET"
+    "|NGC|HF|ORG|PROJECT|INSTRUMENTATION|BOT|MACHINE|REGISTRY|PROXY|SNMP|ACTIVATION|PRODUCT|CD|WEBHOOK"
+)
+_NAME = Lazy(
+    r"(?:^|_)(?:[A-Z]{0,20}(?:SECRET|PASSWORD|PASSWD|PASSPHRASE|APIKEY|AUTHKEY)|[A-Z]{0,12}TOKEN"
+    r"|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PASS|PWD|PASSWRD|PSWD|PW|PASSCODE|CREDENTIALS?|CREDS?|COOKIES?|AUTH"
+    r"|AUTHORIZATION|APIKEYS?|APITOKEN|AUTHTOK|DSN|PAT|JWT|BEARER|PSK|SIG|SIGNATURE|WEBHOOK|WEBHOOK_URL|SESSIONID"
+    r"|SESSION_ID|CSRF|XSRF|OTP|TOTP|MFA|NONCE_KEY|SALT|PEPPER|KEYTAB|SASL|PIN|SHAREDKEY|PRIVKEY|SECKEY|ACCOUNTKEY"
+    rf"|(?:{_OF})_?KEYS?(?:_?(?:DATA|ID|BASE64|B64|PEM|HEX|VALUE))?|CONNECTION_?STRINGS?|CONN_?STR|DATABASE_URL"
+    r"|(?:PROXY|PG|MYSQL|DB|REDIS|REQUIRE|SMTP|SUDO|ROOT|USER|SSH|KEYSTORE|STORAGE|SSL|IPMI|BMC|LDAP|BIND)_?"
+    r"PASS(?:WORD|WD)?|MASTERAUTH|REQUIREPASS|STORAGEPASS|IDENTITYTOKEN|REGISTRYTOKEN|AUTHTOKEN)(?:$|_|\d)"
+)
+_KEY_AT_END = Lazy(r"(?:_|^[A-Z]{2,20})KEY(?:$|_|\d)")
+_WORDS_OF_MODELS = Lazy(
+    r"(?:^|_)(?:BOS|EOS|PAD|UNK|SEP|CLS|MASK|IMAGE|IMG|VIDEO|AUDIO|SPECIAL|STOP|NEXT|FIRST|LAST|NEW|MAX|MIN|NUM|N|PER"
+    r"|START|END|EOT|EOM|DECODER_START|FORCED_BOS|FORCED_EOS|PREFIX|SUFFIX|MIDDLE|EACH|AVG|MEAN|TOTAL|TOP|DRAFT|BATCHED)"
+    r"_TOKENS?(?:$|_)|TOKEN_(?:IDS?|TYPES?|COUNT|LEN|LENGTH|LIMIT|BUDGET|INDEX|INDICES|POS|POSITION|EMBEDDINGS?)(?:$|_)"
+)
+_PLACES_OF_SECRETS = Lazy(
+    r"_(?:FILE|FILES|PATH|DIR|FILENAME|LOCATION|SOCK|SOCKET|NAME|TYPE|METHOD|ALGORITHM|MODE|STORE)$"
+)
+_NO_SECRET_NAMES = frozenset({
+    "PWD", "OLDPWD", "TOKEN_TYPE", "PASS_THROUGH", "SSH_AUTH_SOCK", "KEY", "AUTH_TYPE", "PAT", "PIN", "SALT", "SIG_ID", "SIG_KEY",
+    "SIG_HASHALGO", "PRIMARY_KEY", "FOREIGN_KEY", "COOKIE_NAME", "SESSION_KEY_TYPE", "PARTITION_KEY", "SORT_KEY", "CACHE_KEY",
+    "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "AUTH_METHOD", "AUTHORIZATION_MODE", "REQUIRE_AUTH", "NO_AUTH", "ETHAUTH",
+    "CREDENTIAL_HELPER", "CREDSSTORE", "CREDS_STORE", "CREDHELPERS", "CRED_HELPERS", "KEYRING", "PASS_RATE", "HOST_KEY",
+    "HOSTKEY", "PUBLIC_KEY", "PUBKEY", "SIGNATURE_ALGORITHM", "USER_KEY_TYPE",
+})  # fmt: skip
+_STRONG = Lazy(
+    r"PASSW|PASSPHRASE|SECRET|TOKEN|KEY|COOKIE|AUTHORIZATION|CREDENTIAL|CONN|WEBHOOK|SESSION|JWT|BEARER|PSK|PWD"
+)
+_PLAIN_VALUES = Lazy(
+    r"(?i)(?:true|false|yes|no|on|off|none|null|nil|unset|default|auto|enabled|disabled|required|optional|basic|bearer"
+    r"|missing|invalid|expired|empty|unknown|n/?a|r[ow]|set|not set|present|denied|failed|ok|int|str|string|bool"
+    r"|-?\d{1,5}|[=~<>!^v]{0,2}\d{1,9}(?:\.\d{1,9}){1,4}(?:\.?(?:post|dev|rc|a|b)\d{0,4})?|\*{2,}|x{4,}|\.{3}|<[^<>]{0,60}>|<?redacted>?|\[[a-z]{0,20}\]?|\{\}?"
+    r"|\$\{[A-Z_][A-Z0-9_]{0,60}\}|\$[A-Z_][A-Z0-9_]{2,60}|\$\{\{[^{}]{1,80}\}\}|\{\{[^{}]{1,80}\}\}|)"
+)
+_PATH = Lazy(
+    r"(?:~|/(?:usr|etc|opt|var|home|root|run|tmp|mnt|media|data|dev|proc|sys|lib(?:64)?|bin|sbin|srv|boot|workspace|app|secrets"
+    r"|private|Users|scratch|lustre|nfs|gpfs|share|shared|work|mount|volume\d?|efs|fsx|models|code|src|nix|snap|cm|sw))"
+    r"(?:/[\w.@+-]{1,80}){1,20}/?(?::r[ow])?|\.{1,2}/[\w./@+-]{1,300}|[A-Za-z]:\\[\w.\\ -]{1,300}"
+)
+_HEX_LIST = Lazy(r"(?:[0-9A-Fa-f]{2}:){5,}[0-9A-Fa-f]{0,2}")
+_OPAQUE = Lazy(r"[A-Za-z0-9+/_=~.-]{16,512}")
+_RUNS = Lazy(r"[A-Za-z0-9]{10,}")
+_LONG_HEX = Lazy(r"(?:[0-9a-f]{24,}|[0-9A-F]{24,})")
+
+
+def _plain(name: str) -> str:
+    return _CAMEL.sub("_", name.lstrip("-")).upper().replace("-", "_").replace(".", "_")
+
+
+@lru_cache(maxsize=4096)
+def is_secret_name(name: str, *, variable: bool = False) -> bool:
+    """Whether something of that name is taken to hold a secret; a `variable` of any `_KEY` is."""
+    plain = _plain(name)
+    if plain in _NO_SECRET_NAMES or _WORDS_OF_MODELS.search(plain):
+        return False
+    if _PLACES_OF_SECRETS.search(plain) or plain.startswith("KEYBOARD_KEY"):
+        return False
+    return bool(_NAME.search(plain)) or (variable and bool(_KEY_AT_END.search(plain)))
+
+
+@lru_cache(maxsize=1024)
+def is_key_name(name: str) -> bool:
+    """Whether it ends in a key of whatever kind: a random value of it is a secret."""
+    plain = _plain(name)
+    return plain not in _NO_SECRET_NAMES - {"KEY"} and plain.endswith(("KEY", "KEY_ID", "SEED", "LICENSE", "CODE"))
+
+
+@lru_cache(maxsize=1024)
+def is_strong_name(name: str) -> bool:
+    """Whether any word is a secret under that name; `auth: pending` of a weak one is a remark."""
+    return bool(_STRONG.search(_plain(name)))
+
+
+def holds(name: str, value: str, *, variable: bool = False) -> bool:
+    """Whether a value of that name is a secret: by the name, unless the value is plainly none, or by both."""
+    if not value or value.startswith("[secret") or _PLAIN_VALUES.fullmatch(value) or _HEX_LIST.fullmatch(value):
+        return False
+    if is_secret_name(name, variable=variable):
+        return not is_path(value)
+    if name.upper() == "PWD":  # of ODBC, where it is no folder
+        return not value.startswith(("/", "\\", "~", ".")) and not is_path(value)
+    return is_key_name(name) and (is_opaque(value) or bool(_LONG_HEX.fullmatch(value)))
+
+
+def is_path(value: str) -> bool:
+    """Whether a whole value names a file."""
+    return bool(_PATH.fullmatch(value))
+
+
+@lru_cache(maxsize=4096)
+def is_opaque(value: str) -> bool:
+    """Whether a whole value looks random: letters of both cases and digits that change often, without words."""
+    if value.startswith(("GPU-", "MIG-", "/", "./", "sha256-", "sha512-", "gfx")) or not _OPAQUE.fullmatch(value):
+        return False
+    if value.count("/") > 3 or value.count(".") > 2 or value.count("_") > 3 or value.count("-") > 4:
+        return False
+    runs = _RUNS.made.findall(value)
+    joined = "".join(runs)
+    if not runs or len(joined) < 0.6 * len(value):
+        return False
+    kinds = sum(any(test(c) for c in joined) for test in (str.isdigit, str.islower, str.isupper))
+    share = [n / len(value) for n in Counter(value).values()]
+    entropy = -sum(p * math.log2(p) for p in share)
+    return kinds == 3 and entropy >= min(3.6, 0.82 * math.log2(len(value))) and _changes(joined) >= 0.3
+
+
+def _changes(text: str) -> float:
+    """How often the kind of sign (small, capital, digit) changes, of 1; 0.62 is expected of random ones, words that
+    begin with a capital count once."""
+    kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in text]
+    pairs = list(itertools.pairwise(kinds))
+    return sum(a != b and (a, b) != ("u", "l") for a, b in pairs) / max(1, len(pairs)) * 1.25

@@ -1,0 +1,294 @@
+"""Secrets by the place where they stand: a value after a name, a flag's argument, a URL, a header, XML, netrc."""
+
+# ruff: noqa: E501 -- patterns
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from doctor.redaction.lazy import Lazy
+from doctor.redaction.names import holds, is_opaque, is_path, is_secret_name, is_strong_name
+from doctor.redaction.tally import MASK, Tally
+from doctor.redaction.values import closing, spans
+
+NAMED = r"[A-Za-z_][A-Za-z0-9_.-]{1,80}"
+_QUOTE = r"\\{0,15}[\"'`]"
+KEYWORD = Lazy(
+    r"(?i)secret|passw|passphrase|pass|token|p[sw]?wd|pw|psk|cred|cookie|auth|key|dsn|pat|jwt|bearer|sig|webhook|session|conn"
+    r"|csrf|xsrf|otp|mfa|salt|pepper|sasl|pin|url|seed|license|code|community|identified"
+)
+"""Each name that `names.holds` takes for a secret's has one of these in it."""
+_SIGN = Lazy(rf"([A-Za-z0-9_.-]{{0,80}})({_QUOTE}\]?)?([ \t]{{0,40}}(?:=>|:=|\?=|=|:)[ \t]{{0,40}})(?!=)")
+_BEFORE = Lazy(r"-{0,2}[A-Za-z0-9_.-]{0,80}\Z")
+_ESCAPE = Lazy(r"(?:[nrtbfv0]|x[0-9a-f]{2}|u00[0-9a-f]{2})(?=[A-Za-z_])")
+_COLOUR = Lazy(r"\d{0,3}[mK](?=[A-Za-z_])")
+_OPAQUE = Lazy(r"=[\"']?(?=[A-Za-z0-9+/_=~.-]{16})([A-Za-z0-9+/_=~.-]{16,512})")
+_FLAG = Lazy(rf"(?<![\w-])(--?{NAMED}|/(?:p|pass|password|token|key):)((?:\s{{1,3}}|{_QUOTE},\s{{0,3}})?)(?=[^\s=])")
+_SPACED = Lazy(r"(?i) (?:key|token|secret|password|passphrase|code|pass)(\s{0,3}(?:[:=]|is|was)[ \t]{1,3}|[:=])(?=\S)")
+_OF = Lazy(
+    r"(?i)(?:^|[^a-z])(?:api|access|secret(?: access)?|private|auth(?:entication)?|security|bearer|refresh|encryption|account"
+    r"|shared|master|license|client|session|signing|service|personal access|pre-?shared|recovery|database|root|admin|user)\Z"
+)
+_BEHIND = Lazy(
+    r"(?i)((?:secret_access_key|token|password|passwd|secret|api_?key|auth_?key|requirepass|masterauth|(?:bind|root)_?pw"
+    r"|identified by|(?:password|passphrase|token|secret) is|r[ow]community6?)\s{1,3}[\"']?)"
+    r"([^\s\"'=:;,()\[\]{}<>-][^\s\"';,<>]{5,500})"
+)
+_WORD_LIKE = Lazy(r"[A-Za-z]{1,30}[.:!?]?|[a-z]+(?:[-_/.][a-z]+){1,6}|\d{1,6}|v?\d+(?:\.\d+){1,4}")
+_XML = Lazy(rf"<({NAMED})(?:\s[^<>\n]{{0,200}})?>([^<>\n]{{1,4000}})</")
+_PAIR = Lazy(
+    rf"(?i)({_QUOTE})?\b(name|key|variable|parameter(?:key|name)|property)({_QUOTE})?(\s{{0,4}}[:=>]\s{{0,4}}{_QUOTE}?)({NAMED})"
+    rf"({_QUOTE}|</name>)?([,;\s\\n]{{0,60}}(?:-\s)?{_QUOTE}?<?(?:parameter)?value{_QUOTE}?\s{{0,4}}[:=>]\s{{0,4}})"
+)
+_PAIR_TURNED = Lazy(
+    rf"(?i)(value{_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}({_QUOTE}))((?:(?!\2)[^\n]){{1,2000}})(\2[,;\s]{{1,40}}{_QUOTE}?(?:name|key){_QUOTE}?"
+    rf"\s{{0,4}}[:=]\s{{0,4}}{_QUOTE}?)({NAMED})"
+)
+_URL = Lazy(r"(?i)(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{0,20}:(?:\\{0,3}/){2})([^\s\"'<>`]{1,1000})")
+_DRIVER_DSN = Lazy(r"(?<![\w/@])([\w.-]{1,64}):([^\s\"'@/]{1,200})@(tcp|udp|unix)\(")
+_ORACLE = Lazy(r"(?i)\b(jdbc:oracle:\w{1,10}:|sqlplus\s+(?:-\w\s+){0,4}|userid=)([\w.-]{1,64})/([^\s\"'@]{1,100})(?=@)")
+_PROXY = Lazy(r"(?i)(proxy[\w.-]{0,20}[\"']?\s{0,3}[=:]\s{0,3}[\"']?[\w.-]{1,64}:)([^\s@/\"']{1,200})(?=@[\w\[])")
+_TABLE = Lazy(rf"(?m)(\|\s{{0,40}}({NAMED})\s{{0,60}}\|\s{{0,10}})([^|\n]{{1,300}}?)(?=\s{{0,200}}\|)")
+_SHARE = Lazy(r"(?<![:\w])(//)([\w.;-]{1,64}:[^\s\"'@/]{1,200})@(?=[\w\[])")
+_QUERY = Lazy(
+    r"([?&](?:key|code|sig|k|t|auth|pass|pw|p|signature|X-Amz-(?:Signature|Credential|Security-Token)|X-Goog-Signature|x-goog-credential)=)([^\s&\"'<>#\\]{8,4000})"
+)
+_BEARER = Lazy(
+    r"(?i)\b((?:bearer|basic|negotiate|ntlm|apikey|token)\s+)((?=[^\s\"',;]{0,80}[\d=+/])[A-Za-z0-9+/_.~=:-]{12,4000})"
+)
+_NETRC = Lazy(
+    r"(?i)\b((?:machine\s+\S{1,200}|default)(?:\s+(?:login|account|port)\s+\S{1,200}){0,3}\s+password\s+)(\"[^\"\n]{1,300}\"|\S{1,500})"
+)
+_LOGIN = Lazy(r"(?i)\b(login\s+\S{1,200}\s+password\s+)(\S{1,500})")
+
+
+def _mask(text: str, where: list[tuple[int, int]], kind: str, tally: Tally, out: list[str], place: int) -> int:
+    """Writes `text` from `place` with those spans masked; where it got to."""
+    for start, end in where:
+        if start < place:
+            continue
+        out += (text[place:start], tally.hit(kind, text[start:end]))
+        place = end
+    return place
+
+
+class _Named(NamedTuple):
+    """A name with the sign behind it."""
+
+    name: str
+    start: int
+    quote: str | None
+    sign: str
+    end: int
+    """Where the value begins."""
+
+
+def assigned(text: str, tally: Tally) -> str:
+    """`NAME=value`, `name: value`, `"name": "value"`, headers and the like."""
+    out: list[str] = []
+    place = 0
+    for found in KEYWORD.made.finditer(text):
+        if found.start() < place:
+            continue
+        named = _named(text, found)
+        where = _values(text, named) if named else []
+        if where:
+            place = _mask(text, where, "named", tally, out, place)
+    return "".join(out) + text[place:] if out else text
+
+
+def _named(text: str, found: re.Match[str]) -> _Named | None:
+    """The whole name around a word of it, when a sign of assignment follows."""
+    behind = _SIGN.made.match(text, found.end())
+    if not behind:
+        return None
+    before = _BEFORE.search(text[max(0, found.start() - 80) : found.start()])
+    start = found.start() - len(before[0] if before else "")
+    cut = None
+    if text[start - 1 : start] == "\\":
+        cut = _ESCAPE.made.match(text, start)
+    elif text[start - 1 : start] in ("[", ";"):
+        cut = _COLOUR.made.match(text, start)
+    start = cut.end() if cut and cut.end() <= found.start() else start
+    return _Named(text[start : behind.end(1)], start, behind[2], behind[3], behind.end())
+
+
+def _values(text: str, named: _Named) -> list[tuple[int, int]]:
+    name, quote, sign = named.name, named.quote, named.sign
+    if sign == ":" and text[named.start - 1 : named.start] in ("/", "("):
+        return []  # the end of a path, a service of PAM
+    if sign[0] == ":" and quote is None and name.lower() == "key":
+        return []  # "kernel key: " of a certificate
+    if name.endswith((".service", ".socket", ".target", ".path", ".timer", ".mount", ".slice")):
+        return []
+    if quote is None and ":" in sign and _is_header(name):
+        end = _end_of_header(text, named)
+        return [(named.end, end)] if holds("token", text[named.end : end]) else []
+    quoted = _element(text, named) if quote is None and "=" in sign else []
+    line = text.rfind("\n", 0, named.start) + 1
+    lead = text[max(line, named.start - 40) : named.start].strip(" \t-#").lower()
+    at_start = lead in ("", "export", "set", "env", "declare -x", "setenv", "+", ">")
+    where = quoted or spans(text, named.end, at_line_start=at_start, sign=sign)
+    return [(start, end) for start, end in where if _secret(name, text[start:end], quote, sign)]
+
+
+def _is_header(name: str) -> bool:
+    low = name.lower()
+    return low.endswith(("authorization", "cookie", "cookie2")) or ("-" in low[1:-1] and is_secret_name(name))
+
+
+def opaque(text: str, tally: Tally) -> str:
+    """Random values of flags and variables, whatever their name is: `--anything=Zq8vT3k…`."""
+
+    def masked(found: re.Match[str]) -> str:
+        before = _BEFORE.search(text[max(0, found.start() - 80) : found.start()])
+        name = before[0] if before else ""
+        flag = name.startswith("-") or (name.isupper() and len(name) > 2)
+        if not flag or not is_opaque(found[1]):
+            return found[0]
+        return found[0][: found.start(1) - found.start()] + tally.hit("random", found[1])
+
+    return _OPAQUE.sub(masked, text)
+
+
+def _secret(name: str, value: str, quote: str | None, sign: str) -> bool:
+    if holds(name, value, variable=name.isupper() and "_" in name):
+        plain_words = value.replace(" ", "").replace("-", "").isalpha() and value.islower()
+        return is_strong_name(name) or quote is not None or "=" in sign or not plain_words
+    return False
+
+
+def _element(text: str, named: _Named) -> list[tuple[int, int]]:
+    """The value of an element of a list that is quoted as a whole: `"NAME=a value"`."""
+    quote = text[named.start - 1 : named.start]
+    if quote not in ('"', "'") or named.sign.strip() != "=" or text[named.end : named.end + 1] in ('"', "'", "\\"):
+        return []
+    slashes = named.start - 1
+    while slashes > 0 and text[slashes - 1] == "\\":
+        slashes -= 1
+    end = closing(text, named.end, quote, named.start - 1 - slashes)
+    inner = text[named.end : end] if end > named.end else "\n"
+    return [] if "\n" in inner or "&" in inner else [(named.end, end)]
+
+
+def spaced(text: str, tally: Tally) -> str:
+    """`API key: value`, `password is value`, `set aws_secret_access_key value`."""
+    out: list[str] = []
+    place = 0
+    for found in _SPACED.made.finditer(text):
+        if not _OF.search(text[max(0, found.start() - 24) : found.start()]):
+            continue
+        where = spans(text, found.end(), at_line_start=False, sign=found[1])
+        kept = [(s, e) for s, e in where if holds("secret", text[s:e]) and not _WORD_LIKE.fullmatch(text[s:e])]
+        if found.start() >= place and kept:
+            place = _mask(text, kept, "named", tally, out, place)
+    text = "".join(out) + text[place:] if out else text
+    if "|" in text:
+        text = _TABLE.sub(lambda m: m[1] + tally.hit("named", m[3]) if holds(m[2], m[3]) else m[0], text)
+
+    def behind(found: re.Match[str]) -> str:
+        value = found[2]
+        if value.startswith(MASK[:-1]) or _WORD_LIKE.fullmatch(value) or is_path(value) or not _mixed(value):
+            return found[0]
+        return found[1] + tally.hit("named", value)
+
+    return _BEHIND.sub(behind, text)
+
+
+def _mixed(value: str) -> bool:
+    return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+
+
+def flags(text: str, tally: Tally) -> str:
+    """`--password value`, `"--token", "value"`, `/p:value`."""
+    out: list[str] = []
+    place = 0
+    for found in _FLAG.made.finditer(text):
+        if found.start() < place or (not found[2] and found[1][0] == "-"):
+            continue
+        if text[found.end()] == "-":
+            continue
+        name = found[1].strip("/:") if found[1][0] == "/" else found[1]
+        name = "password" if name == "p" else name
+        where = spans(text, found.end(), at_line_start=False, sign=" ")
+        kept = [(s, e) for s, e in where if holds(name, text[s:e]) or (name[0] == "-" and is_opaque(text[s:e]))]
+        if kept:
+            place = _mask(text, kept, "flag", tally, out, place)
+    return "".join(out) + text[place:] if out else text
+
+
+def pairs(text: str, tally: Tally) -> str:
+    """`{"name": "DB_PASSWORD", "value": "..."}`, in either order, in JSON, YAML, HCL and XML."""
+    out: list[str] = []
+    place = 0
+    for found in _PAIR.made.finditer(text):
+        where = spans(text, found.end(), at_line_start=True, sign=": ")
+        kept = [(s, e) for s, e in where if holds(found[5], text[s:e], variable=True)]
+        if found.start() >= place and kept:
+            place = _mask(text, kept, "named", tally, out, place)
+    text = "".join(out) + text[place:] if out else text
+    return _PAIR_TURNED.sub(
+        lambda m: m[1] + tally.hit("named", m[3]) + m[4] + m[5] if holds(m[5], m[3], variable=True) else m[0], text
+    )
+
+
+def xml(text: str, tally: Tally) -> str:
+    """`<password>value</password>`."""
+    return _XML.sub(
+        lambda m: m[0][: m.start(2) - m.start()] + tally.hit("named", m[2]) + "</" if holds(m[1], m[2]) else m[0], text
+    )
+
+
+def urls(text: str, tally: Tally) -> str:
+    """Credentials before a host, and keys in a query."""
+    text = _URL.sub(lambda m: _url(m, tally), text)
+    return _QUERY.sub(lambda m: m[1] + (tally.hit("url", m[2]) if not m[2].startswith(MASK[:-1]) else m[2]), text)
+
+
+def _url(found: re.Match[str], tally: Tally) -> str:
+    rest = found[2]
+    ends = [n for n in map(rest.find, "/?#\\") if n >= 0]
+    host = rest[: min(ends, default=len(rest))]
+    at = host.rfind("@")
+    if at < 0 and ":" in host and not host.rpartition(":")[2].isdigit() and not host.startswith("["):
+        at = rest.rfind("@")  # a password with a slash in it
+    user = rest[:at] if at > 0 else ""
+    if not user or user.startswith(MASK[:-1]) or (user == "git" and "ssh" in found[1]):
+        return found[0]
+    _, colon, password = user.partition(":")
+    return found[1] + tally.hit("url", password if colon else user) + rest[at:]
+
+
+def connections(text: str, tally: Tally) -> str:
+    """Data source names that are no URLs."""
+    if "roxy" in text or "ROXY" in text:
+        text = _PROXY.sub(lambda m: m[1] + tally.hit("url", m[2]), text)
+    if "@tcp(" in text or "@unix(" in text or "@udp(" in text:
+        text = _DRIVER_DSN.sub(lambda m: f"{m[1]}:{tally.hit('url', m[2])}@{m[3]}(", text)
+    text = _ORACLE.sub(lambda m: f"{m[1]}{m[2]}/{tally.hit('url', m[3])}", text)
+    return _SHARE.sub(lambda m: m[1] + tally.hit("url", m[2].partition(":")[2]) + "@", text)
+
+
+def bearers(text: str, tally: Tally) -> str:
+    """`Bearer …`, `Basic …` without the header's name."""
+    return _BEARER.sub(lambda m: m[1] + tally.hit("header", m[2]), text)
+
+
+def _end_of_header(text: str, named: _Named) -> int:
+    """The end of its line, or of the quotes around it."""
+    line = text.find("\n", named.end)
+    line = len(text) if line < 0 else line
+    quote = text[named.start - 1 : named.start] if named.start else ""
+    if quote in ('"', "'"):
+        end = text.find(quote, named.end, line)
+    else:
+        inside = text.count('"', text.rfind("\n", 0, named.start) + 1, named.start) % 2
+        signs = ("\\n", "\\r", '\\"', *['"'] * inside)
+        end = min((n for n in (text.find(sign, named.end, line) for sign in signs) if n >= 0), default=-1)
+    return len(text[:line].rstrip()) if end < 0 else end
+
+
+def logins(text: str, tally: Tally) -> str:
+    """netrc and its like."""
+    text = _NETRC.sub(lambda m: m[1] + tally.hit("password", m[2]), text)
+    return _LOGIN.sub(lambda m: m[1] + (m[2] if m[2].startswith(MASK[:-1]) else tally.hit("password", m[2])), text)

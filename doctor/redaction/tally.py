@@ -1,0 +1,25 @@
+"""What was masked so far: how many of each kind and, where asked, the values, so that they go elsewhere too."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+MASK = "[secret]"
+
+
+class Tally:
+    """`counts` by kind; `values` only while `remember` is set."""
+
+    __slots__ = ("counts", "remember", "values")
+
+    def __init__(self, counts: Counter[str] | None = None, *, remember: bool = False) -> None:
+        self.counts: Counter[str] = Counter() if counts is None else counts
+        self.remember = remember
+        self.values: dict[str, None] = {}
+
+    def hit(self, kind: str, value: str) -> str:
+        """Counts it; the mask."""
+        self.counts[kind] += 1
+        if self.remember and len(value) <= 4096:
+            self.values.setdefault(value)
+        return MASK

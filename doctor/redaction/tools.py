@@ -1,0 +1,85 @@
+"""Arguments that are passwords though no name says so: `mysql -pSECRET`, `ipmitool -P SECRET`, `curl -u me:SECRET`.
+
+Each row is what the line must hold, and a pattern whose last group is the secret.
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.redaction.lazy import Lazy
+from doctor.redaction.tally import MASK, Tally
+
+_V = r"(?:'([^'\n]{1,500})'|\"([^\"\n]{1,500})\"|([^\s'\";|&]{1,500}))"
+_MORE = r"[^\n;|&]{0,400}?"
+_TABLE: tuple[tuple[str, str], ...] = (
+    ("mysql mariadb", rf"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b{_MORE}\s-p(?=[^\s]){_V}"),
+    ("sshpass", rf"\bsshpass\s{_MORE}-p\s{{0,3}}{_V}"),
+    (
+        "login",
+        rf"\b(?:docker|podman|nerdctl|skopeo|buildah|helm|oras|crane|az|oc|cf|ibmcloud|vault|wandb|huggingface-cli|hf|npm|kaggle|ngc)\s{_MORE}login\b{_MORE}\s(?:-p|--password|--token|-t|--apikey)[\s=]{{1,3}}{_V}",
+    ),
+    ("wandb", rf"\bwandb\s{_MORE}login\s{{1,3}}(?:--[a-z-]{{1,20}}\s{{1,3}}){{0,3}}()()([a-f0-9]{{40}})"),
+    ("vault", r"\bvault\s{1,3}login\s{1,3}()()([^\s=-][^\s=]{8,200})"),
+    (
+        "curl wget http lftp",
+        rf"\b(?:curl|wget|http|https|lftp)\b{_MORE}\s(?:-u|--user|-U|--proxy-user)[\s=]{{0,3}}['\"]?[^\s:,'\"]{{0,100}}[:,]{_V}",
+    ),
+    ("-u --user", rf"\s(?:-u|--user)[\s=]{{1,3}}['\"]?[A-Za-z0-9._@-]{{1,100}}:(?!\d{{1,7}}(?:\s|$)){_V}"),
+    ("ipmitool ipmi bmc-", rf"\b(?:ipmitool|ipmi[a-z-]{{1,20}}|bmc-[a-z]{{1,20}})\b{_MORE}\s-[Pp]\s{{0,3}}{_V}"),
+    ("racadm", rf"\bracadm\b{_MORE}\s-p\s{{0,3}}{_V}"),
+    ("redis-cli", rf"\bredis-cli\b{_MORE}\s(?:-a|--pass)\s{{0,3}}{_V}"),
+    ("mongo", rf"\bmongo[a-z]{{0,8}}\b{_MORE}\s-p\s{{0,3}}{_V}"),
+    ("ldap", rf"\bldap[a-z]{{1,12}}\b{_MORE}\s-w\s{{0,3}}{_V}"),
+    ("smbclient rpcclient", rf"\b(?:smbclient|rpcclient|net)\b{_MORE}\s-U\s{{0,3}}['\"]?[^\s%'\"]{{1,100}}%{_V}"),
+    ("7z zip rar", rf"\b(?:7za?|zip|unzip|u?nrar|rar)\s{_MORE}-[pP]\s{{0,1}}{_V}"),
+    ("pass:", rf"\s-(?:passin|passout|pass|passwd)\s{{1,3}}pass:{_V}"),
+    ("openssl", rf"\bopenssl\s{_MORE}\s-k\s{{1,3}}{_V}"),
+    (
+        "htpasswd",
+        rf"\bhtpasswd\s{_MORE}-[a-zB]{{0,6}}b[a-zB]{{0,6}}\s{{1,3}}(?:\S{{1,200}}\s{{1,3}})?\S{{1,100}}\s{{1,3}}{_V}",
+    ),
+    ("sudo", rf"\becho\s{{1,3}}(?:-[ne]{{1,2}}\s{{1,3}})?{_V}\s{{0,3}}\|\s{{0,3}}sudo\s[^\n]{{0,40}}-S"),
+    ("sudo", rf"\bsudo\s[^\n<]{{0,200}}-S[^\n<]{{0,200}}<<<\s{{0,3}}{_V}"),
+    (
+        "stdin",
+        rf"\b(?:echo|printf)\s{{1,3}}(?:-[ne]{{1,2}}\s{{1,3}})?{_V}\s{{0,3}}\|[^\n|]{{0,200}}-(?:password-stdin|with-token|stdin)",
+    ),
+    ("chpasswd", rf"[\"'\s][a-z_][\w.-]{{0,40}}:{_V}[\"']?\s{{0,3}}\|\s{{0,3}}(?:sudo\s{{1,3}})?chpasswd"),
+    ("chpasswd", rf"\bchpasswd\s{{0,3}}<<<\s{{0,3}}['\"]?[\w.-]{{1,40}}:{_V}"),
+    ("passwd", rf"\becho\s{{1,3}}{_V}\s{{0,3}}\|\s{{0,3}}(?:sudo\s{{1,3}})?passwd\b"),
+    ("snmp", rf"\bsnmp[a-z]{{1,12}}\b{_MORE}\s-[cAX]\s{{0,3}}{_V}"),
+    ("createUser", rf"\bcreateUser\s{{1,3}}\S{{1,60}}\s{{1,3}}(?:MD5|SHA\S{{0,6}})\s{{1,3}}{_V}"),
+    ("wpa_passphrase", rf"\bwpa_passphrase\s{{1,3}}\S{{1,60}}\s{{1,3}}{_V}"),
+    ("from-literal", rf"--from-literal[=\s]{{1,2}}['\"]?[\w.-]{{1,80}}={_V}"),
+    ("mosquitto", rf"\bmosquitto_[a-z]{{2,8}}\b{_MORE}\s-P\s{{0,3}}{_V}"),
+    ("freerdp", rf"\bx?freerdp\S{{0,4}}\b{_MORE}\s/p:{_V}"),
+    ("IDENTIFIED identified", rf"(?i:\bidentified\s{{1,3}}(?:with\s\S{{1,40}}\s)?(?:by|as)\s{{1,3}}){_V}"),
+    ("PASSWORD password", r"(?i:\b(?:with|encrypted|role|user)\s[^\n;]{0,80}?password\s{1,3})'([^'\n]{1,300})'()()"),
+    ("PSK psk", r"\b(?i:psk)\s{1,3}\"([^\"\n]{1,200})\"()()"),
+    ("extraheader", rf"(?i:extraheader[=\s]{{1,3}}['\"]?authorization:\s{{1,3}}(?:basic|bearer)\s{{1,3}}){_V}"),
+    ("password_pbkdf2", rf"\bpassword_pbkdf2\s{{1,3}}\S{{1,60}}\s{{1,3}}{_V}"),
+    ("sqlcmd bcp", rf"\b(?:sqlcmd|bcp)\b{_MORE}\s-P\s{{0,3}}{_V}"),
+    (
+        "username",
+        r"\\?\"username\\?\"\s{0,3}:\s{0,3}\\?\"[^\"\n]{1,100}\"\s{0,3},\s{0,3}\\?\"key\\?\"\s{0,3}:\s{0,3}\\?\"()()([0-9a-f]{20,80})",
+    ),
+)
+_ROWS = tuple((hints.split(), Lazy(text)) for hints, text in _TABLE)
+
+
+def arguments(text: str, tally: Tally) -> str:
+    """With each such argument masked."""
+    for hints, pattern in _ROWS:
+        if any(hint in text for hint in hints):
+            text = pattern.sub(lambda m: _without(m, tally), text)
+    return text
+
+
+def _without(found: re.Match[str], tally: Tally) -> str:
+    group = next((n for n in range(len(found.groups()), 0, -1) if found[n]), 0)
+    value = found[group]
+    if not group or value.startswith((MASK[:-1], "$", "-")):
+        return found[0]
+    start = found.start(group) - found.start()
+    return found[0][:start] + tally.hit("argument", value) + found[0][start + len(value) :]
