@@ -178,9 +178,9 @@ def _unserved(
     other = not built and machine.torch.build == {"nvidia": "cuda", "amd": "rocm"}[vendor]
     if not built and not other:
         return
-    serving = {"cuda": machine.torch.cuda, "driver_cuda": machine.nvidia_driver.cuda_version}
+    cuda, driver = (machine.torch.cuda, machine.nvidia_driver.cuda_version) if vendor == "nvidia" else (None, None)
     gpus = _one_an_arch(machine, vendor)
-    ways = {gpu.key: way(kb, gpu.arch or "", built, **serving if vendor == "nvidia" else {}) for gpu in gpus}
+    ways = {gpu.key: way(kb, gpu.arch or "", built, cuda=cuda, driver_cuda=driver) for gpu in gpus}
     bad = [gpu for gpu in gpus if ways[gpu.key].kind in ("none", "ptx-unserved")]
     served = any(ways[gpu.key].runs for gpu in gpus)
     for gpu in bad:
