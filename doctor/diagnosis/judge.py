@@ -59,6 +59,7 @@ def judge(
     """The report. `only` and `skip` take rule ids and tags; `source` is the file that was judged."""
     if symptoms:
         machine = machine.model_copy(update={"symptoms": (*machine.symptoms, *symptoms)})
+    profile = profile.for_machine(machine) if profile else None
     asked = [c for c in (registry.checks() if checks is None else checks) if _asked_for(c.rule, only, skip)]
     rules = {c.rule.id: c.rule for c in asked}
     pointed = _pointed(machine, kb)
@@ -68,6 +69,7 @@ def judge(
     for check in asked:
         outcome = _run(check, machine, kb, profile)
         hits = _with_symptoms(check, outcome, pointed.get(check.rule.id, []), machine, kb)
+        hits = [h for h in hits if not _within_bounds(h, check.rule, profile, machine)]
         found += [_finished(f, check.rule, profile) for f in hits]
         if outcome.crashed:
             unchecked.append(outcome.crashed)
@@ -127,7 +129,7 @@ def _profiled(
     Without a profile nothing was expected, and nothing is said."""
     if profile is None:
         return
-    missing = tuple(e.fact for e in profile.expect if e.judge(machine) == "unknown")
+    missing = tuple(e.fact for e in profile.expect if profile.answer(e, machine) == "unknown")
     if missing:
         reason = "; ".join(f"{name}: {why_unknown(name, machine)}" for name in missing)
         unchecked.append(Unchecked(rule=rule.id, facts=missing, reason=reason))
@@ -209,10 +211,7 @@ def _with_symptoms(
         loud = {"basis": "symptom", "severity": severity}
         return [f.model_copy(update={**loud, "evidence": f.evidence or shown}) for f in outcome.findings]
     summary = next((p.cause.summary for p in pointers if p.cause.summary), check.rule.title)
-    weak = severity is Severity.INFO
-    return [
-        Finding(summary=summary, severity=severity, basis="symptom", evidence=shown, fixes=check.fixes, suspect=weak)
-    ]
+    return [Finding(summary=summary, severity=severity, basis="symptom", evidence=shown, fixes=check.fixes)]
 
 
 def _both(finding: Finding, shown: tuple[Evidence, ...]) -> Finding:
@@ -242,14 +241,29 @@ def _finished(finding: Finding, rule: Rule, profile: Profile | None) -> Finding:
     )
 
 
+def _within_bounds(finding: Finding, rule: Rule, profile: Profile | None, machine: Snapshot) -> bool:
+    """A host-tuning rule takes its bounds from the profile: what the profile wants is no finding."""
+    expectation = profile.expectation(rule.id) if profile and rule.order in _TUNING else None
+    if profile is None or expectation is None or finding.basis != "facts":
+        return False
+    return profile.answer(expectation, machine) == "holds"
+
+
 def _without_doubles(findings: Iterable[Finding], profile: Profile | None) -> Iterator[Finding]:
-    """Leaves out an unmet expectation that a rule of its own already speaks of."""
+    """Leaves out an unmet expectation of which another finding already speaks: that of the rule which it names, or one
+    that is not information and rests on the same facts."""
     findings = list(findings)
     fired = {f.rule for f in findings}
     spoken = {e.fact for e in (profile.expect if profile else ()) if e.rule in fired}
+    loud = [f for f in findings if f.rule != _UNMET and f.severity is not Severity.INFO]
+    shown = {evidence.text for finding in loud for evidence in finding.evidence}
     for finding in findings:
-        if finding.rule != "profile-expectation-unmet" or finding.subject.id not in spoken:
+        doubled = finding.subject.id in spoken or (shown and {e.text for e in finding.evidence} <= shown)
+        if finding.rule != _UNMET or not doubled:
             yield finding
+
+
+_UNMET = "profile-expectation-unmet"
 
 
 _WORDS = {

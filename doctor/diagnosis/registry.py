@@ -49,7 +49,7 @@ class Check:
     on_symptom: Callable[..., Iterator[Finding]] | None = None
     fixes: tuple[Fix, ...] = ()
     decides: Callable[..., bool] | None = None
-    """Called with (machine, kb): whether what is known was enough to clear the machine, where `needs` alone can't say."""
+    """Called with (machine, kb): whether what is known was enough to clear the machine, where `needs` can not say."""
 
 
 @dataclass(frozen=True)

@@ -171,6 +171,10 @@ class _Reader:
         if value:
             self.sheet.put("host.cpu", value[:120], where)
 
+    def gcc(self, where: str, value: str) -> None:
+        if found := re.search(r"\b(\d{1,2}\.\d{1,2}\.\d{1,2})\b", value):
+            self.sheet.put("host.gcc_version", found[1], where)
+
     def module_loading(self, where: str, value: str) -> None:
         if value in ("LAZY", "EAGER"):
             self.sheet.put("environment[CUDA_MODULE_LOADING]", value, where)
@@ -204,6 +208,7 @@ _LABELS = {
     "rocm version": _Reader.rocm,
     "vllm version": _Reader.vllm,
     "model name": _Reader.cpu,
+    "gcc version": _Reader.gcc,
     "cuda_module_loading set to": _Reader.module_loading,
     "is debug build": lambda *_: None,
     "libc version": lambda *_: None,

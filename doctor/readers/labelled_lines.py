@@ -36,6 +36,9 @@ _SMI = re.compile(r"NVIDIA-SMI (\d{3}\.[\d.]{2,12}).{0,60}?Driver Version: (\d{3
 _SMI_CUDA = re.compile(r"CUDA Version: (\d{1,2}\.\d{1,2})\b")
 _VERSION = re.compile(r"(?:.{0,60}?[^\w.])?v?(\d{1,3}(?:\.\d{1,4}){0,3})\b")
 _RELEASE = re.compile(r"(\d{1,2}\.\d{1,3}\.\d{1,4}[\w.+-]{0,80}|\d{1,2}\.\d{1,3}(?=$|\s))")
+_AMDGPU_NUMBER = re.compile(
+    r"(?<![\w.])(?<!ROCm )(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:-\d{5,8})?)(?=\.x\b|(?![\w.]*[a-z]))"
+)
 _GFX = re.compile(r"\b(gfx[0-9a-f]{3,4})\b")
 _SM = re.compile(r"(?:sm_?)?(\d{1,2})\.?(\d)[af]?\b")
 _AMD = re.compile(
@@ -47,6 +50,8 @@ _NVIDIA = re.compile(
 )
 _NOTHING = {"n/a", "none", "unknown", "no", "_no response_", "not applicable", "-", "?", "could not collect", "no cuda"}
 _GPUS_LIMIT = 256
+FIRST_PACKAGE_RELEASE = 20
+"""AMD numbers the driver apart from ROCm since 30.10; module numbers and ROCm's are below."""
 
 
 def read(text: str, source: str = "text") -> FactSheet:
@@ -200,10 +205,15 @@ class _Reader:
             self.sheet.put("nvidia_driver.user_version", found[1], where)
 
     def amdgpu(self, where: str, value: str) -> None:
-        if found := re.search(r"(\d{1,2}\.\d{1,3}\.\d{1,3})(?![\w-])", value):
-            self.sheet.put("amdgpu_driver.version", found[1], where)
-        if re.search(r"in-tree|inbox|kernel", value.lower()):
+        """The module's number, or the release of the driver package: 30.10 and newer are never a module's."""
+        if re.search(r"in-tree|inbox|in-box|kernel", value.lower()):
             self.sheet.put("amdgpu_driver.source", "in-tree", where)
+            return
+        if said := re.search(r"(?:of|for|from|\() ?ROCm (\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", value):
+            self.sheet.put("amdgpu_driver.release", said[1], where)
+        for found in _AMDGPU_NUMBER.finditer(value[:200]):
+            is_release = int(found[1].partition(".")[0]) >= FIRST_PACKAGE_RELEASE
+            self.sheet.put(f"amdgpu_driver.{'release' if is_release else 'version'}", found[1], where)
 
     def python(self, where: str, value: str) -> None:
         if found := re.search(r"\b([23]\.\d{1,2}(?:\.\d{1,2}\w{0,4})?)\b", value):
@@ -213,6 +223,10 @@ class _Reader:
         if found := re.search(r"\b(\d{1,2}\.\d{1,2}(?:\.\d{1,3})?(?:[a-z+.][\w.+-]{0,60})?)", value):
             self.facts(where, build_facts(found[1]))
         self.facts(where, said_facts(value))
+
+    def gcc(self, where: str, value: str) -> None:
+        if found := re.search(r"\b(\d{1,2}(?:\.\d{1,2}){1,2})\b", value):
+            self.sheet.put("host.gcc_version", found[1], where)
 
     def compute_mode(self, where: str, value: str) -> None:
         self.sheet.put("gpus[#0].vendor", "nvidia", where)
@@ -274,6 +288,7 @@ def _labels() -> dict[str, Callable[[_Reader, str, str], None]]:
         ("python|python version|python versions", _Reader.python),
         ("pytorch|pytorch version|torch|torch version|torch.__version__|pytorch build|installed torch", _Reader.torch),
         ("compute mode", _Reader.compute_mode),
+        ("gcc|gcc version|host compiler", _Reader.gcc),
         ("torch.cuda.is available|cuda available|is cuda available|torch.cuda.is_available", _Reader.available),
         ("ulimit -n|open files|nofile|max open files", _Reader.nofile),
         ("ulimit -l|max locked memory", _Reader.memlock),

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.python_packages import package, shown
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,10 +18,11 @@ RULE = Rule(
     id="amdsmi-mismatch",
     severity=Severity.ERROR,
     title="The amdsmi Python package is missing or of another ROCm.",
-    needs=(),
+    needs=({"packages", "rocm"},),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=41,
+    facts_decide=False,
     tags=(
         "python",
         "amd",
@@ -56,6 +59,24 @@ FIXES = (
 )
 
 
+_ROCM_NUMBERS = range(5, 20)
+"""Majors of packages that are numbered as ROCm is; the library's own numbers (24, 25, 26) are not compared."""
+_FELT = ("vllm-no-platform", "amdsmi-undefined-symbol", "amdsmi-library-missing", "amdsmi-import-told")
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """The package is a thin layer over the installed library, which changes from release to release."""
+    held = package(machine, "amdsmi")
+    number = Dotted(held.version) if held else Dotted("")
+    installed = {Dotted(i.version).series() for i in machine.rocm or () if i.version}
+    if held is None or number.major not in _ROCM_NUMBERS or not installed or number.series() in installed:
+        return
+    felt = any(s.key in _FELT for s in machine.symptoms)
+    yield Finding(
+        summary=f"amdsmi {held.version[:20]} is not of the installed ROCm {max(installed)}.",
+        severity=Severity.WARNING if felt else Severity.INFO,
+        suspect=True,
+        subject=Subject(kind="package", id="amdsmi"),
+        evidence=(*shown(machine, held), *evidence(machine, ("rocm",))),
+        fixes=FIXES,
+    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject
+from doctor.rules import python_files
 from doctor.rules.python_packages import package, pip_install, release, shown
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ _PARTS = ("flashinfer-cubin", "flashinfer-jit-cache")
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """FlashInfer refuses to load when its packages differ."""
+    yield from python_files.kernel_libraries(machine)
     main = package(machine, "flashinfer-python")
     for part in (package(machine, name) for name in _PARTS):
         if main and part and release(main.version) and release(main.version) != release(part.version):

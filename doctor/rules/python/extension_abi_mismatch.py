@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import python_files
+from doctor.rules.framework_pins import torch_series
 from doctor.rules.python_packages import pip_install, release, shown
 from doctor.rules.torch_install import python_of
 from doctor.versions import Dotted
@@ -56,20 +59,23 @@ FIXES = (
     ),
 )
 
-_BUILT_FOR = re.compile(r"\+cu\d+torch(\d+\.\d+)(?:cxx11abi|$)")
-"""`2.7.4+cu12torch2.6cxx11abiFALSE`, as release assets of flash-attn and its kin are named."""
+_BUILT_FOR = re.compile(r"\+(?:cu\d+)?torch(\d+\.\d+)|\+pt(\d)(\d{1,2})(?=cu|cpu|rocm|$)")
+"""`2.7.4+cu12torch2.6cxx11abiFALSE` and `2.1.2+pt20cu117`, as release assets of flash-attn and torch-scatter are."""
+_BUILT_FOR_CUDA = re.compile(r"\+(?:pt\d+)?cu(\d{2})(?:\d)?(?=torch|$)")
+_TORCH_OWN = ("torch", "torchvision", "torchaudio", "pytorch", "jaxlib", "vllm", "torchcodec")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Only wheels that name their torch."""
+    """Wheels that name their torch or CUDA, and xformers, whose releases pin one torch."""
+    yield from python_files.extension_abi(machine)
     torch = release(machine.torch.version)
     for held in machine.packages or ():
-        named = _BUILT_FOR.search(held.version[:100])
-        if not torch or not named or Dotted(torch).series() == named[1]:
+        built_for = _other_than(held, torch, machine.torch.cuda)
+        if not torch or not built_for or held.name in _TORCH_OWN:
             continue
         wanted = f"{held.name}=={held.version.partition('+')[0]}"
         yield Finding(
-            summary=f"{held.name} was built for torch {named[1]}; torch {torch} is installed.",
+            summary=f"{held.name} was built for {built_for}; torch {machine.torch.version} is installed."[:200],
             subject=Subject(kind="package", id=held.name),
             evidence=(*evidence(machine, ("torch.version",)), *shown(machine, held)),
             fixes=(
@@ -80,3 +86,18 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             ),
             verify=(python_of(machine), "-c", "import torch; print(torch.__version__)"),
         )  # fmt: skip
+
+
+def _other_than(held: Package, torch: str | None, cuda: str | None) -> str | None:
+    """`torch 2.6` or `CUDA 11`, where the package was built for that and another is installed."""
+    here, version = Dotted(torch or "").series(), held.version[:100]
+    named = _BUILT_FOR.search(version)
+    series = (named[1] or f"{named[2]}.{named[3]}") if named else None
+    if held.name == "xformers" and not named:
+        series = torch_series("xformers", version)
+    if series and series != here:
+        return f"torch {series}"
+    made = _BUILT_FOR_CUDA.search(version)
+    if made and cuda and int(made[1]) != Dotted(cuda).major:
+        return f"CUDA {made[1]}"
+    return None

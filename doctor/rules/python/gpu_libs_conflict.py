@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from doctor.facts.drivers import Install, LoaderChoice
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules.python_packages import package, pip_remove, shown
+from doctor.rules import python_files
+from doctor.rules.python_packages import package, pip_install, pip_remove, release, shown
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -58,13 +59,27 @@ FIXES = (
 
 _SHARED = ("nvidia-cudnn", "nvidia-nccl", "nvidia-cusparselt", "nvidia-nvshmem")
 """Their packages for CUDA 12 and CUDA 13 install the same files (published wheels, 2026-11-20)."""
+_PINNED = ("nvidia-cudnn", "nvidia-cublas", "nvidia-nccl", "nvidia-nvjitlink", "nvidia-cusparselt", "nvidia-cusparse")
+_FAILED = (
+    "cublas-or-cudnn-call-failed",
+    "cuda-library-undefined-symbol",
+    "cuda-library-undefined-symbol-of-another",
+    "nvjitlink-symbol-missing",
+    "cudnn-sublibrary-version-mismatch",
+    "nccl-version-mix",
+)
+"""Symptoms that make a library from elsewhere on the loader's path, or another release than torch pins, the cause."""
+_ELSEWHERE = re.compile(
+    r"/(?:usr/local/cuda[\w.-]*|opt/rocm[\w.-]*|opt/cuda[\w.-]*|[\w/.-]*cudnn[\w./-]*)/lib(?:64)?\b"
+)
 _STACK = re.compile(r"/(?:rocm|cuda)-(\d{1,2}(?:\.\d{1,2})?)")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Packages that overwrite each other, then the loader's path."""
+    yield from python_files.gpu_packages(machine)
     for stem in _SHARED:
-        held = [p for cuda in ("12", "13") if (p := package(machine, f"{stem}-cu{cuda}"))]
+        held = [p for cuda in ("11", "12", "13") if (p := package(machine, f"{stem}-cu{cuda}"))]
         if len(held) > 1 and machine.torch.build != "rocm":
             yield Finding(
                 summary=f"{held[0].name} and {held[1].name} install the same files.",
@@ -74,6 +89,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 fixes=(pip_remove(machine, "Remove both, then install torch again.", *(p.name for p in held)),),
             )
     yield from _loader_path(machine)
+    yield from _unpinned(machine, kb)
 
 
 def _loader_path(machine: Snapshot) -> Iterator[Finding]:
@@ -84,6 +100,15 @@ def _loader_path(machine: Snapshot) -> Iterator[Finding]:
     led = [m[1] for m in _STACK.finditer(path) if m[0].startswith(f"/{stack}-")]
     led += [i.version for i in (*(machine.rocm or ()), *(machine.cuda or ())) if i.version and _holds(i, copies)]
     other = [v for v in led if ours and Dotted(v).major != Dotted(ours).major]
+    foreign = [] if other or stack == "-" or not _felt(machine) else _ELSEWHERE.findall(path)
+    if foreign:
+        yield Finding(
+            summary=f"LD_LIBRARY_PATH puts {foreign[0][:60]} before torch's own libraries, and one fails.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="variable", id="LD_LIBRARY_PATH"),
+            evidence=evidence(machine, ("environment[LD_LIBRARY_PATH]", "torch.version")),
+            fixes=FIXES[:1],
+        )
     if other:
         yield Finding(
             summary=f"LD_LIBRARY_PATH leads to {stack.upper()} {other[0]}; torch was built with {(ours or '')[:12]}.",
@@ -105,3 +130,26 @@ def _of_stack(soname: str, stack: str) -> bool:
 
 def _holds(install: Install, copies: list[LoaderChoice]) -> bool:
     return any(c.path.startswith(f"{install.path.rstrip('/')}/") for c in copies) and install.kind == "prefix"
+
+
+def _felt(machine: Snapshot) -> bool:
+    return any(s.key in _FAILED for s in machine.symptoms)
+
+
+def _unpinned(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
+    """A library of another release than the installed torch pins: often harmless, the first suspect when it fails."""
+    build = kb.torch_build(release(machine.torch.version)) if machine.torch.build in ("cuda", None) else None
+    if build is None or (machine.torch.cuda and machine.torch.cuda != build.default_cuda):
+        return
+    for held in machine.packages or ():
+        pin = build.pins.get(held.name, "")
+        pinned = held.name.startswith(_PINNED) and pin.startswith("==") and release(held.version)
+        if pinned and Dotted(pin.removeprefix("==")).compare(held.version):
+            yield Finding(
+                summary=f"{held.name} {held.version[:20]} is installed; torch {build.version} pins {pin[2:]}.",
+                severity=Severity.WARNING if _felt(machine) else Severity.INFO,
+                subject=Subject(kind="package", id=held.name),
+                evidence=(*evidence(machine, ("torch.version",)), *shown(machine, held)),
+                fixes=(pip_install(machine, "Install the release that torch pins.", f"{held.name}{pin}"),),
+                source=build.source[:200],
+            )

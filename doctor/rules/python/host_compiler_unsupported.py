@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,9 +17,10 @@ RULE = Rule(
     id="host-compiler-unsupported",
     severity=Severity.ERROR,
     title="The host compiler is outside what nvcc or hipcc supports.",
-    needs=(),
+    needs=({"host.gcc_version", "cuda"},),
     proven="synthetic",
     order=41,
+    facts_decide=False,
     tags=("python",),
     doc="""## What it finds
 gcc, clang or MSVC that the toolkit refuses, or headers too new for it.
@@ -51,6 +53,32 @@ FIXES = (
 )
 
 
+_BUILDS = ("build-command-failed", "nvcc-unknown-builtin-of-newer-gcc", "internal-compiler-error")
+_GCC_MAX = (
+    ("13.4", 16),
+    ("13.0", 15),
+    ("12.8", 14),
+    ("12.4", 13),
+    ("12.1", 12),
+    ("11.5", 11),
+    ("11.1", 10),
+    ("11.0", 9),
+)
+"""First CUDA of a row -> newest gcc that its nvcc takes (crt/host_config.h of published nvcc wheels, 2026-11-20)."""
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """The gcc that answers against the toolkit's own bound, while something is compiled."""
+    gcc = Dotted(machine.host.gcc_version or "").major
+    toolkits = [i.version for i in machine.cuda or () if i.version]
+    bound = next((newest for first, newest in _GCC_MAX if toolkits and Dotted(toolkits[0]) >= first), None)
+    builds = any(s.key in _BUILDS for s in machine.symptoms)
+    if gcc is None or bound is None or gcc <= bound or not builds:
+        return
+    yield Finding(
+        summary=f"gcc {gcc} is newer than CUDA {toolkits[0][:12]} supports ({bound} at most).",
+        severity=Severity.WARNING,
+        subject=Subject(kind="compiler"),
+        evidence=evidence(machine, ("host.gcc_version", "cuda")),
+        fixes=FIXES,
+    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.rules import python_files
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -58,4 +59,5 @@ FIXES = (
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Raised from error texts only."""
+    yield from python_files.library_archs(machine, kb)
     yield from ()

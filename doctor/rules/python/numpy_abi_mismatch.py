@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules.python_packages import below, major, package, pip_install, release, shown
+from doctor.rules import python_files
+from doctor.rules.python_packages import below, major, package, pip_install, shown
 from doctor.rules.torch_install import python_of
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ RULE = Rule(
     id="numpy-abi-mismatch",
     severity=Severity.ERROR,
     title="A module was compiled against another NumPy major version.",
-    needs=({"packages", "torch.version"},),
+    needs=({"packages"},),
     proven="synthetic",
     order=41,
     facts_decide=False,
@@ -55,15 +56,22 @@ FIXES = (
     ),
 )
 
-_FIRST_TORCH = "2.3"
+_FIRST = {"torch": "2.3", "tensorflow": "2.18", "onnxruntime": "1.19", "onnxruntime-gpu": "1.19", "vllm": "0.8"}
+"""The first release that was compiled for NumPy 2 too (published metadata, 2026-11-20)."""
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """torch alone; of other modules only their error texts tell."""
-    numpy, torch = package(machine, "numpy"), release(machine.torch.version)
-    if numpy and (major(numpy.version) or 0) >= 2 and below(torch, _FIRST_TORCH):
+    """The frameworks whose bound is known; of other modules only their error texts tell."""
+    yield from python_files.numpy(machine)
+    numpy = package(machine, "numpy")
+    if numpy is None or (major(numpy.version) or 0) < 2:
+        return
+    held = {name: found.version for name in _FIRST if (found := package(machine, name))}
+    held.setdefault("torch", machine.torch.version or "")
+    older = [name for name, version in held.items() if below(version, _FIRST[name])]
+    for name in older[:1]:
         yield Finding(
-            summary=f"torch {torch} was compiled against NumPy 1; numpy {numpy.version[:20]} is installed.",
+            summary=f"{name} {held[name][:20]} was compiled against NumPy 1; numpy {numpy.version[:20]} is installed.",
             severity=Severity.WARNING,
             subject=Subject(kind="package", id="numpy"),
             evidence=(*evidence(machine, ("torch.version",)), *shown(machine, numpy)),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject
-from doctor.rules.python_packages import package, pip_install, pip_remove, shown
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.python_packages import below, package, pip_install, pip_remove, release, shown
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -65,3 +68,28 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 pip_install(machine, "Install the GPU package again.", gpu.name),
             ),
         )
+    elif gpu and gpu.name == "onnxruntime-gpu":
+        yield from _other_cuda(machine, gpu)
+
+
+_CUDA_13, _CUDNN_9, _CUDA_12 = "1.27", "1.19", "1.19"
+"""PyPI's builds: CUDA 13 from 1.27, CUDA 12 with cuDNN 9 from 1.19, CUDA 11 with cuDNN 8 before (release notes)."""
+_WHEEL = re.compile(r"nvidia-(?:cublas|cuda-runtime|cudnn)(?:-cu(\d\d))?$")
+
+
+def _other_cuda(machine: Snapshot, gpu: Package) -> Iterator[Finding]:
+    """The toolkit at hand is of another major than the provider was built for, and no wheels bring that one."""
+    version = release(gpu.version)
+    needed = 13 if not below(version, _CUDA_13) else 12 if not below(version, _CUDA_12) else 11
+    brought = {int(m[1] or 13) for p in machine.packages or () if (m := _WHEEL.match(p.name[:60]))}
+    toolkits = {Dotted(i.version).major for i in machine.cuda or () if i.version}
+    here = brought | {m for m in toolkits if m} | {m for m in (Dotted(machine.torch.cuda or "").major,) if m}
+    if version is None or not here or needed in here:
+        return
+    yield Finding(
+        summary=f"onnxruntime-gpu {version} is built for CUDA {needed}; CUDA {min(here)} is what is here.",
+        severity=Severity.WARNING,
+        subject=Subject(kind="package", id="onnxruntime-gpu"),
+        evidence=(*shown(machine, gpu), *evidence(machine, ("cuda", "torch.version"))),
+        fixes=FIXES,
+    )

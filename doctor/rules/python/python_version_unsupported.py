@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import python_files
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Symptom
@@ -56,6 +57,7 @@ FIXES = (
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Raised from error texts only."""
+    yield from python_files.python_version(machine)
     yield from ()
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -56,14 +58,16 @@ FIXES = (
     ),
 )
 
+_NAMED = re.compile(r"/opt/rocm-(\d+\.\d+)")
 _VARIABLES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """A pasted text does not list every installation, so it decides nothing."""
+    """A pasted text does not list every installation: there only another release than the one it names counts."""
     roots = [install.path.rstrip("/") for install in machine.rocm or ()]
     led = {way for install in machine.rocm or () for way in install.selected_by or ()}
     if machine.source("rocm").startswith("text:"):
+        yield from _other_release(machine)
         return
     for name in _VARIABLES:
         value = (machine.environment or {}).get(name, "").rstrip("/")
@@ -78,3 +82,20 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=evidence(machine, (f"environment[{name}]", "rocm")),
             fixes=(Fix(text=f"Unset {name}, or point it at an installed ROCm.", where="environment"),),
         )
+
+
+def _other_release(machine: Snapshot) -> Iterator[Finding]:
+    """ROCM_PATH=/opt/rocm-5.7.0 where ROCm 6.3.1 is what the text says is installed."""
+    installed = [Dotted(i.version).series() for i in machine.rocm or () if i.version]
+    for name in _VARIABLES:
+        value = (machine.environment or {}).get(name, "")[:200]
+        named = _NAMED.match(value)
+        if named and installed and Dotted(named[1]).series() not in installed:
+            yield Finding(
+                summary=f"{name} names {value[:80]}; ROCm {installed[0]} is what is installed.",
+                severity=Severity.WARNING,
+                subject=Subject(kind="variable", id=name),
+                evidence=evidence(machine, (f"environment[{name}]", "rocm")),
+                fixes=(Fix(text=f"Unset {name}, or point it at an installed ROCm.", where="environment"),),
+            )
+            return

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import python_files
 from doctor.rules.hardware import discrete, vendors_there
-from doctor.rules.python_packages import package, pip_install, shown
+from doctor.rules.python_packages import below, package, pip_install, release, shown
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -18,7 +21,7 @@ RULE = Rule(
     id="tensorflow-gpu-mismatch",
     severity=Severity.ERROR,
     title="TensorFlow does not fit the CUDA, cuDNN or ROCm at hand.",
-    needs=({"packages", "gpus"},),
+    needs=({"packages", "gpus"}, {"packages", "cuda"}, {"packages"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=41,
@@ -57,20 +60,56 @@ FIXES = (
 )
 
 
+_BUILT = (("2.18", "12", "9"), ("2.15", "12", "8"), ("2.5", "11", "8"), ("2.1", "10", "7"))
+"""First TensorFlow of a row -> majors of CUDA and cuDNN that it was built and tested with
+(tensorflow.org/install/source, 2026-03-11)."""
+_WINDOWS_ENDS = "2.11"
+"""From this release on there is no GPU support on native Windows (tensorflow.org/install/pip)."""
+_CUDNN = re.compile(r"nvidia-cudnn-cu(\d\d)$")
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """A CPU build beside any GPU; the plain build, which is for CUDA, beside AMD's alone."""
+    """A build without support for the GPUs that are there, else one for another CUDA or cuDNN."""
+    yield from python_files.tensorflow(machine)
     there = vendors_there(machine)
-    cpu, plain = package(machine, "tensorflow-cpu", "intel-tensorflow"), package(machine, "tensorflow")
-    rocm = package(machine, "tensorflow-rocm")
-    wrong = cpu if there else None
-    if plain and there == {"amd"} and discrete(machine, "amd") and not rocm and "rocm" not in plain.version:
+    cpu = package(machine, "tensorflow-cpu", "intel-tensorflow")
+    plain = package(machine, "tensorflow", "tensorflow-gpu")
+    if package(machine, "tensorflow-rocm"):
+        return
+    wrong, why = (cpu if there else None), "has no support for this machine's GPUs"
+    if plain and _without_gpus(machine, plain.version, there):
         wrong = plain
-    if wrong is None or rocm:
+    elif plain and there != {"amd"} and (other := _other_library(machine, plain.version)):
+        wrong, why = plain, other
+    if wrong is None:
         return
     yield Finding(
-        summary=f"{wrong.name} {wrong.version[:30]} has no support for this machine's GPUs.",
+        summary=f"{wrong.name} {wrong.version[:30]} {why}.",
         severity=Severity.WARNING,
         subject=Subject(kind="package", id=wrong.name),
-        evidence=(*shown(machine, wrong), *evidence(machine, ("gpus",))),
+        evidence=(*shown(machine, wrong), *evidence(machine, ("gpus", "os.id", "cuda"))),
         fixes=(pip_install(machine, "Install TensorFlow for ROCm.", "tensorflow-rocm"),) if there == {"amd"} else FIXES,
     )
+
+
+def _without_gpus(machine: Snapshot, version: str, there: frozenset[str]) -> bool:
+    """The plain build beside AMD's GPUs alone, or a late one on Windows."""
+    if there == {"amd"}:
+        return discrete(machine, "amd") and "rocm" not in version
+    return "nvidia" in there and machine.os.id == "windows" and not below(version, _WINDOWS_ENDS)
+
+
+def _other_library(machine: Snapshot, version: str) -> str | None:
+    """`is built for CUDA 12; CUDA 11 is what is here`."""
+    held = release(version)
+    row = next((r for r in _BUILT if held and Dotted(held) >= r[0]), None)
+    if row is None:
+        return None
+    wheels = [(m[1], p.version) for p in machine.packages or () if (m := _CUDNN.match(p.name[:40]))]
+    toolkits = {str(Dotted(i.version).major) for i in machine.cuda or () if i.version}
+    cudas = {cuda for cuda, _ in wheels} or toolkits
+    if cudas and row[1] not in cudas:
+        return f"is built for CUDA {row[1]}; CUDA {min(cudas)} is what is here"
+    if wheels and not machine.torch.version and all(str(Dotted(v).major) != row[2] for _, v in wheels):
+        return f"is built for cuDNN {row[2]}; cuDNN {wheels[0][1][:12]} is installed"
+    return None

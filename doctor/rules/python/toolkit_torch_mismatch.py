@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Symptom
@@ -17,9 +18,10 @@ RULE = Rule(
     id="toolkit-torch-mismatch",
     severity=Severity.ERROR,
     title="The compiler's CUDA or ROCm is not the one that torch was built with.",
-    needs=(),
+    needs=({"torch.cuda", "cuda"}, {"torch.rocm", "rocm"}),
     proven="synthetic",
     order=41,
+    facts_decide=False,
     tags=("python",),
     doc="""## What it finds
 nvcc or hipcc of another release than torch's while an extension is being compiled, or none at all.
@@ -53,9 +55,26 @@ FIXES = (
 )
 
 
+_BUILDS = ("build-command-failed", "nvcc-unsupported-gpu-architecture", "ptxas-unknown-gpu-name")
+"""Symptoms that show that something is compiled: without that, a toolkit that differs is harmless."""
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """Another major of CUDA, or another series of ROCm, than torch was built with, while something is compiled."""
+    if not any(s.key in _BUILDS for s in machine.symptoms):
+        return
+    for ours, installs, parts in ((machine.torch.cuda, machine.cuda, 1), (machine.torch.rocm, machine.rocm, 2)):
+        held = [i.version for i in installs or () if i.version]
+        series = {Dotted(v).series(parts) for v in held}
+        if not ours or not held or Dotted(ours).series(parts) in series:
+            continue
+        yield Finding(
+            summary=f"The compiler is of {held[0][:12]}; torch was built with {ours[:12]}.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="toolkit"),
+            evidence=evidence(machine, ("torch.version", "torch.cuda", "torch.rocm", "cuda", "rocm")),
+            fixes=FIXES,
+        )
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:

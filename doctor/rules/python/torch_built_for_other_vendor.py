@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Rule, Severity, Subject, evidence
 from doctor.rules.hardware import discrete, vendors_there
+from doctor.rules.torch_build_at_hand import build_of
 from doctor.rules.torch_install import install, see_gpu
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ RULE = Rule(
     id="torch-built-for-other-vendor",
     severity=Severity.ERROR,
     title="torch was built for the other vendor's GPUs.",
-    needs=({"torch.build", "gpus"},),
+    needs=({"torch.build", "gpus"}, {"torch.version", "gpus"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=40,
@@ -53,7 +54,8 @@ _LABEL = {"cuda": "CUDA", "rocm": "ROCm", "nvidia": "NVIDIA", "amd": "AMD"}
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """A driver of the right vendor that is loaded also counts: its GPU may only be hidden."""
-    made_for = _MADE_FOR.get(machine.torch.build or "")
+    build = build_of(machine, kb)
+    made_for = _MADE_FOR.get(build.kind) if build else None
     there = vendors_there(machine)
     if made_for is None or not there or made_for in there:
         return
@@ -61,7 +63,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     (vendor,) = there
     yield Finding(
-        summary=f"torch {(machine.torch.version or '')[:40]} is a {_LABEL[machine.torch.build or '']} build;".replace(
+        summary=f"torch {(machine.torch.version or '')[:40]} is a {_LABEL[build.kind if build else '']} build;".replace(
             "  ", " "
         )
         + f" this machine has {_LABEL[vendor]} GPUs only.",
@@ -71,3 +73,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         fixes=(install(machine, vendor),),
         verify=see_gpu(machine),
     )
+
+
+def decides(machine: Snapshot, kb: Knowledge) -> bool:
+    """A plain version tells no build."""
+    return build_of(machine, kb) is not None

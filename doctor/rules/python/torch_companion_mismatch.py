@@ -23,6 +23,7 @@ RULE = Rule(
     needs=({"packages", "torch.version"},),
     proven="synthetic",
     order=41,
+    facts_decide=False,
     tags=("python",),
     doc="""## What it finds
 A torchvision or torchaudio whose release is made for another release of torch than the one installed.
@@ -48,9 +49,22 @@ Requirement lines in the published metadata of torchvision and torchaudio (2026-
 )
 
 _RELEASE = re.compile(r"^(\d+\.\d+\.\d+)(?:\+([\w.]+))?$")
+_BUILD = re.compile(r"\+(cpu|cu\d{3}|rocm\d+\.\d+)")
+_FAMILY = ("torchvision", "torchaudio")
+_AUDIO_ENDS = (2, 11)
+"""From this torch on torchaudio has no releases of its own number (PyPI, 2026-11-20)."""
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """The releases where the table knows them, else their series; then whether all are of one build."""
+    named = set()
+    for finding in (*_by_table(machine, kb), *_other_series(machine, kb), *_other_builds(machine)):
+        if finding.subject.id not in named:
+            named.add(finding.subject.id)
+            yield finding
+
+
+def _by_table(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     """Both releases must be plain ones that the table knows."""
     torch = _RELEASE.match(machine.torch.version or "")
     row = kb.companions(torch[1]) if torch else None
@@ -65,6 +79,54 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if since and Dotted(held[1]) >= since:
             continue
         yield _finding(machine, package, torch[1], torch[2], wanted[0], row)
+
+
+def _other_builds(machine: Snapshot) -> Iterator[Finding]:
+    """torchvision +cpu beside torch +cu121: its operators are not there for the GPU."""
+    ours = _BUILD.search(machine.torch.version or "")
+    for package in machine.packages or ():
+        theirs = _BUILD.search(package.version) if package.name in _FAMILY else None
+        if ours and theirs and ours[1][:5] != theirs[1][:5]:
+            yield _plain(machine, package, f"{package.name} {package.version} is not of torch's build {ours[1]}.")
+
+
+def _other_series(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
+    """Releases before the table, nightlies and builds from source: torch 1.9 goes with torchvision 0.10, 2.4 with 0.19,
+    and torchaudio has torch's own numbers (0.N beside 1.N)."""
+    numbers = Dotted(machine.torch.version or "").numbers
+    if len(numbers) < 2 or kb.companions((machine.torch.version or "").partition("+")[0]):
+        return
+    major, minor = numbers[:2]
+    wanted = {
+        "torchvision": (0, minor + 1) if major == 1 else (0, minor + 15),
+        "torchaudio": (0, minor) if major == 1 else (major, minor),
+    }
+    if major not in (1, 2) or (major, minor) >= _AUDIO_ENDS:
+        return
+    for package in machine.packages or ():
+        held = Dotted(package.version).numbers[:2]
+        if package.name in wanted and len(held) == 2 and abs(held[1] - wanted[package.name][1]) > _slack(machine):
+            series = ".".join(map(str, wanted[package.name]))
+            text = f"{package.name} {package.version[:40]} is not made for torch {major}.{minor}, but {series} is."
+            yield _plain(machine, package, text)
+
+
+def _slack(machine: Snapshot) -> int:
+    """Series that builds from source and nightlies may lie apart: their companions are numbered when they are cut."""
+    return 0 if _RELEASE.match(machine.torch.version or "") else 1
+
+
+def _plain(machine: Snapshot, package: Package, summary: str) -> Finding:
+    return Finding(
+        summary=summary,
+        subject=Subject(kind="package", id=package.name),
+        evidence=(
+            *evidence(machine, ("torch.version",)),
+            Evidence(text=f"{package.name} {package.version}", source=machine.source("packages")),
+        ),
+        fixes=(Fix(text="Install torch and its companions together, from one index.", where="environment"),),
+        verify=(python_of(machine), "-m", "pip", "check"),
+    )
 
 
 def _finding(machine: Snapshot, package: Package, torch: str, tag: str | None, wanted: str, row: Companions) -> Finding:

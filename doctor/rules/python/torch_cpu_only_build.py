@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules.hardware import discrete, vendors_there
+from doctor.rules.torch_build_at_hand import build_of
 from doctor.rules.torch_install import INDEX, install, see_gpu
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ RULE = Rule(
         {"torch.build", "gpus"},
         {"torch.build", "nvidia_driver.loaded"},
         {"torch.build", "kfd.nodes"},
+        {"torch.version", "gpus"},
     ),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -63,7 +65,8 @@ FIXES = (
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding, with a fix for each vendor that is there."""
     vendors = sorted(vendors_there(machine), reverse=True)
-    if machine.torch.build != "cpu" or not vendors:
+    build = build_of(machine, kb)
+    if build is None or build.kind != "cpu" or not vendors:
         return
     names = {"amd": "an AMD", "nvidia": "an NVIDIA"}
     serious = any(discrete(machine, v) for v in vendors)
@@ -72,7 +75,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         + f" {' and '.join(names[v] for v in vendors)} GPU.",
         severity=Severity.ERROR if serious else Severity.INFO,
         subject=Subject(kind="package", id="torch"),
-        evidence=evidence(machine, ("torch.version", "torch.build", "torch.location", "gpus")),
+        evidence=evidence(machine, ("torch.version", "torch.build", "host.machine", "torch.location", "gpus")),
         fixes=tuple(install(machine, v) for v in vendors),
         verify=see_gpu(machine),
     )
+
+
+def decides(machine: Snapshot, kb: Knowledge) -> bool:
+    """A plain version tells no build."""
+    return build_of(machine, kb) is not None

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Rule, Severity, Subject, evidence
+from doctor.rules import python_files
+from doctor.rules.torch_build_at_hand import build_of
 from doctor.rules.torch_install import install, see_gpu
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ RULE = Rule(
     title="torch has no code for this GPU's architecture.",
     needs=(
         {"torch.arch_list", "gpus"},
-        {"torch.version", "torch.build", "gpus"},
+        {"torch.version", "gpus"},
     ),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -70,8 +72,8 @@ _CODE = re.compile(r"^(?P<kind>sm_|compute_)?(?P<major>\d+)\.?(?P<minor>\d)[af]?
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each architecture that torch has no code for."""
-    vendor = {"cuda": "nvidia", "rocm": "amd"}.get(machine.torch.build or "")
-    archs = machine.torch.arch_list or _known(machine, kb)
+    yield from python_files.torch_ptx(machine, kb)
+    vendor, archs = _made_for(machine, kb)
     gpus = [g for g in machine.of_vendor(vendor or "-") if g.arch]
     if not archs or not gpus:
         return
@@ -92,9 +94,26 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         )
 
 
-def _known(machine: Snapshot, kb: Knowledge) -> tuple[str, ...] | None:
-    torch = machine.torch
-    return kb.torch_archs(torch.version, torch.cuda) if torch.version and torch.build == "cuda" and torch.cuda else None
+def decides(machine: Snapshot, kb: Knowledge) -> bool:
+    """What torch was built for is known, and so is the architecture of every GPU of that vendor."""
+    vendor, archs = _made_for(machine, kb)
+    gpus = machine.of_vendor(vendor or "-")
+    return bool(archs and gpus) and all(g.arch for g in gpus)
+
+
+def _made_for(machine: Snapshot, kb: Knowledge) -> tuple[str | None, tuple[str, ...] | None]:
+    """The vendor, and the architectures by torch itself, else those of the official wheel."""
+    torch, build = machine.torch, build_of(machine, kb)
+    vendor = {"cuda": "nvidia", "rocm": "amd"}.get(build.kind) if build else None
+    if torch.arch_list or vendor is None or build is None:
+        return vendor, torch.arch_list
+    tag = build.cuda if vendor == "nvidia" else f"rocm{torch.rocm}" if _official(torch.version) else None
+    return vendor, kb.torch_archs(torch.version, tag) if torch.version and tag else None
+
+
+def _official(version: str | None) -> bool:
+    """`2.5.1+rocm6.2`, as on PyTorch's own index; AMD's wheels are built for other lists."""
+    return re.fullmatch(r"\d+\.\d+\.\d+\+rocm\d+\.\d+(?:\.\d)?", version or "") is not None
 
 
 def runs(arch: str, built: tuple[str, ...]) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import python_files
 from doctor.rules.python_packages import package, pip_install, pip_remove, release, shown
 from doctor.versions import Dotted
 
@@ -56,8 +57,9 @@ _SAME_MODULE = ("triton", "pytorch-triton", "pytorch-triton-rocm", "triton-windo
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """The pin first, then doubles."""
+    yield from python_files.triton(machine)
     torch, held = release(machine.torch.version), package(machine, "triton")
-    build = kb.torch_build(torch) if torch and machine.torch.build == "cuda" else None
+    build = kb.torch_build(torch) if torch and machine.torch.build in ("cuda", None) else None
     pin = (build.pins.get("triton") or "").removeprefix("==") if build else ""
     if held and release(pin) and release(held.version) and Dotted(pin).compare(Dotted(held.version)):
         yield Finding(
@@ -67,6 +69,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=(*evidence(machine, ("torch.version",)), *shown(machine, held)),
             fixes=(pip_install(machine, f"Install triton {pin}.", f"triton=={pin}"),),
             source=f"{build.source} ({build.as_of})" if build else None,
+        )
+    of_rocm = package(machine, "pytorch-triton-rocm", "triton-rocm")
+    if machine.torch.build == "rocm" and held and release(held.version) == held.version and not of_rocm:
+        yield Finding(
+            summary=f"triton {held.version[:20]} of PyPI stands beside a torch for ROCm, which brings its own.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="package", id="triton"),
+            evidence=(*evidence(machine, ("torch.version",)), *shown(machine, held)),
+            fixes=(pip_remove(machine, "Remove it, then install torch for ROCm again.", "triton"),),
         )
     doubles = [p for name in _SAME_MODULE if (p := package(machine, name))]
     if len(doubles) > 1:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import python_files
+from doctor.rules.framework_pins import series_of, torch_series
+from doctor.rules.presence import present
 from doctor.rules.python_packages import package, pip_install, release, shown
-from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -18,7 +21,7 @@ RULE = Rule(
     id="vllm-build-mismatch",
     severity=Severity.ERROR,
     title="vLLM was built for another torch, CUDA, ROCm or GPU.",
-    needs=({"packages", "torch.version"},),
+    needs=({"packages"},),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=41,
@@ -55,22 +58,38 @@ FIXES = (
     ),
 )
 
-_PINS = (("0.33.0", "0.33.0", "2.14.0"), ("0.27.1", "0.32.0", "2.13.0"), ("0.20.2", "0.26.0", "2.11.0"))
-"""First and last release -> the torch that each pins (published metadata of vLLM, 2026-11-20)."""
-
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Plain releases whose pin is known."""
-    vllm, torch = package(machine, "vllm"), release(machine.torch.version)
-    held = release(vllm.version) if vllm else None
-    pin = next((p for low, high, p in _PINS if held and Dotted(held) >= low and Dotted(held) <= high), None)
-    if vllm is None or torch is None or pin is None or machine.torch.build != "cuda":
+    """PyPI's build beside AMD's GPUs alone, else plain releases whose pin is known."""
+    yield from python_files.vllm(machine)
+    vllm = package(machine, "vllm")
+    if vllm is None:
         return
-    if Dotted(torch).series() != Dotted(pin).series():
-        yield Finding(
-            summary=f"vLLM {held} is built for torch {pin}; torch {torch} is installed.",
-            severity=Severity.WARNING,
-            subject=Subject(kind="package", id="vllm"),
-            evidence=(*evidence(machine, ("torch.version",)), *shown(machine, vllm)),
-            fixes=(pip_install(machine, "Install both together.", f"vllm=={held}", f"torch=={pin}"),),
+    if _for_cuda_on_amd(machine, vllm.version):
+        yield _finding(machine, vllm, f"vLLM {vllm.version[:20]} is PyPI's build for CUDA; the GPUs here are AMD's.")
+        return
+    torch, pin = series_of(release(machine.torch.version)), torch_series("vllm", vllm.version)
+    if torch and pin and torch != pin and machine.torch.build != "rocm":
+        wanted = (f"vllm=={vllm.version}", f"torch=={pin}.*")
+        yield _finding(
+            machine,
+            vllm,
+            f"vLLM {vllm.version[:20]} is built for torch {pin}; torch {torch} is installed.",
+            pip_install(machine, "Install both together.", *wanted),
         )
+
+
+def _for_cuda_on_amd(machine: Snapshot, version: str) -> bool:
+    """A plain release (builds for ROCm say so) with a torch that is not for ROCm."""
+    amd_alone = present(machine, "amd") and not present(machine, "nvidia")
+    return bool(amd_alone) and release(version) == version and machine.torch.build in ("cuda", "cpu")
+
+
+def _finding(machine: Snapshot, vllm: Package, summary: str, *fixes: Fix) -> Finding:
+    return Finding(
+        summary=summary,
+        severity=Severity.WARNING,
+        subject=Subject(kind="package", id="vllm"),
+        evidence=(*evidence(machine, ("torch.version", "gpus")), *shown(machine, vllm)),
+        fixes=fixes or FIXES,
+    )

@@ -1,0 +1,50 @@
+"""Which build of torch is installed where its version alone does not say it: what PyPI gives for that release there."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from doctor.facts.snapshot import Snapshot
+from doctor.rules.python_packages import release
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+
+_CUDA_WHEELS = re.compile(r"nvidia-(?:cublas|cudnn|cuda-runtime|nccl|cusparse)(?:-cu\d\d)?$")
+_BLIND = ("torch-reports-no-gpu", "torch-not-compiled-with-cuda", "deserialize-on-cuda-without-cuda")
+
+
+class Build(NamedTuple):
+    """`kind`: cuda, rocm, cpu. `said`: whether a text or file says it; else it follows from release and system."""
+
+    kind: str
+    cuda: str | None
+    said: bool
+
+
+def build_of(machine: Snapshot, kb: Knowledge) -> Build | None:
+    """What is known of torch's build; None where neither it nor its release is known."""
+    torch = machine.torch
+    if torch.build:
+        return Build(torch.build, torch.cuda, said=True)
+    plain = release(torch.version)
+    if plain is None or plain != torch.version:
+        return None
+    if _cpu_only(machine, kb, plain):
+        return Build("cpu", None, said=False)
+    if any(_CUDA_WHEELS.match(p.name[:60]) for p in machine.packages or ()):
+        row = kb.torch_build(plain)
+        return Build("cuda", row.default_cuda if row else None, said=False)
+    return None
+
+
+def _cpu_only(machine: Snapshot, kb: Knowledge, version: str) -> bool:
+    """PyPI's wheels for Windows, and for aarch64 up to 2.10, are CPU builds (wheels on PyPI, 2026-11-20). Only where
+    torch itself says that it has no GPU: the same version may come from elsewhere."""
+    blind = machine.torch.available is False or any(s.key in _BLIND for s in machine.symptoms)
+    if not blind:
+        return False
+    row = kb.torch_build(version)
+    arm = machine.host.machine == "aarch64" and row is not None and not getattr(row, "default_cuda_aarch64", None)
+    return arm or machine.os.id == "windows"
