@@ -30,6 +30,9 @@ def check(
     allow: Annotated[Path | None, typer.Option(help="Allow-list (TOML); else that of your configuration.")] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Words only: no colour, no drawing.")] = False,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Print the fixes as one ordered script; nothing of it is run.")
+    ] = False,
     since: Annotated[
         str | None, typer.Option(help="Kernel log from then on (2h, 3d, 2026-11-20), over all boots; else this boot.")
     ] = None,
@@ -46,6 +49,8 @@ def check(
     _one_of("--fail-on", fail_on, ("error", "warning", "never"))
     if unredacted and output is None:
         raise InputError("--unredacted needs -o FILE: unredacted reports go to a file of mode 0600 only")
+    if plan and format_ != "text":
+        raise InputError("--plan prints a script; it goes without --format")
     if from_ and root:
         raise InputError("--from and --root exclude each other")
     _known_rules((*(only or ()), *(skip or ())))
@@ -66,6 +71,11 @@ def check(
         since=_since(since),
     )
     report = examine(_system(from_, root), options)
+    if plan:
+        from doctor.report.plan import render as as_script
+
+        deliver(as_script(report), output)
+        return exit_code(report, fail_on, strict)
     deliver(_rendered(report, format_, plain, no_color or output is not None, verbose, unredacted), output)
     return exit_code(report, fail_on, strict)
 

@@ -85,6 +85,8 @@ def put(system: System, sheet: FactSheet, card: Card) -> None:
 def _put_plain(system: System, sheet: FactSheet, name: str, folder: str) -> None:
     rows: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
         ("memory_bytes", "mem_info_vram_total", pci_ids.number),
+        ("visible_memory_bytes", "mem_info_vis_vram_total", pci_ids.number),
+        ("gtt_bytes", "mem_info_gtt_total", pci_ids.number),
         ("vbios", "vbios_version", _word),
         ("name", "product_name", _word),
         ("serial", "serial_number", _word),

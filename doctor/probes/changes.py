@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
@@ -94,16 +95,21 @@ def _dkms(system: System, sheet: FactSheet) -> None:
     names = [n for n in listing.value or () if n in _DKMS]
     rows = [row for name in names for row in _sources(system, name)]
     sheet.put("kernel.dkms", rows, listing.source)
+    for driver, modules in (("nvidia_driver", ("nvidia", "nvidia-open")), ("amdgpu_driver", ("amdgpu",))):
+        mine = [row for row in rows if str(row["key"]).partition("/")[0] in modules]
+        if mine:
+            built = dict.fromkeys(kernel for row in mine for kernel in row["built_for"])
+            sheet.put(f"{driver}.built_for", sorted(built), listing.source)
 
 
-def _sources(system: System, name: str) -> Iterator[dict[str, object]]:
+def _sources(system: System, name: str) -> Iterator[dict[str, Any]]:
     for version in (system.list_dir(f"var/lib/dkms/{name}").value or ())[:50]:
         folder = f"var/lib/dkms/{name}/{version}"
         entries = system.list_dir(folder)
         if version.startswith("kernel-") or not entries.known:
             continue
         built = [e for e in entries.value or () if _RELEASE.fullmatch(e) and system.list_dir(f"{folder}/{e}").value]
-        row: dict[str, object] = {"key": f"{name}/{clean(version, 60)}", "built_for": built}
+        row: dict[str, Any] = {"key": f"{name}/{clean(version, 60)}", "built_for": built}
         log = system.read_text(f"{folder}/build/make.log", limit=8 << 20)
         failed = re.search(r"for kernel (\d[\w.+~-]{1,100})", (log.value or "")[:2000]) if log.value else None
         if failed and re.search(r"(?i)\b(?:error|failed)\b", (log.value or "")[-20_000:]) and failed[1] not in built:

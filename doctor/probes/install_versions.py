@@ -176,6 +176,8 @@ def distribution(system: System, folders: tuple[str, ...]) -> list[Found]:
 
 def _packaged(system: System, found: Found) -> None:
     """The release by the package that holds the runtime, else by the runtime's file name."""
+    if found.stack == "rocm" and "hip" not in found.components:
+        return  # libhsa-runtime alone comes along with network libraries: no ROCm to work with
     packages = _dpkg(system, found.stack) or _rpm(system, found.stack)
     for stem in _MAIN[found.stack]:
         name = next((n for n in sorted(packages) if n.startswith(stem)), None)

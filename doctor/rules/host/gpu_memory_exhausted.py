@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.facts.gpu import Gpu
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import presence
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,19 +18,21 @@ RULE = Rule(
     id="gpu-memory-exhausted",
     severity=Severity.WARNING,
     title="The GPU's memory is overcommitted.",
-    needs=(),
+    needs=[{"gpus[].memory_used_bytes", "gpus[].memory_bytes"}, {"kernel_log.events"}],
     proven="synthetic",
     order=67,
+    facts_decide=False,
     tags=("host",),
     doc="""
 ## What it finds
-Out-of-memory errors of CUDA, HIP or a framework.
+Out-of-memory errors of CUDA, HIP or a framework; command submissions of amdgpu that found no memory; a GPU whose
+memory is in use to the last percent (info), with the programs that hold it.
 
 ## Why it matters
 The work ends, and sometimes that of other users of the GPU.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+The GPU has memory left: servers take most of it on purpose. An integrated GPU, whose memory is the machine's.
 
 ## How to confirm
 `nvidia-smi` or `rocm-smi --showpids`: who holds the memory.
@@ -49,5 +53,44 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """One finding for each GPU that is full, with who holds it; and for command submissions that found no memory."""
+    for gpu in machine.gpus or ():
+        total, used = gpu.memory_bytes, gpu.memory_used_bytes
+        if not total or not used or gpu.integrated or used < total * _FULL:
+            continue
+        yield Finding(
+            severity=Severity.INFO,
+            summary=f"GPU {gpu.pci_address or gpu.key}: {used * 100 // total}% of its memory is in use.",
+            subject=presence.subject(gpu),
+            evidence=(
+                *evidence(machine, (f"gpus[{gpu.key}].memory_used_bytes", f"gpus[{gpu.key}].memory_bytes")),
+                *_holders(machine, gpu),
+            ),
+            fixes=FIXES,
+        )
+    for event in machine.kernel_log.events or ():
+        if event.code == "amdgpu-oom":
+            yield Finding(
+                summary="amdgpu found no memory for the commands of a program.",
+                subject=Subject(kind="gpu", id=event.device or "-"),
+                evidence=(
+                    Evidence(text=f"{presence.times(event)}{event.text}", source=machine.source("kernel_log.events")),
+                ),
+                fixes=FIXES,
+            )
+
+
+_FULL = 0.99
+"""Servers take 90 to 95 % on purpose."""
+
+
+def _holders(machine: Snapshot, gpu: Gpu) -> Iterator[Evidence]:
+    """Programs that hold the GPU's node, and that others may be unseen."""
+    nodes = {f"/dev/{gpu.device_node}", f"/dev/dri/{gpu.render_node}", "/dev/kfd" if gpu.vendor == "amd" else ""}
+    source = machine.source("holders")
+    for holder in machine.holders or ():
+        if nodes & set(holder.nodes or ()):
+            where = " in a container" if holder.in_container else ""
+            yield Evidence(text=f"held by {holder.name} (pid {holder.pid}{where})", source=source)
+    if machine.holders is not None and machine.host.processes_seen != "all":
+        yield Evidence(text="processes of others could not be seen", source=machine.source("host.processes_seen"))

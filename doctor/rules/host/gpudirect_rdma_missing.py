@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import commands
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,19 +18,22 @@ RULE = Rule(
     id="gpudirect-rdma-missing",
     severity=Severity.WARNING,
     title="GPUDirect RDMA's kernel module or setting is missing.",
-    needs=(),
+    needs=[{"rdma", "nvidia_driver.peermem_loaded", "nvidia_driver.flavour"}],
     proven="synthetic",
     order=65,
+    facts_decide=False,
     tags=("host", "rdma"),
     doc="""
 ## What it finds
-Texts of collectives or tools that say that the NIC cannot reach GPU memory.
+RDMA devices that are up beside NVIDIA GPUs under the proprietary modules without nvidia_peermem (info); texts of
+collectives or tools that say that the NIC cannot reach GPU memory.
 
 ## Why it matters
 Traffic between nodes takes a detour through host memory.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+The open modules on a kernel from 5.12 on, which have DMA-BUF; no RDMA device is up near a GPU; inside a container; or
+one of these is not known.
 
 ## How to confirm
 `lsmod`: nvidia_peermem; or a kernel and driver with DMA-BUF.
@@ -46,6 +51,22 @@ https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 FIXES = (Fix(text="Load the module.", command=("modprobe", "nvidia_peermem"), root=True),)
 
 
+_FACTS = ("nvidia_driver.peermem_loaded", "nvidia_driver.flavour", "kernel.release")
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """One finding where RDMA devices are up beside NVIDIA GPUs, and neither way to reach GPU memory is there."""
+    driver = machine.nvidia_driver
+    up = [d for d in machine.rdma or () if d.state == "ACTIVE" and d.near_gpu]
+    gpus = [g for g in machine.of_vendor("nvidia") if g.driver == "nvidia"]
+    # The open modules export DMA-BUFs, which NCCL and UCX use without nvidia_peermem on kernels from 5.12 on.
+    by_dmabuf = driver.flavour != "proprietary" and Dotted(machine.kernel.release or "") >= "5.12"
+    if not up or len(gpus) < 2 or driver.peermem_loaded is not False or by_dmabuf or commands.in_container(machine):
+        return
+    yield Finding(
+        severity=Severity.INFO,
+        summary=f"{len(up)} RDMA devices are up, and nvidia_peermem is not loaded: no GPUDirect RDMA.",
+        subject=Subject(kind="driver", id="nvidia_peermem"),
+        evidence=evidence(machine, (*_FACTS, *(f"rdma[{d.key}].state" for d in up[:8]))),
+        fixes=FIXES,
+    )

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import presence
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,20 +17,21 @@ RULE = Rule(
     id="iommu-not-passthrough",
     severity=Severity.WARNING,
     title="The IOMMU translates where the GPU stack wants pass-through.",
-    needs=[{"host.iommu", "gpus"}],
+    needs=[{"host.iommu"}, {"kernel_log.events", "gpus"}],
     proven="synthetic",
     order=81,
     facts_decide=False,
+    explains=("pcie-p2p-unusable",),
     tags=("host",),
     doc="""
 ## What it finds
-An IOMMU in translated mode on a bare-metal machine with several GPUs.
+An IOMMU that translates on a bare-metal machine with several GPUs, or one that refused a GPU's accesses (kernel log).
 
 ## Why it matters
 Copies between GPUs hang, fault or are slow.
 
 ## Not raised when
-One GPU only, a virtual machine, or the IOMMU is off or passes through.
+One GPU only, a virtual machine, or the IOMMU is off or passes through, and the kernel log tells of no refused access.
 
 ## How to confirm
 `cat /proc/cmdline` and /sys/kernel/iommu_groups/0/type.
@@ -44,15 +46,31 @@ A change of the host: plan it for when no job runs on the node.
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 """,
 )
-FIXES = (Fix(text="Add iommu=pt to the kernel command line and reboot.", root=True, reboot=True),)
+FIXES = (
+    Fix(text="Add iommu=pt to the kernel command line and reboot.", root=True, reboot=True),
+    Fix(text="Update the kernel driver and the firmware of the board: the GPU asked for memory that is not its own."),
+)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding where the fact says it."""
-    if machine.host.iommu == "translated" and len(machine.gpus or ()) > 1 and not machine.host.virtual_machine:
+    """One finding where the IOMMU translates, or where it refused a GPU's accesses."""
+    faults = [e for e in machine.kernel_log.events or () if e.code == "iommu-fault" and e.device]
+    source = machine.source("kernel_log.events")
+    log = tuple(Evidence(text=f"{presence.times(e)}{e.text}", source=source) for e in faults[:3])
+    translates = machine.host.iommu == "translated" and len(machine.gpus or ()) > 1 and not machine.host.virtual_machine
+    if faults and machine.host.iommu != "off":
+        yield Finding(
+            severity=Severity.WARNING,
+            summary=f"The IOMMU refused accesses of GPU {faults[0].device}"
+            + (f" and {len(faults) - 1} more." if len(faults) > 1 else "."),
+            subject=Subject(kind="host", id="-"),
+            evidence=(*log, *evidence(machine, ["host.iommu", "kernel.cmdline"])),
+            fixes=FIXES if machine.host.iommu != "passthrough" else FIXES[1:],
+        )
+    elif translates:
         yield Finding(
             summary="The IOMMU translates; iommu=pt is what copies between GPUs want.",
             subject=Subject(kind="host", id="-"),
             evidence=evidence(machine, ["host.iommu", "kernel.cmdline"]),
-            fixes=FIXES,
+            fixes=FIXES[:1],
         )

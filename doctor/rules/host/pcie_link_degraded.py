@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import presence
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,20 +17,22 @@ RULE = Rule(
     id="pcie-link-degraded",
     severity=Severity.WARNING,
     title="A GPU's PCIe link has fewer lanes than the GPU can use.",
-    needs=[{"gpus[].link.width"}],
+    needs=[{"gpus[].link.width"}, {"kernel_log.events"}],
     proven="synthetic",
     order=63,
     facts_decide=False,
     tags=("host",),
     doc="""
 ## What it finds
-A link with fewer lanes than the GPU and slot can do, or bus errors of the link.
+A link with fewer lanes than the GPU and slot can do; uncorrected errors of a GPU's link in the kernel log, or many
+corrected ones (info).
 
 ## Why it matters
 Copies are slower, and a bad link can drop the GPU off the bus.
 
 ## Not raised when
-Lanes are as many as can be; a lower speed alone is power saving.
+Lanes are as many as can be; a lower speed alone is power saving. Half the lanes (x8 of x16), which many boards give by
+design. A virtual function. A few corrected errors.
 
 ## How to confirm
 `lspci -vv`: LnkSta against LnkCap.
@@ -51,18 +54,44 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each such GPU."""
+    """One finding for each GPU with a narrow link, or with bus errors of its link in the kernel log."""
+    hit = set()
     for gpu in machine.gpus or ():
         if (
             gpu.link.width
             and gpu.link.max_width
             and gpu.link.width < gpu.link.max_width
             and not gpu.integrated
+            and not gpu.virtual_function
             and gpu.link.width < 8
         ):
+            hit.add(gpu.pci_address or gpu.key)
             yield Finding(
                 summary=f"{gpu.key}: x{gpu.link.width} of x{gpu.link.max_width} PCIe lanes.",
                 subject=Subject(kind="gpu", id=gpu.key),
                 evidence=evidence(machine, [f"gpus[{gpu.key}].link.width", f"gpus[{gpu.key}].link.max_width"]),
                 fixes=FIXES,
             )
+    yield from _bus_errors(machine, hit)
+
+
+_MANY = 100
+"""Corrected errors of a link since boot from which on they are told: links correct a few by design."""
+
+
+def _bus_errors(machine: Snapshot, hit: set[str]) -> Iterator[Finding]:
+    """Uncorrected errors are a warning, many corrected ones information: the link repeats what was lost."""
+    source = machine.source("kernel_log.events")
+    for event in machine.kernel_log.events or ():
+        uncorrected = event.code == "pcie-aer-uncorrectable"
+        many = event.code == "pcie-aer-correctable" and event.count >= _MANY
+        if event.device is None or event.device in hit or not (uncorrected or many):
+            continue
+        hit.add(event.device)
+        yield Finding(
+            severity=Severity.WARNING if uncorrected else Severity.INFO,
+            summary=f"GPU {event.device}: {'uncorrected' if uncorrected else f'{event.count} corrected'} PCIe errors.",
+            subject=Subject(kind="gpu", id=event.device),
+            evidence=(Evidence(text=f"{presence.times(event)}{event.text}", source=source),),
+            fixes=FIXES,
+        )

