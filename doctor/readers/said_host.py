@@ -36,7 +36,8 @@ _LIMITED = re.compile(
 _PCI_DEVICE = re.compile(r"\b((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\b")
 _QUERIED = re.compile(r"pcie\.link\.width\.(current|max)['\"]?\s{0,3}[:=,]?\s{0,3}(\d{1,2})\b")
 _LNK = re.compile(r"\bLnk(Cap|Sta):.{0,60}?Width x(\d{1,2})\b")
-_WORDS = ("numa_balancing", "governor", "iommu", "mem_info_", "pcie", "lnkcap:", "lnksta:")
+_SECURE_BOOT = re.compile(r"\bSecure ?Boot (?:is )?(enabled|disabled|on|off)\b", re.IGNORECASE)
+_WORDS = ("boot", "numa_balancing", "governor", "iommu", "mem_info_", "pcie", "lnkcap:", "lnksta:")
 _MEMORY_FACT = {"vis_vram": "visible_memory_bytes", "vram": "memory_bytes", "gtt": "gtt_bytes"}
 
 
@@ -71,6 +72,8 @@ def _settings(line: str) -> Iterator[tuple[str, int | str]]:
         yield "host.numa_balancing", int(found[1])
     if found := _GOVERNOR.search(line):
         yield "host.cpu_governor", found[1]
+    if found := _SECURE_BOOT.search(line):
+        yield "kernel.secure_boot", found[1].lower() in ("enabled", "on")
     if found := _IOMMU.search(line):
         yield "host.iommu", "translated" if found[1].lower() == "translated" else "passthrough"
 

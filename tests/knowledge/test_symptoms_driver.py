@@ -38,7 +38,6 @@ EXAMPLES = {
     "nvidia-uvm-hmm": "nvidia-uvm: devmem_alloc_pagemap err -34",
     "cuda-unknown-999": "CUDA initialization: CUDA unknown error - this may be due to an incorrectly set up environment, e.g. changing env variable CUDA_VISIBLE_DEVICES after program start.",  # noqa: E501
     "cuda-initialization-error": "CUDA driver initialization failed, you might not have a CUDA gpu",
-    "suspend-nvidia": "CUDA stops working after resume from suspend; nvidia_uvm must be reloaded",
     "cuda-802": "Error 802: system not yet initialized",
     "fabricmanager-failed": "fabric manager NVIDIA GPU driver interface version 535.104.05 don't match with driver version 535.129.03. Please update with matching NVIDIA driver package.",  # noqa: E501
     "nccl-nvls-fabric": "transport/nvls.cc:238 NCCL WARN Cuda failure 802 'system not yet initialized'",
@@ -66,14 +65,23 @@ EXAMPLES = {
     "amd-memory-access-fault": "Memory access fault by GPU node-2 (Agent handle: 0x562ee1524aa0) on address 0x7f2cf1201000. Reason: Unknown.",  # noqa: E501
     "amdgpu-firmware-missing": "amdgpu 0000:03:00.0: Direct firmware load for amdgpu/gc_12_0_1_pfp.bin failed with error -2",  # noqa: E501
     "amdgpu-fatal-init": "amdgpu 0000:03:00.0: amdgpu: Fatal error during GPU init",
-    "amdgpu-firmware-bad-mes": "MES feature version: 1, firmware version: 0x00000083",
     "amd-ifwi-old": "The PLDM bundle on this node predates the driver; IFWI version mismatch",
     "amd-driver-userspace-skew": "hsaKmtOpenKFD: KFD version 1.6 is too old for this runtime",
     "kfd-invalid-argument": "Unable to open /dev/kfd read-write: Invalid argument",
     "amd-gpu-not-supported": "kfd kfd: amdgpu: OLAND not supported in kfd",
     "ollama-amdgpu-unsupported": 'level=WARN source=amd_linux.go msg="amdgpu is not supported (supported types:[gfx1030 gfx1100])" gpu=0 gpu_type=gfx1010',  # noqa: E501
-    "amdgpu-release-known-bad": "a regression in the amdgpu driver 6.16 hangs the GPU",
-    "rocminfo-no-agent": "rocminfo shows no GPU agent",
+    "rocm-no-agent-told": "rocminfo shows only the CPU agent",
+    "amdgpu-firmware-older-works": "downgrading linux-firmware to 20250808 fixes it",
+    "other-amdgpu-driver-works": "amdgpu-dkms 6.16.6 works",
+    "amdgpu-worker-blocked": "Workqueue: events amdgpu_tlb_fence_work [amdgpu]",
+    "other-kernel-works": "works again after booting 6.2.0-39-generic",
+    "no-devices-were-found": "No devices were found",
+    "nvrm-no-gpu-open": "NVRM: No NVIDIA GPU found.",
+    "kernel-suspended": "PM: suspend exit",
+    "compat-library-first": "libcuda.so.1 (libc6,x86-64) => /usr/local/cuda-13.0/compat/libcuda.so.1",
+    "rm-init-open-with-bar": "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:884)",
+    "nv-peer-module-abi": "nvidia_peermem: Unknown symbol ib_register_peer_memory_client (err -22)",
+    "amdgpu-kept-away": "# CONFIG_HSA_AMD is not set",
 }
 
 

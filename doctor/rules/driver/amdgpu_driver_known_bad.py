@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.rules.amdgpu_release import known_faults
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,19 +17,21 @@ RULE = Rule(
     id="amdgpu-driver-known-bad",
     severity=Severity.WARNING,
     title="This amdgpu release has a known fault for this GPU.",
-    needs=(),
+    needs=[{"amdgpu_driver.version"}, {"amdgpu_driver.release"}, {"kernel.release", "gpus"}],
+    facts_decide=False,
     proven="synthetic",
     order=16,
     tags=("amd", "driver"),
     doc="""
 ## What it finds
-An amdgpu release of which AMD's release notes name a fault on this GPU.
+An amdgpu release, or a kernel's own amdgpu, of which release notes or solved reports name a fault on this GPU.
 
 ## Why it matters
 Hangs, resets or wrong counters that no setting cures.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+- The release, the kernel or the GPU is not known, or is outside the rows of doctor/knowledge/data/faults.
+- A fault that shows only in some uses is information, unless a pasted text shows nothing surer.
 
 ## How to confirm
 Compare `modinfo amdgpu` with the release notes.
@@ -47,5 +50,5 @@ FIXES = (Fix(text="Show the driver's release.", command=("modinfo", "amdgpu")),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """One finding for each known fault of this driver on a GPU that is here."""
+    yield from known_faults(machine, RULE.id)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.rules.amdgpu_release import known_faults
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,7 +17,8 @@ RULE = Rule(
     id="amdgpu-firmware-bad",
     severity=Severity.ERROR,
     title="A firmware release of this GPU has a known fault.",
-    needs=(),
+    needs=[{"gpus[].firmware"}],
+    facts_decide=False,
     proven="synthetic",
     order=16,
     tags=("amd", "driver"),
@@ -28,7 +30,7 @@ A GPU firmware release with a known fault, such as MES 0x83 on gfx1151.
 Hangs and memory faults under load that look like an application's.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+The firmware's release is not known, or is outside the rows of doctor/knowledge/data/faults.
 
 ## How to confirm
 `cat /sys/kernel/debug/dri/0/amdgpu_firmware_info` as root.
@@ -53,5 +55,5 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """One finding for each known fault of the firmware that a GPU runs."""
+    yield from known_faults(machine, RULE.id)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import commands
+from doctor.rules.amdgpu_release import known_faults
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,20 +18,30 @@ RULE = Rule(
     id="amdgpu-kernel-or-os-unsupported",
     severity=Severity.ERROR,
     title="The OS release or kernel is not supported by this ROCm.",
-    needs=(),
+    needs=[
+        {"kernel.release", "amdgpu_driver.version"},
+        {"kernel.release", "amdgpu_driver.release"},
+        {"kernel.release", "amdgpu_driver.built_for"},
+        {"kernel.release", "gpus"},
+        {"os.id", "os.version", "rocm"},
+    ],
+    facts_decide=False,
     proven="synthetic",
     order=12,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     tags=("amd", "driver"),
     doc="""
 ## What it finds
-A DKMS build of amdgpu that fails, or packages of ROCm that this system cannot install.
+A DKMS build of amdgpu that fails or is known not to work for this kernel, a kernel that DKMS has not built it for, or
+a system that the ROCm release does not list.
 
 ## Why it matters
 The driver of ROCm is not there after a kernel or system update.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+- The kernel's own amdgpu runs, which needs no build.
+- A system that AMD does not list is information: most such systems work. In a pasted text that shows nothing surer it
+  is a warning.
 
 ## How to confirm
 Read /var/lib/dkms/amdgpu/VERSION/build/make.log and AMD's list of systems.
@@ -55,5 +67,35 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """Known failures of this driver's build, a kernel that it was not built for, a system that ROCm does not list."""
+    yield from known_faults(machine, RULE.id)
+    built, running = machine.amdgpu_driver.built_for, machine.kernel.release
+    if built and running and running not in built and machine.amdgpu_driver.loaded is not True:
+        yield Finding(
+            severity=Severity.WARNING,
+            summary=f"DKMS built amdgpu for kernel {built[0][:40]}, and {running[:40]} runs.",
+            subject=Subject(kind="driver", id="amdgpu"),
+            evidence=evidence(machine, ("amdgpu_driver.built_for", "kernel.release")),
+            fixes=FIXES,
+        )
+    yield from _unlisted(machine, kb)
+
+
+def _unlisted(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
+    from doctor.knowledge.windows import os_serves_rocm
+
+    if commands.in_container(machine) or commands.in_wsl(machine) or machine.torch.available:
+        return
+    for install in machine.rocm or ():
+        answer = os_serves_rocm(kb, install.version, machine.os.id, machine.os.version)
+        if answer.no:
+            yield Finding(
+                severity=Severity.INFO,
+                suspect=True,
+                summary=f"ROCm {(install.version or '')[:20]} does not list {(machine.os.name or '')[:40]}.",
+                subject=Subject(kind="os", id=machine.os.id or "-"),
+                evidence=evidence(machine, ("os.name", f"rocm[{install.key}].version")),
+                fixes=(Fix(text="Use a system of AMD's list for this ROCm, or a ROCm release that lists this one."),),
+                source=f"{answer.source} ({answer.as_of})",
+            )
+            return

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.amdgpu_release import release_of
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,7 +18,13 @@ RULE = Rule(
     id="amdgpu-rocm-version-skew",
     severity=Severity.ERROR,
     title="Kernel driver and ROCm are outside each other's support window.",
-    needs=(),
+    needs=[
+        {"amdgpu_driver.version", "rocm"},
+        {"amdgpu_driver.release", "rocm"},
+        {"amdgpu_driver.version", "torch.rocm"},
+        {"amdgpu_driver.release", "torch.rocm"},
+    ],
+    facts_decide=False,
     proven="synthetic",
     order=17,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -29,7 +37,9 @@ amdgpu and ROCm releases that AMD does not support together.
 The runtime asks for kernel interfaces that are not there: GPUs vanish or calls fail with an invalid argument.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+- The kernel's own driver runs: it has no release number, and its kernel tells what it supports.
+- The release of either is not known, or AMD's tables do not speak of it.
+- ROCm is older than the driver and the driver's release is only estimated from its module number.
 
 ## How to confirm
 Compare `modinfo amdgpu` and the ROCm release with AMD's matrix.
@@ -55,5 +65,24 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """One finding for the first ROCm that the driver's release is not listed with."""
+    from doctor.knowledge.windows import kmd_serves_rocm
+
+    driver = release_of(machine)
+    if driver is None:
+        return
+    spoken = [(f"rocm[{r.key}].version", r.version) for r in machine.rocm or ()] + [("torch.rocm", machine.torch.rocm)]
+    for name, rocm in spoken:
+        answer = kmd_serves_rocm(kb, driver.text, rocm)
+        newer = Dotted(rocm or "").numbers[:2] > Dotted(driver.text).numbers[:2] or driver.text.startswith("3")
+        if not answer.no or not (driver.exact or newer):
+            continue
+        yield Finding(
+            severity=Severity.WARNING,
+            summary=f"amdgpu {driver.text[:20]} and ROCm {(rocm or '')[:20]} are not supported together.",
+            subject=Subject(kind="driver", id="amdgpu"),
+            evidence=evidence(machine, ("amdgpu_driver.version", "amdgpu_driver.release", name)),
+            fixes=FIXES,
+            source=f"{answer.source} ({answer.as_of})",
+        )
+        return

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.facts.gpu import Gpu
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,7 +18,12 @@ RULE = Rule(
     id="cuda-compat-conflict",
     severity=Severity.ERROR,
     title="Forward-compatibility libraries are used where they are not allowed.",
-    needs=(),
+    needs=[
+        {"environment", "gpus"},
+        {"environment", "nvidia_driver.version"},
+        {"symptom:compat-library-first"},
+    ],
+    facts_decide=False,
     proven="synthetic",
     order=13,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -29,7 +36,8 @@ CUDA errors 803 or 804: a libcuda of cuda-compat, or of another driver, comes fi
 Forward compatibility works on data-center GPUs only, and not with every driver.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+- The driver is older than the libraries and the GPU is of a class that may use them.
+- No compat folder is on the loader's path, or the GPU's class is not known.
 
 ## How to confirm
 `ldconfig -p` and LD_LIBRARY_PATH: which libcuda.so.1 is first.
@@ -44,6 +52,8 @@ A change of the host: plan it for when no job runs on the node.
 https://docs.nvidia.com/deploy/cuda-compatibility/
 """,
 )
+_COMPAT = re.compile(r"/cuda(?:-(?P<cuda>\d{1,2}\.\d))?/compat\b")
+_GEFORCE = re.compile(r"geforce|\bgtx\b|\btitan\b", re.IGNORECASE)
 FIXES = (
     Fix(text="Show which libcuda the loader finds.", command=("ldconfig", "-p")),
     Fix(text="Take cuda-compat off LD_LIBRARY_PATH, or use an image of a CUDA release that the driver supports."),
@@ -51,5 +61,43 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """One finding where a compat folder is on the loader's path and the GPU or the driver does not go with it."""
+    where = _on_path(machine)
+    if where is None:
+        return
+    name, cuda = where
+    geforce = [g for g in machine.of_vendor("nvidia") if _is_geforce(g, kb)]
+    why = f"{(geforce[0].name or geforce[0].key)[:60]} does not allow it (error 804)" if geforce else None
+    source = "https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html"
+    if why is None and cuda and machine.nvidia_driver.version:
+        from doctor.knowledge.windows import forward_compat
+
+        answer = forward_compat(kb, cuda, machine.nvidia_driver.version)
+        why = f"{answer.reason}: it hides the driver's own library (error 803)" if answer.no else None
+        source = f"{answer.source} ({answer.as_of})"
+    if why is None or machine.torch.available:
+        return
+    yield Finding(
+        severity=Severity.WARNING,
+        summary=f"cuda-compat is on the loader's path, and {why}.",
+        subject=Subject(kind="library", id="cuda-compat"),
+        evidence=evidence(machine, (name, "nvidia_driver.version", *(f"gpus[{g.key}].name" for g in geforce[:1]))),
+        fixes=FIXES,
+        source=source,
+    )
+
+
+def _on_path(machine: Snapshot) -> tuple[str, str | None] | None:
+    """The fact that shows a compat folder, and its CUDA release where the folder's name tells it."""
+    path = (machine.environment or {}).get("LD_LIBRARY_PATH", "")
+    if found := _COMPAT.search(path):
+        return "environment[LD_LIBRARY_PATH]", found["cuda"]
+    shown = machine.symptom("compat-library-first")
+    if shown and (found := _COMPAT.search(shown.text)):
+        return "symptom:compat-library-first", found["cuda"]
+    return None
+
+
+def _is_geforce(gpu: Gpu, kb: Knowledge) -> bool:
+    known = kb.nvidia_gpu(gpu.pci_id)
+    return known.gpu_class == "geforce" if known and known.gpu_class else bool(_GEFORCE.search(gpu.name or ""))

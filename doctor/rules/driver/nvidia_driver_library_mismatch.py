@@ -26,7 +26,7 @@ RULE = Rule(
     ],
     proven="synthetic",
     order=10,
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "cuda-compat-conflict"),
     tags=("nvidia", "driver"),
     doc="""
 ## What it finds

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
+from doctor.knowledge.catalogue import table
 from doctor.rules import commands, presence
 from doctor.versions import Dotted
 
@@ -24,6 +25,7 @@ RULE = Rule(
         {"nvidia_driver.version", "torch.cuda"},
         {"nvidia_driver.cuda_version", "torch.cuda"},
         {"nvidia_driver.version", "environment"},
+        {"nvidia_driver.version", "gpus"},
     ],
     proven="synthetic",
     order=12,
@@ -34,6 +36,8 @@ RULE = Rule(
 A torch built for a CUDA version (or a container that asks for one in NVIDIA_REQUIRE_CUDA) whose driver
 floor is above the
 loaded driver. The floor is that of the CUDA major: 450.80.02 for 11, 525.60.13 for 12, 580.65.06 for 13.
+
+Also a driver of a branch before the GPU itself, or below the one that NVIDIA documents for it.
 
 ## Why it matters
 "The NVIDIA driver on your system is too old", `CUDA_ERROR_INSUFFICIENT_DRIVER` (35), no GPU in torch.
@@ -71,12 +75,62 @@ class _Need(NamedTuple):
     fact: str
 
 
+_NEWER_THAN_FLOOR = (
+    "cuda-ptx-toolchain",
+    "container-unsatisfied-cuda",
+    "driver-symbol-missing",
+    "cuda-driver-insufficient",
+)
+"""Error texts that the floor of a CUDA major does not answer: PTX and images want the toolkit's own driver."""
+
+
+def decides(machine: Snapshot, kb: Knowledge) -> bool:
+    """Whether facts that are known, and no floor that they meet, end the matter."""
+    return machine.symptom(*_NEWER_THAN_FLOOR) is None and bool(machine.torch.cuda)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     for need in _needs(machine):
         floor = kb.cuda_floor(need.cuda)
         if floor and not _served(machine, need.cuda, floor):
             yield _finding(machine, kb, need, floor)
             return
+    yield from _too_old_for_gpu(machine, kb)
+
+
+def _too_old_for_gpu(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
+    from doctor.knowledge.windows import driver_knows_gpu
+
+    version = machine.nvidia_driver.version or ""
+    for gpu in machine.of_vendor("nvidia"):
+        floor = _documented(gpu.name)
+        answer = driver_knows_gpu(kb, version, gpu.arch)
+        before = answer.no and "is the last branch" not in answer.reason
+        if gpu.driver == "nvidia" or gpu.uuid:  # only a driver that knows the GPU binds it and tells its UUID
+            continue
+        if not before and not (floor and Dotted(version).numbers and Dotted(version) < floor):
+            continue
+        if machine.torch.available or "nvgpu" in (machine.kernel.modules or ()):
+            return
+        said = answer.reason if before else f"it needs driver {floor} or newer; {version[:20]} is installed"
+        yield Finding(
+            severity=Severity.ERROR if before else Severity.WARNING,
+            summary=f"The NVIDIA driver is too old for {presence.label(gpu)[:80]}: {said}.",
+            subject=Subject(kind="driver", id="nvidia"),
+            evidence=evidence(machine, ("nvidia_driver.version", f"gpus[{gpu.key}].name", f"gpus[{gpu.key}].arch")),
+            fixes=commands.nvidia_driver(machine, "open", floor),
+            verify=("nvidia-smi",),
+            source=answer.source or "https://docs.nvidia.com/datacenter/tesla/drivers",
+        )
+        return
+
+
+def _documented(name: str | None) -> str | None:
+    """The lowest driver that NVIDIA documents for a product, where it names one."""
+    for row in table("nvidia_products").values():
+        if row.get("min_driver_documented") and name in (row.get("nvml_names") or ()):
+            return str(row["min_driver_documented"])
+    return None
 
 
 def _needs(machine: Snapshot) -> Iterator[_Need]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,20 +16,22 @@ RULE = Rule(
     id="nvidia-kernel-incompatible",
     severity=Severity.ERROR,
     title="This kernel release breaks the NVIDIA stack; another kernel works.",
-    needs=(),
+    needs=[{"nvidia_driver.built_for", "kernel.release"}],
+    facts_decide=False,
     proven="synthetic",
     order=12,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     tags=("nvidia", "driver"),
     doc="""
 ## What it finds
-A driver module that does not build for, or does not load into, the running kernel.
+A driver module that does not build for, or does not load into, the running kernel; or one that DKMS built for other
+kernels only.
 
 ## Why it matters
 After a kernel update the GPU is gone until the module fits again.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+The module is loaded, or DKMS built it for this kernel too.
 
 ## How to confirm
 Read /var/lib/dkms/nvidia/VERSION/build/make.log, and dkms status.
@@ -55,5 +57,14 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """One finding where DKMS has the module for other kernels than the one that runs."""
+    built, running = machine.nvidia_driver.built_for, machine.kernel.release
+    if not built or not running or running in built or machine.nvidia_driver.loaded is True:
+        return
+    yield Finding(
+        severity=Severity.WARNING,
+        summary=f"DKMS built the NVIDIA module for kernel {built[0][:40]}, and {running[:40]} runs.",
+        subject=Subject(kind="driver", id="nvidia"),
+        evidence=evidence(machine, ("nvidia_driver.built_for", "kernel.release")),
+        fixes=FIXES,
+    )

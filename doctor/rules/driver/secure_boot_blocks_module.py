@@ -17,7 +17,12 @@ RULE = Rule(
     id="secure-boot-blocks-module",
     severity=Severity.ERROR,
     title="Secure Boot refuses the unsigned kernel module.",
-    needs=[{"kernel.secure_boot", "gpus"}, {"kernel_log.events"}],
+    needs=[
+        {"kernel.secure_boot", "gpus"},
+        {"kernel_log.events"},
+        {"kernel.secure_boot", "symptom:nvidia-smi-cannot-communicate"},
+        {"kernel.secure_boot", "symptom:rocm-module-not-loaded"},
+    ],
     proven="synthetic",
     order=8,
     explains=("nvidia-driver-not-loaded", "amdgpu-driver-not-loaded", "torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -74,6 +79,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     blocked = _on_disk(machine, bool(nvidia), bool(amd))
     if not refused and not (machine.kernel.secure_boot and blocked):
+        yield from _suspected(machine)
         return
     log = tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in refused[:2])
     module = blocked or "the GPU's kernel module"
@@ -88,6 +94,21 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         fixes=_fixes(machine),
         verify=("mokutil", "--sb-state"),
     )
+
+
+def _suspected(machine: Snapshot) -> Iterator[Finding]:
+    """Secure Boot is on and a tool finds no module: the text does not show why it is not loaded."""
+    absent = machine.symptom("nvidia-smi-cannot-communicate", "rocm-module-not-loaded")
+    if machine.kernel.secure_boot and absent:
+        yield Finding(
+            severity=Severity.WARNING,
+            basis="both",
+            summary="Secure Boot is on and the GPU's module is not loaded: most likely its key is refused.",
+            subject=Subject(kind="driver", id="-"),
+            evidence=evidence(machine, ("kernel.secure_boot", f"symptom:{absent.key}")),
+            fixes=_fixes(machine),
+            verify=("mokutil", "--sb-state"),
+        )
 
 
 def _on_disk(machine: Snapshot, nvidia: bool, amd: bool) -> str | None:

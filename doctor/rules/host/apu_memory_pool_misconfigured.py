@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.integrated import discrete, integrated
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,19 +17,22 @@ RULE = Rule(
     id="apu-memory-pool-misconfigured",
     severity=Severity.WARNING,
     title="Carve-out or GTT settings limit what this APU gives ROCm.",
-    needs=(),
+    needs=[{"gpus"}],
+    facts_decide=False,
+    explains=("gpu-memory-exhausted",),
     proven="synthetic",
     order=66,
     tags=("amd", "host"),
     doc="""
 ## What it finds
-Texts that tie too little memory on an APU to its carve-out or GTT size.
+An APU whose pools (carve-out and GTT) are far below the machine's memory, or a program that ran out of memory on one.
 
 ## Why it matters
 Models that fit into memory do not load.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+- A discrete GPU is there too: then its own memory counts.
+- The pools or the machine's memory are not known, and nothing ran out of memory.
 
 ## How to confirm
 `amd-ttm`, or ttm.pages_limit in /proc/cmdline.
@@ -43,9 +47,28 @@ A change of the host: plan it for when no job runs on the node.
 https://rocm.docs.amd.com/projects/radeon-ryzen/en/latest/
 """,
 )
+_OUT_OF_MEMORY = ("cuda-out-of-memory", "hsa-out-of-memory", "vllm-free-memory", "memory-pool-seen-small")
+_SMALL_SHARE = 0.4
+"""Of the machine's memory: Linux gives the GPU half of it by default (ttm.pages_limit)."""
 FIXES = (Fix(text="Raise ttm.pages_limit on the kernel command line and reboot.", root=True, reboot=True),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """One finding for the APU that a program has found too small, or whose pools are."""
+    apus = integrated(machine)
+    if not apus or discrete(machine) or machine.of_vendor("nvidia"):
+        return
+    gpu, out = apus[0], machine.symptom(*_OUT_OF_MEMORY)
+    pools, memory = (gpu.memory_bytes or 0) + (gpu.gtt_bytes or 0), machine.host.memory_bytes
+    small = bool(gpu.memory_bytes and gpu.gtt_bytes and memory and pools < _SMALL_SHARE * memory)
+    if not small and out is None:
+        return
+    names = [f"gpus[{gpu.key}].{n}" for n in ("arch", "memory_bytes", "gtt_bytes")] + ["host.memory_bytes"]
+    yield Finding(
+        severity=Severity.WARNING if out else Severity.INFO,
+        basis="both" if out else "facts",
+        summary=f"{(gpu.name or gpu.arch or 'The APU')[:60]} takes the system's memory, by settings that limit it.",
+        subject=Subject(kind="gpu", id=gpu.key),
+        evidence=evidence(machine, [*names, *([f"symptom:{out.key}"] if out else [])]),
+        fixes=FIXES,
+    )

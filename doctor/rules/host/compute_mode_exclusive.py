@@ -50,10 +50,11 @@ FIXES = (Fix(text="Set the compute mode to Default.", command=("nvidia-smi", "-c
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each such GPU."""
+    refused = machine.symptom("cuda-devices-busy", "cuda-invalid-device")
     for gpu in machine.gpus or ():
         if gpu.compute_mode and (
             re.search("prohibit", gpu.compute_mode, re.IGNORECASE)
-            or (gpu.processes and re.search("exclusive", gpu.compute_mode, re.IGNORECASE))
+            or ((gpu.processes or refused) and re.search(r"(?i)exclusive|E\. ?(?:Process|Thread)", gpu.compute_mode))
         ):
             yield Finding(
                 summary=f"{gpu.key}: compute mode {gpu.compute_mode[:40]} refuses a further process.",

@@ -17,7 +17,10 @@ RULE = Rule(
     id="gpu-throttled",
     severity=Severity.WARNING,
     title="Power or temperature holds the GPU's clocks down.",
-    needs=[{"gpus[].sensors.throttle_reasons"}],
+    needs=[
+        {"gpus[].sensors.throttle_reasons"},
+        {"gpus[].sensors.power_limit_w", "gpus[].sensors.power_limit_default_w"},
+    ],
     proven="synthetic",
     order=64,
     facts_decide=False,
@@ -48,16 +51,26 @@ https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html
 FIXES = (Fix(text="Mend airflow, power cabling or the power cap."),)
 
 
+_BAD = re.compile(r"hw[-_ ]?|thermal|brake", re.IGNORECASE)
+_SHOWN = ("throttle_reasons", "power_limit_w", "power_limit_default_w", "temperature_c")
+_LOW_CAP = 0.7
+"""Of the default power limit: below it the clocks of a busy GPU fall far."""
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each such GPU."""
     for gpu in machine.gpus or ():
-        if any(_BAD.search(r) for r in gpu.sensors.throttle_reasons or ()):
-            yield Finding(
-                summary=f"{gpu.key}: the hardware holds its clocks down.",
-                subject=Subject(kind="gpu", id=gpu.key),
-                evidence=evidence(machine, [f"gpus[{gpu.key}].sensors.throttle_reasons"]),
-                fixes=FIXES,
-            )
-
-
-_BAD = re.compile(r"hw[-_ ]|thermal|brake", re.IGNORECASE)
+        sensors = gpu.sensors
+        limit, default = sensors.power_limit_w, sensors.power_limit_default_w
+        held = any(_BAD.match(r) or _BAD.search(r[2:]) for r in sensors.throttle_reasons or ())
+        capped = bool(limit and default and limit < _LOW_CAP * default)
+        if not held and not capped:
+            continue
+        yield Finding(
+            summary=f"{gpu.key}: the hardware holds its clocks down."
+            if held
+            else f"{gpu.key}: its power limit is {limit:.0f} W of {default:.0f} W.",
+            subject=Subject(kind="gpu", id=gpu.key),
+            evidence=evidence(machine, [f"gpus[{gpu.key}].sensors.{n}" for n in _SHOWN]),
+            fixes=FIXES,
+        )

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.integrated import discrete, integrated
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,7 +17,8 @@ RULE = Rule(
     id="integrated-gpu-conflict",
     severity=Severity.WARNING,
     title="An integrated GPU beside the discrete one breaks it.",
-    needs=(),
+    needs=[{"gpus"}],
+    facts_decide=False,
     proven="synthetic",
     order=55,
     tags=("amd", "host"),
@@ -28,7 +30,8 @@ Texts that tie a failure to an integrated GPU that is used, or counted, beside t
 Libraries without kernels for the integrated GPU crash, or the wrong GPU runs the work.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+- Only one kind is there, or HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES already chooses.
+- Nothing is seen to crash: then the pair is information.
 
 ## How to confirm
 Hide the integrated GPU with HIP_VISIBLE_DEVICES and try again.
@@ -43,6 +46,17 @@ A change of the host: plan it for when no job runs on the node.
 https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
 """,
 )
+_CRASHES = (
+    "program-crashed",
+    "hip-invalid-device-function",
+    "amd-memory-access-fault",
+    "hip-launch-failure",
+    "hsa-incompatible-kernel-object",
+    "rocclr-no-compatible-code-objects",
+    "invalid-device-function",
+)
+"""Error texts of programs that have no code for one of the GPUs that they are shown."""
+_CHOOSE = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 FIXES = (
     Fix(
         text="Show only the discrete GPU, whose index rocminfo tells.",
@@ -53,5 +67,17 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """One finding where ROCm lists both kinds and nothing chooses between them."""
+    small, cards = integrated(machine), discrete(machine)
+    if not small or not cards or any((machine.environment or {}).get(name) for name in _CHOOSE):
+        return
+    crash = machine.symptom(*_CRASHES)
+    names = (f"gpus[{small[0].key}].arch", f"gpus[{cards[0].key}].arch", *([f"symptom:{crash.key}"] if crash else []))
+    yield Finding(
+        severity=Severity.WARNING if crash else Severity.INFO,
+        basis="both" if crash else "facts",
+        summary=f"Programs are shown the integrated {small[0].arch} beside the {cards[0].arch} card.",
+        subject=Subject(kind="gpu", id=small[0].key),
+        evidence=evidence(machine, names),
+        fixes=FIXES,
+    )

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.integrated import is_integrated
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,10 +17,11 @@ RULE = Rule(
     id="large-bar-disabled",
     severity=Severity.ERROR,
     title="Above-4G decoding or resizable BAR is off in the firmware.",
-    needs=(),
+    needs=[{"gpus[].visible_memory_bytes", "gpus[].memory_bytes"}, {"kernel_log.events"}],
+    facts_decide=False,
     proven="synthetic",
     order=60,
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "amdgpu-driver-not-loaded", "nvidia-driver-not-loaded"),
     tags=("host",),
     doc="""
 ## What it finds
@@ -29,7 +31,8 @@ Texts that say that the GPU's memory window could not be placed.
 The driver cannot start the GPU, or it is not seen at all.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+- The GPU is integrated, or the CPU reaches all of its memory.
+- A small window on a consumer card is information: it works, and only copies between cards want more.
 
 ## How to confirm
 `lspci -vv`: the size of the prefetchable region; the kernel log's BAR lines.
@@ -44,6 +47,8 @@ A change of the host: plan it for when no job runs on the node.
 https://github.com/NVIDIA/open-gpu-kernel-modules/issues/862
 """,
 )
+_NO_ROOM = "failed with error -12"
+"""ENOMEM of the kernel's probe: the GPU's memory found no place among the addresses."""
 FIXES = (
     Fix(
         text="Turn Above 4G Decoding and resizable BAR on in the firmware settings; update it where they are missing.",
@@ -53,5 +58,27 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """A GPU that found no room for its memory, or of whose memory the CPU reaches a part only."""
+    for event in machine.kernel_log.events or ():
+        if event.code == "nvidia-bar-invalid" or (event.code == "amdgpu-probe-failed" and _NO_ROOM in event.text):
+            yield Finding(
+                severity=Severity.ERROR,
+                summary=f"GPU {event.device or ''} found no address space for its memory.".replace("  ", " "),
+                subject=Subject(kind="gpu", id=event.device or "-"),
+                evidence=(Evidence(text=event.text, source=machine.source("kernel_log.events")),),
+                fixes=FIXES,
+            )
+            return
+    for gpu in machine.gpus or ():
+        seen, whole = gpu.visible_memory_bytes, gpu.memory_bytes
+        if not seen or not whole or 2 * seen > whole or is_integrated(gpu):
+            continue
+        instinct = "instinct" in (gpu.name or "").lower()
+        yield Finding(
+            severity=Severity.WARNING if instinct else Severity.INFO,
+            suspect=True,
+            summary=f"{gpu.key}: the CPU reaches {seen >> 20} MiB of {whole >> 20} MiB; resizable BAR is off.",
+            subject=Subject(kind="gpu", id=gpu.key),
+            evidence=evidence(machine, [f"gpus[{gpu.key}].{n}" for n in ("visible_memory_bytes", "memory_bytes")]),
+            fixes=FIXES,
+        )

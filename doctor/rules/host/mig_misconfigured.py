@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,7 +17,7 @@ RULE = Rule(
     id="mig-misconfigured",
     severity=Severity.ERROR,
     title="MIG is on without usable instances.",
-    needs=[{"gpus[].mig_mode"}],
+    needs=[{"gpus[].mig_mode"}, {"environment"}, {"nvidia_driver.version", "symptom:mig-mentioned"}],
     proven="synthetic",
     order=56,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -61,3 +62,37 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 evidence=evidence(machine, [f"gpus[{gpu.key}].mig_mode", f"gpus[{gpu.key}].partitions"]),
                 fixes=FIXES,
             )
+    yield from _several(machine)
+    yield from _known_bad(machine)
+
+
+def _several(machine: Snapshot) -> Iterator[Finding]:
+    """A process enumerates one MIG device, whatever CUDA_VISIBLE_DEVICES lists."""
+    asked = (machine.environment or {}).get("CUDA_VISIBLE_DEVICES", "")
+    if asked.count("MIG-") > 1:
+        yield Finding(
+            severity=Severity.WARNING,
+            summary="CUDA_VISIBLE_DEVICES lists several MIG devices; a process sees one only.",
+            subject=Subject(kind="variable", id="CUDA_VISIBLE_DEVICES"),
+            evidence=evidence(machine, ["environment[CUDA_VISIBLE_DEVICES]"]),
+            fixes=(Fix(text="Give each process the UUID of one MIG device.", where="environment"),),
+            source="https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",
+        )
+
+
+_MIXED_BAD = ("570.124.06", "570.158.01")
+"""Drivers whose mixed MIG the device plugin cannot list. Source: github.com/NVIDIA/gpu-operator/issues/1361."""
+
+
+def _known_bad(machine: Snapshot) -> Iterator[Finding]:
+    version = machine.nvidia_driver.version
+    if machine.symptom("mig-mentioned") and version and Dotted(_MIXED_BAD[0]) <= version <= Dotted(_MIXED_BAD[1]):
+        yield Finding(
+            severity=Severity.INFO,
+            suspect=True,
+            summary=f"Driver {version[:20]} handles mixed MIG badly under the device plugin.",
+            subject=Subject(kind="driver", id="nvidia"),
+            evidence=evidence(machine, ("nvidia_driver.version", "symptom:mig-mentioned")),
+            fixes=(Fix(text="Update to driver 570.172.08 or newer, or another branch.", root=True, reboot=True),),
+            source="https://github.com/NVIDIA/gpu-operator/issues/1361",
+        )

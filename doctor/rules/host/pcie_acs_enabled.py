@@ -20,6 +20,7 @@ RULE = Rule(
     proven="synthetic",
     order=81,
     facts_decide=False,
+    explains=("pcie-p2p-unusable",),
     tags=("host",),
     doc="""
 ## What it finds

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,7 +17,8 @@ RULE = Rule(
     id="pcie-p2p-unusable",
     severity=Severity.WARNING,
     title="GPU-to-GPU copies over PCIe hang or corrupt data.",
-    needs=(),
+    needs=[{"gpus", "symptom:output-garbage"}, {"gpus", "symptom:collective-hangs"}],
+    facts_decide=False,
     proven="synthetic",
     order=62,
     tags=("host",),
@@ -28,7 +30,8 @@ Texts of hanging, refused or corrupt copies between GPUs.
 Collectives hang and models give wrong output on several GPUs, and right output on one.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+- One GPU only, or GPUs that NVLink or xGMI joins.
+- Nothing hangs or answers wrongly.
 
 ## How to confirm
 Run once with NCCL_P2P_DISABLE=1.
@@ -43,9 +46,25 @@ Slower, and safe.
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 """,
 )
+_JOINED = re.compile(r"SXM|NVL\d|HBM3|\b[BH][123]00\b|MI250|MI3\d\d", re.IGNORECASE)
+"""Products whose boards join them by NVLink or xGMI."""
 FIXES = (Fix(text="Try without peer-to-peer copies.", command=("env", "NCCL_P2P_DISABLE=1", "python3")),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """One finding where several GPUs of one vendor have no link but PCIe, and work on them hangs or answers wrongly."""
+    gpus = next((g for g in (machine.of_vendor("nvidia"), machine.of_vendor("amd")) if len(g) > 1), ())
+    shown = machine.symptom("output-garbage", "collective-hangs")
+    if not gpus or shown is None or any(g.links for g in gpus) or _JOINED.search(gpus[0].name or ""):
+        return
+    garbage = shown.key == "output-garbage"
+    yield Finding(
+        severity=Severity.WARNING if garbage else Severity.INFO,
+        suspect=True,
+        basis="both",
+        summary=f"Work on {len(gpus)} GPUs joined by PCIe {'answers wrongly' if garbage else 'hangs'}: copies between"
+        " them may be at fault.",
+        subject=Subject(kind="gpu", id="-"),
+        evidence=evidence(machine, (f"symptom:{shown.key}", f"gpus[{gpus[0].key}].name")),
+        fixes=FIXES,
+    )

@@ -55,7 +55,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding for each such GPU."""
     for gpu in machine.gpus or ():
         if gpu.vendor == "nvidia" and gpu.persistence_mode is False:
+            slow = machine.symptom("slow-start-told")
             yield Finding(
+                severity=Severity.WARNING if slow else Severity.INFO,
+                basis="both" if slow else "facts",
                 summary=f"{gpu.key}: persistence mode is off.",
                 subject=Subject(kind="gpu", id=gpu.key),
                 evidence=evidence(machine, [f"gpus[{gpu.key}].persistence_mode"]),

@@ -1,0 +1,88 @@
+"""Releases with a known fault: rows of conditions, and which of them hold on a machine.
+
+Data: `data/faults/*.toml`. A row holds only where every condition of it is known and met.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from doctor.facts.gpu import Gpu
+from doctor.facts.snapshot import Snapshot
+from doctor.versions import Dotted
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DATA = Path(__file__).parent / "data" / "faults"
+
+
+class Fault(BaseModel):
+    """One known fault. Ranges are [from, to]; `driver` includes its end, `kernel` does not."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    id: str
+    rule: str
+    sure: Literal["certain", "likely", "possible"]
+    what: str
+    driver: tuple[str, str] | None = None
+    module: tuple[str, ...] = ()
+    kernel: tuple[str, str] | None = None
+    gfx: tuple[str, ...] = ()
+    name: str | None = None
+    firmware: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    fix: str
+    source: str
+    as_of: str
+
+    def facts(self, machine: Snapshot) -> tuple[str, ...] | None:
+        """Names of the facts that meet its conditions; None where one is not known or not met."""
+        gpu = next((g for g in machine.of_vendor("amd") if self._is(g)), None)
+        if gpu is None and (self.gfx or self.name or self.firmware):
+            return None
+        names = [f"gpus[{gpu.key}].{'firmware' if self.firmware else 'arch' if self.gfx else 'name'}"] if gpu else []
+        if self.driver or self.module:
+            if not self._drives(machine):
+                return None
+            names += [f"amdgpu_driver.{n}" for n in ("release", "version")]
+        if self.kernel:
+            if not _within(machine.kernel.release, self.kernel):
+                return None
+            names.append("kernel.release")
+        return tuple(names)
+
+    def _is(self, gpu: Gpu) -> bool:
+        named = not self.name or self.name.lower() in (gpu.name or "").lower()
+        held = all((gpu.firmware or {}).get(part) in bad for part, bad in self.firmware.items())
+        return named and held and (not self.gfx or gpu.arch in self.gfx)
+
+    def _drives(self, machine: Snapshot) -> bool:
+        driver = machine.amdgpu_driver
+        if driver.source == "in-tree":
+            return False
+        if driver.release and self.driver:
+            return Dotted(self.driver[0]) <= driver.release and Dotted(driver.release) <= self.driver[1]
+        return bool(driver.version) and any((driver.version or "").startswith(m) for m in self.module)
+
+
+def _within(release: str | None, ends: tuple[str, str]) -> bool:
+    if not release or not Dotted(release).numbers:
+        return False
+    return (not ends[0] or Dotted(release) >= ends[0]) and (not ends[1] or Dotted(release) < ends[1])
+
+
+@cache
+def faults() -> tuple[Fault, ...]:
+    """Every row, in the order of the files."""
+    rows: list[dict[str, Any]] = []
+    for path in sorted(DATA.glob("*.toml")):
+        rows += tomllib.loads(path.read_text(encoding="utf-8"))["fault"]
+    return tuple(Fault.model_validate(row) for row in rows)
