@@ -26,10 +26,12 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.probes": (3, frozenset()),
     "doctor.intake": (3, frozenset({"pydantic"})),  # the ValidationError of facts.assemble
     "doctor.profiles": (3, frozenset({"pydantic", "packaging", "tomli"})),
+    "doctor.resolve": (3, frozenset({"packaging"})),
     "doctor.rules": (4, frozenset()),
     "doctor.diagnosis": (5, frozenset({"pydantic", "tomli"})),
     "doctor.report": (5, frozenset()),
     "doctor.report.terminal": (5, frozenset({"rich"})),
+    "doctor.launch": (6, frozenset({"yaml"})),
     "doctor.bundle": (7, frozenset()),
     "doctor.compare": (7, frozenset()),
     "doctor.cli": (8, frozenset({"typer", "click"})),

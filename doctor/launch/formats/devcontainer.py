@@ -1,0 +1,27 @@
+"""devcontainer.json, both vendors by runArgs: its tools turn `hostRequirements.gpu` into flags for NVIDIA alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from doctor.errors import InputError
+from doctor.launch.formats.command_line import flags
+from doctor.launch.spec import Emitted, Line, Spec
+
+
+def emit(spec: Spec) -> Emitted:
+    """Raises InputError where a value holds `${`: the tools would put a variable there, and nothing escapes it."""
+    options = [flag for flag in flags(spec) if flag.words[0] != "--env"]
+    table: dict[str, Any] = {"name": spec.name, "image": spec.image}
+    if options:
+        table["runArgs"] = [word for option in options for word in option.words]
+    if spec.env:
+        table["containerEnv"] = spec.env
+    for word in (*table.get("runArgs", ()), *spec.env.values()):
+        if "${" in word:
+            raise InputError(f"--emit devcontainer: {word[:60]!r} holds '${{', which its tools replace")
+    lines = [Line(" ".join(option.words), option.reason) for option in options]
+    lines += [Line(f"containerEnv {part.value.partition('=')[0]}", part.reason) for part in spec.of("env")]
+    left_out = ("the command: a development container runs none",) if spec.command else ()
+    return Emitted(json.dumps(table, indent=2) + "\n", tuple(lines), left_out)

@@ -1,0 +1,33 @@
+"""What a profile's workload needs of its container, and the variables that it sets where it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.launch.spec import Part
+from doctor.profiles import Profile
+
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def parts(profile: Profile) -> Iterator[Part]:
+    """Flags of class safe-default are in the image already; those that hold only at times are the user's to set."""
+    for need in profile.need:
+        if need.only is None:
+            yield _part(need.kind, need.value, f"{need.why} ({profile.name})")
+    for flag in profile.flag:
+        if flag.kind == "workload":
+            yield Part("env", f"{flag.name}={flag.value}", f"{flag.why} ({profile.name})")
+
+
+def _part(kind: str, value: str, reason: str) -> Part:
+    if kind == "shm":
+        return Part("shm", str(_bytes(value)), reason)
+    if kind in ("memlock", "stack", "nofile"):
+        limit = -1 if value == "unlimited" else _bytes(value)
+        return Part("ulimit", f"{kind}={limit}", reason)
+    return Part("cap" if kind == "cap" else "device", value, reason)
+
+
+def _bytes(text: str) -> int:
+    return int(text[:-1]) * _UNITS[text[-1]] if text[-1] in _UNITS else int(text)
