@@ -80,6 +80,14 @@ def _contents(system: System, sheet: FactSheet, choice: Choice) -> None:
 
         listed = {folder: names.value or () for folder, names in there.items()}
         python_binaries.look(system, sheet, listed, packages, torch, choice.version)
+        if torch and sheet.get("torch.build") in ("cuda", "rocm"):
+            from doctor.probes import python_libraries
+
+            python_libraries.look(system, sheet, listed, torch, choice.path, choice.version)
+    if sheet.get("torch.installed") is not None and sheet.get("torch.build") not in ("cuda", "rocm"):
+        sheet.absent("libraries", first.source, [], "no GPU build of torch")
+    if sheet.get("packages") is not None and sheet.get("binaries") is None:
+        sheet.absent("binaries", first.source, [], "no library with GPU code, none that is linked with torch")
     if torch and sheet.get("torch.build") == "rocm" and sheet.get("torch.arch_list") is None:
         _rocm_archs(system, sheet, torch)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.drivers import Install, LoaderChoice
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import python_files
+from doctor.rules import python_files, python_loading
 from doctor.rules.python_packages import package, pip_install, pip_remove, release, shown
 from doctor.versions import Dotted
 
@@ -77,6 +77,7 @@ _STACK = re.compile(r"/(?:rocm|cuda)-(\d{1,2}(?:\.\d{1,2})?)")
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Packages that overwrite each other, then the loader's path."""
+    yield from python_loading.conflicts(machine)
     yield from python_files.gpu_packages(machine)
     for stem in _SHARED:
         held = [p for cuda in ("11", "12", "13") if (p := package(machine, f"{stem}-cu{cuda}"))]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.rules import python_loading
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,10 +17,11 @@ RULE = Rule(
     id="gpu-libs-not-found",
     severity=Severity.ERROR,
     title="A GPU library that a program needs is not on the loader's path.",
-    needs=(),
+    needs=({"libraries"},),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=41,
+    facts_decide=False,
     tags=("python",),
     doc="""## What it finds
 A library of CUDA or ROCm (libcudart, libcudnn, libMIOpen …), or its headers, that the loader or compiler can't find.
@@ -28,7 +30,8 @@ A library of CUDA or ROCm (libcudart, libcudnn, libMIOpen …), or its headers, 
 The import or the build stops.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one.
+The loader, followed through RPATH, LD_LIBRARY_PATH, RUNPATH, ld.so.cache and the default folders, finds every library
+that torch needs, or torch opens it by its path; and no error text was seen. The driver's own libraries are not meant.
 
 ## How to confirm
 `ldconfig -p` and `ldd FILE.so` for the file that the error names.
@@ -54,5 +57,5 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """Libraries that torch itself needs; of others only error texts tell."""
+    yield from python_loading.not_found(machine)

@@ -17,23 +17,25 @@ RULE = Rule(
     id="library-missing-gpu-arch",
     severity=Severity.ERROR,
     title="A GPU library has no kernels for this GPU.",
-    needs=(),
+    needs=({"binaries", "gpus"},),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=42,
+    facts_decide=False,
     tags=(
         "python",
         "libraries",
     ),
     doc="""## What it finds
-A library beside torch (flash-attn, bitsandbytes, vLLM, ollama, xformers, ONNX Runtime, a ptxas …) that says it has no
-code for this GPU's architecture.
+A library beside torch (flash-attn, bitsandbytes, vLLM, xformers, ONNX Runtime, jax plugins …) whose fat binaries or
+offload bundles hold no code for this GPU's architecture; any library (ollama, a ptxas …) that says so itself.
 
 ## Why it matters
 Its kernels can't run: the library falls back, raises, or stops the program, while torch itself works.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one.
+One object of the package has code that runs on the GPU: its own architecture, a lower minor of its major, a generic gfx
+target, or PTX that the driver can compile; and no error text was seen. An integrated GPU beside one that is served.
 
 ## How to confirm
 `cuobjdump --list-elf FILE.so` or `roc-obj-ls FILE.so` on the library that the error names.

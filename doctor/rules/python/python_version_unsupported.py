@@ -18,19 +18,20 @@ RULE = Rule(
     id="python-version-unsupported",
     severity=Severity.ERROR,
     title="No build of the package exists for this Python.",
-    needs=(),
+    needs=({"packages", "interpreter.version"},),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=40,
+    facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-pip or uv that finds no build of a GPU package for this Python, or a package that refuses it.
+pip or uv that finds no build of a GPU package for this Python, or an installed package whose metadata refuses it.
 
 ## Why it matters
 Nothing is installed, or pip silently falls back to an old or CPU-only release.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one.
+The metadata of every installed package allows this Python, and no error text was seen.
 
 ## How to confirm
 `python --version` against the wheels' tags (cp311, cp312 …).
@@ -56,9 +57,8 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
+    """Metadata of what is installed; of what could not be installed only error texts tell."""
     yield from python_files.python_version(machine)
-    yield from ()
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.rules import python_loading
 from doctor.rules.commands import family, install
 
 if TYPE_CHECKING:
@@ -18,10 +19,11 @@ RULE = Rule(
     id="system-library-missing",
     severity=Severity.ERROR,
     title="A system library outside the GPU stack is missing.",
-    needs=(),
+    needs=({"libraries"},),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=41,
+    facts_decide=False,
     tags=("python",),
     doc="""## What it finds
 A shared library or tool of the distribution (libGL, libgomp, libnuma, Open MPI, Python's headers …) that the program
@@ -31,7 +33,7 @@ needs.
 The import stops before any GPU is asked.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one.
+The loader finds every library that torch's libraries need, and no error text was seen.
 
 ## How to confirm
 `ldd FILE.so | grep 'not found'`
@@ -60,8 +62,16 @@ _APT = {
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """Libraries that torch itself needs; of others only error texts tell."""
+    for held, shown in python_loading.system_libraries(machine):
+        wanted = next((pack for name, pack in _APT.items() if held.key.lower().startswith(name)), None)
+        command = install("apt", wanted) if wanted and family(machine) == "apt" else None
+        yield Finding(
+            summary=f"{held.key[:60]}, which torch needs, is nowhere that the loader looks.",
+            subject=Subject(kind="library", id=held.key),
+            evidence=(shown,),
+            fixes=(Fix(text=f"Install {wanted}.", command=command, root=True),) if command else FIXES,
+        )
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:

@@ -1,0 +1,128 @@
+"""Where the libraries that torch needs would come from: told for each GPU library, and for each that is nowhere.
+
+Called by python_env where torch is a build for CUDA or ROCm. What torch does at import is followed: the interpreter,
+torch/lib/libtorch_global_deps.so, torch/_C; then what cuDNN opens later by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from doctor.facts.sheet import FactSheet
+from doctor.probes.python_companions import tagged_for
+from doctor.probes.python_loader import Answer, Loaded, Loader
+from doctor.system.base import System
+
+_GPU = re.compile(
+    r"^lib(?:cu(?:da(?:rt|_nvrtc)?|blas|blasLt|dnn|dnn_[a-z_]{2,40}|fft|fftw|file|file_rdma|pti|rand|solver|solverMg|"
+    r"sparse|sparseLt)|nv(?:JitLink|rtc|rtc-builtins|ToolsExt|toolsext|tx3interop|shmem_[a-z_]{2,30}|Vml)|nccl|magma|"
+    r"amdhip64|hsa-runtime64|hiprtc|hip[a-zA-Z]{2,20}|roc[a-zA-Z0-9]{2,24}|rccl|MIOpen|migraphx[a-z_]{0,20}|"
+    r"amd_comgr|amd_smi|aotriton_v2|hsakmt|c10[_a-z]{0,10}|torch[_a-z]{0,30})(?:-[0-9a-f]{8})?\.so(?:\.[0-9.]{1,20})?$"
+)
+_TORCHS = re.compile(r"^lib(?:torch|c10|shm|caffe2)[_a-z0-9]{0,20}\.so")
+_DRIVERS = re.compile(r"^lib(?:cuda|nvidia-ml|nvidia-[a-z]{2,20}|nvcuvid)\.so")
+"""They come with the driver: a machine without one has no GPU, which other rules say."""
+_STEM = re.compile(r"^(lib[A-Za-z_+]{2,30}?)(?:-[0-9a-f]{8})?\.so")
+_CUDNN = "libcudnn.so"
+_MOST = 120
+
+
+def look(
+    system: System,
+    sheet: FactSheet,
+    folders: Mapping[str, Sequence[str]],
+    torch: str,
+    interpreter: str,
+    python: str | None,
+) -> None:
+    """`torch`: the site-packages folder that holds it; `interpreter`: its path below the root."""
+    environ = system.environ().value or {}
+    loader = Loader(system, environ)
+    program = system.real(interpreter).value
+    if program is None or loader.open(program) is None:
+        return  # what its loader does can't be told, from a script in its place for example
+    for path in _opened(system, torch, python):
+        loader.open(path)
+    ours = _brought(system, folders, torch)
+    rows: dict[str, dict[str, Any]] = {}
+    for answer in _told(loader, system):
+        row = _row(loader, answer, ours)
+        if row and ("intended" in row or not _TORCHS.match(answer.name)):
+            rows.setdefault(answer.name, row)
+    if loader.answers:
+        sheet.put("libraries", list(rows.values())[:_MOST], f"file:/{torch}/torch/lib")
+
+
+def _opened(system: System, torch: str, python: str | None) -> Iterator[str]:
+    names = system.list_dir(f"{torch}/torch/lib").value or ()
+    if "libtorch_global_deps.so" in names:
+        yield f"{torch}/torch/lib/libtorch_global_deps.so"
+    for name in system.list_dir(f"{torch}/torch").value or ():
+        if name.startswith("_C.") and name.endswith(".so") and tagged_for(name, python):
+            yield f"{torch}/torch/{name}"
+
+
+def _told(loader: Loader, system: System) -> Iterator[Answer]:
+    yield from loader.answers
+    cudnn = next((o for o in loader.loaded if o.path.rpartition("/")[2].startswith(_CUDNN)), None)
+    if cudnn is None:
+        return
+    suffix = cudnn.path.rpartition("/")[2].removeprefix(_CUDNN)[:2]
+    for name in system.list_dir(cudnn.path.rpartition("/")[0]).value or ():
+        if name.startswith("libcudnn_") and name.endswith(f".so{suffix}"):
+            yield loader.ask(name, cudnn)
+
+
+def _brought(system: System, folders: Mapping[str, Sequence[str]], torch: str) -> dict[str, str]:
+    """Name → the copy that came with torch: in its own folder, or in a package nvidia-* beside it."""
+    found = {name: f"{torch}/torch/lib/{name}" for name in system.list_dir(f"{torch}/torch/lib").value or ()}
+    for folder, names in folders.items():
+        for top in ("nvidia", "cusparselt"):
+            if top not in names:
+                continue
+            inner = [top] if top != "nvidia" else [f"{top}/{n}" for n in system.list_dir(f"{folder}/{top}").value or ()]
+            for place in inner:
+                for name in system.list_dir(f"{folder}/{place}/lib").value or ():
+                    found.setdefault(name, f"{folder}/{place}/lib/{name}")
+    return found
+
+
+def _row(loader: Loader, answer: Answer, ours: Mapping[str, str]) -> dict[str, Any] | None:
+    gpu = bool(_GPU.match(answer.name))
+    if _DRIVERS.match(answer.name):
+        return None
+    row: dict[str, Any] = {"key": answer.name, "wanted_by": f"/{answer.asker}"}
+    intended = ours.get(answer.name)
+    if answer.path is None:
+        if intended is None or not gpu:
+            return row
+        # torch opens its packages' libraries by their paths where the loader finds none (torch/__init__.py)
+        return {**row, "path": f"/{intended}", "by": "torch opens it by its path"}
+    if not gpu:
+        return None
+    row |= {"path": f"/{answer.path}", "by": answer.by}
+    twin = _doubled(loader, answer)
+    others = [f"/{c.path} ({c.by})" for c in answer.others[:6]]
+    if intended and loader.real(intended) != loader.real(answer.path):
+        row["intended"] = f"/{intended}"
+        same = loader.info(intended), loader.info(answer.path)
+        ids = [info.build_id if info else None for info in same]
+        row["same_build"] = ids[0] is not None and ids[0] == ids[1]
+    elif twin:
+        row["intended"], row["same_build"] = f"/{twin.path}", False
+    return {**row, "beaten": others} if others else row
+
+
+def _doubled(loader: Loader, answer: Answer) -> Loaded | None:
+    """Another file of the same library that is loaded too, under another name: libcudart-d0da41ae.so.11.0."""
+    stem = _STEM.match(answer.name)
+    if stem is None or answer.path is None or stem[1] in ("libtorch", "libc"):
+        return None
+    for held in loader.loaded:
+        name = held.path.rpartition("/")[2]
+        other = _STEM.match(name)
+        if other and other[1] == stem[1] and "-" in name and loader.real(held.path) != loader.real(answer.path):
+            return held
+    return None
