@@ -69,8 +69,9 @@ class Finding(_Frozen):
     verify: tuple[str, ...] | None = None
     ask: str | None = None
     """The one thing to ask for next."""
-    suspect: bool = False
-    """Too weak to be loud beside a surer cause; of a pasted text that shows nothing surer, it is a warning."""
+    suspect: int = 0
+    """Not 0: too weak to be loud beside a surer cause. Of a pasted text that shows nothing surer, the one with the highest
+    number becomes a warning."""
     explains: tuple[str, ...] = ()
     explained_by: str | None = None
     """Fingerprint of the finding that explains this one."""
@@ -130,6 +131,23 @@ class Suppressed(_Frozen):
     by: str
 
 
+class Judged(_Frozen):
+    """One expectation of the profile, and how it came out."""
+
+    fact: str
+    outcome: Literal["holds", "deviates", "unknown"]
+    wants: str
+    """`at least 580.65.06`"""
+    found: str | None = None
+    severity: str | None = None
+    rule: str | None = None
+    why: str
+    status: str
+    """Who stands behind the expectation: `vendor-matrix`, `community`, `captured`, `run-here`."""
+    source: str
+    as_of: str
+
+
 class ProfileVerdict(_Frozen):
     """The profile that was judged, and how its expectations came out."""
 
@@ -140,6 +158,7 @@ class ProfileVerdict(_Frozen):
     holds: tuple[str, ...] = ()
     deviates: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    judged: tuple[Judged, ...] = ()
 
 
 class Report(BaseModel):
@@ -158,6 +177,8 @@ class Report(BaseModel):
     unchecked: tuple[Unchecked, ...] = ()
     suppressed: tuple[Suppressed, ...] = ()
     profile: ProfileVerdict | None = None
+    profile_note: str | None = None
+    """Why no profile was judged, where one was looked for: only the generic checks were made then."""
     snapshot: Snapshot = Field(default_factory=Snapshot)
 
     def counted(self) -> tuple[Finding, ...]:

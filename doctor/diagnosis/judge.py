@@ -95,6 +95,7 @@ def judge(
         unchecked=tuple(unchecked),
         suppressed=tuple(suppressed),
         profile=profile.verdict(machine, chosen, why) if profile else None,
+        profile_note=why or None if profile is None else None,
         snapshot=machine,
     )
 
@@ -201,7 +202,7 @@ def _with_symptoms(
     symptoms = list({p.symptom.key: p.symptom for p in pointers}.values())
     shown = tuple(Evidence(text=s.text, source=s.source) for s in symptoms)
     if outcome.findings:
-        return [_both(f, shown) for f in outcome.findings]
+        return [_both(f, shown, _SEVERITY_OF[pointers[0].cause.sure]) for f in outcome.findings]
     if outcome.decided and check.rule.facts_decide and not outcome.crashed:
         return []
     severity = _SEVERITY_OF[pointers[0].cause.sure]
@@ -214,10 +215,12 @@ def _with_symptoms(
     return [Finding(summary=summary, severity=severity, basis="symptom", evidence=shown, fixes=check.fixes)]
 
 
-def _both(finding: Finding, shown: tuple[Evidence, ...]) -> Finding:
+def _both(finding: Finding, shown: tuple[Evidence, ...], severity: Severity) -> Finding:
+    """A suspect that an error text points to as well is as loud as that text makes it."""
     evidence = (*finding.evidence, *(e for e in shown if e not in finding.evidence))
     basis = "symptom" if finding.basis == "symptom" else "both"
-    return finding.model_copy(update={"basis": basis, "evidence": evidence})
+    louder = {"severity": severity} if finding.suspect and severity.rank < finding.severity.rank else {}
+    return finding.model_copy(update={"basis": basis, "evidence": evidence, **louder})
 
 
 def _finished(finding: Finding, rule: Rule, profile: Profile | None) -> Finding:

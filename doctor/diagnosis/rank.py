@@ -74,12 +74,12 @@ def from_text(machine: Snapshot) -> bool:
 
 def settled(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
     """The findings of a pasted text, ranked, before they are folded. Where nothing but consequences is an error or a
-    warning, the first suspect becomes a warning."""
+    warning, the strongest suspect becomes a warning."""
     ordered = ranked(findings, rules)
     if any(f.severity is not Severity.INFO and not _consequence(f, rules) for f in ordered):
         return ordered
-    suspect = next((f for f in ordered if f.suspect), None)
-    if suspect is None:
+    suspect = max(ordered, key=lambda f: f.suspect, default=None)
+    if suspect is None or not suspect.suspect:
         return ordered
     louder = suspect.model_copy(update={"severity": Severity.WARNING})
     return [louder if f is suspect else f for f in ordered]

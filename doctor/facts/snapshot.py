@@ -64,6 +64,8 @@ class Snapshot(Model):
     libraries: tuple[LoadedLibrary, ...] | None = None
     """Names that torch's libraries ask the loader for, and what it takes for each."""
     environment: Mapping[str, str] | None = None
+    service_environment: Mapping[str, str] | None = None
+    """What a text shows of the environment that a service was started with (its unit, or its own log)."""
     os: Os = Os()
     kernel: Kernel = Kernel()
     kernel_log: KernelLog = KernelLog()

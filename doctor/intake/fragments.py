@@ -28,7 +28,9 @@ _PROMPT = re.compile(
     r"(?:\[?[\w.-]{1,40}@[\w.-]{1,80}[ :][^$#>\n]{0,120}[$#]|[$❯➜]|PS [A-Z]:[^>]{0,120}>|sh-[\d.]{1,8}[$#]|"
     rf"bash-[\d.]{{1,8}}[$#]|#(?= (?:{_TOOLS})\b)|(?:root|user)[\w@.:~/-]{{0,80}}[#$])\s+(?P<command>\S.*)$"
 )
-_BARE = re.compile(rf"\s{{0,8}}(?:sudo )?(?:{_TOOLS})(?: -?[\w./=,|:*-]{{1,60}}){{0,8}}\s*$")
+_BARE = re.compile(
+    rf"\s{{0,8}}(?:sudo )?(?:{_TOOLS})(?: -?[\w./=,|*-]{{1,60}}(?::[\w./=,*-]{{1,40}}){{0,3}}){{0,8}}\s*$"
+)
 _NAMED = re.compile(rf"`\s*((?:sudo )?(?:{_TOOLS})\b[^`]{{0,200}})`")
 _SUMMARY = re.compile(r"<summary>\s*(.{0,200}?)\s*(?:</summary>|$)", re.IGNORECASE)
 

@@ -1,4 +1,4 @@
-"""A `docker run …` (podman, nerdctl) line -> its arguments, image and the environment that it sets.
+"""A `docker run …` (podman, nerdctl, apptainer) line -> its arguments, image and the environment that it sets.
 
 >>> sheet = read("docker run --rm --device /dev/kfd -e HIP_VISIBLE_DEVICES=0 rocm/pytorch:latest bash")
 >>> sheet.get("container.image"), sheet.get("environment[HIP_VISIBLE_DEVICES]")
@@ -14,7 +14,12 @@ from doctor.errors import ReaderError
 from doctor.facts.sheet import FactSheet
 from doctor.readers.source_lines import kept, source_lines
 
-_RUN = re.compile(r"\b(docker|podman|nerdctl)(?:\.exe)? (?:container )?(?:run|create)(?= |$)")
+_RUN = re.compile(
+    r"\b(?:(docker|podman|nerdctl)(?:\.exe)? (?:container )?(?:run|create)|"
+    r"(apptainer|singularity) (?:exec|run|shell))(?= |$)"
+)
+_LACKING = re.compile(r"\(?(?:without|no|missing|lacks)$", re.IGNORECASE)
+"""What a person adds to a line to say which option is not there; the words after it are no options."""
 _IMAGE = re.compile(
     r"[a-z0-9][\w.-]{0,80}(?::\d{2,5})?(?:/[\w.-]{1,120}){0,5}(?::[\w.-]{1,120})?(?:@sha256:\w{8,64})?$"
 )
@@ -41,6 +46,8 @@ def read(text: str, source: str = "text") -> FactSheet:
         _options(sheet, words, where)
         if found[1] in ("docker", "podman"):
             sheet.put("container.engine", found[1], where)
+        elif found[2]:
+            sheet.put("container.engine", "apptainer", where)
         return sheet
     raise ReaderError("no `docker run` line in the text")
 
@@ -59,7 +66,8 @@ def _words(text: str) -> list[str]:
         words = shlex.split(text)
     except ValueError:
         words = text.split()
-    return [kept(word, 400) for word in words[:_ARGS_LIMIT]]
+    lacking = next((n for n, word in enumerate(words) if _LACKING.match(word)), None)
+    return [kept(word, 400) for word in words[:lacking][:_ARGS_LIMIT]]
 
 
 def _options(sheet: FactSheet, words: list[str], where: str) -> None:

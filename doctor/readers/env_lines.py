@@ -20,6 +20,15 @@ _LINE = re.compile(
 _YAML = re.compile(
     r"\s{1,16}(?:- )?(?P<name>[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{1,60}):\s{1,4}(?P<value>[^\s:{][^:{]{0,300})$"
 )
+_IN_PYTHON = re.compile(
+    r"\s{0,40}os\.(?:environ\[|environ\.setdefault\(|putenv\()\s{0,2}[\"'](?P<name>[A-Z][A-Z0-9_]{2,80})[\"']"
+    r"(?:\]\s{0,3}=|,)\s{0,3}(?:str\()?[\"']?(?P<value>[^\"')]{0,300})"
+)
+_PROGRAM = re.compile(
+    r"(?:python[\d.]{0,4}|torchrun|vllm|sglang|ollama|accelerate|deepspeed|bash|sh|mpirun|mpiexec|srun|sudo|env|exec|uv|"
+    r"docker|node|llama[\w-]{0,20}|rocminfo|rocm-smi|nvidia-smi|hipcc|nohup|time|export|[~.]{0,2}/\S{1,200}|[A-Z][A-Z0-9_]{2,80}=\S{0,200})$"
+)
+"""What follows an assignment that holds for one command only."""
 _NOT_SHOWN = {"unset", "<unset>", "not set", "(unset)", "(not set)", "<not set>"}
 _LIMIT = 400
 
@@ -31,11 +40,11 @@ def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet
     for where, line in source_lines(text, source):
         if len(sheet) >= _LIMIT:
             break
-        found = _LINE.match(line) or _YAML.match(line)
+        found = _LINE.match(line) or _YAML.match(line) or ("environ" in line and _IN_PYTHON.match(line)) or None
         if not found:
             continue
         how = found.groupdict().get("how") or ""
-        if command:
+        if command or (how in ("", "export ") and _for_one_command(found["value"])):
             for name, value in _typed(line):
                 sheet.put(f"environment[{name}]", kept(value), where)
             continue
@@ -47,6 +56,14 @@ def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet
     return sheet
 
 
+def _for_one_command(value: str) -> bool:
+    """`0 python x.py`, `1 OTHER=2 ./run`, `1; export OTHER=2`: the line is typed, the value ends at the first space."""
+    words = value[:400].split()
+    if len(words) < 2 or re.fullmatch(r"[\w.,:/+-]{0,200};?", words[0]) is None:
+        return False
+    return _PROGRAM.match(words[1]) is not None
+
+
 def _typed(line: str) -> list[tuple[str, str]]:
     """Assignments at the head of a command line."""
     try:
@@ -56,11 +73,11 @@ def _typed(line: str) -> list[tuple[str, str]]:
     pairs = []
     for word in words:
         name, sign, value = word.partition("=")
-        if word in ("export", "env", "sudo", "declare", "-x"):
+        if word in ("export", "env", "sudo", "declare", "-x", "&&", ";", "-"):
             continue
         if not sign or not re.fullmatch(r"[A-Z][A-Z0-9_]{2,80}", name):
             break
-        pairs.append((name, value))
+        pairs.append((name, value.rstrip(";")))
     return pairs
 
 

@@ -14,9 +14,11 @@ from doctor.facts.sheet import FactSheet
 from doctor.readers.source_lines import kept, source_lines
 
 _ID = re.compile(
-    r"\s{0,8}uid=(\d{1,10})(?:\(([^)]{1,64})\))? gid=(\d{1,10})(?:\(([^)]{0,64})\))?(?: groups=(.{0,4000}))?"
+    r"(?:[^=]{0,60}[:>(] ?|\s{0,8})uid=(\d{1,10})(?:\(([^)]{1,64})\))? gid=(\d{1,10})(?:\(([^)]{0,64})\))?"
+    r"(?: groups=(.{0,4000}))?"
 )
 _GROUP = re.compile(r"(?:^|,)(\d{1,10})(?:\(([^,]{0,120})\))?")
+_GROUPS = re.compile(r"\s{0,8}(?:[-*] )?groups:\s{1,4}([a-z_][a-z0-9_ ,$-]{1,400})$")
 _NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}\$?$")
 
 
@@ -51,3 +53,15 @@ def read_groups(text: str, source: str = "text") -> FactSheet:
             return sheet
         break
     raise ReaderError("no list of groups in the text")
+
+
+def read_group_line(text: str, source: str = "text") -> FactSheet:
+    """`groups: rocm-user sudo video`, as people write it. Raises ReaderError without such a line."""
+    for where, line in source_lines(text, source):
+        found = _GROUPS.match(line)
+        names = re.split(r"[ ,]{1,3}", found[1].strip())[:200] if found else []
+        if names and all(_NAME.match(name) for name in names):
+            sheet = FactSheet()
+            sheet.put("account.member_of", names, where)
+            return sheet
+    raise ReaderError("no line of groups in the text")

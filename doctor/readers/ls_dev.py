@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 
 from doctor.errors import ReaderError
+from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 from doctor.readers.source_lines import source_lines
 
 _NODE = re.compile(
-    r"\s{0,8}(?P<type>[c-])(?P<mode>[rwxsStT-]{9})[.+@]?\s{1,4}\d{1,4}\s{1,8}(?P<user>\S{1,40})\s{1,12}(?P<group>\S{1,40})"
-    r"\s{1,12}(?:(?P<major>\d{1,4}),\s{0,8}(?P<minor>\d{1,7})|\d{1,15})\s.{1,40}?\s(?P<path>(?:/dev/)?(?:dri/)?[\w@./-]{1,80})\s*$"
+    r"\s{0,8}(?P<type>[c-])(?P<mode>[rwxsStT-]{9})(?P<list>[.+@]?)\s{1,4}\d{1,4}\s{1,8}(?P<user>\S{1,40})\s{1,12}(?P<group>\S{1,40})"
+    r"\s{1,12}(?:(?P<major>\d{1,4}),\s{0,8}(?P<minor>\d{1,7})|\d{1,15})(?:\s.{1,40}?)?\s(?P<path>(?:/dev/)?(?:dri/)?[\w@./-]{1,80})\s*$"
 )
 _GONE = re.compile(r"(?:ls|stat|cat)?:? ?cannot (?:access|open) ['\"‘]?(/dev/[\w/.*-]{1,60}?)['\"’]?: No such file")
 _KINDS = (
@@ -60,7 +61,10 @@ def _node(sheet: FactSheet, found: re.Match[str], where: str) -> None:
     at = f"nodes[{path}]"
     sheet.put(f"{at}.kind", kind, where)
     sheet.put(f"{at}.is_device", found["type"] == "c", where)
-    sheet.put(f"{at}.mode", _mode(found["mode"]), where)
+    if found["list"] == "+":
+        sheet.miss(f"{at}.mode", State.UNREADABLE, where, "an access list decides, which ls does not show")
+    else:
+        sheet.put(f"{at}.mode", _mode(found["mode"]), where)
     for word, name, number in ((found["user"], None, "uid"), (found["group"], "group", "gid")):
         if word.isdecimal() and len(word) < 10:
             sheet.put(f"{at}.{number}", int(word), where)

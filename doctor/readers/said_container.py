@@ -16,7 +16,17 @@ _ENGINES = (
     ("podman", "podman"),
     ("toolbox", "podman"),
     ("distrobox", "podman"),
+    ("colima", "docker"),
+    ("orbstack", "docker"),
+    ("snap", "docker"),
     ("k3s", "kubernetes"),
+    ("k0s", "kubernetes"),
+    ("rke2", "kubernetes"),
+    ("eks", "kubernetes"),
+    ("gke", "kubernetes"),
+    ("aks", "kubernetes"),
+    ("minikube", "kubernetes"),
+    ("cri-o", "kubernetes"),
     ("k8s", "kubernetes"),
     ("kubernetes", "kubernetes"),
     ("openshift", "kubernetes"),
@@ -60,10 +70,14 @@ def take(sheet: FactSheet, where: str, label: str, value: str) -> bool:
 
 def _engine(sheet: FactSheet, where: str, value: str) -> None:
     low = value.lower()
+    if re.match(r"docker (?:error|permission|cannot|unknown|failed|invalid|command)", low):
+        return  # the client's own error lines start with `docker: `
     engine = next((name for word, name in _ENGINES if word in low), None)
     if engine is None:
         return
     sheet.put("container.engine", engine, where)
+    if "rootless" in low:
+        sheet.put("container.rootless", True, where)
     sheet.put("container.engine_text", value[:120], where)
     if found := _VERSION.search(value):
         sheet.put("container.engine_version", found[1], where)

@@ -75,12 +75,22 @@ def mode_permits(machine: Snapshot, node: DeviceNode) -> bool | None:
         return None
     if who.uid == ROOT_UID or node.mode & 0o006 == 0o006:
         return True
+    if node.gid is None and node.group:
+        return _group_permits(machine, node)
     if who.uid is None or who.gids is None or node.gid is None:
         return None
     if who.uid == node.uid:
         return node.mode & 0o600 == 0o600
     mine = node.gid in who.gids or node.gid == who.gid
     return node.mode & 0o060 == 0o060 if mine else False
+
+
+def _group_permits(machine: Snapshot, node: DeviceNode) -> bool | None:
+    """By the names of groups, where a text shows no numbers. An account that is in root's group may be root."""
+    mine = machine.account.member_of
+    if mine is None or node.mode is None or "root" in mine:
+        return None
+    return node.mode & 0o060 == 0o060 if node.group in mine else False
 
 
 def refused(machine: Snapshot, node: DeviceNode) -> bool:

@@ -173,3 +173,14 @@ def test_a_machine_is_fine_only_where_its_driver_s_state_is_known(facts: dict[st
     for name, value in facts.items():
         sheet.put(name, value, "test")
     assert judge(assemble([sheet]), knowing(), checks=[]).status == status
+
+
+def test_a_suspect_that_an_error_text_points_to_is_as_loud_as_the_text() -> None:
+    from doctor.intake import read_text
+    from doctor.knowledge import Knowledge
+
+    text = b"OSError: [Errno 24] Too many open files\nulimit -n: 1024\n"
+    report = judge(read_text([text]), Knowledge())
+    assert [(f.rule, f.severity.value, f.basis) for f in report.counted()] == [
+        ("nofile-limit-too-low", "error", "both")
+    ]

@@ -17,7 +17,7 @@ def rule(name: str, order: int = 50) -> Rule:
 RULES = {name: rule(name) for name in "abcd"} | {"no-gpu": rule("no-gpu", 90)}
 
 
-def finding(name: str, severity: Severity, *, suspect: bool = False) -> Finding:
+def finding(name: str, severity: Severity, *, suspect: int = 0) -> Finding:
     found = Finding(rule=name, severity=severity, summary=name, suspect=suspect)
     return found.model_copy(update={"fingerprint": fingerprint(name, found.subject)})
 
@@ -27,12 +27,17 @@ def told(findings: list[Finding]) -> list[tuple[str, str]]:
 
 
 def test_the_first_suspect_is_raised_where_only_a_consequence_is_loud() -> None:
-    found = [finding("no-gpu", ERROR), finding("b", INFO, suspect=True), finding("a", INFO, suspect=True)]
+    found = [finding("no-gpu", ERROR), finding("b", INFO, suspect=1), finding("a", INFO, suspect=1)]
     assert told(rank.settled(found, RULES)) == [("no-gpu", "error"), ("a", "warning"), ("b", "info")]
 
 
+def test_the_strongest_suspect_is_raised() -> None:
+    found = [finding("a", INFO, suspect=1), finding("b", INFO, suspect=3)]
+    assert told(rank.settled(found, RULES)) == [("a", "info"), ("b", "warning")]
+
+
 def test_no_suspect_is_raised_beside_a_surer_cause() -> None:
-    found = [finding("a", INFO, suspect=True), finding("b", WARNING)]
+    found = [finding("a", INFO, suspect=1), finding("b", WARNING)]
     assert told(rank.settled(found, RULES)) == [("b", "warning"), ("a", "info")]
 
 

@@ -55,7 +55,6 @@ EXAMPLES = {
     "wsl-librocdxg": "Cannot load librocdxg.so, failed:librocdxg.so: cannot open shared object file: No such file or directory",  # noqa: E501
     "wsl-adapter-not-found": "nvidia-container-cli: initialization error: WSL environment detected but no adapters were found: unknown",  # noqa: E501
     "wsl-torch-no-gpu": "torch.cuda.is_available() returns False",
-    "only-root-may": "rocminfo only works with sudo",
     "wsl-dxg-missing": "ls: cannot access '/dev/dxg': No such file or directory",
     "wsl-hsa-kmt": "libhsa-runtime64.so.1: undefined symbol: hsaKmtOpenKFD",
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.rules import run_line
 from doctor.rules.hardware import mode_permits, named, nodes_of
 
 if TYPE_CHECKING:
@@ -17,10 +18,15 @@ RULE = Rule(
     id="container-device-cgroup-denied",
     severity=Severity.ERROR,
     title="The device cgroup refuses the GPU's nodes although their mode allows them.",
-    needs=({"nodes"},),
+    needs=({"nodes"}, {"container.run_args"}),
     proven="synthetic",
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
-    order=21,
+    explains=(
+        "torch-sees-no-gpu",
+        "framework-sees-no-gpu",
+        "container-lost-devices",
+        "container-missing-gpu-passthrough",
+    ),
+    order=19,
     facts_decide=False,
     tags=("access", "container"),
     doc="""## What it finds
@@ -62,6 +68,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding a kind of node, when none of that kind opens and none is refused by its mode."""
     if "SLURM_JOB_ID" in (machine.environment or {}):
         return
+    yield from _of_volumes(machine)
     for kind in _KINDS:
         nodes = nodes_of(machine, kind)
         denied = [
@@ -81,6 +88,22 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             ),
             fixes=_fixes(kind, denied[0].major),
         )
+
+
+def _of_volumes(machine: Snapshot) -> Iterator[Finding]:
+    """Nodes that a run line mounts as files."""
+    mounted = [
+        v for v in run_line.options(machine, "-v", "--volume") if v.startswith(("/dev/kfd", "/dev/dri", "/dev/nvidia"))
+    ]
+    if not mounted or run_line.options(machine, "--privileged", "--device-cgroup-rule"):
+        return
+    node = mounted[0].split(":")[0]
+    yield Finding(
+        summary=f"{node} is mounted as a volume: the device cgroup does not allow it.",
+        subject=Subject(kind="node", id=node),
+        evidence=tuple(Evidence(text=f"-v {v}", source=machine.source("container.run_args")) for v in mounted[:8]),
+        fixes=_fixes("nvidia" if "nvidia" in node else "kfd", None),
+    )
 
 
 def _fixes(kind: str, major: int | None) -> tuple[Fix, ...]:

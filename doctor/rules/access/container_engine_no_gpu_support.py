@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import run_line
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,10 +17,14 @@ RULE = Rule(
     id="container-engine-no-gpu-support",
     severity=Severity.ERROR,
     title="This flavour of container engine cannot see the host's GPUs.",
-    needs=(),
+    needs=({"container.engine_text"},),
     proven="synthetic",
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
-    order=20,
+    explains=(
+        *("torch-sees-no-gpu", "framework-sees-no-gpu", "container-runtime-not-configured", "amdgpu-driver-not-loaded"),
+        *("nvidia-driver-not-loaded", "container-missing-gpu-passthrough"),
+    ),
+    order=18,
+    facts_decide=False,
     tags=("access", "container"),
     doc="""## What it finds
 Docker Desktop on Linux (its engine runs in a VM), a snap engine, or another engine apart from the host's driver and
@@ -29,7 +34,8 @@ nodes.
 --device answers 'no such file or directory' for a node that the host has; the NVIDIA runtime finds no driver.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+On Windows, where Docker Desktop passes NVIDIA's GPUs through WSL. Where nobody says that no GPU is seen it is
+information.
 
 ## How to confirm
 `docker context ls` and `docker info`: a context desktop-linux, or Docker Root Dir under /var/snap.
@@ -57,5 +63,27 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """By the engine as a text names it."""
+    if not run_line.apart(machine):
+        return
+    sure = run_line.sees_none(machine) or machine.symptom(*_REFUSED) is not None or bool(machine.gpus)
+    yield Finding(
+        summary=f"This engine runs apart from the host's GPUs: {(machine.container.engine_text or '')[:60]}.",
+        severity=Severity.ERROR if sure else Severity.INFO,
+        suspect=0 if sure else 4,
+        subject=Subject(kind="container", id="engine"),
+        evidence=evidence(machine, ("container.engine_text", "os.name")),
+        fixes=FIXES,
+        verify=("docker", "context", "ls"),
+    )
+
+
+_REFUSED = (
+    *(
+        "docker-no-gpu-capability",
+        "container-cli-load-library",
+        "docker-custom-device-missing",
+        "docker-no-nvidia-runtime",
+    ),
+    *("kfd-missing-in-container", "no-gpu-in-compose"),
+)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import run_line
 from doctor.rules.hardware import has_no, nodes_of
 
 if TYPE_CHECKING:
@@ -17,21 +18,27 @@ RULE = Rule(
     id="container-missing-gpu-passthrough",
     severity=Severity.ERROR,
     title="The container was started without the GPU's devices.",
-    needs=({"container.inside", "nodes"},),
+    needs=({"container.inside", "nodes"}, {"container.run_args"}),
     proven="synthetic",
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    explains=(
+        *("torch-sees-no-gpu", "framework-sees-no-gpu", "nvidia-driver-not-loaded", "amdgpu-driver-not-loaded"),
+        "torch-cpu-only-build",
+    ),
     order=20,
+    facts_decide=False,
     tags=("access", "container", "amd", "nvidia"),
     doc="""## What it finds
 A container on a kernel that has the GPU driver loaded (its files in /sys and /proc show it) without /dev/kfd, without
 render nodes, or without /dev/nvidia*. Where some GPUs were passed and others not, it says once, as information, which.
+Of a pasted text: a run line, compose file or manifest that asks for none of the GPUs it is meant for.
 
 ## Why it matters
 The driver is fine, and inside nothing can reach it: torch sees no GPU, `nvidia-smi` is missing or finds no device.
 
 ## Not raised when
 The kernel's driver is not known to be loaded; GPUs of another vendor were passed and torch is not built for this one;
-only integrated GPUs are there (then it is information); under WSL.
+only integrated GPUs are there (then it is information); under WSL. A run line where nobody says that no GPU is seen is
+information.
 
 ## How to confirm
 `ls /dev/kfd /dev/dri /dev/nvidia*` in the container and on the host.
@@ -70,11 +77,35 @@ FIXES = (_NVIDIA, _STAT, _AMD)
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a vendor, since both may be driven by the host's kernel."""
-    if not machine.container.inside or machine.host.wsl:
+    if machine.host.wsl:
         return
-    yield from _amd(machine)
-    yield from _nvidia(machine)
-    yield from _left_out(machine)
+    lines = list(_of_run_line(machine))
+    yield from lines
+    if machine.container.inside and not lines:
+        yield from _amd(machine)
+        yield from _nvidia(machine)
+        yield from _left_out(machine)
+
+
+def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
+    """What the options lack, where a text shows them and it is known whose GPUs are meant."""
+    meant = run_line.vendors_meant(machine)
+    if not run_line.shown(machine) or len(meant) > 1 or run_line.options(machine, "--privileged"):
+        return
+    vendor = next(iter(meant), "any")
+    lacking = run_line.lacking(machine, vendor)
+    sure = run_line.sees_none(machine)
+    if not lacking or (vendor == "any" and not sure):
+        return
+    yield Finding(
+        summary=f"The container is not given {lacking}.",
+        severity=Severity.ERROR if sure else Severity.INFO,
+        suspect=0 if sure else 4,
+        subject=Subject(kind="container", id=vendor),
+        evidence=evidence(machine, ("container.run_args", "container.image", "torch.available")),
+        fixes=FIXES if vendor == "any" else _amd_fixes(machine) if vendor == "amd" else _nvidia_fixes(machine),
+        verify=("ls", "-l", "/dev/kfd", "/dev/dri") if vendor == "amd" else ("nvidia-smi", "-L"),
+    )
 
 
 def _left_out(machine: Snapshot) -> Iterator[Finding]:

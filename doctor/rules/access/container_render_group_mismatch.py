@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import run_line
 from doctor.rules.hardware import named, needed_nodes, refused
 
 if TYPE_CHECKING:
@@ -18,21 +19,24 @@ RULE = Rule(
     id="container-render-group-mismatch",
     severity=Severity.ERROR,
     title="The GPU's nodes belong to a group number that this container's account does not have.",
-    needs=({"container.inside", "nodes"},),
+    needs=({"container.inside", "nodes"}, {"container.run_args"}),
     proven="synthetic",
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "blas-kernels-missing"),
     order=20,
+    facts_decide=False,
     tags=("access", "container", "amd"),
     doc="""## What it finds
 Inside a container, a GPU node whose owning gid is not among this account's groups. The kernel compares numbers: a group
-named render in the image often has another number than on the host.
+named render in the image often has another number than on the host. Of a pasted text also: a run line that passes AMD's
+nodes and no number of a group.
 
 ## Why it matters
 `--group-add render` then adds the image's number, and `rocminfo` still says "Unable to open /dev/kfd".
 
 ## Not raised when
 The account is root, the node is open to all, opening works, or the node was not passed at all
-(container-missing-gpu-passthrough).
+(container-missing-gpu-passthrough). A run line without a group's number is information where nobody says that no GPU is
+seen: root in the container needs none.
 
 ## How to confirm
 In the container: `stat -c '%g %n' /dev/kfd /dev/dri/renderD*` and `id -G`.
@@ -64,17 +68,59 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each owning gid that the account lacks."""
-    if not machine.container.inside:
+    """One finding for each owning gid that the account lacks; else what the run line lacks."""
+    told = list(_of_nodes(machine))
+    yield from told or _of_run_line(machine)
+
+
+_BY_NUMBER = ("keep-groups", "$(")
+
+
+def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
+    """The nodes are passed, and no group by its number."""
+    groups = run_line.options(machine, "--group-add")
+    if not run_line.passes_amd(machine) or any(_by_number(g) for g in groups) or _privileged(machine):
         return
-    owners: dict[int, list[DeviceNode]] = {}
+    seen = machine.symptom("kfd-open-permission", "dri-open-permission") is not None
+    sure = seen or run_line.sees_none(machine)
+    lacks = f"only {', '.join(groups)} by name" if groups else "no group"
+    yield Finding(
+        summary=f"The container is given AMD's nodes and {lacks}: an account that is not root can't open them.",
+        severity=Severity.WARNING if sure else Severity.INFO,
+        suspect=0 if sure else 1,
+        subject=Subject(kind="container", id="groups"),
+        evidence=evidence(machine, ("container.run_args",)),
+        fixes=FIXES,
+        ask="`id -G` in the container, and `stat -c '%g %n' /dev/kfd /dev/dri/renderD*`",
+        verify=("id", "-G"),
+    )
+
+
+def _by_number(group: str) -> bool:
+    return group.strip("\"'").isdigit() or group.startswith(_BY_NUMBER) or "{" in group
+
+
+def _privileged(machine: Snapshot) -> bool:
+    """Root, --privileged, or WSL's one node, which belongs to no group."""
+    users = run_line.options(machine, "--user", "-u")
+    root = machine.account.uid == 0 or any(user.split(":")[0] in ("root", "0") for user in users)
+    dxg = any("/dev/dxg" in device for device in run_line.options(machine, "--device"))
+    return root or dxg or bool(machine.host.wsl) or bool(run_line.options(machine, "--privileged"))
+
+
+def _of_nodes(machine: Snapshot) -> Iterator[Finding]:
+    if not machine.container.inside and not run_line.passes_amd(machine):
+        return
+    owners: dict[int | str, list[DeviceNode]] = {}
+    mine = machine.account.gids
     for node in needed_nodes(machine):
-        mine = machine.account.gids
-        if refused(machine, node) and node.gid is not None and (mine is None or node.gid not in mine):
-            owners.setdefault(node.gid, []).append(node)
+        owner = node.gid if node.gid is not None else node.group
+        if owner is not None and refused(machine, node) and (mine is None or owner not in mine):
+            owners.setdefault(owner, []).append(node)
     for gid, nodes in owners.items():
+        group = f"gid {gid}" if isinstance(gid, int) else f"Group {gid}"
         yield Finding(
-            summary=f"gid {gid} owns {named([n.key for n in nodes])}; this container's account is not in it.",
+            summary=f"{group} owns {named([n.key for n in nodes])}; this container's account is not in it.",
             subject=Subject(kind="node", id=nodes[0].key),
             evidence=tuple(_evidence(machine, gid, nodes)),
             fixes=(_fix(machine, gid),),
@@ -82,7 +128,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         )
 
 
-def _evidence(machine: Snapshot, gid: int, nodes: list[DeviceNode]) -> Iterator[Evidence]:
+def _evidence(machine: Snapshot, gid: int | str, nodes: list[DeviceNode]) -> Iterator[Evidence]:
     for node in nodes[:8]:
         mode = f"{node.mode:04o}" if node.mode is not None else "?"
         yield Evidence(text=f"{node.key}: mode {mode}, gid {gid}", source=machine.source(f"nodes[{node.key}].mode"))
@@ -96,8 +142,10 @@ def _evidence(machine: Snapshot, gid: int, nodes: list[DeviceNode]) -> Iterator[
             yield Evidence(text=f"the group named {name} has gid {number} in this container", source=source)
 
 
-def _fix(machine: Snapshot, gid: int) -> Fix:
+def _fix(machine: Snapshot, gid: int | str) -> Fix:
     engine = machine.container.engine
+    if not isinstance(gid, int):
+        return FIXES[1]
     if engine == "kubernetes":
         return Fix(text=f"Set spec.securityContext.supplementalGroups: [{gid}] in the pod.")
     podman = engine == "podman"

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import run_line
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,10 +17,11 @@ RULE = Rule(
     id="container-runtime-not-configured",
     severity=Severity.ERROR,
     title="The container engine is not set up to pass NVIDIA GPUs.",
-    needs=(),
+    needs=({"container.toolkit_installed"}, {"container.runtimes"}, {"container.default_runtime"}),
     proven="synthetic",
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
-    order=20,
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "container-missing-gpu-passthrough"),
+    order=19,
+    facts_decide=False,
     tags=("access", "container"),
     doc="""## What it finds
 The NVIDIA Container Toolkit is missing on the host, or the engine was not configured for it.
@@ -28,7 +30,8 @@ The NVIDIA Container Toolkit is missing on the host, or the engine was not confi
 `docker run --gpus all` fails with 'could not select device driver', or 'unknown or invalid runtime name: nvidia'.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+The engine is Docker Desktop or a snap (container-engine-no-gpu-support), a CDI device is asked for, or no NVIDIA GPU is
+meant. Where nobody says that no GPU is seen it is information.
 
 ## How to confirm
 `nvidia-ctk --version` and `docker info` (Runtimes) on the host.
@@ -57,5 +60,42 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """Toolkit and runtimes as a text or the engine states them."""
+    box = machine.container
+    meant = run_line.vendors_meant(machine)
+    if run_line.apart(machine) or meant == {"amd"} or _by_cdi(machine):
+        return
+    if box.toolkit_installed is False:
+        yield _finding(machine, "NVIDIA's container toolkit is not installed.", "container.toolkit_installed")
+    elif box.runtimes is not None and not any("nvidia" in name for name in box.runtimes) and _wanted(machine):
+        yield _finding(machine, "The engine is configured for no nvidia runtime.", "container.runtimes")
+    elif (
+        box.engine == "kubernetes"
+        and box.default_runtime == "runc"
+        and "nvidia" not in run_line.options(machine, "--runtime")
+    ):
+        yield _finding(
+            machine, "Pods run under runc: nothing passes NVIDIA's GPUs to them.", "container.default_runtime"
+        )
+
+
+def _by_cdi(machine: Snapshot) -> bool:
+    return any("nvidia.com/" in device for device in run_line.options(machine, "--device"))
+
+
+def _wanted(machine: Snapshot) -> bool:
+    """`docker info` of a machine that never meant to pass GPUs shows no such runtime either."""
+    return run_line.passes_nvidia(machine) or run_line.vendors_meant(machine) == {"nvidia"}
+
+
+def _finding(machine: Snapshot, summary: str, fact: str) -> Finding:
+    sure = run_line.sees_none(machine) or run_line.vendors_meant(machine) == {"nvidia"}
+    return Finding(
+        summary=summary,
+        severity=Severity.ERROR if sure else Severity.INFO,
+        suspect=0 if sure else 5,
+        subject=Subject(kind="container", id="engine"),
+        evidence=evidence(machine, (fact, "container.engine_text")),
+        fixes=FIXES,
+        verify=("nvidia-ctk", "--version"),
+    )

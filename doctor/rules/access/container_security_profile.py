@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.facts.snapshot import Snapshot, Symptom
+from doctor.findings import Finding, Fix, Rule, Severity, Subject
+from doctor.rules.hardware import needed_nodes, refused
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -62,3 +63,9 @@ FIXES = (
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Raised from error texts only."""
     yield from ()
+
+
+def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
+    """Nothing where owner and mode of a node are seen to keep the account out."""
+    if not any(refused(machine, n) or (n.mode and n.mode & 0o006 != 0o006) for n in needed_nodes(machine)):
+        yield Finding(summary=RULE.title, subject=Subject(kind="container", id="profile"), fixes=FIXES)

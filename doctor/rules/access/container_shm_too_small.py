@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot, Symptom
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import run_line
 from doctor.rules.hardware import compute_gpus
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ RULE = Rule(
     id="container-shm-too-small",
     severity=Severity.WARNING,
     title="/dev/shm is too small for data loaders or collectives.",
-    needs=({"container.inside", "host.shm_bytes"},),
+    needs=({"container.inside", "host.shm_bytes"}, {"container.run_args"}),
     proven="synthetic",
     order=22,
     facts_decide=False,
@@ -55,9 +57,13 @@ FIXES = (Fix(text="Give the container more shared memory.", command=("docker", "
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Several GPUs talk through shared memory, so there it is a warning."""
     size = machine.host.shm_bytes
-    if not machine.container.inside or size is None or size > _ENGINE_DEFAULT_BYTES or not machine.torch.installed:
+    if size is None:
+        yield from _of_run_line(machine)
         return
-    several = len(compute_gpus(machine)) > 1
+    text = run_line.from_text(machine, "host.shm_bytes")
+    if not machine.container.inside or size > _ENGINE_DEFAULT_BYTES or not (machine.torch.installed or text):
+        return
+    several = text or len(compute_gpus(machine)) > 1
     yield Finding(
         summary=f"/dev/shm holds {size >> 20} MiB in this container: little for data loaders and collectives.",
         severity=Severity.WARNING if several else Severity.INFO,
@@ -66,6 +72,35 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         fixes=FIXES,
         verify=("df", "-h", "/dev/shm"),
     )
+
+
+_SHARERS = re.compile(r"--?(?:tp|tensor-parallel-size|tp-size|nproc[-_]per[-_]node|num-shard|num_workers|dp)(?:=|$)")
+
+
+def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
+    """A run line that asks for no shared memory, where processes share some: several GPUs, or options that say so."""
+    if not run_line.shown(machine) or run_line.options(machine, "--shm-size", "--ipc") or _mounts_shm(machine):
+        return
+    args = machine.container.run_args or ()
+    several = [word for word in args if _SHARERS.match(word)] or len(compute_gpus(machine)) > 1
+    fails = machine.symptom(
+        "bus-error", "nccl-system-error", "nccl-shm-open", "shm-no-space", "shm-nccl", "shm-dataloader"
+    )
+    if not several and not fails:
+        return
+    yield Finding(
+        summary="The container is started without --shm-size or --ipc=host: /dev/shm holds 64 MiB.",
+        severity=Severity.ERROR if fails else Severity.INFO,
+        suspect=0 if fails else 3,
+        subject=Subject(kind="path", id="/dev/shm"),
+        evidence=evidence(machine, ("container.run_args",)),
+        fixes=FIXES,
+        verify=("df", "-h", "/dev/shm"),
+    )
+
+
+def _mounts_shm(machine: Snapshot) -> bool:
+    return any("/dev/shm" in value for value in run_line.options(machine, "-v", "--volume", "--tmpfs", "--mount"))
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.rules import run_line
 from doctor.rules.hardware import named, needed_nodes, refused
 
 if TYPE_CHECKING:
@@ -66,11 +67,11 @@ FIXES = (
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each group that owns refused nodes."""
-    if machine.container.inside:
+    if (machine.container.inside and "nvidia" not in run_line.vendors_meant(machine)) or run_line.passes_amd(machine):
         return
     owners: dict[int | None, list[DeviceNode]] = {}
     for node in needed_nodes(machine):
-        if refused(machine, node):
+        if refused(machine, node) or _said_of(machine, node):
             owners.setdefault(node.gid, []).append(node)
     for gid, nodes in owners.items():
         first = nodes[0]
@@ -83,6 +84,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             fixes=_fixes(machine, gid, group),
             verify=("test", "-r", first.key, "-a", "-w", first.key),
         )
+
+
+def _said_of(machine: Snapshot, node: DeviceNode) -> bool:
+    """Not open to all, and a text that does not show the account says that it is refused."""
+    said = machine.symptom("nvidia-node-permission", "kfd-open-permission", "dri-open-permission", "cuda-unknown-999")
+    shut = node.mode is not None and node.mode & 0o006 != 0o006
+    return shut and said is not None and machine.account.uid is None and machine.account.member_of is None
 
 
 def _group_name(machine: Snapshot, node: DeviceNode) -> str | None:

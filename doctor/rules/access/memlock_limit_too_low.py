@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import run_line
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,7 +17,7 @@ RULE = Rule(
     id="memlock-limit-too-low",
     severity=Severity.WARNING,
     title="Locked memory is limited below what RDMA or collectives need.",
-    needs=({"rdma", "host.memlock_bytes"},),
+    needs=({"rdma", "host.memlock_bytes"}, {"host.memlock_bytes"}),
     proven="synthetic",
     order=22,
     facts_decide=False,
@@ -57,11 +58,14 @@ FIXES = (_CONTAINER, _HOST)
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Information only: without an error nothing says that RDMA is used."""
     limit = machine.host.memlock_bytes
-    if not machine.rdma or limit is None or limit < 0 or limit >= _ENOUGH_BYTES:
+    text = run_line.from_text(machine, "host.memlock_bytes")
+    if not (machine.rdma or text) or limit is None or limit < 0 or limit >= _ENOUGH_BYTES:
         return
+    on = " on a machine with RDMA devices" if machine.rdma else ": too little for RDMA"
     yield Finding(
-        summary=f"Locked memory is limited to {limit >> 10} KiB on a machine with RDMA devices.",
+        summary=f"Locked memory is limited to {limit >> 10} KiB{on}.",
         severity=Severity.INFO,
+        suspect=2 if text else 0,
         subject=Subject(kind="limit", id="memlock"),
         evidence=evidence(machine, ("host.memlock_bytes",)),
         fixes=(_CONTAINER if machine.container.inside else _HOST,),

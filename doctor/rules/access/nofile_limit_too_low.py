@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import run_line
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,9 +17,10 @@ RULE = Rule(
     id="nofile-limit-too-low",
     severity=Severity.WARNING,
     title="The limit of open files is reached.",
-    needs=(),
+    needs=({"host.nofile"},),
     proven="synthetic",
     order=22,
+    facts_decide=False,
     tags=("access", "container"),
     doc="""## What it finds
 RLIMIT_NOFILE is too low for what the job opens: data loader workers, many ranks, sharded checkpoints.
@@ -27,7 +29,7 @@ RLIMIT_NOFILE is too low for what the job opens: data loader workers, many ranks
 'Too many open files', or 'received 0 items of ancdata' from data loader workers.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+The limit is above 1024. Without an error text it is information.
 
 ## How to confirm
 `ulimit -n` in the shell or container that starts the job.
@@ -53,5 +55,17 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """Information: 1024 is most systems' default, and enough for many jobs."""
+    limit = machine.host.nofile
+    if limit is not None and 0 < limit <= _DEFAULT and run_line.from_text(machine, "host.nofile"):
+        yield Finding(
+            summary=f"A process may open {limit} files.",
+            severity=Severity.INFO,
+            suspect=2,
+            subject=Subject(kind="limit", id="nofile"),
+            evidence=evidence(machine, ("host.nofile",)),
+            fixes=FIXES,
+        )
+
+
+_DEFAULT = 1024

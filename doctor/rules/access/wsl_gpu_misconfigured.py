@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules.hardware import has_no
 
 if TYPE_CHECKING:
@@ -17,9 +17,12 @@ RULE = Rule(
     id="wsl-gpu-misconfigured",
     severity=Severity.ERROR,
     title="WSL's way to the GPU is incomplete.",
-    needs=({"host.wsl", "nodes"},),
+    needs=({"host.wsl", "nodes"}, {"host.wsl"}),
     proven="synthetic",
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    explains=(
+        *("torch-sees-no-gpu", "framework-sees-no-gpu", "nvidia-driver-not-loaded", "amdgpu-driver-not-loaded"),
+        *("container-missing-gpu-passthrough", "device-node-permission", "container-runtime-not-configured"),
+    ),
     order=11,
     facts_decide=False,
     tags=("access", "wsl"),
@@ -54,6 +57,39 @@ FIXES = (
 )
 
 
+_NO_DRIVER = (
+    *(
+        "nvidia-smi-cannot-communicate",
+        "nvidia-smi-not-found",
+        "torch-no-nvidia-driver",
+        "libcuda-missing",
+        "cuda-no-device",
+    ),
+    *(
+        "rocm-module-not-loaded",
+        "hip-no-device",
+        "kfd-missing-in-container",
+        "nvml-library-not-found",
+        "nvml-library-missing",
+    ),
+    *("rocminfo-shows-no-gpu", "wsl-adapter-not-found", "docker-custom-device-missing"),
+)
+
+
+def _said(machine: Snapshot) -> Iterator[Finding]:
+    """A text from WSL that says that no driver is there: under WSL it is Windows' driver that is not reached."""
+    symptom = machine.symptom(*_NO_DRIVER)
+    if symptom is None or machine.torch.build == "cpu" or machine.container.inside:
+        return
+    yield Finding(
+        summary="Under WSL the GPU's driver on the Windows side is not reached.",
+        subject=Subject(kind="node", id="/dev/dxg"),
+        evidence=(Evidence(text=symptom.text, source=symptom.source), *evidence(machine, ("host.wsl", "os.name"))),
+        fixes=FIXES,
+        verify=("ls", "-l", "/dev/dxg"),
+    )
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Only the node decides; its absence must be known."""
     if machine.host.wsl and not machine.container.inside and has_no(machine, "dxg"):
@@ -64,3 +100,5 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             fixes=FIXES[:2],
             verify=("ls", "-l", "/dev/dxg"),
         )
+    elif machine.host.wsl:
+        yield from _said(machine)

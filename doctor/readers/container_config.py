@@ -1,0 +1,80 @@
+"""Settings of container engines and NVIDIA's toolkit (daemon.json, `docker info`, config.toml, containerd's config, CDI
+specs) -> the engine's runtimes, cgroup handling and the driver of a CDI spec.
+
+>>> read("no-cgroups = true").get("container.no_cgroups")
+True
+>>> read(" Runtimes: io.containerd.runc.v2 runc\\n Default Runtime: runc").get("container.runtimes")
+['io.containerd.runc.v2', 'runc']
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.errors import ReaderError
+from doctor.facts.sheet import FactSheet
+from doctor.readers.source_lines import kept, source_lines
+
+_NO_CGROUPS = re.compile(r"(?P<off>\s{0,8}#)?.{0,80}?\bno-cgroups\s{0,3}=\s{0,3}(?P<value>true|false)\b", re.IGNORECASE)
+_RUNTIMES = re.compile(r".{0,40}?\bRuntimes:\s{1,4}(?P<names>[\w./ -]{1,300})$")
+_DEFAULT = re.compile(
+    r".{0,80}?(?:Default Runtime:|default[_-]runtime(?:[_-]name)?\"?\s{0,2}[=:])\s{0,4}[\"']?(?P<name>[\w.-]{1,60})",
+    re.IGNORECASE,
+)
+_CGROUP = re.compile(r".{0,60}?cgroup ?driver[:\s]{1,4}(?P<name>systemd|cgroupfs)", re.IGNORECASE)
+_CONTEXT = re.compile(
+    r".{0,60}?(?:Context:|docker context(?: ls| show)?:?|endpoint:)\s{1,8}(?P<name>\S{1,60})", re.IGNORECASE
+)
+_ROOT = re.compile(r".{0,40}?Docker Root Dir:\s{1,4}(?P<path>\S{1,120})")
+_CDI_FILE = re.compile(r"(?:cdi|hostPath|containerPath).{0,200}?\.so\.(?P<version>\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
+
+
+def read(text: str, source: str = "text") -> FactSheet:
+    """A commented line of config.toml is the default, which is false. Raises ReaderError where nothing is said."""
+    sheet = FactSheet()
+    lines = list(source_lines(text, source))
+    for position, (where, line) in enumerate(lines):
+        if len(line) < 600:
+            _one(sheet, where, line)
+            if '"runtimes"' in line:
+                _runtimes(sheet, where, [rest for _, rest in lines[position : position + 40]])
+    if _is_daemon_json(lines) and sheet.get("container.runtimes") is None:
+        sheet.put("container.runtimes", ["runc"], lines[0][0], "daemon.json names no other")
+    if not len(sheet):
+        raise ReaderError("no setting of a container engine in the text")
+    return sheet
+
+
+def _one(sheet: FactSheet, where: str, line: str) -> None:
+    if "no-cgroups" in line and (found := _NO_CGROUPS.match(line)):
+        sheet.put("container.no_cgroups", found["value"].lower() == "true" and not found["off"], where)
+    if "untimes:" in line and (found := _RUNTIMES.match(line)):
+        sheet.put("container.runtimes", found["names"].split()[:40], where)
+    if "efault" in line and (found := _DEFAULT.match(line)):
+        sheet.put("container.default_runtime", kept(found["name"], 60), where)
+    if "river" in line and (found := _CGROUP.match(line)):
+        sheet.put("container.cgroup_driver", found["name"].lower(), where)
+    if "ontext" in line and (found := _CONTEXT.match(line)) and "desktop" in found["name"]:
+        sheet.put("container.engine_text", f"docker desktop (context {found['name']})", where)
+    if "Root Dir" in line and (found := _ROOT.match(line)) and "snap" in found["path"]:
+        sheet.put("container.engine_text", f"docker snap ({found['path']})", where)
+    if "rootless" in line.lower() and re.match(r"\s{0,8}rootless:?\s{0,3}(?:true|yes)?$", line.lower()):
+        sheet.put("container.rootless", True, where)
+    if ".so." in line and (found := _CDI_FILE.search(line)):
+        sheet.put("container.cdi_driver", found["version"], where)
+
+
+def _runtimes(sheet: FactSheet, where: str, lines: list[str]) -> None:
+    """Keys of the object after `"runtimes":` in daemon.json."""
+    names = ["runc"]
+    for line in lines:
+        keys = re.findall(r'"([\w.-]{1,40})"\s{0,3}:\s{0,3}\{', line[:600])
+        names += [key for key in keys if key != "runtimes"]
+    sheet.put("container.runtimes", names[:40], where)
+
+
+def _is_daemon_json(lines: list[tuple[str, str]]) -> bool:
+    """A whole object, named as the engine's file by its keys."""
+    text = "\n".join(line for _, line in lines[:80]).strip()
+    keys = ('"log-driver"', '"storage-driver"', '"registry-mirrors"', '"insecure-registries"', '"data-root"', '"dns"')
+    return text.startswith("{") and text.endswith("}") and any(key in text for key in keys)

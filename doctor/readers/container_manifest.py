@@ -1,0 +1,104 @@
+"""A compose file or a Kubernetes manifest, whole or in part -> what it asks of the engine, as `docker run -d` would.
+
+>>> sheet = read("devices:\\n  - /dev/kfd:/dev/kfd\\ngroup_add:\\n  - video")
+>>> sheet.get("container.run_args")
+['-d', '--device=/dev/kfd:/dev/kfd', '--group-add=video']
+
+Several services are read as one: what any of them asks for counts. Read by lines, since what people paste is often cut.
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.errors import ReaderError
+from doctor.facts.sheet import FactSheet
+from doctor.readers.source_lines import kept, source_lines
+
+_LINE = re.compile(
+    r"(?P<indent>\s{0,60})(?P<dash>-\s{1,4})?(?P<key>[A-Za-z][\w./-]{0,60}):(?:\s{1,8}(?P<value>.{0,400}))?$"
+)
+_ITEM = re.compile(r"(?P<indent>\s{0,60})-\s{1,4}(?P<value>.{1,400})$")
+_LISTS = {"devices": "--device", "group_add": "--group-add", "security_opt": "--security-opt", "cap_add": "--cap-add"}
+_VALUES = {"shm_size": "--shm-size", "ipc": "--ipc", "runtime": "--runtime", "user": "--user", "gpus": "--gpus"}
+_GPU_LIMIT = re.compile(r"(?:nvidia|amd)\.com/[\w.-]{1,40}$")
+_MARKS = frozenset(
+    (*_LISTS, "shm_size", "runtime", "gpus", "deploy", "services", "runtimeClassName", "resources", "containers")
+)
+"""One of these must stand in the text: a lone `image:` or `user:` is no manifest."""
+_ARGS_LIMIT = 200
+
+
+def read(text: str, source: str = "text") -> FactSheet:
+    """Raises ReaderError where nothing of it is a manifest."""
+    manifest = _Manifest()
+    for where, line in source_lines(text, source):
+        if len(line) < 600:
+            manifest.take(where, line.split(" #")[0].rstrip())
+    if not manifest.marked:
+        raise ReaderError("no compose file or manifest in the text")
+    sheet = FactSheet()
+    where = manifest.first
+    sheet.put("container.run_args", manifest.args[:_ARGS_LIMIT], where)
+    if manifest.image:
+        sheet.put("container.image", manifest.image, where)
+    if manifest.kubernetes:
+        sheet.put("container.engine", "kubernetes", where)
+    return sheet
+
+
+class _Manifest:
+    def __init__(self) -> None:
+        self.args: list[str] = ["-d"]
+        self.first = ""
+        self.image = ""
+        self.marked = False
+        self.kubernetes = False
+        self.list = ""
+        self.driver = False
+
+    def take(self, where: str, line: str) -> None:
+        found = _LINE.match(line)
+        if found:
+            self.key(where, found["key"], _plain(found["value"] or ""))
+        elif (item := _ITEM.match(line)) and self.list:
+            self.item(_plain(item["value"]))
+
+    def key(self, where: str, key: str, value: str) -> None:
+        self.list = ""
+        if key in _MARKS and not value.startswith(("{", "<")):
+            self.marked, self.first = True, self.first or where
+        if key == "image" and value:
+            self.image = self.image or kept(value, 200)
+        elif key in _LISTS or key in ("capabilities", "supplementalGroups"):
+            self.list = key
+            for part in value.strip("[]").split(",") if value else ():
+                self.item(_plain(part))
+        elif key in _VALUES and value:
+            self.args.append(f"{_VALUES[key]}={value}")
+        elif key == "runtimeClassName" and value:
+            self.kubernetes = True
+            self.args.append(f"--runtime={value}")
+        elif key == "privileged" and value.lower() == "true":
+            self.args.append("--privileged")
+        elif _GPU_LIMIT.match(key) and value not in ("", "0"):
+            self.kubernetes = True
+            self.args.append(f"--gpus={key}={value}")
+        elif key in ("apiVersion", "containers", "supplementalGroups"):
+            self.kubernetes = self.kubernetes or value in ("v1", "apps/v1", "batch/v1") or key != "apiVersion"
+
+    def item(self, value: str) -> None:
+        if self.list == "capabilities":
+            if value == "gpu":
+                self.args.append("--gpus=all")
+        elif self.list == "supplementalGroups":
+            self.args.append(f"--group-add={value}")
+        elif self.list == "devices":
+            if value.startswith("/") or re.match(r"[\w.]{1,40}/\w{1,20}=", value):
+                self.args.append(f"--device={kept(value, 200)}")
+        elif value:
+            self.args.append(f"{_LISTS[self.list]}={kept(value, 200)}")
+
+
+def _plain(value: str) -> str:
+    return value.strip().strip("\"'").strip()

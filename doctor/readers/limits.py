@@ -1,0 +1,51 @@
+"""Limits as `ulimit -a`, `df` and messages show them -> locked memory, open files, size of /dev/shm.
+
+>>> read("max locked memory       (kbytes, -l) 64").get("host.memlock_bytes")
+65536
+>>> read("shm              64M   63M  1.0M  99% /dev/shm").get("host.shm_bytes")
+67108864
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.errors import ReaderError
+from doctor.facts.sheet import FactSheet
+from doctor.readers.source_lines import source_lines
+
+_MEMLOCK = re.compile(
+    r".{0,60}?max locked memory\s{1,20}\(?(?P<unit>kbytes|bytes)?,?[^)]{0,12}\)?:?\s{1,20}(?P<value>unlimited|\d{1,15})"
+)
+_RLIMIT = re.compile(r".{0,120}?RLIMIT_MEMLOCK(?: is| =|:|=)?\s{1,3}(?P<value>\d{1,15})")
+_NOFILE = re.compile(r".{0,60}?open files\s{1,30}\(-n\)\s{1,20}(?P<value>\d{1,12})")
+_DESCRIPTORS = re.compile(r".{0,120}?file descriptor limit is too low: (?P<value>\d{1,12})")
+_SHM = re.compile(r".{0,40}?\s(?P<size>\d{1,6}(?:\.\d)?)(?P<unit>[KMGT])(?:i?B)?\s.{0,60}/dev/shm\s*$")
+_SHM_SAID = re.compile(
+    r".{0,60}?/dev/shm(?: size)?(?: is|:|=)\s{0,3}(?P<size>\d{1,6}(?:\.\d)?) ?(?P<unit>[KMGT])i?B?\b", re.IGNORECASE
+)
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def read(text: str, source: str = "text") -> FactSheet:
+    """Raises ReaderError without any limit."""
+    sheet = FactSheet()
+    for where, line in source_lines(text, source):
+        if len(line) < 600:
+            _one(sheet, where, line)
+    if not len(sheet):
+        raise ReaderError("no limit in the text")
+    return sheet
+
+
+def _one(sheet: FactSheet, where: str, line: str) -> None:
+    if found := _MEMLOCK.match(line):
+        unlimited = found["value"] == "unlimited"
+        factor = 1 if found["unit"] == "bytes" else 1024
+        sheet.put("host.memlock_bytes", -1 if unlimited else int(found["value"]) * factor, where)
+    elif found := _RLIMIT.match(line):
+        sheet.put("host.memlock_bytes", int(found["value"]), where)
+    elif found := _NOFILE.match(line) or _DESCRIPTORS.match(line):
+        sheet.put("host.nofile", int(found["value"]), where)
+    elif "dev/shm" in line and (found := _SHM.match(line) or _SHM_SAID.match(line)):
+        sheet.put("host.shm_bytes", int(float(found["size"]) * _UNITS[found["unit"].upper()]), where)

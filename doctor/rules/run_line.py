@@ -1,0 +1,159 @@
+"""What a container was asked for (run line, compose file, manifest), and whether a text says that no GPU is seen."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts.snapshot import Snapshot, Symptom
+from doctor.rules.hardware import vendors_there
+
+_AMD_IMAGE = re.compile(r"rocm|amd(?:gpu|ih)?[-/:]|gfx\d|navi|strix|radeon", re.IGNORECASE)
+_NVIDIA_IMAGE = re.compile(
+    r"nvidia|cuda|nvcr\.io|cu1[1-3]\d\b|pytorch/pytorch|vllm-openai|tensorrt|triton|-gpu\b", re.IGNORECASE
+)
+_AMD_NODE = re.compile(r"/dev/(?:kfd|dri|dxg)\b|amd\.com/gpu")
+_NVIDIA_ASKED = re.compile(r"nvidia|^all$|^\d|^\"?device=|count", re.IGNORECASE)
+
+NO_GPU_SEEN = frozenset(
+    {
+        "torch-reports-no-gpu", "framework-falls-back-to-cpu", "torch-cannot-use-gpu-webui", "cuda-no-device",
+        "deserialize-on-cuda-without-cuda", "hip-no-device", "nvidia-smi-not-found", "torch-no-nvidia-driver",
+        "libcuda-missing", "rocm-module-not-loaded", "nvidia-smi-cannot-communicate", "gpu-not-seen-said",
+        "kfd-missing-in-container", "no-gpu-in-compose", "exec-nvidia-smi-missing", "tensile-no-devices",
+        "vllm-no-platform", "nvidia-smi-no-devices", "nvml-library-not-found", "tensorflow-no-gpu-listed",
+    }
+)  # fmt: skip
+"""Symptoms that say no more than that no GPU is seen."""
+
+
+def options(machine: Snapshot, *names: str) -> tuple[str, ...]:
+    """Values of those options, in order: of `--device=X` and of `--device X`; "" where an option takes none."""
+    args = machine.container.run_args or ()
+    found = []
+    for position, word in enumerate(args):
+        name, sign, value = word.partition("=")
+        if name in names:
+            following = args[position + 1] if position + 1 < len(args) else ""
+            found.append(value if sign else "" if following.startswith("-") else following)
+    return tuple(found)
+
+
+def shown(machine: Snapshot) -> bool:
+    """Whether options of the container are shown: a line that names none says nothing of those it lacks. toolbox and
+    distrobox pass all of /dev by themselves."""
+    args = machine.container.run_args or ()
+    whole = re.search("toolbox|distrobox|toolbx", machine.container.engine_text or "", re.IGNORECASE)
+    return any(word.startswith("-") and len(word) > 1 for word in args) and not whole
+
+
+def passes_amd(machine: Snapshot) -> bool:
+    """Whether the container is given AMD's nodes (any of them)."""
+    return (
+        any(_AMD_NODE.search(value) for value in (*options(machine, "--device"), *_limits(machine)))
+        or bool(options(machine, "--privileged", "--rocm"))
+        or "amd" in options(machine, "--runtime")
+    )
+
+
+def passes_nvidia(machine: Snapshot) -> bool:
+    """Whether the engine is asked to pass NVIDIA's GPUs, by whichever way."""
+    devices = options(machine, "--device")
+    return (
+        any(_NVIDIA_ASKED.search(value) or not value for value in options(machine, "--gpus"))
+        or any("nvidia" in value for value in (*options(machine, "--runtime"), *devices, *_limits(machine)))
+        or bool(options(machine, "--nv", "--nvccli"))
+    )
+
+
+def _limits(machine: Snapshot) -> tuple[str, ...]:
+    return tuple(value for value in options(machine, "--gpus") if "/gpu" in value)
+
+
+def vendors_meant(machine: Snapshot) -> frozenset[str]:
+    """Vendors whose GPUs the container is for: those that are there, else what torch or the image is built for."""
+    there = vendors_there(machine)
+    if there:
+        return there
+    if machine.torch.build in ("cuda", "rocm"):
+        return frozenset({"nvidia" if machine.torch.build == "cuda" else "amd"})
+    if machine.nvidia_driver.version:
+        return frozenset({"nvidia"})
+    if machine.symptom(*_NVIDIA_SAID):
+        return frozenset({"nvidia"})
+    if machine.symptom(*_AMD_SAID):
+        return frozenset({"amd"})
+    image = machine.container.image or ""
+    if _AMD_IMAGE.search(image):
+        return frozenset({"amd"})
+    return frozenset({"nvidia"}) if _NVIDIA_IMAGE.search(image) else frozenset()
+
+
+_NVIDIA_SAID = (
+    *("nvidia-smi-not-found", "torch-no-nvidia-driver", "libcuda-missing", "nvidia-smi-cannot-communicate"),
+    *("no-gpu-in-compose", "exec-nvidia-smi-missing", "nvidia-smi-no-devices", "nvml-library-not-found"),
+    *("nvml-unknown-error", "docker-no-nvidia-runtime", "nvidia-node-permission"),
+)
+_AMD_SAID = (
+    "hip-no-device",
+    "rocm-module-not-loaded",
+    "kfd-missing-in-container",
+    "kfd-open-permission",
+    "tensile-no-devices",
+)
+
+
+def unseen(machine: Snapshot) -> Symptom | None:
+    """The first symptom that says that no GPU is seen."""
+    return machine.symptom(*NO_GPU_SEEN)
+
+
+def sees_none(machine: Snapshot) -> bool:
+    """Whether a text or torch itself says that no GPU is seen."""
+    return machine.torch.available is False or unseen(machine) is not None
+
+
+def from_text(machine: Snapshot, name: str) -> bool:
+    """Whether that fact was read from a pasted text."""
+    return machine.source(name).startswith("text:")
+
+
+def lacking(machine: Snapshot, vendor: str) -> str:
+    """What a shown container was not given of that vendor's GPUs ("any": of any); "" for nothing."""
+    if vendor == "any":
+        return "" if passes_amd(machine) or passes_nvidia(machine) else "a GPU"
+    return _amd_lacking(machine) if vendor == "amd" else _nvidia_lacking(machine)
+
+
+def _amd_lacking(machine: Snapshot) -> str:
+    if not passes_amd(machine):
+        return "AMD's GPUs (/dev/kfd and /dev/dri)"
+    devices = options(machine, "--device")
+    kfd = any(word in d for d in devices for word in ("/dev/kfd", "amd.com", "/dev/dxg"))
+    render = any(word in d for d in devices for word in ("/dev/dri", "amd.com", "/dev/dxg"))
+    if not devices or (kfd and render):
+        return ""
+    return "the render nodes of /dev/dri" if kfd else "/dev/kfd"
+
+
+def _nvidia_lacking(machine: Snapshot) -> str:
+    if machine.container.default_runtime == "nvidia":
+        return ""
+    nodes = [d for d in options(machine, "--device") if d.startswith("/dev/nvidia")]
+    if nodes:
+        return "" if any("uvm" in d for d in nodes) else "/dev/nvidia-uvm, which CUDA needs beside the other nodes"
+    if not passes_nvidia(machine):
+        return "NVIDIA's GPUs (no --gpus, --runtime=nvidia or CDI device)"
+    given = (machine.environment or {}).get("NVIDIA_DRIVER_CAPABILITIES", "")
+    if given and not {"all", "compute"} & set(given.split(",")):
+        return f"libcuda: NVIDIA_DRIVER_CAPABILITIES={given[:40]} leaves compute out"
+    return ""
+
+
+def apart(machine: Snapshot) -> bool:
+    """Whether the engine runs in a VM or a sandbox of its own on Linux or macOS. On Windows it reaches GPUs by WSL."""
+    if machine.host.wsl or machine.os.id == "windows":
+        return False
+    return re.search(_APART, machine.container.engine_text or "", re.IGNORECASE) is not None
+
+
+_APART = r"desktop(?! on windows)|\bsnap\b|colima|\blima\b|orbstack|podman machine"

@@ -1,0 +1,66 @@
+"""Each text of who may reach a GPU is found in a line as programs print it or as people state it, and not in others."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.knowledge.symptoms import Symptoms
+
+SYMPTOMS = Symptoms()
+EXAMPLES = {
+    "gpu-not-seen-said": "Gpu isnt recognized after install",
+    "nvidia-smi-no-devices": "No devices were found",
+    "gpu-option-lacking-said": "docker-compose.yml only, no device reservation",
+    "group-lacking-said": "the container's user is not in video",
+    "render-gid-differs-said": "host: render gid 992",
+    "lxc-node-gid": "dev5: /dev/kfd,gid=44",
+    "root-alone-reaches-gpu": "nvidia-smi works with sudo",
+    "unprivileged-device-use": "an unprivileged user in the pod cannot use the devices",
+    "radeon-permissions-not-set-up": "Radeon card detected, but permissions not set up properly.",
+    "nvmap-permission": "NvRmMemInitNvmap failed: error Permission denied",
+    "tensile-no-devices": "rocBLAS error: Could not initialize Tensile host: No devices found",
+    "exec-nvidia-smi-missing": 'exec: "nvidia-smi": executable file not found in $PATH: unknown',
+    "blank-nvidia-smi": "nvidia-smi is mapped into the container as a blank file",
+    "toolkit-lacking-said": "nvidia-container-toolkit not installed",
+    "enroot-nvidia-hook": "[ERROR] /etc/enroot/hooks.d/98-nvidia.sh exited with return code 1",
+    "oci-hook-failed": 'crun: {"msg":"error executing hook `/usr/bin/nvidia-ctk` (exit code: 1)"}',
+    "cdi-unknown-field": 'decoding JSON: json: unknown field "hostPath"',
+    "devices-allow-denied": "open failed: /sys/fs/cgroup/devices/user.slice/devices.allow: permission denied",
+    "device-rule-lacking-said": "no cgroup device allowance for the nodes",
+    "lxc-device-rule": "lxc.cgroup2.devices.allow: c 226:* rwm",
+    "selinux-enforcing": "SELinux: Enforcing",
+    "selinux-record": "scontext=system_u:system_r:container_t:s0:c260,c628",
+    "cpu-manager-static": "kubelet --cpu-manager-policy=static",
+    "nccl-shm-open": "NCCL WARN Error: failed to extend /dev/shm/nccl-1yLr2X to 9637892 bytes",
+    "nccl-system-error": "ncclSystemError: System call (e.g. socket, malloc) or external library call failed",
+    "bus-error": "Fatal Python error: Bus error",
+    "torch-shm-object": "unable to open shared memory object </torch_54163_3383444026> in read-write mode",
+    "descriptor-limit-low": "WARNING: The file descriptor limit is too low: 1024.",
+    "ibv-no-memory": "ibv_create_cq(cqe=4096) failed: Cannot allocate memory",
+    "login-node-said": "run on the login node",
+    "step-gpus-lacking-said": "srun -n1 without --gpus-per-task",
+    "nvml-library-not-found": "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.",
+    "wsl-linux-driver-said": "a Linux driver is installed inside WSL",
+    "dxg-detection-unset": "HSA_ENABLE_DXG_DETECTION is not set",
+}
+
+
+@pytest.mark.parametrize("key", sorted(EXAMPLES))
+def test_the_line_shows_the_symptom(key: str) -> None:
+    assert key in [hit.key for hit in SYMPTOMS.find([(1, EXAMPLES[key])])]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Is CUDA available: True",
+        "GPU 0: NVIDIA A100-SXM4-80GB",
+        "docker run --gpus all --device /dev/kfd image",
+        "the model is not available on the hub",
+        "uid=0(root) gid=0(root) groups=0(root),44(video)",
+        "root@node:/workspace# nvidia-smi",
+        "srun --gres=gpu:8 python train.py",
+    ],
+)
+def test_no_symptom_in_a_plain_line(line: str) -> None:
+    assert not {hit.key for hit in SYMPTOMS.find([(1, line)])} & set(EXAMPLES)

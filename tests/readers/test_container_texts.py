@@ -1,0 +1,179 @@
+"""Readers of what users paste of containers, limits, services and of what is set for one command."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.errors import ReaderError
+from doctor.facts import FactSheet
+from doctor.readers import (
+    container_config,
+    container_manifest,
+    docker_run_line,
+    env_lines,
+    id_command,
+    limits,
+    ls_dev,
+    service_unit,
+)
+
+COMPOSE = """\
+services:
+  ollama:
+    image: ollama/ollama:rocm  # the server
+    devices:
+      - "/dev/kfd:/dev/kfd"
+      - /dev/dri:/dev/dri
+    group_add: [video, "992"]
+    shm_size: 8gb
+    user: "1000:1000"
+    security_opt:
+      - seccomp=unconfined
+    deploy:
+      resources:
+        reservations:
+          devices:
+            - driver: nvidia
+              capabilities: [gpu]
+"""
+POD = """\
+apiVersion: v1
+kind: Pod
+spec:
+  runtimeClassName: nvidia
+  securityContext:
+    supplementalGroups: [109]
+  containers:
+    - image: vllm/vllm-openai
+      resources:
+        limits:
+          nvidia.com/gpu: 1
+"""
+
+
+def values(sheet: FactSheet) -> dict[str, object]:
+    return {entry.name: entry.value for entry in sheet}
+
+
+def test_compose_as_the_engine_would_be_asked() -> None:
+    assert values(container_manifest.read(COMPOSE)) == {
+        "container.run_args": [
+            *("-d", "--device=/dev/kfd:/dev/kfd", "--device=/dev/dri:/dev/dri", "--group-add=video", "--group-add=992"),
+            *("--shm-size=8gb", "--user=1000:1000", "--security-opt=seccomp=unconfined", "--gpus=all"),
+        ],
+        "container.image": "ollama/ollama:rocm",
+    }
+
+
+def test_a_pod() -> None:
+    sheet = container_manifest.read(POD)
+    assert sheet.get("container.engine") == "kubernetes"
+    assert sheet.get("container.run_args") == ["-d", "--runtime=nvidia", "--group-add=109", "--gpus=nvidia.com/gpu=1"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "image: x", "user: someone", "Operating System: Ubuntu\nruntime error: x", "- item"]
+)
+def test_what_is_no_manifest(text: str) -> None:
+    with pytest.raises(ReaderError):
+        container_manifest.read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("no-cgroups = true", {"container.no_cgroups": True}),
+        ("#no-cgroups = true", {"container.no_cgroups": False}),
+        (" Runtimes: nvidia runc\n Default Runtime: runc", {"container.runtimes": ["nvidia", "runc"], "container.default_runtime": "runc"}),  # noqa: E501
+        ('{\n  "runtimes": {\n    "nvidia": {\n      "path": "x"\n    }\n  }\n}', {"container.runtimes": ["runc", "nvidia"]}),  # noqa: E501
+        ('{\n  "log-driver": "json-file"\n}', {"container.runtimes": ["runc"]}),
+        (" Cgroup Driver: systemd", {"container.cgroup_driver": "systemd"}),
+        (" Context:    desktop-linux", {"container.engine_text": "docker desktop (context desktop-linux)"}),
+        ("Docker Root Dir: /var/snap/docker/common", {"container.engine_text": "docker snap (/var/snap/docker/common)"}),  # noqa: E501
+        ("/etc/cdi/nvidia.yaml: hostPath: /usr/lib64/libcuda.so.545.29.06", {"container.cdi_driver": "545.29.06"}),
+        ('default_runtime_name = "runc"', {"container.default_runtime": "runc"}),
+    ],
+)  # fmt: skip
+def test_settings_of_engines(text: str, facts: dict[str, object]) -> None:
+    assert values(container_config.read(text)) == facts
+
+
+def test_settings_that_are_none() -> None:
+    with pytest.raises(ReaderError):
+        container_config.read('{"name": "x"}\nthe cgroups of the host')
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("max locked memory       (kbytes, -l) 64", {"host.memlock_bytes": 65536}),
+        ("max locked memory           (kbytes, -l) unlimited", {"host.memlock_bytes": -1}),
+        ("RLIMIT_MEMLOCK 65536", {"host.memlock_bytes": 65536}),
+        ("open files                      (-n) 1024", {"host.nofile": 1024}),
+        ("WARNING: The file descriptor limit is too low: 1024. It is recommended", {"host.nofile": 1024}),
+        ("shm              64M   64M     0 100% /dev/shm", {"host.shm_bytes": 64 << 20}),
+        ("/dev/shm size: 16 GB", {"host.shm_bytes": 16 << 30}),
+    ],
+)
+def test_limits(text: str, facts: dict[str, object]) -> None:
+    assert values(limits.read(text)) == facts
+
+
+def test_what_a_service_was_given() -> None:
+    unit = "[Service]\nExecStart=/usr/bin/ollama serve\nUser=ollama"
+    assert service_unit.read(unit).get("service_environment") == {}
+    drop_in = '[Service]\nEnvironment="HSA_OVERRIDE_GFX_VERSION=10.3.0"'
+    assert service_unit.read(drop_in).get("service_environment") == {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"}
+    logged = (
+        'msg="server config" env="map[CUDA_VISIBLE_DEVICES: HSA_OVERRIDE_GFX_VERSION:11.0.0 OLLAMA_HOST:http://x:1]"'
+    )
+    assert values(service_unit.read(logged)) == {
+        "service_environment": {"HSA_OVERRIDE_GFX_VERSION": "11.0.0", "OLLAMA_HOST": "http://x:1"},
+        "environment[HSA_OVERRIDE_GFX_VERSION]": "11.0.0",
+    }
+    with pytest.raises(ReaderError):
+        service_unit.read("[Service] is a section")
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("HSA_OVERRIDE_GFX_VERSION=11.0.0 python main.py", {"HSA_OVERRIDE_GFX_VERSION": "11.0.0"}),
+        ("A_FLAG=1 B_FLAG=2 ./run.sh", {"A_FLAG": "1", "B_FLAG": "2"}),
+        ("export A_FLAG=1; export B_FLAG=2", {"A_FLAG": "1", "B_FLAG": "2"}),
+        ("os.environ['CUDA_VISIBLE_DEVICES'] = '7'", {"CUDA_VISIBLE_DEVICES": "7"}),
+        ('os.environ.setdefault("NCCL_P2P_DISABLE", "1")', {"NCCL_P2P_DISABLE": "1"}),
+        ("LESSOPEN=| /usr/bin/lesspipe %s", {"LESSOPEN": "| /usr/bin/lesspipe %s"}),
+        ("NVIDIA_REQUIRE_CUDA=cuda>=12.0 brand=tesla", {"NVIDIA_REQUIRE_CUDA": "cuda>=12.0 brand=tesla"}),
+    ],
+)
+def test_what_is_set_for_one_command(text: str, facts: dict[str, str]) -> None:
+    assert values(env_lines.read(text)) == {f"environment[{name}]": value for name, value in facts.items()}
+
+
+def test_run_lines() -> None:
+    sheet = docker_run_line.read("docker run -it --rm image (without --gpus all)")
+    assert sheet.get("container.run_args") == ["-it", "--rm", "image"]
+    sheet = docker_run_line.read("$ apptainer exec --nv image.sif python x.py")
+    assert (sheet.get("container.engine"), sheet.get("container.run_args")[0]) == ("apptainer", "--nv")
+
+
+def test_nodes_without_a_date_and_with_an_access_list() -> None:
+    sheet = ls_dev.read(
+        "crw-rw---- 1 root render 234, 0 /dev/kfd\ncrw-rw----+ 1 root render 226, 128 Sep 2 15:45 /dev/dri/renderD128"
+    )
+    assert sheet.get("nodes[/dev/kfd].mode") == 0o660
+    assert sheet.get("nodes[/dev/dri/renderD128].group") == "render"
+    assert sheet.get("nodes[/dev/dri/renderD128].mode") is None
+
+
+def test_groups_of_an_account() -> None:
+    sheet = id_command.read("id ollama: uid=998(ollama) gid=998(ollama) groups=998(ollama)")
+    assert (sheet.get("account.uid"), sheet.get("account.gids")) == (998, [998])
+    assert id_command.read_group_line("groups: rocm-user sudo video").get("account.member_of") == [
+        "rocm-user",
+        "sudo",
+        "video",
+    ]
+    with pytest.raises(ReaderError):
+        id_command.read_group_line("groups: The Beatles")
