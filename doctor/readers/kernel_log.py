@@ -59,6 +59,8 @@ _CONTROL = re.compile(
 )
 _GPU_LINE = re.compile(r"(?:amdgpu|nvidia|nouveau) (?=[0-9a-f]{4}:[0-9a-f]{2}:)|NVRM: (?:GPU|Xid|The NVIDIA GPU)")
 _XID = re.compile(r"NVRM: Xid \(([^)]{1,60})\): (\d{1,5})")
+_BARE_XID = re.compile(r"(?:NVRM: )?Xid:? (\d{1,3})\b(?!:)")
+"""As people cut it down: `Xid 79`."""
 _SXID = re.compile(r"SXid \(([^)]{1,60})\): (\d{1,6})")
 _LOADING = re.compile(
     r"NVRM: loading NVIDIA UNIX (?P<open>Open )?(?:\S{1,12} )?Kernel Module(?: for \S{1,12})?\s+"
@@ -233,6 +235,8 @@ def _lines(text: str) -> Iterator[_Line]:
 def _code(text: str) -> str | None:
     if match := _XID.search(text):
         return f"xid-{int(match[2])}"
+    if match := _BARE_XID.match(text):
+        return f"xid-{int(match[1])}"
     if match := _SXID.search(text):
         return f"sxid-{int(match[2])}"
     if _HARMLESS.search(text):

@@ -20,7 +20,7 @@ from doctor.facts.sheet import FactSheet
 from doctor.readers.source_lines import source_lines
 
 _LINE_LIMIT = 600
-_NUMA = re.compile(r"numa_balancing['\"]?\s{0,3}(?:[:=]|is|\s)\s{0,3}([0-3])\b")
+_NUMA = re.compile(r"(?<!sysctl kernel\.)(?<!-w kernel\.)numa_balancing['\"]?\s{0,3}(?:[:=]|is|\s)\s{0,3}([0-3])\b")
 _NUMA_ASKED = re.compile(r"numa_balancing\s*$")
 _GOVERNORS = "performance|powersave|ondemand|schedutil|conservative|userspace"
 _GOVERNOR = re.compile(rf"(?:scaling_governor|governor)['\"]?\s{{0,3}}(?:[:=]|is|\s)\s{{0,3}}[\"']?({_GOVERNORS})\b")
@@ -60,6 +60,27 @@ def read(text: str, source: str = "text") -> FactSheet:
     return sheet
 
 
+def read_numa_balancing(text: str, source: str = "text") -> FactSheet:
+    """What `cat /proc/sys/kernel/numa_balancing` printed."""
+    return _printed(text, source, "numa")
+
+
+def read_governor(text: str, source: str = "text") -> FactSheet:
+    """What `cat …/cpufreq/scaling_governor` printed."""
+    return _printed(text, source, "governor")
+
+
+def _printed(text: str, source: str, asked: str) -> FactSheet:
+    sheet = FactSheet()
+    for where, line in source_lines(text, source):
+        if line.strip():
+            _answer(sheet, where, line, asked)
+            break
+    if not len(sheet):
+        raise ReaderError("not that file's text")
+    return sheet
+
+
 def _answer(sheet: FactSheet, where: str, line: str, asked: str) -> None:
     if asked == "numa" and (found := _NUMBER_ALONE.match(line)):
         sheet.put("host.numa_balancing", int(found[1]), where)
@@ -85,7 +106,9 @@ def _windows(line: str) -> Iterator[tuple[str, int | str]]:
 
 
 def _links(line: str) -> Iterator[tuple[str, int | str | float]]:
-    if (found := _LIMITED.search(line)) and (device := _PCI_DEVICE.search(line.lower())):
+    # The bus says it of every device (`pci 0000:08:00.0: …`); of a GPU its driver repeats it.
+    ours = " pci 0000:" not in line and not line.startswith("pci 0000:")
+    if ours and (found := _LIMITED.search(line)) and (device := _PCI_DEVICE.search(line.lower())):
         address = device[1] if device[1].count(":") == 2 else f"0000:{device[1]}"
         yield f"gpus[{address}].pci_address", address
         yield f"gpus[{address}].link.speed_gt_s", float(found[1])

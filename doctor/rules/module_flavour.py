@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from doctor.facts import Snapshot
+from doctor.facts.gpu import Gpu
 from doctor.findings import Evidence, Finding, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
 from doctor.rules import commands, presence
 
 Flavour = Literal["open", "proprietary"]
+Verdict = Literal["required", "unsupported", "either"]
+
+_REQUIRED = re.compile(r"\bG[HB]\d{2,3}\b|\bB[123]00\b|\bRTX 50\d\d\b|\bBlackwell\b", re.IGNORECASE)
+_UNSUPPORTED = re.compile(
+    r"\bQuadro (?:[KMP]\d|GP|GV)|\bTesla [KMPV]\d|\bV100|\bP100|\bGTX (?:[6-9]\d\d|10\d\d)\b|\bTITAN (?:X|V)",
+    re.IGNORECASE,
+)
+"""Product lines by the flavour that they take, for names that no table has.
+Source: github.com/NVIDIA/open-gpu-kernel-modules README.md; docs.nvidia.com/datacenter/tesla/driver-installation-guide."""
+
+
+def takes(gpu: Gpu, kb: Knowledge) -> Verdict | None:
+    """Which flavour a GPU takes; None where neither id, architecture nor name tells."""
+    known = kb.open_module(gpu.pci_id)
+    by_arch = known or kb.open_module(gpu.arch)
+    if by_arch in ("required", "unsupported") or known:
+        return by_arch
+    name = gpu.name or ""
+    return "required" if _REQUIRED.search(name) else "unsupported" if _UNSUPPORTED.search(name) else by_arch
 
 
 def misfit(
@@ -20,7 +41,7 @@ def misfit(
     flavour = machine.nvidia_driver.flavour
     if flavour is not None and flavour != loaded:
         return None
-    unfit = [g for g in machine.of_vendor("nvidia") if kb.open_module(g.pci_id or g.arch) == verdict]
+    unfit = [g for g in machine.of_vendor("nvidia") if takes(g, kb) == verdict]
     logged = [e for e in machine.kernel_log.events or () if e.code == event]
     if not logged and not (flavour == loaded and unfit):
         return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.integrated import discrete, is_integrated
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -48,6 +49,22 @@ https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-r
 FIXES = (Fix(text="Use a ROCm release, or a build by target, that lists this GPU."),)
 
 
+_FITS = (
+    "hip-no-device",
+    "rocm-no-agent-told",
+    "amd-gpu-not-supported",
+    "ollama-amdgpu-unsupported",
+    "rocclr-no-compatible-code-objects",
+    "hip-invalid-device-function",
+    "hip-shared-object-init-failed",
+    "hsa-incompatible-kernel-object",
+    "hsa-init-out-of-resources",
+    "program-crashed",
+    "amd-memory-access-fault",
+)
+"""What programs say on a GPU that their ROCm does not know. Another error text is of another cause, most likely."""
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each gfx target that no installed ROCm supports."""
     if machine.torch.available:
@@ -55,8 +72,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     # Distributions build their own ROCm for more GPUs than AMD lists.
     releases = [(r.version, r.key) for r in machine.rocm or () if r.version and r.kind != "distribution"]
     seen: set[str] = set()
+    doubtful = bool(machine.symptoms) and machine.symptom(*_FITS) is None
+    others = [g for g in discrete(machine) if any(kb.rocm_supports(v, g.arch) for v, _ in releases)]
     for gpu in machine.of_vendor("amd"):
         arch = gpu.arch
+        if others and is_integrated(gpu):  # a processor's small GPU beside a card that ROCm lists
+            continue
         if not arch or arch in seen or not releases:
             continue
         seen.add(arch)
@@ -64,6 +85,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             continue
         names = [f"gpus[{gpu.key}].arch", *(f"rocm[{key}].version" for _, key in releases)]
         yield Finding(
+            severity=Severity.INFO if doubtful else Severity.WARNING,
+            suspect=True,
             summary=f"ROCm {str(releases[0][0])[:40]} does not list {arch[:40]} among its supported GPUs.",
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, names),

@@ -83,6 +83,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         board = presence.board(machine, device)
         yield Finding(
             severity=severity,
+            suspect=True,
             summary=f"{'GPU ' + device if device != '-' else 'An AMD GPU'}: {said} in the kernel log"
             + (f", {presence.ago(min(e.age_s or 0 for e in events))}." if old else "."),
             subject=Subject(kind="gpu", id=device),

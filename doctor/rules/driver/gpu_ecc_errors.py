@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
+from doctor.facts.host import KernelEvent
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
 from doctor.rules import presence
@@ -74,6 +75,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=evidence(machine, (f"gpus[{gpu.key}].errors.{field}" for field in fields)),
             fixes=_fixes(gpu, severity),
         )
+    yield from _xids(machine, seen)
     for event in machine.kernel_log.events or ():
         device = event.device or "-"
         if event.code not in ("amdgpu-ras-uncorrectable", "amdgpu-bad-pages") or device in seen:
@@ -88,6 +90,45 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=(Evidence(text=event.text, source=machine.source("kernel_log.events")),),
             fixes=FIXES,
         )
+
+
+_MEMORY_XIDS = {
+    "xid-48": Severity.ERROR,
+    "xid-64": Severity.ERROR,
+    "xid-95": Severity.ERROR,
+    "xid-140": Severity.ERROR,
+    "xid-171": Severity.ERROR,
+    "xid-172": Severity.ERROR,
+    "xid-63": Severity.WARNING,
+    "xid-94": Severity.WARNING,
+}
+"""Xids of memory: uncorrectable errors, and row remaps that wait or failed (docs.nvidia.com/deploy/xid-errors)."""
+
+
+def _xids(machine: Snapshot, seen: set[str]) -> Iterator[Finding]:
+    """One finding a GPU; where no other Xid is as grave, it explains what the rule on fatal Xids says."""
+    events = machine.kernel_log.events or ()
+    others = [e for e in events if e.code.startswith("xid-") and e.code not in _MEMORY_XIDS and e.code in _GRAVE]
+    by_device: dict[str, list[KernelEvent]] = {}
+    for event in events:
+        if event.code in _MEMORY_XIDS and (event.device or "-") not in seen:
+            by_device.setdefault(event.device or "-", []).append(event)
+    for device, found in by_device.items():
+        seen.add(device)
+        codes = ", ".join(dict.fromkeys(e.code.replace("xid-", "Xid ") for e in found))
+        yield Finding(
+            severity=min((_MEMORY_XIDS[e.code] for e in found), key=lambda s: s.rank),
+            summary=f"{'GPU ' + device if device != '-' else 'A GPU'}: memory errors in the kernel log ({codes}).",
+            subject=Subject(kind="gpu", id=device),
+            evidence=tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in found[:3]),
+            fixes=FIXES,
+            explains=() if others else ("nvidia-xid-fatal",),
+            source="https://docs.nvidia.com/deploy/xid-errors/",
+        )
+
+
+_GRAVE = ("xid-62", "xid-74", "xid-79", "xid-119", "xid-120", "xid-136", "xid-143", "xid-145", "xid-149", "xid-150")
+"""Xids of the link, the bus or the firmware, which memory errors do not explain."""
 
 
 def _judge(gpu: Gpu) -> tuple[Severity, list[str], list[str]]:

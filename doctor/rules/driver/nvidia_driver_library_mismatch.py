@@ -59,11 +59,35 @@ FIXES = (commands.reboot("Reboot the host, so that the module of the installed d
 _MISMATCH = ("LIB_RM_VERSION_MISMATCH", "version mismatch")
 
 
+_RECENT_S = 14 * 86400
+
+
+def _differ(module: str, library: str) -> bool:
+    """By as many numbers as both have: `nvidia-smi --version` calls 595.71.05 595.71."""
+    ours, theirs = Dotted(module).numbers, Dotted(library).numbers
+    width = max(2, min(len(ours), len(theirs)))
+    return ours[:width] != theirs[:width]
+
+
+def _history(machine: Snapshot) -> Iterator[Evidence]:
+    """The changes of the driver's packages that made it so, and who holds the old module in place."""
+    for change in machine.changes or ():
+        if "nvidia" in change.package and (change.age_s or 0) < _RECENT_S:
+            by = f" by {change.by}" if change.by else ""
+            words = f"{change.when}: {change.action} of {change.package} to {change.new or 'nothing'}{by}"
+            yield Evidence(text=words, source=machine.source("changes"))
+            break
+    held = [f"{h.name} (pid {h.pid})" for h in machine.holders or () if any("nvidia" in n for n in h.nodes or ())]
+    if held:
+        text = f"the loaded module is held by {', '.join(held[:6])}"
+        yield Evidence(text=text, source=machine.source("holders"))
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     driver = machine.nvidia_driver
     module, library = driver.version, driver.user_version
     said = [name for name in ("nvml_error", "smi_error") if any(m in (getattr(driver, name) or "") for m in _MISMATCH)]
-    differ = bool(module and library and Dotted(module).compare(library) != 0 and not _is_compat(machine, library))
+    differ = bool(module and library and _differ(module, library) and not _is_compat(machine, library))
     logged = [e for e in machine.kernel_log.events or () if e.code == "nvidia-api-mismatch"]
     if not (said or differ or (logged and not (module and library))):
         return
@@ -73,7 +97,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         severity=Severity.ERROR,
         summary=_summary(module, library if differ else None),
         subject=Subject(kind="driver", id="nvidia"),
-        evidence=evidence(machine, names + [f"nvidia_driver.{name}" for name in said]) + log,
+        evidence=(*evidence(machine, names + [f"nvidia_driver.{name}" for name in said]), *log, *_history(machine)),
         fixes=_fixes(machine),
         verify=("nvidia-smi",),
     )

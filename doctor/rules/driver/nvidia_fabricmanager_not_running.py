@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,12 @@ RULE = Rule(
     id="nvidia-fabricmanager-not-running",
     severity=Severity.ERROR,
     title="The fabric manager is not running on an NVSwitch system.",
-    needs=[{"pci", "nvidia_driver.loaded", "nvidia_driver.fabric_manager.running"}, {"gpus[].fabric_state"}],
+    needs=[
+        {"pci", "nvidia_driver.loaded", "nvidia_driver.fabric_manager.running"},
+        {"gpus[].fabric_state"},
+        {"gpus", "nvidia_driver.version", "nvidia_driver.fabric_manager.version"},
+        {"gpus", "nvidia_driver.fabric_manager.installed"},
+    ],
     proven="synthetic",
     order=15,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -57,6 +63,8 @@ FIXES = (
         root=True,
     ),
 )
+_ON_BOARD = re.compile(r"SXM|HBM3|\bB[123]00\b|\bH[12]00\b(?! (?:PCIe|NVL))|\bH[28]0{1,2}\b", re.IGNORECASE)
+"""Products that sit on boards with NVSwitches where there are several."""
 _WAITING = ("not-started", "in-progress")
 
 
@@ -69,9 +77,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     switches = any(d.kind == "nvswitch" for d in machine.pci or ())
     on_host = switches and driver.loaded is True and not commands.in_container(machine)
-    stopped = on_host and manager.running is False
+    board = len(gpus) > 1 and all(_ON_BOARD.search(g.name or "") for g in gpus) and not machine.pci
+    stopped = (on_host and manager.running is False) or (board and manager.installed is False)
     skewed = bool(
-        on_host and manager.version and driver.version and Dotted(manager.version).compare(driver.version) != 0
+        (on_host or board)
+        and manager.version
+        and driver.version
+        and Dotted(manager.version).compare(driver.version) != 0
     )
     if not (waiting or stopped or skewed):
         return

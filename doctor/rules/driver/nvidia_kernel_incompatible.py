@@ -20,7 +20,7 @@ RULE = Rule(
     facts_decide=False,
     proven="synthetic",
     order=12,
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    explains=("nvidia-driver-not-loaded", "torch-sees-no-gpu", "framework-sees-no-gpu"),
     tags=("nvidia", "driver"),
     doc="""
 ## What it finds

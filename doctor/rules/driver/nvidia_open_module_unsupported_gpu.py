@@ -57,6 +57,12 @@ _EVENT = "nvidia-open-module-unsupported"
 """What the reader of the kernel log calls the driver's own words for it."""
 
 
+def decides(machine: Snapshot, kb: Knowledge) -> bool:
+    """Facts end the matter where the flavour and what every GPU takes are known."""
+    gpus = machine.of_vendor("nvidia")
+    return bool(machine.nvidia_driver.flavour and gpus) and all(module_flavour.takes(g, kb) for g in gpus)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     device = module_flavour.misfit(machine, kb, verdict="unsupported", loaded="open", event=_EVENT)
     if device is not None:

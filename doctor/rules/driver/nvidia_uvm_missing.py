@@ -17,7 +17,11 @@ RULE = Rule(
     id="nvidia-uvm-missing",
     severity=Severity.ERROR,
     title="nvidia_uvm is not loaded, or /dev/nvidia-uvm is missing.",
-    needs=[{"nvidia_driver.loaded", "nvidia_driver.uvm_loaded"}, {"nvidia_driver.loaded", "nodes"}],
+    needs=[
+        {"nvidia_driver.loaded", "nvidia_driver.uvm_loaded"},
+        {"nvidia_driver.loaded", "nodes"},
+        {"nodes", "symptom:cuda-unknown-999"},
+    ],
     proven="synthetic",
     order=15,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -59,14 +63,16 @@ FIXES = (
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     modules = machine.kernel.modules or ()
-    if machine.nvidia_driver.loaded is not True or commands.in_wsl(machine) or "nvgpu" in modules or machine.gpus == ():
+    unusable = machine.symptom("cuda-unknown-999") is not None
+    works = machine.nvidia_driver.loaded or (machine.nvidia_driver.loaded is None and unusable)
+    if not works or commands.in_wsl(machine) or "nvgpu" in modules or machine.gpus == ():
         return
     no_module = machine.nvidia_driver.uvm_loaded is False
     no_node = _node_missing(machine)
     if not no_module and not no_node:
         return
     inside = commands.in_container(machine)
-    failing = inside or machine.torch.available is False
+    failing = inside or unusable or machine.torch.available is False
     what = "nvidia_uvm is not loaded" if no_module else "/dev/nvidia-uvm is missing"
     where = " in this container" if inside and not no_module else ""
     yield Finding(

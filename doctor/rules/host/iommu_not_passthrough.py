@@ -68,7 +68,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             fixes=FIXES if machine.host.iommu != "passthrough" else FIXES[1:],
         )
     elif translates:
+        hangs = machine.symptom("collective-hangs", "output-garbage")
         yield Finding(
+            severity=Severity.WARNING,
+            basis="both" if hangs else "facts",
+            suspect=True,
             summary="The IOMMU translates; iommu=pt is what copies between GPUs want.",
             subject=Subject(kind="host", id="-"),
             evidence=evidence(machine, ["host.iommu", "kernel.cmdline"]),
