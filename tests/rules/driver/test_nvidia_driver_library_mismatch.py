@@ -37,3 +37,25 @@ def test_near_misses() -> None:
 
 def test_unknown_library_version() -> None:
     assert found(rule, machines.h100_host({"nvidia_driver.user_version": None})) == []
+
+
+def test_nvml_s_short_version_of_the_same_driver_is_no_mismatch() -> None:
+    same = {"nvidia_driver.version": "595.71.05", "nvidia_driver.user_version": "595.71"}
+    assert found(rule, machines.h100_host(same)) == []
+    other = {"nvidia_driver.version": "595.71.05", "nvidia_driver.user_version": "595.80"}
+    assert len(found(rule, machines.h100_host(other))) == 1
+
+
+def test_the_upgrade_that_made_it_so_is_named_with_who_did_it() -> None:
+    facts = {
+        "nvidia_driver.user_version": "580.95.05",
+        "changes[1].when": "2026-11-17 06:12:01", "changes[1].package": "nvidia-utils-580", "changes[1].age_s": 3600,
+        "changes[1].action": "upgrade", "changes[1].new": "580.95.05-0ubuntu1", "changes[1].by": "unattended-upgrades",
+        "holders[7].pid": 7, "holders[7].name": "nv-hostengine", "holders[7].nodes": ["/dev/nvidiactl"],
+    }  # fmt: skip
+    words = [e.text for e in found(rule, machines.h100_host(facts))[0].evidence]
+    upgrade = "2026-11-17 06:12:01: upgrade of nvidia-utils-580 to 580.95.05-0ubuntu1 by unattended-upgrades"
+    assert upgrade in words
+    assert "the loaded module is held by nv-hostengine (pid 7)" in words
+    old = found(rule, machines.h100_host(facts | {"changes[1].age_s": 40 * 86400}))[0].evidence
+    assert upgrade not in [e.text for e in old]
