@@ -244,6 +244,11 @@ def torch_builds(cuda: Row, rocm: Row) -> dict[str, Row]:
             variant_pythons=r.get("variant_pythons"),
             triton=r.get("triton"),
         )
+    for more in _toml("torch_archs.toml")["build"]:
+        for version in more["releases"]:
+            held = rows[version]["archs"].setdefault(more["tag"], {})
+            held.setdefault(more["machine"], more["archs"])
+            rows[version]["source"] += f"; {more['source']}"
     return rows
 
 
@@ -299,6 +304,11 @@ def companions(facts: Row) -> dict[str, Row]:
 
 def package_ways() -> dict[str, Row]:
     """scripts/package_ways.toml: one entry a way, by id."""
-    with Path(__file__).with_name("package_ways.toml").open("rb") as file:
-        rows = tomllib.load(file)["way"]
+    rows = _toml("package_ways.toml")["way"]
     return {row["id"]: entry(row, **{k: v for k, v in row.items() if k not in ("source", "as_of")}) for row in rows}
+
+
+def _toml(name: str) -> Row:
+    """A hand-written file beside this one."""
+    with Path(__file__).with_name(name).open("rb") as file:
+        return tomllib.load(file)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from doctor.knowledge.later import Later
 from doctor.knowledge.range_tables import RangeTables
-from doctor.knowledge.store import DATA, table
+from doctor.knowledge.store import DATA, kept, table
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -148,8 +147,7 @@ class Knowledge(RangeTables):
 
     def torch_build(self, version: str | None) -> TorchBuild | None:
         """The official release of a version; its local part (`+cu128`) is left out of account."""
-        row = table("torch_builds").get((version or "").partition("+")[0])
-        return entries.TorchBuild.model_validate(row) if row else None
+        return _torch_build((version or "").partition("+")[0])
 
     def torch_archs(
         self, version: str | None, build: str | None = None, machine: str = "x86_64"
@@ -175,8 +173,8 @@ class Knowledge(RangeTables):
 
     def torch_releases(self) -> tuple[TorchBuild, ...]:
         """All releases, the oldest first."""
-        rows = sorted(table("torch_builds").values(), key=lambda r: Dotted(r["version"]).numbers)
-        return tuple(entries.TorchBuild.model_validate(row) for row in rows)
+        names = sorted(table("torch_builds"), key=lambda v: Dotted(v).numbers)
+        return tuple(filter(None, map(_torch_build, names)))
 
     def compute_capability(self, cc: str | None) -> ComputeCapability | None:
         """By `9.0` or `sm_90`."""
@@ -206,7 +204,13 @@ class Knowledge(RangeTables):
         return {key: row["means"] for key, row in table("vocabulary").items()}
 
 
-@cache
+@kept
+def _torch_build(version: str) -> TorchBuild | None:
+    row = table("torch_builds").get(version)
+    return entries.TorchBuild.model_validate(row) if row else None
+
+
+@kept
 def _companions() -> tuple[Companions, ...]:
     return tuple(entries.Companions.model_validate(row) for row in table("companions").values())
 

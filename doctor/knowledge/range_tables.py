@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from doctor.knowledge.later import Later
-from doctor.knowledge.store import table
+from doctor.knowledge.store import kept, table
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
-    from doctor.knowledge import amd, entries, frameworks, nvidia
+    from doctor.knowledge import amd, entries, frameworks, nvidia, tables
     from doctor.knowledge.entries import Entry, RocmRelease
 
     E = TypeVar("E", bound=Entry)
@@ -18,6 +18,7 @@ else:
     entries = Later("doctor.knowledge.entries")
     frameworks = Later("doctor.knowledge.frameworks")
     nvidia = Later("doctor.knowledge.nvidia")
+    tables = Later("doctor.knowledge.tables")
 
 
 class RangeTables:
@@ -40,9 +41,11 @@ class RangeTables:
         return _entry(nvidia.CompatPackage, "forward_compat_packages", f"cuda-compat-{series.replace('.', '-')}")
 
     def kmd_window(self, driver: str | None) -> amd.KmdWindow | None:
-        """ROCm releases of an amdgpu driver: of its very release, else of its series."""
+        """ROCm releases of an amdgpu driver: of its very release, else of its series or the newest of its series."""
         version = Dotted(driver or "")
-        keys = (version.series(3), f"{version.series()}.0", f"{version.series()}.x", f"{version.major}.x")
+        keys = [version.series(3), f"{version.series()}.0", f"{version.series()}.x"]
+        same = [k for k in table("kmd_user_windows") if Dotted(k).series() == version.series()]
+        keys += sorted(same, key=lambda k: Dotted(k).numbers, reverse=True)
         found = next((k for k in keys if k in table("kmd_user_windows")), "")
         return _entry(amd.KmdWindow, "kmd_user_windows", found)
 
@@ -64,32 +67,64 @@ class RangeTables:
 
     def os_kernels(self) -> tuple[amd.OsKernels, ...]:
         """The kernels of each system that ROCm supports."""
-        return tuple(amd.OsKernels.model_validate(row) for row in table("rocm_os_kernels").values())
+        return _all("rocm_os_kernels")
 
     def package_releases(self, package: str) -> tuple[frameworks.PackageRelease, ...]:
         """The known releases of a package beside torch, the newest first; () for one that is not known."""
-        from packaging.version import Version
-
-        rows = [row for row in table("packages").values() if row["package"] == package]
-        rows.sort(key=lambda row: Version(row["version"]), reverse=True)
-        return tuple(frameworks.PackageRelease.model_validate(row) for row in rows)
+        return _releases().get(package, ())
 
     def driver_branches(self) -> tuple[entries.DriverBranch, ...]:
         """All branches, the oldest first."""
-        rows = sorted(table("driver_branches").values(), key=lambda r: int(r["branch"]))
-        return tuple(entries.DriverBranch.model_validate(row) for row in rows)
+        return tuple(sorted(_all("driver_branches"), key=lambda b: int(b.branch)))
 
     def package_ways(self, package: str) -> tuple[frameworks.PackageWay, ...]:
         """The ways to install a package, in the order of the table."""
-        rows = [row for row in table("package_ways").values() if row["package"] == package]
-        return tuple(frameworks.PackageWay.model_validate(row) for row in rows)
+        return tuple(way for way in _all("package_ways") if way.package == package)
+
+    def rocm_torch_note(self, name: str) -> amd.Fact | None:
+        return _entry(amd.Fact, "rocm_torch_notes", name)
+
+    def flash_attn_builds(self) -> tuple[frameworks.FlashAttnBuild, ...]:
+        """For what each release of flash-attn has binaries, the oldest first."""
+        return _all("flash_attn_prebuilt")
+
+    def amdgpu_drivers(self) -> tuple[amd.AmdgpuDriver, ...]:
+        return _all("amdgpu_drivers")
+
+    def knows_arch(self, arch: str) -> bool:
+        """Whether any table speaks of a GPU architecture: `gfx942`, `sm_90`."""
+        bare = arch.split(":")[0].lower()
+        if bare.startswith("gfx"):
+            return any(row["gfx"] == bare for row in table("gfx_targets").values()) or any(
+                row["gfx"] == bare for row in table("amd_gpus").values()
+            )
+        digits = bare.removeprefix("sm_").rstrip("af")
+        return f"{digits[:-1]}.{digits[-1:]}" in table("compute_capabilities")
 
     def packages(self) -> frozenset[str]:
         """Names of the packages that releases or ways are known of."""
-        return frozenset(row["package"] for name in ("packages", "package_ways") for row in table(name).values())
+        return frozenset(_releases()) | {way.package for way in _all("package_ways")}
 
 
 def _entry(model: type[E], name: str, key: str) -> E | None:
     """The entry of a table; None where it has no such key."""
     row = table(name).get(key)
     return model.model_validate(row) if row else None
+
+
+@kept
+def _all(name: str) -> tuple[Any, ...]:
+    """Every entry of a table, validated once."""
+    kind = tables.named(name)
+    return tuple(kind.entry_type().model_validate(row) for row in table(name).values()) if kind else ()
+
+
+@kept
+def _releases() -> dict[str, tuple[frameworks.PackageRelease, ...]]:
+    """Package → its releases, the newest first."""
+    from packaging.version import Version
+
+    found: dict[str, list[frameworks.PackageRelease]] = {}
+    for release in _all("packages"):
+        found.setdefault(release.package, []).append(release)
+    return {name: tuple(sorted(held, key=lambda r: Version(r.version), reverse=True)) for name, held in found.items()}

@@ -11,12 +11,16 @@ import hashlib
 import json
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, cast
 
 from doctor.versions import Dotted
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 DATA = Path(__file__).parent / "data"
 SYSTEM_FOLDER = Path("/var/lib/doctor/knowledge")
@@ -77,10 +81,22 @@ def table(name: str) -> dict[str, Any]:
     return entries
 
 
+_kept: list[Callable[[], None]] = []
+
+
+def kept(made: Callable[P, T]) -> Callable[P, T]:
+    """Remembers what a function made of tables, until `forget`."""
+    cached = cache(made)
+    _kept.append(cached.cache_clear)
+    return cast("Callable[P, T]", cached)
+
+
 def forget() -> None:
     """Read everything anew: something was installed or removed."""
-    for held in (table, installed):
-        held.cache_clear()
+    table.cache_clear()
+    installed.cache_clear()
+    for clear in _kept:
+        clear()
     changed_since.clear()
 
 

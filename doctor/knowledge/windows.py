@@ -100,17 +100,22 @@ def code_runs(kb: Knowledge, arch: str | None, built: Sequence[str], cuda: str |
     device = sm_number(arch)
     if device is None:
         return Answer("unknown", f"GPU {arch} is {UNKNOWN_HERE}")
+    undecided = False
     for code in built:
         made_for = sm_number(code.removesuffix("+PTX"))
         if made_for is None:
             continue
         rule = kb.code_to_device(made_for)
-        if rule is None:
-            return Answer("unknown", f"what {code} runs on is {UNKNOWN_HERE}")
-        if _serves(rule.device_sm_only, rule.device_sm_from, rule.device_sm_to, device) and not _excluded(
+        if made_for == device:
+            return _said("yes", f"it has code for {code}", rule)
+        if rule is None:  # torch's table does not speak of old code; code of another major runs nowhere else anyway
+            undecided = undecided or made_for // 10 == device // 10
+        elif _serves(rule.device_sm_only, rule.device_sm_from, rule.device_sm_to, device) and not _excluded(
             rule.exclude, rule.no_exclude_from_cuda, device, cuda
         ):
             return _said("yes", f"code for {code} runs on sm_{device}", rule)
+    if undecided:
+        return Answer("unknown", f"it is built for {listed}; whether that runs on sm_{device} is {UNKNOWN_HERE}")
     return _said("no", f"it is built for {listed}; none of it runs on sm_{device}", kb.code_to_device(80))
 
 
@@ -145,6 +150,17 @@ def rocm_lists_gpu(kb: Knowledge, rocm: str | None, gfx: str | None) -> Answer:
     if known is None:
         return Answer("unknown", f"whether ROCm {rocm} supports {gfx} is {UNKNOWN_HERE}; {spans}")
     return _said("yes" if known else "no", f"ROCm {rocm} {'lists' if known else 'does not list'} {gfx}; {spans}", entry)
+
+
+def driver_of_rocm(kb: Knowledge, rocm: str | None) -> str | None:
+    """The newest amdgpu driver that ships with a ROCm release or series: `30.30.3` of 7.2, `6.4.1` of 6.4.1."""
+    wanted = Dotted(rocm or "")
+    if not wanted.numbers:
+        return None
+    shipped = [d.version for d in kb.amdgpu_drivers() if d.ships_with_rocm and _same(wanted, d.ships_with_rocm)]
+    if shipped:
+        return max(shipped, key=lambda v: Dotted(v).numbers)
+    return str(rocm) if wanted.major is not None and wanted.major < 7 else None
 
 
 def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None) -> Answer:
@@ -200,7 +216,7 @@ def os_serves_rocm(kb: Knowledge, rocm: str | None, os_id: str | None, os_versio
     if not release or not release.supported_os or not name or not os_version:
         return Answer("unknown", f"whether ROCm {rocm} supports {os_id} {os_version} is {UNKNOWN_HERE}")
     there = [o for o in release.supported_os if o.os == name]
-    if any(_os_matches(o.version, os_version) for o in there):
+    if any(os_release_matches(o.version, os_version) for o in there):
         return _said("yes", f"ROCm {release.version} lists {name} {os_version}", release)
     versions = ", ".join(o.version for o in there) or "no release"
     return _said("no", f"ROCm {release.version} lists {name} {versions}, not {os_version}", release)
@@ -209,7 +225,7 @@ def os_serves_rocm(kb: Knowledge, rocm: str | None, os_id: str | None, os_versio
 def kernel_serves_rocm(kb: Knowledge, os_id: str | None, os_version: str | None, kernel: str | None) -> Answer:
     """Whether the kernel is one of those that ROCm's matrix names for a system (by its first two numbers)."""
     name, mine = _OS_NAMES.get((os_id or "").lower()), Dotted(kernel or "").series()
-    rows = [r for r in kb.os_kernels() if r.os == name and os_version and _os_matches(r.version, os_version)]
+    rows = [r for r in kb.os_kernels() if r.os == name and os_version and os_release_matches(r.version, os_version)]
     if not rows or not mine:
         return Answer("unknown", f"the kernels of {os_id} {os_version} are {UNKNOWN_HERE}")
     named = sorted({k for r in rows for k in r.kernels}, key=lambda k: Dotted(k).numbers)
@@ -218,7 +234,12 @@ def kernel_serves_rocm(kb: Knowledge, os_id: str | None, os_version: str | None,
     return _said("yes" if good else "no", f"{told}; {kernel} runs", rows[0])
 
 
-def _os_matches(listed: str, asked: str) -> bool:
+def os_name(os_id: str) -> str | None:
+    """`Ubuntu` of os-release's `ubuntu`, as AMD's matrices write it."""
+    return _OS_NAMES.get(os_id.lower())
+
+
+def os_release_matches(listed: str, asked: str) -> bool:
     a, b = Dotted(listed.replace(" SP", ".")).numbers, Dotted(asked.replace(" SP", ".")).numbers
     width = min(len(a), len(b))
     return bool(width) and a[:width] == b[:width]

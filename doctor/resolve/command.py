@@ -1,0 +1,59 @@
+"""A chosen stack -> the commands that install it, as argvs in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from doctor.resolve.model import Build, Pick, Target
+from doctor.resolve.packages import FAMILY
+
+Tool = Literal["pip", "uv"]
+INDEX = "https://download.pytorch.org/whl"
+"""PyTorch's own index of builds, as its installation page names it (pytorch.org, 2026-11-20)."""
+_UV_ONLY = ("--index-strategy",)
+
+
+def commands(target: Target, build: Build | None, picks: Sequence[Pick], tool: Tool) -> tuple[tuple[str, ...], ...]:
+    """torch and its family first, from the index of the build; then what lies on the Python package index, with torch
+    held where it is; then what is compiled against the torch that is there."""
+    start = _start(target, tool)
+    ours = [p for p in picks if p.package in FAMILY]
+    others = [p for p in picks if p.package not in FAMILY]
+    if build is None or build.bundled_by:
+        return tuple(_other(start, p, tool, ()) for p in others)
+    if build.plain and not any(p.index or p.options for p in others):
+        together = [f"torch=={build.version}", *(p.requirement for p in picks)]
+        return ((*start, *together),)
+    torch = f"torch=={build.version}"
+    first = (*start, torch, *(p.requirement for p in ours), "--index-url", f"{INDEX}/{build.tag}")
+    if build.plain:
+        first = (*start, torch, *(p.requirement for p in ours))
+    held = f"torch=={build.version}" if build.plain else f"torch=={build.version}+{build.tag}"
+    plain = [p for p in others if not p.index and not p.options]
+    rest = [(*start, *(p.requirement for p in plain), held)] if plain else []
+    return (first, *rest, *(_other(start, p, tool, (held,)) for p in others if p.index or p.options))
+
+
+def _start(target: Target, tool: Tool) -> tuple[str, ...]:
+    python = target.interpreter or (f"python{target.python.rstrip('t')}" if target.python else "python3")
+    if tool == "uv":
+        return ("uv", "pip", "install", "--python", target.interpreter or target.python or "3")
+    return (python, "-m", "pip", "install")
+
+
+def _other(start: tuple[str, ...], pick: Pick, tool: Tool, held: Sequence[str]) -> tuple[str, ...]:
+    indexes = [word for url in pick.index for word in ("--extra-index-url", url)]
+    return (*start, *pick.requirement.split(), *held, *indexes, *_options(pick.options, tool))
+
+
+def _options(options: Sequence[str], tool: Tool) -> Iterator[str]:
+    """Without those that only uv knows, and their values, where pip is the tool."""
+    skip = False
+    for option in options:
+        if skip:
+            skip = False
+        elif tool == "pip" and option in _UV_ONLY:
+            skip = True
+        else:
+            yield option

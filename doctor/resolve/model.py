@@ -1,0 +1,151 @@
+"""What is asked (a machine and packages), and what comes out (commands, or why there are none and what would do)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from doctor.knowledge.windows import Answer, Verdict
+
+Kind = Literal["gpu", "driver", "rocm", "python", "platform", "release", "package"]
+Status = Literal["solved", "impossible", "unknown"]
+Vendor = Literal["nvidia", "amd"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The machine that packages are wanted for. None: not known, and then not held against a stack."""
+
+    vendor: Vendor | None = None
+    arch: str | None = None
+    """`gfx942`, `sm_90`"""
+    driver: str | None = None
+    """NVIDIA's driver, or the release of the amdgpu driver (`30.10`, `6.4.1`)."""
+    rocm: str | None = None
+    """The ROCm installed on the machine; where no amdgpu release is known, the driver is taken to be of it."""
+    python: str | None = None
+    """`3.12`"""
+    os: str | None = None
+    os_version: str | None = None
+    glibc: str | None = None
+    machine: str = "x86_64"
+    gpu: str | None = None
+    """The GPU as it was named."""
+    interpreter: str | None = None
+    """Path of the Python that commands are written for."""
+
+    def words(self) -> str:
+        """`sm_90 (H100), driver 570.124, Python 3.12, ubuntu 24.04, x86_64`"""
+        named = f" ({self.gpu})" if self.gpu and self.gpu != self.arch else ""
+        parts = [
+            f"{self.arch}{named}" if self.arch else None,
+            f"driver {self.driver}" if self.driver else None,
+            f"ROCm {self.rocm}" if self.rocm else None,
+            f"Python {self.python}" if self.python else None,
+            f"{self.os} {self.os_version or ''}".strip() if self.os else None,
+            f"glibc {self.glibc}" if self.glibc and not self.os else None,
+            self.machine,
+        ]
+        return ", ".join(p for p in parts if p)
+
+
+@dataclass(frozen=True)
+class Build:
+    """An official build of torch. `bundled_by`: it comes with that package, and its version is not known here."""
+
+    version: str
+    tag: str
+    """`cu130`, `rocm7.2`, `cpu`"""
+    plain: bool = False
+    """The wheel of the Python package index that a plain `pip install torch` takes."""
+    bundled_by: str | None = None
+
+    @property
+    def cuda(self) -> str | None:
+        digits = self.tag[2:]
+        return f"{digits[:-1]}.{digits[-1]}" if self.tag.startswith("cu") and digits.isdigit() else None
+
+    @property
+    def rocm(self) -> str | None:
+        return self.tag[4:] if self.tag.startswith("rocm") else None
+
+    @property
+    def words(self) -> str:
+        return f"the torch of {self.bundled_by}" if self.bundled_by else f"torch {self.version}+{self.tag}"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why something goes or does not go together."""
+
+    kind: Kind
+    verdict: Verdict
+    text: str
+    source: str = ""
+    as_of: str = ""
+
+    @classmethod
+    def of(cls, kind: Kind, answer: Answer, about: str = "") -> Reason:
+        text = f"{about}: {answer.reason}" if about else answer.reason
+        return cls(kind, answer.verdict, text, answer.source, answer.as_of)
+
+
+@dataclass(frozen=True)
+class Pick:
+    """A package's release, the way it is installed, and why."""
+
+    package: str
+    version: str
+    requirement: str
+    index: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    needs: str | None = None
+    note: str | None = None
+    image: str | None = None
+    reasons: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something of the machine that would have to change for what was asked, and what would then run."""
+
+    text: str
+    kind: Kind
+    stack: str
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The answer. `commands` in order; empty unless `solved`."""
+
+    status: Status
+    target: Target
+    asked: tuple[str, ...]
+    build: Build | None = None
+    picks: tuple[Pick, ...] = ()
+    commands: tuple[tuple[str, ...], ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    needs: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+    nearest: Solution | None = None
+    differs: str = ""
+    """What the nearest stack leaves out or takes instead."""
+    checked: str | None = None
+    """What a resolver's dry run said."""
+    knowledge: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def stack(self) -> str:
+        """`torch 2.11.0+cu128, vllm 0.26.0`"""
+        parts = [self.build.words] if self.build and not self.build.bundled_by else []
+        return ", ".join([*parts, *(p.image or f"{p.package} {p.version}" for p in self.picks)]) or "nothing"
+
+    def refusals(self) -> tuple[Reason, ...]:
+        return tuple(r for r in self.reasons if r.verdict == "no")
+
+
+def worst(reasons: Iterable[Reason]) -> Verdict:
+    """`no` over `unknown` over `yes`."""
+    verdicts = {r.verdict for r in reasons}
+    return "no" if "no" in verdicts else "unknown" if "unknown" in verdicts else "yes"

@@ -1,0 +1,266 @@
+"""Packages beside torch: which release, installed in which way, fits a machine and a build of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from doctor.knowledge import Knowledge, windows
+from doctor.knowledge.frameworks import PackageRelease, PackageWay
+from doctor.knowledge.windows import UNKNOWN_HERE, Answer
+from doctor.resolve import torch_builds
+from doctor.resolve.model import Build, Pick, Reason, Target, worst
+from doctor.versions import Dotted
+
+FAMILY = ("torch", "torchvision", "torchaudio")
+_ALIASES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x"), "te": ("transformer-engine",),
+            "flash-attention": ("flash-attn",), "onnxruntime": ("onnxruntime-gpu", "onnxruntime-migraphx"),
+            "flashinfer": ("flashinfer-python",), "megatron": ("megatron-core",),
+            "tf": ("tensorflow",)}  # fmt: skip
+"""Names that people use for packages that are called otherwise."""
+
+
+def meant(kb: Knowledge, wish: Requirement) -> tuple[str, ...]:
+    """The packages that a name may mean; () for one that is not known."""
+    name = canonicalize_name(wish.name)
+    if name in _ALIASES:
+        return _ALIASES[name]
+    return (name,) if name in kb.packages() or name == "torch" else ()
+
+
+def needs_torch(kb: Knowledge, wish: Requirement) -> bool:
+    """Whether a build of torch must be chosen for it."""
+    for name in meant(kb, wish):
+        if name in FAMILY or any(r.torch for r in kb.package_releases(name)):
+            return True
+        if any(w.builds or (w.torch and w.torch != "bundled") for w in kb.package_ways(name)):
+            return True
+    return False
+
+
+def pick(kb: Knowledge, target: Target, wish: Requirement, build: Build | None) -> Pick:
+    """The newest release that fits, else the attempt that comes nearest: its reasons say what is against it."""
+    best: tuple[tuple[int, int], Pick] | None = None
+    for attempt in _attempts(kb, target, wish, build):
+        rank = (
+            sum(r.verdict == "no" for r in attempt.reasons),
+            sum(r.verdict == "unknown" for r in attempt.reasons),
+        )
+        if rank == (0, 0):
+            return attempt
+        if best is None or rank < best[0]:
+            best = (rank, attempt)
+    if best:
+        return best[1]
+    text = f"{wish.name}{wish.specifier} is {UNKNOWN_HERE}"
+    return Pick(wish.name, "", "", reasons=(Reason("package", "unknown", text),))
+
+
+def _attempts(kb: Knowledge, target: Target, wish: Requirement, build: Build | None) -> Iterator[Pick]:
+    for name in meant(kb, wish):
+        if build and name in ("torchvision", "torchaudio") and not build.bundled_by:
+            yield from _companion(kb, wish, name, build)
+            continue
+        ways = [w for w in kb.package_ways(name) if w.kind != "image"]
+        ours = [w for w in ways if w.vendor in ("any", target.vendor) or target.vendor is None]
+        if ways and not ours:
+            text = f"a package of {name} for {(target.vendor or '').upper()} GPUs is {UNKNOWN_HERE}"
+            yield Pick(name, "", "", reasons=(Reason("package", "unknown", text, ways[0].source, ways[0].as_of),))
+        for way in ours:
+            if not _extras_fit(wish, way):
+                continue
+            suits = [r for r in _releases(kb, name, way) if _suits(wish, way, r)]
+            fitting = [r for r in suits if all(a.verdict != "no" for a in _torch(r, way, build, kb))]
+            # Of releases that are made for another torch, the newest speaks for all.
+            yield from (_tried(kb, target, wish, release, way, build) for release in fitting or suits[:1])
+
+
+def _suits(wish: Requirement, way: PackageWay, release: PackageRelease) -> bool:
+    public = release.version.partition("+")[0]
+    return wish.specifier.contains(public, prereleases=True) and contains(way.versions, public)
+
+
+def _extras_fit(wish: Requirement, way: PackageWay) -> bool:
+    """`jax[cuda13]` is installed in the way that brings that extra, where ways differ by extra."""
+    brought = {e for text in way.install for e in Requirement(text.split("==")[0]).extras}
+    return not (wish.extras and brought) or wish.extras <= brought
+
+
+@lru_cache(maxsize=4096)
+def contains(specifier: str, version: str) -> bool:
+    """Whether a version specifier (`>=2.10,<3`; empty: any) holds a version, pre-releases too."""
+    return SpecifierSet(specifier).contains(version, prereleases=True)
+
+
+def _releases(kb: Knowledge, name: str, way: PackageWay) -> tuple[PackageRelease, ...]:
+    """Those of the table; for a way whose releases the table does not hold, the one that it names."""
+    known = kb.package_releases(name)
+    if way.latest and all(r.version != way.latest for r in known):
+        return (PackageRelease(package=name, version=way.latest, source=way.source, as_of=way.as_of),)
+    return known
+
+
+def _tried(
+    kb: Knowledge, target: Target, wish: Requirement, release: PackageRelease, way: PackageWay, build: Build | None
+) -> Pick:
+    about = f"{release.package} {release.version}"
+    reasons = tuple(
+        Reason.of(reason.kind, Answer(reason.verdict, reason.text, reason.source, reason.as_of), about)
+        for reason in (
+            *_torch(release, way, build, kb),
+            *_gpu(target, way),
+            *_driver(kb, target, way),
+            *_python(target, release, way),
+            *_platform(target, release, way),
+        )
+    )
+    extras = f"[{','.join(sorted(wish.extras))}]" if wish.extras else ""
+    asked = f"{release.package}{extras}=={release.version}"
+    requirement = " ".join(way.install).format(version=release.version) if way.install else asked
+    return Pick(
+        package=release.package,
+        version=release.version,
+        requirement=requirement,
+        index=tuple(i.format(version=release.version) for i in way.index),
+        options=way.options,
+        needs=_needs(kb, target, release, way, build),
+        note=way.note,
+        reasons=reasons,
+    )
+
+
+def _reason(kind: str, verdict: str, text: str, entry: PackageWay | PackageRelease) -> Reason:
+    return Reason(kind, verdict, text, entry.source, entry.as_of)  # type: ignore[arg-type]
+
+
+def _torch(release: PackageRelease, way: PackageWay, build: Build | None, kb: Knowledge) -> Iterator[Reason]:
+    wanted = way.torch or release.torch
+    if build is None or (wanted == "bundled" and build.bundled_by == release.package):
+        return
+    if wanted == "bundled":
+        yield _reason("package", "no", "it comes with its own torch", way)
+        return
+    if build.bundled_by:
+        if wanted not in (None, "*"):
+            yield _reason("package", "unknown", f"the torch of {build.bundled_by} is {UNKNOWN_HERE}", release)
+        return
+    if wanted and wanted != "*" and not contains(wanted, build.version):
+        yield _reason("package", "no", f"it needs torch {wanted}, not {build.version}", release)
+    if way.builds and build.tag != "cpu":
+        entry = kb.torch_build(build.version)
+        default = entry.default_cuda.replace(".", "") if entry and entry.default_cuda else ""
+        allowed = {f"cu{default}" if b == "default" else b for b in way.builds}
+        fits = build.tag in allowed
+        text = f"it is built for torch's {' or '.join(sorted(allowed))} build, not {build.tag}"
+        yield _reason("package", "yes" if fits else "no", text if not fits else f"it is built for {build.tag}", way)
+
+
+def _gpu(target: Target, way: PackageWay) -> Iterator[Reason]:
+    if not target.arch:
+        return
+    if way.gpus and target.vendor == "amd":
+        mine = target.arch.split(":")[0]
+        verdict = "yes" if mine in way.gpus else "no"
+        yield _reason("gpu", verdict, f"it is built for {', '.join(way.gpus)}; the GPU is {mine}", way)
+    device = windows.sm_number(target.arch)
+    if device is None or target.vendor != "nvidia":
+        return
+    low, high = windows.sm_number(way.cc_min), windows.sm_number(way.cc_max)
+    if low and device < low:
+        yield _reason("gpu", "no", f"it needs compute capability {way.cc_min} or higher; {target.arch} is there", way)
+    if high and device > high:
+        yield _reason("gpu", "no", f"it is built up to compute capability {way.cc_max}; {target.arch} is there", way)
+
+
+def _driver(kb: Knowledge, target: Target, way: PackageWay) -> Iterator[Reason]:
+    if way.cuda and target.driver and target.vendor == "nvidia":
+        yield Reason.of("driver", windows.driver_serves_cuda(kb, target.driver, way.cuda))
+    if way.driver and target.driver and target.vendor == "nvidia" and Dotted(target.driver) < way.driver:
+        yield _reason("driver", "no", f"it needs driver {way.driver} or newer; {target.driver} is loaded", way)
+    if way.rocm and target.vendor == "amd" and (target.driver or target.rocm):
+        answers = [torch_builds.amdgpu_serves(kb, target, rocm) for rocm in way.rocm]
+        yield min(answers, key=lambda r: ("yes", "unknown", "no").index(r.verdict))
+
+
+def _python(target: Target, release: PackageRelease, way: PackageWay) -> Iterator[Reason]:
+    if not target.python:
+        return
+    if way.python:
+        verdict = "yes" if target.python in way.python else "no"
+        text = f"its wheels are for Python {', '.join(way.python)} only; {target.python} is asked"
+        yield _reason("python", verdict, text, way)
+        return
+    bare = target.python.rstrip("t")
+    if release.requires_python and not contains(release.requires_python, bare):
+        text = f"it needs Python {release.requires_python}; {target.python} is asked"
+        yield _reason("python", "no", text, release)
+    elif release.wheel_pythons and not _wheel_for(target.python, release.wheel_pythons):
+        listed = ", ".join(release.wheel_pythons)
+        yield _reason("python", "no", f"its wheels are for {listed}; Python {target.python} is asked", release)
+
+
+def _wheel_for(python: str, tags: tuple[str, ...]) -> bool:
+    """`py3` fits all; one CPython tag alone is a stable-ABI wheel, which fits that Python and later ones."""
+    if any(t.startswith("py") and t[2:3] == "3" for t in tags):
+        return True
+    tag = "cp" + python.replace(".", "")
+    if len(tags) == 1:
+        return tags[0].startswith("cp3") and not python.endswith("t") and int(tag[3:]) >= int(tags[0][3:])
+    return tag in tags
+
+
+def _platform(target: Target, release: PackageRelease, way: PackageWay) -> Iterator[Reason]:
+    if way.machine and target.machine not in way.machine:
+        yield _reason("platform", "no", f"it is built for {', '.join(way.machine)}; {target.machine} is there", way)
+    if way.glibc and target.glibc and Dotted(target.glibc) < way.glibc:
+        yield _reason("platform", "no", f"it needs glibc {way.glibc} or newer; {target.glibc} is there", way)
+    elif release.linux_platforms and not way.glibc:
+        answer = windows.glibc_serves(release.linux_platforms, target.machine, target.glibc, release.source)
+        if answer.no:
+            yield Reason.of("platform", answer)
+
+
+def _needs(kb: Knowledge, target: Target, release: PackageRelease, way: PackageWay, build: Build | None) -> str | None:
+    if release.package != "flash-attn" or not build or not build.cuda:
+        return way.needs
+    return None if _flash_attn_binary(kb, target, release.version, build) else way.needs
+
+
+def _flash_attn_binary(kb: Knowledge, target: Target, version: str, build: Build) -> bool:
+    """Whether a release of flash-attn has a binary for this torch minor, CUDA major and Python."""
+    major = (build.cuda or "").split(".")[0]
+    return any(
+        made.version == version
+        and any(Dotted(t).series() == Dotted(build.version).series() for t in made.prebuilt_torch)
+        and any(c.split(".")[0] == major for c in made.prebuilt_cuda)
+        and (target.python is None or target.python in made.prebuilt_python)
+        for made in kb.flash_attn_builds()
+    )
+
+
+def _companion(kb: Knowledge, wish: Requirement, name: str, build: Build) -> Iterator[Pick]:
+    """torchvision or torchaudio of a torch release, from the same index and build."""
+    made = kb.companions(build.version)
+    versions = list(made.made_for(name)) if made else []
+    first = made.serves_from(name) if made else None
+    later = [r for r in kb.package_releases(name) if r.torch != f"=={build.version}"]
+    if first:
+        versions += [r.version for r in later if Dotted(r.version) >= first]
+    if not versions:  # releases that pin no torch (torchaudio 2.11.0)
+        versions = [r.version for r in later if not r.torch and Dotted(build.version) >= r.version]
+    suits = [v for v in versions if wish.specifier.contains(v, prereleases=True)]
+    source = made.source if made else ""
+    for version in sorted(suits, key=Version, reverse=True):
+        reason = Reason("package", "yes", f"{name} {version} is made for torch {build.version}", source)
+        yield Pick(name, version, f"{name}=={version}", reasons=(reason,))
+    if versions and not suits:
+        text = f"torch {build.version} goes with {name} {', '.join(versions)}, not {wish.specifier}"
+        yield Pick(name, "", "", reasons=(Reason("package", "no", text, source),))
+
+
+__all__ = ["FAMILY", "meant", "needs_torch", "pick", "worst"]

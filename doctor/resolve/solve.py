@@ -1,0 +1,284 @@
+"""Which stack fits a machine: the newest torch build, with packages that fit it; or why there is none.
+
+Pure functions over the catalogue. The search is over all known builds of torch (a hundred), each with the newest
+fitting release of every package that is asked. Where none fits, the machine and the wishes are relaxed one by one: what
+would have to change for what was asked, and the nearest stack that runs on the machine as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from doctor.errors import InputError
+from doctor.knowledge import Knowledge, store
+from doctor.knowledge.windows import UNKNOWN_HERE
+from doctor.resolve import torch_builds
+from doctor.resolve.command import Tool, commands
+from doctor.resolve.model import Build, Change, Kind, Pick, Reason, Solution, Target, worst
+from doctor.resolve.packages import meant, needs_torch, pick
+
+_MACHINE = frozenset({"driver", "python", "platform"})
+"""Kinds of reasons that a change of the machine cures; another GPU is none."""
+_PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
+
+
+def wishes(texts: Sequence[str]) -> tuple[Requirement, ...]:
+    """Requirements as pip writes them: `torch`, `torch==2.14.0+cu130`, `jax[cuda13]>=0.9`."""
+    return tuple(map(_wish, texts))
+
+
+def _wish(text: str) -> Requirement:
+    try:
+        return Requirement(text)
+    except InvalidRequirement as error:
+        raise InputError(f"{text}: is no requirement such as torch or 'vllm>=0.20': {error}") from error
+
+
+def solve(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool = "pip") -> Solution:
+    """The answer with commands, or with reasons, changes and the nearest stack."""
+    wanted = wishes(asked)
+    strange = _strange(kb, target, wanted)
+    if strange:
+        return Solution("unknown", target, tuple(asked), reasons=strange, knowledge=_release())
+    tries: list[Solution] = []
+    found = _search(kb, target, wanted, tool, tries)
+    if found.status == "solved":
+        return found
+    if found.status == "unknown" and found.commands:
+        return found
+    changes = tuple(_changes(kb, tries, wanted, tool))
+    nearest, differs = _nearest(kb, target, wanted, tool)
+    return replace(found, changes=changes, nearest=nearest, differs=differs)
+
+
+def explain(solution: Solution) -> str:
+    """One sentence: what runs, or why not and what would: "torch 2.14.0+cu130 needs driver >= …; the … would run"."""
+    if solution.status == "solved":
+        return f"{solution.stack} runs on {solution.target.words()}"
+    first = solution.refusals() or tuple(r for r in solution.reasons if r.verdict == "unknown")
+    text = "; ".join(r.text for r in first[:3]) or "nothing fits"
+    if solution.nearest:
+        text += f"; {solution.nearest.stack} would run"
+    return text
+
+
+def _release() -> dict[str, str]:
+    release = store.in_use()
+    told = {"release": release.version, "as_of": release.as_of}
+    return told | ({"file": release.file or "", "signer": release.signer or ""} if release.folder else {})
+
+
+def _strange(kb: Knowledge, target: Target, wanted: Sequence[Requirement]) -> tuple[Reason, ...]:
+    """What this version of the catalogue does not know at all: nothing may be concluded from that."""
+    found = []
+    if target.arch and not kb.knows_arch(target.arch):
+        found.append(Reason("gpu", "unknown", f"GPU {target.arch} is {UNKNOWN_HERE}"))
+    for wish in wanted:
+        named = meant(kb, wish)
+        if not named:
+            found.append(Reason("package", "unknown", f"{wish.name} is {UNKNOWN_HERE}"))
+        elif named == ("torch",) and not any(_is_wanted(r.version, wish.specifier) for r in kb.torch_releases()):
+            found.append(Reason("release", "unknown", f"torch {wish.specifier} is {UNKNOWN_HERE}"))
+    return tuple(found)
+
+
+def _is_wanted(version: str, wanted: SpecifierSet) -> bool:
+    bare = SpecifierSet(",".join(str(s).partition("+")[0] for s in wanted))
+    return bare.contains(version, prereleases=True)
+
+
+def _search(
+    kb: Knowledge,
+    target: Target,
+    wanted: Sequence[Requirement],
+    tool: Tool,
+    tries: list[Solution] | None = None,
+) -> Solution:
+    """The first candidate that all speaks for; else the first that nothing known speaks against; else the best.
+    `tries` takes every candidate that was looked at."""
+    best: tuple[tuple[int, int, int], Solution] | None = None
+    for place, build in enumerate(_candidates(kb, target, wanted)):
+        tried = _tried(kb, target, wanted, build, tool)
+        if tries is not None:
+            tries.append(tried)
+        noes = len(tried.refusals())
+        unknowns = sum(r.verdict == "unknown" for r in tried.reasons)
+        if not noes and not unknowns:
+            return tried
+        rank = (noes, unknowns if not noes else 0, place)
+        if best is None or rank < best[0]:
+            best = (rank, tried)
+    if best is None:
+        text = f"no build of torch that matches {', '.join(map(str, wanted))} is {UNKNOWN_HERE[4:]}"
+        return Solution("impossible", target, tuple(map(str, wanted)), reasons=(Reason("release", "no", text),))
+    return best[1]
+
+
+def _candidates(kb: Knowledge, target: Target, wanted: Sequence[Requirement]) -> Iterator[Build | None]:
+    if not any(needs_torch(kb, w) for w in wanted):
+        yield None
+        return
+    torch = next((w for w in wanted if canonicalize_name(w.name) == "torch"), None)
+    for build in torch_builds.builds(kb, target):
+        if torch is None or (_is_wanted(build.version, torch.specifier) and _tag_wanted(build, torch.specifier)):
+            yield build
+    if torch and torch.specifier:
+        return
+    for wish in wanted:
+        for name in meant(kb, wish):
+            for way in kb.package_ways(name):
+                if way.torch == "bundled" and way.vendor in ("any", target.vendor) and way.latest:
+                    yield Build("", f"rocm{way.rocm[0]}" if way.rocm else "", bundled_by=name)
+
+
+def _tag_wanted(build: Build, wanted: SpecifierSet) -> bool:
+    tags = {str(s).partition("+")[2] for s in wanted} - {""}
+    return not tags or build.tag in tags
+
+
+def _tried(kb: Knowledge, target: Target, wanted: Sequence[Requirement], build: Build | None, tool: Tool) -> Solution:
+    reasons = list(torch_builds.judge(kb, target, build)) if build and not build.bundled_by else []
+    others = [w for w in wanted if canonicalize_name(w.name) != "torch"]
+    picks = tuple(pick(kb, target, wish, build) for wish in others)
+    for chosen in picks:
+        reasons += chosen.reasons
+    verdict = worst(reasons)
+    asked = tuple(map(str, wanted))
+    if verdict == "no":
+        return Solution("impossible", target, asked, build, picks, reasons=tuple(reasons), knowledge=_release())
+    needs = [n for n in (_driver_need(kb, target, build), *(p.needs for p in picks)) if n]
+    return Solution(
+        "solved" if verdict == "yes" else "unknown",
+        target,
+        asked,
+        build,
+        picks,
+        commands=commands(target, build, picks, tool) if all(p.requirement for p in picks) else (),
+        reasons=tuple(reasons),
+        needs=tuple(dict.fromkeys(needs)),
+        knowledge=_release(),
+    )
+
+
+def _driver_need(kb: Knowledge, target: Target, build: Build | None) -> str | None:
+    if build is None or target.driver or (target.rocm and build.rocm):
+        return None
+    return torch_builds.driver_needed(kb, build)
+
+
+def _changes(kb: Knowledge, tries: Sequence[Solution], wanted: Sequence[Requirement], tool: Tool) -> Iterator[Change]:
+    """What of the machine would have to change for exactly what was asked: by the candidates that nothing but the
+    machine speaks against, those with the fewest changes."""
+    seen: list[frozenset[str]] = []
+    curable = [(frozenset(r.kind for r in t.refusals()), t) for t in tries]
+    curable = [(kinds, t) for kinds, t in curable if kinds and kinds <= _MACHINE]
+    for kinds, tried in sorted(curable, key=lambda pair: len(pair[0])):
+        if any(known <= kinds for known in seen):
+            continue
+        made = _changed(kb, tried, kinds, wanted, tool)
+        if made:
+            seen.append(kinds)
+            yield made
+
+
+def _changed(
+    kb: Knowledge, tried: Solution, kinds: frozenset[str], wanted: Sequence[Requirement], tool: Tool
+) -> Change | None:
+    """The candidate on a machine with those things changed; None where that does not do either."""
+    target, told = tried.target, []
+    if "driver" in kinds:
+        target = replace(target, driver=None, rocm=None)
+    if "platform" in kinds:
+        alien = any(
+            "no wheel for Linux on" in r.text or ("is there" in r.text and "x86_64" in r.text) for r in tried.refusals()
+        )
+        target = (
+            replace(target, machine="x86_64") if alien and target.machine != "x86_64" else replace(target, glibc=None)
+        )
+    for python in _other_pythons(target.python) if "python" in kinds else [target.python]:
+        got = _tried(kb, replace(target, python=python), wanted, tried.build, tool)
+        if not got.refusals():
+            break
+    else:
+        return None
+    if "driver" in kinds:
+        need = torch_builds.driver_needed(kb, got.build) if got.build else None
+        told.append(f"{need} instead of {tried.target.driver or tried.target.rocm}" if need else _driver_text(tried))
+    if "platform" in kinds:
+        told.append(next(r.text for r in tried.refusals() if r.kind == "platform"))
+    if "python" in kinds:
+        told.append(f"Python {got.target.python} instead of {tried.target.python}")
+    kind: Kind = "driver" if "driver" in kinds else "platform" if "platform" in kinds else "python"
+    return Change(", and ".join(told), kind, got.stack)
+
+
+def _driver_text(tried: Solution) -> str:
+    """Where no build of torch says which driver: what the package's own reason says."""
+    return next((r.text for r in tried.refusals() if r.kind == "driver"), "another driver")
+
+
+def _other_pythons(python: str | None) -> list[str]:
+    """The others, the nearest first."""
+    here = _PYTHONS.index(python) if python in _PYTHONS else 3
+    return sorted((p for p in _PYTHONS if p != python), key=lambda p: abs(_PYTHONS.index(p) - here))
+
+
+def _nearest(kb: Knowledge, target: Target, wanted: Sequence[Requirement], tool: Tool) -> tuple[Solution | None, str]:
+    """The stack that runs on this machine and gives up least: another build, another release, a package less, an image,
+    at last the CPU build of torch."""
+    for differs, fewer in _fewer(wanted):
+        if differs == "torch alone" and not any(needs_torch(kb, w) for w in wanted):
+            continue
+        got = _search(kb, target, fewer, tool)
+        if got.status == "solved":
+            return got, differs
+    for wish in wanted:
+        for name in meant(kb, wish):
+            for way in kb.package_ways(name):
+                if way.kind == "image" and _image_fits(target, way.gpus, way.vendor):
+                    chosen = Pick(name, way.latest or "", "", image=way.image)
+                    got = Solution("solved", target, tuple(map(str, wanted)), picks=(chosen,), knowledge=_release())
+                    return replace(got, commands=(("docker", "pull", way.image or ""),)), "a container image instead"
+    if any(needs_torch(kb, w) for w in wanted):
+        got = _search(kb, replace(target, vendor=None, arch=None), (Requirement("torch"),), tool)
+        if got.status == "solved":
+            return (
+                got,
+                "torch for the CPU: no build that this version knows of runs on this GPU with this Python and system",
+            )
+    return None, ""
+
+
+def _image_fits(target: Target, gpus: Sequence[str], vendor: str) -> bool:
+    return vendor == target.vendor and (not target.arch or not gpus or target.arch.split(":")[0] in gpus)
+
+
+def _fewer(wanted: Sequence[Requirement]) -> Iterator[tuple[str, tuple[Requirement, ...]]]:
+    """Ever less of what was asked, each with what it gives up."""
+    same_release = tuple(_bare(w, keep_release=True) for w in wanted)
+    if same_release != tuple(wanted):
+        yield "another build of the same release", same_release
+    free = tuple(_bare(w) for w in wanted)
+    if free != tuple(wanted):
+        yield "other releases or extras than those that were asked", free
+    for dropped in reversed(free):
+        if canonicalize_name(dropped.name) == "torch" or len(free) < 2:
+            continue
+        rest = tuple(w for w in wanted if w.name != dropped.name)
+        yield f"without {dropped.name}", rest
+        yield f"without {dropped.name}, other releases", tuple(_bare(w) for w in rest)
+    yield "torch alone", (Requirement("torch"),)
+
+
+def _bare(wish: Requirement, *, keep_release: bool = False) -> Requirement:
+    """Without its build tag, or without any version and extra."""
+    if not keep_release:
+        return Requirement(wish.name)
+    kept = ",".join(str(s).partition("+")[0] for s in wish.specifier)
+    extras = f"[{','.join(sorted(wish.extras))}]" if wish.extras else ""
+    return Requirement(f"{wish.name}{extras}{kept}")

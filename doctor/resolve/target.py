@@ -1,0 +1,116 @@
+"""The machine that packages are wanted for: as a person describes it, or as facts show it."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.errors import InputError
+from doctor.facts import Snapshot
+from doctor.knowledge import Knowledge
+from doctor.knowledge.names import gpu_by_name
+from doctor.knowledge.windows import sm_number
+from doctor.resolve.model import Target
+from doctor.versions import Dotted
+
+_PYTHON = re.compile(r"3\.\d{1,2}t?")
+
+
+def described(
+    kb: Knowledge,
+    gpu: str | None = None,
+    driver: str | None = None,
+    rocm: str | None = None,
+    python: str | None = None,
+    os: str | None = None,
+    machine: str = "x86_64",
+    glibc: str | None = None,
+) -> Target:
+    """Of options: `gpu` is `gfx942`, `sm_90`, `9.0`, a PCI id or a name; `os` is `ubuntu-24.04`. Raises InputError."""
+    vendor, arch = _gpu(kb, gpu) if gpu else (None, None)
+    for option, value in (("--driver", driver), ("--rocm", rocm), ("--glibc", glibc)):
+        if value and not Dotted(value).numbers:
+            raise InputError(f"{option} {value}: a version such as 570.124.06 is wanted")
+    if python:
+        python = ".".join(python.split(".")[:2])
+        if not _PYTHON.fullmatch(python):
+            raise InputError(f"--python {python}: a version such as 3.12 is wanted")
+    name, _, version = (os or "").lower().replace(":", "-").rpartition("-")
+    if os and not name:
+        raise InputError(f"--os {os}: a system and its release is wanted, such as ubuntu-24.04")
+    if rocm and vendor is None and gpu is None:
+        vendor = "amd"
+    return Target(
+        vendor=vendor,  # type: ignore[arg-type]
+        arch=arch,
+        driver=driver,
+        rocm=rocm,
+        python=python,
+        os=name or None,
+        os_version=version or None,
+        glibc=glibc or glibc_of(kb, name, version),
+        machine={"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine),
+        gpu=gpu,
+    )
+
+
+def _gpu(kb: Knowledge, text: str) -> tuple[str, str]:
+    """Vendor and architecture. A gfx or sm that is not known is kept: that it is not known is the answer then."""
+    asked = text.strip()
+    if re.fullmatch(r"gfx[0-9a-f]{3,4}(:.*)?", asked.lower()):
+        return "amd", asked.lower()
+    number = sm_number(asked.lower())
+    if number is not None:
+        return "nvidia", f"sm_{number}"
+    if re.fullmatch(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{4}", asked):
+        arch, known = kb.amd_arch(asked.lower()), kb.nvidia_gpu(asked)
+        if arch or known:
+            return ("amd", arch) if arch else ("nvidia", known.arch if known else "")
+    named = gpu_by_name(asked)
+    if named:
+        return named.vendor, named.arch
+    raise InputError(f"--gpu {asked}: not known to this version; give gfx942, sm_90, a PCI id or another name")
+
+
+def glibc_of(kb: Knowledge, os: str | None, version: str | None) -> str | None:
+    """The glibc of a system, where a source gives it; a newer point release has no older one."""
+    if not os or not version:
+        return None
+    from doctor.knowledge.windows import os_name, os_release_matches
+
+    rows = [r for r in kb.os_kernels() if r.os == os_name(os) and r.glibc and not r.note]
+    return next((r.glibc for r in rows if os_release_matches(r.version, version)), None)
+
+
+def from_snapshot(kb: Knowledge, machine: Snapshot, cpu: str = "x86_64") -> Target:
+    """The machine that was probed: its first GPU that computes; GPUs of another architecture beside it are not looked
+    at. `cpu` is x86_64 or aarch64."""
+    gpus = [g for g in machine.gpus or () if g.vendor in ("amd", "nvidia") and g.arch and not g.integrated]
+    gpus = gpus or [g for g in machine.gpus or () if g.vendor in ("amd", "nvidia") and g.arch]
+    gpu = gpus[0] if gpus else None
+    vendor = gpu.vendor if gpu else None
+    rocm = next((i.version for i in machine.rocm or () if i.version), None)
+    python = ".".join((machine.interpreter.version or "").split(".")[:2]) or None
+    return Target(
+        vendor=vendor,  # type: ignore[arg-type]
+        arch=gpu.arch if gpu else None,
+        driver=machine.nvidia_driver.version
+        if vendor == "nvidia"
+        else amdgpu_release(kb, machine.amdgpu_driver.version),
+        rocm=rocm if vendor == "amd" else None,
+        python=python,
+        os=machine.os.id,
+        os_version=machine.os.version,
+        glibc=glibc_of(kb, machine.os.id, machine.os.version),
+        machine=cpu,
+        gpu=gpu.name if gpu else None,
+        interpreter=machine.interpreter.path,
+    )
+
+
+def amdgpu_release(kb: Knowledge, module: str | None) -> str | None:
+    """`30.30.0` of the module number `6.16.13` that /sys/module/amdgpu/version prints; None where it is not known."""
+    if not module:
+        return None
+    wanted = Dotted(module).series(3)
+    found = [d for d in kb.amdgpu_drivers() if d.module_version and Dotted(d.module_version).series(3) == wanted]
+    return found[0].version if found else None

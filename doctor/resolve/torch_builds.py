@@ -1,0 +1,156 @@
+"""Builds of torch, the newest first, and whether a machine can run one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from doctor.knowledge import Knowledge, TorchBuild, windows
+from doctor.knowledge.windows import UNKNOWN_HERE, Answer
+from doctor.resolve.model import Build, Reason, Target
+from doctor.versions import Dotted
+
+_NO_TENSILE_FROM = "6.4"
+_NO_TENSILE = ("gfx900", "gfx906")
+
+
+def builds(kb: Knowledge, target: Target) -> Iterator[Build]:
+    """Every known build for the vendor's GPUs: the newest release first, in it the plain wheel, then by CUDA or ROCm.
+    A ROCm build of the machine's own series goes before newer ones. Without a vendor: the CPU builds."""
+    mine = Dotted(target.rocm or "").series()
+    for release in reversed(kb.torch_releases()):
+        if target.vendor == "nvidia":
+            plain = plain_tag(release, target.machine)
+            tags = {*release.cuda_variants, *([plain] if plain else [])}
+            yield from (Build(release.version, tag, plain=tag == plain) for tag in sorted(tags, key=_cuda_order(plain)))
+        elif target.vendor == "amd":
+            known = sorted(release.rocm_variants, key=lambda v: (v == mine, Dotted(v).numbers), reverse=True)
+            yield from (Build(release.version, f"rocm{version}") for version in known)
+        else:
+            yield Build(release.version, "cpu")
+
+
+def plain_tag(release: TorchBuild, machine: str) -> str | None:
+    """`cu130` of the wheel that `pip install torch` takes; None where that one is CPU-only."""
+    cuda = release.default_cuda if machine == "x86_64" else release.default_cuda_aarch64
+    return f"cu{cuda.replace('.', '')}" if cuda else None
+
+
+def _cuda_order(plain: str | None) -> Callable[[str], tuple[bool, int]]:
+    """The plain wheel first, then the newest CUDA."""
+    return lambda tag: (tag != plain, -int(tag[2:]))
+
+
+def judge(kb: Knowledge, target: Target, build: Build) -> tuple[Reason, ...]:
+    """Everything that speaks for or against a build on a machine."""
+    release = kb.torch_build(build.version)
+    if release is None:
+        return (Reason("release", "unknown", f"torch {build.version} is {UNKNOWN_HERE}"),)
+    reasons = [*_gpu(kb, target, build), *_driver(kb, target, build)]
+    if target.python:
+        reasons.append(Reason.of("python", python_serves(release, target.python), build.words))
+    platforms = [p for p in release.platforms if p.endswith(target.machine)] if release.platforms else []
+    if release.platforms:
+        tags = platforms or list(release.platforms)
+        answer = windows.glibc_serves(tags, target.machine, target.glibc, release.source)
+        reasons.append(Reason.of("platform", answer, build.words))
+    return tuple(reasons)
+
+
+def python_serves(release: TorchBuild, python: str) -> Answer:
+    """Whether a torch release has wheels for a Python (`3.12`, `3.13t`)."""
+    tag = "cp" + python.replace(".", "")
+    if not release.pythons:
+        return Answer("unknown", f"the Pythons of torch {release.version} are {UNKNOWN_HERE}")
+    listed = ", ".join(f"{p[2:3]}.{p[3:]}" for p in release.pythons)
+    said = f"its wheels are for Python {listed}"
+    return Answer(
+        "yes" if tag in release.pythons else "no", f"{said}; {python} is asked", release.source, release.as_of
+    )
+
+
+def _gpu(kb: Knowledge, target: Target, build: Build) -> Iterator[Reason]:
+    if not target.arch or build.tag == "cpu":
+        return
+    archs = kb.torch_archs(build.version, build.tag, target.machine)
+    answer = windows.code_runs(kb, target.arch, archs, build.cuda) if archs else _by_neighbours(kb, target, build)
+    yield Reason.of("gpu", answer, build.words)
+    if target.arch.split(":")[0] in _NO_TENSILE and build.rocm and Dotted(build.rocm) >= _NO_TENSILE_FROM:
+        note = kb.rocm_torch_note("gfx900-906")
+        yield Reason(
+            "gpu",
+            "no",
+            f"{build.words}: rocBLAS of ROCm {_NO_TENSILE_FROM} and newer has no kernels for {target.arch}",
+            note.source if note else "",
+            note.as_of if note else "",
+        )
+
+
+def _by_neighbours(kb: Knowledge, target: Target, build: Build) -> Answer:
+    """The list of this build is not known: the same build of the releases before and after, and the builds before and
+    after in the same release, decide where at least two are known and all agree."""
+    said: dict[str, windows.Verdict] = {}
+    source = ""
+    for near in _neighbours(kb, build, target.machine):
+        archs = kb.torch_archs(near.version, near.tag, target.machine)
+        if archs:
+            said[near.words.removeprefix("torch ")] = windows.code_runs(kb, target.arch, archs, near.cuda).verdict
+            entry = kb.torch_build(near.version)
+            source = source or (entry.source if entry else "")
+    verdicts = set(said.values())
+    if len(said) < 2 or len(verdicts) != 1:
+        return Answer("unknown", f"the GPUs that it has code for are {UNKNOWN_HERE}")
+    verdict = verdicts.pop()
+    has = "all have" if verdict == "yes" else "have no"
+    return Answer(verdict, f"its own list is {UNKNOWN_HERE}; {', '.join(said)} {has} code for {target.arch}", source)
+
+
+def _neighbours(kb: Knowledge, build: Build, machine: str) -> Iterator[Build]:
+    """For a CUDA build those of the same tag; for a ROCm build any of the release, since each has its own ROCm."""
+    known = [r for r in kb.torch_releases() if r.version != build.version]
+    for releases in (reversed([r for r in known if Dotted(r.version) < build.version]),
+                     iter([r for r in known if Dotted(r.version) > build.version])):  # fmt: skip
+        for release in releases:
+            tags = [t for t in release.archs if (t == build.tag if build.cuda else t.startswith("rocm"))]
+            if tags and release.archs[tags[-1]].get(machine, release.archs[tags[-1]].get("any")):
+                yield Build(release.version, tags[-1])
+                break
+    entry = kb.torch_build(build.version)
+    if build.cuda and entry:
+        tags = sorted((t for t in entry.archs if t.startswith("cu")), key=lambda t: int(t[2:]))
+        mine = int(build.tag[2:])
+        yield from (Build(build.version, t) for t in [t for t in tags if int(t[2:]) < mine][-1:])
+        yield from (Build(build.version, t) for t in [t for t in tags if int(t[2:]) > mine][:1])
+
+
+def _driver(kb: Knowledge, target: Target, build: Build) -> Iterator[Reason]:
+    if build.cuda and target.driver:
+        yield Reason.of("driver", windows.driver_serves_cuda(kb, target.driver, build.cuda), build.words)
+        if target.arch:
+            known = windows.driver_knows_gpu(kb, target.driver, target.arch)
+            if known.verdict == "no":
+                yield Reason.of("driver", known)
+    elif build.rocm and (target.driver or target.rocm):
+        yield amdgpu_serves(kb, target, build.rocm, build.words)
+
+
+def amdgpu_serves(kb: Knowledge, target: Target, rocm: str, about: str = "") -> Reason:
+    """Whether the machine's amdgpu driver serves a ROCm user space. Where only the installed ROCm is known, the driver
+    is taken to be the one that ships with it."""
+    driver = target.driver or windows.driver_of_rocm(kb, target.rocm)
+    if not target.driver and Dotted(target.rocm or "").series() == Dotted(rocm).series():
+        return Reason.of("driver", Answer("yes", f"ROCm {target.rocm} is installed"), about)
+    answer = windows.kmd_serves_rocm(kb, driver, rocm)
+    taken = "" if target.driver else f" (the driver is taken to be that of ROCm {target.rocm})"
+    return Reason.of("driver", replace(answer, reason=answer.reason + taken), about)
+
+
+def driver_needed(kb: Knowledge, build: Build) -> str | None:
+    """`driver >= 580.65.06` of a CUDA build; the listed amdgpu drivers of a ROCm build."""
+    if build.cuda:
+        floor = kb.cuda_floor(build.cuda)
+        return f"NVIDIA driver >= {floor.driver}" if floor else None
+    if build.rocm:
+        window = kb.user_window(build.rocm)
+        return f"an amdgpu driver of {', '.join(window.kmd[:6])}" if window else None
+    return None
