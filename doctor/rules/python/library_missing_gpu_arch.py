@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules import python_files
+from doctor.rules.torch_archs import torch_serves
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -17,7 +18,7 @@ RULE = Rule(
     id="library-missing-gpu-arch",
     severity=Severity.ERROR,
     title="A GPU library has no kernels for this GPU.",
-    needs=({"binaries", "gpus"},),
+    needs=({"binaries", "gpus"}, {"torch.version", "gpus", "symptom:cuda-no-kernel-image"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=42,
@@ -59,7 +60,21 @@ FIXES = (
 )
 
 
+_NO_KERNEL = ("cuda-no-kernel-image",)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
+    """What the files say, and a missing kernel where torch has its own."""
     yield from python_files.library_archs(machine, kb)
-    yield from ()
+    seen = [s for s in machine.symptoms if s.key in _NO_KERNEL]
+    if seen and torch_serves(machine, kb):
+        yield Finding(
+            summary="torch has code for this GPU: the library that failed beside it has none.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="library"),
+            evidence=(
+                *(Evidence(text=s.text, source=s.source) for s in seen[:2]),
+                *evidence(machine, ("torch.version",)),
+            ),
+            fixes=FIXES,
+        )

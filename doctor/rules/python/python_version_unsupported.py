@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules import python_files
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Symptom
     from doctor.knowledge import Knowledge
     from doctor.profiles import Profile
 
+_TOLD = ("python-releases-told", "python-tag-of-wheel-told", "python-too-old-or-new")
+"""Symptoms whose text names the Pythons that a package is for."""
+
 RULE = Rule(
     id="python-version-unsupported",
     severity=Severity.ERROR,
     title="No build of the package exists for this Python.",
-    needs=({"packages", "interpreter.version"},),
+    needs=(
+        {"packages", "interpreter.version"},
+        *({"interpreter.version", f"symptom:{key}"} for key in _TOLD),
+    ),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=40,
@@ -59,6 +67,20 @@ FIXES = (
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Metadata of what is installed; of what could not be installed only error texts tell."""
     yield from python_files.python_version(machine)
+    here = Dotted(machine.interpreter.version or "").series()
+    for symptom in machine.symptoms:
+        if symptom.key in _TOLD and here and not _allows(symptom.text, here):
+            yield Finding(
+                summary=f"Python {here} is not among the releases that the package is said to be for.",
+                severity=Severity.WARNING,
+                subject=Subject(kind="python"),
+                evidence=(
+                    Evidence(text=symptom.text, source=symptom.source),
+                    *evidence(machine, ("interpreter.version",)),
+                ),
+                fixes=FIXES,
+            )
+            return
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
@@ -73,3 +95,19 @@ def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[F
         ),
         fixes=FIXES,
     )
+
+
+_NUMBER = re.compile(r"(?:python ?(?P<op>[<>=~!]*) ?|cp|, |or |and |[<>]=? ?)(?P<number>3\.?\d{1,2})\b", re.IGNORECASE)
+_FROM = re.compile(r">=|or (?:newer|later|higher|above)|and (?:newer|above)|\+", re.IGNORECASE)
+_NOT = re.compile(r"not (?:yet )?support|unsupported|not compatible|too (?:new|old)|not in", re.IGNORECASE)
+
+
+def _allows(text: str, here: str) -> bool:
+    """Whether a text names this Python (`cp312`, `3.9 or 3.10`), or a range that holds it. True where it names none."""
+    numbers = [n["number"] for n in _NUMBER.finditer(text[:300])]
+    named = {n if "." in n else f"3.{n[1:]}" for n in numbers}
+    if not named or (_NOT.search(text) and here in named):
+        return not named
+    if _FROM.search(text):
+        return Dotted(here) >= min(named, key=lambda n: Dotted(n).numbers)
+    return here in named or bool(_NOT.search(text))

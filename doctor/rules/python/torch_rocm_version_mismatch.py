@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.drivers import Install
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.missing_libraries import missing_runtimes
+from doctor.rules.python_packages import package
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -72,7 +74,8 @@ _FAR = 2
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Only majors that are far apart; nearer ones work together as a rule."""
+    """A runtime of torch's own major that is not found, else majors that are far apart; nearer ones work together."""
+    yield from _runtime_not_found(machine)
     ours = Dotted(machine.torch.rocm or "").major
     held = [Dotted(i.version).major for i in machine.rocm or () if i.version and _meets_torch(i)]
     theirs = [major for major in held if major is not None]
@@ -91,3 +94,27 @@ def _meets_torch(install: Install) -> bool:
     """Whether torch's libraries meet those of the installation. A wheel's own come first, unless LD_LIBRARY_PATH leads
     to others; where it is not known what selects the installation, it may."""
     return install.selected_by is None or "LD_LIBRARY_PATH" in install.selected_by
+
+
+def _runtime_not_found(machine: Snapshot) -> Iterator[Finding]:
+    """libamdhip64.so.6 is asked for by a torch for ROCm 6 where another ROCm is installed."""
+    ours = Dotted(machine.torch.rocm or "").major
+    held = {Dotted(i.version).major for i in machine.rocm or () if i.version}
+    for missing in missing_runtimes(machine):
+        if missing.stack == "rocm" and held and missing.major not in held and ours in (missing.major, *held):
+            if ours != missing.major and package(machine, *_OTHERS):
+                continue
+            yield Finding(
+                summary=f"{missing.library} is of ROCm {missing.major}; ROCm {max(map(str, held))} is installed.",
+                severity=Severity.WARNING,
+                subject=Subject(kind="package", id="torch"),
+                evidence=(
+                    Evidence(text=missing.symptom.text, source=missing.symptom.source),
+                    *evidence(machine, ("torch.version", "rocm")),
+                ),
+                fixes=FIXES,
+            )
+            return
+
+
+_OTHERS = ("onnxruntime", "onnxruntime-rocm", "tensorflow-rocm", "jaxlib", "vllm", "bitsandbytes", "torch-scatter")

@@ -1,0 +1,36 @@
+"""GPU libraries that the loader did not find, and what their soname says of who asked for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from doctor.facts.snapshot import Snapshot, Symptom
+
+_NOT_FOUND = (
+    "cuda-library-not-found",
+    "rocm-library-not-found",
+    "hsakmt-library-missing",
+    "extension-import-disabled",
+    "library-of-tensorflow-missing",
+)
+_SONAME = re.compile(r"\blib(amdhip64|hiprtc|cudart|cublas|cublasLt|nvrtc)\.so\.(\d{1,2})")
+
+
+class Missing(NamedTuple):
+    """`stack` is `rocm` or `cuda`; `major` the release whose library has that soname (libcudart.so.12: CUDA 12)."""
+
+    library: str
+    stack: str
+    major: int
+    symptom: Symptom
+
+
+def missing_runtimes(machine: Snapshot) -> Iterator[Missing]:
+    """Runtime libraries whose soname follows the release: libamdhip64.so.6 is of ROCm 6."""
+    for symptom in machine.symptoms:
+        found = _SONAME.search(symptom.text) if symptom.key in _NOT_FOUND else None
+        if found:
+            stack = "rocm" if found[1] in ("amdhip64", "hiprtc") else "cuda"
+            yield Missing(f"lib{found[1]}.so.{found[2]}", stack, int(found[2]), symptom)

@@ -1,0 +1,84 @@
+"""Which GPU architectures torch has code for, and whether that code runs on a GPU."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.rules.torch_build_at_hand import build_of
+from doctor.versions import Dotted
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+
+_SOLE = {53, 62, 72, 87, 101, 110}
+"""Code for these runs on that device alone (torch 2.15 torch/cuda/__init__.py, 2026-11-20)."""
+_GENERIC = {
+    "gfx9-generic": (900, 902, 904, 906, 909),
+    "gfx10-1-generic": (1010, 1011, 1012, 1013),
+    "gfx10-3-generic": (1030, 1031, 1032, 1033, 1034, 1035, 1036),
+    "gfx11-generic": (1100, 1101, 1102, 1103, 1150, 1151, 1152, 1153),
+    "gfx12-generic": (1200, 1201),
+    "gfx9-4-generic": (940, 941, 942, 950),
+}
+"""What LLVM's generic AMDGPU targets run on (llvm.org AMDGPUUsage)."""
+_CODE = re.compile(r"^(?P<kind>sm_|compute_)?(?P<major>\d+)\.?(?P<minor>\d)[af]?(?P<ptx>\+PTX)?$")
+
+
+def made_for(machine: Snapshot, kb: Knowledge) -> tuple[str | None, tuple[str, ...] | None]:
+    """The vendor, and the architectures by torch itself, else those of the official wheel."""
+    torch, build = machine.torch, build_of(machine, kb)
+    vendor = {"cuda": "nvidia", "rocm": "amd"}.get(build.kind) if build else None
+    if torch.arch_list or vendor is None or build is None:
+        return vendor, torch.arch_list
+    tag = build.cuda if vendor == "nvidia" else f"rocm{torch.rocm}" if _official(torch.version) else None
+    return vendor, kb.torch_archs(torch.version, tag) if torch.version and tag else None
+
+
+def _official(version: str | None) -> bool:
+    """`2.5.1+rocm6.2`, as on PyTorch's own index; AMD's wheels are built for other lists."""
+    return re.fullmatch(r"\d+\.\d+\.\d+\+rocm\d+\.\d+(?:\.\d)?", version or "") is not None
+
+
+def runs(arch: str, built: tuple[str, ...]) -> bool:
+    """Whether code for `built` runs on `arch`: same major and a minor at or below, PTX at or below, same gfx."""
+    if arch.startswith("gfx"):
+        mine = arch.split(":")[0]
+        return any(b.split(":")[0] == mine or int_of(mine) in _GENERIC.get(b, ()) for b in built)
+    device = _CODE.match(arch)
+    if not device:
+        return True
+    here = int(device["major"]) * 10 + int(device["minor"])
+    return any(_serves(code, here) for code in map(_CODE.match, built) if code)
+
+
+def _serves(code: re.Match[str], device: int) -> bool:
+    number = int(code["major"]) * 10 + int(code["minor"])
+    if (code["kind"] == "compute_" or code["ptx"]) and number <= device:
+        return True
+    if number in _SOLE or device in _SOLE:
+        return number == device and code["kind"] != "compute_"
+    return number // 10 == device // 10 and number <= device and code["kind"] != "compute_"
+
+
+def int_of(gfx: str) -> int:
+    """1031 of `gfx1031`; -1 for a target with letters."""
+    body = gfx.removeprefix("gfx")
+    return int(body) if body.isdigit() else -1
+
+
+def torch_serves(machine: Snapshot, kb: Knowledge) -> bool:
+    """Whether torch surely has code for every GPU of its vendor: by its own list, or by that of another build of the
+    same release for an earlier minor of the same CUDA, which holds no more than this one."""
+    vendor, archs = made_for(machine, kb)
+    gpus = machine.of_vendor(vendor or "-")
+    archs = archs or (_at_least(machine, kb) if vendor == "nvidia" else None)
+    return bool(archs and gpus) and all(g.arch and runs(g.arch, archs or ()) for g in gpus)
+
+
+def _at_least(machine: Snapshot, kb: Knowledge) -> tuple[str, ...] | None:
+    build, cuda = kb.torch_build(machine.torch.version), Dotted(machine.torch.cuda or "")
+    tags = [tag for tag in (build.archs if build else ()) if re.fullmatch(r"cu\d{3}", tag)]
+    older = [t for t in tags if int(t[2:4]) == cuda.major and cuda.numbers[1:2] >= (int(t[4:]),)]
+    return build.archs[max(older)].get("x86_64") if build and older else None
