@@ -18,6 +18,7 @@ MENTIONS_LIMIT = 2000
 """Mentions of GPUs in one text that are looked at; the rest is dropped."""
 GPUS_LIMIT = 256
 _NAME = re.compile(r"gpus\[([^\]]*)\]\.(.+)$")
+_EVENTS = "kernel_log.events"
 _SHORT_ADDRESS = re.compile(r"(?:[0-9a-f]{4,8}:)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])$", re.IGNORECASE)
 
 
@@ -68,6 +69,34 @@ def merge(sheets: Sequence[FactSheet], learn: Callable[[dict[str, Any]], None]) 
     taken = {m.key for m in known}
     final = {old: new for old, new in final.items() if new not in taken}
     return [_renamed(sheet, final) if final else sheet for sheet in merged]
+
+
+def one_log(sheets: Sequence[FactSheet]) -> list[FactSheet]:
+    """The same sheets, where all of a text's pieces of the kernel log are one log: a piece without events does not
+    hide those of the others. The events stand where the first that has some was read."""
+    entries = [e for sheet in sheets for e in sheet if e.name == _EVENTS and e.value is not None]
+    if len(entries) < 2:
+        return list(sheets)
+    events: dict[str, dict[str, Any]] = {}
+    for entry in entries:
+        for event in entry.value:
+            known = events.setdefault(event["key"], {**event, "count": 0})
+            known["count"] += event["count"]
+            known |= {"last": event["last"]} if "last" in event else {}
+    first = next((e for e in entries if e.value), entries[0])
+    joined = FactSheet()
+    joined.put(_EVENTS, list(events.values()), first.source)
+    return [joined, *(_without_log(sheet) for sheet in sheets)]
+
+
+def _without_log(sheet: FactSheet) -> FactSheet:
+    if sheet.get(_EVENTS) is None:
+        return sheet
+    copy = FactSheet()
+    for entry in sheet:
+        if entry.name != _EVENTS:
+            put(copy, entry)
+    return copy
 
 
 def _mentions(sheet: FactSheet) -> list[Mention]:

@@ -22,7 +22,7 @@ from doctor.intake import formats, known
 from doctor.intake.formats import Format
 from doctor.intake.fragments import Fragment, fragments
 from doctor.intake.lines import read_lines
-from doctor.intake.merge import merge, put
+from doctor.intake.merge import merge, one_log, put
 from doctor.intake.sieve import Grams, Sieve, grams_of
 from doctor.knowledge.symptoms import shared
 
@@ -119,7 +119,7 @@ class _Reading:
     def sheets(self) -> list[FactSheet]:
         """Most trusted first, GPUs made one, packages one list, architectures of names added."""
         ordered = [sheet for _, _, sheet in sorted(self.found, key=lambda row: row[:2])]
-        merged = merge(ordered, known.complete)
+        merged = one_log(merge(ordered, known.complete))
         rest = [_without_packages(sheet) for sheet in merged]
         return [_packages(merged), *rest, known.learnt(merged)]
 

@@ -27,7 +27,8 @@ RULE = Rule(
 A hang of an AMD GPU in the kernel log: ring timeout, reset, a hung scheduler or power controller
 (error); a page fault alone
 (warning); a timeout that the driver recovered from softly (info).
-One finding a GPU. Events older than a day are a warning at most, unless a reset failed.
+One finding a GPU. Events older than a day are a warning at most, unless a reset failed; so is a
+hang that a reset ended.
 
 ## Why it matters
 Programs on the GPU were killed or wait for ever; after a failed reset the GPU is gone until a reboot.
@@ -51,6 +52,7 @@ https://docs.kernel.org/gpu/amdgpu/debugging.html
 """,
 )
 FIXES = (Fix(text="Restart the program; after a failed reset reboot the node.", risk="ends every job on the GPU"),)
+_DEAD = frozenset({"amdgpu-gpu-reset-failed", "amdgpu-smu-hang"})
 _OLD_S = 86400
 """A hang that is older, on a GPU that was not lost, is not today's cause."""
 _SAID = {
@@ -68,16 +70,20 @@ _SAID = {
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     by_device: dict[str, list[KernelEvent]] = {}
-    for event in machine.kernel_log.events or ():
-        if event.code in _SAID:
-            by_device.setdefault(event.device or "-", []).append(event)
+    told = [e for e in machine.kernel_log.events or () if e.code in _SAID]
+    named = {e.device for e in told if e.device}
+    only = named.pop() if len(named) == 1 else "-"  # ring timeouts and bad opcodes name no device
+    for event in told:
+        by_device.setdefault(event.device or only, []).append(event)
+    came_back = any(e.code == "amdgpu-gpu-reset-succeeded" for e in machine.kernel_log.events or ())
     for device, events in by_device.items():
         codes = [code for code in _SAID if any(e.code == code for e in events)]
         severity = min((_SAID[code][0] for code in codes), key=lambda s: s.rank)
         said = ", ".join(_SAID[code][1] for code in codes)
         # A failed reset leaves the GPU dead until the next boot, however long ago it was.
         old = all((e.age_s or 0) > _OLD_S for e in events) and "amdgpu-gpu-reset-failed" not in codes
-        if old and severity is Severity.ERROR:
+        alive = came_back and not _DEAD & set(codes)
+        if (old or alive) and severity is Severity.ERROR:
             severity = Severity.WARNING
         source = machine.source("kernel_log.events")
         board = presence.board(machine, device)

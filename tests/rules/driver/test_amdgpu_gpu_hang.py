@@ -37,3 +37,11 @@ def test_a_hang_of_days_ago_is_a_warning_and_a_failed_reset_stays_an_error() -> 
     )
     (dead,) = found(rule, machines.rx7900_desktop(aged("amdgpu-gpu-reset-failed")))
     assert dead.severity.value == "error"
+
+
+def test_lines_that_name_no_device_belong_to_the_one_that_is_named_and_a_reset_that_worked_is_a_warning() -> None:
+    log = machines.event("amdgpu-ring-timeout") | machines.event("amdgpu-gpu-reset", GPU)
+    (hung,) = found(rule, machines.rx7900_desktop(log))
+    assert (hung.severity.value, hung.subject.id) == ("error", GPU)
+    (over,) = found(rule, machines.rx7900_desktop(log | machines.event("amdgpu-gpu-reset-succeeded", GPU)))
+    assert over.severity.value == "warning"
