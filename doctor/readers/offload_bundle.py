@@ -33,7 +33,7 @@ _HEAD_BYTES = 64 << 10
 _TAKEN = 1 << 20
 """Packed bytes that are handed to the unpacker: one zstd block is 128 KiB at most."""
 _SCAN = 1 << 22
-"""Bytes searched for the next bundle where the end of one is not told: version 1 has no size of its file."""
+"""Bytes whose pages are searched for the next bundle: version 1 has no size of its file."""
 _TARGET = re.compile(r"^(?!host-).{0,120}?-(?P<target>gfx[0-9a-z][0-9a-z:+\-]{2,60})$")
 
 
@@ -62,21 +62,24 @@ def bundles(blocks: Blocks, offset: int, size: int) -> Iterator[Bundle]:
         else:
             return
         yield found
-        following = _next(blocks, place + length, end)
+        following = _next(blocks, offset, place + length, end)
         if following is None:
             return
         place = following
 
 
-def _next(blocks: Blocks, place: int, end: int) -> int | None:
-    """Where the next bundle starts: bundles are aligned to pages as a rule; else the nearest magic is taken."""
-    aligned = place + -place % _PAGE
-    for start in (place, aligned):
-        if start + 64 <= end and blocks.at(start, len(PLAIN)).startswith((PLAIN, PACKED)):
-            return start
-    nearby = blocks.at(place, min(_SCAN, end - place)) if place < end else b""
-    hits = [hit for magic in (PLAIN, PACKED) if (hit := nearby.find(magic)) >= 0]
-    return place + min(hits) if hits else None
+def _next(blocks: Blocks, start: int, place: int, end: int) -> int | None:
+    """Where the next bundle of a section that begins at `start` lies: right behind, or at one of the next pages, to
+    which compilers align each bundle. A magic elsewhere may be the inside of a compressed one."""
+    aligned = place + -(place - start) % _PAGE
+    for here in (place, aligned):
+        if here + 64 <= end and blocks.at(here, len(PLAIN)).startswith((PLAIN, PACKED)):
+            return here
+    nearby = blocks.at(aligned, min(_SCAN, end - aligned)) if aligned < end else b""
+    for offset in range(0, len(nearby) - 64, _PAGE):
+        if nearby.startswith((PLAIN, PACKED), offset):
+            return aligned + offset
+    return None
 
 
 def _plain(blocks: Blocks, place: int, end: int) -> tuple[Bundle, int]:

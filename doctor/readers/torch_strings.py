@@ -14,7 +14,7 @@ from doctor.errors import ReaderError
 from doctor.readers.blocks import Blocks, Held
 from doctor.readers.elf import head
 
-_NAME = rb"(?:(?:sm|compute)_\d{2,3}[af]?|gfx[0-9a-f]{3,5}(?:-generic)?)"
+_NAME = rb"(?:(?:sm|compute)_\d{2,3}[af]?|gfx(?:[0-9a-f]{3,5}|\d{1,2}(?:-\d)?-generic))"
 _LIST = re.compile(rb"(" + _NAME + rb"(?: " + _NAME + rb"){0,40})\0")
 _NEAR = 2048
 _SIGNS = (b"sm_", b"gfx", b"compute_")
