@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+MACHINE = ("json", "jsonl", "markdown", "sarif", "junit", "github", "prometheus")
+"""Formats for programs, of doctor/report/formats.py."""
+
 if TYPE_CHECKING:
     from doctor.diagnosis.allow import Allowed
     from doctor.findings import Report
@@ -22,7 +25,7 @@ def check(
     from_: Annotated[Path | None, typer.Option("--from", help="Judge this capture or bundle.")] = None,
     root: Annotated[Path | None, typer.Option(help="Judge the tree under this folder; no command is run.")] = None,
     python: Annotated[str | None, typer.Option(help="The Python whose packages are judged.")] = None,
-    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    format_: Annotated[str, typer.Option("--format", help=f"text, {', '.join(MACHINE)}.")] = "text",
     fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
     strict: Annotated[bool, typer.Option("--strict", help="Exit 4 when GPUs could not be judged.")] = False,
     only: Annotated[list[str] | None, typer.Option(help="Only this rule or tag; may be repeated.")] = None,
@@ -45,7 +48,7 @@ def check(
     from doctor.diagnosis.run import Options, examine
     from doctor.errors import InputError
 
-    _one_of("--format", format_, ("text", "json"))
+    _one_of("--format", format_, ("text", *MACHINE))
     _one_of("--fail-on", fail_on, ("error", "warning", "never"))
     if unredacted and output is None:
         raise InputError("--unredacted needs -o FILE: unredacted reports go to a file of mode 0600 only")
@@ -159,10 +162,12 @@ def _allowed(path: Path | None) -> tuple[Allowed, ...]:
 
 
 def _rendered(report: Report, format_: str, plain: bool, no_color: bool, verbose: int, unredacted: bool) -> str:
-    if format_ == "json":
-        from doctor.report.json import render as as_json
+    if format_ != "text":
+        from doctor.diagnosis.registry import checks
+        from doctor.report import formats
 
-        return as_json(report, unredacted=unredacted)
+        rules = tuple(check.rule for check in checks()) if format_ in formats.NEED_RULES else ()
+        return formats.render(format_, report, rules, unredacted=unredacted)
     from doctor.report import terminal
 
     return terminal.render(report, terminal.Look.of_stdout(plain=plain, no_color=no_color), verbose)

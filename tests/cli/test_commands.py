@@ -34,12 +34,12 @@ CASES = [
     (["rules"], 0, "no-gpu-found", ""),
     (["explain", "no-gpu-found"], 0, "## What it finds", ""),
     (["explain", "no-gpu-fond"], 2, "", "did you mean no-gpu-found?"),
-    (["profiles", "list"], 0, "mi300x-serve", ""),
-    (["profiles", "validate", "h100-serve"], 0, "valid", ""),
+    (["profiles", "list"], 0, "mi300x-rocm7.14-serve", ""),
+    (["profiles", "validate", "h100-cuda13.0-serve"], 0, "valid", ""),
     (["profiles"], 2, "", "validate"),
     (["bogus"], 2, "", "No such command"),
     (["check", "--bogus"], 2, "", "No such option"),
-    (["check", "--format", "xml"], 2, "", "one of text, json is wanted"),
+    (["check", "--format", "xml"], 2, "", "one of text, json, jsonl, markdown, sarif, junit, github, prometheus is wanted"),
     (["check", "--fail-on", "info"], 2, "", "one of error, warning, never is wanted"),
     (["check", "--from", "/nowhere"], 2, "", "no such file or folder"),
     (["check", "--root", "/nowhere"], 2, "", "no such file or folder"),
@@ -68,7 +68,7 @@ def test_a_tree_of_which_nothing_is_known_is_unknown(root: str, capsys: pytest.C
 
 
 def test_strict_says_that_nothing_could_be_judged(root: str) -> None:
-    assert run(["check", "--root", root, "--strict", "--profile", "h100-serve"]) == 4
+    assert run(["check", "--root", root, "--strict", "--profile", "h100-cuda13.0-serve"]) == 4
 
 
 def test_json_owns_stdout(root: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,118 @@
+"""SARIF, JUnit, GitHub and Prometheus: read by programs that others wrote, and no value gets out of its place."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from junitparser import Error, Failure, JUnitXml, Skipped
+from prometheus_client.parser import text_string_to_metric_families
+from sarif.sarif_file import SarifFile
+
+from doctor.diagnosis.registry import checks
+from doctor.findings import Report
+from doctor.report.formats import render
+from tests.report.example import HOSTILE, report
+
+RULES = tuple(check.rule for check in checks())
+
+
+def sarif(said: Report) -> dict[str, Any]:
+    run: dict[str, Any] = json.loads(render("sarif", said, RULES))["runs"][0]
+    return run
+
+
+def junit(said: Report) -> JUnitXml:
+    return JUnitXml.fromroot(JUnitXml.fromstring(render("junit", said).encode())._elem)
+
+
+def series(said: Report) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    families = text_string_to_metric_families(render("prometheus", said))
+    return {(s.name, tuple(sorted(s.labels.items()))): s.value for f in families for s in f.samples}
+
+
+def test_sarif_has_a_result_a_finding_with_its_fingerprint_and_rule() -> None:
+    run = sarif(report())
+    first = run["results"][0]
+    assert (first["ruleId"], first["level"]) == ("device-node-permission", "error")
+    assert run["tool"]["driver"]["rules"][first["ruleIndex"]]["id"] == "device-node-permission"
+    assert first["partialFingerprints"] == {"doctor/v1": "1" * 16}
+
+
+def test_sarif_is_counted_by_severity_by_another_program() -> None:
+    read = SarifFile("report.sarif", json.loads(render("sarif", report(), RULES)), mtime=datetime.now(timezone.utc))
+    assert read.get_report().get_issue_count_for_severity("error") == 1
+    assert read.get_distinct_tool_names() == ["doctor"]
+
+
+def test_sarif_keeps_what_the_user_allows_as_suppressed() -> None:
+    suppressed = [r["ruleId"] for r in sarif(report())["results"] if r.get("suppressions")]
+    assert suppressed == [s.rule for s in report().suppressed]
+
+
+@pytest.mark.slow
+def test_microsofts_validator_finds_no_error(tmp_path: Path) -> None:
+    """Their multitool comes as a package of npm; a warning that the tool has no home page stays."""
+    if not shutil.which("npm"):
+        pytest.skip("no npm")
+    package = "@microsoft/sarif-multitool-linux"
+    subprocess.run(["npm", "install", "--silent", "--prefix", str(tmp_path), package], check=True, timeout=600)
+    tool = tmp_path / "node_modules" / package / "Sarif.Multitool"
+    tool.chmod(0o755)
+    (tmp_path / "report.sarif").write_text(render("sarif", report(), RULES))
+    env = {**os.environ, "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"}
+    argv = [str(tool), "validate", str(tmp_path / "report.sarif")]
+    said = subprocess.run(argv, capture_output=True, text=True, env=env, timeout=120)
+    assert said.returncode == 0
+    assert ": error" not in said.stdout
+    assert "Analysis completed successfully" in said.stdout
+
+
+def test_junit_fails_for_problems_and_skips_what_could_not_be_told() -> None:
+    cases = [case for suite in junit(report()) for case in suite]
+    of = {case.name: [type(outcome) for outcome in case.result] for case in cases}
+    assert of["device-node-permission [/dev/kfd]"] == [Failure]
+    assert of["torch-sees-no-gpu"] == []  # its cause is what failed
+    assert {Skipped} <= {kind for outcomes in of.values() for kind in outcomes}
+    crashed = {u.rule for u in report().unchecked if u.crashed}
+    assert {name for name, outcomes in of.items() if outcomes == [Error]} == crashed
+
+
+def test_github_annotations_are_one_line_each() -> None:
+    rows = render("github", report()).splitlines()
+    assert rows[0].startswith("::error title=device-node-permission::This account may not open /dev/kfd")
+    assert all(re.fullmatch(r"::(error|warning|notice) title=[^:,]+::.*", row) for row in rows)
+
+
+def test_prometheus_tells_the_verdict_and_each_finding() -> None:
+    found = series(report())
+    assert found["doctor_status", (("status", "error"),)] == 1
+    subject = (("basis", "facts"), ("rule", "device-node-permission"), ("severity", "error"), ("subject", "/dev/kfd"))
+    assert found["doctor_finding", subject] == 1
+    assert found["doctor_gpus", (("vendor", "amd"),)] == 8
+
+
+@pytest.mark.parametrize("name", ["sarif", "junit", "github", "prometheus"])
+def test_a_secret_reaches_no_format(name: str) -> None:
+    assert "hf_aaaa" not in render(name, report(HOSTILE), RULES)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(alphabet=st.characters(), max_size=60))
+def test_any_text_stays_in_its_place(text: str) -> None:
+    said = report(text or "-")
+    assert len(sarif(said)["results"]) == len(said.findings) + len(said.suppressed)
+    assert sum(1 for suite in junit(said) for _ in suite) > 2
+    assert len(render("github", said).splitlines()) == len([f for f in said.findings if not f.explained_by])
+    assert series(said)["doctor_status", (("status", "error"),)] == 1
+    io.StringIO().write(render("github", said))
