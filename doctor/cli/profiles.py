@@ -1,30 +1,68 @@
-"""`doctor profiles`: the known-good stacks."""
+"""`doctor profiles`: the known-good stacks: list, show, validate, match, capture, diff."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from doctor.facts import Snapshot
+
+_FROM = Annotated[Path | None, typer.Option("--from", help="This capture or bundle instead of this machine.")]
+_ROOT = Annotated[Path | None, typer.Option(help="The tree under this folder; no command is run.")]
+_FORMAT = Annotated[str, typer.Option("--format", help="text or json.")]
+_OUTPUT = Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")]
 
 
 def add(app: typer.Typer) -> None:
     group = typer.Typer(help="Known-good stacks.", no_args_is_help=True, rich_markup_mode=None)
     group.command("list")(list_)
-    group.command("validate")(validate)
+    for command in (show, validate, match, capture, diff):
+        group.command(command.__name__)(command)
     app.add_typer(group, name="profiles")
 
 
-def list_() -> None:
-    """List the shipped profiles."""
-    from doctor.profiles import load, names
+def list_(format_: _FORMAT = "text", output: _OUTPUT = None) -> int:
+    """List the profiles: the shipped ones and your own."""
+    from doctor.errors import DoctorError, ExitCode
+    from doctor.profiles import load
+    from doctor.profiles.places import files, is_shipped
 
-    for name in names():
-        profile = load(name)
-        typer.echo(f"{name:<24} {profile.status:<14} {profile.about}")
+    rows, wrong = [], 0
+    for name, path in files().items():
+        whose = "shipped" if is_shipped(path) else "yours"
+        try:
+            profile = load(name)
+        except DoctorError as error:
+            typer.echo(f"doctor: {error}", err=True)
+            wrong += 1
+            continue
+        rows.append({"name": name, "status": profile.status, "whose": whose, "about": profile.about})
+    lines = [
+        f"{r['name']:<26} {r['status']:<14} {'yours: ' if r['whose'] == 'yours' else ''}{r['about']}" for r in rows
+    ]
+    _deliver(rows, lines, format_, output)
+    return ExitCode.USAGE if wrong else ExitCode.OK
+
+
+def show(
+    name: Annotated[str, typer.Argument(help="Name of a profile, or path of a .toml file.")],
+    format_: _FORMAT = "text",
+    output: _OUTPUT = None,
+) -> None:
+    """Show a whole profile: each value with its reason, its source, and who stands behind it."""
+    from doctor.profiles import load
+    from doctor.report.profiles import shown
+
+    profile = load(name)
+    data = profile.model_dump(mode="json", by_alias=True, exclude_none=True)
+    _deliver(data, shown(profile), format_, output)
 
 
 def validate(name: Annotated[list[str], typer.Argument(help="Names of profiles, or paths of .toml files.")]) -> None:
-    """Check profiles and list every fault."""
+    """Check profiles and list every fault, with its line and what would be right."""
     from doctor.errors import DataFileError, InputError
     from doctor.profiles import load
 
@@ -41,3 +79,105 @@ def validate(name: Annotated[list[str], typer.Argument(help="Names of profiles, 
     wrong = sum(faults_of(each) for each in name)
     if wrong:
         raise InputError(f"{wrong} of {len(name)} profiles are wrong")
+
+
+def match(
+    from_: _FROM = None,
+    root: _ROOT = None,
+    workload: Annotated[str | None, typer.Option(help="train or serve: prefer what is for it.")] = None,
+    format_: _FORMAT = "text",
+    output: _OUTPUT = None,
+) -> int:
+    """Say which profile fits this machine and why, and why the others do not. Exit 1 where none does, or several."""
+    from dataclasses import asdict
+
+    from doctor.errors import ExitCode, InputError
+    from doctor.profiles import rank
+    from doctor.report.profiles import matched
+
+    if workload not in (None, "train", "serve"):
+        raise InputError(f"--workload {workload}: one of train, serve is wanted")
+    ranking = rank(_machine(from_, root), workload=workload)
+    chosen = ranking.chosen.name if ranking.chosen else None
+    rows = [{k: v for k, v in asdict(c).items() if k != "place"} for c in ranking.candidates]
+    data = {"chosen": chosen, "why": ranking.why, "tied": list(ranking.tied), "profiles": rows}
+    _deliver(data, matched(ranking), format_, output)
+    return ExitCode.OK if chosen else ExitCode.FINDINGS
+
+
+def capture(
+    name: Annotated[str, typer.Argument(help="Name of the new profile.")],
+    about: Annotated[str | None, typer.Option(help="What it is for, in one line.")] = None,
+    from_: _FROM = None,
+    root: _ROOT = None,
+    output: _OUTPUT = None,
+) -> None:
+    """Write a profile of this node, for other nodes to be held against."""
+    import datetime
+
+    from doctor.cli.output import deliver
+    from doctor.profiles.capture import capture as captured
+    from doctor.profiles.text import checked_name
+
+    found = captured(
+        _machine(from_, root), checked_name(name), datetime.datetime.now(datetime.timezone.utc).date(), about
+    )
+    deliver(found.toml, output)
+    if found.unknown:
+        typer.echo(f"doctor: not known here, so not in the profile: {', '.join(found.unknown)}", err=True)
+
+
+def diff(
+    before: Annotated[str, typer.Argument(metavar="A", help="Name of a profile, or path of a .toml file.")],
+    after: Annotated[str | None, typer.Argument(metavar="[B]", help="The same; without it, this machine.")] = None,
+    from_: _FROM = None,
+    root: _ROOT = None,
+    format_: _FORMAT = "text",
+    output: _OUTPUT = None,
+) -> int:
+    """What differs between two profiles, or between one and this node. Exit 1 when something does."""
+    from dataclasses import asdict
+
+    from doctor.errors import ExitCode, InputError
+    from doctor.profiles import load
+    from doctor.profiles.difference import differences
+    from doctor.report.profiles import judged_line
+
+    first = load(before)
+    if after is not None:
+        if from_ or root:
+            raise InputError("two profiles are compared with each other, or one with --from or --root")
+        found = differences(first, load(after))
+        lines = [f"{d.part} {d.name}: {d.before or '(nothing)'} -> {d.after or '(nothing)'}" for d in found]
+        _deliver([asdict(d) for d in found], lines or ["No difference."], format_, output)
+        return ExitCode.FINDINGS if found else ExitCode.OK
+    verdict = first.verdict(_machine(from_, root), "named", "named")
+    judged = [j.model_dump(mode="json") for j in verdict.judged]
+    _deliver(judged, [judged_line(j) for j in verdict.judged], format_, output)
+    return ExitCode.FINDINGS if verdict.deviates else ExitCode.OK
+
+
+def _machine(from_: Path | None, root: Path | None) -> Snapshot:
+    """The facts of this machine, a capture or a tree."""
+    from doctor.cli.check import _system
+    from doctor.diagnosis import registry
+    from doctor.diagnosis.gather import gather
+    from doctor.diagnosis.identify import identify
+    from doctor.errors import InputError
+    from doctor.knowledge import Knowledge
+
+    if from_ and root:
+        raise InputError("--from and --root exclude each other")
+    return identify(gather(_system(from_, root), registry.probes()).machine, Knowledge())
+
+
+def _deliver(data: Any, lines: list[str], format_: str, output: Path | None) -> None:
+    import json
+
+    from doctor.cli.output import deliver
+    from doctor.errors import InputError
+
+    if format_ not in ("text", "json"):
+        raise InputError(f"--format {format_}: one of text, json is wanted")
+    text = "\n".join("".join(c if c.isprintable() else " " for c in line) for line in lines)
+    deliver((json.dumps(data, indent=2, ensure_ascii=False) if format_ == "json" else text) + "\n", output)

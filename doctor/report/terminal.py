@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from doctor.findings import Finding, Fix, Report, Severity
+from doctor.findings import Finding, Fix, ProfileVerdict, Report, Severity
 from doctor.redaction.secrets import masked
 from doctor.report import details
 from doctor.report.words import clean, gpu_line, plural
@@ -183,11 +183,32 @@ def _closing(report: Report, counted: list[Finding], width: int, verbose: int) -
     if report.suppressed:
         yield from _block(f"Allowed by the allow-list, not shown: {len(report.suppressed)}.", "", "  ", width)
     if report.profile:
-        p = report.profile
-        text = f"{len(p.holds)} as expected, {len(p.deviates)} not, {len(p.unknown)} unknown"
-        yield from _block(f"Profile {clean(p.name)} ({p.chosen}): {text}.", "", "  ", width)
+        yield from _profile(report.profile, width, verbose)
+    elif report.profile_note:
+        note = clean(report.profile_note)
+        yield from _block(f"No profile was judged, only the generic checks: {note}.", "", "  ", width)
+    for note in report.knowledge.notes() if report.knowledge else ():
+        yield from _block(clean(note), "", "  ", width)
     if counted and report.status in ("error", "warning"):
         yield from _block(f"More on a finding: doctor explain {counted[0].rule}", "", "  ", width)
+
+
+def _profile(p: ProfileVerdict, width: int, verbose: int) -> Iterator[Line]:
+    """How its expectations came out, and who stands behind those that hold: each by itself with -v."""
+    behind: dict[str, int] = {}
+    for row in p.judged:
+        if row.outcome == "holds":
+            behind[row.status] = behind.get(row.status, 0) + 1
+    holds = ", ".join(f"{count} {status}" for status, count in sorted(behind.items()))
+    text = (
+        f"{len(p.holds)} as expected{f' ({holds})' if holds else ''}, {len(p.deviates)} not, {len(p.unknown)} unknown"
+    )
+    yield from _block(f"Profile {clean(p.name)} ({p.chosen}, {p.status}): {text}.", "", "  ", width)
+    for row in p.judged if verbose else ():
+        found = clean(row.found) if row.found is not None else "not known"
+        words = {"holds": "holds", "deviates": "does not hold", "unknown": "could not be checked"}[row.outcome]
+        said = f"{clean(row.fact)} {words}: {clean(row.wants)} is expected, it is {found} ({row.status}, {row.as_of})"
+        yield from _block(said, "  - ", "    ", width)
 
 
 def _block(text: str, first: str, rest: str, width: int, style: str = "") -> Iterator[Line]:

@@ -27,7 +27,8 @@ A fact differs from what the chosen profile expects of it.
 The stack is not the one that the profile's numbers and image were made for.
 
 ## Not raised when
-No profile was named or matched; the fact is not known; or a rule of its own speaks of the fact.
+No profile was named or matched; the fact is not known; the expectation is for other machines (`when`); or another
+finding already speaks of the fact.
 
 ## How to confirm
 `doctor check --profile NAME --format json`: profile.deviates.
@@ -48,14 +49,20 @@ FIXES = (Fix(text="Bring the machine to what the profile expects, or choose anot
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding an expectation, however many GPUs do not meet it. The engine leaves out those that a rule owns."""
-    for expectation in profile.expect if profile else ():
-        unmet = expectation.unmet(machine)
-        if unmet:
-            yield Finding(
-                summary=f"{expectation.fact} should be {expectation.wants}; it is {unmet[0][1]}.",
-                severity=Severity(expectation.severity or RULE.severity),
-                subject=Subject(kind="fact", id=expectation.fact),
-                evidence=evidence(machine, [name for name, _ in unmet]),
-                fixes=(Fix(text=expectation.why),),
-                source=expectation.source.url,
-            )
+    for expectation in profile.for_machine(machine).expect if profile else ():
+        if profile is None or profile.answer(expectation, machine) != "deviates":
+            continue
+        unmet = expectation.unmet(machine, profile.covered(machine))
+        yield Finding(
+            summary=f"{expectation.fact} should be {expectation.wants}; it is {said(unmet[0][1])}.",
+            severity=Severity(expectation.severity or RULE.severity),
+            subject=Subject(kind="fact", id=expectation.fact),
+            evidence=evidence(machine, [name for name, _ in unmet[:8]]),
+            fixes=(Fix(text=f"{expectation.why} ({expectation.status}, {expectation.source.as_of})"),),
+            source=expectation.source.url,
+        )
+
+
+def said(value: object) -> str:
+    """A fact's value in a sentence."""
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)[:60]

@@ -1,0 +1,84 @@
+"""Profiles as lines of text: a whole one, how they were matched, and how an expectation came out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from doctor.profiles.expectation import plain
+
+if TYPE_CHECKING:
+    from doctor.findings import Judged
+    from doctor.profiles import Profile, Ranking
+    from doctor.profiles.model import Baseline, ImageWish
+
+
+def matched(ranking: Ranking) -> list[str]:
+    lines = [f"{ranking.chosen.name}: {ranking.why}" if ranking.chosen else ranking.why]
+    others = [c for c in ranking.candidates if not ranking.chosen or c.name != ranking.chosen.name]
+    for title, fits in (("Also fit, in this order:", True), ("Do not fit:", False)):
+        rows = [c for c in others if c.fits is fits]
+        if rows:
+            lines += ["", title, *(f"  {c.name}: {c.order if fits else c.reason}" for c in rows)]
+    return lines
+
+
+def judged_line(row: Judged) -> str:
+    """`holds     host.numa_balancing: 0; here 0 (vendor-matrix, 2025-10-02)`"""
+    return f"{row.outcome:<9} {row.fact}: {row.wants}; here {row.found or 'not known'} ({row.status}, {row.as_of})"
+
+
+def shown(profile: Profile) -> list[str]:
+    """A whole profile: each value, why it is so, and who stands behind it."""
+    parts = f"Extends: {', '.join(profile.extends) or 'nothing'}. For: {profile.workload}. Order: {profile.order}."
+    hardware = profile.hardware.model_dump(exclude_none=True)
+    lines = [f"{profile.name} ({profile.status}): {profile.about}", parts, "", "Hardware"]
+    lines += [f"  {key}: {_listed(value)}" for key, value in hardware.items() if value not in ((), None)]
+    lines += ["", "Expects"]
+    for e in profile.expect:
+        when = f", when {e.when.fact} is {_listed(e.when.one_of or plain(e.when.equals))}" if e.when else ""
+        lines += [f"  {e.fact}: {e.wants}{when} ({e.severity or 'as the rule'})", *_why(e)]
+    lines += ["", "Flags"] if profile.flag else []
+    for f in profile.flag:
+        lines += [f"  {f.name}={f.value} ({f.kind}){_only(f.only)}", *_why(f)]
+    lines += ["", "Needs of a container"] if profile.need else []
+    for n in profile.need:
+        lines += [f"  {n.kind} {n.value}{_only(n.only)}", *_why(n)]
+    return [*lines, *_image(profile.image), *_baselines(profile.baseline)]
+
+
+def _image(image: ImageWish | None) -> list[str]:
+    if image is None:
+        return []
+    lines = ["", f"Image: base {image.base or '-'}, Python {image.python or '-'}, targets {_listed(image.targets)}"]
+    for p in image.pip:
+        version = f"{p.version}+{p.local}" if p.local else p.version
+        lines += [f"  pip {p.name}=={version} from {p.index or 'the default index'}", *_why(p)]
+    for a in image.apt:
+        lines += [f"  apt {a.name}={a.version}" if a.version else f"  apt {a.name}", *_why(a)]
+    return lines
+
+
+def _baselines(rows: tuple[Baseline, ...]) -> list[str]:
+    if not rows:
+        return ["", "No baseline: no source gives a number with all that belongs to it."]
+    lines = ["", "Baselines"]
+    for b in rows:
+        number = f"at least {b.value.floor:g}" if b.value.floor is not None else f"{b.value.p50:g} (median)"
+        lines += [f"  {b.what}: {number} {b.value.unit}, {b.library}", f"    {b.method}", f"    {_source(b)}"]
+    return lines
+
+
+def _only(words: str | None) -> str:
+    return f", only where {words}" if words else ""
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
+
+
+def _why(row: Any) -> list[str]:
+    return [f"    {row.why}", f"    {_source(row)}"]
+
+
+def _source(row: Any) -> str:
+    return f"{row.source.status}, {row.source.as_of}: {row.source.url}"

@@ -1,0 +1,1 @@
+"""Profiles: the shipped ones, composition, faults, matching, capture."""

@@ -1,0 +1,216 @@
+"""What a profile extends is put together, rows by what they speak of; every fault names file, line, key and remedy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.errors import DataFileError, InputError
+from doctor.profiles import folder, load, names
+from doctor.profiles.compose import compose, parse
+
+EXPECT = """[[expect]]
+fact = "host.iommu"
+equals = "{}"
+why = "w"
+source = {{ url = "https://example.org/a", as_of = 2026-01-01, status = "community" }}
+"""
+SOURCE = 'source = {{ url = "u", as_of = 2026-01-01, status = "community" }}\n'
+NEED = '[[need]]\nkind = "cap"\nvalue = "{}"\nwhy = "w"\n' + SOURCE
+HEAD = 'schema = 1\nname = "p"\nabout = "a"\nstatus = "community"\n'
+
+
+def write(folder_: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = folder_ / f"{name.replace('__', '/')}.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder_ / "p.toml"
+
+
+def faults(path: Path) -> list[str]:
+    with pytest.raises(DataFileError) as caught:
+        load(str(path))
+    assert caught.value.path == str(path)
+    return list(caught.value.faults)
+
+
+def test_later_parts_and_the_file_itself_win(tmp_path: Path) -> None:
+    extends = 'extends = ["a/one", "a/two"]\n'
+    one = EXPECT.format("off") + '[hardware]\nvendor = "amd"\narch = ["gfx942"]\n'
+    path = write(tmp_path, p=HEAD + extends + "[hardware]\ncount = 8\n", a__one=one, a__two=EXPECT.format("translated"))
+    profile = load(str(path))
+    assert [e.equals for e in profile.expect] == ["translated"]
+    assert (profile.hardware.vendor, profile.hardware.arch, profile.hardware.count) == ("amd", ("gfx942",), 8)
+
+
+def test_a_user_s_profile_extends_the_shipped_ones(tmp_path: Path) -> None:
+    extends = 'extends = ["hardware/mi300x", "stack/rocm7.2-torch2.13"]\n'
+    profile = load(str(write(tmp_path, p=HEAD + extends + EXPECT.format("off"))))
+    assert next(e for e in profile.expect if e.fact == "host.iommu" and not e.when).equals == "off"
+    assert profile.hardware.pci_ids[0] == "1002:74a1"
+
+
+def test_several_capabilities_stand_beside_each_other(tmp_path: Path) -> None:
+    profile = load(str(write(tmp_path, p=HEAD + NEED.format("SYS_PTRACE") + NEED.format("IPC_LOCK"))))
+    assert [n.value for n in profile.need] == ["SYS_PTRACE", "IPC_LOCK"]
+
+
+def test_all_faults_at_once_each_with_its_line_and_what_is_right(tmp_path: Path) -> None:
+    text = 'schema = 2\nname = "p"\nabot = "a"\nstatus = "community"\n\n[[expect]]\nfact = "host.iomu"\n'
+    found = faults(write(tmp_path, p=text + 'equals = 1\nwhy = "w"\nrule = "iommu"\n'))
+    assert found == [
+        'line 1: about: is missing; right would be "MI300X nodes with ROCm 7.2"',
+        "line 1: schema: is 2; 1 is wanted; right would be 1",
+        "line 3: abot: is no key of a profile; did you mean about?",
+        "line 6: expect[1].source: is missing; right would be "
+        '{ url = "https://…", as_of = 2026-05-29, status = "vendor-matrix" }',
+        "line 7: expect[1].fact: 'host.iomu' is no fact that can be compared; did you mean host.iommu?",
+        "line 10: expect[1].rule: 'iommu' is no rule; `doctor rules` lists them",
+    ]
+
+
+def test_a_fault_of_a_part_names_the_part(tmp_path: Path) -> None:
+    path = write(tmp_path, p=HEAD + 'extends = ["a/one"]\n', a__one="\n\n" + EXPECT.format("on"))
+    assert faults(path) == [
+        "in a/one.toml line 3: expect[1]: host.iommu is one of off, passthrough, translated; it can't be 'on'"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('fact = "gpus[*].arh"\nequals = "x"', "'gpus[*].arh' is no fact"),
+        ('fact = "host.numa_balancing"\nequals = "0"', "host.numa_balancing is a whole number; it can't be '0'"),
+        ('fact = "host.wsl"\nequals = 0', "host.wsl is true or false; it can't be '0'"),
+        ('fact = "torch.version"\nat_least = 2.9', "torch.version is text; 2.9 can't be compared with it"),
+        ('fact = "torch.version"\nseries = "new"', "series: 'new' is no version"),
+        ('fact = "torch.version"', "exactly one of equals, one_of, at_least"),
+        ('fact = "os.id"\nequals = "a"\nseries = "1"', "there are 2"),
+        ('fact = "os.id"\none_of = []', "one_of is empty"),
+        ('fact = "os.id"\nequals = "a"\nwhen = { fact = "host.vm", equals = true }', "'host.vm' is no fact"),
+        ('fact = "os.id"\nequals = "a"\nrule = "numa-balancing"', "did you mean numa-balancing-enabled?"),
+        ('fact = "os.id"\nequals = "a"\nseverity = "fatal"', 'is the text "fatal"; \'error\', \'warning\' or \'info\''),
+    ],
+)  # fmt: skip
+def test_what_an_expectation_can_t_be(tmp_path: Path, line: str, said: str) -> None:
+    (found,) = faults(write(tmp_path, p=f'{HEAD}\n[[expect]]\n{line}\nwhy = "w"\n{SOURCE.format()}'))
+    assert said in found
+    assert re.match(r"line (6|[7-9]|1\d): expect\[1\]", found), found
+
+
+HOSTILE = ("a\\nb", 'a\\"b', "$(reboot)", "a;b", "`id`", "a\\\\b", "a\\u202eb", "a&&b", "a|b", "a'b")
+FLAG = '[[flag]]\nname = "{name}"\nvalue = "{value}"\nkind = "workload"\nwhy = "w"\n' + SOURCE
+PIP = '[image]\n[[image.pip]]\nname = "{name}"\nversion = "{value}"\nwhy = "w"\n' + SOURCE
+
+
+@pytest.mark.parametrize("bad", HOSTILE)
+@pytest.mark.parametrize("where", [FLAG, PIP])
+def test_hostile_names_and_values_are_refused(tmp_path: Path, bad: str, where: str) -> None:
+    if not (where is FLAG and bad == "a;b"):  # LS_COLORS and the like: inert, since it is never given to a shell
+        assert faults(write(tmp_path, p=HEAD + where.format(name="NAME", value=bad)))
+    assert faults(write(tmp_path, p=HEAD + where.format(name=bad, value="1.0")))
+
+
+@pytest.mark.parametrize("value", ["ALL", "SYS_ADMIN", "SYS_MODULE"])
+def test_no_profile_asks_for_what_is_as_good_as_privileged(tmp_path: Path, value: str) -> None:
+    assert "as good as privileged" in faults(write(tmp_path, p=HEAD + NEED.format(value)))[0]
+
+
+def test_parts_that_are_not_there_circles_and_ways_out(tmp_path: Path) -> None:
+    (missing,) = faults(write(tmp_path, p=HEAD + 'extends = ["hardware/mi300"]\n'))
+    assert missing.startswith("line 5: extends[1]: there is no part 'hardware/mi300' beside the file")
+    assert missing.endswith("did you mean hardware/mi300x?")
+    assert "'../x'" in faults(write(tmp_path, p=HEAD + 'extends = ["../x"]\n'))[0]
+    circle = write(tmp_path, p=HEAD + 'extends = ["p"]\n')
+    with pytest.raises(DataFileError, match="circle"):
+        load(str(circle))
+
+
+def test_no_toml_a_folder_and_an_unknown_name(tmp_path: Path) -> None:
+    assert faults(write(tmp_path, p="schema = \n"))[0].startswith("not TOML: ")
+    with pytest.raises(InputError, match="no file"):
+        load(str(tmp_path))
+    with pytest.raises(InputError, match=r"did you mean h100-cuda13.2"):
+        load("h100-cuda13.3")
+
+
+def test_the_name_is_that_of_the_file(tmp_path: Path) -> None:
+    path = write(tmp_path, p=HEAD.replace('"p"', '"q"'))
+    assert load(str(path)).name == "q"  # named by its path
+    with pytest.raises(DataFileError, match="the file is called 'p'"):
+        load("p", tmp_path)
+
+
+def keys(table: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every key of a table."""
+    for key, value in table.items() if isinstance(table, dict) else enumerate(table):
+        here = (*at, key)
+        if isinstance(key, str):
+            yield here
+        if isinstance(value, (dict, list)):
+            yield from keys(value, here)
+
+
+def toml(value: Any) -> str:
+    """A value as TOML; tables inline."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{k} = {toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+SHIPPED = sorted(p for p in folder().rglob("*.toml"))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda p: str(p.relative_to(folder())))
+def test_each_key_broken_in_turn_is_refused_by_name(path: Path, tmp_path: Path) -> None:
+    """Every key of every shipped file, in turn made a table of nonsense: the fault names that key and its line."""
+    table = dict(parse(path))
+    table.pop("extends", None)
+    whole = {"schema": 1, "name": "p", "about": "a", "status": "community", **table, "name": "p"}  # noqa: F601
+    for key in keys(whole):
+        broken: Any = _copied(whole)
+        holder = broken
+        for step in key[:-1]:
+            holder = holder[step]
+        holder[key[-1]] = {"nonsense": 1}
+        copy = tmp_path / "p.toml"
+        copy.write_text("".join(f"{k} = {toml(v)}\n" for k, v in broken.items()))
+        found = faults(copy)
+        called = "".join(f"[{s + 1}]" if isinstance(s, int) else f".{s}" for s in key).lstrip(".")
+        line = list(broken).index(key[0]) + 1
+        assert any(
+            f.startswith(f"line {line}: {called}") or f.startswith(f"line {line}: {_row(key)}") for f in found
+        ), (
+            called,
+            found,
+        )
+
+
+def _row(key: tuple[Any, ...]) -> str:
+    """The row that a key is in: what is wrong between two keys of a row is told of the row."""
+    cut = max((n for n, s in enumerate(key) if isinstance(s, int)), default=-1)
+    return "".join(f"[{s + 1}]" if isinstance(s, int) else f".{s}" for s in key[: cut + 1]).lstrip(".") or "-"
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _copied(v) for k, v in value.items()}
+    return [_copied(v) for v in value] if isinstance(value, list) else value
+
+
+def test_lines_of_a_part_are_those_of_the_part() -> None:
+    composed = compose(folder() / "mi300x-rocm7.2.toml", (folder(),))
+    number = next(n for n, e in enumerate(composed.table["expect"]) if e["fact"] == "host.numa_balancing")
+    path, own = composed.locate(("expect", number, "why"), folder() / "mi300x-rocm7.2.toml")
+    assert path == folder() / "host/amd-instinct.toml"
+    assert own[0] == "expect"
+    assert len(names(folder())) > 60

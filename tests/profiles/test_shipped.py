@@ -1,0 +1,147 @@
+"""Every shipped profile is valid, matches its own hardware and no other, and says where each value comes from."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from doctor.diagnosis.gather import gather
+from doctor.diagnosis.identify import identify
+from doctor.diagnosis.registry import probes
+from doctor.facts import Snapshot
+from doctor.knowledge import Knowledge
+from doctor.profiles import Profile, folder, load, names, rank
+from doctor.profiles.compose import compose, parse
+from doctor.system.tree import TreeSystem
+from tests.live.trees import lay_out
+from tests.paths import needs_shared
+from tests.profiles.boards import BOARDS, NEIGHBOURS, machine
+
+NAMES = names(folder())
+STACKS = ("rocm7.14", "rocm7.2", "cuda13.2", "cuda13.0", "debian13")
+TODAY = datetime.date(2026, 11, 21)
+
+
+def board_of(name: str) -> str:
+    return next(board for board in BOARDS if name.startswith(f"{board}-"))
+
+
+@pytest.fixture(scope="module")
+def fitting() -> dict[str, set[str]]:
+    """Board → the names of the profiles that fit a machine with it."""
+    found = {}
+    for name, board in {**BOARDS, **NEIGHBOURS}.items():
+        found[name] = {c.name for c in rank(machine(board), folder()).candidates if c.fits}
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_matches_its_hardware_and_no_other(name: str, fitting: dict[str, set[str]]) -> None:
+    assert [board for board, held in fitting.items() if name in held] == [board_of(name)]
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_each_board_has_the_current_and_the_previous_stack(board: str) -> None:
+    mine = [name for name in NAMES if name.startswith(f"{board}-")]
+    current, previous = ("rocm7.14", "rocm7.2") if BOARDS[board].vendor == "amd" else ("cuda13.2", "cuda13.0")
+    assert {f"{board}-{current}", f"{board}-{previous}"} <= set(mine)
+    assert load(f"{board}-{current}", folder()).order < load(f"{board}-{previous}", folder()).order
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_without_a_pci_id_its_name_decides(board: str) -> None:
+    held = {c.name for c in rank(machine(BOARDS[board], without=("pci_id",)), folder()).candidates if c.fits}
+    assert held == {name for name in NAMES if name.startswith(f"{board}-")}
+
+
+@pytest.mark.parametrize("board", NEIGHBOURS)
+def test_a_neighbour_is_not_taken_for_it_by_its_name(board: str) -> None:
+    held = [c for c in rank(machine(NEIGHBOURS[board], without=("pci_id",)), folder()).candidates if c.fits]
+    assert held == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_value_has_a_source_that_is_not_of_the_future(name: str) -> None:
+    profile = load(name, folder())
+    sources = [
+        *(e.source for e in profile.expect),
+        *(f.source for f in profile.flag),
+        *(n.source for n in profile.need),
+    ]
+    sources += [*(n.source for n in profile.need), *(b.source for b in profile.baseline)]
+    if profile.image:
+        sources += [*(p.source for p in profile.image.pip), *(a.source for a in profile.image.apt)]
+    assert profile.expect
+    assert all(source.as_of <= TODAY for source in sources)
+
+
+def known_rules(profile: Profile) -> list[str]:
+    vocabulary = Knowledge().vocabulary()
+    return [e.rule for e in profile.expect if e.rule and e.rule not in vocabulary]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_rules_that_it_names_exist(name: str) -> None:
+    assert known_rules(load(name, folder())) == []
+
+
+def test_nothing_is_copied_between_profiles() -> None:
+    """A profile that is shipped is composed: its own file holds its name and what it extends, and no value."""
+    for name in NAMES:
+        assert set(parse(folder() / f"{name}.toml")) == {"schema", "name", "about", "status", "extends"}
+
+
+def test_every_part_is_used() -> None:
+    used: set[Path] = set()
+    for name in NAMES:
+        path = folder() / f"{name}.toml"
+        used |= {origin[0] for origin in compose(path, (folder(),)).origin.values()}
+    parts = set(folder().glob("*/*.toml"))
+    assert {p.name for p in parts - used} <= {"nvidia-geforce.toml"}  # holds only what it extends
+
+
+def test_training_and_serving_differ_where_the_guides_do() -> None:
+    train, serve = load("mi355x-rocm7.14-train", folder()), load("mi355x-rocm7.14-serve", folder())
+    assert {f.name for f in train.flag} > {"RCCL_WARP_SPEED_AUTO", "GPU_MAX_HW_QUEUES"}
+    assert not {f.name for f in train.flag if f.kind == "workload"} & {f.name for f in serve.flag}
+
+
+def test_the_debian_profile_takes_nothing_but_debian_s_packages() -> None:
+    image = load("rx7900-debian13", folder()).image
+    assert image is not None
+    assert (image.base, image.pip) == ("debian:13", ())
+    assert {"librocblas0", "libamdhip64-5", "rocminfo"} <= {a.name for a in image.apt}
+
+
+def test_the_image_s_torch_is_the_one_that_is_expected() -> None:
+    for name in NAMES:
+        profile = load(name, folder())
+        torch = next((p for p in profile.image.pip if p.name == "torch"), None) if profile.image else None
+        wanted = next((e.series for e in profile.expect if e.fact == "torch.version"), None)
+        assert (torch and torch.version.rpartition(".")[0]) == wanted, name
+
+
+def probed(tree: str, tmp_path: Path) -> Snapshot:
+    return identify(gather(TreeSystem(lay_out(tree, tmp_path)), probes()).machine, Knowledge())
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("tree", "board"), [("amd-mi300x-8gpu-cpx-kfd", "mi300x"), ("amd-rx9070xt-drm-sysfs", "rx9070")]
+)
+def test_captured_machines_match_theirs(tree: str, board: str, tmp_path: Path) -> None:
+    ranking = rank(probed(tree, tmp_path), folder())
+    assert {c.name for c in ranking.candidates if c.fits} == {n for n in NAMES if n.startswith(f"{board}-")}
+    current = "rocm7.14"
+    assert ranking.chosen is not None
+    assert ranking.chosen.name == f"{board}-{current}"
+
+
+@needs_shared
+@pytest.mark.parametrize("tree", ["amd-rx7800xt-drm-sysfs", "nvidia-rtx4080-drm-sysfs", "intel-a380-i915-drm-sysfs"])
+def test_captured_machines_without_a_profile_match_none(tree: str, tmp_path: Path) -> None:
+    ranking = rank(probed(tree, tmp_path), folder())
+    assert ranking.chosen is None
+    assert not any(c.fits for c in ranking.candidates)
