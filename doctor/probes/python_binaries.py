@@ -8,19 +8,30 @@ binaries once they are in the page cache, about 1 ms a companion.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 from doctor.probes.python_companions import COMPANIONS, TOP_LEVEL, bitsandbytes, tagged_for
-from doctor.readers import elf, elf_dynamic, elf_symbols, gpu_code, torch_strings, torch_symbols
+from doctor.readers import (
+    elf,
+    elf_dynamic,
+    elf_symbols,
+    gpu_code,
+    gpu_library,
+    rocm_library_files,
+    torch_strings,
+    torch_symbols,
+)
 from doctor.readers.blocks import Blocks
 from doctor.readers.fatbin import order
 from doctor.system.base import Reading, System
 
 READS: tuple[str, ...] = (
     "dir:*/site-packages/torch/lib public",
+    "dir:*/site-packages/torch/lib/{rocblas,hipblaslt}/library public",
     "dir:*/site-packages/{companion} public",
     "derived:arch-list:*/torch/lib/libtorch_python.so public",
     "derived:gpu-code:* public",
@@ -30,6 +41,7 @@ READS: tuple[str, ...] = (
 )
 _GPU_LIBRARY = re.compile(r"^libtorch_(?:cuda|hip)(?:_[a-z]{1,12}){0,2}\.so$")
 _DEFINES = re.compile(r"^lib(?:c10|torch|caffe2|shm)(?:_[a-z0-9]{1,16}){0,3}\.so$")
+_NVIDIA = re.compile(r"^nvidia-([a-z0-9-]{2,30}?)(?:-cu\d\d)?$")
 _MOST_FILES = 60
 """Of all companions together."""
 _MOST_SYMBOLS = 6000
@@ -59,6 +71,9 @@ def look(
     if torch and sheet.get("torch.build") in ("cuda", "rocm"):
         _arch_list(system, sheet, f"{torch}/torch/lib/libtorch_python.so")
         rows += _of_torch(system, sheet, torch, libraries)
+        rows += [row for name in ("rocblas", "hipblaslt") if (row := _kernel_files(system, torch, name))]
+    if torch and sheet.get("torch.build") in ("cuda", "rocm"):
+        _bundled(sheet, torch, libraries, packages)
     if torch and "libc10.so" in libraries:
         _cxx11_abi(system, sheet, f"{torch}/torch/lib/libc10.so")
     found = list(_companions(system, sheet, folders, packages, python))[:_MOST_FILES]
@@ -101,6 +116,31 @@ def _of_torch(system: System, sheet: FactSheet, torch: str, libraries: Sequence[
         common = max((row["common"] for row in told), key=len)
         sheet.put("torch.arch_list", sorted({_bare(a) for a in common}, key=order), source, "its fat binaries")
     return told
+
+
+def _kernel_files(system: System, torch: str, name: str) -> dict[str, Any] | None:
+    """The targets that rocBLAS or hipBLASLt has kernel files for, where the wheel brings them."""
+    folder = f"{torch}/torch/lib/{name}/library"
+    counts = Counter(arch for file in system.list_dir(folder).value or () if (arch := rocm_library_files.target(file)))
+    if not counts:
+        return None
+    groups = [{"archs": [arch], "number": number, "names": []} for arch, number in counts.most_common()]
+    return {"key": f"/{folder}", "package": name, "gfx": sorted(counts), "objects": groups}
+
+
+def _bundled(sheet: FactSheet, torch: str, libraries: Sequence[str], packages: Sequence[Mapping[str, Any]]) -> None:
+    """Versions of the libraries that come with torch: by the names of packages nvidia-*, and of files in its folder."""
+    found = {
+        match[1]: row["version"]
+        for row in packages
+        if (match := _NVIDIA.match(row["name"])) and row.get("location") == f"/{torch}"
+    }
+    for name in libraries:
+        library = gpu_library.read(name)
+        if library and library.version:
+            found.setdefault(library.component, library.version)
+    if found:
+        sheet.put("torch.bundled", dict(sorted(found.items())), f"file:/{torch}")
 
 
 def _bare(arch: str) -> str:

@@ -34,6 +34,8 @@ _KERNEL_LIBRARIES = (
 _JAX = re.compile(r"^jax-(?:cuda|rocm)\d{1,3}-(?:plugin|pjrt)$|^jaxlib$|^jax$")
 _OF_PTX = ("torch.arch_list", "torch.ptx", "torch.cuda", "nvidia_driver.cuda_version")
 _SHOWN_ARCHS = 12
+_BLAS = ("rocblas", "hipblaslt")
+"""Their kernel files are not of a package beside torch: rules/blas speaks of them."""
 
 
 def extension_abi(machine: Snapshot) -> Iterator[Finding]:
@@ -161,13 +163,15 @@ def torch_ptx(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
 
 def library_archs(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     """Packages of which no object runs on a GPU that is there. One object that does is enough: others may be for
-    other GPUs on purpose (sm_90a kernels of flash-attn 3)."""
+    other GPUs on purpose (sm_90a kernels of flash-attn 3). Where HSA_OVERRIDE_GFX_VERSION makes GPUs pass as others,
+    nothing is said of AMD's."""
     packages: dict[str, list[GpuBinary]] = {}
     for binary in machine.binaries or ():
-        if binary.package and binary.package != "torch" and binary.objects:
+        if binary.package and binary.package not in ("torch", *_BLAS) and binary.objects:
             packages.setdefault(binary.package, []).append(binary)
+    overridden = any(name.startswith("HSA_OVERRIDE_GFX_VERSION") for name in machine.environment or {})
     for package, binaries in packages.items():
-        for vendor in ("nvidia", "amd"):
+        for vendor in ("nvidia",) if overridden else ("nvidia", "amd"):
             yield from _unserved(machine, kb, package, binaries, vendor)
 
 
@@ -210,6 +214,25 @@ def _unserved(
             ),
         )
         return  # one a package: the next GPU says the same
+
+
+def rocblas_kernels(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
+    """GPUs for which torch runs, and for which the rocBLAS in its wheel has no kernel files. hipBLASLt has files for
+    few GPUs on purpose: torch takes rocBLAS then."""
+    held = next((b for b in machine.binaries or () if b.package == "rocblas" and b.gfx), None)
+    if held is None or any(name.startswith("HSA_OVERRIDE_GFX_VERSION") for name in machine.environment or {}):
+        return
+    for gpu in _one_an_arch(machine, "amd"):
+        if not gpu.integrated and way(kb, gpu.arch or "", held.gfx or ()).kind == "none":
+            yield Finding(
+                summary=f"The rocBLAS that came with torch has no kernel files for {gpu.arch}.",
+                subject=Subject(kind="gpu", id=gpu.key),
+                evidence=(
+                    Evidence(text=f"kernel files for {', '.join(held.gfx or ())}"[:300], source=f"file:{held.key}"),
+                    *evidence(machine, (f"gpus[{gpu.key}].arch", "torch.version")),
+                ),
+                fixes=(install(machine, "amd"),),
+            )
 
 
 def _codes(binary: GpuBinary, vendor: str) -> tuple[str, ...]:

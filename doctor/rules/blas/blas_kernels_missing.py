@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.rules.blas_support import rocm_of
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,19 +19,22 @@ RULE = Rule(
     id="blas-kernels-missing",
     severity=Severity.ERROR,
     title="The rocBLAS or hipBLASLt kernel files for this GPU are missing.",
-    needs=(),
+    needs=({"environment"},),
+    facts_decide=False,
     proven="synthetic",
     order=35,
+    facts_decide=False,
     tags=("amd", "blas"),
     doc="""
 ## What it finds
-Error texts of rocBLAS or hipBLASLt that say that they cannot read the kernel files of this GPU.
+A rocBLAS in torch's wheel without kernel files for the GPU, and error texts of rocBLAS or hipBLASLt that say that they
+cannot read the kernel files of this GPU.
 
 ## Why it matters
 Every matrix product aborts.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+The library path that a variable names is that of the ROCm at hand.
 
 ## How to confirm
 List rocblas/library in the folder that the error names.
@@ -51,5 +57,20 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """A variable that sends a library to the kernel files of another ROCm."""
+    rocm = rocm_of(machine)
+    for name in _PATHS:
+        value = (machine.environment or {}).get(name, "")
+        named = re.search(r"rocm-(\d{1,2}\.\d{1,2})", value)
+        if named and rocm and Dotted(rocm).series() != named[1]:
+            yield Finding(
+                summary=f"{name} names kernel files of ROCm {named[1]}; ROCm {rocm[:12]} is at hand.",
+                subject=Subject(kind="variable", id=name),
+                evidence=(Evidence(text=f"{name}={value[:120]}", source=machine.source(f"environment[{name}]")),),
+                fixes=(
+                    Fix(text=f"Start without {name}.", command=("env", "-u", name, "COMMAND"), where="environment"),
+                ),
+            )
+
+
+_PATHS = ("ROCBLAS_TENSILE_LIBPATH", "HIPBLASLT_TENSILE_LIBPATH")
