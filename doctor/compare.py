@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -13,7 +14,8 @@ _FIRST = (
 """Facts in the order in which they matter: the driver before what stands on it."""
 _SEVERITIES = ("error", "warning", "info")
 _KEYS = ("key", "name", "path", "pci_address", "id")
-_NOISE = ("smi_seconds", "memory_used_bytes", "memory_available_bytes")
+_NO_FACTS = ("origins", "recent", "clock")
+_NOISE = ("smi_seconds", "uptime_s", "age_s", "boot_s", "memory_used_bytes", "memory_available_bytes")
 """Facts that differ from one minute to the next."""
 
 
@@ -28,6 +30,8 @@ class Changed:
     after: Any
     severity: str | None = None
     fingerprint: str | None = None
+    state: str | None = None
+    """Of a fact that one side lacks: why, in the words of the origins (`absent`, `not-recorded`, `denied` …)."""
 
 
 def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Changed, ...]:
@@ -50,16 +54,31 @@ def _findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[C
             continue
         finding = sides[1] or sides[0] or {}
         name = f"{finding['rule']} {finding['subject']['id']}".removesuffix(" -")
-        rows.append(Changed("finding", name, was, now, finding["severity"], print_))
+        worst = min((f["severity"] for f in sides if f), key=_SEVERITIES.index)
+        rows.append(Changed("finding", name, was, now, worst, print_))
     yield from sorted(rows, key=lambda c: (_SEVERITIES.index(c.severity or "info"), c.after is None, c.name))
 
 
 def _facts(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Changed]:
-    old, new = (dict(_flat({k: v for k, v in side.items() if k != "origins"})) for side in (before, after))
-    names = sorted({**old, **new}, key=_order)
-    for name in names:
+    old, new = (dict(_flat({k: v for k, v in side.items() if k not in _NO_FACTS})) for side in (before, after))
+    told = {name: origin.get("state") for name, origin in (after.get("origins") or {}).items()}
+    for name in sorted({**old, **new}, key=_order):
         if old.get(name) != new.get(name) and not name.endswith(_NOISE):
-            yield Changed("fact", name, old.get(name), new.get(name))
+            yield Changed("fact", name, old.get(name), new.get(name), state=_state(name, old, new, before, told))
+
+
+def _state(
+    name: str, old: Mapping[str, Any], new: Mapping[str, Any], before: Mapping[str, Any], told: Mapping[str, Any]
+) -> str | None:
+    """Why a side has no value, where it says so: absent is a difference, not read is none that one could act on."""
+    if name in old and name in new:
+        return None
+    origins = told if name in old else {n: o.get("state") for n, o in (before.get("origins") or {}).items()}
+    while name:
+        if name in origins:
+            return str(origins[name]) if origins[name] != "value" else None
+        name = max(name.rpartition(".")[0], name.rpartition("[")[0], key=len)
+    return None
 
 
 def _order(name: str) -> tuple[int, str]:
@@ -68,14 +87,16 @@ def _order(name: str) -> tuple[int, str]:
 
 
 def _flat(data: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Facts by dotted name; members of lists by what identifies them."""
+    """Facts by dotted name; members of lists by what identifies them, numbered where two share it."""
     if isinstance(data, Mapping):
         for key, value in data.items():
             if key != "key":
                 yield from _flat(value, f"{name}.{key}" if name else str(key))
     elif isinstance(data, (list, tuple)) and data and all(isinstance(member, Mapping) for member in data):
+        seen: Counter[str] = Counter()
         for number, member in enumerate(data):
-            key = next((member[k] for k in _KEYS if member.get(k)), number)
-            yield from _flat(member, f"{name}[{key}]")
+            key = str(next((member[k] for k in _KEYS if member.get(k)), number))
+            seen[key] += 1
+            yield from _flat(member, f"{name}[{key}{f'#{seen[key]}' if seen[key] > 1 else ''}]")
     elif data is not None:
         yield name, list(data) if isinstance(data, tuple) else data

@@ -1,112 +1,126 @@
-"""What support asks for beside what a check reads: outputs of both vendors' tools, packages, topology, engine state,
-TunableOp's files. Each is asked in a child of its own with a deadline; no tool that wakes a sleeping GPU is run.
+"""Asks for what `wanted` names, while the probes run: each in a child of its own under the check's one deadline, so
+that what hangs costs only itself. The answers come with the recording, under keys of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from doctor.bundle.pack import LeftOut
-from doctor.system import child
+from doctor.diagnosis.registry import Probe
 
 if TYPE_CHECKING:
+    from doctor.bundle.wanted import Ask
+    from doctor.facts.sheet import FactSheet
     from doctor.system.base import System
+    from doctor.system.recorder import Recorder
 
-DEADLINE_S = 8.0
+PREFIX = "extra:"
+DEADLINE_S = 9.0
 TEXT_LIMIT = 2 << 20
 """Characters of one text that are kept, its end where it is longer."""
-
-_DOCKER = ("docker", "-H", "unix:///var/run/docker.sock")
-_GPU_TOOLS = {
-    "nvidia-smi.txt": ("nvidia-smi",),
-    "nvidia-smi-q.txt": ("nvidia-smi", "-q"),
-    "nvidia-smi-topo.txt": ("nvidia-smi", "topo", "-m"),
-    "amd-smi-static.txt": ("amd-smi", "static"),
-    "amd-smi-metric.txt": ("amd-smi", "metric"),
-    "rocm-smi.txt": ("rocm-smi", "-a"),
-    "rocm-smi-topology.txt": ("rocm-smi", "--showtopo"),
-    "rocminfo.txt": ("rocminfo",),
-}
-_TOOLS = {
-    "lspci.txt": ("lspci", "-nnk"),
-    "lspci-tree.txt": ("lspci", "-tvnn"),
-    "lscpu.txt": ("lscpu",),
-    "numactl.txt": ("numactl", "-H"),
-    "packages-deb.txt": ("dpkg-query", "-W", "-f", "${Package}\t${Version}\t${db:Status-Abbrev}\n"),
-    "packages-rpm.txt": ("rpm", "-qa"),
-    "dkms.txt": ("dkms", "status"),
-    "docker-version.txt": (*_DOCKER, "version"),
-    "docker-info.txt": (*_DOCKER, "info"),
-    "podman-version.txt": ("podman", "--version"),
-}
-_TUNABLE = ("PYTORCH_TUNABLEOP_FILENAME", "HIPBLASLT_TUNING_FILE", "HIPBLASLT_TUNING_OVERRIDE_FILE")
-_OF_PROCESS = ("environ", "cmdline", "limits", "cgroup", "status", "maps")
+_TOGETHER = 12
+"""Small files that one child reads; it tells of each as soon as it has it."""
+_ENGINE_STATE = {"version": ("version",), "info": ("info",), "ps": ("ps", "-a", "--no-trunc")}
+_CONTAINERS = 16
 
 Text = tuple[str, str, str]
 """Name in the bundle, origin, content."""
+Entries = dict[str, dict[str, Any]]
 
 
-def wanted(system: System, *, since: str | None, include: Sequence[str], pid: int | None) -> dict[str, tuple[str, ...]]:
-    """What is asked: name in the bundle → argv, or `file` and a path."""
-    asked_for: dict[str, tuple[str, ...]] = dict(_TOOLS)
-    if not any(_asleep(system)):
-        asked_for.update(_GPU_TOOLS)
-    when = ("--since", since) if since else ("-b",)
-    asked_for["kernel.txt"] = ("journalctl", "-k", *when, "--no-pager", "-o", "short-iso")
-    asked_for["dmesg.txt"] = ("dmesg",)
-    environment = system.environ().value or {}
-    tunable = [environment[name] for name in _TUNABLE if environment.get(name, "").startswith("/")]
-    for number, path in enumerate((*tunable, *include), 1):
-        asked_for[f"file-{number}.txt"] = ("file", path.lstrip("/"))
-    if pid is not None:
-        asked_for.update({f"process-{name}.txt": ("file", f"proc/{pid}/{name}") for name in _OF_PROCESS})
-    return asked_for
+def errands(system: System, asks: Sequence[Ask]) -> list[Probe]:
+    """Probes that tell no fact. Commands that are not there are told without a child."""
+    commands = [ask for ask in asks if ask.kind != "file" and system.which(ask.words[0]).known]
+    files = [ask for ask in asks if ask.kind == "file" and ask not in commands]
+    several = [files[n : n + _TOGETHER] for n in range(0, len(files), _TOGETHER)]
+    return [_errand(group) for group in (*([ask] for ask in commands), *several)]
 
 
-def collect(system: System, asked_for: dict[str, tuple[str, ...]]) -> tuple[list[Text], list[LeftOut]]:
-    """All at once; what hangs costs its deadline and is listed as left out."""
-    found: list[Text] = []
-    out: list[LeftOut] = []
+def _errand(asks: Sequence[Ask]) -> Probe:
+    def run(recorder: Recorder, _sheet: FactSheet) -> None:
+        for ask in asks:
+            for name, origin, text, why in _answers(recorder.inner, ask):
+                assert recorder.listener is not None
+                recorder.listener(PREFIX + name, {"source": origin, "text": text, "why": why})
 
-    def on_message(name: str, message: list[str]) -> None:
-        text, why = message
-        origin = _origin(asked_for[name])
-        if why:
-            out.append(LeftOut(origin, why))
-        else:
-            found.append((name, origin, text))
-
-    outcomes = child.run_side_by_side(
-        [child.Job(name, _work(system, argv)) for name, argv in asked_for.items()], DEADLINE_S, on_message
-    )
-    out += [LeftOut(_origin(asked_for[o.name]), o.reason or o.state) for o in outcomes if o.state != "finished"]
-    return sorted(found), out
+    return Probe(f"extra {asks[0].name}", run)
 
 
-def _origin(argv: Sequence[str]) -> str:
-    return f"file:/{argv[1]}" if argv[0] == "file" else "command:" + " ".join(argv)
+def _answers(system: System, ask: Ask) -> Iterator[tuple[str, str, str, str]]:
+    """Name, origin, text and, where there is none, why."""
+    if ask.kind == "file":
+        yield (ask.name, ask.origin, *_of_file(system, ask.words[0]))
+    elif ask.kind == "command":
+        yield (ask.name, ask.origin, *_of_command(system, ask.words))
+    else:
+        yield from _of_engine(system, ask)
 
 
-def _work(system: System, argv: tuple[str, ...]) -> Callable[[child.Send], None]:
-    def work(send: child.Send) -> None:
-        if argv[0] == "file":
-            reading = system.read_text(argv[1], limit=16 << 20)
-            text, why = reading.value or "", reading.detail or reading.state.value
-        else:
-            ran = system.run(argv, deadline_s=DEADLINE_S - 1)
-            output = ran.value
-            text = "" if output is None else output.stdout + (f"\n[stderr]\n{output.stderr}" if output.stderr else "")
-            why = (ran.detail or ran.state.value) if output is None else ("" if text.strip() else "printed nothing")
-            reading = ran.named(ran.source)  # type: ignore[assignment]
-        send([text[-TEXT_LIMIT:], "" if reading.known and text.strip() else why or "empty"])
-
-    return work
+def _of_engine(system: System, ask: Ask) -> Iterator[tuple[str, str, str, str]]:
+    for name, words in _ENGINE_STATE.items():
+        argv = (*ask.words, *words)
+        yield (f"{ask.name}-{name}.txt", "command:" + " ".join(argv), *_of_command(system, argv))
+    listed = system.run((*ask.words, "ps", "-aq", "--no-trunc"), deadline_s=DEADLINE_S / 2).value
+    ids = [word for word in (listed.stdout.split() if listed and listed.code == 0 else []) if word.isalnum()]
+    if ids:
+        text, why = _of_command(system, (*ask.words, "inspect", *ids[:_CONTAINERS]))
+        yield (f"{ask.name}-inspect.json", "command:" + " ".join((*ask.words, "inspect")), text, why)
 
 
-def _asleep(system: System) -> Iterator[bool]:
-    for driver in ("amdgpu", "nvidia"):
-        for name in (system.list_dir(f"sys/bus/pci/drivers/{driver}").value or ())[:256]:
-            if ":" in name:
-                status = system.read_text(f"sys/bus/pci/devices/{name}/power/runtime_status").value
-                yield bool(status and status.startswith("suspend"))
+def _of_command(system: System, argv: Sequence[str]) -> tuple[str, str]:
+    ran = system.run(argv, deadline_s=DEADLINE_S)
+    output = ran.value
+    if output is None:
+        return "", ran.detail or ran.state.value
+    text = output.stdout + (f"\n[stderr]\n{output.stderr}" if output.stderr.strip() else "")
+    return _end_of(text), "" if text.strip() else f"printed nothing, exit code {output.code}"
+
+
+def _of_file(system: System, path: str) -> tuple[str, str]:
+    found = system.stat(path).value
+    if found and found.kind == "file" and found.size > TEXT_LIMIT:
+        tail = system.read_bytes(path, offset=found.size - TEXT_LIMIT, length=TEXT_LIMIT)
+        text, why = (tail.value or b"").decode("utf-8", "replace"), tail.detail or tail.state.value
+        text = text.partition("\n")[2]
+    else:
+        reading = system.read_text(path, limit=TEXT_LIMIT * 4)
+        text, why = _end_of(reading.value or ""), reading.detail or reading.state.value
+        if reading.known and not text.strip():
+            why = "empty"
+    if text.count("\ufffd") * 20 > len(text):
+        return "", "no text"
+    return text, "" if text.strip() else why
+
+
+def _end_of(text: str) -> str:
+    """Its end, from the beginning of a line on."""
+    return text if len(text) <= TEXT_LIMIT else text[-TEXT_LIMIT:].partition("\n")[2]
+
+
+def taken(entries: Entries, asks: Sequence[Ask], system: System) -> tuple[list[Text], list[LeftOut]]:
+    """Takes the answers out of a recording: texts, and what was asked in vain."""
+    answers = {key[len(PREFIX) :]: entries.pop(key) for key in [k for k in entries if k.startswith(PREFIX)]}
+    texts = [(name, row["source"], row["text"]) for name, row in sorted(answers.items()) if row["text"]]
+    must = {ask.name for ask in asks if ask.must}
+    out = [
+        LeftOut(row["source"], row["why"])
+        for name, row in sorted(answers.items())
+        if row["why"] and (name in must or row["why"] not in ("absent", "ENOENT"))
+    ]
+    out += [LeftOut(ask.origin, _why_not(system, ask)) for ask in asks if not _answered(ask, answers)]
+    return texts, out
+
+
+def _answered(ask: Ask, answers: Entries) -> bool:
+    return ask.name in answers or any(name.startswith(f"{ask.name}-") for name in answers)
+
+
+def _why_not(system: System, ask: Ask) -> str:
+    """Of what gave no answer at all: there is no such program, or it hung."""
+    if ask.kind != "file":
+        there = system.which(ask.words[0])
+        if not there.known:
+            return there.detail or there.state.value
+    return "no answer in time"

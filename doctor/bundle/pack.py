@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import io
 import json
 import os
+import stat
 import tarfile
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -81,23 +82,34 @@ def manifest(
     return json.dumps(head, indent=1).encode() + b"\n"
 
 
+def partial(path: Path) -> Path:
+    """Where a bundle is written before it gets its name. One that was killed leaves it; the next one replaces it."""
+    return path.with_name(f".{path.name}.doctor-partial")
+
+
 def write(path: Path, files: Mapping[str, bytes]) -> int:
-    """Beside its place first, then renamed; the bytes of the archive. Raises InputError when it can't be written."""
+    """Beside its place first, then renamed; the bytes of the archive. Raises InputError when it can't be written, and
+    leaves nothing."""
+    if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
+        raise InputError(f"{path}: is no regular file; name a new one")
     packed = _packed(files)
+    beside = partial(path)
     try:
-        descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
+        beside.unlink(missing_ok=True)
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
+        raise InputError(f"{path}: can't be written: {error.strerror or error}") from error
     try:
         with os.fdopen(descriptor, "wb") as held:
             held.write(packed)
             held.flush()
             os.fsync(held.fileno())
-        Path(beside).replace(path)
+        beside.replace(path)
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
+        raise InputError(f"{path}: can't be written: {error.strerror or error}") from error
     finally:
-        Path(beside).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            beside.unlink()
     return len(packed)
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from doctor.redaction import Redactor
@@ -15,35 +14,55 @@ from doctor.system import asked
 
 _PASSWD = ("text:etc/passwd",)
 _HOST_FILES = ("text:etc/hostname", "text:proc/sys/kernel/hostname")
-_MACHINE_ID = "/etc/machine-id"
 FIRST_USER_ID = 1000
 
 Entries = Mapping[str, dict[str, Any]]
 
 
-def redactor_of(entries: Entries) -> Redactor:
-    """A redactor that knows the users and hosts which the recording names."""
-    redactor = Redactor(key=_machine_key())
-    redactor.learn({"environ": entries.get(asked.ENVIRON, {}).get("value") or {}})
+def redactor_of(entries: Entries, key: bytes) -> Redactor:
+    """A redactor that knows the users and hosts which the recording names; `key` is the machine's (report/key.py)."""
+    redactor = Redactor(key=key, remember=True)
+    environ = entries.get(asked.ENVIRON, {}).get("value") or {}
+    redactor.learn({"environ": environ})
+    redactor.know("user", _last(str(environ.get("HOME") or "")))
     if entries.get(asked.KIND, {}).get("value") == "live":
         redactor.know("host", os.uname().nodename)
-    for key in _HOST_FILES:
-        redactor.know("host", str(entries.get(key, {}).get("value") or "").strip())
-    for key in _PASSWD:
-        for line in str(entries.get(key, {}).get("value") or "").splitlines():
-            parts = line.split(":")
-            if len(parts) > 5 and parts[2].isdigit() and FIRST_USER_ID <= int(parts[2]) < 65534:
-                redactor.know("user", parts[0])
+    for key_ in _HOST_FILES:
+        redactor.know("host", str(entries.get(key_, {}).get("value") or "").strip())
+    for key_ in _PASSWD:
+        _learn_users(redactor, str(entries.get(key_, {}).get("value") or ""))
     return redactor
 
 
-def _machine_key() -> bytes:
-    """The same for all bundles of this machine, and not to be guessed elsewhere."""
-    try:
-        with open(_MACHINE_ID, "rb") as held:  # noqa: PTH123 -- a key, not a fact: it goes into no recording
-            return hashlib.sha256(b"doctor.bundle/1" + held.read(256)).digest()
-    except OSError:
-        return os.urandom(32)
+def _last(path: str) -> str:
+    """The name of a home folder."""
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def _learn_users(redactor: Redactor, passwd: str) -> None:
+    for line in passwd.splitlines():
+        parts = line.split(":")
+        if len(parts) > 5 and parts[2].isdigit() and FIRST_USER_ID <= int(parts[2]) < 65534:
+            redactor.know("user", parts[0])
+            if len(parts[4].split(",")[0]) > 4 and " " in parts[4]:
+                redactor.know("user", parts[4].split(",")[0])
+
+
+_LOG_HOST = re.compile(
+    r"(?m)^(?:\d{4}-\d\d-\d\dT[\d:.]+[+-][\d:]{4,5}|[A-Z][a-z]{2} [ \d]\d [\d:]{8}) ([\w.-]{3,64}) kernel:"
+)
+_NODES = ("SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURMD_NODENAME", "SLURM_TOPOLOGY_ADDR", "PBS_O_HOST", "LSB_HOSTS")
+
+
+def learn_hosts(redactor: Redactor, entries: Entries, texts: Sequence[str]) -> None:
+    """Host names that only the logs, etc/hosts or the batch system tell."""
+    for text in texts:
+        for name in {found[1] for found in _LOG_HOST.finditer(text[:200_000])}:
+            redactor.know("host", name)
+    environ = entries.get(asked.ENVIRON, {}).get("value") or {}
+    for name in _NODES:
+        for word in re.split(r"[,\s]+", re.sub(r"\[[^\]]*\]", "", str(environ.get(name) or ""))):
+            redactor.know("host", word)
 
 
 def redacted(entries: Entries, redactor: Redactor) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, int]]]:

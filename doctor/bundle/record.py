@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING, Any
 from doctor import __version__
 from doctor.bundle import extras, private
 from doctor.bundle.pack import CAPTURE, MANIFEST, LeftOut, Part, manifest, within
+from doctor.bundle.wanted import wanted
+from doctor.diagnosis import registry
 from doctor.diagnosis.recording import Recording
 from doctor.diagnosis.run import Options, examine
+from doctor.report.key import machine_key
 from doctor.system.capture import CaptureSystem
 from doctor.system.capture_store import SCHEMA
 
 if TYPE_CHECKING:
+    from doctor.diagnosis.registry import Probe
+    from doctor.findings import Report
+    from doctor.redaction import Redactor
     from doctor.system.base import System
 
 MAX_SIZE = 40 << 20
@@ -44,25 +50,17 @@ def make(
     options: Options | None = None,
 ) -> Made:
     """Asks the machine and redacts. The report in it is made from the redacted recording, as the reader's will be."""
-    record = Recording()
-    examine(system, replace(options or Options(), record=record))
-    texts: list[extras.Text] = []
-    out: list[LeftOut] = []
-    if system.kind == "live":
-        texts, out = extras.collect(system, extras.wanted(system, since=since, include=include, pid=pid))
-    redactor = private.redactor_of(record.entries)
-    entries, removed = private.redacted(record.entries, redactor)
-    head = {"schema": SCHEMA, "doctor": __version__, "created": created, "entries": entries}
-    parts = [
-        Part(CAPTURE, "what doctor check read", json.dumps(head, indent=1, sort_keys=True).encode(), required=True)
-    ]
-    parts += _reports(entries, options or Options())
-    for name, origin, text in texts:
-        redactor.counts.clear()
-        clean = redactor.text(text)
-        cut = f"only the last {extras.TEXT_LIMIT} characters" if len(text) >= extras.TEXT_LIMIT else None
-        parts.append(Part(f"extra/{name}", redactor.text(origin), clean.encode("utf-8", "replace"), cut))
-        removed[f"extra/{name}"] = dict(sorted(redactor.counts.items()))
+    options = options or Options()
+    asks = wanted(system, since=since, include=include, pid=pid) if system.kind != "capture" else []
+    entries = recorded(system, options, extras.errands(system, asks))
+    texts, out = extras.taken(entries, asks, system)
+    redactor = private.redactor_of(entries, machine_key(system))
+    private.learn_hosts(redactor, entries, [text for _, _, text in texts])
+    clean, removed = private.redacted(entries, redactor)
+    rows = [_redacted(row, redactor, removed) for row in texts]
+    # What was met as a secret anywhere goes wherever it stands without its name.
+    clean, rows = redactor.again(clean), redactor.again(rows)
+    parts = [_capture(clean, created), *_reports(clean, options), *(_part(*row) for row in rows)]
     kept, over = within(parts, max_size)
     left_out = [LeftOut(redactor.text(row.origin), redactor.text(row.why)) for row in (*out, *over)]
     removed = {name: kinds for name, kinds in removed.items() if kinds}
@@ -70,13 +68,49 @@ def make(
     return Made(files, tuple(kept), tuple(left_out), removed, redactor.names())
 
 
+def recorded(system: System, options: Options, more: Sequence[Probe] = ()) -> dict[str, dict[str, Any]]:
+    """What the probes of a check read, as a capture's entries; `more` run beside them."""
+    record = Recording()
+    probes = registry.probes() if options.probes is None else options.probes
+    examine(system, replace(options, probes=(*probes, *more), record=record))
+    return record.entries
+
+
+def private_report(system: System, options: Options) -> Report:
+    """The report of a machine as its bundle would give it: under the same pseudonyms."""
+    entries = recorded(system, options)
+    redactor = private.redactor_of(entries, machine_key(system))
+    clean, _ = private.redacted(entries, redactor)
+    return examine(CaptureSystem.of(redactor.again(clean)), options)
+
+
+def _redacted(row: extras.Text, redactor: Redactor, removed: dict[str, dict[str, int]]) -> list[str]:
+    name, origin, text = row
+    redactor.counts.clear()
+    told = [f"extra/{name}", redactor.text(origin), redactor.text(text)]
+    removed[told[0]] = dict(sorted(redactor.counts.items()))
+    return [*told, "cut" if len(text) >= extras.TEXT_LIMIT - 4096 else ""]
+
+
+def _part(name: str, origin: str, text: str, cut: str) -> Part:
+    why = f"only its end: at most {extras.TEXT_LIMIT} characters" if cut else None
+    return Part(name, origin, text.encode("utf-8", "replace"), why)
+
+
+def _capture(entries: dict[str, dict[str, Any]], created: str) -> Part:
+    head = {"schema": SCHEMA, "doctor": __version__, "created": created, "entries": entries}
+    return Part(CAPTURE, "what doctor check read", json.dumps(head, indent=1, sort_keys=True).encode(), required=True)
+
+
 def _reports(entries: dict[str, dict[str, Any]], options: Options) -> list[Part]:
+    """The report that the redacted recording gives, as its reader's will be: there is no other that could differ."""
+    from doctor.report import html, terminal
     from doctor.report import json as as_json
-    from doctor.report import terminal
 
     report = examine(CaptureSystem.of(entries), replace(options, record=None))
     text = terminal.render(report, terminal.Look(plain=True), 1)
     return [
-        Part("report.json", "doctor check", as_json.render(report).encode(), required=True),
+        Part("report.json", "doctor check", as_json.render(report, unredacted=True).encode(), required=True),
         Part("report.txt", "doctor check", text.encode("utf-8", "replace"), required=True),
+        Part("report.html", "doctor check", html.render(report, unredacted=True).encode("utf-8", "replace")),
     ]

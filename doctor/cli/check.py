@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-MACHINE = ("json", "jsonl", "markdown", "sarif", "junit", "github", "prometheus")
+MACHINE = ("json", "jsonl", "markdown", "sarif", "junit", "github", "prometheus", "html")
 """Formats for programs, of doctor/report/formats.py."""
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""`doctor diff A B`: what differs between two bundles, captures or JSON reports, or this machine (`-`)."""
+"""`doctor diff A B`: what differs between two bundles, captures or JSON reports, or this machine (`this`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def add(app: typer.Typer) -> None:
 
 
 def diff(
-    before: Annotated[str, typer.Argument(metavar="A", help="Bundle, capture or JSON report; - is this machine.")],
+    before: Annotated[str, typer.Argument(metavar="A", help="Bundle, capture or JSON report; `this` is this machine.")],
     after: Annotated[str, typer.Argument(metavar="B", help="The same.")],
     format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
     output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
@@ -31,33 +31,42 @@ def diff(
     if format_ not in ("text", "json"):
         raise InputError(f"--format {format_}: one of text, json is wanted")
     changes = compare(_report(before), _report(after))
-    text = json.dumps(as_data(changes, (before, after)), indent=2) + "\n" if format_ == "json" else _text(changes)
+    text = (
+        json.dumps(as_data(changes, (before, after)), indent=2) + "\n"
+        if format_ == "json"
+        else _text(changes, (before, after))
+    )
     deliver(text, output)
     return ExitCode.FINDINGS if changes else ExitCode.OK
 
 
+_THIS = ("this", "-", ".")
+"""Words for this machine. A file or folder that is called so is named with its folder: `./this`."""
+
+
 def _report(name: str) -> dict[str, Any]:
-    """The report of one side, redacted, so that both sides name things alike."""
+    """The report of one side, under the pseudonyms that a bundle of this machine has, so that redaction makes no
+    difference of its own. A bundle is redacted already."""
     from doctor.bundle.open import is_bundle, open_bundle, parsed
+    from doctor.bundle.record import private_report
     from doctor.diagnosis.run import Options, examine
     from doctor.errors import InputError
     from doctor.report.json import as_data
-    from doctor.system.base import System
     from doctor.system.capture import CaptureSystem
     from doctor.system.live import LiveSystem
 
+    if name in _THIS:
+        return as_data(private_report(LiveSystem(), Options()), unredacted=True)
     path = Path(name)
-    if name != "-" and not path.exists():
-        raise InputError(f"{name}: no such file or folder")
-    if name != "-" and path.is_file() and not is_bundle(path):
-        if path.stat().st_size > 64 << 20:
-            raise InputError(f"{name}: too large")
-        data = parsed(name, "report", path.read_bytes())
-        return _checked(name, data)
-    system: System = (
-        LiveSystem() if name == "-" else open_bundle(path).system() if path.is_file() else CaptureSystem(path)
-    )
-    return as_data(examine(system, Options()))
+    if not path.exists():
+        raise InputError(f"{name}: no such file or folder; `this` is this machine")
+    if path.is_dir():
+        return as_data(private_report(CaptureSystem(path), Options()), unredacted=True)
+    if is_bundle(path):
+        return as_data(examine(open_bundle(path).system(), Options()), unredacted=True)
+    if path.stat().st_size > 64 << 20:
+        raise InputError(f"{name}: too large")
+    return _checked(name, parsed(name, "report", path.read_bytes()))
 
 
 def _checked(name: str, data: dict[str, Any]) -> dict[str, Any]:
@@ -72,19 +81,32 @@ def _checked(name: str, data: dict[str, Any]) -> dict[str, Any]:
         raise InputError(f"{name}: not a doctor.report/1: {fault[:160]}") from None
 
 
-def _text(changes: tuple[Changed, ...]) -> str:
+def _text(changes: tuple[Changed, ...], names: tuple[str, str]) -> str:
     if not changes:
         return "no difference in findings and facts\n"
-    return "".join(f"{_line(change)}\n" for change in changes)
+    findings = [c for c in changes if c.kind == "finding"]
+    facts = [c for c in changes if c.kind == "fact"]
+    lines = [_printable(f"- {names[0]}"), _printable(f"+ {names[1]}")]
+    for title, rows in (("findings", findings), ("facts", facts)):
+        if rows:
+            lines += ["", f"{len(rows)} {title if len(rows) > 1 else title[:-1]} differ{'s' * (len(rows) == 1)}:"]
+            lines += [f"  {_line(change)}" for change in rows]
+    return "\n".join(lines) + "\n"
 
 
 def _line(change: Changed) -> str:
     sign = "+" if change.before is None else "-" if change.after is None else "~"
     if change.kind == "finding":
         told = change.after or change.before
-        return _printable(f"{sign} {change.severity}: {change.name}: {told['summary']}")
+        was = (
+            f" (was {change.before['severity']})"
+            if sign == "~" and change.before["severity"] != told["severity"]
+            else ""
+        )
+        return _printable(f"{sign} {told['severity']}{was}: {change.name}: {told['summary']}")
     sides = [_short(side) for side in (change.before, change.after) if side is not None]
-    return _printable(f"{sign} {change.name}: {' -> '.join(sides)}")
+    why = f" (there: {change.state})" if change.state else ""
+    return _printable(f"{sign} {change.name}: {' -> '.join(sides)}{why}")
 
 
 def _short(value: Any) -> str:

@@ -14,11 +14,12 @@ from doctor.redaction.values import closing, spans
 NAMED = r"[A-Za-z_][A-Za-z0-9_.-]{1,80}"
 _QUOTE = r"\\{0,15}[\"'`]"
 KEYWORD = Lazy(
-    r"(?i)secret|passw|passphrase|pass|token|p[sw]?wd|pw|psk|cred|cookie|auth|key|dsn|pat|jwt|bearer|sig|webhook|session|conn"
+    r"secret|passw|passphrase|pass|token|p[sw]?wd|pw|psk|cred|cookie|auth|key|dsn|pat|jwt|bearer|sig|webhook|session|conn"
     r"|csrf|xsrf|otp|mfa|salt|pepper|sasl|pin|url|seed|license|code|community|identified"
 )
-"""Each name that `names.holds` takes for a secret's has one of these in it."""
+"""Each name that `names.holds` takes for a secret's has one of these in it, in small letters."""
 _SIGN = Lazy(rf"([A-Za-z0-9_.-]{{0,80}})({_QUOTE}\]?)?([ \t]{{0,40}}(?:=>|:=|\?=|=|:)[ \t]{{0,40}})(?!=)")
+_NO_VALUE = Lazy(r"(?:amd64|arm64|i386|all|any|native|ppc64el)\b|[x*!]:\d")
 _BEFORE = Lazy(r"-{0,2}[A-Za-z0-9_.-]{0,80}\Z")
 _ESCAPE = Lazy(r"(?:[nrtbfv0]|x[0-9a-f]{2}|u00[0-9a-f]{2})(?=[A-Za-z_])")
 _COLOUR = Lazy(r"\d{0,3}[mK](?=[A-Za-z_])")
@@ -34,7 +35,9 @@ _BEHIND = Lazy(
     r"|identified by|(?:password|passphrase|token|secret) is|r[ow]community6?)\s{1,3}[\"']?)"
     r"([^\s\"'=:;,()\[\]{}<>-][^\s\"';,<>]{5,500})"
 )
-_WORD_LIKE = Lazy(r"[A-Za-z]{1,30}[.:!?]?|[a-z]+(?:[-_/.][a-z]+){1,6}|\d{1,6}|v?\d+(?:\.\d+){1,4}")
+_WORD_LIKE = Lazy(
+    r"[A-Za-z]{1,30}[.:!?]?|[a-z]+(?:[-_/.][a-z]+){1,6}|\d{1,6}|v?(?:\d+:)?\d+(?:\.\d+){1,4}(?:[-+~.][\w.+~-]*)?|\d+:\d.*"
+)
 _XML = Lazy(rf"<({NAMED})(?:\s[^<>\n]{{0,200}})?>([^<>\n]{{1,4000}})</")
 _PAIR = Lazy(
     rf"(?i)({_QUOTE})?\b(name|key|variable|parameter(?:key|name)|property)({_QUOTE})?(\s{{0,4}}[:=>]\s{{0,4}}{_QUOTE}?)({NAMED})"
@@ -87,7 +90,7 @@ def assigned(text: str, tally: Tally) -> str:
     """`NAME=value`, `name: value`, `"name": "value"`, headers and the like."""
     out: list[str] = []
     place = 0
-    for found in KEYWORD.made.finditer(text):
+    for found in KEYWORD.made.finditer(lowered(text)):
         if found.start() < place:
             continue
         named = _named(text, found)
@@ -95,6 +98,12 @@ def assigned(text: str, tally: Tally) -> str:
         if where:
             place = _mask(text, where, "named", tally, out, place)
     return "".join(out) + text[place:] if out else text
+
+
+def lowered(text: str) -> str:
+    """In small letters, sign for sign."""
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(c.lower() if c.isascii() else c for c in text)
 
 
 def _named(text: str, found: re.Match[str]) -> _Named | None:
@@ -117,6 +126,8 @@ def _values(text: str, named: _Named) -> list[tuple[int, int]]:
     name, quote, sign = named.name, named.quote, named.sign
     if sign == ":" and text[named.start - 1 : named.start] in ("/", "("):
         return []  # the end of a path, a service of PAM
+    if sign == ":" and _NO_VALUE.made.match(text, named.end):
+        return []  # a package's architecture, a line of etc/passwd
     if sign[0] == ":" and quote is None and name.lower() == "key":
         return []  # "kernel key: " of a certificate
     if name.endswith((".service", ".socket", ".target", ".path", ".timer", ".mount", ".slice")):

@@ -6,6 +6,7 @@ Shapes stay: a UUID's stand-in is a UUID (`GPU-` kept, prefixes still match), so
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from doctor.redaction.identifiers import GPU_ID, UUID, hex_stand_in, number_stan
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.names import holds
 from doctor.redaction.secrets import masking, variable
+from doctor.redaction.stand_ins import COMMON, MADE, STAND_IN
 from doctor.redaction.tally import Tally
 
 _HOME = Lazy(r"(?<![\w.-])((?:home|Users|export/home|data/home)[/\\])([^/\\\s:'\",;\0]{1,64})")
@@ -43,26 +45,15 @@ _NAME_VARIABLES = {
     "USER": "user", "LOGNAME": "user", "SUDO_USER": "user", "USERNAME": "user", "HOSTNAME": "host", "HOST": "host",
     "SLURMD_NODENAME": "host", "SLURM_JOB_USER": "user", "SLURM_SUBMIT_HOST": "host",
 }  # fmt: skip
-_COMMON = frozenset(
-    (  # noqa: SIM905 -- a hundred quotes less
-        "root user users ubuntu docker nobody admin host hosts localhost render video default none unknown "
-        "dev proc sys etc opt usr lib lib64 bin sbin var run home tmp data test python python3 conda venv "
-        "torch cuda rocm amd amdgpu nvidia gpu gpus kfd dri linux kernel debian fedora rhel node nodes "
-        "compute server cluster container worker main local tesla h100 h200 a100 mi300x mi250x mi325x name "
-        "version path state value source capture tree live text list stat link real open which derived "
-        "account limits environ command file daemon sync mail www-data systemd sshd driver module modules "
-        "memory device devices error warning info doctor vllm pytorch tensorflow"
-    ).split()
-)
-
 _CLEAN: set[str] = set()
 """Short texts that were looked at and hold nothing: reports say the same words (rule ids, reasons) over and over."""
 _CLEAN_TEXTS = 20_000
 _CLEAN_CHARACTERS = 300
+_LONG = 10_000
 
 
 class Redactor:
-    """One report's worth of stand-ins. The same original gets the same stand-in, in the order of first sight for names.
+    """One report's worth of stand-ins. The same original gets the same stand-in, whenever the key is the same.
 
     `users` and `hosts` are names that are known to be such and are replaced wherever they stand as a word; names that
     are words of the field (`gpu`, `cuda`, `dev`) stay, since replacing them would destroy facts. `key` makes the
@@ -79,7 +70,8 @@ class Redactor:
         remember: bool = False,
     ) -> None:
         self._names: dict[tuple[str, str], str] = {}
-        self._made: Counter[str] = Counter()
+        self._taken: set[str] = set()
+        self._logs: dict[str, tuple[str, Counter[str]]] = {}
         self._words: dict[str, str] = {}
         self._pattern: re.Pattern[str] | None = None
         self._key = key
@@ -97,12 +89,25 @@ class Redactor:
     def text(self, text: str) -> str:
         if text in _CLEAN:
             return self._known_words(text)
+        if len(text) >= _LONG:
+            return self._long(text)
         told = self._shaped(text)
         if told == text and len(text) <= _CLEAN_CHARACTERS:
             if len(_CLEAN) >= _CLEAN_TEXTS:
                 _CLEAN.clear()
             _CLEAN.add(text)
         return self._known_words(told)
+
+    def _long(self, text: str) -> str:
+        """A recording and a tool's output often are the same log: it is read once."""
+        if text not in self._logs:
+            before = Counter(self.counts)
+            told = self._known_words(self._shaped(text))
+            self._logs[text] = (told, self.counts - before)
+            return told
+        told, counts = self._logs[text]
+        self.counts.update(counts)
+        return told
 
     def _shaped(self, text: str) -> str:
         """Everything that its shape gives away, whatever names are known."""
@@ -203,7 +208,7 @@ class Redactor:
         first, _, domain = name.partition(".")
         inner = domain if domain.count(".") and not domain.endswith(_PUBLIC) else ""
         for word in {name, first, inner} if kind == "host" else {name}:
-            if len(word) >= 3 and word.lower() not in _COMMON and not word.isdigit():
+            if len(word) >= 3 and word.lower() not in COMMON and not word.isdigit():
                 self._words[word] = self._name(kind, word)
                 self._pattern = None
 
@@ -216,17 +221,23 @@ class Redactor:
         return self._pattern.sub(lambda m: self._seen(self._words[m[0]], "name"), text)
 
     def _name(self, kind: str, name: str) -> str:
-        if name in _COMMON or name in self._made_names:
+        if name in COMMON or name in self._taken or MADE.fullmatch(name):
             return name
         self.counts[kind] += 1
         if (kind, name) not in self._names:
-            self._made[kind] += 1
-            self._names[kind, name] = _STAND_IN[kind](self._made[kind])
+            self._names[kind, name] = self._free(kind, name)
         return self._names[kind, name]
 
-    @property
-    def _made_names(self) -> Iterable[str]:
-        return self._names.values()
+    def _free(self, kind: str, name: str) -> str:
+        """A stand-in that the key and the name decide, so that the next report gives the same; the next one where two
+        names would share it."""
+        number = int.from_bytes(
+            hashlib.blake2b(f"{kind}\0{name}".encode(), key=self._key[:64], digest_size=8).digest(), "big"
+        )
+        while (stand_in := STAND_IN[kind](number)) in self._taken:
+            number += 1
+        self._taken.add(stand_in)
+        return stand_in
 
     def _seen(self, stand_in: str, kind: str) -> str:
         self.counts[kind] += 1
@@ -262,14 +273,3 @@ def _each_text(data: Any, change: Callable[[str], str]) -> Any:
     if isinstance(data, Mapping):
         return {change(str(name)): _each_text(value, change) for name, value in data.items()}
     return [_each_text(item, change) for item in data] if isinstance(data, (list, tuple)) else data
-
-
-_STAND_IN: dict[str, Callable[[int], str]] = {
-    "user": "user{}".format,
-    "host": "host{}".format,
-    "serial": "serial{}".format,
-    "mail": "mail{}@example.invalid".format,
-    "mac": lambda n: f"02:00:00:{n >> 16 & 255:02x}:{n >> 8 & 255:02x}:{n & 255:02x}",
-    "ipv4": lambda n: f"198.18.{n >> 8 & 255}.{n & 255}",  # RFC 2544: never routed
-    "ipv6": "2001:db8::{:x}".format,  # RFC 3849: for documents
-}

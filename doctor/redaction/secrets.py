@@ -87,7 +87,7 @@ def _plain(text: str, tally: Tally) -> str:
     low = text.lower()
     if "bearer" in low or "basic" in low or "negotiate" in low or "token" in low:
         text = places.bearers(text, tally)
-    if not places.KEYWORD.search(text):
+    if not places.KEYWORD.search(low):
         return _rest(text, tally)
     if "login" in low or "password" in low:
         text = places.logins(text, tally)

@@ -32,7 +32,7 @@ _TABLE: tuple[tuple[str, str], ...] = (
     ("mongo", rf"\bmongo[a-z]{{0,8}}\b{_MORE}\s-p\s{{0,3}}{_V}"),
     ("ldap", rf"\bldap[a-z]{{1,12}}\b{_MORE}\s-w\s{{0,3}}{_V}"),
     ("smbclient rpcclient", rf"\b(?:smbclient|rpcclient|net)\b{_MORE}\s-U\s{{0,3}}['\"]?[^\s%'\"]{{1,100}}%{_V}"),
-    ("7z zip rar", rf"\b(?:7za?|zip|unzip|u?nrar|rar)\s{_MORE}-[pP]\s{{0,1}}{_V}"),
+    ("7z zip rar", rf"\b(?:7za?|zip|unzip|u?nrar|rar)\b{_MORE}\s-[pP]\s{{0,1}}{_V}"),
     ("pass:", rf"\s-(?:passin|passout|pass|passwd)\s{{1,3}}pass:{_V}"),
     ("openssl", rf"\bopenssl\s{_MORE}\s-k\s{{1,3}}{_V}"),
     (

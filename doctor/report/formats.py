@@ -8,7 +8,7 @@ from typing import Any
 
 from doctor.findings import Report, Rule
 
-MACHINE = ("json", "jsonl", "markdown", "sarif", "junit", "github", "prometheus")
+MACHINE = ("json", "jsonl", "markdown", "sarif", "junit", "github", "prometheus", "html")
 NEED_RULES = ("sarif",)
 
 

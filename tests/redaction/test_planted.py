@@ -218,4 +218,6 @@ def test_names_addresses_and_serials_get_the_same_stand_in_everywhere() -> None:
     for original in ("alice77", "node17", "10.1.2.3", "aa:bb", "fe80::1", "1654922000123"):
         assert original not in text
     assert redactor.text("ping 10.1.2.3") == redactor.text("ping 10.1.2.3")
-    assert redactor.text("/home/alice77/x on node17") == "/home/user1/x on " + redactor.text("node17")
+    alice = redactor.text("alice77")
+    assert redactor.text("/home/alice77/x on node17") == f"/home/{alice}/x on " + redactor.text("node17")
+    assert alice == Redactor(users=["alice77"]).text("alice77") != Redactor(users=["alice77"], key=b"other").text("alice77")

@@ -1,0 +1,268 @@
+"""Report -> one HTML page that stands alone: no script, no network, light and dark, fit for print and for the keyboard.
+
+Redacted unless it is told not to. Whatever comes from outside is text: escaped, without control characters, and under a
+policy that lets the page load nothing.
+"""
+
+# ruff: noqa: E501 -- markup
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from html import escape
+from typing import Any
+
+from doctor.findings import Report
+from doctor.report.json import as_data
+from doctor.report.page import BOTTOM, top
+from doctor.report.words import clean, gpu_line, plural
+
+_WORDS = {"error": "Error", "warning": "Warning", "info": "Note"}
+_STATUS = {"ok": "No problem found", "warning": "Warnings", "error": "Errors", "unknown": "Nothing could be judged"}
+_BASIS = {"symptom": "Known from this error text alone; facts do not say.", "both": "From facts and from error text."}
+_WHERE = {"host": "on the host", "container": "in the container", "environment": "in the Python environment"}
+_INDEX = ("smi", "pci", "kfd", "hip", "cuda", "visible")
+_EVIDENCE = 12
+"""Lines of evidence that are shown at once; the others are folded."""
+_LONGEST = 400
+_NO_FACTS = ("origins", "symptoms")
+
+Data = Mapping[str, Any]
+
+
+def render(report: Report, *, unredacted: bool = False) -> str:
+    """The whole page, with a newline at its end."""
+    data = as_data(report, unredacted=unredacted)
+    title = f"doctor: {_STATUS[data['status']].lower()}"
+    gpus = gpu_line(report.snapshot)  # kinds and numbers alone: nothing to redact
+    return "".join([top(escape(title)), *_header(data, gpus), *_body(data), BOTTOM])
+
+
+def text(value: Any) -> str:
+    """Escaped, on one line, without control characters."""
+    return escape(clean(str(value)))
+
+
+def _tag(name: str, content: str, **attributes: str) -> str:
+    told = "".join(f' {key.rstrip("_")}="{value}"' for key, value in attributes.items())
+    return f"<{name}{told}>{content}</{name}>\n"
+
+
+def folded(summary: str, content: str, *, opened: bool = False, kind: str = "") -> str:
+    """A part that opens and closes, by key too. `summary` and `content` are HTML."""
+    state = " open" if opened else ""
+    named = f' class="{kind}"' if kind else ""
+    return f"<details{named}{state}><summary>{summary}</summary>\n<div>{content}</div></details>\n"
+
+
+def _header(data: Data, gpus: str) -> Iterator[str]:
+    counted = [f for f in data["findings"] if not f["explained_by"]]
+    parts = [
+        plural(n, kind)
+        for kind in ("error", "warning", "note")
+        if (n := sum(f["severity"] == ("info" if kind == "note" else kind) for f in counted))
+    ]
+    yield f'<header>\n<h1><span class="badge {data["status"]}">{_STATUS[data["status"]]}</span></h1>\n'
+    yield _tag("p", text(", ".join(parts) or "No finding") + ". " + text(gpus), class_="lead")
+    told = [("doctor", data["doctor"]), ("judged", data["source"] or "this machine")]
+    machine = data["snapshot"]
+    told += [(name, value) for name, value in _about(machine) if value]
+    rows = "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>\n" for name, value in told)
+    yield _tag("dl", rows, class_="about") + "</header>\n<main id='main'>\n"
+
+
+def _about(machine: Data) -> Iterator[tuple[str, Any]]:
+    for label, group, field in (
+        ("system", "os", "name"),
+        ("kernel", "kernel", "release"),
+        ("NVIDIA driver", "nvidia_driver", "version"),
+        ("amdgpu driver", "amdgpu_driver", "version"),
+        ("torch", "torch", "version"),
+        ("container", "container", "engine"),
+    ):
+        yield label, (machine.get(group) or {}).get(field)
+
+
+def _body(data: Data) -> Iterator[str]:
+    yield from _findings(data["findings"])
+    yield from _gpus(data["snapshot"].get("gpus") or ())
+    if data["profile"]:
+        yield from _profile(data["profile"])
+    yield from _rest(data)
+    yield from _facts(data["snapshot"])
+
+
+def _findings(findings: list[Data]) -> Iterator[str]:
+    yield "<section aria-labelledby='findings'>\n<h2 id='findings'>Findings</h2>\n"
+    first = [f for f in findings if not f["explained_by"]]
+    known = {f["fingerprint"] for f in first}
+    for number, finding in enumerate(first, 1):
+        follow = [f for f in findings if f["explained_by"] == finding["fingerprint"]]
+        yield _finding(number, finding, follow, opened=number == 1 or finding["severity"] == "error")
+    lost = [f for f in findings if f["explained_by"] and f["explained_by"] not in known]
+    yield from (_finding(0, f, [], opened=False) for f in lost)
+    if not findings:
+        yield _tag("p", "Nothing was found.")
+    yield "</section>\n"
+
+
+def _finding(number: int, finding: Data, follow: list[Data], *, opened: bool) -> str:
+    severity = finding["severity"]
+    subject = finding["subject"]
+    about = (
+        ""
+        if subject["id"] in ("-", "")
+        else f' <span class="about">{text(subject["kind"])} {text(subject["id"])}</span>'
+    )
+    head = (
+        f'<span class="badge {severity}">{_WORDS[severity]}</span> <span class="what">{f"{number}. " if number else ""}'
+        f"{text(finding['summary'])}</span>{about}"
+    )
+    return folded(head, "".join(_inside(finding, follow)), opened=opened, kind=f"finding {severity}")
+
+
+def _inside(finding: Data, follow: list[Data]) -> Iterator[str]:
+    if finding["basis"] in _BASIS:
+        yield _tag("p", _BASIS[finding["basis"]], class_="basis")
+    yield from _evidence(finding["evidence"])
+    for fix in finding["fixes"]:
+        yield _fix(fix)
+    if finding["verify"]:
+        yield "<h3>To check</h3>\n" + _command(finding["verify"])
+    if finding["ask"]:
+        yield _tag("p", f"<strong>Ask next:</strong> {text(finding['ask'])}")
+    if follow:
+        rows = dict.fromkeys(f"<code>{text(f['rule'])}</code> {text(f['summary'])}" for f in follow)
+        yield "<h3>This explains</h3>\n" + _list(rows)
+    yield _tag("p", f"<code>{text(finding['rule'])}</code> · <code>{text(finding['fingerprint'])}</code>", class_="ids")
+
+
+def _list(rows: Iterable[str]) -> str:
+    return "<ul>\n" + "".join(f"<li>{row}</li>\n" for row in rows) + "</ul>\n"
+
+
+def _evidence(rows: list[Data]) -> Iterator[str]:
+    if not rows:
+        return
+    told = [f"<code>{text(row['text'])}</code> <small>{text(row['source'])}</small>" for row in rows]
+    yield "<h3>Seen</h3>\n" + _list(told[:_EVIDENCE])
+    if told[_EVIDENCE:]:
+        yield folded(f"{plural(len(told) - _EVIDENCE, 'more line')}", _list(told[_EVIDENCE:]))
+
+
+def _command(argv: Iterable[str]) -> str:
+    line = escape(shlex.join(clean(str(word)) for word in argv))
+    return f'<pre tabindex="0"><code>{line}</code></pre>\n'
+
+
+def _fix(fix: Data) -> str:
+    notes = [_WHERE[fix["where"]], *["as root"] * fix["root"], *["then reboot"] * fix["reboot"]]
+    chips = "".join(f'<span class="chip">{escape(note)}</span> ' for note in notes)
+    out = f"<h3>Fix {chips}</h3>\n" + _tag("p", text(fix["text"]))
+    if fix["command"]:
+        out += _command(fix["command"])
+    return out + (_tag("p", f"<strong>Risk:</strong> {text(fix['risk'])}") if fix["risk"] else "")
+
+
+def _gpus(gpus: Iterable[Data]) -> Iterator[str]:
+    rows = list(gpus)
+    if not rows:
+        return
+    heads = ("GPU", "Name", "Arch", "Driver", "Memory", *(name.upper() for name in _INDEX), "Render", "NUMA")
+    table = "<tr>" + "".join(f'<th scope="col">{head}</th>' for head in heads) + "</tr>\n"
+    table += "".join(_gpu(gpu) for gpu in rows)
+    yield "<section aria-labelledby='gpus'>\n<h2 id='gpus'>GPUs</h2>\n"
+    yield f'<div class="wide" tabindex="0"><table>\n<caption>Numbers in each order; ? is unknown</caption>\n{table}</table></div>\n</section>\n'
+
+
+def _gpu(gpu: Data) -> str:
+    memory = gpu.get("memory_bytes")
+    index = gpu.get("index") or {}
+    cells = [gpu.get("name"), gpu.get("arch"), gpu.get("driver"), f"{memory / 2**30:.0f} GiB" if memory else None]
+    cells += [index.get(name) for name in _INDEX] + [gpu.get("render_node"), gpu.get("numa_node")]
+    told = "".join(f"<td>{'?' if cell is None else text(cell)}</td>" for cell in cells)
+    return f'<tr><th scope="row">{text(gpu.get("pci_address") or gpu.get("key") or "?")}</th>{told}</tr>\n'
+
+
+def _profile(profile: Data) -> Iterator[str]:
+    yield "<section aria-labelledby='profile'>\n<h2 id='profile'>Profile</h2>\n"
+    yield _tag(
+        "p",
+        f"<code>{text(profile['name'])}</code> ({text(profile['status'])}, {text(profile['chosen'])}): {text(profile['why'])}",
+    )
+    for label, field in (("Deviates", "deviates"), ("Unknown", "unknown"), ("As expected", "holds")):
+        if profile[field]:
+            yield folded(
+                f"{label}: {len(profile[field])}",
+                _list(text(row) for row in profile[field]),
+                opened=field == "deviates",
+            )
+    yield "</section>\n"
+
+
+def _rest(data: Data) -> Iterator[str]:
+    yield "<section aria-labelledby='rest'>\n<h2 id='rest'>Beyond the findings</h2>\n"
+    reasons: dict[str, list[str]] = {}
+    for row in data["unchecked"]:
+        reasons.setdefault("The check crashed" if row["crashed"] else str(row["reason"]), []).append(str(row["rule"]))
+    if reasons:
+        by_size = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
+        rows = [
+            f"{text(reason)}: {', '.join(f'<code>{text(rule)}</code>' for rule in rules)}" for reason, rules in by_size
+        ]
+        yield folded(f"{plural(len(data['unchecked']), 'check')} could not tell", _list(rows))
+    if data["suppressed"]:
+        rows = [
+            f"<code>{text(row['rule'])}</code> {text(row['reason'])} ({text(row['by'])})" for row in data["suppressed"]
+        ]
+        yield folded(f"{plural(len(rows), 'finding')} allowed by the allow-list", _list(rows))
+    if data["clear"]:
+        yield folded(
+            f"{plural(len(data['clear']), 'check')} clear",
+            _list(f"<code>{text(rule)}</code>" for rule in data["clear"]),
+        )
+    yield "</section>\n"
+
+
+def _facts(machine: Data) -> Iterator[str]:
+    origins = machine.get("origins") or {}
+    yield "<section aria-labelledby='facts'>\n<h2 id='facts'>Facts</h2>\n"
+    for group, value in machine.items():
+        rows = list(_flat(value, group)) if group not in _NO_FACTS else []
+        if rows:
+            yield folded(f"{text(group)} <small>{len(rows)}</small>", _table(rows, origins))
+    untold = [(name, origin) for name, origin in sorted(origins.items()) if origin["state"] not in ("value", "absent")]
+    if untold:
+        told = [
+            f"<code>{text(name)}</code> {text(o['state'])} <small>{text(o['source'])} {text(o['detail'] or '')}</small>"
+            for name, o in untold
+        ]
+        yield folded(f"{plural(len(untold), 'fact')} that could not be read", _list(told))
+    yield "</section>\n"
+
+
+def _table(rows: list[tuple[str, Any]], origins: Mapping[str, Data]) -> str:
+    head = '<tr><th scope="col">Fact</th><th scope="col">Value</th><th scope="col">Read from</th></tr>\n'
+    return (
+        f'<div class="wide"><table>{head}{"".join(_fact(name, value, origins) for name, value in rows)}</table></div>'
+    )
+
+
+def _fact(name: str, value: Any, origins: Mapping[str, Data]) -> str:
+    told = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    told = told if len(told) <= _LONGEST else told[:_LONGEST] + "…"
+    source = (origins.get(name) or {}).get("source", "")
+    return f'<tr><th scope="row">{text(name)}</th><td>{text(told)}</td><td><small>{text(source)}</small></td></tr>\n'
+
+
+def _flat(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Facts by their dotted names; unknown ones are left away."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{name}[{key}]" if name == "environment" else f"{name}.{key}")
+    elif isinstance(value, (list, tuple)) and any(isinstance(member, Mapping) for member in value):
+        for number, member in enumerate(value):
+            key = member.get("key") or member.get("name") or member.get("path") if isinstance(member, Mapping) else None
+            yield from _flat(member, f"{name}[{key or number}]")
+    elif value is not None and value not in ([], ()):
+        yield name, value

@@ -1,0 +1,47 @@
+"""What stands around an HTML report: its head with the style, and its end. Nothing here comes from outside."""
+
+# ruff: noqa: E501 -- markup
+from __future__ import annotations
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+_STYLE = """
+:root { color-scheme: light dark; --bg: #fff; --fg: #1b1f24; --soft: #59636e; --line: #d1d9e0; --box: #f6f8fa;
+  --error: #b3261e; --warning: #8a5a00; --info: #0b5cad; --ok: #1a7f37; --unknown: #6639a6; }
+@media (prefers-color-scheme: dark) { :root { --bg: #0d1117; --fg: #e6edf3; --soft: #9ba6b2; --line: #3d444d;
+  --box: #161b22; --error: #ff8a80; --warning: #e3b341; --info: #79b8ff; --ok: #56d364; --unknown: #c297ff; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 70rem; padding: 1rem 1.25rem 4rem; background: var(--bg); color: var(--fg);
+  font: 16px/1.5 system-ui, "Segoe UI", Roboto, "Liberation Sans", sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 1.6rem; margin: .5rem 0; } h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; } h3 { font-size: 1rem; margin: 1rem 0 .25rem; }
+code, pre { font: .875em/1.45 ui-monospace, "Liberation Mono", Menlo, monospace; }
+pre { background: var(--box); border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem; overflow-x: auto; white-space: pre; }
+small, .basis, .ids, .about dt, summary .about { color: var(--soft); } .lead { font-size: 1.05rem; } ul { margin: .25rem 0; padding-left: 1.25rem; }
+dl.about { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; margin: 0; } dl.about div { display: flex; gap: .4rem; } dl.about dd { margin: 0; }
+details { border: 1px solid var(--line); border-radius: 8px; margin: .5rem 0; } details > div { padding: 0 1rem .75rem; }
+summary { cursor: pointer; padding: .5rem .8rem; } details.finding { border-left-width: 5px; }
+details.error { border-left-color: var(--error); } details.warning { border-left-color: var(--warning); } details.info { border-left-color: var(--info); }
+.badge, .chip { border: 1px solid currentColor; border-radius: 1em; padding: 0 .6em; font-size: .8em; font-weight: 600; white-space: nowrap; }
+h1 .badge { font-size: 1em; } .chip { font-weight: 400; color: var(--soft); } .what { font-weight: 600; }
+.badge.error { color: var(--error); } .badge.warning { color: var(--warning); } .badge.info { color: var(--info); }
+.badge.ok { color: var(--ok); } .badge.unknown { color: var(--unknown); }
+.wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .9em; } caption { text-align: left; color: var(--soft); }
+th, td { border-bottom: 1px solid var(--line); padding: .25rem .5rem; text-align: left; vertical-align: top; } th[scope=row] { font-weight: 400; }
+:focus-visible { outline: 3px solid var(--info); outline-offset: 2px; } a { color: var(--info); }
+.skip { position: absolute; left: -100rem; } .skip:focus { position: static; }
+@media print { :root { color-scheme: light; --bg: #fff; --fg: #000; --soft: #444; --line: #999; --box: #fff; --error: #900; --warning: #640;
+    --info: #036; --ok: #040; --unknown: #406; } body { max-width: none; padding: 0; font-size: 10.5pt; } .skip { display: none; }
+  details { break-inside: avoid-page; } details::details-content { content-visibility: visible; block-size: auto; } details > div { display: block !important; }
+  pre { white-space: pre-wrap; } summary { break-after: avoid; } }
+"""
+BOTTOM = "</main>\n</body>\n</html>\n"
+
+
+def top(title: str) -> str:
+    """Everything before the header. `title` is escaped."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
+        f'<meta name="robots" content="noindex">\n<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n'
+        '<a class="skip" href="#main">To the findings</a>\n'
+    )
