@@ -88,12 +88,3 @@ def test_a_long_line_is_read_in_bounded_memory() -> None:
 
 def test_bytes_that_are_no_text_are_no_error() -> None:
     assert read_text([bytes(range(256)) * 20]).gpus is None
-
-
-def test_pieces_of_one_kernel_log_are_one_log() -> None:
-    """A long log is read in pieces; one without events must not hide those of the next."""
-    quiet = "[    1.000000] amdgpu 0000:0b:00.0: amdgpu: PSP runtime database doesn't exist\n"
-    hang = "[   99.000000] amdgpu 0000:0b:00.0: amdgpu: GPU reset begin!\n"
-    filler = "plain words that are of no log at all\n" * 400
-    machine = read_text([(quiet * 3 + filler + hang + filler + hang).encode()])
-    assert [(e.code, e.count) for e in machine.kernel_log.events or ()] == [("amdgpu-gpu-reset", 2)]
