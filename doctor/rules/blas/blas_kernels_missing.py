@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.rules import python_files
 from doctor.rules.blas_support import rocm_of
 from doctor.versions import Dotted
 
@@ -19,11 +20,10 @@ RULE = Rule(
     id="blas-kernels-missing",
     severity=Severity.ERROR,
     title="The rocBLAS or hipBLASLt kernel files for this GPU are missing.",
-    needs=({"environment"},),
+    needs=({"environment"}, {"binaries", "gpus"}),
     facts_decide=False,
     proven="synthetic",
     order=35,
-    facts_decide=False,
     tags=("amd", "blas"),
     doc="""
 ## What it finds
@@ -34,7 +34,8 @@ cannot read the kernel files of this GPU.
 Every matrix product aborts.
 
 ## Not raised when
-The library path that a variable names is that of the ROCm at hand.
+The library path that a variable names is that of the ROCm at hand, and the rocBLAS that came with torch has kernel
+files for every GPU (a generic target counts). HSA_OVERRIDE_GFX_VERSION is set: the GPU passes as another.
 
 ## How to confirm
 List rocblas/library in the folder that the error names.
@@ -57,7 +58,8 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """A variable that sends a library to the kernel files of another ROCm."""
+    """The rocBLAS in torch's wheel by its files; a variable that sends a library to the kernel files of another ROCm."""
+    yield from python_files.rocblas_kernels(machine, kb)
     rocm = rocm_of(machine)
     for name in _PATHS:
         value = (machine.environment or {}).get(name, "")
