@@ -161,6 +161,33 @@ class ProfileVerdict(_Frozen):
     judged: tuple[Judged, ...] = ()
 
 
+class KnowledgeUsed(_Frozen):
+    """The release of the knowledge that a report rests on."""
+
+    release: str
+    as_of: str
+    file: str | None = None
+    """The signed file that it was installed from; None: the release that this program ships."""
+    signer: str | None = None
+    aged: tuple[str, ...] = ()
+    """Tables with their oldest entry that something here rests on, where it was looked up more than a year ago."""
+    changed: tuple[str, ...] = ()
+    """Installed tables that were changed after they were verified: the shipped ones were used."""
+
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for whoever reads the report; () for a shipped release with fresh entries."""
+        told = []
+        if self.file:
+            told.append(
+                f"Knowledge: release {self.release} (as of {self.as_of}) of {self.file}, signed by {self.signer}."
+            )
+        if self.changed:
+            told.append(f"Installed knowledge was changed and not used: {', '.join(self.changed)}.")
+        if self.aged:
+            told.append(f"This rests on entries looked up more than a year ago: {', '.join(self.aged)}.")
+        return tuple(told)
+
+
 class Report(BaseModel):
     """`doctor.report/1`. Findings are ranked, the root cause first."""
 
@@ -177,6 +204,7 @@ class Report(BaseModel):
     unchecked: tuple[Unchecked, ...] = ()
     suppressed: tuple[Suppressed, ...] = ()
     profile: ProfileVerdict | None = None
+    knowledge: KnowledgeUsed | None = None
     profile_note: str | None = None
     """Why no profile was judged, where one was looked for: only the generic checks were made then."""
     snapshot: Snapshot = Field(default_factory=Snapshot)

@@ -26,7 +26,7 @@ def conflicts(load: Load) -> dict[str, Row]:
 def _noted() -> Iterator[Row]:
     for row in tomllib.loads(NOTED.read_text("utf-8"))["conflict"]:
         yield entry(row | {"source": [s["source"] for s in row["says"]]}, **{
-            k: row[k] for k in ("id", "about", "table", "says", "kept") if k in row
+            k: row[k] for k in ("id", "about", "table", "entry", "says", "kept") if k in row
         })  # fmt: skip
 
 
@@ -39,6 +39,7 @@ def _ends_of_life(facts: Row) -> Iterator[Row]:
                 id=f"driver-{branch['branch']}-end-of-life",
                 about=f"When NVIDIA's driver branch {branch['branch']} ends",
                 table="driver_branches",
+                entry=branch["branch"],
                 says=[
                     {"value": str(said), "source": "NVIDIA's table of driver branches"},
                     {"value": str(computed), "source": "endoflife.date, computed by rule"},
@@ -62,6 +63,7 @@ def _xids(facts: Row) -> Iterator[Row]:
                 id=f"xid-{xid['xid']}-severity",
                 about=f"How bad Xid {xid['xid']} is",
                 table="xids",
+                entry=str(xid["xid"]),
                 says=[
                     {"value": str(vendor), "source": f"the vendor's action {xid.get('immediate_action')}"},
                     {"value": str(gpud), "source": "gpud"},

@@ -6,6 +6,7 @@ apply (an AMD rule where all GPUs are known and none is AMD's).
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -14,6 +15,7 @@ from doctor import __version__
 from doctor.diagnosis import rank, registry
 from doctor.diagnosis.allow import Allowed, suppress
 from doctor.diagnosis.registry import Check
+from doctor.diagnosis.rests_on import rests_on
 from doctor.facts import Snapshot, State
 from doctor.findings import Evidence, Finding, Report, Rule, Severity, Unchecked, fingerprint
 
@@ -96,6 +98,7 @@ def judge(
         suppressed=tuple(suppressed),
         profile=profile.verdict(machine, chosen, why) if profile else None,
         profile_note=why or None if profile is None else None,
+        knowledge=rests_on(kb, datetime.date.today()),
         snapshot=machine,
     )
 
@@ -151,12 +154,19 @@ def _run(check: Check, machine: Snapshot, kb: Knowledge, profile: Profile | None
         if all(profile is not None if name == _PROFILE else machine.knows(name) for name in needs)
     ]
     outcome.ran = bool(known) or not check.rule.needs
-    outcome.decided = any(not name.startswith("symptom:") for needs in known for name in needs)
+    outcome.decided = any(any(_proves(name, machine) for name in needs) for needs in known)
     if outcome.decided and check.decides is not None:
         outcome.decided = check.decides(machine, kb)
     if outcome.ran:
         _collect(outcome, check.rule, check.run(machine, kb, profile))
     return outcome
+
+
+def _proves(name: str, machine: Snapshot) -> bool:
+    """Whether knowing that fact can end the matter: an excerpt of a kernel log says nothing of what it leaves out."""
+    if name == "kernel_log.events":
+        return not machine.source(name).startswith("text:")
+    return not name.startswith("symptom:")
 
 
 def _collect(outcome: _Outcome, rule: Rule, findings: Iterable[Finding]) -> None:

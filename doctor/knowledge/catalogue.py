@@ -55,6 +55,7 @@ class Knowledge(RangeTables):
                     named.append(row)
                 elif not revision or not pci.get("revisions"):
                     open_.append(row)
+        self._rests("amd_gpus", *(str(row["as_of"]) for row in named or open_))
         return tuple(entries.AmdGpu.model_validate(row) for row in named or open_)
 
     def amd_arch(self, pci_id: str | None) -> str | None:
@@ -63,7 +64,7 @@ class Knowledge(RangeTables):
         return archs.pop() if len(archs) == 1 else None
 
     def nvidia_gpu(self, pci_id: str | None) -> NvidiaGpu | None:
-        row = table("nvidia_gpus").get((pci_id or "").lower())
+        row = self._row("nvidia_gpus", (pci_id or "").lower())
         return entries.NvidiaGpu.model_validate(row) if row else None
 
     def gfx_from_target_version(self, number: int) -> str | None:
@@ -71,7 +72,7 @@ class Knowledge(RangeTables):
         of major, minor and step (linux drivers/gpu/drm/amd/amdkfd/kfd_device.c). 0 (a CPU node) has none."""
         if number <= 0:
             return None
-        row = table("gfx_targets").get(str(number))
+        row = self._row("gfx_targets", str(number))
         if row:
             return entries.GfxTarget.model_validate(row).gfx
         major, minor, step = number // 10000, number // 100 % 100, number % 100
@@ -80,7 +81,7 @@ class Knowledge(RangeTables):
     def cuda_floor(self, cuda: str | None) -> Floor | None:
         """The lowest driver that serves programs built with this CUDA (`12.4`, `12.4.1`)."""
         version = Dotted(cuda or "")
-        row = table("cuda_majors").get(str(version.major))
+        row = self._row("cuda_majors", str(version.major))
         if not row:
             return None
         major, toolkit = entries.CudaMajor.model_validate(row), self.toolkit(version)
@@ -97,7 +98,7 @@ class Knowledge(RangeTables):
 
     def driver_branch(self, driver: str | None) -> DriverBranch | None:
         """The branch of a driver version: `575` of 575.57.08."""
-        row = table("driver_branches").get(str(Dotted(driver or "").major))
+        row = self._row("driver_branches", str(Dotted(driver or "").major))
         return entries.DriverBranch.model_validate(row) if row else None
 
     def driver_serves_cuda(self, driver: str | None) -> str | None:
@@ -106,15 +107,15 @@ class Knowledge(RangeTables):
         return branch.cuda if branch else None
 
     def xid(self, code: int) -> Xid | None:
-        row = table("xids").get(str(code))
+        row = self._row("xids", str(code))
         return entries.Xid.model_validate(row) if row else None
 
     def sxid(self, code: int) -> SXid | None:
-        row = table("sxids").get(str(code))
+        row = self._row("sxids", str(code))
         return entries.SXid.model_validate(row) if row else None
 
     def rocm_release(self, version: str | None) -> RocmRelease | None:
-        row = table("rocm_releases").get(Dotted(version or "").series(3))
+        row = self._row("rocm_releases", Dotted(version or "").series(3))
         return entries.RocmRelease.model_validate(row) if row else None
 
     def rocm_releases(self) -> tuple[RocmRelease, ...]:
@@ -131,11 +132,12 @@ class Knowledge(RangeTables):
         rows = [r for r in self.rocm_releases() if r.gfx_targets is not None]
         series = [r for r in rows if Dotted(r.version).series() == version.series()]
         exact = [r for r in series if Dotted(r.version).compare(version) == 0]
-        if len(version.numbers) >= 3 and not exact and table("rocm_releases").get(version.series(3)):
+        if len(version.numbers) >= 3 and not exact and self._row("rocm_releases", version.series(3)):
             before = [r for r in rows if version > r.version][-1:]
             after = [r for r in rows if version < r.version and Dotted(r.version).major == version.major][:1]
             exact = before + after if before and after else []
         asked = exact if len(version.numbers) >= 3 else series
+        self._rests("rocm_releases", *(r.as_of for r in asked))
         answers = {target in (r.gfx_targets or ()) for r in asked}
         return answers.pop() if len(answers) == 1 else None
 
@@ -147,7 +149,9 @@ class Knowledge(RangeTables):
 
     def torch_build(self, version: str | None) -> TorchBuild | None:
         """The official release of a version; its local part (`+cu128`) is left out of account."""
-        return _torch_build((version or "").partition("+")[0])
+        found = _torch_build((version or "").partition("+")[0])
+        self._rests("torch_builds", *([found.as_of] if found else []))
+        return found
 
     def torch_archs(
         self, version: str | None, build: str | None = None, machine: str = "x86_64"
@@ -179,7 +183,7 @@ class Knowledge(RangeTables):
     def compute_capability(self, cc: str | None) -> ComputeCapability | None:
         """By `9.0` or `sm_90`."""
         number = re.fullmatch(r"sm_?(\d+)(\d)[a-z]?", cc or "")
-        row = table("compute_capabilities").get(f"{number[1]}.{number[2]}" if number else cc or "")
+        row = self._row("compute_capabilities", f"{number[1]}.{number[2]}" if number else cc or "")
         return entries.ComputeCapability.model_validate(row) if row else None
 
     def open_module(self, gpu: str | None) -> OpenModule | None:

@@ -296,6 +296,8 @@ class Conflict(Entry):
     about: str
     table: str | None = None
     """The table that holds what is kept."""
+    entry: str | None = None
+    """Its entry, where it is one."""
     says: tuple[Said, ...]
     kept: str
     """What is gone by, and why; `none` where nothing is."""

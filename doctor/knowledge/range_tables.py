@@ -28,17 +28,38 @@ class RangeTables:
 
         def rocm_releases(self) -> tuple[RocmRelease, ...]: ...
 
+    def _rests(self, name: str, *dates: str) -> None:
+        """Notes that an answer rested on entries of these dates: the oldest of each table is kept."""
+        held: dict[str, str] = self.__dict__.setdefault("_rested", {})
+        for date in dates:
+            held[name] = min(held.get(name, date), date)
+
+    def rested(self) -> dict[str, str]:
+        """Table → the oldest `as_of` that answers rested on since this was last asked."""
+        return dict(self.__dict__.pop("_rested", {}))
+
+    def _row(self, name: str, key: str) -> dict[str, Any] | None:
+        """An entry as plain data, noted as rested on; None where the table has no such key."""
+        row: dict[str, Any] | None = table(name).get(key)
+        if row:
+            self._rests(name, row["as_of"])
+        return row
+
+    def _entry(self, model: type[E], name: str, key: str) -> E | None:
+        row = self._row(name, key)
+        return model.model_validate(row) if row else None
+
     def code_to_device(self, sm: int) -> frameworks.CodeToDevice | None:
         """Which devices run code compiled for `sm`."""
-        return _entry(frameworks.CodeToDevice, "code_to_device", str(sm))
+        return self._entry(frameworks.CodeToDevice, "code_to_device", str(sm))
 
     def cuda_minor(self, cuda: str | None) -> nvidia.CudaMinor | None:
         """GPUs and compilers of `12.8` (or of 12.8.1)."""
-        return _entry(nvidia.CudaMinor, "cuda_minors", Dotted(cuda or "").series())
+        return self._entry(nvidia.CudaMinor, "cuda_minors", Dotted(cuda or "").series())
 
     def compat_package(self, series: str) -> nvidia.CompatPackage | None:
         """The forward-compatibility package of a CUDA minor."""
-        return _entry(nvidia.CompatPackage, "forward_compat_packages", f"cuda-compat-{series.replace('.', '-')}")
+        return self._entry(nvidia.CompatPackage, "forward_compat_packages", f"cuda-compat-{series.replace('.', '-')}")
 
     def kmd_window(self, driver: str | None) -> amd.KmdWindow | None:
         """ROCm releases of an amdgpu driver: of its very release, else of its series or the newest of its series."""
@@ -47,7 +68,7 @@ class RangeTables:
         same = [k for k in table("kmd_user_windows") if Dotted(k).series() == version.series()]
         keys += sorted(same, key=lambda k: Dotted(k).numbers, reverse=True)
         found = next((k for k in keys if k in table("kmd_user_windows")), "")
-        return _entry(amd.KmdWindow, "kmd_user_windows", found)
+        return self._entry(amd.KmdWindow, "kmd_user_windows", found)
 
     def user_window(self, rocm: str | None) -> amd.UserWindow | None:
         """amdgpu drivers of a ROCm release: of the very one, else of its series, else of the newest of its series."""
@@ -57,7 +78,7 @@ class RangeTables:
         if len(version.numbers) < 3:
             keys += sorted(same, key=lambda k: Dotted(k).numbers, reverse=True)
         found = next((k for k in keys if k in table("user_kmd_windows")), "")
-        return _entry(amd.UserWindow, "user_kmd_windows", found)
+        return self._entry(amd.UserWindow, "user_kmd_windows", found)
 
     def newest_rocm(self, series: str | None) -> RocmRelease | None:
         """The newest release of a series (`6.4`) whose support matrix is known."""
@@ -82,7 +103,7 @@ class RangeTables:
         return tuple(way for way in _all("package_ways") if way.package == package)
 
     def rocm_torch_note(self, name: str) -> amd.Fact | None:
-        return _entry(amd.Fact, "rocm_torch_notes", name)
+        return self._entry(amd.Fact, "rocm_torch_notes", name)
 
     def flash_attn_builds(self) -> tuple[frameworks.FlashAttnBuild, ...]:
         """For what each release of flash-attn has binaries, the oldest first."""
@@ -104,12 +125,6 @@ class RangeTables:
     def packages(self) -> frozenset[str]:
         """Names of the packages that releases or ways are known of."""
         return frozenset(_releases()) | {way.package for way in _all("package_ways")}
-
-
-def _entry(model: type[E], name: str, key: str) -> E | None:
-    """The entry of a table; None where it has no such key."""
-    row = table(name).get(key)
-    return model.model_validate(row) if row else None
 
 
 @kept

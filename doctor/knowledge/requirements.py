@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
-from doctor.knowledge.frameworks import TensorflowBuild
 from doctor.knowledge.store import table
 from doctor.versions import Dotted
+
+if TYPE_CHECKING:
+    from doctor.knowledge.frameworks import TensorflowBuild
 
 
 class Unmet(NamedTuple):
@@ -107,4 +109,6 @@ def tested_tensorflow(version: str) -> TensorflowBuild | None:
     """With what a TensorFlow release was built and tested (`2.17.0`, `2.17.1` asks the release of that minor)."""
     rows = table("tensorflow_builds")
     row = rows.get(version) or rows.get(f"{Dotted(version).series()}.0")
+    from doctor.knowledge.frameworks import TensorflowBuild
+
     return TensorflowBuild.model_validate(row) if row else None

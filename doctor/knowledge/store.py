@@ -7,7 +7,6 @@ was verified (doctor/knowledge_update.py).
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -108,6 +107,8 @@ def _installed_bytes(name: str) -> bytes | None:
     release = installed()
     if release is None or release.folder is None or name not in release.tables:
         return None
+    import hashlib
+
     try:
         data = (release.folder / f"{name}.json").read_bytes()
     except OSError:

@@ -97,9 +97,15 @@ def scrubbed(environ: Mapping[str, str], folders: Sequence[str]) -> dict[str, st
 
 
 def execute(
-    argv: Sequence[str], program: str, environ: Mapping[str, str], deadline_s: float, limit: int
+    argv: Sequence[str],
+    program: str,
+    environ: Mapping[str, str],
+    deadline_s: float,
+    limit: int,
+    stdin: IO[bytes] | int = subprocess.DEVNULL,
 ) -> Reading[Output]:
-    """What the program printed, or why it did not come to that. Nothing that it started in its session is left."""
+    """What the program printed, or why it did not come to that. Nothing that it started in its session is left.
+    `stdin` is a file that it reads."""
     source = command_source(argv)
     began = time.monotonic()
     try:
@@ -108,7 +114,7 @@ def execute(
             executable=program,
             env=dict(environ),
             cwd="/",
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,

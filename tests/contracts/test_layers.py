@@ -26,6 +26,7 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.probes": (3, frozenset()),
     "doctor.intake": (3, frozenset({"pydantic"})),  # the ValidationError of facts.assemble
     "doctor.profiles": (3, frozenset({"pydantic", "packaging", "tomli"})),
+    "doctor.knowledge_update": (3, frozenset({"pydantic"})),
     "doctor.resolve": (3, frozenset({"packaging"})),
     "doctor.rules": (4, frozenset()),
     "doctor.diagnosis": (5, frozenset({"pydantic", "tomli"})),

@@ -38,6 +38,9 @@ class _Symptoms:
 
 
 class _Knowledge:
+    def rested(self) -> dict[str, str]:
+        return {}
+
     def __init__(self, causes: Mapping[str, Sequence[str]]) -> None:
         self.symptoms = _Symptoms(causes)
 

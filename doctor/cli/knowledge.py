@@ -1,0 +1,231 @@
+"""`doctor knowledge`: what the doctor knows, from where, as of when; and a newer release of it, installed by hand."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doctor.knowledge.tables import Table
+
+Format = Annotated[str, typer.Option("--format", help="text or json.")]
+Named = Annotated[list[str] | None, typer.Argument(metavar="[TABLE]…", help="Tables; all without one.")]
+
+
+def add(app: typer.Typer) -> None:
+    group = typer.Typer(help="What is known, from where, as of when.", no_args_is_help=True, rich_markup_mode=None)
+    group.command("show")(show)
+    group.command("sources")(sources)
+    group.command("conflicts")(conflicts)
+    group.command("age")(age)
+    group.command("validate")(validate)
+    group.command("install")(install)
+    group.command("remove")(remove)
+    app.add_typer(group, name="knowledge")
+
+
+def show(
+    name: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="A table; without one all are listed.")] = None,
+    key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="An entry's key, or a part of it.")] = None,
+    format_: Format = "text",
+) -> None:
+    """List the tables, a table's entries, or an entry with its source and what contradicts it."""
+    from doctor.errors import InputError
+    from doctor.knowledge.store import table
+    from doctor.knowledge.tables import TABLES
+
+    _format(format_)
+    if name is None:
+        rows = [{"table": t.name, "area": t.area, "entries": len(table(t.name)), "title": t.title} for t in TABLES]
+        _print(rows, format_, (f"{r['table']:<28} {r['entries']:>5}  {r['title']}" for r in rows), about=True)
+        return
+    kind = _tables([name])[0]
+    entries = table(kind.name)
+    found = {k: v for k, v in entries.items() if key is None or key.lower() in k.lower()}
+    if key is not None and key in entries:
+        found = {key: entries[key]}
+    if not found:
+        raise InputError(f"{name}: no entry {key}; doctor knowledge show {name} lists them")
+    against = [
+        c
+        for c in table("conflicts").values()
+        if c.get("table") == kind.name and (c.get("entry") is None or c["entry"] in found)
+    ]
+    _print({"entries": found, "conflicts": against}, format_, _shown(found, against))
+
+
+def sources(tables: Named = None, format_: Format = "text") -> None:
+    """Every source, with the number of entries that rest on it."""
+    from collections import Counter
+
+    from doctor.knowledge.store import table
+
+    _format(format_)
+    count: Counter[str] = Counter()
+    for kind in _tables(tables):
+        for row in table(kind.name).values():
+            count.update(s.strip() for s in str(row["source"]).split("; ") if s.strip())
+    rows = [{"source": source, "entries": number} for source, number in sorted(count.items(), key=_by_count)]
+    _print(rows, format_, (f"{r['entries']:>5}  {r['source']}" for r in rows))
+
+
+def conflicts(format_: Format = "text") -> None:
+    """Where sources contradict each other, what each says, and what is gone by."""
+    from doctor.knowledge.store import table
+
+    _format(format_)
+    rows = list(table("conflicts").values())
+    _print(rows, format_, (line for row in rows for line in _conflict(row)))
+
+
+def age(
+    tables: Named = None,
+    max_days: Annotated[int | None, typer.Option(help="Entries older than this are counted as old.", min=0)] = None,
+    format_: Format = "text",
+) -> int:
+    """How old each table's entries are; exit 1 when some are older than --max-days (without it: never)."""
+    from doctor.errors import ExitCode
+    from doctor.knowledge.age import LIMIT_DAYS, days_old
+    from doctor.knowledge.store import table
+
+    _format(format_)
+    today, limit = datetime.date.today(), LIMIT_DAYS if max_days is None else max_days
+    rows = []
+    for kind in _tables(tables):
+        days = {key: days_old(row["as_of"], today) for key, row in table(kind.name).items()}
+        old = sorted(key for key, value in days.items() if value > limit)
+        rows.append(
+            {
+                "table": kind.name,
+                "entries": len(days),
+                "newest_days": min(days.values()),
+                "oldest_days": max(days.values()),
+                "old": len(old),
+                "old_entries": old,
+            }
+        )
+    head = f"{'table':<28} {'entries':>7} {'newest':>7} {'oldest':>7} {f'older than {limit} days':>22}"
+    lines = (
+        f"{r['table']:<28} {r['entries']:>7} {r['newest_days']:>7} {r['oldest_days']:>7} {r['old']:>22}" for r in rows
+    )
+    _print(rows, format_, (line for part in ([head], lines) for line in part), about=True)
+    return ExitCode.FINDINGS if max_days is not None and any(r["old"] for r in rows) else ExitCode.OK
+
+
+def validate(
+    tables: Named = None,
+    file: Annotated[Path | None, typer.Option(help="A signed knowledge file instead of the tables in use.")] = None,
+    signature: Annotated[Path | None, typer.Option(help="Its signature; else FILE.sig.")] = None,
+    signers: Annotated[Path | None, typer.Option(help="Allowed signers; else those of this program.")] = None,
+) -> None:
+    """Check every entry against its model, or a knowledge file with its signature; list every fault."""
+    from doctor.errors import DataFileError
+    from doctor.knowledge import store
+    from doctor.knowledge_update import check, faults_of
+    from doctor.system.live import LiveSystem
+
+    if file is not None:
+        checked = check(LiveSystem(), file, signature, signers)
+        count = sum(map(len, checked.tables.values()))
+        typer.echo(f"{file}: release {checked.release}, {count} entries valid, signed by {checked.signer}")
+        return
+    kinds = _tables(tables)
+    faults = [fault for kind in kinds for fault in faults_of(kind, store.table(kind.name))]
+    faults += [f"{name}: changed since it was installed; the shipped table is used" for name in store.changed_since]
+    if faults:
+        raise DataFileError(str(store.in_use().folder or store.DATA), faults)
+    typer.echo(f"{sum(len(store.table(k.name)) for k in kinds)} entries of {len(kinds)} tables are valid")
+
+
+def install(
+    file: Annotated[Path, typer.Argument(help="A knowledge file; its signature lies beside it as FILE.sig.")],
+    signature: Annotated[Path | None, typer.Option(help="Another place of the signature.")] = None,
+    signers: Annotated[Path | None, typer.Option(help="Your own allowed signers, as ssh-keygen(1) has them.")] = None,
+) -> None:
+    """Install a newer release of the knowledge, after its signature and every entry were checked."""
+    from doctor.knowledge_update import install as put
+    from doctor.system.live import LiveSystem
+
+    release = put(LiveSystem(), file, signature, signers)
+    typer.echo(
+        f"release {release.version} (as of {release.as_of}, signed by {release.signer}) is in use: {release.folder}"
+    )
+
+
+def remove() -> None:
+    """Remove installed releases; the shipped knowledge is used again."""
+    from doctor.knowledge_update import remove as take
+
+    gone = take()
+    typer.echo("removed: " + ", ".join(gone) if gone else "nothing is installed that this account may remove")
+
+
+def _tables(names: list[str] | None) -> list[Table]:
+    from difflib import get_close_matches
+
+    from doctor.errors import InputError
+    from doctor.knowledge.tables import TABLES, named
+
+    for name in names or ():
+        if named(name) is None:
+            near = get_close_matches(name, [t.name for t in TABLES], 1)
+            hint = f"; {near[0]} is meant?" if near else ""
+            raise InputError(f"{name}: no such table{hint} (doctor knowledge show lists them)")
+    return [t for t in TABLES if not names or t.name in names]
+
+
+def _format(format_: str) -> None:
+    from doctor.errors import InputError
+
+    if format_ not in ("text", "json"):
+        raise InputError(f"--format {format_}: text or json is wanted")
+
+
+def _print(data: Any, format_: str, lines: Iterator[str], *, about: bool = False) -> None:
+    import json
+
+    from doctor.cli.output import deliver
+    from doctor.knowledge import store
+
+    if format_ == "json":
+        deliver(json.dumps(data, indent=2) + "\n", None)
+        return
+    release = store.in_use()
+    head = f"knowledge {release.version}, as of {release.as_of}"
+    head += f", installed from {release.file}, signed by {release.signer}" if release.folder else ", shipped"
+    deliver("\n".join([head] * about + list(lines)) + "\n", None)
+
+
+def _shown(found: dict[str, Any], against: list[dict[str, Any]]) -> Iterator[str]:
+    if len(found) > 1:
+        yield from (f"{key}  ({row['as_of']})" for key, row in found.items())
+    else:
+        for key, row in found.items():
+            yield key
+            rest = {k: v for k, v in row.items() if k not in ("source", "as_of")}
+            yield from (f"  {name}: {_value(value)}" for name, value in rest.items())
+            yield f"  as of: {row['as_of']}"
+            yield from (f"  source: {source}" for source in str(row["source"]).split("; "))
+    if against:
+        yield "sources contradict each other:"
+        yield from (f"  {line}" for row in against for line in _conflict(row))
+
+
+def _value(value: Any) -> str:
+    import json
+
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _conflict(row: dict[str, Any]) -> Iterator[str]:
+    yield f"{row['about']}: kept {row['kept']}"
+    yield from (f"    {said['value']} [{said['source']}]" for said in row["says"])
+
+
+def _by_count(item: tuple[str, int]) -> tuple[int, str]:
+    return (-item[1], item[0])
