@@ -145,6 +145,8 @@ class Host(Model):
     memlock_bytes: int | None = None
     """-1: unlimited."""
     nofile: int | None = None
+    job_asks_gpus: bool | None = None
+    """Whether the batch script or the job that a text shows asks its scheduler for GPUs."""
     glibc: str | None = None
     gcc: str | None = None
     """Newest gcc whose folder is installed (`12`)."""

@@ -92,6 +92,8 @@ class Torch(Model):
     location: str | None = None
     cudnn: str | None = None
     git: str | None = None
+    tunableop_validators: dict[str, str] | None = None
+    """The stack that a file of TunableOp results was made with: `PT_VERSION` → `2.3.0` …"""
     sass: tuple[str, ...] | None = None
     """NVIDIA architectures in libtorch_cuda's fat binaries; `arch_list` has those that all objects share."""
     ptx: tuple[str, ...] | None = None

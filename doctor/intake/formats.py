@@ -60,6 +60,8 @@ FORMATS = (
                                 "context:", "cgroupdriver", "docker root dir", "rootless", "/cdi/", "hostpath",
                                 "config.toml", "context ls")),
     Format("limits", ("max locked memory", "open files", "dev/shm", "memlock", "file descriptor limit")),
+    Format("batch_script", ("#sbatch", "#pbs", "#bsub", "tres=", "trespernode")),
+    Format("tunableop_csv", ("validator,",)),
     Format("service_unit", ("[service]", "server config", "systemctl", "environ")),
     Format("docker_run_line", ("docker run", "podman run", "docker container run", "nerdctl run", "docker create",
                                "apptainer ", "singularity ")),

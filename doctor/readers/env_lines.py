@@ -14,7 +14,8 @@ from doctor.facts.sheet import FactSheet
 from doctor.readers.source_lines import kept, source_lines
 
 _LINE = re.compile(
-    r"\s{0,12}(?:[-*] {1,3})?[`\"']?(?P<how>export |set |setx |ENV |Environment=|declare -x |\$env:)?\s{0,2}[\"']?"
+    r"\s{0,12}(?:[-*] {1,3})?(?:[~/][\w./-]{1,60}: )?[`\"']?"
+    r"(?P<how>export |set |setx |ENV |Environment=|declare -x |\$env:)?\s{0,2}[\"']?"
     r"(?P<name>[A-Z][A-Z0-9_]{2,80})\s{0,1}=\s{0,1}(?P<value>.*)$"
 )
 _YAML = re.compile(

@@ -1,4 +1,4 @@
-"""Which GPUs hipBLASLt and rocBLAS have kernels for in a ROCm release, and which library torch takes, from the tables."""
+"""Which GPUs hipBLASLt and rocBLAS have kernels for in a ROCm release, and which library torch takes: by the tables."""
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import run_line
 from doctor.rules.hardware import nodes_of
 
 if TYPE_CHECKING:
@@ -17,10 +18,13 @@ RULE = Rule(
     id="scheduler-no-gpu-allocated",
     severity=Severity.ERROR,
     title="The job has no GPU in its allocation.",
-    needs=({"environment"},),
+    needs=({"environment"}, {"host.job_asks_gpus"}),
     proven="synthetic",
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "no-gpu-found"),
-    order=20,
+    explains=(
+        *("torch-sees-no-gpu", "framework-sees-no-gpu", "no-gpu-found", "nvidia-driver-not-loaded"),
+        *("visible-devices-conflict", "container-missing-gpu-passthrough", "amdgpu-driver-not-loaded"),
+    ),
+    order=19,
     facts_decide=False,
     tags=("access", "scheduler"),
     doc="""## What it finds
@@ -52,12 +56,31 @@ _GIVEN = (
     *("SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "SLURM_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"),
     *("SLURM_GPUS_PER_TASK", "SLURM_GPUS_PER_SOCKET"),
 )
+
+
+def _asked_for_none(machine: Snapshot) -> Iterator[Finding]:
+    """A job shown whole, without GPUs: sure where somebody says that none is seen."""
+    sure = run_line.sees_none(machine)
+    yield Finding(
+        summary="The job that is shown asks its scheduler for no GPU.",
+        severity=Severity.ERROR if sure else Severity.INFO,
+        suspect=0 if sure else 3,
+        subject=Subject(kind="job", id="slurm"),
+        evidence=evidence(machine, ("host.job_asks_gpus",)),
+        fixes=FIXES,
+        verify=("scontrol", "show", "job", "JOB_ID"),
+    )
+
+
 _VISIBLE = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Needs a positive sign: missing variables alone may mean that the cluster does not manage GPUs."""
     env = machine.environment or {}
+    if machine.host.job_asks_gpus is False:
+        yield from _asked_for_none(machine)
+        return
     if "SLURM_JOB_ID" not in env or any(env.get(name, "0") not in ("0", "") for name in _GIVEN):
         return
     sign = next((f"{n}={env[n]!r}" for n in _VISIBLE if env.get(n) in ("", "NoDevFiles")), None)

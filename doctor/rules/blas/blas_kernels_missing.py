@@ -58,7 +58,7 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """The rocBLAS in torch's wheel by its files; a variable that sends a library to the kernel files of another ROCm."""
+    """The rocBLAS in torch's wheel by its files; a variable that names the kernel files of another ROCm."""
     yield from python_files.rocblas_kernels(machine, kb)
     rocm = rocm_of(machine)
     for name in _PATHS:

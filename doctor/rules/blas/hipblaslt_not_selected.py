@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import run_line
+from doctor.rules.blas_support import preferred
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,7 +19,8 @@ RULE = Rule(
     id="hipblaslt-not-selected",
     severity=Severity.WARNING,
     title="A GPU that wants hipBLASLt runs its matrix products on rocBLAS.",
-    needs=(),
+    needs=({"gpus", "torch.version"},),
+    facts_decide=False,
     proven="synthetic",
     order=82,
     tags=("amd", "blas"),
@@ -28,7 +32,7 @@ Texts that say that rocBLAS runs where hipBLASLt is meant to.
 Matrix products are several times slower than the GPU can.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+The GPUs are no such ones, or torch takes hipBLASLt by itself. From facts alone it is information.
 
 ## How to confirm
 `torch.backends.cuda.preferred_blas_library()`.
@@ -47,5 +51,39 @@ FIXES = (Fix(text="Ask for hipBLASLt.", command=("env", "TORCH_BLAS_PREFER_HIPBL
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """torch's choice by its version, the GPUs and the variable."""
+    archs = sorted({str(g.arch).split(":")[0] for g in machine.of_vendor("amd") if g.arch})
+    want = [a for a in archs if a.startswith(_WANT)]
+    why = _why(machine, archs) if want and machine.torch.build != "cuda" else None
+    if why is None:
+        return
+    text = run_line.from_text(machine, "torch.version")
+    slow = machine.symptom("said-slow", "hipblaslt-not-selected", "preferred-blas-said") is not None
+    yield Finding(
+        summary=f"Matrix products of {want[0]} run on rocBLAS: {why}.",
+        severity=Severity.WARNING if slow else Severity.INFO,
+        suspect=4 if text else 0,
+        subject=Subject(kind="package", id="torch"),
+        evidence=evidence(machine, ("torch.version", "environment[TORCH_BLAS_PREFER_HIPBLASLT]", "gpus")),
+        fixes=FIXES,
+    )
+
+
+_WANT = ("gfx90a", "gfx942", "gfx950", "gfx120", "gfx115")
+_LIBRARY = "TORCH_BLAS_PREFER_HIPBLASLT"
+
+
+def _why(machine: Snapshot, archs: list[str]) -> str | None:
+    """None where torch takes hipBLASLt, or the tables can't tell."""
+    choice = (machine.environment or {}).get(_LIBRARY)
+    takes = preferred(machine.torch.version, machine.torch.rocm)
+    if choice == "1" or takes is None:
+        return None
+    if choice == "0" and (Dotted(machine.torch.version or "") < Dotted("2.7") or not takes):
+        return f"{_LIBRARY}=0 asks for it"
+    if not takes:
+        return "torch before 2.5 takes it unless told otherwise"
+    odd = [a for a in archs if a not in takes]
+    if odd and len(archs) > 1:
+        return f"one GPU that hipBLASLt is not taken for ({odd[0]}) decides for all"
+    return f"torch {(machine.torch.version or '')[:20]} does not take hipBLASLt on it" if odd else None

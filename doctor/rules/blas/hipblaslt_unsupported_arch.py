@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.blas_support import hipblaslt_has, rocm_of
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -53,17 +54,23 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding where the variable asks for it on GPUs that hipBLASLt was never built for."""
-    wanted = (machine.environment or {}).get("TORCH_BLAS_PREFER_HIPBLASLT")
-    bare = [g for g in machine.of_vendor("amd") if g.arch and g.arch.startswith(_WITHOUT)]
-    if wanted != "1" or not bare:
+    """One finding where a variable asks for it on GPUs that hipBLASLt was never built for, or not in this ROCm."""
+    env = machine.environment or {}
+    name = next((n for n in _ASKING if env.get(n) == "1"), None)
+    bare = [g for g in machine.of_vendor("amd") if g.arch and _without(machine, g.arch)]
+    if name is None or not bare:
         return
     yield Finding(
-        summary=f"TORCH_BLAS_PREFER_HIPBLASLT=1 asks for hipBLASLt, which has no kernels for {str(bare[0].arch)[:40]}.",
-        subject=Subject(kind="variable", id="TORCH_BLAS_PREFER_HIPBLASLT"),
-        evidence=evidence(machine, [f"gpus[{bare[0].key}].arch"]),
-        fixes=FIXES,
+        summary=f"{name}=1 asks for hipBLASLt, which has no kernels for {str(bare[0].arch)[:40]}.",
+        subject=Subject(kind="variable", id=name),
+        evidence=evidence(machine, [f"gpus[{bare[0].key}].arch", "torch.version", "rocm"]),
+        fixes=(Fix(text=f"Unset {name}, or set it to 0.", command=("env", f"--unset={name}", "python3")),),
     )
 
 
-_WITHOUT = ("gfx8", "gfx900", "gfx906", "gfx101", "gfx103")
+_ASKING = ("TORCH_BLAS_PREFER_HIPBLASLT", "ROCBLAS_USE_HIPBLASLT", "PYTORCH_TUNABLEOP_HIPBLASLT_ENABLED")
+_NEVER = ("gfx8", "gfx900", "gfx906", "gfx90c", "gfx101", "gfx103")
+
+
+def _without(machine: Snapshot, arch: str) -> bool:
+    return arch.startswith(_NEVER) or hipblaslt_has(rocm_of(machine), arch) is False

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.rules import run_line
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,7 +18,8 @@ RULE = Rule(
     id="tunableop-misconfigured",
     severity=Severity.WARNING,
     title="TunableOp runs without results, still tunes, or has stale results.",
-    needs=(),
+    needs=({"environment"}, {"torch.tunableop_validators"}),
+    facts_decide=False,
     proven="synthetic",
     order=52,
     tags=("blas", "flags"),
@@ -28,7 +31,8 @@ TunableOp on in a run that fails or is slow: tuning tries every kernel, faulty o
 Tuning slows the first steps, and a faulty candidate ends the run with a memory fault.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+TunableOp is off, or on without tuning and with results of this very stack. From the variables alone it is
+information.
 
 ## How to confirm
 Run once with PYTORCH_TUNABLEOP_ENABLED=0.
@@ -47,5 +51,33 @@ FIXES = (Fix(text="Run without TunableOp.", command=("env", "PYTORCH_TUNABLEOP_E
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """Tuning left on, and results of another stack."""
+    env = machine.environment or {}
+    stale = _stale(machine)
+    on = env.get("PYTORCH_TUNABLEOP_ENABLED") == "1"
+    tunes = on and env.get("PYTORCH_TUNABLEOP_TUNING", "1") != "0"
+    if not stale and not tunes:
+        return
+    why = stale or "tunes while the program runs: PYTORCH_TUNABLEOP_TUNING is 1 unless it is set to 0"
+    yield Finding(
+        summary=f"TunableOp {why}.",
+        severity=Severity.WARNING if stale else Severity.INFO,
+        suspect=0 if stale else 4 if run_line.from_text(machine, "environment") else 0,
+        subject=Subject(kind="variable", id="PYTORCH_TUNABLEOP_ENABLED"),
+        evidence=tuple(
+            Evidence(text=f"{n}={v[:60]}", source=machine.source(f"environment[{n}]"))
+            for n, v in env.items()
+            if n.startswith("PYTORCH_TUNABLEOP_")
+        ),
+        fixes=FIXES,
+    )
+
+
+def _stale(machine: Snapshot) -> str | None:
+    """torch takes no results whose validators differ from the stack at hand."""
+    made = machine.torch.tunableop_validators or {}
+    for name, here in (("PT_VERSION", machine.torch.version), ("ROCM_VERSION", machine.torch.rocm)):
+        there = made.get(name)
+        if there and here and Dotted(there).series() != Dotted(here).series():
+            return f"results are of {name} {there[:20]}, and {here[:20]} is at hand: they are not used"
+    return None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,9 +18,10 @@ RULE = Rule(
     id="allocator-flag-unsupported",
     severity=Severity.WARNING,
     title="An allocator option is set that this torch or platform does not have.",
-    needs=(),
+    needs=({"environment"},),
     proven="synthetic",
     order=50,
+    facts_decide=False,
     tags=("flags",),
     doc="""## What it finds
 An option of PYTORCH_CUDA_ALLOC_CONF, PYTORCH_HIP_ALLOC_CONF or PYTORCH_ALLOC_CONF that this build refuses or ignores.
@@ -27,7 +30,8 @@ An option of PYTORCH_CUDA_ALLOC_CONF, PYTORCH_HIP_ALLOC_CONF or PYTORCH_ALLOC_CO
 'Unrecognized CachingAllocator option', or 'expandable_segments not supported on this platform'.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+The option and its value are known and the platform has it. Under WSL expandable_segments fails on some GPUs only: there
+it is information without an error of the allocator.
 
 ## How to confirm
 Unset the variable and run again.
@@ -52,5 +56,66 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """One finding a variable with an option that its torch or its platform refuses."""
+    for name in _NAMES:
+        value = (machine.environment or {}).get(name)
+        fault = _fault(machine, value) if value else None
+        if fault is None:
+            continue
+        severity, why = fault
+        yield Finding(
+            summary=f"{name}={(value or '')[:60]}: {why}.",
+            severity=severity,
+            suspect=4 if severity is Severity.INFO else 0,
+            subject=Subject(kind="variable", id=name),
+            evidence=(Evidence(text=f"{name}={(value or '')[:120]}", source=machine.source(f"environment[{name}]")),),
+            fixes=(Fix(text=f"Start without {name}.", command=("env", "-u", name, "COMMAND"), where="environment"),),
+        )
+
+
+_NAMES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
+_OPTIONS = frozenset(
+    (
+        *(
+            "max_split_size_mb",
+            "roundup_power2_divisions",
+            "roundup_bypass_threshold_mb",
+            "garbage_collection_threshold",
+        ),
+        *("backend", "expandable_segments", "release_lock_on_cudamalloc", "release_lock_on_hipmalloc"),
+        *("pinned_use_cuda_host_register", "pinned_use_hip_host_register", "pinned_num_register_threads"),
+        *("pinned_use_background_threads", "max_non_split_rounding_mb", "pinned_reserve_segment_size_mb"),
+        *("graph_capture_record_stream_reuse", "per_process_memory_fraction", "large_segment_size_mb"),
+        *("pinned_max_register_threads", "throw_on_cudamalloc_oom", "enable_annotate_oom"),
+    )
+)
+"""torch 2.13 c10/cuda/CUDAAllocatorConfig.h, c10/core/AllocatorConfig.h, and the names of older releases."""
+_FAILS = ("cuda-driver-error", "expandable-segments", "allocator-option-unknown", "cuda-unknown-999")
+
+
+def _fault(machine: Snapshot, value: str) -> tuple[Severity, str] | None:
+    pairs = [part.partition(":")[::2] for part in re.sub(r"\[[^\]]{0,200}\]", "", value).split(",") if part.strip()]
+    unknown = next((name.strip() for name, _ in pairs if name.strip() not in _OPTIONS), None)
+    if unknown is not None:
+        return Severity.WARNING, f"torch knows no option {unknown[:40]}"
+    wanted = {name.strip(): text.strip() for name, text in pairs}.get("expandable_segments")
+    if wanted is None or wanted == "False":
+        return None
+    if wanted != "True":
+        return Severity.WARNING, "expandable_segments takes True or False, written so"
+    return _expandable(machine)
+
+
+def _expandable(machine: Snapshot) -> tuple[Severity, str] | None:
+    """No expandable segments: Windows, ROCm before torch 2.11, torch before 2.1; under WSL they fail."""
+    torch = machine.torch
+    if machine.host.wsl:
+        fails = machine.symptom(*_FAILS) is not None
+        return (Severity.WARNING if fails else Severity.INFO), "expandable_segments fail under WSL on some GPUs"
+    if machine.os.id == "windows":
+        return Severity.WARNING, "expandable_segments are not supported on Windows"
+    if torch.version and Dotted(torch.version) < Dotted("2.1"):
+        return Severity.WARNING, f"torch {torch.version[:20]} has no expandable_segments"
+    if torch.build == "rocm" and (not torch.version or Dotted(torch.version) < Dotted("2.11")):
+        return Severity.WARNING, "torch before 2.11 has no expandable_segments on ROCm"
+    return None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,9 +17,10 @@ RULE = Rule(
     id="collective-flag-misconfigured",
     severity=Severity.ERROR,
     title="An NCCL or RCCL flag names the wrong interface or turns off a needed path.",
-    needs=(),
+    needs=({"environment"},),
     proven="synthetic",
     order=50,
+    facts_decide=False,
     tags=("flags",),
     doc="""## What it finds
 NCCL_SOCKET_IFNAME, NCCL_IB_HCA, NCCL_IB_GID_INDEX, NCCL_NET_PLUGIN or NCCL_P2P_DISABLE does not fit this machine.
@@ -27,7 +29,8 @@ NCCL_SOCKET_IFNAME, NCCL_IB_HCA, NCCL_IB_GID_INDEX, NCCL_NET_PLUGIN or NCCL_P2P_
 Ranks hang or fail at start ('no socket interface found'), or traffic takes a slow path.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+The flag names one interface that fits, or only makes logs. A path that is turned off is information where no error of
+the collective library was seen: it may be meant.
 
 ## How to confirm
 Run with NCCL_DEBUG=INFO and read which interface and transport NCCL took.
@@ -50,5 +53,55 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """One finding a variable: a value that its reader can't take, and paths that are turned off."""
+    for name, value in (machine.environment or {}).items():
+        fault = _fault(machine, name, value.strip())
+        if fault is None:
+            continue
+        severity, why, strength = fault
+        yield Finding(
+            summary=f"{name}={value[:40]}: {why}.",
+            severity=severity,
+            suspect=strength,
+            subject=Subject(kind="variable", id=name),
+            evidence=(Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),),
+            fixes=(Fix(text=f"Start without {name}.", command=("env", "-u", name, "COMMAND"), where="environment"),),
+        )
+
+
+_OFF = {
+    "NCCL_IB_DISABLE": "InfiniBand and RoCE are turned off",
+    "NCCL_P2P_DISABLE": "direct copies between GPUs are turned off",
+    "NCCL_SHM_DISABLE": "copies through shared memory are turned off",
+    "NCCL_NET_GDR_LEVEL": "GPUDirect RDMA is turned off",
+}
+_OFF_VALUES = {"NCCL_NET_GDR_LEVEL": ("0", "LOC")}
+_NUMBERS = re.compile(
+    r"NCCL_(?:IB|P2P|SHM|NVLS|NET|CUMEM|COLLNET)_(?:DISABLE|ENABLE|TIMEOUT|GID_INDEX|TC|SL|RETRY_CNT)$"
+)
+_FAILS = (
+    *("nccl-no-socket", "gloo-interface", "nccl-ib-gid", "nccl-ib-completion", "nccl-net-plugin", "nccl-system-error"),
+    *("nccl-connect-failed", "nccl-no-ib-device"),
+)
+
+
+def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int] | None:
+    fails = machine.symptom(*_FAILS) is not None
+    if name == "GLOO_SOCKET_IFNAME" and value.startswith("^"):
+        return Severity.ERROR, "Gloo takes the name of one interface, and no list to leave out", 0
+    if name in ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME") and value.split(",")[0].lstrip("=") == "lo":
+        return (Severity.WARNING if fails else Severity.INFO), "the loopback interface reaches no other node", 3
+    if name == "NCCL_SOCKET_IFNAME" and value.startswith("^") and "lo" not in value.lstrip("^").split(","):
+        return (Severity.WARNING if fails else Severity.INFO), "without lo in the list, NCCL may take the loopback", 3
+    if name in _OFF and value in _OFF_VALUES.get(name, ("1",)):
+        return Severity.INFO, _OFF[name], 3
+    if name == "NCCL_IB_TIMEOUT" and value.isdigit() and int(value[:6]) > _LONGEST_TIMEOUT:
+        return Severity.WARNING, "from 32 on the timeout never ends", 0
+    if _NUMBERS.match(name) and not re.fullmatch(r"-?\d{1,9}", value):
+        return Severity.INFO, "NCCL reads a number here, and a word as 0", 3
+    if name in ("NCCL_IB_HCA", "NCCL_IB_GID_INDEX", "NCCL_NET", "NCCL_NET_PLUGIN", "NCCL_SOCKET_IFNAME") and fails:
+        return Severity.WARNING, "it names what NCCL uses, and NCCL fails to use it", 0
+    return None
+
+
+_LONGEST_TIMEOUT = 31

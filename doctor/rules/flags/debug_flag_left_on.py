@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.rules import run_line
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -47,18 +48,20 @@ https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html
 
 _BLOCKING = ("AMD_SERIALIZE_KERNEL", "AMD_SERIALIZE_COPY", "HIP_LAUNCH_BLOCKING", "CUDA_LAUNCH_BLOCKING")
 _ONE = ("PYTORCH_NO_CUDA_MEMORY_CACHING", "PYTORCH_NO_HIP_MEMORY_CACHING", "HSA_DISABLE_FRAGMENT_ALLOCATOR")
-_WORDS = {"NCCL_DEBUG": ("TRACE",), "TORCH_DISTRIBUTED_DEBUG": ("DETAIL",)}
+_WORDS = {"NCCL_DEBUG": ("TRACE",), "TORCH_DISTRIBUTED_DEBUG": ("DETAIL",), "RCCL_KERNEL_COLL_TRACE_ENABLE": ("1",)}
 _LOUD = {"AMD_LOG_LEVEL": 3}
 FIXES = (Fix(text="Unset the debugging flag where the program is started.", where="environment"),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a variable."""
+    text = run_line.from_text(machine, "environment")
     for name, value in (machine.environment or {}).items():
         if _is_on(name, value.strip()):
             yield Finding(
                 summary=f"{name}={value[:20]} is a debugging flag: it slows every GPU program started from here.",
                 severity=Severity.INFO,
+                suspect=2 if text else 0,
                 subject=Subject(kind="variable", id=name),
                 evidence=(Evidence(text=f"{name}={value[:40]}", source="environment"),),
                 fixes=(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.knowledge.store import table
+from doctor.rules import run_line
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,9 +21,10 @@ RULE = Rule(
     id="env-flag-unknown-or-renamed",
     severity=Severity.WARNING,
     title="A flag is set that no component reads.",
-    needs=(),
+    needs=({"environment"},),
     proven="synthetic",
-    order=50,
+    order=51,
+    facts_decide=False,
     tags=("flags",),
     doc="""## What it finds
 A misspelt, renamed or removed environment flag.
@@ -27,7 +33,8 @@ A misspelt, renamed or removed environment flag.
 What it was set for does not happen, without an error.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+A component still reads the name. From a list of variables alone it is information: the setting has no effect,
+and may not matter.
 
 ## How to confirm
 Search the flag in the documentation of the installed release.
@@ -47,5 +54,72 @@ FIXES = (Fix(text="Use the name that the warning gives, or unset the old one.", 
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """One finding a name that nothing reads any more, or that is a slip away from one that is read."""
+    for name, value in (machine.environment or {}).items():
+        why = _gone(machine, name) or _slip(name)
+        if why:
+            yield Finding(
+                summary=f"{name} has no effect: {why}.",
+                severity=Severity.INFO,
+                suspect=4 if run_line.from_text(machine, "environment") else 0,
+                subject=Subject(kind="variable", id=name),
+                evidence=(Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),),
+                fixes=FIXES,
+            )
+
+
+_RELEASE = re.compile(r"after (\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)|(?:ROCm |transformers )(\d{1,3}(?:\.\d{1,3})?)")
+_FAMILY = re.compile(
+    r"(?:HSA|HIP|ROCR|AMD|NCCL|RCCL|CUDA|NVIDIA|VLLM|PYTORCH|TORCH|MIOPEN|ROCBLAS|HIPBLASLT|TRITON|SGLANG|FLASH|NVTE|UCX)_"
+)
+_LONGEST = 60
+
+
+def _gone(machine: Snapshot, name: str) -> str | None:
+    """Removed, renamed without the old name being read, or never there; for the version at hand where one is known."""
+    for row in table("flags/renames").values():
+        if row["name"] != name or row["still_read"] != "no":
+            continue
+        since = _RELEASE.search(row.get("when") or "")
+        if since and not _reached(machine, row["component"], since[1] or since[2]):
+            return None
+        use = f"; {row['use']} is what is read" if row.get("use") else ""
+        word = {"never_existed": "no component has ever read it", "wrong_layer": "it is no variable of the environment"}
+        return f"{word.get(row['status'], row['component'] + ' no longer reads it')}{use}"
+    return None
+
+
+def _reached(machine: Snapshot, component: str, release: str) -> bool:
+    """Whether the component at hand is as new as that; an unknown one counts as new."""
+    at_hand: list[str | None]
+    if component == "rccl":
+        at_hand = [i.version for i in machine.rocm or () if i.version] or [machine.torch.rocm]
+    else:
+        names = {"huggingface": "transformers"}
+        at_hand = [p.version for p in machine.packages or () if p.name == names.get(component, component)]
+    known = [version for version in at_hand if version]
+    return not known or Dotted(known[0]) >= Dotted(release)
+
+
+def _slip(name: str) -> str | None:
+    """One letter too many, too few or wrong, in a family of names that is known."""
+    if not _FAMILY.match(name) or len(name) > _LONGEST or name in _known():
+        return None
+    near = next((other for other in _known() if abs(len(other) - len(name)) <= 1 and _one_apart(name, other)), None)
+    return f"{near} is the name that is read" if near else None
+
+
+@cache
+def _known() -> frozenset[str]:
+    rows = table("flags/known_names").values()
+    renamed = (row["name"] for row in table("flags/renames").values())
+    return frozenset(n for row in rows for n in row["names"]) | frozenset(renamed)
+
+
+def _one_apart(a: str, b: str) -> bool:
+    """Whether one insertion, deletion or change makes one name of the other."""
+    short, long = sorted((a, b), key=len)
+    at = next((n for n, (x, y) in enumerate(zip(short, long, strict=False)) if x != y), len(short))
+    if len(short) == len(long):
+        return short[at + 1 :] == long[at + 1 :] and short != long
+    return short[at:] == long[at + 1 :]

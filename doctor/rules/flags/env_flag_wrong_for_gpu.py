@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.rules import run_line
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,9 +18,10 @@ RULE = Rule(
     id="env-flag-wrong-for-gpu",
     severity=Severity.WARNING,
     title="An environment flag is set that is right only for another GPU.",
-    needs=(),
+    needs=({"environment", "gpus"},),
     proven="synthetic",
     order=50,
+    facts_decide=False,
     tags=("flags",),
     doc="""## What it finds
 A flag copied from a recipe for another GPU generation or vendor.
@@ -27,7 +30,7 @@ A flag copied from a recipe for another GPU generation or vendor.
 Kernels are missing, results are wrong or slow, although the same line helps elsewhere.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+The flag suits a GPU that is there, or no GPU's architecture is known.
 
 ## How to confirm
 Unset the flag and run again.
@@ -49,5 +52,84 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """One finding a variable that no GPU at hand can follow."""
+    archs = {str(g.arch).split(":")[0] for g in machine.gpus or () if g.arch}
+    for name, value in (machine.environment or {}).items() if archs else ():
+        for flag in _FLAGS:
+            if (
+                flag.name.fullmatch(name)
+                and flag.value.fullmatch(value.strip())
+                and not any(map(flag.fits.match, archs))
+            ):
+                yield _finding(machine, name, value, flag, sorted(archs))
+                break
+        else:
+            yield from _build_list(machine, name, value, archs)
+
+
+class _Flag(NamedTuple):
+    name: re.Pattern[str]
+    value: re.Pattern[str]
+    fits: re.Pattern[str]
+    """Architectures that it is for."""
+    why: str
+    strength: int
+    """0: a warning; else how strong a suspect."""
+
+
+def _flag(name: str, value: str, fits: str, why: str, strength: int = 0) -> _Flag:
+    return _Flag(re.compile(name), re.compile(value, re.IGNORECASE), re.compile(fits), why, strength)
+
+
+_ON = "1|true|yes|on"
+_FLAGS = (
+    _flag(r"VLLM_ROCM_USE_AITER_\w*(?:FP4|A4W4|MXFP4)\w*", _ON, "gfx95|sm_", "FP4 kernels are for gfx950"),
+    _flag(r"(?:VLLM_ROCM|SGLANG)_USE_AITER\w*", _ON, "gfx9[45]|sm_", "AITER's kernels are for gfx942 and gfx950"),
+    _flag(r"AITER_MXFP4_\w+", _ON, "gfx95|sm_", "MXFP4 is for gfx950", 4),
+    _flag("USE_MNNVL|NCCL_MNNVL_ENABLE", "1|2", "sm_10[03]|gfx", "NVLink between nodes is of rack systems only", 4),
+    _flag("HSA_XNACK", "1", "gfx9|sm_", "RDNA has no XNACK", 3),
+    _flag("HSA_ENABLE_SDMA", "0", "gfx1[01]|gfx90[06c]|sm_", "it takes the copy engines away", 2),
+    _flag(r"(?:HIP|ROCR|HSA|MIOPEN|RCCL|ROCBLAS|HIPBLASLT|AMD)_\w+", ".+", "gfx", "it is AMD's, the GPU NVIDIA's", 1),
+    _flag(r"NVTE_FP8_\w+|NVTE_USE_FP8", _ON, "sm_(?:89|9|1)|gfx9[45]|gfx12", "FP8 needs a newer GPU", 3),
+    _flag("NCCL_NVLS_ENABLE", "1", "sm_(?:9|10)|gfx", "NVLink SHARP needs Hopper or later", 3),
+)
+_BUILD = {
+    "PYTORCH_ROCM_ARCH": "gfx",
+    "GPU_ARCHS": "gfx",
+    "TORCH_CUDA_ARCH_LIST": "sm_",
+    "HCC_AMDGPU_TARGET": "gfx",
+    "AMDGPU_TARGETS": "gfx",
+}
+_MISSING = (
+    *(
+        "hip-invalid-device-function",
+        "cuda-no-kernel-image",
+        "rocclr-no-compatible-code-objects",
+        "hip-no-binary-for-gpu",
+    ),
+)
+
+
+def _finding(machine: Snapshot, name: str, value: str, flag: _Flag, archs: list[str]) -> Finding:
+    return Finding(
+        summary=f"{name}={value[:30]} on {', '.join(archs)[:60]}: {flag.why}.",
+        severity=Severity.INFO if flag.strength else Severity.WARNING,
+        suspect=flag.strength if run_line.from_text(machine, "environment") else 0,
+        subject=Subject(kind="variable", id=name),
+        evidence=(Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),),
+        fixes=(Fix(text=f"Start without {name}.", command=("env", "-u", name, "COMMAND"), where="environment"),),
+    )
+
+
+def _build_list(machine: Snapshot, name: str, value: str, archs: set[str]) -> Iterator[Finding]:
+    """A list of architectures to build for that has none of the GPUs'."""
+    kind = _BUILD.get(name)
+    mine = {a for a in archs if kind and a.startswith(kind)}
+    listed = re.split(r"[;, ]{1,3}", value.strip())
+    if not mine or not value.strip() or value.strip() in ("native", "all") or any("+PTX" in part for part in listed):
+        return
+    named = {p.split(":")[0] if kind == "gfx" else f"sm_{p.rstrip('af').replace('.', '')}" for p in listed}
+    majors = {a[:-1] for a in named}
+    if not mine & named and not (kind == "sm_" and {a[:-1] for a in mine} & majors):
+        flag = _flag(name, ".*", "x", f"it builds for {value[:40]} only", 3)
+        yield _finding(machine, name, value, flag, sorted(mine))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,9 +17,10 @@ RULE = Rule(
     id="env-not-seen-by-service",
     severity=Severity.WARNING,
     title="A flag is set in the shell and not where the service starts, or the reverse.",
-    needs=(),
+    needs=({"environment", "service_environment"},),
     proven="synthetic",
     order=50,
+    facts_decide=False,
     tags=("flags",),
     doc="""## What it finds
 A service (systemd unit, container, notebook server) starts with another environment than the shell it was tried in.
@@ -27,7 +29,7 @@ A service (systemd unit, container, notebook server) starts with another environ
 The same command works by hand and fails as a service.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+The service's own environment is not shown, or it has the same value.
 
 ## How to confirm
 `tr '\\0' '\\n' < /proc/PID/environ` of the service.
@@ -53,5 +55,25 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """One finding for the variables of the shell that matter to GPUs and that the service lacks."""
+    given = machine.service_environment
+    if given is None:
+        return
+    own = {n: v for n, v in (machine.environment or {}).items() if _MATTERS.match(n) and v and given.get(n) != v}
+    lacks = sorted(name for name in own if name not in given)
+    if lacks:
+        yield Finding(
+            summary=f"{', '.join(lacks)[:60]}: set in the shell, and the service was started without it.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="variable", id=lacks[0]),
+            evidence=tuple(
+                Evidence(text=f"{n}={own[n][:80]}", source=machine.source(f"environment[{n}]")) for n in lacks[:8]
+            ),
+            fixes=FIXES,
+        )
+
+
+_MATTERS = re.compile(
+    r"HSA_\w+|(?:HIP|ROCR|CUDA|NVIDIA)_VISIBLE_DEVICES|LD_LIBRARY_PATH|OLLAMA_\w+|NCCL_\w+|(?:HIP|CUDA|ROCM)_(?:PATH|HOME)|"
+    r"PYTORCH_\w+|TORCH_\w+|VLLM_\w+|GGML_\w+"
+)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor.facts.gpu import Gpu
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.knowledge.names import gpu_by_name
+from doctor.rules import run_line
+from doctor.rules.blas_support import rocblas_has, rocm_of
 from doctor.rules.hardware import gfx_version
 
 if TYPE_CHECKING:
@@ -17,7 +21,7 @@ RULE = Rule(
     id="hsa-override-misuse",
     severity=Severity.ERROR,
     title="HSA_OVERRIDE_GFX_VERSION is wrong for the GPU or set where it is not needed.",
-    needs=({"environment", "gpus"},),
+    needs=({"environment"},),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=50,
@@ -60,19 +64,24 @@ FIXES = (Fix(text=f"Start without {_NAME}.", command=("env", "-u", _NAME, "COMMA
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Judges each override against the GPUs it applies to; integrated GPUs beside a discrete one are left out."""
+    if not machine.of_vendor("amd") and machine.of_vendor("nvidia"):
+        return
     overrides = {n: v for n, v in (machine.environment or {}).items() if n == _NAME or n.startswith(f"{_NAME}_")}
     gpus = [g for g in machine.of_vendor("amd") if g.arch]
     chosen = [g for g in gpus if not g.integrated] or gpus
     for name, value in overrides.items():
         node = name.removeprefix(f"{_NAME}_")
         meant = [g for g in chosen if name == _NAME or str(g.index.kfd) == node]
-        faults = [f for f in (_fault(machine, kb, g.arch or "", value) for g in meant) if f]
+        faults = [f for f in (_fault(machine, kb, _chip(g, value), value) for g in meant) if f]
+        if not gpus and _malformed(value):
+            faults = [(Severity.ERROR, _MALFORMED)]
         if not faults:
             continue
         severity, why = min(faults, key=lambda f: f[0].rank)
         yield Finding(
             summary=f"{name}={value[:20]} {why}.",
             severity=severity,
+            suspect=2 if severity is Severity.INFO and run_line.from_text(machine, "environment") else 0,
             subject=Subject(kind="variable", id=name),
             evidence=(
                 Evidence(text=f"{name}={value[:40]}", source="environment"),
@@ -83,12 +92,27 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         )
 
 
-def _fault(machine: Snapshot, kb: Knowledge, arch: str, value: str) -> tuple[Severity, str] | None:
+_MALFORMED = "is no MAJOR.MINOR.STEPPING: ROCm then lists no GPU"
+
+
+def _malformed(value: str) -> bool:
     parts = value.split(".")
+    return len(parts) != 3 or not all(p.isdigit() and len(p) < 4 for p in parts)
+
+
+def _chip(gpu: Gpu, value: str) -> str:
+    """The architecture; of the product's name where tools show the very one that the override pretends."""
+    arch = gpu.arch or ""
+    pretended = ".".join(map(str, gfx_version(arch) or ())) == value
+    named = gpu_by_name(gpu.name) if pretended and gpu.name else None
+    return named.arch if named and named.vendor == "amd" and named.arch else arch
+
+
+def _fault(machine: Snapshot, kb: Knowledge, arch: str, value: str) -> tuple[Severity, str] | None:
     mine = gfx_version(arch)
-    if len(parts) != 3 or not all(p.isdigit() and len(p) < 4 for p in parts):
-        return Severity.ERROR, "is no MAJOR.MINOR.STEPPING: ROCm then lists no GPU"
-    asked = tuple(int(p) for p in parts)
+    if _malformed(value):
+        return Severity.ERROR, _MALFORMED
+    asked = tuple(int(p) for p in value.split("."))
     if mine is None:
         return None
     if asked == mine:
@@ -103,7 +127,7 @@ def _fault(machine: Snapshot, kb: Knowledge, arch: str, value: str) -> tuple[Sev
 
 
 def _native(machine: Snapshot, kb: Knowledge, arch: str) -> bool:
-    if arch in (machine.torch.arch_list or ()):
+    if arch in (machine.torch.arch_list or ()) or rocblas_has(rocm_of(machine), arch):
         return True
     releases: list[str | None] = [i.version for i in machine.rocm or () if i.version]
     releases = releases or [machine.torch.rocm]

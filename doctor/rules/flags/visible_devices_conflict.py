@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.rules import run_line
 from doctor.rules.hardware import has_no, vendors_there
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ RULE = Rule(
     needs=(
         {"environment", "gpus"},
         {"environment", "container.inside", "nodes"},
+        {"environment"},
     ),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -71,7 +73,7 @@ FIXES = (
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Each fault of each list is its own finding; a single valid list is none."""
     env = machine.environment or {}
-    there = vendors_there(machine)
+    there = vendors_there(machine) or _meant(env)
     read = [
         n
         for n, vendors in ((_HSA, {"amd"}), (_HIP, {"amd"}), (_CUDA, {"amd", "nvidia"}))
@@ -82,21 +84,60 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         count = _count(machine, name, there, env)
         fault = _fault(env[name], count)
         if fault and not (job and env[name] in ("", "NoDevFiles")):
-            yield _finding(name, f"{name}={env[name][:40]!r} {fault}.", Severity.ERROR, env)
+            sure = count is None or not run_line.from_text(machine, "gpus") or _fails(machine)
+            finding = _finding(name, f"{name}={env[name][:40]!r} {fault}.", Severity.ERROR, env)
+            yield finding if sure else finding.model_copy(update={"severity": Severity.INFO, "suspect": 4})
+    yield from _stacked(machine, env, there)
     if "amd" in there and env.get(_HIP) and env.get(_CUDA) and env[_HIP] != env[_CUDA]:
         text = f"{_HIP}={env[_HIP][:20]} and {_CUDA}={env[_CUDA][:20]} differ: HIP and launchers take other GPUs."
         yield _finding(_HIP, text, Severity.ERROR if "nvidia" not in there else Severity.WARNING, env)
     hidden = env.get("NVIDIA_VISIBLE_DEVICES")
-    if machine.container.inside and hidden in ("void", "none", "") and has_no(machine, "nvidia") and "amd" not in there:
+    asked = "nvidia" in run_line.options(machine, "--runtime") and hidden in ("void", "none")
+    gone = machine.container.inside and hidden in ("void", "none", "") and has_no(machine, "nvidia")
+    if (gone or asked) and "amd" not in there:
         text = f"NVIDIA_VISIBLE_DEVICES={hidden!r} tells the runtime to pass no GPU into this container."
         yield _finding("NVIDIA_VISIBLE_DEVICES", text, Severity.ERROR, env)
+
+
+_FAILS = ("invalid-device-ordinal", "cuda-no-device", "visible-devices-said", "hip-cuda-visible-inconsistent")
+
+
+def _fails(machine: Snapshot) -> bool:
+    """A pasted list of GPUs may be cut: an error must say that one of them is missed."""
+    return run_line.sees_none(machine) or machine.symptom(*_FAILS) is not None
+
+
+def _meant(env: Mapping[str, str]) -> frozenset[str]:
+    """The variables of AMD's runtimes are set on AMD's machines, where no GPU is known."""
+    return frozenset({"amd"}) if env.get(_HSA) or env.get(_HIP) else frozenset()
+
+
+def _stacked(machine: Snapshot, env: Mapping[str, str], there: frozenset[str]) -> Iterator[Finding]:
+    """Lists on top of each other: the inner one counts within the outer one; on NVIDIA, AMD's lists."""
+    outer = [t for t in env.get(_HSA, "").split(",") if t.strip()]
+    inner = next((n for n in (_HIP, _CUDA) if env.get(n)), "")
+    listed = [t for t in env.get(inner, "").split(",") if t.strip()]
+    if "amd" in there and outer and len(listed) > len(outer):
+        yield _finding(
+            inner, f"{inner} lists {len(listed)} GPUs within {_HSA}, which has {len(outer)}.", Severity.ERROR, env
+        )
+    if (
+        there == {"nvidia"}
+        and (_HSA in env or env.get(_HIP) is not None)
+        and run_line.from_text(machine, "environment")
+    ):
+        name = _HSA if _HSA in env else _HIP
+        text = f"{name} is AMD's, and only NVIDIA GPUs are known: programs for both may hide the GPU."
+        weak = _finding(name, text, Severity.INFO, env)
+        yield weak.model_copy(update={"suspect": 2})
 
 
 def _count(machine: Snapshot, name: str, there: frozenset[str], env: Mapping[str, str]) -> int | None:
     """GPUs that the list's numbers count among; None when not known, partitions included."""
     vendor = "nvidia" if name == _CUDA and "nvidia" in there else "amd"
     gpus = machine.of_vendor(vendor)
-    if not gpus or any(g.partitions or g.mig_mode == "enabled" for g in gpus) or (name == _CUDA and len(there) > 1):
+    parted = any(g.partitions or g.mig_mode == "enabled" or g.compute_partition not in (None, "SPX") for g in gpus)
+    if not gpus or parted or (name == _CUDA and len(there) > 1):
         return None
     outer = [t for t in env.get(_HSA, "").split(",") if t.strip()]
     return len(outer) if vendor == "amd" and name != _HSA and outer else len(gpus)
