@@ -83,8 +83,11 @@ class RangeTables:
     def newest_rocm(self, series: str | None) -> RocmRelease | None:
         """The newest release of a series (`6.4`) whose support matrix is known."""
         wanted = Dotted(series or "").series()
-        rows = [r for r in self.rocm_releases() if Dotted(r.version).series() == wanted and r.supported_os]
-        return rows[-1] if rows else None
+        same = [
+            v for v, row in table("rocm_releases").items() if Dotted(v).series() == wanted and row.get("supported_os")
+        ]
+        newest = max(same, key=lambda v: Dotted(v).numbers, default="")
+        return self._entry(entries.RocmRelease, "rocm_releases", newest) if newest else None
 
     def os_kernels(self) -> tuple[amd.OsKernels, ...]:
         """The kernels of each system that ROCm supports."""
