@@ -79,6 +79,8 @@ def capture(machine: Snapshot, name: str, today: datetime.date, about: str | Non
     vendor = next(iter(vendors))
     about = about or f"Captured from a node with {len(gpus)} {gpus[0].name or gpus[0].pci_id or 'GPUs'}"
     rows, unknown = _rows(machine, vendor or "")
+    if not rows:
+        raise InputError("nothing but its GPUs is known of this machine; there is nothing to hold other nodes against")
     lines = [
         "schema = 1",
         f"name = {_quoted(name)}",

@@ -21,7 +21,7 @@ RULE = Rule(
     order=80,
     tags=("profile",),
     doc="""## What it finds
-A fact differs from what the chosen profile expects of it.
+A fact differs from what the chosen profile expects of it; or the profile that was named is for other GPUs.
 
 ## Why it matters
 The stack is not the one that the profile's numbers and image were made for.
@@ -49,6 +49,8 @@ FIXES = (Fix(text="Bring the machine to what the profile expects, or choose anot
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding an expectation, however many GPUs do not meet it. The engine leaves out those that a rule owns."""
+    if profile is not None:
+        yield from _other_hardware(machine, profile)
     for expectation in profile.for_machine(machine).expect if profile else ():
         if profile is None or profile.answer(expectation, machine) != "deviates":
             continue
@@ -60,6 +62,26 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=evidence(machine, [name for name, _ in unmet[:8]]),
             fixes=(Fix(text=f"{expectation.why} ({expectation.status}, {expectation.source.as_of})"),),
             source=expectation.source.url,
+        )
+
+
+def _other_hardware(machine: Snapshot, profile: Profile) -> Iterator[Finding]:
+    """A profile that was named for a machine with other GPUs: its numbers and bounds are not those of this one."""
+    from doctor.profiles.matching import misfit
+    from doctor.profiles.model import considered
+
+    gpus = considered(machine)
+    hardware = profile.hardware
+    if not gpus or not (hardware.arch or hardware.pci_ids or hardware.names):
+        return
+    reason = misfit(hardware, gpus)
+    if reason is not None and not reason.endswith("not known") and not reason.endswith("is known"):
+        yield Finding(
+            summary=f"The profile {profile.name} is for other hardware: {reason}.",
+            severity=RULE.severity,
+            subject=Subject(kind="profile", id=profile.name),
+            evidence=evidence(machine, [f"gpus[{gpus[0].key}].{fact}" for fact in ("pci_id", "name", "arch")]),
+            fixes=(Fix(text="Choose the profile of this hardware.", command=("doctor", "profiles", "match")),),
         )
 
 
