@@ -17,7 +17,7 @@ from doctor.redaction.encoded import encoded
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.manifests import of_kubernetes
 from doctor.redaction.names import holds, is_opaque, is_secret_name
-from doctor.redaction.shapes import SHAPES, without
+from doctor.redaction.shapes import SHAPES, headless, without
 from doctor.redaction.tally import MASK, Tally
 from doctor.redaction.tools import arguments
 
@@ -80,6 +80,8 @@ def _plain(text: str, tally: Tally) -> str:
             if hint in text:
                 text = without(text, shape, tally)
                 break
+    if "PRIVATE KEY" in text and "END" in text:
+        text = headless(text, tally)
     if "@" in text or "?" in text:
         if ":/" in text or ":\\" in text or "?" in text:
             text = places.urls(text, tally)

@@ -5,9 +5,6 @@ from __future__ import annotations
 
 import base64
 import json
-import random
-import string
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -15,67 +12,15 @@ import pytest
 
 from doctor.bundle.private import redacted
 from doctor.redaction import Redactor
-
-_CHANCE = random.Random(4)
-
-
-def _some(count: int, signs: str = string.ascii_letters + string.digits) -> str:
-    """Random, with a digit, a capital and a small letter where the signs have them."""
-    return "".join(_CHANCE.choice(signs) for _ in range(count))
-
-
-_HEX = "0123456789abcdef"
-_UPPER = string.ascii_uppercase + string.digits
-SHAPED = {
-    "hugging face": "hf_" + _some(34), "github classic": "ghp_" + _some(36), "github server": "ghs_" + _some(36),
-    "github fine": "github_pat_" + _some(60), "gitlab": "glpat-" + _some(20), "gitlab runner": "glrt-" + _some(20),
-    "openai": "sk-proj-" + _some(48), "anthropic": "sk-ant-api03-" + _some(60), "stripe": "sk_live_" + _some(24),
-    "aws": "AKIA" + _some(16, _UPPER), "aws temporary": "ASIA" + _some(16, _UPPER), "google": "AIza" + _some(35),
-    "google client": "GOCSPX-" + _some(28), "google oauth": "ya29." + _some(60), "slack": "xoxb-" + _some(40),
-    "slack app": "xapp-1-" + _some(40), "nvidia": "nvapi-" + _some(60), "pypi": "pypi-AgEI" + _some(60),
-    "npm": "npm_" + _some(36), "docker": "dckr_pat_" + _some(27), "vault": "hvs." + _some(24),
-    "digitalocean": "dop_v1_" + _some(64, _HEX), "databricks": "dapi" + _some(32, _HEX), "replicate": "r8_" + _some(37),
-    "groq": "gsk_" + _some(52), "xai": "xai-" + _some(80), "grafana": "glsa_" + _some(32), "notion": "ntn_" + _some(46),
-    "sendgrid": "SG." + _some(22) + "." + _some(43), "mailgun": "key-" + _some(32, _HEX),
-    "bitbucket": "ATBB" + _some(32), "tailscale": "tskey-auth-" + _some(30), "runpod": "rpa_" + _some(40),
-    "jwt": f"eyJ{_some(20)}.eyJ{_some(40)}.{_some(43)}", "shopify": "shpat_" + _some(32, _HEX),
-    "telegram": "123456789:AA" + _some(33), "linear": "lin_api_" + _some(40), "newrelic": "NRAK-" + _some(27, _UPPER),
-}  # fmt: skip
-NAMED = {
-    name: _some(14) + "7xQ"
-    for name in (
-        "WANDB_API_KEY", "DB_PASSWORD", "PGPASSWORD", "MYSQL_PWD", "CLIENT_SECRET", "clientSecret", "api-key", "AUTH_TOKEN",
-        "SESSION_COOKIE", "AWS_SECRET_ACCESS_KEY", "AccountKey", "access_token", "passphrase", "SMTP_PASS", "private_key",
-    )
-}  # fmt: skip
-ALL = {**SHAPED, **NAMED}
-
-PLACES: dict[str, Callable[[str, str], str]] = {
-    "assigned": lambda name, value: f"export {name}={value}",
-    "quoted": lambda name, value: f"{name} = '{value}'",
-    "json": lambda name, value: json.dumps({"a": 1, name: value, "b": 2}),
-    "json in json": lambda name, value: json.dumps({"config": json.dumps({name: value})}),
-    "yaml": lambda name, value: f"top:\n  {name}: {value}\n",
-    "flag": lambda name, value: f"python serve.py --{name.lower().replace('_', '-')} {value} --port 80",
-    "flag with sign": lambda name, value: f"serve --{name.lower().replace('_', '-')}={value} x",
-    "argv": lambda name, value: json.dumps(["serve", f"--{name}", value]),
-    "xml": lambda name, value: f"<a><{name}>{value}</{name}></a>",
-    "nul": lambda name, value: f"A=1\0{name}={value}\0B=2\0",
-    "kernel log": lambda name, value: f"[    0.0] Command line: root=/dev/sda1 {name}={value} quiet",
-    "base64": lambda name, value: f"data: {base64.b64encode(f'{name}={value}'.encode()).decode()}",
-    "percent": lambda name, value: f"GET /x?{quote(f'{name}={value}', safe='')}",
-    "query": lambda name, value: f"GET https://h/x?a=1&{name}={value}&b=2",
-}
+from tests.redaction.planted import ALL, HARMLESS, PEMS, PLACES, SHAPED, forms
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_no_planted_secret_is_left(place: str) -> None:
     left = []
     for name, value in ALL.items():
-        planted = PLACES[place](name.replace(" ", "_"), value)
-        clean = Redactor().text(planted)
-        encoded = base64.b64encode(value.encode()).decode().rstrip("=")
-        if value in clean or encoded in clean or (place == "base64" and planted == clean):
+        clean = Redactor().text(PLACES[place](name.replace(" ", "_"), value))
+        if "[secret]" not in clean or any(form in clean.encode() for form in forms(value)):
             left.append(name)
     assert not left
 
@@ -85,6 +30,20 @@ def test_a_shape_alone_is_enough(kind: str) -> None:
     secret = SHAPED[kind]
     for text in (secret, f"x {secret} y", f'"{secret}"', f"a={secret};", quote(f"//{secret}", safe="")):
         assert secret not in Redactor().text(text)
+
+
+@pytest.mark.parametrize("kind", PEMS)
+def test_keys_of_many_lines(kind: str) -> None:
+    key = PEMS[kind]
+    lines = key.splitlines()[1:-1]
+    for text in (key, json.dumps({"k": key}), json.dumps({"c": json.dumps({"k": key})}), quote(key), key.replace("\n", "\r\n"),
+                 "key: |\n" + "".join(f"    {line}\n" for line in key.splitlines()) + "next: 1\n",
+                 "\n".join(f"Nov 21 12:00:00 node app[1]: {line}" for line in key.splitlines()),
+                 "\n".join(lines) + f"\n-----END {kind}-----", f"-----BEGIN {kind}-----\n" + "\n".join(lines),
+                 base64.b64encode(key.encode()).decode(), base64.encodebytes(key.encode()).decode()):  # fmt: skip
+        clean = Redactor().text(text)
+        assert not [line for line in lines if line in clean or quote(line) in clean], text[:80]
+        assert "[secret]" in clean
 
 
 ELSEWHERE = {
@@ -100,85 +59,57 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
+_S = "Zq8vT3kP0sLw9Yb2"
+WRITTEN = [
+ "password: correct horse battery {S}", "password = my pass {S} word", "export DB_PASSWORD='it'\\''s {S}'",
+ 'DB_PASSWORD="a\\"b {S}"', json.dumps({"password":'ab"cd {S}'}), json.dumps({"c":json.dumps({"password":'ab"cd {S}'})}),
+ json.dumps({"c":json.dumps({"d":json.dumps({"password":'ab"cd\\ {S}'})})}),
+ "PASSWORD=$'{S}'", "{'password': b'{S}'}", "password: |\n    line\n    {S}\n  other: x", "password: >-\n  {S}\n",
+ "passwords:\n  - abc\n  - {S}\n", '{"tokens_api_keys": 1, "api_keys": ["abc", "{S}"]}',
+ '{"name": "DB_PASSWORD", "value": "{S}"}', "- name: DB_PASSWORD\n  value: {S}\n", '{"value":"{S}","name":"API_TOKEN"}',
+ '<add key="DbPassword" value="{S}"/>', "<property><name>db.password</name><value>{S}</value></property>",
+ '"Env": ["PATH=/bin", "DB_PASSWORD=correct horse {S}"]', '["--password=correct horse {S}"]', '["--password", "correct horse {S}"]',
+ "mysql -u root -p{S} db", "mysql -uroot --password={S}", "docker login -u me -p {S} reg", "sshpass -p'{S}' ssh h", "curl -u me:{S} https://h",
+ "curl --user 'me:{S}' https://h","ipmitool -I lanplus -H 10.0.0.1 -U admin -P {S} power status", "redis-cli -a {S} ping", "ldapsearch -x -w {S} -D cn=x",
+ "smbclient //h/s -U me%{S}", "openssl rsa -passin pass:{S}", "echo {S} | sudo -S ls", "echo '{S}' | docker login --password-stdin",
+ "echo root:{S} | chpasswd", "kubectl create secret generic x --from-literal=db={S}", "htpasswd -b f me {S}", "snmpwalk -v2c -c {S} h",
+ "machine h\n  login me\n  password {S}\n", "machine h password {S} login me", "default login me password {S}",
+ "requirepass {S}", "masterauth {S}", "aws configure set aws_secret_access_key {S}{S}", "ALTER USER x WITH PASSWORD '{S}'", "IDENTIFIED BY '{S}'",
+ "API key: {S}", "Secret Access Key: {S}", "your password is {S}", "access token = {S}",
+ "postgres://u:p@{S}@h:5432/db", "postgres://u:pa/{S}@h:5432/db", "postgres://u:p#{S}@h/db", "mongodb+srv://u:{S}@h1,h2/db?x", "redis://:{S}@h", "amqp://u:{S}@h/v",
+ "jdbc:mysql://h/db?user=u&password={S}", "jdbc:oracle:thin:scott/{S}@h:1521:x", "Driver=x;UID=sa;PWD={S};", "Server=h;Pwd={ab;{S}};", "u:{S}@tcp(h:3306)/db",
+ "DefaultEndpointsProtocol=https;AccountName=x;AccountKey={S}{S}==;EndpointSuffix=core", "https://x.blob.core.windows.net/c?sv=2020&sig={S}%3D", "SharedAccessKey={S}=",
+ "https://{S}{S}@o123.ingest.sentry.io/45", "Cookie: sid={S}; other={S}", "Set-Cookie: a={S}; Path=/", "curl -H 'Cookie: sid={S}'", '"Authorization": "Bearer {S}{S}"',
+ 'Authorization: Digest username="x", response="{S}"', "PRIVATE-TOKEN: {S}", "X-Vault-Token: {S}", "X-Api-Key: {S}", "apikey: {S}", "Ocp-Apim-Subscription-Key: {S}",
+ "//registry.npmjs.org/:_authToken={S}", "_auth = {S}==", "PrivateKey = {S}{S}abcdefghij=", "PresharedKey = {S}{S}=", "password={S}\\n", '"x\\npassword={S}\\ny"', '"a\\ntoken={S}"',
+ "\x1b[32mtoken={S}\x1b[0m", "mount -o username=x,password={S},uid=0", "StoragePass={S}", "AccountingStoragePass={S}", "ldap_bind_pw: {S}", "bindpw {S}", "rocommunity {S}",
+ "clientSecret: {S}", "client_secret={S}&grant=x", "?api_key={S}&x=1", "&access_token={S}", "GET /x?token={S} HTTP/1.1",
+ "--api-key {S}", "--token={S}", "--hf-token '{S}'", "-password {S}", "/p:{S}", "xfreerdp /u:x /p:{S}",
+ "DATABASE_URL=postgres://u:{S}@h/d", "HTTPS_PROXY=http://me:{S}@proxy:3128", "proxy = http://me:{S}@proxy:3128", "http.proxy=me:{S}@h",
+ "MUNGE_KEY={S}", "ENCRYPTION_KEY={S}", "SOME_RANDOM_KEY={S}", "MY_FLAG={S}xY9", "--some-flag {S}Xy9a", "--some-flag={S}Xy9a",
+ "kind: Secret\ndata:\n  username: {S}\n  other: abc\n", '{"kind":"Secret","data":{"x":"{S}"}}',
+ "wandb login 0123456789abcdef0123456789abcdef01234567", "s3cmd secret_key = {S}", "aws_secret_access_key = {S}/{S}+abc", "[default]\naws_secret_access_key={S}/a+b\naws_session_token={S}\n",
+ "user = x\npassword = {S}\n", "channels:\n  - https://conda.anaconda.org/t/ab-{S}/chan\n", "index-url = https://__token__:{S}@h/simple", "machine api.wandb.ai\n\tlogin user\n\tpassword {S}",
+ "psk=\"{S}\"", "wpa_passphrase ssid {S}", "%any : PSK \"{S}\"", "password {S}", "token {S}", "set token {S}", "passwd={S}", "pass: {S}", "pw={S}", "secret={S}", "auth={S}", '{"auth":"{S}"}',
+ "spring.datasource.password={S}", "db.password: {S}", "config[\"password\"] = \"{S}\"", "config['api_key']='{S}'", "os.environ['TOKEN']='{S}'", "os.environ[\"HF_TOKEN\"] = \"{S}\"", "setenv TOKEN {S}", "set PASSWORD {S}", "ENV API_TOKEN {S}", "ARG TOKEN={S}",
+ "SecretKey={S}", "secretKey = {S}", "api.secret_key: {S}", "\"secret_key\" = \"{S}\"", "NEPTUNE_API_TOKEN={S}", "CLEARML_API_SECRET_KEY={S}", "api { credentials { \"secret_key\" = \"{S}\" } }",
+ "psql \"host=h password={S} user=x\"", "Environment=\"HF_TOKEN={S}\" \"A=b\"", "Environment=HF_TOKEN={S} A=b", "Environment='DB_PASSWORD=a b {S}'", "ExecStart=/usr/bin/x --password {S} --port 80",
+ "PASSWORD='{S}", 'token="{S}', "password:{S}", "password :{S}", "password=>'{S}'", ":password => \"{S}\"", "password := \"{S}\"", "<password>{S}</password>", "<Password Type='x'>{S}</Password>", "password&#61;{S}", "password%3D{S}", "PASSWORD\t=\t{S}", "password..........: {S}" , "Password              : {S}", "| password | {S} |",
+ "git clone https://oauth2:{S}@gitlab.com/x", "https://user:{S}@h:8080/path?x=1", "ftp://u:{S}@h", "ssh://u:{S}@h", "//u:{S}@h/share", "smb://dom;u:{S}@h/s", "rtsp://u:{S}@cam", "socks5://u:{S}@h:1",
+ "0:password={S}", "argv: ['x', '--token', '{S}']", "('--password', '{S}')", "cmd=[\"sh\",\"-c\",\"export TOKEN={S}; run\"]", "sh -c \"TOKEN={S} run\"", "env TOKEN={S} PASS={S} run",
+ "--password\x00{S}\x00--x", "mysql\x00-p{S}\x00db", "curl\x00-u\x00me:{S}\x00h", "A=1\x00DB_PASSWORD=a b {S}\x00C=2",
+]  # fmt: skip
+"""As people, shells, tools and libraries write them; `{S}` is the secret."""
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_ways_of_writing(text: str) -> None:
+    assert _S[:12] not in Redactor().text(text.replace("{S}", _S))
+
+
 @pytest.mark.parametrize("place", ELSEWHERE)
 def test_places_that_hold_secrets(place: str) -> None:
     assert "s3cr3tPw" not in Redactor().text(ELSEWHERE[place])
-
-
-HARMLESS = """
-4f2c8d0f9e3b7a6c5d4e3f2a1b0c9d8e7f6a5b4c
-sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
-0000:c1:00.0
-10de:2330
-1002:74a1
-gfx942
-gfx90a:sramecc+:xnack-
-gfx1100
-sm_90
-575.57.08
-550.163.01
-6.8.0-51-generic
-5.14.0-427.13.1.el9_4.x86_64
-12.4.1
-2.6.0+rocm6.2.4
-2.7.0a0+git1234567
-nvidia-curand-cu12 10.3.5.147
-nvidia_cublas_cu12-12.4.5.8.dist-info
-nvidia-cublas-cu12==12.4.5.8
-libcudart.so.12.4.127
-libamdhip64.so.6.2.60204
-"version": "10.3.5.147"
-HIP_VISIBLE_DEVICES=0,1,2,3
-CUDA_VISIBLE_DEVICES=0
-HSA_OVERRIDE_GFX_VERSION=11.0.0
-TOKENIZERS_PARALLELISM=false
-MAX_TOKENS=4096
-PYTORCH_HIP_ALLOC_CONF=expandable_segments:True
-NCCL_SOCKET_IFNAME=eth0
-ROCBLAS_USE_HIPBLASLT=1
-VLLM_USE_TRITON_FLASH_ATTN=0
-PATH=/usr/local/bin:/usr/bin:/opt/rocm/bin
-PWD=/opt/rocm
-SSH_AUTH_SOCK=/run/sock
-efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
-NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  575.57.08  Release Build
-NVIDIA H100 80GB HBM3
-AMD Instinct MI300X OAM
-Product Name: NVIDIA A100-SXM4-80GB
-VBIOS Version : 96.00.74.00.01
-VBIOS Version : 113-M3000100-102
-iommu=pt amd_iommu=on pci=realloc=off
-amdgpu 0000:c1:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3
-NVRM: Xid (PCI:0000:c1:00): 79, pid=1234, name=python, GPU has fallen off the bus.
-[ 12.345678] amdgpu 0000:03:00.0: amdgpu: SMU is initialized successfully!
-/dev/dri/renderD128
-/dev/nvidia-caps/nvidia-cap1
-crw-rw---- 1 root render 226, 128 Nov 21 12:00 /dev/dri/renderD128
-gpu_id 51140
-gfx_target_version 90402
-uid=0(root) gid=0(root)
-127.0.0.1
-0.0.0.0
-12:34:56
-2026-11-21T12:34:56Z
-nvidia-persistenced@1.service
-git@github.com:ROCm/rocm.git
-std::runtime_error: HIP error
-c10::Error
-torch.cuda.is_available()
-NV18  SYS  NODE
-PCIe Gen 5 x16 32.0 GT/s
---gpus all --device /dev/kfd --group-add video
-auth: true
-token_type: bearer
-docker.io/rocm/pytorch:rocm6.2.4_ubuntu22.04_py3.10_pytorch_release_2.6.0
-cp310-cp310-manylinux_2_28_x86_64.whl
-Driver Version: 575.57.08  CUDA Version: 12.9
-serial8250: ttyS0 at I/O 0x3f8
-console=ttyS0,115200
-blas_gemm_kernel_Cijk_Ailk_Bljk_HHS_BH_MT128x128x32
-GemmTunableOp_BFloat16_TN,tn_4096_4096_4096,Gemm_Hipblaslt_1234,0.25
-""".strip().splitlines()
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -187,9 +118,9 @@ def test_look_alikes_survive(text: str) -> None:
 
 
 def test_enough_are_planted() -> None:
-    assert len(ALL) * len(PLACES) >= 200
-    assert len(ALL) >= 30
-    assert len(HARMLESS) >= 60
+    assert len(ALL) >= 150
+    assert len(PLACES) >= 25
+    assert len(HARMLESS) >= 100
 
 
 def test_prefixes_of_gpu_ids_still_match() -> None:
@@ -220,4 +151,8 @@ def test_names_addresses_and_serials_get_the_same_stand_in_everywhere() -> None:
     assert redactor.text("ping 10.1.2.3") == redactor.text("ping 10.1.2.3")
     alice = redactor.text("alice77")
     assert redactor.text("/home/alice77/x on node17") == f"/home/{alice}/x on " + redactor.text("node17")
-    assert alice == Redactor(users=["alice77"]).text("alice77") != Redactor(users=["alice77"], key=b"other").text("alice77")
+    assert (
+        alice
+        == Redactor(users=["alice77"]).text("alice77")
+        != Redactor(users=["alice77"], key=b"other").text("alice77")
+    )

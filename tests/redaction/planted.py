@@ -1,0 +1,248 @@
+"""What is planted: secrets of many kinds, the ways in which they are quoted and encoded, and what only looks like one."""
+
+# ruff: noqa: E501 -- tables
+from __future__ import annotations
+
+import base64
+import json
+import random
+import shlex
+import string
+from collections.abc import Callable
+from urllib.parse import quote
+
+_CHANCE = random.Random(4)
+_HEX = "0123456789abcdef"
+_UPPER = string.ascii_uppercase + string.digits
+_URLSAFE = string.ascii_letters + string.digits + "-_"
+_BASE64 = string.ascii_letters + string.digits + "+/"
+
+
+def some(count: int, signs: str = string.ascii_letters + string.digits) -> str:
+    """Random, and of every sort of sign that there is: a digit, a capital and a small letter."""
+    while True:
+        made = "".join(_CHANCE.choice(signs) for _ in range(count))
+        if made[0].isalnum() and made[-1].isalnum() and any(map(str.isdigit, made)):
+            return made
+
+
+def uuid() -> str:
+    return "-".join(some(n, _HEX) for n in (8, 4, 4, 4, 12))
+
+
+def pem(kind: str, lines: int = 6) -> str:
+    body = "\n".join(some(64, _BASE64) for _ in range(lines))
+    return f"-----BEGIN {kind}-----\n{body}\n{some(30)}=\n-----END {kind}-----"
+
+
+SHAPED = {
+    "hugging face": "hf_" + some(34), "hugging face org": "api_org_" + some(34), "github classic": "ghp_" + some(36), "github oauth": "gho_" + some(36),
+    "github user": "ghu_" + some(36), "github server": "ghs_" + some(36), "github refresh": "ghr_" + some(36), "github fine": "github_pat_" + some(22) + "_" + some(59),
+    **{f"gitlab {p}": f"gl{p}-" + some(20) for p in ("pat", "oas", "ldt", "rt", "cbt", "ptt", "ft", "imt", "agent", "soat", "ffct", "dt")},
+    "openai project": "sk-proj-" + some(48), "openai": "sk-" + some(48), "openai service": "sk-svcacct-" + some(60), "anthropic": "sk-ant-api03-" + some(90) + "AA",
+    "openrouter": "sk-or-v1-" + some(64, _HEX), "stripe": "sk_live_" + some(24), "stripe restricted": "rk_live_" + some(24), "stripe webhook": "whsec_" + some(32),
+    "aws": "AKIA" + some(16, _UPPER), "aws temporary": "ASIA" + some(16, _UPPER), "google": "AIza" + some(35), "google client": "GOCSPX-" + some(28), "google oauth": "ya29." + some(60),
+    "google refresh": "1//0" + some(60), "azure client": some(3) + "8Q~" + some(34), "azure storage": some(86, _BASE64) + "==", "slack bot": "xoxb-" + some(12, string.digits) + "-" + some(24), "slack user": "xoxp-" + some(40),
+    "slack app": "xapp-1-" + some(40), "slack webhook": "https://hooks.slack.com/services/T" + some(8, _UPPER) + "/B" + some(8, _UPPER) + "/" + some(24), "discord bot": "M" + some(23) + "." + some(6) + "." + some(30),
+    "discord webhook": "https://discord.com/api/webhooks/" + some(18, string.digits) + "/" + some(60), "teams webhook": "https://contoso.webhook.office.com/webhookb2/" + uuid() + "@" + uuid() + "/IncomingWebhook/" + some(32, _HEX) + "/" + uuid(),
+    "nvidia": "nvapi-" + some(60), "pypi": "pypi-AgEI" + some(60), "npm": "npm_" + some(36), "rubygems": "rubygems_" + some(48, _HEX), "docker": "dckr_pat_" + some(27), "vault": "hvs." + some(24), "vault batch": "hvb." + some(100),
+    "digitalocean": "dop_v1_" + some(64, _HEX), "databricks": "dapi" + some(32, _HEX), "replicate": "r8_" + some(37), "groq": "gsk_" + some(52), "xai": "xai-" + some(80), "perplexity": "pplx-" + some(48), "grafana": "glsa_" + some(32) + "_" + some(8, _HEX),
+    "grafana cloud": "glc_" + some(60), "notion": "ntn_" + some(46), "sendgrid": "SG." + some(22) + "." + some(43), "mailgun": "key-" + some(32, _HEX), "mailchimp": some(32, _HEX) + "-us12", "bitbucket": "ATBB" + some(32), "atlassian": "ATATT3" + some(180),
+    "tailscale": "tskey-auth-" + some(12) + "-" + some(32), "runpod": "rpa_" + some(40), "jwt": f"eyJ{some(20)}.eyJ{some(40)}.{some(43)}", "shopify": "shpat_" + some(32, _HEX), "telegram": "123456789:AA" + some(33), "linear": "lin_api_" + some(40),
+    "newrelic": "NRAK-" + some(27, _UPPER), "postman": "PMAK-" + some(24, _HEX) + "-" + some(34, _HEX), "figma": "figd_" + some(40), "sentry": "sntrys_" + some(80), "supabase": "sbp_" + some(40, _HEX), "pulumi": "pul-" + some(40, _HEX), "alibaba": "LTAI" + some(20),
+    "tencent": "AKID" + some(32), "twilio": "SK" + some(32, _HEX), "terraform": some(14) + ".atlasv1." + some(64), "heroku": "HRKU-" + some(50), "artifactory": "AKCp" + some(69), "planetscale": "pscale_tkn_" + some(43), "doppler": "dp.pt." + some(43), "square": "sq0atp-" + some(22),
+    "age": "AGE-SECRET-KEY-1" + some(58, _UPPER), "openshift": "sha256~" + some(43), "circleci": "CCIPAT_" + some(22) + "_" + some(40, _HEX), "sonar": "squ_" + some(40, _HEX), "netlify": "nfp_" + some(36), "pinecone": "pcsk_" + some(60), "langsmith": "lsv2_pt_" + some(32, _HEX) + "_" + some(10, _HEX),
+    "airtable": "pat" + some(14) + "." + some(64, _HEX), "wandb": "wandb_v1_" + some(60), "brevo": "xkeysib-" + some(64, _HEX) + "-" + some(16), "launchdarkly": "sdk-" + uuid(), "dropbox": "sl." + some(130), "k3s": "K10" + some(64, _HEX) + "::server:" + some(32, _HEX),
+    "crypt": "$6$" + some(12) + "$" + some(86), "yescrypt": "$y$j9T$" + some(22) + "$" + some(43), "apr1": "$apr1$" + some(8) + "$" + some(22), "bcrypt": "$2b$12$" + some(53), "ldap hash": "{SSHA}" + some(32),
+}  # fmt: skip
+"""Known by their shape alone."""
+NAMED = {
+    name: some(14) + "7xQ"
+    for name in (
+        "WANDB_API_KEY", "DB_PASSWORD", "PGPASSWORD", "MYSQL_PWD", "CLIENT_SECRET", "clientSecret", "api-key", "AUTH_TOKEN",
+        "SESSION_COOKIE", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AccountKey", "access_token", "passphrase", "SMTP_PASS", "private_key",
+        "MUNGE_KEY", "PresharedKey", "NGC_API_KEY", "NEPTUNE_API_TOKEN", "COMET_API_KEY", "CLEARML_API_SECRET_KEY", "MLFLOW_TRACKING_PASSWORD",
+        "MLFLOW_TRACKING_TOKEN", "DATABRICKS_TOKEN", "VAULT_TOKEN", "KAGGLE_KEY", "AZURE_STORAGE_KEY", "AZURE_CLIENT_SECRET", "OPENAI_API_KEY", "COHERE_API_KEY",
+        "DD_API_KEY", "SNOWFLAKE_PASSWORD", "REDIS_PASSWORD", "RABBITMQ_DEFAULT_PASS", "MINIO_ROOT_PASSWORD", "JUPYTER_TOKEN", "GRAFANA_ADMIN_PASSWORD",
+        "_authToken", "identitytoken", "client-key-data", "StoragePass", "SharedAccessKey", "aws_secret_access_key", "bind_pw", "encryption_key", "license_key",
+        "TS_AUTHKEY", "LINODE_TOKEN", "SLURM_JWT", "DJANGO_SECRET_KEY", "signing_key", "X-Api-Key", "keystorePassword", "JWT_SECRET", "csrf_token",
+    )
+}  # fmt: skip
+"""Known by the name before them."""
+PEMS = {
+    kind: pem(kind)
+    for kind in (
+        "PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "DSA PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK",
+    )
+}  # fmt: skip
+ALL = {**SHAPED, **NAMED}
+
+
+def _shifted(shift: int) -> Callable[[str, str], str]:
+    return lambda name, value: "blob: " + base64.b64encode(f"{'#' * shift}{name}={value};".encode()).decode()
+
+
+PLACES: dict[str, Callable[[str, str], str]] = {
+    "assigned": lambda name, value: f"export {name}={value}",
+    "quoted": lambda name, value: f"{name} = '{value}'",
+    "shell quoted": lambda name, value: f"env {shlex.quote(f'{name}={value}')} python train.py",
+    "json": lambda name, value: json.dumps({"a": 1, name: value, "b": 2}),
+    "json in json": lambda name, value: json.dumps({"config": json.dumps({name: value})}),
+    "json three deep": lambda name, value: json.dumps({"a": json.dumps({"b": json.dumps({name: value})})}),
+    "json lines": lambda name, value: json.dumps({"log": f"start\n{name}={value}\nend"}),
+    "yaml": lambda name, value: f"top:\n  {name}: {value}\n",
+    "name and value": lambda name, value: json.dumps({"env": [{"name": name, "value": value}]}),
+    "name and value in yaml": lambda name, value: f"env:\n  - name: {name}\n    value: {value}\n",
+    "docker inspect": lambda name, value: json.dumps([{"Config": {"Env": ["PATH=/bin", f"{name}={value}"]}}], indent=4),
+    "unit": lambda name, value: f'[Service]\nEnvironment="{name}={value}" "A=b"\n',
+    "dockerfile": lambda name, value: f"ENV {name}={value}\n",
+    "flag": lambda name, value: f"python serve.py --{name.lower().replace('_', '-').lstrip('-')} {value} --port 80",
+    "flag with sign": lambda name, value: f"serve --{name.lower().replace('_', '-').lstrip('-')}={value} x",
+    "argv": lambda name, value: json.dumps(["serve", f"--{name}", value]),
+    "xml": lambda name, value: f"<a><{name}>{value}</{name}></a>",
+    "nul": lambda name, value: f"A=1\0{name}={value}\0B=2\0",
+    "kernel log": lambda name, value: f"[    0.0] Command line: root=/dev/sda1 {name}={value} quiet",
+    "coloured": lambda name, value: f"\x1b[32m{name}={value}\x1b[0m",
+    "base64": _shifted(0),
+    "base64, second": _shifted(1),
+    "base64, third": _shifted(2),
+    "base64 in lines": lambda name, value: base64.encodebytes(
+        (f"{'# settings' * 8}\n{name}={value}\n" * 2).encode()
+    ).decode(),
+    "base64 of utf-16": lambda name, value: (
+        "powershell -enc " + base64.b64encode(f"$env:{name}='{value}'".encode("utf-16-le")).decode()
+    ),
+    "percent": lambda name, value: f"GET /x?{quote(f'{name}={value}', safe='')}",
+    "percent twice": lambda name, value: f"GET /x?{quote(quote(f'{name}={value}', safe=''), safe='')}",
+    "query": lambda name, value: f"GET https://h/x?a=1&{name}={value}&b=2",
+    "unicode escapes": lambda name, value: "".join(f"\\u{ord(c):04x}" for c in f"{name}={value}"),
+    "hexadecimal": lambda name, value: f"payload {f'{name}={value}'.encode().hex()} end",
+}
+
+
+HARMLESS = """
+4f2c8d0f9e3b7a6c5d4e3f2a1b0c9d8e7f6a5b4c
+sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+0000:c1:00.0
+10de:2330
+1002:74a1
+gfx942
+gfx90a:sramecc+:xnack-
+gfx1100
+sm_90
+575.57.08
+550.163.01
+6.8.0-51-generic
+5.14.0-427.13.1.el9_4.x86_64
+12.4.1
+2.6.0+rocm6.2.4
+2.7.0a0+git1234567
+nvidia-curand-cu12 10.3.5.147
+nvidia_cublas_cu12-12.4.5.8.dist-info
+nvidia-cublas-cu12==12.4.5.8
+libcudart.so.12.4.127
+libamdhip64.so.6.2.60204
+"version": "10.3.5.147"
+HIP_VISIBLE_DEVICES=0,1,2,3
+CUDA_VISIBLE_DEVICES=0
+HSA_OVERRIDE_GFX_VERSION=11.0.0
+TOKENIZERS_PARALLELISM=false
+MAX_TOKENS=4096
+PYTORCH_HIP_ALLOC_CONF=expandable_segments:True
+NCCL_SOCKET_IFNAME=eth0
+ROCBLAS_USE_HIPBLASLT=1
+VLLM_USE_TRITON_FLASH_ATTN=0
+PATH=/usr/local/bin:/usr/bin:/opt/rocm/bin
+PWD=/opt/rocm
+SSH_AUTH_SOCK=/run/sock
+efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
+NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  575.57.08  Release Build
+NVIDIA H100 80GB HBM3
+AMD Instinct MI300X OAM
+Product Name: NVIDIA A100-SXM4-80GB
+VBIOS Version : 96.00.74.00.01
+VBIOS Version : 113-M3000100-102
+iommu=pt amd_iommu=on pci=realloc=off
+amdgpu 0000:c1:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3
+NVRM: Xid (PCI:0000:c1:00): 79, pid=1234, name=python, GPU has fallen off the bus.
+[ 12.345678] amdgpu 0000:03:00.0: amdgpu: SMU is initialized successfully!
+/dev/dri/renderD128
+/dev/nvidia-caps/nvidia-cap1
+crw-rw---- 1 root render 226, 128 Nov 21 12:00 /dev/dri/renderD128
+gpu_id 51140
+gfx_target_version 90402
+uid=0(root) gid=0(root)
+127.0.0.1
+0.0.0.0
+12:34:56
+2026-11-21T12:34:56Z
+nvidia-persistenced@1.service
+git@github.com:ROCm/rocm.git
+std::runtime_error: HIP error
+c10::Error
+torch.cuda.is_available()
+NV18  SYS  NODE
+PCIe Gen 5 x16 32.0 GT/s
+--gpus all --device /dev/kfd --group-add video
+auth: true
+token_type: bearer
+docker.io/rocm/pytorch:rocm6.2.4_ubuntu22.04_py3.10_pytorch_release_2.6.0
+cp310-cp310-manylinux_2_28_x86_64.whl
+Driver Version: 575.57.08  CUDA Version: 12.9
+serial8250: ttyS0 at I/O 0x3f8
+console=ttyS0,115200
+blas_gemm_kernel_Cijk_Ailk_Bljk_HHS_BH_MT128x128x32
+GemmTunableOp_BFloat16_TN,tn_4096_4096_4096,Gemm_Hipblaslt_1234,0.25
+commit 3b5d5c3712955042212316173ccf37be800d0c1a
+IMAGE_DIGEST=sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae
+rocm/vllm@sha256:fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9
+options nvidia NVreg_RestrictProfilingToAdminUsers=0 NVreg_EnableGpuFirmware=1
+options amdgpu ip_block_mask=0xff vm_fragment_size=9
+HSA_FORCE_FINE_GRAIN_PCIE=1 HSA_NO_SCRATCH_RECLAIM=1 HSA_XNACK=1
+--model meta-llama/Llama-3.1-70B-Instruct --tensor-parallel-size 8
+model_id: mistralai/Mixtral-8x7B-Instruct-v0.1
+eos_token_id: 128001
+"bos_token": "<|begin_of_text|>"
+max_num_batched_tokens=8192
+num_key_value_heads: 8
+x86/PAT: Configuration [0-7]: WB  WC  UC- UC  WB  WP  UC- WT
+integrity: Loaded X.509 cert 'Build time autogenerated kernel key: 4c77d19d3c96e4402a42fd14fd71121f522597b2'
+sig_id:         PKCS#7
+sig_hashalgo:   sha512
+pam_unix(sshd:session): session opened for user root(uid=0) by (uid=0)
+systemd-ask-password-console.service: Deactivated successfully.
+2026-11-21 12:00:00 status installed libsecret-1-0:amd64 0.20.5-3
+passwd\t1:4.13+dfsg1-1+deb12u1\tii
+python3-keyring 23.9.3-2
+Cijk_Ailk_Bljk_BBS_BH_Bias_HAS_SAV_UserArgs_MT256x256x64_MI16x16x1_SN_LDSB1_AFC1_AFEM1_ASEM1_CLR1_CADS0
+_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEENS_6detail5ArrayIPcLi3EEEEEviT0_T1_
+TRITON_CACHE_DIR=/workspace/.triton/cache
+AWS_WEB_IDENTITY_TOKEN_FILE=/var/run/secrets/eks.amazonaws.com/serviceaccount/token
+HF_TOKEN_PATH=/data/hf/token
+MIOPEN_FIND_MODE=NORMAL
+NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla,driver>=470,driver<471
+NV_CUDNN_PACKAGE=libcudnn9-cuda-12=9.1.0.70-1
+PCI: 0000:c1:00.0 [10de:2330] rev a1, class 0302
+LnkSta: Speed 32GT/s, Width x16
+GPU[0]\t\t: Unique PCIe bus: 0000:C1:00.0
+torch-2.10.0+rocm7.2.0.gitb2fb6885-cp312-cp312-linux_x86_64.whl
+amdgpu-dkms/6.14.14.30100303-2193512.24.04, 6.8.0-51-generic, x86_64: installed
+srcversion:     533BB7E5866E52F63B9ACCB
+vermagic:       6.8.0-51-generic SMP preempt mod_unload modversions
+tokens/s: 1234.5, time to first token: 0.035
+key_padding_mask=None, is_causal=False
+NCCL_IB_HCA=mlx5_0:1,mlx5_1:1
+SLURM_JOB_ID=1234567
+container 3f4e5d6c7b8a9f0e1d2c3b4a5f6e7d8c9b0a1f2e3d4c5b6a7f8e9d0c1b2a3f4e
+layer /var/lib/docker/overlay2/9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a0b9c8d7e6f5a4b3c2d1e0f9a8b/diff
+""".strip().splitlines()
+
+
+def forms(value: str) -> list[bytes]:
+    """A value as it may stand in bytes: plain, in JSON, in a URL, in hexadecimal, in base64 at each alignment."""
+    raw = value.encode()
+    told = [raw, json.dumps(value)[1:-1].encode(), quote(value, safe="").encode(), raw.hex().encode()]
+    for shift in range(3):
+        whole = base64.b64encode(b"\0" * shift + raw + b"\0\0")
+        told += [whole[4 if shift else 0 : -6], whole[4 if shift else 0 : -6].replace(b"+", b"-").replace(b"/", b"_")]
+    return told
