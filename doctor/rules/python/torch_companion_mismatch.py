@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import python_files
 from doctor.rules.torch_install import INDEX, python_of
 from doctor.versions import Dotted
 
@@ -58,7 +59,12 @@ _AUDIO_ENDS = (2, 11)
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """The releases where the table knows them, else their series; then whether all are of one build."""
     named = set()
-    for finding in (*_by_table(machine, kb), *_other_series(machine, kb), *_other_builds(machine)):
+    for finding in (
+        *python_files.companions(machine),
+        *_by_table(machine, kb),
+        *_other_series(machine, kb),
+        *_other_builds(machine),
+    ):
         if finding.subject.id not in named:
             named.add(finding.subject.id)
             yield finding
