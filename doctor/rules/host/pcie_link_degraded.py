@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evi
 from doctor.rules import presence
 
 if TYPE_CHECKING:
+    from doctor.facts.snapshot import Symptom
     from doctor.knowledge import Knowledge
     from doctor.profiles import Profile
 
@@ -95,3 +97,22 @@ def _bus_errors(machine: Snapshot, hit: set[str]) -> Iterator[Finding]:
             evidence=(Evidence(text=f"{presence.times(event)}{event.text}", source=source),),
             fixes=FIXES,
         )
+
+
+_ADDRESS = re.compile(r"\b((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\b")
+
+
+def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
+    """The bus prints the link of every device; one that the same text knows not to be its GPU says nothing here."""
+    named = _ADDRESS.search(symptom.text.lower())
+    address = (named[1] if named[1].count(":") == 2 else f"0000:{named[1]}") if named else None
+    gpus = {g.pci_address for g in machine.gpus or ()} | {e.device for e in machine.kernel_log.events or ()}
+    gpus.discard(None)
+    if address and gpus and address not in gpus:
+        return
+    yield Finding(
+        summary=RULE.title,
+        subject=Subject(kind="gpu", id=address or "-"),
+        evidence=(Evidence(text=symptom.text, source=symptom.source),),
+        fixes=FIXES,
+    )

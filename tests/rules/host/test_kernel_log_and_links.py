@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.knowledge import Knowledge
 from doctor.rules.host import (
     gpu_memory_exhausted,
     gpudirect_rdma_missing,
@@ -89,3 +90,14 @@ def test_gpudirect_needs_peermem_only_under_the_proprietary_modules() -> None:
         {"container.inside": True},
     ):
         assert found(gpudirect_rdma_missing, machines.h100_host(closed | edit)) == []
+
+
+def test_the_link_of_another_device_on_the_bus_is_not_the_gpu_s() -> None:
+    line = "pci 0000:08:00.0: 15.752 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x2 link at 0000:03:09.0"
+    told = machines.build(
+        {}, {"symptoms": {"pcie-link-narrow": line}} | machines.event("amdgpu-gpu-reset", "0000:0b:00.0")
+    )
+    symptom = told.symptoms[0]
+    assert list(pcie_link_degraded.on_symptom(told, Knowledge(), symptom)) == []
+    alone = machines.build({}, {"symptoms": {"pcie-link-narrow": line}})
+    assert len(list(pcie_link_degraded.on_symptom(alone, Knowledge(), symptom))) == 1
