@@ -183,13 +183,16 @@ class _Reader:
         if self.packages:
             self.sheet.put("packages", self.packages, self.packages_at)
         cuda, rocm, where = self.cuda_built.lower(), self.rocm_built.lower(), self.built_at
-        if re.match(r"\d", rocm):
+        if re.match(r"\d", rocm) and rocm != _UNSET:
             self.facts(where, {"torch.build": "rocm", "torch.hip": self.rocm_built})
         elif re.match(r"\d", cuda):
             self.facts(where, {"torch.build": "cuda", "torch.cuda": self.cuda_built})
-        elif cuda == "none" and rocm in ("", "n/a", "none") and self.sheet.get("torch.version"):
+        elif (cuda == "none" or rocm == _UNSET) and rocm in ("", "n/a", "none", _UNSET) and self.sheet.get("torch.version"):
             self.sheet.put("torch.build", "cpu", where)
 
+
+_UNSET = "0.0.0"
+"""`ROCM used to build PyTorch` of a source build whose build found no ROCm (torch's CMake then writes no release)."""
 
 _LABELS = {
     "pytorch version": _Reader.torch,

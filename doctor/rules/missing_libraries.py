@@ -15,7 +15,10 @@ _NOT_FOUND = (
     "extension-import-disabled",
     "library-of-tensorflow-missing",
 )
-_SONAME = re.compile(r"\blib(amdhip64|hiprtc|cudart|cublas|cublasLt|nvrtc)\.so\.(\d{1,2})")
+_SONAME = re.compile(r"\blib(amdhip64|hiprtc|hipblas|rocblas|cudart|cublas|cublasLt|nvrtc)\.so\.(\d{1,2})")
+_ROCM = ("amdhip64", "hiprtc", "hipblas", "rocblas")
+_OF_RELEASE = {("hipblas", 1): 5, ("hipblas", 2): 6, ("hipblas", 3): 7, ("rocblas", 3): 5, ("rocblas", 4): 6, ("rocblas", 5): 7}
+"""Sonames that count for themselves -> major of the ROCm that has them (hipBLAS #580, ollama #12326)."""
 
 
 class Missing(NamedTuple):
@@ -32,5 +35,8 @@ def missing_runtimes(machine: Snapshot) -> Iterator[Missing]:
     for symptom in machine.symptoms:
         found = _SONAME.search(symptom.text) if symptom.key in _NOT_FOUND else None
         if found:
-            stack = "rocm" if found[1] in ("amdhip64", "hiprtc") else "cuda"
-            yield Missing(f"lib{found[1]}.so.{found[2]}", stack, int(found[2]), symptom)
+            stack, number = "rocm" if found[1] in _ROCM else "cuda", int(found[2])
+            if found[1] in ("hipblas", "rocblas"):
+                number = _OF_RELEASE.get((found[1], number), 0)
+            if number:
+                yield Missing(f"lib{found[1]}.so.{found[2]}", stack, number, symptom)

@@ -101,9 +101,7 @@ def _runtime_not_found(machine: Snapshot) -> Iterator[Finding]:
     ours = Dotted(machine.torch.rocm or "").major
     held = {Dotted(i.version).major for i in machine.rocm or () if i.version}
     for missing in missing_runtimes(machine):
-        if missing.stack == "rocm" and held and missing.major not in held and ours in (missing.major, *held):
-            if ours != missing.major and package(machine, *_OTHERS):
-                continue
+        if missing.stack == "rocm" and held and missing.major not in held and _asks(machine, ours, missing.major, held):
             yield Finding(
                 summary=f"{missing.library} is of ROCm {missing.major}; ROCm {max(map(str, held))} is installed.",
                 severity=Severity.WARNING,
@@ -115,6 +113,14 @@ def _runtime_not_found(machine: Snapshot) -> Iterator[Finding]:
                 fixes=FIXES,
             )
             return
+
+
+def _asks(machine: Snapshot, ours: int | None, wanted: int, held: set[int | None]) -> bool:
+    """Whether it is torch that asks for the library of ROCm `wanted`."""
+    if ours == wanted:
+        return True
+    told = ours in held if ours is not None else machine.torch.version is not None and machine.torch.build != "cuda"
+    return told and not package(machine, *_OTHERS)
 
 
 _OTHERS = ("onnxruntime", "onnxruntime-rocm", "tensorflow-rocm", "jaxlib", "vllm", "bitsandbytes", "torch-scatter")
