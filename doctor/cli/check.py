@@ -12,6 +12,7 @@ MACHINE = ("json", "jsonl", "markdown", "sarif", "junit", "github", "prometheus"
 
 if TYPE_CHECKING:
     from doctor.diagnosis.allow import Allowed
+    from doctor.diagnosis.run import Options
     from doctor.findings import Report
     from doctor.system.base import System
 
@@ -25,6 +26,10 @@ def check(
     from_: Annotated[Path | None, typer.Option("--from", help="Judge this capture or bundle.")] = None,
     root: Annotated[Path | None, typer.Option(help="Judge the tree under this folder; no command is run.")] = None,
     python: Annotated[str | None, typer.Option(help="The Python whose packages are judged.")] = None,
+    pid: Annotated[str | None, typer.Option(help="Judge this running process by what it has.")] = None,
+    in_: Annotated[
+        str | None, typer.Option("--in", help="Judge this container (docker, podman) or pod (crictl) from its host.")
+    ] = None,
     format_: Annotated[str, typer.Option("--format", help=f"text, {', '.join(MACHINE)}.")] = "text",
     fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
     strict: Annotated[bool, typer.Option("--strict", help="Exit 4 when GPUs could not be judged.")] = False,
@@ -54,10 +59,10 @@ def check(
         raise InputError("--unredacted needs -o FILE: unredacted reports go to a file of mode 0600 only")
     if plan and format_ != "text":
         raise InputError("--plan prints a script; it goes without --format")
-    if from_ and root:
-        raise InputError("--from and --root exclude each other")
+    if sum(map(bool, (from_, root, pid, in_))) > 1:
+        raise InputError("--from, --root, --pid and --in exclude each other")
     _known_rules((*(only or ()), *(skip or ())))
-    python = _python(python, live=from_ is None and root is None)
+    python = _python(python, live=not (from_ or root or pid or in_))
     chosen = None
     if profile:
         from doctor.profiles import load
@@ -73,7 +78,10 @@ def check(
         python=python,
         since=_since(since),
     )
-    report = examine(_system(from_, root), options)
+    system = _system(from_, root)
+    if pid or in_:
+        options = _of_process(system, options, pid, in_)
+    report = examine(system, options)
     if plan:
         from doctor.report.plan import render as as_script
 
@@ -90,6 +98,27 @@ def _since(since: str | None) -> str | None:
 
         seconds(since, None)
     return since
+
+
+def _of_process(system: System, options: Options, pid: str | None, in_: str | None) -> Options:
+    """The same with probes that look into that process or container, and into this host for the rest."""
+    from dataclasses import replace
+
+    from doctor.diagnosis import containers, inside
+    from doctor.errors import InputError
+    from doctor.system.process import ProcessSystem
+
+    found = containers.find(system, in_) if in_ else None
+    if pid and not (pid.isdecimal() and 0 < int(pid) < 1 << 31):
+        raise InputError(f"--pid {pid[:20]!r}: a number is wanted")
+    number = found.pid if found else int(pid or 0)
+    process = ProcessSystem(number, found.opener if found else None)
+    python = options.python or inside.interpreter(process)
+    told = found.told if found else None
+    if found and told is not None:
+        told.put("process.container", f"{found.engine}:{found.name}", f"command:{found.engine} inspect")
+    source = f"{found.engine} container {found.name}" if found else f"process {number}"
+    return replace(options, probes=inside.probes(process, number, told, python), source=source)
 
 
 def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:

@@ -25,6 +25,7 @@ from doctor.facts.host import (
 )
 from doctor.facts.model import Model, Origin
 from doctor.facts.origin import State
+from doctor.facts.process import Process
 from doctor.facts.python import GpuBinary, Interpreter, LoadedLibrary, Package, Torch
 
 _INDEXED = re.compile(r"^([a-z0-9_]+)\[([^\]]*)\]$")
@@ -58,6 +59,7 @@ class Snapshot(Model):
     loader: tuple[LoaderChoice, ...] | None = None
     torch: Torch = Torch()
     interpreter: Interpreter = Interpreter()
+    process: Process = Process()
     packages: tuple[Package, ...] | None = None
     binaries: tuple[GpuBinary, ...] | None = None
     """Libraries of torch and its companions that carry GPU code or use torch's symbols."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
-from doctor.rules import commands
+from doctor.rules import commands, process_maps
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ RULE = Rule(
     title="The NVIDIA kernel module and its user-space libraries are of different versions.",
     needs=[
         {"nvidia_driver.version", "nvidia_driver.user_version"},
+        {"nvidia_driver.version", "process.libraries"},
         {"nvidia_driver.nvml_error"},
         {"nvidia_driver.smi_error"},
         {"kernel_log.events"},
@@ -86,6 +87,9 @@ def _history(machine: Snapshot) -> Iterator[Evidence]:
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     driver = machine.nvidia_driver
     module, library = driver.version, driver.user_version
+    mapped = process_maps.driver_of_another_version(machine)
+    if mapped:
+        library = mapped[0]
     said = [name for name in ("nvml_error", "smi_error") if any(m in (getattr(driver, name) or "") for m in _MISMATCH)]
     differ = bool(module and library and _differ(module, library) and not _is_compat(machine, library))
     logged = [e for e in machine.kernel_log.events or () if e.code == "nvidia-api-mismatch"]
@@ -97,7 +101,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         severity=Severity.ERROR,
         summary=_summary(module, library if differ else None),
         subject=Subject(kind="driver", id="nvidia"),
-        evidence=(*evidence(machine, names + [f"nvidia_driver.{name}" for name in said]), *log, *_history(machine)),
+        evidence=(
+            *(mapped[1:] if mapped else ()),
+            *evidence(machine, names + [f"nvidia_driver.{name}" for name in said]),
+            *log,
+            *_history(machine),
+        ),
         fixes=_fixes(machine),
         verify=("nvidia-smi",),
     )

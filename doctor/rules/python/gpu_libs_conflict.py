@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.drivers import Install, LoaderChoice
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import python_files, python_loading
+from doctor.rules import process_maps, python_files, python_loading
 from doctor.rules.python_packages import package, pip_install, pip_remove, release, shown
 from doctor.versions import Dotted
 
@@ -21,7 +21,7 @@ RULE = Rule(
     id="gpu-libs-conflict",
     severity=Severity.ERROR,
     title="Several copies of a GPU library meet, and the wrong one is loaded.",
-    needs=({"packages"}, {"environment", "torch.build"}, {"loader", "torch.build"}),
+    needs=({"packages"}, {"environment", "torch.build"}, {"loader", "torch.build"}, {"process.libraries"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=41,
@@ -77,6 +77,8 @@ _STACK = re.compile(r"/(?:rocm|cuda)-(\d{1,2}(?:\.\d{1,2})?)")
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Packages that overwrite each other, then the loader's path."""
+    yield from process_maps.twice(machine)
+    yield from process_maps.replaced(machine)
     yield from python_loading.conflicts(machine)
     yield from python_files.gpu_packages(machine)
     for stem in _SHARED:

@@ -1,0 +1,132 @@
+"""A running container by its name: its first process, and what the engine says of how it was started.
+
+docker and podman are asked by `inspect`, containerd and CRI-O by crictl; all of them over local sockets. A name may say
+whose it is: `podman:web`. Nothing in the container changes; whether it can open a node is tried by its own shell.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from doctor.errors import InputError, ReaderError
+from doctor.facts.origin import State
+from doctor.facts.sheet import FactSheet
+from doctor.readers import container_inspect
+from doctor.system import asked
+from doctor.system.base import Output, Reading, System
+
+ENGINES = ("docker", "podman", "crictl")
+ASK_S = 8.0
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}(?:/[A-Za-z0-9][A-Za-z0-9_.-]{0,200})?")
+_ERRNOS = (("Permission denied", "EACCES"), ("Operation not permitted", "EPERM"), ("No such device", "ENXIO"))
+_TRY = 'exec 3<>"$1"'
+
+
+@dataclass(frozen=True)
+class Found:
+    """`told` are facts of how it was started; `opener` tries a node as the container's own user."""
+
+    engine: str
+    name: str
+    pid: int
+    told: FactSheet
+    opener: Callable[[str], Reading[str]] | None
+
+
+def find(system: System, wanted: str) -> Found:
+    """Raises InputError where no engine knows a running container of that name."""
+    engine, _, name = wanted.rpartition(":")
+    if engine and engine not in ENGINES:
+        raise InputError(f"--in {wanted[:80]!r}: {engine[:20]!r} is none of {', '.join(ENGINES)}")
+    if not _NAME.fullmatch(name):
+        raise InputError(f"--in {wanted[:80]!r}: not a container's name or id")
+    said = []
+    for candidate in (engine,) if engine else ENGINES:
+        if not system.which(candidate).known:
+            said.append(f"{candidate} is not here")
+            continue
+        found = _crictl(system, name, said) if candidate == "crictl" else _inspected(system, candidate, name, said)
+        if found is not None:
+            return found
+    raise InputError(f"--in {name[:80]!r}: no such running container ({'; '.join(said)})")
+
+
+def _inspected(system: System, engine: str, name: str, said: list[str]) -> Found | None:
+    text = _output(system, (engine, "inspect", "--type", "container", name), said)
+    if text is None:
+        return None
+    try:
+        told, table = container_inspect.read(text, f"command:{engine} inspect"), container_inspect.first(text)
+    except ReaderError as error:
+        said.append(f"{engine}: {error}")
+        return None
+    state = table.get("State")
+    pid = state.get("Pid") if isinstance(state, dict) else None
+    if type(pid) is not int or pid <= 0:
+        said.append(f"{engine}: {name[:60]} does not run")
+        return None
+    told.put("container.engine", engine, f"command:{engine} inspect")
+    return Found(engine, name, pid, told, _opener(system, (engine, "exec", name)))
+
+
+def _crictl(system: System, name: str, said: list[str]) -> Found | None:
+    """By id, or by the name of a pod (`POD` or `POD/CONTAINER`)."""
+    pod, _, container = name.partition("/")
+    for argv in _listings(pod, container):
+        ids = (_output(system, argv, said) or "").split()
+        for one in ids[:1]:
+            text = _output(system, ("crictl", "inspect", one), said)
+            pid = _pid_of(text) if text else None
+            if pid:
+                told = FactSheet()
+                told.put("container.engine", "kubernetes", "command:crictl inspect")
+                return Found("crictl", name, pid, told, _opener(system, ("crictl", "exec", one)))
+    return None
+
+
+def _listings(pod: str, container: str) -> Iterator[tuple[str, ...]]:
+    named = ("--name", f"^{re.escape(container)}$") if container else ()
+    yield ("crictl", "ps", "--quiet", "--label", f"io.kubernetes.pod.name={pod}", *named)
+    if not container:
+        yield ("crictl", "ps", "--quiet", "--id", pod)
+
+
+def _pid_of(text: str) -> int | None:
+    try:
+        pid = json.loads(text)["info"]["pid"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return pid if type(pid) is int and pid > 0 else None
+
+
+def _output(system: System, argv: tuple[str, ...], said: list[str]) -> str | None:
+    reading = system.run(argv, deadline_s=ASK_S, limit=container_inspect.MAX_TEXT)
+    if reading.value is None or reading.value.code:
+        last = (reading.value.stderr if reading.value else reading.detail or "").strip().splitlines()[-1:]
+        said.append(f"{argv[0]}: {last[0][:100] if last else reading.state.value}")
+        return None
+    return reading.value.stdout
+
+
+def _opener(system: System, start: tuple[str, ...]) -> Callable[[str], Reading[str]]:
+    def tried(path: str) -> Reading[str]:
+        node = f"/{asked.relative(path)}"
+        reading = system.run((*start, "sh", "-c", _TRY, "sh", node), deadline_s=ASK_S)
+        source = f"command:{' '.join(start)} sh"
+        if reading.value is None:
+            return Reading(reading.state, source, None, reading.detail)
+        return _answer(reading.value, source)
+
+    return tried
+
+
+def _answer(output: Output, source: str) -> Reading[str]:
+    if output.code == 0:
+        return Reading(State.VALUE, source, "ok")
+    for words, errno in _ERRNOS:
+        if words in output.stderr:
+            return Reading(State.VALUE, source, errno, output.stderr.strip()[:200])
+    return Reading(State.FAILED, source, None, output.stderr.strip()[:200])

@@ -1,0 +1,86 @@
+"""A process or a container, seen from its host: what both tell is joined into one machine.
+
+From inside come the device nodes, the account, the environment, the Python packages and the limits; from the host the
+GPUs, their drivers and the kernel. So it is known whose fault it is, not guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from doctor.diagnosis.registry import Probe, probe_names
+from doctor.facts.sheet import FactSheet
+from doctor.system.base import System
+
+_INSIDE = ("device_nodes", "account", "container", "environment", "python_env", "installs")
+_LIMITS = ("host.shm_bytes", "host.memlock_bytes", "host.nofile")
+"""Facts of the probe `host` that differ inside."""
+_GIVES = {"device_nodes": ("nodes",), "container": ("container.inside",)}
+
+
+def probes(inside: System, pid: int, extra: FactSheet | None = None, python: str | None = None) -> tuple[Probe, ...]:
+    """For `examine` on the host's System. `extra` is what the engine says of the container; `python` the interpreter
+    that the process runs."""
+    made = [_joined(name, inside, python) for name in _INSIDE]
+    made.append(Probe("process", lambda system, sheet: _module("process")(system, sheet, pid)))
+    if extra is not None:
+        made.append(Probe("engine", lambda _system, sheet: _copy(extra, sheet)))
+    made.append(Probe("limits", _only(inside, "host", _LIMITS)))
+    others = [name for name in probe_names() if name not in _INSIDE]
+    made += [_of_host(name) for name in others]
+    return tuple(made)
+
+
+def _joined(name: str, inside: System, python: str | None) -> Probe:
+    def run(_system: System, sheet: FactSheet) -> None:
+        if name == "python_env" and python:
+            _module(name)(inside, sheet, python=python)
+        else:
+            _module(name)(inside, sheet)
+
+    return Probe(name, run, _GIVES.get(name, ()))
+
+
+def _of_host(name: str) -> Probe:
+    def run(system: System, sheet: FactSheet) -> None:
+        if name != "host":
+            _module(name)(system, sheet)
+            return
+        own = FactSheet()
+        _module(name)(system, own)
+        _put(own, sheet, lambda fact: fact not in _LIMITS)
+
+    return Probe(name, run)
+
+
+def _only(inside: System, name: str, facts: tuple[str, ...]) -> Callable[[System, FactSheet], None]:
+    def run(_system: System, sheet: FactSheet) -> None:
+        own = FactSheet()
+        _module(name)(inside, own)
+        _put(own, sheet, lambda fact: fact in facts)
+
+    return run
+
+
+def _put(own: FactSheet, sheet: FactSheet, wanted: Callable[[str], bool]) -> None:
+    for entry in own:
+        if wanted(entry.name):
+            sheet._add(entry)
+
+
+def _copy(extra: FactSheet, sheet: FactSheet) -> None:
+    for entry in extra:
+        sheet._add(entry)
+
+
+def _module(name: str) -> Callable[..., None]:
+    run: Callable[..., None] = import_module(f"doctor.probes.{name}").probe
+    return run
+
+
+def interpreter(inside: System) -> str | None:
+    """What the process was started as, where that is the path of a Python: in a virtual environment its link."""
+    argv = inside.read_text("proc/self/cmdline", limit=1 << 16).value or ""
+    first = argv.partition("\0")[0]
+    return first if first.startswith("/") and "python" in first.rpartition("/")[2] else None
