@@ -41,8 +41,8 @@ _SYSLOG = re.compile(
     r"(?P<who>[^\s:\[]{1,64})(?:\[\d{1,9}\])?:\s?"
 )
 _INTERESTING = (
-    "nvrm", "nvidia", "nouveau", "amdgpu", "[drm", "kfd", "amd-vi", "dmar", "aer", "pcie bus error", "hardware error",
-    "edac", "killed process", "ockdown", "ey was rejected", "version magic", "unknown symbol",
+    "nvrm", "xid", "nvidia", "nouveau", "amdgpu", "[drm", "kfd", "amd-vi", "dmar", "aer", "pcie bus error",
+    "hardware error", "edac", "killed process", "ockdown", "ey was rejected", "version magic", "unknown symbol",
 )  # fmt: skip
 _NOTABLE = (
     "error", "fail", "timeout", "reset", "fault", "xid", "correct", "firmware", "mismatch", "requires", "not supported",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules.integrated import discrete, is_integrated
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -81,7 +82,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if not arch or arch in seen or not releases:
             continue
         seen.add(arch)
-        if any(kb.rocm_supports(version, arch) is not False for version, _ in releases):
+        if any(_supports(kb, version, arch) is not False for version, _ in releases):
             continue
         names = [f"gpus[{gpu.key}].arch", *(f"rocm[{key}].version" for _, key in releases)]
         yield Finding(
@@ -92,3 +93,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=evidence(machine, names),
             fixes=FIXES,
         )
+
+
+def _supports(kb: Knowledge, version: str, arch: str) -> bool | None:
+    """Of a release that the table does not have, what all releases of its series answer."""
+    known = kb.rocm_supports(version, arch)
+    return known if known is not None else kb.rocm_supports(Dotted(version).series(), arch)

@@ -26,6 +26,7 @@ RULE = Rule(
         {"nvidia_driver.cuda_version", "torch.cuda"},
         {"nvidia_driver.version", "environment"},
         {"nvidia_driver.version", "gpus"},
+        {"nvidia_driver.version", "packages"},
     ],
     proven="synthetic",
     order=12,
@@ -136,9 +137,27 @@ def _documented(name: str | None) -> str | None:
 def _needs(machine: Snapshot) -> Iterator[_Need]:
     if machine.torch.cuda:
         yield _Need(f"torch {machine.torch.version or ''}".strip(), machine.torch.cuda, "torch.cuda")
+    yield from _packages(machine)
     asked = _REQUIRED.search((machine.environment or {}).get("NVIDIA_REQUIRE_CUDA", ""))
     if asked and (machine.environment or {}).get("NVIDIA_DISABLE_REQUIRE") not in ("1", "true"):
         yield _Need("this image", asked[1], "environment")
+
+
+_MAJOR_PACKAGE = re.compile(
+    r"(?:nvidia-cuda-runtime|jax-cuda|torch-tensorrt)-?cu(?:da)?(1[1-9])|jax-cuda(1[1-9])-(?:plugin|pjrt)$"
+)
+_LOCAL = re.compile(r"\+cu(?:da)?(1[1-9])(\d)?(?!\d)")
+
+
+def _packages(machine: Snapshot) -> Iterator[_Need]:
+    """Packages whose name or version says the CUDA that they are built for."""
+    if machine.torch.build not in (None, "cuda"):
+        return
+    for package in (machine.packages or ())[:2000]:
+        if found := _MAJOR_PACKAGE.match(package.name):
+            yield _Need(package.name, f"{found[1] or found[2]}.0", "packages")
+        elif found := _LOCAL.search(package.version):
+            yield _Need(f"{package.name} {package.version}"[:60], f"{found[1]}.{found[2] or 0}", "packages")
 
 
 def _served(machine: Snapshot, cuda: str, floor: Floor) -> bool:

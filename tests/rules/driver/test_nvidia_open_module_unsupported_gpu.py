@@ -27,4 +27,12 @@ def test_near_misses_and_unknown() -> None:
     assert found(rule, machines.h100_host()) == []
     assert found(rule, machines.rtx4090_desktop(VOLTA | {"nvidia_driver.flavour": "proprietary"})) == []
     assert found(rule, machines.rtx4090_desktop(VOLTA | {"nvidia_driver.flavour": None})) == []
-    assert found(rule, machines.rtx4090_desktop(VOLTA | {f"{GPU}.pci_id": None, f"{GPU}.arch": None})) == []
+    assert (
+        found(
+            rule,
+            machines.rtx4090_desktop(
+                VOLTA | {f"{GPU}.pci_id": None, f"{GPU}.arch": None, f"{GPU}.name": "NVIDIA Graphics Device"}
+            ),
+        )
+        == []
+    )
