@@ -21,6 +21,9 @@ _OPEN_BY_ARCH = {"Pascal": "unsupported", "Volta": "unsupported", "Maxwell": "un
                  "Blackwell": "required", "Rubin": "required"}  # fmt: skip
 _TEGRA_CHIPS = ("GA10B", "GB10B", "GV11B", "GP10B")
 _EXTENDED = {
+    "consequences": {
+        "gpu-fabric-degraded": "a link between GPUs or an RDMA port beside a GPU is down while its peers are up",
+    },
     "tools": {
         "smi-tool-slow": "nvidia-smi, amd-smi or rocm-smi answered late or not at all",
         "smi-tool-contradicts-kernel": "a vendor tool and the kernel's files disagree",
@@ -281,7 +284,7 @@ def _rocm_archs(minor: str, variants: list[str], archs: list[str] | None) -> dic
 def vocabulary(labels: Row) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     origin = {"source": "the project's vocabulary of causes", "as_of": "2026-11-20"}
-    for family, names in {**_EXTENDED, **labels}.items():
+    for family, names in (*_EXTENDED.items(), *labels.items()):
         if isinstance(names, dict):
             for name, means in names.items():
                 rows[name] = entry(origin, id=name, family=family, means=means)

@@ -27,7 +27,7 @@ RULE = Rule(
     ],
     proven="synthetic",
     order=15,
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "gpu-fabric-degraded"),
     tags=("nvidia", "driver"),
     doc="""
 ## What it finds

@@ -21,7 +21,7 @@ RULE = Rule(
     needs=[{"kernel_log.events"}, {"gpus[].lost"}],
     proven="replay",
     order=60,
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "gpu-fabric-degraded"),
     tags=("nvidia", "hardware"),
     doc="""
 ## What it finds

@@ -1,0 +1,128 @@
+"""A link between GPUs, or an RDMA port beside a GPU, is down while those of its peers are up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.facts.gpu import Gpu
+from doctor.facts.host import RdmaDevice
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import presence
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="gpu-fabric-degraded",
+    severity=Severity.WARNING,
+    title="A link between GPUs or an RDMA port is down while its peers are up.",
+    needs=[{"gpus[].links"}, {"rdma", "gpus"}],
+    proven="replay",
+    order=64,
+    tags=("consequences",),
+    doc="""## What it finds
+An NVIDIA GPU of an NVLink fabric with fewer links up than the others have; an AMD GPU that reaches fewer GPUs of its
+hive by xGMI than the others do; an InfiniBand or RoCE device beside a GPU whose port is not active while those beside
+other GPUs are; an active RoCE port without any GID.
+
+## Why it matters
+Collectives take a slower way, run at the speed of the slowest GPU, or do not start.
+
+## Not raised when
+- The links or ports are not known, or all are alike: without a bridge the links of PCIe cards are all down.
+- A port that is near no GPU is down: many nodes leave some unused.
+- Error counters alone are not zero: they count since the port came up, and some stop at 255.
+
+## How to confirm
+`nvidia-smi nvlink --status`, `amd-smi topology`, `ibstat`
+
+## Fix
+Look at the cause first: a fatal Xid or SXid, the fabric manager, the cable. Reset the GPUs of the node together; a link
+that stays down is a case for the vendor.
+
+## Fix safety
+A reset ends every job on the GPUs of the node.
+
+## References
+https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/ ; https://docs.kernel.org/infiniband/index.html
+""",
+)
+FIXES = (
+    Fix(
+        text="Mend the cause first; then reset the GPUs of the node together, or look at the port's cable and switch.",
+        risk="a reset ends every job on the GPUs of the node",
+    ),
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """One finding for each GPU or port that differs from its peers."""
+    yield from _nvlink(machine)
+    yield from _xgmi(machine)
+    yield from _ports(machine)
+
+
+def _nvlink(machine: Snapshot) -> Iterator[Finding]:
+    gpus = [g for g in machine.of_vendor("nvidia") if any(link.kind == "nvlink" for link in g.links or ())]
+    ups = {g.key: sum(link.up is True for link in g.links or ()) for g in gpus}
+    most = max(ups.values(), default=0)
+    switched = any(d.kind == "nvswitch" for d in machine.pci or ())
+    for gpu in gpus:
+        # Cards with bridges may be joined in pairs only; all GPUs of a switched fabric are joined alike.
+        if ups[gpu.key] < most and (ups[gpu.key] or switched or "SXM" in (gpu.name or "")):
+            down = [str(link.index) for link in gpu.links or () if link.up is False]
+            yield _finding(machine, gpu, f"{ups[gpu.key]} of {most} NVLinks are up (down: {', '.join(down[:18])})")
+
+
+def _xgmi(machine: Snapshot) -> Iterator[Finding]:
+    """By the peers that the kernel's topology joins within one hive."""
+    hives: dict[str, list[Gpu]] = {}
+    hive_of = {n.pci_address: n.hive_id for n in machine.kfd.nodes or () if n.hive_id}
+    for gpu in machine.of_vendor("amd"):
+        hive = hive_of.get(gpu.pci_address)
+        if hive and gpu.links is not None and gpu.pci_address:
+            hives.setdefault(hive, []).append(gpu)
+    for members in hives.values():
+        peers = {g.key: len({link.peer for link in g.links or () if link.kind == "xgmi"}) for g in members}
+        most = max(peers.values())
+        for gpu in members:
+            if peers[gpu.key] < most:
+                yield _finding(machine, gpu, f"reaches {peers[gpu.key]} GPUs of its hive by xGMI, others {most}")
+
+
+def _finding(machine: Snapshot, gpu: Gpu, said: str) -> Finding:
+    return Finding(
+        severity=Severity.WARNING,
+        summary=f"GPU {gpu.pci_address or gpu.key}: {said}.",
+        subject=presence.subject(gpu),
+        evidence=(Evidence(text=said, source=machine.source(f"gpus[{gpu.key}].links")),),
+        fixes=FIXES,
+    )
+
+
+def _ports(machine: Snapshot) -> Iterator[Finding]:
+    beside = [d for d in machine.rdma or () if d.near_gpu and d.state]
+    up = [d for d in beside if d.state == "ACTIVE"]
+    for device in beside:
+        alike = [d for d in up if d.link_layer == device.link_layer]
+        if device.state != "ACTIVE" and len(alike) > len(beside) - len(up):
+            words = f"is {device.state}" + (f" ({device.physical_state})" if device.physical_state else "")
+            yield _port(machine, device, f"{words}; {len(alike)} others beside GPUs are up")
+        elif device.state == "ACTIVE" and device.link_layer == "Ethernet" and device.gids == 0:
+            yield _port(machine, device, "is up and has no GID, so RoCE can't connect")
+
+
+def _port(machine: Snapshot, device: RdmaDevice, said: str) -> Finding:
+    names = (f"rdma[{device.key}].{n}" for n in ("state", "physical_state", "rate", "near_gpu", "gids"))
+    return Finding(
+        severity=Severity.WARNING,
+        summary=f"RDMA device {device.key[:40]}, beside GPU {device.near_gpu}, {said}.",
+        subject=Subject(kind="rdma", id=device.key),
+        evidence=evidence(machine, names),
+        fixes=(Fix(text="Look at the port's cable, switch and driver.", command=("ibstat", device.key)),)
+        if device.key.isidentifier()
+        else FIXES,
+    )

@@ -1,0 +1,81 @@
+"""gpu-fabric-degraded: links and ports against those of their peers."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.rules.consequences import gpu_fabric_degraded as rule
+from tests.rules import machines
+from tests.rules.driver.asked import found, told
+from tests.rules.machines import Facts
+
+A = machines.H100[0]
+
+
+def nvlinks(up: dict[str, int]) -> Facts:
+    """18 links on each H100, all up but where `up` says fewer."""
+    return {
+        f"gpus[{gpu}].links": [{"kind": "nvlink", "index": n, "up": n < up.get(gpu, 18)} for n in range(18)]
+        for gpu in machines.H100
+    }
+
+
+def xgmi(missing: int) -> Facts:
+    """Eight MI300X of one hive; the first lacks some peers."""
+    facts: Facts = {}
+    for place, gpu in enumerate(machines.MI300X):
+        peers = [p for p in machines.MI300X if p != gpu][missing if place == 0 else 0 :]
+        facts[f"gpus[{gpu}].links"] = [{"kind": "xgmi", "index": n, "up": True, "peer": p} for n, p in enumerate(peers)]
+        facts[f"kfd.nodes[{place + 2}].pci_address"] = gpu
+        facts[f"kfd.nodes[{place + 2}].hive_id"] = "00000000000000aa"
+    return facts
+
+
+def ports(*states: str, layer: str = "InfiniBand") -> Facts:
+    facts: Facts = {}
+    for place, state in enumerate(states):
+        name = f"rdma[mlx5_{place}]"
+        facts |= {f"{name}.state": state, f"{name}.link_layer": layer, f"{name}.near_gpu": machines.H100[place]}
+    return facts
+
+
+def test_a_gpu_with_links_down_on_a_switched_fabric() -> None:
+    (finding,) = found(rule, machines.h100_host(nvlinks({A: 16})))
+    assert finding.summary == f"GPU {A}: 16 of 18 NVLinks are up (down: 16, 17)."
+    assert finding.severity.value == "warning"
+
+
+def test_all_alike_is_no_fault_whether_up_or_down() -> None:
+    assert found(rule, machines.h100_host(nvlinks({}))) == []
+    assert found(rule, machines.h100_host(nvlinks(dict.fromkeys(machines.H100, 0)))) == []
+    assert found(rule, machines.h100_host({f"gpus[{g}].links": None for g in machines.H100})) == []
+
+
+def test_cards_that_are_bridged_in_pairs_are_no_fault() -> None:
+    pairs = nvlinks(dict.fromkeys(machines.H100[4:], 0))
+    cards = {f"gpus[{g}].name": "NVIDIA A100 80GB PCIe" for g in machines.H100}
+    assert found(rule, machines.h100_host(pairs | cards | {"pci": []})) == []
+
+
+def test_an_mi300x_that_reaches_fewer_of_its_hive() -> None:
+    expected = f"GPU {machines.MI300X[0]}: reaches 6 GPUs of its hive by xGMI, others 7."
+    assert told(rule, machines.mi300x_host(xgmi(1))) == [("warning", machines.MI300X[0], expected)]
+    assert found(rule, machines.mi300x_host(xgmi(0))) == []
+
+
+def test_one_port_beside_a_gpu_that_is_down() -> None:
+    (finding,) = found(rule, machines.h100_host(ports("ACTIVE", "ACTIVE", "DOWN", "ACTIVE")))
+    assert finding.subject.id == "mlx5_2"
+    assert "3 others beside GPUs are up" in finding.summary
+
+
+@pytest.mark.parametrize("states", [("DOWN", "DOWN"), ("ACTIVE", "DOWN"), ("ACTIVE", "ACTIVE")])
+def test_ports_that_nobody_uses_are_no_fault(states: tuple[str, ...]) -> None:
+    assert found(rule, machines.h100_host(ports(*states))) == []
+
+
+def test_a_roce_port_without_a_gid() -> None:
+    roce = ports("ACTIVE", layer="Ethernet")
+    assert len(found(rule, machines.h100_host(roce | {"rdma[mlx5_0].gids": 0}))) == 1
+    assert found(rule, machines.h100_host(roce | {"rdma[mlx5_0].gids": 4})) == []
+    assert found(rule, machines.h100_host(roce)) == []
