@@ -150,6 +150,10 @@ class Gpu(Model):
     """The driver lists it and it no longer answers."""
     vbios: str | None = None
     firmware: dict[str, str] | None = None
+    firmware_bundle: str | None = None
+    """The bundle that AMD's matrices name, as amd-smi prints it (`PLDM_BUNDLE`): `01.26.00.04`."""
+    performance_level: str | None = None
+    """AMD's clock policy: `auto`, `low`, `high`, `manual`, `perf_determinism`, `profile_…`."""
     errors: MemoryErrors = MemoryErrors()
     sensors: Sensors = Sensors()
     links: tuple[XgmiLink, ...] | None = None

@@ -23,6 +23,7 @@ READS: tuple[str, ...] = (
     "file:sys/class/drm/card*/device/{mem_info_vram_total,mem_info_vram_used,vbios_version,product_name} public",
     "file:sys/class/drm/card*/device/{unique_id,serial_number} serial",
     "file:sys/class/drm/card*/device/{current_compute_partition,current_memory_partition} public",
+    "file:sys/class/drm/card*/device/power_dpm_force_performance_level public",
     "file:sys/class/drm/card*/device/fw_version/* public",
     "file:sys/class/drm/card*/device/ras/* public",
 )
@@ -57,6 +58,11 @@ def cards(system: System) -> list[Card]:
     return [found[address] for address in sorted(found)][:_MOST]
 
 
+_NOT_ASLEEP = ("memory_used_bytes", "performance_level", "firmware", "errors.uncorrected", "errors.corrected",
+               "errors.bad_pages")  # fmt: skip
+"""What would wake a suspended GPU when it is asked for."""
+
+
 def put(system: System, sheet: FactSheet, card: Card) -> None:
     name, folder = f"gpus[{card.address}]", card.folder
     source = f"file:/{folder}"
@@ -74,10 +80,12 @@ def put(system: System, sheet: FactSheet, card: Card) -> None:
     _put_plain(system, sheet, name, folder)
     status = system.read_text(f"{folder}/power/runtime_status").value or ""
     if status.strip().startswith("suspend"):
-        for fact in ("memory_used_bytes", "firmware", "errors.uncorrected", "errors.corrected", "errors.bad_pages"):
+        for fact in _NOT_ASLEEP:
             sheet.miss(f"{name}.{fact}", State.NOT_ASKED, source, "the GPU is suspended, and asking would wake it")
         return
     system.read_text(f"{folder}/mem_info_vram_used").then(pci_ids.number).into(sheet, f"{name}.memory_used_bytes")
+    level = system.read_text(f"{folder}/power_dpm_force_performance_level").then(lambda t: _word(t.lower()))
+    level.into(sheet, f"{name}.performance_level")
     _put_firmware(system, sheet, name, folder)
     _put_errors(system, sheet, name, folder)
 

@@ -44,6 +44,8 @@ _EACH_GPU: tuple[tuple[str, str], ...] = (
     ("driver", "The module that owned its GPUs."),
     ("memory_bytes", "The memory of one of its GPUs."),
     ("vbios", "The firmware of its boards."),
+    ("firmware_bundle", "The firmware bundle of its GPUs."),
+    ("performance_level", "The clock policy of its GPUs."),
     ("compute_partition", "How its GPUs were partitioned."),
     ("memory_partition", "How their memory was."),
     ("mig_mode", "Whether MIG was on."),
