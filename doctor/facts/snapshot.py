@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from doctor.facts.drivers import AmdgpuDriver, Install, Kfd, LoaderChoice, NvidiaDriver
+from doctor.facts.engines import CdiFile, ContainerEngine, Toolkit
 from doctor.facts.gpu import Gpu
 from doctor.facts.host import (
     Account,
@@ -76,6 +77,10 @@ class Snapshot(Model):
     """Of the last 30 days, newest first."""
     account: Account = Account()
     container: Container = Container()
+    engines: tuple[ContainerEngine, ...] | None = None
+    """Container engines that are installed here; () where none is."""
+    toolkits: tuple[Toolkit, ...] | None = None
+    cdi: tuple[CdiFile, ...] | None = None
     host: Host = Host()
     symptoms: tuple[Symptom, ...] = ()
     origins: Mapping[str, Origin] = Field(default_factory=dict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor.facts.engines import CdiFile
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 
@@ -16,7 +17,7 @@ RULE = Rule(
     id="cdi-spec-missing-or-stale",
     severity=Severity.ERROR,
     title="There is no CDI spec where the engine looks, or it was made for another driver.",
-    needs=({"container.cdi_driver", "nvidia_driver.version"},),
+    needs=({"container.cdi_driver", "nvidia_driver.version"}, {"cdi"}),
     proven="synthetic",
     explains=(
         *("torch-sees-no-gpu", "framework-sees-no-gpu", "nvidia-driver-library-mismatch", "container-toolkit-too-old"),
@@ -32,7 +33,8 @@ No spec for nvidia.com/gpu (or amd.com/gpu) under /etc/cdi or /var/run/cdi, or o
 'unresolvable CDI devices nvidia.com/gpu=all', or a mount of a library that is not there after a driver update.
 
 ## Not raised when
-The spec names files of the driver that is loaded.
+The spec names files of the driver that is loaded, and all of them are there; there is no spec, and nothing asked
+for one.
 
 ## How to confirm
 `nvidia-ctk cdi list` on the host; the driver version in the file names of /etc/cdi/nvidia.yaml.
@@ -55,8 +57,16 @@ FIXES = (
 )
 
 
+_MAKE = {
+    "nvidia.com/gpu": FIXES[0],
+    "amd.com/gpu": Fix(
+        text="Generate the spec.", command=("amd-ctk", "cdi", "generate", "--output=/etc/cdi/amd.json"), root=True
+    ),
+}
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """The driver whose files the spec names against the one that is loaded."""
+    """The driver whose files a spec names against the one that is loaded, and files that are not there."""
     spec, loaded = machine.container.cdi_driver, machine.nvidia_driver.version
     if spec and loaded and spec != loaded:
         yield Finding(
@@ -66,3 +76,27 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             fixes=FIXES,
             verify=("nvidia-ctk", "cdi", "list"),
         )
+    for file in machine.cdi or ():
+        yield from _stale(machine, file)
+
+
+def _stale(machine: Snapshot, file: CdiFile) -> Iterator[Finding]:
+    """A warning: only containers that ask for its devices fail."""
+    if file.kind not in _MAKE:
+        return
+    loaded = machine.nvidia_driver.version
+    if file.driver and loaded and file.driver != loaded:
+        why = f"is of driver {file.driver[:20]}; {loaded[:20]} is loaded"
+    elif file.missing:
+        why = f"names {file.missing[0][:60]}, which is not there"
+    else:
+        return
+    names = (f"cdi[{file.key}].driver", "nvidia_driver.version", f"cdi[{file.key}].missing")
+    yield Finding(
+        summary=f"The CDI spec {file.key[:60]} {why}.",
+        severity=Severity.WARNING,
+        subject=Subject(kind="file", id=file.key),
+        evidence=evidence(machine, names),
+        fixes=(_MAKE[file.kind],),
+        verify=("nvidia-ctk" if file.kind.startswith("nvidia") else "amd-ctk", "cdi", "list"),
+    )

@@ -1,0 +1,41 @@
+"""The container engines of a host, the vendors' toolkits beside them, and the CDI specs that engines read."""
+
+from __future__ import annotations
+
+from doctor.facts.model import Model
+
+
+class ContainerEngine(Model):
+    """`key` is its name: `docker`, `podman`, `containerd`, `cri-o`."""
+
+    key: str
+    path: str | None = None
+    version: str | None = None
+    runtimes: tuple[str, ...] | None = None
+    """Runtimes that its configuration adds (`nvidia`, `amd`)."""
+    default_runtime: str | None = None
+    cdi: bool | None = None
+    """Whether its configuration turns CDI on or off; None where it says nothing."""
+
+
+class Toolkit(Model):
+    """`key` is `nvidia` or `amd`."""
+
+    key: str
+    path: str | None = None
+    version: str | None = None
+
+
+class CdiFile(Model):
+    """`key` is the path of the spec."""
+
+    key: str
+    kind: str | None = None
+    """`nvidia.com/gpu`, `amd.com/gpu`."""
+    version: str | None = None
+    """Its cdiVersion."""
+    devices: tuple[str, ...] | None = None
+    driver: str | None = None
+    """The NVIDIA driver whose libraries it mounts."""
+    missing: tuple[str, ...] | None = None
+    """Paths of the host that it names and that are not there; () where all are."""
