@@ -16,7 +16,7 @@ from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge.catalogue import Knowledge
-    from doctor.knowledge.entries import Entry
+    from doctor.knowledge.entries import ComputeCapability, Entry
 
 Verdict = Literal["yes", "no", "unknown"]
 UNKNOWN_HERE = "not known to this version"
@@ -131,15 +131,22 @@ def toolkit_makes_code(kb: Knowledge, cuda: str | None, arch: str | None) -> Ans
     """Whether a CUDA toolkit's compiler accepts a GPU."""
     minor, device = kb.cuda_minor(cuda), sm_number(arch)
     capability = kb.compute_capability(_cc(arch))
-    if device is None or not minor or not minor.sm:
+    if device is None or not minor:
         return Answer("unknown", f"what CUDA {cuda} compiles for {arch} is {UNKNOWN_HERE}")
-    if device in minor.sm:
+    if device in (minor.sm or _by_window(capability, minor.minor, device)):
         return _said("yes", f"CUDA {cuda} makes code for {arch}", minor)
     window = ""
     if capability and capability.first_cuda:
         window = f"; {arch} is served by CUDA {capability.first_cuda}"
         window += f" to {capability.last_cuda}" if capability.last_cuda else " and newer"
     return _said("no", f"CUDA {cuda} makes no code for {arch}{window}", minor)
+
+
+def _by_window(capability: ComputeCapability | None, minor: str, device: int) -> tuple[int, ...]:
+    """The GPU where the CUDA minor lies between the first and the last that serve it."""
+    if not capability or not capability.first_cuda or Dotted(minor) < capability.first_cuda:
+        return ()
+    return () if capability.last_cuda and Dotted(minor) > capability.last_cuda else (device,)
 
 
 def rocm_lists_gpu(kb: Knowledge, rocm: str | None, gfx: str | None) -> Answer:

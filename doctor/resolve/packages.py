@@ -66,7 +66,7 @@ def _attempts(kb: Knowledge, target: Target, wish: Requirement, build: Build | N
         if build and name in ("torchvision", "torchaudio") and not build.bundled_by:
             yield from _companion(kb, wish, name, build)
             continue
-        ways = [w for w in kb.package_ways(name) if w.kind != "image"]
+        ways = [w for w in kb.package_ways(name) if w.kind != "image"] or _plainly(kb, name)
         ours = [w for w in ways if w.vendor in ("any", target.vendor) or target.vendor is None]
         if ways and not ours:
             text = f"a package of {name} for {(target.vendor or '').upper()} GPUs is {UNKNOWN_HERE}"
@@ -78,6 +78,12 @@ def _attempts(kb: Knowledge, target: Target, wish: Requirement, build: Build | N
             fitting = [r for r in suits if all(a.verdict != "no" for a in _torch(r, way, build, kb))]
             # Of releases that are made for another torch, the newest speaks for all.
             yield from (_tried(kb, target, wish, release, way, build) for release in fitting or suits[:1])
+
+
+def _plainly(kb: Knowledge, name: str) -> list[PackageWay]:
+    """The way of a package of which no other is known: what its own metadata asks for."""
+    known = kb.package_releases(name)
+    return [PackageWay(id=name, package=name, source=r.source, as_of=r.as_of) for r in known[:1]]
 
 
 def _suits(wish: Requirement, way: PackageWay, release: PackageRelease) -> bool:
@@ -151,8 +157,12 @@ def _torch(release: PackageRelease, way: PackageWay, build: Build | None, kb: Kn
         return
     if wanted and wanted != "*" and not contains(wanted, build.version):
         yield _reason("package", "no", f"it needs torch {wanted}, not {build.version}", release)
+    entry = kb.torch_build(build.version)
+    if release.package == "triton" and entry and entry.triton:
+        pinned = entry.triton if entry.triton[:1] in "=~<>!" else f"=={entry.triton}"
+        if not contains(pinned, release.version):
+            yield _reason("package", "no", f"torch {build.version} goes with triton {pinned.lstrip('=')}", release)
     if way.builds and build.tag != "cpu":
-        entry = kb.torch_build(build.version)
         default = entry.default_cuda.replace(".", "") if entry and entry.default_cuda else ""
         allowed = {f"cu{default}" if b == "default" else b for b in way.builds}
         fits = build.tag in allowed

@@ -88,15 +88,20 @@ def _gpu(kb: Knowledge, target: Target, build: Build) -> Iterator[Reason]:
 
 def _by_neighbours(kb: Knowledge, target: Target, build: Build) -> Answer:
     """The list of this build is not known: the same build of the releases before and after, and the builds before and
-    after in the same release, decide where at least two are known and all agree."""
+    after in the same release, decide where at least two are known and all agree. The former two alone do, too."""
     said: dict[str, windows.Verdict] = {}
+    same_tag: list[windows.Verdict] = []
     source = ""
     for near in _neighbours(kb, build, target.machine):
         archs = kb.torch_archs(near.version, near.tag, target.machine)
         if archs:
-            said[near.words.removeprefix("torch ")] = windows.code_runs(kb, target.arch, archs, near.cuda).verdict
+            verdict = windows.code_runs(kb, target.arch, archs, near.cuda).verdict
+            said[near.words.removeprefix("torch ")] = verdict
+            same_tag += [verdict] if near.tag == build.tag else []
             entry = kb.torch_build(near.version)
             source = source or (entry.source if entry else "")
+    if len(same_tag) == 2 and len(set(same_tag)) == 1:
+        said = dict(list(said.items())[:2])
     verdicts = set(said.values())
     if len(said) < 2 or len(verdicts) != 1:
         return Answer("unknown", f"the GPUs that it has code for are {UNKNOWN_HERE}")

@@ -1,0 +1,82 @@
+"""Ranges with reasons: what the answer says, and that what is not known is never called unsupported."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.knowledge import Knowledge, windows
+
+KB = Knowledge()
+
+
+def test_a_reason_names_the_range_and_what_was_asked() -> None:
+    answer = windows.driver_serves_cuda(KB, "570.124", "13.0")
+    assert (answer.verdict, answer.reason) == ("no", "CUDA 13.0 needs driver >= 580.65.06; 570.124 is loaded")
+    assert "docs.nvidia.com" in answer.source
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (windows.driver_serves_cuda(KB, "570.124", "19.0"), "CUDA 19.0"),
+        (windows.driver_serves_cuda(KB, None, "13.0"), "the driver is not known"),
+        (windows.driver_knows_gpu(KB, "570.1", "sm_999"), "GPU sm_999"),
+        (windows.driver_knows_gpu(KB, "9999.1", "sm_90"), "driver 9999.1"),
+        (windows.code_runs(KB, "potato", ("sm_90",)), "GPU potato"),
+        (windows.toolkit_makes_code(KB, "99.9", "sm_90"), "CUDA 99.9"),
+        (windows.rocm_lists_gpu(KB, "99.0", "gfx942"), "ROCm 99.0"),
+        (windows.kmd_serves_rocm(KB, "77.1", "99.0"), "amdgpu 77.1"),
+        (windows.os_serves_rocm(KB, "6.4.0", "templeos", "5"), "templeos"),
+        (windows.kernel_serves_rocm(KB, "templeos", "5", "6.8"), "templeos"),
+        (windows.forward_compat(KB, "99.0", "535.1"), "99.0"),
+    ],
+)
+def test_what_is_not_known_is_said_so_and_never_unsupported(answer: windows.Answer, words: str) -> None:
+    assert answer.verdict == "unknown"
+    assert words in answer.reason
+    assert "unsupported" not in answer.reason
+    assert "not supported" not in answer.reason
+
+
+def test_a_matrix_does_not_speak_of_a_rocm_that_is_newer_than_it() -> None:
+    assert windows.kmd_serves_rocm(KB, "6.2.0", "10.0.0").verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("arch", "built", "cuda", "verdict"),
+    [
+        ("sm_89", ("sm_80", "sm_86"), None, "yes"),
+        ("sm_90", ("sm_80", "sm_86"), None, "no"),
+        ("sm_87", ("sm_80",), "12.8", "no"),  # integrated GPUs are apart
+        ("sm_87", ("sm_80",), "13.2", "yes"),  # until CUDA 13.2
+        ("sm_110", ("sm_101",), None, "yes"),  # one GPU, renamed
+        ("sm_37", ("sm_37", "sm_50"), None, "yes"),
+        ("sm_90", ("sm_37", "sm_50"), None, "no"),
+        ("gfx1103", ("gfx11-generic",), None, "yes"),
+        ("gfx942:sramecc+:xnack-", ("gfx942",), None, "yes"),
+        ("gfx1031", ("gfx1030",), None, "no"),
+    ],
+)
+def test_whose_code_runs_where(arch: str, built: tuple[str, ...], cuda: str | None, verdict: str) -> None:
+    assert windows.code_runs(KB, arch, built, cuda).verdict == verdict
+
+
+def test_a_wheel_s_platform_tags_say_which_glibc_it_needs() -> None:
+    tags = ("manylinux_2_27_x86_64.manylinux_2_28_x86_64", "manylinux_2_28_aarch64")
+    assert windows.glibc_serves(tags, "x86_64", "2.27").verdict == "yes"
+    assert windows.glibc_serves(tags, "aarch64", "2.27").verdict == "no"
+    assert windows.glibc_serves(tags, "ppc64le", "2.40").no
+    assert windows.glibc_serves(("any",), "riscv64", None).verdict == "yes"
+
+
+def test_the_kernels_that_rocm_names_for_a_system() -> None:
+    assert windows.kernel_serves_rocm(KB, "ubuntu", "24.04", "6.8.0-51-generic").verdict == "yes"
+    wrong = windows.kernel_serves_rocm(KB, "ubuntu", "22.04", "6.11.0-19-generic")
+    assert wrong.no
+    assert "6.8 [HWE]" in wrong.reason
+
+
+def test_the_driver_that_ships_with_a_rocm() -> None:
+    assert windows.driver_of_rocm(KB, "7.0.2") == "30.10.2"
+    assert windows.driver_of_rocm(KB, "6.2.4") == "6.2.4"  # numbered as ROCm was, until 7.0
+    assert windows.driver_of_rocm(KB, None) is None
