@@ -26,12 +26,16 @@ _PACMAN = re.compile(
     rf"\((?:{_OLD} -> )?(?P<new>[^\s)]{{1,80}})\)$",
     re.ASCII,
 )
+_ACTION = re.compile(
+    r" (?:install|upgrade|remove) |\|(?:install|remove) ?\||ALPM\] (?:installed|upgraded|removed) "
+    r"|(?:Installed|Upgraded?|Erased?|Removed): "
+)
 _ACTIONS = {"inst": "install", "upgr": "upgrade", "remo": "remove", "eras": "remove"}
 GPU_STACK = re.compile(
-    r"^(?:nvidia|libnvidia|xserver-xorg-video-nvidia|kmod-nvidia|akmod-nvidia|dkms-nvidia|nv-fabricmanager|cuda|libcuda|"
+    r"(?:nvidia|libnvidia|xserver-xorg-video-nvidia|kmod-nvidia|akmod-nvidia|dkms-nvidia|nv-fabricmanager|cuda|libcuda|"
     r"libcudnn|libnccl|libcublas|datacenter-gpu|amdgpu|rocm|hip|hsa|rccl|rocblas|hipblaslt|miopen|linux-firmware|amd-gpu-"
-    r"firmware|kernel-firmware|linux-image|linux-modules|kernel$|kernel-core|kernel-default|linux$|linux-lts|mlnx|doca|ofed|"
-    r"libibverbs|rdma-core|mesa-|libdrm|docker|containerd|podman|glibc$|libc6$)"
+    r"firmware|kernel-firmware|linux-image|linux-modules|kernel(?=-\d|[\s:]|$)|kernel-core|kernel-default|linux(?=[\s:]|$)|linux-lts|mlnx|doca|ofed|"
+    r"libibverbs|rdma-core|mesa-|libdrm|docker|containerd|podman|glibc(?=-\d|[\s:]|$)|libc6(?=[\s:]|$))"
 )
 """Names of packages whose change can break GPU work."""
 _MOST = 2000
@@ -49,18 +53,22 @@ def read(text: str) -> list[Changed]:
     """Changes of the GPU stack in the order of the log, the last 2000. A text without any gives an empty list."""
     found = []
     for line in text.split("\n"):
-        # Every format has its action within the first 60 characters; most lines of dpkg.log are states.
-        if not any(word in line[:70] for word in ("nstall", "pgrade", "emove", "rase")):
+        if line[20:27] == "status ":  # four of five lines of dpkg.log
             continue
-        match = next((m for p in (_DPKG, _DNF, _ZYPP, _PACMAN) if (m := p.match(line[:600]))), None)
+        # The package's name follows its action in every format; most packages are not of the GPU stack.
+        action = _ACTION.search(line, 0, 90)
+        if not action or not GPU_STACK.match(line, action.end()):
+            continue
+        line = line[:600]
+        match = next((m for p in (_DPKG, _DNF, _ZYPP, _PACMAN) if (m := p.match(line))), None)
         if match and GPU_STACK.match(match["name"]):
             held = match.groupdict()
-            action = _ACTIONS[held["action"][:4].lower()]
+            did = _ACTIONS[held["action"][:4].lower()]
             old = held.get("old") if held.get("old") != "<none>" else None
             new = held["new"] if held["new"] != "<none>" else None
-            if action == "remove":
+            if did == "remove":
                 old, new = old or new, None
-            found.append(Changed(held["when"], held["name"], action, old, new))
+            found.append(Changed(held["when"], held["name"], did, old, new))
     return found[-_MOST:]
 
 
