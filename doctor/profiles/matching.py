@@ -49,9 +49,10 @@ class Ranking:
 
 
 def match(machine: Snapshot, base: Path | None = None) -> tuple[Profile | None, str]:
-    """The profile for this machine, and why; None where none fits or several come first together."""
+    """The profile for this machine as one that nobody asked for, and why; None where none fits or several come first
+    together."""
     ranking = rank(machine, base)
-    return ranking.chosen, ranking.why
+    return ranking.chosen.as_matched() if ranking.chosen else None, ranking.why
 
 
 def rank(machine: Snapshot, base: Path | None = None, workload: str | None = None) -> Ranking:
@@ -152,7 +153,7 @@ def _unlike(hardware: Hardware, gpu: Gpu) -> str | None:
     if hardware.pci_ids and gpu.pci_id:
         if gpu.pci_id not in hardware.pci_ids:
             return f"PCI id {gpu.pci_id} of {_one(gpu)} is not among its {', '.join(hardware.pci_ids[:6])}"
-        if hardware.revisions and gpu.revision and gpu.revision not in hardware.revisions:
+        if hardware.revisions and gpu.revision and gpu.revision.removeprefix("0x") not in hardware.revisions:
             return f"revision {gpu.revision} of {gpu.pci_id} is not among its {', '.join(hardware.revisions)}"
         return None
     if hardware.names and gpu.name:

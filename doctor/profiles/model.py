@@ -181,6 +181,20 @@ class Baseline(Data):
         return value
 
 
+_STACK = (
+    "torch.",
+    "rocm[*]",
+    "cuda[*]",
+    "os.",
+    "kernel.release",
+    "nvidia_driver.version",
+    "amdgpu_driver.version",
+    "interpreter.",
+    "packages[*]",
+)
+"""Facts of the stack, which is its owner's choice; the others are of the hardware and how the host is set up."""
+
+
 class Profile(Data):
     """One known-good stack."""
 
@@ -202,6 +216,13 @@ class Profile(Data):
     def expectation(self, rule: str) -> Expectation | None:
         """What this profile says about a rule's fact; None when nothing."""
         return next((e for e in self.expect if e.rule == rule), None)
+
+    def as_matched(self) -> Profile:
+        """The same for a machine whose owner named no profile: another stack than this one is no fault then, so what
+        is expected of the stack is information, and sets no rule's severity."""
+        quiet = {"severity": "info", "rule": None}
+        expect = tuple(e.model_copy(update=quiet) if e.fact.startswith(_STACK) else e for e in self.expect)
+        return self.model_copy(update={"expect": expect})
 
     def for_machine(self, machine: Snapshot) -> Profile:
         """Without the expectations that do not apply to it (`when`)."""

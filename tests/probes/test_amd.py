@@ -118,7 +118,8 @@ def test_drm_cards_of_every_vendor(name: str, tmp_path: Path) -> None:
     assert str(gpu.memory_bytes) == facts.get("mem_info_vram_total", "None")
     assert gpu.vbios == (facts.get("vbios_version") if gpu.driver == "amdgpu" else None)
     level = FIELDLAB / name / "snapshot" / (gpu.card_node or "card0") / "device/power_dpm_force_performance_level"
-    assert gpu.performance_level == (level.read_text().strip("\x00\n") if level.is_file() and gpu.driver == "amdgpu" else None)
+    asked = level.is_file() and gpu.driver == "amdgpu"
+    assert gpu.performance_level == (level.read_text().strip("\x00\n") if asked else None)
     if "current_link_speed" in facts:
         assert gpu.link.speed_gt_s == float(facts["current_link_speed"].split()[0])
 

@@ -57,6 +57,19 @@ def test_of_several_rocm_installations_one_is_enough() -> None:
     assert chosen.name == "mi325x-rocm7.2"
 
 
+def test_a_profile_that_nobody_named_is_quiet_about_the_stack() -> None:
+    """A healthy node on an older stack: its driver and torch are its owner's choice; how the host is set up is not."""
+    node = machine(BOARDS["h100"], 8, {"nvidia_driver.version": "575.57.08", "torch.version": "2.7.0+cu128"})
+    chosen, _ = match(node, folder())
+    assert chosen is not None
+    loud = {e.fact: (e.severity, e.rule) for e in chosen.expect}
+    assert (loud["nvidia_driver.version"], loud["torch.version"]) == (("info", None), ("info", None))
+    assert loud["gpus[*].fabric_state"] == ("error", "nvidia-fabricmanager-not-running")
+    named = rank(node, folder()).chosen
+    assert named is not None
+    assert ("nvidia_driver.version", "error") in {(e.fact, e.severity) for e in named.expect}
+
+
 def test_a_workload_that_is_asked_for() -> None:
     ranking = rank(machine(BOARDS["h100"], 8), folder(), workload="train")
     assert ranking.chosen is not None

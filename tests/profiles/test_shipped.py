@@ -11,12 +11,13 @@ from doctor.diagnosis.gather import gather
 from doctor.diagnosis.identify import identify
 from doctor.diagnosis.registry import probes
 from doctor.facts import Snapshot
+from doctor.intake.read import read_text
 from doctor.knowledge import Knowledge
 from doctor.profiles import Profile, folder, load, names, rank
 from doctor.profiles.compose import compose, parse
 from doctor.system.tree import TreeSystem
 from tests.live.trees import lay_out
-from tests.paths import needs_shared
+from tests.paths import FIELDLAB, needs_shared
 from tests.profiles.boards import BOARDS, NEIGHBOURS, machine
 
 NAMES = names(folder())
@@ -145,3 +146,32 @@ def test_captured_machines_without_a_profile_match_none(tree: str, tmp_path: Pat
     ranking = rank(probed(tree, tmp_path), folder())
     assert ranking.chosen is None
     assert not any(c.fits for c in ranking.candidates)
+
+
+TEXTS = {
+    "nvidia-h100sxmx8-gls/nvidia-smi-q.txt": "h100",
+    "nvidia-a100sxmx4-gls/nvidia-smi-q.txt": "a100",
+    "nvidia-a100-sxm4-80g-mig-telegraf/nvidia-smi-q.xml": "a100",
+    "nvidia-l40s-gls/nvidia-smi-q.txt": "l40s",
+    "nvidia-rtx5090-gls/nvidia-smi-q.txt": "rtx5090",
+    "amd-mi300x-8gpu-mlengineering/rocm-smi.txt": "mi300x",
+    "amd-mi300x-vf-visionguard/rocm-smi.txt": "mi300x",
+    "amd-mi210-amdsmi-static-json-dme/amd-smi-static.json": "mi210",
+    "amd-mi210-4gpu-ctk-docs/rocm-smi.txt": "mi210",
+    "amd-mi250-rocm5-wandb/rocm-smi-a.json": "mi250",
+    "amd-strix-halo-rocm712-localdoc/rocminfo.txt": "strix-halo",
+    "amd-strix-halo-rocm712-localdoc/amd_smi_static.txt": "strix-halo",
+    "nvidia-gh200-gls/nvidia-smi-q.txt": None,
+    "nvidia-a10-gls/nvidia-smi-q.txt": None,
+    "nvidia-rtx4060ti-gls/nvidia-smi-q.txt": None,
+    "nvidia-rtx6000ada-x8-gls/nvidia-smi-q.txt": None,
+}
+"""What the tools of real machines printed, and whose profiles fit."""
+
+
+@needs_shared
+@pytest.mark.parametrize("path", TEXTS)
+def test_what_real_tools_printed(path: str) -> None:
+    node = identify(read_text([(FIELDLAB / path).read_bytes()]), Knowledge())
+    held = {c.name for c in rank(node, folder()).candidates if c.fits}
+    assert held == {name for name in NAMES if TEXTS[path] and name.startswith(f"{TEXTS[path]}-")}
