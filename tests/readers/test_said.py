@@ -1,0 +1,83 @@
+"""What texts say in passing of drivers and host, and cut-outs of nvidia-smi -q."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.errors import ReaderError
+from doctor.readers import labelled_lines, nvidia_smi_excerpt, said_driver, said_host
+
+
+@pytest.mark.parametrize(
+    ("text", "fact", "value"),
+    [
+        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15", "nvidia_driver.flavour", "proprietary"),
+        ("NVIDIA UNIX Open Kernel Module for x86_64  580.95.05", "nvidia_driver.version", "580.95.05"),
+        ("modinfo nvidia: license: Dual MIT/GPL", "nvidia_driver.flavour", "open"),
+        ("ii  nvidia-driver-570-open 570.153.02", "nvidia_driver.flavour", "open"),
+        ("package nvidia-driver-570 (not nvidia-driver-570-open) installed", "nvidia_driver.flavour", "proprietary"),
+        ("libcuda.so.1 -> libcuda.so.535.161.07", "nvidia_driver.user_version", "535.161.07"),
+        ("nvidia, 470.57.02, 5.4.0-81-generic, x86_64: installed", "nvidia_driver.built_for", ["5.4.0-81-generic"]),
+        ("nvidia-fabricmanager-550  550.90.12-1", "nvidia_driver.fabric_manager.version", "550.90.12"),
+        ("Unit nvidia-fabricmanager.service could not be found.", "nvidia_driver.fabric_manager.installed", False),
+        ("amdgpu-dkms 1:6.12.12.60401-2164967", "amdgpu_driver.release", "6.4.1"),
+        ("ROCk module version 6.14.14 is loaded", "amdgpu_driver.version", "6.14.14"),
+        ("MES feature version: 1, firmware version: 0x00000083", "gpus[#0].firmware", {"mes": "0x83"}),
+    ],
+)
+def test_what_is_said_of_a_driver(text: str, fact: str, value: object) -> None:
+    assert said_driver.read(text).get(fact) == value
+
+
+def test_a_compat_copy_is_not_the_drivers_library() -> None:
+    with pytest.raises(ReaderError):
+        said_driver.read("/usr/local/cuda/compat/libcuda.so.575.57.08")
+
+
+@pytest.mark.parametrize(
+    ("text", "fact", "value"),
+    [
+        ("kernel.numa_balancing = 1", "host.numa_balancing", 1),
+        ("cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor\npowersave", "host.cpu_governor", "powersave"),
+        ("iommu: Default domain type: Passthrough (set via kernel command line)", "host.iommu", "passthrough"),
+        ("SecureBoot enabled", "kernel.secure_boot", True),
+        ("mem_info_gtt_total 103079215104", "gpus[#0].gtt_bytes", 103079215104),
+        (
+            "amdgpu 0000:0b:00.0: 15.7 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x2 link at 0000:00:03.1 "
+            "(capable of 252.0 Gb/s with 16.0 GT/s PCIe x16 link)",
+            "gpus[0000:0b:00.0].link.width",
+            2,
+        ),
+    ],
+)
+def test_what_is_said_of_the_host(text: str, fact: str, value: object) -> None:
+    assert said_host.read(text).get(fact) == value
+
+
+def test_advice_is_no_setting() -> None:
+    with pytest.raises(ReaderError):
+        said_host.read('Disable by "sudo sysctl kernel.numa_balancing=0"')
+
+
+def test_a_cut_out_finds_its_headings_again() -> None:
+    sheet = nvidia_smi_excerpt.read("    Link Width\n        Max     : 16x\n        Current : 4x")
+    assert (sheet.get("gpus[#0].link.width"), sheet.get("gpus[#0].link.max_width")) == (4, 16)
+
+
+def test_whole_blocks_are_another_readers() -> None:
+    with pytest.raises(ReaderError):
+        nvidia_smi_excerpt.read("GPU 00000000:1B:00.0\n    Persistence Mode : Disabled")
+
+
+@pytest.mark.parametrize(
+    ("value", "release", "module"),
+    [
+        ("30.20.0", "30.20.0", None),
+        ("30.30.0 (6.16.13)", "30.30.0", "6.16.13"),
+        ("6.12.12-2164967", None, "6.12.12-2164967"),
+        ("in-tree", None, None),
+    ],
+)
+def test_a_drivers_number_is_its_packages_or_its_modules(value: str, release: str | None, module: str | None) -> None:
+    sheet = labelled_lines.read(f"amdgpu driver: {value}")
+    assert (sheet.get("amdgpu_driver.release"), sheet.get("amdgpu_driver.version")) == (release, module)
