@@ -22,7 +22,7 @@ _YAML = re.compile(
     r"\s{1,16}(?:- )?(?P<name>[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{1,60}):\s{1,4}(?P<value>[^\s:{][^:{]{0,300})$"
 )
 _IN_PYTHON = re.compile(
-    r"\s{0,40}os\.(?:environ\[|environ\.setdefault\(|putenv\()\s{0,2}[\"'](?P<name>[A-Z][A-Z0-9_]{2,80})[\"']"
+    r"[^#]{0,80}?\bos\.(?:environ\[|environ\.setdefault\(|putenv\()\s{0,2}[\"'](?P<name>[A-Z][A-Z0-9_]{2,80})[\"']"
     r"(?:\]\s{0,3}=|,)\s{0,3}(?:str\()?[\"']?(?P<value>[^\"')]{0,300})"
 )
 _PROGRAM = re.compile(

@@ -18,6 +18,12 @@ _NODE = re.compile(
     r"\s{0,8}(?P<type>[c-])(?P<mode>[rwxsStT-]{9})(?P<list>[.+@]?)\s{1,4}\d{1,4}\s{1,8}(?P<user>\S{1,40})\s{1,12}(?P<group>\S{1,40})"
     r"\s{1,12}(?:(?P<major>\d{1,4}),\s{0,8}(?P<minor>\d{1,7})|\d{1,15})(?:\s.{1,40}?)?\s(?P<path>(?:/dev/)?(?:dri/)?[\w@./-]{1,80})\s*$"
 )
+_STATED = re.compile(
+    r"(?:.{0,40}?\s)?(?P<path>/dev/(?:kfd|dri/\w{4,12}|nvidia[\w-]{0,12}))[ :=]{1,4}(?:is |owned by |owner )?"
+    r"(?P<user>[a-z][\w-]{0,20}):(?P<group>[a-z][\w-]{0,20}) \(?0?(?P<mode>[0-7]{3})\b"
+)
+_OWNER = re.compile(r"\s{0,8}(?P<gid>\d{1,6}) (?P<path>/dev/(?:kfd|dri/renderD\d{1,4}))\s*$")
+"""`/dev/kfd root:render 0660` as people state it, and `992 /dev/kfd` of `stat -c '%g %n'`."""
 _GONE = re.compile(r"(?:ls|stat|cat)?:? ?cannot (?:access|open) ['\"‘]?(/dev/[\w/.*-]{1,60}?)['\"’]?: No such file")
 _KINDS = (
     (re.compile(r"/dev/kfd$"), "kfd"),
@@ -41,6 +47,11 @@ def read(text: str, source: str = "text") -> FactSheet:
             sheet.absent(f"nodes[{gone[1]}]", where)
         elif found := _NODE.match(line):
             _node(sheet, found, where)
+        elif found := _STATED.match(line):
+            _stated(sheet, found, where)
+        elif (found := _OWNER.match(line)) and (kind := kind_of(found["path"])):
+            sheet.put(f"nodes[{found['path']}].kind", kind, where)
+            sheet.put(f"nodes[{found['path']}].gid", int(found["gid"]), where)
     if not len(sheet):
         raise ReaderError("no device node that GPU work opens")
     return sheet
@@ -75,6 +86,15 @@ def _node(sheet: FactSheet, found: re.Match[str], where: str) -> None:
     if found["major"]:
         sheet.put(f"{at}.major", int(found["major"]), where)
         sheet.put(f"{at}.minor", int(found["minor"]), where)
+
+
+def _stated(sheet: FactSheet, found: re.Match[str], where: str) -> None:
+    at = f"nodes[{found['path']}]"
+    if kind := kind_of(found["path"]):
+        sheet.put(f"{at}.kind", kind, where)
+        sheet.put(f"{at}.is_device", True, where)
+        sheet.put(f"{at}.mode", int(found["mode"], 8), where)
+        sheet.put(f"{at}.group", found["group"], where)
 
 
 def _mode(letters: str) -> int:

@@ -17,6 +17,7 @@ _ENGINES = (
     ("toolbox", "podman"),
     ("distrobox", "podman"),
     ("colima", "docker"),
+    ("rancher desktop", "docker"),
     ("orbstack", "docker"),
     ("snap", "docker"),
     ("k3s", "kubernetes"),

@@ -57,7 +57,7 @@ def test_gpus_of_two_vendors_keep_apart() -> None:
 
 
 def test_nothing_shown_is_nothing_known() -> None:
-    machine = shown("My model is slow. Please help!")
+    machine = shown("My model does not work. Please help!")
     assert machine.gpus is None
     assert not machine.origins
 

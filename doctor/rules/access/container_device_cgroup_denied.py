@@ -100,6 +100,7 @@ def _of_volumes(machine: Snapshot) -> Iterator[Finding]:
     node = mounted[0].split(":")[0]
     yield Finding(
         summary=f"{node} is mounted as a volume: the device cgroup does not allow it.",
+        severity=Severity.WARNING,
         subject=Subject(kind="node", id=node),
         evidence=tuple(Evidence(text=f"-v {v}", source=machine.source("container.run_args")) for v in mounted[:8]),
         fixes=_fixes("nvidia" if "nvidia" in node else "kfd", None),

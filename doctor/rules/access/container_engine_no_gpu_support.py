@@ -66,10 +66,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """By the engine as a text names it."""
     if not run_line.apart(machine):
         return
-    sure = run_line.sees_none(machine) or machine.symptom(*_REFUSED) is not None or bool(machine.gpus)
+    refused = machine.symptom(*_REFUSED) is not None
+    sure = refused or run_line.sees_none(machine) or bool(machine.gpus)
     yield Finding(
         summary=f"This engine runs apart from the host's GPUs: {(machine.container.engine_text or '')[:60]}.",
-        severity=Severity.ERROR if sure else Severity.INFO,
+        severity=Severity.ERROR if refused else Severity.WARNING if sure else Severity.INFO,
         suspect=0 if sure else 4,
         subject=Subject(kind="container", id="engine"),
         evidence=evidence(machine, ("container.engine_text", "os.name")),

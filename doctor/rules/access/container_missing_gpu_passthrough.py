@@ -99,7 +99,7 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         return
     yield Finding(
         summary=f"The container is not given {lacking}.",
-        severity=Severity.ERROR if sure else Severity.INFO,
+        severity=(Severity.ERROR if machine.gpus else Severity.WARNING) if sure else Severity.INFO,
         suspect=0 if sure else 4,
         subject=Subject(kind="container", id=vendor),
         evidence=evidence(machine, ("container.run_args", "container.image", "torch.available")),

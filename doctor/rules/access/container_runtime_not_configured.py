@@ -92,7 +92,7 @@ def _finding(machine: Snapshot, summary: str, fact: str) -> Finding:
     sure = run_line.sees_none(machine) or run_line.vendors_meant(machine) == {"nvidia"}
     return Finding(
         summary=summary,
-        severity=Severity.ERROR if sure else Severity.INFO,
+        severity=Severity.WARNING if sure else Severity.INFO,
         suspect=0 if sure else 5,
         subject=Subject(kind="container", id="engine"),
         evidence=evidence(machine, (fact, "container.engine_text")),

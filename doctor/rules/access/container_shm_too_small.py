@@ -90,7 +90,7 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         return
     yield Finding(
         summary="The container is started without --shm-size or --ipc=host: /dev/shm holds 64 MiB.",
-        severity=Severity.ERROR if fails else Severity.INFO,
+        severity=Severity.WARNING if fails else Severity.INFO,
         suspect=0 if fails else 3,
         subject=Subject(kind="path", id="/dev/shm"),
         evidence=evidence(machine, ("container.run_args",)),

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import run_line
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,10 +18,19 @@ RULE = Rule(
     id="container-toolkit-too-old",
     severity=Severity.ERROR,
     title="The container toolkit is older than the driver or the engine needs.",
-    needs=(),
+    needs=({"container.toolkit_version"},),
     proven="synthetic",
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
-    order=20,
+    explains=(
+        *(
+            "torch-sees-no-gpu",
+            "framework-sees-no-gpu",
+            "container-missing-gpu-passthrough",
+            "visible-devices-conflict",
+        ),
+        "cdi-spec-missing-or-stale",
+    ),
+    order=19,
+    facts_decide=False,
     tags=("access", "container"),
     doc="""## What it finds
 An NVIDIA or AMD container toolkit that predates the driver, the engine or a security fix.
@@ -28,7 +39,7 @@ An NVIDIA or AMD container toolkit that predates the driver, the engine or a sec
 Containers start without some libraries or nodes, or not at all ('nvidia-container-cli: … undefined symbol').
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+The release has no known fault that fits what is seen. A release with a known hole alone is information.
 
 ## How to confirm
 `nvidia-ctk --version` and `nvidia-container-cli --version` on the host.
@@ -56,5 +67,63 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """A release with a known fault, one that the driver outgrew, and one with a known hole."""
+    version = machine.container.toolkit_version
+    if not version:
+        return
+    fault = _fault(machine, Dotted(version))
+    if fault is None:
+        return
+    why, told = fault
+    yield Finding(
+        summary=f"Container toolkit {version[:20]}: {why}.",
+        severity=Severity.WARNING if told else Severity.INFO,
+        suspect=0 if told else 2 if _FLOOR in why else 4,
+        subject=Subject(kind="package", id="nvidia-container-toolkit"),
+        evidence=evidence(machine, ("container.toolkit_version", "nvidia_driver.version", "container.engine_text")),
+        fixes=FIXES,
+        verify=("nvidia-ctk", "--version"),
+    )
+
+
+_FLOOR = "1.17.8"
+"""The oldest release in which every hole with a known fix is fixed (knowledge: container_floor)."""
+_FAULTY = {
+    "1.14.0": (
+        "it ignores settings of config.toml; 1.14.1 reads them",
+        ("container-cli-device-unknown", "nvml-unknown-error"),
+    ),
+    "1.17.0": ("the hooks of its CDI specs fail; 1.17.1 mends it", ("oci-hook-failed",)),
+    "1.17.4": (
+        "the compatibility libraries of images are no longer mounted; 1.17.5 brings them back",
+        ("cuda-ptx-toolchain",),
+    ),
+    "1.17.7": (
+        "it drops container flags in some set-ups; 1.17.8 mends it",
+        ("enroot-nvidia-hook", "cuda-no-device", "oci-hook-failed", "no-gpu-in-compose"),
+    ),
+}
+"""Known faults by release: github.com/NVIDIA/nvidia-container-toolkit issues 108, 776, 1093, and its release notes."""
+_GPUCOMP_DRIVER, _GPUCOMP_TOOLKIT = 550, "1.14"
+"""Drivers from there on need libnvidia-gpucomp, which these toolkits pass (nvidia-container-toolkit issue 615)."""
+_CGROUP2 = "1.8"
+"""The first release for cgroup v2 (github.com/NVIDIA/nvidia-docker/issues/1447)."""
+
+
+def _fault(machine: Snapshot, version: Dotted) -> tuple[str, bool] | None:
+    """(what is wrong, whether something that is seen fits it); the fault that is seen first."""
+    if str(version) in _FAULTY:
+        why, shows = _FAULTY[str(version)]
+        return why, machine.symptom(*shows) is not None or run_line.sees_none(machine)
+    driver = Dotted(machine.nvidia_driver.version or "").major
+    if driver and driver >= _GPUCOMP_DRIVER and version < Dotted(_GPUCOMP_TOOLKIT):
+        return f"it does not pass libnvidia-gpucomp, which driver {driver} needs", machine.symptom(
+            "gpucomp-missing"
+        ) is not None
+    if version < Dotted(_CGROUP2) and machine.symptom("cgroup-subsystem-devices"):
+        return f"it knows no cgroup v2; {_CGROUP2} does", True
+    if machine.symptom("oci-hook-failed", "cdi-unknown-field") and version < Dotted("1.14"):
+        return "its hooks do not fit specs of a newer release", True
+    if version < Dotted(_FLOOR):
+        return f"known holes are fixed in {_FLOOR}", False
+    return None

@@ -63,7 +63,7 @@ def _asked_for_none(machine: Snapshot) -> Iterator[Finding]:
     sure = run_line.sees_none(machine)
     yield Finding(
         summary="The job that is shown asks its scheduler for no GPU.",
-        severity=Severity.ERROR if sure else Severity.INFO,
+        severity=Severity.WARNING if sure else Severity.INFO,
         suspect=0 if sure else 3,
         subject=Subject(kind="job", id="slurm"),
         evidence=evidence(machine, ("host.job_asks_gpus",)),

@@ -83,6 +83,7 @@ def _said(machine: Snapshot) -> Iterator[Finding]:
         return
     yield Finding(
         summary="Under WSL the GPU's driver on the Windows side is not reached.",
+        severity=Severity.WARNING,
         subject=Subject(kind="node", id="/dev/dxg"),
         evidence=(Evidence(text=symptom.text, source=symptom.source), *evidence(machine, ("host.wsl", "os.name"))),
         fixes=FIXES,

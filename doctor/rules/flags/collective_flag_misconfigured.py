@@ -97,6 +97,8 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
         return Severity.INFO, _OFF[name], 3
     if name == "NCCL_IB_TIMEOUT" and value.isdigit() and int(value[:6]) > _LONGEST_TIMEOUT:
         return Severity.WARNING, "from 32 on the timeout never ends", 0
+    if name == "NCCL_IB_TIMEOUT" and value.isdigit() and int(value[:6]) < _SHORTEST_TIMEOUT:
+        return Severity.INFO, "the timeout is far below the default of 20", 3
     if _NUMBERS.match(name) and not re.fullmatch(r"-?\d{1,9}", value):
         return Severity.INFO, "NCCL reads a number here, and a word as 0", 3
     if name in ("NCCL_IB_HCA", "NCCL_IB_GID_INDEX", "NCCL_NET", "NCCL_NET_PLUGIN", "NCCL_SOCKET_IFNAME") and fails:
@@ -105,3 +107,5 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
 
 
 _LONGEST_TIMEOUT = 31
+_SHORTEST_TIMEOUT = 12
+"""4.096 µs × 2^n: 12 is 17 ms (docs.nvidia.com NCCL user guide, NCCL_IB_TIMEOUT)."""

@@ -100,14 +100,7 @@ _BUILD = {
     "HCC_AMDGPU_TARGET": "gfx",
     "AMDGPU_TARGETS": "gfx",
 }
-_MISSING = (
-    *(
-        "hip-invalid-device-function",
-        "cuda-no-kernel-image",
-        "rocclr-no-compatible-code-objects",
-        "hip-no-binary-for-gpu",
-    ),
-)
+_MISSING = ("hip-invalid-device-function", "cuda-no-kernel-image", "rocclr-no-compatible-code-objects")
 
 
 def _finding(machine: Snapshot, name: str, value: str, flag: _Flag, archs: list[str]) -> Finding:
@@ -131,5 +124,6 @@ def _build_list(machine: Snapshot, name: str, value: str, archs: set[str]) -> It
     named = {p.split(":")[0] if kind == "gfx" else f"sm_{p.rstrip('af').replace('.', '')}" for p in listed}
     majors = {a[:-1] for a in named}
     if not mine & named and not (kind == "sm_" and {a[:-1] for a in mine} & majors):
-        flag = _flag(name, ".*", "x", f"it builds for {value[:40]} only", 3)
+        seen = machine.symptom(*_MISSING) is not None
+        flag = _flag(name, ".*", "x", f"it builds for {value[:40]} only", 0 if seen else 3)
         yield _finding(machine, name, value, flag, sorted(mine))

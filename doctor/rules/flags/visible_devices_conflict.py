@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -84,7 +85,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         count = _count(machine, name, there, env)
         fault = _fault(env[name], count)
         if fault and not (job and env[name] in ("", "NoDevFiles")):
-            sure = count is None or not run_line.from_text(machine, "gpus") or _fails(machine)
+            pasted = run_line.from_text(machine, f"environment[{name}]")
+            sure = not pasted or _fails(machine) or "twice" in fault
             finding = _finding(name, f"{name}={env[name][:40]!r} {fault}.", Severity.ERROR, env)
             yield finding if sure else finding.model_copy(update={"severity": Severity.INFO, "suspect": 4})
     yield from _stacked(machine, env, there)
@@ -132,6 +134,9 @@ def _stacked(machine: Snapshot, env: Mapping[str, str], there: frozenset[str]) -
         yield weak.model_copy(update={"suspect": 2})
 
 
+_TOKEN = re.compile(r"-?\d{1,5}|(?:GPU|MIG)-[\w/().-]{1,80}|<.{1,40}>|\$.{1,40}|\w{1,30}\.{3}", re.IGNORECASE)
+
+
 def _count(machine: Snapshot, name: str, there: frozenset[str], env: Mapping[str, str]) -> int | None:
     """GPUs that the list's numbers count among; None when not known, partitions included."""
     vendor = "nvidia" if name == _CUDA and "nvidia" in there else "amd"
@@ -146,6 +151,13 @@ def _count(machine: Snapshot, name: str, there: frozenset[str], env: Mapping[str
 def _fault(value: str, count: int | None) -> str | None:
     tokens = [t.strip() for t in value.split(",")]
     numbers = [int(t) for t in tokens if t.lstrip("-").isdigit() and len(t) < 6]
+    if any(t and not _TOKEN.fullmatch(t) for t in tokens) and value.strip() not in (
+        "NoDevFiles",
+        "all",
+        "void",
+        "none",
+    ):
+        return "is no list of GPU numbers or ids: the list ends there"
     if not value.strip() or value.strip() == "NoDevFiles":
         return "hides every GPU"
     if numbers and numbers[0] < 0:
