@@ -80,10 +80,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if machine.host.wsl:
         return
     lines = list(_of_run_line(machine))
-    yield from lines
+    seen = [*_amd(machine), *_nvidia(machine)] if machine.container.inside else []
+    if seen and (machine.nodes is not None or not lines):  # what is there says more than what was asked for
+        yield from seen
+    else:
+        yield from lines
     if machine.container.inside and not lines:
-        yield from _amd(machine)
-        yield from _nvidia(machine)
         yield from _left_out(machine)
 
 
