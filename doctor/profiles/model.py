@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
@@ -212,6 +212,7 @@ class Profile(Data):
     need: tuple[Need, ...] = ()
     image: ImageWish | None = None
     baseline: tuple[Baseline, ...] = ()
+    _matched: bool = PrivateAttr(default=False)
 
     def expectation(self, rule: str) -> Expectation | None:
         """What this profile says about a rule's fact; None when nothing."""
@@ -219,10 +220,16 @@ class Profile(Data):
 
     def as_matched(self) -> Profile:
         """The same for a machine whose owner named no profile: another stack than this one is no fault then, so what
-        is expected of the stack is information, and sets no rule's severity."""
+        is expected of the stack is told in the verdict, is no finding, and sets no rule's severity."""
         quiet = {"severity": "info", "rule": None}
         expect = tuple(e.model_copy(update=quiet) if e.fact.startswith(_STACK) else e for e in self.expect)
-        return self.model_copy(update={"expect": expect})
+        matched = self.model_copy(update={"expect": expect})
+        matched._matched = True
+        return matched
+
+    def is_silent(self, expectation: Expectation) -> bool:
+        """Whether an expectation is told in the verdict only, and is no finding where it does not hold."""
+        return self._matched and expectation.fact.startswith(_STACK)
 
     def for_machine(self, machine: Snapshot) -> Profile:
         """Without the expectations that do not apply to it (`when`)."""

@@ -65,6 +65,8 @@ def test_a_profile_that_nobody_named_is_quiet_about_the_stack() -> None:
     loud = {e.fact: (e.severity, e.rule) for e in chosen.expect}
     assert (loud["nvidia_driver.version"], loud["torch.version"]) == (("info", None), ("info", None))
     assert loud["gpus[*].fabric_state"] == ("error", "nvidia-fabricmanager-not-running")
+    assert chosen.is_silent(next(e for e in chosen.expect if e.fact == "torch.version"))
+    assert not chosen.is_silent(next(e for e in chosen.expect if e.fact == "gpus[*].fabric_state"))
     named = rank(node, folder()).chosen
     assert named is not None
     assert ("nvidia_driver.version", "error") in {(e.fact, e.severity) for e in named.expect}

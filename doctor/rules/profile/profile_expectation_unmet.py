@@ -11,6 +11,7 @@ from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
     from doctor.profiles import Profile
+    from doctor.profiles.expectation import Expectation
 
 RULE = Rule(
     id="profile-expectation-unmet",
@@ -27,8 +28,9 @@ A fact differs from what the chosen profile expects of it; or the profile that w
 The stack is not the one that the profile's numbers and image were made for.
 
 ## Not raised when
-No profile was named or matched; the fact is not known; the expectation is for other machines (`when`); or another
-finding already speaks of the fact.
+No profile was named or matched; the fact is not known; the expectation is for other machines (`when`); another
+finding already speaks of the fact; or the profile was matched and not named, and the fact is of the stack: another
+stack is no fault then, and the verdict alone tells of it.
 
 ## How to confirm
 `doctor check --profile NAME --format json`: profile.deviates.
@@ -52,7 +54,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if profile is not None:
         yield from _other_hardware(machine, profile)
     for expectation in profile.for_machine(machine).expect if profile else ():
-        if profile is None or profile.answer(expectation, machine) != "deviates":
+        if profile is None or profile.is_silent(expectation) or profile.answer(expectation, machine) != "deviates":
             continue
         unmet = expectation.unmet(machine, profile.covered(machine))
         yield Finding(
@@ -60,9 +62,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             severity=Severity(expectation.severity or RULE.severity),
             subject=Subject(kind="fact", id=expectation.fact),
             evidence=evidence(machine, [name for name, _ in unmet[:8]]),
-            fixes=(Fix(text=f"{expectation.why} ({expectation.status}, {expectation.source.as_of})"),),
+            fixes=(Fix(text=f"Bring it to {expectation.wants}, or name another profile. {_because(expectation)}"),),
             source=expectation.source.url,
         )
+
+
+def _because(expectation: Expectation) -> str:
+    return f"{expectation.why} ({expectation.status}, {expectation.source.as_of})"
 
 
 def _other_hardware(machine: Snapshot, profile: Profile) -> Iterator[Finding]:

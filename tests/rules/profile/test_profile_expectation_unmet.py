@@ -12,7 +12,7 @@ from doctor.diagnosis.registry import checks
 from doctor.facts import Origin, Snapshot, State
 from doctor.findings import Finding, Report
 from doctor.knowledge import Knowledge
-from doctor.profiles import Profile, folder, load
+from doctor.profiles import Profile, folder, load, match
 from doctor.rules.profile import profile_expectation_unmet as rule
 from tests.rules import machines
 
@@ -145,3 +145,19 @@ def test_why_no_profile_was_judged_is_in_the_report() -> None:
     why = "no profile is for this hardware (NVIDIA L40)"
     assert judged(machines.rtx4090_desktop(), None, why=why).profile_note == why
     assert judged(machines.rtx4090_desktop(), None).profile_note is None
+
+
+@pytest.mark.parametrize(
+    "healthy", [machines.h100_host, machines.mi300x_host, machines.rx7900_desktop, machines.rtx4090_desktop,
+                machines.h100_container, machines.mi300x_container]
+)  # fmt: skip
+def test_a_healthy_machine_of_another_stack_gets_no_warning_from_a_matched_profile(healthy: Any) -> None:
+    machine = healthy()
+    matched, why = match(machine, folder())
+    assert matched is not None, why
+    report = judged(machine, matched, chosen="matched", why=why)
+    assert [f.summary for f in report.findings if f.severity.value != "info"] == []
+    assert set(unmet(report)) <= {"kernel.cmdline"}  # pci=realloc=off, which AMD advises for MI300X
+    assert report.profile is not None
+    assert "torch.version" in report.profile.deviates
+    assert report.status == "ok"
