@@ -216,13 +216,15 @@ def _with_symptoms(
     if outcome.decided and check.rule.facts_decide and not outcome.crashed:
         return []
     severity = _SEVERITY_OF[pointers[0].cause.sure]
+    weak = 1 if severity is Severity.INFO and check.rule.order < rank.CONSEQUENCES else 0
     if check.on_symptom is not None:
         for symptom in symptoms:
             _collect(outcome, check.rule, check.on_symptom(machine, kb, symptom))
-        loud = {"basis": "symptom", "severity": severity}
+        loud = {"basis": "symptom", "severity": severity, "suspect": weak}
         return [f.model_copy(update={**loud, "evidence": f.evidence or shown}) for f in outcome.findings]
     summary = next((p.cause.summary for p in pointers if p.cause.summary), check.rule.title)
-    return [Finding(summary=summary, severity=severity, basis="symptom", evidence=shown, fixes=check.fixes)]
+    said = Finding(summary=summary, severity=severity, basis="symptom", evidence=shown, fixes=check.fixes)
+    return [said.model_copy(update={"suspect": weak})]
 
 
 def _both(finding: Finding, shown: tuple[Evidence, ...], severity: Severity) -> Finding:

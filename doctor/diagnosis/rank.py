@@ -102,10 +102,11 @@ def capped(findings: Sequence[Finding]) -> list[Finding]:
 
 def _consequence(finding: Finding, rules: Mapping[str, Rule]) -> bool:
     rule = rules.get(finding.rule)
-    return bool(rule and rule.order >= _CONSEQUENCES)
+    return bool(rule and rule.order >= CONSEQUENCES)
 
 
-_CONSEQUENCES = 90
+CONSEQUENCES = 90
+"""From this place in the order on, a rule tells what follows from causes."""
 
 
 def _reach(head: Finding, findings: Sequence[Finding]) -> set[str]:

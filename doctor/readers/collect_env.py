@@ -187,7 +187,7 @@ class _Reader:
             self.facts(where, {"torch.build": "rocm", "torch.hip": self.rocm_built})
         elif re.match(r"\d", cuda):
             self.facts(where, {"torch.build": "cuda", "torch.cuda": self.cuda_built})
-        elif (cuda == "none" or rocm == _UNSET) and rocm in ("", "n/a", "none", _UNSET) and self.sheet.get("torch.version"):
+        elif ((cuda == "none" and rocm in ("", "n/a", "none")) or rocm == _UNSET) and self.sheet.get("torch.version"):
             self.sheet.put("torch.build", "cpu", where)
 
 

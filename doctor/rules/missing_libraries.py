@@ -17,7 +17,14 @@ _NOT_FOUND = (
 )
 _SONAME = re.compile(r"\blib(amdhip64|hiprtc|hipblas|rocblas|cudart|cublas|cublasLt|nvrtc)\.so\.(\d{1,2})")
 _ROCM = ("amdhip64", "hiprtc", "hipblas", "rocblas")
-_OF_RELEASE = {("hipblas", 1): 5, ("hipblas", 2): 6, ("hipblas", 3): 7, ("rocblas", 3): 5, ("rocblas", 4): 6, ("rocblas", 5): 7}
+_OF_RELEASE = {
+    ("hipblas", 1): 5,
+    ("hipblas", 2): 6,
+    ("hipblas", 3): 7,
+    ("rocblas", 3): 5,
+    ("rocblas", 4): 6,
+    ("rocblas", 5): 7,
+}
 """Sonames that count for themselves -> major of the ROCm that has them (hipBLAS #580, ollama #12326)."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from collections.abc import Iterator
 from pathlib import Path
@@ -184,3 +185,28 @@ def test_a_suspect_that_an_error_text_points_to_is_as_loud_as_the_text() -> None
     assert [(f.rule, f.severity.value, f.basis) for f in report.counted()] == [
         ("nofile-limit-too-low", "error", "both")
     ]
+
+
+def _told(text: str) -> list[tuple[str, str]]:
+    from doctor.intake import read_text
+    from doctor.knowledge import Knowledge
+
+    report = judge(read_text([text.encode()]), Knowledge())
+    return [(f.rule, f.severity.value) for f in report.findings if f.rule == "gpu-libs-conflict"]
+
+
+def test_what_may_be_the_cause_is_a_warning_only_where_no_surer_cause_is_told() -> None:
+    maybe = "RuntimeError: GET was unable to find an engine to execute this computation\n"
+    assert _told(maybe) == [("gpu-libs-conflict", "warning")]
+    surer = f"{maybe}NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
+    assert _told(surer) == [("gpu-libs-conflict", "info")]
+
+
+def test_a_rule_says_itself_whether_its_facts_were_enough_to_clear_the_machine() -> None:
+    check = fake_rule("a")
+    seen = machine(symptom="boom")
+    assert rules_of(judge(seen, knowing(symptom=["a"]), checks=[check])) == []
+    unsure = dataclasses.replace(check, decides=lambda machine, kb: False)
+    assert rules_of(judge(seen, knowing(symptom=["a"]), checks=[unsure])) == ["a"]
+    sure = dataclasses.replace(check, decides=lambda machine, kb: True)
+    assert rules_of(judge(seen, knowing(symptom=["a"]), checks=[sure])) == []

@@ -109,6 +109,15 @@ def test_collect_env_of_a_cpu_build() -> None:
     assert sheet.get("torch.build") == "cpu"
 
 
+def test_collect_env_of_a_source_build_that_found_no_rocm() -> None:
+    sheet = collect_env.read(
+        "PyTorch version: 2.1.0a0+git7ce932a\nCUDA used to build PyTorch: N/A\nROCM used to build PyTorch: 0.0.0\n"
+        "GCC version: (Ubuntu 9.4.0-1ubuntu1~20.04.1) 9.4.0"
+    )
+    assert (sheet.get("torch.build"), sheet.get("torch.hip")) == ("cpu", None)
+    assert sheet.get("host.gcc_version") == "9.4.0"
+
+
 def test_collect_env_of_a_rocm_build_with_gpus() -> None:
     sheet = collect_env.read(
         "PyTorch version: 2.5.1+rocm6.2\nROCM used to build PyTorch: 6.2.41133-dd7f95766\nIs CUDA available: True\n"

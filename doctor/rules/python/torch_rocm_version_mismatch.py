@@ -20,14 +20,15 @@ RULE = Rule(
     id="torch-rocm-version-mismatch",
     severity=Severity.ERROR,
     title="torch's ROCm does not fit the installed ROCm or its driver.",
-    needs=({"torch.rocm", "rocm"},),
+    needs=({"torch.rocm", "rocm"}, {"rocm", "symptom:rocm-library-not-found"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=40,
     facts_decide=False,
     tags=("python", "amd"),
     doc="""## What it finds
-A ROCm build of torch whose libraries meet those of another ROCm, or a driver outside their support window.
+A ROCm build of torch whose libraries meet those of another ROCm, or a driver outside their support window; a runtime
+library whose soname is of another ROCm than the one that is installed, and that was not found.
 
 ## Why it matters
 Symbols are missing at import, or kernels of one release are read by the libraries of another.
