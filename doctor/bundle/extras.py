@@ -4,14 +4,17 @@ that what hangs costs only itself. The answers come with the recording, under ke
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.bundle.pack import LeftOut
+from doctor.bundle.wanted import Ask, wanted
 from doctor.diagnosis.registry import Probe
+from doctor.report.key import machine_key
+from doctor.system import child
 
 if TYPE_CHECKING:
-    from doctor.bundle.wanted import Ask
     from doctor.facts.sheet import FactSheet
     from doctor.system.base import System
     from doctor.system.recorder import Recorder
@@ -24,18 +27,51 @@ _TOGETHER = 12
 """Small files that one child reads; it tells of each as soon as it has it."""
 _ENGINE_STATE = {"version": ("version",), "info": ("info",), "ps": ("ps", "-a", "--no-trunc")}
 _CONTAINERS = 16
+SCOUT_S = 2.0
+_NOT_THERE = ("absent", "ENOENT", "ENOTDIR", "empty")
+"""What is no news of a file that a machine may have or not."""
 
 Text = tuple[str, str, str]
 """Name in the bundle, origin, content."""
 Entries = dict[str, dict[str, Any]]
 
 
-def errands(system: System, asks: Sequence[Ask]) -> list[Probe]:
-    """Probes that tell no fact. Commands that are not there are told without a child."""
-    commands = [ask for ask in asks if ask.kind != "file" and system.which(ask.words[0]).known]
-    files = [ask for ask in asks if ask.kind == "file" and ask not in commands]
+class Scouted(NamedTuple):
+    """What there is to ask, what is not there (origin and why), and the machine's key."""
+
+    asks: list[Ask]
+    missing: list[LeftOut]
+    key: bytes
+
+
+def scout(system: System, *, since: str | None, include: Sequence[str], pid: int | None) -> Scouted:
+    """Looks what there is, in a child: a machine that hangs at this costs its deadline, and nothing is asked beside
+    the check then."""
+    found: dict[str, Any] = {}
+
+    def work(send: child.Send) -> None:
+        send({"key": machine_key(system).hex()})
+        asks = wanted(system, since=since, include=include, pid=pid) if system.kind != "capture" else []
+        there = {word: system.which(word) for word in {ask.words[0] for ask in asks if ask.kind != "file"}}
+        why = {word: reading.detail or reading.state.value for word, reading in there.items() if not reading.known}
+        send({"asks": [ask for ask in asks if ask.kind == "file" or ask.words[0] not in why]})
+        send(
+            {"missing": [[ask.origin, why[ask.words[0]]] for ask in asks if ask.kind != "file" and ask.words[0] in why]}
+        )
+
+    outcome = child.run_side_by_side([child.Job("scout", work)], SCOUT_S, lambda _, message: found.update(message))[0]
+    missing = [LeftOut(origin, why) for origin, why in found.get("missing", ())]
+    if outcome.state != "finished":
+        missing.append(LeftOut("everything beside the check", outcome.reason or outcome.state))
+    asks = [Ask(name, kind, tuple(words), must) for name, kind, words, must in found.get("asks", ())]
+    return Scouted(asks, missing, bytes.fromhex(found.get("key", "")) or os.urandom(32))
+
+
+def errands(asks: Sequence[Ask]) -> list[Probe]:
+    """Probes that tell no fact: one for each command, one for a few files."""
+    files = [ask for ask in asks if ask.kind == "file"]
     several = [files[n : n + _TOGETHER] for n in range(0, len(files), _TOGETHER)]
-    return [_errand(group) for group in (*([ask] for ask in commands), *several)]
+    return [_errand(group) for group in (*([ask] for ask in asks if ask.kind != "file"), *several)]
 
 
 def _errand(asks: Sequence[Ask]) -> Probe:
@@ -89,7 +125,7 @@ def _of_file(system: System, path: str) -> tuple[str, str]:
         text, why = _end_of(reading.value or ""), reading.detail or reading.state.value
         if reading.known and not text.strip():
             why = "empty"
-    if text.count("\ufffd") * 20 > len(text):
+    if (text.count("\ufffd") + (text.count("\0") if not path.startswith("proc/") else 0)) * 20 > len(text):
         return "", "no text"
     return text, "" if text.strip() else why
 
@@ -99,7 +135,7 @@ def _end_of(text: str) -> str:
     return text if len(text) <= TEXT_LIMIT else text[-TEXT_LIMIT:].partition("\n")[2]
 
 
-def taken(entries: Entries, asks: Sequence[Ask], system: System) -> tuple[list[Text], list[LeftOut]]:
+def taken(entries: Entries, asks: Sequence[Ask]) -> tuple[list[Text], list[LeftOut]]:
     """Takes the answers out of a recording: texts, and what was asked in vain."""
     answers = {key[len(PREFIX) :]: entries.pop(key) for key in [k for k in entries if k.startswith(PREFIX)]}
     texts = [(name, row["source"], row["text"]) for name, row in sorted(answers.items()) if row["text"]]
@@ -107,20 +143,10 @@ def taken(entries: Entries, asks: Sequence[Ask], system: System) -> tuple[list[T
     out = [
         LeftOut(row["source"], row["why"])
         for name, row in sorted(answers.items())
-        if row["why"] and (name in must or row["why"] not in ("absent", "ENOENT"))
+        if row["why"] and (name in must or row["why"] not in _NOT_THERE)
     ]
-    out += [LeftOut(ask.origin, _why_not(system, ask)) for ask in asks if not _answered(ask, answers)]
-    return texts, out
+    return texts, out + [LeftOut(ask.origin, "no answer in time") for ask in asks if not _answered(ask, answers)]
 
 
 def _answered(ask: Ask, answers: Entries) -> bool:
     return ask.name in answers or any(name.startswith(f"{ask.name}-") for name in answers)
-
-
-def _why_not(system: System, ask: Ask) -> str:
-    """Of what gave no answer at all: there is no such program, or it hung."""
-    if ask.kind != "file":
-        there = system.which(ask.words[0])
-        if not there.known:
-            return there.detail or there.state.value
-    return "no answer in time"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from doctor import __version__
 from doctor.bundle import extras, private
 from doctor.bundle.pack import CAPTURE, MANIFEST, LeftOut, Part, manifest, within
-from doctor.bundle.wanted import wanted
 from doctor.diagnosis import registry
 from doctor.diagnosis.recording import Recording
 from doctor.diagnosis.run import Options, examine
@@ -51,10 +50,10 @@ def make(
 ) -> Made:
     """Asks the machine and redacts. The report in it is made from the redacted recording, as the reader's will be."""
     options = options or Options()
-    asks = wanted(system, since=since, include=include, pid=pid) if system.kind != "capture" else []
-    entries = recorded(system, options, extras.errands(system, asks))
-    texts, out = extras.taken(entries, asks, system)
-    redactor = private.redactor_of(entries, machine_key(system))
+    found = extras.scout(system, since=since, include=include, pid=pid)
+    entries = recorded(system, options, extras.errands(found.asks))
+    texts, out = extras.taken(entries, found.asks)
+    redactor = private.redactor_of(entries, found.key)
     private.learn_hosts(redactor, entries, [text for _, _, text in texts])
     clean, removed = private.redacted(entries, redactor)
     rows = [_redacted(row, redactor, removed) for row in texts]
@@ -62,7 +61,7 @@ def make(
     clean, rows = redactor.again(clean), redactor.again(rows)
     parts = [_capture(clean, created), *_reports(clean, options), *(_part(*row) for row in rows)]
     kept, over = within(parts, max_size)
-    left_out = [LeftOut(redactor.text(row.origin), redactor.text(row.why)) for row in (*out, *over)]
+    left_out = [LeftOut(redactor.text(row.origin), redactor.text(row.why)) for row in (*found.missing, *out, *over)]
     removed = {name: kinds for name, kinds in removed.items() if kinds}
     files = {MANIFEST: manifest(kept, left_out, removed, created), **{p.name: p.content for p in kept}}
     return Made(files, tuple(kept), tuple(left_out), removed, redactor.names())

@@ -32,7 +32,7 @@ _OF = Lazy(
 )
 _BEHIND = Lazy(
     r"(?i)((?:secret_access_key|token|password|passwd|secret|api_?key|auth_?key|requirepass|masterauth|(?:bind|root)_?pw"
-    r"|identified by|(?:password|passphrase|token|secret) is|r[ow]community6?)\s{1,3}[\"']?)"
+    r"|identified by|(?:password|passphrase|token|secret) is|r[ow]community6?)[ \t]{1,3}[\"']?)"
     r"([^\s\"'=:;,()\[\]{}<>-][^\s\"';,<>]{5,500})"
 )
 _WORD_LIKE = Lazy(
@@ -57,7 +57,7 @@ _QUERY = Lazy(
     r"([?&](?:key|code|sig|k|t|auth|pass|pw|p|signature|X-Amz-(?:Signature|Credential|Security-Token)|X-Goog-Signature|x-goog-credential)=)([^\s&\"'<>#\\]{8,4000})"
 )
 _BEARER = Lazy(
-    r"(?i)\b((?:bearer|basic|negotiate|ntlm|apikey|token)\s+)((?=[^\s\"',;]{0,80}[\d=+/])[A-Za-z0-9+/_.~=:-]{12,4000})"
+    r"(?i)\b((?:bearer|basic|negotiate|ntlm|apikey|token)[ \t]+)((?=[^\s\"',;]{0,80}[\d=+/])[A-Za-z0-9+/_.~=:-]{12,4000})"
 )
 _NETRC = Lazy(
     r"(?i)\b((?:machine\s+\S{1,200}|default)(?:\s+(?:login|account|port)\s+\S{1,200}){0,3}\s+password\s+)(\"[^\"\n]{1,300}\"|\S{1,500})"

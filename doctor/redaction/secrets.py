@@ -24,6 +24,8 @@ from doctor.redaction.tools import arguments
 __all__ = ["MASK", "is_opaque", "is_secret_name", "masked", "masking", "variable"]
 
 _NAME = Lazy(places.NAMED)
+_PARTS = 20_000
+"""Of an environment or an argument list; what has more is none."""
 _DEPTH = 2
 """Encodings inside encodings that are looked through."""
 
@@ -36,7 +38,7 @@ def masked(text: str, counts: Counter[str] | None = None) -> str:
 def masking(text: str, tally: Tally, depth: int = 0) -> str:
     """`masked`, into a tally. Texts with NULs are taken for environments and argument lists of /proc."""
     if "\0" in text:
-        return _listed(text, tally)
+        return _listed(text, tally) if text.count("\0") <= _PARTS else masking(text.replace("\0", " "), tally, depth)
     text = _plain(text, tally)
     if len(text) < 12 or depth > _DEPTH:
         return text

@@ -18,7 +18,9 @@ class Tally:
         self.values: dict[str, None] = {}
 
     def hit(self, kind: str, value: str) -> str:
-        """Counts it; the mask."""
+        """Counts it; the mask. What is masked already stays as it is."""
+        if value.strip("\"' ") in (MASK, MASK[:-1]):
+            return value
         self.counts[kind] += 1
         if self.remember and len(value) <= 4096:
             self.values.setdefault(value)

@@ -17,7 +17,7 @@ _TABLE: tuple[tuple[str, str], ...] = (
     ("sshpass", rf"\bsshpass\s{_MORE}-p\s{{0,3}}{_V}"),
     (
         "login",
-        rf"\b(?:docker|podman|nerdctl|skopeo|buildah|helm|oras|crane|az|oc|cf|ibmcloud|vault|wandb|huggingface-cli|hf|npm|kaggle|ngc)\s{_MORE}login\b{_MORE}\s(?:-p|--password|--token|-t|--apikey)[\s=]{{1,3}}{_V}",
+        rf"\b(?:docker|podman|nerdctl|skopeo|buildah|helm|oras|crane|az|oc|cf|ibmcloud|vault|wandb|huggingface-cli|hf|npm|kaggle|ngc)\s[^\n;|&]{{0,60}}?login\b[^\n;|&]{{0,160}}?\s(?:-p|--password|--token|-t|--apikey)[\s=]{{1,3}}{_V}",
     ),
     ("wandb", rf"\bwandb\s{_MORE}login\s{{1,3}}(?:--[a-z-]{{1,20}}\s{{1,3}}){{0,3}}()()([a-f0-9]{{40}})"),
     ("vault", r"\bvault\s{1,3}login\s{1,3}()()([^\s=-][^\s=]{8,200})"),

@@ -109,10 +109,12 @@ def _indented(text: str, name_at: int, place: int) -> list[Span]:
     line = text.rfind("\n", 0, name_at) + 1
     own = len(text[line:name_at]) - len(text[line:name_at].lstrip(" -"))
     end = place
-    for row in text[place : place + LONGEST].splitlines(keepends=True):
+    while end < min(len(text), place + LONGEST):
+        after = text.find("\n", end) + 1 or len(text)
+        row = text[end:after]
         if row.strip() and len(row) - len(row.lstrip(" ")) <= own:
             break
-        end += len(row)
+        end = after
     return [(place, end)] if text[place:end].strip() else []
 
 

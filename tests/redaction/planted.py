@@ -246,3 +246,46 @@ def forms(value: str) -> list[bytes]:
         whole = base64.b64encode(b"\0" * shift + raw + b"\0\0")
         told += [whole[4 if shift else 0 : -6], whole[4 if shift else 0 : -6].replace(b"+", b"-").replace(b"/", b"_")]
     return told
+
+
+SAMPLE = "Zq8vT3kP0sLw9Yb2"
+WRITTEN = [
+ "password: correct horse battery {S}", "password = my pass {S} word", "export DB_PASSWORD='it'\\''s {S}'",
+ 'DB_PASSWORD="a\\"b {S}"', json.dumps({"password":'ab"cd {S}'}), json.dumps({"c":json.dumps({"password":'ab"cd {S}'})}),
+ json.dumps({"c":json.dumps({"d":json.dumps({"password":'ab"cd\\ {S}'})})}),
+ "PASSWORD=$'{S}'", "{'password': b'{S}'}", "password: |\n    line\n    {S}\n  other: x", "password: >-\n  {S}\n",
+ "passwords:\n  - abc\n  - {S}\n", '{"tokens_api_keys": 1, "api_keys": ["abc", "{S}"]}',
+ '{"name": "DB_PASSWORD", "value": "{S}"}', "- name: DB_PASSWORD\n  value: {S}\n", '{"value":"{S}","name":"API_TOKEN"}',
+ '<add key="DbPassword" value="{S}"/>', "<property><name>db.password</name><value>{S}</value></property>",
+ '"Env": ["PATH=/bin", "DB_PASSWORD=correct horse {S}"]', '["--password=correct horse {S}"]', '["--password", "correct horse {S}"]',
+ "mysql -u root -p{S} db", "mysql -uroot --password={S}", "docker login -u me -p {S} reg", "sshpass -p'{S}' ssh h", "curl -u me:{S} https://h",
+ "curl --user 'me:{S}' https://h","ipmitool -I lanplus -H 10.0.0.1 -U admin -P {S} power status", "redis-cli -a {S} ping", "ldapsearch -x -w {S} -D cn=x",
+ "smbclient //h/s -U me%{S}", "openssl rsa -passin pass:{S}", "echo {S} | sudo -S ls", "echo '{S}' | docker login --password-stdin",
+ "echo root:{S} | chpasswd", "kubectl create secret generic x --from-literal=db={S}", "htpasswd -b f me {S}", "snmpwalk -v2c -c {S} h",
+ "machine h\n  login me\n  password {S}\n", "machine h password {S} login me", "default login me password {S}",
+ "requirepass {S}", "masterauth {S}", "aws configure set aws_secret_access_key {S}{S}", "ALTER USER x WITH PASSWORD '{S}'", "IDENTIFIED BY '{S}'",
+ "API key: {S}", "Secret Access Key: {S}", "your password is {S}", "access token = {S}",
+ "postgres://u:p@{S}@h:5432/db", "postgres://u:pa/{S}@h:5432/db", "postgres://u:p#{S}@h/db", "mongodb+srv://u:{S}@h1,h2/db?x", "redis://:{S}@h", "amqp://u:{S}@h/v",
+ "jdbc:mysql://h/db?user=u&password={S}", "jdbc:oracle:thin:scott/{S}@h:1521:x", "Driver=x;UID=sa;PWD={S};", "Server=h;Pwd={ab;{S}};", "u:{S}@tcp(h:3306)/db",
+ "DefaultEndpointsProtocol=https;AccountName=x;AccountKey={S}{S}==;EndpointSuffix=core", "https://x.blob.core.windows.net/c?sv=2020&sig={S}%3D", "SharedAccessKey={S}=",
+ "https://{S}{S}@o123.ingest.sentry.io/45", "Cookie: sid={S}; other={S}", "Set-Cookie: a={S}; Path=/", "curl -H 'Cookie: sid={S}'", '"Authorization": "Bearer {S}{S}"',
+ 'Authorization: Digest username="x", response="{S}"', "PRIVATE-TOKEN: {S}", "X-Vault-Token: {S}", "X-Api-Key: {S}", "apikey: {S}", "Ocp-Apim-Subscription-Key: {S}",
+ "//registry.npmjs.org/:_authToken={S}", "_auth = {S}==", "PrivateKey = {S}{S}abcdefghij=", "PresharedKey = {S}{S}=", "password={S}\\n", '"x\\npassword={S}\\ny"', '"a\\ntoken={S}"',
+ "\x1b[32mtoken={S}\x1b[0m", "mount -o username=x,password={S},uid=0", "StoragePass={S}", "AccountingStoragePass={S}", "ldap_bind_pw: {S}", "bindpw {S}", "rocommunity {S}",
+ "clientSecret: {S}", "client_secret={S}&grant=x", "?api_key={S}&x=1", "&access_token={S}", "GET /x?token={S} HTTP/1.1",
+ "--api-key {S}", "--token={S}", "--hf-token '{S}'", "-password {S}", "/p:{S}", "xfreerdp /u:x /p:{S}",
+ "DATABASE_URL=postgres://u:{S}@h/d", "HTTPS_PROXY=http://me:{S}@proxy:3128", "proxy = http://me:{S}@proxy:3128", "http.proxy=me:{S}@h",
+ "MUNGE_KEY={S}", "ENCRYPTION_KEY={S}", "SOME_RANDOM_KEY={S}", "MY_FLAG={S}xY9", "--some-flag {S}Xy9a", "--some-flag={S}Xy9a",
+ "kind: Secret\ndata:\n  username: {S}\n  other: abc\n", '{"kind":"Secret","data":{"x":"{S}"}}',
+ "wandb login 0123456789abcdef0123456789abcdef01234567", "s3cmd secret_key = {S}", "aws_secret_access_key = {S}/{S}+abc", "[default]\naws_secret_access_key={S}/a+b\naws_session_token={S}\n",
+ "user = x\npassword = {S}\n", "channels:\n  - https://conda.anaconda.org/t/ab-{S}/chan\n", "index-url = https://__token__:{S}@h/simple", "machine api.wandb.ai\n\tlogin user\n\tpassword {S}",
+ "psk=\"{S}\"", "wpa_passphrase ssid {S}", "%any : PSK \"{S}\"", "password {S}", "token {S}", "set token {S}", "passwd={S}", "pass: {S}", "pw={S}", "secret={S}", "auth={S}", '{"auth":"{S}"}',
+ "spring.datasource.password={S}", "db.password: {S}", "config[\"password\"] = \"{S}\"", "config['api_key']='{S}'", "os.environ['TOKEN']='{S}'", "os.environ[\"HF_TOKEN\"] = \"{S}\"", "setenv TOKEN {S}", "set PASSWORD {S}", "ENV API_TOKEN {S}", "ARG TOKEN={S}",
+ "SecretKey={S}", "secretKey = {S}", "api.secret_key: {S}", "\"secret_key\" = \"{S}\"", "NEPTUNE_API_TOKEN={S}", "CLEARML_API_SECRET_KEY={S}", "api { credentials { \"secret_key\" = \"{S}\" } }",
+ "psql \"host=h password={S} user=x\"", "Environment=\"HF_TOKEN={S}\" \"A=b\"", "Environment=HF_TOKEN={S} A=b", "Environment='DB_PASSWORD=a b {S}'", "ExecStart=/usr/bin/x --password {S} --port 80",
+ "PASSWORD='{S}", 'token="{S}', "password:{S}", "password :{S}", "password=>'{S}'", ":password => \"{S}\"", "password := \"{S}\"", "<password>{S}</password>", "<Password Type='x'>{S}</Password>", "password&#61;{S}", "password%3D{S}", "PASSWORD\t=\t{S}", "password..........: {S}" , "Password              : {S}", "| password | {S} |",
+ "git clone https://oauth2:{S}@gitlab.com/x", "https://user:{S}@h:8080/path?x=1", "ftp://u:{S}@h", "ssh://u:{S}@h", "//u:{S}@h/share", "smb://dom;u:{S}@h/s", "rtsp://u:{S}@cam", "socks5://u:{S}@h:1",
+ "0:password={S}", "argv: ['x', '--token', '{S}']", "('--password', '{S}')", "cmd=[\"sh\",\"-c\",\"export TOKEN={S}; run\"]", "sh -c \"TOKEN={S} run\"", "env TOKEN={S} PASS={S} run",
+ "--password\x00{S}\x00--x", "mysql\x00-p{S}\x00db", "curl\x00-u\x00me:{S}\x00h", "A=1\x00DB_PASSWORD=a b {S}\x00C=2",
+]  # fmt: skip
+"""As people, shells, tools and libraries write them; `{S}` is the secret."""
