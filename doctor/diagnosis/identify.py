@@ -27,7 +27,9 @@ def identify(machine: Snapshot, kb: Knowledge) -> Snapshot:
 def _told(gpu: Gpu, kb: Knowledge) -> dict[str, Any]:
     if gpu.vendor == "amd" and gpu.pci_id:
         product = kb.amd_gpu(gpu.pci_id, gpu.revision)
-        return {"name": product.names[0] if product else None, "arch": kb.amd_arch(gpu.pci_id)}
+        shared = any(p.virtual_function and p.id == gpu.pci_id for p in (product.pci if product else ()))
+        name = product.names[0] if product else None
+        return {"name": name, "arch": kb.amd_arch(gpu.pci_id), "virtual_function": shared or None}
     if gpu.vendor == "nvidia" and gpu.pci_id:
         known = kb.nvidia_gpu(gpu.pci_id)
         return {"name": known.name, "arch": known.arch} if known else {}

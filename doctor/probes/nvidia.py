@@ -1,4 +1,4 @@
-"""The NVIDIA kernel module, its user-space libraries, fabric manager, and NVML's inventory of the GPUs.
+"""The NVIDIA kernel module, its user-space libraries, fabric manager and IMEX, and NVML's inventory of the GPUs.
 
 Small files and folders; NVML in a child with a deadline, and not where no module is loaded or every GPU is suspended.
 No root is needed. Costs a few ms without NVML, 100 ms to 2 s with it.
@@ -32,6 +32,8 @@ READS = (
     "command:modinfo -F version nvidia public",
     "command:nv-fabricmanager --version public",
     "file:proc/*/comm name",
+    "stat:usr/bin/nvidia-imex public",
+    "dir:dev/nvidia-caps-imex-channels public",
     "nvml serial",
     *nvidia_tools.READS,
 )
@@ -59,6 +61,8 @@ _FABRIC_FILES = (
 )
 _FABRIC_COMM = "nv-fabricmanage"
 """The kernel keeps 15 characters of a process's name."""
+_IMEX_COMM = "nvidia-imex"
+_IMEX_NODES = "dev/nvidia-caps-imex-channels"
 _PROCESSES_AT_MOST = 20_000
 
 
@@ -228,23 +232,42 @@ def _fabric_manager(system: System, sheet: FactSheet) -> None:
         sheet.put(f"{base}.installed", False, files[0].source)
     else:
         sheet.miss(f"{base}.installed", next(f.state for f in files if not f.is_absent), files[0].source)
-    _fabric_process(system, sheet, f"{base}.running")
+    _imex(system, sheet)
+    names = {_FABRIC_COMM: f"{base}.running"}
+    if sheet.get("nvidia_driver.imex.installed"):
+        names[_IMEX_COMM] = "nvidia_driver.imex.running"
+    _processes(system, sheet, names)
 
 
-def _fabric_process(system: System, sheet: FactSheet, fact: str) -> None:
-    """Looks for the process by name. Without the kernel's own thread 2 in sight, other processes are hidden too."""
+def _imex(system: System, sheet: FactSheet) -> None:
+    """The service that racks of one NVLink fabric need, and the channels that this node has."""
+    program = system.stat("usr/bin/nvidia-imex")
+    if program.known or program.is_absent:
+        sheet.put("nvidia_driver.imex.installed", program.known, program.source)
+    channels = system.list_dir(_IMEX_NODES)
+    channels.then(lambda names: sum(n.startswith("channel") for n in names)).into(
+        sheet, "nvidia_driver.imex.channels", absent=0
+    )
+
+
+def _processes(system: System, sheet: FactSheet, facts: dict[str, str]) -> None:
+    """Looks for processes by name. Without the kernel's own thread 2 in sight, other processes are hidden too."""
+    wanted = dict(facts)
     listing = system.list_dir("proc")
     pids = [n for n in listing.value or () if n.isdigit()][:_PROCESSES_AT_MOST]
     for pid in pids:
         name = system.read_text(f"proc/{pid}/comm", limit=64)
-        if (name.value or "").strip() == _FABRIC_COMM:
+        if fact := wanted.pop((name.value or "").strip(), None):
             sheet.put(fact, True, name.source)
+        if not wanted:
             return
-    if (system.read_text("proc/2/comm", limit=64).value or "").strip() == "kthreadd":
-        sheet.put(fact, False, listing.source)
-    else:
-        state = _not_shown(system, listing.state)
-        sheet.miss(fact, state, listing.source, "the processes of the host are not visible here")
+    whole = (system.read_text("proc/2/comm", limit=64).value or "").strip() == "kthreadd"
+    for fact in wanted.values():
+        if whole:
+            sheet.put(fact, False, listing.source)
+        else:
+            state = _not_shown(system, listing.state)
+            sheet.miss(fact, state, listing.source, "the processes of the host are not visible here")
 
 
 def _nvml(system: System, sheet: FactSheet, loaded: bool | None) -> None:

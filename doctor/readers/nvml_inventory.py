@@ -88,6 +88,8 @@ def _gpu(sheet: FactSheet, gpu: Mapping[str, Any], source: str) -> None:
             sheet.put(f"{base}.{fact}", value, source)
     if isinstance(gpu.get("mig_mode"), bool):
         sheet.put(f"{base}.mig_mode", "enabled" if gpu["mig_mode"] else "disabled", source)
+    if isinstance(gpu.get("virtualization"), str):
+        sheet.put(f"{base}.vgpu", gpu["virtualization"] == "vgpu", source, gpu["virtualization"][:40])
     if isinstance(gpu.get("minor"), int):
         sheet.put(f"{base}.device_node", f"nvidia{gpu['minor']}", source)
     if isinstance(capability := gpu.get("compute_capability"), str):

@@ -194,6 +194,9 @@ def _pcie(ask: Asker, handle: Any) -> dict[str, Any]:
     return {"pcie": _known(pcie) or None}
 
 
+_VM = "NVML_GPU_VIRTUALIZATION_MODE_"
+
+
 def _modes(ask: Asker, handle: Any) -> dict[str, Any]:
     compute = ask("compute_mode", "nvmlDeviceGetComputeMode", handle)
     persistence = ask("persistence_mode", "nvmlDeviceGetPersistenceMode", handle)
@@ -207,6 +210,7 @@ def _modes(ask: Asker, handle: Any) -> dict[str, Any]:
         "mig_mode_pending": bool(mig[1]) if mig else None,
         "mig_devices": _mig_devices(ask, handle) if mig and mig[0] else None,
         "fabric": _fabric(ask, handle),
+        "virtualization": _constant(ask, _VM, ask("virtualization", "nvmlDeviceGetVirtualizationMode", handle)),
     }
 
 

@@ -32,3 +32,13 @@ def test_an_id_that_no_table_lists_stays_unknown() -> None:
     told = identify(machine(vendor="nvidia", pci_id="10de:ffff"), Knowledge())
     assert told.gpus is not None
     assert told.gpus[0].name is None
+
+
+def test_a_guest_s_share_of_an_mi300x_is_known_by_its_id() -> None:
+    """In a guest no link leads to the physical function; the id alone tells."""
+    told = identify(machine(vendor="amd", pci_id="1002:74b5"), Knowledge())
+    assert told.gpus is not None
+    assert (told.gpus[0].virtual_function, told.gpus[0].arch) == (True, "gfx942")
+    whole = identify(machine(vendor="amd", pci_id="1002:74a1"), Knowledge())
+    assert whole.gpus is not None
+    assert whole.gpus[0].virtual_function is None

@@ -170,3 +170,27 @@ def test_nvidia_smi_that_hangs_is_timed() -> None:
 
     driver = probed(Hangs(FILES)).nvidia_driver
     assert (driver.smi_seconds, driver.smi_error) == (8.0, "no answer within 8 s")
+
+
+def test_imex_and_its_channels_on_a_rack_of_one_fabric() -> None:
+    rack = {
+        **FILES,
+        "usr/bin/nvidia-imex": "",
+        "dev/nvidia-caps-imex-channels/channel0": "",
+        "proc/2/comm": "kthreadd\n",
+        "proc/77/comm": "nvidia-imex\n",
+    }
+    imex = probed(Machine(rack, nvml=NVML)).nvidia_driver.imex
+    assert (imex.installed, imex.running, imex.channels) == (True, True, 1)
+    stopped = {k: v for k, v in rack.items() if "77" not in k}
+    assert probed(Machine(stopped, nvml=NVML)).nvidia_driver.imex.running is False
+    assert probed(Machine(FILES, nvml=NVML)).nvidia_driver.imex.running is None
+
+
+def test_a_vgpu_is_told_from_a_gpu_that_is_passed_through() -> None:
+    def told(mode: str) -> bool | None:
+        inventory = {**NVML, "gpus": [{**NVML["gpus"][0], "virtualization": mode}]}
+        (gpu,) = probed(Machine(FILES, nvml=inventory)).gpus or ()
+        return gpu.vgpu
+
+    assert (told("vgpu"), told("passthrough")) == (True, False)
