@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from doctor.errors import DataFileError, InputError
 from doctor.profiles import places
-from doctor.profiles.faults import Fault, Loc, bare, place, text
+from doctor.profiles.faults import Fault, Loc, bare, place, second_look, text
 from doctor.profiles.lines import line_of, lines
 from doctor.profiles.model import Profile
 from doctor.system.given import read_given
@@ -230,7 +230,9 @@ def _validated(composed: Composed, path: Path) -> tuple[Profile | None, list[Fau
     try:
         return Profile.model_validate(_tuples(composed.table)), []
     except ValidationError as error:
-        return None, [composed.fault(tuple(fault["loc"]), path, text(fault)) for fault in error.errors()]
+        told = [(tuple(fault["loc"]), text(fault)) for fault in error.errors()]
+        told += second_look(_tuples(composed.table), [bare(loc) for loc, _ in told])
+        return None, [composed.fault(loc, path, wrong) for loc, wrong in told]
 
 
 def _unknown_rules(composed: Composed, path: Path) -> Iterator[Fault]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from doctor.profiles.model import Profile
+from doctor.profiles.expectation import Expectation
+from doctor.profiles.model import Apt, Baseline, Flag, Need, Pip, Profile
 
 Loc = tuple[str | int, ...]
 
@@ -67,8 +69,10 @@ def text(error: Mapping[str, Any]) -> str:
         return _unknown(loc)
     if kind == "value_error":
         return str(error["msg"]).removeprefix("Value error, ")
-    wanted = str(error["msg"]).removeprefix("Input should be ").replace("tuple", "list").replace("dictionary", "table")
-    return f"is {given}; {wanted.removeprefix('a valid ')} is wanted{right}"
+    wanted = str(error["msg"]).removeprefix("Input should be ").removeprefix("a valid ")
+    for theirs, ours in (("tuple", "list"), ("dictionary", "table"), ("string", "text"), ("integer", "whole number")):
+        wanted = wanted.replace(theirs, ours)
+    return f"is {given}; {wanted} is wanted{right}"
 
 
 _TAGS = ("bool", "int", "float", "str", "constrained-str", "tuple[union[bool,int,float,str],...]")
@@ -118,3 +122,46 @@ def _shown(value: Any) -> str:
     if isinstance(value, (dict, list, tuple)):
         return "a table" if isinstance(value, dict) else "a list"
     return str(value)[:40]
+
+
+_ROWS: Mapping[Loc, type[BaseModel]] = {
+    ("expect",): Expectation,
+    ("flag",): Flag,
+    ("need",): Need,
+    ("image", "pip"): Pip,
+    ("image", "apt"): Apt,
+    ("baseline",): Baseline,
+}
+_STAND_IN: Mapping[str, Any] = {
+    "why": "x",
+    "source": {"url": "x", "as_of": datetime.date(2026, 1, 1), "status": "community"},
+    "severity": "info",
+    "rule": "x",
+}
+"""Right values that stand in for wrong ones while the rest of a row is looked at."""
+
+
+def second_look(table: Mapping[str, Any], told: Sequence[Loc]) -> list[tuple[Loc, str]]:
+    """Faults between the keys of a row of which single keys are wrong too: these are otherwise found only after the
+    first are mended. `told`: where faults were found already."""
+    found = []
+    for at, model in _ROWS.items():
+        held: Any = table
+        for step in at:
+            held = held.get(step) if isinstance(held, dict) else None
+        for number, row in enumerate(held if isinstance(held, tuple) else ()):
+            loc: Loc = (*at, number)
+            wrong = {str(t[len(loc)]) for t in told if t[: len(loc)] == loc and len(t) > len(loc)}
+            if wrong and isinstance(row, dict):
+                found += [(loc, said) for said in _between(model, row, wrong)]
+    return found
+
+
+def _between(model: type[BaseModel], row: Mapping[str, Any], wrong: set[str]) -> list[str]:
+    mended = {k: v for k, v in row.items() if k not in wrong}
+    mended |= {k: _STAND_IN[k] for k in wrong if k in _STAND_IN}
+    try:
+        model.model_validate(mended)
+    except ValidationError as error:
+        return [text(fault) for fault in error.errors() if fault["type"] == "value_error" and not fault["loc"]]
+    return []

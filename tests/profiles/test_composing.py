@@ -74,6 +74,21 @@ def test_all_faults_at_once_each_with_its_line_and_what_is_right(tmp_path: Path)
     ]
 
 
+def test_faults_between_keys_are_told_beside_those_of_single_keys(tmp_path: Path) -> None:
+    text = '[[expect]]\nfact = "gpus[*].memory_bytes"\nat_least = "192 GiB"\nwhy = 1\n'
+    text += '[[need]]\nkind = "shm"\nvalue = "8 GB"\n'
+    assert faults(write(tmp_path, p=HEAD + text)) == [
+        "line 5: expect[1]: gpus[*].memory_bytes is a whole number; '192 GiB' can't be compared with it",
+        "line 5: expect[1].source: is missing; right would be "
+        '{ url = "https://…", as_of = 2026-05-29, status = "vendor-matrix" }',
+        'line 8: expect[1].why: is 1; text is wanted; right would be "one line that says why"',
+        "line 9: need[1]: shm can't be '8 GB'; a size such as 8G is wanted",
+        "line 9: need[1].source: is missing; right would be "
+        '{ url = "https://…", as_of = 2026-05-29, status = "vendor-matrix" }',
+        'line 9: need[1].why: is missing; right would be "one line that says why"',
+    ]
+
+
 def test_a_fault_of_a_part_names_the_part(tmp_path: Path) -> None:
     path = write(tmp_path, p=HEAD + 'extends = ["a/one"]\n', a__one="\n\n" + EXPECT.format("on"))
     assert faults(path) == [
