@@ -125,6 +125,10 @@ class Container(Model):
     """NVIDIA container toolkit: whether it leaves the device cgroup alone."""
     cgroup_driver: str | None = None
     rootless: bool | None = None
+    seccomp: Literal["off", "strict", "filter"] | None = None
+    """What /proc/self/status says of this process."""
+    capabilities: tuple[str, ...] | None = None
+    """Of the bounding set, those that GPU work asks for: `SYS_NICE`, `SYS_PTRACE`, `IPC_LOCK`, `SYS_ADMIN`."""
     cdi_driver: str | None = None
     """The NVIDIA driver whose files a CDI spec names."""
 

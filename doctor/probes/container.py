@@ -13,7 +13,7 @@ from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 from doctor.readers import cgroup, mountinfo
 from doctor.readers.mountinfo import Mount
-from doctor.system.base import System
+from doctor.system.base import Reading, System
 
 READS: tuple[str, ...] = (
     "file:run/.containerenv name",
@@ -24,6 +24,7 @@ READS: tuple[str, ...] = (
     "file:proc/1/cgroup name",
     "file:proc/self/cgroup name",
     "file:proc/self/mountinfo name",
+    "file:proc/self/status public",
     "environment secret-bearing",
 )
 
@@ -44,6 +45,11 @@ _NAMES = {
 """Words of the variable `container` and of run/systemd/container. wsl and proot are no containers for us."""
 
 
+_SECCOMP = {"0": "off", "1": "strict", "2": "filter"}
+_CAPABILITIES = {"IPC_LOCK": 14, "SYS_PTRACE": 19, "SYS_ADMIN": 21, "SYS_NICE": 23}
+"""Bits of capabilities(7)."""
+
+
 class _Sign(NamedTuple):
     engine: str | None
     source: str
@@ -56,12 +62,26 @@ def probe(system: System, sheet: FactSheet) -> None:
     if signs:
         named = next((s for s in signs if s.engine), None)
         sheet.put("container.inside", True, signs[0].source, signs[0].detail)
+        _profile(system.read_text("proc/self/status", limit=1 << 16), sheet)
         if named:
             sheet.put("container.engine", named.engine, named.source, named.detail)
         else:
             sheet.miss("container.engine", State.FAILED, signs[0].source, "no mark of an engine that we know")
         return
     _absence(system, sheet, mounts.value)
+
+
+def _profile(status: Reading[str], sheet: FactSheet) -> None:
+    rows = dict(line.partition(":")[::2] for line in (status.value or "").splitlines())
+    mode = _SECCOMP.get(rows.get("Seccomp", "").strip())
+    if mode:
+        sheet.put("container.seccomp", mode, status.source)
+    else:
+        sheet.miss("container.seccomp", State.UNREADABLE if status.known else status.state, status.source)
+    bounding = rows.get("CapBnd", "").strip()
+    if bounding and all(c in "0123456789abcdef" for c in bounding) and len(bounding) <= 16:
+        held = [name for name, bit in _CAPABILITIES.items() if int(bounding, 16) >> bit & 1]
+        sheet.put("container.capabilities", held, status.source)
 
 
 def _variables(system: System) -> list[_Sign]:

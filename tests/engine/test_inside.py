@@ -98,6 +98,15 @@ def test_limits_and_environment_are_the_containers_own(started: Started, mi300x_
     assert "visible-devices-conflict" in raised(told, "error", "warning")
 
 
+def test_a_seccomp_filter_that_closes_numa_calls_is_a_remark(started: Started, mi300x_sys: Path) -> None:
+    closed = checked(mi300x_sys, "--in", started())["snapshot"]["container"]
+    opened = checked(mi300x_sys, "--in", started("--cap-add", "SYS_NICE"))["snapshot"]["container"]
+    bare = checked(mi300x_sys, "--in", started("--security-opt", "seccomp=unconfined"))["snapshot"]["container"]
+    assert (closed["seccomp"], "SYS_NICE" in closed["capabilities"]) == ("filter", False)
+    assert (opened["seccomp"], "SYS_NICE" in opened["capabilities"]) == ("filter", True)
+    assert bare["seccomp"] == "off"
+
+
 def test_the_first_process_by_its_pid_tells_the_same(started: Started, mi300x_sys: Path, node_folder: Path) -> None:
     name = started(*passed(node_folder), "--user", "1000:1000")
     pid = run("docker", "inspect", "--format", "{{.State.Pid}}", name).stdout.strip()

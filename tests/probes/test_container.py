@@ -42,7 +42,16 @@ OVERLAY = "27 1 0:50 / / rw,relatime - overlay overlay rw,lowerdir=/l\n"
 def test_engines(tmp_path: Path, files: dict[str, str], environ: dict[str, str], engine: str | None) -> None:
     sheet = FactSheet()
     container.probe(Pretend(tmp_path, files, environ), sheet)
-    assert values(sheet) == {"container.inside": True, "container.engine": engine}
+    told = values(sheet)
+    assert (told["container.inside"], told["container.engine"]) == (True, engine)
+
+
+def test_the_seccomp_filter_and_the_capabilities_that_matter(tmp_path: Path) -> None:
+    status = "Name:\tbash\nCapBnd:\t00000000a80c25fb\nSeccomp:\t2\n"  # SYS_PTRACE was added, SYS_NICE not
+    sheet = FactSheet()
+    container.probe(Pretend(tmp_path, {".dockerenv": "", "proc/self/status": status}, {}), sheet)
+    assert sheet.get("container.seccomp") == "filter"
+    assert sheet.get("container.capabilities") == ["SYS_PTRACE"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot, Symptom
-from doctor.findings import Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules.hardware import needed_nodes, refused
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ RULE = Rule(
     id="container-security-profile",
     severity=Severity.ERROR,
     title="A security profile of the container blocks what the GPU stack needs.",
-    needs=(),
+    needs=({"container.seccomp", "container.capabilities", "gpus"},),
+    facts_decide=False,
     proven="synthetic",
     order=20,
     tags=("access", "container"),
@@ -30,7 +31,8 @@ NUMA calls or debuggers fail with 'Operation not permitted', or opening a node f
 allows it.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+No error text of it was seen. Where the container's seccomp filter closes the memory policy calls on a machine whose
+GPUs sit on several NUMA nodes, that is a remark: most programs bind nothing.
 
 ## How to confirm
 `ausearch -m avc -ts recent` on the host, or the same container with `--security-opt seccomp=unconfined`.
@@ -61,11 +63,37 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """A remark: the memory policy calls are closed, on a machine whose GPUs sit on several NUMA nodes."""
+    box = machine.container
+    nodes = {gpu.numa_node for gpu in machine.gpus or () if gpu.numa_node is not None and gpu.numa_node >= 0}
+    closed = box.seccomp == "filter" and box.capabilities is not None and "SYS_NICE" not in box.capabilities
+    if not (box.inside and closed and len(nodes) > 1) or box.engine not in _WITH_DEFAULT_PROFILE:
+        return
+    yield Finding(
+        summary="NUMA binding (numactl, set_mempolicy) is refused by the container's seccomp profile.",
+        severity=Severity.INFO,
+        subject=Subject(kind="container", id="mempolicy"),
+        evidence=evidence(machine, ("container.seccomp", "container.capabilities", "container.engine")),
+        fixes=(_NUMA,),
+        verify=("numactl", "--show"),
+    )
+
+
+_WITH_DEFAULT_PROFILE = ("docker", "podman", "kubernetes", "containerd")
+"""Their default profile opens set_mempolicy, get_mempolicy and mbind with CAP_SYS_NICE alone (github.com/moby/profiles,
+seccomp/default.json; containerd/containerd#13610)."""
+_NUMA = Fix(
+    text="Start the container with the capability that opens these calls; seccomp=unconfined is not needed.",
+    command=("docker", "run", "--cap-add", "SYS_NICE", "IMAGE"),
+)
+
+
+_RECORDS = ("selinux-record", "selinux-denies")
+"""The kernel asks SELinux after owner and mode have agreed, so a record of a denial is not about groups."""
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
     """Nothing where owner and mode of a node are seen to keep the account out."""
-    if not any(refused(machine, n) or (n.mode and n.mode & 0o006 != 0o006) for n in needed_nodes(machine)):
+    recorded = machine.symptom(*_RECORDS) is not None
+    if recorded or not any(refused(machine, n) or (n.mode and n.mode & 0o006 != 0o006) for n in needed_nodes(machine)):
         yield Finding(summary=RULE.title, subject=Subject(kind="container", id="profile"), fixes=FIXES)

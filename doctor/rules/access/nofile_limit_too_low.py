@@ -57,11 +57,12 @@ FIXES = (
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Information: 1024 is most systems' default, and enough for many jobs."""
     limit = machine.host.nofile
-    if limit is not None and 0 < limit <= _DEFAULT and run_line.from_text(machine, "host.nofile"):
+    text = run_line.from_text(machine, "host.nofile")
+    if limit is not None and 0 < limit and (limit < _DEFAULT or (text and limit == _DEFAULT)):
         yield Finding(
             summary=f"A process may open {limit} files.",
             severity=Severity.INFO,
-            suspect=2,
+            suspect=2 if text else 0,
             subject=Subject(kind="limit", id="nofile"),
             evidence=evidence(machine, ("host.nofile",)),
             fixes=FIXES,

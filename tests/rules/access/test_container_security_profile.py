@@ -1,0 +1,37 @@
+"""The default seccomp profile closes the memory policy calls unless the container has SYS_NICE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from doctor.facts.sheet import FactSheet, assemble
+from doctor.knowledge import Knowledge
+from doctor.rules.access import container_security_profile as rule
+
+
+def summaries(seccomp: str | None, capabilities: Sequence[str], nodes: Sequence[int] = (0, 1)) -> list[str]:
+    sheet = FactSheet()
+    sheet.put("container.inside", True, "file:/.dockerenv")
+    sheet.put("container.engine", "docker", "file:/.dockerenv")
+    if seccomp:
+        sheet.put("container.seccomp", seccomp, "file:/proc/self/status")
+    sheet.put("container.capabilities", list(capabilities), "file:/proc/self/status")
+    for number, node in enumerate(nodes):
+        sheet.put(f"gpus[0000:{number + 1:02x}:00.0].numa_node", node, "file:/sys")
+    return [f.summary for f in rule.check(assemble([sheet]), Knowledge(), None)]
+
+
+def test_closed_on_a_machine_of_several_numa_nodes() -> None:
+    assert summaries("filter", []) == [
+        "NUMA binding (numactl, set_mempolicy) is refused by the container's seccomp profile."
+    ]
+
+
+def test_open_by_capability_without_filter_or_with_one_node_only() -> None:
+    assert summaries("filter", ["SYS_NICE"]) == []
+    assert summaries("off", []) == []
+    assert summaries("filter", [], nodes=(0, 0)) == []
+
+
+def test_an_unknown_filter_is_no_filter() -> None:
+    assert summaries(None, []) == []
