@@ -47,6 +47,8 @@ def solve(
     from doctor.resolve import described
     from doctor.resolve import solve as answer
 
+    if not packages:
+        raise InputError("which packages? doctor solve torch vllm")
     for option, value, known in (("--tool", tool, ("pip", "uv")), ("--format", format_, ("text", "json"))):
         if value not in known:
             raise InputError(f"{option} {value}: one of {', '.join(known)} is wanted")

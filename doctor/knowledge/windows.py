@@ -79,10 +79,19 @@ def driver_knows_gpu(kb: Knowledge, driver: str | None, arch: str | None) -> Ans
     if capability.cc in _LATER_THAN_CUDA:
         return _said("unknown", f"the first driver for {arch} is {UNKNOWN_HERE}", capability)
     if Dotted(branch.cuda) < capability.first_cuda:
-        first = next((b for b in kb.driver_branches() if b.cuda and Dotted(b.cuda) >= capability.first_cuda), None)
-        told = f"driver branch >= {first.branch}" if first else f"a driver that serves CUDA {capability.first_cuda}"
+        first, _ = driver_branches_of(kb, arch)
+        told = f"driver branch >= {first}" if first else f"a driver that serves CUDA {capability.first_cuda}"
         return _said("no", f"{arch} needs {told} (CUDA {capability.first_cuda}); {driver} is loaded", capability)
     return _said("yes", f"{arch} is driven by branch {branch.branch}", capability)
+
+
+def driver_branches_of(kb: Knowledge, arch: str | None) -> tuple[str | None, str | None]:
+    """First and last driver branch for a GPU; None where it is not known, or has not come."""
+    capability = kb.compute_capability(_cc(arch))
+    if not capability or capability.cc in _LATER_THAN_CUDA or not capability.first_cuda:
+        return None, capability.last_driver_branch if capability else None
+    serving = (b.branch for b in kb.driver_branches() if b.cuda and Dotted(b.cuda) >= str(capability.first_cuda))
+    return next(serving, None), capability.last_driver_branch
 
 
 _LATER_THAN_CUDA = ("8.7", "8.8", "10.1", "11.0", "12.1")
@@ -177,18 +186,18 @@ def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None) -> Answ
         return Answer("unknown", "the amdgpu driver's release is not known")
     forward = kb.kmd_window(driver)
     if forward and _listed(wanted, forward.user_space):
-        return _said("yes", f"amdgpu {driver} is listed with ROCm {_ranged(forward.user_space)}", forward)
+        return _said("yes", f"amdgpu {driver} is listed with ROCm {ranged(forward.user_space)}", forward)
     back = kb.user_window(rocm)
     if back and _listed(version, back.kmd):
-        return _said("yes", f"ROCm {rocm} is listed with amdgpu {_ranged(back.kmd)}", back)
+        return _said("yes", f"ROCm {rocm} is listed with amdgpu {ranged(back.kmd)}", back)
     release = kb.rocm_release(rocm)
     if release and release.kmd_versions and _listed(version, release.kmd_versions):
-        return _said("yes", f"ROCm {rocm} is listed with amdgpu {_ranged(release.kmd_versions)}", release)
+        return _said("yes", f"ROCm {rocm} is listed with amdgpu {ranged(release.kmd_versions)}", release)
     if back:
-        return _said("no", f"ROCm {rocm} is listed with amdgpu {_ranged(back.kmd)}, not {driver}", back)
+        return _said("no", f"ROCm {rocm} is listed with amdgpu {ranged(back.kmd)}, not {driver}", back)
     newest = max((Dotted(v.removesuffix(".x")) for v in forward.user_space), default=None) if forward else None
     if forward and newest is not None and wanted.compare(newest) <= 0:
-        return _said("no", f"amdgpu {driver} is listed with ROCm {_ranged(forward.user_space)}, not {rocm}", forward)
+        return _said("no", f"amdgpu {driver} is listed with ROCm {ranged(forward.user_space)}, not {rocm}", forward)
     # A matrix does not speak of a ROCm that is newer than it.
     return Answer("unknown", f"whether amdgpu {driver} serves ROCm {rocm} is {UNKNOWN_HERE}")
 
@@ -206,7 +215,7 @@ def _same(version: Dotted, item: str) -> bool:
     return mine[:3] == (*theirs, 0, 0)[:3]
 
 
-def _ranged(listed: Sequence[str]) -> str:
+def ranged(listed: Sequence[str]) -> str:
     """`6.0.x to 6.4.x` of a list of versions."""
     ordered = sorted(listed, key=lambda v: Dotted(v.removesuffix(".x")).numbers)
     return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}" if ordered else "none"

@@ -105,6 +105,11 @@ class Pick:
     image: str | None = None
     reasons: tuple[Reason, ...] = ()
 
+    @property
+    def words(self) -> str:
+        """`jax[cuda12] 0.12.0`; the name of an image."""
+        return self.image or f"{self.requirement.partition('==')[0] or self.package} {self.version}".strip()
+
 
 @dataclass(frozen=True)
 class Change:
@@ -139,7 +144,7 @@ class Solution:
     def stack(self) -> str:
         """`torch 2.11.0+cu128, vllm 0.26.0`"""
         parts = [self.build.words] if self.build and not self.build.bundled_by else []
-        return ", ".join([*parts, *(p.image or f"{p.package} {p.version}" for p in self.picks)]) or "nothing"
+        return ", ".join([*parts, *(p.words for p in self.picks)]) or "nothing"
 
     def refusals(self) -> tuple[Reason, ...]:
         return tuple(r for r in self.reasons if r.verdict == "no")

@@ -168,7 +168,7 @@ def _tried(kb: Knowledge, target: Target, wanted: Sequence[Requirement], build: 
 def _driver_need(kb: Knowledge, target: Target, build: Build | None) -> str | None:
     if build is None or target.driver or (target.rocm and build.rocm):
         return None
-    return torch_builds.driver_needed(kb, build)
+    return torch_builds.driver_needed(kb, build, target.arch)
 
 
 def _changes(kb: Knowledge, tries: Sequence[Solution], wanted: Sequence[Requirement], tool: Tool) -> Iterator[Change]:
@@ -207,7 +207,7 @@ def _changed(
     else:
         return None
     if "driver" in kinds:
-        need = torch_builds.driver_needed(kb, got.build) if got.build else None
+        need = torch_builds.driver_needed(kb, got.build, target.arch) if got.build else None
         told.append(f"{need} instead of {tried.target.driver or tried.target.rocm}" if need else _driver_text(tried))
     if "platform" in kinds:
         told.append(next(r.text for r in tried.refusals() if r.kind == "platform"))

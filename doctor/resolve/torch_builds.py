@@ -74,6 +74,8 @@ def _gpu(kb: Knowledge, target: Target, build: Build) -> Iterator[Reason]:
         return
     archs = kb.torch_archs(build.version, build.tag, target.machine)
     answer = windows.code_runs(kb, target.arch, archs, build.cuda) if archs else _by_neighbours(kb, target, build)
+    if not answer.source and (release := kb.torch_build(build.version)):
+        answer = replace(answer, source=release.source, as_of=release.as_of)
     yield Reason.of("gpu", answer, build.words)
     if target.arch.split(":")[0] in _NO_TENSILE and build.rocm and Dotted(build.rocm) >= _NO_TENSILE_FROM:
         note = kb.rocm_torch_note("gfx900-906")
@@ -150,12 +152,15 @@ def amdgpu_serves(kb: Knowledge, target: Target, rocm: str, about: str = "") -> 
     return Reason.of("driver", replace(answer, reason=answer.reason + taken), about)
 
 
-def driver_needed(kb: Knowledge, build: Build) -> str | None:
-    """`driver >= 580.65.06` of a CUDA build; the listed amdgpu drivers of a ROCm build."""
-    if build.cuda:
-        floor = kb.cuda_floor(build.cuda)
-        return f"NVIDIA driver >= {floor.driver}" if floor else None
+def driver_needed(kb: Knowledge, build: Build, arch: str | None = None) -> str | None:
+    """`NVIDIA driver >= 580.65.06` of a CUDA build, with the branches that drive the GPU; the listed amdgpu drivers of
+    a ROCm build."""
     if build.rocm:
         window = kb.user_window(build.rocm)
-        return f"an amdgpu driver of {', '.join(window.kmd[:6])}" if window else None
-    return None
+        return f"an amdgpu driver {windows.ranged(window.kmd)}" if window else None
+    floor = kb.cuda_floor(build.cuda) if build.cuda else None
+    if floor is None:
+        return None
+    first, last = windows.driver_branches_of(kb, arch) if arch else (None, None)
+    lowest = first if first and Dotted(first) > floor.driver else str(floor.driver)
+    return f"NVIDIA driver >= {lowest}" + (f", of branch {last} at most" if last else "")

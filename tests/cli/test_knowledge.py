@@ -1,0 +1,118 @@
+"""`doctor knowledge` and `doctor solve`: arguments, exit code, both streams; a report names what it rests on."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from doctor.cli.main import run
+from doctor.diagnosis.rests_on import rests_on
+from doctor.knowledge import Knowledge, store
+from doctor.knowledge_update import pack
+
+
+@pytest.fixture(autouse=True)
+def nothing_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    monkeypatch.setattr(store, "folders", lambda: (tmp_path / "installed",))
+    store.forget()
+    yield
+    store.forget()
+
+
+CASES = [
+    (["knowledge"], 2, "", "validate"),
+    (["knowledge", "show"], 0, "forward_compat_packages", ""),
+    (["knowledge", "show", "xids", "79"], 0, "source: docs.nvidia.com/deploy/xid-errors", ""),
+    (["knowledge", "show", "xids", "63"], 0, "fatal [gpud]", ""),
+    (["knowledge", "show", "driver_branches", "580"], 0, "2028-08-04 [endoflife.date, computed by rule]", ""),
+    (["knowledge", "show", "flags/nv_nccl", "NCCL_P2P_DISABLE"], 0, "NCCL_P2P_DISABLE", ""),
+    (["knowledge", "show", "xidz"], 2, "", "xidz: no such table; xids is meant?"),
+    (["knowledge", "show", "xids", "potato"], 2, "", "no entry potato"),
+    (["knowledge", "show", "--format", "xml"], 2, "", "text or json is wanted"),
+    (["knowledge", "sources", "cuda_majors"], 0, "docs.nvidia.com/cuda/archive", ""),
+    (["knowledge", "conflicts"], 0, "kept 9.19.0.56", ""),
+    (["knowledge", "age"], 0, "older than 365 days", ""),
+    (["knowledge", "age", "rocm_releases", "--max-days", "0"], 1, "rocm_releases", ""),
+    (["knowledge", "validate", "xids", "sxids"], 0, "206 entries of 2 tables are valid", ""),
+    (["knowledge", "validate", "--file", "/nowhere"], 2, "", "/nowhere"),
+    (["knowledge", "install", "/nowhere"], 2, "", "/nowhere"),
+    (["knowledge", "remove"], 0, "nothing is installed", ""),
+    (["solve", "torch", "--gpu", "sm_90", "--driver", "570.124.06"], 0, "whl/cu126", ""),
+    (["solve", "torch==2.14.0+cu130", "--gpu", "sm_90", "--driver", "570.124.06"], 1, "nearest that works", ""),
+    (["solve", "torch", "--gpu", "gfx9999"], 1, "not known to this version", ""),
+    (["solve", "torch", "--gpu", "sm_90", "--tool", "conda"], 2, "", "one of pip, uv is wanted"),
+    (["solve", "torch", "--gpu", "sm_90", "--from", "/x"], 2, "", "exclude each other"),
+    (["solve", "torch", "--from", "/nowhere"], 2, "", "no such file or folder"),
+    (["solve"], 2, "", "which packages?"),
+]
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "out", "err"), CASES, ids=lambda v: " ".join(v) if isinstance(v, list) else ""
+)
+def test_command(args: list[str], code: int, out: str, err: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(args) == code
+    shown = capsys.readouterr()
+    assert out in shown.out
+    assert err in shown.err
+    if code == 2:
+        assert "Traceback" not in shown.err
+
+
+def test_json_of_a_solution_says_all_that_the_text_says(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["solve", "torch==2.14.0+cu130", "--gpu", "H100", "--driver", "570.124", "--format", "json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert (data["schema"], data["status"]) == ("doctor.solution/1", "impossible")
+    assert data["nearest"]["stack"] == "torch 2.14.0+cu126"
+    assert data["nearest"]["commands"][0][-1].endswith("/cu126")
+    assert data["changes"][0]["text"] == "NVIDIA driver >= 580.65.06 instead of 570.124"
+    assert data["reasons"][0]["source"]
+    assert data["knowledge"]["release"] == store.shipped().version
+
+
+@pytest.mark.parametrize("args", [["show"], ["show", "xids"], ["sources"], ["conflicts"], ["age"]])
+def test_every_listing_is_had_as_json(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["knowledge", *args, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+
+
+def test_an_unsigned_file_is_not_installed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.json"
+    path.write_bytes(pack("2099.1.1", ("cuda_majors",)))
+    assert run(["knowledge", "install", str(path)]) == 2
+    assert "k.json.sig: no such signature" in capsys.readouterr().err
+
+
+def test_a_report_names_old_entries_that_it_rests_on() -> None:
+    kb = Knowledge()
+    assert kb.rocm_supports("6.2.0", "gfx942")
+    assert kb.cuda_floor("12.4")
+    used = rests_on(kb, datetime.date(2026, 11, 21))
+    assert used.aged == ("rocm_releases (2025-03-21)",)
+    assert used.notes() == ("This rests on entries looked up more than a year ago: rocm_releases (2025-03-21).",)
+    assert rests_on(kb, datetime.date(2026, 11, 21)).aged == ()  # the next report rests on its own answers
+
+
+def test_a_report_that_rests_on_fresh_shipped_entries_says_only_the_release() -> None:
+    kb = Knowledge()
+    assert kb.cuda_floor("12.4")
+    used = rests_on(kb, datetime.date(2026, 11, 21))
+    assert (used.release, used.file, used.notes()) == (store.shipped().version, None, ())
+    assert rests_on_later(kb)
+
+
+def rests_on_later(kb: Knowledge) -> bool:
+    """The same answer is old a year on."""
+    assert kb.cuda_floor("12.4")
+    return bool(rests_on(kb, datetime.date(2028, 1, 1)).aged)
+
+
+def test_a_report_names_an_installed_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = store.Release("2027.1.1", "2027-01-01", Path("/x"), "k.json", "SHA256:abc")
+    monkeypatch.setattr(store, "in_use", lambda: release)
+    notes = rests_on(Knowledge(), datetime.date(2027, 1, 2)).notes()
+    assert notes == ("Knowledge: release 2027.1.1 (as of 2027-01-01) of k.json, signed by SHA256:abc.",)

@@ -1,0 +1,192 @@
+"""What is asked of a machine, and what comes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doctor.errors import InputError
+from doctor.facts import Snapshot
+from doctor.facts.origin import State
+from doctor.knowledge import Knowledge
+from doctor.resolve import Solution, described, explain, from_snapshot, solve
+from doctor.resolve.dry_run import command, platforms, verdict
+from doctor.resolve.target import amdgpu_release
+from doctor.system.base import Output, Reading
+
+KB = Knowledge()
+
+
+def asked(packages: str, tool: str = "pip", **machine: str) -> Solution:
+    return solve(KB, described(KB, **machine), packages.split(), tool)  # type: ignore[arg-type]
+
+
+def lines(found: Solution) -> list[str]:
+    return [" ".join(argv) for argv in found.commands]
+
+
+def test_a_plain_wheel_that_fits_needs_no_index() -> None:
+    found = asked("torch transformers", gpu="H100", driver="580.95.05", python="3.12")
+    assert lines(found) == ["python3.12 -m pip install torch==2.15.0 transformers==5.23.0"]
+
+
+def test_an_older_driver_gets_a_build_for_its_cuda_from_its_index() -> None:
+    found = asked("torch torchvision transformers", gpu="H100", driver="570.124.06", python="3.12")
+    index = "--index-url https://download.pytorch.org/whl/cu126"
+    assert lines(found) == [
+        f"python3.12 -m pip install torch==2.14.1 torchvision==0.29.2 {index}",
+        "python3.12 -m pip install transformers==5.23.0 torch==2.14.1+cu126",
+    ]
+
+
+def test_uv_is_written_for_uv() -> None:
+    found = asked("vllm", "uv", gpu="H100", driver="570.124.06", python="3.12", os="ubuntu-22.04")
+    assert lines(found) == [
+        "uv pip install --python 3.12 torch==2.11.0 --index-url https://download.pytorch.org/whl/cu129",
+        "uv pip install --python 3.12 vllm==0.24.0+cu129 torch==2.11.0+cu129 "
+        "--extra-index-url https://wheels.vllm.ai/0.24.0/cu129 --index-strategy unsafe-best-match",
+    ]
+
+
+def test_pip_is_not_told_what_only_uv_knows() -> None:
+    found = asked("vllm", gpu="H100", driver="570.124.06", python="3.12", os="ubuntu-22.04")
+    assert "--index-strategy" not in lines(found)[1]
+
+
+def test_what_is_compiled_comes_last_against_the_torch_that_is_there() -> None:
+    found = asked("torch flash-attn", gpu="A100", driver="550.163.01", python="3.12")
+    assert lines(found)[-1].endswith("flash-attn==2.8.3.post2 torch==2.14.1+cu126 --no-build-isolation")
+    assert any("nvcc" in need for need in found.needs)
+
+
+def test_a_package_that_brings_its_own_torch_stands_alone() -> None:
+    found = asked("torch vllm", gpu="MI300X", driver="6.4.1", python="3.12", os="ubuntu-22.04")
+    assert lines(found) == [
+        "python3.12 -m pip install vllm==0.18.0+rocm700 --extra-index-url https://wheels.vllm.ai/rocm/0.18.0/rocm700"
+    ]
+
+
+def test_without_a_known_driver_the_answer_says_which_is_needed() -> None:
+    assert asked("torch", gpu="sm_90", python="3.12").needs == ("NVIDIA driver >= 580.65.06",)
+    assert asked("torch", gpu="gfx942").needs == ("an amdgpu driver 30.10.0 to 31.40.1",)
+    assert asked("torch", gpu="sm_61").needs == ("NVIDIA driver >= 525.60.13, of branch 580 at most",)
+
+
+def test_a_sentence_says_what_is_wrong_and_what_would_run() -> None:
+    found = asked("torch==2.14.0+cu130", gpu="sm_90", driver="570.124", python="3.12")
+    assert explain(found) == (
+        "torch 2.14.0+cu130: CUDA 13.0 needs driver >= 580.65.06; 570.124 is loaded; torch 2.14.0+cu126 would run"
+    )
+    older = asked("torch==2.14.0+cu130", gpu="sm_120", driver="570.124", python="3.12")
+    assert older.nearest
+    assert older.nearest.stack == "torch 2.11.0+cu129"  # 2.14 has no CUDA 12 build with code for sm_120
+
+
+@pytest.mark.parametrize(
+    ("packages", "machine", "words"),
+    [
+        ("torch", {"gpu": "gfx9999"}, "GPU gfx9999 is not known to this version"),
+        ("torch", {"gpu": "sm_999"}, "GPU sm_999 is not known to this version"),
+        ("potato", {"gpu": "sm_90"}, "potato is not known to this version"),
+        ("torch==99.0", {"gpu": "sm_90"}, "torch ==99.0 is not known to this version"),
+        ("vllm==0.1.0", {"gpu": "sm_90"}, "vllm==0.1.0 is not known to this version"),
+        ("tensorflow", {"gpu": "gfx942"}, "a package of tensorflow for AMD GPUs is not known to this version"),
+    ],
+)
+def test_what_is_not_known_is_not_called_unsupported(packages: str, machine: dict[str, str], words: str) -> None:
+    found = asked(packages, **machine)
+    assert found.status == "unknown"
+    assert words in explain(found)
+    assert not found.commands
+    assert "unsupported" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("machine", "words"),
+    [
+        ({"gpu": "a potato"}, "--gpu a potato: not known to this version"),
+        ({"gpu": "sm_90", "driver": "new"}, "--driver new"),
+        ({"gpu": "sm_90", "python": "two"}, "--python two"),
+        ({"gpu": "sm_90", "os": "ubuntu"}, "--os ubuntu"),
+    ],
+)
+def test_a_machine_that_is_described_wrongly_is_an_error_in_words(machine: dict[str, str], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        described(KB, **machine)
+
+
+def test_a_requirement_that_is_none_is_an_error_in_words() -> None:
+    with pytest.raises(InputError, match="torch=2: is no requirement"):
+        asked("torch=2", gpu="sm_90")
+
+
+def _machine(**facts: Any) -> Snapshot:
+    return Snapshot.model_validate(facts)
+
+
+def test_a_machine_s_own_facts_make_its_target() -> None:
+    machine = _machine(
+        gpus=[{"key": "0000:01:00.0", "vendor": "nvidia", "arch": "sm_90", "name": "NVIDIA H100"}],
+        nvidia_driver={"version": "570.124.06"},
+        os={"id": "ubuntu", "version": "22.04"},
+        interpreter={"path": "/opt/env/bin/python", "version": "3.11.9"},
+    )
+    target = from_snapshot(KB, machine)
+    assert (target.vendor, target.arch, target.driver) == ("nvidia", "sm_90", "570.124.06")
+    assert (target.python, target.glibc, target.interpreter) == ("3.11", "2.35", "/opt/env/bin/python")
+
+
+def test_the_number_of_amdgpu_s_module_is_not_its_release() -> None:
+    assert amdgpu_release(KB, "6.16.13") == "30.30.0"
+    assert amdgpu_release(KB, "1.2.3") is None
+
+
+def test_the_dry_run_asks_for_the_machine_that_was_described() -> None:
+    found = asked("torch transformers", gpu="A100", driver="570.124.06", python="3.11", os="ubuntu-22.04")
+    argv, left_out = command(found, "pip")
+    text = " ".join(argv)
+    assert "--dry-run" in text
+    assert "--python-version 3.11" in text
+    assert "--platform manylinux_2_35_x86_64" in text
+    assert "torch==2.14.1+cu126 transformers==5.23.0 --extra-index-url https://download.pytorch.org/whl/cu126" in text
+    assert left_out == ()
+    uv = " ".join(command(found, "uv")[0])
+    assert "--python-platform x86_64-manylinux_2_35" in uv
+
+
+def test_the_dry_run_leaves_out_what_is_compiled() -> None:
+    found = asked("torch flash-attn", gpu="A100", driver="550.163.01", python="3.12")
+    argv, left_out = command(found, "pip")
+    assert left_out == ("flash-attn",)
+    assert not any(word.startswith("flash-attn") for word in argv)
+
+
+def test_platform_tags_go_down_from_the_machine_s_glibc() -> None:
+    tags = platforms("aarch64", "2.31")
+    assert (tags[0], tags[-1]) == ("manylinux_2_31_aarch64", "linux_aarch64")
+    assert "manylinux_2_32_aarch64" not in tags
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "starts"),
+    [
+        (0, "Would install a-1 b-2 c-3\n", "resolves: 3 packages"),
+        (0, " + a==1\n + b==2\n", "resolves: 2 packages"),
+        (1, "ERROR: No matching distribution found for torch==9\n", "does not resolve: ERROR: No matching"),
+        (
+            1,
+            "WARNING: … Failed to resolve 'x'\nERROR: No matching distribution found\n",
+            "not checked: the index can't",
+        ),
+        (1, "", "does not resolve: no output"),
+    ],
+)
+def test_what_the_resolver_said(code: int, said: str, starts: str) -> None:
+    ran = Reading(State.VALUE, "command:pip", Output(code, said, "", 1.0))
+    assert verdict(ran).startswith(starts)
+
+
+def test_a_resolver_that_is_not_there_is_no_verdict() -> None:
+    ran: Reading[Output] = Reading(State.ABSENT, "command:uv", None, "no such program on the trusted PATH")
+    assert verdict(ran) == "not checked: no such program on the trusted PATH"
