@@ -58,7 +58,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """Information: 1024 is most systems' default, and enough for many jobs."""
     limit = machine.host.nofile
     text = run_line.from_text(machine, "host.nofile")
-    if limit is not None and 0 < limit and (limit < _DEFAULT or (text and limit == _DEFAULT)):
+    if limit is not None and limit > 0 and (limit < _DEFAULT or (text and limit == _DEFAULT)):
         yield Finding(
             summary=f"A process may open {limit} files.",
             severity=Severity.INFO,
