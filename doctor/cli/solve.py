@@ -20,8 +20,8 @@ def add(app: typer.Typer) -> None:
 
 def solve(
     packages: Annotated[
-        list[str], typer.Argument(help="As pip writes them: torch, 'vllm>=0.20', torch==2.14.0+cu130.")
-    ],
+        list[str] | None, typer.Argument(help="As pip writes them: torch, 'vllm>=0.20', torch==2.14.0+cu130.")
+    ] = None,
     gpu: Annotated[str | None, typer.Option(help="gfx942, sm_90, a PCI id or a name; else this machine's.")] = None,
     driver: Annotated[str | None, typer.Option(help="NVIDIA's driver, or the release of the amdgpu driver.")] = None,
     rocm: Annotated[str | None, typer.Option(help="The ROCm that is installed.")] = None,
