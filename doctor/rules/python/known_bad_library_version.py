@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.rules.library_release import known_faults
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -21,13 +22,15 @@ RULE = Rule(
     order=45,
     tags=("python",),
     doc="""## What it finds
-A release of NCCL or another GPU library for which a fault is documented on this kind of GPU.
+A release of ROCm, cuDNN, cuBLAS, NCCL or another GPU library for which a fault is documented on this kind of GPU, from
+a table of known faults and from error texts that are theirs.
 
 ## Why it matters
 Wrong results, hangs or crashes that no setting mends.
 
 ## Not raised when
-No error text of it was seen: which releases are bad is not decided from facts. A crash alone is only a hint.
+A release, GPU or package that the row asks for is not known. Where nothing that the fault shows was seen, the release
+is a remark only. A crash alone accuses no library.
 
 ## How to confirm
 `python -m pip list | grep nvidia`
@@ -52,5 +55,5 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """The table of known faults; other releases are named by error texts only."""
+    yield from known_faults(machine, RULE.id)

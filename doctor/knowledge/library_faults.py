@@ -1,0 +1,91 @@
+"""Releases of GPU libraries and frameworks with a known fault, and which of them a machine has.
+
+Data: `data/library_faults/*.toml`. A row holds only where every condition of it is known and met.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from doctor.facts.snapshot import Snapshot, Symptom
+from doctor.versions import Dotted
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DATA = Path(__file__).parent / "data" / "library_faults"
+Range = tuple[str, str]
+
+
+class LibraryFault(BaseModel):
+    """One known fault. Both ends of a range belong to it. `gpus` are architectures, `names` parts of a GPU's name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    id: str
+    rule: str
+    what: str
+    gpus: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    rocm: Range | None = None
+    torch: Range | None = None
+    packages: dict[str, Range] = Field(default_factory=dict)
+    felt: tuple[str, ...]
+    says: str = ""
+    fix: str
+    source: str
+    as_of: str
+
+    def facts(self, machine: Snapshot) -> tuple[str, ...] | None:
+        """Names of the facts that meet its conditions; None where one is not known or not met."""
+        names: list[str] = []
+        if self.gpus or self.names:
+            gpu = next((g for g in machine.gpus or () if g.arch in self.gpus or _named(g.name, self.names)), None)
+            if gpu is None:
+                return None
+            names.append(f"gpus[{gpu.key}].{'arch' if self.gpus else 'name'}")
+        if self.rocm:
+            if not any(_within(i.version, self.rocm) for i in machine.rocm or ()):
+                return None
+            names.append("rocm")
+        if self.torch:
+            if not _within(machine.torch.version, self.torch):
+                return None
+            names.append("torch.version")
+        held = {p.name: p.version for p in machine.packages or ()}
+        if not all(_within(held.get(name), ends) for name, ends in self.packages.items()):
+            return None
+        return (*names, *(["packages"] if self.packages else []))
+
+    def shown(self, machine: Snapshot) -> list[Symptom]:
+        """The symptoms by which the fault shows here."""
+        pattern = re.compile(self.says, re.IGNORECASE)
+        return [s for s in machine.symptoms if s.key in self.felt and pattern.search(s.text)]
+
+
+def _named(name: str | None, parts: tuple[str, ...]) -> bool:
+    return any(part.lower() in (name or "").lower() for part in parts)
+
+
+def _within(version: str | None, ends: Range) -> bool:
+    plain = (version or "").partition("+")[0]
+    if not Dotted(plain).numbers:
+        return False
+    return Dotted(ends[0]) <= plain and Dotted(plain) <= ends[1]
+
+
+@cache
+def library_faults() -> tuple[LibraryFault, ...]:
+    """Every row, in the order of the files."""
+    rows: list[dict[str, Any]] = []
+    for path in sorted(DATA.glob("*.toml")):
+        rows += tomllib.loads(path.read_text(encoding="utf-8"))["fault"]
+    return tuple(LibraryFault.model_validate(row) for row in rows)

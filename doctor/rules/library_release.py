@@ -1,0 +1,29 @@
+"""Whether a library or framework at hand is a release with a known fault: shared by the rules on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Severity, Subject, evidence
+from doctor.knowledge.library_faults import library_faults
+
+
+def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
+    """A finding for each known fault of that rule whose conditions all hold: a warning where it shows, a suspect where
+    something of its kind goes wrong, else a remark."""
+    seen = {symptom.key for symptom in machine.symptoms}
+    for fault in library_faults():
+        facts = fault.facts(machine) if fault.rule == rule else None
+        if facts is None:
+            continue
+        shown = fault.shown(machine)
+        yield Finding(
+            severity=Severity.WARNING if shown else Severity.INFO,
+            suspect=2 if seen & set(fault.felt) and not shown else 0,
+            summary=f"{fault.what[:1].upper()}{fault.what[1:]}.",
+            subject=Subject(kind="library", id=fault.id),
+            evidence=(*evidence(machine, facts), *(Evidence(text=s.text, source=s.source) for s in shown[:2])),
+            fixes=(Fix(text=fault.fix, where="environment"),),
+            source=f"{fault.source} ({fault.as_of})",
+        )

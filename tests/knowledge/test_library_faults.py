@@ -1,0 +1,74 @@
+"""Rows of known faults hold where all that they ask for is known and met, and show by what they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doctor.diagnosis import registry
+from doctor.knowledge.library_faults import LibraryFault, library_faults
+from doctor.knowledge.symptoms import Symptoms
+from doctor.rules.library_release import known_faults
+from tests.rules.machines import build
+
+RULES = {check.rule.id for check in registry.checks()}
+ROWS = library_faults()
+WRONG = {"symptoms": {"gpu-work-goes-wrong": "gemm_ex with int8 gives incorrect results for K = 1"}}
+
+
+def rocm(version: str) -> dict[str, Any]:
+    return {"rocm[/opt/rocm].path": "/opt/rocm", "rocm[/opt/rocm].version": version}
+
+
+def told(facts: dict[str, Any]) -> list[tuple[str, str, int]]:
+    rule = "known-bad-library-version"
+    return [(f.subject.id, f.severity.value, f.suspect) for f in known_faults(build(facts), rule)]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_each_row_asks_for_something_and_names_rule_symptoms_fix_and_source(row: LibraryFault) -> None:
+    assert row.rule in RULES
+    assert row.rocm or row.packages or row.torch
+    assert set(row.felt) <= set(Symptoms().signatures)
+    assert row.fix.endswith(".")
+    assert row.source.startswith("https://")
+    assert row.facts(build({})) is None
+
+
+def test_ids_are_used_once() -> None:
+    assert len({row.id for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({**rocm("7.1.0"), **WRONG}, ("gemm-ex-k1", "warning", 0)),
+        ({**rocm("7.1.1"), "symptoms": {"gpu-work-goes-wrong": "the job hangs"}}, ("gemm-ex-k1", "info", 2)),
+        (rocm("7.1.0"), ("gemm-ex-k1", "info", 0)),
+    ],
+)
+def test_a_fault_that_shows_is_a_warning(facts: dict[str, Any], expected: tuple[str, str, int]) -> None:
+    assert expected in told(facts)
+
+
+@pytest.mark.parametrize("version", ["7.0.2", "7.2.5"])
+def test_releases_beside_the_range_are_not_meant(version: str) -> None:
+    assert "gemm-ex-k1" not in {name for name, _, _ in told({**rocm(version), **WRONG})}
+
+
+def test_every_condition_must_be_met() -> None:
+    wheel = {"packages": [{"name": "nvidia-cudnn-cu12", "version": "9.10.2.21"}]}
+    assert told({**wheel, "torch.version": "2.9.0+cu128"}) == [("cudnn-conv3d-bf16", "info", 0)]
+    assert told({**wheel, "torch.version": "2.8.0+cu128"}) == []
+    assert told({"torch.version": "2.9.0+cu128"}) == []
+
+
+def test_a_fault_of_another_rule_is_not_told_here() -> None:
+    facts = {
+        "gpus[#0].vendor": "amd",
+        "gpus[#0].arch": "gfx950",
+        "packages": [{"name": "tensorflow-rocm", "version": "2.17.1"}],
+    }
+    assert told(facts) == []
+    assert [f.subject.id for f in known_faults(build(facts), "tensorflow-gpu-mismatch")] == ["tensorflow-2.17.1-gfx950"]
