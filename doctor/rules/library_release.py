@@ -11,16 +11,16 @@ from doctor.knowledge.library_faults import library_faults
 
 def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
     """A finding for each known fault of that rule whose conditions all hold: a warning where it shows, a suspect where
-    something of its kind goes wrong, else a remark."""
+    something of its kind goes wrong, a remark where nothing is told to go wrong."""
     seen = {symptom.key for symptom in machine.symptoms}
     for fault in library_faults():
         facts = fault.facts(machine) if fault.rule == rule else None
-        if facts is None:
+        if facts is None or (seen and not seen & set(fault.felt)):
             continue
         shown = fault.shown(machine)
         yield Finding(
             severity=Severity.WARNING if shown else Severity.INFO,
-            suspect=2 if seen & set(fault.felt) and not shown else 0,
+            suspect=2 if seen and not shown else 0,
             summary=f"{fault.what[:1].upper()}{fault.what[1:]}.",
             subject=Subject(kind="library", id=fault.id),
             evidence=(*evidence(machine, facts), *(Evidence(text=s.text, source=s.source) for s in shown[:2])),
