@@ -9,6 +9,7 @@ from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules import commands
 from doctor.rules.amdgpu_release import known_faults
+from doctor.rules.module_build import refused
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -22,13 +23,15 @@ RULE = Rule(
         {"kernel.release", "amdgpu_driver.version"},
         {"kernel.release", "amdgpu_driver.release"},
         {"kernel.release", "amdgpu_driver.built_for"},
+        {"kernel.release", "kernel.dkms"},
+        {"kernel_log.events"},
         {"kernel.release", "gpus"},
         {"os.id", "os.version", "rocm"},
     ],
     facts_decide=False,
     proven="synthetic",
     order=12,
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    explains=("amdgpu-driver-not-loaded", "torch-sees-no-gpu", "framework-sees-no-gpu"),
     tags=("amd", "driver"),
     doc="""
 ## What it finds
@@ -69,6 +72,9 @@ FIXES = (
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Known failures of this driver's build, a kernel that it was not built for, a system that ROCm does not list."""
     yield from known_faults(machine, RULE.id)
+    if told := refused(machine, "amd"):
+        yield told.model_copy(update={"fixes": (commands.rebuild_modules(machine), *FIXES)})
+        return
     built, running = machine.amdgpu_driver.built_for, machine.kernel.release
     if built and running and running not in built and machine.amdgpu_driver.loaded is not True:
         yield Finding(
@@ -87,6 +93,8 @@ def _unlisted(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     if commands.in_container(machine) or commands.in_wsl(machine) or machine.torch.available:
         return
     for install in machine.rocm or ():
+        if install.kind == "distribution":  # built by the distribution for itself
+            continue
         answer = os_serves_rocm(kb, install.version, machine.os.id, machine.os.version)
         if answer.no:
             yield Finding(

@@ -72,7 +72,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             severity=severity,
             summary=f"GPU {gpu.pci_address or gpu.key}: {', '.join(said)}.",
             subject=presence.subject(gpu),
-            evidence=evidence(machine, (f"gpus[{gpu.key}].errors.{field}" for field in fields)),
+            evidence=(
+                *evidence(machine, (f"gpus[{gpu.key}].errors.{field}" for field in fields)),
+                *_board(machine, gpu),
+            ),
             fixes=_fixes(gpu, severity),
         )
     yield from _xids(machine, seen)
@@ -129,6 +132,12 @@ def _xids(machine: Snapshot, seen: set[str]) -> Iterator[Finding]:
 
 _GRAVE = ("xid-62", "xid-74", "xid-79", "xid-119", "xid-120", "xid-136", "xid-143", "xid-145", "xid-149", "xid-150")
 """Xids of the link, the bus or the firmware, which memory errors do not explain."""
+
+
+def _board(machine: Snapshot, gpu: Gpu) -> tuple[Evidence, ...]:
+    """Serial number and slot, for whoever replaces it."""
+    board = presence.board(machine, gpu.pci_address or gpu.key)
+    return (Evidence(text=board, source=machine.source(f"gpus[{gpu.key}].serial")),) if board else ()
 
 
 def _judge(gpu: Gpu) -> tuple[Severity, list[str], list[str]]:

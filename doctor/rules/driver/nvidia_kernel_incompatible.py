@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import commands
+from doctor.rules.module_build import refused
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,7 +18,7 @@ RULE = Rule(
     id="nvidia-kernel-incompatible",
     severity=Severity.ERROR,
     title="This kernel release breaks the NVIDIA stack; another kernel works.",
-    needs=[{"nvidia_driver.built_for", "kernel.release"}],
+    needs=[{"nvidia_driver.built_for", "kernel.release"}, {"kernel.dkms", "kernel.release"}, {"kernel_log.events"}],
     facts_decide=False,
     proven="synthetic",
     order=12,
@@ -57,7 +59,10 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding where DKMS has the module for other kernels than the one that runs."""
+    """One finding where the running kernel has no module: its build failed, it was refused, or none was tried."""
+    if told := refused(machine, "nvidia"):
+        yield told.model_copy(update={"fixes": (commands.rebuild_modules(machine), *FIXES)})
+        return
     built, running = machine.nvidia_driver.built_for, machine.kernel.release
     if not built or not running or running in built or machine.nvidia_driver.loaded is True:
         return

@@ -26,7 +26,7 @@ RULE = Rule(
     doc="""
 ## What it finds
 Out-of-memory errors of CUDA, HIP or a framework; command submissions of amdgpu that found no memory; a GPU whose
-memory is in use to the last percent (info), with the programs that hold it.
+memory is in use to the last percent (info), with the programs that hold it; memory that no process holds (info).
 
 ## Why it matters
 The work ends, and sometimes that of other users of the GPU.
@@ -68,6 +68,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             ),
             fixes=FIXES,
         )
+    yield from _held_by_nobody(machine)
     for event in machine.kernel_log.events or ():
         if event.code == "amdgpu-oom":
             yield Finding(
@@ -82,6 +83,31 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 _FULL = 0.99
 """Servers take 90 to 95 % on purpose."""
+
+
+_LEFT_OVER, _LEFT_OVER_SHARE = 2 << 30, 0.05
+"""Bytes and share of memory from which on it is told that no process holds it: drivers keep some for themselves."""
+
+
+def _held_by_nobody(machine: Snapshot) -> Iterator[Finding]:
+    """Memory in use while all processes of the machine could be looked at and none has the GPU open."""
+    if machine.holders is None or machine.host.processes_seen != "all":
+        return
+    for gpu in machine.gpus or ():
+        total, used = gpu.memory_bytes, gpu.memory_used_bytes
+        if not total or not used or gpu.integrated or used < max(_LEFT_OVER, total * _LEFT_OVER_SHARE):
+            continue
+        if any(_holders(machine, gpu)):
+            continue
+        yield Finding(
+            severity=Severity.INFO,
+            summary=f"GPU {gpu.pci_address or gpu.key}: {used >> 30} GiB are in use and no process has it open.",
+            subject=presence.subject(gpu),
+            evidence=evidence(machine, (f"gpus[{gpu.key}].memory_used_bytes", "holders", "host.processes_seen")),
+            fixes=(
+                Fix(text="Wait for a program that is ending; a reset of the idle GPU gives back what is left over."),
+            ),
+        )
 
 
 def _holders(machine: Snapshot, gpu: Gpu) -> Iterator[Evidence]:

@@ -101,3 +101,21 @@ def test_the_link_of_another_device_on_the_bus_is_not_the_gpu_s() -> None:
     assert list(pcie_link_degraded.on_symptom(told, Knowledge(), symptom)) == []
     alone = machines.build({}, {"symptoms": {"pcie-link-narrow": line}})
     assert len(list(pcie_link_degraded.on_symptom(alone, Knowledge(), symptom))) == 1
+
+
+def test_memory_that_no_process_holds_is_told_only_where_all_could_be_seen() -> None:
+    left = {
+        f"gpus[{A}].memory_bytes": 80 << 30, f"gpus[{A}].memory_used_bytes": 40 << 30, "holders": [],
+        "host.processes_seen": "all",
+    }  # fmt: skip
+    (finding,) = found(gpu_memory_exhausted, machines.h100_host(left))
+    assert finding.summary == f"GPU {A}: 40 GiB are in use and no process has it open."
+    for edit in (
+        {"host.processes_seen": "namespace"},
+        {"host.processes_seen": None},
+        {"holders": None},
+        {f"gpus[{A}].memory_used_bytes": 1 << 30},
+        {f"gpus[{A}].device_node": "nvidia0", "holders[9].pid": 9, "holders[9].name": "python3"}
+        | {"holders[9].nodes": ["/dev/nvidia0"], "holders": None},
+    ):
+        assert found(gpu_memory_exhausted, machines.h100_host(left | edit)) == []

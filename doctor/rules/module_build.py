@@ -1,0 +1,44 @@
+"""Whether a GPU's kernel module could not be built for, or is refused by, the running kernel: of both vendors."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from doctor.facts import Snapshot
+from doctor.findings import Evidence, Finding, Severity, Subject
+from doctor.rules import commands, presence
+
+_REFUSED = {"module-version-magic": "is of another kernel", "module-unknown-symbol": "asks for symbols that it lacks"}
+
+
+def elsewhere(machine: Snapshot, vendor: Literal["nvidia", "amd"]) -> bool:
+    """Whether it is known that no GPU of the vendor is here, or that the host's modules are not to be judged."""
+    unseen = machine.gpus is not None and not presence.present(machine, vendor)
+    return unseen or commands.in_container(machine) or commands.in_wsl(machine)
+
+
+def refused(machine: Snapshot, vendor: Literal["nvidia", "amd"]) -> Finding | None:
+    """A build of the module for the running kernel that failed (DKMS), or a module that this kernel refused."""
+    stem = "nvidia" if vendor == "nvidia" else "amdgpu"
+    driver = machine.nvidia_driver if vendor == "nvidia" else machine.amdgpu_driver
+    running = machine.kernel.release
+    if driver.loaded is True or elsewhere(machine, vendor):
+        return None
+    failed = next((m for m in machine.kernel.dkms or () if m.key.startswith(stem) and m.failed_for == running), None)
+    if failed and running:
+        log = f"/var/lib/dkms/{failed.key}/build/make.log"
+        return Finding(
+            severity=Severity.ERROR,
+            summary=f"DKMS could not build {failed.key[:60]} for the running kernel {running[:60]}.",
+            subject=Subject(kind="driver", id=stem),
+            evidence=(Evidence(text=f"the last build, for {running}, failed", source=f"file:{log}"),),
+        )
+    for event in machine.kernel_log.events or ():
+        if event.code in _REFUSED and stem in event.text:
+            return Finding(
+                severity=Severity.ERROR,
+                summary=f"The running kernel refuses the {stem} module: it {_REFUSED[event.code]}.",
+                subject=Subject(kind="driver", id=stem),
+                evidence=(Evidence(text=event.text, source=machine.source("kernel_log.events")),),
+            )
+    return None
