@@ -13,6 +13,7 @@ READS: tuple[str, ...] = (
     "command:getconf GNU_LIBC_VERSION public",
     "dir:usr/lib/gcc public",
     "dir:usr/lib/gcc/* public",
+    "real:usr/bin/gcc public",
     "file:proc/meminfo public",
     "file:sys/kernel/mm/transparent_hugepage/enabled public",
 )
@@ -49,6 +50,11 @@ def _gcc(system: System, sheet: FactSheet) -> None:
         for name in system.list_dir(f"usr/lib/gcc/{target}").value or ()
         if _GCC.fullmatch(name)
     ]
+    # usr/bin/gcc leads to x86_64-linux-gnu-gcc-12 on Debian and Ubuntu; elsewhere it is the one that is installed.
+    named = system.real("usr/bin/gcc")
+    answers = re.search(r"gcc-(\d{1,2}(?:\.\d{1,2}){0,2})$", named.value or "", re.ASCII)
+    if answers or (named.known and len(found) == 1):
+        sheet.put("host.gcc_version", answers[1] if answers else found[0], named.source)
     if found:
         sheet.put("host.gcc", max(found, key=lambda v: [int(n) for n in v.split(".")]), top.source)
     else:
