@@ -149,6 +149,12 @@ class Expectation(Data):
             return "deviates"
         return "unknown" if any(value is None for _, value in self.values(machine, keys)) else "holds"
 
+    def said(self, value: Any) -> str:
+        """A value of the fact in a line of a report. Of a long text that is to hold a word, only whether it does."""
+        if self.contains is not None:
+            return f"{'with' if self._meets(value) else 'without'} {self.contains}"
+        return plain(value)[:120]
+
     def _meets(self, value: Any) -> bool:
         if self.one_of is not None:
             return value in self.one_of

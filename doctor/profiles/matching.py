@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from doctor.errors import DoctorError
 from doctor.facts import Snapshot
@@ -93,13 +93,14 @@ def _candidate(
     name: str, path: Path, machine: Snapshot, gpus: tuple[Gpu, ...], workload: str | None, base: Path | None
 ) -> Candidate:
     try:
-        told = _quick(path, gpus, base) if base is None and places.is_shipped(path) else None
+        told = _quick(path, gpus, base) if places.is_shipped(path) else None
         if told is not None:
-            return Candidate(name, False, told)
+            return Candidate(name, False, told.reason)
         profile = load(name, base)
     except DoctorError as error:  # one bad file must not cost the others; `validate` lists its faults
         return Candidate(name, False, f"can't be read: {error}"[:300])
-    reason = misfit(profile.hardware, gpus)
+    other = misfit(profile.hardware, gpus)
+    reason = other.reason if other else None
     if reason is None and workload and profile.workload not in ("any", workload):
         reason = f"it is for another workload: {profile.workload}"
     if reason is not None:
@@ -116,7 +117,7 @@ def _preference(profile: Profile, workload: str | None) -> int:
     return 0 if profile.workload == (workload or "any") else 1
 
 
-def _quick(path: Path, gpus: tuple[Gpu, ...], base: Path | None) -> str | None:
+def _quick(path: Path, gpus: tuple[Gpu, ...], base: Path | None) -> Misfit | None:
     """Why a shipped profile does not fit, by its hardware part alone; None where it may."""
     bases = places.where_parts_lie(path, base)
     table = parse(path)
@@ -134,41 +135,48 @@ def _hardware(part: Path) -> Hardware:
     return Hardware.model_validate({k: tuple(v) if isinstance(v, list) else v for k, v in table.items()})
 
 
-def misfit(hardware: Hardware, gpus: tuple[Gpu, ...]) -> str | None:
+class Misfit(NamedTuple):
+    """Why hardware is not that of a machine. `certain` False: what would tell is not known."""
+
+    reason: str
+    certain: bool = True
+
+
+def misfit(hardware: Hardware, gpus: tuple[Gpu, ...]) -> Misfit | None:
     """Why the hardware is not that of these GPUs; None where it is."""
     if not (hardware.arch or hardware.pci_ids or hardware.names):
-        return "it names no hardware, and is used only where it is named"
+        return Misfit("it names no hardware, and is used only where it is named", certain=False)
     other = next((g for g in gpus if hardware.vendor and g.vendor != hardware.vendor), None)
     if other is not None:
-        return f"it is for GPUs of {hardware.vendor}, and {_one(other)} is {other.vendor}'s"
+        return Misfit(f"it is for GPUs of {hardware.vendor}, and {_one(other)} is {other.vendor}'s")
     for gpu in gpus:
-        if reason := _unlike(hardware, gpu):
-            return reason
+        if other_card := _unlike(hardware, gpu):
+            return other_card
     if hardware.count and hardware.count != len(gpus):
-        return f"it is for {hardware.count} GPUs, and there are {len(gpus)}"
+        return Misfit(f"it is for {hardware.count} GPUs, and there are {len(gpus)}")
     return None
 
 
-def _unlike(hardware: Hardware, gpu: Gpu) -> str | None:
+def _unlike(hardware: Hardware, gpu: Gpu) -> Misfit | None:
     if hardware.pci_ids and gpu.pci_id:
         if gpu.pci_id not in hardware.pci_ids:
-            return f"PCI id {gpu.pci_id} of {_one(gpu)} is not among its {', '.join(hardware.pci_ids[:6])}"
+            return Misfit(f"PCI id {gpu.pci_id} of {_one(gpu)} is not among its {', '.join(hardware.pci_ids[:6])}")
         if hardware.revisions and gpu.revision and gpu.revision.removeprefix("0x") not in hardware.revisions:
-            return f"revision {gpu.revision} of {gpu.pci_id} is not among its {', '.join(hardware.revisions)}"
+            return Misfit(f"revision {gpu.revision} of {gpu.pci_id} is not among its {', '.join(hardware.revisions)}")
         return None
     if hardware.names and gpu.name:
         if any(_says(word, gpu.name) for word in hardware.except_names):
-            return f"{_one(gpu)} is another card of that name"
+            return Misfit(f"{_one(gpu)} is another card of that name")
         if not any(_says(word, gpu.name) for word in hardware.names):
-            return f"{_one(gpu)} is none of its {', '.join(hardware.names)}"
+            return Misfit(f"{_one(gpu)} is none of its {', '.join(hardware.names)}")
         return None
     if hardware.pci_ids or hardware.names:
-        return f"neither PCI id nor name of {gpu.key} is known"
+        return Misfit(f"neither PCI id nor name of {gpu.key} is known", certain=False)
     if gpu.arch is None:
-        return f"the architecture of {_one(gpu)} is not known"
+        return Misfit(f"the architecture of {_one(gpu)} is not known", certain=False)
     if gpu.arch in hardware.arch:
         return None
-    return f"{gpu.arch} of {_one(gpu)} is not among its {', '.join(hardware.arch)}"
+    return Misfit(f"{gpu.arch} of {_one(gpu)} is not among its {', '.join(hardware.arch)}")
 
 
 def _says(word: str, name: str) -> bool:

@@ -16,7 +16,7 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.findings import Judged, ProfileVerdict
-from doctor.profiles.expectation import Answer, Data, Expectation, Source, Status, plain
+from doctor.profiles.expectation import Answer, Data, Expectation, Source, Status
 from doctor.profiles.text import (
     Arch,
     Image,
@@ -257,7 +257,7 @@ class Profile(Data):
         outcome = self.answer(expectation, machine)
         found = expectation.values(machine, self.covered(machine))
         wrong = [v for _, v in expectation.unmet(machine, self.covered(machine))] if outcome == "deviates" else []
-        seen = list(dict.fromkeys(plain(v)[:120] for v in (wrong or [v for _, v in found if v is not None])))
+        seen = list(dict.fromkeys(expectation.said(v) for v in (wrong or [v for _, v in found if v is not None])))
         return Judged(
             fact=expectation.fact,
             outcome=outcome,

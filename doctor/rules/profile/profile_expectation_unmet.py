@@ -58,7 +58,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             continue
         unmet = expectation.unmet(machine, profile.covered(machine))
         yield Finding(
-            summary=f"{expectation.fact} should be {expectation.wants}; it is {said(unmet[0][1])}.",
+            summary=f"{expectation.fact} should be {expectation.wants}; it is {expectation.said(unmet[0][1])}.",
             severity=Severity(expectation.severity or RULE.severity),
             subject=Subject(kind="fact", id=expectation.fact),
             evidence=evidence(machine, [name for name, _ in unmet[:8]]),
@@ -77,20 +77,12 @@ def _other_hardware(machine: Snapshot, profile: Profile) -> Iterator[Finding]:
     from doctor.profiles.model import considered
 
     gpus = considered(machine)
-    hardware = profile.hardware
-    if not gpus or not (hardware.arch or hardware.pci_ids or hardware.names):
-        return
-    reason = misfit(hardware, gpus)
-    if reason is not None and not reason.endswith("not known") and not reason.endswith("is known"):
+    other = misfit(profile.hardware, gpus) if gpus else None
+    if other is not None and other.certain:
         yield Finding(
-            summary=f"The profile {profile.name} is for other hardware: {reason}.",
+            summary=f"The profile {profile.name} is for other hardware: {other.reason}.",
             severity=RULE.severity,
             subject=Subject(kind="profile", id=profile.name),
             evidence=evidence(machine, [f"gpus[{gpus[0].key}].{fact}" for fact in ("pci_id", "name", "arch")]),
             fixes=(Fix(text="Choose the profile of this hardware.", command=("doctor", "profiles", "match")),),
         )
-
-
-def said(value: object) -> str:
-    """A fact's value in a sentence."""
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)[:60]

@@ -59,6 +59,14 @@ def test_what_no_rule_speaks_of(profile: Profile) -> None:
     assert finding.fixes[0].text.endswith("(vendor-matrix, 2026-09-02)")
 
 
+def test_of_a_long_text_only_the_word_is_told(profile: Profile) -> None:
+    machine = machines.mi300x_host(GOOD | {"kernel.cmdline": "ro quiet rd.luks.key=hunter2"})
+    (finding,) = found(machine, profile)
+    assert finding.summary == "kernel.cmdline should be with pci=realloc=off; it is without pci=realloc=off."
+    (row,) = (j for j in profile.verdict(machine, "named", "").judged if j.fact == "kernel.cmdline")
+    assert row.found == "without pci=realloc=off"
+
+
 def test_one_finding_for_all_gpus(profile: Profile) -> None:
     two = {f"gpus[{address}].compute_partition": "CPX" for address in machines.MI300X[:2]}
     (finding,) = found(machines.mi300x_host(GOOD | two), profile)
