@@ -26,6 +26,12 @@ _CONTEXT = re.compile(
     r".{0,60}?(?:Context:|docker context(?: ls| show)?:?|endpoint:)\s{1,8}(?P<name>\S{1,60})", re.IGNORECASE
 )
 _ROOT = re.compile(r".{0,40}?Docker Root Dir:\s{1,4}(?P<path>\S{1,120})")
+_APART = re.compile(
+    r"(?!.{0,200}\b(?:not|without|instead of|WSL|Windows)\b).{0,80}?"
+    r"(?P<name>\bDocker Desktop\b|/\.docker/desktop/docker\.sock|/snap/bin/docker\b|/snap/docker/"
+    r"|\bsnap (?:install|list) docker\b|\bdocker \(?snap\b)",
+    re.IGNORECASE,
+)
 _CDI_FILE = re.compile(r"(?:cdi|hostPath|containerPath).{0,200}?\.so\.(?P<version>\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
 
 
@@ -58,6 +64,8 @@ def _one(sheet: FactSheet, where: str, line: str) -> None:
         sheet.put("container.engine_text", f"docker desktop (context {found['name']})", where)
     if "Root Dir" in line and (found := _ROOT.match(line)) and "snap" in found["path"]:
         sheet.put("container.engine_text", f"docker snap ({found['path']})", where)
+    if ("esktop" in line or "snap" in line) and (found := _APART.match(line)):
+        sheet.put("container.engine_text", f"docker: {found['name']}", where)
     if "rootless" in line.lower() and re.match(r"\s{0,8}rootless:?\s{0,3}(?:true|yes)?$", line.lower()):
         sheet.put("container.rootless", True, where)
     if ".so." in line and (found := _CDI_FILE.search(line)):

@@ -81,6 +81,8 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     groups = run_line.options(machine, "--group-add")
     if not run_line.passes_amd(machine) or any(_by_number(g) for g in groups) or _privileged(machine):
         return
+    if machine.symptom("selinux-record", "selinux-denies") is not None:
+        return  # owner and mode agreed: SELinux is asked after them
     seen = machine.symptom("kfd-open-permission", "dri-open-permission") is not None
     sure = seen or run_line.sees_none(machine)
     lacks = f"only {', '.join(groups)} by name" if groups else "no group"

@@ -53,7 +53,9 @@ FIXES = (Fix(text="Ask for hipBLASLt.", command=("env", "TORCH_BLAS_PREFER_HIPBL
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """torch's choice by its version, the GPUs and the variable."""
     archs = sorted({str(g.arch).split(":")[0] for g in machine.of_vendor("amd") if g.arch})
-    want = [a for a in archs if a.startswith(_WANT)]
+    refused = (machine.environment or {}).get(_LIBRARY) == "0"
+    known = (preferred(machine.torch.version, machine.torch.rocm) or ()) if refused else ()
+    want = [a for a in archs if a.startswith(_WANT) or a in known]
     why = _why(machine, archs) if want and machine.torch.build != "cuda" else None
     if why is None:
         return

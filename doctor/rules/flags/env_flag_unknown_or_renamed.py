@@ -117,9 +117,11 @@ def _known() -> frozenset[str]:
 
 
 def _one_apart(a: str, b: str) -> bool:
-    """Whether one insertion, deletion or change makes one name of the other."""
+    """Whether one insertion, deletion, change or exchange of neighbours makes one name of the other."""
     short, long = sorted((a, b), key=len)
     at = next((n for n, (x, y) in enumerate(zip(short, long, strict=False)) if x != y), len(short))
     if len(short) == len(long):
+        if short[at : at + 2] == long[at : at + 2][::-1] and short[at + 2 :] == long[at + 2 :]:
+            return short != long
         return short[at + 1 :] == long[at + 1 :] and short != long
     return short[at:] == long[at + 1 :]

@@ -27,5 +27,7 @@ def test_on_a_host_or_with_the_group() -> None:
 
 
 def test_unknown_owner_or_place() -> None:
-    assert told(rule, machines.mi300x_container(SHUT | {"nodes[/dev/kfd].gid": None, "nodes[/dev/kfd].group": None})) == []
+    assert (
+        told(rule, machines.mi300x_container(SHUT | {"nodes[/dev/kfd].gid": None, "nodes[/dev/kfd].group": None})) == []
+    )
     assert told(rule, machines.mi300x_container(SHUT | {"container.inside": None})) == []
