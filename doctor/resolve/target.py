@@ -93,9 +93,7 @@ def from_snapshot(kb: Knowledge, machine: Snapshot, cpu: str = "x86_64") -> Targ
     return Target(
         vendor=vendor,  # type: ignore[arg-type]
         arch=gpu.arch if gpu else None,
-        driver=machine.nvidia_driver.version
-        if vendor == "nvidia"
-        else amdgpu_release(kb, machine.amdgpu_driver.version),
+        driver=_nvidia(kb, machine) if vendor == "nvidia" else amdgpu_release(kb, machine.amdgpu_driver.version),
         rocm=rocm if vendor == "amd" else None,
         python=python,
         os=machine.os.id,
@@ -105,6 +103,14 @@ def from_snapshot(kb: Knowledge, machine: Snapshot, cpu: str = "x86_64") -> Targ
         gpu=gpu.name if gpu else None,
         interpreter=machine.interpreter.path,
     )
+
+
+def _nvidia(kb: Knowledge, machine: Snapshot) -> str | None:
+    """NVIDIA's driver; where only the CUDA that it serves is known, the newest one of that branch."""
+    known, serves = machine.nvidia_driver.version, machine.nvidia_driver.cuda_version
+    if known or not serves:
+        return known
+    return next((b.latest for b in kb.driver_branches() if b.cuda == Dotted(serves).series()), None)
 
 
 def amdgpu_release(kb: Knowledge, module: str | None) -> str | None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Fix
 from doctor.versions import Dotted
+
+if TYPE_CHECKING:
+    from doctor.resolve import Solution
 
 INDEX = "https://download.pytorch.org/whl"
 """PyTorch's own index of builds, as its installation page names it (pytorch.org, 2026-11-20)."""
@@ -48,11 +53,43 @@ def rocm_tag(machine: Snapshot) -> str:
     return f"rocm{next((v for v in _ROCM if v in series), _ROCM[0])}"
 
 
+def solved(machine: Snapshot, vendor: str) -> Solution | None:
+    """The newest stack of torch and the companions that are installed that fits every GPU of the vendor, the driver,
+    the Python and the system; None where too little is known of them, or nothing fits."""
+    from dataclasses import replace
+
+    from doctor.knowledge import Knowledge
+    from doctor.resolve import from_snapshot, solve
+
+    kb = Knowledge()
+    archs = sorted({g.arch for g in machine.of_vendor(vendor) if g.arch and not g.integrated})
+    if not archs:
+        return None
+    target = replace(from_snapshot(kb, machine), vendor="nvidia" if vendor == "nvidia" else "amd", arch=archs[0])
+    if vendor == "nvidia" and not target.driver:
+        return None
+    found = solve(kb, target, _wanted(machine))
+    for arch in archs[1:]:
+        pinned = [f"torch=={found.build.version}+{found.build.tag}"] if found.build else []
+        if solve(kb, replace(target, arch=arch), pinned).status != "solved":
+            return None
+    return found if found.status == "solved" and found.build else None
+
+
+def _wanted(machine: Snapshot) -> list[str]:
+    held = {p.name for p in machine.packages or ()}
+    return [name for name in _FAMILY if name == "torch" or name in held]
+
+
 def install(machine: Snapshot, vendor: str) -> Fix:
     """Replace torch, with those companions that are installed, by a build for that vendor's GPUs."""
-    tag = cuda_tag(machine) if vendor == "nvidia" else rocm_tag(machine)
-    held = {p.name for p in machine.packages or ()}
-    wanted = [name for name in _FAMILY if name == "torch" or name in held]
+    found = solved(machine, vendor)
+    wanted = _wanted(machine)
+    if found and found.build:
+        tag = found.build.tag
+        wanted = [f"torch=={found.build.version}", *(pick.requirement for pick in found.picks)]
+    else:
+        tag = cuda_tag(machine) if vendor == "nvidia" else rocm_tag(machine)
     label = f"CUDA ({tag})" if vendor == "nvidia" else f"ROCm ({tag})"
     pip = (python_of(machine), "-m", "pip", "install", "--force-reinstall", "--index-url", f"{INDEX}/{tag}")
     return Fix(

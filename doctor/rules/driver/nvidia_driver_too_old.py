@@ -186,8 +186,20 @@ def _finding(machine: Snapshot, kb: Knowledge, need: _Need, floor: Floor) -> Fin
         ),
         fixes=(
             *commands.nvidia_driver(machine, "proprietary" if "unsupported" in gpus else flavour, str(floor.driver)),
-            Fix(text=f"Or keep the driver and change {need.who}.{other}", where="environment"),
+            _older_build(machine, need)
+            or Fix(text=f"Or keep the driver and change {need.who}.{other}", where="environment"),
         ),
         verify=("nvidia-smi",),
         source=floor.source,
     )
+
+
+def _older_build(machine: Snapshot, need: _Need) -> Fix | None:
+    """The newest torch that runs on the driver as it is, where torch is what asks for more."""
+    from doctor.rules.torch_install import install, solved
+
+    found = solved(machine, "nvidia") if need.fact == "torch.cuda" else None
+    if found is None or found.build is None:
+        return None
+    fix = install(machine, "nvidia")
+    return fix.model_copy(update={"text": f"Or keep the driver: {found.build.words} runs on it."})

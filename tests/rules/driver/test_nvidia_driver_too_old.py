@@ -20,6 +20,9 @@ def test_cuda_13_on_575() -> None:
     machine = machines.h100_host({"torch.cuda": "13.0", "torch.version": "2.12.0"})
     expected = "CUDA 13.0 needs NVIDIA driver 580.65.06 or newer; 575.57.08 is loaded."
     assert told(rule, machine) == [("error", "nvidia", expected)]
+    instead = found(rule, machine)[0].fixes[-1]
+    assert instead.text == "Or keep the driver: torch 2.14.1+cu126 runs on it."
+    assert (instead.command or ())[-2:] == ("https://download.pytorch.org/whl/cu126", "torch==2.14.1")
 
 
 def test_an_image_that_asks_for_a_newer_cuda() -> None:

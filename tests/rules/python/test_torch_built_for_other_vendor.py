@@ -11,7 +11,7 @@ def test_cuda_build_on_amd() -> None:
     (finding,) = found(rule, machines.mi300x_host({"torch.build": "cuda", "torch.version": "2.7.0+cu128"}))
     assert finding.summary == "torch 2.7.0+cu128 is a CUDA build; this machine has AMD GPUs only."
     assert finding.subject.id == "torch"
-    assert (finding.fixes[0].command or ())[-2:] == ("https://download.pytorch.org/whl/rocm6.4", "torch")
+    assert (finding.fixes[0].command or ())[-2:] == ("https://download.pytorch.org/whl/rocm7.2", "torch==2.14.1")
 
 
 def test_nvidia_driver_is_loaded_and_unknown() -> None:

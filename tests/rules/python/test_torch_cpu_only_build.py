@@ -13,7 +13,7 @@ def test_beside_an_nvidia_gpu() -> None:
     (finding,) = found(rule, machines.h100_host(CPU))
     assert finding.summary == "torch 2.7.0+cpu is a CPU-only build on a machine with an NVIDIA GPU."
     assert finding.subject.id == "torch"
-    assert (finding.fixes[0].command or ())[-2:] == ("https://download.pytorch.org/whl/cu128", "torch")
+    assert (finding.fixes[0].command or ())[-2:] == ("https://download.pytorch.org/whl/cu126", "torch==2.14.1")
 
 
 def test_without_a_gpu_and_unknown() -> None:

@@ -11,7 +11,7 @@ def test_no_code_for_hopper() -> None:
     (finding,) = found(rule, machines.h100_host({"torch.arch_list": ["sm_75", "sm_80", "sm_86"]}))
     assert finding.summary == "torch 2.7.0+cu128 has no code for sm_90 (NVIDIA H100 80GB HBM3)."
     assert (finding.severity.value, finding.subject.id) == ("error", machines.H100[0])
-    assert (finding.fixes[0].command or ())[-2:] == ("https://download.pytorch.org/whl/cu128", "torch")
+    assert (finding.fixes[0].command or ())[-2:] == ("https://download.pytorch.org/whl/cu126", "torch==2.14.1")
 
 
 def test_ptx_serves_and_the_unknown() -> None:
