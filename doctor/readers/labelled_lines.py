@@ -105,7 +105,7 @@ class _Reader:
         value = found["value"] + found["more"] if label in ("ubuntu", "debian", "fedora") else found["value"]
         if label in ("ubuntu", "debian", "fedora"):
             self.facts(where, os_facts(f"{label} {value}"))
-        else:
+        elif label != "rocm" or "." in value:  # "ROCm 7 on Ubuntu" names a generation, not a release
             self.label(where, label, value)
 
     def facts(self, where: str, facts: dict[str, str | bool]) -> None:

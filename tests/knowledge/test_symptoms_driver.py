@@ -9,6 +9,8 @@ from doctor.knowledge.symptoms import Symptoms
 SYMPTOMS = Symptoms()
 EXAMPLES = {
     "nvidia-smi-cannot-communicate": "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.",  # noqa: E501
+    "uvm-module-absent-told": "lsmod | grep nvidia_uvm prints nothing",
+    "amdgpu-module-absent-told": "$ lsmod | grep amdgpu: no output",
     "nvml-driver-not-loaded": "Failed to initialize NVML: Driver Not Loaded",
     "modprobe-nvidia-not-found": "modprobe: FATAL: Module nvidia not found in directory /lib/modules/6.8.0-45-generic",
     "nvidia-smi-not-found": "bash: nvidia-smi: command not found",

@@ -29,6 +29,7 @@ EXAMPLES = {
     "cuda-out-of-memory": "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB",  # noqa: E501
     "vllm-free-memory": "ValueError: Free memory on device (1.2/79.1 GiB) on startup is less than desired GPU memory utilization (0.9, 71.19 GiB).",  # noqa: E501
     "iommu-change-helps": "booting with intel_iommu=off helps",
+    "cross-gpu-copy-wrong": "a tensor copied from cuda:0 to cuda:1 is all zeros",
     "p2p-off-works": "NCCL_P2P_DISABLE=1 avoids the hang",
     "igpu-off-helps": "disabling the iGPU in the BIOS fixes it",
     "program-crashed": "Segmentation fault (core dumped)",
