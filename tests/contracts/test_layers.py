@@ -28,6 +28,8 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.profiles": (3, frozenset({"pydantic", "packaging", "tomli"})),
     "doctor.knowledge_update": (3, frozenset({"pydantic"})),
     "doctor.resolve": (3, frozenset({"packaging"})),
+    "doctor.blas": (3, frozenset()),
+    "doctor.blas.prove": (5, frozenset()),
     "doctor.rules": (4, frozenset()),
     "doctor.diagnosis": (5, frozenset({"pydantic", "tomli"})),
     "doctor.report": (5, frozenset()),

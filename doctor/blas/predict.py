@@ -1,0 +1,296 @@
+"""Which BLAS library each matrix product of torch will take, from facts, with the chain of reasons.
+
+The rules of torch on ROCm changed four times, and one entry point goes its own way: see the table `blas_selection`
+(`doctor knowledge show blas_selection`), read from torch's headers and pull requests. What no source tells is None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from doctor.facts.snapshot import Snapshot
+from doctor.knowledge.store import table
+from doctor.versions import Dotted
+
+Library = Literal["hipblaslt", "rocblas", "cublas", "cublaslt", "cpu"]
+ENTRIES = ("mm", "addmm", "linear", "linear-bias", "bmm", "baddbmm", "scaled_mm", "grouped_mm")
+DTYPES: Mapping[str, tuple[str, ...]] = {
+    "scaled_mm": ("float8",),
+    "grouped_mm": ("bfloat16",),
+}
+"""Of the entry points that take less than these."""
+_USUAL = ("float32", "bfloat16", "float16")
+_PREFER = ("TORCH_BLAS_PREFER_HIPBLASLT", "TORCH_BLAS_PREFER_CUBLASLT")
+_NO_FUSED_BIAS = "DISABLE_ADDMM_CUDA_LT"
+_ON = ("1",)
+"""torch reads its boolean variables as exactly 1 or 0; anything else warns and counts as unset (c10/util/env.cpp)."""
+_FUSED_SOURCE = "https://github.com/pytorch/pytorch/pull/174350"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One link of the chain: what holds, and where it is from (a fact's source, or a table's)."""
+
+    text: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """`library` None: no source tells."""
+
+    entry: str
+    dtype: str
+    library: Library | None
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What torch prefers for plain products, why, and whether hipBLASLt has code for every visible GPU."""
+
+    library: Library | None
+    reasons: tuple[Reason, ...]
+    supported: bool | None = None
+
+
+def predict(machine: Snapshot) -> tuple[Prediction, ...]:
+    """One for each entry point and dtype. Empty where no torch is known."""
+    if machine.torch.version is None or machine.torch.build is None:
+        return ()
+    return tuple(
+        Prediction(entry, dtype, *_of_entry(machine, entry)) for entry in ENTRIES for dtype in DTYPES.get(entry, _USUAL)
+    )
+
+
+def preferred(machine: Snapshot) -> Choice:
+    """The library of `torch.mm` on this machine's GPUs."""
+    if machine.torch.build == "rocm":
+        return _on_rocm(machine)
+    if machine.torch.build == "cuda":
+        return _on_cuda(machine)
+    if machine.torch.build == "cpu":
+        return Choice("cpu", (Reason("this torch has no GPU build", machine.source("torch.build")),))
+    return Choice(None, ())
+
+
+def _of_entry(machine: Snapshot, entry: str) -> tuple[Library | None, tuple[Reason, ...]]:
+    choice = preferred(machine)
+    if choice.library == "cpu":
+        return ("cpu", choice.reasons) if entry not in ("scaled_mm", "grouped_mm") else (None, choice.reasons)
+    rocm = machine.torch.build == "rocm"
+    if tuned := _tuned(machine):
+        return None, (tuned,)
+    if entry == "scaled_mm":
+        return _scaled(rocm)
+    if entry == "grouped_mm":
+        return None, (Reason("no source tells which library _grouped_mm takes", "-"),)
+    if entry == "linear-bias":
+        return _fused(machine, choice)
+    return choice.library, choice.reasons
+
+
+def _scaled(rocm: bool) -> tuple[Library, tuple[Reason, ...]]:
+    source = "https://github.com/pytorch/pytorch/pull/122106"
+    library: Library = "hipblaslt" if rocm else "cublaslt"
+    return library, (Reason("scaled products exist in this library alone", source),)
+
+
+def _tuned(machine: Snapshot) -> Reason | None:
+    if _flag(machine, "PYTORCH_TUNABLEOP_ENABLED") in _ON:
+        text = "TunableOp is on: each shape takes what its results file says, or what it measures"
+        return Reason(text, "environment:PYTORCH_TUNABLEOP_ENABLED")
+    return None
+
+
+def _flag(machine: Snapshot, *names: str) -> str | None:
+    environment = machine.environment or {}
+    return next((environment[name] for name in names if name in environment), None)
+
+
+def _on_cuda(machine: Snapshot) -> Choice:
+    """cuBLAS, unless cuBLASLt is asked for (since 2.4)."""
+    version = Dotted(machine.torch.version or "")
+    source = "https://github.com/pytorch/pytorch/pull/122106"
+    if version >= Dotted("2.4") and _flag(machine, "TORCH_BLAS_PREFER_CUBLASLT") in _ON:
+        return Choice("cublaslt", (Reason("TORCH_BLAS_PREFER_CUBLASLT=1", "environment:TORCH_BLAS_PREFER_CUBLASLT"),))
+    return Choice("cublas", (Reason("torch's default on CUDA", source),))
+
+
+def _on_rocm(machine: Snapshot) -> Choice:
+    version = Dotted(machine.torch.version or "")
+    built = Reason(f"torch {machine.torch.version} for ROCm", machine.source("torch.version"))
+    row = _row(version, _is_fork(machine.torch.version or ""))
+    if row is None:
+        return Choice(None, (built, Reason("the tables know no rule of this torch", "-")))
+    source = str(row.get("source", "-"))
+    archs = visible_archs(machine)
+    supported = _all_in(archs, _archs(row, "supported_archs", machine.torch.rocm))
+    asked, variable = _asked(machine, version)
+    if version < Dotted("2.4"):
+        return Choice("rocblas", (built, Reason("before 2.4 plain products always take rocBLAS", source)), supported)
+    if version < Dotted("2.5"):
+        default: Library = "hipblaslt" if asked in _ON else "rocblas"
+        said = f"{variable}=1" if asked in _ON else "2.4 takes rocBLAS unless asked"
+        return _checked(default, (built, Reason(said, source)), supported, archs)
+    if asked in _ON:
+        return _checked("hipblaslt", (built, Reason(f"{variable}=1", f"environment:{variable}")), supported, archs)
+    if version < Dotted("2.7"):
+        if asked == "0":
+            return Choice("rocblas", (built, Reason(f"{variable}=0", f"environment:{variable}")), supported)
+        return _checked("hipblaslt", (built, Reason("2.5 and 2.6 take hipBLASLt by default", source)), supported, archs)
+    return _by_list(machine, row, (built, *_ignored_zero(asked, variable, version)), archs, supported, asked, variable)
+
+
+def _by_list(
+    machine: Snapshot,
+    row: Mapping[str, Any],
+    reasons: tuple[Reason, ...],
+    archs: Sequence[str] | None,
+    supported: bool | None,
+    asked: str | None,
+    variable: str,
+) -> Choice:
+    """Since 2.7: hipBLASLt where every visible GPU is in the list of the preferred."""
+    source = str(row.get("source", "-"))
+    if asked == "0" and Dotted(machine.torch.version or "") >= Dotted("2.12"):
+        return Choice("rocblas", (*reasons, Reason(f"{variable}=0", f"environment:{variable}")), supported)
+    listed = _archs(row, "preferred_archs", machine.torch.rocm)
+    if archs is None or listed is None:
+        return Choice(None, (*reasons, Reason("the GPUs, or which are preferred, are not known", source)), supported)
+    outside = [arch for arch in archs if arch not in listed]
+    if not outside:
+        why = Reason(f"every visible GPU ({_these(archs)}) is preferred", source)
+        return Choice("hipblaslt", (*reasons, why), True)  # what is preferred is supported
+    alone = len(outside) < len(archs)
+    text = f"{outside[0]} is not preferred" + (", and one such GPU decides for the whole process" if alone else "")
+    return Choice("rocblas", (*reasons, Reason(text, source)), supported)
+
+
+def _checked(
+    library: Library, reasons: tuple[Reason, ...], supported: bool | None, archs: Sequence[str] | None
+) -> Choice:
+    """An unsupported GPU turns hipBLASLt into rocBLAS, with a warning."""
+    if library == "rocblas":
+        return Choice(library, reasons, supported)
+    if supported is None:
+        return Choice(None, (*reasons, Reason("whether every visible GPU is supported is not known", "-")), supported)
+    if not supported:
+        text = f"a visible GPU ({_these(archs)}) is not supported: torch warns and overrides to rocBLAS"
+        return Choice(
+            "rocblas", (*reasons, Reason(text, "https://github.com/pytorch/pytorch/issues/138067")), supported
+        )
+    return Choice(library, reasons, supported)
+
+
+def _ignored_zero(asked: str | None, variable: str, version: Dotted) -> Iterator[Reason]:
+    if asked == "0" and version < Dotted("2.12"):
+        source = "https://github.com/pytorch/pytorch/pull/174377"
+        yield Reason(f"{variable}=0 is ignored by torch 2.7 to 2.11: it counts as the default", source)
+
+
+def _asked(machine: Snapshot, version: Dotted) -> tuple[str | None, str]:
+    """2.5 and 2.6 do not read the name with CUBLASLT on ROCm."""
+    names = _PREFER[:1] if Dotted("2.5") <= version < Dotted("2.7") else _PREFER
+    environment = machine.environment or {}
+    name = next((name for name in names if name in environment), _PREFER[0])
+    return environment.get(name), name
+
+
+def _fused(machine: Snapshot, choice: Choice) -> tuple[Library | None, tuple[Reason, ...]]:
+    """addmm with a bias of one dimension, which is what F.linear with a bias calls."""
+    version, off = Dotted(machine.torch.version or ""), _flag(machine, _NO_FUSED_BIAS)
+    switched = Reason(f"{_NO_FUSED_BIAS}=1 switches the fused path off", f"environment:{_NO_FUSED_BIAS}")
+    if machine.torch.build == "cuda":
+        if off in _ON:
+            return choice.library, (switched, *choice.reasons)
+        return "cublaslt", (Reason("a fused bias is an epilogue of cuBLASLt", _FUSED_SOURCE),)
+    if version < Dotted("2.4"):
+        source = "https://github.com/pytorch/pytorch/issues/119081"
+        return choice.library, (*choice.reasons, Reason("the fused bias is off by default on ROCm", source))
+    if off in _ON:
+        return choice.library, (switched, *choice.reasons)
+    if off is None and version >= Dotted("2.12"):
+        follows = Reason("since 2.12 the fused bias follows what is preferred", _FUSED_SOURCE)
+        return choice.library, (*choice.reasons, follows)
+    if choice.supported is None:
+        return None, (*choice.reasons, Reason("whether hipBLASLt supports every visible GPU is not known", "-"))
+    if not choice.supported:
+        return choice.library, (*choice.reasons, Reason("hipBLASLt supports not every visible GPU", _FUSED_SOURCE))
+    if version < Dotted("2.12"):
+        text = "before 2.12 the fused bias takes hipBLASLt whatever is preferred"
+        return "hipblaslt", (Reason(text, "https://github.com/pytorch/pytorch/pull/174377"),)
+    kept = Reason(f"{_NO_FUSED_BIAS}={off} keeps the fused path", f"environment:{_NO_FUSED_BIAS}")
+    return "hipblaslt", (kept,)
+
+
+def visible_archs(machine: Snapshot) -> tuple[str, ...] | None:
+    """gfx targets of the AMD GPUs that a process sees; None where one is not known."""
+    gpus = machine.of_vendor("amd")
+    seen = [g for g in gpus if g.index.visible is not None] if any(g.index.visible is not None for g in gpus) else gpus
+    archs = [g.arch.split(":")[0] if g.arch else None for g in seen]
+    if not archs or None in archs:
+        return None
+    return tuple(dict.fromkeys(a for a in archs if a))
+
+
+def _is_fork(version: str) -> bool:
+    """AMD's own wheels are built from ROCm/pytorch: `2.9.1+rocm7.2.0.git…`, and all of ROCm 7.9 and later (TheRock)."""
+    local = version.partition("+")[2]
+    rocm = re.match(r"rocm(\d{1,2}\.\d{1,2})", local)
+    return "git" in local or bool(rocm and Dotted(rocm[1]) >= Dotted("7.9"))
+
+
+def _row(version: Dotted, fork: bool) -> Mapping[str, Any] | None:
+    """The entry of a torch series. The last one stands for what came after it."""
+    series = version.numbers[:2]
+    rows = table("blas_selection")
+    if not series:
+        return None
+    named = {key: row for key, row in rows.items() if not key.startswith("ROCm/pytorch")}
+    found = next((row for key, row in named.items() if _covers(key, series)), None)
+    if found is None:
+        newest = next((row for key, row in named.items() if key.startswith("main")), None)
+        found = newest if series >= (2, 14) else None
+    if found is not None and "preferred_archs" not in found and series >= (2, 7):
+        before: Mapping[str, Any] = next(
+            (row for key, row in named.items() if _covers(key, (series[0], series[1] - 1))), {}
+        )
+        found = {**before, **found}
+    theirs = next((row for key, row in rows.items() if key.startswith("ROCm/pytorch")), None)
+    if fork and theirs and found and (2, 9) <= series <= (2, 13):
+        return {**found, "preferred_archs": theirs["preferred_archs"], "source": theirs["source"]}
+    return found
+
+
+def _covers(key: str, series: tuple[int, ...]) -> bool:
+    if key.startswith("<="):
+        return series <= tuple(int(n) for n in key[2:].split("."))
+    ends = [tuple(int(n) for n in end.split(".")) for end in re.findall(r"^\d\.\d{1,2}|(?<=-)\d\.\d{1,2}$", key)]
+    return bool(ends) and ends[0] <= series <= ends[-1]
+
+
+def _archs(row: Mapping[str, Any], key: str, rocm: str | None) -> frozenset[str] | None:
+    """Those that the build's ROCm is new enough for; None where the table has no list, or a guard can't be judged."""
+    listed = row.get(key)
+    if listed is None:
+        return None
+    return frozenset(a["gfx"] for a in listed if _built(rocm, a.get("min_rocm_build")))
+
+
+def _built(rocm: str | None, floor: str | None) -> bool:
+    """A guard of ROCm 6.5, which was never public, means 7.0."""
+    return floor is None or rocm is None or Dotted(rocm) >= Dotted(floor)
+
+
+def _all_in(archs: Sequence[str] | None, listed: frozenset[str] | None) -> bool | None:
+    if archs is None or listed is None:
+        return None
+    return all(arch in listed for arch in archs)
+
+
+def _these(archs: Sequence[str] | None) -> str:
+    return ", ".join(archs or ()) or "unknown"
