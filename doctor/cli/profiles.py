@@ -135,7 +135,7 @@ def diff(
     format_: _FORMAT = "text",
     output: _OUTPUT = None,
 ) -> int:
-    """What differs between two profiles, or between one and this node. Exit 1 when something does."""
+    """What differs between two profiles, or one and this node. Exit 1 when something does, 4 when nothing is known."""
     from dataclasses import asdict
 
     from doctor.errors import ExitCode, InputError
@@ -152,8 +152,11 @@ def diff(
         _deliver([asdict(d) for d in found], lines or ["No difference."], format_, output)
         return ExitCode.FINDINGS if found else ExitCode.OK
     verdict = first.verdict(_machine(from_, root), "named", "named")
-    judged = [j.model_dump(mode="json") for j in verdict.judged]
-    _deliver(judged, [judged_line(j) for j in verdict.judged], format_, output)
+    counts = f"{len(verdict.holds)} hold, {len(verdict.deviates)} do not, {len(verdict.unknown)} could not be checked."
+    lines = [*(judged_line(j) for j in verdict.judged), counts]
+    _deliver([j.model_dump(mode="json") for j in verdict.judged], lines, format_, output)
+    if not verdict.holds and not verdict.deviates:  # nothing known is not "nothing differs"
+        return ExitCode.UNJUDGED
     return ExitCode.FINDINGS if verdict.deviates else ExitCode.OK
 
 

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 def matched(ranking: Ranking) -> list[str]:
     lines = [f"{ranking.chosen.name}: {ranking.why}" if ranking.chosen else ranking.why]
     others = [c for c in ranking.candidates if not ranking.chosen or c.name != ranking.chosen.name]
-    for title, fits in (("Also fit, in this order:", True), ("Do not fit:", False)):
-        rows = [c for c in others if c.fits is fits]
-        if rows:
-            lines += ["", title, *(f"  {c.name}: {c.order if fits else c.reason}" for c in rows)]
+    fitting = [f"  {c.name}: {c.order}" for c in others if c.fits]
+    lines += ["", "Also fit, in this order:", *fitting] if fitting else []
+    reasons: dict[str, list[str]] = {}
+    for candidate in others:
+        if not candidate.fits:
+            reasons.setdefault(candidate.reason, []).append(candidate.name)
+    lines += ["", "Do not fit:", *(f"  {why}: {', '.join(names)}" for why, names in reasons.items())] if reasons else []
     return lines
 
 
