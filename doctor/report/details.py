@@ -7,6 +7,7 @@ from typing import Any
 
 from doctor.facts import Snapshot
 from doctor.redaction.secrets import MASK, is_secret_name, masked
+from doctor.report import surroundings
 from doctor.report.words import clean
 
 _COLUMNS = ("GPU", "SMI", "PCI", "KFD", "HIP", "CUDA", "visible", "render", "NUMA")
@@ -43,6 +44,7 @@ def lines(machine: Snapshot, width: int, verbose: int) -> Iterator[tuple[str, st
         value = machine.get(name)
         said = "unknown" if value is None else masked(clean(_short(value)))
         yield f"  {name} = {said}", ""
+    yield from surroundings.lines(machine)
     if verbose > 1:
         yield "", ""
         yield "Origins", "bold"

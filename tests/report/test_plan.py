@@ -19,7 +19,7 @@ from tests.rules import machines
 from tests.rules.machines import Facts
 
 A = machines.H100[0]
-BROKEN: Facts = machines.event("xid-95", A) | {
+BROKEN: Facts = machines.event("xid-119", A) | {
     "nvidia_driver.fabric_manager.running": False,
     "nvidia_driver.user_version": "580.95.05",
     "holders[4711].pid": 4711,
