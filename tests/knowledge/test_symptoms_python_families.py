@@ -31,6 +31,10 @@ RULES = {check.rule.id for check in registry.checks()}
 EXAMPLES = {
     "torch-version-printed-cpu": "'2.5.1+cpu'",
     "conda-pytorch-cpu-build": "pytorch 2.1.2 py3.10_cpu_0 pytorch",
+    "rocm-command-not-recognized": "'rocm-sdk' is not recognized as an internal or external command,",
+    "runtime-dll-of-the-compiler-missing": "The program can't start because libomp140.x86_64.dll is missing",
+    "symbol-of-library-not-loadable": "Invalid handle. Cannot load symbol cudnnGetVersion",
+    "ck-device-operation-refuses": "RuntimeError: DeviceGroupedMultiheadAttentionForward_Xdl_CShuffle_V2<256, 128> does not support this problem",
     "launcher-takes-cpu-torch": "INFO Torch: torch==2.8.0+cpu torchvision==0.23.0+cpu",
     "torch-hip-and-cuda-none": "torch.version.cuda None torch.version.hip None",
     "torch-hip-none-printed": "2.8.0+cpu HIP: None",
