@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
 
-from doctor.findings import Report
+from doctor.findings import KnowledgeUsed, Report
 from doctor.report.json import as_data
 from doctor.report.page import BOTTOM, top
 from doctor.report.words import clean, gpu_line, plural
@@ -216,6 +216,9 @@ def _rest(data: Data) -> Iterator[str]:
             f"<code>{text(row['rule'])}</code> {text(row['reason'])} ({text(row['by'])})" for row in data["suppressed"]
         ]
         yield folded(f"{plural(len(rows), 'finding')} allowed by the allow-list", _list(rows))
+    if data.get("knowledge"):
+        notes = KnowledgeUsed.model_validate(data["knowledge"]).notes()
+        yield from (f"<p>{text(note)}</p>\n" for note in notes)
     if data["clear"]:
         yield folded(
             f"{plural(len(data['clear']), 'check')} clear",

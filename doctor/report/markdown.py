@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from doctor.findings import Report
+from doctor.findings import KnowledgeUsed, Report
 from doctor.report.json import as_data
 from doctor.report.words import clean
 
@@ -65,6 +65,9 @@ def _lines(data: dict[str, Any]) -> Iterator[str]:
     ask = next((f["ask"] for f in data["findings"] if f["ask"]), None)
     if ask:
         yield from (f"To be sure, please add: {inert(ask)}", "")
+    used = KnowledgeUsed.model_validate(data["knowledge"]) if data.get("knowledge") else None
+    if used and used.file:
+        yield from (f"_{inert(note)}_" for note in used.notes())
     missing = [u for u in data["unchecked"] if not u["crashed"]]
     if missing:
         yield f"_{len(missing)} checks could not be made from this text._"

@@ -116,3 +116,14 @@ def test_a_report_names_an_installed_release(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(store, "in_use", lambda: release)
     notes = rests_on(Knowledge(), datetime.date(2027, 1, 2)).notes()
     assert notes == ("Knowledge: release 2027.1.1 (as of 2027-01-01) of k.json, signed by SHA256:abc.",)
+
+
+def test_every_format_that_people_read_names_the_installed_file() -> None:
+    from doctor.findings import KnowledgeUsed, Report
+    from doctor.report import html, markdown, terminal
+
+    used = KnowledgeUsed(release="2027.1.1", as_of="2027-01-01", file="k.json", signer="SHA256:abc")
+    report = Report(doctor="0", status="ok", knowledge=used)
+    for shown in (html.render(report), markdown.render(report), terminal.render(report)):
+        assert "2027.1.1" in shown
+        assert "SHA256:abc" in shown
