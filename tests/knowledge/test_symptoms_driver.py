@@ -9,6 +9,9 @@ from doctor.knowledge.symptoms import Symptoms
 SYMPTOMS = Symptoms()
 EXAMPLES = {
     "nvidia-smi-cannot-communicate": "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.",  # noqa: E501
+    "amdgpu-module-unknown-symbol": "amdgpu: Unknown symbol amd_iommu_bind_pasid (err 0)",
+    "kfd-ioctl-refused": "AMDKFD_IOC_ACQUIRE_VM failed",
+    "nvrm-gpu-newer-than-driver": "NVRM: NVIDIA 550.90.07 driver release.",
     "uvm-module-absent-told": "lsmod | grep nvidia_uvm prints nothing",
     "amdgpu-module-absent-told": "$ lsmod | grep amdgpu: no output",
     "nvml-driver-not-loaded": "Failed to initialize NVML: Driver Not Loaded",
