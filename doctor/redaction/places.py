@@ -38,6 +38,7 @@ _BEHIND = Lazy(
 _WORD_LIKE = Lazy(
     r"[A-Za-z]{1,30}[.:!?]?|[a-z]+(?:[-_/.][a-z]+){1,6}|\d{1,6}|v?(?:\d+:)?\d+(?:\.\d+){1,4}(?:[-+~.][\w.+~-]*)?|\d+:\d.*"
 )
+_VARIABLE = Lazy(r"[A-Za-z_]\w*=")
 _XML = Lazy(rf"<({NAMED})(?:\s[^<>\n]{{0,200}})?>([^<>\n]{{1,4000}})</")
 _PAIR = Lazy(
     rf"(?i)({_QUOTE})?\b(name|key|variable|parameter(?:key|name)|property)({_QUOTE})?(\s{{0,4}}[:=>]\s{{0,4}}{_QUOTE}?)({NAMED})"
@@ -199,6 +200,8 @@ def spaced(text: str, tally: Tally) -> str:
 
     def behind(found: re.Match[str]) -> str:
         value = found[2]
+        if found.string[found.start() - 1 : found.start()] == "/" or _VARIABLE.match(value):
+            return found[0]  # the end of a path, and what follows it
         if value.startswith(MASK[:-1]) or _WORD_LIKE.fullmatch(value) or is_path(value) or not _mixed(value):
             return found[0]
         return found[1] + tally.hit("named", value)

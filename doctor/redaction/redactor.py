@@ -221,7 +221,7 @@ class Redactor:
         return self._pattern.sub(lambda m: self._seen(self._words[m[0]], "name"), text)
 
     def _name(self, kind: str, name: str) -> str:
-        if name in COMMON or name in self._taken or MADE.fullmatch(name):
+        if name in COMMON or name in self._taken or MADE.fullmatch(name) or not name.strip("0-:. "):
             return name
         self.counts[kind] += 1
         if (kind, name) not in self._names:

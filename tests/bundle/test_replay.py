@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +12,49 @@ import pytest
 from doctor.bundle.open import open_bundle
 from doctor.bundle.pack import write
 from doctor.bundle.record import make
-from doctor.compare import compare
+from doctor.compare import _flat, compare
 from doctor.diagnosis.run import Options, examine
-from doctor.report.json import as_data
+from doctor.findings import Report
 from doctor.system.base import System
+from doctor.system.capture import CaptureSystem
 from doctor.system.live import LiveSystem
 from doctor.system.tree import TreeSystem
+from tests.live.trees import lay_out, machines
 from tests.paths import CAPTURES, FIELDLAB, needs_shared
 from tests.probes.amd_trees import mi300x
 
-DRM = sorted(p.name for p in FIELDLAB.glob("*drm-sysfs")) if FIELDLAB.is_dir() else []
+NOISE = re.compile(r"(?:uptime_s|age_s|_seconds|memory_available_bytes|memory_used_bytes|probes\.[a-z_]+.*)\Z")
+"""Facts of this machine that two checks may tell differently: clocks and what is free."""
 
 
-def judged(system: System) -> list[tuple[Any, ...]]:
-    data = as_data(examine(system, Options()))
-    return [(f["rule"], f["severity"], f["subject"]["kind"]) for f in data["findings"]]
+def judged(report: Report) -> list[tuple[Any, ...]]:
+    return [(f.rule, f.severity, f.fingerprint, f.subject.kind, f.explained_by, f.basis) for f in report.findings]
+
+
+def facts(report: Report) -> dict[str, Any]:
+    told = report.snapshot.model_dump(mode="json")
+    return {name: value for name, value in _flat(told) if not NOISE.search(name)}
 
 
 def same(system: System, path: Path) -> None:
+    """What is judged of the bundle is what is judged of the machine; the facts are, but for stand-ins."""
     made = make(system, created="2026-11-21T12:00:00Z")
     write(path, made.files)
-    assert judged(open_bundle(path).system()) == judged(system)
+    live, told = examine(system, Options()), examine(open_bundle(path).system(), Options())
+    assert judged(told) == judged(live)
+    assert [u.rule for u in told.unchecked] == [u.rule for u in live.unchecked]
+    assert told.clear == live.clear
+    assert set(facts(told)) == set(facts(live))
+    names = {**made.names, **{v: v for v in made.names.values()}}
+    differ = {name: (a, facts(told)[name]) for name, a in facts(live).items() if facts(told)[name] != a}
+    for name, (a, b) in differ.items():
+        assert STAND_IN.search(str(b)) or name.endswith(ID_FACTS) or str(a) in names, (name, a, b)
+
+
+ID_FACTS = ("uuid", "unique_id", "hive_id", "serial", "xgmi_hive_id", "board_serial", "guid", "key")
+STAND_IN = re.compile(
+    r"\[secret\]|(?:user|host|mail|serial)-[0-9a-f]{4}|198\.1[89]\.|02:00:00:|2001:db8|[0-9a-f]{8}-[0-9a-f]{4}-|0x[0-9a-f]{16}"
+)
 
 
 def test_a_tree_of_two_gpus(tmp_path: Path) -> None:
@@ -44,11 +66,48 @@ def test_this_machine(tmp_path: Path) -> None:
     same(LiveSystem(), tmp_path / "b.tar.gz")
 
 
+def test_this_machine_with_an_account_s_home_and_secrets(tmp_path: Path) -> None:
+    environ = {
+        "HOME": "/home/carla99", "USER": "carla99", "PATH": "/usr/bin", "HSA_OVERRIDE_GFX_VERSION": "9.9.9",
+        "PYTORCH_TUNABLEOP_ENABLED": "1", "PYTORCH_TUNABLEOP_FILENAME": "/home/carla99/none/t.csv",
+        "HF_TOKEN": "hf_" + "aB3" * 12, "LD_LIBRARY_PATH": "/home/carla99/lib",
+        "CUDA_VISIBLE_DEVICES": "GPU-8f2a1b3c", "LD_PRELOAD": "/home/carla99/x.so",
+    }  # fmt: skip
+    same(LiveSystem(environ), tmp_path / "b.tar.gz")
+
+
 @needs_shared
-@pytest.mark.parametrize("name", DRM)
+@pytest.mark.parametrize("name", sorted(machines()))
 def test_trees_of_captured_machines(name: str, tmp_path: Path) -> None:
-    shutil.copytree(FIELDLAB / name / "snapshot", tmp_path / "root/sys/class/drm", symlinks=True)
-    same(TreeSystem(tmp_path / "root"), tmp_path / "b.tar.gz")
+    same(TreeSystem(lay_out(name, tmp_path / "root")), tmp_path / "b.tar.gz")
+
+
+LOGS = sorted(FIELDLAB.glob("*/*journal*.txt")) + sorted(FIELDLAB.glob("*/*kmsg*")) + sorted(FIELDLAB.glob("*/*dmesg*"))
+XMLS = [p for p in sorted(FIELDLAB.glob("**/*.xml")) if "nvidia_smi_log" in p.read_text(errors="replace")[:2000]]
+
+
+def recording(**runs: str) -> CaptureSystem:
+    entries: dict[str, dict[str, Any]] = {"environ": {"state": "value", "value": {"PATH": "/usr/bin"}}}
+    for line, text in runs.items():
+        output = {"code": 0, "stdout": text, "stderr": "", "seconds": 0.1}
+        entries["run:" + json.dumps(line.split(), separators=(",", ":"))] = {"state": "value", "value": output}
+    return CaptureSystem.of(entries)
+
+
+@needs_shared
+@pytest.mark.slow
+@pytest.mark.parametrize("path", XMLS, ids=lambda p: p.parent.name[:30] + "/" + p.name[:30])
+def test_what_nvidia_smi_told_of_captured_machines(path: Path, tmp_path: Path) -> None:
+    text = path.read_text(errors="replace")
+    same(recording(**{"nvidia-smi -q -x": text}), tmp_path / "b.tar.gz")
+
+
+@needs_shared
+@pytest.mark.slow
+@pytest.mark.parametrize("path", LOGS, ids=lambda p: p.parent.name[:30] + "/" + p.name[:30])
+def test_kernel_logs_of_captured_machines(path: Path, tmp_path: Path) -> None:
+    text = path.read_text(errors="replace")
+    same(recording(dmesg=text), tmp_path / "b.tar.gz")
 
 
 def test_secrets_of_the_environment_are_in_no_byte_of_it(tmp_path: Path) -> None:
