@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules.integrated import discrete, is_integrated
 from doctor.versions import Dotted
 
@@ -74,7 +74,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     releases = [(r.version, r.key) for r in machine.rocm or () if r.version and r.kind != "distribution"]
     seen: set[str] = set()
     doubtful = bool(machine.symptoms) and machine.symptom(*_FITS) is None
-    others = [g for g in discrete(machine) if any(kb.rocm_supports(v, g.arch) for v, _ in releases)]
+    others = [g for g in discrete(machine) if any(_supports(kb, v, g.arch or "") for v, _ in releases)]
     for gpu in machine.of_vendor("amd"):
         arch = gpu.arch
         if others and is_integrated(gpu):  # a processor's small GPU beside a card that ROCm lists
@@ -90,9 +90,21 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             suspect=True,
             summary=f"ROCm {str(releases[0][0])[:40]} does not list {arch[:40]} among its supported GPUs.",
             subject=Subject(kind="gpu", id=gpu.key),
-            evidence=evidence(machine, names),
+            evidence=(*evidence(machine, names), _range(kb, str(releases[0][0]), arch)),
             fixes=FIXES,
         )
+
+
+def _range(kb: Knowledge, version: str, arch: str) -> Evidence:
+    """From which release to which the GPU is listed, and who says so."""
+    from doctor.knowledge.windows import rocm_lists_gpu
+
+    answer = rocm_lists_gpu(kb, version, arch)
+    if answer.verdict == "unknown":
+        answer = rocm_lists_gpu(kb, Dotted(version).series(), arch)
+    return Evidence(
+        text=answer.reason, source=f"{answer.source[:200]} ({answer.as_of})" if answer.source else "catalogue"
+    )
 
 
 def _supports(kb: Knowledge, version: str, arch: str) -> bool | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules.amdgpu_release import release_of
 from doctor.versions import Dotted
 
@@ -81,7 +81,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             severity=Severity.WARNING,
             summary=f"amdgpu {driver.text[:20]} and ROCm {(rocm or '')[:20]} are not supported together.",
             subject=Subject(kind="driver", id="amdgpu"),
-            evidence=evidence(machine, ("amdgpu_driver.version", "amdgpu_driver.release", name)),
+            evidence=(
+                *evidence(machine, ("amdgpu_driver.version", "amdgpu_driver.release", name)),
+                Evidence(text=answer.reason, source=f"{answer.source[:200]} ({answer.as_of})"),
+            ),
             fixes=FIXES,
             source=f"{answer.source} ({answer.as_of})",
         )
