@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
+from doctor.knowledge.windows import GENERIC
 from doctor.rules.torch_build_at_hand import build_of
 from doctor.versions import Dotted
 
@@ -14,15 +15,6 @@ if TYPE_CHECKING:
 
 _SOLE = {53, 62, 72, 87, 101, 110}
 """Code for these runs on that device alone (torch 2.15 torch/cuda/__init__.py, 2026-11-20)."""
-_GENERIC = {
-    "gfx9-generic": (900, 902, 904, 906, 909),
-    "gfx10-1-generic": (1010, 1011, 1012, 1013),
-    "gfx10-3-generic": (1030, 1031, 1032, 1033, 1034, 1035, 1036),
-    "gfx11-generic": (1100, 1101, 1102, 1103, 1150, 1151, 1152, 1153),
-    "gfx12-generic": (1200, 1201),
-    "gfx9-4-generic": (940, 941, 942, 950),
-}
-"""What LLVM's generic AMDGPU targets run on (llvm.org AMDGPUUsage)."""
 _CODE = re.compile(r"^(?P<kind>sm_|compute_)?(?P<major>\d+)\.?(?P<minor>\d)[af]?(?P<ptx>\+PTX)?$")
 
 
@@ -45,7 +37,7 @@ def runs(arch: str, built: tuple[str, ...]) -> bool:
     """Whether code for `built` runs on `arch`: same major and a minor at or below, PTX at or below, same gfx."""
     if arch.startswith("gfx"):
         mine = arch.split(":")[0]
-        return any(b.split(":")[0] == mine or int_of(mine) in _GENERIC.get(b, ()) for b in built)
+        return any(b.split(":")[0] == mine or int_of(mine) in GENERIC.get(b, ()) for b in built)
     device = _CODE.match(arch)
     if not device:
         return True

@@ -56,7 +56,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if not known:
             yield Finding(
                 severity=RULE.severity,
-                summary=f"GPU {gpu.pci_id[:20]} is not in this version's knowledge: generic checks only.",
+                summary=f"GPU {gpu.pci_id[:20]} is not known to this version: generic checks only.",
                 subject=Subject(kind="gpu", id=gpu.pci_id),
                 evidence=evidence(machine, (f"gpus[{gpu.key}].pci_id", f"gpus[{gpu.key}].name")),
             )

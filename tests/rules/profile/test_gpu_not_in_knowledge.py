@@ -11,7 +11,7 @@ NAME = f"gpus[{machines.MI300X[0]}].pci_id"
 
 def test_an_id_of_no_table() -> None:
     assert told(rule, machines.mi300x_host({NAME: "1002:ffff"})) == [
-        ("info", "1002:ffff", "GPU 1002:ffff is not in this version's knowledge: generic checks only.")
+        ("info", "1002:ffff", "GPU 1002:ffff is not known to this version: generic checks only.")
     ]
     assert found(rule, machines.mi300x_host({NAME: "1002:ffff"}))[0].fixes == ()
 
