@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 from doctor.probes import amd_drm
+from doctor.probes.rdma import ALWAYS_THERE
 from doctor.readers import kfd_properties, kfd_topology, pci_ids
 from doctor.readers.kfd_topology import GpuNodes
 from doctor.system.base import Reading, System
@@ -100,7 +101,7 @@ def _kfd(system: System, sheet: FactSheet) -> Nodes:
     listing = system.list_dir(_NODES)
     if listing.value is None:
         classes = system.list_dir("sys/class")
-        if listing.is_absent and classes.value is not None and "kfd" not in classes.value:
+        if listing.is_absent and "kfd" not in (classes.value or ()) and ALWAYS_THERE & set(classes.value or ()):
             sheet.absent("kfd.present", listing.source, False)
         else:
             sheet.miss("kfd.present", _unseen(listing.state), listing.source, listing.detail)

@@ -145,7 +145,8 @@ def _reboot(system: System, sheet: FactSheet, release: str) -> None:
     if due or (flag.is_absent and boot.value):
         sheet.put("host.pending_reboot", due, flag.source if flag.known else boot.source)
     else:
-        sheet.miss("host.pending_reboot", State.FAILED, flag.source, "neither a mark nor the kernels are seen")
+        state = State.NOT_RECORDED if flag.state is State.NOT_RECORDED else State.FAILED
+        sheet.miss("host.pending_reboot", state, flag.source, "neither a mark nor the kernels are seen")
 
 
 def _newer_kernel(system: System, release: str) -> str | None:

@@ -180,6 +180,11 @@ def _libraries(system: System, sheet: FactSheet) -> None:
             if linked is None and soname in held:
                 target = _LIBRARY.match((system.link(f"{folder}/{soname}").value or "").rpartition("/")[2])
                 linked = (target[2], f"file:/{folder}/{soname}") if target else None
+    if not seen:  # a tree of sys alone has no folder of libraries, and proves nothing of them
+        for fact in ("libraries", "user_version"):
+            state = State.NOT_RECORDED if system.kind == "tree" else State.FAILED
+            sheet.miss(f"nvidia_driver.{fact}", state, "file:/usr/lib", "no folder of libraries is shown")
+        return
     sheet.put("nvidia_driver.libraries", found[:32], "file:/usr/lib")
     if linked:
         sheet.put("nvidia_driver.user_version", *linked)

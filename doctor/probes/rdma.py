@@ -34,7 +34,7 @@ _COUNTERS = (
     "hw_counters/roce_adp_retrans", "hw_counters/rnr_nak_retry_err",
 )  # fmt: skip
 """Counters of errors in both drivers' names (docs.kernel.org/infiniband, mlx5's hw_counters)."""
-_ALWAYS_THERE = frozenset({"mem", "net", "tty"})
+ALWAYS_THERE = frozenset({"mem", "net", "tty"})
 """Classes that every Linux machine has, containers too."""
 _GPU = re.compile(r"^gpus\[([^\]]+)\]\.vendor$")
 
@@ -44,7 +44,7 @@ def probe(system: System, sheet: FactSheet) -> None:
     if not listing.value:
         # A module makes this class: that it is missing counts only where the classes of any machine are shown.
         classes = system.list_dir("sys/class").value or ()
-        if listing.value is not None or (listing.is_absent and _ALWAYS_THERE & set(classes)):
+        if listing.value is not None or (listing.is_absent and ALWAYS_THERE & set(classes)):
             sheet.absent("rdma", listing.source, [])
         elif listing.is_absent:
             state = State.NOT_RECORDED if system.kind == "tree" else State.FAILED

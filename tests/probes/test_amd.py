@@ -63,8 +63,17 @@ def test_a_tree_of_kfd_alone_says_what_it_does_not_hold(tmp_path: Path) -> None:
                  "rdma", "amdgpu_driver.loaded", "nvidia_driver.loaded", "nvidia_driver.fabric_manager.running", "pci",
                  "gpus", "kernel_log.events", "os.id", "container.inside"):  # fmt: skip
         assert states[fact] is State.NOT_RECORDED, fact
+    for fact in ("nvidia_driver.user_version", "nvidia_driver.libraries"):
+        assert states[fact] is State.NOT_RECORDED, fact
     assert State.FAILED not in states.values()
     assert State.UNREADABLE not in states.values()
+
+
+def test_a_tree_of_drm_cards_alone_knows_nothing_of_kfd(tmp_path: Path) -> None:
+    write(tmp_path, {"sys/class/drm/card0/device/vendor": "0x1002\n"})
+    machine = look(tmp_path)
+    assert machine.kfd.present is None
+    assert machine.origins["kfd.present"].state is State.NOT_RECORDED
 
 
 def test_an_empty_tree_knows_neither(tmp_path: Path) -> None:
