@@ -28,13 +28,14 @@ RULE = Rule(
         "amd",
     ),
     doc="""## What it finds
-A program that asks AMD's amdsmi module, which is not installed, or does not fit libamd_smi.so.
+A program that asks AMD's amdsmi module, which is not installed, or does not fit libamd_smi.so: a package of another
+release than the installed ROCm.
 
 ## Why it matters
 vLLM takes the machine for one without GPUs; monitoring fails.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one.
+The package and an installed ROCm are of one release, or either is not known. Where nothing fails it is a remark.
 
 ## How to confirm
 `python -c 'import amdsmi; amdsmi.amdsmi_init()'`

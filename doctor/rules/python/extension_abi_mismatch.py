@@ -30,13 +30,13 @@ RULE = Rule(
     tags=("python",),
     doc="""## What it finds
 A compiled extension (flash-attn, xformers, sgl-kernel, TransformerEngine …) made for another release of torch. From
-facts: a wheel whose version names the torch it was built for.
+facts: a wheel whose version names the torch it was built for, or an xformers whose release pins another torch.
 
 ## Why it matters
 Its import ends in an undefined symbol or a DLL that can't be loaded.
 
 ## Not raised when
-The version of the wheel names no torch and no error text was seen, or torch is the named one.
+The version of the wheel names no torch, its release pins none and no error text was seen, or torch is the named one.
 
 ## How to confirm
 `python -c 'import torch, flash_attn'`: the symbol that the error names demangles to one of c10, at or torch.

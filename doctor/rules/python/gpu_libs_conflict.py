@@ -29,7 +29,8 @@ RULE = Rule(
     tags=("python",),
     doc="""## What it finds
 A GPU library that is not the one the framework was built with: packages for CUDA 12 and 13 that install the same
-file, LD_LIBRARY_PATH that leads a wheel to another ROCm or CUDA, or an error text that says so.
+file, a library of another release than torch pins, LD_LIBRARY_PATH that leads a wheel to another ROCm or CUDA, or an
+error text that says so.
 
 ## Why it matters
 The loader takes the first copy it finds: undefined symbols, CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH, crashes.

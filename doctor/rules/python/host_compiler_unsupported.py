@@ -23,13 +23,14 @@ RULE = Rule(
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-gcc, clang or MSVC that the toolkit refuses, or headers too new for it.
+gcc, clang or MSVC that the toolkit refuses, or headers too new for it: a gcc above the bound of the CUDA toolkit
+while something is compiled.
 
 ## Why it matters
 Nothing that has GPU code can be built.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one.
+Nothing is compiled, the gcc or the toolkit is not known, or the gcc is within the toolkit's bound.
 
 ## How to confirm
 `gcc --version` against the table of the toolkit's installation guide.

@@ -29,7 +29,8 @@ RULE = Rule(
     ),
     doc="""## What it finds
 A library beside torch (flash-attn, bitsandbytes, vLLM, xformers, ONNX Runtime, jax plugins …) whose fat binaries or
-offload bundles hold no code for this GPU's architecture; any library (ollama, a ptxas …) that says so itself.
+offload bundles hold no code for this GPU's architecture; any library (ollama, a ptxas …) that says so itself. A missing
+kernel where torch surely has its own.
 
 ## Why it matters
 Its kernels can't run: the library falls back, raises, or stops the program, while torch itself works.

@@ -25,14 +25,14 @@ RULE = Rule(
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-NumPy 2 or newer beside a torch older than 2.3, which was compiled against NumPy 1; or the error text of any module in
-that case.
+NumPy 2 or newer beside a torch, TensorFlow, ONNX Runtime or vLLM that was compiled against NumPy 1; or the error text
+of any module in that case.
 
 ## Why it matters
 "Numpy is not available", "_ARRAY_API not found" or a crash at import.
 
 ## Not raised when
-torch is 2.3 or newer, NumPy is 1.x, and no error text was seen.
+The frameworks are of releases made for NumPy 2, or NumPy is 1.x, and no error text was seen.
 
 ## How to confirm
 `python -c 'import numpy, torch; print(numpy.__version__); torch.zeros(1).numpy()'`

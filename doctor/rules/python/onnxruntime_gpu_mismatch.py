@@ -27,13 +27,14 @@ RULE = Rule(
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-The CPU package of ONNX Runtime installed over the GPU one, or a provider whose libraries can't be loaded.
+The CPU package of ONNX Runtime installed over the GPU one, a provider whose libraries can't be loaded, or one that is
+built for another major of CUDA than what is here.
 
 ## Why it matters
 Sessions fall back to the CPU provider with a warning.
 
 ## Not raised when
-One package of ONNX Runtime is installed and no error text was seen.
+One package of ONNX Runtime is installed, CUDA of its major is here or not known, and no error text was seen.
 
 ## How to confirm
 `python -c 'import onnxruntime; print(onnxruntime.get_available_providers())'`

@@ -33,7 +33,8 @@ RULE = Rule(
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-pip or uv that finds no build of a GPU package for this Python, or an installed package whose metadata refuses it.
+pip or uv that finds no build of a GPU package for this Python, an installed package whose metadata refuses it, or a
+text that names the Pythons of a package, this one not among them.
 
 ## Why it matters
 Nothing is installed, or pip silently falls back to an old or CPU-only release.

@@ -28,8 +28,8 @@ RULE = Rule(
         "amd",
     ),
     doc="""## What it finds
-ROCM_PATH, ROCM_HOME or HIP_PATH that name a folder in which no ROCm is installed, or a build that can't find ROCm's
-tools.
+ROCM_PATH, ROCM_HOME or HIP_PATH that name a folder in which no ROCm is installed (of a pasted text: another release
+than the installed one), or a build that can't find ROCm's tools or headers.
 
 ## Why it matters
 Builds take no compiler or the wrong one; libraries look for their data in a folder that is not there.

@@ -29,14 +29,15 @@ RULE = Rule(
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-A TensorFlow without GPU support, or for the other vendor, on a machine with a GPU; or one that can't load its
-libraries.
+A TensorFlow without GPU support, or for the other vendor, on a machine with a GPU; one that can't load its libraries;
+one built for another CUDA or cuDNN than what is here (the table of tested builds), or too late for Windows.
 
 ## Why it matters
 TensorFlow runs on the CPU with one line of warning.
 
 ## Not raised when
-tensorflow-cpu is not installed, the GPUs are NVIDIA's, and no error text was seen.
+tensorflow-cpu is not installed, the GPUs are NVIDIA's, CUDA and cuDNN are of the majors that the release was built for
+or not known, and no error text was seen.
 
 ## How to confirm
 `python -c "import tensorflow as tf; print(tf.config.list_physical_devices('GPU'))"`

@@ -30,8 +30,8 @@ nvcc or hipcc of another release than torch's while an extension is being compil
 The build is refused, or its result can't be loaded.
 
 ## Not raised when
-No build fails: a toolkit of another release is harmless until something is compiled. No error text of it was seen:
-facts of a running machine do not decide this one.
+No build fails: a toolkit of another release is harmless until something is compiled. CUDA of the same major and ROCm
+of the same series fit.
 
 ## How to confirm
 `nvcc --version` and `python -c 'import torch; print(torch.version.cuda)'`

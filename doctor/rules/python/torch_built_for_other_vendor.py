@@ -25,7 +25,8 @@ RULE = Rule(
     order=40,
     tags=("python", "amd", "nvidia"),
     doc="""## What it finds
-A CUDA build of torch on a machine with AMD GPUs only, or a ROCm build on a machine with NVIDIA GPUs only.
+A CUDA build of torch on a machine with AMD GPUs only, or a ROCm build on a machine with NVIDIA GPUs only. A plain
+release beside NVIDIA's nvidia-* wheels is a CUDA build.
 
 ## Why it matters
 The default wheel of torch is a CUDA build: on AMD it installs, imports and sees no GPU.

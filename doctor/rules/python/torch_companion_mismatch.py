@@ -27,13 +27,15 @@ RULE = Rule(
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-A torchvision or torchaudio whose release is made for another release of torch than the one installed.
+A torchvision or torchaudio whose release is made for another release of torch than the one installed, or that is of
+another build (+cpu beside +cu121).
 
 ## Why it matters
 "operator torchvision::nms does not exist", undefined symbols, or an import that crashes.
 
 ## Not raised when
-Either release is not in the table (nightlies, NVIDIA's and AMD's own builds), or the release pins no torch.
+Releases are of one series. Of nightlies and builds from source, whose companions are numbered when they are cut,
+neighbouring series are taken for one; releases that pin no torch fit any.
 
 ## How to confirm
 `python -m pip check`

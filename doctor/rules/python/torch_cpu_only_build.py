@@ -30,7 +30,8 @@ RULE = Rule(
     order=40,
     tags=("python", "amd", "nvidia"),
     doc="""## What it finds
-A CPU build of torch in the user's Python, on a machine with an AMD or NVIDIA GPU.
+A CPU build of torch in the user's Python, on a machine with an AMD or NVIDIA GPU: by its version, by torch itself, or
+by what PyPI gives for that release on Windows and aarch64 where torch says that it has no GPU.
 
 ## Why it matters
 `torch.cuda.is_available()` is False and "Torch not compiled with CUDA enabled" is raised, whatever the driver is.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Rule, Severity, Subject, evidence
 from doctor.rules import python_files
+from doctor.rules.integrated import is_integrated
 from doctor.rules.torch_archs import made_for, runs, torch_serves
 from doctor.rules.torch_install import install, see_gpu
 
@@ -64,7 +65,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not archs or not gpus:
         return
     served = [g for g in gpus if runs(g.arch or "", archs) or _overridden(machine, archs, vendor)]
-    for arch in sorted({g.arch for g in gpus if g not in served and not (g.integrated and served)} - {None}, key=str):
+    unserved = {g.arch for g in gpus if g not in served and not (is_integrated(g) and served)}
+    for arch in sorted(unserved - {None}, key=str):
         first = next(g for g in gpus if g.arch == arch)
         yield Finding(
             summary=f"torch {(machine.torch.version or '')[:40]} has no code for {str(arch)[:20]}"

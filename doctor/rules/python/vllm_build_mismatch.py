@@ -28,8 +28,8 @@ RULE = Rule(
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-A vLLM whose compiled part does not fit the installed torch: the release pins another torch, or its extension can't be
-loaded.
+A vLLM whose compiled part does not fit the installed torch: the release pins another torch, its extension can't be
+loaded, or it is PyPI's build for CUDA on a machine with AMD's GPUs alone.
 
 ## Why it matters
 vLLM stops at import, or takes the machine for one without GPUs.
