@@ -7,6 +7,7 @@ no wheel that a resolver could look at, and is left out.
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from collections.abc import Sequence
 
@@ -28,7 +29,8 @@ def check(system: System, solution: Solution, tool: Tool) -> str:
     argv, left_out = command(solution, tool)
     if not argv:
         return "not checked: nothing that lies on an index as a wheel"
-    ran = system.run(argv, deadline_s=DEADLINE_S)
+    # uv lies where its user put it; as root a program that others can write is refused by the System all the same.
+    ran = system.run((shutil.which(argv[0]) or argv[0], *argv[1:]), deadline_s=DEADLINE_S)
     return verdict(ran, left_out)
 
 
@@ -97,8 +99,8 @@ def verdict(ran: Reading[Output], left_out: Sequence[str] = ()) -> str:
         return f"not checked: {ran.detail or ran.state.value}"
     said = ran.value.stdout + "\n" + ran.value.stderr
     if ran.value.code == 0:
-        would = re.search(r"Would install (.+)", said)
-        count = len(would[1].split()) if would else len(re.findall(r"(?m)^ \+ ", said))
+        uv, pip = re.search(r"Would install (\d+) packages?", said), re.search(r"Would install (.+)", said)
+        count = int(uv[1]) if uv else len(pip[1].split()) if pip else 0
         return f"resolves: {count} packages{besides}"
     lines = [line.strip() for line in said.splitlines() if "error" in line.lower() or "×" in line or "conflict" in line]
     told = (lines or said.strip().splitlines()[-1:] or ["no output"])[-1][:300]

@@ -172,7 +172,7 @@ def test_platform_tags_go_down_from_the_machine_s_glibc() -> None:
     ("code", "said", "starts"),
     [
         (0, "Would install a-1 b-2 c-3\n", "resolves: 3 packages"),
-        (0, " + a==1\n + b==2\n", "resolves: 2 packages"),
+        (0, "Would download 2 packages\nWould install 2 packages\n + a==1\n + b==2\n", "resolves: 2 packages"),
         (1, "ERROR: No matching distribution found for torch==9\n", "does not resolve: ERROR: No matching"),
         (
             1,
