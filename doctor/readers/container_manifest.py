@@ -21,6 +21,13 @@ _LINE = re.compile(
 _ITEM = re.compile(r"(?P<indent>\s{0,60})-\s{1,4}(?P<value>.{1,400})$")
 _LISTS = {"devices": "--device", "group_add": "--group-add", "security_opt": "--security-opt", "cap_add": "--cap-add"}
 _VALUES = {"shm_size": "--shm-size", "ipc": "--ipc", "runtime": "--runtime", "user": "--user", "gpus": "--gpus"}
+_OTHER = re.compile(
+    r"\s{0,20}\"?(?P<key>image|gpus|devices|privileged|shm_size|runArgs)\"?\s{0,4}[=:]\s{0,4}(?P<value>.{1,400}?),?$"
+)
+_OTHER_MARKS = re.compile(
+    r"\s{0,8}(?:\[runners\.docker\]|\"(?:runArgs|postCreateCommand|remoteUser|customizations|features)\"\s{0,3}:)"
+)
+"""GitLab's config.toml and devcontainer.json, whose keys are those of a run line."""
 _GPU_LIMIT = re.compile(r"(?:nvidia|amd)\.com/[\w.-]{1,40}$")
 _MARKS = frozenset(
     (*_LISTS, "shm_size", "runtime", "gpus", "deploy", "services", "runtimeClassName", "resources", "containers")
@@ -32,8 +39,12 @@ _ARGS_LIMIT = 200
 def read(text: str, source: str = "text") -> FactSheet:
     """Raises ReaderError where nothing of it is a manifest."""
     manifest = _Manifest()
-    for where, line in source_lines(text, source):
-        if len(line) < 600:
+    lines = list(source_lines(text, source))
+    other = next((where for where, line in lines if _OTHER_MARKS.match(line[:100])), "")
+    for where, line in lines:
+        if other and len(line) < 600 and (found := _OTHER.match(line)):
+            manifest.other(other, found["key"], found["value"])
+        elif len(line) < 600:
             manifest.take(where, line.split(" #")[0].rstrip())
     if not manifest.marked:
         raise ReaderError("no compose file or manifest in the text")
@@ -86,6 +97,21 @@ class _Manifest:
             self.args.append(f"--gpus={key}={value}")
         elif key in ("apiVersion", "containers", "supplementalGroups"):
             self.kubernetes = self.kubernetes or value in ("v1", "apps/v1", "batch/v1") or key != "apiVersion"
+
+    def other(self, where: str, key: str, value: str) -> None:
+        """A setting of a CI runner or a development container."""
+        self.marked, self.first = True, self.first or where
+        parts = [kept(_plain(part), 200) for part in value.strip("[] ").split(",")][:60]
+        if key == "image":
+            self.image = self.image or parts[0]
+        elif key == "runArgs":
+            self.args += [part for part in parts if part]
+        elif key == "devices":
+            self.args += [f"--device={part}" for part in parts if part]
+        elif key == "privileged":
+            self.args += ["--privileged"] if parts[0] == "true" else []
+        else:
+            self.args.append(f"{_VALUES[key]}={parts[0]}")
 
     def item(self, value: str) -> None:
         if self.list == "capabilities":

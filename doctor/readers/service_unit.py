@@ -17,6 +17,7 @@ from doctor.readers.source_lines import kept, source_lines
 _MAP = re.compile(r"server config\"? env=\"?map\[(?P<pairs>[^\]]{0,6000})")
 _PAIR = re.compile(r"(?:(?<=\s)|^)([A-Za-z][A-Za-z0-9_]{1,80}):(?!//)")
 _VARIABLE = re.compile(r"\s{0,8}Environment=[\"']?(?P<name>[A-Za-z_][A-Za-z0-9_]{1,80})=(?P<value>[^\"']{0,300})")
+_SEEN = re.compile(r".{0,400}?\b(?:gpu_type|compute)=(?P<arch>gfx\d{1,2}[0-9a-f]{2})\b")
 _LIMIT = 400
 
 
@@ -29,6 +30,9 @@ def read(text: str, source: str = "text") -> FactSheet:
     for where, line in source_lines(text, source):
         if "server config" in line and (found := _MAP.search(line)):
             _logged(sheet, where, found["pairs"])
+        elif "=gfx" in line and (found := _SEEN.match(line)):
+            sheet.put("gpus[#0].vendor", "amd", where)
+            sheet.put("gpus[#0].arch", found["arch"], where)
         elif line.strip() == "[Service]":
             section = where
         elif section and line.lstrip().startswith("ExecStart="):

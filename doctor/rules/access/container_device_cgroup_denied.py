@@ -93,9 +93,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 def _of_volumes(machine: Snapshot) -> Iterator[Finding]:
     """Nodes that a run line mounts as files."""
     mounted = [
-        v for v in run_line.options(machine, "-v", "--volume") if v.startswith(("/dev/kfd", "/dev/dri", "/dev/nvidia"))
+        v
+        for v in run_line.options(machine, "-v", "--volume")
+        if v.startswith(("/dev/kfd", "/dev/dri", "/dev/nvidia", "/dev:/dev"))
     ]
-    if not mounted or run_line.options(machine, "--privileged", "--device-cgroup-rule"):
+    if not mounted or run_line.options(machine, "--privileged", "--device-cgroup-rule", "--device", "--gpus"):
         return
     node = mounted[0].split(":")[0]
     yield Finding(
