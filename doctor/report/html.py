@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 
 from doctor.findings import KnowledgeUsed, Report
+from doctor.redaction.secrets import masked
 from doctor.report.json import as_data
 from doctor.report.page import BOTTOM, top
 from doctor.report.words import clean, gpu_line, plural
@@ -34,7 +35,8 @@ def render(report: Report, *, unredacted: bool = False) -> str:
     """The whole page, with a newline at its end."""
     data = as_data(report, unredacted=unredacted)
     title = f"doctor: {_STATUS[data['status']].lower()}"
-    gpus = gpu_line(report.snapshot)  # kinds and numbers alone: nothing to redact
+    gpus = gpu_line(report.snapshot)
+    gpus = gpus if unredacted else masked(gpus)
     return "".join([top(escape(title)), *_header(data, gpus), *_body(data), BOTTOM])
 
 

@@ -119,7 +119,10 @@ def started(folder: Path) -> subprocess.Popen[str]:
         "sys.argv[1:] = ['bundle', '-o', 'b.tar.gz']\n"
         "from doctor.cli.main import main\nmain()\n"
     )
-    running = subprocess.Popen([sys.executable, "-c", stop], cwd=folder, stdout=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [sys.executable, "-c", stop], cwd=folder, stdout=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
+    )  # fmt: skip
     assert running.stdout is not None
     assert running.stdout.readline() == "half\n"
     return running
