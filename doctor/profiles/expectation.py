@@ -36,7 +36,7 @@ class Source(Data):
 
 def known_fact(name: str) -> Kind:
     """Raises ValueError, with the nearest name, for a name of no fact."""
-    kind = kind_of(name)
+    kind = kind_of(name) if name.count("[*]") < 2 else None
     if kind is None:
         near = difflib.get_close_matches(name, all_names(), 1, 0.6)
         hint = f"did you mean {near[0]}?" if near else "a fact's name is wanted, such as host.iommu or gpus[*].arch"

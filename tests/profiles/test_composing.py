@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,6 +101,7 @@ def test_a_fault_of_a_part_names_the_part(tmp_path: Path) -> None:
     ("line", "said"),
     [
         ('fact = "gpus[*].arh"\nequals = "x"', "'gpus[*].arh' is no fact"),
+        ('fact = "gpus[*].links[*].kind"\nequals = "x"', "'gpus[*].links[*].kind' is no fact"),
         ('fact = "host.numa_balancing"\nequals = "0"', "host.numa_balancing is a whole number; it can't be '0'"),
         ('fact = "host.wsl"\nequals = 0', "host.wsl is true or false; it can't be '0'"),
         ('fact = "torch.version"\nat_least = 2.9', "torch.version is text; 2.9 can't be compared with it"),
@@ -229,3 +231,37 @@ def test_lines_of_a_part_are_those_of_the_part() -> None:
     assert path == folder() / "host/amd-instinct.toml"
     assert own[0] == "expect"
     assert len(names(folder())) > 60
+
+
+WHOLE = "".join(
+    (folder() / f"{part}.toml").read_text().partition("\n\n")[2] + "\n"
+    for part in ("hardware/mi300x", "workload/amd-train", "stack/rocm7.2-torch2.13")
+)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_damaged_file_is_refused_or_read_and_nothing_else(seed: int, tmp_path: Path) -> None:
+    """Lines taken out, doubled, swapped and cut; bytes changed; values of one key given to another."""
+    chance = random.Random(seed)
+    rows = (HEAD + WHOLE).splitlines()
+    for _ in range(chance.randint(1, 6)):
+        at, other = chance.randrange(len(rows)), chance.randrange(len(rows))
+        match chance.randrange(5):
+            case 0:
+                del rows[at]
+            case 1:
+                rows.insert(other, rows[at])
+            case 2:
+                rows[at], rows[other] = rows[other], rows[at]
+            case 3:
+                rows[at] = rows[at].partition("=")[0] + "=" + rows[other].partition("=")[2]
+            case _:
+                rows[at] = rows[at][: chance.randrange(len(rows[at]) + 1)] + chr(chance.randrange(1, 0x2FFF))
+    path = tmp_path / "p.toml"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    said = ""
+    try:
+        load(str(path))
+    except InputError as error:
+        said = str(error)
+    assert "\n" not in said
