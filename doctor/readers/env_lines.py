@@ -30,6 +30,11 @@ _PROGRAM = re.compile(
     r"docker|node|llama[\w-]{0,20}|rocminfo|rocm-smi|nvidia-smi|hipcc|nohup|time|export|[~.]{0,2}/\S{1,200}|[A-Z][A-Z0-9_]{2,80}=\S{0,200})$"
 )
 """What follows an assignment that holds for one command only."""
+_TRIED = re.compile(
+    r"\S{1,80},? (?:also |always |it )?(?:avoids?|fix(?:es|ed)|help(?:s|ed)?|work(?:s|ed)|makes?|made|solve[sd]|"
+    r"cure[sd]|gives?|complete[sd]?|restore[sd]?|is (?:fine|right|ok)|runs (?:fine|well))\b"
+)
+"""A remark on a value that was tried and helped: the run that fails is without it."""
 _NOT_SHOWN = {"unset", "<unset>", "not set", "(unset)", "(not set)", "<not set>"}
 _LIMIT = 400
 
@@ -48,6 +53,8 @@ def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet
         if command or (how in ("", "export ") and _for_one_command(found["value"])):
             for name, value in _typed(line):
                 sheet.put(f"environment[{name}]", kept(value), where)
+            continue
+        if not how and _TRIED.match(found["value"]):
             continue
         value = _unquoted(found["value"], shell=bool(how))
         if value.lower() not in _NOT_SHOWN:

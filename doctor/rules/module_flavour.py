@@ -20,7 +20,7 @@ _UNSUPPORTED = re.compile(
     re.IGNORECASE,
 )
 """Product lines by the flavour that they take, for names that no table has.
-Source: github.com/NVIDIA/open-gpu-kernel-modules README.md; docs.nvidia.com/datacenter/tesla/driver-installation-guide."""
+Source: github.com/NVIDIA/open-gpu-kernel-modules README.md; docs.nvidia.com/datacenter/tesla (installation guide)."""
 
 
 def takes(gpu: Gpu, kb: Knowledge) -> Verdict | None:

@@ -30,6 +30,7 @@ EXAMPLES = {
     "vllm-free-memory": "ValueError: Free memory on device (1.2/79.1 GiB) on startup is less than desired GPU memory utilization (0.9, 71.19 GiB).",  # noqa: E501
     "iommu-change-helps": "booting with intel_iommu=off helps",
     "cross-gpu-copy-wrong": "a tensor copied from cuda:0 to cuda:1 is all zeros",
+    "device-choice-helps": "HIP_VISIBLE_DEVICES=0 avoids the segfault",
     "p2p-off-works": "NCCL_P2P_DISABLE=1 avoids the hang",
     "igpu-off-helps": "disabling the iGPU in the BIOS fixes it",
     "program-crashed": "Segmentation fault (core dumped)",

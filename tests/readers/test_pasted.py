@@ -160,3 +160,10 @@ def test_debians_tools_without_a_device_say_that_no_driver_is_loaded() -> None:
         sheet = read((folder / name).read_text("utf-8"))
         assert sheet.get("amdgpu_driver.loaded") is False
         assert sheet.get("gpus") is None
+
+
+def test_a_variable_that_was_tried_and_helped_is_not_set_in_the_run_that_fails() -> None:
+    sheet = env_lines.read("NCCL_IB_DISABLE=1\nHIP_VISIBLE_DEVICES=0 avoids the crash\nNCCL_P2P_DISABLE=1 fixes it")
+    assert sheet.get("environment[NCCL_IB_DISABLE]") == "1"
+    assert sheet.get("environment[HIP_VISIBLE_DEVICES]") is None
+    assert sheet.get("environment[NCCL_P2P_DISABLE]") is None

@@ -32,7 +32,8 @@ A GPU whose gfx target the installed ROCm release does not list, or one so old t
 rocminfo shows no GPU agent, or libraries have no kernels for it.
 
 ## Not raised when
-The knowledge has no row for the release or the GPU, or torch is known to work.
+The knowledge has no row for the release or the GPU, or torch is known to work; it is a processor's own GPU, and a card
+is there too.
 
 ## How to confirm
 Compare the gfx target of `rocminfo` with AMD's list.
@@ -74,10 +75,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     releases = [(r.version, r.key) for r in machine.rocm or () if r.version and r.kind != "distribution"]
     seen: set[str] = set()
     doubtful = bool(machine.symptoms) and machine.symptom(*_FITS) is None
-    others = [g for g in discrete(machine) if any(_supports(kb, v, g.arch or "") for v, _ in releases)]
+    others = discrete(machine)
     for gpu in machine.of_vendor("amd"):
         arch = gpu.arch
-        if others and is_integrated(gpu):  # a processor's small GPU beside a card that ROCm lists
+        if others and is_integrated(gpu):  # a processor's small GPU beside a card
             continue
         if not arch or arch in seen or not releases:
             continue

@@ -71,11 +71,16 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     small, cards = integrated(machine), discrete(machine)
     if not small or not cards or any((machine.environment or {}).get(name) for name in _CHOOSE):
         return
-    crash = machine.symptom(*_CRASHES)
+    chosen = machine.symptom("device-choice-helps")
+    crash = chosen or machine.symptom(*_CRASHES)
     names = (f"gpus[{small[0].key}].arch", f"gpus[{cards[0].key}].arch", *([f"symptom:{crash.key}"] if crash else []))
     yield Finding(
         severity=Severity.WARNING if crash else Severity.INFO,
         basis="both" if crash else "facts",
+        suspect=bool(machine.symptoms),
+        explains=("amd-gpu-unsupported-by-rocm", "known-bad-library-version", "visible-devices-conflict")
+        if chosen
+        else (),
         summary=f"Programs are shown the integrated {small[0].arch} beside the {cards[0].arch} card.",
         subject=Subject(kind="gpu", id=small[0].key),
         evidence=evidence(machine, names),

@@ -97,3 +97,10 @@ def test_a_slow_start_makes_persistence_mode_a_warning() -> None:
     (quiet,) = found(persistence_mode_off, build(off))
     (loud,) = found(persistence_mode_off, build(off | {"symptoms": {"slow-start-told": "first CUDA call takes 20 s"}}))
     assert (quiet.severity.value, loud.severity.value) == ("info", "warning")
+
+
+def test_a_choice_of_the_card_that_helps_blames_the_integrated_gpu() -> None:
+    both = build(CARD | APU | {"symptoms": {"device-choice-helps": "HIP_VISIBLE_DEVICES=0 avoids the segfault"}})
+    (finding,) = found(integrated_gpu_conflict, both)
+    assert finding.severity.value == "warning"
+    assert "amd-gpu-unsupported-by-rocm" in finding.explains
