@@ -98,13 +98,16 @@ def is_strong_name(name: str) -> bool:
 
 def holds(name: str, value: str, *, variable: bool = False) -> bool:
     """Whether a value of that name is a secret: by the name, unless the value is plainly none, or by both."""
+    named = is_secret_name(name, variable=variable)
+    if not named and not is_key_name(name) and name.upper() != "PWD":
+        return False
     if not value or value.startswith("[secret") or _PLAIN_VALUES.fullmatch(value) or _HEX_LIST.fullmatch(value):
         return False
-    if is_secret_name(name, variable=variable):
+    if named:
         return not is_path(value)
     if name.upper() == "PWD":  # of ODBC, where it is no folder
         return not value.startswith(("/", "\\", "~", ".")) and not is_path(value)
-    return is_key_name(name) and (is_opaque(value) or bool(_LONG_HEX.fullmatch(value)))
+    return is_opaque(value) or bool(_LONG_HEX.fullmatch(value))
 
 
 def is_path(value: str) -> bool:
