@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from doctor.errors import ReaderError
-from doctor.readers import elf, elf_dynamic, elf_symbols
-from doctor.readers.blocks import Blocks
+
+if TYPE_CHECKING:
+    from doctor.readers.blocks import Blocks
 
 _TORCHS = re.compile(r"^_Z(?:T[VTIS]|G[VR])?N[KVRO]{0,3}(?:3c10|2at|5torch|6caffe2)(?=[\dCDSaIL])")
 _C_NAMES = ("aoti_torch_", "THPVariable_", "THPDtype_", "THPDevice_")
@@ -56,6 +58,8 @@ def abi_of(names: Iterable[str]) -> bool | None:
 
 def cxx11_abi(blocks: Blocks) -> bool:
     """Of libc10.so itself. Raises ReaderError where it defines c10::Error in neither way."""
+    from doctor.readers import elf, elf_dynamic, elf_symbols  # rules take the names alone from this module
+
     held = elf.head(blocks)
     told = elf_dynamic.dynamic(blocks, held)
     if told is None:
