@@ -5,14 +5,18 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from doctor.bundle import open as opening
 from doctor.bundle.pack import CAPTURE, Part, manifest, write
+from doctor.diagnosis.run import Options, examine
 from doctor.errors import InputError
 
 CONTENT = json.dumps({"schema": "doctor.capture/1", "entries": {}}).encode()
@@ -148,3 +152,137 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         write(tmp_path / "there", {})
     assert [p.name for p in tmp_path.iterdir()] == ["there"]
+
+
+def tar_head(name: bytes, size: int, kind: bytes = b"0", size_field: bytes | None = None) -> bytes:
+    """A ustar header made by hand, its checksum right."""
+    head = bytearray(512)
+    head[: len(name)] = name
+    head[100:108], head[108:116], head[116:124] = b"0000600\0", b"0000000\0", b"0000000\0"
+    head[124:136] = size_field or b"%011o\0" % size
+    head[136:148], head[148:156], head[156:157] = b"00000000000\0", b"        ", kind
+    head[257:265] = b"ustar\x0000"
+    head[148:156] = b"%06o\0 " % sum(head)
+    return bytes(head)
+
+
+def packed(path: Path, raw: bytes) -> Path:
+    path.write_bytes(gzip.compress(raw, 1))
+    return path
+
+
+def peak_of(path: Path) -> int:
+    """MiB that opening takes at most, in a process of its own; the opening must fail."""
+    code = (
+        "import resource, sys\nfrom pathlib import Path\nfrom doctor.bundle.open import open_bundle\n"
+        "from doctor.errors import InputError\n"
+        "try:\n    open_bundle(Path(sys.argv[1])).system()\n    print('opened')\n"
+        "except InputError as error:\n    print(str(error).count(chr(10)))\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    lines, peak = ran.stdout.split()
+    assert lines == "0"
+    return int(peak)
+
+
+def test_a_real_bomb_costs_no_more_than_the_limit(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "bomb", "wb", 9) as held:
+        for _ in range(512):
+            held.write(bytes(4 << 20))
+    assert (tmp_path / "bomb").stat().st_size < 4 << 20
+    assert peak_of(tmp_path / "bomb") < 2 * (opening.UNPACKED_LIMIT >> 20) + 64
+
+
+def test_a_bomb_in_a_bomb_is_not_opened_further(tmp_path: Path) -> None:
+    inner = gzip.compress(bytes(64 << 20), 9)
+    path = packed(
+        tmp_path / "a", tar_head(b"extra/more.gz", len(inner)) + inner + bytes(-len(inner) % 512) + bytes(1024)
+    )
+    assert peak_of(path) < 100
+
+
+def test_a_million_entries_are_given_up_early(tmp_path: Path) -> None:
+    raw = b"".join(tar_head(b"f%07d" % n, 0) for n in range(200_000))
+    assert peak_of(packed(tmp_path / "a", raw + bytes(1024))) < 400
+
+
+def test_members_of_many_streams(tmp_path: Path) -> None:
+    """Gzip allows one stream behind another, each of which could be a bomb."""
+    path = good(tmp_path / "a.tar.gz")
+    path.write_bytes(path.read_bytes() + gzip.compress(bytes(1 << 20)))
+    with pytest.raises(InputError, match="follows"):
+        opening.open_bundle(path)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        tar_head(b"capture.json", 1 << 40, size_field=b"77777777777\0"),
+        tar_head(b"capture.json", 0, size_field=b"\x80" + b"\xff" * 11),
+        tar_head(b"capture.json", 0, size_field=b"-0000000001\0"),
+        tar_head(b"capture.json", 0, size_field=b"0x000000010\0"),
+        tar_head(b"a\0../../b", 0) * 2,
+        tar_head("b\u00fcndel".encode(), 0),
+        tar_head(b"\xff\xfe", 0),
+        tar_head(b"a", 0, b"5"),
+        tar_head(b"a", 0, b"x"),
+        tar_head(b"a", 0, b"S"),
+        tar_head(b"a", 0, b"K"),
+        tar_head(b"", 0),
+        tar_head(b"x" * 100, 0),
+        tar_head(b"manifest.json", 3) + b"[1]".ljust(512, b"\0"),
+        tar_head(b"manifest.json", 4) + b"\xff\xfe{}".ljust(512, b"\0"),
+    ],
+    ids=range(15),
+)
+def test_headers_made_by_hand(tmp_path: Path, raw: bytes) -> None:
+    with pytest.raises(InputError) as told:
+        opening.open_bundle(packed(tmp_path / "a", raw + bytes(1024)))
+    assert "\n" not in str(told.value)
+    assert str(told.value).isprintable()
+
+
+def test_a_manifest_that_lies(tmp_path: Path) -> None:
+    part = Part(CAPTURE, "test", CONTENT)
+    head = json.loads(manifest([part], [], {}, "x"))
+    lies: list[dict[str, Any]] = [
+        {"files": []},
+        {"files": [{"name": "capture.json", "sha256": "0" * 64}]},
+        {"files": [{"name": "capture.json"}]},
+        {"files": [{"name": "capture.json", "sha256": None}, {"name": "more"}]},
+        {"files": {"capture.json": 1}},
+        {"files": ["capture.json"]},
+        {"schema": "doctor.bundle/2"},
+        {"schema": None},
+    ]
+    for lie in lies:
+        write(tmp_path / "a.tar.gz", {"manifest.json": json.dumps({**head, **lie}).encode(), CAPTURE: CONTENT})
+        with pytest.raises(InputError):
+            opening.open_bundle(tmp_path / "a.tar.gz")
+
+
+@pytest.mark.parametrize("value", [1, None, [], {"a": 1}, "x", True, 1e308, {"code": "0"}, [1], {"kind": "file"}])
+def test_answers_of_the_wrong_type_are_unreadable_and_never_raise(tmp_path: Path, value: object) -> None:
+    keys = [
+        "environ",
+        "account",
+        "limits",
+        "nvml",
+        "kind",
+        "text:proc/version",
+        "text:proc/modules",
+        "list:dev",
+        "stat:dev",
+    ]
+    keys += ["bytes:x:0:9", 'run:["dmesg"]', 'run:["nvidia-smi","-q","-x"]', "list:sys/bus/pci/devices"]
+    entries = {key: {"state": "value", "value": value} for key in keys}
+    content = json.dumps({"schema": "doctor.capture/1", "entries": entries}).encode()
+    report = examine(opening.open_bundle(good(tmp_path / "a.tar.gz", content)).system(), Options())
+    assert [u.rule for u in report.unchecked if u.crashed] == []
+
+
+def test_nothing_is_written_while_a_bundle_is_judged(tmp_path: Path) -> None:
+    path = good(tmp_path / "a.tar.gz")
+    examine(opening.open_bundle(path).system(), Options())
+    assert [p.name for p in tmp_path.iterdir()] == ["a.tar.gz"]
