@@ -37,6 +37,7 @@ _QUERIED = re.compile(
     r"clocks_(?:throttle|event)_reasons\.(hw_slowdown|hw_thermal_slowdown|hw_power_brake_slowdown|sw_thermal_slowdown)"
     r"['\"]?\s{0,3}[:=,]\s{0,3}(Active|Not Active)"
 )
+_NO_MIG = re.compile(r"MIG [Dd]evices {0,60}: {1,3}None\b")
 
 
 def read(text: str, source: str = "text") -> FactSheet:
@@ -46,6 +47,8 @@ def read(text: str, source: str = "text") -> FactSheet:
     fields = _fields(text)
     sheet = FactSheet()
     put_gpu(sheet, "#0", fields, source)
+    if found := _NO_MIG.search(text):
+        sheet.put("gpus[#0].partitions", [], f"{source}:{text.count(chr(10), 0, found.start()) + 1}")
     if not len(sheet):
         raise ReaderError("no field of nvidia-smi -q")
     sheet.put("gpus[#0].vendor", "nvidia", source + ":1")

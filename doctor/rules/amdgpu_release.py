@@ -12,6 +12,8 @@ from doctor.knowledge.store import table
 from doctor.versions import Dotted
 
 _SEVERITY = {"certain": Severity.ERROR, "likely": Severity.WARNING, "possible": Severity.INFO}
+_FAULTS = ("amdgpu-vm-fault", "amdgpu-ring-timeout", "amd-memory-access-fault", "hip-launch-failure")
+"""Texts of a GPU that faults or hangs: with one, a fault that is only possible is worth a warning."""
 _LAST_OWN_SERIES = 6
 """Modules of the 5.x and 6.x lines; driver packages carry ROCm's numbers up to 6.4, so that a number may be either."""
 
@@ -61,8 +63,10 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
         facts = fault.facts(machine) if fault.rule == rule else None
         if facts is None:
             continue
+        seen = rule == "amdgpu-driver-known-bad" and machine.symptom(*_FAULTS)
+        sure = "likely" if seen and fault.sure == "possible" else fault.sure
         yield Finding(
-            severity=_SEVERITY[fault.sure],
+            severity=_SEVERITY[sure],
             suspect=fault.sure == "possible",
             summary=f"{fault.what[:1].upper()}{fault.what[1:]}.",
             subject=Subject(kind="driver", id="amdgpu"),
