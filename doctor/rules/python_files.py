@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.python import GpuBinary
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Severity, Subject, evidence
+from doctor.findings import Evidence, Finding, Fix, Severity, Subject, evidence
 from doctor.knowledge.gpu_code import way
 from doctor.knowledge.requirements import python_unmet, tested_tensorflow, unmet
 from doctor.rules.python_packages import pip_install
 from doctor.rules.python_pins import lacking_symbols, of_pin, of_pins, of_symbols
 from doctor.rules.torch_install import install, python_of, see_gpu
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.facts.gpu import Gpu
@@ -245,3 +246,24 @@ def _one_an_arch(machine: Snapshot, vendor: str) -> list[Gpu]:
         if gpu.arch:
             found.setdefault(gpu.arch, gpu)
     return list(found.values())
+
+
+def deepspeed(machine: Snapshot) -> Iterator[Finding]:
+    """DeepSpeed compiles its operators when they are first used, with the toolkit at hand, which must be of torch's
+    major (DeepSpeed op_builder/builder.py, 2026-08-22)."""
+    held = next((p for p in machine.packages or () if p.name == "deepspeed"), None)
+    toolkits = [i for i in machine.cuda or () if i.version and i.kind in (None, "prefix", "distribution")]
+    ours = Dotted(machine.torch.cuda or "").major
+    if held is None or ours is None or not toolkits or any(Dotted(i.version or "").major == ours for i in toolkits):
+        return
+    yield Finding(
+        summary=f"DeepSpeed compiles with CUDA {(toolkits[0].version or '')[:12]}; torch was built with "
+        f"{(machine.torch.cuda or '')[:12]}.",
+        severity=Severity.WARNING,
+        subject=Subject(kind="toolkit"),
+        evidence=(
+            Evidence(text=f"{held.name} {held.version}", source=machine.source("packages")),
+            *evidence(machine, ("torch.cuda", "cuda", "environment[CUDA_HOME]")),
+        ),
+        fixes=(Fix(text=f"Install the toolkit of CUDA {ours} and point CUDA_HOME at it.", where="environment"),),
+    )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _SOLE = {53, 62, 72, 87, 101, 110}
 """Code for these runs on that device alone (torch 2.15 torch/cuda/__init__.py, 2026-11-20)."""
-_CODE = re.compile(r"^(?P<kind>sm_|compute_)?(?P<major>\d+)\.?(?P<minor>\d)[af]?(?P<ptx>\+PTX)?$")
+_CODE = re.compile(r"^(?P<kind>sm_|compute_)?(?P<major>\d+)\.?(?P<minor>\d)(?P<letter>[af]?)(?P<ptx>\+PTX)?$")
 
 
 def made_for(machine: Snapshot, kb: Knowledge) -> tuple[str | None, tuple[str, ...] | None]:
@@ -33,6 +33,10 @@ def _official(version: str | None) -> bool:
     return re.fullmatch(r"\d+\.\d+\.\d+\+rocm\d+\.\d+(?:\.\d)?", version or "") is not None
 
 
+_RENAMED = {101, 110}
+"""Thor: CUDA 13 calls 10.1 11.0, and code for either runs on it (torch 2.15 torch/cuda/__init__.py, 2026-11-20)."""
+
+
 def runs(arch: str, built: tuple[str, ...]) -> bool:
     """Whether code for `built` runs on `arch`: same major and a minor at or below, PTX at or below, same gfx."""
     if arch.startswith("gfx"):
@@ -47,6 +51,12 @@ def runs(arch: str, built: tuple[str, ...]) -> bool:
 
 def _serves(code: re.Match[str], device: int) -> bool:
     number = int(code["major"]) * 10 + int(code["minor"])
+    if code["letter"] == "a":  # sm_90a runs on 9.0 alone
+        return number == device
+    if code["letter"] == "f":
+        return number <= device and number // 10 == device // 10
+    if {number, device} <= _RENAMED:
+        return number == device or code["kind"] != "compute_"
     if (code["kind"] == "compute_" or code["ptx"]) and number <= device:
         return True
     if number in _SOLE or device in _SOLE:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import python_files
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ _BUILDS = ("build-command-failed", "nvcc-unsupported-gpu-architecture", "ptxas-u
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Another major of CUDA, or another series of ROCm, than torch was built with, while something is compiled."""
+    yield from python_files.deepspeed(machine)
     if not any(s.key in _BUILDS for s in machine.symptoms):
         return
     for ours, installs, parts in ((machine.torch.cuda, machine.cuda, 1), (machine.torch.rocm, machine.rocm, 2)):

@@ -21,6 +21,7 @@ from doctor.rules.python import (
     python_version_unsupported,
     system_library_missing,
     tensorflow_gpu_mismatch,
+    toolkit_torch_mismatch,
     torch_companion_mismatch,
     torch_missing_gpu_arch,
     triton_mismatch,
@@ -219,3 +220,23 @@ def test_a_library_that_is_nowhere() -> None:
     assert (system.fixes[0].command or ())[-1] == "libnuma1"
     there = h100(libraries=[row | {"path": "/x", "by": "ld.so.cache"} for row in rows])
     assert told(gpu_libs_not_found, there) == told(system_library_missing, there) == []
+
+
+def test_deepspeed_compiles_with_a_toolkit_of_another_major() -> None:
+    def machine(toolkit: str, *packages: dict[str, Any]) -> Snapshot:
+        cuda = [{"key": "/usr/local/cuda", "path": "/usr/local/cuda", "version": toolkit, "kind": "prefix"}]
+        return h100(cuda=cuda, packages=list(packages), torch__cuda="12.8")
+
+    deepspeed = package("deepspeed", "0.18.1")
+    assert [f.subject.kind for f in found(toolkit_torch_mismatch, machine("13.0.1", deepspeed))] == ["toolkit"]
+    assert told(toolkit_torch_mismatch, machine("12.4.1", deepspeed)) == []
+    assert told(toolkit_torch_mismatch, machine("13.0.1")) == []
+    assert told(toolkit_torch_mismatch, h100(packages=[deepspeed], torch__cuda="12.8", cuda=None)) == []
+
+
+@pytest.mark.parametrize(
+    ("arch", "code", "runs"), [("sm_90", "sm_90a", True), ("sm_103", "sm_100a", False), ("sm_110", "sm_101", True)]
+)
+def test_code_for_one_device_alone_in_torchs_own_list(arch: str, code: str, runs: bool) -> None:
+    machine = machines.h100_host({"torch.arch_list": [code], f"gpus[{machines.H100[0]}].arch": arch})
+    assert (machines.H100[0] in [f.subject.id for f in found(torch_missing_gpu_arch, machine)]) is not runs
