@@ -81,3 +81,10 @@ def test_whole_blocks_are_another_readers() -> None:
 def test_a_drivers_number_is_its_packages_or_its_modules(value: str, release: str | None, module: str | None) -> None:
     sheet = labelled_lines.read(f"amdgpu driver: {value}")
     assert (sheet.get("amdgpu_driver.release"), sheet.get("amdgpu_driver.version")) == (release, module)
+
+
+def test_an_excerpt_tells_that_mig_is_on_and_has_no_device() -> None:
+    text = "    MIG Mode\n        Current       : Enabled\n    MIG Devices       : None"
+    sheet = nvidia_smi_excerpt.read(text)
+    assert sheet.get("gpus[#0].mig_mode") == "enabled"
+    assert sheet.get("gpus[#0].partitions") == []

@@ -101,3 +101,10 @@ def test_a_driver_that_binds_the_gpu_is_not_too_old_for_it() -> None:
 def test_the_kernels_own_driver_has_no_release() -> None:
     machine = build({"amdgpu_driver.source": "in-tree", "amdgpu_driver.version": "6.7.0", ROCM: "7.2.1"} | PATH)
     assert found(amdgpu_rocm_version_skew, machine) == []
+
+
+def test_a_possible_fault_of_the_kernel_is_a_warning_only_where_the_gpu_faults() -> None:
+    card = {"gpus[#0].vendor": "amd", "gpus[#0].arch": "gfx1100", "kernel.release": "7.0.2"}
+    (quiet,) = found(amdgpu_driver_known_bad, build(card))
+    (loud,) = found(amdgpu_driver_known_bad, build(card | {"symptoms": {"amdgpu-vm-fault": "[gfxhub] page fault"}}))
+    assert (quiet.severity.value, loud.severity.value) == ("info", "warning")
