@@ -42,7 +42,9 @@ def main() -> int:
         size = path.stat().st_size
     bundle, check = (statistics.median(side) for side in zip(*rounds, strict=True))
     worst = max(row[0] for row in rounds)
-    print(f"{date.today()}: bundle {bundle:.2f} s (slowest {worst:.2f}), check {check:.2f} s, ratio {bundle / check:.1f}")
+    print(
+        f"{date.today()}: bundle {bundle:.2f} s (slowest {worst:.2f}), check {check:.2f} s: {bundle / check:.1f} times"
+    )
     print(f"archive {size / 1024:.0f} KiB; redaction {redaction():.2f} s a MiB of kernel log")
     return 0
 

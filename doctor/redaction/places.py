@@ -18,12 +18,11 @@ KEYWORD = Lazy(
     r"|csrf|xsrf|otp|mfa|salt|pepper|sasl|pin|url|seed|license|code|community|identified"
 )
 """Each name that `names.holds` takes for a secret's has one of these in it, in small letters."""
-_SIGN = Lazy(rf"([A-Za-z0-9_.-]{{0,80}})({_QUOTE}\]?)?([ \t]{{0,40}}(?:=>|:=|\?=|=|:)[ \t]{{0,40}})(?!=)")
+_SIGN = Lazy(rf"([A-Za-z0-9_.-]{{0,80}})({_QUOTE}\]?)?([ \t]{{0,40}}(?:=>|:=|\?=|=|::(?=[ \t])|:)[ \t]{{0,40}})(?!=)")
 _NO_VALUE = Lazy(r"(?:amd64|arm64|i386|all|any|native|ppc64el)\b|[x*!]:\d")
-_BEFORE = Lazy(r"-{0,2}[A-Za-z0-9_.-]{0,80}\Z")
+NAME_BEFORE = Lazy(r"-{0,2}[A-Za-z0-9_.-]{0,80}\Z")
 _ESCAPE = Lazy(r"(?:[nrtbfv0]|x[0-9a-f]{2}|u00[0-9a-f]{2})(?=[A-Za-z_])")
 _COLOUR = Lazy(r"\d{0,3}[mK](?=[A-Za-z_])")
-_OPAQUE = Lazy(r"=[\"']?(?=[A-Za-z0-9+/_=~.-]{16})([A-Za-z0-9+/_=~.-]{16,512})")
 _FLAG = Lazy(rf"(?<![\w-])(--?{NAMED}|/(?:p|pass|password|token|key):)((?:\s{{1,3}}|{_QUOTE},\s{{0,3}})?)(?=[^\s=])")
 _SPACED = Lazy(r"(?i) (?:key|token|secret|password|passphrase|code|pass)(\s{0,3}(?:[:=]|is|was)[ \t]{1,3}|[:=])(?=\S)")
 _OF = Lazy(
@@ -32,8 +31,8 @@ _OF = Lazy(
 )
 _BEHIND = Lazy(
     r"(?i)((?:secret_access_key|token|password|passwd|secret|api_?key|auth_?key|requirepass|masterauth|(?:bind|root)_?pw"
-    r"|identified by|(?:password|passphrase|token|secret) is|r[ow]community6?)[ \t]{1,3}[\"']?)"
-    r"([^\s\"'=:;,()\[\]{}<>-][^\s\"';,<>]{5,500})"
+    r"|identified by|(?:password|passphrase|token|secret) is|r[ow]community6?)[ \t]{1,3}\\{0,7}[\"']?)"
+    r"([^\s\"'\\=:;,()\[\]{}<>-][^\s\"'\\;,<>]{5,500})"
 )
 _WORD_LIKE = Lazy(
     r"[A-Za-z]{1,30}[.:!?]?|[a-z]+(?:[-_/.][a-z]+){1,6}|\d{1,6}|v?(?:\d+:)?\d+(?:\.\d+){1,4}(?:[-+~.][\w.+~-]*)?|\d+:\d.*"
@@ -66,7 +65,7 @@ _NETRC = Lazy(
 _LOGIN = Lazy(r"(?i)\b(login\s+\S{1,200}\s+password\s+)(\S{1,500})")
 
 
-def _mask(text: str, where: list[tuple[int, int]], kind: str, tally: Tally, out: list[str], place: int) -> int:
+def mask(text: str, where: list[tuple[int, int]], kind: str, tally: Tally, out: list[str], place: int) -> int:
     """Writes `text` from `place` with those spans masked; where it got to."""
     for start, end in where:
         if start < place:
@@ -97,7 +96,7 @@ def assigned(text: str, tally: Tally) -> str:
         named = _named(text, found)
         where = _values(text, named) if named else []
         if where:
-            place = _mask(text, where, "named", tally, out, place)
+            place = mask(text, where, "named", tally, out, place)
     return "".join(out) + text[place:] if out else text
 
 
@@ -112,7 +111,7 @@ def _named(text: str, found: re.Match[str]) -> _Named | None:
     behind = _SIGN.made.match(text, found.end())
     if not behind:
         return None
-    before = _BEFORE.search(text[max(0, found.start() - 80) : found.start()])
+    before = NAME_BEFORE.search(text[max(0, found.start() - 80) : found.start()])
     start = found.start() - len(before[0] if before else "")
     cut = None
     if text[start - 1 : start] == "\\":
@@ -149,20 +148,6 @@ def _is_header(name: str) -> bool:
     return low.endswith(("authorization", "cookie", "cookie2")) or ("-" in low[1:-1] and is_secret_name(name))
 
 
-def opaque(text: str, tally: Tally) -> str:
-    """Random values of flags and variables, whatever their name is: `--anything=Zq8vT3k…`."""
-
-    def masked(found: re.Match[str]) -> str:
-        before = _BEFORE.search(text[max(0, found.start() - 80) : found.start()])
-        name = before[0] if before else ""
-        flag = name.startswith("-") or (name.isupper() and len(name) > 2)
-        if not flag or not is_opaque(found[1]):
-            return found[0]
-        return found[0][: found.start(1) - found.start()] + tally.hit("random", found[1])
-
-    return _OPAQUE.sub(masked, text)
-
-
 def _secret(name: str, value: str, quote: str | None, sign: str) -> bool:
     if holds(name, value, variable=name.isupper() and "_" in name):
         plain_words = value.replace(" ", "").replace("-", "").isalpha() and value.islower()
@@ -193,7 +178,7 @@ def spaced(text: str, tally: Tally) -> str:
         where = spans(text, found.end(), at_line_start=False, sign=found[1])
         kept = [(s, e) for s, e in where if holds("secret", text[s:e]) and not _WORD_LIKE.fullmatch(text[s:e])]
         if found.start() >= place and kept:
-            place = _mask(text, kept, "named", tally, out, place)
+            place = mask(text, kept, "named", tally, out, place)
     text = "".join(out) + text[place:] if out else text
     if "|" in text:
         text = _TABLE.sub(lambda m: m[1] + tally.hit("named", m[3]) if holds(m[2], m[3]) else m[0], text)
@@ -227,7 +212,7 @@ def flags(text: str, tally: Tally) -> str:
         where = spans(text, found.end(), at_line_start=False, sign=" ")
         kept = [(s, e) for s, e in where if holds(name, text[s:e]) or (name[0] == "-" and is_opaque(text[s:e]))]
         if kept:
-            place = _mask(text, kept, "flag", tally, out, place)
+            place = mask(text, kept, "flag", tally, out, place)
     return "".join(out) + text[place:] if out else text
 
 
@@ -239,7 +224,7 @@ def pairs(text: str, tally: Tally) -> str:
         where = spans(text, found.end(), at_line_start=True, sign=": ")
         kept = [(s, e) for s, e in where if holds(found[5], text[s:e], variable=True)]
         if found.start() >= place and kept:
-            place = _mask(text, kept, "named", tally, out, place)
+            place = mask(text, kept, "named", tally, out, place)
     text = "".join(out) + text[place:] if out else text
     return _PAIR_TURNED.sub(
         lambda m: m[1] + tally.hit("named", m[3]) + m[4] + m[5] if holds(m[5], m[3], variable=True) else m[0], text

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 
-from doctor.redaction import places
+from doctor.redaction import places, random_words
 from doctor.redaction.encoded import encoded
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.manifests import of_kubernetes
@@ -110,7 +110,10 @@ def _plain(text: str, tally: Tally) -> str:
 
 def _rest(text: str, tally: Tally) -> str:
     if "=" in text:
-        text = places.opaque(text, tally)
+        text = random_words.opaque(text, tally)
     if "-" in text or "/p" in text:
         text = places.flags(text, tally)
+        text = random_words.short_flags(text, tally)
+    if len(text) > 20:
+        text = random_words.near(text, tally)
     return arguments(text, tally) if " " in text else text

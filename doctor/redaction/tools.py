@@ -10,7 +10,7 @@ import re
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.tally import MASK, Tally
 
-_V = r"(?:'([^'\n]{1,500})'|\"([^\"\n]{1,500})\"|([^\s'\";|&]{1,500}))"
+_V = r"(?:'([^'\n]{1,500})'|\\{0,7}\"([^\"\\\n]{1,500})\\{0,7}\"|([^\s'\"\\;|&]{1,500}))"
 _MORE = r"[^\n;|&]{0,400}?"
 _TABLE: tuple[tuple[str, str], ...] = (
     ("mysql mariadb", rf"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b{_MORE}\s-p(?=[^\s]){_V}"),
@@ -27,6 +27,8 @@ _TABLE: tuple[tuple[str, str], ...] = (
     ),
     ("-u --user", rf"\s(?:-u|--user)[\s=]{{1,3}}['\"]?[A-Za-z0-9._@-]{{1,100}}:(?!\d{{1,7}}(?:\s|$)){_V}"),
     ("ipmitool ipmi bmc-", rf"\b(?:ipmitool|ipmi[a-z-]{{1,20}}|bmc-[a-z]{{1,20}})\b{_MORE}\s-[Pp]\s{{0,3}}{_V}"),
+    ("curl", rf"\bcurl\b{_MORE}\s-b\s{{0,3}}(?=[^\s]{{0,200}}=){_V}"),
+    (":", r"(?m)^[\w.*-]{1,100}:(?:\d{1,5}|\*):[\w.*-]{1,60}:[\w.*-]{1,60}:()()([^\s:]{6,200})$"),
     ("racadm", rf"\bracadm\b{_MORE}\s-p\s{{0,3}}{_V}"),
     ("redis-cli", rf"\bredis-cli\b{_MORE}\s(?:-a|--pass)\s{{0,3}}{_V}"),
     ("mongo", rf"\bmongo[a-z]{{0,8}}\b{_MORE}\s-p\s{{0,3}}{_V}"),
@@ -39,7 +41,10 @@ _TABLE: tuple[tuple[str, str], ...] = (
         "htpasswd",
         rf"\bhtpasswd\s{_MORE}-[a-zB]{{0,6}}b[a-zB]{{0,6}}\s{{1,3}}(?:\S{{1,200}}\s{{1,3}})?\S{{1,100}}\s{{1,3}}{_V}",
     ),
-    ("sudo", rf"\becho\s{{1,3}}(?:-[ne]{{1,2}}\s{{1,3}})?{_V}\s{{0,3}}\|\s{{0,3}}sudo\s[^\n]{{0,40}}-S"),
+    (
+        "sudo",
+        rf"\b(?:echo|printf)\s{{1,3}}(?:-[ne]{{1,2}}\s{{1,3}}|['\"]%s(?:\\n)?['\"]\s{{1,3}})?{_V}\s{{0,3}}\|\s{{0,3}}sudo\s[^\n]{{0,40}}-S",
+    ),
     ("sudo", rf"\bsudo\s[^\n<]{{0,200}}-S[^\n<]{{0,200}}<<<\s{{0,3}}{_V}"),
     (
         "stdin",
