@@ -7,18 +7,17 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from doctor.facts.python import GpuBinary
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Severity, Subject, evidence
 from doctor.knowledge.gpu_code import way
 from doctor.knowledge.requirements import python_unmet, tested_tensorflow, unmet
+from doctor.rules.python_code import one_an_arch
 from doctor.rules.python_packages import pip_install
 from doctor.rules.python_pins import lacking_symbols, of_pin, of_pins, of_symbols
 from doctor.rules.torch_install import install, python_of, see_gpu
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
-    from doctor.facts.gpu import Gpu
     from doctor.knowledge import Knowledge
 
 COMPILED = (
@@ -34,9 +33,6 @@ _KERNEL_LIBRARIES = (
 )  # fmt: skip
 _JAX = re.compile(r"^jax-(?:cuda|rocm)\d{1,3}-(?:plugin|pjrt)$|^jaxlib$|^jax$")
 _OF_PTX = ("torch.arch_list", "torch.ptx", "torch.cuda", "nvidia_driver.cuda_version")
-_SHOWN_ARCHS = 12
-_BLAS = ("rocblas", "hipblaslt")
-"""Their kernel files are not of a package beside torch: rules/blas speaks of them."""
 
 
 def extension_abi(machine: Snapshot) -> Iterator[Finding]:
@@ -148,7 +144,7 @@ def torch_ptx(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     torch = machine.torch
     if torch.build != "cuda" or not torch.arch_list or torch.ptx is None:
         return
-    for gpu in _one_an_arch(machine, "nvidia"):
+    for gpu in one_an_arch(machine, "nvidia"):
         built = (*torch.arch_list, *(p for p in torch.ptx if p not in torch.arch_list))
         found = way(kb, gpu.arch or "", built, cuda=torch.cuda, driver_cuda=machine.nvidia_driver.cuda_version)
         if found.kind == "ptx-unserved":
@@ -160,92 +156,6 @@ def torch_ptx(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
                 fixes=(install(machine, "nvidia"),),
                 verify=see_gpu(machine),
             )
-
-
-def library_archs(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
-    """Packages of which no object runs on a GPU that is there. One object that does is enough: others may be for
-    other GPUs on purpose (sm_90a kernels of flash-attn 3). Where HSA_OVERRIDE_GFX_VERSION makes GPUs pass as others,
-    nothing is said of AMD's."""
-    packages: dict[str, list[GpuBinary]] = {}
-    for binary in machine.binaries or ():
-        if binary.package and binary.package not in ("torch", *_BLAS) and binary.objects:
-            packages.setdefault(binary.package, []).append(binary)
-    overridden = any(name.startswith("HSA_OVERRIDE_GFX_VERSION") for name in machine.environment or {})
-    for package, binaries in packages.items():
-        for vendor in ("nvidia",) if overridden else ("nvidia", "amd"):
-            yield from _unserved(machine, kb, package, binaries, vendor)
-
-
-def _unserved(
-    machine: Snapshot, kb: Knowledge, package: str, binaries: list[GpuBinary], vendor: str
-) -> Iterator[Finding]:
-    built = tuple(dict.fromkeys(a for b in binaries for a in _codes(b, vendor)))
-    other = not built and machine.torch.build == {"nvidia": "cuda", "amd": "rocm"}[vendor]
-    if not built and not other:
-        return
-    cuda, driver = (machine.torch.cuda, machine.nvidia_driver.cuda_version) if vendor == "nvidia" else (None, None)
-    gpus = _one_an_arch(machine, vendor)
-    ways = {gpu.key: way(kb, gpu.arch or "", built, cuda=cuda, driver_cuda=driver) for gpu in gpus}
-    bad = [gpu for gpu in gpus if ways[gpu.key].kind in ("none", "ptx-unserved")]
-    served = any(ways[gpu.key].runs for gpu in gpus)
-    for gpu in bad:
-        if gpu.integrated and served:
-            continue
-        held = next((p for p in machine.packages or () if p.name == package), None)
-        label = f"{package} {held.version[:30]}" if held else package
-        what = f"is built for {', '.join(built[:_SHOWN_ARCHS])}" if built else "has code for other vendors only"
-        old = ways[gpu.key].kind == "ptx-unserved"
-        yield Finding(
-            summary=f"{label} has only PTX for {gpu.arch}, and the driver is too old to compile it."
-            if old
-            else f"{label} has no code for {gpu.arch} ({(gpu.name or gpu.key)[:40]}).",
-            severity=Severity.WARNING,
-            subject=Subject(kind="package", id=package),
-            evidence=(
-                Evidence(text=f"{binaries[0].key.rpartition('/')[2]} {what}"[:300], source=f"file:{binaries[0].key}"),
-                *evidence(machine, (f"gpus[{gpu.key}].arch", "torch.version")),
-            ),
-            fixes=(
-                pip_install(
-                    machine,
-                    f"Install a release of {package} with code for {gpu.arch}, or build it from source for it.",
-                    "--upgrade",
-                    package,
-                ),
-            ),
-        )
-        return  # one a package: the next GPU says the same
-
-
-def rocblas_kernels(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
-    """GPUs for which torch runs, and for which the rocBLAS in its wheel has no kernel files. hipBLASLt has files for
-    few GPUs on purpose: torch takes rocBLAS then."""
-    held = next((b for b in machine.binaries or () if b.package == "rocblas" and b.gfx), None)
-    if held is None or any(name.startswith("HSA_OVERRIDE_GFX_VERSION") for name in machine.environment or {}):
-        return
-    for gpu in _one_an_arch(machine, "amd"):
-        if not gpu.integrated and way(kb, gpu.arch or "", held.gfx or ()).kind == "none":
-            yield Finding(
-                summary=f"The rocBLAS that came with torch has no kernel files for {gpu.arch}.",
-                subject=Subject(kind="gpu", id=gpu.key),
-                evidence=(
-                    Evidence(text=f"kernel files for {', '.join(held.gfx or ())}"[:300], source=f"file:{held.key}"),
-                    *evidence(machine, (f"gpus[{gpu.key}].arch", "torch.version")),
-                ),
-                fixes=(install(machine, "amd"),),
-            )
-
-
-def _codes(binary: GpuBinary, vendor: str) -> tuple[str, ...]:
-    return (*(binary.sass or ()), *(binary.ptx or ())) if vendor == "nvidia" else binary.gfx or ()
-
-
-def _one_an_arch(machine: Snapshot, vendor: str) -> list[Gpu]:
-    found: dict[str, Gpu] = {}
-    for gpu in machine.of_vendor(vendor):
-        if gpu.arch:
-            found.setdefault(gpu.arch, gpu)
-    return list(found.values())
 
 
 def deepspeed(machine: Snapshot) -> Iterator[Finding]:

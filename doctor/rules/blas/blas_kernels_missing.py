@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
-from doctor.rules import python_files
+from doctor.rules import python_code
 from doctor.rules.blas_support import rocm_of
 from doctor.versions import Dotted
 
@@ -59,7 +59,7 @@ FIXES = (
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """The rocBLAS in torch's wheel by its files; a variable that names the kernel files of another ROCm."""
-    yield from python_files.rocblas_kernels(machine, kb)
+    yield from python_code.rocblas_kernels(machine, kb)
     rocm = rocm_of(machine)
     for name in _PATHS:
         value = (machine.environment or {}).get(name, "")

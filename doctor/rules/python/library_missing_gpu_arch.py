@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import python_files
+from doctor.rules import python_code
 from doctor.rules.torch_archs import torch_serves
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ _NO_KERNEL = ("cuda-no-kernel-image",)
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """What the files say, and a missing kernel where torch has its own."""
-    yield from python_files.library_archs(machine, kb)
+    yield from python_code.library_archs(machine, kb)
     seen = [s for s in machine.symptoms if s.key in _NO_KERNEL]
     if seen and torch_serves(machine, kb):
         yield Finding(

@@ -240,3 +240,11 @@ def test_deepspeed_compiles_with_a_toolkit_of_another_major() -> None:
 def test_code_for_one_device_alone_in_torchs_own_list(arch: str, code: str, runs: bool) -> None:
     machine = machines.h100_host({"torch.arch_list": [code], f"gpus[{machines.H100[0]}].arch": arch})
     assert (machines.H100[0] in [f.subject.id for f in found(torch_missing_gpu_arch, machine)]) is not runs
+
+
+def test_a_stray_object_for_the_compilers_default_proves_nothing() -> None:
+    """vLLM 0.10.2 has one object of 81 that was compiled for no architecture in particular."""
+    groups = [{"archs": ["sm_70", "sm_80"], "number": 80}, {"archs": ["sm_52", "compute_52"], "number": 1}]
+    row = library("vllm", "sm_52", "sm_70", "sm_80", "compute_52") | {"objects": groups}
+    (finding,) = found(library_missing_gpu_arch, h100(binaries=[row]))
+    assert "sm_70, sm_80 (most objects)" in finding.evidence[0].text
