@@ -270,7 +270,13 @@ def connections(text: str, tally: Tally) -> str:
 
 def bearers(text: str, tally: Tally) -> str:
     """`Bearer …`, `Basic …` without the header's name."""
-    return _BEARER.sub(lambda m: m[1] + tally.hit("header", m[2]), text)
+
+    def masked(found: re.Match[str]) -> str:
+        if found.string[found.start() - 1 : found.start()] == "/" or _VARIABLE.match(found[2]):
+            return found[0]  # the end of a path, and what follows it
+        return found[1] + tally.hit("header", found[2])
+
+    return _BEARER.sub(masked, text)
 
 
 def _end_of_header(text: str, named: _Named) -> int:
