@@ -40,6 +40,9 @@ def read(text: str, source: str = "text") -> FactSheet:
         found = _RUN.search(line)
         if not found:
             continue
+        inner = _RUN.search(line, found.end())
+        if inner and inner[2] and inner.start() <= found.end() + 1:
+            found = inner
         words = _words(_joined([line[found.end() :], *(rest for _, rest in lines[position + 1 : position + 100])]))
         sheet = FactSheet()
         sheet.put("container.run_args", words, where)

@@ -17,8 +17,12 @@ from doctor.readers.source_lines import source_lines
 _MEMLOCK = re.compile(
     r".{0,60}?max locked memory\s{1,20}\(?(?P<unit>kbytes|bytes)?,?[^)]{0,12}\)?:?\s{1,20}(?P<value>unlimited|\d{1,15})"
 )
+_MEMLOCK_SAID = re.compile(
+    r".{0,60}?(?:max(?:imum)? locked memory|memlock)\b[^\d\n]{0,20}(?P<value>\d{1,9}) ?(?P<unit>[KMG])i?B\b",
+    re.IGNORECASE,
+)
 _RLIMIT = re.compile(r".{0,120}?RLIMIT_MEMLOCK(?: is| =|:|=)?\s{1,3}(?P<value>\d{1,15})")
-_NOFILE = re.compile(r".{0,60}?open files\s{1,30}\(-n\)\s{1,20}(?P<value>\d{1,12})")
+_NOFILE = re.compile(r".{0,60}?open files:?\s{1,30}(?:\(-n\))?:?\s{0,20}(?P<value>\d{1,12})\b")
 _DESCRIPTORS = re.compile(r".{0,120}?file descriptor limit is too low: (?P<value>\d{1,12})")
 _SHM = re.compile(r".{0,40}?\s(?P<size>\d{1,6}(?:\.\d)?)(?P<unit>[KMGT])(?:i?B)?\s.{0,60}/dev/shm\s*$")
 _SHM_SAID = re.compile(
@@ -43,6 +47,8 @@ def _one(sheet: FactSheet, where: str, line: str) -> None:
         unlimited = found["value"] == "unlimited"
         factor = 1 if found["unit"] == "bytes" else 1024
         sheet.put("host.memlock_bytes", -1 if unlimited else int(found["value"]) * factor, where)
+    elif found := _MEMLOCK_SAID.match(line):
+        sheet.put("host.memlock_bytes", int(found["value"]) * _UNITS[found["unit"].upper()], where)
     elif found := _RLIMIT.match(line):
         sheet.put("host.memlock_bytes", int(found["value"]), where)
     elif found := _NOFILE.match(line) or _DESCRIPTORS.match(line):

@@ -90,7 +90,13 @@ def vendors_meant(machine: Snapshot) -> frozenset[str]:
 
 _NVIDIA_SAID = (
     *("nvidia-smi-not-found", "torch-no-nvidia-driver", "libcuda-missing", "nvidia-smi-cannot-communicate"),
-    *("no-gpu-in-compose", "exec-nvidia-smi-missing", "nvidia-smi-no-devices", "nvml-library-not-found"),
+    *(
+        "gpu-idle-said",
+        "no-gpu-in-compose",
+        "exec-nvidia-smi-missing",
+        "nvidia-smi-no-devices",
+        "nvml-library-not-found",
+    ),
     *("nvml-unknown-error", "docker-no-nvidia-runtime", "nvidia-node-permission"),
 )
 _AMD_SAID = (
@@ -156,4 +162,4 @@ def apart(machine: Snapshot) -> bool:
     return re.search(_APART, machine.container.engine_text or "", re.IGNORECASE) is not None
 
 
-_APART = r"desktop(?! on windows)|\bsnap\b|colima|\blima\b|orbstack|podman machine"
+_APART = r"desktop(?! on windows)|\bsnap\b|colima|\blima\b|orbstack|podman machine|gvisor|\brunsc\b|\bkata\b|flatpak"

@@ -97,12 +97,12 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     vendor = next(iter(meant), "any")
     lacking = run_line.lacking(machine, vendor)
     sure = run_line.sees_none(machine)
-    if not lacking or (vendor == "any" and not sure):
+    if not lacking or (vendor == "any" and not sure and not machine.symptoms):
         return
     yield Finding(
         summary=f"The container is not given {lacking}.",
         severity=(Severity.ERROR if machine.gpus else Severity.WARNING) if sure else Severity.INFO,
-        suspect=0 if sure else 4,
+        suspect=0 if sure else 1 if vendor == "any" else 4,
         subject=Subject(kind="container", id=vendor),
         evidence=evidence(machine, ("container.run_args", "container.image", "torch.available")),
         fixes=FIXES if vendor == "any" else _amd_fixes(machine) if vendor == "amd" else _nvidia_fixes(machine),

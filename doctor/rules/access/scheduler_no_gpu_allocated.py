@@ -81,12 +81,23 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if machine.host.job_asks_gpus is False:
         yield from _asked_for_none(machine)
         return
+    void = next((n for n in _VISIBLE if env.get(n) == "NoDevFiles"), None)
+    if void and "SLURM_JOB_ID" not in env:
+        yield Finding(
+            summary=f"Slurm gave this job no GPU ({void}=NoDevFiles).",
+            subject=Subject(kind="job", id="slurm"),
+            evidence=(Evidence(text=f"{void}=NoDevFiles", source=machine.source(f"environment[{void}]")),),
+            fixes=FIXES,
+        )
     if "SLURM_JOB_ID" not in env or any(env.get(name, "0") not in ("0", "") for name in _GIVEN):
         return
     sign = next((f"{n}={env[n]!r}" for n in _VISIBLE if env.get(n) in ("", "NoDevFiles")), None)
     gpus = nodes_of(machine, "nvidia", "render", "kfd")
     if not sign and gpus and all(n.openable is False for n in gpus):
         sign = "no GPU node opens for this job"
+    text = run_line.from_text(machine, "environment[SLURM_JOB_ID]") and machine.host.job_asks_gpus is not True
+    if not sign and text and run_line.sees_none(machine):
+        sign = "none of its variables names a GPU"
     if sign:
         yield Finding(
             summary=f"Slurm job {env['SLURM_JOB_ID'][:20]} has no GPU in its allocation ({sign}).",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import run_line
 from doctor.rules.hardware import has_no
 
 if TYPE_CHECKING:
@@ -79,7 +80,19 @@ _NO_DRIVER = (
 def _said(machine: Snapshot) -> Iterator[Finding]:
     """A text from WSL that says that no driver is there: under WSL it is Windows' driver that is not reached."""
     symptom = machine.symptom(*_NO_DRIVER)
-    if symptom is None or machine.torch.build == "cpu" or machine.container.inside:
+    if machine.torch.build == "cpu" or machine.container.inside:
+        return
+    if symptom is None:
+        if run_line.sees_none(machine):
+            yield Finding(
+                summary="A program under WSL sees no GPU: WSL's own path to it comes first.",
+                severity=Severity.INFO,
+                suspect=1,
+                subject=Subject(kind="node", id="/dev/dxg"),
+                evidence=evidence(machine, ("host.wsl", "os.name", "torch.available")),
+                fixes=FIXES,
+                verify=("ls", "-l", "/dev/dxg"),
+            )
         return
     yield Finding(
         summary="Under WSL the GPU's driver on the Windows side is not reached.",

@@ -59,7 +59,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     why = _why(machine, archs) if want and machine.torch.build != "cuda" else None
     if why is None:
         return
-    text = run_line.from_text(machine, "torch.version")
+    text = any(run_line.from_text(machine, f) for f in ("torch.version", "environment[ROCBLAS_USE_HIPBLASLT]"))
     slow = machine.symptom("said-slow", "hipblaslt-not-selected", "preferred-blas-said") is not None
     yield Finding(
         summary=f"Matrix products of {want[0]} run on rocBLAS: {why}.",
@@ -77,6 +77,8 @@ _LIBRARY = "TORCH_BLAS_PREFER_HIPBLASLT"
 
 def _why(machine: Snapshot, archs: list[str]) -> str | None:
     """None where torch takes hipBLASLt, or the tables can't tell."""
+    if (machine.environment or {}).get("ROCBLAS_USE_HIPBLASLT") == "0":
+        return "ROCBLAS_USE_HIPBLASLT=0 asks for it"
     choice = (machine.environment or {}).get(_LIBRARY)
     takes = preferred(machine.torch.version, machine.torch.rocm)
     if choice == "1" or takes is None:

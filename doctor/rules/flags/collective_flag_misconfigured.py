@@ -93,6 +93,8 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
         return (Severity.WARNING if fails else Severity.INFO), "the loopback interface reaches no other node", 3
     if name == "NCCL_SOCKET_IFNAME" and value.startswith("^") and "lo" not in value.lstrip("^").split(","):
         return (Severity.WARNING if fails else Severity.INFO), "without lo in the list, NCCL may take the loopback", 3
+    if name.endswith("_SOCKET_IFNAME") and _INNER.match(value.lstrip("=")):
+        return (Severity.WARNING if fails else Severity.INFO), "an interface of containers or VMs reaches no node", 3
     if name in _OFF and value in _OFF_VALUES.get(name, ("1",)):
         return Severity.INFO, _OFF[name], 3
     if name == "NCCL_IB_TIMEOUT" and value.isdigit() and int(value[:6]) > _LONGEST_TIMEOUT:
@@ -106,6 +108,7 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
     return None
 
 
+_INNER = re.compile(r"docker\d|br-[0-9a-f]{6}|virbr\d|veth\w|lxcbr\d|lxdbr\d|cni\d|podman\d")
 _LONGEST_TIMEOUT = 31
 _SHORTEST_TIMEOUT = 12
 """4.096 µs × 2^n: 12 is 17 ms (docs.nvidia.com NCCL user guide, NCCL_IB_TIMEOUT)."""

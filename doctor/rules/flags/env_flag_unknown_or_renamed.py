@@ -56,12 +56,14 @@ FIXES = (Fix(text="Use the name that the warning gives, or unset the old one.", 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a name that nothing reads any more, or that is a slip away from one that is read."""
     for name, value in (machine.environment or {}).items():
-        why = _gone(machine, name) or _slip(name)
+        why, strength = _gone(machine, name) or _slip(name), 4
+        if not why and run_line.from_text(machine, "environment"):
+            why, strength = _words_differ(name), 1
         if why:
             yield Finding(
                 summary=f"{name} has no effect: {why}.",
                 severity=Severity.INFO,
-                suspect=4 if run_line.from_text(machine, "environment") else 0,
+                suspect=strength if run_line.from_text(machine, "environment") else 0,
                 subject=Subject(kind="variable", id=name),
                 evidence=(Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),),
                 fixes=FIXES,
@@ -107,6 +109,26 @@ def _slip(name: str) -> str | None:
         return None
     near = next((other for other in _known() if abs(len(other) - len(name)) <= 1 and _one_apart(name, other)), None)
     return f"{near} is the name that is read" if near else None
+
+
+def _words_differ(name: str) -> str | None:
+    """The words of a name that is read in another order, or with one word more or less: a guess, for texts."""
+    if not name.startswith(_LISTED) or len(name) > _LONGEST or name in _known():
+        return None
+    words = sorted(name.split("_"))
+    if len(words) < _FEWEST:
+        return None
+    for other in sorted(_known()):
+        theirs = other.split("_")
+        if theirs[0] == name.split("_")[0] and sorted(theirs) == words:
+            return f"{other} is the name that is read"
+    more = [o for o in sorted(_known()) if len(o.split("_")) == len(words) + 1 and not set(words) - set(o.split("_"))]
+    return f"{more[0]} is a name that is read" if len(more) == 1 else None
+
+
+_FEWEST = 3
+_LISTED = ("HSA_", "HIP_", "ROCR_", "CUDA_", "NCCL_", "RCCL_", "VLLM_", "PYTORCH_", "TORCH_")
+"""Families whose names are known in full."""
 
 
 @cache

@@ -91,6 +91,16 @@ _FLAGS = (
     _flag("HSA_ENABLE_SDMA", "0", "gfx1[01]|gfx90[06c]|sm_", "it takes the copy engines away", 2),
     _flag(r"(?:HIP|ROCR|HSA|MIOPEN|RCCL|ROCBLAS|HIPBLASLT|AMD)_\w+", ".+", "gfx", "it is AMD's, the GPU NVIDIA's", 1),
     _flag(r"NVTE_FP8_\w+|NVTE_USE_FP8", _ON, "sm_(?:89|9|1)|gfx9[45]|gfx12", "FP8 needs a newer GPU", 3),
+    _flag("VLLM_USE_DEEP_GEMM", _ON, "sm_(?:9|1[02])|gfx", "DeepGEMM needs Hopper or later", 3),
+    _flag("VLLM_FLASH_ATTN_VERSION", "3", "sm_9|gfx", "FlashAttention 3 is for Hopper", 3),
+    _flag("VLLM_FLASH_ATTN_VERSION", "4", "sm_(?:9|10)|gfx", "FlashAttention 4 is for Hopper and Blackwell", 3),
+    _flag(
+        r"VLLM_ROCM_QUICK_REDUCE_QUANTIZATION",
+        r"FP|INT\d|FP\d",
+        "gfx9[45]|sm_",
+        "quick reduce is for gfx942 and gfx950",
+        3,
+    ),
     _flag("NCCL_NVLS_ENABLE", "1", "sm_(?:9|10)|gfx", "NVLink SHARP needs Hopper or later", 3),
 )
 _BUILD = {

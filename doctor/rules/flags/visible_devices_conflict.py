@@ -84,7 +84,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     for name in read:
         count = _count(machine, name, there, env)
         fault = _fault(env[name], count)
-        if fault and not (job and env[name] in ("", "NoDevFiles")):
+        if fault and env[name] != "NoDevFiles" and not (job and env[name] == ""):
             pasted = run_line.from_text(machine, f"environment[{name}]")
             sure = not pasted or _fails(machine) or "twice" in fault
             finding = _finding(name, f"{name}={env[name][:40]!r} {fault}.", Severity.ERROR, env)
@@ -111,7 +111,9 @@ def _fails(machine: Snapshot) -> bool:
 
 def _meant(env: Mapping[str, str]) -> frozenset[str]:
     """The variables of AMD's runtimes are set on AMD's machines, where no GPU is known."""
-    return frozenset({"amd"}) if env.get(_HSA) or env.get(_HIP) else frozenset()
+    if env.get(_HSA) or env.get(_HIP):
+        return frozenset({"amd"})
+    return frozenset({"nvidia"}) if _CUDA in env else frozenset()
 
 
 def _stacked(machine: Snapshot, env: Mapping[str, str], there: frozenset[str]) -> Iterator[Finding]:
@@ -123,6 +125,11 @@ def _stacked(machine: Snapshot, env: Mapping[str, str], there: frozenset[str]) -
         yield _finding(
             inner, f"{inner} lists {len(listed)} GPUs within {_HSA}, which has {len(outer)}.", Severity.ERROR, env
         )
+    runtime = [t for t in env.get("NVIDIA_VISIBLE_DEVICES", "").split(",") if t.strip().isdigit()]
+    numbers = [int(t) for t in env.get(_CUDA, "").split(",") if t.strip().isdigit() and len(t) < 6]
+    if runtime and numbers and "amd" not in there and max(numbers) >= len(runtime):
+        text = f"{_CUDA} counts within NVIDIA_VISIBLE_DEVICES, which lists {len(runtime)}: the first of them is 0."
+        yield _finding(_CUDA, text, Severity.ERROR, env)
     if (
         there == {"nvidia"}
         and (_HSA in env or env.get(_HIP) is not None)
