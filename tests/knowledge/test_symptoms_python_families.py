@@ -37,6 +37,7 @@ EXAMPLES = {
     "ck-device-operation-refuses": "RuntimeError: DeviceGroupedMultiheadAttentionForward_Xdl_CShuffle_V2<256, 128> does not support this problem",
     "gpu-library-part-not-opened": "nvrtc: error: failed to open libnvrtc-builtins.so.12.4.",
     "system-library-needed-by-link": "ld: warning: libgomp.so.1, needed by vendor/libggml.so, not found (try using -rpath)",
+    "gpu-libraries-told-to-be-of-another-release": "potentially linking to incompatible ROCm libraries",
     "launcher-takes-cpu-torch": "INFO Torch: torch==2.8.0+cpu torchvision==0.23.0+cpu",
     "torch-hip-and-cuda-none": "torch.version.cuda None torch.version.hip None",
     "torch-hip-none-printed": "2.8.0+cpu HIP: None",
