@@ -140,3 +140,17 @@ class LoaderChoice(Model):
     """`LD_LIBRARY_PATH`, `ld.so.cache`, `default folder`."""
     shadows: tuple[str, ...] = ()
     """Other copies of the same soname that it hides."""
+
+
+class Tool(Model):
+    """A compiler, converter, profiler or debugger for GPUs. `key` is its path."""
+
+    key: str
+    name: str
+    """`nvcc`, `hipcc`, `hipify-clang`, `ncu`, `nsys`, `rocprofv3`, `rocprof-sys-run`, `omnitrace-run` …"""
+    kind: str
+    """`compiler`, `converter`, `profiler`, `debugger`."""
+    version: str | None = None
+    """Of the folder that it lies in; None where that says none."""
+    of: str | None = None
+    """The installation that it belongs to."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from doctor.facts.drivers import AmdgpuDriver, Install, Kfd, LoaderChoice, NvidiaDriver
+from doctor.facts.drivers import AmdgpuDriver, Install, Kfd, LoaderChoice, NvidiaDriver, Tool
 from doctor.facts.engines import CdiFile, ContainerEngine, Toolkit
 from doctor.facts.gpu import Gpu
 from doctor.facts.host import (
@@ -57,6 +57,8 @@ class Snapshot(Model):
     kfd: Kfd = Kfd()
     rocm: tuple[Install, ...] | None = None
     cuda: tuple[Install, ...] | None = None
+    tools: tuple[Tool, ...] | None = None
+    """Compilers, converters, profilers and debuggers of both vendors."""
     loader: tuple[LoaderChoice, ...] | None = None
     torch: Torch = Torch()
     interpreter: Interpreter = Interpreter()

@@ -1,0 +1,51 @@
+"""Compilers and profilers, by the folders of their packages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from doctor.facts import FactSheet, assemble
+from doctor.probes import gpu_tools
+from doctor.system.tree import TreeSystem
+from tests.probes.pretend import values
+
+
+def told(root: Path, *files: str) -> dict[str, Any]:
+    for file in files:
+        (root / file).parent.mkdir(parents=True, exist_ok=True)
+        (root / file).write_text("")
+    sheet = FactSheet()
+    gpu_tools.probe(TreeSystem(root), sheet)
+    assemble([sheet])
+    return values(sheet)
+
+
+def test_tools_of_both_vendors_with_their_versions(tmp_path: Path) -> None:
+    (tmp_path / "opt").mkdir()
+    (tmp_path / "opt/rocm").symlink_to("rocm-6.4.1")
+    facts = told(
+        tmp_path,
+        "opt/rocm-6.4.1/bin/hipcc",
+        "opt/rocm-6.4.1/bin/rocprofv3",
+        "opt/rocm-6.4.1/bin/rocprof-sys-run",
+        "usr/local/cuda-12.8/bin/nvcc",
+        "opt/nvidia/nsight-compute/2025.1.1/ncu",
+        "opt/nvidia/nsight-systems/host-linux/x",
+        "usr/bin/hipify-perl",
+        "usr/bin/gcc",
+    )
+    assert [(t["key"], t["kind"], t["version"]) for t in facts["tools"]] == [
+        ("/opt/nvidia/nsight-compute/2025.1.1/ncu", "profiler", "2025.1.1"),
+        ("/opt/rocm-6.4.1/bin/hipcc", "compiler", "6.4.1"),
+        ("/opt/rocm-6.4.1/bin/rocprof-sys-run", "profiler", "6.4.1"),
+        ("/opt/rocm-6.4.1/bin/rocprofv3", "profiler", "6.4.1"),
+        ("/usr/bin/hipify-perl", "converter", None),
+        ("/usr/local/cuda-12.8/bin/nvcc", "compiler", "12.8"),
+    ]
+
+
+def test_no_tools_is_known_and_no_folder_is_not(tmp_path: Path) -> None:
+    assert told(tmp_path, "usr/bin/gcc")["tools"] == []
+    (tmp_path / "empty").mkdir()
+    assert told(tmp_path / "empty").get("tools") is None
