@@ -42,6 +42,15 @@ EXAMPLES = {
     "nvml-library-not-found": "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.",
     "wsl-linux-driver-said": "a Linux driver is installed inside WSL",
     "dxg-detection-unset": "HSA_ENABLE_DXG_DETECTION is not set",
+    "gpu-idle-said": "ollama: no usable GPU, falls back to CPU",
+    "lxc-mounts-node": "lxc.mount.entry: /dev/nvidia0 dev/nvidia0 none bind,optional,create=file",
+    "program-by-sudo": "$ sudo python3 main.py",
+    "container-restart-cures": "GPU lost after an upgrade; container restart brings it back",
+    "docker-before-gpus": "unknown flag: --gpus",
+    "stat-of-cdi-node": "Error: stat /dev/nvidia-modeset: no such file or directory",
+    "socket-out-of-resource": "socket.accept() out of system resource",
+    "ibv-reg-fails": "NCCL WARN Call to ibv_reg_mr failed",
+    "dataloader-worker-exited": "RuntimeError: DataLoader worker (pid 123) exited unexpectedly",
 }
 
 

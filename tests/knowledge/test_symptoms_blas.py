@@ -15,6 +15,7 @@ EXAMPLES = {
     "hipblaslt-not-selected": "GEMMs run 2x slower because torch takes rocBLAS instead of hipBLASLt",
     "tunableop-validator": "results validator check failed: TunableOp file tunableop_results0.csv is of another ROCm",
     "tunableop-validator-check": "results validator check failed",
+    "tunableop-no-results": "could not open tunableop_results0.csv for reading tuning results",
 }
 
 

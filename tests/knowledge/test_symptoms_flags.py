@@ -26,6 +26,21 @@ EXAMPLES = {
     "env-wrong-gpu": "RuntimeError: VLLM_ROCM_USE_AITER=1 is only supported on gfx9 GPUs",
     "service-env": "the variable is exported in the shell but the service does not see it; add Environment= with systemctl edit ollama",  # noqa: E501
     "env-not-inherited": "HSA_OVERRIDE_GFX_VERSION works in the shell but not when started by systemd",
+    "said-slow": "training is 3x slower",
+    "capture-not-permitted": "CUDA error: operation not permitted when stream is capturing",
+    "expandable-segments-elsewhere": "Expandable segments are not compatible with memory pool",
+    "nccl-connect-failed": "NCCL WARN socketStartConnect: Connect to 10.0.0.1<4000> failed : Connection refused",
+    "nccl-uses-loopback": "NCCL INFO Bootstrap : Using lo:127.0.0.1<0>",
+    "service-mentioned": "ollama runs as a systemd service",
+    "inline-assignment-works": "HSA_OVERRIDE_GFX_VERSION=10.3.0 ollama serve works",
+    "shell-only-said": "works with sudo -E, not with sudo",
+    "visible-token-not-number": "ValueError: invalid literal for int() with base 10: 'GPU-5b1c'",
+    "torch-device-index-assert": "RuntimeError: device >= 0 && device < num_gpus INTERNAL ASSERT FAILED",
+    "nccl-duplicate-gpu": "NCCL WARN Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 1000",
+    "ofi-efa-only": "NCCL WARN NET/OFI Only EFA provider is supported",
+    "serve-by-hand": "then I start ollama serve by hand",
+    "ray-wants-hip-list": "RuntimeError: Please use HIP_VISIBLE_DEVICES instead of ROCR_VISIBLE_DEVICES",
+    "run-by-sudo-said": "the script is run with sudo",
 }
 
 

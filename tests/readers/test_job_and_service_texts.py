@@ -1,0 +1,74 @@
+"""Readers of what users paste of jobs, CI runners, development containers, tuned results and services."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.errors import ReaderError
+from doctor.readers import batch_script, container_config, container_manifest, limits, service_unit, tunableop_csv
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("#SBATCH --gres=gpu:4\n", True),
+        ("#SBATCH -n 1\n#SBATCH -t 10:00\n", False),
+        ("$ srun --pty bash\n", False),
+        ("user@login1:~$ salloc --gpus-per-node=2\n", True),
+        ("AllocTRES=cpu=8,mem=32G,node=1\n", False),
+        ("ReqTRES=cpu=8,gres/gpu=2\n", True),
+    ],
+)
+def test_what_a_job_asks_for(text: str, asks: bool) -> None:
+    assert batch_script.read(text).get("host.job_asks_gpus") is asks
+
+
+def test_a_step_in_a_script_is_no_job() -> None:
+    with pytest.raises(ReaderError):
+        batch_script.read("srun python train.py\n")
+
+
+def test_a_ci_runner() -> None:
+    sheet = container_manifest.read(
+        '[[runners]]\n  [runners.docker]\n    image = "nvidia/cuda:12.2"\n    gpus = "all"\n'
+    )
+    assert sheet.get("container.image") == "nvidia/cuda:12.2"
+    assert sheet.get("container.run_args") == ["-d", "--gpus=all"]
+
+
+def test_a_development_container() -> None:
+    sheet = container_manifest.read(
+        '{\n  "image": "rocm/pytorch",\n  "runArgs": ["--device=/dev/kfd", "--ipc=host"]\n}\n'
+    )
+    assert sheet.get("container.run_args") == ["-d", "--device=/dev/kfd", "--ipc=host"]
+
+
+@pytest.mark.parametrize(
+    ("text", "engine"),
+    [
+        (" Operating System: Docker Desktop\n", "docker: Docker Desktop"),
+        ("/snap/bin/docker\n", "docker: /snap/bin/docker"),
+        ("desktop-linux * unix:///home/u/.docker/desktop/docker.sock\n", "docker: /.docker/desktop/docker.sock"),
+    ],
+)
+def test_engines_apart(text: str, engine: str) -> None:
+    assert container_config.read(text).get("container.engine_text") == engine
+
+
+def test_an_engine_that_is_not_used() -> None:
+    with pytest.raises(ReaderError):
+        container_config.read("this is docker-ce, not Docker Desktop\n")
+
+
+def test_limits_as_people_write_them() -> None:
+    assert limits.read("max locked memory 64 kB\n").get("host.memlock_bytes") == 65536
+    assert limits.read("open files 1024\n").get("host.nofile") == 1024
+
+
+def test_the_gpu_that_a_service_names() -> None:
+    assert service_unit.read('msg="amdgpu is supported" gpu_type=gfx1103\n').get("gpus[#0].arch") == "gfx1103"
+
+
+def test_validators_of_tuned_results() -> None:
+    sheet = tunableop_csv.read("Validator,PT_VERSION,2.5.1\nValidator,ROCM_VERSION,6.2.0.0-66\n")
+    assert sheet.get("torch.tunableop_validators[PT_VERSION]") == "2.5.1" or sheet.get("torch.tunableop_validators")
