@@ -93,8 +93,8 @@ class Knowledge(RangeTables):
         rows, wanted = table("cuda_toolkits"), Dotted(cuda or "")
         if wanted in rows:
             return entries.Toolkit.model_validate(rows[wanted])
-        minor = [r for r in rows.values() if Dotted(r["version"]).series() == wanted.series() and r.get("driver")]
-        return entries.Toolkit.model_validate(min(minor, key=lambda r: Dotted(r["version"]).numbers)) if minor else None
+        first = _first_toolkits().get(wanted.series())
+        return entries.Toolkit.model_validate(rows[first]) if first else None
 
     def driver_branch(self, driver: str | None) -> DriverBranch | None:
         """The branch of a driver version: `575` of 575.57.08."""
@@ -206,6 +206,13 @@ class Knowledge(RangeTables):
     def vocabulary(self) -> dict[str, str]:
         """Every rule id and what it names."""
         return {key: row["means"] for key, row in table("vocabulary").items()}
+
+
+@kept
+def _first_toolkits() -> dict[str, str]:
+    """CUDA minor → its first toolkit that has a driver paired."""
+    paired = sorted((v for v, r in table("cuda_toolkits").items() if r.get("driver")), key=lambda v: Dotted(v).numbers)
+    return {Dotted(version).series(): version for version in reversed(paired)}
 
 
 @kept

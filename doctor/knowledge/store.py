@@ -12,7 +12,7 @@ import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -84,8 +84,8 @@ _kept: list[Callable[[], None]] = []
 
 
 def kept(made: Callable[P, T]) -> Callable[P, T]:
-    """Remembers what a function made of tables, until `forget`."""
-    cached = cache(made)
+    """Remembers what a function made of tables, until `forget`; bounded, since some ask by what people type."""
+    cached = lru_cache(maxsize=4096)(made)
     _kept.append(cached.cache_clear)
     return cast("Callable[P, T]", cached)
 

@@ -142,7 +142,7 @@ def _tag_wanted(build: Build, wanted: SpecifierSet) -> bool:
 
 
 def _tried(kb: Knowledge, target: Target, wanted: Sequence[Requirement], build: Build | None, tool: Tool) -> Solution:
-    reasons = list(torch_builds.judge(kb, target, build)) if build and not build.bundled_by else []
+    reasons = list(torch_builds.judge(target, build)) if build and not build.bundled_by else []
     others = [w for w in wanted if canonicalize_name(w.name) != "torch"]
     picks = tuple(pick(kb, target, wish, build) for wish in others)
     for chosen in picks:

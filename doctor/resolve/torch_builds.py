@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from doctor.knowledge import Knowledge, TorchBuild, windows
+from doctor.knowledge.store import kept
 from doctor.knowledge.windows import UNKNOWN_HERE, Answer
 from doctor.resolve.model import Build, Reason, Target
 from doctor.versions import Dotted
@@ -41,8 +42,14 @@ def _cuda_order(plain: str | None) -> Callable[[str], tuple[bool, int]]:
     return lambda tag: (tag != plain, -int(tag[2:]))
 
 
-def judge(kb: Knowledge, target: Target, build: Build) -> tuple[Reason, ...]:
-    """Everything that speaks for or against a build on a machine."""
+def judge(target: Target, build: Build) -> tuple[Reason, ...]:
+    """Everything that speaks for or against a build on a machine. A search asks the same often."""
+    return _judged(replace(target, interpreter=None, gpu=None, os=None, os_version=None), build)
+
+
+@kept
+def _judged(target: Target, build: Build) -> tuple[Reason, ...]:
+    kb = Knowledge()
     release = kb.torch_build(build.version)
     if release is None:
         return (Reason("release", "unknown", f"torch {build.version} is {UNKNOWN_HERE}"),)
