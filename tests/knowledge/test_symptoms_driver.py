@@ -13,6 +13,7 @@ EXAMPLES = {
     "kfd-ioctl-refused": "AMDKFD_IOC_ACQUIRE_VM failed",
     "nvrm-gpu-newer-than-driver": "NVRM: NVIDIA 550.90.07 driver release.",
     "nvlink-uncorrectable": "CUDA error: uncorrectable NVLink error detected during the execution",
+    "nvidia-module-load-failed": "ERROR: Unable to load the kernel module 'nvidia.ko'.",
     "uvm-module-absent-told": "lsmod | grep nvidia_uvm prints nothing",
     "amdgpu-module-absent-told": "$ lsmod | grep amdgpu: no output",
     "nvml-driver-not-loaded": "Failed to initialize NVML: Driver Not Loaded",

@@ -22,6 +22,7 @@ RULE = Rule(
         {"kernel_log.events"},
         {"kernel.secure_boot", "symptom:nvidia-smi-cannot-communicate"},
         {"kernel.secure_boot", "symptom:rocm-module-not-loaded"},
+        {"kernel.secure_boot", "symptom:nvidia-module-load-failed"},
     ],
     proven="synthetic",
     order=8,
@@ -98,7 +99,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 def _suspected(machine: Snapshot) -> Iterator[Finding]:
     """Secure Boot is on and a tool finds no module: the text does not show why it is not loaded."""
-    absent = machine.symptom("nvidia-smi-cannot-communicate", "rocm-module-not-loaded")
+    absent = machine.symptom("nvidia-smi-cannot-communicate", "rocm-module-not-loaded", "nvidia-module-load-failed")
     if machine.kernel.secure_boot and absent:
         yield Finding(
             severity=Severity.WARNING,

@@ -30,3 +30,10 @@ def test_near_misses_and_unknown() -> None:
         UNLOADED | {"nvidia_driver.module_on_disk": None},
     ):
         assert found(rule, machines.rtx4090_desktop(edits)) == []
+
+
+def test_a_module_that_will_not_load_under_secure_boot_is_suspected() -> None:
+    text = {"symptoms": {"nvidia-module-load-failed": "ERROR: Unable to load the kernel module 'nvidia.ko'."}}
+    (finding,) = found(rule, machines.build(text | {"kernel.secure_boot": True}))
+    assert finding.severity.value == "warning"
+    assert not found(rule, machines.build(text))
