@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from doctor.system import processes
+from doctor.system import child, processes
 from doctor.system.child import Job, Outcome, Send, run_side_by_side
 from doctor.system.live import LiveSystem
 
@@ -60,6 +60,25 @@ def test_all_that_hang_cost_one_deadline() -> None:
     outcomes, _ = run(*(Job(str(number), hang) for number in range(12)), deadline_s=0.1)
     assert {outcome.state for outcome in outcomes.values()} == {"timed-out"}
     assert time.monotonic() - began < 1
+
+
+def test_one_child_for_many_jobs_and_another_where_it_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "_at_first", lambda: 1)
+    same = [Job(str(number), lambda send: send(os.getpid())) for number in range(20)]
+    _, messages = run(*same)
+    assert len(messages) == 20
+    assert len({pid for _, pid in messages}) == 1
+    outcomes, messages = run(Job("hangs", hang), *same, deadline_s=2.0)
+    assert outcomes["hangs"].state == "timed-out"
+    assert [outcome.state for name, outcome in outcomes.items() if name != "hangs"] == ["finished"] * 20
+
+
+def test_the_jobs_behind_a_crash_are_done_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "_at_first", lambda: 1)
+    dies = Job("dies", lambda send: os.kill(os.getpid(), signal.SIGKILL))
+    outcomes, messages = run(dies, Job("works", lambda send: send(1)))
+    assert (outcomes["dies"].reason, outcomes["works"].state) == ("killed by SIGKILL", "finished")
+    assert messages == [("works", 1)]
 
 
 @pytest.mark.parametrize(
