@@ -65,6 +65,7 @@ _PATH = Lazy(
 _HEX_LIST = Lazy(r"(?:[0-9A-Fa-f]{2}:){5,}[0-9A-Fa-f]{0,2}")
 _OPAQUE = Lazy(r"[A-Za-z0-9+/_=~.-]{16,512}")
 _RUNS = Lazy(r"[A-Za-z0-9]{10,}")
+_DASHED = Lazy(r"(?=[^\d]{0,40}\d)[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8}){2,9}")
 _LONG_HEX = Lazy(r"(?:[0-9a-f]{24,}|[0-9A-F]{24,})")
 
 
@@ -107,7 +108,12 @@ def holds(name: str, value: str, *, variable: bool = False) -> bool:
         return not is_path(value)
     if name.upper() == "PWD":  # of ODBC, where it is no folder
         return not value.startswith(("/", "\\", "~", ".")) and not is_path(value)
-    return is_opaque(value) or bool(_LONG_HEX.fullmatch(value))
+    return is_opaque(value) or bool(_LONG_HEX.fullmatch(value)) or bool(_DASHED.fullmatch(value))
+
+
+def is_mixed(value: str) -> bool:
+    """Whether it has letters and digits."""
+    return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
 
 
 def is_path(value: str) -> bool:

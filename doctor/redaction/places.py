@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from doctor.redaction.lazy import Lazy
-from doctor.redaction.names import holds, is_opaque, is_path, is_secret_name, is_strong_name
+from doctor.redaction.names import holds, is_mixed, is_opaque, is_path, is_secret_name, is_strong_name
 from doctor.redaction.tally import MASK, Tally
 from doctor.redaction.values import closing, spans
 
@@ -48,11 +48,7 @@ _PAIR_TURNED = Lazy(
     rf"\s{{0,4}}[:=]\s{{0,4}}{_QUOTE}?)({NAMED})"
 )
 _URL = Lazy(r"(?i)(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{0,20}:(?:\\{0,3}/){2})([^\s\"'<>`]{1,1000})")
-_DRIVER_DSN = Lazy(r"(?<![\w/@])([\w.-]{1,64}):([^\s\"'@/]{1,200})@(tcp|udp|unix)\(")
-_ORACLE = Lazy(r"(?i)\b(jdbc:oracle:\w{1,10}:|sqlplus\s+(?:-\w\s+){0,4}|userid=)([\w.-]{1,64})/([^\s\"'@]{1,100})(?=@)")
-_PROXY = Lazy(r"(?i)(proxy[\w.-]{0,20}[\"']?\s{0,3}[=:]\s{0,3}[\"']?[\w.-]{1,64}:)([^\s@/\"']{1,200})(?=@[\w\[])")
 _TABLE = Lazy(rf"(?m)(\|\s{{0,40}}({NAMED})\s{{0,60}}\|\s{{0,10}})([^|\n]{{1,300}}?)(?=\s{{0,200}}\|)")
-_SHARE = Lazy(r"(?<![:\w])(//)([\w.;-]{1,64}:[^\s\"'@/]{1,200})@(?=[\w\[])")
 _QUERY = Lazy(
     r"([?&](?:key|code|sig|k|t|auth|pass|pw|p|signature|X-Amz-(?:Signature|Credential|Security-Token)|X-Goog-Signature|x-goog-credential)=)([^\s&\"'<>#\\]{8,4000})"
 )
@@ -187,15 +183,11 @@ def spaced(text: str, tally: Tally) -> str:
         value = found[2]
         if found.string[found.start() - 1 : found.start()] == "/" or _VARIABLE.match(value):
             return found[0]  # the end of a path, and what follows it
-        if value.startswith(MASK[:-1]) or _WORD_LIKE.fullmatch(value) or is_path(value) or not _mixed(value):
+        if value.startswith(MASK[:-1]) or _WORD_LIKE.fullmatch(value) or is_path(value) or not is_mixed(value):
             return found[0]
         return found[1] + tally.hit("named", value)
 
     return _BEHIND.sub(behind, text)
-
-
-def _mixed(value: str) -> bool:
-    return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
 
 
 def flags(text: str, tally: Tally) -> str:
@@ -256,16 +248,6 @@ def _url(found: re.Match[str], tally: Tally) -> str:
         return found[0]
     _, colon, password = user.partition(":")
     return found[1] + tally.hit("url", password if colon else user) + rest[at:]
-
-
-def connections(text: str, tally: Tally) -> str:
-    """Data source names that are no URLs."""
-    if "roxy" in text or "ROXY" in text:
-        text = _PROXY.sub(lambda m: m[1] + tally.hit("url", m[2]), text)
-    if "@tcp(" in text or "@unix(" in text or "@udp(" in text:
-        text = _DRIVER_DSN.sub(lambda m: f"{m[1]}:{tally.hit('url', m[2])}@{m[3]}(", text)
-    text = _ORACLE.sub(lambda m: f"{m[1]}{m[2]}/{tally.hit('url', m[3])}", text)
-    return _SHARE.sub(lambda m: m[1] + tally.hit("url", m[2].partition(":")[2]) + "@", text)
 
 
 def bearers(text: str, tally: Tally) -> str:

@@ -13,6 +13,7 @@ from collections import Counter
 from functools import partial
 
 from doctor.redaction import places, random_words
+from doctor.redaction.connections import connections
 from doctor.redaction.encoded import encoded
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.manifests import of_kubernetes
@@ -87,7 +88,7 @@ def _plain(text: str, tally: Tally) -> str:
     if "@" in text or "?" in text:
         if ":/" in text or ":\\" in text or "?" in text:
             text = places.urls(text, tally)
-        text = places.connections(text, tally)
+        text = connections(text, tally)
     low = text.lower()
     if "bearer" in low or "basic" in low or "negotiate" in low or "token" in low:
         text = places.bearers(text, tally)
