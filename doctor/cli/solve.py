@@ -56,7 +56,7 @@ def solve(
     if gpu or driver or rocm or os or machine or glibc:
         if from_:
             raise InputError("--from and a described machine exclude each other")
-        target = described(kb, gpu, driver, rocm, python, os, machine or "x86_64", glibc)
+        target = described(kb, gpu, driver, rocm, python, os, machine, glibc)
     else:
         target = _probed(kb, from_, python)
     found = answer(kb, target, packages, tool)  # type: ignore[arg-type]

@@ -22,10 +22,11 @@ def described(
     rocm: str | None = None,
     python: str | None = None,
     os: str | None = None,
-    machine: str = "x86_64",
+    machine: str | None = None,
     glibc: str | None = None,
 ) -> Target:
-    """Of options: `gpu` is `gfx942`, `sm_90`, `9.0`, a PCI id or a name; `os` is `ubuntu-24.04`. Raises InputError."""
+    """Of options: `gpu` is `gfx942`, `sm_90`, `9.0`, a PCI id or a name; `os` is `ubuntu-24.04`;
+    `machine` is x86_64 or aarch64, by default what the GPU comes with. Raises InputError."""
     vendor, arch = _gpu(kb, gpu) if gpu else (None, None)
     for option, value in (("--driver", driver), ("--rocm", rocm), ("--glibc", glibc)):
         if value and not Dotted(value).numbers:
@@ -48,9 +49,20 @@ def described(
         os=name or None,
         os_version=version or None,
         glibc=glibc or glibc_of(kb, name, version),
-        machine={"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine),
+        machine=_cpu(machine, arch),
         gpu=gpu,
     )
+
+
+_ARM = ("sm_53", "sm_62", "sm_72", "sm_87", "sm_101", "sm_110", "sm_121")
+"""GPUs that come with an Arm processor only: Jetson, Thor, GB10 (NVIDIA's list of compute capabilities, 2026-08)."""
+
+
+def _cpu(machine: str | None, arch: str | None) -> str:
+    """As it is named; else what the GPU comes with."""
+    if machine is None:
+        return "aarch64" if arch in _ARM else "x86_64"
+    return {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
 
 
 def _gpu(kb: Knowledge, text: str) -> tuple[str, str]:

@@ -116,6 +116,12 @@ def test_a_machine_that_is_described_wrongly_is_an_error_in_words(machine: dict[
         described(KB, **machine)
 
 
+def test_a_gpu_that_comes_with_an_arm_processor_is_solved_for_one() -> None:
+    assert described(KB, gpu="GB10").machine == "aarch64"
+    assert described(KB, gpu="H100").machine == "x86_64"
+    assert described(KB, gpu="sm_90", machine="arm64").machine == "aarch64"
+
+
 def test_a_requirement_that_is_none_is_an_error_in_words() -> None:
     with pytest.raises(InputError, match="torch=2: is no requirement"):
         asked("torch=2", gpu="sm_90")
