@@ -59,7 +59,7 @@ def examine(system: System, options: Options) -> Report:
 
     kb = Knowledge()
     machine = identify(gathered.machine, kb)
-    profile, why = options.profile, "named by --profile"
+    profile, why = options.profile, "named by --profile" if options.profile else ""
     if profile is None and options.match_profile and machine.gpus:
         from doctor.profiles import match
 
