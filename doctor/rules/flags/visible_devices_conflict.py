@@ -74,7 +74,7 @@ FIXES = (
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Each fault of each list is its own finding; a single valid list is none."""
     env = machine.environment or {}
-    there = vendors_there(machine) or _meant(env)
+    there = vendors_there(machine) or _meant(machine, env)
     read = [
         n
         for n, vendors in ((_HSA, {"amd"}), (_HIP, {"amd"}), (_CUDA, {"amd", "nvidia"}))
@@ -109,8 +109,10 @@ def _fails(machine: Snapshot) -> bool:
     return run_line.sees_none(machine) or machine.symptom(*_FAILS) is not None
 
 
-def _meant(env: Mapping[str, str]) -> frozenset[str]:
-    """The variables of AMD's runtimes are set on AMD's machines, where no GPU is known."""
+def _meant(machine: Snapshot, env: Mapping[str, str]) -> frozenset[str]:
+    """A text that shows no GPU: the variables of AMD's runtimes are set on AMD's machines."""
+    if not any(run_line.from_text(machine, f"environment[{name}]") for name in (_HSA, _HIP, _CUDA)):
+        return frozenset()
     if env.get(_HSA) or env.get(_HIP):
         return frozenset({"amd"})
     return frozenset({"nvidia"}) if _CUDA in env else frozenset()
