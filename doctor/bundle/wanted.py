@@ -149,7 +149,8 @@ def _kernel_log(since: str | None) -> list[Ask]:
 
 
 def _engines(system: System) -> list[Ask]:
-    """What the container engines say over their local sockets. DOCKER_HOST and contexts are not followed."""
+    """What the container engines say over their local sockets. DOCKER_HOST, contexts, podman's remote connections and
+    curl's own configuration are not followed."""
     uid = (system.account().value or {}).get("uid", 0)
     paths = [path.format(uid=uid) for path in _SOCKETS]
     socket = next((p for p in paths if (found := system.stat(p).value) and found.kind == "socket"), None)
@@ -157,12 +158,12 @@ def _engines(system: System) -> list[Ask]:
     if socket and system.which("docker").known:
         asks.append(Ask("docker", "engine", ("docker", "-H", f"unix:///{socket}")))
     elif socket:
-        curl = ("curl", "-sS", "--max-time", "5", "--unix-socket", f"/{socket}")
+        curl = ("curl", "-q", "-sS", "--noproxy", "*", "--max-time", "5", "--unix-socket", f"/{socket}")
         asks += [
             Ask(f"docker-{name}.txt", "command", (*curl, f"http://localhost/{path}"))
             for name, path in (("version", "version"), ("info", "info"), ("ps", "containers/json?all=1"))
         ]
-    return [*asks, Ask("podman", "engine", ("podman",))]
+    return [*asks, Ask("podman", "engine", ("podman", "--remote=false"))]
 
 
 def _configs(system: System) -> Iterator[str]:
