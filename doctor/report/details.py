@@ -59,7 +59,7 @@ def lines(machine: Snapshot, width: int, verbose: int) -> Iterator[tuple[str, st
 def _value(machine: Snapshot, name: str, state: str) -> str:
     if state != "value":
         return state
-    if name.startswith("environment[") and is_secret_name(name[12:-1]):
+    if name.startswith("environment[") and is_secret_name(name[12:-1], variable=True):
         return MASK
     if name == "environment":
         return f"{len(machine.environment or {})} variables"
