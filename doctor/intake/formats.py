@@ -61,7 +61,7 @@ FORMATS = (
                                 "context:", "cgroupdriver", "docker root dir", "rootless", "/cdi/", "hostpath",
                                 "config.toml", "context ls", "docker desktop", "docker/desktop", "snap/",
                                 "snap install docker", "snap list docker", "docker snap", "docker (snap")),
-    Format("limits", ("max locked memory", "open files", "dev/shm", "memlock", "file descriptor limit")),
+    Format("limits", ("max locked memory", "open files", "dev/shm", "memlock", "limitnofile", "file descriptor limit")),
     Format("batch_script", ("#sbatch", "#pbs", "#bsub", "tres=", "trespernode", "srun ", "salloc ")),
     Format("tunableop_csv", ("validator,",)),
     Format("service_unit", ("[service]", "server config", "systemctl", "environ", "gpu_type=gfx", "compute=gfx")),

@@ -21,12 +21,13 @@ _MEMLOCK_SAID = re.compile(
     r".{0,60}?(?:max(?:imum)? locked memory|memlock)\b[^\d\n]{0,20}(?P<value>\d{1,9}) ?(?P<unit>[KMG])i?B\b",
     re.IGNORECASE,
 )
+_UNIT_LIMIT = re.compile(r".{0,60}?\bLimit(?P<name>MEMLOCK|NOFILE)=(?P<value>infinity|\d{1,15})\b")
 _RLIMIT = re.compile(r".{0,120}?RLIMIT_MEMLOCK(?: is| =|:|=)?\s{1,3}(?P<value>\d{1,15})")
 _NOFILE = re.compile(r".{0,60}?open files:?\s{1,30}(?:\(-n\))?:?\s{0,20}(?P<value>\d{1,12})\b")
 _DESCRIPTORS = re.compile(r".{0,120}?file descriptor limit is too low: (?P<value>\d{1,12})")
 _SHM = re.compile(r".{0,40}?\s(?P<size>\d{1,6}(?:\.\d)?)(?P<unit>[KMGT])(?:i?B)?\s.{0,60}/dev/shm\s*$")
 _SHM_SAID = re.compile(
-    r".{0,60}?/dev/shm(?: size)?(?: is|:|=)\s{0,3}(?P<size>\d{1,6}(?:\.\d)?) ?(?P<unit>[KMGT])i?B?\b", re.IGNORECASE
+    r".{0,60}?/dev/shm(?: size)?(?: is|:|=)?\s{0,3}(?P<size>\d{1,6}(?:\.\d)?) ?(?P<unit>[KMGT])i?B?\b", re.IGNORECASE
 )
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -49,6 +50,9 @@ def _one(sheet: FactSheet, where: str, line: str) -> None:
         sheet.put("host.memlock_bytes", -1 if unlimited else int(found["value"]) * factor, where)
     elif found := _MEMLOCK_SAID.match(line):
         sheet.put("host.memlock_bytes", int(found["value"]) * _UNITS[found["unit"].upper()], where)
+    elif found := _UNIT_LIMIT.match(line):
+        name = "host.memlock_bytes" if found["name"] == "MEMLOCK" else "host.nofile"
+        sheet.put(name, -1 if found["value"] == "infinity" else int(found["value"]), where)
     elif found := _RLIMIT.match(line):
         sheet.put("host.memlock_bytes", int(found["value"]), where)
     elif found := _NOFILE.match(line) or _DESCRIPTORS.match(line):

@@ -51,6 +51,8 @@ EXAMPLES = {
     "socket-out-of-resource": "socket.accept() out of system resource",
     "ibv-reg-fails": "NCCL WARN Call to ibv_reg_mr failed",
     "dataloader-worker-exited": "RuntimeError: DataLoader worker (pid 123) exited unexpectedly",
+    "cdi-said": "CDI spec is older than the driver",
+    "allocation-lacks-gpus-said": "there are no GPUs in the allocation",
 }
 
 

@@ -41,6 +41,7 @@ EXAMPLES = {
     "serve-by-hand": "then I start ollama serve by hand",
     "ray-wants-hip-list": "RuntimeError: Please use HIP_VISIBLE_DEVICES instead of ROCR_VISIBLE_DEVICES",
     "run-by-sudo-said": "the script is run with sudo",
+    "visible-order-said": "CUDA_VISIBLE_DEVICES set after import torch",
 }
 
 
