@@ -1,6 +1,5 @@
 """Credentials in data source names and logins that are no URLs: `me:secret@tcp(host)/db`, `//me:secret@host/share`."""
 
-
 from __future__ import annotations
 
 from doctor.redaction.lazy import Lazy

@@ -45,6 +45,8 @@ _NAME_VARIABLES = {
     "USER": "user", "LOGNAME": "user", "SUDO_USER": "user", "USERNAME": "user", "HOSTNAME": "host", "HOST": "host",
     "SLURMD_NODENAME": "host", "SLURM_JOB_USER": "user", "SLURM_SUBMIT_HOST": "host",
 }  # fmt: skip
+_OF_ABOVE = ("value", "Value", "default", "plaintext")
+"""Keys that say nothing themselves: the name stands above them."""
 _CLEAN: set[str] = set()
 """Short texts that were looked at and hold nothing: reports say the same words (rule ids, reasons) over and over."""
 _CLEAN_TEXTS = 20_000
@@ -133,12 +135,15 @@ class Redactor:
         if isinstance(data, Mapping):
             if key in ("environment", "environ") and all(isinstance(value, str) for value in data.values()):
                 return {name: self.variable(name, str(value)) for name, value in data.items()}
-            told = {self.text(str(name)): self.data(value, str(name)) for name, value in data.items()}
+            told = {self.text(str(n)): self.data(v, key if n in _OF_ABOVE and key else str(n)) for n, v in data.items()}
             return self._pair(data, told)
         if isinstance(data, (list, tuple)):
             return self._list(data, key)
         if not isinstance(data, str) or not data:
             return data
+        name, sign, value = data.partition("=")
+        if sign and name.isupper() and name.isidentifier():
+            return f"{name}={self.variable(name, value)}"
         if holds(key, data):
             return self._tally.hit("named", data)
         if key in _SERIAL_KEYS:

@@ -64,8 +64,14 @@ def variable(name: str, value: str, tally: Tally | Counter[str] | None = None) -
 
 def _listed(text: str, tally: Tally) -> str:
     """Each part for itself as far as it is a variable; then as a line of arguments, where a value follows its flag."""
-    parts = []
+    parts: list[str] = []
+    before = ""
     for part in text.split("\0"):
+        if before[:1] == "-" and "=" not in before and part[:1] != "-" and holds(before, part):
+            parts.append(tally.hit("flag", part))
+            before = ""
+            continue
+        before = part
         name, sign, value = part.partition("=")
         parts.append(
             f"{name}={variable(name, value, tally)}" if sign and _NAME.fullmatch(name) else masking(part, tally)

@@ -56,3 +56,45 @@ def test_the_environment_is_masked_by_name() -> None:
     assert Redactor().data({"environment": {"HF_TOKEN": "x", "PATH": "/bin"}}) == {
         "environment": {"HF_TOKEN": "[secret]", "PATH": "/bin"}
     }
+
+
+def test_data_is_masked_by_the_names_above_and_beside_it() -> None:
+    redactor = Redactor(remember=True)
+    data = {
+        "db": {"password": "x y z 1"},
+        "Cmd": ["serve", "--token", "ab c", "--port", "8080"],
+        "env": [{"name": "API_KEY", "value": "zz top 9"}, {"name": "HSA_XNACK", "value": "1"}],
+        "Env": ["PW=ab;c d", "HIP_VISIBLE_DEVICES=0,1"],
+        "secrets": ["one1two2", "three3"],
+        "auth": {"token": {"value": "vv11vv22"}},
+        "log": "zz top 9 was refused on 0000:c1:00.0",
+    }
+    assert redactor.again(redactor.data(data)) == {
+        "db": {"password": "[secret]"},
+        "Cmd": ["serve", "--token", "[secret]", "--port", "8080"],
+        "env": [{"name": "API_KEY", "value": "[secret]"}, {"name": "HSA_XNACK", "value": "1"}],
+        "Env": ["PW=[secret]", "HIP_VISIBLE_DEVICES=0,1"],
+        "secrets": ["[secret]", "[secret]"],
+        "auth": {"token": {"value": "[secret]"}},
+        "log": "[secret] was refused on 0000:c1:00.0",
+    }
+
+
+def test_what_is_redacted_stays_as_it_is() -> None:
+    redactor = Redactor(users=["carla99"], hosts=["node17"])
+    once = redactor.text(
+        "carla99@node17 10.1.2.3 aa:bb:cc:dd:ee:ff /home/carla99 Serial Number: 1654922000123 me@corp.example"
+    )
+    assert Redactor().text(once) == once
+
+
+@pytest.mark.parametrize("text", ["serial: 0000000000000", "0.0.0.0", "00:00:00:00:00:00"])
+def test_numbers_that_are_none_stay(text: str) -> None:
+    assert Redactor().text(text) == text
+
+
+def test_the_key_decides_the_stand_ins() -> None:
+    one, other = (Redactor(users=["carla99"], key=key) for key in (b"a" * 32, b"b" * 32))
+    text = "carla99 on 10.1.2.3, GPU-12345678-1234-1234-1234-123456789abc"
+    assert one.text(text) != other.text(text)
+    assert one.text(text) == Redactor(users=["carla99"], key=b"a" * 32).text(text)
