@@ -21,13 +21,15 @@ RULE = Rule(
     id="gpu-libs-conflict",
     severity=Severity.ERROR,
     title="Several copies of a GPU library meet, and the wrong one is loaded.",
-    needs=({"packages"}, {"environment", "torch.build"}, {"loader", "torch.build"}, {"process.libraries"}),
-    proven="synthetic",
+    needs=({"packages"}, {"libraries"}, {"environment", "torch.build"}, {"loader", "torch.build"}, {"process.libraries"}),
+    proven="live",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=41,
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
+From files: the loader's search is followed for every library that torch needs (RPATH, LD_LIBRARY_PATH, RUNPATH,
+ld.so.cache, default folders), and another copy than torch's own wins. Packages in another release than torch pins.
 A GPU library that is not the one the framework was built with: packages for CUDA 12 and 13 that install the same
 file, a library of another release than torch pins, LD_LIBRARY_PATH that leads a wheel to another ROCm or CUDA, or an
 error text that says so.
