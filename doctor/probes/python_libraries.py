@@ -38,8 +38,8 @@ def look(
     python: str | None,
 ) -> None:
     """`torch`: the site-packages folder that holds it; `interpreter`: its path below the root."""
-    environ = system.environ().value or {}
-    loader = Loader(system, environ)
+    environ = system.environ()
+    loader = Loader(system, environ.value or {})
     program = system.real(interpreter).value
     if program is None or loader.open(program) is None:
         return  # what its loader does can't be told, from a script in its place for example
@@ -49,6 +49,8 @@ def look(
     rows: dict[str, dict[str, Any]] = {}
     for answer in _told(loader, system):
         row = _row(loader, answer, ours)
+        if row and "path" not in row and not environ.known:
+            continue  # a container's image may set LD_LIBRARY_PATH, which its tree does not show
         if row and ("intended" in row or not _TORCHS.match(answer.name)):
             rows.setdefault(answer.name, row)
     if loader.answers:
