@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +13,10 @@ from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge.frameworks import TensorflowBuild
+
+
+_FLOOR = re.compile(r">=\s?(\d{1,4}(?:\.\d{1,4}){0,2})")
+"""What most packages ask of Python: to compare it needs no parser of the whole grammar."""
 
 
 class Unmet(NamedTuple):
@@ -96,6 +101,8 @@ def _parsed(line: str, environment: Mapping[str, str]) -> tuple[str, str]:
 
 def _meets(specifier: str, version: str) -> bool:
     """True too where either can't be read: what is not known is no fault."""
+    if (floor := _FLOOR.fullmatch(specifier)) and version.replace(".", "").isdecimal():
+        return Dotted(version) >= Dotted(floor[1])
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
     from packaging.version import InvalidVersion
 

@@ -72,9 +72,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             yield finding
 
 
+def _has_family(machine: Snapshot) -> bool:
+    return any(package.name in _FAMILY for package in machine.packages or ())
+
+
 def _by_table(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     """Both releases must be plain ones that the table knows."""
-    torch = _RELEASE.match(machine.torch.version or "")
+    torch = _RELEASE.match(machine.torch.version or "") if _has_family(machine) else None
     row = kb.companions(torch[1]) if torch else None
     if torch is None or row is None:
         return
@@ -102,7 +106,7 @@ def _other_series(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     """Releases before the table, nightlies and builds from source: torch 1.9 goes with torchvision 0.10, 2.4 with 0.19,
     and torchaudio has torch's own numbers (0.N beside 1.N)."""
     numbers = Dotted(machine.torch.version or "").numbers
-    if len(numbers) < 2 or kb.companions((machine.torch.version or "").partition("+")[0]):
+    if len(numbers) < 2 or not _has_family(machine) or kb.companions((machine.torch.version or "").partition("+")[0]):
         return
     major, minor = numbers[:2]
     wanted = {
