@@ -1,7 +1,5 @@
 """Rules, findings and reports: what a rule says of itself, what it finds, and what a renderer prints."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -70,8 +68,8 @@ class Finding(_Frozen):
     ask: str | None = None
     """The one thing to ask for next."""
     suspect: int = 0
-    """Not 0: too weak to be loud beside a surer cause. Of a pasted text that shows nothing surer, the one with the highest
-    number becomes a warning."""
+    """Not 0: too weak to be loud beside a surer cause. Of a pasted text that shows nothing surer, the one with the
+    highest number becomes a warning."""
     explains: tuple[str, ...] = ()
     explained_by: str | None = None
     """Fingerprint of the finding that explains this one."""

@@ -1,7 +1,5 @@
 """The kernel drivers of both vendors and what belongs to them."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from doctor.facts.model import Model

@@ -1,7 +1,5 @@
 """The container engines of a host, the vendors' toolkits beside them, and the CDI specs that engines read."""
 
-from __future__ import annotations
-
 from doctor.facts.model import Model
 
 

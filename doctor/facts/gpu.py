@@ -1,7 +1,5 @@
 """One GPU, as the driver enumerates it when unpartitioned (an MI250X GCD is one), and its numbers in every order."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from doctor.facts.model import Model

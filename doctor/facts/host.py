@@ -1,7 +1,5 @@
 """The machine around the GPUs: PCI devices, device nodes, system, account, container, kernel log."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from doctor.facts.model import Model

@@ -1,6 +1,8 @@
-"""What all facts are made of, and where each was read."""
+"""What all facts are made of, and where each was read.
 
-from __future__ import annotations
+The modules of the models have no `from __future__ import annotations`: pydantic would evaluate every annotation from
+its text, for which every run pays.
+"""
 
 from pydantic import BaseModel, ConfigDict
 

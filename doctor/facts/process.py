@@ -1,7 +1,5 @@
 """A running process that was asked about (`--pid`, or the first process of `--in`)."""
 
-from __future__ import annotations
-
 from doctor.facts.model import Model
 
 

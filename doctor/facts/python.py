@@ -1,7 +1,5 @@
 """The user's Python environment, from files: never imported, never run."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from doctor.facts.model import Model

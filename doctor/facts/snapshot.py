@@ -1,7 +1,5 @@
 """The Snapshot: all that is known of one machine (or of what one text shows), and where each fact was read."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,6 +8,7 @@ from pydantic import Field
 
 from doctor.facts.drivers import AmdgpuDriver, Install, Kfd, LoaderChoice, NvidiaDriver, Tool
 from doctor.facts.engines import CdiFile, ContainerEngine, Toolkit
+from doctor.facts.gemm import GemmProof, Measurement, Tuned
 from doctor.facts.gpu import Gpu
 from doctor.facts.host import (
     Account,
@@ -84,6 +83,12 @@ class Snapshot(Model):
     toolkits: tuple[Toolkit, ...] | None = None
     cdi: tuple[CdiFile, ...] | None = None
     host: Host = Host()
+    gemm_proofs: tuple[GemmProof, ...] | None = None
+    """What `doctor blas --prove` saw run."""
+    bench: tuple[Measurement, ...] | None = None
+    """What `doctor bench` measured."""
+    tuned: tuple[Tuned, ...] | None = None
+    """Entries of TunableOp's results that were measured again."""
     symptoms: tuple[Symptom, ...] = ()
     origins: Mapping[str, Origin] = Field(default_factory=dict)
 
