@@ -166,7 +166,8 @@ class _Reader:
         self.sheet.put("kernel.cmdline", value, where)
 
     def cpu(self, where: str, value: str) -> None:
-        self.sheet.put("host.cpu", value[:120], where)
+        if not value.isdecimal():  # `processor : 0` of /proc/cpuinfo is a number
+            self.sheet.put("host.cpu", value[:120], where)
 
     def rocm(self, where: str, value: str) -> None:
         if found := _VERSION.match(value):
