@@ -120,6 +120,9 @@ class Pip(Data):
     local: Annotated[str, Field(pattern=r"^[a-z0-9.]{1,40}$")] | None = None
     """The local part of the wheel's version: `rocm7.2`, `cu130`."""
     index: Url | None = None
+    extras: tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,40}$")], ...] = ()
+    compile: bool = False
+    """From its source archive, for the image's targets alone, against the image's torch."""
     why: Line
     source: Source
 

@@ -19,7 +19,9 @@ _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,127}")
 _VERSION = re.compile(r"[0-9][A-Za-z0-9.+~:_-]{0,63}")
 _VALUE = re.compile(r"[A-Za-z0-9 ,.:;=+/@%_\[\]{}<>~*-]{0,400}")
 _URL = re.compile(r"https://[A-Za-z0-9._~:/?#@!&*+,=%()-]{3,300}")
-_IMAGE = re.compile(r"[a-z0-9][a-z0-9./_-]{0,120}(?::[A-Za-z0-9._-]{1,120})?(?:@sha256:[0-9a-f]{64})?")
+_IMAGE = re.compile(
+    r"(?:[a-z0-9][a-z0-9.-]{0,80}:[0-9]{2,5}/)?[a-z0-9][a-z0-9./_-]{0,120}(?::[A-Za-z0-9._-]{1,120})?(?:@sha256:[0-9a-f]{64})?"
+)
 _PCI_ID = re.compile(r"[0-9a-f]{4}:[0-9a-f]{4}")
 _REVISION = re.compile(r"[0-9a-f]{2}")
 _ARCH = re.compile(r"gfx[0-9a-f]{3,6}|sm_[0-9]{2,3}")

@@ -1,0 +1,14 @@
+# Written by `doctor image emit`; an edit is lost. The output is a file: `docker load` keeps its digest.
+# !!! UNLOCKED, never built.
+# The folder that `doctor image context` writes: the doctor that goes into the image.
+variable "DOCTOR" { default = "../doctor-context" }
+target "mi355x-rocm7-14-train" {
+  context = "."
+  contexts = { doctor = "${DOCTOR}" }
+  args = { SOURCE_DATE_EPOCH = "1787270400" }
+  tags = ["doctor/mi355x-rocm7.14-train"]
+  platforms = ["linux/amd64"]
+  output = ["type=docker,dest=mi355x-rocm7.14-train.tar,rewrite-timestamp=true"]
+  attest = []
+}
+group "default" { targets = ["mi355x-rocm7-14-train"] }

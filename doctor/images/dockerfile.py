@@ -1,0 +1,177 @@
+"""Recipe -> Dockerfile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.images.quoting import comment, docker
+from doctor.images.recipe import UID, Recipe
+from doctor.images.requirements import lists
+
+VENV = "/opt/venv"
+DOCTOR = "/opt/doctor"
+SECRET_LIKE = re.compile(r"TOKEN|SECRET|PASS|CREDENTIAL|AUTH|_KEY|API", re.IGNORECASE)
+OURS = "requirements-doctor.txt"
+_SECRETS = {
+    "apt": ("apt_conf", "apt_sources", "ca"),
+    "python": ("pip_conf", "netrc", "ca"),
+}
+
+
+def dockerfile(recipe: Recipe) -> str:
+    """The same recipe gives the same bytes."""
+    parts = [_head(recipe), _outside(), _os(recipe), _python(recipe), _runtime(recipe)]
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def _head(recipe: Recipe) -> Iterator[str]:
+    yield "# check=error=true"
+    yield from comment(f"{recipe.name}: {recipe.profile.about}")
+    yield "# Written by `doctor image emit`; an edit is lost. The frontend is the one that BuildKit has built in."
+    if recipe.unlocked:
+        yield "#"
+        yield "# !!! UNLOCKED, never built: this file does not say which bytes it stands for."
+        yield from comment(f"!!! Not locked: {'; '.join(recipe.unlocked)}.")
+        yield from comment(
+            f"!!! `doctor image lock {recipe.name}` locks it; `doctor image build` refuses it until then."
+        )
+
+
+def _outside() -> Iterator[str]:
+    yield "# Named build contexts: `doctor image build` puts the doctor, and wheels that it has, in the place of these."
+    yield "FROM scratch AS doctor"
+    yield "FROM scratch AS wheels"
+
+
+def _from(recipe: Recipe, stage: str, of: str | None = None) -> Iterator[str]:
+    yield f"FROM {of or recipe.reference} AS {stage}"
+    yield "# Each stage that runs something bears the same time, or what it writes differs from build to build."
+    yield "ARG SOURCE_DATE_EPOCH"
+
+
+def _mounts(kind: str, *caches: str) -> Iterator[str]:
+    yield f"--mount=type=bind,source={kind},target=/run/{kind}"
+    yield from (f"--mount=type=secret,id={name},target=/run/secrets/{name}" for name in _SECRETS[kind])
+    yield from (f"--mount=type=cache,target={cache},sharing=locked" for cache in caches)
+
+
+def _run(mounts: Iterator[str], *commands: str) -> Iterator[str]:
+    yield "RUN " + " \\\n    ".join([*mounts, " && ".join(commands[:1]), *[f"&& {c}" for c in commands[1:]]])
+
+
+def _apt_run(*commands: str) -> Iterator[str]:
+    yield from _run(_mounts("apt", "/var/cache/apt", "/var/lib/apt/lists"), *commands)
+
+
+def _os(recipe: Recipe) -> Iterator[str]:
+    if recipe.digest is None:
+        yield "# !!! The base is a tag, and a tag moves: what is built today is not what is built tomorrow."
+    yield from _from(recipe, "os")
+    yield from (line for p in recipe.runtime_packages for line in comment(f"{p.name}: {p.why}"))
+    if recipe.debs is not None and recipe.snapshot is None:
+        yield "# Versions are pinned; no archive by date was there when this was locked: they hold while it has them."
+    keep = f"sh /run/image/keep-targets.sh {','.join(recipe.targets)} /usr/lib/x86_64-linux-gnu /usr/lib"
+    if recipe.vendor == "amd" and recipe.targets and not recipe.torch:
+        yield f"# Kernels of rocBLAS for other GPUs than {', '.join(recipe.targets)} are left out."
+        bind = "--mount=type=bind,source=image,target=/run/image"
+        mounts = iter([*_mounts("apt", "/var/cache/apt", "/var/lib/apt/lists"), bind])
+        yield from _run(mounts, "sh /run/apt/install.sh runtime.txt", keep)
+    else:
+        yield from _apt_run("sh /run/apt/install.sh runtime.txt")
+
+
+def _python(recipe: Recipe) -> Iterator[str]:
+    yield from _from(recipe, "python", "os")
+    if recipe.build_packages:
+        yield from (line for p in recipe.build_packages for line in comment(f"{p.name}: {p.why}"))
+        yield from _apt_run("sh /run/apt/install.sh build.txt")
+    yield f"RUN {recipe.interpreter} -m venv {VENV}"
+    files = [name for name in lists(recipe) if name.startswith("requirements") and name != OURS]
+    mounts = [*_mounts("python", "/root/.cache/pip"), "--mount=type=bind,from=wheels,target=/run/wheels"]
+    for package in recipe.pip:
+        yield from comment(f"{package.name} {package.version}: {package.why}")
+    install = f"sh /run/python/install.sh {VENV}/bin/python"
+    commands = [f"{install} {' '.join(files)}"] if files else []
+    extra = []
+    if recipe.vendor == "amd" and recipe.torch and recipe.targets:
+        yield f"# BLAS kernels for other GPUs than {', '.join(recipe.targets)} are left out of the layer."
+        library = f"{VENV}/lib/python{recipe.python}/site-packages/torch/lib"
+        commands.append(f"sh /run/image/keep-targets.sh {','.join(recipe.targets)} {library}")
+        extra = ["--mount=type=bind,source=image,target=/run/image"]
+    yield "# What the doctor inside needs is out of the way of the stack."
+    yield from _run(iter([*mounts, *extra]), *commands, f"{install} --target {DOCTOR} {OURS}")
+    for build in recipe.builds:
+        yield from comment(
+            f"{build.name} for {', '.join(recipe.targets)} alone; a job takes up to {build.job_gib} GiB: {build.source}"
+        )
+        words = " ".join(f"{name}='{value}'" for name, value in build.environment)
+        script = f"{words} sh /run/python/compile.sh {VENV}/bin/python {build.job_gib} compiled-{build.name}.txt"
+        yield from _run(iter(mounts), script)
+
+
+def _runtime(recipe: Recipe) -> Iterator[str]:
+    yield from _from(recipe, "runtime", "os")
+    yield f"COPY --from=python {VENV} {VENV}"
+    yield f"COPY --from=python {DOCTOR} {DOCTOR}"
+    yield f"COPY --from=doctor . {DOCTOR}/"
+    yield "COPY --chmod=0644 image/image.conf image/environment python/constraints.txt /etc/doctor/"
+    yield "COPY --chmod=0755 image/entrypoint.sh /usr/local/bin/doctor-entrypoint"
+    yield "COPY --chmod=0755 image/doctor.sh /usr/local/bin/doctor"
+    yield "# The user is a number, so that an orchestrator sees that it is not root; the render group's is the host's."
+    yield (
+        f"RUN groupadd --gid {UID} worker && useradd --uid {UID} --gid {UID} --create-home --shell /bin/bash "
+        f"--no-log-init worker && install -d -o {UID} -g {UID} /work"
+    )
+    yield from _environment(recipe)
+    if recipe.torch:
+        yield "# torch is what was asked for, or there is no image."
+        yield (
+            "RUN --network=none --mount=type=bind,source=image,target=/run/image \\\n"
+            f"    {VENV}/bin/python -B /run/image/assert-torch {_assertion(recipe)}"
+        )
+    yield from _labels(recipe)
+    yield "WORKDIR /work"
+    yield f"USER {UID}:{UID}"
+    if recipe.healthcheck:
+        yield "HEALTHCHECK --interval=60s --timeout=30s --start-period=30s --retries=3 \\"
+        yield '    CMD ["doctor", "check", "--fail-on", "error"]'
+    yield 'ENTRYPOINT ["/usr/local/bin/doctor-entrypoint"]'
+    yield 'CMD ["bash"]'
+
+
+def _assertion(recipe: Recipe) -> str:
+    torch = recipe.torch
+    version = f"{torch.version}{f'+{torch.local}' if torch.local else ''}" if torch else ""
+    return f"{recipe.vendor or 'nvidia'} {version} {recipe.torch_runtime or '-'}"
+
+
+def _environment(recipe: Recipe) -> Iterator[str]:
+    yield "# What is installed later obeys the constraints too: a package that would replace torch is refused."
+    constraints = "/etc/doctor/constraints.txt"
+    yield f'ENV PATH="{VENV}/bin:$PATH" VIRTUAL_ENV="{VENV}"'
+    yield f'ENV PIP_CONSTRAINT="{constraints}" UV_CONSTRAINT="{constraints}"'
+    if recipe.vendor == "nvidia":
+        yield "# What NVIDIA's container runtime is to pass; CUDA's compatibility libraries are on no loader path."
+        yield 'ENV NVIDIA_VISIBLE_DEVICES="all" NVIDIA_DRIVER_CAPABILITIES="compute,utility"'
+    for flag in recipe.flags:
+        if SECRET_LIKE.search(flag.name):  # ENV of such a name is what scanners look for; the entrypoint sets it
+            continue
+        since = f" Read by {flag.versions}." if flag.versions else " Read by any version; by none, it does nothing."
+        yield from comment(f"{flag.why}{since} {flag.source.url}, {flag.source.as_of.isoformat()}")
+        yield f"ENV {flag.name}={docker(flag.value)}"
+
+
+def _labels(recipe: Recipe) -> Iterator[str]:
+    prefix = "org.opencontainers.image"
+    labels = {
+        f"{prefix}.title": recipe.name,
+        f"{prefix}.description": recipe.profile.about,
+        f"{prefix}.base.name": recipe.image.partition("@")[0],
+        f"{prefix}.base.digest": recipe.digest,
+        "doctor.profile": recipe.name,
+        "doctor.targets": ",".join(recipe.targets) or None,
+        "doctor.lock": recipe.lock.digest() if recipe.lock and not recipe.unlocked else "none",
+    }
+    rows = [f"{name}={docker(value)}" for name, value in labels.items() if value]
+    yield "LABEL " + " \\\n      ".join(rows)

@@ -1,0 +1,215 @@
+"""Profile and lock -> everything that an image's files are written from.
+
+A recipe holds no path, date or name of the machine that made it.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from doctor.images.bases import Base
+from doctor.images.lockfile import Deb, Lock, Wheel, WheelLock
+from doctor.images.refuse import check_stack, checked_base
+from doctor.images.sources import Build, builds
+from doctor.knowledge import Knowledge
+from doctor.profiles import Profile
+from doctor.profiles.model import Flag, Pip
+
+UID = 10001
+DOCTOR_NEEDS = ("defusedxml", "nvidia-ml-py", "packaging", "pydantic", "PyYAML", "rich", "typer", "zstandard")
+"""What the doctor inside imports; a test holds it to pyproject.toml."""
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A distribution package and why it is there."""
+
+    name: str
+    why: str
+    version: str | None = None
+
+    @property
+    def asked(self) -> str:
+        return f"{self.name}={self.version}" if self.version else self.name
+
+
+@dataclass(frozen=True)
+class Recipe:
+    profile: Profile
+    base: Base
+    lock: Lock | None
+    healthcheck: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.profile.name
+
+    @property
+    def vendor(self) -> Literal["amd", "nvidia"] | None:
+        return self.profile.hardware.vendor
+
+    @property
+    def image(self) -> str:
+        wish = self.profile.image
+        return (wish.base if wish else None) or ""
+
+    @property
+    def python(self) -> str:
+        wish = self.profile.image
+        return (wish.python if wish else None) or self.base.own_python or self.base.python
+
+    @property
+    def interpreter(self) -> str:
+        """That the virtual environment is made of."""
+        return "/usr/local/bin/python3" if self.base.own_python else f"/usr/bin/python{self.python}"
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        wish = self.profile.image
+        return (wish.targets if wish else ()) or self.profile.hardware.arch
+
+    @property
+    def pip(self) -> tuple[Pip, ...]:
+        return self.profile.image.pip if self.profile.image else ()
+
+    @cached_property
+    def builds(self) -> tuple[Build, ...]:
+        return builds(self.profile, self.targets)
+
+    @property
+    def torch(self) -> Pip | None:
+        return next((p for p in self.pip if p.name == "torch"), None)
+
+    @property
+    def torch_runtime(self) -> str | None:
+        """`13.2` or `7.14`: the CUDA or ROCm that torch must be built for; None where the profile does not say."""
+        local = (self.torch.local or "") if self.torch else ""
+        if local.startswith("rocm"):
+            return local[4:]
+        if local.startswith("cu") and local[2:].isdigit():
+            return f"{local[2:-1]}.{local[-1]}"
+        fact = "torch.rocm" if self.vendor == "amd" else "torch.cuda"
+        return next((str(e.series) for e in self.profile.expect if e.fact == fact and e.series), None)
+
+    @cached_property
+    def runtime_packages(self) -> tuple[Wanted, ...]:
+        rows = [Wanted("ca-certificates", "certificates for https")]
+        if not self.base.own_python:
+            rows.append(Wanted(f"python{self.python}", "the Python of the stack and of the doctor"))
+        if self.torch:
+            why = "Triton and torch.compile compile and link a launcher while they run"
+            rows += [Wanted("gcc", why), Wanted("libc6-dev", why)]
+            if not self.base.own_python:
+                rows.append(Wanted(f"python{self.python}-dev", why))
+        if self.profile.image:
+            rows += [Wanted(a.name, a.why, a.version) for a in self.profile.image.apt]
+        return tuple({r.name: r for r in rows}.values())
+
+    @cached_property
+    def build_packages(self) -> tuple[Wanted, ...]:
+        rows = [] if self.base.own_python else [Wanted(f"python{self.python}-venv", "makes the virtual environment")]
+        for build in self.builds:
+            rows += [Wanted(name, f"{build.name} is compiled") for name in build.apt]
+        return tuple({r.name: r for r in rows}.values())
+
+    @property
+    def apt_asked(self) -> tuple[str, ...]:
+        return (*(p.asked for p in self.runtime_packages), "|", *(p.asked for p in self.build_packages))
+
+    @property
+    def stack_asked(self) -> tuple[str, ...]:
+        return tuple(asked(p) for p in self.pip)
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        return tuple(f for f in self.profile.flag if f.kind == "safe-default")
+
+    @property
+    def digest(self) -> str | None:
+        """Of the base, where the lock is of this base."""
+        if "@" in self.image:
+            return self.image.partition("@")[2]
+        part = self.lock.base if self.lock else None
+        return part.digest if part and part.asked == self.image else None
+
+    @property
+    def reference(self) -> str:
+        return f"{self.image.partition('@')[0]}@{self.digest}" if self.digest else self.image
+
+    @property
+    def debs(self) -> tuple[tuple[Deb, ...], tuple[Deb, ...]] | None:
+        """Of the runtime and of the build stage."""
+        part = self.lock.apt if self.lock else None
+        if part is None or part.asked != self.apt_asked or part.base != self.digest:
+            return None
+        return part.runtime, part.build
+
+    @property
+    def snapshot(self) -> str | None:
+        return self.lock.apt.snapshot if self.debs is not None and self.lock and self.lock.apt else None
+
+    @property
+    def wheels(self) -> tuple[Wheel, ...] | None:
+        return self._wheels(self.lock.stack if self.lock else None, self.stack_asked)
+
+    @property
+    def doctor_wheels(self) -> tuple[Wheel, ...] | None:
+        return self._wheels(self.lock.doctor if self.lock else None, DOCTOR_NEEDS)
+
+    def _wheels(self, part: WheelLock | None, wanted: tuple[str, ...]) -> tuple[Wheel, ...] | None:
+        if not wanted:
+            return ()
+        return part.wheels if part and (part.asked, part.python) == (wanted, self.python) else None
+
+    @property
+    def unlocked(self) -> tuple[str, ...]:
+        """What the lock does not hold; () where the image can be built again to the same bytes."""
+        parts = {
+            "the base's digest": self.digest is not None,
+            "versions of the distribution's packages": self.debs is not None,
+            "hashes of the Python packages": self.wheels is not None,
+            "hashes of what the doctor inside needs": self.doctor_wheels is not None,
+        }
+        return tuple(name for name, there in parts.items() if not there)
+
+    @property
+    def epoch(self) -> int:
+        """Of the lock; without one the newest date that a source of the profile bears."""
+        if self.lock:
+            return self.lock.epoch
+        newest = max((d for d in _dates(self.profile)), default=datetime.date(2026, 1, 1))
+        return int(datetime.datetime.combine(newest, datetime.time(), datetime.timezone.utc).timestamp())
+
+
+def asked(package: Pip) -> str:
+    """>>> asked(Pip.model_construct(name="torch", version="2.13.0", local="rocm7.2", index="https://x.org"))
+    'torch==2.13.0+rocm7.2 @ https://x.org'
+    """
+    local = f"+{package.local}" if package.local else ""
+    extras = f"[{','.join(package.extras)}]" if package.extras else ""
+    return f"{package.name}{extras}=={package.version}{local}" + (f" @ {package.index}" if package.index else "")
+
+
+def _dates(profile: Profile) -> Iterator[datetime.date]:
+    wish = profile.image
+    yield from (flag.source.as_of for flag in profile.flag)
+    yield from (package.source.as_of for package in (wish.pip if wish else ()))
+    yield from (package.source.as_of for package in (wish.apt if wish else ()))
+
+
+def recipe(profile: Profile, lock: Lock | None, kb: Knowledge | None = None, healthcheck: bool = False) -> Recipe:
+    """Raises Impossible or InputError where there can be no such image."""
+    base = checked_base(profile)
+    check_stack(kb or Knowledge(), profile, base)
+    return Recipe(profile, base, lock, healthcheck)
+
+
+def folder_of(output: Path, name: str) -> Path:
+    """Where the files of a profile lie."""
+    return output / name
