@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from doctor.facts.gpu import Gpu
-from doctor.facts.origin import Origin, State
+from doctor.facts.model import Origin
+from doctor.facts.origin import State
 from doctor.facts.snapshot import Snapshot
 
 _UNBOUND = ("none", "vfio-pci", "nouveau", "nova_core", "pci-stub", "xen-pciback")
