@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Severity, Subject, evidence
-from doctor.knowledge.faults import faults
 from doctor.knowledge.store import table
 from doctor.versions import Dotted
 
@@ -59,6 +58,10 @@ def _modules() -> list[tuple[str, str]]:
 
 def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
     """A finding for each known fault of that rule whose conditions all hold."""
+    if machine.gpus == () and machine.amdgpu_driver.loaded is not True:
+        return
+    from doctor.knowledge.faults import faults
+
     for fault in faults():
         facts = fault.facts(machine) if fault.rule == rule else None
         if facts is None:

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Severity, Subject, evidence
-from doctor.knowledge.library_faults import library_faults
 
 
 def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
     """A finding for each known fault of that rule whose conditions all hold: a warning where it shows, a suspect where
     something of its kind goes wrong, a remark where nothing is told to go wrong."""
+    if machine.gpus == ():
+        return  # these faults are of libraries on GPUs
+    from doctor.knowledge.library_faults import library_faults
+
     seen = {symptom.key for symptom in machine.symptoms}
     for fault in library_faults():
         facts = fault.facts(machine) if fault.rule == rule else None
