@@ -69,7 +69,7 @@ def predict(machine: Snapshot) -> tuple[Prediction, ...]:
 def preferred(machine: Snapshot) -> Choice:
     """The library of `torch.mm` on this machine's GPUs."""
     if machine.torch.build == "rocm":
-        return _on_rocm(machine)
+        return on_rocm(machine)
     if machine.torch.build == "cuda":
         return _on_cuda(machine)
     if machine.torch.build == "cpu":
@@ -120,7 +120,8 @@ def _on_cuda(machine: Snapshot) -> Choice:
     return Choice("cublas", (Reason("torch's default on CUDA", source),))
 
 
-def _on_rocm(machine: Snapshot) -> Choice:
+def on_rocm(machine: Snapshot) -> Choice:
+    """The same for a torch that is known to be, or taken for, a build for ROCm."""
     version = Dotted(machine.torch.version or "")
     built = Reason(f"torch {machine.torch.version} for ROCm", machine.source("torch.version"))
     row = _row(version, _is_fork(machine.torch.version or ""))

@@ -142,8 +142,13 @@ def _profiled(
 
 
 def _relevant(rule: Rule) -> bool:
-    """A rule that only a symptom can raise is not "unchecked" for want of an error text."""
-    return any(not name.startswith("symptom:") for needs in rule.needs for name in needs)
+    """A rule that only a symptom can raise is not "unchecked" for want of an error text, nor one of what was measured
+    for want of a measurement that nobody asked for."""
+    return any(not name.startswith("symptom:") and name not in _MEASURED for needs in rule.needs for name in needs)
+
+
+_MEASURED = ("bench", "gemm_proofs", "tuned")
+"""Facts that `doctor bench` and `doctor blas --prove` make, and no check."""
 
 
 def _run(check: Check, machine: Snapshot, kb: Knowledge, profile: Profile | None) -> _Outcome:

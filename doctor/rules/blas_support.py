@@ -1,4 +1,4 @@
-"""Which GPUs hipBLASLt and rocBLAS have kernels for in a ROCm release, and which library torch takes: by the tables."""
+"""Which GPUs hipBLASLt and rocBLAS have kernels for in a ROCm release, by the tables."""
 
 from __future__ import annotations
 
@@ -62,23 +62,3 @@ def _high(text: str) -> tuple[int, ...]:
     """`6.2.x`, and `10.0` without a third number, end with the last of their series."""
     parts = text.replace(".x", ".99").split(".")
     return tuple(int(n) for n in (parts if len(parts) > 2 else [*parts, "99"]))
-
-
-def preferred(torch: str | None, rocm: str | None) -> frozenset[str] | None:
-    """GPUs on which that torch takes hipBLASLt by default; None where the table can't tell."""
-    series = Dotted(torch or "").numbers[:2]
-    if not series:
-        return None
-    if series <= (2, 4):
-        return frozenset()
-    for key, row in table("blas_selection").items():
-        ends = [tuple(int(n) for n in end.split(".")) for end in re.findall(r"^\d\.\d{1,2}|(?<=-)\d\.\d{1,2}$", key)]
-        if ends and ends[0] <= series <= ends[-1]:
-            archs = row.get("preferred_archs") or row.get("supported_archs") or ()
-            return frozenset(a["gfx"] for a in archs if _built(rocm, a.get("min_rocm_build"))) or None
-    return None
-
-
-def _built(rocm: str | None, floor: str | None) -> bool:
-    """The guard of the build: ROCm 6.5 was never public, so such a guard means 7.0."""
-    return floor is None or rocm is None or Dotted(rocm) >= Dotted(floor)

@@ -90,9 +90,14 @@ def _steps(path: str) -> Iterator[str]:
             place = os.path.dirname(place)
 
 
+def loads_code(name: str) -> bool:
+    """Whether a variable of that name could lead a child to other code, or to another machine."""
+    return name.startswith(_LOADS_CODE) or name in _LOADS_CODE_EXACT
+
+
 def scrubbed(environ: Mapping[str, str], folders: Sequence[str]) -> dict[str, str]:
     """The environment that our commands get."""
-    kept = {k: v for k, v in environ.items() if not k.startswith(_LOADS_CODE) and k not in _LOADS_CODE_EXACT}
+    kept = {k: v for k, v in environ.items() if not loads_code(k)}
     return {**kept, "PATH": ":".join(folders), "LC_ALL": "C"}
 
 

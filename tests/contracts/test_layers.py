@@ -30,15 +30,19 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.resolve": (3, frozenset({"packaging"})),
     "doctor.blas": (3, frozenset()),
     "doctor.blas.prove": (5, frozenset()),
+    "doctor.blas.scripts": (9, frozenset({"torch"})),  # data, run by the user's Python: nothing of ours imports it
+    "doctor.bench": (5, frozenset()),
+    "doctor.bench.scripts": (9, frozenset({"torch"})),
     "doctor.rules": (4, frozenset()),
     "doctor.diagnosis": (5, frozenset({"pydantic", "tomli"})),
     "doctor.report": (5, frozenset()),
     "doctor.report.terminal": (5, frozenset({"rich"})),
     "doctor.images": (5, frozenset({"pydantic"})),
     "doctor.images.registry": (5, frozenset({"httpx"})),
-    "doctor.images.sbom": (5, frozenset({"cyclonedx"})),
+    "doctor.images.sbom": (5, frozenset({"cyclonedx", "packageurl"})),
     "doctor.launch": (6, frozenset({"yaml"})),
     "doctor.bundle": (7, frozenset()),
+    "doctor.fleet": (7, frozenset()),
     "doctor.compare": (7, frozenset()),
     "doctor.cli": (8, frozenset({"typer", "click"})),
     "doctor.__main__": (9, frozenset()),
@@ -76,7 +80,9 @@ def test_imports_point_down(path: Path) -> None:
     _, row, third_party = layer(module)
     for imported in imports(path, module):
         top = imported.split(".")[0]
+        assert ".scripts." not in f"{imported}.", f"{module} imports {imported}, which the user's Python alone may run"
         if top == "doctor":
+            assert ".scripts." not in f"{module}.", f"{module} has to run without this package"
             _, other, _ = layer(imported)
             same = package_of(imported) == package_of(module)
             assert other < row or same, f"{module} (row {row}) imports {imported} (row {other})"

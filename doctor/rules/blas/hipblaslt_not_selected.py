@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor.blas.predict import on_rocm
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules import run_line
-from doctor.rules.blas_support import preferred
-from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -53,9 +52,7 @@ FIXES = (Fix(text="Ask for hipBLASLt.", command=("env", "TORCH_BLAS_PREFER_HIPBL
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """torch's choice by its version, the GPUs and the variable."""
     archs = sorted({str(g.arch).split(":")[0] for g in machine.of_vendor("amd") if g.arch})
-    refused = (machine.environment or {}).get(_LIBRARY) == "0"
-    known = (preferred(machine.torch.version, machine.torch.rocm) or ()) if refused else ()
-    want = [a for a in archs if a.startswith(_WANT) or a in known]
+    want = [a for a in archs if a.startswith(_WANT) or _refused(machine)]
     why = _why(machine, archs) if want and machine.torch.build != "cuda" else None
     if why is None:
         return
@@ -75,19 +72,21 @@ _WANT = ("gfx90a", "gfx942", "gfx950", "gfx120", "gfx115")
 _LIBRARY = "TORCH_BLAS_PREFER_HIPBLASLT"
 
 
+def _refused(machine: Snapshot) -> bool:
+    """Whether hipBLASLt would be taken, were it not for the variable."""
+    environment = machine.environment or {}
+    if environment.get(_LIBRARY) != "0":
+        return False
+    without = {name: value for name, value in environment.items() if name != _LIBRARY}
+    return on_rocm(machine.model_copy(update={"environment": without})).library == "hipblaslt"
+
+
 def _why(machine: Snapshot, archs: list[str]) -> str | None:
-    """None where torch takes hipBLASLt, or the tables can't tell."""
-    if (machine.environment or {}).get("ROCBLAS_USE_HIPBLASLT") == "0":
+    """None where torch takes hipBLASLt, where the tables can't tell, or where it was asked for."""
+    environment = machine.environment or {}
+    if environment.get("ROCBLAS_USE_HIPBLASLT") == "0":
         return "ROCBLAS_USE_HIPBLASLT=0 asks for it"
-    choice = (machine.environment or {}).get(_LIBRARY)
-    takes = preferred(machine.torch.version, machine.torch.rocm)
-    if choice == "1" or takes is None:
+    choice = on_rocm(machine)
+    if choice.library != "rocblas" or environment.get(_LIBRARY) == "1":
         return None
-    if choice == "0" and (Dotted(machine.torch.version or "") < Dotted("2.7") or not takes):
-        return f"{_LIBRARY}=0 asks for it"
-    if not takes:
-        return "torch before 2.5 takes it unless told otherwise"
-    odd = [a for a in archs if a not in takes]
-    if odd and len(archs) > 1:
-        return f"one GPU that hipBLASLt is not taken for ({odd[0]}) decides for all"
-    return f"torch {(machine.torch.version or '')[:20]} does not take hipBLASLt on it" if odd else None
+    return choice.reasons[-1].text
