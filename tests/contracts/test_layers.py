@@ -29,6 +29,7 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.knowledge_update": (3, frozenset({"pydantic"})),
     "doctor.resolve": (3, frozenset({"packaging"})),
     "doctor.blas": (3, frozenset()),
+    "doctor.flags": (3, frozenset()),
     "doctor.blas.prove": (5, frozenset()),
     "doctor.blas.scripts": (9, frozenset({"torch"})),  # data, run by the user's Python: nothing of ours imports it
     "doctor.bench": (5, frozenset()),
