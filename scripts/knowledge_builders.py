@@ -311,6 +311,16 @@ def package_ways() -> dict[str, Row]:
     return {row["id"]: entry(row, **{k: v for k, v in row.items() if k not in ("source", "as_of")}) for row in rows}
 
 
+def flag_conditions() -> dict[str, Row]:
+    """scripts/flag_conditions.toml: one entry an interaction, without the examples that its test reads."""
+    said = {"source": "the interaction of that id", "as_of": "2026-11-21"}
+    rows = _toml("flag_conditions.toml")
+    kept = ("open", "severity", "audit")
+    return {
+        name: entry(said, id=name, lines=row.get("if"), **{k: row.get(k) for k in kept}) for name, row in rows.items()
+    }
+
+
 def _toml(name: str) -> Row:
     """A hand-written file beside this one."""
     with Path(__file__).with_name(name).open("rb") as file:

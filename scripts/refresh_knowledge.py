@@ -4,7 +4,8 @@
 
 FACTS_DIR holds amd/, nvidia/, frameworks/ and flags/ with YAML files; LABELS_YAML is the vocabulary of causes, by
 default ../field/labels.yaml beside it. Contradictions that people noted stand in scripts/conflicts.toml; those that
-the facts hold side by side are found here. How packages are installed stands in scripts/package_ways.toml. The output
+the facts hold side by side are found here. How packages are installed stands in scripts/package_ways.toml, when
+rules between flags hold in scripts/flag_conditions.toml. The output
 is the same for the same input: sorted keys, one entry a line. `--check` writes nothing and exits 1 where a table would
 change. docs/knowledge.md says where each table's facts are looked up.
 """
@@ -100,6 +101,7 @@ def entries(table: Table, load: Load, labels: Path) -> dict[str, Row]:
         "flags/names": lambda: flag_names(load),
         "conflicts": lambda: conflicts(load),
         "package_ways": builders.package_ways,
+        "flags/conditions": builders.flag_conditions,
     }
     return made[name]() if name in made else carried(table, load)
 

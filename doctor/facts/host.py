@@ -147,6 +147,8 @@ class Host(Model):
     memlock_bytes: int | None = None
     """-1: unlimited."""
     nofile: int | None = None
+    interfaces: tuple[str, ...] | None = None
+    """Network interfaces, where a variable names one."""
     job_asks_gpus: bool | None = None
     """Whether the batch script or the job that a text shows asks its scheduler for GPUs."""
     glibc: str | None = None

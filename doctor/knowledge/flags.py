@@ -54,6 +54,18 @@ class Interaction(Entry):
     audit: str
 
 
+class Condition(Entry):
+    """The condition of an interaction as doctor/flags/conditions.py evaluates it, or why it is not evaluated."""
+
+    id: str
+    lines: tuple[str, ...] = ()
+    """All must hold."""
+    open: str | None = None
+    severity: str | None = None
+    """In place of the interaction's own."""
+    audit: str | None = None
+
+
 class FlagSet(Entry):
     """A set of variables that a guide, an image or a launcher gives for a GPU class and a workload."""
 

@@ -231,6 +231,7 @@ _FLAGS = tuple(
     ("flags/names", "FlagName", "*.yaml:flags", "name", "In which tables a flag is described"),
     ("flags/grammars", "Grammar", "grammars.yaml:grammars", "id", "How components read values"),
     ("flags/interactions", "Interaction", "interactions.yaml:rules", "id", "Rules between flags"),
+    ("flags/conditions", "Condition", "flag_conditions.toml", "id", "When rules between flags hold"),
     ("flags/recommended", "FlagSet", "recommended.yaml:sets", "id", "Sets of flags that guides give"),
     ("flags/renames", "Rename", "renames.yaml:names", "name component", "Old names of flags"),
     ("flags/known_names", "KnownNames", "known_names.yaml:components", "component", "Names that components mention"),

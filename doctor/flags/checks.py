@@ -1,0 +1,326 @@
+"""Conditions that are more than a comparison: `check NAME WORDS` of doctor/flags/conditions.py.
+
+Each takes a Situation and the words after its name, and answers True, False or None for unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from doctor.flags import grammars, lists, spelling
+from doctor.flags.names import described, grammar_of
+from doctor.flags.situation import Situation, release
+
+Answer = bool | None
+_ALLOC = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
+_LISTS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+_STATES = ("misread", "ignored", "fails")
+
+
+def run(line: str, situation: Situation) -> Answer:
+    name, _, words = line.partition(" ")
+    if name in _NAMING:
+        return next(_NAMING[name](situation, words), None) is not None
+    return _CHECKS[name](situation)
+
+
+def variables(line: str, situation: Situation) -> Iterator[str]:
+    """The set variables that a check is about, the one to blame first."""
+    name, _, words = line.partition(" ")
+    if name in _NAMING:
+        yield from _NAMING[name](situation, words)
+    else:
+        yield from (n for n in _ABOUT.get(name, ()) if n in situation.env)
+
+
+def _list(situation: Situation, name: str) -> tuple[str, ...]:
+    reading = grammars.read(grammar_of(name), situation.env.get(name, ""))
+    return reading.value if reading and isinstance(reading.value, tuple) else ()
+
+
+def _numbers(situation: Situation, name: str) -> list[int]:
+    return [int(t) for t in _list(situation, name) if t.isdigit()]
+
+
+def _hip_outside(s: Situation) -> Answer:
+    numbers = _numbers(s, "HIP_VISIBLE_DEVICES")
+    return bool(numbers) and max(numbers) >= len(_list(s, "ROCR_VISIBLE_DEVICES"))
+
+
+def _hip_longer(s: Situation) -> Answer:
+    return len(_list(s, "HIP_VISIBLE_DEVICES")) > len(_list(s, "ROCR_VISIBLE_DEVICES"))
+
+
+def _cuda_outside(s: Situation) -> Answer:
+    numbers = _numbers(s, "CUDA_VISIBLE_DEVICES")
+    if not numbers:
+        return False
+    return max(numbers) >= s.count if s.count else None
+
+
+def _bad_lists(s: Situation, _words: str) -> Iterator[str]:
+    for name in _LISTS:
+        text = s.env.get(name, "")
+        reading = grammars.read(grammar_of(name), text) if text.strip() else None
+        if reading and (reading.state != "taken" or len(set(text.split(","))) < len(text.split(","))):
+            yield name
+
+
+def _override(s: Situation) -> tuple[int, ...]:
+    text = next((v for n, v in s.env.items() if n.startswith("HSA_OVERRIDE_GFX_VERSION")), "")
+    return tuple(map(int, text.split("."))) if lists.gfx_version(text).state == "taken" else ()
+
+
+def _gfx(arch: str) -> tuple[int, ...]:
+    """gfx90a is (9, 0, 10)."""
+    body = arch.removeprefix("gfx")
+    if not arch.startswith("gfx") or not re.fullmatch(r"\d{1,2}[0-9a-f]{2}", body):
+        return ()
+    return int(body[:-2]), int(body[-2], 16), int(body[-1], 16)
+
+
+def _chips(s: Situation) -> list[tuple[int, ...]]:
+    return [numbers for arch in s.archs or () if (numbers := _gfx(arch))]
+
+
+def _cross_major(s: Situation) -> Answer:
+    asked, chips = _override(s), _chips(s)
+    if not chips:
+        return None if s.archs is None else False
+    return bool(asked) and any(asked[0] != chip[0] for chip in chips)
+
+
+def _native(s: Situation) -> Answer:
+    """The chip itself is among what torch is built for, or ROCm's matrix has it."""
+    asked, chips = _override(s), _chips(s)
+    if not chips:
+        return None if s.archs is None else False
+    if not asked or asked in chips:
+        return False
+    built = set(s.machine.torch.arch_list or ())
+    if built & set(s.archs or ()):
+        return True
+    version = s.version("rocm")
+    if version is None:
+        return None
+    from doctor.knowledge import Knowledge
+
+    kb = Knowledge()
+    told = [kb.rocm_supports(version, arch) for arch in s.archs or () if arch.startswith("gfx")]
+    return True if True in told else None if None in told else False
+
+
+def _several_gfx(s: Situation) -> Answer:
+    archs = {str(g.arch).split(":")[0] for g in s.machine.gpus or () if g.arch and str(g.arch).startswith("gfx")}
+    return len(archs) > 1 if archs else None
+
+
+def _rocm_arch_missing(s: Situation) -> Answer:
+    mine = [a for a in s.archs or () if a.startswith("gfx")]
+    listed = {p.split(":")[0] for p in re.split(r"[;, ]+", s.env.get("PYTORCH_ROCM_ARCH", ""))}
+    return any(a not in listed for a in mine) if mine else None
+
+
+_CUDA_ENTRY = re.compile(r"(\d{1,2})\.(\d)([af])?(\+PTX)?$")
+_NAMED_ARCHS = frozenset(
+    ("Kepler", "Kepler+Tesla", "Maxwell", "Maxwell+Tegra", "Pascal", "Volta", "Turing", "Ampere", "Ada", "Hopper",
+     "Blackwell", "Blackwell+Tegra", "Volta+Tegra", "Ampere+Tegra", "Common", "All")
+)  # fmt: skip
+"""torch/utils/cpp_extension.py and cmake's select_compute_arch.cmake."""
+
+
+def _cuda_entries(s: Situation) -> list[str]:
+    return [e for e in re.split(r"[;, ]+", s.env.get("TORCH_CUDA_ARCH_LIST", "")) if e]
+
+
+def _cuda_arch_invalid(s: Situation) -> Answer:
+    entries = _cuda_entries(s)
+    return any(not _CUDA_ENTRY.match(e) and e.removesuffix("+PTX") not in _NAMED_ARCHS for e in entries)
+
+
+def _cuda_arch_missing(s: Situation) -> Answer:
+    """No binary of the GPU's major with a minor at or below its own, and no PTX at or below it."""
+    mine = [(int(a[3:-1]), int(a[-1])) for a in s.archs or () if re.fullmatch(r"sm_\d{2,3}", a)]
+    found = [m for e in _cuda_entries(s) if (m := _CUDA_ENTRY.match(e))]
+    if not mine or len(found) < len(_cuda_entries(s)):
+        return None
+    return any(not any(_covers(entry, gpu) for entry in found) for gpu in mine)
+
+
+def _covers(entry: re.Match[str], gpu: tuple[int, int]) -> bool:
+    built = (int(entry[1]), int(entry[2]))
+    if entry[3] == "a":
+        return built == gpu
+    return (built[0] == gpu[0] and built <= gpu) or (entry[4] is not None and built <= gpu)
+
+
+def _rocm_path_stale(s: Situation) -> Answer:
+    named = re.search(r"rocm-(\d{1,2}\.\d{1,2})", s.env.get("ROCM_PATH", ""))
+    at_hand = release(s.version("rocm"))[:2]
+    if not named:
+        return False
+    return release(named[1]) != at_hand if at_hand else None
+
+
+def _without_amd_runtime(s: Situation) -> Answer:
+    args = s.machine.container.run_args
+    return None if args is None else not any(a in ("--runtime=amd", "amd") for a in args)
+
+
+def _alloc_conflict(s: Situation) -> Answer:
+    held = [s.env[n] for n in _ALLOC if n in s.env]
+    return len(set(held)) > 1
+
+
+def _alloc_faults(s: Situation, words: str) -> Iterator[str]:
+    for name in _ALLOC:
+        reading = lists.allocator(s.env[name]) if s.env.get(name) else None
+        if reading and reading.state == "fails" and words in reading.says:
+            yield name
+
+
+def _of_grammar(s: Situation, words: str) -> Iterator[str]:
+    """Variables of those grammars whose text is not taken for what it says."""
+    wanted = words.split("|")
+    for name, text in s.env.items():
+        if text and (grammar := grammar_of(name)) in wanted:
+            reading = grammars.read(grammar, text)
+            if reading and reading.state in _STATES:
+                yield name
+
+
+def _nccl_words(s: Situation, _words: str) -> Iterator[str]:
+    for name, text in s.env.items():
+        word = grammars.meant(text) is not None and not text.strip().isdigit()
+        if word and name.startswith(("NCCL_", "RCCL_")) and grammar_of(name) == "nccl_int":
+            yield name
+
+
+def _nodes(s: Situation) -> Answer:
+    found = next((s.env[n] for n in ("SLURM_JOB_NUM_NODES", "SLURM_NNODES", "NNODES") if n in s.env), "")
+    return int(found) > 32 if re.fullmatch(r"\d{1,6}", found) else None
+
+
+def _rdma(s: Situation) -> Answer:
+    return bool(s.machine.rdma) if s.machine.rdma is not None else None
+
+
+def _cloud_rdma(s: Situation) -> Answer:
+    if s.machine.rdma is None:
+        return None
+    return bool(s.machine.rdma) and s.machine.host.cloud is not None
+
+
+def _ionic(s: Situation) -> Answer:
+    return any(d.key.startswith("ionic") for d in s.machine.rdma) if s.machine.rdma is not None else None
+
+
+def _hca_prefix(s: Situation) -> Answer:
+    if s.machine.rdma is None:
+        return None
+    named = [n.split(":")[0].strip() for n in s.env.get("NCCL_IB_HCA", "").lstrip("^").split(",")]
+    return any(d.key != n and d.key.startswith(n) for n in named if n for d in s.machine.rdma)
+
+
+def _interface_missing(s: Situation) -> Answer:
+    """No interface begins with a name of the list, as NCCL's prefixes do; `=` asks for whole names."""
+    there = s.machine.host.interfaces
+    text = s.env.get("NCCL_SOCKET_IFNAME", "")
+    if there is None:
+        return None
+    if text.startswith("^"):
+        return False
+    exact = text.startswith("=")
+    names = [n.split(":")[0] for n in text.lstrip("=").split(",") if n]
+    return not any(i == n if exact else i.startswith(n) for n in names for i in there)
+
+
+def _sockets(s: Situation) -> Answer:
+    threads, each = (grammars.c_integer(s.env.get(n, "1"))[0] or 0 for n in _ABOUT["sockets-product"])
+    return threads * each > 64
+
+
+_ALGORITHMS = frozenset(("ring", "tree", "collnetdirect", "collnetchain", "nvls", "nvlstree", "pat", "collnet"))
+
+
+def _algo_unknown(s: Situation) -> Answer:
+    """`ring,tree`, `^tree`, and per function `allreduce:tree,collnetchain;broadcast:ring`."""
+    lists_ = (part.rpartition(":")[2] for part in s.env.get("NCCL_ALGO", "").split(";"))
+    return any(
+        w.strip().lower() not in _ALGORITHMS for part in lists_ for w in part.lstrip("^").split(",") if w.strip()
+    )
+
+
+def _mixed_or_old(s: Situation) -> Answer:
+    found = {int(a[3:-1]) for a in s.archs or () if re.fullmatch(r"sm_\d{2,3}", a)}
+    return (len(found) > 1 or min(found) < 7) if found else None
+
+
+def _two_nccl(s: Situation) -> Answer:
+    if s.machine.packages is None:
+        return None
+    return len({p.name for p in s.machine.packages if p.name.startswith("nvidia-nccl-cu")}) > 1
+
+
+def _stale_results(s: Situation) -> Answer:
+    """torch takes a file only where PT_VERSION and ROCM_VERSION are its own."""
+    made = s.machine.torch.tunableop_validators
+    if not made:
+        return None
+    pairs = [(made.get("PT_VERSION"), s.version("torch")), (made.get("ROCM_VERSION"), s.version("rocm"))]
+    known = [(release(a)[:2], release(b)[:2]) for a, b in pairs if a and b]
+    return any(a != b for a, b in known) if known else None
+
+
+def _unknown_names(s: Situation, words: str) -> Iterator[str]:
+    yield from (n for n in s.env if n.startswith(words) and not described(n) and not spelling.is_known(n))
+
+
+def _near_misses(s: Situation, _words: str) -> Iterator[str]:
+    yield from (n for n in s.env if spelling.nearest(n))
+
+
+def _cray(s: Situation) -> Answer:
+    return any(n in s.env for n in ("MPICH_DIR", "CRAY_MPICH_VERSION", "CRAY_MPICH_DIR"))
+
+
+Naming = Callable[[Situation, str], Iterator[str]]
+_NAMING: dict[str, Naming] = {
+    "bad-list-token": _bad_lists,
+    "alloc-fault": _alloc_faults,
+    "grammar": _of_grammar,
+    "nccl-words": _nccl_words,
+    "unknown-name": _unknown_names,
+    "near-miss": _near_misses,
+}
+"""Checks that find variables: they hold where one is found."""
+
+
+_CHECKS: dict[str, Callable[[Situation], Answer]] = {
+    "hip-index-outside-rocr": _hip_outside,
+    "hip-longer-than-rocr": _hip_longer,
+    "cuda-index-outside": _cuda_outside,
+    "override-cross-major": _cross_major,
+    "override-of-native": _native,
+    "several-gfx": _several_gfx,
+    "rocm-arch-missing": _rocm_arch_missing,
+    "cuda-arch-missing": _cuda_arch_missing,
+    "cuda-arch-invalid": _cuda_arch_invalid,
+    "rocm-path-stale": _rocm_path_stale,
+    "run-args-without-amd-runtime": _without_amd_runtime,
+    "alloc-names-conflict": _alloc_conflict,
+    "many-nodes": _nodes,
+    "rdma-present": _rdma,
+    "cloud-with-rdma": _cloud_rdma,
+    "ionic-present": _ionic,
+    "hca-prefix": _hca_prefix,
+    "interface-missing": _interface_missing,
+    "sockets-product": _sockets,
+    "nccl-algo-unknown": _algo_unknown,
+    "mixed-or-old-cc": _mixed_or_old,
+    "two-nccl-wheels": _two_nccl,
+    "tunable-results-stale": _stale_results,
+    "cray-mpich": _cray,
+}
+_ABOUT = {"sockets-product": ("NCCL_SOCKET_NTHREADS", "NCCL_NSOCKS_PERTHREAD"), "alloc-names-conflict": _ALLOC}

@@ -1,0 +1,200 @@
+"""How each component reads the text of a variable: `true` is 0 to NCCL, `True` is off to HIP, `on` stops c10d.
+
+A grammar takes a text and says what the component takes it for. Sources stand in the table flags/grammars, by the
+same ids.
+
+>>> read("nccl_int", "true")
+Reading(value=0, state='misread', says='reads as 0')
+>>> read("clr_bool", "True").value, read("triton_bool", "True").value
+(False, True)
+>>> read("no_such_grammar", "1") is None
+True
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from doctor.flags import lists
+from doctor.flags.reading import Reading
+
+_TRUE = frozenset(("1", "true", "yes", "on", "y", "t", "enable", "enabled"))
+_FALSE = frozenset(("0", "false", "no", "off", "n", "f", "disable", "disabled", "none"))
+_LONGEST = 8192
+
+
+class _Words(NamedTuple):
+    """A grammar of words. `other` is what every other text counts as."""
+
+    true: frozenset[str]
+    false: frozenset[str]
+    other: Literal["true", "false", "ignored", "fails"]
+    any_case: bool = False
+    failure: str = ""
+
+
+def _words(true: str, false: str, other: Literal["true", "false", "ignored", "fails"], **more: object) -> _Words:
+    return _Words(frozenset(true.split()), frozenset(false.split()), other, **more)  # type: ignore[arg-type]
+
+
+_BOOLEANS: dict[str, _Words] = {
+    "rocr_on1": _words("1", "", "false"),
+    "rocr_off0": _words("", "0", "true"),
+    "rocr_tri": _words("1", "0", "ignored"),
+    "miopen_bool": _words(
+        "1 enable enabled yes on true",
+        "0 disable disabled no off false",
+        "fails",
+        any_case=True,
+        failure="MIOpen throws miopenStatusInvalidValue",
+    ),
+    "c10_01": _words("1", "0", "ignored"),
+    "c10d_bool": _words(
+        "y yes 1 t true",
+        "n no 0 f false",
+        "fails",
+        any_case=True,
+        failure="making a process group raises 'Invalid value for environment variable'",
+    ),
+    "eq1": _words("1", "", "false"),
+    "exact_TRUE": _words("TRUE", "", "false"),
+    "triton_bool": _words("1 true yes y on", "", "false", any_case=True),
+    "py_true_or_1": _words("true 1", "", "false", any_case=True),
+    "sglang_bool": _words("true 1 yes y", "false 0 no n", "ignored", any_case=True),
+    "hf_bool": _words("1 on yes true", "", "false", any_case=True),
+    "str_to_bool": _words(
+        "y yes t true on 1", "n no f false off 0", "fails", any_case=True, failure="ValueError 'invalid truth value'"
+    ),
+    "go_parsebool": _words("1 t T TRUE true True", "0 f F FALSE false False", "false"),
+    "torch_abi_bool": _words("on 1 yes true y", "", "false", any_case=True),
+    "xla_prealloc": _words("", "false False 0", "true"),
+    "ucx": _words("y yes on 1", "n no off 0", "taken", any_case=True),  # type: ignore[arg-type]
+    "ucx_ternary": _words("y yes on 1 try", "n no off 0", "taken", any_case=True),  # type: ignore[arg-type]
+    "fi_bool": _words("1 true yes on", "0 false no off", "ignored", any_case=True),
+}
+
+
+def read(grammar: str | None, text: str) -> Reading | None:
+    """What a component takes the text for; None where the grammar is not known."""
+    text = text[:_LONGEST]
+    if grammar in _BOOLEANS:
+        return _boolean(_BOOLEANS[grammar], text)
+    parser = _PARSERS.get(grammar or "")
+    return parser(text) if parser else None
+
+
+def known() -> frozenset[str]:
+    """Ids of the grammars that can be read."""
+    return frozenset(_BOOLEANS) | frozenset(_PARSERS)
+
+
+def meant(text: str) -> bool | None:
+    """What a person who writes the text wants of a switch; None where it is no such word."""
+    word = text.strip().lower()
+    return True if word in _TRUE else False if word in _FALSE else None
+
+
+def _boolean(grammar: _Words, text: str) -> Reading:
+    word = text.lower() if grammar.any_case else text
+    if word in grammar.true:
+        return Reading(True, "taken")
+    if word in grammar.false:
+        return Reading(False, "taken")
+    other = str(grammar.other)
+    if other == "taken":  # its other texts are sizes and lists, which are read elsewhere
+        return Reading(text, "taken")
+    if other == "fails":
+        return Reading(None, "fails", grammar.failure)
+    if other == "ignored":
+        return Reading(None, "ignored", "is ignored: the default stays")
+    value = other == "true"
+    wanted = meant(text)
+    surprises = wanted is not value and (wanted is not None or text.strip() != "")
+    return Reading(value, "misread" if surprises else "taken", f"reads as {'on' if value else 'off'}")
+
+
+_C_INT = re.compile(r"[ \t\n\v\f\r]*([+-]?)(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9][0-9]*))")
+_INT64 = 1 << 63
+
+
+def c_integer(text: str) -> tuple[int | None, bool]:
+    """(value, whole): strtoll with base 0 as NCCL calls it. A text without a number is 0, overflow None."""
+    found = _C_INT.match(text)
+    if not found:
+        return 0, not text
+    hexa, octal, decimal = found[2], found[3], found[4]
+    digits, base = (hexa, 16) if hexa else (octal, 8) if octal else (decimal, 10)
+    if len(digits) > 30:
+        return None, True
+    number = int(digits, base) * (-1 if found[1] == "-" else 1)
+    if not -_INT64 <= number < _INT64:
+        return None, True
+    return number, found.end() == len(text)
+
+
+def atoi(text: str) -> tuple[int, bool]:
+    """(value, whole): leading decimal digits; hex reads as 0."""
+    found = re.match(r"[ \t\n\v\f\r]*([+-]?\d{1,18})", text, re.ASCII)
+    return (int(found[1]), found.end() == len(text)) if found else (0, False)
+
+
+def _nccl_int(text: str) -> Reading:
+    if not text:
+        return Reading(None, "ignored", "is ignored: the default stays")
+    value, whole = c_integer(text)
+    if value is None:
+        return Reading(None, "ignored", "is out of range: the default stays")
+    if whole:
+        octal = re.match(r"\s*[+-]?0\d", text) is not None
+        return Reading(value, "misread" if octal else "taken", f"reads as {value}, for a leading 0 means octal")
+    return Reading(value, "misread", f"reads as {value}")
+
+
+def _clr_int(text: str) -> Reading:
+    value, whole = atoi(text)
+    return Reading(value, "taken" if whole else "misread", f"reads as {value}")
+
+
+def _clr_bool(text: str) -> Reading:
+    value = text == "true" or atoi(text)[0] != 0
+    wanted = meant(text)
+    surprises = (wanted is not None and wanted is not value) or (wanted is None and bool(text) and not atoi(text)[1])
+    return Reading(value, "misread" if surprises else "taken", f"reads as {'on' if value else 'off'}")
+
+
+def _python_int(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
+def _py_int(text: str) -> Reading:
+    value = _python_int(text)
+    return Reading(value, "taken") if value is not None else Reading(None, "fails", "int() raises ValueError")
+
+
+def _py_int_bool(text: str) -> Reading:
+    value = _python_int(text)
+    return Reading(bool(value), "taken") if value is not None else Reading(None, "fails", "int() raises ValueError")
+
+
+_PARSERS: dict[str, Callable[[str], Reading]] = {
+    "nccl_int": _nccl_int,
+    "clr_int": _clr_int,
+    "clr_bool": _clr_bool,
+    "py_int": _py_int,
+    "py_int_bool": _py_int_bool,
+    "visible_rocr": lists.visible_rocr,
+    "visible_hip": lists.visible_hip,
+    "visible_cuda": lists.visible_cuda,
+    "gfx_version": lists.gfx_version,
+    "nccl_iflist": lists.interfaces,
+    "torch_alloc_conf": lists.allocator,
+    "xla_flags": lists.xla_flags,
+    "py_choices": lambda text: Reading(text, "taken"),
+    "miopen_enum": lambda text: Reading(text, "taken"),
+}
+"""Grammars of numbers and lists; the words of an enumeration stand at the flag, not at its grammar."""

@@ -1,0 +1,99 @@
+"""The rules between flags, GPUs and versions that hold in a situation.
+
+>>> from doctor.flags.situation import Situation
+>>> [h.id for h in found(Situation({"NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1"}))][0]
+'nccl-p2p-and-shm'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from doctor.flags import conditions
+from doctor.flags.situation import Situation
+from doctor.knowledge.store import kept, table
+
+_IN_PRODUCTION = "ctx production"
+
+
+class Held(NamedTuple):
+    """An interaction whose condition holds."""
+
+    id: str
+    severity: str
+    """error, warning, info"""
+    problem: str
+    fix: str
+    variables: tuple[str, ...]
+    """The set ones, the first to be blamed; () where one that should be set is not."""
+    source: str
+    audit: str
+    """Whether it was checked against the component's code."""
+    if_production: bool = False
+    """It is a fault in production only, and what the job is for was not told."""
+
+    @property
+    def audited(self) -> bool:
+        return self.audit.startswith(("confirmed", "corrected"))
+
+
+def found(situation: Situation) -> Iterator[Held]:
+    """Those that hold, the severe ones first. One that was not checked against code is a warning at most."""
+    hits = [hit for name, row in table("flags/conditions").items() if (hit := _judged(name, row, situation))]
+    yield from sorted(hits, key=lambda h: ("error", "warning", "info").index(h.severity))
+
+
+def _judged(name: str, row: dict[str, Any], situation: Situation) -> Held | None:
+    lines = row.get("lines")
+    if not lines or not _may_hold(name, situation):
+        return None
+    verdict = conditions.all_hold(lines, situation)
+    supposed = verdict is None and _IN_PRODUCTION in lines
+    if supposed:
+        told = {**situation.told, "production": True}
+        verdict = conditions.all_hold(lines, replace(situation, told=told))
+    if not verdict or (situation.partial and not conditions.variables(lines, situation)):
+        return None
+    return _held(name, row, situation, supposed=supposed)
+
+
+def _held(name: str, row: dict[str, Any], situation: Situation, *, supposed: bool) -> Held:
+    said = table("flags/interactions")[name]
+    audit = str(row.get("audit") or said["audit"])
+    severity = str(row.get("severity") or said["severity"])
+    if severity == "error" and not audit.startswith(("confirmed", "corrected")):
+        severity = "warning"
+    return Held(
+        id=name,
+        severity="info" if supposed else severity,
+        problem=said["problem"],
+        fix=said["fix"],
+        variables=conditions.variables(row["lines"], situation),
+        source=said["source"],
+        audit=audit,
+        if_production=supposed,
+    )
+
+
+@kept
+def _triggers(name: str) -> tuple[re.Pattern[str], ...] | None:
+    """Patterns of names, one of which must be set in each of them; None: it may hold with none set."""
+    lines = table("flags/conditions")[name]["lines"]
+    names = conditions.triggers(lines)
+    return tuple(re.compile(n.replace("*", r"\w*") + "$") for n in names) or None
+
+
+def _may_hold(name: str, situation: Situation) -> bool:
+    patterns = _triggers(name)
+    return patterns is None or any(p.match(n) for p in patterns for n in situation.env)
+
+
+_OPEN = "open"
+
+
+def not_evaluated() -> dict[str, str]:
+    """Interaction → why its condition is not evaluated."""
+    return {name: str(row[_OPEN]) for name, row in table("flags/conditions").items() if row.get(_OPEN)}

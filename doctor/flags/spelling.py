@@ -1,0 +1,70 @@
+"""Names that no component reads: removed, renamed, never there, or a slip away from one that is read.
+
+>>> nearest("NCCL_P2P_DISABEL")
+'NCCL_P2P_DISABLE'
+>>> nearest("NCCL_P2P_DISABLE") is None
+True
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from doctor.knowledge.store import kept, table
+
+FAMILIES = (
+    "HSA_", "HIP_", "ROCR_", "AMD_", "NCCL_", "RCCL_", "CUDA_", "NVIDIA_", "VLLM_", "PYTORCH_", "TORCH_", "MIOPEN_",
+    "ROCBLAS_", "HIPBLASLT_", "TRITON_", "SGLANG_", "FLASH_", "NVTE_", "UCX_", "TORCHINDUCTOR_", "XLA_", "NVSHMEM_",
+    "AITER_", "OMP_", "TORCHDYNAMO_", "FI_", "OFI_NCCL_", "GPU_MAX_",
+)  # fmt: skip
+"""Beginnings of names that belong to one component's family."""
+_LONGEST = 60
+_NEAR = 0.9
+"""Of difflib: one wrong letter in ten."""
+_OWN = re.compile(r"(?:NVIDIA_(?:REQUIRE|PRODUCT|PYTORCH|BUILD|CUDA)|CUDA_(?:ARCH|VERSION)|TORCH_(?:VERSION|CUDA))\w*$")
+"""Names that images give themselves."""
+
+
+def is_known(name: str) -> bool:
+    return name in _known() or name in table("flags/names")
+
+
+@kept
+def nearest(name: str) -> str | None:
+    """The name that is read and that this one is a slip away from."""
+    if not name.startswith(FAMILIES) or len(name) > _LONGEST or is_known(name) or _OWN.match(name):
+        return None
+    import difflib
+
+    family = name.split("_")[0]
+    near = [n for n in _by_family().get(family, ()) if abs(len(n) - len(name)) <= 3]
+    numbers = re.findall(r"\d+", name)
+    near = [n for n in near if re.findall(r"\d+", n) == numbers]  # MAX_A2 beside MAX_A1 is another name
+    found = difflib.get_close_matches(name, near, 1, _NEAR)
+    if found:
+        return found[0]
+    words = sorted(name.split("_"))
+    return next((n for n in near if sorted(n.split("_")) == words), None)
+
+
+def gone(name: str) -> Iterator[dict[str, Any]]:
+    """Entries of old names: removed, renamed, never there."""
+    yield from (row for row in table("flags/renames").values() if row["name"] == name)
+
+
+@cache
+def _known() -> frozenset[str]:
+    rows = table("flags/known_names").values()
+    renamed = (row["name"] for row in table("flags/renames").values())
+    return frozenset(n for row in rows for n in row["names"]) | frozenset(renamed)
+
+
+@cache
+def _by_family() -> dict[str, list[str]]:
+    held: dict[str, list[str]] = {}
+    for name in sorted(_known() | set(table("flags/names"))):
+        held.setdefault(name.split("_")[0], []).append(name)
+    return held

@@ -1,0 +1,82 @@
+"""Situations written as a line: `HIP_VISIBLE_DEVICES=0 gpu=2xMI300X rocm=7.2 torch=2.13 ctx:training container`."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from doctor.facts.gpu import Gpu
+from doctor.facts.host import RdmaDevice
+from doctor.facts.python import Package
+from doctor.facts.snapshot import Snapshot
+from doctor.flags.situation import Situation
+from doctor.knowledge.names import NamedGpu, gpu_by_name
+
+_SUPERCHIPS = {"GB200": "sm_100", "GB300": "sm_103"}
+
+
+def of(line: str, *, partial: bool = False) -> Situation:
+    env: dict[str, str] = {}
+    told: dict[str, bool] = {}
+    facts: dict[str, Any] = {"gpus": [], "packages": [], "rdma": [], "torch": {}, "host": {}, "container": {}, "os": {}}
+    for word in shlex.split(line):
+        name, sign, value = word.partition("=")
+        if name.startswith("ctx:"):
+            told[name[4:].lstrip("!")] = "!" not in name
+        elif name[:1].isupper() and sign:
+            env[name] = value
+        else:
+            _fact(facts, name, value)
+    return Situation(env, _machine(facts), partial=partial, told=told)
+
+
+def _fact(facts: dict[str, Any], name: str, value: str) -> None:
+    kind, _, rest = name.partition(":")
+    if name == "gpu":
+        count, _, model = value.rpartition("x") if value[:1].isdigit() else ("1", "", value)
+        facts["gpus"] += [model] * int(count)
+    elif name == "gpus":
+        facts["none"] = True
+    elif name in ("torch", "rocm"):
+        facts["torch"]["version" if name == "torch" else "rocm"] = value
+    elif kind == "pkg":
+        facts["packages"].append((rest, value))
+    elif kind == "results":
+        facts["torch"]["tunableop_validators"] = {rest: value}
+    elif kind == "run":
+        facts["container"] |= {
+            "inside": True,
+            "run_args": (name.removeprefix("run:") + ("=" + value if value else ""),),
+        }
+    elif name == "container":
+        facts["container"].setdefault("inside", True)
+    elif name == "rdma":
+        facts["rdma"].append(value)
+    elif name == "net":
+        facts["host"]["interfaces"] = (value,)
+    elif name in ("wsl", "cloud"):
+        facts["host"][name] = value or True
+    elif name == "os":
+        facts["os"]["id"] = value
+    else:
+        raise ValueError(name)
+
+
+def _machine(facts: dict[str, Any]) -> Snapshot:
+    gpus = tuple(_gpu(number, model) for number, model in enumerate(facts["gpus"]))
+    return Snapshot.model_validate(
+        {
+            "gpus": gpus if gpus or facts.get("none") else None,
+            "packages": tuple(Package(name=n, version=v) for n, v in facts["packages"]) or None,
+            "rdma": tuple(RdmaDevice(key=k) for k in facts["rdma"]) or None,
+            "torch": facts["torch"],
+            "host": facts["host"],
+            "container": facts["container"],
+            "os": facts["os"],
+        }
+    )
+
+
+def _gpu(number: int, model: str) -> Gpu:
+    known = gpu_by_name(model) or NamedGpu("nvidia", _SUPERCHIPS[model])
+    return Gpu(key=f"#{number}", vendor=known.vendor, name=model, arch=known.arch)
