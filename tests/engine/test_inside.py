@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import uuid
@@ -122,3 +123,29 @@ def test_a_container_that_does_not_run_is_one_clear_line(engine: str) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("doctor: --in 'doctor-test-none': no such running container")
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.fixture(scope="session")
+def podman_image(engine: str, image: str) -> str:
+    """The same image in podman's own store."""
+    if not shutil.which("podman"):
+        unmet("podman is not installed")
+    named = f"docker.io/{image}"
+    if run("podman", "image", "exists", named).returncode:
+        with subprocess.Popen([engine, "save", image], stdout=subprocess.PIPE) as saved:
+            subprocess.run(["podman", "load", "-q"], stdin=saved.stdout, check=True, timeout=300, capture_output=True)
+    return named
+
+
+def test_a_container_of_podman(podman_image: str, mi300x_sys: Path, node_folder: Path) -> None:
+    name = f"doctor-test-{uuid.uuid4().hex[:12]}"
+    limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"]
+    flags = ["--network=none", "--user", "1000:1000", *passed(node_folder)]
+    done = run("podman", "run", "-d", "--rm", "--name", name, *limits, *flags, podman_image, "sleep", "300")
+    assert done.returncode == 0, done.stderr
+    try:
+        told = checked(mi300x_sys, "--in", f"podman:{name}")
+    finally:
+        run("podman", "rm", "-f", "-t", "0", name)
+    assert told["snapshot"]["container"]["engine"] == "podman"
+    assert raised(told)[0] == "container-render-group-mismatch"
