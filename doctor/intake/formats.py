@@ -21,6 +21,8 @@ class Format(NamedTuple):
     words: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     call: str = "read"
+    told: bool = False
+    """The reader is told the fragment's command."""
 
 
 FORMATS = (
@@ -34,7 +36,9 @@ FORMATS = (
            ("dmesg", "journalctl")),
     Format("amd_smi_json", ('"asic"', '"gpu": 0', '"gpu":0', '"gpu_data"', '"market_name"')),
     Format("amd_smi_text", ("market_name", "target_graphics_version", "bdf:", "amd-smi 2", "amdsmi tool",
-                            "total_vram")),
+                            "total_vram", "gfx_activity:", "socket_power:", "correctable_count:", "perf_level:")),
+    Format("amd_smi_tables", ("access table", "link type table", "weight table", "between two gpus", "gfx_util",
+                              "accelerator_type", "vram_total")),
     Format("rocm_smi_json", ('"card0"', '"card1"')),
     Format("rocm_smi_table", ("gpu[0]", "gpu[1]", "rocm system management", "not found in modules", "(mem, compute"),
            ("rocm-smi",)),
@@ -48,6 +52,26 @@ FORMATS = (
     Format("id_command", commands=("groups",), call="read_groups"),
     Format("uname", ("linux ",), ("uname",)),
     Format("cmdline", ("boot_image=",), ("cmdline",)),
+    Format("own_report", ("doctor.report/1",)),
+    Format("nvidia_smi_csv", (", driver_version", "driver_version,", "memory.total [", "memory.used [", "pci.bus_id",
+                              "compute_cap", "power.draw", "utilization.gpu"), ("--query-gpu",), told=True),
+    Format("amdgpu_top_json", ("devicepath", "amdgpu_top_version")),
+    Format("rocprof_sysinfo", ("workload_name,",)),
+    Format("container_inspect", ('"hostconfig"',), call="read_pasted"),
+    Format("cdi_text", ("cdiversion",)),
+    Format("kubectl_describe", ("kubelet version:", "container id:", "node-selectors:", "qos class:", "system info:")),
+    Format("fabric_log", ("] [tid ",)),
+    Format("rdma_text", ("hca_id:", "ca 'mlx", "ca '", "infiniband device '", '"physical_state"')),
+    Format("cpu_text", ("cpu op-mode", "thread(s) per core", "model name\t:", "cpu implementer", "bogomips"),
+           ("lscpu",)),
+    Format("modinfo", ("/lib/modules/",)),
+    Format("nccl_log", ("nccl info", "nccl warn", "cudadriverversion", "rccl version", "# nccl-tests", "#  rank")),
+    Format("rocm_text", ("hip version: ", "hip version  :", "query device success", "device id 0 :", "raw device name",
+                         "gfx000"), ("hipconfig", "rocm_agent_enumerator", "hipcc")),
+    Format("framework_env", ("transformers` version", "accelerate` version", "pytorch version (", "torch version ..",
+                             "deepspeed", "xformers 0", "pytorch.version:", "build.torch_version"),
+           ("transformers env", "transformers-cli env", "accelerate env", "ds_report", "xformers.info")),
+    Format("sglang_env", ("sglang: ", "flashinfer: ", "flashinfer_python: ", "sgl_kernel: ")),
     Format("nccl_topology", ("<system version=",)),
     Format("hwloc_xml", ("<topology",)),
     Format("udev_export", ("e: subsystem=",)),

@@ -24,13 +24,15 @@ from doctor.intake.fragments import Fragment, fragments
 from doctor.intake.lines import read_lines
 from doctor.intake.merge import merge, one_log, put
 from doctor.intake.sieve import Grams, Sieve, grams_of
+from doctor.intake.words import Words
 from doctor.knowledge.symptoms import shared
 
 FRAGMENTS_LIMIT = 2000
 CHARS_PER_READER = 3_000_000
 """Characters of one text that one reader is handed."""
 _LINE_SOURCE = re.compile(r"text:(\d+)")
-_STRUCTURED = {"nvidia_smi_xml", "nvidia_smi_query", "rocminfo", "lspci", "amd_smi_text", "conda_list", "amd_smi_json"}
+_STRUCTURED = {"nvidia_smi_xml", "nvidia_smi_query", "rocminfo", "lspci", "amd_smi_text", "conda_list", "amd_smi_json",
+               "framework_env", "sglang_env", "own_report"}  # fmt: skip
 """Where one of these read a fence or a command's output, its fields are no labels that a person wrote."""
 _PACKAGES_LIMIT = 4000
 catalogue = shared
@@ -55,10 +57,13 @@ def read_text(chunks: Iterable[bytes]) -> Snapshot:
     """`chunks` are the text's bytes in pieces of any size. Facts have the source `text:LINE`."""
     reading = _Reading()
     symptoms = FactSheet()
-    for hit in catalogue().find(Sieve(_literals()).through(reading.through(read_lines(chunks)))):
+    words = Words()
+    lines = words.through(read_lines(chunks))
+    for hit in catalogue().find(Sieve(_literals()).through(reading.through(lines))):
         symptoms.put(f"symptoms[{hit.key}].text", hit.text, f"text:{hit.line}")
         symptoms.put(f"symptoms[{hit.key}].source", f"text:{hit.line}", f"text:{hit.line}")
-    return _assembled([*reading.sheets(), symptoms])
+    machine = _assembled([*reading.sheets(), symptoms])
+    return machine.model_copy(update={"resembles": words.resembles()})
 
 
 class _Reading:
@@ -108,6 +113,8 @@ class _Reading:
         if read is None or handed > CHARS_PER_READER:
             return False
         self.handed[form.reader] = handed
+        if form.told:
+            how["command"] = fragment.command
         try:
             sheet = read(text, "text", **how)
         except ReaderError:

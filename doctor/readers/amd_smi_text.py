@@ -40,8 +40,17 @@ _KEYS = {
     "MEMORY_PARTITION": ("memory_partition", r"(NPS\d)$"),
     "SIZE": ("memory_bytes", r"(\d{1,8}) MB$"),
     "TOTAL_VRAM": ("memory_bytes", r"(\d{1,8}) MB$"),
+    "USED_VRAM": ("memory_used_bytes", r"(\d{1,8}) MB$"),
+    "PERF_LEVEL": ("performance_level", r"AMDSMI_DEV_PERF_LEVEL_([A-Z_]{3,30})$"),
+    "SOCKET_POWER": ("sensors.power_w", r"(\d{1,5}) W$"),
+    "HOTSPOT": ("sensors.temperature_c", r"(\d{1,3}) °C$"),
+    "GFX_ACTIVITY": ("sensors.utilisation_percent", r"(\d{1,3}) %$"),
+    "TOTAL_CORRECTABLE_COUNT": ("errors.corrected", r"(\d{1,12})$"),
+    "TOTAL_UNCORRECTABLE_COUNT": ("errors.uncorrected", r"(\d{1,12})$"),
 }
-_NUMBERS = {"compute_units", "index.kfd"}
+_NUMBERS = {"compute_units", "index.kfd", "errors.corrected", "errors.uncorrected"}
+_SECTION_OF = {"SIZE": "VRAM", "HOTSPOT": "TEMPERATURE"}
+"""Where a key that other sections bear too counts."""
 _PATTERNS = {key: (fact, re.compile(pattern)) for key, (fact, pattern) in _KEYS.items()}
 
 
@@ -81,7 +90,7 @@ class _Reader:
             return
         if self.section == "DRIVER" and key == "VERSION" and re.match(r"\d+\.\d+", value):
             self.driver(value, where)
-        if key not in _PATTERNS or (key == "SIZE" and self.section != "VRAM"):
+        if key not in _PATTERNS or self.section != _SECTION_OF.get(key, self.section):
             return
         fact, pattern = _PATTERNS[key]
         if value in ("N/A", "unknown") or not (found := pattern.match(value)):
@@ -89,8 +98,13 @@ class _Reader:
         kept_value: str | int = kept(found[1], 120)
         if fact in _NUMBERS:
             kept_value = int(found[1])
-        elif fact == "memory_bytes":
+        elif fact.startswith("memory_") and fact.endswith("_bytes"):
             kept_value = int(found[1]) << 20
+        elif fact.startswith("sensors."):
+            self.sheet.put(f"{self.at}.{fact}", float(found[1]), where)
+            return
+        elif fact == "performance_level":
+            kept_value = found[1].lower()
         elif fact == "pci_id":
             kept_value = f"1002:{found[1].lower()}"
         elif fact == "pci_address":

@@ -100,3 +100,16 @@ def _dict(value: Any) -> Mapping[str, Any]:
 
 def _list(value: Any) -> list[Any]:
     return value[:_ARGS_LIMIT] if isinstance(value, list) else []
+
+
+def read_pasted(text: str, source: str = "text") -> FactSheet:
+    """As `read`, with the line of the text that each fact stands on."""
+    begin = re.search(r"^[ \t]{0,20}[\[{]", text, re.MULTILINE)
+    start = begin.start() if begin else 0
+    placed = FactSheet()
+    for entry in read(text[start:], source):
+        name = entry.name.partition("[")[2].rstrip("]")
+        word = f'"{name}=' if name else {"container.image": '"Image"', "host.shm_bytes": '"ShmSize"'}.get(entry.name)
+        place = text.find(word or '"HostConfig"', start)
+        placed.put(entry.name, entry.value, f"{source}:{text.count(chr(10), 0, max(place, 0)) + 1}", entry.detail)
+    return placed

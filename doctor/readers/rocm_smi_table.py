@@ -123,6 +123,12 @@ _KEYS: dict[str, Callable[..., None]] = {
     "vram total used memory (b)": _put("memory_used_bytes", r"(\d{1,15})$", int),
     "pci bus": _put("pci_address", r"([0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)$", str.lower),
     "node id": _put("index.kfd", r"(\d{1,4})$", int),
+    "(topology) numa node": _put("numa_node", r"(-?\d{1,4})$", int),
+    "average graphics package power (w)": _put("sensors.power_w", r"(\d{1,5}(?:\.\d{1,6})?)$", float),
+    "current socket graphics package power (w)": _put("sensors.power_w", r"(\d{1,5}(?:\.\d{1,6})?)$", float),
+    "max graphics package power (w)": _put("sensors.power_limit_w", r"(\d{1,5}(?:\.\d{1,6})?)$", float),
+    "gpu use (%)": _put("sensors.utilisation_percent", r"(\d{1,3})$", float),
+    "performance level": _put("performance_level", r"(auto|low|high|manual|perf_determinism|profile_\w{2,20})$"),
     "compute partition": _put("compute_partition", r"([A-Z]{3})$"),
     "memory partition": _put("memory_partition", r"(NPS\d)$"),
 }

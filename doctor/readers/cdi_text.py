@@ -1,0 +1,36 @@
+"""A CDI spec in a pasted text -> the devices that it names, and the driver whose libraries it mounts.
+
+>>> sheet = read('{"cdiVersion": "0.5.0",\\n "kind": "nvidia.com/gpu", "devices": [{"name": "all"}], "containerEdits":'
+...              ' {"mounts": [{"hostPath": "/usr/lib/libcuda.so.575.57.08", "containerPath": "/x"}]}}')
+>>> sheet.get("cdi[shown].kind"), sheet.get("container.cdi_driver")
+('nvidia.com/gpu', '575.57.08')
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts.sheet import FactSheet
+from doctor.readers import cdi_spec
+from doctor.readers.printable import clean
+
+_DRIVER = re.compile(r"/lib(?:cuda|nvidia-ml)\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,3})?)$")
+_SHOWN = 256
+
+
+def read(text: str, source: str = "text") -> FactSheet:
+    """Where the spec lies is not shown: its key is `shown`. Raises ReaderError where the text is none."""
+    begin = re.search(r"^[ \t]{0,20}(?:\{|---|cdiVersion:)", text, re.MULTILINE)
+    start = begin.start() if begin else 0
+    spec = cdi_spec.read(text[start:])
+    where = f"{source}:{text.count(chr(10), 0, max(text.find('cdiVersion'), 0)) + 1}"
+    sheet = FactSheet()
+    sheet.put("cdi[shown].kind", clean(spec.kind, 100), where)
+    sheet.put("cdi[shown].version", spec.version, where)
+    sheet.put("cdi[shown].devices", [clean(name, 100) for name in list(spec.devices)[:_SHOWN]], where)
+    driver = next((found[1] for path in spec.needs() if (found := _DRIVER.search(path))), None)
+    if driver:
+        line = text.count("\n", 0, max(text.find(f".so.{driver}"), 0)) + 1
+        sheet.put("cdi[shown].driver", driver, f"{source}:{line}")
+        sheet.put("container.cdi_driver", driver, f"{source}:{line}")
+    return sheet
