@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
+import re
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
+
+from doctor.errors import InputError
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Snapshot
@@ -17,8 +20,8 @@ if TYPE_CHECKING:
     from doctor.profiles import Profile
     from doctor.system.base import System
 
-_LOCAL = ("docker", "podman", "compose", "devcontainer")
-"""Formats that an engine of this machine will read."""
+OWN = "doctor/"
+"""What the images that are built of profiles are called; nobody's registry is asked for them."""
 _PROBES = ("pci", "amd", "nvidia", "device_nodes", "account", "host", "container")
 
 
@@ -27,7 +30,9 @@ def add(app: typer.Typer) -> None:
 
 
 def run(
-    image: Annotated[str, typer.Argument(help="An image of any origin, or a profile whose image was built here.")],
+    image: Annotated[
+        str | None, typer.Argument(help="An image of any origin, or a profile whose image was built here.")
+    ] = None,
     command: Annotated[list[str] | None, typer.Argument(help="-- COMMAND: what runs in it.")] = None,
     gpus: Annotated[str, typer.Option(help="all, none, or numbers, PCI addresses, UUIDs, GPU:PARTITION.")] = "all",
     vendor: Annotated[str | None, typer.Option(help="amd or nvidia, on a machine with both.")] = None,
@@ -46,7 +51,7 @@ def run(
     emit: Annotated[
         str | None,
         typer.Option(
-            help="Print for: docker, podman, compose, kubernetes, kubernetes-job, apptainer, slurm, devcontainer."
+            help="Print for docker, podman, compose, kubernetes, kubernetes-job, apptainer, slurm, enroot, devcontainer"
         ),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print each flag with its reason; start nothing.")] = False,
@@ -59,7 +64,8 @@ def run(
     """Start a container with the GPUs, and no more rights than they need."""
     from doctor.cli.check import _system
     from doctor.cli.output import deliver
-    from doctor.launch.choose import Choice, choose
+    from doctor.launch.choose import choose
+    from doctor.launch.formats import LOCAL
     from doctor.launch.plan import Request, plan
 
     _known(vendor, engine, emit)
@@ -75,19 +81,22 @@ def run(
         user=user,
         shm_bytes=_bytes(shm) if shm else None,
         wishes=tuple(wish or ()),
+        rdma_nodes=_rdma_nodes(system),
     )
     machine = _machine(system)
-    choice = Choice(None, (), False) if gpus.strip().lower() == "none" else choose(machine, gpus, vendor)
+    choice = choose(machine, gpus, vendor, elsewhere=emit is not None and emit not in LOCAL)
     spec = plan(machine, there, choice, request, _needs(stack))
     _say(spec)
     if emit or print_ or explain or there is None:
-        shown = _emitted(emit or (there.name if there else "docker"), spec)
-        deliver(_explained(shown) if explain else shown.text, output)
+        shown = _line(there, spec) if there and not emit else _emitted(emit or "docker", spec)
+        deliver(_explained(shown, stack) if explain else shown.text, output)
         return 0
+    if output is not None:
+        raise InputError("-o holds what --print, --explain or --emit writes; the command's own output is the command's")
     if any(trouble.fatal for trouble in spec.troubles) and not force:
-        from doctor.errors import InputError
-
         raise InputError("not started; --force starts all the same")
+    if image.startswith(OWN):
+        _built(system, there, image)
     return _start(there, spec)
 
 
@@ -115,29 +124,33 @@ def _machine(system: System) -> Snapshot:
 
 def _engine(system: System, wanted: str | None, emit: str | None) -> Engine | None:
     """None where what is written is for an engine elsewhere, or for one of here that does not answer."""
-    from doctor.errors import InputError
-    from doctor.launch.engine import ask
+    from doctor.launch.ask import ask
+    from doctor.launch.formats import LOCAL
 
-    if emit and emit not in _LOCAL:
+    if emit and emit not in LOCAL:
         return None
-    name = wanted or (emit if emit in ("docker", "podman") else None) or _first_there()
+    name = wanted or (emit if emit in ("docker", "podman") else None) or _first_there(system)
     try:
-        return ask(system, "podman" if name == "podman" else "docker", os.environ.get("DOCKER_HOST"))
+        return ask(system, "podman" if name == "podman" else "docker", os.environ)
     except InputError as error:
         if not emit:
             raise
-        sys.stderr.write(f"doctor: {error}; written without knowing the engine\n")
+        sys.stderr.write(f"doctor: note: {error}; written without knowing the engine\n")
         return None
 
 
-def _first_there() -> str:
-    return "docker" if shutil.which("docker") or not shutil.which("podman") else "podman"
+def _first_there(system: System) -> str:
+    return "podman" if system.which("docker").value is None and system.which("podman").value else "docker"
+
+
+def _rdma_nodes(system: System) -> tuple[str, ...]:
+    """What verbs open: not `umad` and `issm`, which manage the fabric."""
+    names = system.list_dir("dev/infiniband").value or ()
+    return tuple(f"/dev/infiniband/{name}" for name in names if re.fullmatch(r"uverbs\d{1,4}|rdma_cm", name))
 
 
 def _bytes(text: str) -> int:
     """`8g`, `512m`, or bytes."""
-    from doctor.errors import InputError
-
     number, unit = (text[:-1], text[-1].lower()) if text[-1:].isalpha() else (text, "b")
     factor = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}.get(unit)
     if factor is None or not number.isdecimal() or not 0 < int(number) * factor < 1 << 50:
@@ -145,15 +158,26 @@ def _bytes(text: str) -> int:
     return int(number) * factor
 
 
-def _image(word: str, profile: str | None) -> tuple[str, Profile | None]:
-    """An image stays what it is; a profile's name stands for the image that is built of it."""
+def _image(word: str | None, profile: str | None) -> tuple[str, Profile | None]:
+    """An image stays what it is; a profile (a name, or a file ending in .toml) stands for the image built of it."""
     from doctor.profiles import load, names
 
     if profile:
-        return word, load(profile)
-    if word in names():
-        return f"doctor/{word}", load(word)
+        stack = load(profile)
+        return word or f"{OWN}{stack.name}", stack
+    if word is None:
+        raise InputError("say what to run: doctor run IMAGE -- COMMAND (or a profile: doctor profiles list)")
+    if word.endswith(".toml") or word in names():
+        stack = load(word)
+        return f"{OWN}{stack.name}", stack
     return word, None
+
+
+def _built(system: System, engine: Engine, image: str) -> None:
+    """Raises InputError where the image is not there: the engine would look for the name in a public registry."""
+    asked = system.run((*engine.base, "image", "inspect", "--format", "{{.Id}}", image), deadline_s=8.0)
+    if asked.value is None or asked.value.code:
+        raise InputError(f"{image}: no image of that profile is here; build it first, or name an image with --profile")
 
 
 def _needs(profile: Profile | None) -> tuple[Part, ...]:
@@ -178,24 +202,38 @@ def _emitted(name: str, spec: Spec) -> Emitted:
     return emit(name, spec)
 
 
-def _explained(emitted: Emitted) -> str:
+def _line(engine: Engine, spec: Spec) -> Emitted:
+    """What would be executed, as a shell line."""
+    from doctor.launch.formats.command_line import as_line, as_run
+
+    podman = engine.name == "podman"
+    return as_line([*engine.base, "run"], as_run(spec, terminal=_terminal(), podman=podman), spec)
+
+
+def _terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _explained(emitted: Emitted, stack: Profile | None) -> str:
+    from doctor.launch.workload import hints
     from doctor.readers.printable import clean
 
     rows = [f"{clean(line.text)}\n    {clean(line.reason)}" for line in emitted.lines]
     rows += [f"(left out) {clean(what)}" for what in emitted.left_out]
+    rows += [f"(not unless you ask) {clean(what)}" for what in (hints(stack) if stack else ())]
     return "\n".join(rows) + "\n"
 
 
 def _start(engine: Engine, spec: Spec) -> NoReturn:
     """In this process's place, so that exit code, signals and terminal are the command's own."""
-    from doctor.errors import InputError
     from doctor.launch.formats.command_line import argv
 
-    terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    words = argv(engine.base, spec, terminal=terminal, podman=engine.name == "podman")
+    words = argv(engine.base, spec, terminal=_terminal(), podman=engine.name == "podman")
     sys.stdout.flush()
     sys.stderr.flush()
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, and whoever is executed would inherit it
+        signal.signal(ignored, signal.SIG_DFL)
     try:
-        os.execvp(words[0], words)  # noqa: S606  no shell
+        os.execv(engine.program, words)  # noqa: S606  no shell
     except OSError as error:
-        raise InputError(f"{words[0]}: {error.strerror}") from error
+        raise InputError(f"{engine.program}: {error.strerror}") from error

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from doctor.errors import InputError
 from doctor.facts.snapshot import Snapshot
 from doctor.launch import names
-from doctor.launch.access import Access, amd_by_nodes, by_cdi, nvidia_by_nodes, nvidia_by_runtime, wsl
+from doctor.launch.access import access
 from doctor.launch.choose import Choice
 from doctor.launch.engine import Engine
 from doctor.launch.spec import Part, Spec, Trouble
 
 GIB = 1 << 30
-WAYS = ("auto", "cdi", "nodes", "runtime")
+_GPU_KINDS = ("device", "cdi", "gpus", "runtime")
 WISHES = {
     "ipc-host": Part("ipc", "host", "you asked for it: processes of several containers share /dev/shm"),
     "seccomp-unconfined": Part("security", "seccomp=unconfined", "you asked for it: every system call is open"),
@@ -39,6 +39,8 @@ class Request:
     user: str | None = None
     shm_bytes: int | None = None
     wishes: tuple[str, ...] = ()
+    rdma_nodes: tuple[str, ...] = ()
+    """Nodes of RDMA devices on this machine (`/dev/infiniband/uverbs0`, `/dev/infiniband/rdma_cm`)."""
 
 
 def plan(
@@ -51,12 +53,18 @@ def plan(
     """`engine` None: for an engine that is not here (a manifest, a batch script); by nodes then. `extra` is what a
     profile's workload needs. Raises InputError on names that no engine could take; what is missing on the machine is
     in `troubles`."""
-    access = _access(machine, engine, choice, request.way)
-    asked = tuple(_asked(request))
-    parts = _once((*access.parts, *_memory(choice, request, extra), *extra, *asked))
-    troubles = (*access.troubles, *_unusable(engine, parts))
-    if engine is not None and _capped(engine):
-        parts = tuple(p for p in parts if not p.value.startswith("memlock="))
+    gpus = access(machine, engine, choice, request.way)
+    parts = _once((*gpus.parts, *extra, *_memory(choice, request, extra), *_asked(request)))
+    if any(part.kind == "ipc" for part in parts):
+        parts = tuple(part for part in parts if part.kind != "shm")  # the host's /dev/shm is taken; podman refuses both
+    held = tuple(_held_back(engine, parts)) if engine is not None else ()
+    troubles = (
+        *gpus.troubles,
+        *(trouble for _, trouble in held),
+        *_unreachable(machine, engine, parts),
+        *_rdma(request),
+    )
+    parts = tuple(part for part in parts if part not in [held_part for held_part, _ in held])
     return Spec(
         image=names.image(request.image),
         command=names.command(request.command),
@@ -65,25 +73,9 @@ def plan(
         every=choice.every,
         parts=parts,
         troubles=troubles,
+        selectors=choice.selectors,
         name=names.label(request.image.rpartition("/")[2].partition("@")[0]),
     )
-
-
-def _access(machine: Snapshot, engine: Engine | None, choice: Choice, way: str) -> Access:
-    if way not in WAYS:
-        raise InputError(f"--by {way}: one of {', '.join(WAYS)} is wanted")
-    if choice.vendor is None:
-        return Access()
-    if machine.host.wsl:
-        return wsl(machine, choice)
-    cdi = by_cdi(machine, engine, choice) if engine and way in ("auto", "cdi") else Access()
-    if cdi.usable or way == "cdi":
-        return cdi
-    if choice.vendor == "amd":
-        return amd_by_nodes(machine, engine, choice).after(cdi)
-    if way == "nodes" or (engine is not None and engine.name == "podman" and way == "auto"):
-        return nvidia_by_nodes(machine, choice).after(cdi)
-    return nvidia_by_runtime(engine, choice).after(cdi)
 
 
 def _memory(choice: Choice, request: Request, extra: Sequence[Part]) -> Iterator[Part]:
@@ -104,6 +96,10 @@ def _asked(request: Request) -> Iterator[Part]:
         if wish not in WISHES:
             raise InputError(f"--with {wish[:40]}: one of {', '.join(WISHES)} is wanted")
         yield WISHES[wish]
+        if wish == "rdma":
+            yield from (
+                Part("device", node, "you asked for RDMA: its verbs go through it") for node in request.rdma_nodes
+            )
     for pair in request.env:
         yield Part("env", names.env(pair), "you asked for it")
     for mount in request.mounts:
@@ -122,21 +118,31 @@ def _once(parts: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(kept.values())
 
 
-def _capped(engine: Engine) -> bool:
-    return engine.memlock is not None and engine.memlock >= 0
+def _held_back(engine: Engine, parts: Sequence[Part]) -> Iterator[tuple[Part, Trouble]]:
+    """Limits above what the engine's own process has: with them the container would not start."""
+    for part in parts:
+        name, _, wanted = part.value.partition("=")
+        cap = engine.capped.get(name) if part.kind == "ulimit" else None
+        if cap is not None and not 0 <= int(wanted.rpartition(":")[2]) <= cap:
+            fix = (
+                f"set Limit{name.upper()}=infinity in docker.service and restart it"
+                if engine.name == "docker"
+                else f"raise your hard limit of {name} in /etc/security/limits.conf, then log in again"
+            )
+            text = f"--ulimit {part.value} is left out: what starts the container is held to {name}={cap} itself"
+            yield part, Trouble(text, fix, fatal=False)
 
 
-def _unusable(engine: Engine | None, parts: Sequence[Part]) -> Iterator[Trouble]:
-    if engine is None:
-        return
-    if _capped(engine) and any(p.kind == "ulimit" and p.value.startswith("memlock=") for p in parts):
-        yield Trouble(
-            f"the engine's own process may lock {engine.memlock} bytes only, so the container's limit can't be raised",
-            "set LimitMEMLOCK=infinity in docker.service and restart it",
-            fatal=False,
-        )
-    if engine.desktop and any(p.kind in ("device", "cdi") for p in parts):
+def _unreachable(machine: Snapshot, engine: Engine | None, parts: Sequence[Part]) -> Iterator[Trouble]:
+    if engine is not None and engine.desktop and not machine.host.wsl and any(p.kind in _GPU_KINDS for p in parts):
         yield Trouble(
             "Docker Desktop runs containers in a virtual machine that has none of this machine's GPUs",
             "use the engine of the host: docker context use default",
+        )
+
+
+def _rdma(request: Request) -> Iterator[Trouble]:
+    if "rdma" in request.wishes and not request.rdma_nodes:
+        yield Trouble(
+            "--with rdma: there is no /dev/infiniband/uverbs* here", "load the driver of the network card: doctor check"
         )

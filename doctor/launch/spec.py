@@ -57,10 +57,17 @@ class Spec:
     parts: tuple[Part, ...]
     troubles: tuple[Trouble, ...] = ()
     name: str = "gpu-job"
+    selectors: tuple[str, ...] = ()
+    """The chosen GPUs as the vendor's visibility variable calls them; () where that can't be told."""
 
     def of(self, *kinds: Kind) -> Iterator[Part]:
         """The parts of those kinds, in order."""
         yield from (part for part in self.parts if part.kind in kinds)
+
+    @property
+    def count(self) -> int:
+        """How many GPUs a scheduler is asked for: under WSL all are one."""
+        return max(1, len(self.gpus)) if self.vendor else 0
 
     @property
     def env(self) -> dict[str, str]:

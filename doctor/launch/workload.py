@@ -20,6 +20,19 @@ def parts(profile: Profile) -> Iterator[Part]:
             yield Part("env", f"{flag.name}={flag.value}", f"{flag.why} ({profile.name})")
 
 
+def hints(profile: Profile) -> Iterator[str]:
+    """What is passed only at times, and when that is: the user knows, the machine does not tell."""
+    for need in profile.need:
+        if need.only is not None:
+            yield f"{need.kind} {need.value}, where {need.only}: {need.why}{_WISH.get((need.kind, need.value), '')}"
+    for flag in profile.flag:
+        if flag.kind == "conditional":
+            yield f"{flag.name}={flag.value}, where {flag.only}: {flag.why} (-e {flag.name}=…)"
+
+
+_WISH = {("memlock", "unlimited"): " (--with rdma)", ("cap", "SYS_PTRACE"): " (--with ptrace)"}
+
+
 def _part(kind: str, value: str, reason: str) -> Part:
     if kind == "shm":
         return Part("shm", str(_bytes(value)), reason)

@@ -34,6 +34,8 @@ class Edits:
     mounts: tuple[str, ...] = ()
     gids: tuple[int, ...] = ()
     """additionalGids, of spec 0.7.0 and later."""
+    owners: tuple[tuple[str, int], ...] = ()
+    """(path on the host, gid) of the nodes that get a gid of their own in the container."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +105,21 @@ def _edits(value: Any) -> Edits:
     gids = value.get("additionalGids")
     return Edits(
         nodes=_paths(value.get("deviceNodes"), "hostPath", "path"),
+        owners=tuple(_owners(value.get("deviceNodes"))),
         mounts=_paths(value.get("mounts"), "hostPath"),
-        gids=tuple(g for g in gids[:64] if type(g) is int and 0 <= g < 1 << 32) if isinstance(gids, list) else (),
+        gids=tuple(g for g in gids[:64] if _is_gid(g)) if isinstance(gids, list) else (),
     )
+
+
+def _owners(nodes: Any) -> Iterator[tuple[str, int]]:
+    for row in _rows(nodes):
+        for path in _paths([row], "hostPath", "path"):
+            if _is_gid(row.get("gid")):
+                yield path, row["gid"]
+
+
+def _is_gid(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 32
 
 
 def _paths(value: Any, *keys: str) -> tuple[str, ...]:

@@ -1,12 +1,15 @@
 """Apptainer: the caller stays who they are, and sees the host's /dev/shm; `--rocm` and `--nv` bind the devices.
 
-Variables go by APPTAINERENV_NAME, since `--env` would split a value at its commas.
+Variables go by APPTAINERENV_NAME, since `--env` would split a value at its commas, and with `--no-eval` (1.1 and
+later), since a shell in the container would expand `$(…)` in them otherwise.
 """
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 
+from doctor.errors import InputError
 from doctor.launch.spec import Emitted, Line, Spec
 
 _BIND = {
@@ -14,33 +17,47 @@ _BIND = {
     "nvidia": ("--nv", "binds the driver's nodes and libraries"),
 }
 _SELECT = {"amd": "ROCR_VISIBLE_DEVICES", "nvidia": "CUDA_VISIBLE_DEVICES"}
-_KEPT = {"env", "mount"}
-_IMPLIED = {"device", "cdi", "gpus", "runtime", "group", "shm", "ipc", "user"}
+_SPECIAL = ("PATH", "PREPEND_PATH", "APPEND_PATH")
+"""APPTAINERENV_… of these change the path instead of setting a variable (apptainer.org, environment)."""
+_GIVEN = {
+    "ulimit": "the container has the caller's own limits",
+    "cap": "the container has the caller's own capabilities",
+    "user": "the container runs as the caller",
+    "privileged": "nothing here is more than the caller may do",
+    "security": "no filter of system calls is set",
+    "ipc": "the host's is used already",
+    "shm": "the host's /dev/shm is seen",
+    "group": "the caller's groups stay",
+}
 
 
 def emit(spec: Spec) -> Emitted:
-    lines = []
-    env = {f"APPTAINERENV_{name}": value for name, value in spec.env.items() if not name.startswith("NVIDIA_")}
-    lines += [Line(f"APPTAINERENV_{p.value.partition('=')[0]}", p.reason) for p in spec.of("env")]
-    words = ["apptainer", "exec" if spec.command else "run"]
+    env = {p.value.partition("=")[0]: (p.value.partition("=")[2], p.reason) for p in spec.of("env")}
+    if spec.vendor and not spec.every and spec.selectors:
+        env[_SELECT[spec.vendor]] = (
+            ",".join(spec.selectors),
+            "all devices are bound: the runtime library is told which to use",
+        )
+    if special := next((name for name in env if name in _SPECIAL), None):
+        raise InputError(f"--emit apptainer: {special} can't be set as a variable there; set it in the command")
+    lines = [Line(f"APPTAINERENV_{name}", reason) for name, (_, reason) in env.items()]
+    words = ["apptainer", "exec" if spec.command else "run", "--no-eval"]
+    lines.append(Line("--no-eval", "values stay text: a shell would expand $(…) in them otherwise"))
     if spec.vendor:
         words.append(_BIND[spec.vendor][0])
         lines.append(Line(*_BIND[spec.vendor]))
-        if not spec.every and not any(":" in name for name in spec.gpus):
-            name = _SELECT[spec.vendor]
-            env[f"APPTAINERENV_{name}"] = ",".join(spec.gpus)
-            lines.append(Line(f"APPTAINERENV_{name}", "all devices are bound: the runtime is told which to use"))
     for part in spec.of("mount"):
         words += ["--bind", part.value]
         lines.append(Line(f"--bind {part.value}", part.reason))
     words.append(f"docker://{spec.image}")
-    assigned = [f"{name}={value}" for name, value in env.items()]
+    assigned = [f"APPTAINERENV_{name}={value}" for name, (value, _) in env.items()]
     start = ["env", *assigned] if assigned else []
-    left_out = [f"{p.kind} {p.value}: the container has the caller's own" for p in spec.parts if _unsaid(p.kind)]
-    if spec.vendor and any(":" in name for name in spec.gpus):
-        left_out.append(f"which partitions ({', '.join(spec.gpus)}): all devices are bound")
-    return Emitted(shlex.join([*start, *words, *spec.command]) + "\n", tuple(lines), tuple(left_out))
+    return Emitted(shlex.join([*start, *words, *spec.command]) + "\n", tuple(lines), tuple(_left_out(spec)))
 
 
-def _unsaid(kind: str) -> bool:
-    return kind not in _KEPT | _IMPLIED
+def _left_out(spec: Spec) -> Iterator[str]:
+    for part in spec.parts:
+        if part.kind in _GIVEN:
+            yield f"{part.kind} {part.value}: {_GIVEN[part.kind]}"
+    if spec.vendor and not spec.every and not spec.selectors:
+        yield f"which GPUs ({', '.join(spec.gpus)}): all devices are bound, and no number of theirs is sure"

@@ -23,6 +23,8 @@ _FLAGS = {
     "security": "--security-opt",
 }
 TIDY = "the stopped container is removed"
+_STDIN = ("--interactive", "what is typed or piped reaches the command")
+_TERMINAL = ("--tty", "the command sees this terminal")
 
 
 class Flag(NamedTuple):
@@ -45,11 +47,16 @@ def as_line(start: Sequence[str], options: Sequence[Flag], spec: Spec) -> Emitte
     return Emitted(" \\\n  ".join(rows) + "\n", lines)
 
 
+def as_run(spec: Spec, *, terminal: bool, podman: bool) -> list[Flag]:
+    """What `doctor run` itself adds to the flags of the spec. `terminal`: the caller's is passed through."""
+    live = [_STDIN, _TERMINAL] if terminal else [_STDIN]
+    return [Flag(("--rm",), TIDY), *(Flag((word,), why) for word, why in live), *flags(spec, podman=podman)]
+
+
 def argv(base: Sequence[str], spec: Spec, *, terminal: bool, podman: bool = False) -> list[str]:
-    """What is executed. `terminal`: the caller's terminal is passed through."""
-    live = ["--interactive", "--tty"] if terminal else ["--interactive"]
-    words = [word for flag in flags(spec, podman=podman) for word in flag.words]
-    return [*base, "run", "--rm", *live, *words, spec.image, *spec.command]
+    """What is executed."""
+    options = as_run(spec, terminal=terminal, podman=podman)
+    return [*base, "run", *(word for flag in options for word in flag.words), spec.image, *spec.command]
 
 
 def flags(spec: Spec, *, podman: bool = False) -> Iterator[Flag]:

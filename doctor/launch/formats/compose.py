@@ -1,4 +1,7 @@
-"""compose.yaml (https://github.com/compose-spec/compose-spec). A `$` in a value is doubled: compose would expand it."""
+"""compose.yaml (https://github.com/compose-spec/compose-spec). A `$` in a value is doubled: compose would expand it.
+
+CDI devices stand as a reservation of driver `cdi`: under `devices:` Compose before 2.30 takes their name for a path.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +9,29 @@ from typing import Any
 
 from doctor.launch.formats.command_line import size
 from doctor.launch.formats.yaml_text import text
-from doctor.launch.spec import Emitted, Line, Spec
+from doctor.launch.spec import Emitted, Line, Part, Spec
 
 _LISTS = {
     "device": "devices",
-    "cdi": "devices",
     "group": "group_add",
     "cap": "cap_add",
     "mount": "volumes",
     "security": "security_opt",
 }
+_RESERVED = "deploy.resources.reservations.devices"
 
 
 def emit(spec: Spec) -> Emitted:
     service: dict[str, Any] = {"image": spec.image}
     lines = []
     for part in spec.parts:
-        value = plain(part.value)
-        if part.kind in _LISTS:
-            service.setdefault(_LISTS[part.kind], []).append(f"{value}:{value}" if part.kind == "device" else value)
-            lines.append(Line(f"{_LISTS[part.kind]}: {value}", part.reason))
+        key, value = _said(part)
+        if part.kind in (*_LISTS, "cdi", "gpus"):
+            value = [*_held(service, key), value]
+            lines.append(Line(f"{key}: {plain(part.value)}", part.reason))
         else:
-            key, written = _key(part.kind, value)
-            _put(service, key, written)
-            lines.append(Line(key, part.reason))
+            lines.append(Line(f"{key}: {value}", part.reason))
+        _put(service, key, value)
     if spec.command:
         service["command"] = [plain(word) for word in spec.command]
     return Emitted(text({"services": {spec.name: service}}, lines, ()), tuple(lines))
@@ -39,21 +41,32 @@ def plain(value: str) -> str:
     return value.replace("$", "$$")
 
 
-def _key(kind: str, value: str) -> tuple[str, Any]:
-    if kind == "env":
+def _said(part: Part) -> tuple[str, Any]:
+    """The key, dotted, and what stands there, or is one of the list there."""
+    value = plain(part.value)
+    if part.kind in _LISTS:
+        return _LISTS[part.kind], f"{value}:{value}" if part.kind == "device" else value
+    if part.kind == "cdi":
+        return _RESERVED, {"driver": "cdi", "device_ids": [value], "capabilities": ["gpu"]}
+    if part.kind == "gpus":
+        wanted: dict[str, Any] = {"count": "all"} if value == "all" else {"device_ids": value.split(",")}
+        return _RESERVED, {"driver": "nvidia", **wanted, "capabilities": ["gpu"]}
+    if part.kind == "env":
         name, _, content = value.partition("=")
         return f"environment.{name}", content
-    if kind == "ulimit":
+    if part.kind == "ulimit":
         name, _, limit = value.partition("=")
-        return f"ulimits.{name}", int(limit) if limit.lstrip("-").isdecimal() else limit
-    if kind == "gpus":
-        wanted = {"count": "all"} if value == "all" else {"device_ids": value.split(",")}
-        device = {"driver": "nvidia", **wanted, "capabilities": ["gpu"]}
-        return "deploy.resources.reservations.devices", [device]
-    return {
-        "shm": ("shm_size", size(int(value)) if kind == "shm" else value),
-        "privileged": ("privileged", True),
-    }.get(kind, (kind, value))
+        return f"ulimits.{name}", int(limit)
+    if part.kind == "shm":
+        return "shm_size", size(int(value))
+    return part.kind, True if part.kind == "privileged" else value
+
+
+def _held(service: dict[str, Any], path: str) -> list[Any]:
+    found: Any = service
+    for word in path.split("."):
+        found = found.get(word) if isinstance(found, dict) else None
+    return found or []
 
 
 def _put(service: dict[str, Any], path: str, value: Any) -> None:

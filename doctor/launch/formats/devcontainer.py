@@ -12,16 +12,19 @@ from doctor.launch.spec import Emitted, Line, Spec
 
 def emit(spec: Spec) -> Emitted:
     """Raises InputError where a value holds `${`: the tools would put a variable there, and nothing escapes it."""
-    options = [flag for flag in flags(spec) if flag.words[0] != "--env"]
+    options = [flag for flag in flags(spec) if flag.words[0] not in ("--env", "--user")]
     table: dict[str, Any] = {"name": spec.name, "image": spec.image}
     if options:
         table["runArgs"] = [word for option in options for word in option.words]
     if spec.env:
         table["containerEnv"] = spec.env
+    lines = [Line(" ".join(option.words), option.reason) for option in options]
+    lines += [Line(f"containerEnv {part.value.partition('=')[0]}", part.reason) for part in spec.of("env")]
+    for part in spec.of("user"):
+        table["containerUser"] = part.value
+        lines.append(Line(f"containerUser {part.value}", part.reason))
     for word in (*table.get("runArgs", ()), *spec.env.values()):
         if "${" in word:
             raise InputError(f"--emit devcontainer: {word[:60]!r} holds '${{', which its tools replace")
-    lines = [Line(" ".join(option.words), option.reason) for option in options]
-    lines += [Line(f"containerEnv {part.value.partition('=')[0]}", part.reason) for part in spec.of("env")]
     left_out = ("the command: a development container runs none",) if spec.command else ()
     return Emitted(json.dumps(table, indent=2) + "\n", tuple(lines), left_out)

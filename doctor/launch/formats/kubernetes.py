@@ -1,4 +1,4 @@
-"""A Pod. `$(` in a value is written `$$(`: Kubernetes would expand it.
+"""A Pod. Every `$` in a value is doubled: Kubernetes expands `$(NAME)` and reads `$$` as one `$`.
 
 GPUs are asked for by number: which ones is the device plugin's choice.
 """
@@ -16,6 +16,7 @@ _UNSAID = {
     "ulimit": "has no field of a Pod: raise the limit of the node's container runtime",
     "runtime": "is the node's choice (runtimeClassName, or its default runtime)",
 }
+_OF_GPUS = ("/dev/kfd", "/dev/dri/", "/dev/nvidia", "/dev/dxg")
 _SHM = "/dev/shm"  # noqa: S108  the container's own
 
 
@@ -36,7 +37,7 @@ def pod_spec(spec: Spec) -> tuple[dict[str, Any], tuple[Line, ...], tuple[str, .
         container["env"] = [{"name": name, "value": plain(value)} for name, value in spec.env.items()]
         lines += [Line(f"env {part.value.partition('=')[0]}", part.reason) for part in spec.of("env")]
     if spec.vendor:
-        resource, count = _RESOURCES[spec.vendor], len(spec.gpus)
+        resource, count = _RESOURCES[spec.vendor], spec.count
         container["resources"] = {"limits": {resource: count}}
         lines.append(Line(f"limits {resource}: {count}", f"{count} GPU, handed out by the vendor's device plugin"))
     lines += _groups(spec, pod)
@@ -46,7 +47,7 @@ def pod_spec(spec: Spec) -> tuple[dict[str, Any], tuple[Line, ...], tuple[str, .
 
 
 def plain(value: str) -> str:
-    return value.replace("$(", "$$(")
+    return value.replace("$", "$$")
 
 
 def _groups(spec: Spec, pod: dict[str, Any]) -> Iterator[Line]:
@@ -108,6 +109,15 @@ def _mount(
 def _unsaid(spec: Spec) -> Iterator[str]:
     if spec.vendor and not spec.every:
         yield f"which GPUs ({', '.join(spec.gpus)}): the device plugin chooses"
+    if any(":" in name for name in spec.gpus):
+        yield (
+            "partitions: one counts as a GPU where the device plugin has one name for all; under mixed naming ask for "
+            "its own (nvidia.com/mig-1g.10gb, amd.com/cpx_nps4)"
+        )
     for part in spec.parts:
-        if part.kind in _UNSAID:
+        if part.kind == "device" and not part.value.startswith(_OF_GPUS):
+            yield f"{part.value}: a device plugin of its own hands it out (resources.limits)"
+        elif part.kind == "security" and part.value != "seccomp=unconfined":
+            yield f"{part.value} has no field of a Pod"
+        elif part.kind in _UNSAID:
             yield f"{part.value} {_UNSAID[part.kind]}"

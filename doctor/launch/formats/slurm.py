@@ -11,47 +11,52 @@ import shlex
 from doctor.errors import InputError
 from doctor.launch.spec import Emitted, Line, Spec
 
-_ENROOT_SHARES = {"device", "cdi", "gpus", "runtime", "group", "shm", "ipc", "user"}
-_HOOK = {
-    "NVIDIA_VISIBLE_DEVICES": ("all", "enroot's hook of NVIDIA acts on it; Slurm's cgroup bounds what can be opened"),
-    "NVIDIA_DRIVER_CAPABILITIES": ("compute,utility", "the hook gives nvidia-smi alone otherwise"),
+_SAID = {"device", "cdi", "gpus", "runtime", "group", "env", "mount"}
+"""What is in the script, or comes with the GPUs that Slurm hands out: enroot shares /dev, and the groups stay."""
+_UNSAID = {
+    "shm": "enroot shares the host's /dev/shm",
+    "ipc": "enroot shares the host's",
+    "user": "the container runs as the one who submits it",
+    "ulimit": "limits are slurmd's and PropagateResourceLimits'",
 }
+DRIVER = ("NVIDIA_DRIVER_CAPABILITIES=compute,utility", "the hook gives nvidia-smi alone otherwise")
+_SEEN = ("NVIDIA_VISIBLE_DEVICES=all", "enroot's hook of NVIDIA acts on it; Slurm's cgroup bounds what can be opened")
 
 
 def emit(spec: Spec) -> Emitted:
     if not spec.command:
         raise InputError("--emit slurm: give the command after --: a job that is not interactive needs one")
-    count = len(spec.gpus)
     rows = ["#!/bin/bash", f"#SBATCH --job-name={spec.name}", "#SBATCH --nodes=1", "#SBATCH --ntasks-per-node=1"]
     lines = [
+        Line("--job-name", "the image's name, so that the queue tells what runs"),
         Line("--nodes=1", "GPUs of one node were asked for"),
         Line("--ntasks-per-node=1", "the command starts its own processes"),
     ]
     if spec.vendor:
-        rows.append(f"#SBATCH --gres=gpu:{count}")
-        lines.append(Line(f"--gres=gpu:{count}", f"{count} GPU of the node; Slurm chooses which"))
-    env = dict(spec.env)
-    lines += [Line(f"export {p.value.partition('=')[0]}", p.reason) for p in spec.of("env")]
-    if spec.vendor == "nvidia":
-        env |= {name: value for name, (value, _) in _HOOK.items()}
-        lines += [Line(f"export {name}", reason) for name, (_, reason) in _HOOK.items()]
-    rows += ["set -euo pipefail", *(f"export {name}={shlex.quote(value)}" for name, value in env.items())]
+        rows.append(f"#SBATCH --gres=gpu:{spec.count}")
+        lines.append(Line(f"--gres=gpu:{spec.count}", f"{spec.count} GPU of the node; Slurm chooses which"))
+    env = [(part.value, part.reason) for part in spec.of("env")]
+    env += [_SEEN, DRIVER] if spec.vendor == "nvidia" else []
+    values = {pair.partition("=")[0]: pair.partition("=")[2] for pair, _ in env}
+    lines += [Line(f"export {pair.partition('=')[0]}", reason) for pair, reason in env]
+    rows += ["set -euo pipefail", *(f"export {name}={shlex.quote(value)}" for name, value in values.items())]
     words = ["srun", f"--container-image={pyxis(spec.image)}"]
-    if env:
-        words.append(f"--container-env={','.join(env)}")
+    lines.append(Line("--container-image", "pyxis runs the command in it"))
+    if values:
+        words.append(f"--container-env={','.join(values)}")
         lines.append(Line("--container-env", "the image's own values would win otherwise"))
     mounts = [part.value for part in spec.of("mount")]
     if mounts:
         words.append(f"--container-mounts={','.join(mounts)}")
-        lines.append(Line("--container-mounts", "you asked for it"))
-    rows.append(shlex.join([*words, *spec.command]))
-    left_out = [f"{p.kind} {p.value}: Slurm and enroot decide" for p in spec.parts if p.kind not in _SAID]
+        lines.append(Line("--container-mounts", "; ".join(dict.fromkeys(part.reason for part in spec.of("mount")))))
+    rows.append(shlex.join([*words, "--", *spec.command]))
+    left_out = [f"{p.kind} {p.value}: {_UNSAID.get(p.kind, _DECIDED)}" for p in spec.parts if p.kind not in _SAID]
     if spec.vendor and not spec.every:
         left_out.append(f"which GPUs ({', '.join(spec.gpus)}): Slurm chooses")
     return Emitted("\n".join(rows) + "\n", tuple(lines), tuple(left_out))
 
 
-_SAID = _ENROOT_SHARES | {"env", "mount"}
+_DECIDED = "the container has what the job has"
 
 
 def pyxis(image: str) -> str:
