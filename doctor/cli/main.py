@@ -74,7 +74,7 @@ def run(args: Sequence[str] | None = None) -> int:
 def _unexpected(error: Exception) -> int:
     """Wrong usage carries its own code; anything else is the doctor's fault."""
     if type(error).__name__ == "NoArgsIsHelpError":  # `doctor profiles` alone: its help is the message
-        sys.stderr.write(f"{error}\n")
+        _tell(f"{error}\n")
         return ExitCode.USAGE
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
         return _say(error.format_message(), ExitCode.USAGE)
@@ -87,8 +87,16 @@ def _unexpected(error: Exception) -> int:
 def _say(text: str, code: int) -> int:
     if text.strip():  # an empty usage message: help was printed instead
         line = "".join(c if c.isprintable() else " " for c in text)
-        sys.stderr.write(f"doctor: {line}\n")
+        _tell(f"doctor: {line}\n")
     return int(code)
+
+
+def _tell(text: str) -> None:
+    """To stderr; where it is closed or full, the exit code is all that can be said."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(text)
+            sys.stderr.flush()
 
 
 def _broken_pipe() -> int:

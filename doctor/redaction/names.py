@@ -24,7 +24,7 @@ _OF = (
     "|NGC|HF|ORG|PROJECT|INSTRUMENTATION|BOT|MACHINE|REGISTRY|PROXY|SNMP|ACTIVATION|PRODUCT|CD|WEBHOOK"
 )
 _NAME = Lazy(
-    r"(?:^|_)(?:[A-Z]{0,20}(?:SECRET|PASSWORD|PASSWD|PASSPHRASE|APIKEY|AUTHKEY)|[A-Z]{0,12}TOKEN"
+    r"(?:^|_)(?:[A-Z]{0,20}(?:SECRET|PASSWORD|PASSWD|PASSPHRASE|APIKEY|AUTHKEY)|[A-Z]{0,12}(?:TOKEN|CREDS)"
     r"|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PASS|PWD|PASSWRD|PSWD|PW|PASSCODE|CREDENTIALS?|CREDS?|COOKIES?|AUTH"
     r"|AUTHORIZATION|APIKEYS?|APITOKEN|AUTHTOK|DSN|PAT|JWT|BEARER|PSK|SIG|SIGNATURE|WEBHOOK|WEBHOOK_URL|SESSIONID"
     r"|SESSION_ID|CSRF|XSRF|OTP|TOTP|MFA|NONCE_KEY|SALT|PEPPER|KEYTAB|SASL|PIN|SHAREDKEY|PRIVKEY|SECKEY|ACCOUNTKEY"
@@ -135,10 +135,10 @@ def is_opaque(value: str) -> bool:
     kinds = sum(any(test(c) for c in joined) for test in (str.isdigit, str.islower, str.isupper))
     share = [n / len(value) for n in Counter(value).values()]
     entropy = -sum(p * math.log2(p) for p in share)
-    return kinds == 3 and entropy >= min(3.6, 0.82 * math.log2(len(value))) and _changes(joined) >= 0.3
+    return kinds == 3 and entropy >= min(3.6, 0.82 * math.log2(len(value))) and changes(joined) >= 0.3
 
 
-def _changes(text: str) -> float:
+def changes(text: str) -> float:
     """How often the kind of sign (small, capital, digit) changes, of 1; 0.62 is expected of random ones, words that
     begin with a capital count once."""
     kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in text]

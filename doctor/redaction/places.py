@@ -23,7 +23,9 @@ _NO_VALUE = Lazy(r"(?:amd64|arm64|i386|all|any|native|ppc64el)\b|[x*!]:\d")
 NAME_BEFORE = Lazy(r"-{0,2}[A-Za-z0-9_.-]{0,80}\Z")
 _ESCAPE = Lazy(r"(?:[nrtbfv0]|x[0-9a-f]{2}|u00[0-9a-f]{2})(?=[A-Za-z_])")
 _COLOUR = Lazy(r"\d{0,3}[mK](?=[A-Za-z_])")
-_FLAG = Lazy(rf"(?<![\w-])(--?{NAMED}|/(?:p|pass|password|token|key):)((?:\s{{1,3}}|{_QUOTE},\s{{0,3}})?)(?=[^\s=])")
+_FLAG = Lazy(
+    rf"(?<![\w-])(--?{NAMED}|/(?:p|pass|password|token|key):)((?:(?:\n|\\{{1,7}}n)[ \t]{{0,40}}-[ \t]{{1,4}}|\s{{1,3}}|{_QUOTE},\s{{0,3}})?)(?=[^\s=])"
+)
 _SPACED = Lazy(r"(?i) (?:key|token|secret|password|passphrase|code|pass)(\s{0,3}(?:[:=]|is|was)[ \t]{1,3}|[:=])(?=\S)")
 _OF = Lazy(
     r"(?i)(?:^|[^a-z])(?:api|access|secret(?: access)?|private|auth(?:entication)?|security|bearer|refresh|encryption|account"

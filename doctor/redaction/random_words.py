@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from doctor.redaction.lazy import Lazy
-from doctor.redaction.names import is_opaque
+from doctor.redaction.names import changes, is_opaque
 from doctor.redaction.places import NAME_BEFORE, lowered, mask
 from doctor.redaction.tally import Tally
 
@@ -18,6 +18,26 @@ _NEAR = Lazy(
 )
 _WORDS = Lazy(r"(?<![A-Za-z0-9+/_=~.%-])[A-Za-z0-9+/_=~.-]{16,200}")
 _SHORT_FLAG = Lazy(r"(?<=\s)(-[A-Za-z][ =]?[\"']?)([A-Za-z0-9+/_=~.-]{16,512})")
+
+_BODY = Lazy(r"[A-Za-z0-9]{16,400}")
+_ISSUER = Lazy(r"(?<![\w.-])(?=[A-Za-z])[A-Za-z0-9]{2,12}(?:[_.-][A-Za-z]{2,8}){0,2}[_-]\Z")
+_OFTEN = 0.42
+"""Changes of the kind of sign in what follows an issuer's prefix; names of kernels and symbols have fewer."""
+
+
+def issued(text: str, tally: Tally) -> str:
+    """Tokens of an issuer whose shape is not in the table: a short prefix, then random letters and digits to the end of
+    the word: `acme_live_Zq8vT3k…`."""
+    out: list[str] = []
+    place = 0
+    for found in _BODY.made.finditer(text):
+        if text[found.start() - 1 : found.start()] not in ("_", "-") or found.start() == 0:
+            continue
+        before = _ISSUER.search(text[max(0, found.start() - 34) : found.start()])
+        if before and is_opaque(found[0]) and changes(found[0]) >= _OFTEN:
+            start = found.start() - len(before[0])
+            place = mask(text, [(start, found.end())], "issued", tally, out, place)
+    return "".join(out) + text[place:] if out else text
 
 
 def opaque(text: str, tally: Tally) -> str:

@@ -121,6 +121,8 @@ def _rest(text: str, tally: Tally) -> str:
     if "-" in text or "/p" in text:
         text = places.flags(text, tally)
         text = random_words.short_flags(text, tally)
+    if "_" in text or "-" in text:
+        text = random_words.issued(text, tally)
     if len(text) > 20:
         text = random_words.near(text, tally)
     return arguments(text, tally) if " " in text else text

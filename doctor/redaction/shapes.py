@@ -128,9 +128,37 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("password hash", "pbkdf2 SCRAM-SHA", r"(?:grub\.pbkdf2\.sha512\.\d{1,9}\.[A-F0-9.]{32,600}|pbkdf2_sha\d{1,3}\$\d{1,9}\$[^\s\"']{20,200}|SCRAM-SHA-\d{1,3}\$[^\s\"']{20,300})"),
     ("private key", "MII b3BlbnNzaC1rZXktdjE", r"(?:MIIE(?:v|p|o)[A-Za-z0-9+/]{60,20000}=*|MIIJ[A-Za-z0-9+/]{60,20000}=*|MIIC[Xd][A-Za-z0-9+/]{60,20000}=*|b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]{20,20000}=*)"),
     ("conda token", "/t/", rf"(?<=/t/)(?=[A-Za-z0-9_-]{{0,80}}\d){W}{{10,100}}(?=/)"),
+    ("dynatrace", "dt0", r"dt0[a-z]\d{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    ("snyk", "snyk_", rf"snyk_[a-z]{{2,4}}\.[a-f0-9]{{8}}\.{W}{{40,100}}"),
+    ("scaleway", "SCW", r"SCW(?=[A-Z]{0,16}\d)[A-Z0-9]{17}(?![A-Za-z0-9])"),
+    ("octopus", "API-", r"API-(?=[A-Z]{0,26}\d)[A-Z0-9]{25,30}(?![A-Za-z0-9])"),
+    ("flutterwave", "FLWSECK", r"FLWSECK(?:_TEST)?-[a-f0-9]{12,40}(?:-X)?"),
+    ("intra42", "s-s4t2", r"s-s4t2(?:ud|af)-[a-f0-9]{64}"),
+    ("defined", "dnkey-", rf"dnkey-{W}{{26}}-{W}{{40,60}}"),
+    ("readme", "rdme_", r"rdme_[a-z0-9]{60,80}"),
+    ("harness", "pat. sat.", rf"[ps]at\.{W}{{22}}\.[a-f0-9]{{24}}\.{A}{{20}}"),
+    ("maxmind", "_mmk", rf"{A}{{6}}_{A}{{29}}_mmk"),
+    ("azure ai", "JQQJ99", rf"{A}{{48,56}}JQQJ99{A}{{20,30}}"),
+    ("sourcegraph", "sgp_", r"sgp_(?:[a-f0-9]{16}_|local_)?[a-f0-9]{40}"),
+    ("mapbox", "sk.eyJ", rf"sk\.eyJ{W}{{20,200}}\.{W}{{20,40}}"),
+    ("aws session", "FwoGZXIv IQoJb3Jp FQoGZXIv", r"(?:FwoGZXIv|IQoJb3Jp|FQoGZXIv)[A-Za-z0-9+/=%]{60,4000}"),
+    ("gcs", "GOOG", r"GOOG(?=[A-Z]{0,30}\d)[A-Z0-9]{20,60}(?![A-Za-z0-9])"),
+    ("baidu", "ALTAK", rf"(?:bce-v3/)?ALTAK-?{A}{{16,40}}(?:/[a-f0-9]{{40}})?"),
+    ("volcengine", "AKLT", rf"AKLT(?=[A-Za-z]{{0,44}}\d){A}{{30,60}}"),
+    ("docker swarm", "SWMTKN- SWMKEY-", r"SWM(?:TKN|KEY)-\d-[A-Za-z0-9+/-]{30,120}"),
+    ("ngrok", "2", rf"2(?=[a-z0-9]{{0,26}}[A-Z])(?=[A-Z0-9]{{0,26}}[a-z]){A}{{26}}_(?=[A-Za-z]{{0,20}}\d){A}{{20,22}}(?![A-Za-z0-9_])"),
+    ("infisical", "st.", r"st\.[a-f0-9]{24}\.[a-f0-9]{32}\.[a-f0-9]{32}"),
+    ("aiven", "AVNS_", rf"AVNS_{W}{{16,30}}"),
+    ("sk", "sk_", rf"sk_(?=[A-Za-z]{{0,40}}\d){A}{{40,64}}(?![A-Za-z0-9_])"),
+    ("keys in hexadecimal", "KGAT_ ls__ rootly_ cu_ sk_", r"(?:KGAT_|ls__|rootly_|cu_|sk_)[a-f0-9]{32,64}(?![A-Za-z0-9])"),
+    ("kubeadm", "kubeadm ootstrap", r"[a-z0-9]{6}\.(?=[a-z]{0,15}\d)[a-z0-9]{16}(?![A-Za-z0-9._-])"),
+    ("pagerduty", "u+", r"u\+(?=[A-Za-z_-]{0,17}\d)[A-Za-z0-9_-]{18}(?![A-Za-z0-9_-])"),
+    ("nebius", "v1.C", rf"v1\.C{W}{{80,1000}}\.{W}{{40,200}}"),
+    ("base64 of json", "eyJ", r"eyJ[A-Za-z0-9+/_-]{64,20000}={0,2}"),
+    ("telegram", "/bot", rf"(?<=/bot)\d{{8,10}}:AA{W}{{32,34}}"),
     ("cloudsmith", "dl.cloudsmith.io", rf"(?<=dl\.cloudsmith\.io/)(?!public/|basic/){A}{{8,64}}(?=/)"),
 )  # fmt: skip
-_ANYWHERE = ("conda token", "cloudsmith", "private key")
+_ANYWHERE = ("conda token", "cloudsmith", "private key", "telegram")
 
 _PRIVATE = r"(?:[A-Z0-9]{1,20}[ +]){0,3}PRIVATE[ +]KEY(?:[ +]BLOCK)?"
 _PEM = Lazy(

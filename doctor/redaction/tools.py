@@ -12,6 +12,8 @@ from doctor.redaction.tally import MASK, Tally
 
 _V = r"(?:'([^'\n]{1,500})'|\\{0,7}\"([^\"\\\n]{1,500})\\{0,7}\"|([^\s'\"\\;|&]{1,500}))"
 _MORE = r"[^\n;|&]{0,400}?"
+_PRINTED = r"\s{1,3}(?:-[ne]{1,2}\s{1,3}|['\"]%s(?:\\n)?['\"]\s{1,3})?"
+_READERS = "cryptsetup|kinit|vncpasswd|passwd|gh|docker|podman|vault|gpg|openssl|base64|realm"
 _TABLE: tuple[tuple[str, str], ...] = (
     ("mysql mariadb", rf"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b{_MORE}\s-p(?=[^\s]){_V}"),
     ("sshpass", rf"\bsshpass\s{_MORE}-p\s{{0,3}}{_V}"),
@@ -19,7 +21,10 @@ _TABLE: tuple[tuple[str, str], ...] = (
         "login",
         rf"\b(?:docker|podman|nerdctl|skopeo|buildah|helm|oras|crane|az|oc|cf|ibmcloud|vault|wandb|huggingface-cli|hf|npm|kaggle|ngc)\s[^\n;|&]{{0,60}}?login\b[^\n;|&]{{0,160}}?\s(?:-p|--password|--token|-t|--apikey)[\s=]{{1,3}}{_V}",
     ),
-    ("wandb", rf"\bwandb\s{_MORE}login\s{{1,3}}(?:--[a-z-]{{1,20}}\s{{1,3}}){{0,3}}()()([a-f0-9]{{40}})"),
+    (
+        "wandb",
+        rf"\bwandb\s{_MORE}login\s{{1,3}}(?:--[a-z-]{{1,20}}\s{{1,3}}(?:[^\s-]\S{{0,200}}\s{{1,3}}(?=\S))?){{0,3}}()()([a-f0-9]{{40}})",
+    ),
     ("vault", r"\bvault\s{1,3}login\s{1,3}()()([^\s=-][^\s=]{8,200})"),
     (
         "curl wget http lftp",
@@ -33,7 +38,7 @@ _TABLE: tuple[tuple[str, str], ...] = (
     ("redis-cli", rf"\bredis-cli\b{_MORE}\s(?:-a|--pass)\s{{0,3}}{_V}"),
     ("mongo", rf"\bmongo[a-z]{{0,8}}\b{_MORE}\s-p\s{{0,3}}{_V}"),
     ("ldap", rf"\bldap[a-z]{{1,12}}\b{_MORE}\s-w\s{{0,3}}{_V}"),
-    ("smbclient rpcclient", rf"\b(?:smbclient|rpcclient|net)\b{_MORE}\s-U\s{{0,3}}['\"]?[^\s%'\"]{{1,100}}%{_V}"),
+    ("smbclient rpcclient net", rf"\b(?:smbclient|rpcclient|net)\b{_MORE}\s-U\s{{0,3}}['\"]?[^\s%'\"]{{1,100}}%{_V}"),
     ("7z zip rar", rf"\b(?:7za?|zip|unzip|u?nrar|rar)\b{_MORE}\s-[pP]\s{{0,1}}{_V}"),
     ("pass:", rf"\s-(?:passin|passout|pass|passwd)\s{{1,3}}pass:{_V}"),
     ("openssl", rf"\bopenssl\s{_MORE}\s-k\s{{1,3}}{_V}"),
@@ -43,12 +48,12 @@ _TABLE: tuple[tuple[str, str], ...] = (
     ),
     (
         "sudo",
-        rf"\b(?:echo|printf)\s{{1,3}}(?:-[ne]{{1,2}}\s{{1,3}}|['\"]%s(?:\\n)?['\"]\s{{1,3}})?{_V}\s{{0,3}}\|\s{{0,3}}sudo\s[^\n]{{0,40}}-S",
+        rf"\b(?:echo|printf){_PRINTED}{_V}\s{{0,3}}\|\s{{0,3}}sudo\s[^\n]{{0,40}}-S",
     ),
     ("sudo", rf"\bsudo\s[^\n<]{{0,200}}-S[^\n<]{{0,200}}<<<\s{{0,3}}{_V}"),
     (
         "stdin",
-        rf"\b(?:echo|printf)\s{{1,3}}(?:-[ne]{{1,2}}\s{{1,3}})?{_V}\s{{0,3}}\|[^\n|]{{0,200}}-(?:password-stdin|with-token|stdin)",
+        rf"\b(?:echo|printf){_PRINTED}{_V}\s{{0,3}}\|[^\n|]{{0,200}}-(?:password-stdin|with-token|stdin)",
     ),
     ("chpasswd", rf"[\"'\s][a-z_][\w.-]{{0,40}}:{_V}[\"']?\s{{0,3}}\|\s{{0,3}}(?:sudo\s{{1,3}})?chpasswd"),
     ("chpasswd", rf"\bchpasswd\s{{0,3}}<<<\s{{0,3}}['\"]?[\w.-]{{1,40}}:{_V}"),
@@ -64,6 +69,37 @@ _TABLE: tuple[tuple[str, str], ...] = (
     ("PSK psk", r"\b(?i:psk)\s{1,3}\"([^\"\n]{1,200})\"()()"),
     ("extraheader", rf"(?i:extraheader[=\s]{{1,3}}['\"]?authorization:\s{{1,3}}(?:basic|bearer)\s{{1,3}}){_V}"),
     ("password_pbkdf2", rf"\bpassword_pbkdf2\s{{1,3}}\S{{1,60}}\s{{1,3}}{_V}"),
+    (
+        "mc ",
+        rf"\bmc\s{{1,3}}(?:alias\s{{1,3}}set|config\s{{1,3}}host\s{{1,3}}add)\s{{1,3}}\S{{1,80}}\s{{1,3}}\S{{1,200}}\s{{1,3}}\S{{1,80}}\s{{1,3}}{_V}",
+    ),
+    ("obscure", rf"\brclone\s{{1,3}}obscure\s{{1,3}}{_V}"),
+    (
+        "rabbitmqctl",
+        rf"\brabbitmqctl\s{_MORE}(?:add_user|change_password|authenticate_user)\s{{1,3}}\S{{1,80}}\s{{1,3}}{_V}",
+    ),
+    ("cloudflared", rf"\bcloudflared\s{_MORE}service\s{{1,3}}install\s{{1,3}}{_V}"),
+    ("http", r"\bhttps?\s[^\n;|&]{0,200}?-(?:a|-auth)[\s=]{1,3}['\"]?[^\s:'\"]{1,80}:()()([^\s'\"]{1,300})"),
+    ("openssl", r"\bopenssl\s[^\n;|&]{0,400}?\s-K\s{1,3}()()([0-9A-Fa-f]{16,128})"),
+    ("<<<", rf"\b(?:{_READERS})\b[^\n<]{{0,200}}<<<\s{{0,3}}{_V}"),
+    (
+        "echo printf",
+        rf"\b(?:echo|printf){_PRINTED}{_V}\s{{0,3}}\|\s{{0,3}}(?:sudo\s{{1,3}})?(?:kinit|cryptsetup|vncpasswd|realm|gpg)\b",
+    ),
+    ("send", r"\bexpect\b[^\n]{0,400}?\bsend\s{1,3}\\{0,3}\"()()([^\"\s\\]{6,200})"),
+    (
+        "BasicAuth basic_auth",
+        r"(?:Basic_?Auth|basic_auth)\(\s{0,3}[\"'][^\"'\n]{0,80}[\"']\s{0,3},\s{0,3}[\"']()()([^\"'\n]{1,300})",
+    ),
+    ("basic_auth_users", r"\bbasic_auth_users:\s{0,4}(?:\n|\\n)\s{1,20}[\w.\"'-]{1,80}:\s{1,4}()()([^\s\"']{4,300})"),
+    (
+        "connect.sid PHPSESSID JSESSIONID sessionid",
+        r"(?:connect\.sid|PHPSESSID|JSESSIONID|sessionid)[\"']?\s{0,2}[=:]\s{0,2}[\"']?()()([^\s;\"',]{8,400})",
+    ),
+    (
+        "-u",
+        r"\\{0,7}[\"'](?:-u|--user|--proxy-user)\\{0,7}[\"'][,\s]{1,4}(?:a\d{1,2}=)?\\{0,7}[\"'][\w.@-]{0,80}:()()(?!\d{1,7}[\"'\\])([^\"'\\\n]{1,300})",
+    ),
     ("sqlcmd bcp", rf"\b(?:sqlcmd|bcp)\b{_MORE}\s-P\s{{0,3}}{_V}"),
     (
         "username",

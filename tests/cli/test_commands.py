@@ -148,6 +148,13 @@ def test_a_stdout_that_takes_nothing_is_said(root: str, redirect: str, said: str
     assert "Exception ignored" not in done.stderr
 
 
+@pytest.mark.parametrize("streams", [">/dev/full 2>/dev/full", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_the_code_is_right_where_nothing_can_be_said(root: str, streams: str) -> None:
+    """1 would say that a problem was found."""
+    command = f'"{sys.executable}" -m doctor check --root "{root}" {streams}'
+    assert subprocess.run(["/bin/sh", "-c", command], timeout=60, check=False).returncode == 2
+
+
 def test_a_misspelt_rule_is_refused(root: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A typo in --only would check nothing and say 0."""
     assert run(["check", "--root", root, "--only", "torch-cpu-only-buid"]) == 2

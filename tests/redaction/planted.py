@@ -54,6 +54,11 @@ SHAPED = {
     "age": "AGE-SECRET-KEY-1" + some(58, _UPPER), "openshift": "sha256~" + some(43), "circleci": "CCIPAT_" + some(22) + "_" + some(40, _HEX), "sonar": "squ_" + some(40, _HEX), "netlify": "nfp_" + some(36), "pinecone": "pcsk_" + some(60), "langsmith": "lsv2_pt_" + some(32, _HEX) + "_" + some(10, _HEX),
     "airtable": "pat" + some(14) + "." + some(64, _HEX), "wandb": "wandb_v1_" + some(60), "brevo": "xkeysib-" + some(64, _HEX) + "-" + some(16), "launchdarkly": "sdk-" + uuid(), "dropbox": "sl." + some(130), "k3s": "K10" + some(64, _HEX) + "::server:" + some(32, _HEX),
     "crypt": "$6$" + some(12) + "$" + some(86), "yescrypt": "$y$j9T$" + some(22) + "$" + some(43), "apr1": "$apr1$" + some(8) + "$" + some(22), "bcrypt": "$2b$12$" + some(53), "ldap hash": "{SSHA}" + some(32),
+    "dynatrace": "dt0c01." + some(24, _UPPER) + "." + some(64, _UPPER), "snyk": "snyk_uat." + some(8, _HEX) + "." + some(60), "scaleway": "SCW" + some(17, _UPPER), "octopus": "API-" + some(26, _UPPER), "flutterwave": "FLWSECK-" + some(32, _HEX) + "-X",
+    "harness": "pat." + some(22) + "." + some(24, _HEX) + "." + some(20), "azure ai": some(52) + "JQQJ99BACACYeBjFXJ3w3AAA" + some(6), "sourcegraph": "sgp_" + some(16, _HEX) + "_" + some(40, _HEX), "mapbox": "sk.eyJ" + some(60) + "." + some(22),
+    "aws session": "IQoJb3JpZ2luX2Vj" + some(200), "gcs": "GOOG1E" + some(55, _UPPER), "baidu": "bce-v3/ALTAK-" + some(21) + "/" + some(40, _HEX), "volcengine": "AKLT" + some(43), "swarm": "SWMTKN-1-" + some(50, _HEX) + "-" + some(25, _HEX),
+    "swarm unlock": "SWMKEY-1-" + some(43), "infisical": "st." + some(24, _HEX) + "." + some(32, _HEX) + "." + some(32, _HEX), "kaggle": "KGAT_" + some(32, _HEX), "langchain": "ls__" + some(32, _HEX), "elevenlabs": "sk_" + some(48, _HEX),
+    "aiven": "AVNS_" + some(19), "nebius": "v1.CmQK" + some(140) + "." + some(60), "cloudflare tunnel": "eyJhIjoi" + some(120), "readme": "rdme_" + some(70, _HEX), "intra42": "s-s4t2ud-" + some(64, _HEX), "maxmind": some(6) + "_" + some(29) + "_mmk",
 }  # fmt: skip
 """Known by their shape alone."""
 NAMED = {
@@ -230,6 +235,8 @@ amdgpu-dkms/6.14.14.30100303-2193512.24.04, 6.8.0-51-generic, x86_64: installed
 srcversion:     533BB7E5866E52F63B9ACCB
 vermagic:       6.8.0-51-generic SMP preempt mod_unload modversions
 tokens/s: 1234.5, time to first token: 0.035
+kernel_ZN7rocblas6kernelIDF16EE gfx942_MT128x128x32MI16x16x1SN1LDSB1 build-20240612T101112Z
+chat_template_kwargs systemd-private-0123456789abcdef0123456789abcdef-chrony.service-AbC123
 key_padding_mask=None, is_causal=False
 NCCL_IB_HCA=mlx5_0:1,mlx5_1:1
 SLURM_JOB_ID=1234567
@@ -290,6 +297,29 @@ WRITTEN = [
 ]  # fmt: skip
 """As people, shells, tools and libraries write them; `{S}` is the secret."""
 WRITTEN += [
+    "posted with phx_{S}rYkPvdRHUNL9yf4",
+    "posted with duffel_live_{S}e6bsBu4R",
+    "posted with aio_{S}zqx2T4Rc",
+    "posted with newhost-{S}r4Tz",
+    "wandb login --relogin --host https://w d3aee51054ef7616a332c17c49000254a6d70cb9",
+    "mc alias set m https://h AK1234567890 {S}",
+    "rclone obscure {S}",
+    "printf '%s' '{S}' | docker login --password-stdin -u u",
+    "expect -c 'spawn ssh h; send \"{S}\\r\"'",
+    "http -a me:{S} h",
+    "rabbitmqctl add_user me {S}",
+    '"Test": ["CMD", "curl", "-u", "me:{S}", "h"]',
+    'type=EXECVE a0="curl" a1="-u" a2="me:{S}"',
+    "args:\n- --token\n- {S}\n",
+    "Environment=MYCREDS={S}",
+    "cryptsetup luksOpen x y <<< {S}",
+    "echo {S} | kinit me",
+    "net ads join -U a%{S}",
+    "cloudflared service install {S}",
+    "requests.get(u, auth=HTTPBasicAuth('me', '{S}'))",
+    "basic_auth_users:\n  me: {S}\n",
+    "curl https://api.telegram.org/bot123456789:AA{S}xxxxxxxxxxxxxxxxxx/send",
+    "Set it: connect.sid={S}",
     "PGPASSFILE=/x PGPASSWORD={S} psql",
     "export AWS_SECRET_ACCESS_KEY={S}/{S}+{S}",
     '  "secretAccessKey" : "{S}/{S}"',
