@@ -43,6 +43,16 @@ class Symptom(Model):
         return self.key
 
 
+class Resemblance(Model):
+    """A cause whose texts a pasted text is like in its words. `share` of what all its words speak for, 0 to 1."""
+
+    cause: str
+    share: float
+    words: tuple[str, ...] = ()
+    """Those that speak for it most."""
+    source: str = ""
+
+
 class Snapshot(Model):
     """None means unknown, everywhere. Known absence is a value (`loaded` False, an empty tuple, `build` cpu)."""
 
@@ -90,6 +100,8 @@ class Snapshot(Model):
     tuned: tuple[Tuned, ...] | None = None
     """Entries of TunableOp's results that were measured again."""
     symptoms: tuple[Symptom, ...] = ()
+    resembles: tuple[Resemblance, ...] = ()
+    """Of a pasted text only; the largest share first."""
     origins: Mapping[str, Origin] = Field(default_factory=dict)
 
     def get(self, name: str) -> Any:

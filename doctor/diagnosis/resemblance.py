@@ -1,0 +1,64 @@
+"""Suspicion from the words of a pasted text, where neither facts nor an error text name a cause.
+
+The words say which causes such texts had (doctor/knowledge/wording.py); a cause that facts ruled out is not suspected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from doctor.diagnosis import rank
+from doctor.diagnosis.registry import Check
+from doctor.facts import Snapshot
+from doctor.facts.snapshot import Resemblance
+from doctor.findings import Evidence, Finding, Severity
+
+LEAST_SHARE = 0.12
+"""Of texts held back without a surer cause, half had the one that the words gave this share or more."""
+SUSPECT_SHARE = 0.15
+"""What a suspicion of a rule or of an error text is worth beside the share of the words."""
+_ASK = "the exact error lines, and the command that was run"
+
+
+def suspected(
+    findings: Sequence[Finding], machine: Snapshot, checks: Mapping[str, Check], ruled_out: Collection[str]
+) -> list[Finding]:
+    """The findings, with one suspicion as a warning where nothing but consequences is an error or a warning."""
+    loud = (f for f in findings if f.severity is not Severity.INFO)
+    if not machine.resembles or any(_is_cause(f.rule, checks) for f in loud):
+        return list(findings)
+    shares = {like.cause: like for like in machine.resembles if like.cause not in ruled_out}
+    weight = {like.cause: like.share for like in shares.values() if _is_cause(like.cause, checks)}
+    for finding in findings:
+        if finding.suspect and _is_cause(finding.rule, checks):
+            weight[finding.rule] = shares[finding.rule].share if finding.rule in shares else 0.0
+            weight[finding.rule] += SUSPECT_SHARE
+    cause = max(weight, key=lambda name: weight[name], default=None)
+    if cause is None or weight[cause] < LEAST_SHARE:
+        return list(findings)
+    raised = [_louder(f) if f.rule == cause else f for f in findings]
+    if any(f.rule == cause for f in findings):
+        return raised
+    return [*raised, _finding(shares[cause], checks[cause])]
+
+
+def _is_cause(rule: str, checks: Mapping[str, Check]) -> bool:
+    return rule in checks and checks[rule].rule.order < rank.CONSEQUENCES
+
+
+def _louder(finding: Finding) -> Finding:
+    return finding.model_copy(update={"severity": Severity.WARNING})
+
+
+def _finding(like: Resemblance, check: Check) -> Finding:
+    """Says that it is a suspicion, and what it rests on."""
+    words = ", ".join(f"`{word}`" for word in like.words)
+    return Finding(
+        rule=check.rule.id,
+        summary=f"Suspected from the words of the text: {check.rule.title[:1].lower()}{check.rule.title[1:]}",
+        severity=Severity.WARNING,
+        basis="symptom",
+        evidence=(Evidence(text=f"words that texts with this cause have: {words}", source=like.source),),
+        fixes=check.fixes,
+        ask=_ASK,
+    )

@@ -1,0 +1,39 @@
+"""What to say of a rule that could not tell: which facts miss, and why each is not known."""
+
+from __future__ import annotations
+
+from doctor.facts import Snapshot, State
+from doctor.findings import Rule, Unchecked
+
+_WORDS = {
+    State.DENIED: "permission denied",
+    State.TIMED_OUT: "timed out",
+    State.FAILED: "failed",
+    State.UNREADABLE: "unreadable",
+    State.TOO_LARGE: "too large",
+    State.NOT_RECORDED: "not in the capture",
+    State.NOT_ASKED: "not asked",
+    State.ABSENT: "not there",
+    State.VALUE: "not known",
+}
+
+
+def could_not_tell(rule: Rule, machine: Snapshot) -> Unchecked:
+    """Names the facts that miss in the alternative that is nearest to being known, each with its reason."""
+    alternatives = [sorted(n for n in needs if not machine.knows(n)) for needs in rule.needs]
+    alternatives = [a for a in alternatives if not all(n.startswith("symptom:") for n in a)] or alternatives
+    fewest: list[str] = min(alternatives, key=len)
+    missing = tuple(fewest)
+    return Unchecked(rule=rule.id, facts=missing, reason="; ".join(f"{n}: {why_unknown(n, machine)}" for n in missing))
+
+
+def why_unknown(name: str, machine: Snapshot) -> str:
+    """`permission denied (file:/dev/kfd)`: the reason of the nearest enclosing name that has an origin."""
+    here = name.replace("[*]", "")
+    while here:
+        origin = machine.origins.get(here)
+        if origin is not None:
+            detail = f": {origin.detail}" if origin.detail else ""
+            return f"{_WORDS[origin.state]} ({origin.source}{detail})"
+        here = here[: here.rfind("[")] if here.endswith("]") else here.rpartition(".")[0]
+    return "not asked" if not name.startswith("symptom:") else "not seen"

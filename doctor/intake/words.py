@@ -1,0 +1,45 @@
+"""The words of a pasted text -> causes whose texts it is like. Bounded: the first lines of a text count, and words that
+the table knows.
+
+>>> words = Words()
+>>> _ = list(words.through([(1, "nvidia-smi works on the host"), (2, "started without --gpus all")]))
+>>> words.resembles()[0].cause
+'container-missing-gpu-passthrough'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from doctor.facts.snapshot import Resemblance
+from doctor.knowledge.wording import shared, words_of
+
+LINES_LIMIT = 1200
+
+
+class Words:
+    """Made for one text. Keeps the line that each known word stands on first."""
+
+    def __init__(self) -> None:
+        self.known = shared().words
+        self.lines: dict[str, int] = {}
+
+    def through(self, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        """The lines as they are."""
+        for count, row in enumerate(lines):
+            if count < LINES_LIMIT:
+                for word in words_of(row[1]):
+                    if word in self.known:
+                        self.lines.setdefault(word, row[0])
+            yield row
+
+    def resembles(self) -> tuple[Resemblance, ...]:
+        return tuple(
+            Resemblance(
+                cause=like.cause,
+                share=round(like.share, 3),
+                words=like.words,
+                source=f"text:{self.lines[like.words[0]]}" if like.words else "text",
+            )
+            for like in shared().like(self.lines)
+        )

@@ -1,0 +1,55 @@
+"""Suspicions from the words of a text: raised where nothing surer is told, never against facts."""
+
+from doctor.diagnosis.judge import judge
+from doctor.diagnosis.registry import checks
+from doctor.diagnosis.resemblance import LEAST_SHARE, suspected
+from doctor.facts import Snapshot
+from doctor.facts.snapshot import Resemblance
+from doctor.findings import Finding, Severity
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
+
+CHECKS = {check.rule.id: check for check in checks()}
+SHM = "container-shm-too-small"
+LIKE = Snapshot(resembles=(Resemblance(cause=SHM, share=0.6, words=("dev/shm",), source="text:3"),))
+
+
+def test_the_cause_that_the_words_speak_for_is_a_warning_that_says_so() -> None:
+    [finding] = suspected([], LIKE, CHECKS, ())
+    assert (finding.rule, finding.severity, finding.basis) == (SHM, Severity.WARNING, "symptom")
+    assert finding.summary.startswith("Suspected from the words")
+    assert [(e.source, "dev/shm" in e.text) for e in finding.evidence] == [("text:3", True)]
+    assert finding.ask
+
+
+def test_a_surer_cause_leaves_no_room_for_a_suspicion() -> None:
+    sure = Finding(rule="memlock-limit-too-low", severity=Severity.WARNING, summary="locked memory is limited")
+    assert suspected([sure], LIKE, CHECKS, ()) == [sure]
+
+
+def test_what_only_follows_from_a_cause_leaves_room() -> None:
+    consequence = Finding(rule="torch-sees-no-gpu", severity=Severity.WARNING, summary="torch sees no GPU")
+    assert [f.rule for f in suspected([consequence], LIKE, CHECKS, ())] == ["torch-sees-no-gpu", SHM]
+
+
+def test_facts_that_ruled_a_cause_out_win() -> None:
+    assert suspected([], LIKE, CHECKS, {SHM}) == []
+
+
+def test_a_small_share_is_no_suspicion_but_adds_to_one_that_a_rule_has() -> None:
+    little = Snapshot(resembles=(Resemblance(cause=SHM, share=LEAST_SHARE / 2),))
+    assert suspected([], little, CHECKS, ()) == []
+    weak = Finding(rule=SHM, severity=Severity.INFO, summary="may be too small", suspect=1)
+    assert [f.severity for f in suspected([weak], little, CHECKS, ())] == [Severity.WARNING]
+
+
+def test_a_text_of_a_healthy_machine_is_not_suspected() -> None:
+    healthy = Snapshot(resembles=(Resemblance(cause="none", share=0.9), Resemblance(cause=SHM, share=0.05)))
+    assert suspected([], healthy, CHECKS, ()) == []
+
+
+def test_a_described_fault_without_any_error_text_is_suspected() -> None:
+    text = b"Whisper server falls back to CPU\nnvidia-smi works on host\ndocker-compose.yml has no deploy section\n"
+    report = judge(read_text([text]), Knowledge())
+    loud = [f.rule for f in report.findings if f.severity is not Severity.INFO and not f.explained_by]
+    assert "container-missing-gpu-passthrough" in loud

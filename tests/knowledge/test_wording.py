@@ -1,0 +1,44 @@
+"""The table of words and causes, and the shares that it gives."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from doctor.knowledge.wording import DATA, HEALTHY, Wording, shared, words_of
+
+TABLE = Wording(
+    {"causes": ["none", "a", "b"], "base": [0.0, 0.0, 0.0], "words": {"one": [2.0, 1, 3.0], "two": [1.0, 2, 3.0]}}
+)
+
+
+def test_words_are_lower_case_with_numbers_hidden_and_in_pairs() -> None:
+    assert list(words_of("Torch 2.4.1 fails")) == ["torch", "#", "fails", "torch #", "# fails"]
+
+
+def test_a_long_line_gives_a_bounded_number_of_words() -> None:
+    assert len(list(words_of("word " * 5000))) <= 80
+
+
+def test_the_rarer_word_weighs_more() -> None:
+    first = TABLE.like({"one", "two"})[0]
+    assert (first.cause, first.words) == ("a", ("one",))
+    assert 0.5 < first.share < 1
+
+
+def test_unknown_words_say_nothing() -> None:
+    assert TABLE.like({"three"}) == []
+
+
+def test_shares_are_of_all_causes() -> None:
+    assert sum(like.share for like in TABLE.like({"one"}, most=3)) == pytest.approx(1)
+
+
+def test_the_shipped_table_says_where_it_is_from_and_names_rules_only() -> None:
+    table = json.loads(Path(DATA).read_text("utf-8"))
+    assert "solved threads" in table["source"]
+    assert table["as_of"]
+    rules = {path.stem.replace("_", "-") for path in (DATA.parents[2] / "rules").rglob("*.py")}
+    folders = {path.name.replace("_", "-") for path in (DATA.parents[2] / "rules").rglob("*") if path.is_dir()}
+    assert set(shared().causes) - {HEALTHY} <= rules | folders
+    assert len(shared().causes) == len(shared().base)
