@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from doctor.images.engine import Step
     from doctor.images.recipe import Recipe
 
 _PROFILE = Annotated[str, typer.Argument(help="Name of a profile, or path of a .toml file.")]
@@ -23,7 +25,7 @@ FOLDER = Path("dockerfiles")
 
 def add(app: typer.Typer) -> None:
     group = typer.Typer(help="Container images of profiles.", no_args_is_help=True, rich_markup_mode=None)
-    for command in (emit,):
+    for command in (emit, lock, build, context):
         group.command(command.__name__)(command)
     app.add_typer(group, name="image")
 
@@ -85,3 +87,135 @@ def _recipes(
 
 def _recipe(name: str, output: Path) -> Recipe:
     return next(_recipes([name], False, output))
+
+
+def lock(
+    profiles: _PROFILES = None,
+    all_: _ALL = False,
+    update: Annotated[bool, typer.Option("--update", help="Ask anew for all; without --write, only show it.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="With --update: write what moved.")] = False,
+    base: Annotated[str | None, typer.Option(help="Where the base is pulled from instead: a mirror.")] = None,
+    wheels: Annotated[Path | None, typer.Option(help="Folder with wheels beside those of the index.")] = None,
+    apt_sources: Annotated[Path | None, typer.Option(help="apt's sources.list instead of the base's own.")] = None,
+    ca: Annotated[Path | None, typer.Option(help="Certificates to trust while apt is asked.")] = None,
+    platform: Annotated[str, typer.Option(help="linux/amd64 or linux/arm64.")] = "linux/amd64",
+    output: _OUTPUT = FOLDER,
+) -> int:
+    """Find the bytes that a profile stands for, keep them in lock.json, emit anew; exit 1 if a part is missing."""
+    import datetime
+    from dataclasses import replace
+
+    from doctor.errors import ExitCode, InputError
+    from doctor.images import lockfile
+    from doctor.images.emit import wrote
+    from doctor.images.lock import Options, changes
+    from doctor.images.lock import lock as make
+
+    if platform not in ("linux/amd64", "linux/arm64"):
+        raise InputError(f"--platform {platform}: linux/amd64 or linux/arm64 is wanted")
+    options = Options(platform, update, base, apt_sources, ca, wheels)
+    now, missing = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0), 0
+    for recipe in _recipes(profiles, all_, output):
+        name = recipe.name
+        _note(f"{name}: locking")
+        made, failed = make(recipe, options, now, _note)
+        for line in changes(recipe.lock, made):
+            sys.stdout.write(f"{name}: {line}\n")
+        for line in failed:
+            _note(f"{name}: not locked: {line}")
+        missing += len(failed)
+        if update and not write:
+            continue
+        folder = output / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / lockfile.NAME).write_text(made.text(), encoding="utf-8")
+        wrote(replace(recipe, lock=made), folder)
+    return ExitCode.FINDINGS if missing else ExitCode.OK
+
+
+def _note(text: str) -> None:
+    from doctor.readers.printable import clean
+
+    sys.stderr.write(f"doctor: {clean(text)}\n")
+    sys.stderr.flush()
+
+
+_SECRET = Annotated[
+    list[str] | None,
+    typer.Option("--secret", help="ca=FILE, pip_conf=FILE, netrc=FILE, apt_conf=FILE, apt_sources=FILE."),
+]
+
+
+def build(
+    profile: _PROFILE,
+    verify: Annotated[bool, typer.Option("--verify", help="Build twice without cache; compare digests.")] = False,
+    unlocked: Annotated[bool, typer.Option("--unlocked", help="Build though the lock is not complete.")] = False,
+    secret: _SECRET = None,
+    wheels: Annotated[Path | None, typer.Option(help="Folder with wheels, taken instead of an index's.")] = None,
+    base: Annotated[str | None, typer.Option(help="Where the base is pulled from instead: a mirror.")] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="No network in any step; needs --wheels.")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Run every step anew.")] = False,
+    no_load: Annotated[bool, typer.Option("--no-load", help="Leave an OCI archive beside the record.")] = False,
+    records: Annotated[Path, typer.Option(help="Folder for record and bill of materials.")] = Path("images"),
+    output: _OUTPUT = FOLDER,
+) -> int:
+    """Build the image, write its record and bill of materials; exit 1 where --verify finds a difference."""
+    from doctor.errors import ExitCode
+    from doctor.images.build import Options
+    from doctor.images.build import build as make
+
+    options = Options(_pairs(secret), wheels, base, offline, not no_cache, unlocked, verify, not no_load)
+    told = _Told(sys.stderr.isatty())
+    built = make(_recipe(profile, output), records, options, told)
+    told.end()
+    size = f"{built.found.bytes / 1e6:.0f} MB, {built.image.size / 1e6:.0f} MB compressed"
+    sys.stdout.write(f"{built.tag} {built.image.digest}\n  {size}\n  {built.record}\n  {built.bom}\n")
+    if built.verified:
+        sys.stdout.write("  built twice without cache: the same digest\n")
+    for difference in built.differences:
+        sys.stdout.write(f"  differs: {difference}\n")
+    return ExitCode.FINDINGS if built.verified is False else ExitCode.OK
+
+
+def _pairs(words: Sequence[str] | None) -> dict[str, Path]:
+    from doctor.errors import InputError
+
+    found = {}
+    for word in words or ():
+        name, sign, path = word.partition("=")
+        if not sign or not path:
+            raise InputError(f"--secret {word[:60]}: NAME=FILE is wanted")
+        found[name] = Path(path)
+    return found
+
+
+class _Told:
+    """Steps as they begin and end: a line each, or one line that changes on a terminal."""
+
+    def __init__(self, terminal: bool) -> None:
+        self.terminal = terminal
+
+    def __call__(self, step: Step) -> None:
+        from doctor.readers.printable import clean
+
+        name = clean(re.sub(r"--(?:mount|network)=\S+\s*", "", step.name))[:100]
+        if step.seconds is None:
+            if self.terminal:
+                sys.stderr.write(f"\r\x1b[K… {name}")
+        else:
+            start = "\r\x1b[K" if self.terminal else ""
+            sys.stderr.write(f"{start}{'cached' if step.cached else f'{step.seconds:.1f} s':>8}  {name}\n")
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        if self.terminal:
+            sys.stderr.write("\r\x1b[K")
+
+
+def context(
+    folder: Annotated[Path, typer.Argument(help="An empty folder, or one that is not there yet.")],
+) -> None:
+    """Write the doctor as a build context, for `docker buildx bake`."""
+    from doctor.images.inside import write
+
+    sys.stdout.write(f"sha256:{write(folder, 0)}\n")

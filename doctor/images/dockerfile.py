@@ -108,13 +108,14 @@ def _python(recipe: Recipe) -> Iterator[str]:
         words = " ".join(f"{name}='{value}'" for name, value in build.environment)
         script = f"{words} sh /run/python/compile.sh {VENV}/bin/python {build.job_gib} compiled-{build.name}.txt"
         yield from _run(iter(mounts), script)
+    yield f"COPY --from=doctor . {DOCTOR}/"
+    yield f"RUN PYTHONHASHSEED=0 {VENV}/bin/python -m compileall -q -j 1 {DOCTOR}"
 
 
 def _runtime(recipe: Recipe) -> Iterator[str]:
     yield from _from(recipe, "runtime", "os")
     yield f"COPY --from=python {VENV} {VENV}"
     yield f"COPY --from=python {DOCTOR} {DOCTOR}"
-    yield f"COPY --from=doctor . {DOCTOR}/"
     yield "COPY --chmod=0644 image/image.conf image/environment python/constraints.txt /etc/doctor/"
     yield "COPY --chmod=0755 image/entrypoint.sh /usr/local/bin/doctor-entrypoint"
     yield "COPY --chmod=0755 image/doctor.sh /usr/local/bin/doctor"

@@ -69,7 +69,8 @@ def require(name: str = "docker") -> None:
         raise InputError(f"buildx {found[1]} is too old: 0.10 or newer hands the time of a build on to every stage")
     kit = _ask((name, "buildx", "inspect"))
     version = re.search(r"Build[Kk]it(?: version)?:\s+v?(\d+\.\d+(?:\.\d+)?)", kit.stdout)
-    if version and Dotted(version[1]).numbers < Dotted(LEAST_BUILDKIT).numbers:
+    # Debian's builds say 0.0.0: no version is known then.
+    if version and version[1] != "0.0.0" and Dotted(version[1]).numbers < Dotted(LEAST_BUILDKIT).numbers:
         raise InputError(f"BuildKit {version[1]} is too old: {LEAST_BUILDKIT} writes layers that bear a given time")
 
 
@@ -100,6 +101,8 @@ class Request:
     epoch: int
     platform: str = "linux/amd64"
     contexts: Mapping[str, Path] = field(default_factory=dict)
+    images: Mapping[str, str] = field(default_factory=dict)
+    """An image's name in the Dockerfile → where it is pulled from instead."""
     secrets: Mapping[str, Path] = field(default_factory=dict)
     cache: bool = True
     network: str | None = None
@@ -114,6 +117,7 @@ def argv(request: Request) -> list[str]:
     words += [f"--platform={request.platform}", f"--build-arg=SOURCE_DATE_EPOCH={request.epoch}"]
     words += [f"--output=type=oci,dest={request.output},rewrite-timestamp=true,name={request.tag}"]
     words += [f"--build-context={name}={path}" for name, path in sorted(request.contexts.items())]
+    words += [f"--build-context={name}=docker-image://{place}" for name, place in sorted(request.images.items())]
     words += [f"--secret=id={name},src={path}" for name, path in sorted(request.secrets.items())]
     # By name alone: the value comes from the environment, and BuildKit keeps these out of the history.
     words += [f"--build-arg={name}" for name in _PROXIES if os.environ.get(name)]

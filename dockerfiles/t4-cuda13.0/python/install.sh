@@ -7,6 +7,8 @@ here=$(dirname "$0")
 python=$1
 shift
 export PIP_NO_INPUT=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PIP_PROGRESS_BAR=off
+# The order of sets is in compiled files.
+export PYTHONHASHSEED=0
 if [ -s /run/secrets/ca ]; then export PIP_CERT=/run/secrets/ca; fi
 if [ -s /run/secrets/pip_conf ]; then export PIP_CONFIG_FILE=/run/secrets/pip_conf; fi
 if [ -s /run/secrets/netrc ]; then export NETRC=/run/secrets/netrc; fi
@@ -17,7 +19,8 @@ if [ "$1" = --target ]; then
 fi
 for list in "$@"; do
   set -- install --find-links /run/wheels -r "$here/$list"
-  if [ -n "$target" ]; then set -- "$@" --target "$target"; fi
+  # With --target pip compiles in a folder of a random name, which every compiled file would bear.
+  if [ -n "$target" ]; then set -- "$@" --target "$target" --no-compile; fi
   if grep -q '^--require-hashes$' "$here/$list"; then set -- "$@" --no-deps; fi
   if [ -e "$here/constraints.txt" ] && [ -z "$target" ]; then set -- "$@" -c "$here/constraints.txt"; fi
   "$python" -m pip "$@"

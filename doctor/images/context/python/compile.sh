@@ -7,7 +7,7 @@ fit=$(awk -v gib="$2" '/^MemAvailable:/ { print int($2 / 1048576 / gib) }' /proc
 cores=$(nproc)
 jobs=$((fit < cores ? fit : cores))
 MAX_JOBS=$((jobs > 1 ? jobs : 1))
-export MAX_JOBS PIP_NO_INPUT=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+export MAX_JOBS PIP_NO_INPUT=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PYTHONHASHSEED=0
 echo "compiling with $MAX_JOBS jobs: $cores cores, memory for $fit"
 if [ -s /run/secrets/ca ]; then export PIP_CERT=/run/secrets/ca; fi
 if [ -s /run/secrets/pip_conf ]; then export PIP_CONFIG_FILE=/run/secrets/pip_conf; fi

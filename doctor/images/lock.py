@@ -1,0 +1,197 @@
+"""A recipe -> its lock: the base's digest, the distribution's packages and date, the wheels; and what a new lock moves.
+
+A part whose question has not changed is kept, offline, unless an update is asked for.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from doctor.errors import DoctorError, InputError
+from doctor.images import engine, registry, wheels
+from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock, WheelLock
+from doctor.images.recipe import DOCTOR_NEEDS, Recipe
+from doctor.knowledge import Knowledge
+from doctor.resolve.target import glibc_of
+
+Told = Callable[[str], None]
+_APT_S = 900.0
+_URI = re.compile(r"'(?P<url>[^']+)' (?P<file>\S+) (?P<size>\d+) (?:SHA256:(?P<sha256>[0-9a-f]{64}))?")
+
+
+@dataclass(frozen=True)
+class Options:
+    """`base`: the base is asked of this image instead (a mirror). `sources`: apt's, instead of the base's."""
+
+    platform: str = "linux/amd64"
+    update: bool = False
+    base: str | None = None
+    sources: Path | None = None
+    ca: Path | None = None
+    wheels: Path | None = None
+    """Folder with wheels that are taken beside those of the index."""
+
+
+def lock(recipe: Recipe, options: Options, now: datetime.datetime, told: Told) -> tuple[Lock, list[str]]:
+    """The lock, and in words what could not be locked. A part that fails leaves the others as they are."""
+    old = recipe.lock if recipe.lock and recipe.lock.platform == options.platform else None
+    fresh = Lock(epoch=int(now.timestamp()), platform=options.platform)
+    failed: list[str] = []
+
+    def part(name: str, kept: object, make: Callable[[], object]) -> object:
+        if kept is not None and not options.update:
+            return kept
+        told(name)
+        try:
+            return make()
+        except DoctorError as error:
+            failed.append(f"{name}: {error}")
+            return None
+
+    base = part("base", old.base if old and recipe.digest else None, lambda: _base(recipe, options))
+    locked = _with(recipe, fresh, base=base)
+    apt = part("apt", old.apt if old and recipe.debs is not None and base == old.base else None,
+               lambda: _apt(locked, options, now))  # fmt: skip
+    glibc = glibc_of(Knowledge(), recipe.base.os, recipe.base.version) or "2.28"
+    stack = part("wheels", old.stack if old and recipe.wheels is not None and old.stack else None,
+                 lambda: wheels.lock(recipe.pip, recipe.python, glibc, options.platform, options.wheels))  # fmt: skip
+    ours = part("doctor", old.doctor if old and recipe.doctor_wheels is not None else None,
+                lambda: wheels.lock_names(DOCTOR_NEEDS, recipe.python, glibc, options.platform))  # fmt: skip
+    made = _with(recipe, fresh, base=base, apt=apt, stack=stack, doctor=ours).lock or fresh
+    if old and not changes(old, made):
+        made = old  # an unchanged lock keeps its time, and its bytes
+    return made, failed
+
+
+def _with(recipe: Recipe, lock: Lock, **parts: object) -> Recipe:
+    from dataclasses import replace
+
+    return replace(recipe, lock=lock.model_copy(update=parts))
+
+
+def changes(old: Lock | None, new: Lock) -> list[str]:
+    """What a new lock moves, a line for each."""
+    said = []
+    before, after = old.base if old else None, new.base
+    if before != after:
+        said.append(f"base: {before.digest[:19] if before else 'none'} -> {after.digest[:19] if after else 'none'}")
+    was, now = (old.apt.snapshot if old and old.apt else None), (new.apt.snapshot if new.apt else None)
+    if was != now:
+        said.append(f"apt's date: {was or 'none'} -> {now or 'none'}")
+    said += _moved("apt", _debs(old.apt if old else None), _debs(new.apt))
+    said += _moved("wheel", _rows(old.stack if old else None), _rows(new.stack))
+    said += _moved("doctor's", _rows(old.doctor if old else None), _rows(new.doctor))
+    return said
+
+
+def _debs(part: AptLock | None) -> dict[str, str]:
+    return {d.name: d.version for d in (*part.runtime, *part.build)} if part else {}
+
+
+def _rows(part: WheelLock | None) -> dict[str, str]:
+    return {w.name: f"{w.version} ({w.sha256[:12]})" for w in part.wheels} if part else {}
+
+
+def _moved(kind: str, old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
+    for name in sorted(old.keys() | new.keys()):
+        if old.get(name) != new.get(name):
+            yield f"{kind} {name}: {old.get(name, 'none')} -> {new.get(name, 'none')}"
+
+
+def _base(recipe: Recipe, options: Options) -> BaseLock:
+    """Of the registry; where it can't be reached, of the engine, if it pulled the image by its digest once."""
+    if "@" in recipe.image:
+        return BaseLock(asked=recipe.image, digest=recipe.image.partition("@")[2])
+    try:
+        digest, platform = registry.resolve(options.base or recipe.image, options.platform)
+        return BaseLock(asked=recipe.image, digest=digest, platform_digest=platform)
+    except InputError as unreachable:
+        form = "{{range .RepoDigests}}{{println .}}{{end}}"
+        try:
+            said = engine.ask(("docker", "image", "inspect", "--format", form, options.base or recipe.image))
+        except DoctorError:
+            raise unreachable from None
+        found = re.search(r"@(sha256:[0-9a-f]{64})", said)
+        if not found:
+            raise
+        return BaseLock(asked=recipe.image, digest=found[1])
+
+
+def _apt(recipe: Recipe, options: Options, now: datetime.datetime) -> AptLock:
+    """Asked of apt itself in a container of the base, which is thrown away: what it would install, dependencies too."""
+    if recipe.digest is None:
+        raise InputError("apt is asked inside the base, which is not locked")
+    engine.require()
+    where = (options.base or recipe.image).partition("@")[0]
+    moment = f"{now:%Y%m%d}T000000Z"
+    snapshot = moment if options.sources is None and _reachable(recipe.base.snapshot.format(moment)) else None
+    with tempfile.TemporaryDirectory() as held:
+        sources = Path(held) / "sources.list"
+        sources.write_text(_sources(recipe, options, snapshot), encoding="utf-8")
+        Path(held).chmod(0o755)
+        sources.chmod(0o644)
+        ca = (f"--volume={options.ca.resolve()}:/run/secrets/ca:ro",) if options.ca else ()
+        words = ("docker", "run", "--rm", f"--platform={options.platform}", "--user=0", "--entrypoint=sh")
+        script = _SCRIPT.format(
+            runtime=" ".join(p.asked for p in recipe.runtime_packages),
+            build=" ".join(p.asked for p in recipe.build_packages),
+        )
+        mounted = (f"--volume={held}:/run/apt:ro", *ca, f"{where}@{recipe.digest}", "-c", script)
+        said = engine.ask((*words, *mounted), _APT_S)
+    runtime, _, build = said.partition("=== build\n")
+    first = _uris(runtime)
+    second = tuple(d for d in _uris(build) if d not in first)
+    return AptLock(asked=recipe.apt_asked, base=recipe.digest, snapshot=snapshot, runtime=first, build=second)
+
+
+# Names and versions of packages are letters, digits and + . ~ : - (doctor.profiles.text), so nothing here is a shell's.
+_SCRIPT = """set -eu
+set -- -qq -o Acquire::Languages=none
+if [ -s /run/apt/sources.list ]; then
+  set -- "$@" -o Dir::Etc::SourceList=/run/apt/sources.list -o Dir::Etc::SourceParts=/dev/null
+  set -- "$@" -o Acquire::Check-Valid-Until=false
+fi
+if [ -s /run/secrets/ca ]; then set -- "$@" -o Acquire::https::CAInfo=/run/secrets/ca; fi
+apt-get "$@" update >&2
+apt-get "$@" install --print-uris --reinstall -y --no-install-recommends --allow-downgrades {runtime}
+echo '=== build'
+if [ -n '{build}' ]; then
+  apt-get "$@" install --print-uris -y --no-install-recommends --allow-downgrades {runtime} {build}
+fi
+"""
+
+
+def _sources(recipe: Recipe, options: Options, snapshot: str | None) -> str:
+    if options.sources:
+        return options.sources.read_text(encoding="utf-8")
+    return recipe.base.sources(snapshot) if snapshot else ""
+
+
+def _uris(text: str) -> tuple[Deb, ...]:
+    """Of apt's --print-uris: 'URL' NAME_VERSION_ARCH.deb SIZE SHA256:… or MD5Sum:…"""
+    from urllib.parse import unquote
+
+    found = []
+    for line in text.splitlines():
+        match = _URI.match(line)
+        if match:
+            name, version, _ = unquote(match["file"]).rsplit("_", 2)
+            found.append(Deb(name=name, version=unquote(version), sha256=match["sha256"]))
+    return tuple(sorted(found, key=lambda d: d.name))
+
+
+def _reachable(url: str) -> bool:
+    """Whether the archive by date answers; a lock is made without it where it does not, and says so."""
+    import urllib.error
+    import urllib.request
+
+    try:
+        with urllib.request.urlopen(f"{url}/", timeout=10) as answer:  # noqa: S310  an http address of ours
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError, ValueError):
+        return False
