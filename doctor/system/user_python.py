@@ -15,7 +15,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +25,7 @@ from doctor.system import processes
 from doctor.system.commands import distrust, loads_code
 from doctor.system.files import errno_name
 
-State = Literal["finished", "crashed", "hung", "out-of-memory", "not-started"]
+State = Literal["finished", "crashed", "hung", "out-of-memory", "not-started", "stopped"]
 _LINE_LIMIT = 1 << 20
 _LINES = 200_000
 _POLL_S = 0.1
@@ -94,6 +94,11 @@ class Child:
         self.ended = Ended("not-started", None, 0.0)
         self.silence_s = bounds.silence_s
         """May be changed between events: a case may say how long it will be silent."""
+        self._stop: Callable[[], bool] = lambda: False
+
+    def until(self, stop: Callable[[], bool]) -> None:
+        """Ends the script too as soon as `stop` says so."""
+        self._stop = stop
 
     def events(self) -> Iterator[dict[str, Any]]:
         """What the script sends, as it arrives. Closing the iterator ends the script."""
@@ -155,6 +160,8 @@ class Child:
                 allowed = self._bounds.memory_bytes
                 if held > allowed:
                     return "out-of-memory", f"held {held >> 20} MiB of memory; {allowed >> 20} is allowed"
+            if self._stop():
+                return "stopped", "another of its group ended"
             if now - heard > self.silence_s:
                 return "hung", f"nothing came for {self.silence_s:g} s"
             if now - began > self._bounds.total_s:

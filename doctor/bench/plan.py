@@ -1,0 +1,94 @@
+"""What is measured: cases by name, at two levels. `quick` ends within 60 seconds, `full` takes all shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from doctor.errors import InputError
+
+NAMES = ("gemm", "copy", "host", "attention", "flex", "compile", "collectives")
+LEVELS = ("quick", "full")
+GEMM_SHAPES = ("16384x8192x1280", "16384x1024x8192", "16384x8192x7168", "16384x3584x8192", "8192x8192x8192")
+"""M x N x K of training steps of large models, which public comparisons of GPUs use."""
+_CPU_SHAPES = {"quick": ("512x512x512",), "full": ("512x512x512", "1024x1024x1024")}
+COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
+QUICK_S = 60.0
+_START_S = 20.0
+"""Of a quick run, what importing torch and waking the GPUs may take."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`cases` are what the script takes; `budget_s` is for the repeats of one case."""
+
+    cases: tuple[dict[str, Any], ...]
+    collectives: tuple[dict[str, Any], ...]
+    repeats: int
+    budget_s: float
+    total_s: float
+    """For each GPU."""
+
+
+def plan(names: Sequence[str], level: str, device: str, gpus: int = 1, shapes: Sequence[str] = ()) -> Plan:
+    """Raises InputError for names, levels and shapes that are none. `shapes`: products of a baseline, or asked for."""
+    wanted = tuple(dict.fromkeys(names)) or NAMES
+    unknown = [name for name in wanted if name not in NAMES]
+    if unknown or level not in LEVELS:
+        raise InputError(
+            f"{unknown[0] if unknown else level}: one of {', '.join(NAMES if unknown else LEVELS)} is wanted"
+        )
+    for shape in shapes:
+        _sizes(shape)
+    cpu = device == "cpu"
+    cases: list[dict[str, Any]] = []
+    for name in wanted:
+        cases += _cases(name, level, cpu, shapes)
+    together = collectives(level, cpu) if "collectives" in wanted and (cpu or gpus > 1) else []
+    total = QUICK_S / max(1, gpus) if level == "quick" else 1800.0
+    number = max(1, len(cases) + len(together))
+    budget = max(0.3, (QUICK_S - _START_S) / max(1, gpus) / number) if level == "quick" else 10.0
+    return Plan(tuple(cases), tuple(together), 100, round(budget, 2), max(total, 30.0))
+
+
+def _sizes(shape: str) -> tuple[int, ...]:
+    parts = shape.split("x")
+    if len(parts) != 3 or not all(p.isascii() and p.isdecimal() and 16 <= int(p) <= 1 << 17 for p in parts):
+        raise InputError(f"--shape {shape[:40]}: MxNxK is wanted, each from 16 to 131072, such as 8192x8192x8192")
+    return tuple(int(p) for p in parts)
+
+
+def _gemm(level: str, cpu: bool, shapes: Sequence[str]) -> list[dict[str, Any]]:
+    default: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    if cpu:
+        default, dtypes = _CPU_SHAPES[level], ("float32", "bfloat16")
+    else:
+        default = GEMM_SHAPES[-1:] if level == "quick" else GEMM_SHAPES
+        dtypes = ("bfloat16",) if level == "quick" else ("bfloat16", "float16", "float8")
+    chosen = tuple(dict.fromkeys(shapes)) or default
+    return [{"what": "gemm", "dtype": d, "shape": s} for s in chosen for d in dtypes]
+
+
+def _cases(name: str, level: str, cpu: bool, shapes: Sequence[str]) -> list[dict[str, Any]]:
+    """Of one name but collectives. A compiler's start takes longer than a quick run has."""
+    dtype = "float32" if cpu else "bfloat16"
+    if name == "gemm":
+        return _gemm(level, cpu, shapes)
+    if name == "copy":
+        return [{"what": "copy", "dtype": "bytes", "shape": "64MiB" if cpu else "1024MiB"}]
+    if name == "host" and not cpu:
+        return [{"what": "host", "dtype": "bytes", "shape": "256MiB"}]
+    if name == "attention":
+        shape = "1x4x256x64" if cpu else "4x16x2048x128" if level == "quick" else "4x32x4096x128"
+        return [{"what": "attention", "dtype": dtype, "shape": shape}]
+    if name in ("flex", "compile") and level == "full":
+        return [{"what": name, "dtype": dtype, "shape": "1x4x256x64" if name == "flex" else "512x512"}]
+    return []
+
+
+def collectives(level: str, cpu: bool) -> list[dict[str, Any]]:
+    sizes = (1,) if cpu else (16, 256) if level == "quick" else (16, 32, 64, 128, 256)
+    dtype = "float32" if cpu else "bfloat16"
+    return [{"what": name, "dtype": dtype, "shape": f"{mib}MiB"} for name in COLLECTIVES for mib in sizes]

@@ -1,0 +1,113 @@
+"""A measured number is below the profile's baseline."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.facts.gemm import Measurement
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+    from doctor.profiles.model import Baseline
+
+RULE = Rule(
+    id="bench-below-baseline",
+    severity=Severity.WARNING,
+    title="A measured number is below the profile's baseline.",
+    needs=({"bench", "profile"},),
+    proven="synthetic",
+    order=73,
+    tags=("bench", "profile"),
+    doc="""
+## What it finds
+A measurement whose whole interval lies below what the profile says for the same case: same name, type, shape and unit.
+Against a floor, any shortfall; against a median that was measured elsewhere, more than 10 %.
+
+## Why it matters
+The hardware can do more than this stack gets out of it.
+
+## Not raised when
+The profile has no baseline for the case ("no baseline", never a pass), units differ, or the interval reaches it. What
+is better when lower (microseconds) is compared the other way round.
+
+## How to confirm
+`doctor bench --profile NAME`: the clocks and throttle reasons stand beside each number.
+
+## Fix
+Look at the clocks first, then at the library (`doctor blas --prove`) and at the versions that the baseline names.
+
+## Fix safety
+Nothing is changed by looking.
+
+## References
+docs/bench.md
+""",
+)
+FIXES = (
+    Fix(text="Look which library ran, and at the clocks beside the number.", command=("doctor", "blas", "--prove")),
+)
+MARGIN = 0.9
+"""Of a median that was measured on another node: parts of one kind differ by some percent."""
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """One finding a case."""
+    for measured in machine.bench or ():
+        baseline = baseline_of(profile, measured)
+        short = baseline and shortfall(baseline, measured)
+        if not baseline or not short or measured.value is None:
+            continue
+        target = _target(baseline)
+        made = ", ".join(f"{name} {version}" for name, version in sorted(baseline.software.items()))
+        yield Finding(
+            summary=f"{measured.what} {measured.dtype} {measured.shape}: {measured.value.p50:.4g} {measured.unit}; "
+            f"the baseline is {target:.4g}.",
+            subject=Subject(kind="case", id=measured.key),
+            evidence=(
+                Evidence(text=f"{measured.value.low:.4g} to {measured.value.high:.4g} {measured.unit}", source="bench"),
+                Evidence(text=f"{baseline.method}; {baseline.library}; {made}", source=baseline.source.url),
+            ),
+            fixes=FIXES,
+            source=baseline.source.url,
+        )
+
+
+def baseline_of(profile: Profile | None, measured: Measurement) -> Baseline | None:
+    """That of the same case and unit; None means "no baseline"."""
+    wanted = _words(f"{measured.what} {measured.dtype} {measured.shape}")
+    for baseline in profile.baseline if profile else ():
+        said = _words(f"{baseline.what} {baseline.dtype} {baseline.shape}")
+        if baseline.value.unit == measured.unit and wanted - said <= _PLAIN and said <= wanted:
+            return baseline
+    return None
+
+
+_PLAIN = frozenset({"matmul"})
+"""A baseline of a "gemm" is one of torch.matmul."""
+
+
+def shortfall(baseline: Baseline, measured: Measurement) -> bool:
+    if measured.value is None or measured.outcome != "ran":
+        return False
+    target = _target(baseline)
+    margin = 1.0 if baseline.value.floor is not None else MARGIN
+    if re.search(r"\b(?:us|ms|s)$", measured.unit):
+        return measured.value.low > target / margin
+    return measured.value.high < target * margin
+
+
+def _target(baseline: Baseline) -> float:
+    value = baseline.value.floor if baseline.value.floor is not None else baseline.value.p50
+    assert value is not None  # a profile without both is refused when it is read
+    return value
+
+
+def _words(text: str) -> frozenset[str]:
+    aliases = {"bf16": "bfloat16", "fp16": "float16", "fp8": "float8", "fp32": "float32"}
+    words = re.findall(r"[a-z0-9_]+", text.lower().replace("×", "x"))
+    return frozenset(aliases.get(word, word) for word in words)

@@ -1,0 +1,131 @@
+"""A matrix product ran on another library than the flags, or the prediction, say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.facts.gemm import GemmProof
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="gemm-library-unexpected",
+    severity=Severity.WARNING,
+    title="A matrix product ran on another library than the flags, or the prediction, say.",
+    needs=({"gemm_proofs"},),
+    proven="synthetic",
+    order=71,
+    tags=("bench", "blas"),
+    doc="""
+## What it finds
+A library fell back with a warning (hipBLASLt on an unsupported GPU); a variable asked for one library, and another
+one ran; or what ran is not what the tables of the selection predict.
+
+## Why it matters
+A flag that does nothing is taken for a speed-up that was made; a fallback costs a factor and one line of log.
+
+## Not raised when
+The library that ran is not known, or rocBLAS was predicted and handed the product on to hipBLASLt by itself.
+
+## How to confirm
+`doctor blas --prove --format json`: calls, kernels and files of each product.
+
+## Fix
+Unset the variable, or use a torch whose selection has the GPU; report a wrong prediction.
+
+## Fix safety
+Only the choice of library changes.
+
+## References
+https://github.com/pytorch/pytorch/issues/138067
+""",
+)
+FIXES = (
+    Fix(
+        text="Run without the preference, and compare: doctor bench gemm.",
+        command=("env", "--unset=TORCH_BLAS_PREFER_HIPBLASLT", "--unset=TORCH_BLAS_PREFER_CUBLASLT", "python3"),
+        where="environment",
+    ),
+)
+_ASKING = {"TORCH_BLAS_PREFER_HIPBLASLT": "rocm", "TORCH_BLAS_PREFER_CUBLASLT": ""}
+_ASKED = {"1": ("hipblaslt", "cublaslt"), "0": ("rocblas", "cublas")}
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Fallbacks first; then a flag that lost, which is told once; then predictions that did not come true."""
+    proofs = [p for p in machine.gemm_proofs or () if p.outcome in ("ran", "wrong")]
+    fell = [p for p in proofs if any(_FALLBACK in w.lower() for w in p.warnings)]
+    if fell:
+        yield _fell_back(fell, machine)
+    lost = _lost(machine, proofs)
+    if lost:
+        yield lost
+        return
+    missed = [p for p in proofs if p.predicted and p.library and _differs(p)]
+    if missed:
+        yield _missed(missed, machine)
+
+
+_FALLBACK = "unsupported architecture"
+
+
+def _fell_back(fell: list[GemmProof], machine: Snapshot) -> Finding:
+    line = next(w for w in fell[0].warnings if _FALLBACK in w.lower())
+    return Finding(
+        summary="torch fell back from hipBLASLt: it does not know this GPU as supported.",
+        subject=Subject(kind="warning", id="hipblaslt-fallback"),
+        evidence=(Evidence(text=line, source=machine.source(f"gemm_proofs[{fell[0].key}]")),),
+        fixes=FIXES,
+    )
+
+
+def _lost(machine: Snapshot, proofs: list[GemmProof]) -> Finding | None:
+    """A variable that asks for a library, where torch.mm ran on the other one."""
+    environment = machine.environment or {}
+    for name, build in _ASKING.items():
+        value = environment.get(name, "")
+        if value not in _ASKED or (build and machine.torch.build != build):
+            continue
+        other = _ASKED["0" if value == "1" else "1"]
+        against = [p for p in proofs if p.entry in ("mm", "bmm") and (p.through or p.library) in other]
+        if against:
+            ran = against[0]
+            return Finding(
+                summary=f"{name}={value} did not win: {ran.entry} {ran.dtype} ran on {ran.library}.",
+                subject=Subject(kind="variable", id=name),
+                evidence=(
+                    Evidence(text=f"{name}={value}", source=machine.source(f"environment[{name}]")),
+                    Evidence(text=_seen(ran), source=machine.source(f"gemm_proofs[{ran.key}]")),
+                ),
+                fixes=FIXES,
+            )
+    return None
+
+
+def _differs(proof: GemmProof) -> bool:
+    """A library of the CPU is none that a prediction names."""
+    return proof.predicted not in ("cpu", proof.library, proof.through)
+
+
+def _missed(missed: list[GemmProof], machine: Snapshot) -> Finding:
+    first = missed[0]
+    more = f", and {len(missed) - 1} more" if len(missed) > 1 else ""
+    return Finding(
+        summary=f"{first.entry} {first.dtype} ran on {first.library}; {first.predicted} was predicted{more}.",
+        severity=Severity.INFO,
+        subject=Subject(kind="prediction"),
+        evidence=tuple(Evidence(text=_seen(p), source=machine.source(f"gemm_proofs[{p.key}]")) for p in missed[:4]),
+        fixes=(
+            Fix(text="Nothing is wrong with the machine by that alone; please report it with the JSON of the run."),
+        ),
+    )
+
+
+def _seen(proof: GemmProof) -> str:
+    shown = next(iter((*proof.kernels, *proof.calls)), "no line")
+    return f"{proof.key}: {proof.library} by {proof.told_by or 'nothing'}: {shown[:140]}"

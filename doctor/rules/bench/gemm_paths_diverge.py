@@ -1,0 +1,129 @@
+"""torch.matmul and F.linear of the same product take different libraries, or one is much slower."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.facts.gemm import GemmProof, Measurement
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="gemm-paths-diverge",
+    severity=Severity.WARNING,
+    title="torch.matmul and F.linear of the same product take different libraries, or one is much slower.",
+    needs=({"gemm_proofs"}, {"bench"}),
+    proven="synthetic",
+    order=70,
+    tags=("bench", "blas"),
+    doc="""
+## What it finds
+F.linear that ran on another library than torch.mm of the same type (hipBLASLt beside rocBLAS), or whose time differs
+by more than 10 %: the whole interval of the paired ratio lies outside of 0.9 to 1.1.
+
+## Why it matters
+Models call F.linear, and benchmarks call matmul: for months one of them was several times slower, unseen.
+
+## Not raised when
+cuBLAS ran beside cuBLASLt: they share their kernels, and a fused bias is cuBLASLt's by design. The interval of the
+ratio reaches into 0.9 to 1.1, or one of both did not run.
+
+## How to confirm
+`doctor blas --prove`, and `doctor bench gemm`.
+
+## Fix
+Bring both to one library: TORCH_BLAS_PREFER_HIPBLASLT=1, or DISABLE_ADDMM_CUDA_LT=1 where the fused bias is the slow
+one.
+
+## Fix safety
+Variables of one run; results differ in the last digits.
+
+## References
+https://github.com/pytorch/pytorch/pull/174377
+""",
+)
+FIXES = (
+    Fix(
+        text="Run the plain products on hipBLASLt too.",
+        command=("env", "TORCH_BLAS_PREFER_HIPBLASLT=1", "python3"),
+        where="environment",
+    ),
+    Fix(
+        text="Or switch the fused bias off, and measure both.",
+        command=("env", "DISABLE_ADDMM_CUDA_LT=1", "python3"),
+        where="environment",
+    ),
+)
+TOLERATED = (0.9, 1.1)
+_SHARED = {frozenset({"cublas", "cublaslt"})}
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """By library of each type, then by time of each measured pair."""
+    proofs = {p.key: p for p in machine.gemm_proofs or () if p.outcome == "ran"}
+    for dtype in dict.fromkeys(p.dtype for p in proofs.values()):
+        plain = proofs.get(f"mm/{dtype}")
+        for entry in ("linear", "linear-bias"):
+            other = proofs.get(f"{entry}/{dtype}")
+            if plain and other and _apart(plain, other):
+                yield _by_library(plain, other, machine)
+                break
+    for measured in machine.bench or ():
+        timed = measured.what == "gemm linear" or (measured.what == "gemm linear-bias" and measured.device != "cpu")
+        if timed and measured.outcome == "ran" and _excluded(measured):
+            yield _by_time(measured, machine)
+
+
+def _apart(one: GemmProof, other: GemmProof) -> bool:
+    libraries = {one.library, other.library}
+    on_gpu = libraries <= {"hipblaslt", "rocblas", "ck", "cublas", "cublaslt"}
+    return None not in libraries and len(libraries) == 2 and on_gpu and frozenset(libraries) not in _SHARED
+
+
+def _by_library(plain: GemmProof, other: GemmProof, machine: Snapshot) -> Finding:
+    name = "F.linear with a bias" if other.entry == "linear-bias" else "F.linear"
+    return Finding(
+        summary=f"{plain.dtype}: {name} ran on {other.library}, torch.mm on {plain.library}.",
+        subject=Subject(kind="dtype", id=plain.dtype),
+        evidence=tuple(
+            Evidence(text=f"{p.entry}: {p.library} by {p.told_by}: {_shown(p)}", source=source)
+            for p in (plain, other)
+            for source in (machine.source(f"gemm_proofs[{p.key}]"),)
+        ),
+        fixes=FIXES,
+    )
+
+
+def _shown(proof: GemmProof) -> str:
+    return next(iter((*proof.kernels, *proof.calls)), "-")[:120]
+
+
+def _excluded(measured: Measurement) -> bool:
+    ratio = measured.ratio
+    return ratio is not None and (ratio.low > TOLERATED[1] or ratio.high < TOLERATED[0])
+
+
+def _by_time(measured: Measurement, machine: Snapshot) -> Finding:
+    ratio = measured.ratio
+    assert ratio is not None
+    linear = "F.linear with a bias" if measured.what.endswith("bias") else "F.linear"
+    slow = linear if ratio.p50 > 1 else "torch.matmul"
+    factor = ratio.p50 if ratio.p50 > 1 else 1 / ratio.p50
+    case = f"{measured.dtype} {measured.shape}"
+    return Finding(
+        summary=f"{slow} takes {factor:.2f} times as long as the other way ({case}).",
+        subject=Subject(kind="case", id=measured.key),
+        evidence=(
+            Evidence(
+                text=f"linear / matmul = {ratio.p50:.3f} ({ratio.low:.3f} to {ratio.high:.3f}, {ratio.repeats} pairs)",
+                source=machine.source(f"bench[{measured.key}]"),
+            ),
+        ),
+        fixes=FIXES if measured.device.startswith("cuda") else (),
+        verify=("doctor", "bench", "gemm"),
+    )
