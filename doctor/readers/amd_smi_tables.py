@@ -25,15 +25,17 @@ _NUMBERED = re.compile(r"\s{0,4}(GPU\d{1,3})((?:\s{1,120}[\w/.-]{1,12}){1,64})\s
 _NUMBERED_HEAD = re.compile(r"\s{2,20}GPU0(?:\s{1,120}GPU\d{1,3}){0,63}\s*$")
 _MONITOR = re.compile(r"\s{0,4}GPU {1,4}(?:XCP {1,4})?(?:[A-Z_]{3,20} {0,12}){1,30}$")
 _CELL = re.compile(
-    r"N/A [A-Za-z/]{2,5}(?=\s|$)|N/A|\d[\d.]{0,14}(?:/\d[\d.]{0,14})?(?: (?:W|°C|%|[kMGT]?B|MHz|Mb/s|GB))?|[A-Z]\w{0,15}"
+    r"N/A [A-Za-z/]{2,5}(?=\s|$)|N/A|\d[\d.]{0,14}(?:/\d[\d.]{0,14})?(?: (?:W|°C|%|[kMGT]?B|MHz|Mb/s))?|[A-Z]\w{0,15}"
 )
 _PARTITION = re.compile(r"\s{0,4}GPU_ID {1,8}MEMORY {1,8}ACCELERATOR_TYPE")
 _LIMIT = 256
 _MONITORED = {
-    "POWER": ("sensors.power_w", 1.0), "GPU_TEMP": ("sensors.temperature_c", 1.0), "GPU_T": ("sensors.temperature_c", 1.0),
+    "POWER": ("sensors.power_w", 1.0), "GPU_TEMP": ("sensors.temperature_c", 1.0),
+    "GPU_T": ("sensors.temperature_c", 1.0),
     "HOTSPOT_TEMP": ("sensors.temperature_c", 1.0), "GFX_UTIL": ("sensors.utilisation_percent", 1.0),
     "GFX%": ("sensors.utilisation_percent", 1.0), "VRAM_TOTAL": ("memory_bytes", 1 << 20),
-    "VRAM_USED": ("memory_used_bytes", 1 << 20), "SINGLE_ECC": ("errors.corrected", 1), "DOUBLE_ECC": ("errors.uncorrected", 1),
+    "VRAM_USED": ("memory_used_bytes", 1 << 20), "SINGLE_ECC": ("errors.corrected", 1),
+    "DOUBLE_ECC": ("errors.uncorrected", 1),
 }  # fmt: skip
 
 

@@ -19,7 +19,8 @@ from doctor.readers.source_lines import kept, source_lines
 _LINE = re.compile(r"\[(\w{3} \d{2} \d{4} \d{2}:\d{2}:\d{2})\] \[(\w{4,8})\] \[tid \d{1,10}\] (.{3,600})$")
 _VERSION = re.compile(r"Fabric Manager version (\d{3}\.\d{1,3}(?:\.\d{1,3})?)")
 _SWITCH = re.compile(
-    r"detected NVSwitch (non-fatal|fatal) error (\d{5}) on .{0,60}?pci bus id ([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d)"
+    r"detected NVSwitch (non-fatal|fatal) error (\d{5}) on .{0,60}?pci bus id "
+    r"([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d)"
 )
 _LIMIT = 200
 
@@ -42,7 +43,7 @@ def read(text: str, source: str = "text") -> FactSheet:
             sheet.put("nvidia_driver.fabric_manager.version", version[1], where)
         if found[2] in ("ERROR", "FATAL", "CRITICAL"):
             error = (kept(found[3], 300), where)
-            _event(events, found, where)
+            _event(events, found)
     if error:
         sheet.put("nvidia_driver.fabric_manager.error", *error)
     if events:
@@ -52,7 +53,7 @@ def read(text: str, source: str = "text") -> FactSheet:
     return sheet
 
 
-def _event(events: dict[str, dict[str, Any]], found: re.Match[str], where: str) -> None:
+def _event(events: dict[str, dict[str, Any]], found: re.Match[str]) -> None:
     """The same code that the kernel log calls SXid."""
     if not (switch := _SWITCH.search(found[3])):
         return

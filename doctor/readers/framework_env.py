@@ -25,8 +25,8 @@ _LINE = re.compile(
     r"(?: version)?\s{0,4}(?::|\.{2,40})\s{1,60}(?P<value>\S.{0,200})$"
 )
 _MARKS = re.compile(
-    r"^\s{0,8}(?:- `?(?:transformers|Accelerate)`? version:|- PyTorch (?:version|accelerator|XPU|NPU)\b|torch version \.{2}"
-    r"|deepspeed (?:info|install path|wheel)|xFormers \d|pytorch\.version:|build\.torch_version:)",
+    r"^\s{0,8}(?:- `?(?:transformers|Accelerate)`? version:|- PyTorch (?:version|accelerator|XPU|NPU)\b"
+    r"|torch version \.{2}|deepspeed (?:info|install path|wheel)|xFormers \d|pytorch\.version:|build\.torch_version:)",
     re.MULTILINE,
 )
 _TORCH = re.compile(r"(\d{1,2}\.\d{1,2}\.\d{1,3}[\w.+-]{0,60})(?: \((True|False|\w{2,20})\))?")
@@ -35,9 +35,9 @@ _PLATFORM = re.compile(r"Linux-(\S{3,120}?)-(x86_64|aarch64|ppc64le)-with")
 _VERSION = re.compile(r"(\d{1,3}(?:\.\d{1,4}){1,3}[\w.+-]{0,40})")
 _SHM = re.compile(r"(\d{1,6}(?:\.\d{1,2})?) (KB|MB|GB|TB)$")
 _UNITS = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
-_PACKAGES = {"transformers": "transformers", "accelerate": "accelerate", "safetensors": "safetensors",
-             "huggingface_hub": "huggingface-hub", "huggingface hub": "huggingface-hub", "numpy": "numpy",
-             "bitsandbytes": "bitsandbytes", "deepspeed": "deepspeed", "peft": "peft", "deepspeed info": "deepspeed"}  # fmt: skip
+_PACKAGES = {name: name for name in ("transformers", "accelerate", "safetensors", "numpy", "bitsandbytes", "deepspeed",
+                                    "peft")} | {"huggingface_hub": "huggingface-hub", "deepspeed info": "deepspeed",
+                                                "huggingface hub": "huggingface-hub"}  # fmt: skip
 
 
 def read(text: str, source: str = "text") -> FactSheet:

@@ -4,7 +4,8 @@
 ...              "  Container Runtime Version:  containerd://1.7.22\\nAllocatable:\\n  nvidia.com/gpu:  8")
 >>> sheet.get("kernel.release"), sheet.get("container.engine"), sheet.get("container.engine_version")
 ('6.8.0-45-generic', 'kubernetes', 'containerd 1.7.22')
->>> read("Containers:\\n  a:\\n    Container ID:\\n    Image:  x:1\\n    Limits:\\n      amd.com/gpu:  2").get("container.run_args")
+>>> pod = "Containers:\\n  a:\\n    Container ID:\\n    Image:  x:1\\n    Limits:\\n      amd.com/gpu:  2"
+>>> read(pod).get("container.run_args")
 ['-d', '--gpus=amd.com/gpu=2']
 """
 

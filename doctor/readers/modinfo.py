@@ -1,6 +1,6 @@
 """`modinfo nvidia`, `modinfo amdgpu` -> the module file that the running kernel would load.
 
->>> sheet = read("filename: /lib/modules/6.8.0/updates/dkms/nvidia.ko.zst\\nversion:  575.57.08\\nlicense: Dual MIT/GPL")
+>>> sheet = read("filename: /lib/modules/6.8.0/updates/dkms/nvidia.ko.zst\\nversion: 575.57.08\\nlicense: Dual MIT/GPL")
 >>> sheet.get("nvidia_driver.module_on_disk"), sheet.get("nvidia_driver.flavour")
 ('575.57.08', 'open')
 """

@@ -1,10 +1,11 @@
-"""`nvidia-smi --query-gpu=… --format=csv` -> facts of each GPU. Columns are told by the header; without one (`noheader`)
-by the command's own list, where the text shows the command.
+"""`nvidia-smi --query-gpu=… --format=csv` -> facts of each GPU. Columns are told by the header; where there is
+none (`noheader`) by the command's own list, where the text shows the command.
 
 >>> sheet = read("index, name, driver_version, memory.total [MiB]\\n0, NVIDIA L40S, 595.80, 46068 MiB")
 >>> sheet.get("gpus[#0].name"), sheet.get("nvidia_driver.version"), sheet.get("gpus[#0].memory_bytes") >> 20
 ('NVIDIA L40S', '595.80', 46068)
->>> read("NVIDIA L40S, 8.9", command="nvidia-smi --query-gpu=name,compute_cap --format=csv,noheader").get("gpus[#0].arch")
+>>> asked = "nvidia-smi --query-gpu=name,compute_cap --format=csv,noheader"
+>>> read("NVIDIA L40S, 8.9", command=asked).get("gpus[#0].arch")
 'sm_89'
 """
 

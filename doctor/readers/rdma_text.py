@@ -4,7 +4,7 @@
 ...              "\\t\\t\\tlink_layer:\\tEthernet")
 >>> sheet.get("rdma[mlx5_0].state"), sheet.get("rdma[mlx5_0].link_layer")
 ('DOWN', 'Ethernet')
->>> read("CA 'mlx5_1'\\n\\tPort 1:\\n\\t\\tState: Active\\n\\t\\tPhysical state: LinkUp\\n\\t\\tRate: 400").get("rdma[mlx5_1].rate")
+>>> read("CA 'mlx5_1'\\n\\tPort 1:\\n\\t\\tState: Active\\n\\t\\tRate: 400").get("rdma[mlx5_1].rate")
 '400 Gb/sec'
 """
 

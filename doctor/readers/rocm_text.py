@@ -1,5 +1,5 @@
-"""What ROCm's smaller tools and libraries print: `hipconfig`, `hipcc --version`, `rocm_agent_enumerator`, the benches of
-rocBLAS and hipBLASLt, MIOpen's log -> the HIP release, paths, and GPUs with their architecture.
+"""What ROCm's smaller tools and libraries print: `hipconfig`, `hipcc --version`, `rocm_agent_enumerator`, the benches
+of rocBLAS and hipBLASLt, MIOpen's log -> the HIP release, paths, and GPUs with their architecture.
 
 >>> read("HIP version: 7.12.60610-2bd1678d3d\\nROCM_PATH          :/opt/rocm").get("rocm[/opt/rocm].path")
 '/opt/rocm'

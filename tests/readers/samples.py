@@ -3,6 +3,8 @@
 # ruff: noqa: E501, W291
 from __future__ import annotations
 
+from tests.readers.more_samples import MORE
+
 SAMPLES: dict[str, str] = {
     "said_driver": """NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  555.42.02  Release Build
 dkms status: nvidia/535.129.03, 6.2.0-39-generic, x86_64: installed
@@ -224,3 +226,4 @@ Nvidia driver version: 550.54.14
     "~~~\nNVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x26:0x56:1474)\n~~~\n</details>\nRuntimeError: CUDA error: "
     "no kernel image is available for execution on the device\n",
 }  # fmt: skip
+SAMPLES |= MORE
