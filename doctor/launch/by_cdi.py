@@ -58,9 +58,8 @@ def by_cdi(machine: Snapshot, engine: Engine, choice: Choice) -> Access:
     troubles += _stale([entry for entry, _ in entries.values()], make)
     parts = [Part("cdi", f"{kind}={name}", _reason(entry, chosen, vendor)) for name, (entry, chosen) in entries.items()]
     if vendor == "amd":
-        gids = dict(
-            pair for entry, _ in entries.values() for pair in (*entry.spec.read.common.owners, *entry.edits.owners)
-        )
+        edits = [e for entry, _ in entries.values() for e in (entry.spec.read.common, entry.edits)]
+        gids = dict(pair for one in edits for pair in one.owners)
         owned = groups(machine, engine, _nodes(choice), gids)
         return Access((*parts, *owned.parts), (*troubles, *owned.troubles))
     return Access(tuple(parts), tuple(troubles))
@@ -121,7 +120,8 @@ def _faults(engine: Engine, specs: Mapping[str, Spec], make: str) -> Iterator[Tr
     for path, spec in specs.items():
         if not engine.reads(spec.read):
             yield Trouble(
-                f"{path} is of CDI {spec.read.version}; {engine.name} {engine.version} reads up to {engine.newest_spec}",
+                f"{path} is of CDI {spec.read.version}; "
+                f"{engine.name} {engine.version} reads up to {engine.newest_spec}",
                 f"generate it for the older version, or pass nodes: --by nodes ({make})",
             )
 

@@ -63,7 +63,7 @@ def groups(
     if not closed:
         return Access()
     if engine is not None and engine.rootless:
-        return _rootless(machine, engine, closed)
+        return _rootless(engine, closed)
     owned: dict[int, list[str]] = {}
     for node in closed:
         owned.setdefault((gids or {}).get(node.key, node.gid or 0), []).append(node.key)
@@ -77,7 +77,7 @@ def groups(
     return Access(parts, tuple(_for_root_alone(closed, owned)))
 
 
-def _rootless(machine: Snapshot, engine: Engine, closed: list[DeviceNode]) -> Access:
+def _rootless(engine: Engine, closed: list[DeviceNode]) -> Access:
     """The engine's processes are this account's: what it can't open, no container of it can."""
     parts: tuple[Part, ...] = ()
     troubles = []
@@ -86,7 +86,8 @@ def _rootless(machine: Snapshot, engine: Engine, closed: list[DeviceNode]) -> Ac
         group = refused.group or refused.gid
         troubles.append(
             Trouble(
-                f"you may not open {refused.key} (group {group}, mode {refused.mode or 0:o}), so no rootless container can",
+                f"you may not open {refused.key} (group {group}, mode {refused.mode or 0:o}), so no rootless container "
+                "of yours can",
                 f"sudo usermod -aG {group} $USER, then log in again",
             )
         )
@@ -109,7 +110,7 @@ def _rootless(machine: Snapshot, engine: Engine, closed: list[DeviceNode]) -> Ac
 
 
 def _for_root_alone(closed: list[DeviceNode], owned: Mapping[int, list[str]]) -> Iterator[Trouble]:
-    shut = [n.key for n in closed if n.key in owned.get(0, ()) or not (n.mode or 0) & 0o060 == 0o060]
+    shut = [n.key for n in closed if n.key in owned.get(0, ()) or (n.mode or 0) & 0o060 != 0o060]
     if shut:
         yield Trouble(
             f"{shut[0]}{_more(shut)} is open to root alone: no group lets another user of the container in",

@@ -11,7 +11,7 @@ import shlex
 from doctor.launch.formats.slurm import DRIVER, pyxis
 from doctor.launch.spec import Emitted, Line, Spec
 
-_SHARED = {"shm": "/dev/shm is the host's", "ipc": "is the host's", "group": "the caller's groups stay"}
+_SHARED = {"shm": "is the host's", "ipc": "is the host's", "group": "the caller's groups stay"}
 _OWN = "the container has the caller's own"
 
 
