@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,9 +18,97 @@ _FORMATS = ("text", "json", "markdown", "html", "nodes")
 
 def add(app: typer.Typer) -> None:
     group = typer.Typer(help="Many nodes.", no_args_is_help=True, rich_markup_mode=None)
-    for command in (report,):
+    for command in (check, report, health):
         group.command(command.__name__)(command)
     app.add_typer(group, name="fleet")
+
+
+def check(
+    slurm: Annotated[bool, typer.Option("--slurm", help="Through srun, over the idle nodes.")] = False,
+    ssh: Annotated[str | None, typer.Option(help="Through ssh: hosts as n[1-8],login, or @FILE.")] = None,
+    ansible: Annotated[Path | None, typer.Option(help="Through ansible: an inventory.")] = None,
+    emit: Annotated[
+        str | None,
+        typer.Option(help="Print for: sbatch, kubernetes-job, kubernetes-daemonset, ansible; nothing is run."),
+    ] = None,
+    nodes: Annotated[str | None, typer.Option(help="Only these nodes: n[001-128], or @FILE of names.")] = None,
+    partition: Annotated[str | None, typer.Option(help="Slurm's partition.")] = None,
+    hosts: Annotated[str, typer.Option(help="ansible's pattern of hosts.")] = "all",
+    option: Annotated[list[str] | None, typer.Option(help="One more option for srun; may be repeated.")] = None,
+    doctor: Annotated[str, typer.Option(help="The doctor on the nodes.")] = "doctor",
+    image: Annotated[str, typer.Option(help="For Kubernetes: an image with the doctor.")] = "rocm-cuda-doctor:latest",
+    node_label: Annotated[str | None, typer.Option(help="For Kubernetes: only nodes with NAME=VALUE.")] = None,
+    timeout: Annotated[int, typer.Option(min=5, max=3600, help="Seconds that a node may take.")] = 60,
+    at_once: Annotated[int, typer.Option(min=1, max=1000, help="Nodes at a time, for ssh and ansible.")] = 32,
+    keep: Annotated[Path | None, typer.Option(help="Keep the reports in this new folder.")] = None,
+    format_: Annotated[str, typer.Option("--format", help=", ".join(_FORMATS))] = "text",
+    fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
+    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+) -> int:
+    """Ask all nodes through an engine that reaches them, and judge them as one."""
+    _one_of("--format", format_, _FORMATS)
+    _one_of("--fail-on", fail_on, ("error", "warning", "never"))
+    from doctor.cli.output import deliver
+    from doctor.errors import ExitCode, InputError
+    from doctor.fleet import emit as texts
+    from doctor.fleet import gather
+    from doctor.fleet.answers import of_folder
+    from doctor.fleet.tally import Tally
+    from doctor.fleet.verdict import judged
+
+    if sum(map(bool, (slurm, ssh, ansible, emit))) != 1:
+        raise InputError("one of --slurm, --ssh, --ansible, --emit is wanted")
+    chosen = ",".join(_expected(nodes)) or None
+    if emit:
+        _one_of("--emit", emit, texts.KINDS)
+        made = texts.emit(emit, doctor=doctor, nodes=chosen, partition=partition, timeout_s=timeout, image=image,
+                          gpu_label=node_label)  # fmt: skip
+        deliver(made, output)
+        return ExitCode.OK
+    with _folder(keep) as folder:
+        if slurm:
+            done = gather.by_slurm(folder, doctor=doctor, nodes=chosen, partition=partition, timeout_s=timeout,
+                                   options=option or ())  # fmt: skip
+        elif ssh:
+            done = gather.by_ssh(folder, doctor=doctor, hosts=_expected(ssh), timeout_s=timeout, at_once=at_once)
+        else:
+            assert ansible
+            done = gather.by_ansible(folder, doctor=doctor, inventory=ansible, pattern=hosts, timeout_s=timeout,
+                                     at_once=at_once)  # fmt: skip
+        tally = Tally().add_all(of_folder(folder))
+        tally.missing(done.expected, done.reasons)
+    verdict = judged(tally)
+    deliver(_rendered(verdict, format_), output)
+    return _exit_code(verdict, fail_on)
+
+
+def health(
+    for_: Annotated[str, typer.Option("--for", help="slurm-prolog, slurm-epilog, slurm-health, npd or nhc.")],
+    gpus: Annotated[int | None, typer.Option(min=0, help="GPUs that this node should have.")] = None,
+    fail_on: Annotated[str, typer.Option(help="What counts: error or warning.")] = "error",
+    from_: Annotated[Path | None, typer.Option("--from", help="Judge this capture or bundle.")] = None,
+    root: Annotated[Path | None, typer.Option(help="Judge the tree under this folder; no command is run.")] = None,
+) -> int:
+    """Check this node, and answer as a scheduler or monitor wants it: one line and its exit code."""
+    import sys
+
+    from doctor.cli.check import _allowed, _system
+    from doctor.diagnosis.run import Options, examine
+    from doctor.errors import DoctorError
+    from doctor.fleet import health as contract
+
+    _one_of("--for", for_, contract.CONTRACTS)
+    _one_of("--fail-on", fail_on, ("error", "warning"))
+    system = _system(from_, root)
+    try:
+        said = contract.answer(examine(system, Options(allowed=_allowed(None))), for_, fail_on=fail_on, gpus=gpus)
+    except DoctorError as error:
+        said = contract.failed(for_, str(error))
+    except Exception as error:  # noqa: BLE001 -- a fault of ours must not drain a node
+        said = contract.failed(for_, type(error).__name__)
+    stream = sys.stderr if said.to_stderr else sys.stdout
+    stream.write(said.line + "\n")
+    return said.code
 
 
 def report(
@@ -45,6 +135,25 @@ def report(
     verdict.disagreements += views.disagreements(tally, told)
     deliver(_rendered(verdict, format_), output)
     return _exit_code(verdict, fail_on)
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    """A new folder for reports, mode 0700, gone afterwards unless it is to be kept. An absolute path: engines change
+    directories."""
+    import tempfile
+
+    from doctor.errors import InputError
+
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="doctor-fleet-") as made:
+            yield Path(made)
+        return
+    try:
+        keep.mkdir(mode=0o700)
+    except OSError as error:
+        raise InputError(f"--keep {keep}: {error.strerror or error}; a new folder is wanted") from error
+    yield keep.absolute()
 
 
 def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:

@@ -22,6 +22,9 @@ _SUFFIXES = (".json", ".jsonl", ".out", "")
 _BESIDE = (".err", ".log")
 """What stands beside a report and is none: stderr of the node."""
 _PREFIX = re.compile(r"\[?([^\s{\[\]:]{1,253})[\]:]?:?\s*")
+_NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,252}):")
+SILENT = "it wrote nothing"
+"""Why a node has no report, where nobody says more."""
 _SCHEMA = "doctor.report/1"
 
 
@@ -53,8 +56,9 @@ def _of_file(path: Path) -> Answer:
     except OSError as error:
         return Answer(node, None, f"its report can't be read: {error.strerror or error}")
     if not text.strip():
-        return Answer(node, None, _said(path) or "it wrote nothing")
-    return _opened(node, text)
+        return Answer(node, None, _said(path) or SILENT)
+    found = _of_content(node, text)
+    return found._replace(fault=_said(path) or SILENT) if found.fault == SILENT else found
 
 
 def _said(path: Path) -> str | None:
@@ -99,7 +103,7 @@ def _of_line(line: bytes, number: int) -> Answer:
     match = _PREFIX.fullmatch(prefix)
     node = _last(match[1]) if match else f"#{number}"
     if start < 0 and match and prefix.endswith(":"):
-        return Answer(node, None, "it wrote nothing")
+        return Answer(node, None, SILENT)
     if start < 0:
         return Answer(node, None, f"it answered no report: {prefix[:120]!r}")
     return _opened(node, line[start:])
@@ -109,6 +113,16 @@ def _last(name: str) -> str:
     """`pod/NAME/container`, as kubectl --prefix writes it: the pod."""
     parts = name.split("/")
     return parts[1] if len(parts) == 3 else parts[-1]
+
+
+def _of_content(node: str, text: bytes) -> Answer:
+    """A file whose first word is `NODE: ` says itself of which node it is."""
+    start = text.find(b"{")
+    before = text[: start if start >= 0 else len(text)].strip()
+    match = _NAMED.fullmatch(before[:300].decode(errors="replace"))
+    if not match:
+        return _opened(node, text)
+    return _opened(match[1], text[start:]) if start >= 0 else Answer(match[1], None, SILENT)
 
 
 def _opened(node: str, text: bytes) -> Answer:

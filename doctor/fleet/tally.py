@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from doctor.fleet import configuration
-from doctor.fleet.answers import Answer
+from doctor.fleet.answers import SILENT, Answer
 from doctor.fleet.configuration import Area
 
 _STATUSES = ("ok", "warning", "error", "unknown")
@@ -118,11 +118,15 @@ class Tally:
     def status(self, node: int) -> str:
         return _STATUSES[self.status_of[node]]
 
-    def missing(self, expected: Iterable[str]) -> None:
-        """Names those of the expected nodes from which nothing came."""
+    def missing(self, expected: Iterable[str], reasons: Mapping[str, str] | None = None) -> None:
+        """Names those of the expected nodes from which nothing came; `reasons` has what an engine said of some."""
         for node in expected:
-            if node not in self._places:
-                self.silent.setdefault(node, "nothing came from it")
+            why = (reasons or {}).get(node)
+            if node in self._places:
+                continue
+            if why and self.silent.get(node) == SILENT:
+                self.silent[node] = why
+            self.silent.setdefault(node, why or "nothing came from it")
 
     def answered(self, node: str) -> int | None:
         """Its place in `nodes`."""

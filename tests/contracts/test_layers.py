@@ -43,7 +43,7 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.images.sbom": (5, frozenset({"cyclonedx", "packageurl"})),
     "doctor.launch": (6, frozenset({"yaml"})),
     "doctor.bundle": (7, frozenset()),
-    "doctor.fleet": (7, frozenset()),
+    "doctor.fleet": (7, frozenset({"yaml"})),
     "doctor.compare": (7, frozenset()),
     "doctor.cli": (8, frozenset({"typer", "click"})),
     "doctor.__main__": (9, frozenset()),

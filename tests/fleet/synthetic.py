@@ -39,18 +39,21 @@ def captured(machine: str, file: str) -> Report:
         machine_["amdgpu_driver"].update(loaded=True, version="6.12.12")
     machine_["os"].update(id="ubuntu", version="22.04")
     machine_["host"].update(cpu="AMD EPYC 9654", memory_bytes=1547 << 30, numa_balancing=0, iommu="passthrough")
-    machine_["packages"] = [dict(name=n, version=v, location="/opt/venv", requires=None, requires_python=None)
-                            for n, v in PACKAGES.items()]  # fmt: skip
+    machine_["packages"] = [{"name": n, "version": v, "location": "/opt/venv"} for n, v in PACKAGES.items()]
     machine_["environment"] = {"NCCL_IB_HCA": "mlx5", "HSA_NO_SCRATCH_RECLAIM": "1", "SLURM_JOB_ID": "1"}
     machine_["rdma"] = [
-        dict(
-            key=f"mlx5_{n}", state="ACTIVE", rate="400 Gb/sec (4X NDR)", link_layer="InfiniBand", firmware="28.39.1002"
-        )
+        {
+            "key": f"mlx5_{n}",
+            "state": "ACTIVE",
+            "rate": "400 Gb/sec (4X NDR)",
+            "link_layer": "InfiniBand",
+            "firmware": "28.39.1002",
+        }
         for n in range(8)
     ]
     for gpu in machine_["gpus"]:
         gpu["vbios"] = "96.00.74.00.01"
-        gpu["link"] = dict(speed_gt_s=32.0, width=16, max_speed_gt_s=32.0, max_width=16)
+        gpu["link"] = {"speed_gt_s": 32.0, "width": 16, "max_speed_gt_s": 32.0, "max_width": 16}
     return data
 
 
@@ -104,7 +107,7 @@ def _no_package(report: Report) -> None:
 
 
 def _more_packages(report: Report) -> None:
-    report["snapshot"]["packages"].append(dict(name="bitsandbytes", version="0.48"))
+    report["snapshot"]["packages"].append({"name": "bitsandbytes", "version": "0.48"})
 
 
 def _flag(report: Report) -> None:

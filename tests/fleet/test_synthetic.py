@@ -38,7 +38,8 @@ def assert_exact(fleet: Fleet, verdict: Verdict) -> None:
     assert {verdict.tally.nodes[n] for n in verdict.with_errors()} == fleet.errors
     assert set(verdict.tally.silent) == fleet.silent
     assert not verdict.divided()
-    assert [kind.name for kind in verdict.kinds] and len(verdict.kinds) == 3
+    assert [kind.name for kind in verdict.kinds]
+    assert len(verdict.kinds) == 3
 
 
 @pytest.mark.parametrize("seed", [1, 2])

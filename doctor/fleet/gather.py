@@ -1,0 +1,157 @@
+"""Ask many nodes through what already reaches them: srun, ansible, or ssh with xargs. Each runs `doctor check` there.
+
+Nothing here keeps connections, queues or retries: the engine does. What it says of a node that gave nothing is kept.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from doctor.errors import InputError, ToolError
+from doctor.fleet.names import expanded, folded, is_name
+
+CHECK = ("check", "--format", "jsonl", "--fail-on", "never")
+NAMED = 'printf "%s: " "$SLURMD_NODENAME"; exec "$@"'
+"""For sh -c on a node of Slurm: its name first, so that a node which hangs afterwards is known; srun's own %N is a host
+name, which need not be Slurm's name of the node."""
+_SSH = (
+    'exec timeout -k 5 "$3" ssh -o BatchMode=yes -o ConnectTimeout=10 "$1" "$4" >"$2/$1.json" 2>"$2/$1.err" </dev/null'
+)
+_READY = ("idle",)
+_FAILED = re.compile(r"srun: error: (?:Node failure on (?P<lost>\S+)|(?P<node>\S+): tasks? [^:]*: (?P<why>.+))")
+
+
+@dataclass
+class Gathered:
+    """What an engine did. The reports lie in its folder."""
+
+    expected: list[str]
+    reasons: dict[str, str] = field(default_factory=dict)
+    """Node -> why the engine asked it nothing or got nothing."""
+
+
+def by_slurm(
+    folder: Path, *, doctor: str, nodes: str | None, partition: str | None, timeout_s: int, options: Sequence[str] = ()
+) -> Gathered:
+    """One step over all idle nodes, each whole, so that all its GPUs are seen. Others are named with Slurm's state.
+    Raises ToolError when sinfo fails."""
+    gathered, idle = _states(nodes, partition)
+    if not idle:
+        return gathered
+    minutes = -(-timeout_s // 60)
+    argv = ["srun", f"--nodelist={folded(idle)}", f"--nodes={len(idle)}", "--ntasks-per-node=1", "--exclusive",
+            "--no-kill", f"--wait={timeout_s}", f"--time={minutes + 1}", f"--immediate={timeout_s}",
+            "--job-name=doctor-fleet", "--kill-on-bad-exit=0", f"--output={folder}/%t.out", f"--error={folder}/%t.err",
+            *([f"--partition={partition}"] if partition else []), *options,
+            "sh", "-c", NAMED, "sh", doctor, *CHECK]  # fmt: skip
+    done = _run(argv, timeout_s * 3 + 60)
+    for line in done.stderr.splitlines():
+        if match := _FAILED.search(line[:1000]):
+            lost = match["lost"]
+            for node in _listed(lost or match["node"]):
+                gathered.reasons.setdefault(
+                    node, f"Slurm: {'node failure' if lost else 'it did not end: ' + match['why'].strip()}"
+                )
+    if done.returncode and not any(folder.iterdir()):
+        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        gathered.reasons.update(dict.fromkeys(idle, f"srun exited with {done.returncode}: {last[:160]}"))
+    return gathered
+
+
+def _states(nodes: str | None, partition: str | None) -> tuple[Gathered, list[str]]:
+    asked = [
+        *([f"--nodes={folded(expanded(nodes))}"] if nodes else []),
+        *([f"--partition={partition}"] if partition else []),
+    ]
+    argv = ["sinfo", "-h", "-N", "-o", "%N|%T|%E", *asked]
+    done = _run(argv, 60)
+    if done.returncode:
+        raise ToolError(argv, done.returncode, done.stdout, done.stderr)
+    gathered, idle = Gathered([]), []
+    for line in dict.fromkeys(done.stdout.splitlines()):
+        node, state, reason = [*line.split("|", 2), "", ""][:3]
+        if not is_name(node) or node in gathered.expected:
+            continue
+        gathered.expected.append(node)
+        if state in _READY:
+            idle.append(node)
+        else:
+            gathered.reasons[node] = f"Slurm: {state}{f' ({reason})' if reason not in ('', 'none') else ''}, not asked"
+    missing = set(expanded(nodes)) - set(gathered.expected) if nodes else set()
+    gathered.expected += sorted(missing)
+    gathered.reasons.update(dict.fromkeys(missing, "Slurm: no such node"))
+    return gathered, idle
+
+
+def _listed(text: str) -> list[str]:
+    try:
+        return expanded(text)
+    except InputError:
+        return []
+
+
+def by_ssh(folder: Path, *, doctor: str, hosts: Iterable[str], timeout_s: int, at_once: int) -> Gathered:
+    """`ssh HOST` under xargs, with the user's own keys and configuration; nobody is asked for a password."""
+    names = list(dict.fromkeys(hosts))
+    for name in names:
+        if not is_name(name):
+            raise InputError(f"host {name[:60]!r}: no host name")
+    command = " ".join(["timeout", str(timeout_s), _word(doctor), *CHECK])
+    argv = [
+        "xargs",
+        "-P",
+        str(at_once),
+        "-I{}",
+        "sh",
+        "-c",
+        _SSH,
+        "sh",
+        "{}",
+        str(folder),
+        str(timeout_s + 15),
+        command,
+    ]
+    rounds = -(-len(names) // at_once)
+    _run(argv, (timeout_s + 30) * rounds, "".join(f"{name}\n" for name in names))
+    return Gathered(names)
+
+
+def _word(doctor: str) -> str:
+    """A program's name or path as a word for the shell of the other side."""
+    if not re.fullmatch(r"[A-Za-z0-9_./~+-]{1,4096}", doctor):
+        raise InputError(f"--doctor {doctor[:60]!r}: letters, digits and _./~+- are taken")
+    return doctor
+
+
+def by_ansible(folder: Path, *, doctor: str, inventory: Path, pattern: str, timeout_s: int, at_once: int) -> Gathered:
+    """ansible's command module over the user's inventory; its --tree keeps one answer a host. ToolError when it can't
+    list its hosts."""
+    if pattern.startswith("-"):
+        raise InputError(f"--hosts {pattern[:60]!r}: a pattern of ansible is wanted")
+    listing = ["ansible", "-i", str(inventory), "--list-hosts", pattern]
+    done = _run(listing, 120)
+    if done.returncode:
+        raise ToolError(listing, done.returncode, done.stdout, done.stderr)
+    hosts = [line.strip() for line in done.stdout.splitlines()[1:] if is_name(line.strip())]
+    words = " ".join(["timeout", str(timeout_s), _word(doctor), *CHECK])
+    argv = ["ansible", "-i", str(inventory), pattern, "-m", "ansible.builtin.command", "-a", words,
+            "--tree", str(folder), "--forks", str(at_once)]  # fmt: skip
+    rounds = -(-max(len(hosts), 1) // at_once)
+    _run(argv, (timeout_s + 60) * rounds)
+    return Gathered(hosts)
+
+
+def _run(argv: Sequence[str], timeout_s: int, given: str = "") -> subprocess.CompletedProcess[str]:
+    """InputError where the program is missing; an engine that doesn't end is stopped, and what it gave is used."""
+    try:
+        return subprocess.run(argv, input=given, capture_output=True, text=True, errors="replace", timeout=timeout_s)
+    except FileNotFoundError:
+        raise InputError(f"{argv[0]}: not found; it is what reaches the nodes here") from None
+    except subprocess.TimeoutExpired as late:
+        told = late.stderr or ""
+        said = told.decode(errors="replace") if isinstance(told, bytes) else told
+        return subprocess.CompletedProcess(argv, 124, "", said)
