@@ -50,7 +50,7 @@ def _nvidia(system: System, address: str) -> Clocks:
 
 
 def _amd(system: System, address: str) -> Clocks:
-    """hwmon: freq1 is the shader clock and freq2 the memory's, in Hz; power in microwatts, temperatures in 1/1000 degree
+    """hwmon: freq1 is the shader clock and freq2 the memory's, in Hz; power in microwatts, heat in 1/1000 degree
     (Documentation/gpu/amdgpu/thermal.rst). Throttle reasons stand in gpu_metrics alone, and its layout differs by
     chip."""
     device = f"sys/bus/pci/devices/{address}"

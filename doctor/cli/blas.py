@@ -1,0 +1,97 @@
+"""`doctor blas`: which BLAS library each matrix product of torch takes, and why; with --prove, what really ran."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from doctor.blas.predict import Prediction
+    from doctor.blas.prove import Proved
+    from doctor.facts import Snapshot
+    from doctor.system.base import System
+
+
+def add(app: typer.Typer) -> None:
+    app.command("blas")(blas)
+
+
+def blas(
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Run one small product of each under your Python, and see what ran.")
+    ] = False,
+    python: Annotated[str | None, typer.Option(help="The Python that has torch.")] = None,
+    from_: Annotated[Path | None, typer.Option("--from", help="Predict for this capture or bundle.")] = None,
+    device: Annotated[str | None, typer.Option(help="With --prove: cpu, cuda or cuda:1; else what torch has.")] = None,
+    timeout: Annotated[float, typer.Option(help="With --prove: seconds for each process.")] = 300.0,
+    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+) -> int:
+    """The library of each matrix product, with the chain of reasons. Exit 1 where something that ran is wrong."""
+    import re
+
+    from doctor.blas.predict import predict
+    from doctor.cli import measured
+    from doctor.cli.check import _one_of, _python
+    from doctor.cli.output import deliver
+    from doctor.errors import ExitCode, InputError
+    from doctor.report import blas as report
+
+    _one_of("--format", format_, ("text", "json"))
+    if prove and from_ is not None:
+        raise InputError("--prove runs products on this machine; it goes without --from")
+    if device is not None and not re.fullmatch(r"cpu|cuda(?::\d{1,3})?", device):
+        raise InputError(f"--device {device[:20]}: cpu, cuda or cuda:N is wanted")
+    if not 1 <= timeout <= 3600:
+        raise InputError(f"--timeout {timeout:g}: 1 to 3600 seconds are wanted")
+    machine = measured.facts(_system(from_), _python(python, live=from_ is None))
+    predictions = predict(machine)
+    if not predictions:
+        raise InputError("no torch is known here, so nothing can be predicted; --python names the Python that has it")
+    findings: list[Any] = []
+    proved: Proved | None = None
+    withheld: tuple[str, ...] = ()
+    if prove:
+        from doctor.system.user_python import withheld as kept_back
+
+        proved = _proved(machine, predictions, timeout, device)
+        withheld = kept_back(_environ())
+        machine, findings = measured.judged(machine, {"gemm_proofs": tuple(proved.proofs)})
+    if format_ == "json":
+        told = report.data(machine, predictions, findings, withheld, proved.torch if proved else None)
+        deliver(report.render(told), output)
+    else:
+        deliver(report.text(machine, predictions, findings, withheld, proved.trouble if proved else None), output)
+    bad = any(f.severity.rank < 2 for f in findings)
+    return ExitCode.FINDINGS if bad else ExitCode.OK
+
+
+def _system(from_: Path | None) -> System:
+    from doctor.cli.check import _system as chosen
+
+    return chosen(from_, None)
+
+
+def _environ() -> dict[str, str]:
+    import os
+
+    return dict(os.environ)
+
+
+def _proved(machine: Snapshot, predictions: tuple[Prediction, ...], timeout: float, device: str | None) -> Proved:
+    from dataclasses import replace
+
+    from doctor.blas import prove
+    from doctor.cli import measured
+
+    python = measured.interpreter(machine)
+    bounds = replace(prove.BOUNDS, total_s=timeout, silence_s=min(prove.BOUNDS.silence_s, timeout))
+    last: Any = None
+    for last in prove.prove(python, predictions, _environ(), bounds, device):
+        if isinstance(last, prove.Progress):
+            measured.say(f"{last.done + 1} of {last.of}: {last.case}")
+    measured.hush()
+    assert isinstance(last, prove.Proved)
+    return last

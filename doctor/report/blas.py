@@ -1,0 +1,135 @@
+"""`doctor blas` as text and as `doctor.blas/1`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from doctor.blas import files
+from doctor.blas.predict import Prediction
+from doctor.facts.gemm import GemmProof
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Finding
+from doctor.redaction import Redactor
+from doctor.report.key import local_key
+
+_NAMED = {
+    "hipblaslt": "hipBLASLt",
+    "rocblas": "rocBLAS",
+    "cublas": "cuBLAS",
+    "cublaslt": "cuBLASLt",
+    "ck": "CK",
+    "mkl": "MKL",
+    "onednn": "oneDNN",
+    "openblas": "OpenBLAS",
+    "torch": "torch's own code",
+    "cpu": "the CPU's library",
+    None: "not known",
+}
+_TYPES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float8": "fp8"}
+
+
+def data(
+    machine: Snapshot,
+    predictions: Sequence[Prediction],
+    findings: Sequence[Finding],
+    withheld: Sequence[str] = (),
+    proved: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """Without `--prove`, `proofs` is null: nothing was run."""
+    return {
+        "schema": "doctor.blas/1",
+        "torch": machine.torch.version,
+        "build": machine.torch.build,
+        "interpreter": machine.interpreter.path,
+        "predictions": [
+            {
+                "entry": p.entry,
+                "dtype": p.dtype,
+                "library": p.library,
+                "reasons": [{"text": r.text, "source": r.source} for r in p.reasons],
+                "files": list(files.found(machine, p.library)),
+            }
+            for p in predictions
+        ],
+        "process": proved,
+        "proofs": None if machine.gemm_proofs is None else [p.model_dump(mode="json") for p in machine.gemm_proofs],
+        "withheld": list(withheld),
+        "findings": [f.model_dump(mode="json") for f in findings],
+    }
+
+
+def render(told: dict[str, Any]) -> str:
+    """As JSON, redacted."""
+    redactor = Redactor(key=local_key(), remember=True)
+    redactor.learn(told)
+    kept = {key: told[key] for key in ("schema",)}
+    return json.dumps({**redactor.again(redactor.data(told)), **kept}, indent=2, ensure_ascii=True) + "\n"
+
+
+def text(
+    machine: Snapshot,
+    predictions: Sequence[Prediction],
+    findings: Sequence[Finding],
+    withheld: Sequence[str] = (),
+    trouble: str | None = None,
+) -> str:
+    """Entry points that go the same way stand in one row."""
+    build = machine.torch.rocm or machine.torch.cuda or ""
+    lines = [f"torch {machine.torch.version} for {machine.torch.build} {build}".rstrip(), ""]
+    lines += ["What torch will choose", *_chosen(machine, predictions)]
+    if machine.gemm_proofs is not None:
+        lines += ["", "What ran", *_ran(machine.gemm_proofs)]
+        if withheld:
+            lines.append(f"  Not passed on to a process of root: {', '.join(withheld)}")
+    if trouble:
+        lines += ["", f"Nothing could be run: {trouble}"]
+    for finding in findings:
+        lines += ["", f"{finding.severity.value}: {finding.summary} [{finding.rule}]"]
+        lines += [f"    {e.text} ({e.source})" for e in finding.evidence]
+        for fix in finding.fixes:
+            lines.append(f"    fix: {fix.text}" + (f" $ {' '.join(fix.command)}" if fix.command else ""))
+    if machine.gemm_proofs is not None and not findings:
+        lines += ["", "All products ran where they were expected to."]
+    if machine.gemm_proofs is None:
+        lines += ["", "Predicted from files and flags; `doctor blas --prove` runs one small product of each."]
+    return "\n".join(lines) + "\n"
+
+
+def _chosen(machine: Snapshot, predictions: Sequence[Prediction]) -> Iterator[str]:
+    ways: dict[tuple[Any, ...], list[Prediction]] = {}
+    for one in predictions:
+        ways.setdefault((one.library, one.reasons), []).append(one)
+    for (library, reasons), together in ways.items():
+        yield f"  {_NAMED.get(library, library)}: {_entries(together)}"
+        yield from (f"    because {r.text} [{r.source}]" for r in reasons)
+        yield from (f"    file {name}" for name in files.found(machine, library))
+
+
+def _entries(together: Sequence[Prediction | GemmProof]) -> str:
+    types: dict[str, list[str]] = {}
+    for one in together:
+        types.setdefault(one.entry, []).append(_TYPES.get(one.dtype, one.dtype))
+    same = dict.fromkeys(tuple(t) for t in types.values())
+    rows = [(", ".join(e for e, t in types.items() if tuple(t) == kinds), " ".join(kinds)) for kinds in same]
+    return "; ".join(f"{entries} ({kinds})" for entries, kinds in rows)
+
+
+def _ran(proofs: Sequence[GemmProof]) -> Iterator[str]:
+    ways: dict[tuple[Any, ...], list[GemmProof]] = {}
+    for one in proofs:
+        kernel = one.kernels[0][:90] if one.kernels else None
+        detail = one.detail if one.outcome != "ran" else None
+        ways.setdefault((one.outcome, one.library, one.through, one.told_by, one.file, kernel, detail), []).append(one)
+    for (outcome, library, through, told_by, file, kernel, detail), together in ways.items():
+        if outcome not in ("ran", "wrong"):
+            yield f"  {outcome}: {_entries(together)}: {detail}"
+            continue
+        way = f" through {_NAMED.get(through, through)}" if through else ""
+        wrong = " WRONG VALUES" if outcome == "wrong" else ""
+        yield f"  {_NAMED.get(library, library)}{way}: {_entries(together)}{wrong}"
+        shown = (("by", told_by), ("kernel", kernel), ("file", file))
+        yield from (f"    {label} {value}" for label, value in shown if value)
+        if detail:
+            yield f"    {detail}"
