@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple
 
 from doctor.flags import lists
 from doctor.flags.reading import Reading
+from doctor.knowledge.store import table
 
 _TRUE = frozenset(("1", "true", "yes", "on", "y", "t", "enable", "enabled"))
 _FALSE = frozenset(("0", "false", "no", "off", "n", "f", "disable", "disabled", "none"))
@@ -94,6 +95,20 @@ def meant(text: str) -> bool | None:
     """What a person who writes the text wants of a switch; None where it is no such word."""
     word = text.strip().lower()
     return True if word in _TRUE else False if word in _FALSE else None
+
+
+def spelt(grammar: str | None, wanted: bool) -> str | None:
+    """A text that the grammar takes for on or off."""
+    for text in ("1", "true", "True", "TRUE", "y") if wanted else ("0", "false", "False", "n"):
+        reading = read(grammar, text)
+        if reading and reading.state == "taken" and isinstance(reading.value, (bool, int)) and reading.value == wanted:
+            return text
+    return None
+
+
+def source(grammar: str) -> str:
+    """Where the grammar was read."""
+    return str(table("flags/grammars")[grammar]["source"])
 
 
 def _boolean(grammar: _Words, text: str) -> Reading:

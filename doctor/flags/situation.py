@@ -74,6 +74,8 @@ class Situation:
         """Whether a Python package is installed; None where the packages are not known."""
         if component == "torch" and self.machine.torch.installed is not None:
             return self.machine.torch.installed
+        if component == "torch" and self.machine.torch.version:
+            return True
         if self.machine.packages is None:
             return None
         return any(True for _ in self._packages(_COMPONENTS.get(component, (component,))))

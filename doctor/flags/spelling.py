@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from doctor.flags.situation import Situation
 from doctor.knowledge.store import kept, table
+from doctor.versions import Dotted
 
 FAMILIES = (
     "HSA_", "HIP_", "ROCR_", "AMD_", "NCCL_", "RCCL_", "CUDA_", "NVIDIA_", "VLLM_", "PYTORCH_", "TORCH_", "MIOPEN_",
@@ -68,3 +70,31 @@ def _by_family() -> dict[str, list[str]]:
     for name in sorted(_known() | set(table("flags/names"))):
         held.setdefault(name.split("_")[0], []).append(name)
     return held
+
+
+_RELEASE = re.compile(r"after (\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)|(?:ROCm |transformers )(\d{1,3}(?:\.\d{1,3})?)")
+_SAID = {"never_existed": "no component has ever read it", "wrong_layer": "it is no variable of the environment"}
+
+
+def no_longer_read(name: str, situation: Situation) -> tuple[str, str, str] | None:
+    """(why, source, cure) of a name that nothing reads any more, or never did; for the versions at hand."""
+    for row in gone(name):
+        if row["still_read"] != "no":
+            continue
+        since = _RELEASE.search(row.get("when") or "")
+        if since and not _reached(situation, row["component"], since[1] or since[2]):
+            return None
+        use = f"; {row['use']} is what is read" if row.get("use") else ""
+        why = _SAID.get(row["status"], f"{row['component']} no longer reads it")
+        cure = f"Use {row['use']}." if row.get("use") else f"Drop {name}."
+        return f"{why}{use}", str(row["source"]), cure
+    return None
+
+
+_PACKAGES = {"huggingface": "transformers", "rccl": "rocm", "hip-clr": "rocm", "rocr-hsa": "rocm"}
+
+
+def _reached(situation: Situation, component: str, since: str) -> bool:
+    """Whether the component at hand is as new as that; an unknown one counts as new."""
+    version = situation.version(_PACKAGES.get(component, component))
+    return not version or Dotted(version) >= Dotted(since)

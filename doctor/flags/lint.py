@@ -1,0 +1,186 @@
+"""Every variable of the stack against its parser, its name, the others, the GPUs and the versions at hand -> findings.
+
+`doctor env` prints them all; the rules of the environment family take those of their own id from here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from doctor.findings import Evidence, Finding, Fix, Severity, Subject, fingerprint
+from doctor.flags import grammars, interactions, presence, spelling
+from doctor.flags.names import described, grammar_of
+from doctor.flags.reading import Reading
+from doctor.flags.situation import Situation
+
+MISREAD = "env-value-misread"
+CONFLICT = "env-flags-conflict"
+UNKNOWN = "env-flag-unknown-or-renamed"
+DEBUG = "debug-flag-left-on"
+WRONG_GPU = "env-flag-wrong-for-gpu"
+_BY_NAME = (
+    (re.compile(r"(?:NCCL|RCCL|TORCH_NCCL|GLOO)_"), "collective-flag-misconfigured"),
+    (re.compile(r"PYTORCH_\w*ALLOC_CONF$"), "allocator-flag-unsupported"),
+    (re.compile(r"\w+_VISIBLE_DEVICES$"), "visible-devices-conflict"),
+    (re.compile(r"HSA_OVERRIDE_GFX_VERSION"), "hsa-override-misuse"),
+    (re.compile(r"PYTORCH_TUNABLEOP_"), "tunableop-misconfigured"),
+)
+_BY_INTERACTION = (
+    (re.compile(r"vis-(?!ray|worldsize|env-not|gpu-device)"), "visible-devices-conflict"),
+    (re.compile(r"gfx-override"), "hsa-override-misuse"),
+    (re.compile(r"debug-hip-log-mask|debug-\w+-(?:mask-ignored|file-useless)|debug-nccl-subsys"), CONFLICT),
+    (re.compile(r"debug-"), DEBUG),
+    (re.compile(r"alloc-(?!workspace)"), "allocator-flag-unsupported"),
+    (re.compile(r"rccl-not-a-name|rccl-msccl-removed|rccl-context|nccl-removed|c10d-renamed|c10d-fr-renamed"), UNKNOWN),
+    (re.compile(r"(?:nccl|rccl|c10d|gloo)-"), "collective-flag-misconfigured"),
+    (re.compile(r"tunable-"), "tunableop-misconfigured"),
+    (re.compile(r"hip-removed|vllm-(?:unknown|removed)|ofi-bounce|amd-published|name-near|ucx-typo"), UNKNOWN),
+    (re.compile(r"te-rocblas|hf-cache-old|hf-transfer|sglang-old|vis-ray-noset|cmake-var"), UNKNOWN),
+    (re.compile(r"vllm-aiter-wrong|te-\w+(?:-\w+)?-gfx|sglang-aiter|blas-selection|mnnvl-hybrid|ds-sdma"), WRONG_GPU),
+    (re.compile(r"maxautotune-ck-uns|blas-hipblaslt-uns|fa-ck-on|gfx-arch|cuda-arch-list-m"), WRONG_GPU),
+    (re.compile(r"\w+-bool-(?:words|spelling|invalid|crash|on-off)|vllm-aiter-bool|xla-prealloc-sp|blas-c10"), MISREAD),
+)  # fmt: skip
+_RANK = ("error", "warning", "info")
+
+
+class Remark(NamedTuple):
+    """One thing said of one variable."""
+
+    rule: str
+    severity: str
+    name: str
+    """The variable; one that should be set where `absent`."""
+    text: str
+    id: str
+    """The interaction, or what was looked at: `grammar nccl_int`."""
+    source: str
+    fix: str
+    value: str | None = None
+    others: tuple[str, ...] = ()
+    """Further variables that it is about."""
+
+    @property
+    def is_specific(self) -> bool:
+        """Said of this very text; interactions say what holds for all of their kind."""
+        return " " in self.id or self.id in ("renames", "presence", "empty")
+
+
+def findings(situation: Situation, places: Mapping[str, str] | None = None) -> tuple[Finding, ...]:
+    """One a rule and variable, the severe ones first. `places`: variable → where it is set."""
+    held: dict[tuple[str, str], list[Remark]] = {}
+    for remark in sorted(remarks(situation), key=lambda r: _RANK.index(r.severity)):
+        held.setdefault((remark.rule, remark.name), []).append(remark)
+    made = [_finding(group, situation, places or {}) for group in held.values()]
+    return tuple(sorted(made, key=lambda f: (f.severity.rank, f.subject.id)))
+
+
+def remarks(situation: Situation) -> Iterator[Remark]:
+    """All of them, several of one variable too."""
+    for name, text in situation.env.items():
+        if described(name):
+            yield from _value(name, text, situation)
+        else:
+            yield from _name(name, text, situation)
+    for held in interactions.found(situation):
+        yield from _held(held, situation)
+
+
+def _name(name: str, text: str, situation: Situation) -> Iterator[Remark]:
+    """Names that nothing reads."""
+    gone = spelling.no_longer_read(name, situation)
+    near = None if gone else spelling.nearest(name)
+    if gone:
+        yield Remark(UNKNOWN, "warning", name, f"has no effect: {gone[0]}", "renames", gone[1], gone[2], text)
+    elif near:
+        said = f"no component reads it; {near} is a name that is read"
+        yield Remark(UNKNOWN, "warning", name, said, "known names", "names of the stack", f"Use {near}.", text)
+
+
+def _value(name: str, text: str, situation: Situation) -> Iterator[Remark]:
+    flag = described(name)[0]
+    gone = spelling.no_longer_read(name, situation)
+    if gone:
+        yield Remark(UNKNOWN, "warning", name, f"has no effect: {gone[0]}", "renames", gone[1], gone[2], text)
+        return
+    unread = presence.unread(name, situation)
+    if unread:
+        yield Remark(UNKNOWN, "info", name, unread, "presence", flag["source"], f"Start without {name}.", text)
+        return
+    grammar = grammar_of(name)
+    reading = grammars.read(grammar, text)
+    if reading and reading.state != "taken":
+        yield _misread(name, text, reading, str(grammar), flag["component"])
+    elif text == "":
+        default = f"; unset, it is {flag['default']}" if flag.get("default") else ""
+        yield Remark(
+            MISREAD, "info", name, f"is set and empty{default}", "empty", flag["source"], f"Unset {name}.", text
+        )
+    elif left_on(flag, text, reading):
+        grave = "warning" if situation.context("production") else "info"
+        said = f"is for debugging: {flag['effect']}"
+        yield Remark(DEBUG, grave, name, said, "kind debug", flag["source"], f"Start without {name}.", text)
+
+
+def left_on(flag: Mapping[str, object], text: str, reading: Reading | None) -> bool:
+    """A debugging flag that is not for production, and is not off or at its default."""
+    if flag["kind"] != "debug" or flag["production_ok"] != "no" or text == flag.get("default"):
+        return False
+    if reading and isinstance(reading.value, (bool, int)):
+        return bool(reading.value)
+    return grammars.meant(text) is not False
+
+
+_SEVERITY = {"fails": "error", "misread": "warning", "ignored": "warning"}
+
+
+def _misread(name: str, text: str, reading: Reading, grammar: str, component: str) -> Remark:
+    rule = next((rule for pattern, rule in _BY_NAME if pattern.match(name)), MISREAD)
+    wanted = grammars.meant(text)
+    better = None if wanted is None else grammars.spelt(grammar, wanted)
+    fix = f"Write {name}={better}." if better is not None else f"Write it as {component} reads it, or unset {name}."
+    said = f"{reading.says} ({component})"
+    grave = "info" if not text and reading.state == "ignored" else _SEVERITY[reading.state]
+    return Remark(rule, grave, name, said, f"grammar {grammar}", grammars.source(grammar), fix, text)
+
+
+def _held(held: interactions.Held, situation: Situation) -> Iterator[Remark]:
+    rule = next((rule for pattern, rule in _BY_INTERACTION if pattern.match(held.id)), CONFLICT)
+    name = held.variables[0] if held.variables else _wanted(held)
+    said = held.problem if held.audited else f"{held.problem.rstrip('.')} (not checked against the code)"
+    said = f"in production: {said}" if held.if_production else said
+    value = situation.env.get(name)
+    yield Remark(rule, held.severity, name, said, held.id, held.source, held.fix, value, held.variables)
+
+
+def _wanted(held: interactions.Held) -> str:
+    """The variable that should be set: the first that the cure names."""
+    found = re.search(r"\b[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{2,60}\b", held.fix)
+    return found[0] if found else held.id
+
+
+def _finding(group: list[Remark], situation: Situation, places: Mapping[str, str]) -> Finding:
+    severity = Severity(group[0].severity)
+    specific = [remark for remark in group if remark.is_specific]
+    first = (specific or group)[0]
+    shown = first.name if first.value is None else f"{first.name}={first.value[:60]}"
+    subject = Subject(kind="variable", id=first.name)
+    seen = [n for remark in group for n in (remark.name, *remark.others)]
+    lines = [_set(n, situation, places) for n in dict.fromkeys(seen) if n in situation.env]
+    cures = dict.fromkeys(remark.fix[:400] for remark in specific or group)
+    told = [Evidence(text=f"{r.id}: {r.text}"[:600], source=r.source[:400]) for r in group]
+    return Finding(
+        rule=first.rule,
+        severity=severity,
+        summary=f"{shown}: {first.text.rstrip('.')}."[:400],
+        subject=subject,
+        fingerprint=fingerprint(first.rule, subject),
+        evidence=(*lines[:8], *told[:8]),
+        fixes=tuple(Fix(text=text, where="environment") for text in cures),
+        source=first.source[:400],
+    )
+
+
+def _set(name: str, situation: Situation, places: Mapping[str, str]) -> Evidence:
+    return Evidence(text=f"{name}={situation.env[name][:120]}", source=places.get(name, "environment"))

@@ -1,0 +1,292 @@
+"""Files that set the environment of programs -> every assignment with its line: .env, shell and batch scripts,
+Dockerfiles, compose files, Kubernetes manifests, systemd units.
+
+>>> [a.name for a in read("ENV NCCL_DEBUG=INFO \\\\\\n    HSA_XNACK=1\\n", "dockerfile")]
+['NCCL_DEBUG', 'HSA_XNACK']
+>>> kind_of("serve.sbatch", ""), kind_of("x", "[Service]\\nExecStart=/a"), kind_of("compose.yaml", "")
+('shell', 'unit', 'yaml')
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from doctor.errors import ReaderError
+from doctor.readers.source_lines import LINE_LIMIT, kept, printable
+
+KINDS = ("env", "shell", "dockerfile", "yaml", "unit")
+_MOST = 4000
+_LONGEST = 2_000_000
+_NAME = r"[A-Za-z_][A-Za-z0-9_]{0,127}"
+_SHELL = r"^\s{0,4}(?:export |#SBATCH |srun |torchrun |set -[aeux])"
+_ASSIGN = re.compile(rf"({_NAME})(\+?=)(.*)", re.DOTALL)
+_DYNAMIC = re.compile(r"\$[\w{(]|`|\{\{|<[A-Za-z]\w{0,40}>")
+
+
+class Assigned(NamedTuple):
+    """One assignment. `value` None: taken from elsewhere, or unset there."""
+
+    line: int
+    name: str
+    value: str | None
+    how: str = "set"
+    """set; plain: a shell variable that is not exported; unset; number: written without quotes where YAML makes it no
+    string and Kubernetes refuses it."""
+
+
+def kind_of(name: str, text: str) -> str:
+    """The kind of a file, by its name, else by what stands in it."""
+    base = name.rpartition("/")[2].lower()
+    if base.startswith(("dockerfile", "containerfile")) or base.endswith((".dockerfile", ".containerfile")):
+        return "dockerfile"
+    if base.endswith((".yaml", ".yml")):
+        return "yaml"
+    if base.endswith((".service", ".socket", ".container", ".conf")) or re.search(r"^\[Service\]", text, re.MULTILINE):
+        return "unit"
+    if base.endswith((".sh", ".bash", ".sbatch", ".slurm", ".job", ".pbs", ".zsh", ".bashrc", ".profile")):
+        return "shell"
+    if base.startswith(".env") or base.endswith((".env", "environment")):
+        return "env"
+    head = text[:20000]
+    if head.startswith("#!") or re.search(_SHELL, head, re.MULTILINE):
+        return "shell"
+    if re.search(r"^FROM \S", head, re.MULTILINE):
+        return "dockerfile"
+    if re.search(r"^(?:apiVersion|services|version):", head, re.MULTILINE):
+        return "yaml"
+    return "env"
+
+
+def read(text: str, kind: str) -> tuple[Assigned, ...]:
+    """All of them, in order. Raises ReaderError for a text that is not of that kind."""
+    parser = {"env": _env, "shell": _shell, "dockerfile": _dockerfile, "yaml": _yaml, "unit": _unit}[kind]
+    found: list[Assigned] = []
+    for assigned in parser(text[:_LONGEST]):
+        value = None if assigned.value is None else kept(assigned.value, LINE_LIMIT)
+        found.append(assigned._replace(value=None if value is not None and _DYNAMIC.search(value) else value))
+        if len(found) >= _MOST:
+            break
+    return tuple(found)
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line[:LINE_LIMIT].rstrip("\r")
+        yield number, line if line.isprintable() else printable(line)
+
+
+def _env(text: str) -> Iterator[Assigned]:
+    """A .env file, or what `env` prints: one assignment a line."""
+    for number, line in _lines(text):
+        found = re.match(rf"\s{{0,40}}(?:export\s{{1,9}})?({_NAME})\s{{0,9}}=\s{{0,9}}(.*)", line)
+        if found:
+            yield Assigned(number, found[1], _unquoted(found[2]))
+
+
+def _unquoted(value: str) -> str:
+    value = value.strip()
+    for quote in ("'", '"'):
+        if value.startswith(quote) and (end := value.find(quote, 1)) > 0:
+            return value[1:end]
+    return re.split(r"\s#", value, maxsplit=1)[0].strip()
+
+
+class _Word(NamedTuple):
+    line: int
+    text: str
+    bare: bool
+    """No quote in it: it may be an operator or a keyword."""
+
+
+def _words(text: str, escape: str = "\\") -> Iterator[list[_Word]]:
+    """Commands of a shell text, as words with the line where each begins; quotes and continued lines are followed."""
+    command: list[_Word] = []
+    held, begun, quote, quoted = "", 0, "", False
+    number, position, size = 1, 0, len(text)
+    while position < size:
+        char = text[position]
+        position += 1
+        if char == "\n":
+            number += 1
+        if quote:
+            if char == quote:
+                quote = ""
+            elif char == escape and quote == '"' and text[position : position + 1] in '"\\\n$`':
+                if text[position : position + 1] == "\n":
+                    number += 1
+                else:
+                    held += text[position]
+                position += 1
+            else:
+                held += char
+            continue
+        if char == escape and position < size:
+            following = text[position]
+            position += 1
+            if following == "\n":
+                number += 1
+                while escape == "`" and text[position : position + 1] == " ":
+                    position += 1
+            else:
+                held, begun = held + following, begun or number
+            continue
+        if char in "'\"":
+            quote, quoted, begun = char, True, begun or number
+            continue
+        comment = char == "#" and not held and not quoted
+        if char.isspace() or char in ";&|()" or comment:
+            if held or quoted:
+                command.append(_Word(begun, held, not quoted))
+                held, begun, quoted = "", 0, False
+            if comment:
+                end = text.find("\n", position)
+                position = size if end < 0 else end
+            if char in "\n;&|()" and command:
+                yield command
+                command = []
+            continue
+        held, begun = held + char, begun or number
+    if held or quoted:
+        command.append(_Word(begun, held, not quoted))
+    if command:
+        yield command
+
+
+_KEYWORDS = {"then", "do", "else", "{", "}", "if", "while", "!", "time", "exec", "sudo", "nohup", "eval", "elif"}
+_EXPORTS = {"export", "declare", "typeset", "readonly", "local"}
+
+
+def _shell(text: str) -> Iterator[Assigned]:
+    """Exports, variables for one command, `env A=1`, `-e A=1` of a run line, `--export=` of Slurm, csh's setenv."""
+    exported = set(re.findall(rf"\bexport\s{{1,9}}({_NAME})(?=[\s;]|$)", text))
+    every = re.search(r"^\s{0,40}set -(?:\w*a|o allexport)", text, re.MULTILINE) is not None
+    yield from _directives(text)
+    for command in _words(_without_heredocs(text)):
+        words = list(command)
+        while words and words[0].bare and words[0].text in _KEYWORDS:
+            words.pop(0)
+        yield from _command(words, exported, every=every)
+
+
+def _without_heredocs(text: str) -> str:
+    """The text with bodies of here-documents blanked: they are data of another program."""
+    out, until = [], ""
+    for line in text.split("\n"):
+        if until:
+            out.append(line if line.strip() == until else "")
+            until = "" if line.strip() == until else until
+            continue
+        found = re.search(r"<<-?\s{0,3}['\"]?(\w{1,40})['\"]?", line)
+        until = found[1] if found and "<<<" not in line else ""
+        out.append(line)
+    return "\n".join(out)
+
+
+def _directives(text: str) -> Iterator[Assigned]:
+    for number, line in _lines(text):
+        found = re.match(r"\s{0,8}#SBATCH\s.{0,200}?--export[= ](\S{1,4000})", line)
+        if found:
+            yield from _list(number, found[1])
+
+
+def _list(number: int, listed: str) -> Iterator[Assigned]:
+    """Slurm's ALL,A=1,B=2."""
+    for part in listed.split(","):
+        if found := _ASSIGN.fullmatch(part):
+            yield Assigned(number, found[1], found[3])
+
+
+def _command(words: list[_Word], exported: set[str], *, every: bool) -> Iterator[Assigned]:
+    if not words:
+        return
+    head = words[0].text
+    if head == "setenv" and len(words) > 2:
+        yield Assigned(words[0].line, words[1].text, words[2].text)
+    elif head == "unset":
+        yield from (Assigned(w.line, w.text, None, "unset") for w in words[1:] if re.fullmatch(_NAME, w.text))
+    elif head in _EXPORTS:
+        yield from (_assigned(w) for w in words[1:] if _ASSIGN.fullmatch(w.text))
+    else:
+        leading = 0
+        while leading < len(words) and _ASSIGN.fullmatch(words[leading].text):
+            leading += 1
+        alone = leading == len(words) and not every
+        for word in words[:leading]:
+            made = _assigned(word)
+            yield made._replace(how="plain") if alone and made.name not in exported else made
+        yield from _arguments(words[leading:])
+
+
+def _arguments(words: list[_Word]) -> Iterator[Assigned]:
+    """`env A=1 …`, `-e A=1`, `--env=A=1`, `-x A=1` of mpirun, `--export=ALL,A=1`."""
+    takes = bool(words) and words[0].text in ("env", "/usr/bin/env")
+    for position, word in enumerate(words):
+        before = words[position - 1].text if position else ""
+        if word.text.startswith("--export="):
+            yield from _list(word.line, word.text.removeprefix("--export="))
+        elif word.text.startswith("--env=") or before in ("-e", "--env", "-x", "--genv"):
+            part = word._replace(text=word.text.removeprefix("--env="))
+            if _ASSIGN.fullmatch(part.text):
+                yield _assigned(part)
+        elif takes and position and _ASSIGN.fullmatch(word.text):
+            yield _assigned(word)
+        elif takes and position and before not in ("-u", "-C", "-S") and not word.text.startswith("-"):
+            takes = False
+
+
+def _assigned(word: _Word) -> Assigned:
+    found = _ASSIGN.fullmatch(word.text)
+    if found is None:
+        return Assigned(word.line, word.text, None)
+    return Assigned(word.line, found[1], None if found[2] == "+=" else found[3])
+
+
+def _dockerfile(text: str) -> Iterator[Assigned]:
+    """ENV lines in both forms; what a RUN line exports ends with it."""
+    escape = "`" if re.match(r"\s{0,9}#\s{0,3}escape\s{0,3}=\s{0,3}`", text) else "\\"
+    for command in _words(_uncommented(text, escape), escape):
+        if command[0].text.upper() != "ENV" or len(command) < 2:
+            continue
+        if not _ASSIGN.fullmatch(command[1].text):
+            yield Assigned(command[0].line, command[1].text, " ".join(w.text for w in command[2:]))
+        else:
+            yield from (_assigned(w) for w in command[1:] if _ASSIGN.fullmatch(w.text))
+
+
+def _uncommented(text: str, escape: str) -> str:
+    """Comments blanked; those and empty lines within a continued line continue it, as Docker reads them."""
+    out, continued = [], False
+    for line in text.split("\n"):
+        nothing = not line.strip() or line.lstrip().startswith("#")
+        out.append((escape if continued else "") if nothing else line.rstrip())
+        continued = continued if nothing else line.rstrip().endswith(escape)
+    return "\n".join(out)
+
+
+def _unit(text: str) -> Iterator[Assigned]:
+    """systemd: several assignments a line, quoted each; an empty Environment= forgets those before."""
+    for number, line in _lines(text):
+        key, sign, rest = line.strip().partition("=")
+        if not sign or key not in ("Environment", "UnsetEnvironment", "ExecStart", "DefaultEnvironment"):
+            continue
+        for command in _words(rest):
+            words = [w._replace(line=number) for w in command]
+            if key == "UnsetEnvironment":
+                yield from (Assigned(number, w.text, None, "unset") for w in words)
+            elif key == "ExecStart":
+                yield from _arguments(words)
+            else:
+                yield from (_assigned(w) for w in words if _ASSIGN.fullmatch(w.text))
+
+
+def _yaml(text: str) -> Iterator[Assigned]:
+    """`environment` of compose (a mapping or a list) and `env` of Kubernetes (name and value)."""
+    from doctor.readers import assigned_yaml
+
+    try:
+        for line, name, value, how in assigned_yaml.read(text):
+            yield Assigned(line, name, value, how)
+    except ValueError as error:
+        raise ReaderError(f"no YAML: {error}") from error

@@ -1,0 +1,64 @@
+"""Compose files and Kubernetes manifests -> (line, name, value, how) of each variable that they set.
+
+>>> list(read("services:\\n  a:\\n    environment:\\n      NCCL_DEBUG: INFO\\n"))
+[(4, 'NCCL_DEBUG', 'INFO', 'set')]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import yaml
+
+Row = tuple[int, str, str | None, str]
+_MOST_NODES = 50_000
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def read(text: str) -> Iterator[Row]:
+    """Raises ValueError for what is no YAML. Nodes are walked without building objects of them; an alias once."""
+    try:
+        roots = [node for node in yaml.compose_all(text, Loader=_LOADER) if node is not None]
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ValueError(" ".join(str(error).split())[:200]) from error
+    seen: set[int] = set()
+    waiting = list(reversed(roots))
+    while waiting and len(seen) < _MOST_NODES:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            waiting.extend(reversed(node.value))
+        elif isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                if getattr(key, "value", "") in ("environment", "env"):
+                    yield from _variables(value)
+            waiting.extend(value for _, value in reversed(node.value))
+
+
+def _variables(node: yaml.Node) -> Iterator[Row]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if isinstance(value, yaml.ScalarNode):
+                yield _line(key), key.value, None if value.tag.endswith(":null") else value.value, "set"
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _item(item)
+
+
+def _item(node: yaml.Node) -> Iterator[Row]:
+    if isinstance(node, yaml.ScalarNode):
+        name, sign, value = node.value.partition("=")
+        yield _line(node), name, value if sign else None, "set"
+    elif isinstance(node, yaml.MappingNode):
+        held = {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}
+        name, value = held.get("name"), held.get("value")
+        if isinstance(name, yaml.ScalarNode):
+            text = value.value if isinstance(value, yaml.ScalarNode) else None
+            other = isinstance(value, yaml.ScalarNode) and not value.tag.endswith((":str", ":null"))
+            yield _line(value or name), name.value, text, "number" if other else "set"
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
