@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from doctor.findings import Report
+    from doctor.intake.read import Read
     from doctor.knowledge import Knowledge
 
 FORMATS = ("text", "json", "jsonl", "markdown")
@@ -24,6 +25,9 @@ def triage(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files of pasted text; - is stdin.")],
     format_: Annotated[str, typer.Option("--format", help="text, json, jsonl or markdown.")] = "text",
     fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
+    why: Annotated[
+        bool, typer.Option("--why", help="Show what was read at which lines, and which rules were near.")
+    ] = False,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour.")] = False,
 ) -> int:
     """Name the cause from what somebody pasted. Each file gets a report, in order, as soon as it is done."""
@@ -39,26 +43,29 @@ def triage(
         if value not in known:
             raise InputError(f"{option} {value}: one of {', '.join(known)} is wanted")
     code, unread = ExitCode.OK, False
+    if why and format_ == "markdown":
+        raise InputError("--why is text, json or jsonl")
     printer = _Printer(format_, len(paths), no_color=no_color)
     for path in paths:
+        trace: list[Read] | None = [] if why else None
         try:
-            report = judged(path)
+            report = judged(path, trace)
         except InputError as error:
             sys.stderr.write(f"doctor: {_plain(str(error))}\n")
             unread = True
             continue
-        printer.report(report)
+        printer.report(report, trace)
         code = max(code, ExitCode(exit_code(report, fail_on, strict=False)))
     printer.close()
     return ExitCode.USAGE if unread else code
 
 
-def judged(path: str) -> Report:
-    """The report of one file. Raises InputError when it can't be read."""
+def judged(path: str, trace: list[Read] | None = None) -> Report:
+    """The report of one file; `trace` is given what was read where. Raises InputError when it can't be read."""
     from doctor.diagnosis.judge import judge
     from doctor.intake import read_text
 
-    return judge(read_text(_chunks(path)), _knowledge(), source=path)
+    return judge(read_text(_chunks(path), trace), _knowledge(), source=path)
 
 
 @cache
@@ -103,16 +110,18 @@ class _Printer:
         self.format, self.many, self.no_color = format_, files > 1, no_color
         self.printed = 0
 
-    def report(self, report: Report) -> None:
+    def report(self, report: Report, trace: list[Read] | None) -> None:
         import sys
 
         between = {"json": ",\n", "text": "\n", "markdown": "\n---\n\n", "jsonl": ""}[self.format]
         opening = "[\n" if self.format == "json" and self.many else ""
-        sys.stdout.write((between if self.printed else opening) + self.rendered(report))
+        sys.stdout.write((between if self.printed else opening) + self.rendered(report, trace))
         sys.stdout.flush()
         self.printed += 1
 
-    def rendered(self, report: Report) -> str:
+    def rendered(self, report: Report, trace: list[Read] | None) -> str:
+        if trace is not None:
+            return self.rendered_why(report, trace)
         if self.format == "jsonl":
             from doctor.report import jsonl
 
@@ -128,6 +137,25 @@ class _Printer:
         from doctor.report import terminal
 
         return terminal.render(report, terminal.Look.of_stdout(no_color=self.no_color))
+
+    def rendered_why(self, report: Report, trace: list[Read]) -> str:
+        """Text after the report's own; as JSON in its place."""
+        from doctor.diagnosis.near import near
+        from doctor.report import why
+
+        fragments: dict[tuple[int, int, str], list[dict[str, Any]]] = {}
+        for row in trace:
+            formats = fragments.setdefault((row.first, row.last, row.command), [])
+            formats.append({"format": row.reader, "facts": row.facts})
+        listed = [
+            {"first": first, "last": last, "command": command, "formats": formats}
+            for (first, last, command), formats in fragments.items()
+        ]
+        data = why.as_data(report, listed, near(report))
+        if self.format == "text":
+            return f"{self.rendered(report, None)}\n{why.render(data)}"
+        line = why.render_json(data)
+        return line[:-1] if self.format == "json" and self.many else line
 
     def close(self) -> None:
         import sys

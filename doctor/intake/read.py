@@ -11,7 +11,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -53,9 +53,20 @@ def _reader(form: Format) -> Callable[..., FactSheet] | None:
     return found
 
 
-def read_text(chunks: Iterable[bytes]) -> Snapshot:
-    """`chunks` are the text's bytes in pieces of any size. Facts have the source `text:LINE`."""
-    reading = _Reading()
+class Read(NamedTuple):
+    """A fragment in which a reader found facts: its lines, the command it is the output of, how many facts."""
+
+    first: int
+    last: int
+    command: str
+    reader: str
+    facts: int
+
+
+def read_text(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Snapshot:
+    """`chunks` are the text's bytes in pieces of any size. Facts have the source `text:LINE`. `trace` is given what
+    was read where."""
+    reading = _Reading(trace)
     symptoms = FactSheet()
     words = Words()
     lines = words.through(read_lines(chunks))
@@ -69,7 +80,8 @@ def read_text(chunks: Iterable[bytes]) -> Snapshot:
 class _Reading:
     """The readers' side of one pass over the lines."""
 
-    def __init__(self) -> None:
+    def __init__(self, trace: list[Read] | None = None) -> None:
+        self.trace = trace
         self.found: list[tuple[int, int, FactSheet]] = []
         self.handed: dict[str, int] = {}
         self.fragments = 0
@@ -121,6 +133,9 @@ class _Reading:
             return False
         if len(sheet):
             self.found.append((formats.rank(form), len(self.found), _placed(sheet, fragment.first - 1)))
+            if self.trace is not None:
+                last = fragment.first + max(len(fragment.lines) - 1, 0)
+                self.trace.append(Read(fragment.first, last, fragment.command, form.reader, len(sheet)))
         return len(sheet) > 0
 
     def sheets(self) -> list[FactSheet]:
