@@ -51,8 +51,10 @@ class Bundle:
 def is_bundle(path: Path) -> bool:
     """Whether a file begins as a gzip archive."""
     try:
+        if not path.is_file():  # opening a FIFO would wait for its writer
+            return False
         with path.open("rb") as held:
-            return path.is_file() and held.read(2) == b"\x1f\x8b"
+            return held.read(2) == b"\x1f\x8b"
     except OSError:
         return False
 
@@ -63,8 +65,12 @@ def open_bundle(path: Path) -> Bundle:
     if MANIFEST not in files:
         _refuse(str(path), f"no {MANIFEST}: this is no bundle")
     manifest = parsed(str(path), MANIFEST, files.pop(MANIFEST))
-    if manifest.get("schema") != SCHEMA:
-        _refuse(str(path), f"its schema is not {SCHEMA}")
+    schema = manifest.get("schema")
+    if schema != SCHEMA:
+        newer = isinstance(schema, str) and re.fullmatch(rf"{SCHEMA.rpartition('/')[0]}/\d{{1,6}}", schema)
+        _refuse(
+            str(path), f"made by a newer doctor ({schema}): update this one" if newer else f"its schema is not {SCHEMA}"
+        )
     rows = manifest.get("files")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         _refuse(str(path), f"{MANIFEST}: files is no list of tables")

@@ -53,6 +53,7 @@ def _report(name: str) -> dict[str, Any]:
     from doctor.errors import InputError
     from doctor.report.json import as_data
     from doctor.system.capture import CaptureSystem
+    from doctor.system.given import read_given_bytes
     from doctor.system.live import LiveSystem
 
     if name in _THIS:
@@ -64,9 +65,7 @@ def _report(name: str) -> dict[str, Any]:
         return as_data(private_report(CaptureSystem(path), Options()), unredacted=True)
     if is_bundle(path):
         return as_data(examine(open_bundle(path).system(), Options()), unredacted=True)
-    if path.stat().st_size > 64 << 20:
-        raise InputError(f"{name}: too large")
-    return _checked(name, parsed(name, "report", path.read_bytes()))
+    return _checked(name, parsed(name, "report", read_given_bytes(path, 64 << 20)))
 
 
 def _checked(name: str, data: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ needs inside that function, so that `doctor --help` stays quick.
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import importlib
 import os
@@ -67,8 +68,18 @@ def run(args: Sequence[str] | None = None) -> int:
         return _broken_pipe()
     except typer.Exit as leaving:
         return int(leaving.exit_code)
+    except OSError as error:
+        return _of_a_name(error)
     except Exception as error:  # noqa: BLE001 -- the last stop: a fault of ours is one line, its traceback on demand
         return _unexpected(error)
+
+
+def _of_a_name(error: OSError) -> int:
+    """A path that was given and may not be entered, is too long or goes round in circles is input that can't be read."""
+    if error.filename is None or error.errno not in (errno.EACCES, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR):
+        return _unexpected(error)
+    name = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else str(error.filename)
+    return _say(f"{name[:200]}: {error.strerror}", ExitCode.USAGE)
 
 
 def _unexpected(error: Exception) -> int:

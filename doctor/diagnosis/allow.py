@@ -51,7 +51,10 @@ def user_file() -> Path | None:
     base = os.environ.get("XDG_CONFIG_HOME")
     folder = Path(base) if base and Path(base).is_absolute() else Path.home() / ".config"
     path = folder / "doctor" / "allow.toml"
-    return path if path.is_file() else None
+    try:
+        return path if path.is_file() else None
+    except OSError:  # HOME is another account's (sudo -u, setpriv): what may not be entered is not the user's own
+        return None
 
 
 def load(path: Path) -> tuple[Allowed, ...]:

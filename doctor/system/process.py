@@ -39,9 +39,12 @@ class ProcessSystem(TreeSystem):
         try:
             os.listdir(f"{root}/")
         except FileNotFoundError:
-            raise InputError(f"pid {pid}: there is no such process") from None
+            ended = os.path.exists(f"/proc/{pid}/stat")  # a zombie, or a thread of the kernel on its way out
+            why = "has ended; its parent has not asked for its exit status" if ended else "there is no such process"
+            raise InputError(f"pid {pid}: {why}") from None
         except OSError as error:
-            raise InputError(f"pid {pid}: {error.strerror}; run as its owner or as root") from error
+            hint = "another namespace owns it" if os.geteuid() == 0 else "run as its owner or as root"
+            raise InputError(f"pid {pid}: {error.strerror}; {hint}") from error
         super().__init__(Path("/"), read_deadline_s=read_deadline_s)
         self._host = TreeSystem(Path("/"), read_deadline_s=read_deadline_s)
         self.pid = pid

@@ -286,3 +286,13 @@ def test_nothing_is_written_while_a_bundle_is_judged(tmp_path: Path) -> None:
     path = good(tmp_path / "a.tar.gz")
     examine(opening.open_bundle(path).system(), Options())
     assert [p.name for p in tmp_path.iterdir()] == ["a.tar.gz"]
+
+
+def test_a_bundle_of_a_newer_doctor_says_what_to_do(tmp_path: Path) -> None:
+    made = json.loads(manifest([Part(CAPTURE, "test", CONTENT)], [], {}, "2026-11-21T12:00:00Z"))
+    for schema, said in (("doctor.bundle/2", "newer doctor"), ("doctor.bundle/x", "its schema"), (2, "its schema")):
+        write(
+            tmp_path / "a.tar.gz", {"manifest.json": json.dumps({**made, "schema": schema}).encode(), CAPTURE: CONTENT}
+        )
+        with pytest.raises(InputError, match=said):
+            opening.open_bundle(tmp_path / "a.tar.gz")

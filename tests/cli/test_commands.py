@@ -155,6 +155,22 @@ def test_the_code_is_right_where_nothing_can_be_said(root: str, streams: str) ->
     assert subprocess.run(["/bin/sh", "-c", command], timeout=60, check=False).returncode == 2
 
 
+@pytest.mark.parametrize("option", ["--from", "--root", "--python", "--profile", "--allow", "-o"])
+def test_a_path_that_the_system_refuses_is_wrong_input(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """3 would say that the doctor failed."""
+    assert run(["check", option, "/nowhere/" + "a" * 5000]) == 2
+    assert "File name too long" in capsys.readouterr().err
+
+
+def test_a_configuration_that_may_not_be_entered_is_not_the_user_s(
+    root: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """HOME may be another account's, as it is after `sudo -u`."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/" + "a" * 5000)
+    assert run(["check", "--root", root]) in (0, 1)
+    assert not capsys.readouterr().err
+
+
 def test_a_misspelt_rule_is_refused(root: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A typo in --only would check nothing and say 0."""
     assert run(["check", "--root", root, "--only", "torch-cpu-only-buid"]) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +105,10 @@ def test_what_is_no_report_is_refused(
 def test_a_name_that_is_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diff", "/none/such", OLD]) == 2
     assert "`this` is this machine" in capsys.readouterr().err
+
+
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for path in (str(tmp_path / "fifo"), "/dev/zero"):
+        assert run(["diff", path, OLD]) == 2
+        assert "not a regular file" in capsys.readouterr().err
