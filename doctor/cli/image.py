@@ -25,7 +25,7 @@ FOLDER = Path("dockerfiles")
 
 def add(app: typer.Typer) -> None:
     group = typer.Typer(help="Container images of profiles.", no_args_is_help=True, rich_markup_mode=None)
-    for command in (emit, lock, build, context):
+    for command in (emit, lock, build, verify, lint, context):
         group.command(command.__name__)(command)
     app.add_typer(group, name="image")
 
@@ -219,3 +219,65 @@ def context(
     from doctor.images.inside import write
 
     sys.stdout.write(f"sha256:{write(folder, 0)}\n")
+
+
+def verify(
+    image: Annotated[str, typer.Argument(help="An image that the engine has, or a profile's name.")],
+    budget: Annotated[str | None, typer.Option(help="Size at most, uncompressed, such as 8G.")] = None,
+    format_: _FORMAT = "text",
+) -> int:
+    """Look an image through and run it: user, secrets, drivers, size, smoke test, the doctor inside, torch held."""
+    import json
+    import tempfile
+    from dataclasses import asdict
+
+    from doctor.errors import ExitCode
+    from doctor.images.verify import verify as look
+    from doctor.profiles import names
+    from doctor.readers.printable import clean
+
+    reference = f"doctor/{image}" if image in names() else image
+    with tempfile.TemporaryDirectory() as work:
+        checks = look(reference, Path(work), _bytes(budget) if budget else None)
+    failed = any(c.outcome == "failed" for c in checks)
+    if format_ == "json":
+        table = {"schema": "doctor.image-verify/1", "image": reference, "checks": [asdict(c) for c in checks]}
+        sys.stdout.write(json.dumps(table, indent=2) + "\n")
+    else:
+        sys.stdout.write("".join(f"{c.outcome:>11}  {c.name}: {clean(c.text)}\n" for c in checks))
+    return ExitCode.FINDINGS if failed else ExitCode.OK
+
+
+def _bytes(text: str) -> int:
+    """`8G` is 8e9 bytes, as images are measured."""
+    from doctor.errors import InputError
+
+    number, unit = (text[:-1], text[-1].upper()) if text[-1:].isalpha() else (text, "")
+    factor = {"": 1, "M": 10**6, "G": 10**9}.get(unit)
+    if factor is None or not number.replace(".", "", 1).isdecimal():
+        raise InputError(f"--budget {text[:40]!r}: a size such as 8G or 900M is wanted")
+    return int(float(number) * factor)
+
+
+def lint(
+    paths: Annotated[list[Path], typer.Argument(help="Dockerfiles, Containerfiles and compose files.")],
+    format_: _FORMAT = "text",
+) -> int:
+    """What is wrong with Dockerfiles and compose files for AMD's or NVIDIA's GPUs; exit 1 where there is an error."""
+    import json
+    from dataclasses import asdict
+
+    from doctor.errors import ExitCode
+    from doctor.images.lint import lint as look
+    from doctor.readers.printable import clean
+    from doctor.system.given import read_given
+
+    rows = [(path, fault) for path in paths for fault in look(read_given(path), path.name)]
+    if format_ == "json":
+        faults = [{"file": str(path), **asdict(fault)} for path, fault in rows]
+        sys.stdout.write(json.dumps({"schema": "doctor.image-lint/1", "faults": faults}, indent=2) + "\n")
+    else:
+        for path, fault in rows:
+            text = f"{path}:{fault.line}: {fault.level} {fault.rule}: {fault.text}. To mend: {fault.fix}"
+            sys.stdout.write(clean(text) + "\n")
+    return ExitCode.FINDINGS if any(fault.level == "error" for _, fault in rows) else ExitCode.OK

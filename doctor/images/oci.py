@@ -149,9 +149,8 @@ def differences(one: Image, other: Image, limit: int = 200) -> list[str]:
             continue
         left, right = entries(one, a), entries(other, b)
         before = len(said)
-        for path in sorted(left.keys() | right.keys()):
-            if left.get(path) != right.get(path):
-                said.append(f"layer {number}: /{path}: {_how(left.get(path), right.get(path))}")
+        paths = [p for p in sorted(left.keys() | right.keys()) if left.get(p) != right.get(p)]
+        said += [f"layer {number}: /{path}: {_how(left.get(path), right.get(path))}" for path in paths]
         if len(said) == before:
             said.append(f"layer {number}: the same files in another order or compression")
     if len(one.layers) != len(other.layers):

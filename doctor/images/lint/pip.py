@@ -1,0 +1,223 @@
+"""Commands of a RUN -> what is wrong with the Python packages that they install."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from doctor.images.lint.model import Fault
+from doctor.readers.dist_info import normal
+from doctor.readers.dockerfile import Instruction
+
+if TYPE_CHECKING:
+    from doctor.images.lint.docker_file import Stage
+
+_AMD = re.compile(r"(?:^|/)rocm/|(?:^|[/:-])rocm[0-9.]*(?:$|[-_:/])|amdih/")
+_NVIDIA = re.compile(r"(?:^|/)nvidia/cuda|nvcr\.io/nvidia|-cuda[0-9.]+|(?:^|[/:-])cuda[0-9.]*(?:$|[-_:/])")
+_SPLIT = re.compile(r"&&|\|\||;|\n|\|")
+_INDEX = re.compile(
+    r"/(?P<tag>cu\d{2,3}|rocm\d[\d.]*|cpu|xpu)/?$|repo\.radeon\.com/rocm/manylinux/rocm-rel-(?P<rel>[\d.]+)"
+)
+_TORCH = frozenset(("torch", "torchvision", "torchaudio"))
+_BRINGS = frozenset(
+    (
+        "accelerate",
+        "bitsandbytes",
+        "deepspeed",
+        "diffusers",
+        "flash-attn",
+        "peft",
+        "sglang",
+        "timm",
+        "transformer-engine",
+        "trl",
+        "unsloth",
+        "vllm",
+        "xformers",
+        "lightning",
+        "pytorch-lightning",
+        "sentence-transformers",
+        "torchao",
+    )
+)
+"""Packages whose metadata asks for torch."""
+_COMPILED = frozenset(
+    ("flash-attn", "apex", "transformer-engine", "amd-aiter", "deepspeed-kernels", "mamba-ssm", "causal-conv1d")
+)
+_NAME = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,80})(?:\[[^\]]{0,100}\])?(?P<rest>.{0,100})$")
+
+
+def vendor_of_image(image: str) -> str | None:
+    """>>> vendor_of_image("rocm/dev-ubuntu-24.04:7.2"), vendor_of_image("pytorch/pytorch:2.13.0-cuda12.6")
+    ('amd', 'nvidia')
+    >>> vendor_of_image("python:3.12-slim")
+    """
+    return "amd" if _AMD.search(image) else "nvidia" if _NVIDIA.search(image) else None
+
+
+def torch_of_image(image: str) -> str | None:
+    """The build of torch that an image is known to hold."""
+    holds = "pytorch" in image or "vllm" in image or "sglang" in image
+    return {"amd": "rocm", "nvidia": "cuda"}.get(vendor_of_image(image) or "") if holds else None
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The commands of a RUN, mounts and environment before them taken off."""
+    if text.startswith("["):
+        text = " ".join(re.findall(r'"([^"]{0,400})"', text))
+    for part in _SPLIT.split(text[:40_000]):
+        try:
+            words = shlex.split(part, comments=True)
+        except ValueError:
+            words = part.split()
+        while words and (
+            words[0].startswith("--") or re.match(r"\w{1,80}=", words[0]) or words[0] in ("sudo", "exec", "then")
+        ):
+            words = words[1:]
+        if words:
+            yield words
+
+
+@dataclass
+class Install:
+    packages: list[tuple[str, str]] = field(default_factory=list)
+    """Name and what follows it: `==2.13.0`."""
+    index: str | None = None
+    extra: list[str] = field(default_factory=list)
+    options: set[str] = field(default_factory=set)
+    files: bool = False
+
+    @property
+    def names(self) -> set[str]:
+        return {name for name, _ in self.packages}
+
+
+def install(words: list[str]) -> Install | None:
+    """Of `pip install`, `python -m pip install` and `uv pip install`; None of another command."""
+    if "install" not in words:
+        return None
+    at = words.index("install")
+    if at == 0 or not re.search(r"(?:^|/)pip[0-9.]*$", words[at - 1]):
+        return None
+    found, rest = Install(), iter(words[at + 1 :])
+    for word in rest:
+        name, sign, value = word.partition("=")
+        if name in ("--index-url", "-i", "--default-index"):
+            found.index = value if sign else next(rest, "")
+        elif name in ("--extra-index-url", "--index", "-f", "--find-links"):
+            found.extra.append(value if sign else next(rest, ""))
+        elif name in ("-r", "--requirement", "-c", "--constraint", "--target", "-t", "--torch-backend", "--python"):
+            found.options.add(name)
+            found.files = found.files or name in ("-r", "--requirement")
+            value = value if sign else next(rest, "")
+            if name == "--torch-backend":
+                found.index = f"https://download.pytorch.org/whl/{value}"
+        elif word.startswith("-"):
+            found.options.add(name)
+        elif (match := _NAME.match(word)) and not word.startswith((".", "/", "http", "git+")):
+            found.packages.append((normal(match["name"]), match["rest"]))
+    return found
+
+
+def faults(each: Instruction, command: list[str], stage: Stage) -> Iterator[Fault]:
+    found = install(command)
+    if found is None:
+        return
+    if found.names & {"torch"}:
+        yield from _torch(each, found, stage)
+    elif found.names & (_TORCH | _BRINGS) and stage.torch == "rocm":
+        yield from _not_held(each, found, stage)
+    yield from _compiled(each, found, stage)
+
+
+def build_of(url: str | None) -> str | None:
+    """`rocm`, `cuda`, `cpu`: which builds an index holds; None for one that holds all, or is not known."""
+    match = _INDEX.search((url or "").split("?")[0])
+    if match is None:
+        return None
+    tag = match["tag"] or "rocm"
+    return "cuda" if tag.startswith("cu") else "rocm" if tag.startswith("rocm") else tag
+
+
+def _torch(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:
+    rest = next(rest for name, rest in found.packages if name == "torch")
+    local = rest.partition("+")[2]
+    only = build_of(found.index)
+    extra = next((build_of(url) for url in found.extra if build_of(url)), None)
+    build = build_of(f"/{local}") or only or extra
+    wanted = {"amd": "rocm", "nvidia": "cuda"}.get(stage.vendor or "")
+    if wanted and build == "cpu":
+        yield Fault(
+            each.line,
+            "image-torch-cpu-only",
+            "error",
+            f"torch's CPU build on {stage.base[:80]}, which is for GPUs",
+            f"take it from https://download.pytorch.org/whl/{'rocm7.2' if wanted == 'rocm' else 'cu130'}",
+        )
+    elif wanted and build in ("rocm", "cuda") and build != wanted:
+        yield Fault(
+            each.line,
+            "image-wheel-index-wrong",
+            "error",
+            f"torch's {build} build on {stage.base[:80]}",
+            f"take the {wanted} build, or another base",
+        )
+    elif wanted == "rocm" and build is None and not found.files:
+        if stage.torch == "rocm" and stage.held:
+            return
+        url = found.index or stage.values.get("PIP_INDEX_URL") or stage.values.get("UV_INDEX_URL")
+        if not url and not found.extra:
+            text = "torch from the default index is built for CUDA: torch.cuda.is_available() will be False on AMD"
+            yield Fault(
+                each.line,
+                "image-wheel-index-missing",
+                "error",
+                text,
+                "--index-url https://download.pytorch.org/whl/rocm7.2 (the ROCm that is wanted)",
+            )
+    if extra and not only and not local:
+        yield Fault(
+            each.line,
+            "image-wheel-index-open",
+            "warning",
+            "beside the extra index the default one may give torch too",
+            "--index-url for torch alone, in a command of its own",
+        )
+    if not rest.strip().startswith(("==", "===", "@", "~=")):
+        yield Fault(
+            each.line,
+            "image-torch-unpinned",
+            "warning",
+            "torch without a version: the next build takes another",
+            "torch==VERSION; `doctor image lock` pins by hash",
+        )
+    stage.torch = build or {"nvidia": "cuda"}.get(stage.vendor or "", stage.torch or "cuda")
+    stage.values["torch-tag"] = local or (found.index or next(iter(found.extra), "")).rstrip("/").rpartition("/")[2]
+
+
+def _not_held(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:
+    safe = found.options & {"--no-deps", "-c", "--constraint"} or stage.held
+    if safe or build_of(found.index) == "rocm" or any(build_of(url) == "rocm" for url in found.extra):
+        return
+    name = sorted(found.names & (_TORCH | _BRINGS))[0]
+    text = f"{name} asks for torch, and the default index has it for CUDA only: the ROCm build may be replaced"
+    fix = "ENV PIP_CONSTRAINT=… with torch==VERSION+rocm… in it, or --no-deps"
+    yield Fault(each.line, "image-torch-not-held", "warning", text, fix)
+
+
+def _compiled(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:
+    compiled = sorted(found.names & _COMPILED)
+    if not compiled or "--only-binary" in found.options or "nvidia/cuda" not in stage.base:
+        return
+    if not stage.compiler and "--no-build-isolation" in found.options:
+        text = f"{compiled[0]} is compiled, and {stage.base[:80]} has no nvcc"
+        fix = "a -devel base for the stage that compiles; copy the result into this one"
+        yield Fault(each.line, "image-compiler-missing", "error", text, fix)
+    base = re.search(r"cuda:(\d{1,2})\.\d", stage.base)
+    torch = re.fullmatch(r"cu(\d{2})\d", stage.values.get("torch-tag", ""))
+    if stage.compiler and base and torch and base[1] != torch[1]:
+        text = f"{compiled[0]} is compiled with CUDA {base[1]} for a torch of CUDA {torch[1]}"
+        yield Fault(each.line, "image-toolkit-torch-mismatch", "error", text, "base and torch of one CUDA major")

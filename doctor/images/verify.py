@@ -1,0 +1,167 @@
+"""An image, whoever built it -> whether it is fit: settings, files, size, a smoke test, the doctor inside, torch held.
+
+Everything that runs, runs in a container without network that is thrown away.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from doctor.images import engine, oci
+from doctor.images.build import saved
+from doctor.images.scan import Findings, scan
+
+Outcome = Literal["ok", "failed", "note", "not checked"]
+_RUN_S = 300
+_USUAL_SETUID = frozenset(
+    ["chfn", "umount", "su", "chsh", "chage", "expiry", "unix_chkpwd", "newgrp", "gpasswd", "passwd", "mount", "sudo", "ssh-agent", "pam_extrausers_chkpwd", "dbus-daemon-launch-helper", "ssh-keysign", "wall", "write", "crontab"]
+)
+"""Set-id programs of Debian's and Ubuntu's own packages."""
+_TORCH = (
+    "import torch; a = torch.arange(4.0).reshape(2, 2); assert (a @ a)[1, 1] == 11; "
+    "print(torch.__version__, torch.version.cuda, torch.version.hip)"
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    name: str
+    outcome: Outcome
+    text: str
+
+
+def verify(reference: str, work: Path, budget: int | None = None, torch: bool | None = None) -> list[Check]:
+    """`budget`: bytes, uncompressed. `torch` None: as the image's label and files say. Raises InputError, ToolError."""
+    engine.require()
+    with saved(reference, work) as image:
+        found = scan(image)
+        checks = [*_settings(image), *_files(found), _size(found, image, budget)]
+    labels = (image.config.get("config") or {}).get("Labels") or {}
+    holds = "torch" in found.wheels if torch is None else torch
+    checks.append(_smoke(reference, holds))
+    checks.append(_doctor(reference, labels.get("doctor.profile")))
+    checks.append(
+        _guard(reference, found, work) if holds else Check("torch is held", "not checked", "there is no torch")
+    )
+    return checks
+
+
+def _settings(image: oci.Image) -> Iterator[Check]:
+    settings = image.config.get("config") or {}
+    user = str(settings.get("User") or "")
+    number = user.split(":")[0]
+    good = number.isdecimal() and int(number) > 0
+    yield Check(
+        "user", "ok" if good else "failed", user if good else f"{user or 'root'}: a number that is not 0 is wanted"
+    )
+    environment = dict(row.partition("=")[::2] for row in settings.get("Env") or ())
+    path = environment.get("LD_LIBRARY_PATH", "")
+    compat = re.search(r"/cuda[^/:]*/compat", path)
+    yield Check("loader path", "failed" if compat else "ok", f"LD_LIBRARY_PATH={path}" if path else "not set")
+
+
+def _files(found: Findings) -> Iterator[Check]:
+    rows = (
+        ("secrets", found.secrets, "none in any layer, label, variable or history"),
+        ("driver", found.drivers, "none in the image"),
+        ("compatibility libraries", found.compat, "on no loader path"),
+        (
+            "set-id programs",
+            {p for p in found.setuid if Path(p).name not in _USUAL_SETUID},
+            "the distribution's own only",
+        ),
+    )
+    for name, wrong, fine in rows:
+        yield Check(name, "failed" if wrong else "ok", _some(wrong) if wrong else fine)
+
+
+def _some(rows: set[str]) -> str:
+    return ", ".join(sorted(rows)[:6]) + (f" and {len(rows) - 6} more" if len(rows) > 6 else "")
+
+
+def _size(found: Findings, image: oci.Image, budget: int | None) -> Check:
+    told = f"{found.bytes / 1e6:.0f} MB in {len(image.layers)} layers"
+    if budget is None:
+        return Check("size", "note", told)
+    return Check("size", "ok" if found.bytes <= budget else "failed", f"{told}, of {budget / 1e6:.0f} MB")
+
+
+def _inside(reference: str, *command: str, flags: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    words = ["docker", "run", "--rm", "--network=none", "-e", "DOCTOR_QUIET=1", *flags, reference, *command]
+    try:
+        return subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=_RUN_S, check=False)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(words, 124, "", f"no end within {_RUN_S} s")
+
+
+def _last(done: subprocess.CompletedProcess[str]) -> str:
+    rows = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()
+    return "".join(c if c.isprintable() else " " for c in rows[-1])[:300]
+
+
+def _smoke(reference: str, torch: bool) -> Check:
+    done = _inside(reference, "python", "-c", _TORCH) if torch else _inside(reference, "true")
+    text = done.stdout.strip()[:200] if torch else "a command starts and ends"
+    name = "torch computes (on the CPU)" if torch else "it starts"
+    return Check(name, "failed" if done.returncode else "ok", _last(done) if done.returncode else text)
+
+
+def _doctor(reference: str, profile: str | None) -> Check:
+    """Without a GPU nothing of the GPU can be judged; what can is the stack inside."""
+    name = "doctor check inside"
+    if _inside(reference, "doctor", "version").returncode:
+        return Check(name, "not checked", "there is no doctor in it")
+    known = profile and not _inside(reference, "doctor", "profiles", "show", profile).returncode
+    words = ["doctor", "check", "--format", "json", *(["--profile", str(profile)] if known else [])]
+    done = _inside(reference, *words)
+    try:
+        told: dict[str, Any] = json.loads(done.stdout)
+        wrong = [f for f in told["findings"] if f["severity"] == "error" and not f["explained_by"]]
+    except (ValueError, KeyError, TypeError):
+        return Check(name, "failed", _last(done))
+    about = f"profile {profile}" if known else "no profile"
+    text = "; ".join(f"{f['rule']}: {f['summary']}" for f in wrong[:4])[:400]
+    return Check(name, "failed" if wrong else "ok", text or f"{about}: {told.get('status')}, no error")
+
+
+def _guard(reference: str, found: Findings, work: Path) -> Check:
+    """A wheel that asks for another torch, and that torch, lie at hand: pip must refuse."""
+    name, there = "torch is held", found.wheels.get("torch", "")
+    with tempfile.TemporaryDirectory(dir=work, prefix=".guard-") as held:
+        folder = Path(held)
+        wheel(folder, "torch", "999.0")
+        wheel(folder, "needs-torch", "1.0", "torch==999.0")
+        for path in (folder, *folder.iterdir()):
+            path.chmod(0o755)
+        flags = (f"--volume={folder.resolve()}:/wheels:ro",)
+        done = _inside(reference, "pip", "install", "--no-index", "--find-links=/wheels", "needs-torch", flags=flags)
+    if done.returncode == 0:
+        return Check(name, "failed", f"pip replaced torch {there}: nothing holds it (PIP_CONSTRAINT)")
+    said = next((r.strip() for r in done.stdout.splitlines() + done.stderr.splitlines() if "constraint" in r), "")
+    if not said:
+        return Check(name, "not checked", f"pip failed otherwise: {_last(done)}")
+    return Check(name, "ok", f"pip refuses another than {there}: {said[:160]}")
+
+
+def wheel(folder: Path, name: str, version: str, needs: str | None = None) -> Path:
+    """An empty wheel, whose metadata alone matters."""
+    stem = f"{name.replace('-', '_')}-{version}"
+    path = folder / f"{stem}-py3-none-any.whl"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n" + (
+        f"Requires-Dist: {needs}\n" if needs else ""
+    )
+    tags = "Wheel-Version: 1.0\nGenerator: doctor\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    with zipfile.ZipFile(path, "w") as held:
+        held.writestr(f"{stem}.dist-info/METADATA", metadata)
+        held.writestr(f"{stem}.dist-info/WHEEL", tags)
+        record = "".join(f"{stem}.dist-info/{part},,\n" for part in ("METADATA", "WHEEL", "RECORD"))
+        held.writestr(f"{stem}.dist-info/RECORD", record)
+    return path
