@@ -137,8 +137,8 @@ def _kubernetes(kind: str, nodes: str | None, timeout_s: int, image: str, gpu_la
         if not names:
             raise InputError("kubernetes-job: --nodes names the nodes, one pod each; a DaemonSet needs none")
         made = _job(metadata, labels, pod, names, timeout_s)
-    hint = "# kubectl logs -l app.kubernetes.io/name=doctor-fleet --tail=-1 --max-log-requests=1000 | doctor fleet report -\n"
-    return hint + yaml.safe_dump(made, sort_keys=False, width=120)
+    logs = "kubectl logs -l app.kubernetes.io/name=doctor-fleet --tail=-1 --max-log-requests=1000"
+    return f"# {logs} | doctor fleet report -\n" + yaml.safe_dump(made, sort_keys=False, width=120)
 
 
 def _selector(label: str | None) -> dict[str, str]:
