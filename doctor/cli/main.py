@@ -75,7 +75,7 @@ def run(args: Sequence[str] | None = None) -> int:
 
 
 def _of_a_name(error: OSError) -> int:
-    """A path that was given and may not be entered, is too long or goes round in circles is input that can't be read."""
+    """A path that was given and may not be entered, is too long or goes in circles is input that can't be read."""
     if error.filename is None or error.errno not in (errno.EACCES, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR):
         return _unexpected(error)
     name = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else str(error.filename)
