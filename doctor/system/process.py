@@ -29,6 +29,15 @@ _OVERRIDES_MODES = 1 << 1
 _OF_THE_PROCESS = ("proc/self", "proc/thread-self")
 
 
+def _is_of_the_kernel(pid: int) -> bool:
+    """PF_KTHREAD of the flags, the seventh field behind the name (proc_pid_stat(5))."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        return bool(int(fields[6]) & 0x200000)
+    except (OSError, IndexError, ValueError):
+        return False
+
+
 class ProcessSystem(TreeSystem):
     """`proc/self` is the process. Raises InputError where there is none, or its root may not be entered."""
 
@@ -45,6 +54,8 @@ class ProcessSystem(TreeSystem):
         except OSError as error:
             hint = "another namespace owns it" if os.geteuid() == 0 else "run as its owner or as root"
             raise InputError(f"pid {pid}: {error.strerror}; {hint}") from error
+        if _is_of_the_kernel(pid):
+            raise InputError(f"pid {pid}: is a thread of the kernel, with no environment, libraries or devices")
         super().__init__(Path("/"), read_deadline_s=read_deadline_s)
         self._host = TreeSystem(Path("/"), read_deadline_s=read_deadline_s)
         self.pid = pid

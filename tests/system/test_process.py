@@ -35,3 +35,11 @@ def test_a_zombie_is_told_from_a_number_that_nobody_has() -> None:
         os.waitpid(child, 0)
     with pytest.raises(InputError, match="no such process"):
         ProcessSystem(child)
+
+
+def test_a_thread_of_the_kernel_is_no_process_to_judge() -> None:
+    second = Path("/proc/2/comm")
+    if not second.exists() or second.read_text().strip() != "kthreadd":
+        pytest.skip("the kernel's threads are not seen in this PID namespace")
+    with pytest.raises(InputError, match="thread of the kernel|Permission denied"):
+        ProcessSystem(2)
