@@ -40,7 +40,7 @@ def plan(names: Sequence[str], level: str, device: str, gpus: int = 1, shapes: S
             f"{unknown[0] if unknown else level}: one of {', '.join(NAMES if unknown else LEVELS)} is wanted"
         )
     for shape in shapes:
-        _sizes(shape)
+        sizes(shape)
     cpu = device == "cpu"
     cases: list[dict[str, Any]] = []
     for name in wanted:
@@ -52,7 +52,7 @@ def plan(names: Sequence[str], level: str, device: str, gpus: int = 1, shapes: S
     return Plan(tuple(cases), tuple(together), 100, round(budget, 2), max(total, 30.0))
 
 
-def _sizes(shape: str) -> tuple[int, ...]:
+def sizes(shape: str) -> tuple[int, ...]:
     parts = shape.split("x")
     if len(parts) != 3 or not all(p.isascii() and p.isdecimal() and 16 <= int(p) <= 1 << 17 for p in parts):
         raise InputError(f"--shape {shape[:40]}: MxNxK is wanted, each from 16 to 131072, such as 8192x8192x8192")

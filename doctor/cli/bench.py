@@ -1,0 +1,177 @@
+"""`doctor bench`: how fast products, copies, attention and collectives are here, and whether their values are right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from doctor.bench.run import Results, Runner
+    from doctor.facts import Snapshot
+    from doctor.profiles import Profile
+
+
+def add(app: typer.Typer) -> None:
+    app.command("bench")(bench)
+
+
+def bench(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="gemm, copy, host, attention, flex, compile, collectives (else all); or `compare A B`; or `tune`."
+        ),
+    ] = None,
+    level: Annotated[str, typer.Option(help="quick (at most 60 s) or full.")] = "quick",
+    device: Annotated[str | None, typer.Option(help="cpu or cuda:0; else every GPU that torch sees.")] = None,
+    python: Annotated[str | None, typer.Option(help="The Python that has torch.")] = None,
+    profile: Annotated[str | None, typer.Option(help="Known-good stack whose baselines to hold against.")] = None,
+    shape: Annotated[list[str] | None, typer.Option(help="MxNxK of the products; may be repeated.")] = None,
+    memory: Annotated[int, typer.Option(help="GiB of host memory that one process may hold.")] = 24,
+    budget: Annotated[float, typer.Option(help="tune: seconds for tuning.")] = 300.0,
+    results: Annotated[Path | None, typer.Option(help="tune: judge and measure this file; nothing is tuned.")] = None,
+    no_history: Annotated[bool, typer.Option("--no-history", help="Keep no line of this run.")] = False,
+    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+) -> int:
+    """Measure under your Python, each GPU in its own process. Exit 1 where a number or a value is wrong."""
+    import re
+
+    from doctor.cli.check import _one_of
+    from doctor.errors import InputError
+
+    _one_of("--format", format_, ("text", "json"))
+    names = what or []
+    if names[:1] == ["compare"]:
+        return _compare(names[1:], format_, output)
+    if device is not None and not re.fullmatch(r"cpu|cuda:\d{1,3}", device):
+        raise InputError(f"--device {device[:20]}: cpu or cuda:N is wanted")
+    if not 1 <= memory <= 4096 or not 1 <= budget <= 86400:
+        raise InputError("--memory takes 1 to 4096 GiB, --budget 1 to 86400 seconds")
+    machine, runner = _ready(python, memory)
+    if names == ["tune"]:
+        from doctor.cli.tuning import tune
+
+        return tune(machine, runner, device, shape or [], budget, results, format_, output)
+    return _measure(machine, runner, names, level, device, _profile(profile), shape or [], no_history, format_, output)
+
+
+def _ready(python: str | None, memory: int) -> tuple[Snapshot, Runner]:
+    import os
+
+    from doctor.bench.run import Runner
+    from doctor.cli import measured
+    from doctor.cli.check import _python
+    from doctor.system.live import LiveSystem
+
+    system = LiveSystem()
+    machine = measured.facts(system, _python(python, live=True))
+    return machine, Runner(measured.interpreter(machine), dict(os.environ), system, memory << 30)
+
+
+def _profile(name: str | None) -> Profile | None:
+    from doctor.profiles import load
+
+    return load(name) if name else None
+
+
+def _measure(
+    machine: Snapshot,
+    runner: Runner,
+    names: list[str],
+    level: str,
+    device: str | None,
+    profile: Profile | None,
+    shapes: list[str],
+    no_history: bool,
+    format_: str,
+    output: Path | None,
+) -> int:
+    import datetime
+    import json
+
+    from doctor.bench import history
+    from doctor.bench.plan import plan
+    from doctor.bench.run import devices, run
+    from doctor.cli import measured
+    from doctor.cli.output import deliver
+    from doctor.errors import ExitCode, InputError
+    from doctor.report import bench as report
+
+    plan(names, level, device or "cpu", 1, shapes)  # wrong words are told before anything is run
+    found = devices(runner, device)
+    if found.trouble:
+        raise InputError(f"nothing can be measured: {found.trouble}")
+    wanted = [*shapes, *(s for s in _of_baselines(profile) if level == "full" and s not in shapes)]
+    todo = plan(names, level, found.devices[0].torch, len(found.devices), wanted)
+    for event in run(runner, todo, found):
+        measured.say(event.what)
+    measured.hush()
+    machine, findings = measured.judged(machine, {"bench": tuple(found.measurements)}, profile)
+    held = _baselines(profile, found)
+    when = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    data = history.as_data(found, when, level, held, findings)
+    place = None if no_history else history.place(runner.environ)
+    if place is not None:
+        history.keep(data, place)
+    text = json.dumps(data, indent=2) + "\n"
+    if format_ == "text":
+        text = report.text(found.software, found.measurements, held, findings, found.trouble)
+    deliver(text, output)
+    return ExitCode.FINDINGS if any(f.severity.rank < 2 for f in findings) else ExitCode.OK
+
+
+def _of_baselines(profile: Profile | None) -> list[str]:
+    """Shapes of the products that the profile has numbers for."""
+    import re
+
+    shapes = [b.shape.replace(" ", "") for b in (profile.baseline if profile else ()) if b.what.startswith("gemm")]
+    return [s for s in dict.fromkeys(shapes) if re.fullmatch(r"\d{2,6}x\d{2,6}x\d{2,6}", s)]
+
+
+def _baselines(profile: Profile | None, found: Results) -> dict[str, Any]:
+    """Key -> the profile's number with all that says how it was made."""
+    from doctor.rules.bench.bench_below_baseline import baseline_of
+
+    held = {}
+    for one in found.measurements:
+        baseline = baseline_of(profile, one)
+        if baseline is not None:
+            value = baseline.value.floor if baseline.value.floor is not None else baseline.value.p50
+            held[one.key] = {"value": value, **baseline.model_dump(mode="json", exclude={"value", "what"})}
+            held[one.key]["unit"] = baseline.value.unit
+    return held
+
+
+def _compare(paths: list[str], format_: str, output: Path | None) -> int:
+    import json
+    from dataclasses import asdict
+
+    from doctor.bench import history
+    from doctor.bench.compare import compare
+    from doctor.cli.output import deliver
+    from doctor.errors import ExitCode, InputError
+
+    if len(paths) != 2:
+        raise InputError("bench compare takes two result files: doctor bench compare A.json B.json")
+    (a, first), (b, second) = (history.load(Path(path)) for path in paths)
+    rows = compare(first, second)
+    if format_ == "json":
+        told = {
+            "schema": "doctor.bench-comparison/1",
+            "a": a["when"],
+            "b": b["when"],
+            "rows": [asdict(r) for r in rows],
+        }
+        deliver(json.dumps(told, indent=2) + "\n", output)
+    else:
+        lines = [f"A: {paths[0]} ({a['when']})", f"B: {paths[1]} ({b['when']})"]
+        for row in rows:
+            numbers = (
+                f"{row.a:.4g} -> {row.b:.4g} {row.unit} (x{row.change:.3f})" if row.a and row.b and row.change else ""
+            )
+            lines.append(f"  {row.verdict:12} {row.key} {numbers}{f' {row.note}' if row.note else ''}".rstrip())
+        deliver("\n".join(lines) + "\n", output)
+    return ExitCode.FINDINGS if any(r.verdict == "worse" for r in rows) else ExitCode.OK
