@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from doctor import __version__
 from doctor.diagnosis import rank, registry, resemblance
 from doctor.diagnosis.allow import Allowed, suppress
-from doctor.diagnosis.outcome import PROFILE, run
+from doctor.diagnosis.outcome import PROFILE, Known, run
 from doctor.diagnosis.pointers import pointed, with_symptoms
 from doctor.diagnosis.registry import Check
 from doctor.diagnosis.rests_on import rests_on
@@ -54,11 +54,12 @@ def judge(
     rules = {c.rule.id: c.rule for c in asked}
     symptoms_of = pointed(machine, kb)
     ruled_out: set[str] = set()
+    knows = Known(machine)
     found: list[Finding] = []
     clear: list[str] = []
     unchecked: list[Unchecked] = []
     for check in asked:
-        outcome = run(check, machine, kb, profile)
+        outcome = run(check, machine, kb, profile, knows)
         hits = with_symptoms(check, outcome, symptoms_of.get(check.rule.id, []), machine, kb)
         if not hits and ((outcome.decided and check.rule.facts_decide) or not applies(check.rule, machine)):
             ruled_out.add(check.rule.id)
@@ -72,7 +73,7 @@ def judge(
             elif outcome.ran and check.rule.needs:  # one that only an error text raises is not clear without one
                 clear.append(check.rule.id)
             elif _relevant(check.rule):
-                unchecked.append(could_not_tell(check.rule, machine))
+                unchecked.append(could_not_tell(check.rule, machine, knows))
     kept, suppressed = suppress(rank.unique(_without_doubles(found, profile)), allowed)
     text = rank.from_text(machine)
     if text:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from doctor.facts import Snapshot, State
 from doctor.findings import Rule, Unchecked
 
@@ -18,9 +20,9 @@ _WORDS = {
 }
 
 
-def could_not_tell(rule: Rule, machine: Snapshot) -> Unchecked:
+def could_not_tell(rule: Rule, machine: Snapshot, knows: Mapping[str, bool]) -> Unchecked:
     """Names the facts that miss in the alternative that is nearest to being known, each with its reason."""
-    alternatives = [sorted(n for n in needs if not machine.knows(n)) for needs in rule.needs]
+    alternatives = [sorted(n for n in needs if not knows[n]) for needs in rule.needs]
     alternatives = [a for a in alternatives if not all(n.startswith("symptom:") for n in a)] or alternatives
     fewest: list[str] = min(alternatives, key=len)
     missing = tuple(fewest)
