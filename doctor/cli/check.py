@@ -59,6 +59,9 @@ def check(
         raise InputError("--unredacted needs -o FILE: unredacted reports go to a file of mode 0600 only")
     if plan and format_ != "text":
         raise InputError("--plan prints a script; it goes without --format")
+    for option, value in (("--pid", pid), ("--in", in_), ("--profile", profile), ("--python", python)):
+        if value is not None and not value.strip():  # an unset variable of a script: this host was not meant
+            raise InputError(f"{option} is empty; a value is wanted")
     if sum(map(bool, (from_, root, pid, in_))) > 1:
         raise InputError("--from, --root, --pid and --in exclude each other")
     _known_rules((*(only or ()), *(skip or ())))

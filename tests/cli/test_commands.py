@@ -171,6 +171,13 @@ def test_a_configuration_that_may_not_be_entered_is_not_the_user_s(
     assert not capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--pid", "--in", "--profile", "--python"])
+def test_an_empty_value_is_not_taken_for_none(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--in "$CONTAINER"` with the variable unset would judge the host."""
+    assert run(["check", option, ""]) == 2
+    assert f"{option} is empty" in capsys.readouterr().err
+
+
 def test_a_misspelt_rule_is_refused(root: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A typo in --only would check nothing and say 0."""
     assert run(["check", "--root", root, "--only", "torch-cpu-only-buid"]) == 2

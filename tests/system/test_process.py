@@ -41,5 +41,5 @@ def test_a_thread_of_the_kernel_is_no_process_to_judge() -> None:
     second = Path("/proc/2/comm")
     if not second.exists() or second.read_text().strip() != "kthreadd":
         pytest.skip("the kernel's threads are not seen in this PID namespace")
-    with pytest.raises(InputError, match="thread of the kernel|Permission denied"):
+    with pytest.raises(InputError, match=r"thread of the kernel|Permission denied"):
         ProcessSystem(2)
