@@ -33,6 +33,14 @@ class Part:
     reason: str
 
 
+_OF_GPUS = ("/dev/kfd", "/dev/dri/", "/dev/nvidia", "/dev/dxg")
+
+
+def beside_gpus(part: Part) -> bool:
+    """A node that is no GPU's (RDMA): what hands out GPUs does not bring it."""
+    return part.kind == "device" and not part.value.startswith(_OF_GPUS)
+
+
 @dataclass(frozen=True)
 class Trouble:
     """What is missing on this machine, and what to do. `fatal`: the container would not start, or see no GPU."""

@@ -35,6 +35,51 @@ def h100(count: int = 2) -> Snapshot:
     return assemble([sheet])
 
 
+def cpx() -> Snapshot:
+    """One MI300X in CPX: eight partitions, each with a render node of its own."""
+    sheet = FactSheet()
+    gpu = {"vendor": "amd", "name": "AMD Instinct MI300X", "pci_address": "0000:05:00.0", "index.smi": 0}
+    _put(sheet, "gpus[0000:05:00.0]", {**gpu, "render_node": "renderD128", "compute_partition": "CPX"})
+    for number in range(8):
+        base = f"gpus[0000:05:00.0].partitions[{number}]"
+        _put(sheet, base, {"kind": "compute", "render_node": f"renderD{128 + number}"})
+        _node(sheet, f"/dev/dri/renderD{128 + number}", "render", 0o660, RENDER_GID)
+    _node(sheet, "/dev/kfd", "kfd", 0o660, RENDER_GID)
+    return assemble([sheet])
+
+
+def mig() -> Snapshot:
+    """One H100 cut in two MIG instances, numbered 0 and 1, and a whole one."""
+    sheet = FactSheet()
+    for number in (1, 0):  # told in another order than they are numbered
+        base = f"gpus[0000:1b:00.0].partitions[mig{number}]"
+        _put(sheet, base, {"kind": "mig", "name": "3g.40gb", "uuid": f"MIG-{number}a"})
+    return _merged(h100(), assemble([sheet]))
+
+
+def _merged(whole: Snapshot, parts: Snapshot) -> Snapshot:
+    cut = {gpu.key: gpu.partitions for gpu in parts.gpus or ()}
+    gpus = tuple(
+        gpu.model_copy(update={"partitions": cut[gpu.key]}) if gpu.key in cut else gpu for gpu in whole.gpus or ()
+    )
+    return whole.model_copy(update={"gpus": gpus})
+
+
+def both() -> Snapshot:
+    """GPUs of both vendors."""
+    amd, nvidia = mi300x(1), h100(1)
+    update = {"gpus": (*(amd.gpus or ()), *(nvidia.gpus or ())), "nodes": (*(amd.nodes or ()), *(nvidia.nodes or ()))}
+    return amd.model_copy(update=update)
+
+
+def wsl() -> Snapshot:
+    """WSL 2 with Windows' GPU node; no GPU is listed."""
+    sheet = FactSheet()
+    sheet.put("host.wsl", True, "example")
+    _node(sheet, "/dev/dxg", "dxg", 0o666, 0)
+    return assemble([sheet])
+
+
 def without(machine: Snapshot, paths: Sequence[str]) -> Snapshot:
     """The same, those device nodes missing."""
     kept = tuple(node for node in machine.nodes or () if node.key not in paths)

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterator
 
 from doctor.errors import InputError
-from doctor.launch.spec import Emitted, Line, Spec
+from doctor.launch.spec import Emitted, Line, Spec, beside_gpus
 
 _BIND = {
     "amd": ("--rocm", "binds /dev/kfd, /dev/dri and what ROCm's list names"),
@@ -57,7 +57,9 @@ def emit(spec: Spec) -> Emitted:
 
 def _left_out(spec: Spec) -> Iterator[str]:
     for part in spec.parts:
-        if part.kind in _GIVEN:
+        if beside_gpus(part):
+            yield f"device {part.value}: the host's /dev is seen"
+        elif part.kind in _GIVEN:
             yield f"{part.kind} {part.value}: {_GIVEN[part.kind]}"
     if spec.vendor and not spec.every and not spec.selectors:
         yield f"which GPUs ({', '.join(spec.gpus)}): all devices are bound, and no number of theirs is sure"

@@ -9,15 +9,21 @@ from __future__ import annotations
 import shlex
 
 from doctor.launch.formats.slurm import DRIVER, pyxis
-from doctor.launch.spec import Emitted, Line, Spec
+from doctor.launch.spec import Emitted, Line, Spec, beside_gpus
 
-_SHARED = {"shm": "is the host's", "ipc": "is the host's", "group": "the caller's groups stay"}
+_SHARED = {
+    "device": "/dev is the host's",
+    "shm": "is the host's",
+    "ipc": "is the host's",
+    "group": "the caller's groups stay",
+}
 _OWN = "the container has the caller's own"
 
 
 def emit(spec: Spec) -> Emitted:
     env = [(p.value, p.reason) for p in spec.of("env")]
-    left_out = [f"{p.kind} {p.value}: {_SHARED.get(p.kind, _OWN)}" for p in spec.parts if p.kind in _UNSAID]
+    unsaid = [p for p in spec.parts if p.kind in _UNSAID or beside_gpus(p)]
+    left_out = [f"{p.kind} {p.value}: {_SHARED.get(p.kind, _OWN)}" for p in unsaid]
     if spec.vendor == "nvidia":
         wanted = "all" if spec.every else ",".join(spec.selectors or spec.gpus)
         env += [(f"NVIDIA_VISIBLE_DEVICES={wanted}", "which GPUs enroot's hook of NVIDIA passes"), DRIVER]

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from doctor.launch.formats.yaml_text import text
-from doctor.launch.spec import Emitted, Line, Spec
+from doctor.launch.spec import Emitted, Line, Spec, beside_gpus
 
 _RESOURCES = {"amd": "amd.com/gpu", "nvidia": "nvidia.com/gpu"}
 _UNSAID = {
     "ulimit": "has no field of a Pod: raise the limit of the node's container runtime",
     "runtime": "is the node's choice (runtimeClassName, or its default runtime)",
 }
-_OF_GPUS = ("/dev/kfd", "/dev/dri/", "/dev/nvidia", "/dev/dxg")
 _SHM = "/dev/shm"  # noqa: S108  the container's own
 
 
@@ -115,7 +114,7 @@ def _unsaid(spec: Spec) -> Iterator[str]:
             "its own (nvidia.com/mig-1g.10gb, amd.com/cpx_nps4)"
         )
     for part in spec.parts:
-        if part.kind == "device" and not part.value.startswith(_OF_GPUS):
+        if beside_gpus(part):
             yield f"{part.value}: a device plugin of its own hands it out (resources.limits)"
         elif part.kind == "security" and part.value != "seccomp=unconfined":
             yield f"{part.value} has no field of a Pod"

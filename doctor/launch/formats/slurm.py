@@ -9,13 +9,14 @@ from __future__ import annotations
 import shlex
 
 from doctor.errors import InputError
-from doctor.launch.spec import Emitted, Line, Spec
+from doctor.launch.spec import Emitted, Line, Spec, beside_gpus
 
 _SAID = {"device", "cdi", "gpus", "runtime", "group", "env", "mount"}
 """What is in the script, or comes with the GPUs that Slurm hands out: enroot shares /dev, and the groups stay."""
 _UNSAID = {
     "shm": "enroot shares the host's /dev/shm",
     "ipc": "enroot shares the host's",
+    "device": "enroot shares the host's /dev; Slurm's device cgroup may close it",
     "user": "the container runs as the one who submits it",
     "ulimit": "limits are slurmd's and PropagateResourceLimits'",
 }
@@ -50,7 +51,8 @@ def emit(spec: Spec) -> Emitted:
         words.append(f"--container-mounts={','.join(mounts)}")
         lines.append(Line("--container-mounts", "; ".join(dict.fromkeys(part.reason for part in spec.of("mount")))))
     rows.append(shlex.join([*words, "--", *spec.command]))
-    left_out = [f"{p.kind} {p.value}: {_UNSAID.get(p.kind, _DECIDED)}" for p in spec.parts if p.kind not in _SAID]
+    unsaid = [p for p in spec.parts if p.kind not in _SAID or beside_gpus(p)]
+    left_out = [f"{p.kind} {p.value}: {_UNSAID.get(p.kind, _DECIDED)}" for p in unsaid]
     if spec.vendor and not spec.every:
         left_out.append(f"which GPUs ({', '.join(spec.gpus)}): Slurm chooses")
     return Emitted("\n".join(rows) + "\n", tuple(lines), tuple(left_out))
