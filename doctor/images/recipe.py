@@ -188,7 +188,9 @@ class Recipe:
 
 
 def asked(package: Pip) -> str:
-    """>>> asked(Pip.model_construct(name="torch", version="2.13.0", local="rocm7.2", index="https://x.org"))
+    """A package as the lock knows it.
+
+    >>> asked(Pip.model_construct(name="torch", version="2.13.0", local="rocm7.2", index="https://x.org"))
     'torch==2.13.0+rocm7.2 @ https://x.org'
     """
     local = f"+{package.local}" if package.local else ""

@@ -25,7 +25,9 @@ _LIMIT = 4 << 20
 
 @dataclass(frozen=True)
 class Reference:
-    """>>> Reference.of("ubuntu:24.04")
+    """Where an image's manifest is.
+
+    >>> Reference.of("ubuntu:24.04")
     Reference(host='registry-1.docker.io', name='library/ubuntu', tag='24.04')
     >>> Reference.of("localhost:5000/team/debian")
     Reference(host='localhost:5000', name='team/debian', tag='latest')

@@ -55,7 +55,9 @@ def _plain(package: Pip, extras: bool = True) -> str:
 
 
 def _slug(index: str | None) -> str:
-    """>>> _slug("https://download.pytorch.org/whl/rocm7.2"), _slug(None)
+    """An index in a file's name.
+
+    >>> _slug("https://download.pytorch.org/whl/rocm7.2"), _slug(None)
     ('.whl-rocm7.2', '')
     """
     if index is None:

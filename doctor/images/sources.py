@@ -24,14 +24,18 @@ class Build:
 
 
 def _sm(targets: tuple[str, ...]) -> str:
-    """>>> _sm(("sm_90", "sm_100"))
+    """As flash-attention and TransformerEngine write them.
+
+    >>> _sm(("sm_90", "sm_100"))
     '90;100'
     """
     return ";".join(t.removeprefix("sm_") for t in targets)
 
 
 def _dotted(targets: tuple[str, ...]) -> str:
-    """>>> _dotted(("sm_90", "sm_100"))
+    """As torch writes them.
+
+    >>> _dotted(("sm_90", "sm_100"))
     '9.0;10.0'
     """
     numbers = [t.removeprefix("sm_") for t in targets]

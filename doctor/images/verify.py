@@ -21,9 +21,10 @@ from doctor.images.scan import Findings, scan
 
 Outcome = Literal["ok", "failed", "note", "not checked"]
 _RUN_S = 300
-_USUAL_SETUID = frozenset(
-    ["chfn", "umount", "su", "chsh", "chage", "expiry", "unix_chkpwd", "newgrp", "gpasswd", "passwd", "mount", "sudo", "ssh-agent", "pam_extrausers_chkpwd", "dbus-daemon-launch-helper", "ssh-keysign", "wall", "write", "crontab"]
-)
+_USUAL_SETUID = {
+    *("chfn", "umount", "su", "chsh", "chage", "expiry", "unix_chkpwd", "newgrp", "gpasswd", "passwd", "mount", "sudo"),
+    *("ssh-agent", "pam_extrausers_chkpwd", "dbus-daemon-launch-helper", "ssh-keysign", "wall", "write", "crontab"),
+}
 """Set-id programs of Debian's and Ubuntu's own packages."""
 _TORCH = (
     "import torch; a = torch.arange(4.0).reshape(2, 2); assert (a @ a)[1, 1] == 11; "

@@ -39,6 +39,7 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.report": (5, frozenset()),
     "doctor.report.terminal": (5, frozenset({"rich"})),
     "doctor.images": (5, frozenset({"pydantic"})),
+    "doctor.images.wheels": (5, frozenset({"tomli"})),
     "doctor.images.registry": (5, frozenset({"httpx"})),
     "doctor.images.sbom": (5, frozenset({"cyclonedx", "packageurl"})),
     "doctor.launch": (6, frozenset({"yaml"})),

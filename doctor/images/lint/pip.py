@@ -51,7 +51,9 @@ _NAME = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,80})(?:\[[^\]]{0,100}\
 
 
 def vendor_of_image(image: str) -> str | None:
-    """>>> vendor_of_image("rocm/dev-ubuntu-24.04:7.2"), vendor_of_image("pytorch/pytorch:2.13.0-cuda12.6")
+    """Whose GPU software an image holds, as its name says.
+
+    >>> vendor_of_image("rocm/dev-ubuntu-24.04:7.2"), vendor_of_image("pytorch/pytorch:2.13.0-cuda12.6")
     ('amd', 'nvidia')
     >>> vendor_of_image("python:3.12-slim")
     """
