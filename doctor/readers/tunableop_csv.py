@@ -44,6 +44,7 @@ class Entry:
     sizes: tuple[int, int, int] | None = None
     """M, N, K as the BLAS library counts them (columns first)."""
     batch: int = 1
+    line: int = 0
 
 
 _ENTRY = re.compile(
@@ -61,7 +62,7 @@ def entries(text: str) -> tuple[Entry, ...]:
     'hipblaslt'
     """
     found: list[Entry] = []
-    for line in text.splitlines():
+    for number, line in enumerate(text.splitlines(), 1):
         match = _ENTRY.match(line[:600]) if "TunableOp_" in line[:200] else None
         if match and len(found) < _MOST:
             size = _SIZES.match(match["shape"])
@@ -76,6 +77,7 @@ def entries(text: str) -> tuple[Entry, ...]:
                     float(match["ms"]),
                     (int(size[1]), int(size[2]), int(size[3])) if size else None,
                     int(size[4] or 1) if size else 1,
+                    number,
                 )
             )
     return tuple(found)

@@ -1,0 +1,212 @@
+"""`doctor env`: what the variables of the GPU stack say to the components that read them, and which to set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from doctor.facts.snapshot import Snapshot
+    from doctor.findings import Finding
+    from doctor.flags.situation import Situation
+    from doctor.system.base import System
+
+_SIZE_LIMIT = 4 << 20
+_WORKLOADS = ("train", "serve", "desktop")
+
+
+def add(app: typer.Typer) -> None:
+    app.command("env")(env)
+
+
+def env(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help=".env, shell or batch script, Dockerfile, compose file, manifest, unit; - for stdin; "
+            "without one, this process's environment."
+        ),
+    ] = None,
+    pid: Annotated[str | None, typer.Option(help="Lint the environment of this running process.")] = None,
+    recommend: Annotated[bool, typer.Option("--recommend", help="Print the least set that a guide supports.")] = False,
+    workload: Annotated[str | None, typer.Option(help="What the program is for: train, serve or desktop.")] = None,
+    gpu: Annotated[str | None, typer.Option(help="Judge for this GPU (MI300X, gfx1100), not for those here.")] = None,
+    rocm: Annotated[str | None, typer.Option(help="Judge for this ROCm.")] = None,
+    torch: Annotated[str | None, typer.Option(help="Judge for this torch.")] = None,
+    python: Annotated[str | None, typer.Option(help="The Python whose packages count.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Kind of the files: env, shell, dockerfile, yaml, unit.")] = None,
+    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
+    verbose: Annotated[bool, typer.Option("-v", help="Tell of each variable what it is.")] = False,
+    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+) -> int:
+    """Lint environment variables against their parsers, each other, the GPUs and the versions; or recommend some."""
+    from doctor.cli import env_output
+    from doctor.cli.output import deliver
+    from doctor.errors import InputError
+
+    _check_options(workload, kind, format_, fail_on)
+    if pid and files:
+        raise InputError("--pid and files exclude each other")
+    if recommend and (files or pid):
+        raise InputError("--recommend looks at GPUs and versions; it goes without files and --pid")
+    elsewhere = bool(gpu) and not python and (recommend or bool(files))
+    machine = _machine(pid, python, here=not elsewhere)
+    machine = _described(machine, gpu, rocm, torch)
+    if recommend:
+        advice = _advice(machine, workload or "serve")
+        deliver(env_output.advised(advice, workload or "serve", format_), output)
+        return 0
+    looked = list(_of_files(files, kind, machine, workload)) if files else [_here(machine, pid, workload)]
+    deliver(env_output.rendered(looked, format_, verbose=verbose), output)
+    return _exit_code([f for one in looked for f in one.findings], fail_on)
+
+
+def _check_options(workload: str | None, kind: str | None, format_: str, fail_on: str) -> None:
+    from doctor.errors import InputError
+    from doctor.readers.assigned import KINDS
+
+    asked = (
+        ("--workload", workload, _WORKLOADS),
+        ("--kind", kind, KINDS),
+        ("--format", format_, ("text", "json")),
+        ("--fail-on", fail_on, ("error", "warning", "never")),
+    )
+    for option, value, known in asked:
+        if value is not None and value not in known:
+            raise InputError(f"{option} {value}: one of {', '.join(known)} is wanted")
+
+
+def _machine(pid: str | None, python: str | None, *, here: bool) -> Snapshot:
+    """GPUs, versions and packages here; of the process where one is named. Nothing is asked of a machine elsewhere."""
+    from doctor.facts.snapshot import Snapshot
+
+    if not here:
+        return Snapshot()
+    from dataclasses import replace
+    from functools import partial
+
+    from doctor.diagnosis import registry
+    from doctor.diagnosis.gather import gather
+    from doctor.diagnosis.identify import identify
+    from doctor.knowledge import Knowledge
+    from doctor.system.live import LiveSystem
+
+    system = LiveSystem()
+    if pid:
+        from doctor.diagnosis import inside
+
+        process = _process(pid)
+        probes = inside.probes(process, int(pid), None, python or inside.interpreter(process))
+    else:
+        probes = registry.probes()
+        if python:
+            probes = tuple(
+                replace(p, run=partial(p.run, python=python)) if p.name == "python_env" else p for p in probes
+            )
+    return identify(gather(system, probes).machine, Knowledge())
+
+
+def _process(pid: str) -> Any:
+    from doctor.errors import InputError
+    from doctor.system.process import ProcessSystem
+
+    if not (pid.isdecimal() and 0 < int(pid) < 1 << 31):
+        raise InputError(f"--pid {pid[:20]!r}: a number is wanted")
+    return ProcessSystem(int(pid))
+
+
+def _described(machine: Snapshot, gpu: str | None, rocm: str | None, torch: str | None) -> Snapshot:
+    """The machine with what the user says of it."""
+    from doctor.errors import InputError
+    from doctor.facts.gpu import Gpu
+    from doctor.knowledge.names import gpu_by_name
+
+    changes: dict[str, Any] = {}
+    if gpu:
+        known = gpu_by_name(gpu)
+        if known is None:
+            raise InputError(f"--gpu {gpu[:40]}: no such GPU is known; a product (MI300X, RTX 4090) or gfx target")
+        changes["gpus"] = (Gpu(key="#0", vendor=known.vendor, name=gpu, arch=known.arch),)
+    update = {k: v for k, v in (("rocm", rocm), ("version", torch)) if v}
+    if update:
+        changes["torch"] = machine.torch.model_copy(update=update)
+    return machine.model_copy(update=changes) if changes else machine
+
+
+def _advice(machine: Snapshot, workload: str) -> Any:
+    from doctor.flags.recommend import advice
+    from doctor.flags.situation import Situation
+
+    return advice(Situation({}, machine), workload)
+
+
+def _told(workload: str | None) -> dict[str, bool]:
+    from doctor.flags.recommend import told_of
+
+    return told_of(workload) if workload else {}
+
+
+def _here(machine: Snapshot, pid: str | None, workload: str | None) -> Any:
+    from doctor.flags import lint, tunable
+    from doctor.flags.files import Looked
+    from doctor.flags.situation import Situation
+    from doctor.system.live import LiveSystem
+
+    situation = Situation(dict(machine.environment or {}), machine, told=_told(workload))
+    system: System = _process(pid) if pid else LiveSystem()
+    found = list(lint.findings(situation))
+    if tunable.is_on(situation.env):
+        found += tunable.look(situation, tuple(_results(system, situation, pid)))
+    found.sort(key=lambda f: f.severity.rank)
+    return Looked(f"process {pid}" if pid else "this process", tuple(found), situation, {})
+
+
+def _results(system: System, situation: Situation, pid: str | None) -> Iterator[Any]:
+    """TunableOp's results where torch looks for them: the working directory of the process."""
+    from doctor.flags import tunable
+
+    count = len(situation.machine.of_vendor("amd")) or 1
+    for name in tunable.names(situation.env, min(count, 64)):
+        if name.startswith("/"):
+            path = name
+        elif pid:
+            where = system.link("proc/self/cwd")
+            path = f"{where.value or ''}/{name}"
+        else:
+            path = str(Path.cwd() / name)
+        yield tunable.File(path, system.read_text(path).value)
+
+
+def _of_files(files: list[Path], kind: str | None, machine: Snapshot, workload: str | None) -> Iterator[Any]:
+    from doctor.flags.files import look
+
+    for file in files:
+        yield look(str(file), _text(file), kind, machine, _told(workload))
+
+
+def _text(file: Path) -> str:
+    import sys
+
+    from doctor.errors import InputError
+
+    try:
+        if str(file) == "-":
+            return sys.stdin.read(_SIZE_LIMIT)
+        with file.open("rb") as held:
+            return held.read(_SIZE_LIMIT).decode("utf-8", "replace")
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror or error}") from error
+
+
+def _exit_code(findings: list[Finding], fail_on: str) -> int:
+    from doctor.errors import ExitCode
+    from doctor.findings import Severity
+
+    if fail_on == "never":
+        return ExitCode.OK
+    limit = Severity(fail_on).rank
+    return ExitCode.FINDINGS if any(f.severity.rank <= limit for f in findings) else ExitCode.OK

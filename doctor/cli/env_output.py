@@ -1,0 +1,124 @@
+"""What `doctor env` prints: findings with their places, variables as they are read, recommended sets; text or JSON."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from doctor.report.words import clean, plural
+
+if TYPE_CHECKING:
+    from doctor.findings import Finding
+    from doctor.flags.files import Looked
+    from doctor.flags.recommend import Advice
+
+_WIDTH = 100
+_WORDS = {"error": "error  ", "warning": "warning", "info": "info   "}
+
+
+def rendered(looked: Sequence[Looked], format_: str, *, verbose: bool) -> str:
+    if format_ == "json":
+        return json.dumps({"schema": "doctor.env/1", "environments": [_object(one) for one in looked]}, indent=1) + "\n"
+    return "".join(f"{clean(line)}\n" for one in looked for line in _lines(one, verbose=verbose))
+
+
+def _object(one: Looked) -> dict[str, Any]:
+    return {
+        "source": one.source,
+        "findings": [f.model_dump(mode="json", exclude_none=True) for f in one.findings],
+        "variables": [dict(row) for row in _variables(one)],
+    }
+
+
+def _variables(one: Looked) -> Iterator[dict[str, Any]]:
+    """Each variable of the stack that is set: who reads it, what for, its default and effect."""
+    from doctor.flags import grammars
+    from doctor.flags.names import described, grammar_of
+
+    for name, value in one.situation.env.items():
+        flags = described(name)
+        if not flags:
+            continue
+        reading = grammars.read(grammar_of(name), value)
+        yield {
+            "name": name,
+            "value": value,
+            "where": one.places.get(name, "environment"),
+            "read_by": sorted({str(flag["component"]) for flag in flags}),
+            "reads_as": reading.value if reading else None,
+            "state": reading.state if reading else "unknown",
+            "default": flags[0].get("default"),
+            "effect": flags[0]["effect"],
+        }
+
+
+def _lines(one: Looked, *, verbose: bool) -> Iterator[str]:
+    rows = list(_variables(one))
+    counts = [sum(f.severity.value == level for f in one.findings) for level in ("error", "warning", "info")]
+    told = ", ".join(
+        plural(count, word) for count, word in zip(counts, ("error", "warning", "note"), strict=True) if count
+    )
+    yield f"{one.source}: {plural(len(rows), 'variable')} of the GPU stack; {told or 'nothing wrong'}"
+    for finding in one.findings:
+        yield from _finding(finding)
+    if verbose:
+        yield ""
+        for row in rows:
+            default = f"; default {row['default']}" if row["default"] else ""
+            read = "" if row["state"] in ("taken", "unknown") else f" ({row['state']}: reads as {row['reads_as']})"
+            yield f"  {row['name']}={row['value'][:60]}{read}"
+            yield from _wrapped(f"{', '.join(row['read_by'])}: {row['effect']}{default}", 6)
+    elif rows:
+        yield "-v shows what each of them is, its default and its effect."
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    place = finding.evidence[0].source if finding.evidence else ""
+    place = f"{place}: " if ":" in place and not place.startswith("http") else ""
+    yield ""
+    yield from _wrapped(f"{_WORDS[finding.severity.value]} {place}{finding.summary}", 0, 8)
+    for fix in finding.fixes[:2]:
+        yield from _wrapped(f"fix: {fix.text}", 8, 13)
+    texts = [e.text.partition(":")[0] for e in finding.evidence if e.text != finding.subject.id]
+    ids = [text for text in texts if "=" not in text]
+    yield f"        [{finding.rule}: {', '.join(ids[:4])}]" if ids else f"        [{finding.rule}]"
+
+
+def _wrapped(text: str, indent: int, further: int | None = None) -> list[str]:
+    hang = " " * (indent if further is None else further)
+    return textwrap.wrap(" ".join(text.split(" ")), _WIDTH, initial_indent=" " * indent, subsequent_indent=hang)
+
+
+def advised(advice: Advice, workload: str, format_: str) -> str:
+    """The lines to set, each after its reason; JSON with the same and what was left out."""
+    if format_ == "json":
+        made = {
+            "schema": "doctor.env-advice/1",
+            "workload": workload,
+            "sets": list(advice.sets),
+            "set": [line._asdict() for line in advice.lines],
+            "left_out": [row._asdict() for row in advice.left_out],
+            "in_a_case": [{"when": when, "set": text} for when, text in advice.conditional],
+        }
+        return json.dumps(made, indent=1) + "\n"
+    return "".join(f"{clean(line)}\n" for line in _advised(advice, workload))
+
+
+def _advised(advice: Advice, workload: str) -> Iterator[str]:
+    import shlex
+
+    if not advice.sets and not advice.lines:
+        yield f"# No sourced guide gives variables to {workload} on this GPU and version: set none."
+        return
+    yield f"# To {workload} here, after {', '.join(advice.sets) or 'what was checked'}."
+    if not advice.lines:
+        yield "# The guide sets no variable for this GPU and version."
+    for line in advice.lines:
+        yield f"# {line.why} [{line.set_id}; {line.source.split(';')[0][:120]}]"
+        yield f"export {line.name}={shlex.quote(line.value)}"
+    for when, text in advice.conditional:
+        yield f"# For {when}: {text}"
+    for row in advice.left_out:
+        yield f"# Left out: {row.name}={row.value}: {row.why[:160]}"

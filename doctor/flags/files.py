@@ -1,0 +1,98 @@
+"""A file that sets the environment of a program -> findings with its lines.
+
+The file shows some variables only; the rest may come from elsewhere, so a missing one is no finding. A container's
+packages are not this machine's: those of here count for scripts, .env files and units.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Severity, Subject, fingerprint
+from doctor.flags import lint
+from doctor.flags.names import described
+from doctor.flags.situation import Situation
+from doctor.readers import assigned
+from doctor.readers.assigned import Assigned
+
+_SECRET = re.compile(r"(?:^|_)(?:TOKEN|API_?KEYS?|KEYS?|AUTH|PASS|PAT|CREDS?|COOKIE)(?:_|$)|SECRET|PASSW|CREDENTIAL")
+_IN_CONTAINERS = ("dockerfile", "yaml")
+
+
+class Looked(NamedTuple):
+    """What was linted, and what was found."""
+
+    source: str
+    findings: tuple[Finding, ...]
+    situation: Situation
+    places: Mapping[str, str]
+    """Variable → `file:line`."""
+
+
+def look(source: str, text: str, kind: str | None, machine: Snapshot, told: Mapping[str, bool]) -> Looked:
+    """Raises ReaderError for a text that is not of its kind."""
+    kind = kind or assigned.kind_of(source, text)
+    rows = [row for row in assigned.read(text, kind) if row.name.isupper() or described(row.name)]
+    env: dict[str, str] = {}
+    places: dict[str, str] = {}
+    for row in rows:
+        if row.how == "unset":
+            env.pop(row.name, None)
+        elif row.value is not None and row.how != "plain" and not _SECRET.search(row.name):
+            env[row.name] = row.value
+            places[row.name] = f"{source}:{row.line}"
+    told = {**told, **({"container": True} if kind in _IN_CONTAINERS else {})}
+    situation = Situation(env, _seen(machine, kind), partial=True, told=told)
+    found = [*lint.findings(situation, places), *_of_lines(rows, source)]
+    return Looked(source, tuple(sorted(found, key=lambda f: (f.severity.rank, _line(f)))), situation, places)
+
+
+def _seen(machine: Snapshot, kind: str) -> Snapshot:
+    if kind not in _IN_CONTAINERS:
+        return machine
+    return machine.model_copy(update={"packages": None})
+
+
+def _line(finding: Finding) -> int:
+    found = re.search(r":(\d{1,7})$", finding.evidence[0].source) if finding.evidence else None
+    return int(found[1]) if found else 0
+
+
+def _of_lines(rows: list[Assigned], source: str) -> Iterator[Finding]:
+    """Faults of how a line sets a variable: not exported, no string, set twice, a secret in the file."""
+    last: dict[str, Assigned] = {}
+    for row in rows:
+        where = f"{source}:{row.line}"
+        known = bool(described(row.name))
+        before = last.get(row.name)
+        if row.how == "plain" and known:
+            said = "is a variable of the shell only: without export no program sees it"
+            yield _finding(row, "warning", said, f"Write export {row.name}={row.value or ''}.", where, "not-exported")
+        elif row.how == "number":
+            said = "is no string to YAML, and Kubernetes refuses the manifest"
+            yield _finding(row, "error", said, f'Write value: "{row.value}".', where, "unquoted")
+        elif row.value and _SECRET.search(row.name):
+            said = "looks like a secret, and the file keeps its value"
+            cure = "Take it from a secret store at start, and make a new one."
+            yield _finding(row._replace(value=None), "warning", said, cure, where, "secrets-in-env")
+        elif known and before and before.value and row.value and before.value != row.value:
+            said = f"is set again; line {before.line} set {before.value[:40]}"
+            yield _finding(row, "info", said, "Keep one of the lines.", where, "set-twice")
+        last[row.name] = row
+
+
+def _finding(row: Assigned, severity: str, said: str, cure: str, where: str, what: str) -> Finding:
+    subject = Subject(kind="variable", id=row.name)
+    shown = f"{row.name}={row.value[:60]}" if row.value is not None else row.name
+    return Finding(
+        rule=lint.MISREAD,
+        severity=Severity(severity),
+        summary=f"{shown} {said}."[:400],
+        subject=subject,
+        fingerprint=fingerprint(f"{lint.MISREAD} {what}", subject),
+        evidence=(Evidence(text=shown, source=where), Evidence(text=what, source=where)),
+        fixes=(Fix(text=cure[:400], where="environment"),),
+    )
