@@ -40,18 +40,16 @@ def suspected(
     least = {0: LEAST_SHARE, 1: SURE_SHARE}.get(len(told))
     if cause is None or cause in told or least is None or weight[cause] < least:
         return list(findings)
-    raised = [_louder(f) if f.rule == cause else f for f in findings]
+    # Beside what is told it explains nothing: a suspicion may not fold a surer cause under itself.
+    update = {"severity": Severity.WARNING, **({"explains": ()} if told else {})}
+    raised = [f.model_copy(update=update) if f.rule == cause else f for f in findings]
     if any(f.rule == cause for f in findings):
         return raised
-    return [*raised, _finding(likes[cause], checks[cause])]
+    return [*raised, _finding(likes[cause], checks[cause]).model_copy(update=update)]
 
 
 def _is_cause(rule: str, checks: Mapping[str, Check]) -> bool:
     return rule in checks and checks[rule].rule.order < rank.CONSEQUENCES
-
-
-def _louder(finding: Finding) -> Finding:
-    return finding.model_copy(update={"severity": Severity.WARNING})
 
 
 def _finding(like: Resemblance, check: Check) -> Finding:

@@ -27,6 +27,15 @@ def test_a_surer_cause_leaves_no_room_for_a_suspicion() -> None:
     assert suspected([sure], LIKE, CHECKS, ()) == [sure]
 
 
+def test_words_that_leave_no_doubt_stand_beside_one_surer_cause_and_explain_nothing() -> None:
+    sure = Finding(rule="memlock-limit-too-low", severity=Severity.WARNING, summary="locked memory is limited")
+    certain = Snapshot(resembles=(Resemblance(cause=SHM, share=0.97),))
+    beside = suspected([sure], certain, CHECKS, ())
+    assert [(f.rule, f.explains) for f in beside] == [("memlock-limit-too-low", ()), (SHM, ())]
+    other = Finding(rule="nofile-limit-too-low", severity=Severity.WARNING, summary="few files")
+    assert suspected([sure, other], certain, CHECKS, ()) == [sure, other]
+
+
 def test_what_only_follows_from_a_cause_leaves_room() -> None:
     consequence = Finding(rule="torch-sees-no-gpu", severity=Severity.WARNING, summary="torch sees no GPU")
     assert [f.rule for f in suspected([consequence], LIKE, CHECKS, ())] == ["torch-sees-no-gpu", SHM]
