@@ -14,8 +14,8 @@ from doctor.errors import InputError
 from doctor.facts.gpu import Gpu, Partition
 from doctor.facts.snapshot import Snapshot
 
-_NUMBER = re.compile(r"\d{1,4}")
-_PARTITION = re.compile(r"(\d{1,4}):(\d{1,3})")
+_NUMBER = re.compile(r"[0-9]{1,4}")
+_PARTITION = re.compile(r"([0-9]{1,4}):([0-9]{1,3})")
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,11 @@ from doctor.errors import InputError
 _WORD = r"[A-Za-z0-9]+(?:-+[A-Za-z0-9]+)*"
 _HOST = rf"(?:{_WORD}(?:\.{_WORD})*|\[[0-9a-fA-F:]{{2,39}}\])(?::\d{{1,5}})?"
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-_IMAGE = re.compile(rf"(?:(?:{_HOST})/)?{_PART}(?:/{_PART})*(?::[\w][\w.-]{{0,127}})?(?:@sha256:[0-9a-f]{{64}})?")
+_IMAGE = re.compile(
+    rf"(?:(?:{_HOST})/)?{_PART}(?:/{_PART})*(?::[\w][\w.-]{{0,127}})?(?:@sha256:[0-9a-f]{{64}})?", re.ASCII
+)
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
-_USER = re.compile(r"\d{1,10}(?::\d{1,10})?")
+_USER = re.compile(r"[0-9]{1,10}(?::[0-9]{1,10})?")
 
 
 def image(text: str) -> str:
@@ -37,9 +39,9 @@ def env(text: str) -> str:
 
 
 def mount(text: str) -> str:
-    """HOST:CONTAINER[:ro], absolute paths without commas, colons, quotes, `$` or control characters."""
+    """HOST:CONTAINER[:ro], absolute paths without `..`, commas, colons, quotes, `$` or control characters."""
     part = r"/[^\x00-\x1f\x7f:,\"'`$\\;\u0085\u2028\u2029]{0,1024}"
-    if not re.fullmatch(rf"{part}:{part}(?::ro|:rw)?", text):
+    if not re.fullmatch(rf"{part}:{part}(?::ro|:rw)?", text) or ".." in re.split("[/:]", text):
         raise InputError(f"{_shown(text)}: not HOST:CONTAINER[:ro] with absolute, plain paths")
     return text
 

@@ -30,7 +30,7 @@ def emit(spec: Spec) -> Emitted:
             value = [*_held(service, key), value]
             lines.append(Line(f"{key}: {plain(part.value)}", part.reason))
         else:
-            lines.append(Line(f"{key}: {value}", part.reason))
+            lines.append(Line(key if part.kind == "env" else f"{key}: {value}", part.reason))
         _put(service, key, value)
     if spec.command:
         service["command"] = [plain(word) for word in spec.command]
