@@ -1,0 +1,1 @@
+"""What the image builder writes, refuses and finds."""

@@ -1,0 +1,286 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from doctor.images import lockfile
+from doctor.images.emit import differences, emitted, stale, wrote
+from doctor.images.lint import lint
+from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock, Wheel, WheelLock
+from doctor.images.recipe import DOCTOR_NEEDS, Recipe, recipe
+from doctor.knowledge import Knowledge
+from doctor.profiles import load, names
+from doctor.readers import dockerfile as reader
+from tests.images.profiles import flag, nvidia, package, profile
+
+REPO = Path(__file__).resolve().parents[2]
+COMMITTED = REPO / "dockerfiles"
+KB = Knowledge()
+DIGEST = "sha256:" + "a" * 64
+
+
+def files(**more: object) -> dict[str, str]:
+    return emitted(recipe(profile(**more), None, KB))
+
+
+def locked(given: Recipe) -> Lock:
+    """A lock that answers all of a recipe's questions."""
+    wheel = Wheel(
+        name="torch",
+        version="2.13.0+rocm7.2",
+        file="torch-2.13.0-cp312-none-any.whl",
+        sha256="b" * 64,
+        index="https://download.pytorch.org/whl/rocm7.2",
+    )
+    other = Wheel(name="filelock", version="4.2.11", file="filelock-4.2.11-py3-none-any.whl", sha256="c" * 64)
+    return Lock(
+        epoch=1_790_000_000,
+        base=BaseLock(asked=given.image, digest=DIGEST),
+        apt=AptLock(
+            asked=given.apt_asked,
+            base=DIGEST,
+            snapshot="20261115T000000Z",
+            runtime=(Deb(name="python3.12", version="3.12.3-1ubuntu0.8"),),
+        ),
+        stack=WheelLock(asked=given.stack_asked, python="3.12", glibc="2.39", wheels=(wheel, other)),
+        doctor=WheelLock(asked=DOCTOR_NEEDS, python="3.12", glibc="2.39", wheels=(other,)),
+    )
+
+
+@pytest.fixture(scope="module")
+def shipped() -> dict[str, Recipe]:
+    return {name: recipe(load(name), lockfile.read(COMMITTED / name), KB) for name in names()}
+
+
+def test_what_is_committed_is_what_is_emitted_for_each_shipped_profile(shipped: dict[str, Recipe]) -> None:
+    assert {p.name for p in COMMITTED.iterdir()} == set(shipped)
+    assert {name: found for name, r in shipped.items() if (found := differences(r, COMMITTED / name))} == {}
+
+
+def test_hadolint_finds_nothing_without_ignores() -> None:
+    paths = [str(p) for p in sorted(COMMITTED.glob("*/Dockerfile"))]
+    hadolint = Path(sys.executable).parent / "hadolint"
+    done = subprocess.run([hadolint, "--no-color", *paths], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert not any("hadolint ignore" in Path(path).read_text() for path in paths)
+
+
+def test_our_own_lint_finds_nothing_but_tags_that_are_not_locked() -> None:
+    for path in COMMITTED.glob("*/Dockerfile"):
+        assert {f.rule for f in lint(path.read_text(), path.name)} <= {"image-base-moves"}
+
+
+def test_scripts_in_the_context_are_sound() -> None:
+    scripts = [str(p) for p in (REPO / "doctor/images/context").rglob("*.sh")]
+    shellcheck = Path(sys.executable).parent / "shellcheck"
+    done = subprocess.run([shellcheck, "-s", "sh", *scripts], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_same_bytes_on_another_machine_on_another_day(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from doctor.images.emit import wrote; "
+        "from doctor.images.recipe import recipe; "
+        "from doctor.profiles import load; wrote(recipe(load('mi300x-rocm7.2-serve'), None), Path(sys.argv[1]))"
+    )
+    found = []
+    for seed, zone, locale in (("1", "UTC", "C"), ("2", "Asia/Kathmandu", "tr_TR.UTF-8")):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "TZ": zone, "LANG": locale, "HOME": str(tmp_path / seed)}
+        folder = tmp_path / f"out{seed}"
+        folder.mkdir()
+        subprocess.run([sys.executable, "-c", code, str(folder)], env=environment, cwd=REPO, check=True)
+        found.append({str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()})
+    assert found[0] == found[1]
+    assert "Dockerfile" in found[0]
+
+
+def stages(text: str) -> Iterator[list[reader.Instruction]]:
+    stage: list[reader.Instruction] = []
+    for each in reader.read(text):
+        if each.name == "FROM":
+            yield stage
+            stage = []
+        stage.append(each)
+    yield stage
+
+
+def test_each_stage_that_runs_something_bears_the_epoch(shipped: dict[str, Recipe]) -> None:
+    for given in shipped.values():
+        for stage in stages(emitted(given)["Dockerfile"]):
+            if any(each.name == "RUN" for each in stage):
+                assert [each.text for each in stage if each.name == "ARG"] == ["SOURCE_DATE_EPOCH"]
+
+
+def test_the_user_is_a_number_and_no_driver_or_compatibility_path_is_there(shipped: dict[str, Recipe]) -> None:
+    for given in shipped.values():
+        text = emitted(given)["Dockerfile"]
+        assert [each.text for each in reader.read(text) if each.name == "USER"] == ["10001:10001"]
+        assert "LD_LIBRARY_PATH" not in text
+        assert not re.search(r"nvidia-driver|cuda-drivers|amdgpu-dkms|/compat", text)
+
+
+def test_without_a_lock_it_says_so_loudly() -> None:
+    made = files()
+    assert made["Dockerfile"].count("!!!") >= 3
+    assert "UNLOCKED, never built" in made["Dockerfile"]
+    assert "UNLOCKED, never built" in made["docker-bake.hcl"]
+    assert json.loads(made["record.json"])["state"] == "UNLOCKED, never built"
+
+
+def test_a_whole_lock_pins_base_packages_and_wheels() -> None:
+    open_ = recipe(profile(), None, KB)
+    given = recipe(profile(), locked(open_), KB)
+    made = emitted(given)
+    assert given.unlocked == ()
+    assert "!!!" not in made["Dockerfile"]
+    assert f"FROM ubuntu:24.04@{DIGEST} AS os" in made["Dockerfile"]
+    assert "snapshot.ubuntu.com/ubuntu/20261115T000000Z noble main" in made["apt/sources.list"]
+    assert "python3.12=3.12.3-1ubuntu0.8" in made["apt/runtime.txt"]
+    torch = made["python/requirements.whl-rocm7.2.txt"]
+    assert "--index-url https://download.pytorch.org/whl/rocm7.2\n--require-hashes\ntorch==2.13.0+rocm7.2" in torch
+    assert "filelock" not in torch
+    assert "torch" not in made["python/requirements.txt"]
+    assert f"--hash=sha256:{'c' * 64}" in made["python/requirements.txt"]
+
+
+def test_a_lock_of_another_wish_is_not_used() -> None:
+    lock = locked(recipe(profile(), None, KB))
+    newer = recipe(
+        profile(image={"apt": [{"name": "numactl", "why": "x", "source": flag("A", "1")["source"]}]}), lock, KB
+    )
+    assert newer.unlocked == ("versions of the distribution's packages",)
+    other = recipe(nvidia(), lock, KB)
+    assert "hashes of the Python packages" in other.unlocked
+
+
+def test_only_safe_defaults_are_baked_in_each_with_its_reason_and_range() -> None:
+    made = files(
+        flag=[
+            flag("HSA_NO_SCRATCH_RECLAIM", "1", versions="ROCm 7.1"),
+            flag("GPU_MAX_HW_QUEUES", "2", kind="workload"),
+            flag("NCCL_MIN_NCHANNELS", "112", kind="conditional", only="8 GPUs"),
+        ]
+    )
+    text = made["Dockerfile"]
+    before = text[: text.index('ENV HSA_NO_SCRATCH_RECLAIM="1"')].splitlines()[-1]
+    assert before.startswith("# HSA_NO_SCRATCH_RECLAIM is right. Read by ROCm 7.1. https://example.org/stack")
+    assert "GPU_MAX_HW_QUEUES" not in text
+    assert "NCCL_MIN_NCHANNELS" not in text
+    left = {row["name"] for row in json.loads(made["record.json"])["flags_left_to_the_run"]}
+    assert left == {"GPU_MAX_HW_QUEUES", "NCCL_MIN_NCHANNELS"}
+
+
+def test_a_default_whose_name_looks_like_a_secrets_is_set_by_the_entrypoint() -> None:
+    made = files(flag=[flag("TOKENIZERS_PARALLELISM", "false")])
+    assert "TOKENIZERS" not in made["Dockerfile"]
+    assert made["image/environment"].endswith("\nTOKENIZERS_PARALLELISM=false\n")
+
+
+def test_torch_is_held_asserted_and_checked() -> None:
+    made = files()
+    assert "torch==2.13.0+rocm7.2" in made["python/constraints.txt"].splitlines()
+    assert 'PIP_CONSTRAINT="/etc/doctor/constraints.txt"' in made["Dockerfile"]
+    assert "assert-torch amd 2.13.0+rocm7.2 7.2" in made["Dockerfile"]
+    assert "torch=2.13.0+rocm7.2\nruntime=7.2\n" in made["image/image.conf"]
+
+
+def test_kernels_of_other_gpus_are_left_out_on_amd() -> None:
+    assert "keep-targets.sh gfx942 " in files()["Dockerfile"]
+    assert "keep-targets" not in emitted(recipe(nvidia(), None, KB))["Dockerfile"]
+
+
+def test_keep_targets_keeps_the_target_and_what_names_none(tmp_path: Path) -> None:
+    library = tmp_path / "rocblas" / "library"
+    library.mkdir(parents=True)
+    kept = ["Kernels.so-000-gfx942.hsaco", "TensileManifest.txt", "a_gfx9-4-generic.co"]
+    for name in [*kept, "Kernels.so-000-gfx90a.hsaco", "TensileLibrary_gfx1100.dat"]:
+        (library / name).touch()
+    script = REPO / "doctor/images/context/image/keep-targets.sh"
+    subprocess.run(["sh", script, "gfx942", tmp_path, tmp_path / "none"], check=True)
+    assert sorted(p.name for p in library.iterdir()) == sorted(kept)
+
+
+def test_a_healthcheck_comes_on_request() -> None:
+    assert "HEALTHCHECK" not in files()["Dockerfile"]
+    given = recipe(profile(), None, KB, healthcheck=True)
+    assert 'CMD ["doctor", "check", "--fail-on", "error"]' in emitted(given)["Dockerfile"]
+
+
+HOSTILE = "a\"; $(touch /x) `id` \\ ${HOME} %{if} 'b' ünïcödé #{x} <<EOF"
+
+
+def test_prose_of_others_means_itself_in_every_file() -> None:
+    made = files(about=HOSTILE, image={"pip": [{**package("torch", "2.13.0", local="rocm7.2"), "why": HOSTILE}]})
+    text = made["Dockerfile"]
+    label = next(i.text for i in reader.read(text) if i.name == "LABEL")
+    assert '"a\\"; \\$(touch /x) `id` \\\\ \\${HOME} %{if} \'b\' ünïcödé #{x} <<EOF"' in label
+    for line in text.splitlines():
+        assert "touch /x" not in line or line.startswith("#") or "image.description" in line
+    assert not any("touch /x" in body for name, body in made.items() if name.endswith((".sh", ".txt", ".conf", ".hcl")))
+    assert json.loads(made["record.json"])["profile"]["about"] == HOSTILE
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"about": "one\nRUN rm -rf /"},
+        {"name": "x; id"},
+        {"name": "../../etc"},
+        {"flag": [flag("A", "1\nRUN id")]},
+        {"flag": [flag("A B", "1")]},
+        {"flag": [flag("A", "$(id)")]},
+        {"flag": [flag("A", '1" B="2')]},
+        {"image": {"base": "ubuntu:24.04\nRUN id"}},
+        {"image": {"base": "ubuntu:24.04 AS x"}},
+        {"image": {"pip": [package("torch; id", "1")]}},
+        {"image": {"pip": [package("torch", "1 --index-url=https://x")]}},
+        {"image": {"pip": [package("torch", "1", extras=["a]; id"])]}},
+        {"image": {"pip": [package("torch", "1", index="https://x.org/$(id)")]}},
+        {"image": {"apt": [package("less -o", "1")]}},
+        {"about": "right\u2028left"},
+        {"about": "turn\u202eed"},
+    ],
+)
+def test_values_that_would_be_syntax_are_refused(value: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        profile(**value)
+
+
+def test_a_file_that_is_no_longer_emitted_is_named_and_goes(tmp_path: Path) -> None:
+    given = recipe(profile(), None, KB)
+    wrote(given, tmp_path)
+    (tmp_path / "old.txt").touch()
+    (tmp_path / lockfile.NAME).touch()
+    (tmp_path / "Dockerfile").write_text("FROM x\n")
+    assert stale(given, tmp_path) == {"old.txt"}
+    assert differences(given, tmp_path) == ["Dockerfile differs from line 1", "old.txt is no file of this recipe"]
+    wrote(given, tmp_path)
+    assert differences(given, tmp_path) == []
+    assert (tmp_path / lockfile.NAME).exists()
+
+
+def test_what_the_doctor_inside_needs_is_what_the_package_asks_for() -> None:
+    text = (REPO / "pyproject.toml").read_text()
+    asked = re.search(r"\ndependencies = \[(.*?)\]", text, re.DOTALL)
+    assert asked is not None
+    rows = re.findall(r'"([A-Za-z-]+)[^"]*"', asked[1])
+    assert sorted(rows) == sorted([*DOCTOR_NEEDS, "tomli"])  # tomli is of the standard library in every image
+
+
+def test_sources_are_compiled_for_the_targets_alone_with_jobs_that_memory_allows() -> None:
+    flash = package("flash-attn", "2.8.3", compile=True)
+    torch = package("torch", "2.14.1")
+    base = "nvidia/cuda:13.0.2-devel-ubuntu24.04"
+    made = emitted(recipe(nvidia(base=base, pip=[torch, flash]), None, KB))
+    assert "FLASH_ATTN_CUDA_ARCHS='90' sh /run/python/compile.sh /opt/venv/bin/python 9 " in made["Dockerfile"]
+    assert "flash-attn==2.8.3" in made["python/compiled-flash-attn.txt"]
+    assert "flash-attn" not in made["python/requirements.txt"]
+    assert "MAX_JOBS" in made["python/compile.sh"]
