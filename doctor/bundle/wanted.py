@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from doctor.diagnosis import local_engines
+
 if TYPE_CHECKING:
     from doctor.system.base import System
 
@@ -88,7 +90,6 @@ _TUNING = (
 _TUNING_NAMES = ("tunableop_", "tunableop-", "hipblaslt_tuning", "afo_tune_device")
 _MOST_FILES = 16
 _OF_PROCESS = ("environ", "cmdline", "limits", "cgroup", "status", "maps", "stack", "wchan", "mountinfo")
-_SOCKETS = ("var/run/docker.sock", "run/user/{uid}/docker.sock")
 
 
 class Ask(NamedTuple):
@@ -151,9 +152,7 @@ def _kernel_log(since: str | None) -> list[Ask]:
 def _engines(system: System) -> list[Ask]:
     """What the container engines say over their local sockets. DOCKER_HOST, contexts, podman's remote connections and
     curl's own configuration are not followed."""
-    uid = (system.account().value or {}).get("uid", 0)
-    paths = [path.format(uid=uid) for path in _SOCKETS]
-    socket = next((p for p in paths if (found := system.stat(p).value) and found.kind == "socket"), None)
+    socket = next(local_engines.docker_sockets(system), None)
     asks = []
     if socket and system.which("docker").known:
         asks.append(Ask("docker", "engine", ("docker", "-H", f"unix:///{socket}")))
@@ -163,7 +162,8 @@ def _engines(system: System) -> list[Ask]:
             Ask(f"docker-{name}.txt", "command", (*curl, f"http://localhost/{path}"))
             for name, path in (("version", "version"), ("info", "info"), ("ps", "containers/json?all=1"))
         ]
-    return [*asks, Ask("podman", "engine", ("podman", "--remote=false"))]
+    podman = local_engines.podman(system)
+    return [*asks, Ask("podman", "engine", podman)] if podman else asks
 
 
 def _configs(system: System) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """A running container by its name: its first process, and what the engine says of how it was started.
 
-docker and podman are asked by `inspect`, containerd and CRI-O by crictl; all of them over local sockets. A name may say
-whose it is: `podman:web`. Nothing in the container changes; whether it can open a node is tried by its own shell.
+docker and podman are asked by `inspect`, containerd and CRI-O by crictl; all of them over local sockets, whatever their
+contexts say. A name may say whose it is: `podman:web`. Nothing in the container changes; whether it can open a node is
+tried by its own shell.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from doctor.diagnosis import local_engines
 from doctor.errors import InputError, ReaderError
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
@@ -48,14 +50,29 @@ def find(system: System, wanted: str) -> Found:
         if not system.which(candidate).known:
             said.append(f"{candidate} is not here")
             continue
-        found = _crictl(system, name, said) if candidate == "crictl" else _inspected(system, candidate, name, said)
+        found = _crictl(system, name, said) if candidate == "crictl" else _asked(system, candidate, name, said)
         if found is not None:
             return found
-    raise InputError(f"--in {name[:80]!r}: no such running container ({'; '.join(said)})")
+    raise InputError(f"--in {name[:80]!r}: no such running container was found ({'; '.join(said)})")
 
 
-def _inspected(system: System, engine: str, name: str, said: list[str]) -> Found | None:
-    text = _output(system, (engine, "inspect", "--type", "container", name), said)
+def _asked(system: System, engine: str, name: str, said: list[str]) -> Found | None:
+    if engine == "docker":
+        starts = list(local_engines.docker(system))
+        if not starts:
+            said.append("docker: no socket of its daemon is here")
+    else:
+        start = local_engines.podman(system)
+        starts = [start] if start else []
+        if not starts:
+            said.append("podman: this account has no containers")
+    answers = (_inspected(system, start, name, said) for start in starts)
+    return next((found for found in answers if found), None)
+
+
+def _inspected(system: System, start: tuple[str, ...], name: str, said: list[str]) -> Found | None:
+    engine = start[0]
+    text = _output(system, (*start, "inspect", "--type", "container", name), said)
     if text is None:
         return None
     try:
@@ -69,7 +86,7 @@ def _inspected(system: System, engine: str, name: str, said: list[str]) -> Found
         said.append(f"{engine}: {name[:60]} does not run")
         return None
     told.put("container.engine", engine, f"command:{engine} inspect")
-    return Found(engine, name, pid, told, _opener(system, (engine, "exec", name)))
+    return Found(engine, name, pid, told, _opener(system, (*start, "exec", name)))
 
 
 def _crictl(system: System, name: str, said: list[str]) -> Found | None:

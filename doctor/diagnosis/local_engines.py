@@ -1,0 +1,51 @@
+"""How the container engines of this machine are asked, and nothing else: over a socket that is here, whatever contexts,
+remote connections or configurations of the account say; and podman only where it was used before, since its first
+command makes folders in the account's home.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.system.base import System
+
+_DOCKER_OF_ROOT = "var/run/docker.sock"
+_DOCKER_OF_USER = ("run/user/{uid}/docker.sock", "{home}/.docker/desktop/docker.sock", "{home}/.docker/run/docker.sock")
+_PODMAN_OF_ROOT = ("var/lib/containers", "run/containers")
+_PODMAN_OF_USER = (
+    "{data}/containers/storage",
+    "{home}/.config/containers/storage.conf",
+    "run/user/{uid}/containers",
+    "run/user/{uid}/libpod",
+)
+
+
+def docker(system: System) -> Iterator[tuple[str, ...]]:
+    """The start of a docker command for each daemon whose socket is here: the account's own first."""
+    for path in docker_sockets(system):
+        yield ("docker", "-H", f"unix:///{path}")
+
+
+def docker_sockets(system: System) -> Iterator[str]:
+    """Paths of Docker's sockets, relative to the root; a dead link or a file in its place is none."""
+    uid, places = _account(system)
+    own = [path.format(**places) for path in _DOCKER_OF_USER] if uid else []
+    for path in (*own, _DOCKER_OF_ROOT):
+        found = system.stat(path).value
+        if found and found.kind == "socket":
+            yield path
+
+
+def podman(system: System) -> tuple[str, ...] | None:
+    """The start of a podman command; None where this account has no containers of it yet."""
+    uid, places = _account(system)
+    folders = [path.format(**places) for path in _PODMAN_OF_USER] if uid else _PODMAN_OF_ROOT
+    return ("podman", "--remote=false") if any(system.stat(path).known for path in folders) else None
+
+
+def _account(system: System) -> tuple[int, dict[str, str]]:
+    uid = (system.account().value or {}).get("uid", 0)
+    environment = system.environ().value or {}
+    home = environment.get("HOME", "/nonexistent").strip("/")
+    data = environment.get("XDG_DATA_HOME", f"/{home}/.local/share").strip("/")
+    return uid, {"uid": str(uid), "home": home, "data": data}
