@@ -32,7 +32,15 @@ _BARE = re.compile(
     rf"\s{{0,8}}(?:sudo )?(?:{_TOOLS})(?: -?[\w./=,|*-]{{1,60}}(?::[\w./=,*-]{{1,40}}){{0,3}}){{0,8}}\s*$"
 )
 _NAMED = re.compile(rf"`\s*((?:sudo )?(?:{_TOOLS})\b[^`]{{0,200}})`")
+_SECTION = re.compile(
+    r"(?:\*\*\* (?P<file>/[\w./*-]{2,200})|(?:/usr)?(?:/local)?/s?bin/(?P<run>[\w-]{2,40}(?: [^<>|;&]{1,160})?)"
+    r"|={3,80} ?Section: (?P<name>[\w ./()-]{2,80}?)\s{0,60}={3,80})\s*$"
+)
+"""How nvidia-bug-report.log names the file or command that a section shows, and rocm_techsupport.sh the section."""
 _SUMMARY = re.compile(r"<summary>\s*(.{0,200}?)\s*(?:</summary>|$)", re.IGNORECASE)
+
+
+_SECTION_STARTS = frozenset(("***", "/us", "/bi", "/sb", "==="))
 
 
 @dataclass
@@ -89,6 +97,10 @@ class _Cutter:
             command, self.named = self.named if self.fence else "", ""
             self._start(number + 1, command)
             return
+        if line[:3] in _SECTION_STARTS and (section := self._section(line)):
+            yield from self.flush()
+            self._start(number + 1, section)
+            return
         if self.continued:
             self.run.add(line)
             self.continued = line.rstrip().endswith("\\") and not self.run.full
@@ -111,6 +123,13 @@ class _Cutter:
             yield from self.flush()
             self._start(number, command)
         self.run.add(line)
+
+    def _section(self, line: str) -> str:
+        """The command (or `cat` of the file) that a section of a vendor's report shows."""
+        found = _SECTION.match(line) if len(line) < 400 else None
+        if not found or line.startswith("*** ls:"):
+            return ""
+        return f"cat {found['file']}" if found["file"] else found["run"] or found["name"].strip().lower()
 
     def _typed(self, number: int) -> Iterator[Fragment]:
         """Hand on the prompt line; what follows is its output."""

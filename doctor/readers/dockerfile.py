@@ -1,98 +1,83 @@
-"""Text of a Dockerfile or Containerfile -> its instructions, with the line that each begins on.
+"""A Dockerfile -> the base of its last stage, and the variables that the image sets.
 
->>> [(i.line, i.name, i.text) for i in read("FROM a\\nRUN one \\\\\\n  # said\\n  && two\\n")]
-[(1, 'FROM', 'a'), (2, 'RUN', 'one    && two')]
+>>> sheet = read("FROM rocm/pytorch:latest AS base\\nENV HSA_ENABLE_SDMA=0\\nFROM base\\nRUN x\\nENV A_B=1 C_D='2 3'")
+>>> sheet.get("container.image"), sheet.get("environment[HSA_ENABLE_SDMA]"), sheet.get("environment[C_D]")
+('rocm/pytorch:latest', '0', '2 3')
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+import shlex
+from collections.abc import Iterator
 
 from doctor.errors import ReaderError
+from doctor.facts.sheet import FactSheet
+from doctor.readers.source_lines import kept, source_lines
 
-MAX_TEXT = 1 << 20
-_NAMES = frozenset(
-    [
-        "FROM",
-        "RUN",
-        "CMD",
-        "LABEL",
-        "MAINTAINER",
-        "EXPOSE",
-        "ENV",
-        "ADD",
-        "COPY",
-        "ENTRYPOINT",
-        "VOLUME",
-        "USER",
-        "WORKDIR",
-        "ARG",
-        "ONBUILD",
-        "STOPSIGNAL",
-        "HEALTHCHECK",
-        "SHELL",
-    ]
+_FROM = re.compile(
+    r"FROM (?:--platform=\S{1,40} )?(?P<image>[\w$][\w./:@${}-]{1,200})(?: AS (?P<name>[\w.-]{1,60}))?\s*$",
+    re.IGNORECASE,
 )
-_DIRECTIVE = re.compile(r"#\s{0,8}(?P<name>[A-Za-z]{1,20})\s{0,8}=\s{0,8}(?P<value>\S{1,200})\s{0,8}$")
-_INSTRUCTION = re.compile(r"\s{0,80}(?P<name>[A-Za-z]{3,12})(?:\s+(?P<rest>.*))?$", re.DOTALL)
-_HEREDOC = re.compile(r"<<-?(?P<quote>[\"']?)(?P<word>[A-Za-z_][A-Za-z0-9_]{0,40})(?P=quote)")
+_STEP = re.compile(r"(?:RUN|COPY|ADD|ENV|CMD|ENTRYPOINT|WORKDIR|ARG|USER|SHELL|LABEL|EXPOSE)\s+\S")
+_PAIR = re.compile(r"([A-Za-z_][A-Za-z0-9_]{1,80})=(.{0,300})$", re.DOTALL)
+_OLD = re.compile(r"ENV ([A-Za-z_][A-Za-z0-9_]{1,80}) ([^=\s].{0,300})$")
+_LIMIT = 200
+Variables = dict[str, tuple[str, str]]
 
 
-@dataclass(frozen=True)
-class Instruction:
-    """`text`: what follows the name, lines joined, comments within left out; here-documents with it, a line each."""
+def read(text: str, source: str = "text") -> FactSheet:
+    """A value that names another variable is not known and left out. Raises ReaderError without FROM and one step."""
+    stages: dict[str, tuple[str, Variables]] = {}
+    image, where_image, variables, steps = "", "", dict[str, tuple[str, str]](), 0
+    name = ""
+    for where, line in _instructions(text, source):
+        if found := _FROM.match(line):
+            base, held = stages.get(found["image"].lower(), (found["image"], {}))
+            image, where_image, variables = base, where, dict(held)
+            name = (found["name"] or "").lower()
+        elif image and _STEP.match(line):
+            steps += 1
+            if line.startswith("ENV "):
+                _set(variables, line, where)
+        if name and len(stages) < _LIMIT:
+            stages[name] = (image, variables)
+    if not image or not steps:
+        raise ReaderError("no Dockerfile in the text")
+    sheet = FactSheet()
+    if "$" not in image and image.lower() != "scratch":
+        sheet.put("container.image", kept(image, 200), where_image)
+    for variable, (value, where) in list(variables.items())[:_LIMIT]:
+        if "$" not in value:
+            sheet.put(f"environment[{variable}]", value, where)
+    if not len(sheet):
+        raise ReaderError("the Dockerfile names no image and sets nothing")
+    return sheet
 
-    line: int
-    name: str
-    text: str
 
-
-def read(text: str) -> tuple[Instruction, ...]:
-    """Raises ReaderError where there is no FROM: whatever it is, it is no Dockerfile."""
-    lines = text[:MAX_TEXT].replace("\r\n", "\n").split("\n")
-    escape, position = "\\", 0
-    while position < len(lines) and (found := _DIRECTIVE.match(lines[position].strip()[:300])):
-        escape = found["value"] if found["name"].lower() == "escape" and found["value"] in "\\`" else escape
-        position += 1
-    made = []
-    while position < len(lines):
-        if not lines[position].strip() or lines[position].lstrip().startswith("#"):
-            position += 1
+def _instructions(text: str, source: str) -> Iterator[tuple[str, str]]:
+    """Lines joined where they go on after a backslash; comments left out."""
+    begun, parts = "", list[str]()
+    for where, line in source_lines(text, source):
+        bare = line.strip()
+        if bare.startswith("#") or not bare:
             continue
-        begun = position
-        joined, position = _joined(lines, position, escape)
-        match = _INSTRUCTION.match(joined)
-        if match is None or match["name"].upper() not in _NAMES:
-            raise ReaderError(f"line {begun + 1}: no instruction of a Dockerfile")
-        made.append(Instruction(begun + 1, match["name"].upper(), "".join(_shown(match["rest"] or "")).strip()))
-    if not any(i.name == "FROM" for i in made):
-        raise ReaderError("no FROM line in the text")
-    return tuple(made)
-
-
-def _shown(text: str) -> str:
-    return "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
-
-
-def _joined(lines: list[str], position: int, escape: str) -> tuple[str, int]:
-    """An instruction's lines as one, with its here-documents; and the line after it."""
-    parts: list[str] = []
-    while position < len(lines):
-        line = lines[position]
-        position += 1
-        if parts and (not line.strip() or line.lstrip().startswith("#")):
+        begun = begun or where
+        parts.append(bare.removesuffix("\\"))
+        if bare.endswith("\\") and len(parts) < _LIMIT:
             continue
-        goes_on = line.rstrip().endswith(escape)
-        parts.append(line.rstrip()[:-1] if goes_on else line)
-        if not goes_on:
-            break
-    joined = " ".join(parts)
-    for found in list(_HEREDOC.finditer(joined[:10_000]))[:8]:
-        while position < len(lines):
-            line = lines[position]
-            position += 1
-            if line.strip() == found["word"]:
-                break
-            joined += "\n" + line
-    return joined, position
+        yield begun, " ".join(part.strip() for part in parts)[:8000]
+        begun, parts = "", []
+
+
+def _set(variables: Variables, line: str, where: str) -> None:
+    if old := _OLD.match(line):
+        variables[old[1]] = (kept(old[2], 300), where)
+        return
+    try:
+        words = shlex.split(line[4:])
+    except ValueError:
+        return
+    for word in words[:_LIMIT]:
+        if pair := _PAIR.match(word):
+            variables[pair[1]] = (kept(pair[2], 300), where)

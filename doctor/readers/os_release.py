@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from doctor.errors import ReaderError
+from doctor.facts.sheet import FactSheet
 from doctor.readers.printable import clean
 
 _LINE = re.compile(r"^\s*([A-Z][A-Z0-9_]{0,63})=(.*)$")
@@ -26,6 +27,22 @@ def read(text: str) -> dict[str, str]:
     if not values:
         raise ReaderError("no NAME=value line: not an os-release file")
     return values
+
+
+_FACTS = {"ID": "os.id", "VERSION_ID": "os.version", "PRETTY_NAME": "os.name", "ID_LIKE": "os.id_like"}
+
+
+def read_pasted(text: str, source: str = "text") -> FactSheet:
+    """Facts of a pasted etc/os-release. Raises ReaderError without PRETTY_NAME or VERSION_ID: a lone ID= is anything."""
+    sheet = FactSheet()
+    for number, line in enumerate(text.split("\n")[:_LINES], 1):
+        match = _LINE.match(line[:2000])
+        value = clean(_unquote(match[2].strip()), _VALUE) if match else ""
+        if match and value and match[1] in _FACTS:
+            sheet.put(_FACTS[match[1]], value.lower() if match[1] == "ID" else value, f"{source}:{number}")
+    if not (sheet.get("os.version") or sheet.get("os.name")):
+        raise ReaderError("no os-release in the text")
+    return sheet
 
 
 def _unquote(value: str) -> str:

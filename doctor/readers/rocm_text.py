@@ -1,5 +1,6 @@
 """What ROCm's smaller tools and libraries print: `hipconfig`, `hipcc --version`, `rocm_agent_enumerator`, the benches
-of rocBLAS and hipBLASLt, MIOpen's log -> the HIP release, paths, and GPUs with their architecture.
+of rocBLAS and hipBLASLt, MIOpen's log, debugfs' amdgpu_firmware_info -> the HIP release, paths, GPUs with their
+architecture, firmware.
 
 >>> read("HIP version: 7.12.60610-2bd1678d3d\\nROCM_PATH          :/opt/rocm").get("rocm[/opt/rocm].path")
 '/opt/rocm'
@@ -23,6 +24,9 @@ _INSTALLED = re.compile(r"\s{0,8}InstalledDir: (/[\w./+-]{1,160}?)/(?:lib/)?llvm
 _BENCH = re.compile(r"\s{0,8}Device ID (\d{1,3}) : (\S.{1,80}?) (gfx[0-9a-f]{3,4})(?::[\w+-]{3,20}){0,3}\s*$")
 _MIOPEN = re.compile(r".{0,80}?Raw device name: (gfx[0-9a-f]{3,4})\b")
 _ARCH = re.compile(r"\s{0,8}(gfx[0-9a-f]{3,4})\s*$")
+_FIRMWARE = re.compile(
+    r"\s{0,8}([A-Z][A-Z0-9_ ]{1,20}) feature version: \d{1,10}, firmware version: (0x[0-9a-f]{8})\s*$"
+)
 _LIMIT = 256
 
 
@@ -30,6 +34,7 @@ def read(text: str, source: str = "text") -> FactSheet:
     """Raises ReaderError where none of these tools speaks."""
     sheet = FactSheet()
     agents: list[tuple[str, str]] = []
+    firmware: dict[str, str] = {}
     others = 0
     hip = path = ("", "")
     for where, line in source_lines(text, source):
@@ -43,6 +48,10 @@ def read(text: str, source: str = "text") -> FactSheet:
             sheet.put(f"gpus[#{int(found[1])}].name", kept(found[2], 80), where)
         elif found := _MIOPEN.match(line):
             _gpu(sheet, 0, found[1], where)
+        elif "firmware version" in line and (found := _FIRMWARE.match(line)):
+            firmware.setdefault(found[1], found[2])
+            sheet.put("gpus[#0].firmware", firmware, where)  # of one GPU: the file lies in that GPU's folder
+            sheet.put("gpus[#0].vendor", "amd", where)
         elif found := _ARCH.match(line):
             agents.append((found[1], where))
         elif line.strip():
@@ -55,6 +64,17 @@ def read(text: str, source: str = "text") -> FactSheet:
     if not len(sheet):
         raise ReaderError("none of ROCm's smaller tools")
     return sheet
+
+
+def read_version(text: str, source: str = "text") -> FactSheet:
+    """What a file `.info/version`, or rocm_techsupport's section of it, holds: one line with a release."""
+    for where, line in source_lines(text, source):
+        if found := re.match(r"\s{0,8}(\d{1,2}\.\d{1,2}\.\d{1,2})(?:[-.]\d{1,8})?\s*$", line[:80]):
+            sheet = FactSheet()
+            sheet.put("rocm[shown].path", "", where)
+            sheet.put("rocm[shown].version", found[1], where)
+            return sheet
+    raise ReaderError("no release of ROCm in the text")
 
 
 def _gpu(sheet: FactSheet, number: int, arch: str, where: str) -> None:

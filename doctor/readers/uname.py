@@ -12,7 +12,7 @@ from doctor.errors import ReaderError
 from doctor.facts.sheet import FactSheet
 from doctor.readers.source_lines import source_lines
 
-_ALL = re.compile(r"\s{0,8}Linux (\S{1,120}) (\d{1,2}\.\d{1,3}\.\d{1,4}\S{0,80}) (#\S{1,60}.{0,160})")
+_ALL = re.compile(r"\s{0,8}(?:uname: )?Linux (\S{1,120}) (\d{1,2}\.\d{1,3}\.\d{1,4}\S{0,80}) (#\S{1,60}.{0,160})")
 _RELEASE = re.compile(r"\s{0,4}(\d{1,2}\.\d{1,3}\.\d{1,4}[\w.+-]{0,80})\s*$")
 _MACHINE = re.compile(r"\b(x86_64|aarch64|ppc64le)\b")
 

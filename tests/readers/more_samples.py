@@ -184,4 +184,29 @@ Containers:
 "nvidia_driver.version": {"state": "denied", "source": "file:y"}
 }}}
 """,
+    "dockerfile": """FROM --platform=linux/amd64 rocm/pytorch:latest AS base
+# comment
+ENV HSA_ENABLE_SDMA=0 \\
+    C_D="2 3"
+FROM base
+RUN pip install x
+ENV OLD value
+CMD ["bash"]
+""",
+    "bug_report": """____________________________________________
+
+*** /proc/driver/nvidia/version
+*** ls: -r--r--r-- 1 root root 0 2026-09-16 10:00:00.000000000 +0000 /proc/driver/nvidia/version
+NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  560.35.03  Release Build
+____________________________________________
+
+/usr/bin/nvidia-smi --query
+===== Section: ROCm Version         ===============
+6.2.4-139
+""",
+    "firmware": """MEC feature version: 33, firmware version: 0x00000160
+NAME="Ubuntu"
+VERSION_ID="22.04"
+PRETTY_NAME="Ubuntu 22.04.5 LTS"
+""",
 }
