@@ -156,6 +156,7 @@ def build(
     offline: Annotated[bool, typer.Option("--offline", help="No network in any step; needs --wheels.")] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run every step anew.")] = False,
     no_load: Annotated[bool, typer.Option("--no-load", help="Leave an OCI archive beside the record.")] = False,
+    compression: Annotated[str, typer.Option(help="Of the layers: gzip, or zstd, which is much quicker.")] = "gzip",
     records: Annotated[Path, typer.Option(help="Folder for record and bill of materials.")] = Path("images"),
     output: _OUTPUT = FOLDER,
 ) -> int:
@@ -164,7 +165,7 @@ def build(
     from doctor.images.build import Options
     from doctor.images.build import build as make
 
-    options = Options(_pairs(secret), wheels, base, offline, not no_cache, unlocked, verify, not no_load)
+    options = Options(_pairs(secret), wheels, base, offline, not no_cache, unlocked, verify, not no_load, compression)
     told = _Told(sys.stderr.isatty())
     built = make(_recipe(profile, output), records, options, told)
     told.end()

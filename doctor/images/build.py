@@ -38,6 +38,7 @@ class Options:
     unlocked: bool = False
     verify: bool = False
     load: bool = True
+    compression: str = "gzip"
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,8 @@ def _allowed(recipe: Recipe, options: Options) -> None:
         )
     if options.offline and options.wheels is None:
         raise InputError("--offline needs --wheels: a folder with the wheels of the lock")
+    if options.compression not in ("gzip", "zstd"):
+        raise InputError(f"--compression {options.compression}: gzip or zstd is wanted")
     for name, path in options.secrets.items():
         if name not in SECRETS:
             raise InputError(f"--secret {name}: one of {', '.join(SECRETS)} is wanted")
@@ -135,6 +138,7 @@ def _request(recipe: Recipe, work: Path, options: Options) -> tuple[Request, str
         secrets=secrets,
         cache=options.cache and not options.verify,
         network="none" if options.offline else None,
+        compression=options.compression,
     )
     return request, digest
 

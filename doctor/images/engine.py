@@ -106,6 +106,8 @@ class Request:
     secrets: Mapping[str, Path] = field(default_factory=dict)
     cache: bool = True
     network: str | None = None
+    compression: str = "gzip"
+    """`zstd` is several times quicker and smaller; engines before Docker 23 and containerd 1.5 can't load it."""
 
 
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
@@ -115,7 +117,8 @@ def argv(request: Request) -> list[str]:
     """Provenance would bear the time of the build; the record beside the image says the same and more."""
     words = ["docker", "buildx", "build", "--progress=plain", "--provenance=false", "--sbom=false"]
     words += [f"--platform={request.platform}", f"--build-arg=SOURCE_DATE_EPOCH={request.epoch}"]
-    words += [f"--output=type=oci,dest={request.output},rewrite-timestamp=true,name={request.tag}"]
+    squeezed = f"compression={request.compression}" + (",oci-mediatypes=true" if request.compression == "zstd" else "")
+    words += [f"--output=type=oci,dest={request.output},rewrite-timestamp=true,name={request.tag},{squeezed}"]
     words += [f"--build-context={name}={path}" for name, path in sorted(request.contexts.items())]
     words += [f"--build-context={name}=docker-image://{place}" for name, place in sorted(request.images.items())]
     words += [f"--secret=id={name},src={path}" for name, path in sorted(request.secrets.items())]

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import zstandard
+
 from doctor.errors import InputError
 
 _JSON_LIMIT = 16 << 20
@@ -130,7 +132,8 @@ def _plain(held: IO[bytes]) -> Iterator[IO[bytes]]:
     if start[:2] == b"\x1f\x8b":
         yield io.BufferedReader(gzip.GzipFile(fileobj=held))
     elif start == b"\x28\xb5\x2f\xfd":
-        raise InputError("a layer is compressed with zstd; gzip is what this version reads")
+        with zstandard.ZstdDecompressor().stream_reader(held) as plain:
+            yield plain
     else:
         yield held
 

@@ -39,6 +39,7 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.report": (5, frozenset()),
     "doctor.report.terminal": (5, frozenset({"rich"})),
     "doctor.images": (5, frozenset({"pydantic"})),
+    "doctor.images.oci": (5, frozenset({"zstandard"})),
     "doctor.images.wheels": (5, frozenset({"tomli"})),
     "doctor.images.registry": (5, frozenset({"httpx"})),
     "doctor.images.sbom": (5, frozenset({"cyclonedx", "packageurl"})),
@@ -47,6 +48,7 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.fleet": (7, frozenset({"yaml"})),
     "doctor.compare": (7, frozenset()),
     "doctor.cli": (8, frozenset({"typer", "click"})),
+    "doctor.cli.mcp": (8, frozenset({"typer", "mcp"})),
     "doctor.__main__": (9, frozenset()),
 }
 

@@ -18,7 +18,7 @@ from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock, Wheel, WheelLoc
 from doctor.images.recipe import DOCTOR_NEEDS, Recipe, recipe
 from doctor.knowledge import Knowledge
 from doctor.profiles import load, names
-from doctor.readers import dockerfile as reader
+from doctor.readers import dockerfile_instructions as reader
 from tests.images.profiles import flag, nvidia, package, profile
 
 REPO = Path(__file__).resolve().parents[2]

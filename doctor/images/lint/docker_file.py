@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from doctor.images.lint import pip
 from doctor.images.lint.model import Fault
-from doctor.readers.dockerfile import Instruction
+from doctor.readers.dockerfile_instructions import Instruction
 
 _VARIABLE = re.compile(r"\$(?:\{(?P<braced>\w{1,80})(?::?[-+](?P<default>[^}]{0,200}))?\}|(?P<plain>\w{1,80}))")
 _DRIVER = re.compile(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from doctor.images.lint.model import Fault
 from doctor.readers.dist_info import normal
-from doctor.readers.dockerfile import Instruction
+from doctor.readers.dockerfile_instructions import Instruction
 
 if TYPE_CHECKING:
     from doctor.images.lint.docker_file import Stage

@@ -5,7 +5,8 @@ from __future__ import annotations
 from doctor.errors import InputError, ReaderError
 from doctor.images.lint import compose_file, docker_file
 from doctor.images.lint.model import Fault
-from doctor.readers import compose, dockerfile
+from doctor.readers import compose
+from doctor.readers import dockerfile_instructions as dockerfile
 
 
 def lint(text: str, name: str) -> list[Fault]:
