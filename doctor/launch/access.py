@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.errors import InputError
 from doctor.facts.snapshot import Snapshot
-from doctor.launch.by_cdi import MAKE, by_cdi
+from doctor.launch.by_cdi import KINDS, MAKE, by_cdi
 from doctor.launch.choose import Choice
 from doctor.launch.engine import GPUS_SINCE, Engine
 from doctor.launch.nodes import Access, amd_by_nodes, not_there, nvidia_by_nodes
@@ -31,6 +31,8 @@ def access(machine: Snapshot, engine: Engine | None, choice: Choice, way: str) -
         raise InputError("--by cdi: the engine that would read the spec is not known here")
     if cdi.usable or way == "cdi":
         return cdi
+    if choice.vendor == "amd" and not (engine and any(spec.read.kind == KINDS["amd"] for spec in engine.specs)):
+        return _by_nodes(machine, engine, choice)  # as good, so that a missing spec is no remark
     if choice.vendor == "amd" or (engine is not None and engine.name == "podman"):
         return _by_nodes(machine, engine, choice).after(cdi)
     return _by_runtime(engine, choice).after(cdi)
