@@ -21,7 +21,8 @@ _LARGEST = 64 << 20
 _SUFFIXES = (".json", ".jsonl", ".out", "")
 _BESIDE = (".err", ".log")
 """What stands beside a report and is none: stderr of the node."""
-_PREFIX = re.compile(r"\[?([^\s{\[\]:]{1,253})[\]:]?:?\s*")
+_PREFIX = re.compile(r"(?:\[[^\]\s]{1,600}\]\s+)?\[?([^\s{\[\]:]{1,253})[\]:]?:?\s*")
+"""`n1:`, `[pod/NAME/container]`, or the one after the other."""
 _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,252}):")
 SILENT = "it wrote nothing"
 """Why a node has no report, where nobody says more."""

@@ -11,7 +11,12 @@ from doctor.fleet import configuration
 from doctor.fleet.answers import SILENT, Answer
 from doctor.fleet.configuration import Area
 
+_SEVERITIES = ("error", "warning", "info")
 _STATUSES = ("ok", "warning", "error", "unknown")
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 
 class Problem(NamedTuple):
@@ -65,7 +70,7 @@ class Tally:
         return self
 
     def add(self, answer: Answer) -> None:
-        node = "".join(c if c.isprintable() else "?" for c in answer.node)
+        node = _printable(answer.node)
         if answer.report is None:
             self.silent.setdefault(node, answer.fault or "it gave no report")
         elif node in self._places:
@@ -103,7 +108,8 @@ class Tally:
         return place
 
     def _found(self, place: int, finding: Mapping[str, Any]) -> None:
-        problem = Problem(str(finding["rule"])[:100], str(finding["severity"]))
+        severity = finding["severity"] if finding["severity"] in _SEVERITIES else "info"
+        problem = Problem(_printable(str(finding["rule"])[:100]), severity)
         seen = self.problems.get(problem)
         if seen is None:
             seen = self.problems[problem] = Seen(str(finding["summary"])[:300])

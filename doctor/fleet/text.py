@@ -27,7 +27,7 @@ def listed(verdict: Verdict, nodes: Iterable[int]) -> str:
 def names(names: Iterable[str]) -> str:
     """Bracket form; names that no scheduler takes stand behind it as they are."""
     all_names = list(names)
-    odd = [clean(name) for name in all_names if not is_name(name)]
+    odd = [shown(name) for name in all_names if not is_name(name)]
     return ", ".join(filter(None, [folded(all_names), *sorted(odd)[:20]]))
 
 
@@ -45,7 +45,7 @@ def render(verdict: Verdict) -> str:
     if rows:
         lines.append("Findings")
         for severity, rule, summary, nodes in rows:
-            lines.append(f"  {severity:<8} {rule}: {plural(len(nodes), 'node')}: {listed(verdict, nodes)}")
+            lines.append(f"  {severity:<8} {shown(rule)}: {plural(len(nodes), 'node')}: {listed(verdict, nodes)}")
             lines.append(f"           {shown(summary)}")
         lines.append("")
     for kind in verdict.kinds:
@@ -113,7 +113,7 @@ def markdown(verdict: Verdict) -> str:
         lines += ["| severity | rule | nodes | which | what |", "|--|--|--|--|--|"]
         for severity, rule, summary, nodes in rows:
             which = code(listed(verdict, nodes))
-            lines.append(f"| {severity} | {code(rule)} | {len(nodes)} | {which} | {inert(shown(summary))} |")
+            lines.append(f"| {severity} | {code(shown(rule))} | {len(nodes)} | {which} | {inert(shown(summary))} |")
         lines.append("")
     for kind in verdict.kinds:
         lines += [f"## {inert(shown(kind.name))}: {plural(len(kind.nodes), 'node')}", ""]
@@ -140,7 +140,13 @@ def as_data(verdict: Verdict) -> dict[str, Any]:
         "nodes": len(tally.nodes) + len(tally.silent),
         "bad": {"count": len(bad), "nodes": names(bad)},
         "findings": [
-            {"rule": rule, "severity": severity, "summary": shown(what), "count": len(n), "nodes": listed(verdict, n)}
+            {
+                "rule": shown(rule),
+                "severity": severity,
+                "summary": shown(what),
+                "count": len(n),
+                "nodes": listed(verdict, n),
+            }
             for severity, rule, what, n in problems(verdict)
         ],
         "kinds": [_kind_data(verdict, kind) for kind in verdict.kinds],
