@@ -29,6 +29,8 @@ class Plan:
     budget_s: float
     total_s: float
     """For each GPU."""
+    at_once: bool = False
+    """All GPUs side by side: eight in turn would take longer than a quick run may."""
 
 
 def plan(names: Sequence[str], level: str, device: str, gpus: int = 1, shapes: Sequence[str] = ()) -> Plan:
@@ -46,10 +48,10 @@ def plan(names: Sequence[str], level: str, device: str, gpus: int = 1, shapes: S
     for name in wanted:
         cases += _cases(name, level, cpu, shapes)
     together = collectives(level, cpu) if "collectives" in wanted and (cpu or gpus > 1) else []
-    total = QUICK_S / max(1, gpus) if level == "quick" else 1800.0
+    quick = level == "quick"
     number = max(1, len(cases) + len(together))
-    budget = max(0.3, (QUICK_S - _START_S) / max(1, gpus) / number) if level == "quick" else 10.0
-    return Plan(tuple(cases), tuple(together), 100, round(budget, 2), max(total, 30.0))
+    budget = round((QUICK_S - _START_S) / number, 2) if quick else 10.0
+    return Plan(tuple(cases), tuple(together), 100, min(budget, 5.0), QUICK_S if quick else 1800.0, quick and gpus > 1)
 
 
 def sizes(shape: str) -> tuple[int, ...]:

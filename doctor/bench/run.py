@@ -94,10 +94,29 @@ def run(runner: Runner, plan: Plan, results: Results) -> Iterator[Progress]:
     """Fills `results`. Yields progress: the case that begins."""
     build: Literal["rocm", "cuda"] = "rocm" if results.software.get("hip") else "cuda"
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
-        for device in results.devices:
-            yield from _on_device(runner, plan, results, device, build, scratch)
+        if plan.at_once:
+            yield Progress(f"{len(results.devices)} GPUs at once", 0.0, {"left": len(plan.cases)})
+            _all_at_once(runner, plan, results, build, scratch)
+        else:
+            for device in results.devices:
+                yield from _on_device(runner, plan, results, device, build, scratch)
         if plan.collectives and results.devices:
             yield from _together(runner, plan, results, scratch)
+
+
+def _all_at_once(runner: Runner, plan: Plan, results: Results, build: str, scratch: str) -> None:
+    """Each GPU's child is watched by a thread of its own; results come in the order of the GPUs."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def one(device: Device) -> list[Measurement]:
+        own = Results(devices=results.devices)
+        for _ in _on_device(runner, plan, own, device, build, f"{scratch}/{device.torch.replace(':', '-')}"):
+            pass
+        return own.measurements
+
+    with ThreadPoolExecutor(len(results.devices)) as pool:
+        for found in pool.map(one, results.devices):
+            results.measurements += found
 
 
 def _on_device(
@@ -124,7 +143,8 @@ def _on_device(
             elif event.get("event") == "case" and case:
                 left.remove(case)
                 begun = None
-                results.measurements += measured(case, event, device.torch, busy)
+                together = len(results.devices) if plan.at_once else 1
+                results.measurements += measured(case, event, device.torch, busy, together)
         if begun is None and child.ended.state == "finished":
             return
         if begun is None:
@@ -154,8 +174,11 @@ _NAMES = {
 _AGAINST = {"linear": "matmul", "linear-bias": "matmul", "backward": "forward"}
 
 
-def measured(case: Mapping[str, Any], event: Mapping[str, Any], device: str, busy: Clocks) -> list[Measurement]:
-    """One for each way of the case. What a child sends is not trusted to have the right shape."""
+def measured(
+    case: Mapping[str, Any], event: Mapping[str, Any], device: str, busy: Clocks, together: int = 1
+) -> list[Measurement]:
+    """One for each way of the case, of which `together` devices ran at once. What a child sends is not trusted to have
+    the right shape."""
     if event.get("outcome") in ("refused", "out-of-memory"):
         outcome = cast(Outcome, event["outcome"])
         return [_measurement(case, None, device, outcome=outcome, detail=_word(event.get("detail"), 600))]
@@ -174,7 +197,7 @@ def measured(case: Mapping[str, Any], event: Mapping[str, Any], device: str, bus
                 detail=_word(wrong, 300) if wrong else None,
                 relative_error=float(error) if isinstance(error, (int, float)) else None,
                 ratio=paired, against=_named(case, str(against)) if paired else None,
-                method=f"{len(taken)} repeats after warm-up, cold cache, normal input, ways in turn, 1 device",
+                method=f"{len(taken)} repeats, warmed up, cold cache, normal input, ways in turn, {together} at once",
             )
         )  # fmt: skip
     return found or [_measurement(case, None, device, outcome="refused", detail="the child sent no times")]

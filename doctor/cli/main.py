@@ -28,7 +28,7 @@ import typer  # noqa: E402
 from doctor.cli.plain_options import HELP_NAMES, convert_plainly  # noqa: E402
 from doctor.errors import DoctorError, ExitCode  # noqa: E402
 
-_NOT_COMMANDS = ("main", "output", "plain_options")
+_NOT_COMMANDS = ("main", "measured", "output", "plain_options", "tuning")
 _FIRST = ("check", "triage", "rules", "explain", "profiles", "version")
 
 

@@ -102,11 +102,7 @@ def _told(lines: list[str], format_: str, outcome: Any, findings: Any) -> int:
         told["findings"] = [f.model_dump(mode="json") for f in findings]
         deliver(json.dumps(told, indent=2) + "\n", None)
     else:
-        for one in outcome.tuned if outcome else ():
-            if one.ratio:
-                lines.append(
-                    f"  {one.key}: {one.ratio.p50:.3f} of the default's time ({one.ratio.low:.3f} to {one.ratio.high:.3f})"
-                )
+        lines += [_row(one.key, one.ratio) for one in (outcome.tuned if outcome else ()) if one.ratio]
         lines += [f"{f.severity.value}: {f.summary} [{f.rule}]" for f in findings]
         deliver("\n".join(lines) + "\n", None)
     stale = any(line.startswith("stale") for line in lines)

@@ -1,0 +1,84 @@
+"""Lines as the libraries print them; each names the public place that it was seen in, or the library that printed it."""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+import pytest
+
+from doctor.readers.gemm_log import read
+
+LINES = [
+    # hipBLASLt's own how-to on offline tuning
+    ("hipblaslt", "hipblaslt-bench --api_method c -m 1024 -n 512 -k 1024 --lda 1024 --ldb 1024 --ldc 1024 --ldd 1024  --stride_a 0 --stride_b 0 --stride_c 0 --stride_d 0  --alpha 1.000000 --beta 1.000000 --transA N --transB N --batch_count 1  --a_type f16_r --b_type f16_r --c_type f16_r --d_type f16_r --scale_type f32_r --bias_type f32_r --compute_type f32_r --algo_method index --solution_index 22841"),
+    # MIOpen's issue of a failing rocBLAS product
+    ("rocblas", "rocblas_gemm_ex,N,N,1024,16,27,1,0x7be683213a00,f32_r,1024,0x7be683203000,f32_r,27,0,0x7be683203a00,f32_r,1024,0x7be683203a00,f32_r,1024,f32_r,0,0,none,atomics_allowed"),
+    ("rocblas", "./rocblas-bench -f gemm_ex --transposeA N --transposeB N -m 1024 -n 16 -k 27 --alpha 1 --a_type f32_r --lda 1024"),
+    ("rocblas", "rocblas_gemm_strided_batched_ex,N,N,512,256,384,1,0x7f,f16_r,512,196608,0x7f,f16_r,384,98304,0"),
+    ("rocblas", "rocblas_hgemm,N,T,128,128,128,1,0x7f2e00000000,128,0x7f2e00010000,128,0,0x7f2e00020000,128"),
+    # torch of CUDA with CUBLASLT_LOG_LEVEL=5
+    ("cublaslt", "[2025-09-10 17:32:51][cublasLt][133267][Trace][cublasLtMatmul] A=0X7F Adesc=[type=R_16BF rows=128 cols=1088 ld=128]"),
+    ("cublaslt", "[cublasLt][3794797][Trace][cublasLtSSSMatmul] A=0X400380DD0A00 Adesc=[type=R_32F rows=1000 cols=1000 ld=1000]"),
+    # CUDA.jl's documentation
+    ("cublas", "I! cuBLAS (v10.2) function cublasStatus_t cublasSgemm_v2(cublasContext*, cublasOperation_t, cublasOperation_t, int, int, int, const float*) called"),
+    ("cublas", "I! cuBLAS (v11.0) function cublasStatus_t cublasGemmEx(cublasHandle_t, cublasOperation_t) called:"),
+    ("cublas", "I! cuBLAS (v12.4) function cublasStatus_t cublasGemmStridedBatchedEx(cublasContext*, cublasOperation_t) called:"),
+    # printed by torch 2.13 for CPU
+    ("mkl", "MKL_VERBOSE SGEMM(N,N,512,256,384,0x7ffe76aceb80,0x555933083540,512,0x5559330234c0,384,0x7ffe76aceba0,0x5559331435c0,512) 8.50ms CNR:OFF Dyn:1 FastMM:1 TID:0  NThr:2"),
+    ("mkl", "MKL_VERBOSE SGEMM_BATCH(N,N,0x7ffe76aceb28,0x7ffe76aceb24) 1.50ms CNR:OFF Dyn:1 FastMM:1 TID:0  NThr:2"),
+    ("onednn", "onednn_verbose,v1,primitive,exec,cpu,matmul,gemm:jit:bf16,undef,src:bf16::blocked:ab::f0 wei:bf16::blocked:ab::f0 dst:bf16::blocked:ab::f0,attr-scratchpad:user,,256x384:384x512,18.3909"),
+    # oneDNN before 3.1, of a profile of LLaMA
+    ("onednn", "onednn_verbose,primitive,exec,cpu,matmul,brg:avx512_core_amx,undef,src_bf16::blocked:ab::f0 wei_bf16::blocked:ba::f0,attr-scratchpad:user ,,256x11008:11008x4096,1.21704"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("library", "line"), LINES)
+def test_a_product_and_whose_it_is(library: str, line: str) -> None:
+    assert [call.library for call in read(line).calls] == [library]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rocblas_create_handle,atomics_allowed",
+        "rocblas_set_stream,0x55,0x0,atomics_allowed",
+        "I! cuBLAS (v13.4.1) function cublasStatus_t cublasCreate_v2(cublasContext**) called:",
+        "[2025-09-10 17:32:51][cublasLt][133267][Api][cublasLtMatmulAlgoGetHeuristic] Adesc=[type=R_8F_E4M3 rows=128]",
+        "MKL_VERBOSE oneMKL 2024.0 Update 2 Product build 20240605 for Intel(R) 64 architecture",
+        "onednn_verbose,v1,info,cpu,runtime:OpenMP,nthr:2",
+        "onednn_verbose,v1,primitive,exec,cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0,,,256x384,0.01",
+        "doing hipblaslt things",
+        "",
+    ],
+)
+def test_other_lines_are_no_products(line: str) -> None:
+    assert read(line).calls == ()
+
+
+def test_a_solution_and_an_implementation_are_kept() -> None:
+    assert read(LINES[0][1]).calls[0].kernel == "solution 22841"
+    assert read(LINES[12][1]).calls[0].kernel == "gemm:jit:bf16"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "UserWarning: Attempting to use hipBLASLt on an unsupported architecture! Overriding blas backend to hipblas (Triggered internally at ../aten/src/ATen/Context.cpp:296.)",
+        "rocblaslt warning: No paths matched /opt/rocm/lib/hipblaslt/library/*gfx1030*co. Make sure that HIPBLASLT_TENSILE_LIBPATH is set correctly.",
+        "rocBLAS error: Cannot read /opt/rocm/lib/rocblas/library/TensileLibrary.dat: Illegal seek for GPU arch : gfx1035",
+        "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling cublasLtMatmul",
+    ],
+)
+def test_warnings(line: str) -> None:
+    log = read(line)
+    assert len(log.warnings) == 1
+    assert log.calls == ()
+
+
+def test_who_speaks_at_all_is_told() -> None:
+    assert read("rocblas_create_handle,atomics_allowed\nMKL_VERBOSE oneMKL 2024").speaking == {"rocblas", "mkl"}
+
+
+def test_a_long_and_hostile_line_is_cut() -> None:
+    log = read("MKL_VERBOSE SGEMM(\x1b[31m" + "x" * 100_000)
+    assert len(log.calls[0].line) <= 300
+    assert log.calls[0].line.isprintable()
