@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 OWN = "doctor/"
 """What the images that are built of profiles are called; nobody's registry is asked for them."""
-_PROBES = ("pci", "amd", "nvidia", "device_nodes", "account", "host", "container")
+PROBES = ("pci", "amd", "nvidia", "device_nodes", "account", "host", "container")
+"""What a run line needs of the machine."""
 
 
 def add(app: typer.Typer) -> None:
@@ -119,7 +120,7 @@ def _machine(system: System) -> Snapshot:
     from doctor.diagnosis.identify import identify
     from doctor.knowledge import Knowledge
 
-    return identify(gather(system, registry.probes(_PROBES)).machine, Knowledge())
+    return identify(gather(system, registry.probes(PROBES)).machine, Knowledge())
 
 
 def _engine(system: System, wanted: str | None, emit: str | None) -> Engine | None:

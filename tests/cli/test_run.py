@@ -1,0 +1,128 @@
+"""`doctor run` in-process: what it prints for a capture, what it refuses, exit codes, both streams."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from doctor.cli.main import run
+from doctor.cli.run import PROBES
+from doctor.diagnosis import registry
+from doctor.facts.sheet import FactSheet
+from doctor.launch.formats import FORMATS
+from doctor.system.recorder import Recorder
+from doctor.system.tree import TreeSystem
+from tests.probes import amd_trees
+
+PROFILE = "mi300x-rocm7.14-serve"
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> list[str]:
+    """`--from` a capture of a machine with two MI300X, whose /dev was not recorded."""
+    amd_trees.mi300x(tmp_path / "tree", 0x1B, 0x3D)
+    recorder = Recorder(TreeSystem(tmp_path / "tree"))
+    for probe in registry.probes(PROBES):
+        probe.run(recorder, FactSheet())
+    recorder.save(tmp_path / "capture", created="2026-11-21T00:00:00Z")
+    return ["run", "--from", str(tmp_path / "capture")]
+
+
+def words(text: str) -> list[str]:
+    return shlex.split(text.replace("\\\n", " "))
+
+
+def test_a_captured_machine_is_planned_for(capture: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*capture, "--gpus", "1", "rocm/pytorch:latest", "--", "rocminfo"]) == 0
+    line = words(capsys.readouterr().out)
+    assert line[:3] == ["docker", "run", "--rm"]
+    assert [line[n + 1] for n, w in enumerate(line) if w == "--device"] == ["/dev/kfd", "/dev/dri/renderD129"]
+    assert line[-2:] == ["rocm/pytorch:latest", "rocminfo"]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format(name: str, capture: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*capture, "--emit", name, "rocm/pytorch:latest", "--", "rocminfo", "--flag"]) == 0
+    shown = capsys.readouterr().out
+    assert "rocm/pytorch:latest" in shown
+    assert shown.endswith("\n")
+    assert "rocminfo" in shown or name == "devcontainer"
+
+
+def test_explain_gives_each_flag_its_reason(capture: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*capture, "--explain", "--gpus", "0", "--with", "numa", "a"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    flags, reasons = rows[::2], rows[1::2]
+    assert flags == ["--rm", "--device /dev/kfd", "--device /dev/dri/renderD128", "--cap-add SYS_NICE"]
+    assert all(row.startswith("    ") and len(row) > 20 for row in reasons)
+
+
+def test_a_profile_adds_what_its_workload_needs(capture: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*capture, "--profile", PROFILE, "--emit", "compose", "vllm/vllm:1"]) == 0
+    (service,) = yaml.safe_load(capsys.readouterr().out)["services"].values()
+    assert (service["image"], service["shm_size"]) == ("vllm/vllm:1", "8g")
+    assert "cap_add" not in service
+    assert run([*capture, "--profile", PROFILE, "--explain", "vllm/vllm:1"]) == 0
+    assert "(not unless you ask) cap SYS_PTRACE, where" in capsys.readouterr().out
+
+
+def test_a_profile_stands_for_its_image(capture: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for named in ([PROFILE], ["--profile", PROFILE]):
+        assert run([*capture, "--emit", "docker", *named]) == 0
+        assert words(capsys.readouterr().out)[-1] == f"doctor/{PROFILE}"
+
+
+def test_o_writes_a_file_that_others_can_not_read(
+    capture: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "devcontainer.json"
+    assert run([*capture, "--emit", "devcontainer", "-e", "TOKEN=abc", "-o", str(target), "a"]) == 0
+    assert capsys.readouterr().out == ""
+    assert json.loads(target.read_text())["containerEnv"] == {"TOKEN": "abc"}
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_for_a_cluster_numbers_and_a_vendor_will_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On a laptop without a GPU."""
+    recorder = Recorder(TreeSystem(tmp_path))
+    for probe in registry.probes(PROBES):
+        probe.run(recorder, FactSheet())
+    recorder.save(tmp_path / "capture", created="2026-11-21T00:00:00Z")
+    argv = ["run", "--from", str(tmp_path / "capture"), "--vendor", "nvidia", "--gpus", "0,1", "--emit", "kubernetes"]
+    assert run([*argv, "a"]) == 0
+    (container,) = yaml.safe_load(capsys.readouterr().out)["spec"]["containers"]
+    assert container["resources"] == {"limits": {"nvidia.com/gpu": 2}}
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        ([], "say what to run: doctor run IMAGE -- COMMAND"),
+        (["--emit", "nomad", "a"], "--emit nomad: one of docker, podman, compose"),
+        (["--engine", "lxc", "a"], "--engine lxc: one of docker, podman is wanted"),
+        (["--vendor", "intel", "a"], "--vendor intel: one of amd, nvidia is wanted"),
+        (["--by", "magic", "a"], "--by magic: one of auto, cdi, nodes, runtime is wanted"),
+        (["--with", "everything", "a"], "--with everything: one of ipc-host, seccomp-unconfined"),
+        (["--shm", "lots", "a"], "--shm 'lots': a size such as 8g or 512m is wanted"),
+        (["--gpus", "9", "a"], "--gpus '9': no such GPU here; there are 0 (0000:1b:00.0), 1 (0000:3d:00.0)"),
+        (["--gpus", ",", "a"], "--gpus: give numbers"),
+        (["--profile", "nonsense", "a"], "no profile 'nonsense'"),
+        (["-e", "A B=c", "a"], "'A B=c': not NAME=VALUE"),
+        (["-v", "relative:/b", "a"], "'relative:/b': not HOST:CONTAINER[:ro]"),
+        (["-u", "root", "a"], "'root': not UID[:GID]"),
+        (["a b"], "'a b': not an image reference"),
+        (["--bogus", "a"], "No such option"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_2(
+    argv: list[str], said: str, capture: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*capture, *argv]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert said in shown.err
+    assert len(shown.err.splitlines()) == 1
