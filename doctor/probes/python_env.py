@@ -32,7 +32,8 @@ READS: tuple[str, ...] = (
     "bytes:*/site-packages/*.dist-info/METADATA public",
 )
 
-_MOST_PACKAGES = 5000
+_MOST_PACKAGES = 50_000
+"""More than any environment has: one that was cut would pass for one that lacks what comes later in the alphabet."""
 _GFX = re.compile(r"_(gfx[0-9a-f]{3,6})(?:[.\-_][A-Za-z0-9.\-+_]{0,100})?\.(?:dat|co|hsaco)$")
 
 
@@ -69,6 +70,8 @@ def _contents(system: System, sheet: FactSheet, choice: Choice) -> None:
         return
     if packages or blind is None:
         note = f"not all: {blind.source} is {blind.state.value}" if blind else None
+        if len(packages) == _MOST_PACKAGES:
+            note = f"not all: only the first {_MOST_PACKAGES}"
         sheet.put("packages", packages, first.source, note)
         wheels.put(sheet, packages)
     elif blind:

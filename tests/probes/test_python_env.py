@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +111,21 @@ def test_packages_of_the_user_s_own_folder(tmp_path: Path) -> None:
     ]
     found = probed(tmp_path, files, PATH="/usr/bin", HOME="/home/al", PYTHONNOUSERSITE="1")
     assert [p["version"] for p in found["packages"]] == ["1.24.2"]
+
+
+def test_the_last_of_ten_thousand_packages_is_there_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list that ends early says that vllm is not installed."""
+    system = Pretend(tmp_path, venv("env", None, "vllm-0.9.1"), {"VIRTUAL_ENV": "/env"})
+    listed = system.list_dir
+
+    def more(path: str, **asked: Any) -> Any:
+        reading = listed(path, **asked)
+        if not path.endswith("site-packages"):
+            return reading
+        return replace(reading, value=(*(f"pkg{n}-1.0.dist-info" for n in range(10_000)), *(reading.value or ())))
+
+    monkeypatch.setattr(system, "list_dir", more)
+    monkeypatch.setattr(python_env.python_metadata, "add", lambda *_: None)
+    sheet = FactSheet()
+    python_env.probe(system, sheet)
+    assert (len(values(sheet)["packages"]), values(sheet)["packages"][-1]["name"]) == (10_001, "vllm")
