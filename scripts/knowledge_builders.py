@@ -25,6 +25,8 @@ _EXTENDED = {
         "gpu-fabric-degraded": "a link between GPUs or an RDMA port beside a GPU is down while its peers are up",
     },
     "tools": {
+        "env-value-misread": "a variable holds a value that its component reads as something else, ignores or dies on",
+        "env-flags-conflict": "variables contradict each other, or the versions and GPUs at hand",
         "smi-tool-slow": "nvidia-smi, amd-smi or rocm-smi answered late or not at all",
         "smi-tool-contradicts-kernel": "a vendor tool and the kernel's files disagree",
     },

@@ -67,9 +67,22 @@ def _bad_lists(s: Situation, _words: str) -> Iterator[str]:
             yield name
 
 
-def _override(s: Situation) -> tuple[int, ...]:
-    text = next((v for n, v in s.env.items() if n.startswith("HSA_OVERRIDE_GFX_VERSION")), "")
-    return tuple(map(int, text.split("."))) if lists.gfx_version(text).state == "taken" else ()
+_OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
+
+
+def _overridden(s: Situation) -> list[tuple[tuple[int, ...], tuple[int, ...], str]]:
+    """(asked, chip, arch) of each GPU that an override applies to: all, or the one of the node in its name."""
+    gpus = [g for g in s.machine.of_vendor("amd") if g.arch]
+    chosen = [g for g in gpus if not g.integrated] or gpus
+    rows = []
+    for name, text in s.env.items():
+        node = name.removeprefix(f"{_OVERRIDE}_")
+        if not name.startswith(_OVERRIDE) or lists.gfx_version(text).state != "taken":
+            continue
+        meant = [g for g in chosen if name == _OVERRIDE or str(g.index.kfd) == node]
+        asked = tuple(map(int, text.split(".")))
+        rows += [(asked, _gfx(arch), arch) for g in meant if (arch := str(g.arch).split(":")[0]) and _gfx(arch)]
+    return rows
 
 
 def _gfx(arch: str) -> tuple[int, ...]:
@@ -80,34 +93,25 @@ def _gfx(arch: str) -> tuple[int, ...]:
     return int(body[:-2]), int(body[-2], 16), int(body[-1], 16)
 
 
-def _chips(s: Situation) -> list[tuple[int, ...]]:
-    return [numbers for arch in s.archs or () if (numbers := _gfx(arch))]
-
-
 def _cross_major(s: Situation) -> Answer:
-    asked, chips = _override(s), _chips(s)
-    if not chips:
+    if not s.machine.of_vendor("amd"):
         return None if s.archs is None else False
-    return bool(asked) and any(asked[0] != chip[0] for chip in chips)
+    return any(asked[0] != chip[0] for asked, chip, _ in _overridden(s))
 
 
 def _native(s: Situation) -> Answer:
     """The chip itself is among what torch is built for, or ROCm's matrix has it."""
-    asked, chips = _override(s), _chips(s)
-    if not chips:
+    archs = {arch for asked, chip, arch in _overridden(s) if asked != chip}
+    if not archs:
         return None if s.archs is None else False
-    if not asked or asked in chips:
-        return False
-    built = set(s.machine.torch.arch_list or ())
-    if built & set(s.archs or ()):
+    if archs & set(s.machine.torch.arch_list or ()):
         return True
     version = s.version("rocm")
     if version is None:
         return None
     from doctor.knowledge import Knowledge
 
-    kb = Knowledge()
-    told = [kb.rocm_supports(version, arch) for arch in s.archs or () if arch.startswith("gfx")]
+    told = [Knowledge().rocm_supports(version, arch) for arch in archs]
     return True if True in told else None if None in told else False
 
 
@@ -323,4 +327,9 @@ _CHECKS: dict[str, Callable[[Situation], Answer]] = {
     "tunable-results-stale": _stale_results,
     "cray-mpich": _cray,
 }
-_ABOUT = {"sockets-product": ("NCCL_SOCKET_NTHREADS", "NCCL_NSOCKS_PERTHREAD"), "alloc-names-conflict": _ALLOC}
+_ABOUT = {
+    "hip-index-outside-rocr": ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
+    "hip-longer-than-rocr": ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
+    "sockets-product": ("NCCL_SOCKET_NTHREADS", "NCCL_NSOCKS_PERTHREAD"),
+    "alloc-names-conflict": _ALLOC,
+}

@@ -86,12 +86,12 @@ def all_hold(lines: Iterable[str], situation: Situation) -> bool | None:
 
 
 def variables(lines: Iterable[str], situation: Situation) -> tuple[str, ...]:
-    """The set variables that the lines speak of, in order."""
+    """The set variables that the lines speak of: those that a check blames, then the others in order."""
     named = (atom for line in lines for atom in atoms(line) if atom.is_variable)
     spoken = [name for atom in named for name in _matching(atom.subject, situation)]
     others = (a.value for line in lines for a in atoms(line) if a.subject == "check")
-    spoken += [n for check in others for n in checks.variables(check, situation)]
-    return tuple(dict.fromkeys(spoken))
+    found = [n for check in others for n in checks.variables(check, situation)] + spoken
+    return tuple(dict.fromkeys(found))
 
 
 def triggers(lines: Iterable[str]) -> tuple[str, ...]:

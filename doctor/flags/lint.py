@@ -108,6 +108,8 @@ def _value(name: str, text: str, situation: Situation) -> Iterator[Remark]:
     if unread:
         yield Remark(UNKNOWN, "info", name, unread, "presence", flag["source"], f"Start without {name}.", text)
         return
+    if not text and name.endswith("_VISIBLE_DEVICES") and "SLURM_JOB_ID" in situation.env:
+        return  # how Slurm says that a step was given no GPU
     grammar = grammar_of(name)
     reading = grammars.read(grammar, text)
     if reading and reading.state != "taken":

@@ -1,4 +1,5 @@
-"""The environment variables that steer the GPU stack: of the account that asks. No file, no command, no root.
+"""The environment variables that steer the GPU stack: of the account that asks; network interfaces where one of
+them names some. No command, no root.
 
 A variable whose name says that it holds a secret is never read into a fact. An empty dict means that none is set.
 """
@@ -11,7 +12,7 @@ from doctor.facts.sheet import FactSheet
 from doctor.readers.printable import clean
 from doctor.system.base import System
 
-READS: tuple[str, ...] = ("environment secret-bearing",)
+READS: tuple[str, ...] = ("environment secret-bearing", "dir:sys/class/net name")
 
 _PREFIXES = (
     "ACCELERATE_", "AITER_", "AMD_", "AMDGPU_", "AOTRITON_", "APPTAINER", "BITSANDBYTES_", "BNB_", "CK_",
@@ -44,6 +45,10 @@ def probe(system: System, sheet: FactSheet) -> None:
         return
     chosen = {name: clean(value, _VALUE) for name, value in sorted(reading.value.items()) if wanted(name)}
     sheet.put("environment", dict(list(chosen.items())[:_MOST]), reading.source)
+    if any(name.endswith("_SOCKET_IFNAME") for name in chosen):
+        there = system.list_dir("sys/class/net")
+        if there.known and there.value is not None:
+            sheet.put("host.interfaces", tuple(clean(name, 64) for name in there.value[:256]), there.source)
 
 
 def wanted(name: str) -> bool:

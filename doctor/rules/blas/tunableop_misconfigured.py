@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.rules import run_line
+from doctor.rules.flags_read import evaluated
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ FIXES = (Fix(text="Run without TunableOp.", command=("env", "PYTORCH_TUNABLEOP_E
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Tuning left on, and results of another stack."""
+    yield from evaluated(machine, RULE.id, _own(machine, kb))
+
+
+def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     env = machine.environment or {}
     stale = _stale(machine)
     on = env.get("PYTORCH_TUNABLEOP_ENABLED") == "1"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.rules.flags_read import evaluated
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -57,6 +58,10 @@ FIXES = (
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a variable with an option that its torch or its platform refuses."""
+    yield from evaluated(machine, RULE.id, _own(machine, kb))
+
+
+def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for name in _NAMES:
         value = (machine.environment or {}).get(name)
         fault = _fault(machine, value) if value else None

@@ -11,6 +11,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.knowledge.store import table
 from doctor.rules import run_line
+from doctor.rules.flags_read import evaluated
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ FIXES = (Fix(text="Use the name that the warning gives, or unset the old one.", 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a name that nothing reads any more, or that is a slip away from one that is read."""
+    yield from evaluated(machine, RULE.id, _own(machine, kb))
+
+
+def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for name, value in (machine.environment or {}).items():
         why, strength = _gone(machine, name) or _slip(name), 4
         if not why and run_line.from_text(machine, "environment"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.rules import run_line
+from doctor.rules.flags_read import evaluated
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -53,6 +54,10 @@ FIXES = (
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a variable that no GPU at hand can follow."""
+    yield from evaluated(machine, RULE.id, _own(machine, kb))
+
+
+def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     archs = {str(g.arch).split(":")[0] for g in machine.gpus or () if g.arch}
     for name, value in (machine.environment or {}).items() if archs else ():
         for flag in _FLAGS:

@@ -11,6 +11,7 @@ from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evi
 from doctor.knowledge.names import gpu_by_name
 from doctor.rules import run_line
 from doctor.rules.blas_support import rocblas_has, rocm_of
+from doctor.rules.flags_read import evaluated
 from doctor.rules.hardware import gfx_version
 
 if TYPE_CHECKING:
@@ -64,6 +65,10 @@ FIXES = (Fix(text=f"Start without {_NAME}.", command=("env", "-u", _NAME, "COMMA
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Judges each override against the GPUs it applies to; integrated GPUs beside a discrete one are left out."""
+    yield from evaluated(machine, RULE.id, _own(machine, kb))
+
+
+def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     if not machine.of_vendor("amd") and machine.of_vendor("nvidia"):
         return
     overrides = {n: v for n, v in (machine.environment or {}).items() if n == _NAME or n.startswith(f"{_NAME}_")}

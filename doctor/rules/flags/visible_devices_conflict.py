@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.rules import run_line
+from doctor.rules.flags_read import evaluated
 from doctor.rules.hardware import has_no, vendors_there
 
 if TYPE_CHECKING:
@@ -73,6 +74,10 @@ FIXES = (
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Each fault of each list is its own finding; a single valid list is none."""
+    yield from evaluated(machine, RULE.id, _own(machine, kb))
+
+
+def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     env = machine.environment or {}
     there = vendors_there(machine) or _meant(machine, env)
     read = [

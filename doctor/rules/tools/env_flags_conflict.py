@@ -1,0 +1,55 @@
+"""Variables contradict each other, or the versions and GPUs at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Finding, Rule, Severity
+from doctor.rules import run_line
+from doctor.rules.flags_read import evaluated
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="env-flags-conflict",
+    severity=Severity.WARNING,
+    title="Variables contradict each other, or the versions and GPUs at hand.",
+    needs=({"environment"},),
+    proven="synthetic",
+    order=51,
+    tags=("tools", "flags"),
+    doc="""## What it finds
+Variables of the GPU stack that, together or on this GPU and version, do not do what they are set for: one of the rules
+between flags whose condition holds. Its id stands in the evidence.
+
+## Why it matters
+One of them is ignored, the job stops, or it is slow.
+
+## Not raised when
+The condition does not hold, or a part of it is not known. One that was not checked against the component's code is a
+warning at most.
+
+## How to confirm
+`doctor env` lists all of them with the variables they rest on.
+
+## Fix
+As the message says: unset one of them, or set the one that is missing.
+
+## Fix safety
+Applies to programs started afterwards.
+
+## References
+https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
+https://rocm.docs.amd.com/en/latest/reference/env-variables.html
+""",
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """One finding a variable; none from a pasted text, which doctor env reads with its lines."""
+    if not run_line.from_text(machine, "environment"):
+        yield from evaluated(machine, RULE.id)
