@@ -19,8 +19,10 @@ NAMED = 'printf "%s: " "$SLURMD_NODENAME"; exec "$@"'
 """For sh -c on a node of Slurm: its name first, so that a node which hangs afterwards is known; srun's own %N is a host
 name, which need not be Slurm's name of the node."""
 _SSH = (
-    'exec timeout -k 5 "$3" ssh -o BatchMode=yes -o ConnectTimeout=10 "$1" "$4" >"$2/$1.json" 2>"$2/$1.err" </dev/null'
+    'timeout -k 5 "$3" ssh -o BatchMode=yes -o ConnectTimeout=10 "$1" "$4" </dev/null'
+    ' >"$2/$1.json" 2>"$2/$1.err"; exit 0'
 )
+"""Exits with 0: ssh's 255 would make xargs stop."""
 _READY = ("idle",)
 _FAILED = re.compile(r"srun: error: (?:Node failure on (?P<lost>\S+)|(?P<node>\S+): tasks? [^:]*: (?P<why>.+))")
 

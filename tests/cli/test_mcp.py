@@ -32,11 +32,6 @@ def test_four_tools_that_change_nothing_answer_as_the_commands_do() -> None:
     text = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040)."
     calls: list[tuple[str, dict[str, Any]]] = [("triage", {"text": text}), ("check", {}), ("env", {})]
     calls.append(("explain", {"rule": "nvidia-driver-too-old"}))
-        ("triage", {"text": text}),
-        ("explain", {"rule": "nvidia-driver-too-old"}),
-        ("check", {}),
-        ("env", {}),
-    )
     tools, (triage, check, env, explain) = served(*calls)
     assert {tool.name for tool in tools} == {"check", "triage", "explain", "env"}
     assert all(tool.annotations.read_only_hint and not tool.annotations.destructive_hint for tool in tools)

@@ -1,0 +1,77 @@
+"""`doctor fleet report`: arguments, exit codes, both streams."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from doctor.cli.main import run
+from tests.fleet.test_verdict import node
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Path:
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    for number in range(1, 10):
+        (folder / f"n{number}.json").write_text(json.dumps(node()))
+    return folder
+
+
+def test_a_good_fleet_is_0_and_an_odd_node_1(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fleet", "report", str(reports)]) == 0
+    assert capsys.readouterr().out.startswith("Fleet: good. All 9 nodes")
+    (reports / "n9.json").write_text(json.dumps(node(nvidia_driver__version="1")))
+    assert run(["fleet", "report", str(reports), "--format", "nodes"]) == 1
+    assert capsys.readouterr().out == "n9\n"
+    assert run(["fleet", "report", str(reports), "--fail-on", "never"]) == 0
+
+
+def test_who_should_have_answered_and_did_not_is_named(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = reports.parent / "names"
+    names.write_text("n[1-9]\nn12\n")
+    assert run(["fleet", "report", str(reports), "--nodes", f"@{names}", "--format", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["silent"] == [
+        {"nodes": "n12", "count": 1, "reason": "nothing came from it"}
+    ]
+
+
+@pytest.mark.parametrize("format_", ["text", "json", "markdown", "html", "nodes"])
+def test_every_format_goes_into_a_private_file(reports: Path, format_: str) -> None:
+    out = reports.parent / "out"
+    assert run(["fleet", "report", str(reports), "--format", format_, "-o", str(out)]) == 0
+    assert out.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["report", "/nowhere"], "no such folder"),
+        (["report", ".", "--format", "pdf"], "--format pdf"),
+        (["report", ".", "--nodes", "n[2-1]"], "is no number or range"),
+        (["check"], "one of --slurm, --ssh, --ansible, --emit"),
+        (["check", "--emit", "pbs"], "--emit pbs"),
+        (["check", "--slurm", "--ssh", "n1"], "one of --slurm"),
+        (["health", "--for", "nagios"], "--for nagios"),
+    ],
+)
+def test_wrong_usage_is_2_and_one_line(args: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fleet", *args]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_health_answers_for_this_node(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "sys").mkdir()
+    assert run(["fleet", "health", "--for", "npd", "--root", str(tmp_path), "--gpus", "1"]) in (1, 2)
+    assert len(capsys.readouterr().out.strip()) <= 80
+
+
+def test_views_are_joined(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gres = reports.parent / "gres.conf"
+    gres.write_text("NodeName=n[1-9] Name=gpu File=/dev/nvidia[0-7]\n")
+    assert run(["fleet", "report", str(reports), "--gres", str(gres)]) == 1
+    assert "n[1-9]: gres.conf counts 8 GPUs, the node has 2" in capsys.readouterr().out
