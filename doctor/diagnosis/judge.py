@@ -17,7 +17,7 @@ from doctor.diagnosis.outcome import PROFILE, Known, run
 from doctor.diagnosis.pointers import pointed, with_symptoms
 from doctor.diagnosis.registry import Check
 from doctor.diagnosis.rests_on import rests_on
-from doctor.diagnosis.untold import could_not_tell, why_unknown
+from doctor.diagnosis.untold import could_not_tell, is_moot, why_unknown
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Report, Rule, Severity, Unchecked, fingerprint
 
@@ -72,7 +72,7 @@ def judge(
                 _profiled(check.rule, machine, profile, clear, unchecked)
             elif outcome.ran and check.rule.needs:  # one that only an error text raises is not clear without one
                 clear.append(check.rule.id)
-            elif _relevant(check.rule):
+            elif _relevant(check.rule) and not is_moot(check.rule, machine):
                 unchecked.append(could_not_tell(check.rule, machine, knows))
     kept, suppressed = suppress(rank.unique(_without_doubles(found, profile)), allowed)
     text = rank.from_text(machine)

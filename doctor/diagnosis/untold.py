@@ -39,3 +39,26 @@ def why_unknown(name: str, machine: Snapshot) -> str:
             return f"{_WORDS[origin.state]} ({origin.source}{detail})"
         here = here[: here.rfind("[")] if here.endswith("]") else here.rpartition(".")[0]
     return "not asked" if not name.startswith("symptom:") else "not seen"
+
+
+def is_moot(rule: Rule, machine: Snapshot) -> bool:
+    """Whether every way to decide it asks for something that is known not to be here: a fact of torch where none is
+    installed, of a container on a host, of GPUs or a driver on a machine without, an error text that was not seen.
+    There is nothing to find then."""
+    return bool(rule.needs) and all(any(_known_absent(name, machine) for name in needs) for needs in rule.needs)
+
+
+def _known_absent(name: str, machine: Snapshot) -> bool:
+    if name.startswith("symptom:"):
+        return machine.symptom(name[8:]) is None
+    top = name.split("[")[0].split(".")[0]
+    if top == "torch":
+        return machine.torch.installed is False and machine.torch.version is None
+    if top in ("container", "service_environment"):
+        return machine.container.inside is False
+    if top == "gpus":
+        return machine.gpus == () and name != "gpus"
+    if top in ("nvidia_driver", "amdgpu_driver"):
+        loaded = machine.nvidia_driver.loaded if top == "nvidia_driver" else machine.amdgpu_driver.loaded
+        return machine.gpus == () and loaded is False
+    return False
