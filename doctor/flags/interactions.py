@@ -86,6 +86,13 @@ def _triggers(name: str) -> tuple[re.Pattern[str], ...] | None:
     return tuple(re.compile(n.replace("*", r"\w*") + "$") for n in names) or None
 
 
+@kept
+def speaks_of(name: str) -> bool:
+    """Whether an evaluated interaction is about that variable."""
+    rows = table("flags/conditions").values()
+    return any(a.subject == name for row in rows for line in row.get("lines", ()) for a in conditions.atoms(line))
+
+
 def _may_hold(name: str, situation: Situation) -> bool:
     patterns = _triggers(name)
     return patterns is None or any(p.match(n) for p in patterns for n in situation.env)

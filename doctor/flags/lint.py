@@ -120,7 +120,8 @@ def _value(name: str, text: str, situation: Situation) -> Iterator[Remark]:
             MISREAD, "info", name, f"is set and empty{default}", "empty", flag["source"], f"Unset {name}.", text
         )
     elif left_on(flag, text, reading):
-        grave = "warning" if situation.context("production") else "info"
+        judged = interactions.speaks_of(name)  # whether it harms here is then judged by what is at hand
+        grave = "warning" if situation.context("production") and not judged else "info"
         said = f"is for debugging: {flag['effect']}"
         yield Remark(DEBUG, grave, name, said, "kind debug", flag["source"], f"Start without {name}.", text)
 

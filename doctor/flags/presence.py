@@ -32,20 +32,19 @@ _NVIDIA = frozenset(("cuda", "cuda-mps", "cudnn", "cudnn-frontend", "cublas", "c
 
 def unread(name: str, situation: Situation) -> str | None:
     """Why nothing here reads it; None where something does, or it can't be told."""
-    readers = [str(flag["component"]) for flag in described(name)]
-    reasons = [_absent(component, situation) for component in readers]
+    reasons = [_absent(str(flag["component"]), str(flag["vendor"]), situation) for flag in described(name)]
     if not reasons or None in reasons:
         return None
     return f"nothing here reads it: {', '.join(dict.fromkeys(r for r in reasons if r))}"
 
 
-def _absent(component: str, situation: Situation) -> str | None:
+def _absent(component: str, vendor: str, situation: Situation) -> str | None:
     package = _PACKAGES.get(component)
     if package is not None and situation.machine.packages and situation.has(package) is False:
         return f"{component} is not installed"
     vendors = situation.vendors or frozenset() if situation.machine.gpus else frozenset()
-    if component in _AMD and vendors == frozenset({"nvidia"}):
-        return f"{component} is AMD's and the GPUs are NVIDIA's"
-    if component in _NVIDIA and vendors == frozenset({"amd"}):
-        return f"{component} is NVIDIA's and the GPUs are AMD's"
+    if vendors == frozenset({"nvidia"}) and (component in _AMD or vendor == "amd"):
+        return f"{component} has it for AMD's GPUs alone"
+    if vendors == frozenset({"amd"}) and (component in _NVIDIA or vendor == "nvidia"):
+        return f"{component} has it for NVIDIA's GPUs alone"
     return None

@@ -12,7 +12,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.flags.situation import Situation
 from doctor.knowledge.names import NamedGpu, gpu_by_name
 
-_SUPERCHIPS = {"GB200": "sm_100", "GB300": "sm_103"}
+_SUPERCHIPS = {"GB200": "sm_100", "GB300": "sm_103", "R100": "sm_107"}
 
 
 def of(line: str, *, partial: bool = False) -> Situation:
@@ -33,7 +33,7 @@ def of(line: str, *, partial: bool = False) -> Situation:
 def _fact(facts: dict[str, Any], name: str, value: str) -> None:
     kind, _, rest = name.partition(":")
     if name == "gpu":
-        count, _, model = value.rpartition("x") if value[:1].isdigit() else ("1", "", value)
+        count, _, model = value.partition("x") if value[:1].isdigit() else ("1", "", value)
         facts["gpus"] += [model] * int(count)
     elif name == "gpus":
         facts["none"] = True
