@@ -125,7 +125,7 @@ def test_the_last_of_ten_thousand_packages_is_there_too(tmp_path: Path, monkeypa
         return replace(reading, value=(*(f"pkg{n}-1.0.dist-info" for n in range(10_000)), *(reading.value or ())))
 
     monkeypatch.setattr(system, "list_dir", more)
-    monkeypatch.setattr(python_env.python_metadata, "add", lambda *_: None)
+    monkeypatch.setattr("doctor.probes.python_metadata.add", lambda *_: None)
     sheet = FactSheet()
     python_env.probe(system, sheet)
     assert (len(values(sheet)["packages"]), values(sheet)["packages"][-1]["name"]) == (10_001, "vllm")
