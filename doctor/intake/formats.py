@@ -29,7 +29,7 @@ FORMATS = (
     Format("nvidia_smi_xml", ("<nvidia_smi_log>",)),
     Format("nvidia_smi_query", ("nvsmi log", "product architecture", "driver version   ")),
     Format("nvidia_smi_table", ("| nvidia-smi", "|  nvidia-smi", "mib /", "no devices were found",
-                                "nvidia-smi has failed")),
+                                "nvidia-smi has failed", "failed to initialize nvml", "determine the device handle")),
     Format("nvidia_smi_list", ("(uuid: gpu-", "(uuid: mig-")),
     Format("nvidia_smi_topo", ("cpu affinity",)),
     Format("kernel_log", ("nvrm:", "xid", "amdgpu ", "[drm", "kfd", "nouveau ", "pcieport", "secure boot"),
