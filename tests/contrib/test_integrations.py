@@ -1,0 +1,109 @@
+"""The action's steps run in bash, the hooks by their entries, completion in a real shell, the single file as a user."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from doctor.cli.main import run
+
+REPO = Path(__file__).resolve().parents[2]
+ACTION = REPO / "contrib/github-action/action.yml"
+
+
+def test_the_action_has_no_expression_in_its_shell_text() -> None:
+    """What a caller hands over reaches the shell as variables only."""
+    steps = yaml.safe_load(ACTION.read_text())["runs"]["steps"]
+    assert [step["shell"] for step in steps] == ["bash", "bash"]
+    assert not [step for step in steps if "${{" in step["run"]]
+
+
+@pytest.mark.parametrize(("fail_on", "profile", "code"), [("error", "", 0), ("never", "no-such-profile", 2)])
+def test_the_actions_check_writes_report_summary_and_outputs(
+    fail_on: str, profile: str, code: int, tmp_path: Path
+) -> None:
+    step = yaml.safe_load(ACTION.read_text())["runs"]["steps"][1]
+    program = tmp_path / "doctor/bin/doctor"
+    program.parent.mkdir(parents=True)
+    program.write_text(f'#!/bin/sh\ncd {REPO} && exec {sys.executable} -m doctor "$@"\n')
+    program.chmod(0o755)
+    told = {"RUNNER_TEMP": tmp_path, "GITHUB_OUTPUT": tmp_path / "output", "GITHUB_STEP_SUMMARY": tmp_path / "summary"}
+    given = {"DOCTOR_PROFILE": profile, "DOCTOR_FAIL_ON": fail_on, "DOCTOR_PYTHON": ""}
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", f"set +e\n{step['run']}"],
+        env={"PATH": os.environ["PATH"], **{k: str(v) for k, v in told.items()}, **given},
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    if code:
+        return
+    outputs = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
+    assert outputs["status"] == json.loads(Path(outputs["json"]).read_text())["status"]
+    assert json.loads(Path(outputs["sarif"]).read_text())["version"] == "2.1.0"
+    assert (tmp_path / "summary").read_text()
+
+
+@pytest.mark.parametrize("hook", yaml.safe_load((REPO / ".pre-commit-hooks.yaml").read_text()), ids=lambda h: h["id"])
+def test_each_hooks_entry_is_a_command_that_there_is(hook: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    program, *words = shlex.split(hook["entry"])
+    assert program == "doctor"
+    assert run([*[w for w in words if not w.startswith("-")], "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(word in shown for word in words if word.startswith("-"))
+
+
+def completed(words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    assert run(["completion", "bash"]) == 0
+    (folder / "doctor.bash").write_text(capsys.readouterr().out)
+    line = " ".join(f"'{word}'" for word in words)
+    script = (
+        f". {folder}/doctor.bash; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _doctor;"
+        ' printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=30)
+    assert not done.stderr
+    return done.stdout.split()
+
+
+def test_bash_completes_commands_options_and_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "check" in completed(["doctor", "ch"], tmp_path, capsys)
+    assert completed(["doctor", "fleet", "rep"], tmp_path, capsys) == ["report"]
+    assert completed(["doctor", "fleet", "report", "--gr"], tmp_path, capsys) == ["--gres"]
+    assert completed(["doctor", "explain", "nvidia-driver-too-o"], tmp_path, capsys) == ["nvidia-driver-too-old"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_get_theirs(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["completion", shell]) == 0
+    assert "fleet" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_single_file_runs_and_unpacks_for_this_user_alone(tmp_path: Path) -> None:
+    built = subprocess.run(
+        [REPO / "contrib/single-file/build", tmp_path], capture_output=True, text=True, timeout=600,
+        env={**os.environ, "PYTHON": sys.executable},
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr
+    file = built.stdout.strip().splitlines()[-1]
+    root = tmp_path / "root"
+
+    def start(*words: str) -> subprocess.CompletedProcess[str]:
+        environment = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "DOCTOR_ROOT": str(root)}
+        return subprocess.run([file, *words], capture_output=True, text=True, env=environment, timeout=120)
+
+    done = start("check", "--format", "json", "--fail-on", "never")
+    assert done.returncode == 0, done.stderr
+    assert not [row for row in json.loads(done.stdout)["unchecked"] if row["crashed"]]
+    assert root.stat().st_mode & 0o777 == 0o700
+    root.chmod(0o777)
+    refused = start("version")
+    assert refused.returncode == 1
+    assert "is no folder of this user alone" in refused.stderr
