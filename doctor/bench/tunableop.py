@@ -88,7 +88,7 @@ def tune(
     request |= {"tune": make, "budget_s": budget_s, "repeats": 100}
     # A single product's tuning can't be interrupted from inside: the child's deadline is the hard end of the budget.
     child = runner.child(request, budget_s * 2 + 120.0 + 15.0 * len(shapes), {"PYTORCH_TUNABLEOP_FILENAME": file})
-    child.silence_s = budget_s + 120.0
+    child.silence_s = budget_s + runner.silence_s
     for event in child.events():
         kind = event.get("event")
         if kind == "begin":

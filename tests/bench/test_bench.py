@@ -1,0 +1,343 @@
+"""Plans, statistics, comparison, history and the running of cases, the last with real children."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.bench import clocks, history, tunableop
+from doctor.bench.compare import compare
+from doctor.bench.plan import GEMM_SHAPES, plan
+from doctor.bench.run import Device, Results, Runner, bus_factor, devices, measured, run
+from doctor.bench.statistics import paired_ratio, rate, spread
+from doctor.errors import InputError
+from doctor.facts.gemm import Clocks, Measurement, Spread
+from doctor.facts.origin import State
+from doctor.readers.tunableop_csv import entries
+from doctor.system.base import Output, Reading
+from doctor.system.live import LiveSystem
+from tests.rules.machines import mi300x_host
+
+# --- statistics
+
+
+def test_the_interval_holds_the_true_median_in_95_of_100_runs() -> None:
+    dice = random.Random(7)
+    held = 0
+    for _ in range(1000):
+        found = spread([dice.lognormvariate(0, 0.5) for _ in range(100)])
+        assert found is not None
+        held += found.low <= 1.0 <= found.high
+    assert 930 <= held <= 990
+
+
+def test_few_values_give_all_of_them_and_none_gives_none() -> None:
+    assert spread([3.0, 1.0, 2.0]) == Spread(p50=2.0, low=1.0, high=3.0, repeats=3)
+    assert spread([]) is None
+    assert spread([float("nan"), float("inf"), 0.0, -1.0]) is None
+
+
+def test_the_fastest_time_is_the_highest_rate() -> None:
+    assert rate([2.0, 1.0, 4.0], 8.0) == Spread(p50=4000.0, low=2000.0, high=8000.0, repeats=3)
+
+
+def test_pairs_cancel_what_both_share() -> None:
+    drift = [1.0 + 0.1 * n for n in range(50)]
+    found = paired_ratio([2 * d for d in drift], drift)
+    assert found is not None
+    assert (round(found.low, 9), round(found.high, 9)) == (2.0, 2.0)
+
+
+# --- plan
+
+
+def test_a_full_run_has_the_five_shapes_and_three_types() -> None:
+    cases = plan(["gemm"], "full", "cuda:0").cases
+    assert {c["shape"] for c in cases} == set(GEMM_SHAPES)
+    assert {c["dtype"] for c in cases} == {"bfloat16", "float16", "float8"}
+
+
+@pytest.mark.parametrize("gpus", [1, 2, 8])
+def test_a_quick_run_ends_within_a_minute(gpus: int) -> None:
+    quick = plan([], "quick", "cuda:0", gpus)
+    assert quick.budget_s * (len(quick.cases) + len(quick.collectives)) <= 60
+    assert quick.total_s <= 60
+    assert quick.at_once is (gpus > 1)
+
+
+def test_collectives_take_several_gpus_and_16_to_256_mib() -> None:
+    assert plan(["collectives"], "full", "cuda:0", 1).collectives == ()
+    sizes = {c["shape"] for c in plan(["collectives"], "full", "cuda:0", 8).collectives}
+    assert sizes == {"16MiB", "32MiB", "64MiB", "128MiB", "256MiB"}
+
+
+@pytest.mark.parametrize(
+    ("names", "level", "shape"),
+    [(["gem"], "quick", "512x512x512"), ([], "slow", "512x512x512"), (["gemm"], "quick", "8192"),
+     (["gemm"], "quick", "8x8x8"), (["gemm"], "quick", "9999999x512x512"), (["gemm"], "quick", "٣٤x512x512")],
+)  # fmt: skip
+def test_wrong_words_are_told(names: list[str], level: str, shape: str) -> None:
+    with pytest.raises(InputError):
+        plan(names, level, "cpu", 1, [shape])
+
+
+# --- running
+
+CHILD = """
+import ctypes, json, os, sys, time
+request, out = json.loads(sys.argv[1]), os.fdopen(int(sys.argv[2]), "w")
+def send(**e):
+    out.write(json.dumps(e) + "\\n"); out.flush()
+if request["mode"] == "list":
+    send(event="devices", devices=[{"name": "GPU", "pci": "0000:05:00.0"}, {"name": "GPU", "pci": None}],
+         torch="2.9.1", hip="7.0")
+for case in request.get("cases", ()):
+    key = "/".join((case["what"], case["dtype"], case["shape"]))
+    send(event="begin", case=key)
+    if key.startswith("copy"):
+        time.sleep(600)
+    if key.startswith("attention"):
+        ctypes.string_at(0)
+    if key.startswith("host"):
+        held = []
+        while True:
+            held.append(bytearray(b"x" * (8 << 20))); time.sleep(0.01)
+    if key.startswith("flex"):
+        send(event="case", case=key, outcome="refused", detail="RuntimeError: no FlexAttention here")
+        continue
+    send(event="busy", case=key)
+    slow = request.get("rank", 0) + 1
+    wrong = "matmul: relative error 0.3" if key.startswith("compile") else None
+    times = {"matmul": [1.0] * 9, "linear": [2.0] * 9} if key.startswith("gemm") else {"all": [1.0 * slow] * 9}
+    send(event="case", case=key, times=times, error=0.001, wrong=wrong)
+send(event="end")
+"""
+
+
+def runner(tmp_path: Path, body: str = CHILD, **more: Any) -> Runner:
+    script = tmp_path / "child.py"
+    script.write_text(body)
+    given: dict[str, Any] = {"memory_bytes": 200 << 20, "silence_s": 1.5, **more}
+    return Runner(sys.executable, dict(os.environ), LiveSystem(), script=script, **given)
+
+
+def test_a_case_that_hangs_dies_or_takes_all_memory_costs_itself_alone(tmp_path: Path) -> None:
+    results = Results(devices=(Device("cuda:0", "GPU"),))
+    todo = plan(["copy", "gemm", "attention", "host", "flex", "compile"], "full", "cuda:0", 1, ["512x512x512"])
+    events = list(run(runner(tmp_path), todo, results))
+    outcomes = {m.what.split()[0] if m.value is None else m.what: m.outcome for m in results.measurements}
+    assert outcomes == {
+        "copy": "hung", "gemm matmul": "ran", "gemm linear": "ran", "attention": "crashed", "host": "out-of-memory",
+        "flex": "refused", "compile": "wrong",
+    }  # fmt: skip
+    linear = next(m for m in results.measurements if m.what == "gemm linear" and m.dtype == "bfloat16")
+    assert linear.ratio is not None
+    assert (linear.ratio.p50, linear.against, linear.unit) == (2.0, "gemm matmul", "TFLOP/s")
+    assert linear.method is not None
+    assert "cold cache" in linear.method
+    assert events[0].what == "cuda:0 copy/bytes/1024MiB"
+
+
+def test_a_quick_run_takes_all_gpus_at_once_in_their_order(tmp_path: Path) -> None:
+    results = Results(devices=tuple(Device(f"cuda:{n}", "GPU") for n in range(3)))
+    list(run(runner(tmp_path), plan(["gemm"], "quick", "cuda:0", 3), results))
+    assert [m.device for m in results.measurements] == ["cuda:0"] * 2 + ["cuda:1"] * 2 + ["cuda:2"] * 2
+    assert "3 at once" in str(results.measurements[0].method)
+
+
+def test_devices_are_those_that_torch_sees(tmp_path: Path) -> None:
+    assert [d.torch for d in devices(runner(tmp_path), None).devices] == ["cuda:0", "cuda:1"]
+    assert devices(runner(tmp_path), "cuda:1").devices[0].pci is None
+    assert devices(runner(tmp_path), "cpu").devices == (Device("cpu", "cpu"),)
+    assert devices(runner(tmp_path), "cuda:7").trouble == "torch sees no cuda:7: it has cuda:0, cuda:1"
+    broken = devices(runner(tmp_path, "raise SystemExit('no torch')"), None)
+    assert broken.trouble == "exited with 1: no torch"
+
+
+def test_a_collective_is_as_slow_as_its_slowest_rank(tmp_path: Path) -> None:
+    results = Results(devices=(Device("cpu", "cpu"),))
+    list(run(runner(tmp_path), plan(["collectives"], "quick", "cpu"), results))
+    first = results.measurements[0]
+    assert (first.what, first.device, first.unit) == ("collective all_reduce", "cpu x2", "GB/s")
+    assert first.value is not None
+    assert first.value.p50 == pytest.approx((1 << 20) / 1e9 / 2e-3)  # rank 1 took 2 ms; 2 (n - 1) / n is 1 for two
+
+
+def test_a_rank_that_dies_ends_the_others(tmp_path: Path) -> None:
+    body = CHILD.replace(
+        "for case in", "if request.get('rank') == 1: raise SystemExit('rank 1 failed')\ntime.sleep(600)\nfor case in"
+    )
+    results = Results(devices=(Device("cpu", "cpu"),))
+    list(run(runner(tmp_path, body, silence_s=60), plan(["collectives"], "quick", "cpu"), results))
+    assert (results.measurements[0].outcome, results.measurements[0].detail) == (
+        "crashed",
+        "exited with 1: rank 1 failed",
+    )
+
+
+def test_what_a_child_sends_may_be_anything() -> None:
+    case = {"what": "gemm", "dtype": "bfloat16", "shape": "8x8x8"}
+    sent: list[Any] = [None, [], {"matmul": None}, {"matmul": ["x", None]}, {"x" * 500: [1]}, 7]
+    for times in sent:
+        (one,) = measured(case, {"times": times, "wrong": {"a": 1}, "error": "x"}, "cpu", Clocks())
+        assert one.value is None or one.value.repeats == 1
+
+
+def test_bus_bandwidth() -> None:
+    assert (bus_factor("all_reduce", 8), bus_factor("all_gather", 8)) == (1.75, 0.875)
+
+
+# --- clocks
+
+
+class Smi(LiveSystem):
+    def __init__(self, stdout: str, code: int = 0) -> None:
+        super().__init__()
+        self.stdout, self.code = stdout, code
+
+    def run(self, argv: Any, *, deadline_s: float | None = None, limit: int = 0) -> Reading[Output]:
+        assert "--id=0000:05:00.0" in argv
+        return Reading(State.VALUE, "command:nvidia-smi", Output(self.code, self.stdout, "", 0.0))
+
+
+def test_clocks_and_throttle_reasons_of_nvidia() -> None:
+    told = clocks.read(Smi("1410, 1593, 398.12, 61, 0x0000000000000024\n"), "0000:05:00.0", "cuda")
+    assert (told.sm_mhz, told.memory_mhz, told.power_w) == (1410, 1593, 398.12)
+    assert told.throttle == ("power cap", "software thermal slowdown")
+    assert clocks.read(Smi("1410, 1593, [N/A], 61, Not Active"), "0000:05:00.0", "cuda").throttle is None
+    assert clocks.read(Smi("", 9), "0000:05:00.0", "cuda") == Clocks()
+    assert clocks.read(Smi("x"), "0000:05:00.0; rm", "cuda") == Clocks()
+    assert clocks.read(Smi("x"), None, "rocm") == Clocks()
+
+
+def test_clocks_of_amd(tmp_path: Path) -> None:
+    from doctor.system.tree import TreeSystem
+
+    folder = tmp_path / "sys/bus/pci/devices/0000:05:00.0/hwmon/hwmon3"
+    folder.mkdir(parents=True)
+    for name, text in (("freq1_input", "2100000000\n"), ("power1_average", "750000000\n"), ("temp1_input", "66000\n")):
+        (folder / name).write_text(text)
+    told = clocks.read(TreeSystem(tmp_path), "0000:05:00.0", "rocm")
+    assert (told.sm_mhz, told.power_w, told.temperature_c, told.memory_mhz) == (2100, 750.0, 66.0, None)
+    assert told.throttle is None
+
+
+# --- results
+
+
+def one(key: str, p50: float, unit: str = "TFLOP/s", half: float = 1.0, **more: Any) -> Measurement:
+    value = Spread(p50=p50, low=p50 - half, high=p50 + half, repeats=100)
+    return Measurement(key=key, what=key, dtype="bfloat16", shape="-", device="cpu", unit=unit, value=value, **more)
+
+
+def test_comparison_says_worse_only_where_the_intervals_do_not_touch() -> None:
+    a = [one("gemm", 100), one("near", 100), one("ms", 5, "ms", 0.1), one("gone", 1), one("bad", 9)]
+    b = [one("gemm", 90), one("near", 98.5), one("ms", 6, "ms", 0.1), one("new", 1), one("bad", 9, outcome="wrong")]
+    assert {r.key: r.verdict for r in compare(a, b)} == {
+        "gemm": "worse", "near": "same", "ms": "worse", "gone": "only-a", "new": "only-b", "bad": "incomparable",
+    }  # fmt: skip
+    assert {r.verdict for r in compare(b[2:3], a[2:3])} == {"better"}
+
+
+def test_history_keeps_what_was_written_in_a_file_of_ones_own(tmp_path: Path) -> None:
+    place = history.place({"XDG_STATE_HOME": str(tmp_path / "state")})
+    assert place is not None
+    results = Results([one("gemm", 100)], (Device("cpu", "cpu"),), {"torch": "2.9.1"})
+    for number in range(203):
+        history.keep(history.as_data(results, f"2026-11-21T00:00:{number:03}", "quick", {}), place)
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    lines = place.read_text().splitlines()
+    assert len(lines) == 200
+    assert json.loads(lines[-1])["measurements"][0]["baseline"] == "no baseline"
+    data, read = history.load(place)
+    assert data["when"].endswith(":202")
+    assert read == (one("gemm", 100),)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"schema": "doctor.bench/2"}', "[" * 100_000,
+                                  '{"schema": "doctor.bench/1", "measurements": [{"key": 1}]}'])  # fmt: skip
+def test_what_is_no_result_is_told(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match="no result of"):
+        history.load(path)
+
+
+def test_no_home_no_history() -> None:
+    assert history.place({}) is None
+    assert history.place({"HOME": "relative"}) is None
+
+
+# --- TunableOp
+
+CSV = """Validator,PT_VERSION,2.6.0
+Validator,ROCM_VERSION,6.3.0.0-39
+Validator,GCN_ARCH_NAME,gfx90a:sramecc+:xnack-
+GemmTunableOp_BFloat16_TN,tn_6144_8_2560_ld_2560_2560_6144,Gemm_Hipblaslt_6849,0.200725
+GemmStridedBatchedTunableOp_Half_NT,nt_64_64_128_B_16_ld_64_64_64,Gemm_Rocblas_45,0.01
+GemmTunableOp_float_NN,nn_8192_8192_8192_ld_8192_8192_8192,Default,9.5
+nonsense
+"""
+
+
+def test_entries_of_a_results_file() -> None:
+    found = entries(CSV)
+    assert [e.library for e in found] == ["hipblaslt", "rocblas", "default"]
+    assert (found[0].sizes, found[0].ms, found[1].batch) == ((6144, 8, 2560), 0.200725, 16)
+
+
+def test_a_file_of_another_stack_is_stale_and_its_memory_is_counted() -> None:
+    machine = mi300x_host({"torch.version": "2.7.1+rocm6.3", "torch.rocm": "6.3"})
+    made = {"PT_VERSION": "2.6.0", "ROCM_VERSION": "6.3.0.0-39", "GCN_ARCH_NAME": "gfx90a:sramecc+:xnack-"}
+    judged = tunableop.judge_file(made, entries(CSV), machine)
+    assert judged.stale == (
+        "PT_VERSION is 2.6.0, and torch 2.7.1 is here",
+        "GCN_ARCH_NAME is gfx90a, and gfx942 is here",
+    )
+    assert (judged.entries, judged.default) == (3, 1)
+    assert judged.operand_bytes == 3 * 8192 * 8192 * 4
+    same = {"PT_VERSION": "2.7.1", "GCN_ARCH_NAME": "gfx942:sramecc+:xnack-"}
+    assert tunableop.judge_file(same, (), machine).stale == ()
+    assert (
+        tunableop.judge_file(made, (), mi300x_host({"torch.version": None, "torch.rocm": None, "gpus": None})).stale
+        == ()
+    )
+
+
+TUNER = """
+import json, os, sys, time
+request, out = json.loads(sys.argv[1]), os.fdopen(int(sys.argv[2]), "w")
+def send(**e):
+    out.write(json.dumps(e) + "\\n"); out.flush()
+assert os.environ["PYTORCH_TUNABLEOP_FILENAME"] == request["file"]
+assert "PYTORCH_TUNABLEOP_TUNING" not in os.environ
+send(event="begin", case="tune/x")
+send(event="left", shape="16384x8192x1280")
+send(event="case", case="tuned/bfloat16/512x512x512", times={"matmul": [2.0] * 9, "matmul+tuned": [1.0] * 9}, memory=5)
+"""
+
+
+def test_tuned_products_are_measured_beside_the_default(tmp_path: Path) -> None:
+    made = runner(tmp_path, TUNER)
+    *_, done = tunableop.tune(made, "cuda:0", ["512x512x512"], "bfloat16", str(tmp_path / "r.csv"), 5.0, True)
+    assert isinstance(done, tunableop.Tuning)
+    assert done.tuned[0].ratio == Spread(p50=0.5, low=0.5, high=0.5, repeats=9)
+    assert (done.left, done.memory_bytes, done.trouble) == (["16384x8192x1280"], 5, None)
+    assert not (set(os.environ) & {"PYTORCH_TUNABLEOP_ENABLED"})
+
+
+def test_a_tuner_that_hangs_is_ended_and_told(tmp_path: Path) -> None:
+    made = runner(tmp_path, "import time\ntime.sleep(600)")
+    steps = tunableop.tune(made, "cuda:0", ["512x512x512"], "bfloat16", "r.csv", 0.5, True)
+    *_, done = steps
+    assert isinstance(done, tunableop.Tuning)
+    assert done.trouble == "nothing came for 2 s"
