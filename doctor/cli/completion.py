@@ -82,7 +82,5 @@ def _fish(rows: dict[tuple[str, ...], list[str]]) -> str:
             lines.append(
                 f"complete -c doctor -f -n '{asked}; and not __fish_seen_subcommand_from {names}' -a '{names}'"
             )
-        for word in words:
-            if word.startswith("--") and (path or word in top):
-                lines.append(f"complete -c doctor -n '{asked}' -l {word[2:]}")
+        lines += [f"complete -c doctor -n '{asked}' -l {word[2:]}" for word in words if word.startswith("--")]
     return "\n".join(lines) + "\n"
