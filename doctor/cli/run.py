@@ -27,7 +27,7 @@ PROBES = ("pci", "amd", "nvidia", "device_nodes", "account", "host", "container"
 
 
 def add(app: typer.Typer) -> None:
-    app.command("run", context_settings={"allow_interspersed_args": False})(run)
+    app.command("run")(run)
 
 
 def run(
@@ -75,7 +75,7 @@ def run(
     there = None if from_ is not None else _engine(system, engine, emit)
     request = Request(
         image=image,
-        command=tuple(command[1:] if command and command[0] == "--" else command or ()),
+        command=tuple(command or ()),
         way=by,
         env=tuple(env or ()),
         mounts=tuple(volume or ()),

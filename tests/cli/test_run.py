@@ -44,6 +44,17 @@ def test_a_captured_machine_is_planned_for(capture: list[str], capsys: pytest.Ca
     assert line[-2:] == ["rocm/pytorch:latest", "rocminfo"]
 
 
+def test_options_stand_before_or_behind_the_image_and_all_behind_the_dashes_is_the_command(
+    capture: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = []
+    for argv in (["--gpus", "0", "a", "--"], ["a", "--gpus", "0", "--"]):
+        assert run([*capture, *argv, "run", "--gpus", "-e", "x", "--", "y"]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+    assert words(shown[0])[-7:] == ["a", "run", "--gpus", "-e", "x", "--", "y"]
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format(name: str, capture: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*capture, "--emit", name, "rocm/pytorch:latest", "--", "rocminfo", "--flag"]) == 0

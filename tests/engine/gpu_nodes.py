@@ -98,7 +98,8 @@ def podman(image: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, st
         unmet("no podman (.ci/engine installs it on Debian)")
     folder = tmp_path_factory.mktemp("podman")
     conf = folder / "containers.conf"
-    conf.write_text('[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]\n')
+    limits = '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]\n'
+    conf.write_text(limits + '[engine]\nruntime = "runc"\n')  # crun refuses cgroups of both versions
     environ = {**os.environ, "CONTAINERS_CONF": str(conf)}
     name = f"docker.io/{image}"
     if run("podman", "image", "exists", name).returncode:
