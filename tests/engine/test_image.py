@@ -1,0 +1,312 @@
+"""`doctor image` and `doctor run` with a real engine and a registry on loopback: locked, built twice, verified, run.
+
+One profile bears all: an apt layer, a Python layer, a user, a torch. The torch is a stand-in of some bytes, which has
+the name, version and build of the real one; the real one is for the slow tier (docs/images.md).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from doctor.images import oci
+from doctor.images.verify import wheel
+from tests.engine.conftest import CA_BUNDLE, REPO, run, unmet
+from tests.engine.test_containers import RENDER_GID, node_folder, passed
+
+pytestmark = pytest.mark.engine
+_ = node_folder  # a fixture of the neighbour
+
+PORT = 5719
+BASE = f"localhost:{PORT}/debian:12"
+PLANTED = "pl4nted-s3cret"
+VERSION_PY = "__version__ = '2.13.0+rocm7.2'\ncuda = None\nhip = '7.2.4'\n"
+PROFILE = f"""
+schema = 1
+name = "doctor-test"
+about = "What the engine tests build: $(touch /planted) \\"quoted\\" ; `id`"
+status = "community"
+[hardware]
+vendor = "amd"
+arch = ["gfx1100"]
+[image]
+base = "{BASE}"
+python = "3.11"
+[[image.pip]]
+name = "torch"
+version = "2.13.0"
+local = "rocm7.2"
+why = "A stand-in for torch."
+source = {{ url = "https://example.org", as_of = 2026-11-21, status = "community" }}
+[[image.apt]]
+name = "less"
+why = "An apt layer."
+source = {{ url = "https://example.org", as_of = 2026-11-21, status = "community" }}
+[[flag]]
+name = "SAFETENSORS_FAST_GPU"
+value = "1"
+kind = "safe-default"
+why = "Weights are loaded to the GPU directly."
+source = {{ url = "https://example.org", as_of = 2026-11-21, status = "community" }}
+"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder with the user's profile, the wheels and what was made of them."""
+
+    root: Path
+    environment: dict[str, str]
+
+    def doctor(self, *words: str, timeout: float = 580) -> subprocess.CompletedProcess[str]:
+        argv = [sys.executable, "-m", "doctor", *words]
+        return subprocess.run(
+            argv, capture_output=True, text=True, timeout=timeout, cwd=self.root, env=self.environment, check=False
+        )
+
+    @property
+    def files(self) -> Path:
+        return self.root / "dockerfiles" / "doctor-test"
+
+    @property
+    def record(self) -> dict[str, Any]:
+        told: dict[str, Any] = json.loads((self.root / "images" / "doctor-test.build.json").read_text())
+        return told
+
+
+@pytest.fixture(scope="module")
+def registry(engine: str, image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Debian's own registry on loopback, with the base pushed to it."""
+    program = shutil.which("docker-registry") or _fetched_registry(tmp_path_factory.mktemp("registry-package"))
+    data = tmp_path_factory.mktemp("registry")
+    config = data / "config.yml"
+    config.write_text(
+        f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {data}/held}}}}\nhttp: {{addr: 127.0.0.1:{PORT}}}\n"
+    )
+    serving = subprocess.Popen([program, "serve", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(50):
+            if serving.poll() is None and _answers():
+                break
+            time.sleep(0.1)
+        assert run(engine, "tag", image, BASE).returncode == 0
+        pushed = run(engine, "push", "-q", BASE, timeout=300)
+        assert pushed.returncode == 0, pushed.stderr
+        run(engine, "rmi", BASE)
+        yield f"http://127.0.0.1:{PORT}"
+    finally:
+        serving.terminate()
+        serving.wait(10)
+
+
+def _answers() -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{PORT}/v2/").status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def _fetched_registry(folder: Path) -> str:
+    done = subprocess.run(
+        ["apt-get", "download", "-q", "docker-registry"], cwd=folder, capture_output=True, check=False
+    )
+    packages = list(folder.glob("*.deb"))
+    if done.returncode or not packages:
+        unmet("no docker-registry of Debian's can be had")
+    subprocess.run(["dpkg-deb", "-x", packages[0], folder / "root"], check=True)
+    return str(folder / "root/usr/bin/docker-registry")
+
+
+def _torch(folder: Path) -> None:
+    path = wheel(folder, "torch", "2.13.0+rocm7.2")
+    with zipfile.ZipFile(path, "a") as held:
+        held.writestr("torch/version.py", VERSION_PY)
+        held.writestr("torch/__init__.py", "from torch import version\nfrom torch.version import __version__\n")
+
+
+@pytest.fixture(scope="module")
+def place(registry: str, tmp_path_factory: pytest.TempPathFactory) -> Place:
+    root = tmp_path_factory.mktemp("place")
+    profiles = root / "config/doctor/profiles"
+    profiles.mkdir(parents=True)
+    (profiles / "doctor-test.toml").write_text(PROFILE)
+    (root / "wheels").mkdir()
+    _torch(root / "wheels")
+    (root / "pip.conf").write_text(f"# {PLANTED}\n[global]\ntimeout = 60\n")
+    (root / "netrc").write_text(f"machine index.invalid login {PLANTED} password {PLANTED}\n")
+    (root / "ca").write_text(f"{CA_BUNDLE.read_text()}\n# {PLANTED}\n")
+    (root / "apt.conf").write_text(f'// {PLANTED}\nAcquire::http::Pipeline-Depth "5";\n')
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(REPO),
+        "XDG_CONFIG_HOME": str(root / "config"),
+        "HTTPS_PROXY": f"http://user:{PLANTED}@proxy.invalid:3128",
+        "NO_PROXY": "deb.debian.org,pypi.org,files.pythonhosted.org,pythonhosted.org,localhost,127.0.0.1,.debian.org",
+        "no_proxy": "deb.debian.org,pypi.org,files.pythonhosted.org,pythonhosted.org,localhost,127.0.0.1,.debian.org",
+    }
+    return Place(root, environment)
+
+
+SECRETS = ("--secret=ca=ca", "--secret=pip_conf=pip.conf", "--secret=netrc=netrc", "--secret=apt_conf=apt.conf")
+
+
+@pytest.fixture(scope="module")
+def built(place: Place) -> Place:
+    """Locked, then built twice without cache."""
+    locked = place.doctor("image", "lock", "doctor-test", "--wheels=wheels")
+    assert locked.returncode == 0, locked.stderr
+    done = place.doctor("image", "build", "doctor-test", "--wheels=wheels", "--verify", "--compression=zstd", *SECRETS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return place
+
+
+def test_the_lock_has_the_registrys_digest_and_what_apt_would_install(built: Place, registry: str) -> None:
+    lock = json.loads((built.files / "lock.json").read_text())
+    accept = {
+        "Accept": "application/vnd.oci.image.manifest.v1+json,application/vnd.docker.distribution.manifest.v2+json,"
+        "application/vnd.oci.image.index.v1+json,application/vnd.docker.distribution.manifest.list.v2+json"
+    }
+    served = httpx.head(f"{registry}/v2/debian/manifests/12", headers=accept).headers["docker-content-digest"]
+    assert lock["base"]["digest"] == served
+    assert f"FROM {BASE}@{served} AS os" in (built.files / "Dockerfile").read_text()
+    assert "less" in {d["name"] for d in lock["apt"]["runtime"]}
+    assert "python3.11-venv" in {d["name"] for d in lock["apt"]["build"]}
+    assert {w["name"] for w in lock["stack"]["wheels"]} == {"torch"}
+
+
+def test_a_lock_is_kept_and_an_update_only_shows_what_would_move(built: Place) -> None:
+    before = (built.files / "lock.json").read_bytes()
+    again = built.doctor("image", "lock", "doctor-test", "--wheels=wheels")
+    assert (again.returncode, again.stdout) == (0, "")
+    assert (built.files / "lock.json").read_bytes() == before
+
+
+def test_built_twice_it_has_one_digest_and_a_record_beside_it(built: Place, engine: str) -> None:
+    record = built.record
+    assert record["rebuilt_to_the_same_digest"] is True
+    assert record["differences"] == []
+    assert record["doctor"]["sha256"]
+    kept = run(engine, "image", "inspect", "--format", "{{.Id}} {{.Config.User}}", "doctor/doctor-test").stdout.split()
+    assert kept == [record["digest"], "10001:10001"]
+    bom = json.loads((built.root / "images" / "doctor-test.cdx.json").read_text())
+    parts = {c["purl"] for c in bom["components"]}
+    assert bom["bomFormat"] == "CycloneDX"
+    assert {p.split("@")[0] for p in parts} >= {"pkg:deb/less", "pkg:pypi/torch"}
+
+
+def test_verify_finds_it_fit(built: Place) -> None:
+    done = built.doctor("image", "verify", "doctor-test", "--format=json", "--budget=2G")
+    found = {c["name"]: (c["outcome"], c["text"]) for c in json.loads(done.stdout)["checks"]}
+    # The stand-in computes nothing, so that its smoke test fails, and it alone.
+    assert [n for n, (outcome, _) in found.items() if outcome == "failed"] == ["torch computes (on the CPU)"]
+    assert found["torch is held"][0] == "ok"
+    assert "torch==2.13.0+rocm7.2" in found["torch is held"][1]
+    assert found["doctor check inside"][0] == "ok"
+
+
+def test_planted_secrets_are_in_no_layer_label_history_or_record(built: Place, engine: str, tmp_path: Path) -> None:
+    archive = tmp_path / "image.tar"
+    assert run(engine, "save", "-o", str(archive), "doctor/doctor-test", timeout=200).returncode == 0
+    image = oci.read(archive)
+    found: list[str] = []
+
+    def look(entry: oci.Entry, head: bytes | None) -> None:
+        if PLANTED.encode() in (head or b"") or PLANTED in entry.path:
+            found.append(entry.path)
+
+    for layer in image.layers:
+        oci.walk(image, layer, look)
+    assert found == []
+    assert PLANTED not in json.dumps(image.config)
+    assert "proxy.invalid" not in json.dumps(image.config)
+    made = [p for folder in ("images", "dockerfiles") for p in (built.root / folder).rglob("*") if p.is_file()]
+    assert [p.name for p in made if PLANTED in p.read_text(errors="replace")] == []
+
+
+def test_hostile_prose_is_a_label_and_nothing_else(built: Place, engine: str) -> None:
+    form = '{{index .Config.Labels "org.opencontainers.image.description"}}'
+    label = run(engine, "image", "inspect", "--format", form, "doctor/doctor-test").stdout.strip()
+    assert label == 'What the engine tests build: $(touch /planted) "quoted" ; `id`'
+    assert run(engine, "run", "--rm", "doctor/doctor-test", "test", "-e", "/planted").returncode == 1
+
+
+def test_doctor_run_starts_it_by_the_profiles_name(built: Place) -> None:
+    words = ("run", "--gpus=none", "doctor-test", "--", "sh", "-c", "id -u; echo $SAFETENSORS_FAST_GPU; python -V")
+    done = built.doctor(*words)
+    assert done.stdout.splitlines() == ["10001", "1", "Python 3.11.2"], done.stderr
+
+
+def test_a_later_install_that_would_replace_torch_is_refused(built: Place, engine: str) -> None:
+    other = built.root / "other"
+    other.mkdir()
+    wheel(other, "torch", "2.15.0")
+    wheel(other, "wants-newer-torch", "1.0", "torch>=2.14")
+    for path in (built.root, other, *other.iterdir(), *built.root.parents[:3]):
+        path.chmod(path.stat().st_mode | 0o055)
+    words = ("run", "--rm", "--network=none", "-v", f"{other}:/wheels:ro", "doctor/doctor-test")
+    done = run(engine, *words, "pip", "install", "--no-index", "--find-links=/wheels", "wants-newer-torch")
+    assert done.returncode != 0
+    assert "The user requested (constraint) torch==2.13.0+rocm7.2" in done.stdout + done.stderr
+
+
+def test_a_torch_that_was_replaced_all_the_same_is_told_at_the_start(built: Place, engine: str) -> None:
+    version = built.root / "version.py"
+    version.write_text("__version__ = '2.15.0'\ncuda = '13.2'\nhip = None\n")
+    inside = "/opt/venv/lib/python3.11/site-packages/torch/version.py"
+    done = run(engine, "run", "--rm", "-v", f"{version}:{inside}:ro", "doctor/doctor-test", "true")
+    assert "torch is 2.15.0, and this image was built with 2.13.0+rocm7.2" in done.stderr
+
+
+def test_the_entrypoint_says_what_is_missing_before_the_workload_fails(
+    built: Place, engine: str, node_folder: Path
+) -> None:
+    without = run(engine, "run", "--rm", "doctor/doctor-test", "echo", "ran")
+    assert "no /dev/kfd in this container" in without.stderr
+    assert without.stdout == "ran\n"
+    required = run(engine, "run", "--rm", "-e", "DOCTOR_REQUIRE_GPU=1", "doctor/doctor-test", "echo", "ran")
+    assert (required.returncode, required.stdout) == (78, "")
+    denied = run(engine, "run", "--rm", *passed(node_folder), "doctor/doctor-test", "true")
+    assert f"belongs to gid {RENDER_GID}: add --group-add {RENDER_GID}" in denied.stderr
+    given = run(engine, "run", "--rm", *passed(node_folder), f"--group-add={RENDER_GID}", "doctor/doctor-test", "true")
+    assert given.stderr == ""
+
+
+def test_changed_input_changes_the_digest(built: Place) -> None:
+    before = built.record["digest"]
+    path = built.root / "config/doctor/profiles/doctor-test.toml"
+    path.write_text(PROFILE.replace('value = "1"', 'value = "0"'))
+    words = ("image", "build", "doctor-test", "--wheels=wheels", "--no-load", "--compression=zstd", "--records=changed")
+    done = built.doctor(*words, *SECRETS)
+    path.write_text(PROFILE)
+    assert done.returncode == 0, done.stderr
+    changed = json.loads((built.root / "changed" / "doctor-test.build.json").read_text())
+    assert changed["digest"] != before
+    assert changed["locked"] is True
+
+
+def test_what_is_not_locked_is_refused_and_a_failing_step_is_one_line(built: Place) -> None:
+    other = built.root / "config/doctor/profiles/unlocked.toml"
+    text = PROFILE.replace('"doctor-test"', '"unlocked"').replace('name = "less"', 'name = "no-such-package-at-all"')
+    other.write_text(text)
+    refused = built.doctor("image", "build", "unlocked")
+    assert refused.returncode == 2
+    assert "unlocked is UNLOCKED" in refused.stderr
+    assert "doctor image lock unlocked" in refused.stderr
+    failed = built.doctor("image", "build", "unlocked", "--unlocked", "--wheels=wheels", *SECRETS)
+    assert failed.returncode == 3
+    last = failed.stderr.splitlines()[-1]
+    assert last.startswith("doctor: step [os 2/2] RUN")
+    assert "Unable to locate package no-such-package-at-all" in last
+    other.unlink()

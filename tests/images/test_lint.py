@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import pytest
+
+from doctor.errors import InputError
+from doctor.images.lint import RULES, Fault, lint
+
+DIGEST = "@sha256:" + "a" * 64
+ROCM = f"FROM rocm/dev-ubuntu-24.04:7.2{DIGEST}\n"
+CUDA = f"FROM nvidia/cuda:13.0.2-base-ubuntu24.04{DIGEST}\n"
+DEVEL = f"FROM nvidia/cuda:12.8.1-devel-ubuntu24.04{DIGEST}\n"
+ROCM_INDEX = "https://download.pytorch.org/whl/rocm7.2"
+
+
+def found(text: str, name: str = "Dockerfile") -> list[tuple[int, str, str]]:
+    return [(f.line, f.rule, f.level) for f in lint(text, name)]
+
+
+def rules(text: str, name: str = "Dockerfile") -> list[str]:
+    return [f.rule for f in lint(text, name)]
+
+
+def test_torch_for_amd_from_the_default_index_is_a_cuda_build() -> None:
+    assert found(ROCM + "RUN apt-get update\nRUN pip install torch==2.13.0") == [
+        (3, "image-wheel-index-missing", "error")
+    ]
+    assert rules(ROCM + f"RUN pip install torch==2.13.0 --index-url {ROCM_INDEX}") == []
+
+
+def test_a_plain_python_base_with_gpu_wheels_is_fine() -> None:
+    base = f"FROM python:3.12-slim-bookworm{DIGEST}\n"
+    assert rules(base + "RUN pip install torch==2.15.0 vllm==0.33.0") == []
+    assert rules(base + f"RUN pip install torch==2.13.0 --index-url {ROCM_INDEX}") == []
+    assert rules(base + "RUN pip install torch==2.15.0+cpu --index-url https://download.pytorch.org/whl/cpu") == []
+
+
+@pytest.mark.parametrize(("base", "tag"), [(ROCM, "cu130"), (CUDA, "rocm7.2")])
+def test_the_other_vendors_index(base: str, tag: str) -> None:
+    line = f"RUN pip install torch==2.13.0 --index-url https://download.pytorch.org/whl/{tag}"
+    assert found(base + line) == [(2, "image-wheel-index-wrong", "error")]
+
+
+@pytest.mark.parametrize("words", ["torch==2.13.0 -i https://download.pytorch.org/whl/cpu", "torch==2.13.0+cpu"])
+def test_cpu_torch_on_a_gpu_image(words: str) -> None:
+    assert "image-torch-cpu-only" in rules(ROCM + f"RUN pip install {words}")
+    assert "image-torch-cpu-only" in rules(CUDA + f"RUN uv pip install {words}")
+
+
+def test_an_index_in_a_variable_is_followed() -> None:
+    text = f"ARG TAG=rocm7.2\n{CUDA}ARG TAG\nENV URL=https://download.pytorch.org/whl/$TAG\n"
+    assert found(text + "RUN pip install torch==2.13.0 --index-url ${URL}") == [(5, "image-wheel-index-wrong", "error")]
+
+
+def test_an_extra_index_leaves_open_which_torch_comes() -> None:
+    assert rules(ROCM + f"RUN pip install torch==2.13.0 --extra-index-url {ROCM_INDEX}") == ["image-wheel-index-open"]
+    assert rules(ROCM + f"RUN pip install torch==2.13.0+rocm7.2 --extra-index-url {ROCM_INDEX}") == []
+
+
+def test_torch_without_a_version() -> None:
+    assert rules(CUDA + "RUN python3 -m pip install torch") == ["image-torch-unpinned"]
+
+
+def test_a_later_install_may_replace_a_rocm_torch() -> None:
+    torch = f"RUN pip install torch==2.13.0 --index-url {ROCM_INDEX}\n"
+    assert found(ROCM + torch + "RUN pip install accelerate==1.2") == [(3, "image-torch-not-held", "warning")]
+    for safe in ("ENV PIP_CONSTRAINT=/c.txt\nRUN pip install accelerate", "RUN pip install --no-deps accelerate"):
+        assert rules(ROCM + torch + safe) == []
+    assert rules(CUDA + "RUN pip install torch==2.15.0\nRUN pip install accelerate") == []
+
+
+def test_code_is_compiled_without_a_compiler_or_with_another_cuda() -> None:
+    flash = "RUN pip install flash-attn==2.8.3 --no-build-isolation"
+    assert rules(CUDA + flash) == ["image-compiler-missing"]
+    torch = "RUN pip install torch==2.14.1 --index-url https://download.pytorch.org/whl/cu{}\n"
+    assert rules(DEVEL + torch.format(130) + flash) == ["image-toolkit-torch-mismatch"]
+    assert rules(DEVEL + torch.format(128) + flash) == []
+
+
+@pytest.mark.parametrize(
+    "package", ["nvidia-driver-580", "cuda-drivers", "cuda", "amdgpu-dkms", "libnvidia-compute-580=1"]
+)
+def test_a_driver_in_the_image(package: str) -> None:
+    text = CUDA + f"RUN apt-get update && apt-get install -y --no-install-recommends curl {package}"
+    assert found(text) == [(2, "image-driver-installed", "error")]
+
+
+def test_the_user_space_alone_is_no_driver() -> None:
+    packages = "cuda-toolkit-13-0 libcudnn9-cuda-13 rocm-hip-libraries cuda-nvcc-13-0 nvidia-container-toolkit nvtop"
+    assert rules(CUDA + f"RUN apt-get install -y {packages}") == []
+    assert rules(ROCM + "RUN amdgpu-install --usecase=rocm --no-dkms -y") == []
+    assert rules(ROCM + "RUN amdgpu-install --usecase=rocm -y") == ["image-driver-installed"]
+
+
+def test_compatibility_libraries_on_the_loader_path() -> None:
+    assert rules(CUDA + "ENV LD_LIBRARY_PATH=/usr/local/cuda/compat:/x") == ["image-compat-on-loader-path"]
+    line = "RUN echo /usr/local/cuda-13.0/compat > /etc/ld.so.conf.d/00.conf && ldconfig"
+    assert rules(CUDA + line) == ["image-compat-on-loader-path"]
+    assert rules(CUDA + "ENV LD_LIBRARY_PATH=/usr/local/cuda/lib64") == []
+
+
+def test_a_group_by_name() -> None:
+    for line in ("usermod -aG video,render user", "useradd -m -G render user", "gpasswd -a user video"):
+        assert rules(ROCM + f"RUN {line}") == ["image-group-by-name"], line
+    assert rules(ROCM + "RUN usermod -aG sudo user && useradd -m render-farm") == []
+
+
+def test_variables_for_one_machine_or_for_debugging() -> None:
+    assert rules(ROCM + "ENV HSA_OVERRIDE_GFX_VERSION=10.3.0") == ["image-flag-baked"]
+    assert rules(CUDA + "ENV CUDA_LAUNCH_BLOCKING 1") == ["image-flag-baked"]
+    assert rules(CUDA + "ENV CUDA_LAUNCH_BLOCKING=0 NVIDIA_VISIBLE_DEVICES=all NCCL_DEBUG=WARN") == []
+
+
+def test_a_tag_moves_and_none_moves_most() -> None:
+    assert found("FROM ubuntu:24.04\nRUN true") == [(1, "image-base-moves", "info")]
+    assert found("FROM rocm/pytorch\n") == [(1, "image-base-moves", "warning")]
+    assert rules(f"FROM ubuntu:24.04{DIGEST} AS one\nFROM one\nFROM scratch\n") == []
+
+
+COMPOSE = """services:
+  train:
+    image: rocm/pytorch:rocm7.2
+    shm_size: 8gb
+    devices:
+      - /dev/kfd
+      - /dev/dri
+    group_add: ["992"]
+"""
+
+
+def test_a_compose_file_that_is_right() -> None:
+    assert rules(COMPOSE, "compose.yaml") == []
+    nvidia = "services:\n  a:\n    image: x/vllm:1\n    runtime: nvidia\n    ipc: shareable\n"
+    assert rules(nvidia, "compose.yaml") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "rule", "level"),
+    [
+        ('["992"]', "[video, render]", 8, "image-group-by-name", "error"),
+        ("    shm_size: 8gb", "    ipc: host", 4, "image-ipc-host", "warning"),
+        ("    shm_size: 8gb", "    shm_size: 8gb\n    privileged: true", 5, "image-privileged", "warning"),
+        ("      - /dev/dri\n", "", 5, "image-device-missing", "error"),
+        ("      - /dev/kfd\n", "", 5, "image-device-missing", "error"),
+        ("    shm_size: 8gb\n", "", 2, "image-shm-small", "info"),
+        (":rocm7.2", "", 3, "image-base-moves", "warning"),
+        ('    group_add: ["992"]', '    user: "1000"', 8, "image-device-missing", "warning"),
+        ('["992"]', '["992"]\n    security_opt: ["seccomp=unconfined"]', 9, "image-seccomp-unconfined", "info"),
+        ('["992"]', '["992"]\n    environment: [AMD_VISIBLE_DEVICES=0]', 9, "image-gpu-request-wrong", "warning"),
+    ],
+)
+def test_faults_of_compose_files(old: str, new: str, line: int, rule: str, level: str) -> None:
+    assert (line, rule, level) in found(COMPOSE.replace(old, new), "compose.yaml")
+
+
+def test_a_device_request_that_the_engine_refuses() -> None:
+    text = """services:
+  a:
+    image: vllm/vllm-openai:v1
+    shm_size: 8g
+    deploy:
+      resources:
+        reservations:
+          devices:
+            - driver: nvidia
+              count: all
+            - {driver: nvidia, count: 1, device_ids: ["0"], capabilities: [gpu]}
+"""
+    assert found(text, "compose.yaml") == [
+        (9, "image-gpu-request-wrong", "error"),
+        (11, "image-gpu-request-wrong", "error"),
+    ]
+
+
+def test_a_service_without_a_gpu_is_not_judged() -> None:
+    assert rules("services:\n  db:\n    image: postgres:17\n    privileged: true\n    ipc: host\n", "c.yml") == []
+
+
+def test_neither_of_the_two() -> None:
+    with pytest.raises(InputError, match="neither a Dockerfile nor a compose file"):
+        lint("hello", "x")
+
+
+def test_every_rule_that_is_raised_is_described() -> None:
+    fault: list[Fault] = lint(ROCM + "RUN pip install torch", "Dockerfile")
+    assert {f.rule for f in fault} <= set(RULES)

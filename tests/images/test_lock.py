@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from doctor.errors import DataFileError, InputError
+from doctor.images import lockfile, registry
+from doctor.images.lock import _uris, changes
+from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock
+
+INDEX = json.dumps(
+    {"manifests": [{"digest": "sha256:" + "d" * 64, "platform": {"os": "linux", "architecture": "amd64"}}]}
+).encode()
+DIGEST = f"sha256:{hashlib.sha256(INDEX).hexdigest()}"
+
+
+class _Registry(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        lies = "lies" in self.path
+        self.send_response(404 if "none" in self.path else 401 if "login" in self.path else 200)
+        self.send_header("Docker-Content-Digest", "sha256:" + "0" * 64 if lies else DIGEST)
+        self.send_header("WWW-Authenticate", 'Basic realm="x"')
+        self.end_headers()
+        self.wfile.write(INDEX)
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Registry)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield f"127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_tag_is_resolved_to_the_digest_of_what_was_sent(host: str) -> None:
+    assert registry.resolve(f"{host}/team/debian:12", "linux/amd64") == (DIGEST, "sha256:" + "d" * 64)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("none:1", "answers 404"), ("lies:1", "and what it sent is"), ("login:1", "wants a login")],
+)
+def test_what_a_registry_can_answer_is_one_line(host: str, name: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        registry.resolve(f"{host}/{name}", "linux/amd64")
+
+
+def test_a_platform_that_is_not_there_and_a_registry_that_is_not(host: str) -> None:
+    with pytest.raises(InputError, match="has no linux/arm64"):
+        registry.resolve(f"{host}/debian:12", "linux/arm64")
+    with pytest.raises(InputError, match="can't be asked"):
+        registry.resolve("127.0.0.1:9/debian:12", "linux/amd64")
+
+
+def test_what_apt_would_install_with_its_epochs_and_hashes() -> None:
+    text = (
+        f"'http://deb.debian.org/z/zlib1g_1.3_amd64.deb' zlib1g_1%3a1.3.dfsg-1_amd64.deb 1 SHA256:{'a' * 64}\n"
+        "Reading package lists...\n"
+        "'http://deb.debian.org/l/less_590_amd64.deb' less_590-2.1~deb12u2_amd64.deb 131 MD5Sum:abc\n"
+    )
+    assert _uris(text) == (
+        Deb(name="less", version="590-2.1~deb12u2"),
+        Deb(name="zlib1g", version="1:1.3.dfsg-1", sha256="a" * 64),
+    )
+
+
+def test_what_an_update_moves_is_told_line_by_line() -> None:
+    def lock(digest: str, version: str) -> Lock:
+        base = f"sha256:{digest * 64}"
+        apt = AptLock(asked=("less", "|"), base=base, runtime=(Deb(name="less", version=version),))
+        return Lock(epoch=1, base=BaseLock(asked="debian:12", digest=base), apt=apt)
+
+    assert changes(lock("a", "590"), lock("a", "590")) == []
+    assert changes(lock("a", "590"), lock("b", "591")) == [
+        "base: sha256:aaaaaaaaaaaa -> sha256:bbbbbbbbbbbb",
+        "apt less: 590 -> 591",
+    ]
+
+
+def test_a_lock_reads_back_and_a_damaged_one_names_each_fault(tmp_path: Path) -> None:
+    lock = Lock(epoch=5, base=BaseLock(asked="debian:12", digest=DIGEST))
+    (tmp_path / lockfile.NAME).write_text(lock.text())
+    assert lockfile.read(tmp_path) == lock
+    (tmp_path / lockfile.NAME).write_text(
+        lock.text().replace(DIGEST, "sha256:x\\nRUN id").replace('"epoch": 5', '"epoch": -1')
+    )
+    with pytest.raises(DataFileError, match=r"epoch: .*base\.digest: "):
+        lockfile.read(tmp_path)
+    assert lockfile.read(tmp_path / "none") is None
