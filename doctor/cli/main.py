@@ -117,8 +117,11 @@ def _broken_pipe() -> int:
 
 
 def main() -> None:
-    """Entry point of the console scripts. SIGTERM ends a check as Ctrl-C does, so that its children are killed."""
+    """Entry point of the console scripts. SIGTERM and a closed terminal end a check as Ctrl-C does, so that its
+    children are killed; under nohup the terminal counts for nothing."""
     signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, _interrupt)
     code = run()
     # All is written and every child is gone: what the interpreter would still tidy up, the kernel does at once.
     for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed before we began

@@ -133,7 +133,7 @@ class _Pool:
     def start(self, number: int) -> None:
         gc.freeze()  # a collection in a child would copy every page that we share with it
         # A signal between a fork and its being noted would leave a child that nobody kills; a child unblocks its own.
-        held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
         try:
             for _ in range(number):
                 self.children.append(self._fork())
@@ -238,7 +238,7 @@ def _settle(foreign: Sequence[int]) -> None:
     """A session of its own, default signals, no descriptor of the parent's, and nothing that could write to its
     terminal."""
     os.setsid()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD, signal.SIGPIPE):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGCHLD, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for descriptor in foreign:

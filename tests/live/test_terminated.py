@@ -1,4 +1,4 @@
-"""SIGTERM ends a check with its children, and without a traceback."""
+"""A signal ends a check with its children, and without a traceback."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 HANGING = """
 import sys, time
@@ -31,14 +33,16 @@ def runs(process: Path) -> bool:
         return False
 
 
-def test_terminated() -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_ended_from_outside(number: signal.Signals) -> None:
+    """By its service, by a terminal that was closed, by Ctrl-C."""
     check = subprocess.Popen([sys.executable, "-c", HANGING], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     ends = time.monotonic() + 30
     while len(children_of(check.pid)) < 5 and time.monotonic() < ends:
         time.sleep(0.05)
     children = children_of(check.pid)
     assert len(children) >= 5
-    check.send_signal(signal.SIGTERM)
+    check.send_signal(number)
     out, err = check.communicate(timeout=15)
     assert (check.returncode, out, err) == (130, b"", b"")
     assert [child for child in children if runs(child)] == []
