@@ -132,15 +132,19 @@ class Redactor:
 
     def data(self, data: Any, key: str = "") -> Any:
         """Plain JSON data with every text redacted; `environment` tables and serial numbers by their keys."""
+        if data is None or data == "" or isinstance(data, (int, float)):
+            return data
+        if isinstance(data, str):
+            return self._word(data, key)
         if isinstance(data, Mapping):
             if key in ("environment", "environ") and all(isinstance(value, str) for value in data.values()):
                 return {name: self.variable(name, str(value)) for name, value in data.items()}
             told = {self.text(str(n)): self.data(v, key if n in _OF_ABOVE and key else str(n)) for n, v in data.items()}
             return self._pair(data, told)
-        if isinstance(data, (list, tuple)):
-            return self._list(data, key)
-        if not isinstance(data, str) or not data:
-            return data
+        return self._list(data, key) if isinstance(data, (list, tuple)) else data
+
+    def _word(self, data: str, key: str) -> str:
+        """A text that stands under that key."""
         name, sign, value = data.partition("=")
         if sign and name.isupper() and name.isidentifier():
             return f"{name}={self.variable(name, value)}"
@@ -197,6 +201,8 @@ class Redactor:
 
     def learn(self, data: Any, key: str = "") -> None:
         """Takes note of user and host names that stand under their own keys, before anything is written."""
+        if data is None or isinstance(data, (str, int, float)):
+            return  # nearly all there is: the test for a table costs more
         if isinstance(data, Mapping):
             for name, value in data.items():
                 variables = key in ("environment", "environ")
