@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,7 @@ def bundle(
     context: typer.Context,
     output: Annotated[Path | None, typer.Option("-o", help="The archive (.tar.gz), mode 0600.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would go in; write nothing.")] = False,
-    since: Annotated[str | None, typer.Option(help="Kernel log since then, as journalctl reads it.")] = None,
+    since: Annotated[str | None, typer.Option(help="Kernel log from then on: 2h, 3d, 2026-11-20.")] = None,
     include: Annotated[list[Path] | None, typer.Option(help="Add this text file, redacted; repeatable.")] = None,
     pid: Annotated[int | None, typer.Option(help="Add what /proc tells of this process.")] = None,
     max_size: Annotated[int, typer.Option(help="MiB before compression; extras beyond are left out.")] = 40,
@@ -41,9 +42,9 @@ def bundle(
     made = make(
         LiveSystem(),
         created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        since=since,
-        include=[str(p.absolute()) for p in include or ()],
-        pid=pid,
+        since=_moment(since),
+        include=_included(include or ()),
+        pid=_running(pid),
         max_size=max(1, max_size) << 20,
     )
     if dry_run:
@@ -54,9 +55,42 @@ def bundle(
     size = write(path, made.files)
     if names is not None:
         deliver(json.dumps(made.names, indent=1) + "\n", names)
+    for row in made.left_out:
+        if row.origin.removeprefix("file:") in {str(p.absolute()) for p in include or ()}:
+            sys.stderr.write(f"doctor: --include {row.origin.removeprefix('file:')}: left out: {row.why}\n")
     replaced = sum(sum(kinds.values()) for kinds in made.removed.values())
     sys.stdout.write(f"{path}: {len(made.parts)} files, {size / 1024:.0f} KiB; {replaced} values replaced or masked\n")
     return 0
+
+
+def _moment(since: str | None) -> str | None:
+    """As journalctl and dmesg both read it. The words are those of `check --since`."""
+    if since is None:
+        return None
+    from datetime import datetime, timedelta
+
+    from doctor.probes.kernel_log import seconds
+
+    now = datetime.now()
+    return f"{now - timedelta(seconds=seconds(since, now.timestamp())):%Y-%m-%d %H:%M:%S}"
+
+
+def _included(paths: Sequence[Path]) -> list[str]:
+    """A named file that is not there is a slip of the pen, and not something to leave out in silence."""
+    from doctor.errors import InputError
+
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"--include {path}: no such file or folder")
+    return [str(path.absolute()) for path in paths]
+
+
+def _running(pid: int | None) -> int | None:
+    from doctor.errors import InputError
+
+    if pid is not None and (pid <= 0 or not Path(f"/proc/{pid}").exists()):
+        raise InputError(f"--pid {pid}: there is no such process")
+    return pid
 
 
 def scan(path: Annotated[Path, typer.Argument(metavar="FILE", help="A bundle.")]) -> int:

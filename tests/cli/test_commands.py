@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from doctor.cli.bundle import _moment
 from doctor.cli.check import _python
 from doctor.cli.main import run
 
@@ -176,6 +178,30 @@ def test_an_empty_value_is_not_taken_for_none(option: str, capsys: pytest.Captur
     """`--in "$CONTAINER"` with the variable unset would judge the host."""
     assert run(["check", option, ""]) == 2
     assert f"{option} is empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--include", "/nowhere/log", "no such file"),
+        ("--pid", "2147483647", "no such process"),
+        ("--pid", "-1", "no such process"),
+        ("--since", "bogus", "2h, 3d"),
+    ],
+)
+def test_a_bundle_of_what_is_not_there_is_refused(
+    option: str, value: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Support would wait for a file that was never in it."""
+    assert run(["bundle", "-o", str(tmp_path / "b.tar.gz"), option, value]) == 2
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_since_of_a_bundle_is_said_as_journalctl_reads_it() -> None:
+    """`2h` alone it refuses."""
+    assert re.fullmatch(r"2\d{3}-\d\d-\d\d \d\d:\d\d:\d\d", _moment("2h") or "")
+    assert _moment("2026-11-20") == "2026-11-20 00:00:00"
 
 
 def test_a_misspelt_rule_is_refused(root: str, capsys: pytest.CaptureFixture[str]) -> None:
