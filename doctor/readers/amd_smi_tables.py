@@ -99,7 +99,7 @@ class _Reader:
     def monitored(self, where: str, cells: list[str]) -> None:
         if len(cells) != len(self.columns) or not cells[0].isdecimal() or len(cells[0]) > 4:
             return
-        at = f"gpus[#{int(cells[0])}]"
+        at = f"gpus[{self.key(int(cells[0]))}]"
         self.sheet.put(f"{at}.vendor", "amd", where)
         self.sheet.put(f"{at}.index.smi", int(cells[0]), where)
         for column, cell in zip(self.columns, cells, strict=True):
@@ -112,7 +112,7 @@ class _Reader:
     def partitioned(self, where: str, cells: list[str]) -> None:
         if len(cells) < 3 or not re.fullmatch(r"[0-9]{1,4}", cells[0]):
             return
-        at = f"gpus[#{int(cells[0])}]"
+        at = f"gpus[{self.key(int(cells[0]))}]"
         if re.fullmatch(r"NPS\d", cells[1]):
             self.sheet.put(f"{at}.memory_partition", cells[1], where)
         if re.fullmatch(r"[SDTQC]PX", cells[2]):
@@ -120,6 +120,10 @@ class _Reader:
         if self.sheet.get(f"{at}.memory_partition") or self.sheet.get(f"{at}.compute_partition"):
             self.sheet.put(f"{at}.vendor", "amd", where)
             self.sheet.put(f"{at}.index.smi", int(cells[0]), where)
+
+    def key(self, number: int) -> str:
+        """A topology that stands before lists the GPUs in the order of their numbers."""
+        return self.order[number] if number < len(self.order) else f"#{number}"
 
     def close(self) -> None:
         for key, (where, rows) in self.links.items():
