@@ -74,13 +74,22 @@ def choose(machine: Snapshot, wanted: str, vendor: str | None = None, *, elsewhe
     gpus = _of_vendor(machine, vendor)
     there = [Chosen(str(number), gpu) for number, gpu in _numbered(gpus)]
     if wanted.strip().lower() == "all":
-        return Choice(_vendor(gpus), tuple(there), True)
+        return Choice(_vendor(gpus), tuple(one for chosen in there for one in _instances(chosen)), True)
     picked = [_one(word.strip(), there) for word in wanted.split(",") if word.strip()]
     if not picked:
         raise InputError("--gpus: give numbers, PCI addresses, UUIDs, all or none")
     unique = tuple({chosen.name: chosen for chosen in picked}.values())
     whole = {chosen.name for chosen in unique if chosen.partition is None}
-    return Choice(_vendor(gpus), unique, whole == {chosen.name for chosen in there})
+    passed = tuple({one.name: one for chosen in unique for one in _instances(chosen)}.values())
+    return Choice(_vendor(gpus), passed, whole == {chosen.name for chosen in there})
+
+
+def _instances(chosen: Chosen) -> Sequence[Chosen]:
+    """A GPU in MIG mode is used by its instances alone; any other as it is."""
+    parts = {number: part for number, part in _parts(chosen.gpu).items() if part.kind == "mig"}
+    if chosen.partition is not None or not parts:
+        return [chosen]
+    return [Chosen(f"{chosen.name}:{number}", chosen.gpu, part) for number, part in sorted(parts.items())]
 
 
 def _under_wsl(wanted: str, vendor: str | None) -> Choice:

@@ -54,6 +54,7 @@ def plan(
     profile's workload needs. Raises InputError on names that no engine could take; what is missing on the machine is
     in `troubles`."""
     gpus = access(machine, engine, choice, request.way)
+    _contradicted(gpus.parts, request)
     parts = _once((*gpus.parts, *extra, *_memory(choice, request, extra), *_asked(request)))
     if any(part.kind == "ipc" for part in parts):
         parts = tuple(part for part in parts if part.kind != "shm")  # the host's /dev/shm is taken; podman refuses both
@@ -62,6 +63,7 @@ def plan(
         *gpus.troubles,
         *(trouble for _, trouble in held),
         *_unreachable(machine, engine, parts),
+        *_inside(machine, engine),
         *_rdma(request),
     )
     parts = tuple(part for part in parts if part not in [held_part for held_part, _ in held])
@@ -76,6 +78,14 @@ def plan(
         selectors=choice.selectors,
         name=names.label(request.image.rpartition("/")[2].partition("@")[0]),
     )
+
+
+def _contradicted(parts: Sequence[Part], request: Request) -> None:
+    """A variable that tells a vendor's runtime which GPUs to pass is set by `--gpus` alone."""
+    set_here = {p.value.partition("=")[0] for p in parts if p.kind == "env" and "_VISIBLE_DEVICES=" in p.value}
+    for pair in request.env:
+        if pair.partition("=")[0] in set_here:
+            raise InputError(f"-e {pair[:60]}: --gpus says which GPUs are passed; leave one of them out")
 
 
 def _memory(choice: Choice, request: Request, extra: Sequence[Part]) -> Iterator[Part]:
@@ -138,6 +148,15 @@ def _unreachable(machine: Snapshot, engine: Engine | None, parts: Sequence[Part]
         yield Trouble(
             "Docker Desktop runs containers in a virtual machine that has none of this machine's GPUs",
             "use the engine of the host: docker context use default",
+        )
+
+
+def _inside(machine: Snapshot, engine: Engine | None) -> Iterator[Trouble]:
+    if engine is not None and machine.container.inside:
+        yield Trouble(
+            "this runs in a container: the nodes and gids that are seen are its own, and the engine's are the host's",
+            "run doctor on the host",
+            fatal=False,
         )
 
 

@@ -75,6 +75,31 @@ def test_mig_instances_go_by_the_driver_s_number() -> None:
     assert passed(run(mig(), docker, "MIG-1a")) == ["nvidia.com/gpu=0:1"]
 
 
+def test_a_gpu_in_mig_mode_is_its_instances() -> None:
+    spec = cdi("nvidia.com/gpu", ("0:0", ["/dev/nvidia0"]), ("0:1", ["/dev/nvidia0"]), ("1", ["/dev/nvidia1"]))
+    docker = replace(DOCKER, specs=(spec,))
+    assert passed(run(mig(), docker, "0")) == ["nvidia.com/gpu=0:0", "nvidia.com/gpu=0:1"]
+    every = cdi("nvidia.com/gpu", ("all", ["/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia-caps/nvidia-cap21"]))
+    assert passed(run(mig(), replace(DOCKER, specs=(every,)))) == ["nvidia.com/gpu=all"]
+    runtime = run(mig(), replace(DOCKER, runtimes=frozenset({"nvidia"})), "0,1")
+    assert runtime.env["NVIDIA_VISIBLE_DEVICES"] == "all"
+    assert run(mig(), replace(DOCKER, runtimes=frozenset({"nvidia"})), "0").env["NVIDIA_VISIBLE_DEVICES"] == "0:0,0:1"
+
+
+def test_a_variable_that_would_pass_other_gpus_is_refused() -> None:
+    docker = replace(DOCKER, runtimes=frozenset({"nvidia"}))
+    with pytest.raises(InputError, match="--gpus says which GPUs are passed"):
+        plan(h100(), docker, choose(h100(), "0"), Request("a", env=("NVIDIA_VISIBLE_DEVICES=all",)))
+    plan(h100(), docker, choose(h100(), "0"), Request("a", env=("CUDA_VISIBLE_DEVICES=0",)))
+
+
+def test_inside_a_container_the_nodes_are_its_own() -> None:
+    machine = mi300x(1)
+    inside = machine.model_copy(update={"container": machine.container.model_copy(update={"inside": True})})
+    assert any("this runs in a container" in text and not fatal for text, fatal in said(run(inside, DOCKER)))
+    assert said(run(machine, DOCKER)) == []
+
+
 def test_a_partition_is_its_render_node() -> None:
     assert passed(run(cpx(), DOCKER, "0:3")) == ["/dev/kfd", "/dev/dri/renderD131", "992"]
     assert passed(run(cpx(), DOCKER, "renderD133")) == ["/dev/kfd", "/dev/dri/renderD133", "992"]

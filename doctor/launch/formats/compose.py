@@ -1,6 +1,6 @@
 """compose.yaml (https://github.com/compose-spec/compose-spec). A `$` in a value is doubled: compose would expand it.
 
-CDI devices stand as a reservation of driver `cdi`: under `devices:` Compose before 2.30 takes their name for a path.
+CDI devices stand as a reservation of driver `cdi`: under `devices:` Compose 2.26 takes their name for a path (seen).
 """
 
 from __future__ import annotations
