@@ -54,6 +54,7 @@ def judge(
     rules = {c.rule.id: c.rule for c in asked}
     symptoms_of = pointed(machine, kb)
     ruled_out: set[str] = set()
+    looked_well: set[str] = set()
     knows = Known(machine)
     found: list[Finding] = []
     clear: list[str] = []
@@ -63,6 +64,8 @@ def judge(
         hits = with_symptoms(check, outcome, symptoms_of.get(check.rule.id, []), machine, kb)
         if not hits and ((outcome.decided and check.rule.facts_decide) or not applies(check.rule, machine)):
             ruled_out.add(check.rule.id)
+        elif not hits and outcome.ran and check.rule.needs:
+            looked_well.add(check.rule.id)
         hits = [h for h in hits if not _within_bounds(h, check.rule, profile, machine)]
         found += [_finished(f, check.rule, profile) for f in hits]
         if outcome.crashed:
@@ -77,7 +80,7 @@ def judge(
     kept, suppressed = suppress(rank.unique(_without_doubles(found, profile)), allowed)
     text = rank.from_text(machine)
     if text:
-        suspicions = resemblance.suspected(kept, machine, {c.rule.id: c for c in asked}, ruled_out)
+        suspicions = resemblance.suspected(kept, machine, {c.rule.id: c for c in asked}, ruled_out, looked_well)
         kept = [f if f.fingerprint else _finished(f, rules[f.rule], profile) for f in suspicions]
     ordered = rank.settled(kept, rules) if text else kept
     findings = rank.ranked(rank.folded(rank.ranked(ordered, rules)), rules)

@@ -17,13 +17,19 @@ LEAST_SHARE = 0.12
 """Of texts held back without a surer cause, half had the one that the words gave this share or more."""
 SURE_SHARE = 0.85
 """Beside one cause that something surer told, the words were right four times of four with this share or more."""
+AGAINST_FACTS_SHARE = 0.5
+"""Where the rule of that cause saw facts and found nothing in them, though they did not rule it out."""
 SUSPECT_SHARE = 0.15
 """What a suspicion of a rule or of an error text is worth beside the share of the words."""
 _ASK = "the exact error lines, and the command that was run"
 
 
 def suspected(
-    findings: Sequence[Finding], machine: Snapshot, checks: Mapping[str, Check], ruled_out: Collection[str]
+    findings: Sequence[Finding],
+    machine: Snapshot,
+    checks: Mapping[str, Check],
+    ruled_out: Collection[str],
+    looked_well: Collection[str] = (),
 ) -> list[Finding]:
     """The findings, with one suspicion as a warning: where nothing but consequences is an error or a warning, or
     beside a single cause where the words hardly leave a doubt."""
@@ -31,7 +37,7 @@ def suspected(
         return list(findings)
     told = {f.rule for f in findings if f.severity is not Severity.INFO and _is_cause(f.rule, checks)}
     likes = {k.cause: k for k in machine.resembles if k.cause not in ruled_out and _is_cause(k.cause, checks)}
-    weight = {cause: like.share for cause, like in likes.items()}
+    weight = {c: like.share for c, like in likes.items() if c not in looked_well or like.share >= AGAINST_FACTS_SHARE}
     if not told:
         for finding in findings:
             if finding.suspect and _is_cause(finding.rule, checks):
