@@ -22,7 +22,7 @@ import errno, json, os
 found = {}
 for folder in ("/dev", "/dev/dri", "/dev/infiniband"):
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
-        if name.startswith(("kfd", "render", "card", "nvidia", "uverbs")):
+        if name.startswith(("kfd", "render", "card", "nvidia", "uverbs", "umad")):
             try:
                 os.close(os.open(f"{folder}/{name}", os.O_RDWR))
                 found[f"{folder}/{name}"] = "ok"

@@ -11,11 +11,13 @@ import json
 import os
 import pty
 import select
+import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +185,48 @@ def test_what_is_printed_is_what_runs(doctor: Doctor, amd_nodes: None, image: st
     shown = doctor("--engine", "docker", "--gpus", "0", *PLAIN, "--print", image, "--", *SEE)
     done = run("bash", "-c", shown.stdout)
     assert seen(done.stdout) == {"/dev/kfd": MAY, "/dev/dri/renderD128": MAY}
+
+
+def test_a_profile_whose_image_is_not_here_is_not_looked_for_in_a_registry(doctor: Doctor, amd_nodes: None) -> None:
+    done = doctor("--engine", "docker", "mi300x-rocm7.14-serve", "--", "true")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(
+        "doctor: doctor/mi300x-rocm7.14-serve: no image of that profile is here"
+    )
+
+
+def test_a_profile_s_image_runs_with_what_its_workload_needs(doctor: Doctor, amd_nodes: None, image: str) -> None:
+    named = "doctor/mi300x-rocm7.14-serve"
+    assert run("docker", "tag", image, named).returncode == 0
+    try:
+        done = doctor("--engine", "docker", "mi300x-rocm7.14-serve", "--", "df", "--output=size", "-k", "/dev/shm")
+        assert (done.returncode, done.stdout.split()[-1]) == (0, str(8 << 20)), done.stderr
+    finally:
+        run("docker", "rmi", named)
+
+
+def test_rdma_passes_the_verbs_and_not_the_management(
+    doctor: Doctor, amd_nodes: None, image: str, infiniband: None
+) -> None:
+    done = doctor("--engine", "docker", "--gpus", "0", "--with", "rdma", image, "--", *SEE)
+    assert done.returncode == 0, done.stderr
+    kfd = {"/dev/kfd": MAY, "/dev/dri/renderD128": MAY}
+    assert seen(done.stdout) == {**kfd, "/dev/infiniband/uverbs0": MAY}
+
+
+@pytest.fixture
+def infiniband() -> Iterator[None]:
+    """A verbs node and one that manages the fabric."""
+    folder = Path("/dev/infiniband")
+    if folder.exists():
+        pytest.skip("this machine has RDMA devices")
+    folder.mkdir()
+    try:
+        for name, minor in (("uverbs0", 250), ("umad0", 251), ("rdma_cm", 252)):
+            os.mknod(folder / name, stat.S_IFCHR | 0o666, os.makedev(231, minor))
+        yield
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_the_exit_code_and_both_streams_are_the_command_s(doctor: Doctor, amd_nodes: None, image: str) -> None:
