@@ -1,0 +1,112 @@
+"""`doctor env`: a file's findings with their lines, advice, JSON, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.cli.main import run
+
+BATCH = """#!/bin/bash
+#SBATCH --gpus-per-node=8
+export NCCL_P2P_DISABLE=true
+NCCL_IB_GID_INDEX=3
+export HF_TOKEN=hf_abcdefghijklmnop
+srun torchrun train.py
+"""
+MANIFEST = """apiVersion: v1
+kind: Pod
+spec:
+  containers:
+  - env:
+    - name: HSA_XNACK
+      value: 1
+"""
+FOR = ["--gpu", "MI300X", "--rocm", "7.2"]
+
+
+@pytest.fixture
+def batch(tmp_path: Path) -> str:
+    path = tmp_path / "train.sbatch"
+    path.write_text(BATCH)
+    return str(path)
+
+
+def test_findings_of_a_file_carry_its_lines(batch: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["env", batch, *FOR]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"error {batch}:3: NCCL_P2P_DISABLE=true: reads as 0 (nccl)." in shown
+    assert f"{batch}:4: NCCL_IB_GID_INDEX=3 is a variable of the shell only" in shown
+    assert f"{batch}:5: HF_TOKEN looks like a secret" in shown
+    assert "abcdefghijklmnop" not in shown
+
+
+def test_json_names_each_variable_and_what_is_read(batch: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["env", batch, *FOR, "--format", "json", "--fail-on", "never"]) == 0
+    text = capsys.readouterr().out
+    (one,) = json.loads(text)["environments"]
+    rows: dict[str, Any] = {row["name"]: row for row in one["variables"]}
+    assert (rows["NCCL_P2P_DISABLE"]["reads_as"], rows["NCCL_P2P_DISABLE"]["state"]) == (0, "misread")
+    assert rows["NCCL_P2P_DISABLE"]["where"] == f"{batch}:3"
+    assert "abcdefghijklmnop" not in text
+
+
+def test_kubernetes_refuses_a_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "pod.yaml"
+    path.write_text(MANIFEST)
+    assert run(["env", str(path), *FOR]) == 1
+    assert f"{path}:7: HSA_XNACK=1 is no string to YAML" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_clean_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "serve.env"
+    path.write_text("HIP_FORCE_DEV_KERNARG=1\nVLLM_ROCM_USE_AITER=1\n")
+    assert run(["env", str(path), *FOR, "--workload", "serve", "--fail-on", "warning"]) == 0
+    assert "nothing wrong" in capsys.readouterr().out
+
+
+def test_advice_is_lines_for_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["env", "--recommend", "--workload", "serve", *FOR]) == 0
+    shown = capsys.readouterr().out
+    assert "export VLLM_ROCM_USE_AITER=1" in shown
+    assert all(line.startswith(("#", "export ")) for line in shown.splitlines())
+
+
+def test_advice_without_a_guide(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["env", "--recommend", "--workload", "train", "--gpu", "A100"]) == 0
+    assert "set none" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("args", "err"),
+    [
+        (["--workload", "play"], "one of train, serve, desktop"),
+        (["--gpu", "potato", "--recommend"], "no such GPU is known"),
+        (["--pid", "1", "x.env"], "exclude each other"),
+        (["--pid", "x"], "a number is wanted"),
+        (["/nowhere", *FOR], "/nowhere"),
+        (["--recommend", "--pid", "1"], "goes without files"),
+    ],
+)
+def test_wrong_usage(args: list[str], err: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["env", *args]) == 2
+    assert err in capsys.readouterr().err
+
+
+def test_another_process(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its own environment, not this one's."""
+    env = {"PATH": os.environ["PATH"], "NCCL_P2P_DISABLE": "yes"}
+    with subprocess.Popen([sys.executable, "-c", "input()"], env=env, stdin=subprocess.PIPE) as process:
+        try:
+            assert run(["env", "--pid", str(process.pid)]) == 1
+        finally:
+            process.communicate(b"\n")
+    shown = capsys.readouterr().out
+    assert f"process {process.pid}" in shown
+    assert "NCCL_P2P_DISABLE=yes: reads as 0" in shown
