@@ -37,11 +37,12 @@ def emitted(recipe: Recipe) -> dict[str, str]:
         "python/constraints.txt": constraints(recipe),
         "image/image.conf": _conf(recipe),
         "image/environment": _environment(recipe),
-        RECORD: json.dumps(record(recipe), indent=1, ensure_ascii=False) + "\n",
     }
     if recipe.snapshot:
         found["apt/sources.list"] = recipe.base.sources(recipe.snapshot)
     found |= {f"python/{name}": text for name, text in lists(recipe).items()}
+    written = {**record(recipe), "files": sorted([*found, RECORD])}
+    found[RECORD] = json.dumps(written, indent=1, ensure_ascii=False) + "\n"
     return dict(sorted(found.items()))
 
 
@@ -130,13 +131,14 @@ def _chosen(what: str, why: str, source: Source) -> dict[str, str]:
 
 
 def wrote(recipe: Recipe, folder: Path) -> None:
-    """The folder holds these files and the lock, and nothing else. Raises InputError when it can't be written."""
+    """Of an earlier emission what is emitted no more goes; files of others stay. Raises InputError."""
+    before = set(_record_of(folder).get("files") or ())
     try:
         for path, text in emitted(recipe).items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, encoding="utf-8")
             (folder / path).chmod(0o755 if path.endswith(".sh") else 0o644)
-        for old in sorted(stale(recipe, folder)):
+        for old in sorted(before & stale(recipe, folder)):
             (folder / old).unlink()
     except OSError as error:
         raise InputError(f"{error.filename or folder}: {error.strerror or error}") from error
@@ -167,8 +169,14 @@ def _read(path: Path) -> str:
 
 def options_of(folder: Path) -> dict[str, bool]:
     """How the folder was emitted last, so that it is emitted the same way again."""
+    kept = _record_of(folder)
+    return {"healthcheck": bool(kept.get("healthcheck"))} if kept else {}
+
+
+def _record_of(folder: Path) -> dict[str, Any]:
+    """What the last emission said of itself; {} where nothing can be read."""
     try:
         kept = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    return {"healthcheck": bool(kept.get("healthcheck"))} if isinstance(kept, dict) else {}
+    return kept if isinstance(kept, dict) else {}

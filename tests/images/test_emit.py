@@ -257,13 +257,16 @@ def test_values_that_would_be_syntax_are_refused(value: dict[str, object]) -> No
 def test_a_file_that_is_no_longer_emitted_is_named_and_goes(tmp_path: Path) -> None:
     given = recipe(profile(), None, KB)
     wrote(given, tmp_path)
+    record = json.loads((tmp_path / "record.json").read_text())
+    (tmp_path / "record.json").write_text(json.dumps({**record, "files": [*record["files"], "old.txt"]}))
     (tmp_path / "old.txt").touch()
+    (tmp_path / "notes.txt").touch()
     (tmp_path / lockfile.NAME).touch()
     (tmp_path / "Dockerfile").write_text("FROM x\n")
-    assert stale(given, tmp_path) == {"old.txt"}
-    assert differences(given, tmp_path) == ["Dockerfile differs from line 1", "old.txt is no file of this recipe"]
+    assert stale(given, tmp_path) == {"old.txt", "notes.txt"}
+    assert "Dockerfile differs from line 1" in differences(given, tmp_path)
     wrote(given, tmp_path)
-    assert differences(given, tmp_path) == []
+    assert differences(given, tmp_path) == ["notes.txt is no file of this recipe"]  # somebody's own: told, and left
     assert (tmp_path / lockfile.NAME).exists()
 
 
