@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "jsonl", "markdown")
 _CHUNK = 1 << 18
+_GZIP = b"\x1f\x8b"
+_INFLATED_LIMIT = 256 << 20
+"""Of a packed file; the rest is not read."""
+_MANIFEST_WITHIN = 1 << 16
+_MANIFEST = b"doctor.bundle/"
 
 
 def add(app: typer.Typer) -> None:
@@ -65,6 +71,13 @@ def judged(path: str, trace: list[Read] | None = None) -> Report:
     from doctor.diagnosis.judge import judge
     from doctor.intake import read_text
 
+    if _is_bundle(path):
+        from pathlib import Path
+
+        from doctor.bundle.open import open_bundle
+        from doctor.diagnosis.run import Options, examine
+
+        return examine(open_bundle(Path(path)).system(), Options(source=path))
     return judge(read_text(_chunks(path), trace), _knowledge(), source=path)
 
 
@@ -80,8 +93,28 @@ def _knowledge() -> Knowledge:
     return WithSymptoms()
 
 
+def _is_bundle(path: str) -> bool:
+    """Whether a file is a gzip archive that begins with our manifest."""
+    from pathlib import Path
+
+    with suppress(OSError, ValueError):
+        if path != "-" and Path(path).is_file():
+            with Path(path).open("rb") as held:
+                head = held.read(_MANIFEST_WITHIN)
+            return head.startswith(_GZIP) and b"\0ustar" in (plain := _inflated_head(head)) and _MANIFEST in plain
+    return False
+
+
+def _inflated_head(packed: bytes) -> bytes:
+    import zlib
+
+    with suppress(zlib.error):
+        return zlib.decompressobj(wbits=31).decompress(packed, _MANIFEST_WITHIN)
+    return b""
+
+
 def _chunks(path: str) -> Iterator[bytes]:
-    """The file's bytes, in pieces. Raises InputError."""
+    """The file's bytes, in pieces; of a file in gzip (nvidia-bug-report.log.gz) what it holds. Raises InputError."""
     import sys
     from pathlib import Path
 
@@ -89,14 +122,34 @@ def _chunks(path: str) -> Iterator[bytes]:
 
     try:
         if path == "-":
-            while piece := sys.stdin.buffer.read(_CHUNK):
-                yield piece
+            yield from _plain_or_inflated(sys.stdin.buffer, path)
             return
         with Path(path).open("rb") as held:
-            while piece := held.read(_CHUNK):
-                yield piece
+            yield from _plain_or_inflated(held, path)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _plain_or_inflated(held: IO[bytes], path: str) -> Iterator[bytes]:
+    import zlib
+
+    from doctor.errors import InputError
+
+    piece = held.read(_CHUNK)
+    if not piece.startswith(_GZIP):
+        while piece:
+            yield piece
+            piece = held.read(_CHUNK)
+        return
+    inflater, size = zlib.decompressobj(wbits=31), 0
+    while piece and not inflater.eof and size < _INFLATED_LIMIT:
+        try:
+            told = inflater.decompress(piece, _CHUNK)
+        except zlib.error as error:
+            raise InputError(f"{path}: broken gzip: {error}") from None
+        size += len(told)
+        yield told
+        piece = inflater.unconsumed_tail or held.read(_CHUNK)
 
 
 def _plain(text: str) -> str:

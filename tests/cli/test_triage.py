@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 from pathlib import Path
@@ -43,3 +44,44 @@ def test_stdin(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
 def test_an_unknown_format_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["triage", "--format", "xml", "x"]) == 2
     assert "one of" in capsys.readouterr().err
+
+
+def findings(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return [row["rule"] for row in json.loads(capsys.readouterr().out)["findings"]]
+
+
+def test_a_packed_log_is_read_as_what_it_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "nvidia-bug-report.log.gz"
+    path.write_bytes(gzip.compress(b"x\n" * 400_000 + MISMATCH.encode()))
+    assert run(["triage", "--format", "jsonl", str(path)]) == 1
+    assert findings(capsys)[0] == "nvidia-driver-library-mismatch"
+
+
+def test_a_packed_log_that_is_cut_or_broken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.gz"
+    whole = gzip.compress(MISMATCH.encode() + bytes(range(256)) * 40)
+    path.write_bytes(whole[: len(whole) - 12])
+    assert run(["triage", "--format", "jsonl", str(path)]) == 1
+    assert findings(capsys)[0] == "nvidia-driver-library-mismatch"
+    path.write_bytes(b"\x1f\x8b" + b"\xff" * 100)
+    assert run(["triage", str(path)]) == 2
+    assert "broken gzip" in capsys.readouterr().err
+
+
+def test_our_own_bundle_is_judged_as_check_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "node.tar.gz"
+    assert run(["bundle", "-o", str(path)]) == 0
+    capsys.readouterr()
+    run(["triage", "--format", "jsonl", str(path)])
+    triaged = findings(capsys)
+    run(["check", "--from", str(path), "--format", "json"])
+    assert triaged == findings(capsys)
+
+
+def test_our_own_report_is_judged_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ticket, report = tmp_path / "a.md", tmp_path / "report.json"
+    ticket.write_text(MISMATCH)
+    run(["triage", "--format", "json", str(ticket)])
+    report.write_text(capsys.readouterr().out)
+    assert run(["triage", "--format", "jsonl", str(report)]) == 1
+    assert findings(capsys)[0] == "nvidia-driver-library-mismatch"

@@ -151,8 +151,8 @@ def test_a_cut_text_says_nothing_else(sample: str, share: float) -> None:
 def test_words_of_a_format_are_not_the_format(prose: str) -> None:
     trace: list[Read] = []
     read_text([prose.encode()], trace)
-    new = {"dockerfile", "rdma_text", "hwloc_xml", "nvidia_smi_csv", "sglang_env", "cdi_text", "fabric_log", "own_report",
-           "rocm_text"}  # fmt: skip
+    new = {"dockerfile", "rdma_text", "hwloc_xml", "nvidia_smi_csv", "sglang_env", "cdi_text", "fabric_log",
+           "own_report", "rocm_text"}  # fmt: skip
     assert not [read for read in trace if read.reader in new]
 
 
