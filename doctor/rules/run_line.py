@@ -51,8 +51,13 @@ def passes_amd(machine: Snapshot) -> bool:
     return (
         any(_AMD_NODE.search(value) for value in (*options(machine, "--device"), *_limits(machine)))
         or bool(options(machine, "--privileged", "--rocm"))
-        or "amd" in options(machine, "--runtime")
+        or _by_runtime(machine)
     )
+
+
+def _by_runtime(machine: Snapshot) -> bool:
+    """AMD's own runtime, or one that a site made for ROCm, puts the nodes in by itself."""
+    return bool({"amd", "rocm"} & set(options(machine, "--runtime")))
 
 
 def passes_nvidia(machine: Snapshot) -> bool:
@@ -136,7 +141,7 @@ def _amd_lacking(machine: Snapshot) -> str:
     devices = options(machine, "--device")
     kfd = any(word in d for d in devices for word in ("/dev/kfd", "amd.com", "/dev/dxg"))
     render = any(word in d for d in devices for word in ("/dev/dri", "amd.com", "/dev/dxg"))
-    if not devices or (kfd and render):
+    if not devices or _by_runtime(machine) or (kfd and render):
         return ""
     return "the render nodes of /dev/dri" if kfd else "/dev/kfd"
 

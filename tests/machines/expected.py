@@ -74,7 +74,7 @@ TEXTS = (
     Row("amd-mi300x-vf-visionguard", "rocm-smi.txt", 1),
     Row("amd-mi300x-8gpu-mlengineering", "rocm-smi.txt", 8),
     Row("amd-smi-changelog-samples-a", "rocm-6.3.0/amd-smi-metric-throttle.txt", None),
-    Row("amd-smi-changelog-samples-a", "rocm-6.1.2/amd-smi-metric-ecc-block.txt", None),
+    Row("amd-smi-changelog-samples-a", "rocm-6.1.2/amd-smi-metric-ecc-block.txt", 1),
     Row("amd-mi300x-cpx-rocm-smi-changelog", "rocm-smi-cpx-after.txt", 2),
     Row("amd-mi210-4gpu-ctk-docs", "rocm-smi.txt", 4),
     Row("amd-mi300a-4gpu-tpx-rocmsmi610-changelog", "rocm-smi-showbus-a.txt", 4),
