@@ -33,12 +33,17 @@ def main() -> int:
             argv = [sys.executable, "-m", "doctor", "fleet", "report", "-", "--format", "json"]
             done = subprocess.run(argv, stdin=given, capture_output=True, check=False)
         seconds = time.monotonic() - began
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        peak, cpu = used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
     told = json.loads(done.stdout)
     odd = {name for kind in told["kinds"] for row in kind["odd"] for name in expanded(row["nodes"])}
-    print("| nodes | reports | seconds | peak MiB | planted | found | invented |\n|--|--|--|--|--|--|--|")
+    print(
+        "| nodes | reports | seconds | CPU seconds | peak MiB | planted | found | invented |\n|--|--|--|--|--|--|--|--|"
+    )
     found, invented = len(odd & fleet.planted.keys()), len(odd - fleet.planted.keys())
-    print(f"| {nodes} | {size >> 20} MiB | {seconds:.1f} | {peak:.0f} | {len(fleet.planted)} | {found} | {invented} |")
+    print(
+        f"| {nodes} | {size >> 20} MiB | {seconds:.1f} | {cpu:.1f} | {peak:.0f} | {len(fleet.planted)} | {found} | {invented} |"
+    )
     return 0 if odd == fleet.planted.keys() else 1
 
 

@@ -112,7 +112,7 @@ def _matrix(verdict: Verdict, kind: Kind) -> str:
     odd = sum(bool(_areas(kind, g)) for g in groups)
     about = f"{plural(len(groups), 'group')} of equal nodes by area; {odd} differ from the common configuration"
     parts = [
-        f'<svg class="matrix" role="img" aria-label="{_text(about)}" viewBox="0 0 {width} {height}" width="{width}" height="{height}" xmlns="http://www.w3.org/2000/svg">\n'
+        f'<svg class="matrix" role="img" aria-label="{_text(about)}" viewBox="0 0 {width} {height}" width="{width}" height="{height}">\n'
     ]
     for at, area in enumerate(columns):
         x = _LEFT + at * _CELL + 14

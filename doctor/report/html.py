@@ -12,8 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
 
+from doctor.errors import DoctorError
 from doctor.findings import KnowledgeUsed, Report
+from doctor.profiles import load
 from doctor.redaction.secrets import masked
+from doctor.report import picture
 from doctor.report.json import as_data
 from doctor.report.page import BOTTOM, top
 from doctor.report.words import clean, gpu_line, plural
@@ -87,7 +90,8 @@ def _about(machine: Data) -> Iterator[tuple[str, Any]]:
 
 def _body(data: Data) -> Iterator[str]:
     yield from _findings(data["findings"])
-    yield from _gpus(data["snapshot"].get("gpus") or ())
+    yield from _gpus(data)
+    yield from _bench(data)
     if data["profile"]:
         yield from _profile(data["profile"])
     yield from _rest(data)
@@ -166,15 +170,34 @@ def _fix(fix: Data) -> str:
     return out + (_tag("p", f"<strong>Risk:</strong> {text(fix['risk'])}") if fix["risk"] else "")
 
 
-def _gpus(gpus: Iterable[Data]) -> Iterator[str]:
-    rows = list(gpus)
+def _gpus(data: Data) -> Iterator[str]:
+    rows = list(data["snapshot"].get("gpus") or ())
     if not rows:
         return
     heads = ("GPU", "Name", "Arch", "Driver", "Memory", *(name.upper() for name in _INDEX), "Render", "NUMA")
     table = "<tr>" + "".join(f'<th scope="col">{head}</th>' for head in heads) + "</tr>\n"
     table += "".join(_gpu(gpu) for gpu in rows)
     yield "<section aria-labelledby='gpus'>\n<h2 id='gpus'>GPUs</h2>\n"
-    yield f'<div class="wide" tabindex="0"><table>\n<caption>Numbers in each order; ? is unknown</caption>\n{table}</table></div>\n</section>\n'
+    yield picture.topology(data["snapshot"], data["findings"])
+    yield f'<div class="wide" role="region" aria-label="GPU numbers" tabindex="0"><table>\n<caption>Numbers in each order; ? is unknown</caption>\n{table}</table></div>\n</section>\n'
+
+
+def _bench(data: Data) -> Iterator[str]:
+    """Bars, against the numbers of the profile that was judged."""
+    drawn = picture.bars(data["snapshot"].get("bench") or (), _baselines(data["profile"]))
+    if drawn:
+        yield f"<section aria-labelledby='bench'>\n<h2 id='bench'>Measured</h2>\n{drawn}</section>\n"
+
+
+def _baselines(profile: Data | None) -> dict[tuple[str, str, str, str], float]:
+    """Of a profile by name; {} where it is not here (a report of another machine)."""
+    if not profile:
+        return {}
+    try:
+        known = load(profile["name"])
+    except DoctorError:
+        return {}
+    return {(b.what, b.dtype, b.shape, b.value.unit): b.value.p50 or b.value.floor or 0.0 for b in known.baseline}
 
 
 def _gpu(gpu: Data) -> str:

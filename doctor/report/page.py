@@ -30,7 +30,7 @@ th, td { border-bottom: 1px solid var(--line); padding: .25rem .5rem; text-align
 figure { margin: .5rem 0; } figcaption { color: var(--soft); font-size: .9em; } svg { display: block; max-width: none; } svg text { fill: var(--fg); font-size: 12px; }
 svg rect { fill: var(--box); stroke: var(--soft); } svg .odd rect { fill: var(--error); stroke: var(--error); } svg .odd text { fill: var(--bg); }
 svg .divided rect { fill: var(--warning); stroke: var(--warning); } svg .divided text { fill: var(--bg); } svg line, svg path { stroke: var(--soft); stroke-width: 1.5; fill: none; }
-svg .bar { fill: var(--info); stroke: none; } svg .base { stroke: var(--fg); stroke-width: 2; } svg .soft { fill: var(--soft); }
+svg .numa { fill: none; stroke-dasharray: 2 3; } svg .bar { fill: var(--info); stroke: none; } svg .base { stroke: var(--fg); stroke-width: 2; } svg .soft { fill: var(--soft); }
 .skip { position: absolute; left: -100rem; } .skip:focus { position: static; }
 @media print { :root { color-scheme: light; --bg: #fff; --fg: #000; --soft: #444; --line: #999; --box: #fff; --error: #900; --warning: #640;
     --info: #036; --ok: #040; --unknown: #406; } body { max-width: none; padding: 0; font-size: 10.5pt; } .skip { display: none; }

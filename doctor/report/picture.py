@@ -1,0 +1,192 @@
+"""Pictures of an HTML report, drawn as SVG in the page: how GPUs and NICs hang on NUMA nodes, and what was measured.
+
+Colour never stands alone: what is wrong has a sign too, and each picture is told in words for those who don't see it.
+"""
+
+# ruff: noqa: E501 -- markup
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from html import escape
+from typing import Any, NamedTuple
+
+from doctor.report.words import clean, plural
+
+Data = Mapping[str, Any]
+_BOX, _HIGH, _GAP, _PAD = 150, 62, 14, 16
+_ROW = 4
+"""Devices side by side in one NUMA node."""
+_MOST = 64
+"""Devices and measurements that a picture shows."""
+
+
+class _Placed(NamedTuple):
+    x: float
+    y: float
+
+    @property
+    def top(self) -> tuple[float, float]:
+        return self.x + _BOX / 2, self.y
+
+    @property
+    def bottom(self) -> tuple[float, float]:
+        return self.x + _BOX / 2, self.y + _HIGH
+
+
+def _text(value: Any) -> str:
+    return escape(clean(str(value)))
+
+
+def _short(text: str, length: int = 21) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def topology(machine: Data, findings: Iterable[Data]) -> str:
+    """ "" where there is no GPU. Devices whose NUMA node is not known stand in a box of their own."""
+    gpus = list(machine.get("gpus") or ())[:_MOST]
+    if not gpus:
+        return ""
+    nics = list(machine.get("rdma") or ())[:_MOST]
+    wrong = {f["subject"]["id"] for f in findings if f["severity"] == "error"}
+    boxes, places, width, height = _laid_out(gpus, nics)
+    lines = [*_links(gpus, places), *_near(nics, places)]
+    drawn = [_gpu(g, places[_id(g)], wrong) for g in gpus] + [_nic(n, places[_id(n)], wrong) for n in nics]
+    known = len({g.get("numa_node") for g in gpus if g.get("numa_node") is not None})
+    told = f"{plural(len(gpus), 'GPU')} and {plural(len(nics), 'NIC')} on {plural(known, 'known NUMA node')}"
+    hint = "Solid: links between GPUs; dashed: a link that is down; dotted: the GPU nearest to a NIC. × has an error."
+    return _figure(told, width, height, [*boxes, *lines, *drawn], hint)
+
+
+def _figure(told: str, width: float, height: float, parts: Iterable[str], hint: str) -> str:
+    svg = f'<svg role="img" aria-label="{_text(told)}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}">\n{"".join(parts)}</svg>'
+    return f'<figure><div class="wide" role="region" aria-label="Picture: {_text(told)}" tabindex="0">{svg}</div><figcaption>{_text(told)}. {_text(hint)}</figcaption></figure>\n'
+
+
+def _id(device: Data) -> str:
+    return str(device.get("pci_address") or device.get("key"))
+
+
+def _numa(device: Data) -> str:
+    node = device.get("numa_node")
+    return "NUMA node not known" if node is None else "no NUMA" if node == -1 else f"NUMA node {node}"
+
+
+def _laid_out(gpus: list[Data], nics: list[Data]) -> tuple[list[str], dict[str, _Placed], float, float]:
+    names = sorted({_numa(d) for d in (*gpus, *nics)})
+    boxes, places, x, tallest = [], {}, 0.0, 0.0
+    for name in names:
+        inside = [[d for d in kind if _numa(d) == name] for kind in (gpus, nics)]
+        columns = min(_ROW, max(map(len, inside)))
+        y = 34.0
+        for members in inside:
+            for at, device in enumerate(members):
+                places[_id(device)] = _Placed(
+                    x + _PAD + (at % _ROW) * (_BOX + _GAP), y + 26 + (at // _ROW) * (_HIGH + _GAP * 2)
+                )
+            y += -(-len(members) // _ROW) * (_HIGH + _GAP * 2)
+        wide = columns * (_BOX + _GAP) - _GAP + 2 * _PAD
+        boxes.append(f'<rect class="numa" x="{x:g}" y="20" width="{wide:g}" height="{y + 8:g}" rx="8"/>\n')
+        boxes.append(f'<text class="soft" x="{x + _PAD:g}" y="40">{_text(name)}</text>\n')
+        tallest = max(tallest, y + 32)
+        x += wide + 24
+    return boxes, places, x - 24, tallest
+
+
+def _links(gpus: list[Data], places: Mapping[str, _Placed]) -> Iterator[str]:
+    """One line a pair of GPUs; down where any of its links is known to be."""
+    pairs: dict[tuple[str, str], bool] = {}
+    for gpu in gpus:
+        for link in gpu.get("links") or ():
+            peer = str(link.get("peer"))
+            if peer in places and peer != _id(gpu):
+                pair = (min(_id(gpu), peer), max(_id(gpu), peer))
+                pairs[pair] = pairs.get(pair, True) and link.get("up") is not False
+    for (one, other), up in sorted(pairs.items()):
+        (x1, y1), (x2, y2) = places[one].top, places[other].top
+        bend = min(y1, y2) - 10 - min(abs(x2 - x1) / 40, 16)
+        dashed = "" if up else ' stroke-dasharray="6 4"'
+        yield f'<path class="link" d="M{x1:g} {y1:g} Q{(x1 + x2) / 2:g} {bend:g} {x2:g} {y2:g}"{dashed}/>\n'
+
+
+def _near(nics: list[Data], places: Mapping[str, _Placed]) -> Iterator[str]:
+    for nic in nics:
+        gpu = places.get(str(nic.get("near_gpu")))
+        if gpu:
+            (x1, y1), (x2, y2) = gpu.bottom, places[_id(nic)].top
+            yield f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" stroke-dasharray="1 4"/>\n'
+
+
+def _gpu(gpu: Data, at: _Placed, wrong: set[str]) -> str:
+    links = gpu.get("links") or ()
+    up = sum(bool(k.get("up")) for k in links)
+    width = (gpu.get("link") or {}).get("width")
+    more = [f"{up}/{len(links)} links up"] * bool(links) + [f"PCIe ×{width}"] * bool(width)
+    return _device(
+        at, f"GPU {_id(gpu)}", str(gpu.get("name") or gpu.get("pci_id") or "?"), ", ".join(more), _id(gpu) in wrong
+    )
+
+
+def _nic(nic: Data, at: _Placed, wrong: set[str]) -> str:
+    state = " ".join(str(nic[f]) for f in ("state", "rate") if nic.get(f))
+    return _device(
+        at, f"NIC {nic.get('key')}", str(nic.get("link_layer") or "RDMA"), state, _id(nic) in wrong, round_=True
+    )
+
+
+def _device(at: _Placed, head: str, name: str, more: str, wrong: bool, *, round_: bool = False) -> str:
+    rows = ((("× " if wrong else "") + head, 18), (name, 36), (more, 53))
+    lines = "".join(f'<text x="{at.x + 8:g}" y="{at.y + y}">{_text(_short(row))}</text>' for row, y in rows if row)
+    title = _text(f"{head}: {name}{f', {more}' if more else ''}{', has an error' if wrong else ''}")
+    shape = f'<rect x="{at.x:g}" y="{at.y:g}" width="{_BOX}" height="{_HIGH}" rx="{14 if round_ else 4}"/>'
+    return f'<g class="device{" odd" if wrong else ""}"><title>{title}</title>{shape}{lines}</g>\n'
+
+
+def bars(bench: Iterable[Data], baselines: Mapping[tuple[str, str, str, str], float]) -> str:
+    """What was measured, each against its baseline where there is one with the same name, type, shape and unit; bars of
+    one unit share a scale. "" where nothing was measured."""
+    rows = [m for m in bench if m.get("value")][:_MOST]
+    if not rows:
+        return ""
+    most: dict[str, float] = {}
+    for row in rows:
+        there = (row["value"]["high"], baselines.get(_case(row), 0.0), most.get(row["unit"], 0.0))
+        most[row["unit"]] = max(there)
+    parts = [_bar(n, row, most[row["unit"]] or 1.0, baselines.get(_case(row))) for n, row in enumerate(rows)]
+    compared = sum(_case(row) in baselines for row in rows)
+    told = f"{plural(len(rows), 'measurement')}, {compared} with a baseline"
+    return _figure(
+        told,
+        900,
+        30 * len(rows) + 10,
+        parts,
+        "Bar: the median; thin line: where it lies in 95 of 100 runs; upright: the baseline.",
+    )
+
+
+def _case(row: Data) -> tuple[str, str, str, str]:
+    return str(row["what"]), str(row["dtype"]), str(row["shape"]), str(row["unit"])
+
+
+def _bar(number: int, row: Data, most: float, baseline: float | None) -> str:
+    value, y, left, wide = row["value"], 30 * number + 6, 330, 380
+    scale = wide / most
+    against = (
+        "no baseline"
+        if baseline is None
+        else f"{value['p50'] / baseline:.0%} of {baseline:g}"
+        if baseline
+        else "no baseline"
+    )
+    name = _short(f"{row['what']} {row['dtype']} {row['shape']}", 46)
+    parts = [
+        f'<text x="{left - 8}" y="{y + 15}" text-anchor="end">{_text(name)}</text>',
+        f'<rect class="bar" x="{left}" y="{y}" width="{max(value["p50"] * scale, 1):.1f}" height="20"/>',
+        f'<line class="base" x1="{left + value["low"] * scale:.1f}" y1="{y + 10}" x2="{left + value["high"] * scale:.1f}" y2="{y + 10}"/>',
+    ]
+    if baseline:
+        x = left + baseline * scale
+        parts.append(f'<line class="base" x1="{x:.1f}" y1="{y - 3}" x2="{x:.1f}" y2="{y + 23}"/>')
+    told = f"{value['p50']:g} {row['unit']}, {against}"
+    parts.append(f'<text x="{left + wide + 12}" y="{y + 15}">{_text(told)}</text>')
+    title = f"{row['what']} {row['dtype']} {row['shape']}: {told}"
+    return f"<g><title>{_text(title)}</title>{''.join(parts)}</g>\n"
