@@ -89,7 +89,8 @@ def table(folders: list[Path]) -> dict[str, object]:
         pairs = [(c, round(w, 2)) for c, w in enumerate(weights[n]) if abs(w) >= least]
         packed[word] = [round(rarity[n], 2), *(part for pair in pairs for part in pair)]
     return {
-        "source": f"counted over {len(found)} renderings of public, solved threads (scripts/weigh_words.py)",
+        "source": f"counted over {len(found)} short tickets with known causes, written for this after public threads and "
+        "from experience (scripts/weigh_words.py)",
         "as_of": datetime.date.today().isoformat(),
         "causes": causes,
         "base": [round(b, 2) for b in base],
