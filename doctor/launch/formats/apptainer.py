@@ -17,8 +17,8 @@ _BIND = {
     "nvidia": ("--nv", "binds the driver's nodes and libraries"),
 }
 _SELECT = {"amd": "ROCR_VISIBLE_DEVICES", "nvidia": "CUDA_VISIBLE_DEVICES"}
-_SPECIAL = ("PATH", "PREPEND_PATH", "APPEND_PATH")
-"""APPTAINERENV_… of these change the path instead of setting a variable (apptainer.org, environment)."""
+_SPECIAL = ("PREPEND_PATH", "APPEND_PATH")
+"""APPTAINERENV_… of these add to the path instead of setting a variable (apptainer.org, environment)."""
 _GIVEN = {
     "ulimit": "the container has the caller's own limits",
     "cap": "the container has the caller's own capabilities",
