@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from doctor.bench.run import Results
+from doctor.bench.results import Results
 from doctor.errors import InputError
 from doctor.facts.gemm import Measurement
 from doctor.system.given import read_given_bytes

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from doctor.bench.plan import sizes
-from doctor.bench.run import Runner, _times, _word
+from doctor.bench.results import times_of, word
+from doctor.bench.run import Runner
 from doctor.bench.statistics import paired_ratio
 from doctor.facts.gemm import Tuned
 from doctor.facts.snapshot import Snapshot
@@ -92,9 +93,9 @@ def tune(
     for event in child.events():
         kind = event.get("event")
         if kind == "begin":
-            yield Progress(_word(event.get("case")))
+            yield Progress(word(event.get("case")))
         elif kind == "left":
-            done.left.append(_word(event.get("shape")))
+            done.left.append(word(event.get("shape")))
         elif kind == "loaded" and not event.get("taken"):
             done.trouble = "torch did not take the file: its validators are of another stack"
         elif kind == "case":
@@ -109,15 +110,15 @@ def tune(
 
 def _compared(event: Mapping[str, Any], file: str) -> list[Tuned]:
     sent = event.get("times")
-    times = {str(n): _times(t) for n, t in sent.items()} if isinstance(sent, dict) else {}
-    shape = _word(event.get("case")).removeprefix("tuned/")
+    times = {str(n): times_of(t) for n, t in sent.items()} if isinstance(sent, dict) else {}
+    shape = word(event.get("case")).removeprefix("tuned/")
     return [
         Tuned(
             key=f"{name}/{shape}",
             file=file.rpartition("/")[2],
             solution=name,
             ratio=paired_ratio(times[f"{name}+tuned"], taken),
-            detail=_word(event.get("wrong"), 300) or None,
+            detail=word(event.get("wrong"), 300) or None,
         )
         for name, taken in times.items()
         if f"{name}+tuned" in times

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from doctor.bench.run import Results, Runner
+    from doctor.bench.results import Results
+    from doctor.bench.run import Runner
     from doctor.facts import Snapshot
     from doctor.profiles import Profile
 

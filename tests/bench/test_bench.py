@@ -1,7 +1,5 @@
 """Plans, statistics, comparison, history and the running of cases, the last with real children."""
 
-# ruff: noqa: E501
-
 from __future__ import annotations
 
 import json
@@ -17,8 +15,10 @@ import pytest
 from doctor.bench import clocks, history, tunableop
 from doctor.bench.compare import compare
 from doctor.bench.plan import GEMM_SHAPES, plan
-from doctor.bench.run import Device, Results, Runner, bus_factor, devices, measured, run
+from doctor.bench.results import Device, Results, measured
+from doctor.bench.run import Runner, devices, run
 from doctor.bench.statistics import paired_ratio, rate, spread
+from doctor.bench.together import bus_factor
 from doctor.errors import InputError
 from doctor.facts.gemm import Clocks, Measurement, Spread
 from doctor.facts.origin import State

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from doctor.bench.plan import plan
-from doctor.bench.run import Device, Results, Runner, run
+from doctor.bench.results import Device, Results
+from doctor.bench.run import Runner, run
 from doctor.blas.prove import SCRIPT as PROVE
 from doctor.errors import InputError
 from doctor.system.live import LiveSystem
