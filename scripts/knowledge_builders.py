@@ -315,11 +315,20 @@ def package_ways() -> dict[str, Row]:
 
 def flag_conditions() -> dict[str, Row]:
     """scripts/flag_conditions.toml: one entry an interaction, without the examples that its test reads."""
+    from doctor.flags.conditions import triggers
+
     said = {"source": "the interaction of that id", "as_of": "2026-11-21"}
     rows = _toml("flag_conditions.toml")
     kept = ("open", "severity", "audit")
     return {
-        name: entry(said, id=name, lines=row.get("if"), **{k: row.get(k) for k in kept}) for name, row in rows.items()
+        name: entry(
+            said,
+            id=name,
+            lines=row.get("if"),
+            triggers=list(triggers(row.get("if", ()))),
+            **{k: row.get(k) for k in kept},
+        )
+        for name, row in rows.items()
     }
 
 

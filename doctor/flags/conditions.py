@@ -88,7 +88,7 @@ def all_hold(lines: Iterable[str], situation: Situation) -> bool | None:
 def variables(lines: Iterable[str], situation: Situation) -> tuple[str, ...]:
     """The set variables that the lines speak of: those that a check blames, then the others in order."""
     named = (atom for line in lines for atom in atoms(line) if atom.is_variable)
-    spoken = [name for atom in named for name in _matching(atom.subject, situation)]
+    spoken = [name for atom in named for name in matching(atom.subject, situation)]
     others = (a.value for line in lines for a in atoms(line) if a.subject == "check")
     found = [n for check in others for n in checks.variables(check, situation)] + spoken
     return tuple(dict.fromkeys(found))
@@ -111,13 +111,15 @@ def _turned(atom: Atom, value: bool | None) -> bool | None:
     return value if value is None or not atom.turned else not value
 
 
-def _matching(name: str, situation: Situation) -> Iterator[str]:
-    if "*" not in name:
+def matching(name: str, situation: Situation) -> Iterator[str]:
+    """The set variables of that name; `*` in it stands for anything."""
+    head, star, tail = name.partition("*")
+    if not star:
         if name in situation.env:
             yield name
         return
-    pattern = re.compile(name.replace("*", r"\w*") + "$")
-    yield from (n for n in situation.env if pattern.match(n))
+    least = len(head) + len(tail)
+    yield from (n for n in situation.env if len(n) >= least and n.startswith(head) and n.endswith(tail))
 
 
 def _atom_holds(atom: Atom, situation: Situation) -> bool | None:
@@ -125,7 +127,7 @@ def _atom_holds(atom: Atom, situation: Situation) -> bool | None:
         return _FACTS[atom.subject.split(" ")[0]](atom, situation)
     if atom.value.startswith("$"):  # two variables compared
         return _compared(atom, situation)
-    names = list(_matching(atom.subject, situation))
+    names = list(matching(atom.subject, situation))
     if not names:
         return atom.test in ("unset", "!=", "notin")
     return any(_variable(atom, name, situation.env[name]) for name in names)

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -48,7 +47,7 @@ def found(situation: Situation) -> Iterator[Held]:
 
 def _judged(name: str, row: dict[str, Any], situation: Situation) -> Held | None:
     lines = row.get("lines")
-    if not lines or not _may_hold(name, situation):
+    if not lines or not _may_hold(row, situation):
         return None
     verdict = conditions.all_hold(lines, situation)
     supposed = verdict is None and _IN_PRODUCTION in lines
@@ -79,23 +78,16 @@ def _held(name: str, row: dict[str, Any], situation: Situation, *, supposed: boo
 
 
 @kept
-def _triggers(name: str) -> tuple[re.Pattern[str], ...] | None:
-    """Patterns of names, one of which must be set in each of them; None: it may hold with none set."""
-    lines = table("flags/conditions")[name]["lines"]
-    names = conditions.triggers(lines)
-    return tuple(re.compile(n.replace("*", r"\w*") + "$") for n in names) or None
-
-
-@kept
 def speaks_of(name: str) -> bool:
     """Whether an evaluated interaction is about that variable."""
     rows = table("flags/conditions").values()
     return any(a.subject == name for row in rows for line in row.get("lines", ()) for a in conditions.atoms(line))
 
 
-def _may_hold(name: str, situation: Situation) -> bool:
-    patterns = _triggers(name)
-    return patterns is None or any(p.match(n) for p in patterns for n in situation.env)
+def _may_hold(row: dict[str, Any], situation: Situation) -> bool:
+    """Whether one of the names is set without which it can't hold; the table has them, so that most are passed over."""
+    names = row.get("triggers")
+    return not names or any(True for name in names for _ in conditions.matching(name, situation))
 
 
 _OPEN = "open"

@@ -60,6 +60,8 @@ class Condition(Entry):
     id: str
     lines: tuple[str, ...] = ()
     """All must hold."""
+    triggers: tuple[str, ...] = ()
+    """Names, with `*`, of which one must be set for them to hold; () where they may hold with none."""
     open: str | None = None
     severity: str | None = None
     """In place of the interaction's own."""

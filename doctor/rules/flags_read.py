@@ -14,6 +14,12 @@ from doctor.findings import Finding, Severity
 from doctor.rules import run_line
 
 _UNSURE = "(not checked against the code)"
+_STEERS = (
+    *("AITER", "AMD", "CU", "DEBUG", "DS", "FI_", "FLASH", "GLOO", "GPU", "HF_", "HIP", "HSA", "JAX", "KMP", "MIOPEN"),
+    *("MPICH", "NCCL", "NVIDIA_TF32", "NVSHMEM", "NVTE", "OFI", "OMP", "ORT", "PYTORCH", "RAY", "RCCL", "ROC", "ROCR"),
+    *("SGL", "TE_", "TENSILE", "TF_", "TORCH", "TRITON", "UC", "VLLM", "XLA"),
+)
+"""Beginnings of names that steer the stack: without one of them there is nothing to lint, and no table is read."""
 _last: list[tuple[Snapshot, tuple[Finding, ...]]] = []
 
 
@@ -34,10 +40,12 @@ def _linted(machine: Snapshot) -> tuple[Finding, ...]:
     """Once a machine, for all rules."""
     if _last and _last[0][0] is machine:
         return _last[0][1]
+    env = dict(machine.environment or {})
+    if not any(name.startswith(_STEERS) for name in env):
+        return ()
     from doctor.flags import lint
     from doctor.flags.situation import Situation
 
-    env = dict(machine.environment or {})
     pasted = run_line.from_text(machine, "environment")
     places = {name: machine.source(f"environment[{name}]") for name in env} if pasted else {}
     found = lint.findings(Situation(env, machine, partial=pasted), places) if env else ()
