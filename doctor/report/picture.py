@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from doctor.report.words import clean, plural
 
 Data = Mapping[str, Any]
-_BOX, _HIGH, _GAP, _PAD = 150, 62, 14, 16
-_ROW = 4
-"""Devices side by side in one NUMA node."""
+_BOX, _HIGH, _GAP, _PAD = 186, 62, 14, 16
+_ROWS = (4, 2)
+"""Devices side by side in the only NUMA node, and in one of several: so that the picture fits the page."""
 _MOST = 64
 """Devices and measurements that a picture shows."""
 
@@ -37,7 +37,7 @@ def _text(value: Any) -> str:
     return escape(clean(str(value)))
 
 
-def _short(text: str, length: int = 21) -> str:
+def _short(text: str, length: int = 26) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
@@ -74,16 +74,17 @@ def _numa(device: Data) -> str:
 def _laid_out(gpus: list[Data], nics: list[Data]) -> tuple[list[str], dict[str, _Placed], float, float]:
     names = sorted({_numa(d) for d in (*gpus, *nics)})
     boxes, places, x, tallest = [], {}, 0.0, 0.0
+    row = _ROWS[len(names) > 1]
     for name in names:
         inside = [[d for d in kind if _numa(d) == name] for kind in (gpus, nics)]
-        columns = min(_ROW, max(map(len, inside)))
+        columns = min(row, max(map(len, inside)))
         y = 34.0
         for members in inside:
             for at, device in enumerate(members):
                 places[_id(device)] = _Placed(
-                    x + _PAD + (at % _ROW) * (_BOX + _GAP), y + 26 + (at // _ROW) * (_HIGH + _GAP * 2)
+                    x + _PAD + (at % row) * (_BOX + _GAP), y + 26 + (at // row) * (_HIGH + _GAP * 2)
                 )
-            y += -(-len(members) // _ROW) * (_HIGH + _GAP * 2)
+            y += -(-len(members) // row) * (_HIGH + _GAP * 2)
         wide = columns * (_BOX + _GAP) - _GAP + 2 * _PAD
         boxes.append(f'<rect class="numa" x="{x:g}" y="20" width="{wide:g}" height="{y + 8:g}" rx="8"/>\n')
         boxes.append(f'<text class="soft" x="{x + _PAD:g}" y="40">{_text(name)}</text>\n')

@@ -15,7 +15,7 @@ import pytest
 from doctor.diagnosis.registry import checks
 
 REPO = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"^```\w+ title=\"([^\"]+)\"\n(.*?)^```$|^    \$ (.+)$", re.M | re.S)
+BLOCK = re.compile(r"^```\w+ title=\"([^\"]+)\"\n(.*?)^```$|^    \$ ([^\n]+)$", re.M | re.S)
 
 
 def test_the_guide_builds_strictly_with_a_page_for_each_rule(tmp_path: Path) -> None:
