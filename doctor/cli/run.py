@@ -178,7 +178,10 @@ def _built(system: System, engine: Engine, image: str) -> None:
     """Raises InputError where the image is not there: the engine would look for the name in a public registry."""
     asked = system.run((*engine.base, "image", "inspect", "--format", "{{.Id}}", image), deadline_s=8.0)
     if asked.value is None or asked.value.code:
-        raise InputError(f"{image}: no image of that profile is here; build it first, or name an image with --profile")
+        name = image.removeprefix(OWN)
+        raise InputError(
+            f"{image}: no image of that profile is here; build it (doctor image build {name}) or name another image"
+        )
 
 
 def _needs(profile: Profile | None) -> tuple[Part, ...]:
