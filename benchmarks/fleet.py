@@ -37,13 +37,11 @@ def main() -> int:
         peak, cpu = used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
     told = json.loads(done.stdout)
     odd = {name for kind in told["kinds"] for row in kind["odd"] for name in expanded(row["nodes"])}
-    print(
-        "| nodes | reports | seconds | CPU seconds | peak MiB | planted | found | invented |\n|--|--|--|--|--|--|--|--|"
-    )
+    heads = ("nodes", "reports", "seconds", "CPU seconds", "peak MiB", "planted", "found", "invented")
     found, invented = len(odd & fleet.planted.keys()), len(odd - fleet.planted.keys())
-    print(
-        f"| {nodes} | {size >> 20} MiB | {seconds:.1f} | {cpu:.1f} | {peak:.0f} | {len(fleet.planted)} | {found} | {invented} |"
-    )
+    sizes = (nodes, f"{size >> 20} MiB", f"{seconds:.1f}", f"{cpu:.1f}", f"{peak:.0f}")
+    print(f"| {' | '.join(heads)} |\n|{'--|' * len(heads)}")
+    print(f"| {' | '.join(map(str, (*sizes, len(fleet.planted), found, invented)))} |")
     return 0 if odd == fleet.planted.keys() else 1
 
 
