@@ -129,9 +129,8 @@ def _gpu(gpu: Data, at: _Placed, wrong: set[str]) -> str:
 
 def _nic(nic: Data, at: _Placed, wrong: set[str]) -> str:
     state = " ".join(str(nic[f]) for f in ("state", "rate") if nic.get(f))
-    return _device(
-        at, f"NIC {nic.get('key')}", str(nic.get("link_layer") or "RDMA"), state, _id(nic) in wrong, round_=True
-    )
+    near = f"near {nic['near_gpu']}" if nic.get("near_gpu") else str(nic.get("link_layer") or "RDMA")
+    return _device(at, f"NIC {nic.get('key')}", near, state, _id(nic) in wrong, round_=True)
 
 
 def _device(at: _Placed, head: str, name: str, more: str, wrong: bool, *, round_: bool = False) -> str:
