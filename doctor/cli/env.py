@@ -33,7 +33,7 @@ def env(
     pid: Annotated[str | None, typer.Option(help="Lint the environment of this running process.")] = None,
     recommend: Annotated[bool, typer.Option("--recommend", help="Print the least set that a guide supports.")] = False,
     workload: Annotated[str | None, typer.Option(help="What the program is for: train, serve or desktop.")] = None,
-    gpu: Annotated[str | None, typer.Option(help="Judge for this GPU (MI300X, gfx1100), not for those here.")] = None,
+    gpu: Annotated[str | None, typer.Option(help="Judge for this GPU: MI300X, 8xH100, gfx1100.")] = None,
     rocm: Annotated[str | None, typer.Option(help="Judge for this ROCm.")] = None,
     torch: Annotated[str | None, typer.Option(help="Judge for this torch.")] = None,
     python: Annotated[str | None, typer.Option(help="The Python whose packages count.")] = None,
@@ -56,11 +56,12 @@ def env(
     elsewhere = bool(gpu) and not python and (recommend or bool(files))
     machine = _machine(pid, python, here=not elsewhere)
     machine = _described(machine, gpu, rocm, torch)
+    counted = not gpu or _counted(gpu)[0] is not None
     if recommend:
-        advice = _advice(machine, workload or "serve")
+        advice = _advice(machine, workload or "serve", counted=counted)
         deliver(env_output.advised(advice, workload or "serve", format_), output)
         return 0
-    looked = list(_of_files(files, kind, machine, workload)) if files else [_here(machine, pid, workload)]
+    looked = list(_of_files(files, kind, machine, workload, counted)) if files else [_here(machine, pid, workload)]
     deliver(env_output.rendered(looked, format_, verbose=verbose), output)
     return _exit_code([f for one in looked for f in one.findings], fail_on)
 
@@ -127,21 +128,29 @@ def _described(machine: Snapshot, gpu: str | None, rocm: str | None, torch: str 
 
     changes: dict[str, Any] = {}
     if gpu:
-        known = gpu_by_name(gpu)
+        count, model = _counted(gpu)
+        known = gpu_by_name(model)
         if known is None:
             raise InputError(f"--gpu {gpu[:40]}: no such GPU is known; a product (MI300X, RTX 4090) or gfx target")
-        changes["gpus"] = (Gpu(key="#0", vendor=known.vendor, name=gpu, arch=known.arch),)
+        one = Gpu(key="#0", vendor=known.vendor, name=model, arch=known.arch)
+        changes["gpus"] = tuple(one.model_copy(update={"key": f"#{n}"}) for n in range(count or 1))
     update = {k: v for k, v in (("rocm", rocm), ("version", torch)) if v}
     if update:
         changes["torch"] = machine.torch.model_copy(update=update)
     return machine.model_copy(update=changes) if changes else machine
 
 
-def _advice(machine: Snapshot, workload: str) -> Any:
+def _counted(gpu: str) -> tuple[int | None, str]:
+    """8xH100 is (8, H100); without a count it is not known."""
+    count, sign, model = gpu.partition("x")
+    return (min(int(count), 64), model) if sign and count.isdecimal() and len(count) < 4 else (None, gpu)
+
+
+def _advice(machine: Snapshot, workload: str, *, counted: bool) -> Any:
     from doctor.flags.recommend import advice
     from doctor.flags.situation import Situation
 
-    return advice(Situation({}, machine), workload)
+    return advice(Situation({}, machine, counted=counted), workload)
 
 
 def _told(workload: str | None) -> dict[str, bool]:
@@ -181,11 +190,13 @@ def _results(system: System, situation: Situation, pid: str | None) -> Iterator[
         yield tunable.File(path, system.read_text(path).value)
 
 
-def _of_files(files: list[Path], kind: str | None, machine: Snapshot, workload: str | None) -> Iterator[Any]:
+def _of_files(
+    files: list[Path], kind: str | None, machine: Snapshot, workload: str | None, counted: bool
+) -> Iterator[Any]:
     from doctor.flags.files import look
 
     for file in files:
-        yield look(str(file), _text(file), kind, machine, _told(workload))
+        yield look(str(file), _text(file), kind, machine, _told(workload), counted=counted)
 
 
 def _text(file: Path) -> str:

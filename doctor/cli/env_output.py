@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
-
-from doctor.report.words import clean, plural
 
 if TYPE_CHECKING:
     from doctor.findings import Finding
@@ -21,7 +19,14 @@ _WORDS = {"error": "error  ", "warning": "warning", "info": "info   "}
 def rendered(looked: Sequence[Looked], format_: str, *, verbose: bool) -> str:
     if format_ == "json":
         return json.dumps({"schema": "doctor.env/1", "environments": [_object(one) for one in looked]}, indent=1) + "\n"
-    return "".join(f"{clean(line)}\n" for one in looked for line in _lines(one, verbose=verbose))
+    return _joined(line for one in looked for line in _lines(one, verbose=verbose))
+
+
+def _joined(lines: Iterable[str]) -> str:
+    """Lines without what a terminal would obey."""
+    from doctor.report.words import clean
+
+    return "".join(f"{clean(line)}\n" for line in lines)
 
 
 def _object(one: Looked) -> dict[str, Any]:
@@ -55,6 +60,8 @@ def _variables(one: Looked) -> Iterator[dict[str, Any]]:
 
 
 def _lines(one: Looked, *, verbose: bool) -> Iterator[str]:
+    from doctor.report.words import plural
+
     rows = list(_variables(one))
     counts = [sum(f.severity.value == level for f in one.findings) for level in ("error", "warning", "info")]
     told = ", ".join(
@@ -103,7 +110,7 @@ def advised(advice: Advice, workload: str, format_: str) -> str:
             "in_a_case": [{"when": when, "set": text} for when, text in advice.conditional],
         }
         return json.dumps(made, indent=1) + "\n"
-    return "".join(f"{clean(line)}\n" for line in _advised(advice, workload))
+    return _joined(_advised(advice, workload))
 
 
 def _advised(advice: Advice, workload: str) -> Iterator[str]:

@@ -32,7 +32,9 @@ class Looked(NamedTuple):
     """Variable → `file:line`."""
 
 
-def look(source: str, text: str, kind: str | None, machine: Snapshot, told: Mapping[str, bool]) -> Looked:
+def look(
+    source: str, text: str, kind: str | None, machine: Snapshot, told: Mapping[str, bool], *, counted: bool = True
+) -> Looked:
     """Raises ReaderError for a text that is not of its kind."""
     kind = kind or assigned.kind_of(source, text)
     rows = [row for row in assigned.read(text, kind) if row.name.isupper() or described(row.name)]
@@ -45,7 +47,7 @@ def look(source: str, text: str, kind: str | None, machine: Snapshot, told: Mapp
             env[row.name] = row.value
             places[row.name] = f"{source}:{row.line}"
     told = {**told, **({"container": True} if kind in _IN_CONTAINERS else {})}
-    situation = Situation(env, _seen(machine, kind), partial=True, told=told)
+    situation = Situation(env, _seen(machine, kind), partial=True, counted=counted, told=told)
     found = [*lint.findings(situation, places), *_of_lines(rows, source)]
     return Looked(source, tuple(sorted(found, key=lambda f: (f.severity.rank, _line(f)))), situation, places)
 

@@ -32,6 +32,8 @@ class Situation:
     env: Mapping[str, str]
     machine: Snapshot = field(default_factory=Snapshot)
     partial: bool = False
+    counted: bool = True
+    """False: the GPUs stand for their kind, and how many there are is not known."""
     told: Mapping[str, bool] = field(default_factory=dict)
     """What the user says of the job: `serving`, `training`, `production`, `build` …"""
 
@@ -57,7 +59,7 @@ class Situation:
 
     @property
     def count(self) -> int | None:
-        return len(self.machine.gpus) if self.machine.gpus is not None else None
+        return len(self.machine.gpus) if self.machine.gpus is not None and self.counted else None
 
     def version(self, component: str) -> str | None:
         """Of what is at hand; ROCm's is torch's own, else that of the installation."""

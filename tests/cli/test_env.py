@@ -78,6 +78,14 @@ def test_advice_is_lines_for_a_shell(capsys: pytest.CaptureFixture[str]) -> None
     assert all(line.startswith(("#", "export ")) for line in shown.splitlines())
 
 
+def test_how_many_gpus_there_are_is_told_or_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+    several = "export NCCL_MIN_NCHANNELS=112"
+    run(["env", "--recommend", "--workload", "serve", *FOR])
+    assert f"# For more than one GPU: {several.removeprefix('export ')}" in capsys.readouterr().out
+    run(["env", "--recommend", "--workload", "serve", "--gpu", "8xMI300X"])
+    assert several in capsys.readouterr().out
+
+
 def test_advice_without_a_guide(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["env", "--recommend", "--workload", "train", "--gpu", "A100"]) == 0
     assert "set none" in capsys.readouterr().out
