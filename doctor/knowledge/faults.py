@@ -5,6 +5,7 @@ Data: `data/faults/*.toml`. A row holds only where every condition of it is know
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -61,7 +62,8 @@ class Fault(BaseModel):
 
     def _is(self, gpu: Gpu) -> bool:
         named = not self.name or self.name.lower() in (gpu.name or "").lower()
-        held = all((gpu.firmware or {}).get(part) in bad for part, bad in self.firmware.items())
+        runs = {part.lower(): _plain(version) for part, version in (gpu.firmware or {}).items()}
+        held = all(runs.get(part, "") in [_plain(version) for version in bad] for part, bad in self.firmware.items())
         return named and held and (not self.gfx or gpu.arch in self.gfx)
 
     def _drives(self, machine: Snapshot) -> bool:
@@ -71,6 +73,11 @@ class Fault(BaseModel):
         if driver.release and self.driver:
             return Dotted(self.driver[0]) <= driver.release and Dotted(driver.release) <= self.driver[1]
         return bool(driver.version) and any((driver.version or "").startswith(m) for m in self.module)
+
+
+def _plain(version: str) -> str:
+    """`0x83` of `0x00000083`: debugfs writes zeros that sysfs leaves out."""
+    return f"0x{int(version, 16):x}" if re.fullmatch(r"0x[0-9a-fA-F]{1,16}", version) else version
 
 
 def _within(release: str | None, ends: tuple[str, str]) -> bool:

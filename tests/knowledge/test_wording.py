@@ -36,7 +36,7 @@ def test_shares_are_of_all_causes() -> None:
 
 def test_the_shipped_table_says_where_it_is_from_and_names_rules_only() -> None:
     table = json.loads(Path(DATA).read_text("utf-8"))
-    assert "solved threads" in table["source"]
+    assert "public threads" in table["source"]
     assert table["as_of"]
     rules = {path.stem.replace("_", "-") for path in (DATA.parents[2] / "rules").rglob("*.py")}
     folders = {path.name.replace("_", "-") for path in (DATA.parents[2] / "rules").rglob("*") if path.is_dir()}

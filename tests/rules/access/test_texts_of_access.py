@@ -142,7 +142,8 @@ ROWS: dict[str, Row] = {
 
 def _found(rule: ModuleType, text: str) -> list[Finding]:
     """Findings of this rule, by its check and by the signatures that point to it."""
-    return [f for f in judge(read_text([text.encode()]), Knowledge()).findings if f.rule == rule.RULE.id]
+    machine = read_text([text.encode()]).model_copy(update={"resembles": ()})  # words alone raise nothing here
+    return [f for f in judge(machine, Knowledge()).findings if f.rule == rule.RULE.id]
 
 
 @pytest.mark.parametrize("name", ROWS)
