@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.flags import spelling
+from doctor.flags.situation import Situation
 from doctor.knowledge.store import table
 from doctor.rules import run_line
 from doctor.rules.flags_read import evaluated
-from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -75,7 +76,6 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             )
 
 
-_RELEASE = re.compile(r"after (\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)|(?:ROCm |transformers )(\d{1,3}(?:\.\d{1,3})?)")
 _FAMILY = re.compile(
     r"(?:HSA|HIP|ROCR|AMD|NCCL|RCCL|CUDA|NVIDIA|VLLM|PYTORCH|TORCH|MIOPEN|ROCBLAS|HIPBLASLT|TRITON|SGLANG|FLASH|NVTE|UCX)_"
 )
@@ -84,28 +84,8 @@ _LONGEST = 60
 
 def _gone(machine: Snapshot, name: str) -> str | None:
     """Removed, renamed without the old name being read, or never there; for the version at hand where one is known."""
-    for row in table("flags/renames").values():
-        if row["name"] != name or row["still_read"] != "no":
-            continue
-        since = _RELEASE.search(row.get("when") or "")
-        if since and not _reached(machine, row["component"], since[1] or since[2]):
-            return None
-        use = f"; {row['use']} is what is read" if row.get("use") else ""
-        word = {"never_existed": "no component has ever read it", "wrong_layer": "it is no variable of the environment"}
-        return f"{word.get(row['status'], row['component'] + ' no longer reads it')}{use}"
-    return None
-
-
-def _reached(machine: Snapshot, component: str, release: str) -> bool:
-    """Whether the component at hand is as new as that; an unknown one counts as new."""
-    at_hand: list[str | None]
-    if component == "rccl":
-        at_hand = [i.version for i in machine.rocm or () if i.version] or [machine.torch.rocm]
-    else:
-        names = {"huggingface": "transformers"}
-        at_hand = [p.version for p in machine.packages or () if p.name == names.get(component, component)]
-    known = [version for version in at_hand if version]
-    return not known or Dotted(known[0]) >= Dotted(release)
+    gone = spelling.no_longer_read(name, Situation(machine.environment or {}, machine))
+    return gone[0] if gone else None
 
 
 def _slip(name: str) -> str | None:
