@@ -286,7 +286,7 @@ def _yaml(text: str) -> Iterator[Assigned]:
     from doctor.readers import assigned_yaml
 
     try:
-        for line, name, value, how in assigned_yaml.read(text):
-            yield Assigned(line, name, value, how)
+        for line, name, value, how in assigned_yaml.rows(text):
+            yield Assigned(line, kept(name, 128), value, how)
     except ValueError as error:
         raise ReaderError(f"no YAML: {error}") from error

@@ -1,6 +1,6 @@
 """Compose files and Kubernetes manifests -> (line, name, value, how) of each variable that they set.
 
->>> list(read("services:\\n  a:\\n    environment:\\n      NCCL_DEBUG: INFO\\n"))
+>>> list(rows("services:\\n  a:\\n    environment:\\n      NCCL_DEBUG: INFO\\n"))
 [(4, 'NCCL_DEBUG', 'INFO', 'set')]
 """
 
@@ -15,7 +15,7 @@ _MOST_NODES = 50_000
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def read(text: str) -> Iterator[Row]:
+def rows(text: str) -> Iterator[Row]:
     """Raises ValueError for what is no YAML. Nodes are walked without building objects of them; an alias once."""
     try:
         roots = [node for node in yaml.compose_all(text, Loader=_LOADER) if node is not None]
