@@ -15,7 +15,8 @@ from doctor.facts.sheet import FactSheet
 from doctor.readers.source_lines import kept, source_lines
 
 _DEVICE = re.compile(
-    r"\s{0,8}(?:lspci(?: -\w{1,6})?: )?(?P<address>(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]) (?P<class>[A-Z0-9][\w /-]{2,40}?)"
+    r"\s{0,8}(?:lspci(?: -\w{1,6})?: )?(?P<address>(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]) "
+    r"(?P<class>[A-Z0-9][\w /-]{2,40}?)"
     r"(?: \[(?P<code>[0-9a-f]{4})\])?: (?P<what>.{3,300})$"
 )
 _ANY = re.compile(r"\s{0,8}(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7] ")

@@ -33,7 +33,7 @@ _FACTS = {"ID": "os.id", "VERSION_ID": "os.version", "PRETTY_NAME": "os.name", "
 
 
 def read_pasted(text: str, source: str = "text") -> FactSheet:
-    """Facts of a pasted etc/os-release. Raises ReaderError without PRETTY_NAME or VERSION_ID: a lone ID= is anything."""
+    """Facts of a pasted etc/os-release. Raises ReaderError without PRETTY_NAME and VERSION_ID: ID= is anything."""
     sheet = FactSheet()
     for number, line in enumerate(text.split("\n")[:_LINES], 1):
         match = _LINE.match(line[:2000])
