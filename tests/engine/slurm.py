@@ -88,6 +88,22 @@ class Cluster:
         rows = self.ask("sinfo", "-h", "-N", "-o", "%N %T").stdout.split("\n")
         return dict(row.split() for row in rows if row)
 
+    def repaired(self) -> bool:
+        """Whether all nodes are idle; what keeps one from it (a dead slurmd, a drain) is taken away."""
+        for node, state in self.states().items():
+            if not self._lives(node):
+                self.start_node(node)
+            elif state.startswith(("drain", "down")):
+                self.ask("scontrol", "update", f"NodeName={node}", "State=RESUME")
+        return set(self.states().values()) == {"idle"}
+
+    def _lives(self, node: str) -> bool:
+        try:
+            os.kill(int((self.folder / f"{node}.pid").read_text()), 0)
+        except (OSError, ValueError):
+            return False
+        return True
+
     def reason(self, node: str) -> str:
         return self.ask("sinfo", "-h", "-n", node, "-o", "%E").stdout.strip()
 

@@ -84,12 +84,7 @@ def all_good(cluster: Cluster, folder: Path) -> Iterator[None]:
     for name in MARKS:
         (folder / name).write_text("")
     (folder / "prologs").unlink(missing_ok=True)
-    for node, state in cluster.states().items():
-        if state != "idle":
-            if state.startswith(("down", "unk")):
-                cluster.start_node(node)
-            cluster.ask("scontrol", "update", f"NodeName={node}", "State=RESUME")
-    cluster.until(lambda: set(cluster.states().values()) == {"idle"}, "all nodes to be idle again", 40)
+    cluster.until(cluster.repaired, "all nodes to be idle again", 90)
 
 
 def fleet_check(cluster: Cluster, doctor: Path, *more: str) -> tuple[int, dict[str, object]]:
