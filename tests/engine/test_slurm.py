@@ -108,7 +108,9 @@ def test_a_node_that_hangs_and_one_that_dies_are_named_and_stop_nobody(
     code, told = fleet_check(cluster, node_doctor, "--timeout", "12")
     assert code == 1
     silent = {row["nodes"]: row["reason"] for row in told["silent"]}  # type: ignore[attr-defined]
-    assert silent == {"node5": "Slurm: it did not end: Killed", "node6": "Slurm: node failure"}
+    assert silent["node5"] == "Slurm: it did not end: Killed"
+    # Slurm notices a dead slurmd after SlurmdTimeout; where the step ends first, it has no word on the node yet.
+    assert silent["node6"] in ("Slurm: node failure", "it wrote nothing")
     assert told["bad"] == {"count": 2, "nodes": "node[5-6]"}
     assert [kind["count"] for kind in told["kinds"]] == [6]  # type: ignore[attr-defined]
 
