@@ -9,6 +9,7 @@ Linear patterns only, each behind a cheap question, since most texts hold nothin
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import partial
 
@@ -36,11 +37,17 @@ def masked(text: str, counts: Counter[str] | None = None) -> str:
     return masking(text, Tally(counts))
 
 
+_TAIL = Lazy(re.escape(MASK) + r"[A-Za-z0-9+/_-]{12,}={0,2}")
+"""What of a token is left where its shape is shorter than the token, or fits the beginning of an encoded one."""
+
+
 def masking(text: str, tally: Tally, depth: int = 0) -> str:
     """`masked`, into a tally. Texts with NULs are taken for environments and argument lists of /proc."""
     if "\0" in text:
         return _listed(text, tally) if text.count("\0") <= _PARTS else masking(text.replace("\0", " "), tally, depth)
     text = _plain(text, tally)
+    if MASK in text:
+        text = _TAIL.sub(MASK, text)
     if len(text) < 12 or depth > _DEPTH:
         return text
     return encoded(text, tally, partial(_holds_one, depth=depth + 1))
