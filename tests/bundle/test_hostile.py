@@ -174,11 +174,12 @@ def packed(path: Path, raw: bytes) -> Path:
 def peak_of(path: Path) -> int:
     """MiB that opening takes at most, in a process of its own; the opening must fail."""
     code = (
-        "import resource, sys\nfrom pathlib import Path\nfrom doctor.bundle.open import open_bundle\n"
+        "import re, sys\nfrom pathlib import Path\nfrom doctor.bundle.open import open_bundle\n"
         "from doctor.errors import InputError\n"
         "try:\n    open_bundle(Path(sys.argv[1])).system()\n    print('opened')\n"
         "except InputError as error:\n    print(str(error).count(chr(10)))\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+        # Not ru_maxrss: that keeps the size of the process which started this one.
+        "print(int(re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())[1]) // 1024)"
     )
     ran = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     lines, peak = ran.stdout.split()
