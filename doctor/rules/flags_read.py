@@ -15,11 +15,13 @@ from doctor.rules import run_line
 
 _UNSURE = "(not checked against the code)"
 _STEERS = (
-    *("AITER", "AMD", "CU", "DEBUG", "DS", "FI_", "FLASH", "GLOO", "GPU", "HF_", "HIP", "HSA", "JAX", "KMP", "MIOPEN"),
-    *("MPICH", "NCCL", "NVIDIA_TF32", "NVSHMEM", "NVTE", "OFI", "OMP", "ORT", "PYTORCH", "RAY", "RCCL", "ROC", "ROCR"),
-    *("SGL", "TE_", "TENSILE", "TF_", "TORCH", "TRITON", "UC", "VLLM", "XLA"),
+    *("AITER", "AMD", "CUB", "CUD", "CUF", "CUS", "CUT", "DEBUG", "DS", "FI_", "FLASH", "GLOO", "GPU", "HF_", "HIP"),
+    *("HSA", "JAX", "KMP", "MIOPEN", "MPICH", "NCCL", "NVIDIA_TF32", "NVSHMEM", "NVTE", "OFI", "OMP", "ORT", "PYTORCH"),
+    *("RAY", "RCCL", "ROC", "ROCR", "SGL", "TE_", "TENSILE", "TF_", "TORCH", "TRITON", "UCC_", "UCX_", "VLLM", "XLA"),
 )
 """Beginnings of names that steer the stack: without one of them there is nothing to lint, and no table is read."""
+_TERRAFORM = ("TF_CLI_", "TF_DATA_DIR", "TF_IN_AUTOMATION", "TF_LOG", "TF_PLUGIN", "TF_REGISTRY", "TF_VAR_", "TF_WORK")
+"""Names of another program (developer.hashicorp.com/terraform/cli/config/environment-variables)."""
 _last: list[tuple[Snapshot, tuple[Finding, ...]]] = []
 
 
@@ -41,7 +43,7 @@ def _linted(machine: Snapshot) -> tuple[Finding, ...]:
     if _last and _last[0][0] is machine:
         return _last[0][1]
     env = dict(machine.environment or {})
-    if not any(name.startswith(_STEERS) for name in env):
+    if not any(name.startswith(_STEERS) and not name.startswith(_TERRAFORM) for name in env):
         return ()
     from doctor.flags import lint
     from doctor.flags.situation import Situation
