@@ -18,9 +18,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-# Before pydantic is imported (typer does it): plugins of other packages have no business here, and looking for them
-# reads the metadata of every installed package. Most of a check's time is imports, which make no garbage.
-os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+from doctor.cli.no_plugins import turn_off
+
+turn_off()
+# Most of a check's time is imports, which make no garbage.
 gc.set_threshold(50_000, 20, 20)
 
 import typer  # noqa: E402
@@ -28,7 +29,7 @@ import typer  # noqa: E402
 from doctor.cli.plain_options import HELP_NAMES, convert_plainly  # noqa: E402
 from doctor.errors import DoctorError, ExitCode  # noqa: E402
 
-_NOT_COMMANDS = ("main", "measured", "output", "plain_options", "tuning")
+_NOT_COMMANDS = ("main", "measured", "no_plugins", "output", "plain_options", "tuning")
 _FIRST = ("check", "triage", "rules", "explain", "profiles", "version")
 
 
