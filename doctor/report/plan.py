@@ -40,14 +40,23 @@ def render(report: Report) -> str:
     lines = [_HEAD]
     if any(step.root for step in steps) or reboot:
         lines.append(_AS_ROOT)
-    if not findings:
-        lines.append(_comment("Nothing to mend: no finding at or above warning has a fix."))
+    lines += map(_comment, _limits(report, bool(findings)))
     for number, step in enumerate(steps, 1):
         lines += ["", f"# {number}. {'-' * 60}", *step.lines]
     if reboot:
         lines += ["", f"# {len(steps) + 1}. {'-' * 60}", *_reboot()]
     lines += ["", *_checked(findings)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _limits(report: Report, mends: bool) -> Iterator[str]:
+    """What an empty or a short script must not be taken for."""
+    if report.status == "unknown":
+        yield "No driver or GPU is known here, so nothing could be judged: an empty plan is not a healthy machine."
+    elif not mends:
+        yield "Nothing to mend: no finding at or above warning has a fix."
+    if report.unchecked:
+        yield f"{len(report.unchecked)} checks could not tell; `doctor check` names them."
 
 
 class _Step:

@@ -11,7 +11,7 @@ import pytest
 
 from doctor.diagnosis.judge import judge
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Report, Severity
+from doctor.findings import Finding, Fix, Report, Severity, Unchecked
 from doctor.knowledge import Knowledge
 from doctor.report.plan import render
 from doctor.report.rollback import way_back
@@ -43,6 +43,14 @@ def commands(text: str) -> list[str]:
 def shellcheck() -> str | None:
     beside = Path(sys.executable).with_name("shellcheck")
     return str(beside) if beside.exists() else shutil.which("shellcheck")
+
+
+def test_an_empty_plan_of_what_could_not_be_judged_does_not_pass_for_health() -> None:
+    unknown = render(Report(doctor="0", status="unknown", unchecked=(Unchecked(rule="r", reason="denied"),)))
+    assert "nothing could be judged" in unknown
+    assert "Nothing to mend" not in unknown
+    assert "1 checks could not tell" in unknown
+    assert "Nothing to mend" in render(Report(doctor="0", status="ok"))
 
 
 def test_causes_come_first_the_reboot_comes_once_and_last() -> None:
