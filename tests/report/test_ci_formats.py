@@ -88,6 +88,11 @@ def test_junit_fails_for_problems_and_skips_what_could_not_be_told() -> None:
     assert {name for name, outcomes in of.items() if outcomes == [Error]} == crashed
 
 
+def test_junit_of_a_machine_that_could_not_be_judged_is_not_a_pass() -> None:
+    cases = [case for suite in junit(Report(doctor="0", status="unknown")) for case in suite]
+    assert [(case.name, [type(outcome) for outcome in case.result]) for case in cases] == [("status", [Skipped])]
+
+
 def test_github_annotations_are_one_line_each() -> None:
     rows = render("github", report()).splitlines()
     assert rows[0].startswith("::error title=device-node-permission::This account may not open /dev/kfd")
