@@ -55,8 +55,11 @@ def _longest_run(text: str) -> int:
 def _lines(data: dict[str, Any]) -> Iterator[str]:
     top = [f for f in data["findings"] if not f["explained_by"]]
     problems = [f for f in top if f["severity"] != "info"]
-    if not problems:
-        yield "Nothing in this text names a cause."
+    machine = _of_a_machine(data)
+    if not problems and machine and data["status"] == "unknown":
+        yield "Nothing could be judged: no driver or GPU is known here."
+    elif not problems:
+        yield "No problem was found." if machine else "Nothing in this text names a cause."
     else:
         yield f"**Likely cause:** {inert(problems[0]['summary'])}"
     yield ""
@@ -70,7 +73,13 @@ def _lines(data: dict[str, Any]) -> Iterator[str]:
         yield from (f"_{inert(note)}_" for note in used.notes())
     missing = [u for u in data["unchecked"] if not u["crashed"]]
     if missing:
-        yield f"_{len(missing)} checks could not be made from this text._"
+        yield f"_{len(missing)} checks could not {'tell' if machine else 'be made from this text'}._"
+
+
+def _of_a_machine(data: dict[str, Any]) -> bool:
+    """Facts were read from a machine and not from a pasted text."""
+    sources = [origin["source"] for origin in data["snapshot"]["origins"].values()]
+    return bool(sources) and not any(source.startswith("text") for source in sources)
 
 
 def _finding(number: int, finding: dict[str, Any], all_: list[dict[str, Any]]) -> Iterator[str]:

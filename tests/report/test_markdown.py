@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.facts.sheet import FactSheet, assemble
 from doctor.findings import Evidence, Finding, Fix, Report, Severity, Subject
 from doctor.report import jsonl, markdown
 
@@ -42,3 +43,13 @@ def test_a_line_of_jsonl_is_one_line() -> None:
     line = jsonl.render(report(summary="a\nb"))
     assert line.count("\n") == 1
     assert line.endswith("}\n")
+
+
+def test_a_machine_that_could_not_be_judged_is_not_a_text_without_a_cause() -> None:
+    sheet = FactSheet()
+    sheet.put("gpus", [], "file:/sys/bus/pci/devices")
+    machine = assemble([sheet])
+    unknown, fine = (Report(doctor="0", status=status, snapshot=machine) for status in ("unknown", "ok"))
+    assert markdown.render(unknown).startswith("Nothing could be judged")
+    assert markdown.render(fine).startswith("No problem was found.")
+    assert markdown.render(Report(doctor="0", status="unknown")).startswith("Nothing in this text names a cause.")
