@@ -1,12 +1,14 @@
 """The table of words and causes, and the shares that it gives."""
 
 import json
+import runpy
 from pathlib import Path
 
 import pytest
 
 from doctor.knowledge.wording import DATA, HEALTHY, Wording, shared, words_of
 
+SCRIPT = runpy.run_path(str(Path(__file__).resolve().parents[2] / "scripts" / "weigh_words.py"))
 TABLE = Wording(
     {"causes": ["none", "a", "b"], "base": [0.0, 0.0, 0.0], "words": {"one": [2.0, 1, 3.0], "two": [1.0, 2, 3.0]}}
 )
@@ -42,3 +44,13 @@ def test_the_shipped_table_says_where_it_is_from_and_names_rules_only() -> None:
     folders = {path.name.replace("_", "-") for path in (DATA.parents[2] / "rules").rglob("*") if path.is_dir()}
     assert set(shared().causes) - {HEALTHY} <= rules | folders
     assert len(shared().causes) == len(shared().base)
+
+
+def test_the_shipped_table_was_made_from_the_shipped_tickets() -> None:
+    assert json.loads(DATA.read_text("utf-8"))["tickets"] == SCRIPT["digest"]([SCRIPT["TICKETS"]])
+
+
+@pytest.mark.slow
+def test_the_tickets_give_the_shipped_table_again() -> None:
+    made, shipped = SCRIPT["table"]([SCRIPT["TICKETS"]]), json.loads(DATA.read_text("utf-8"))
+    assert {k: v for k, v in made.items() if k != "as_of"} == {k: v for k, v in shipped.items() if k != "as_of"}
