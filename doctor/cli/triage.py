@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "jsonl", "markdown")
 _CHUNK = 1 << 18
 _GZIP = b"\x1f\x8b"
+_PLAIN_LIMIT = 256 << 20
+"""Bytes of a text; the rest is not read, and that is said: /dev/zero has no end."""
 _INFLATED_LIMIT = 256 << 20
 """Of a packed file; the rest is not read."""
 _MANIFEST_WITHIN = 1 << 16
@@ -131,15 +133,20 @@ def _chunks(path: str) -> Iterator[bytes]:
 
 
 def _plain_or_inflated(held: IO[bytes], path: str) -> Iterator[bytes]:
+    import sys
     import zlib
 
     from doctor.errors import InputError
 
     piece = held.read(_CHUNK)
     if not piece.startswith(_GZIP):
-        while piece:
+        size = 0
+        while piece and size < _PLAIN_LIMIT:
             yield piece
+            size += len(piece)
             piece = held.read(_CHUNK)
+        if piece:
+            sys.stderr.write(f"{_plain(path)}: only its first {_PLAIN_LIMIT >> 20} MiB were read\n")
         return
     inflater, size = zlib.decompressobj(wbits=31), 0
     while piece and not inflater.eof and size < _INFLATED_LIMIT:

@@ -85,3 +85,11 @@ def test_our_own_report_is_judged_again(tmp_path: Path, capsys: pytest.CaptureFi
     report.write_text(capsys.readouterr().out)
     assert run(["triage", "--format", "jsonl", str(report)]) == 1
     assert findings(capsys)[0] == "nvidia-driver-library-mismatch"
+
+
+def test_a_device_without_an_end_is_read_to_a_limit_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("doctor.cli.triage._PLAIN_LIMIT", 1 << 20)
+    assert run(["triage", "/dev/zero"]) == 0
+    assert capsys.readouterr().err == "/dev/zero: only its first 1 MiB were read\n"
