@@ -23,7 +23,7 @@ _ADDRESSES = re.compile(r"\s*(?:[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\s*){1
 _ROW = re.compile(r"\s{0,4}([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])((?:\s{1,14}[\w/.-]{1,12}){1,64})\s*$")
 _NUMBERED = re.compile(r"\s{0,4}(GPU\d{1,3})((?:\s{1,120}[\w/.-]{1,12}){1,64})\s*$")
 _NUMBERED_HEAD = re.compile(r"\s{2,20}GPU0(?:\s{1,120}GPU\d{1,3}){0,63}\s*$")
-_MONITOR = re.compile(r"\s{0,4}GPU {1,4}(?:XCP {1,4})?(?:[A-Z_]{3,20} {0,12}){1,30}$")
+_MONITOR = re.compile(r"\s{0,4}GPU(?: {1,12}[A-Z_%]{3,20}){1,30} {0,12}$")
 _CELL = re.compile(
     r"N/A [A-Za-z/]{2,5}(?=\s|$)|N/A|\d[\d.]{0,14}(?:/\d[\d.]{0,14})?(?: (?:W|°C|%|[kMGT]?B|MHz|Mb/s))?|[A-Z]\w{0,15}"
 )

@@ -1,0 +1,68 @@
+"""No pattern of the project takes more than quadratic time on any line: text from outside chooses the line.
+
+A repeat with a limit of twenty or more is looked at as one without: thirty words of up to twenty letters each with an
+optional gap between them took half a minute on a line of eighty letters, limits or not.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from doctor.knowledge.symptoms import shared
+
+ROOT = Path(__file__).resolve().parents[2] / "doctor"
+QUADRATIC = 3
+"""What the tool calls starriness: 2 repeats that may take the same characters, and what comes after fails."""
+_LIMITED = re.compile(r"\{(\d*),(\d{2,})\}")
+
+
+def patterns(path: Path) -> Iterator[tuple[int, str, int]]:
+    """Line, pattern and flags of each literal that `re` or `Lazy` is handed."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not (isinstance(node, ast.Call) and node.args and isinstance(first := node.args[0], ast.Constant)):
+            continue
+        if ast.unparse(node.func) != "Lazy" and not ast.unparse(node.func).startswith("re."):
+            continue
+        if not isinstance(first.value, str | bytes):
+            continue
+        text = first.value if isinstance(first.value, str) else first.value.decode("latin-1")
+        named = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+        flags = (re.X if named & {"X", "VERBOSE"} else 0) | (re.I if named & {"I", "IGNORECASE"} else 0)
+        yield first.lineno, text, flags
+
+
+def worst(pattern: str, flags: int = 0) -> int:
+    """How many repeats may fight for the same characters."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        redos = pytest.importorskip("regexploit.redos")
+        from regexploit.ast.sre import SreOpParser  # type: ignore[import-untyped]
+    endless = _LIMITED.sub(lambda m: f"{{{m[1] or 0},}}" if int(m[2]) >= 20 else m[0], pattern)
+    return max((found.starriness for found in redos.find(SreOpParser().parse_sre(endless, flags))), default=0)
+
+
+def test_a_pattern_that_hung_is_seen() -> None:
+    assert worst(r"GPU {1,4}(?:[A-Z_]{3,20} {0,12}){1,30}$") > QUADRATIC
+    assert worst(r"GPU(?: {1,12}[A-Z_]{3,20}){1,30}$") <= QUADRATIC
+
+
+@pytest.mark.parametrize("folder", [".", *sorted(p.name for p in ROOT.iterdir() if (p / "__init__.py").exists())])
+def test_every_pattern_of_a_package(folder: str) -> None:
+    files = ROOT.glob("*.py") if folder == "." else (ROOT / folder).rglob("*.py")
+    slow = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in sorted(files)
+        for line, pattern, flags in patterns(path)
+        if worst(pattern, flags) > QUADRATIC
+    ]
+    assert slow == []
+
+
+def test_every_pattern_of_the_catalogue_of_symptoms() -> None:
+    assert [key for key, one in shared().signatures.items() if one.matches and worst(one.matches) > QUADRATIC] == []
