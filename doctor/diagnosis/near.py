@@ -10,7 +10,7 @@ from doctor.diagnosis import registry
 from doctor.diagnosis.judge import applies
 from doctor.facts import Snapshot
 from doctor.findings import Report, Rule
-from doctor.knowledge.symptoms import Cause, shared
+from doctor.knowledge.symptoms import Cause, is_so, shared
 
 MOST_LACKED = 3
 """A rule that lacks more than this is not near."""
@@ -69,8 +69,8 @@ def _pointed(machine: Snapshot) -> Iterator[Near]:
 def _unmet(cause: Cause, machine: Snapshot) -> Iterator[str]:
     """The cause's conditions that do not hold; where each may hold by itself, the vendor is another."""
     seen = {symptom.key for symptom in machine.symptoms}
-    wanted = [f"{name} = {value}" for name, value in cause.when.items() if machine.get(name) != value]
-    wanted += [f"{name} other than {value}" for name, value in cause.unless.items() if machine.knows(name)]
+    wanted = [f"{name} = {value}" for name, value in cause.when.items() if not is_so(machine, name, value)]
+    wanted += [f"{name} other than {value}" for name, value in cause.unless.items() if is_so(machine, name, value)]
     if cause.with_symptom and not seen & set(cause.with_symptom):
         wanted.append(f"one of: {', '.join(cause.with_symptom)}")
     if against := seen & set(cause.without_symptom):

@@ -77,9 +77,9 @@ class Cause(_Strict):
             return False
         if self.vendor and not _may_be(machine, self.vendor):
             return False
-        if not all(_equal(machine, name, wanted) for name, wanted in self.when.items()):
+        if not all(is_so(machine, name, wanted) for name, wanted in self.when.items()):
             return False
-        return not any(_equal(machine, name, wanted) for name, wanted in self.unless.items())
+        return not any(is_so(machine, name, wanted) for name, wanted in self.unless.items())
 
 
 class Signature(_Strict):
@@ -187,7 +187,8 @@ def _may_be(machine: Snapshot, vendor: str) -> bool:
     return machine.torch.build != other
 
 
-def _equal(machine: Snapshot, name: str, wanted: Any) -> bool:
+def is_so(machine: Snapshot, name: str, wanted: Any) -> bool:
+    """Whether what `name` asks for (a fact, `package:…`, `env:…` or `gpu:…`) is known and one of `wanted`."""
     values = [value for value in _values(machine, name) if value is not None]
     if wanted == "known":
         return bool(values)

@@ -106,3 +106,11 @@ def test_several_files_are_one_array(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_markdown_has_no_such_form(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["triage", "--why", "--format", "markdown", "x"]) == 2
     assert "--why" in capsys.readouterr().err
+
+
+def test_conditions_on_a_variable_and_on_any_gpu_are_named_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "RuntimeError: No CUDA GPUs are available\nMemory access fault by GPU node-1 on address 0x7f00. Reason: Unknown.\n"
+    near = {row["rule"]: row for row in why(tmp_path, capsys, text)["near"]}
+    assert near["tunableop-misconfigured"]["lacks"] == ["env:PYTORCH_TUNABLEOP_ENABLED = 1"]
