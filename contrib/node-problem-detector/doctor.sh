@@ -1,11 +1,18 @@
 #!/bin/sh
 # A custom plugin of node-problem-detector: exit 0 good, 1 problem, 2 not known; one line of at most 80 bytes.
+# In the detector's pod, which has no Python: mount the node's root and set DOCTOR_NODE_ROOT to where, such as /host.
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH
 doctor=${DOCTOR:-/usr/local/bin/doctor}
-[ -x "$doctor" ] || { echo "doctor: not installed"; exit 2; }
-timeout -k 5 "${DOCTOR_TIMEOUT:-30}" "$doctor" fleet health --for npd ${DOCTOR_GPUS:+--gpus "$DOCTOR_GPUS"}
+root=${DOCTOR_NODE_ROOT:-}
+[ -x "$root$doctor" ] || { echo "doctor: not installed"; exit 2; }
+set -- "$doctor" fleet health --for npd ${DOCTOR_GPUS:+--gpus "$DOCTOR_GPUS"}
+[ -z "$root" ] || set -- chroot "$root" "$@"
+line=$(timeout -k 5 "${DOCTOR_TIMEOUT:-30}" "$@")
 code=$?
 case $code in
-  0 | 1 | 2) exit $code ;;
-  124) echo "doctor: no answer in time"; exit 2 ;;
-  *) echo "doctor: could not check"; exit 2 ;;
+  0 | 1 | 2) echo "$line" ;;
+  124 | 137) echo "doctor: no answer in time"; code=2 ;;
+  *) echo "doctor: could not check"; code=2 ;;
 esac
+exit $code

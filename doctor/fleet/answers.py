@@ -2,7 +2,8 @@
 
 In a folder each file is one node's, and its name tells which: `NODE.json`, `NODE.jsonl`, `NODE.out`. In a stream each
 line is one report, with `NODE: ` before it as pdsh, clush and `srun --label` write it, or in an object
-`{"node": NAME, "report": {...}}`. What ansible stores with `--tree` (`{"stdout": "{...}", ...}`) is opened.
+`{"node": NAME, "report": {...}}`; a folder may have such a stream as `answers.jsonl`. What ansible tells of a command
+(`{"stdout": "{...}", ...}`) is opened.
 One report is in memory at a time.
 """
 
@@ -27,6 +28,8 @@ _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,252}):")
 SILENT = "it wrote nothing"
 """Why a node has no report, where nobody says more."""
 _SCHEMA = "doctor.report/1"
+ANSWERS = "answers.jsonl"
+"""The file of a folder that is a stream of many nodes."""
 
 
 class Answer(NamedTuple):
@@ -44,8 +47,20 @@ def of_folder(folder: Path) -> Iterator[Answer]:
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror or error}") from error
     for path in paths:
-        if path.is_file() and not path.is_symlink():
+        if not path.is_file() or path.is_symlink():
+            continue
+        if path.name == ANSWERS:
+            yield from _of_answers(path)
+        else:
             yield _of_file(path)
+
+
+def _of_answers(path: Path) -> Iterator[Answer]:
+    try:
+        with path.open("rb") as held:
+            yield from of_stream(held, str(path))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
 
 
 def _of_file(path: Path) -> Answer:
@@ -74,7 +89,7 @@ def _said(path: Path) -> str | None:
     return None
 
 
-def of_stream(stream: IO[bytes]) -> Iterator[Answer]:
+def of_stream(stream: IO[bytes], name: str = "stdin") -> Iterator[Answer]:
     """Each as soon as its line is there. A report over several lines begins with `{` alone on a line and ends so
     with `}`."""
     number = 0
@@ -84,7 +99,7 @@ def of_stream(stream: IO[bytes]) -> Iterator[Answer]:
         bare = line.rstrip()
         size += len(line)
         if size > _LARGEST:
-            raise InputError("stdin: a report is larger than 64 MiB")
+            raise InputError(f"{name}: a report is larger than 64 MiB")
         if held or bare == b"{":
             held.append(line)
             if bare != b"}":
@@ -151,7 +166,10 @@ def _sound(data: Mapping[str, Any]) -> bool:
 
 
 def _told(data: Mapping[str, Any]) -> str:
-    """Why an outside program got no report, in its own words."""
+    """Why an outside program got no report, in its own words; of `timeout`, which has none, in ours."""
+    command = data.get("cmd")
+    if data.get("rc") in (124, 137) and isinstance(command, list) and command[:1] == ["timeout"]:
+        return f"no answer within {command[1]} s"[:200] if len(command) > 1 else SILENT
     for key in ("fault", "error", "msg", "stderr"):
         if isinstance(data.get(key), str) and data[key].strip():
             return str(data[key]).strip().splitlines()[-1][:200]

@@ -60,36 +60,40 @@ def _sbatch(doctor: str, nodes: str | None, partition: str | None, timeout_s: in
 
 
 def _ansible(doctor: str, timeout_s: int) -> str:
+    return "# Then: doctor fleet report reports\n" + playbook(doctor, timeout_s)
+
+
+def playbook(doctor: str, timeout_s: int) -> str:
+    """A play over all hosts of an inventory. What each answers, or why it doesn't, is a line of `answers.jsonl` in the
+    folder that the variable `reports` names; one task writes it, since one a host costs seconds of the controller."""
     import yaml
 
-    argv = ["timeout", str(timeout_s), doctor, *CHECK]
-    play = [
-        {
-            "name": "Reports of all nodes, one file each under reports/",
-            "hosts": "all",
-            "gather_facts": False,
-            "tasks": [
-                {
-                    "name": "Ask the node",
-                    "ansible.builtin.command": {"argv": argv},
-                    "register": "doctor",
-                    "changed_when": False,
-                    "failed_when": False,
-                },
-                {
-                    "name": "Keep its report here",
-                    "ansible.builtin.copy": {
-                        "content": "{{ doctor.stdout | default('') }}\n",
-                        "dest": "{{ playbook_dir }}/reports/{{ inventory_hostname }}.json",
-                        "mode": "0600",
-                    },
-                    "delegate_to": "localhost",
-                    "become": False,
-                },
-            ],
-        }
-    ]
-    return "# Then: doctor fleet report reports\n" + yaml.safe_dump(play, sort_keys=False, width=120)
+    folder = "{{ reports | default(playbook_dir ~ '/reports') }}"
+    here = {"delegate_to": "localhost", "run_once": True, "become": False}
+    line = "{{ {'node': host, 'report': hostvars[host].doctor | default({})} | to_json }}"
+    ask = {
+        "name": "Ask the node",
+        "ansible.builtin.command": {"argv": ["timeout", str(timeout_s), doctor, *CHECK]},
+        "register": "doctor",
+        "timeout": timeout_s + 30,
+        "changed_when": False,
+        "failed_when": False,
+        "ignore_errors": True,
+        "ignore_unreachable": True,
+    }
+    make = {
+        "name": "A folder for the reports",
+        "ansible.builtin.file": {"path": folder, "state": "directory", "mode": "0700"},
+        **here,
+    }
+    content = "{% for host in ansible_play_hosts_all %}" + line + "\n{% endfor %}"
+    keep = {
+        "name": "Keep all answers here",
+        "ansible.builtin.copy": {"content": content, "dest": f"{folder}/answers.jsonl", "mode": "0600"},
+        **here,
+    }
+    play = {"name": "Reports of all nodes", "hosts": "all", "gather_facts": False, "tasks": [ask, make, keep]}
+    return yaml.safe_dump([play], sort_keys=False, width=120)
 
 
 def _kubernetes(kind: str, nodes: str | None, timeout_s: int, image: str, gpu_label: str | None) -> str:

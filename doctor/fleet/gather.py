@@ -5,13 +5,18 @@ Nothing here keeps connections, queues or retries: the engine does. What it says
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import re
+import signal
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from doctor.errors import InputError, ToolError
+from doctor.fleet.answers import ANSWERS
 from doctor.fleet.names import expanded, folded, is_name
 
 CHECK = ("check", "--format", "jsonl", "--fail-on", "never")
@@ -20,9 +25,10 @@ NAMED = 'printf "%s: " "$SLURMD_NODENAME"; exec "$@"'
 name, which need not be Slurm's name of the node."""
 _SSH = (
     'timeout -k 5 "$3" ssh -o BatchMode=yes -o ConnectTimeout=10 "$1" "$4" </dev/null'
-    ' >"$2/$1.json" 2>"$2/$1.err"; exit 0'
+    ' >"$2/$1.json" 2>"$2/$1.err"; '
+    'case $? in 124 | 137) echo "no answer within $5 s" >>"$2/$1.err" ;; esac; exit 0'
 )
-"""Exits with 0: ssh's 255 would make xargs stop."""
+"""Exits with 0: ssh's 255 would make xargs stop. 124 is `timeout`'s, here or on the node."""
 _READY = ("idle",)
 _FAILED = re.compile(r"srun: error: (?:Node failure on (?P<lost>\S+)|(?P<node>\S+): tasks? [^:]*: (?P<why>.+))")
 
@@ -116,6 +122,7 @@ def by_ssh(folder: Path, *, doctor: str, hosts: Iterable[str], timeout_s: int, a
         str(folder),
         str(timeout_s + 15),
         command,
+        str(timeout_s),
     ]
     rounds = -(-len(names) // at_once)
     _run(argv, (timeout_s + 30) * rounds, "".join(f"{name}\n" for name in names))
@@ -130,8 +137,9 @@ def _word(doctor: str) -> str:
 
 
 def by_ansible(folder: Path, *, doctor: str, inventory: Path, pattern: str, timeout_s: int, at_once: int) -> Gathered:
-    """ansible's command module over the user's inventory; its --tree keeps one answer a host. ToolError when it can't
-    list its hosts."""
+    """A play over the user's inventory, which writes one line a host. ToolError when ansible can't list its hosts."""
+    from doctor.fleet.emit import playbook
+
     if pattern.startswith("-"):
         raise InputError(f"--hosts {pattern[:60]!r}: a pattern of ansible is wanted")
     listing = ["ansible", "-i", str(inventory), "--list-hosts", pattern]
@@ -139,21 +147,42 @@ def by_ansible(folder: Path, *, doctor: str, inventory: Path, pattern: str, time
     if done.returncode:
         raise ToolError(listing, done.returncode, done.stdout, done.stderr)
     hosts = [line.strip() for line in done.stdout.splitlines()[1:] if is_name(line.strip())]
-    words = " ".join(["timeout", str(timeout_s), _word(doctor), *CHECK])
-    argv = ["ansible", "-i", str(inventory), pattern, "-m", "ansible.builtin.command", "-a", words,
-            "--tree", str(folder), "--forks", str(at_once)]  # fmt: skip
+    play = folder / ".play.yml"
+    play.write_text(playbook(_word(doctor), timeout_s))
+    argv = ["ansible-playbook", "-i", str(inventory), "--limit", pattern, "--forks", str(at_once),
+            "--extra-vars", json.dumps({"reports": str(folder)}), str(play)]  # fmt: skip
     rounds = -(-max(len(hosts), 1) // at_once)
-    _run(argv, (timeout_s + 60) * rounds)
+    done = _run(argv, (timeout_s + 60) * rounds + 60)
+    play.unlink()
+    if not (folder / ANSWERS).exists():
+        told = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()
+        why = f"ansible-playbook exited with {done.returncode}: {told[-1].strip()[:160]}"
+        return Gathered(hosts, dict.fromkeys(hosts, why))
     return Gathered(hosts)
 
 
 def _run(argv: Sequence[str], timeout_s: int, given: str = "") -> subprocess.CompletedProcess[str]:
-    """InputError where the program is missing; an engine that doesn't end is stopped, and what it gave is used."""
+    """InputError where the program is missing; an engine that doesn't end is stopped with all that it started, and what
+    it gave is used. It has a session of its own, without the terminal: an ssh that wants a password, or a word on a new
+    host key, finds nobody to ask, and fails instead of waiting."""
     try:
-        return subprocess.run(argv, input=given, capture_output=True, text=True, errors="replace", timeout=timeout_s)
+        started = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+            start_new_session=True, env={**os.environ, "SSH_ASKPASS_REQUIRE": "never"},
+        )  # fmt: skip
     except FileNotFoundError:
         raise InputError(f"{argv[0]}: not found; it is what reaches the nodes here") from None
-    except subprocess.TimeoutExpired as late:
-        told = late.stderr or ""
-        said = told.decode(errors="replace") if isinstance(told, bytes) else told
-        return subprocess.CompletedProcess(argv, 124, "", said)
+    try:
+        told, said = started.communicate(given, timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        _stop(started)
+        return subprocess.CompletedProcess(argv, 124, "", started.communicate()[1])
+    except BaseException:  # Ctrl-C reaches this process alone
+        _stop(started)
+        raise
+    return subprocess.CompletedProcess(argv, started.returncode, told, said)
+
+
+def _stop(started: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(started.pid, signal.SIGKILL)

@@ -82,3 +82,20 @@ def test_files_are_named_by_their_node_or_by_their_first_word(tmp_path: Path) ->
         "n5": (False, "Failed to connect via ssh: no route"),
         "n6": (False, "it wrote nothing"),
     }
+
+
+def test_what_ansible_kept_of_many_hosts_is_read_as_a_stream(tmp_path: Path) -> None:
+    command = ["timeout", "20", "doctor", "check"]
+    rows = [
+        {"node": "n1", "report": {"rc": 0, "cmd": command, "stdout": json.dumps(REPORT)}},
+        {"node": "n2", "report": {"unreachable": True, "msg": "Failed to connect to the host via ssh:\nNo route"}},
+        {"node": "n3", "report": {"rc": 124, "cmd": command, "stdout": "", "msg": "non-zero return code"}},
+        {"node": "n4", "report": {}},
+    ]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [(a.node, a.report is not None, a.fault) for a in of_folder(tmp_path)] == [
+        ("n1", True, None),
+        ("n2", False, "No route"),
+        ("n3", False, "no answer within 20 s"),
+        ("n4", False, "what it wrote is no doctor.report/1"),
+    ]

@@ -1,17 +1,16 @@
-"""Real ssh is stood in for by a program of that name, ansible by itself where it is installed."""
+"""ssh is stood in for by a program of that name; the real one, and ansible, are in tests/engine/test_fleet_ssh.py."""
 
 from __future__ import annotations
 
 import json
-import shutil
-import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from doctor.errors import InputError
 from doctor.fleet.answers import of_folder
-from doctor.fleet.gather import by_ansible, by_ssh
+from doctor.fleet.gather import _run, by_ansible, by_ssh
 from tests.fleet.test_answers import REPORT
 
 SSH = """#!/bin/sh
@@ -66,21 +65,37 @@ def test_an_engine_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.
         by_ansible(tmp_path, doctor="doctor", inventory=tmp_path, pattern="all", timeout_s=10, at_once=2)
 
 
-@pytest.mark.engine
-@pytest.mark.skipif(not shutil.which("ansible"), reason="ansible is not installed")
-def test_ansible_asks_the_inventory(tmp_path: Path) -> None:
-    program = tmp_path / "doctor"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m doctor "$@"\n')
+HANGS = """#!/bin/sh
+sleep 300 &
+echo "$!" >"$0.child"
+wait
+"""
+
+
+def lives(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_an_engine_that_does_not_end_is_stopped_with_its_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "sinfo"
+    program.write_text(HANGS)
     program.chmod(0o755)
-    inventory = tmp_path / "hosts"
-    here = f"ansible_connection=local ansible_python_interpreter={sys.executable}"
-    inventory.write_text(f"n1 {here}\nn2 {here}\ngone ansible_connection=ssh ansible_host=192.0.2.1\n")
-    folder = tmp_path / "reports"
-    folder.mkdir()
-    done = by_ansible(folder, doctor=str(program), inventory=inventory, pattern="all", timeout_s=30, at_once=3)
-    assert sorted(done.expected) == ["gone", "n1", "n2"]
-    told = {a.node: a for a in of_folder(folder)}
-    assert told["n1"].report
-    assert told["n2"].report
-    assert not told["gone"].report
-    assert told["gone"].fault
+    done = _run([str(program)], 1)
+    assert done.returncode == 124
+    child = int(Path(f"{program}.child").read_text())
+    for _ in range(100):  # it was killed, and dies in its own time
+        if not lives(child):
+            return
+        time.sleep(0.1)
+    raise AssertionError("its child lives")
+
+
+def test_an_engine_has_no_terminal_to_ask_on(tmp_path: Path) -> None:
+    done = _run(["sh", "-c", "exec 3</dev/tty"], 10)
+    assert done.returncode
+    assert "/dev/tty" in done.stderr
