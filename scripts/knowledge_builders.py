@@ -21,6 +21,15 @@ _OPEN_BY_ARCH = {"Pascal": "unsupported", "Volta": "unsupported", "Maxwell": "un
                  "Blackwell": "required", "Rubin": "required"}  # fmt: skip
 _TEGRA_CHIPS = ("GA10B", "GB10B", "GV11B", "GP10B")
 _EXTENDED = {
+    "driver": {
+        "nvidia-imex-not-running": "GPUs of a rack-scale NVLink fabric without a running IMEX service or its channels",
+        "nvidia-xid-nonfatal": "an Xid or SXid that asks for a restarted program, a look or nothing",
+    },
+    "host and hardware": {
+        "gpu-inforom-corrupted": "the board's configuration memory (infoROM) fails its checksum",
+        "host-machine-check": "the host's CPU or memory reported uncorrected hardware errors",
+        "host-memory-exhausted": "the kernel killed a process because the host or its control group ran out of memory",
+    },
     "consequences": {
         "gpu-fabric-degraded": "a link between GPUs or an RDMA port beside a GPU is down while its peers are up",
     },

@@ -210,6 +210,8 @@ class KernelEvent(Model):
     age_s: int | None = None
     """Seconds from its last occurrence to this check; None where the log's times can't be compared with now."""
     text: str
+    programs: tuple[str, ...] | None = None
+    """The last processes that its lines name (Xids, OOM kills): `python (4711)`."""
 
 
 class KernelLog(Model):

@@ -9,7 +9,7 @@ Codes are stable:
 `amdgpu-page-fault`, `amdgpu-ras-uncorrectable`, `amdgpu-bad-pages`, `amdgpu-init-failed`, `amdgpu-probe-failed`,
 `amdgpu-firmware-missing`, `amdgpu-smu-hang`, `amdgpu-hws-hang`, `amdgpu-illegal-access`, `amdgpu-vram-lost`,
 `amdgpu-oom`, `kfd-no-atomics`, `kfd-device-skipped`, `kfd-iommu-error`, `iommu-fault`, `pcie-aer-uncorrectable`,
-`pcie-aer-correctable`, `mce-uncorrectable`, `oom-kill`.
+`pcie-aer-correctable`, `mce-uncorrectable`, `oom-kill` (of the machine), `oom-kill-cgroup` (of a container or a job).
 
 IOMMU and AER events are kept only for a device that the same text shows to be a GPU. Lines that look bad and are
 not (SMU interface version not matched, optional RAS firmware, the taint notice of an unsigned module) make no event.
@@ -29,6 +29,7 @@ from doctor.facts.sheet import FactSheet
 
 MAX_EVENTS = 512
 MAX_TEXT = 300
+MAX_PROGRAMS = 8
 _MAX_LINE = 2000
 
 _PREFIX = re.compile(
@@ -42,14 +43,15 @@ _SYSLOG = re.compile(
 )
 _INTERESTING = (
     "nvrm", "xid", "nvidia", "nouveau", "amdgpu", "[drm", "kfd", "amd-vi", "dmar", "aer", "pcie bus error",
-    "hardware error", "edac", "killed process", "ockdown", "ey was rejected", "version magic", "unknown symbol",
+    "hardware error", "edac", "killed process", "kill process", "ockdown", "ey was rejected", "version magic",
+    "unknown symbol",
 )  # fmt: skip
 _NOTABLE = (
     "error", "fail", "timeout", "reset", "fault", "xid", "correct", "firmware", "mismatch", "requires", "not supported",
     "legacy", "supported through", "bound to", "not called", "invalid", "no nvidia", "reject", "restricted",
     "version magic", "unknown symbol", "lockup", "recovery", "poison", "bad page", "ras record", "fatal", "not done",
     "0xffffffff", "hung", "hang", "unrecoverable", "preemption", "illegal", "lost", "not enough", "atomics", "skipped",
-    "event logged", "dmar", "_status", "edac", "killed", "fallen",
+    "event logged", "dmar", "_status", "edac", "killed", "out of memory", "fallen",
 )  # fmt: skip
 """A word of every message below, in lower case: most lines of a driver hold none. Looking for each literal is twice
 as quick as one regular expression of them all."""
@@ -59,6 +61,10 @@ _CONTROL = re.compile(
 )
 _GPU_LINE = re.compile(r"(?:amdgpu|nvidia|nouveau) (?=[0-9a-f]{4}:[0-9a-f]{2}:)|NVRM: (?:GPU|Xid|The NVIDIA GPU)")
 _XID = re.compile(r"NVRM: Xid \(([^)]{1,60})\): (\d{1,5})")
+_PROGRAM = re.compile(
+    r"\bpid='?(?P<pid>\d{1,10})'?, name='?(?P<name>[^,']{1,40})"
+    r"|Kill(?:ed)? process (?P<killed>\d{1,10}) \((?P<whose>[^)]{1,40})"
+)
 _BARE_XID = re.compile(r"(?:NVRM: )?Xid:? (\d{1,3})\b(?!:)")
 """As people cut it down: `Xid 79`."""
 _SXID = re.compile(r"SXid \(([^)]{1,60})\): (\d{1,6})")
@@ -122,7 +128,8 @@ _CODES = (
     ("pcie-aer-correctable", r"PCIe Bus Error: severity=Correct|AER: (?:Multiple )?Correct(?:ed|able)"),
     ("mce-uncorrectable", r"\[Hardware Error\].{0,200}(?:Uncorrected|Machine Check Exception)"
                           r"|STATUS\[[^\]]{0,60}\|U[EC]\||EDAC .{0,60}\bUE\b"),
-    ("oom-kill", r"Killed process \d"),
+    ("oom-kill-cgroup", r"Memory cgroup out of memory: Kill(?:ed)? process \d"),
+    ("oom-kill", r"Kill(?:ed)? process \d"),
 )  # fmt: skip
 _GPU_ONLY = ("iommu-fault", "pcie-aer-uncorrectable", "pcie-aer-correctable")
 
@@ -206,6 +213,10 @@ class _Log:
         event["count"] += 1
         if line.when:
             event["last"] = line.when
+        if code.startswith(("xid-", "oom-kill")):
+            _programs(event, line.text)
+        if code == "xid-154":  # each says from what to what: the last one holds
+            event["text"] = line.text[:MAX_TEXT]
         return event
 
     def kept(self) -> list[dict[str, Any]]:
@@ -230,6 +241,14 @@ def _lines(text: str) -> Iterator[_Line]:
             message = line[syslog.end() :]
             inner = _PREFIX.match(message)
             yield _Line(number, syslog["date"], message[inner.end() :] if inner else message)
+
+
+def _programs(event: dict[str, Any], text: str) -> None:
+    """The last few processes that the lines name, each once."""
+    if match := _PROGRAM.search(text):
+        name = f"{match['name'] or match['whose']} ({match['pid'] or match['killed']})"
+        held = [one for one in event.get("programs", ()) if one != name]
+        event["programs"] = [*held[-MAX_PROGRAMS + 1 :], name]
 
 
 def _code(text: str) -> str | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.facts.host import KernelEvent
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.knowledge import Knowledge
-from doctor.rules import presence
+from doctor.rules import presence, xid_actions
+from doctor.rules.xid_actions import Asked
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -25,18 +25,17 @@ RULE = Rule(
     tags=("nvidia", "hardware"),
     doc="""
 ## What it finds
-Xids whose action in NVIDIA's catalogue is to reset the GPU, restart the node, check the hardware or
-call support (48, 64, 74,
-79, 95, 119, 120 …), and contained memory errors (94); a GPU that has fallen off the bus; NVSwitch
-errors that are always
-fatal. One finding a GPU, the newest code first, with the board's serial number and slot. Faults older than a
-day on a GPU that answers since are a warning.
+Xids whose action in NVIDIA's catalogue is to reset the GPU, restart the node, check the hardware or call support (48,
+64, 74, 79, 95, 119, 120 …), and contained memory errors (94); a recovery that the driver itself asks for (154); a GPU
+that has fallen off the bus; NVSwitch errors that are always fatal. One finding a GPU, the newest code first, with the
+board's serial number and slot. Faults older than a day on a GPU that answers since are a warning.
 
 ## Why it matters
 The GPU has stopped working or gives wrong results until it is reset, or the hardware is failing.
 
 ## Not raised when
-- The Xid is of the application's making (13, 31, 43, 45 …) or needs no action (63: a row was retired as designed).
+- The Xid is of the application's making (13, 31, 43, 45 …) or needs no action (63: a row was retired as designed):
+  nvidia-xid-nonfatal tells those.
 - The kernel log can't be read.
 
 ## How to confirm
@@ -60,19 +59,17 @@ FIXES = (
         risk="ends every job on the GPU",
     ),
 )
-_CONTAINED = 94
-_RESTART_NODE = ("RESTART_BM", "CHECK_MECHANICALS", "CONTACT_SUPPORT")
-
-
+_CONTAINED = "xid-94"
 _OLD_S = 86400
 """A fault that is older, on a GPU that answers since, is not today's cause."""
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    by_device: dict[str, list[_Fatal]] = {}
+    by_device: dict[str, list[Asked]] = {}
     for event in reversed(machine.kernel_log.events or ()):
-        if fatal := _fatal(event, kb):
-            by_device.setdefault(event.device or "-", []).append(fatal)
+        told = xid_actions.asked(event, kb)
+        if told and told.fatal:
+            by_device.setdefault(event.device or "-", []).append(told)
     lost = {gpu.pci_address or gpu.key: gpu for gpu in machine.of_vendor("nvidia") if gpu.lost}
     for device, rows in by_device.items():
         yield _finding(machine, device, rows, device in lost)
@@ -83,21 +80,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 summary=f"GPU {place} is lost: the driver lists it and it does not answer.",
                 subject=Subject(kind="gpu", id=place),
                 evidence=(Evidence(text="the GPU is lost", source=machine.source(f"gpus[{gpu.key}].lost")),),
-                fixes=_fixes(presence.board(machine, place), "-", ["RESTART_BM"]),
+                fixes=xid_actions.fixes(presence.board(machine, place), "-", ["RESTART_BM"]),
             )
 
 
-class _Fatal(NamedTuple):
-    event: KernelEvent
-    name: str
-    action: str | None
-
-
-def _finding(machine: Snapshot, device: str, rows: list[_Fatal], lost: bool) -> Finding:
+def _finding(machine: Snapshot, device: str, rows: list[Asked], lost: bool) -> Finding:
     source = machine.source("kernel_log.events")
-    codes = ", ".join(dict.fromkeys(row.name for row in rows))
+    codes = ", ".join(dict.fromkeys(row.title for row in rows))
     over = not lost and all((row.event.age_s or 0) > _OLD_S for row in rows) and _answers(machine, device)
-    mild = over or all(row.event.code == f"xid-{_CONTAINED}" for row in rows)
+    mild = over or all(row.event.code == _CONTAINED for row in rows)
     board = presence.board(machine, device)
     shown = tuple(Evidence(text=f"{presence.times(row.event)}{row.event.text}", source=source) for row in rows[:5])
     return Finding(
@@ -106,9 +97,9 @@ def _finding(machine: Snapshot, device: str, rows: list[_Fatal], lost: bool) -> 
         + (f", {presence.ago(min(row.event.age_s or 0 for row in rows))} and not since." if over else "."),
         subject=Subject(kind="gpu", id=device),
         evidence=(*shown, *((Evidence(text=board, source=machine.source("gpus")),) if board else ())),
-        fixes=_fixes(board, device, [row.action for row in rows]),
+        fixes=xid_actions.fixes(board, device, [row.action for row in rows]),
         verify=("journalctl", "-k", "-b", "--grep", "NVRM: Xid"),
-        source="https://docs.nvidia.com/deploy/xid-errors/",
+        source=xid_actions.SOURCE,
         explains=() if over else RULE.explains,
     )
 
@@ -117,47 +108,3 @@ def _answers(machine: Snapshot, device: str) -> bool:
     """Whether the driver still got an answer from that GPU (its memory was told), or can't be asked by address."""
     gpu = next((g for g in machine.of_vendor("nvidia") if g.pci_address == device), None)
     return gpu is not None and gpu.memory_bytes is not None
-
-
-def _fatal(event: KernelEvent, kb: Knowledge) -> _Fatal | None:
-    """A fatal event with its name and the catalogue's action; None for any other."""
-    kind, _, number = event.code.rpartition("-")
-    if event.code == "gpu-fell-off-bus":
-        return _Fatal(event, "fell off the bus", "RESTART_BM")
-    if kind == "xid" and number.isdigit():
-        entry = kb.xid(int(number))
-        if entry and (entry.severity == "error" or entry.code == _CONTAINED):
-            return _Fatal(event, f"Xid {number} ({entry.meaning.partition(';')[0]})", entry.action)
-    if kind == "sxid" and number.isdigit():
-        switch = kb.sxid(int(number))
-        if switch and switch.fatal == "always":
-            return _Fatal(event, f"SXid {number} ({switch.name})", "RESTART_BM")
-    return None
-
-
-def _fixes(board: str | None, device: str, actions: list[str | None]) -> tuple[Fix, ...]:
-    """What the worst of the catalogue's actions asks for; the report for the vendor names the board."""
-    which = f" Name the {board}." if board else ""
-    report = Fix(
-        text=f"If it comes back after that, the board is for the vendor to replace: collect a report.{which}",
-        command=("nvidia-bug-report.sh",),
-        root=True,
-    )
-    if any(action in _RESTART_NODE for action in actions):
-        restart = Fix(
-            text="Drain and restart the node; check power cable and seating if the GPU stays away.",
-            command=("systemctl", "reboot"),
-            root=True,
-            reboot=True,
-            risk="ends every job on the node",
-        )
-        return (restart, report)
-    if set(actions) <= {"RESTART_APP"}:
-        return (Fix(text="Restart the program that was hit; reset the GPU when the node is next idle."), report)
-    reset = Fix(
-        text="Drain the GPU and reset it.",
-        command=("nvidia-smi", "--gpu-reset", "-i", device) if device != "-" else None,
-        root=True,
-        risk="ends every job on the GPU; with NVLink all GPUs of the node are reset together",
-    )
-    return (reset, report)

@@ -1,0 +1,80 @@
+"""A board's configuration memory (infoROM) fails its checksum."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts import Snapshot
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.rules import presence
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="gpu-inforom-corrupted",
+    severity=Severity.WARNING,
+    title="The board's configuration memory (infoROM) is corrupted.",
+    needs=[{"nvidia_driver.smi_error"}],
+    proven="replay",
+    order=62,
+    tags=("nvidia", "hardware"),
+    doc="""
+## What it finds
+nvidia-smi warning "infoROM is corrupted at gpu …", which ends it with exit code 14 below a table that looks healthy.
+
+## Why it matters
+ECC counts, retired pages, the serial number and power limits are kept there; health checks that look at the exit code
+fail, and others pass a board whose history is lost.
+
+## Not raised when
+nvidia-smi gave no such warning, or was not asked.
+
+## How to confirm
+`nvidia-smi; echo $?` answers 14.
+
+## Fix
+Power cycle the node; if the warning stays, the board is for the vendor to repair or replace.
+
+## Fix safety
+A power cycle ends every job on the node.
+
+## References
+https://docs.nvidia.com/deploy/nvidia-smi/index.html (return values: 14, infoROM is corrupted)
+""",
+)
+FIXES = (
+    Fix(text="Power cycle the node (off and on, no warm restart).", root=True, risk="ends every job on the node"),
+    Fix(
+        text="If the warning stays, the board is for the vendor (RMA): collect a report.",
+        command=("nvidia-bug-report.sh",),
+        root=True,
+    ),
+)
+_WARNING = re.compile(r"infoROM is corrupted(?: at gpu ([0-9A-Fa-f]{4,8}):([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})\.([0-7]))?")
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """One finding, for the GPU that the warning names."""
+    said = machine.nvidia_driver.smi_error
+    warned = _WARNING.search(said or "")
+    if not said or not warned:
+        return
+    device = "-"
+    if warned[1]:
+        device = f"{int(warned[1], 16):04x}:{warned[2]}:{warned[3]}.{warned[4]}".lower()
+    board = presence.board(machine, device)
+    shown = [Evidence(text=said, source=machine.source("nvidia_driver.smi_error"))]
+    if board:
+        shown.append(Evidence(text=board, source=machine.source("gpus")))
+    yield Finding(
+        severity=Severity.WARNING,
+        summary=f"{'GPU ' + device if device != '-' else 'A GPU'}: its configuration memory (infoROM) is corrupted.",
+        subject=Subject(kind="gpu", id=device),
+        evidence=tuple(shown),
+        fixes=FIXES,
+        verify=("nvidia-smi",),
+    )

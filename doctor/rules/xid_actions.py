@@ -1,0 +1,155 @@
+"""What an Xid or SXid of the kernel log asks for: the catalogue's action, as something to do for the GPU that it names.
+
+An Xid 154 tells its action itself. One that the catalogue knows and gives no action keeps its meaning and says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from doctor.facts.host import KernelEvent
+from doctor.findings import Fix
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.knowledge.entries import Xid
+
+SOURCE = "https://docs.nvidia.com/deploy/xid-errors/"
+_RECOVERY = re.compile(r"recovery action changed from .{0,60}? to 0x[0-9a-fA-F]{1,4} \(([A-Za-z0-9 ]{2,40})\)")
+_RECOVERIES = {
+    "none": "IGNORE",
+    "gpu reset required": "RESET_GPU",
+    "pf flr": "RESET_GPU",
+    "drain and reset": "DRAIN_AND_RESET",
+    "drain p2p": "DRAIN_P2P",
+    "node reboot required": "RESTART_BM",
+    "os reboot": "RESTART_BM",
+}
+"""The words of Xid 154 (NVML's recovery action); newer branches name the second and the last one otherwise."""
+_NODE = ("RESTART_BM", "CHECK_MECHANICALS", "CONTACT_SUPPORT", "RESTART_VM")
+_LINK = ("WORKFLOW_NVLINK_ERR", "WORKFLOW_NVLINK5_ERR")
+_DRAINS_ALONE = ("DRAIN_P2P",)
+
+
+class Asked(NamedTuple):
+    """One event, its name with its meaning, and the action that is asked for. `kind` is the catalogue's: `app` …"""
+
+    event: KernelEvent
+    name: str
+    meaning: str
+    action: str | None
+    fatal: bool
+    kind: str
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} ({self.meaning})" if self.meaning else self.name
+
+    @property
+    def words(self) -> str:
+        return _WORDS.get(self.action or "", "the catalogue names no action")
+
+
+_WORDS = {
+    "IGNORE": "nothing to do, keep the record",
+    "RESTART_APP": "restart the program",
+    "CHECK_UVM": "restart the program and look at its use of unified memory",
+    "WORKFLOW_XID_45": "look at the Xid before it; alone it is the end of a killed program",
+    "RESET_GPU": "drain and reset the GPU",
+    "DRAIN_AND_RESET": "let no new work onto the GPU, then reset it",
+    "DRAIN_P2P": "end the work that copies between GPUs, then reset the GPU when it is idle",
+    "RESTART_BM": "restart the node",
+    "RESTART_VM": "restart the virtual machine",
+    "CHECK_MECHANICALS": "check power cable and seating",
+    "UPDATE_SWFW": "update driver or firmware",
+    "CONTACT_SUPPORT": "collect a bug report and contact the vendor",
+    "WORKFLOW_XID_48": "look for 63, 64, 94 and 95 near it: 94 restart the program, 95 or 64 reset the GPU",
+    "WORKFLOW_NVLINK_ERR": "reset the GPU; field diagnostics if it returns",
+    "WORKFLOW_NVLINK5_ERR": "reset the GPU; field diagnostics if it returns",
+    "LOOK_AT_SWITCH": "look at the fabric manager's log and the link that it names",
+}
+_CONTAINED = 94
+
+
+def asked(event: KernelEvent, kb: Knowledge) -> Asked | None:
+    """None for an event that is neither Xid nor SXid. A number that the catalogue lacks is told without an action."""
+    if event.code == "gpu-fell-off-bus":
+        return Asked(event, "fell off the bus", "", "RESTART_BM", True, "hardware")
+    kind, _, number = event.code.rpartition("-")
+    if not number.isdigit():
+        return None
+    if kind == "xid":
+        return _xid(event, int(number), kb.xid(int(number)))
+    if kind == "sxid":
+        switch = kb.sxid(int(number))
+        always = switch is not None and switch.fatal == "always"
+        action = "RESTART_BM" if always else "LOOK_AT_SWITCH"
+        return Asked(event, f"SXid {number}", switch.name if switch else "", action, always, "link")
+    return None
+
+
+def _xid(event: KernelEvent, number: int, entry: Xid | None) -> Asked:
+    if entry is None:
+        return Asked(event, f"Xid {number}", "not in the catalogue", None, False, "unknown")
+    action, fatal = entry.action, entry.severity == "error" or number == _CONTAINED
+    if told := _RECOVERY.search(event.text) if number == 154 else None:
+        action = _RECOVERIES.get(told[1].strip().lower(), action)
+        fatal = action in _RECOVERIES.values() and action != "IGNORE"
+    elif action == "XID_154":
+        action = "IGNORE"
+    return Asked(event, f"Xid {number}", entry.meaning.partition(";")[0], action, fatal, entry.kind)
+
+
+def fixes(board: str | None, device: str, actions: Iterable[str | None]) -> tuple[Fix, ...]:
+    """What the worst of the actions asks for, then the report for the vendor, which names the board."""
+    wanted = set(actions)
+    which = f" Name the {board}." if board else ""
+    report = Fix(
+        text=f"If it comes back after that, the board is for the vendor to replace (RMA): collect a report.{which}",
+        command=("nvidia-bug-report.sh",),
+        root=True,
+    )
+    update = (_UPDATE,) if "UPDATE_SWFW" in wanted else ()
+    if "RESTART_VM" in wanted and not wanted & {"RESTART_BM", "CHECK_MECHANICALS"}:
+        return (*update, _RESTART_VM, report)
+    if wanted & set(_NODE):
+        first = (_CABLES,) if "CHECK_MECHANICALS" in wanted else ()
+        return (*update, *first, _RESTART, report)
+    if wanted <= {"RESTART_APP"}:
+        return (Fix(text="Restart the program that was hit; reset the GPU when the node is next idle."), report)
+    if update and wanted == {"UPDATE_SWFW"}:
+        return (*update, report)
+    first = (_LET_GO,) if wanted & set(_DRAINS_ALONE) else ()
+    links = (_DIAGNOSE,) if wanted & set(_LINK) else ()
+    return (*update, *first, reset(device), *links, report)
+
+
+def reset(device: str) -> Fix:
+    return Fix(
+        text="Drain the GPU and reset it.",
+        command=("nvidia-smi", "--gpu-reset", "-i", device) if device != "-" else None,
+        root=True,
+        risk="ends every job on the GPU; with NVLink all GPUs of the node are reset together",
+    )
+
+
+_RESTART = Fix(
+    text="Drain and restart the node; check power cable and seating if the GPU stays away.",
+    command=("systemctl", "reboot"),
+    root=True,
+    reboot=True,
+    risk="ends every job on the node",
+)
+_RESTART_VM = Fix(
+    text="Drain and restart the virtual machine.",
+    command=("systemctl", "reboot"),
+    root=True,
+    reboot=True,
+    risk="ends every job in the virtual machine",
+)
+_CABLES = Fix(text="Power the node off and check the GPU's power cable and seating.", risk="ends every job on the node")
+_UPDATE = Fix(text="Bring driver and firmware of host (and guest) to releases that belong together.", root=True)
+_LET_GO = Fix(text="End the programs that copy between GPUs through this one.", risk="ends those jobs")
+_DIAGNOSE = Fix(text="If links fail again, run field diagnostics.", command=("dcgmi", "diag", "-r", "3"), root=True)
