@@ -1,7 +1,7 @@
 """amdgpu's `gpu_metrics` (a table of the GPU's firmware, in binary) -> why its clocks are held down.
 
-The layouts are those of the kernel's `struct gpu_metrics_vN_M` (drivers/gpu/drm/amd/include/kgd_pp_interface.h; from 1.6
-on as rocm-smi-lib's rocm_smi_gpu_metrics.h has them too), and the names those of `SMU_THROTTLER_*_BIT`
+The layouts are those of the kernel's `struct gpu_metrics_vN_M` (drivers/gpu/drm/amd/include/kgd_pp_interface.h; from
+1.6 on as rocm-smi-lib's rocm_smi_gpu_metrics.h has them too), and the names those of `SMU_THROTTLER_*_BIT`
 (drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h). Three ways to tell, by revision: bits that mean the same on every chip
 (1.3, 2.2 to 2.4), bits of the one chip that has that table (1.4, 1.5: MI300), and counters that grow while something
 holds the clocks down (1.6 and later, 3.0), of which two readings tell.
@@ -32,7 +32,8 @@ _BITS = {
 }  # fmt: skip
 """Of indep_throttle_status: power from 0, current from 16, temperature from 32, else from 56."""
 _OF_MI300 = {
-    0: "PROCHOT", 1: "power limit", 2: "GPU temperature", 3: "graphics regulator's temperature", 4: "memory temperature",
+    0: "PROCHOT", 1: "power limit", 2: "GPU temperature", 3: "graphics regulator's temperature",
+    4: "memory temperature",
 }  # fmt: skip
 """THROTTLER_*_BIT of smu_v13_0_6_pmfw.h, which alone writes tables 1.4 and 1.5."""
 _COUNTED = ("PROCHOT", "power limit", "GPU temperature", "regulator's temperature", "memory temperature")
@@ -44,7 +45,7 @@ _INDEPENDENT = {(1, 3): 112, (2, 2): 120, (2, 3): 120, (2, 4): 120}
 _DEPENDENT = {(1, 4): 40, (1, 5): 104}
 _COUNTERS = {(1, 6): (36, _COUNTED), (1, 7): (44, _COUNTED), (1, 8): (44, _COUNTED), (3, 0): (228, _COUNTED_ON_APU)}
 _FIRST_1_6 = (384, 108)
-"""Size of the first layout that was called 1.6 (Linux 6.12), which kept the engines' activity, and where its counters are."""
+"""Size of the first layout that was called 1.6, which kept the engines' activity, and where its counters are."""
 
 
 @dataclass(frozen=True)

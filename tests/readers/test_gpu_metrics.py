@@ -17,8 +17,8 @@ HEADER = (("size", U16), ("major", ctypes.c_uint8), ("minor", ctypes.c_uint8))
 TIME = (("energy", U64), ("clock", U64))
 COUNTERS = (("accumulation", U32), ("prochot", U32), ("ppt", U32), ("socket", U32), ("vr", U32), ("hbm", U32))
 V1_3 = (
-    *HEADER, ("heat", U16 * 6), ("activity", U16 * 3), ("power", U16), *TIME, ("average", U16 * 7), ("current", U16 * 7),
-    ("throttle_status", U32), ("fan", U16), ("link", U16 * 2), ("padding", U16), ("gfx", U32), ("mem", U32),
+    *HEADER, ("heat", U16 * 6), ("activity", U16 * 3), ("power", U16), *TIME, ("average", U16 * 7),
+    ("current", U16 * 7), ("throttle_status", U32), ("fan", U16), ("link", U16 * 2), ("padding", U16), ("gfx", U32), ("mem", U32),
     ("hbm", U16 * 4), ("timestamp", U64), ("volts", U16 * 3), ("padding1", U16), ("indep_throttle_status", U64),
 )  # fmt: skip
 V1_4 = (*HEADER, ("heat", U16 * 3), ("power", U16), ("activity", U16 * 2), ("vcn", U16 * 4), *TIME,
@@ -42,7 +42,7 @@ V3_0 = (
 
 def table(layout: Sequence[tuple[str, Any]], major: int, minor: int, size: int | None = None, **values: int) -> bytes:
     """As the driver fills it: all ones first, then what it knows."""
-    kind = type("Table", (ctypes.LittleEndianStructure,), {"_fields_": list(layout)})
+    kind: Any = type("Table", (ctypes.LittleEndianStructure,), {"_fields_": list(layout)})
     made: Any = kind.from_buffer_copy(b"\xff" * ctypes.sizeof(kind))
     made.major, made.minor = major, minor
     for name, value in values.items():
