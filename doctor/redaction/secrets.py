@@ -19,6 +19,7 @@ from doctor.redaction.encoded import encoded
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.manifests import of_kubernetes
 from doctor.redaction.names import holds, is_opaque, is_secret_name
+from doctor.redaction.printed import printed
 from doctor.redaction.shapes import SHAPES, headless, without
 from doctor.redaction.tally import MASK, Tally
 from doctor.redaction.tools import arguments
@@ -125,6 +126,8 @@ def _plain(text: str, tally: Tally) -> str:
 def _rest(text: str, tally: Tally) -> str:
     if "=" in text:
         text = random_words.opaque(text, tally)
+    if "\n" in text or "\\n" in text or text.count(":") > 3:
+        text = printed(text, tally)
     if "-" in text or "/p" in text:
         text = places.flags(text, tally)
         text = random_words.short_flags(text, tally)

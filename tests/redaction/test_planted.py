@@ -55,7 +55,8 @@ ELSEWHERE = {
     "proxy": "HTTPS_PROXY=http://me:s3cr3tPw@proxy:3128", "pem": "-----BEGIN PRIVATE KEY-----\ns3cr3tPw\n-----END PRIVATE KEY-----",
     "cut pem": "-----BEGIN OPENSSH PRIVATE KEY-----\ns3cr3tPw", "docker": '{"auths": {"r": {"auth": "s3cr3tPw"}}}',
     "shadow": "me:$6$saltsalt$s3cr3tPws3cr3tPws3cr3tPw:19000:0", "header": "X-Api-Key: s3cr3tPw",
-    "sas": "https://x/blob?sv=1&sig=s3cr3tPw", "escaped url": '"http:\\/\\/me:s3cr3tPw@h\\/x"',
+    "echo": "$ echo $DEPLOY_TOKEN\ns3cr3tPw\n$", "printenv": "# printenv DB_PASSWORD\ns3cr3tPw\n", "cat": "$ cat ~/.cache/x/token\ns3cr3tPw\n",
+    "pgpass": "localhost:5432:jobs:me:s3cr3tPw", "sas": "https://x/blob?sv=1&sig=s3cr3tPw", "escaped url": '"http:\\/\\/me:s3cr3tPw@h\\/x"',
 }  # fmt: skip
 
 
@@ -115,3 +116,16 @@ def test_names_addresses_and_serials_get_the_same_stand_in_everywhere() -> None:
         == Redactor(users=["alice77"]).text("alice77")
         != Redactor(users=["alice77"], key=b"other").text("alice77")
     )
+
+
+def test_a_key_that_a_login_of_wandb_shows_goes_and_a_commit_stays() -> None:
+    key = "0123456789abcdef0123456789abcdef01234567"
+    assert key not in Redactor().text(f"wandb: Paste an API key from your profile and hit enter:\n{key}\n")
+    assert key in Redactor().text(f"Installing wandb\nHEAD is now at {key}")
+
+
+@pytest.mark.parametrize(
+    "text", ["$ echo $LANG\nen_GB.UTF-8", "0000:0c:00.0 0000:22:00.0", "$ echo $API_KEY\nuser@host:~$"]
+)
+def test_what_other_commands_print_stays(text: str) -> None:
+    assert "[secret]" not in Redactor().text(text)
