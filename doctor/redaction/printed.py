@@ -1,4 +1,4 @@
-"""Secrets on lines of their own: what a command printed whose words say what it is, lines of PostgreSQL's password file.
+"""Secrets on lines of their own: what a command printed, lines of PostgreSQL's password file.
 
 >>> printed("$ echo $DEPLOY_TOKEN\\nq8w7e6r5\\n$ echo $LANG\\nen_GB.UTF-8", Tally())
 '$ echo $DEPLOY_TOKEN\\n[secret]\\n$ echo $LANG\\nen_GB.UTF-8'

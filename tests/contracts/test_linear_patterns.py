@@ -7,6 +7,8 @@ optional gap between them took half a minute on a line of eighty letters, limits
 from __future__ import annotations
 
 import ast
+import importlib
+import pkgutil
 import re
 import warnings
 from collections.abc import Iterator
@@ -15,6 +17,8 @@ from pathlib import Path
 import pytest
 
 from doctor.knowledge.symptoms import shared
+from doctor.redaction.lazy import Lazy
+from doctor.redaction.shapes import SHAPES
 
 ROOT = Path(__file__).resolve().parents[2] / "doctor"
 QUADRATIC = 3
@@ -35,6 +39,21 @@ def patterns(path: Path) -> Iterator[tuple[int, str, int]]:
         named = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
         flags = (re.X if named & {"X", "VERBOSE"} else 0) | (re.I if named & {"I", "IGNORECASE"} else 0)
         yield first.lineno, text, flags
+
+
+def held() -> Iterator[tuple[str, str, int]]:
+    """Name, pattern and flags of what modules hold compiled or to be compiled, those put together from parts too."""
+    for found in pkgutil.walk_packages([str(ROOT)], "doctor."):
+        if ".scripts" in found.name or found.name.endswith("__main__"):
+            continue
+        for name, value in vars(importlib.import_module(found.name)).items():
+            if isinstance(value, re.Pattern):
+                text = value.pattern if isinstance(value.pattern, str) else value.pattern.decode("latin-1")
+                yield f"{found.name}.{name}", text, value.flags & (re.X | re.I)
+            elif isinstance(value, Lazy):
+                yield f"{found.name}.{name}", value.text, value.made.flags & (re.X | re.I)
+    for shape in SHAPES:
+        yield f"shape {shape.kind}", shape.pattern.text, 0
 
 
 def worst(pattern: str, flags: int = 0) -> int:
@@ -66,3 +85,7 @@ def test_every_pattern_of_a_package(folder: str) -> None:
 
 def test_every_pattern_of_the_catalogue_of_symptoms() -> None:
     assert [key for key, one in shared().signatures.items() if one.matches and worst(one.matches) > QUADRATIC] == []
+
+
+def test_every_pattern_that_a_module_holds() -> None:
+    assert [name for name, pattern, flags in held() if worst(pattern, flags) > QUADRATIC] == []
