@@ -111,6 +111,6 @@ def test_markdown_has_no_such_form(capsys: pytest.CaptureFixture[str]) -> None:
 def test_conditions_on_a_variable_and_on_any_gpu_are_named_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = "RuntimeError: No CUDA GPUs are available\nMemory access fault by GPU node-1 on address 0x7f00. Reason: Unknown.\n"
+    text = "No CUDA GPUs are available\nMemory access fault by GPU node-1 on address 0x7f00. Reason: Unknown.\n"
     near = {row["rule"]: row for row in why(tmp_path, capsys, text)["near"]}
     assert near["tunableop-misconfigured"]["lacks"] == ["env:PYTORCH_TUNABLEOP_ENABLED = 1"]

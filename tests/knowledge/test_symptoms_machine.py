@@ -1,0 +1,85 @@
+"""Error texts of kernel modules, services, engines and networks: what each points to, and what speaks against it."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.diagnosis.judge import judge
+from doctor.intake.read import read_text
+from doctor.knowledge import Knowledge
+
+KB = Knowledge()
+
+
+def raised(text: str) -> list[str]:
+    """Causes that are errors or warnings, the first first."""
+    report = judge(read_text([text.encode()]), KB)
+    return [f.rule for f in report.findings if f.severity.value != "info" and not f.explained_by]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            "nvidia-persistenced[811]: Failed to query NVIDIA devices. Please ensure that the NVIDIA device files "
+            "(/dev/nvidia*) exist, and that user 0 has read and write permissions for those files.",
+            "nvidia-driver-not-loaded",
+        ),
+        ("modprobe: ERROR: could not insert 'nvidia': Exec format error", "nvidia-kernel-incompatible"),
+        (
+            "docker: Error response from daemon: error gathering device information while adding custom device "
+            '"/dev/nvidia-uvm": no such file or directory.',
+            "nvidia-uvm-missing",
+        ),
+        ("cudaGetDeviceCount returned 3\n-> initialization error", "nvidia-uvm-hmm-init-failure"),
+        (
+            "nvidia-container-cli: initialization error: driver error: timed out: unknown.",
+            "persistence-mode-off",
+        ),
+        (
+            "n2: NCCL INFO Channel 00/0 : 9[1a000] -> 2[6b000] [send] via NET/IB/0/GDRDMA\n"
+            "n1: NCCL INFO Channel 00/0 : 9[1a000] -> 2[6b000] [receive] via NET/IB/1",
+            "gpudirect-rdma-missing",
+        ),
+        (
+            "n1:10:20 [0] misc/socket.cc:452 NCCL WARN socketStartConnect: Connect to 172.17.0.1<47345> failed : "
+            "No route to host",
+            "collective-flag-misconfigured",
+        ),
+        ("NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.", "nvidia-driver-not-loaded"),
+        (
+            "$ lsmod | grep nvidia prints nothing, RTX 3090, torch.cuda.is_available() is False",
+            "nvidia-driver-not-loaded",
+        ),
+        ("After I close the laptop lid: RuntimeError: CUDA unknown error", "nvidia-uvm-stale-after-suspend"),
+    ],
+)
+def test_a_text_and_its_cause(text: str, cause: str) -> None:
+    assert raised(text)[:1] == [cause]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            "cudaGetDeviceCount returned 3\n| NVIDIA-SMI 470.223.02  Driver Version: 470.223.02  CUDA Version: 11.4 |",
+            "nvidia-uvm-hmm-init-failure",
+        ),
+        ("NCCL INFO Channel 00/0 : 0[1] -> 8[1] [send] via NET/IB/0", "gpudirect-rdma-missing"),
+        (
+            "Incompatible strategy detected auto\nlibnvidia-ml.so.1: cannot open shared object",
+            "nvidia-driver-not-loaded",
+        ),
+        (
+            "NVRM: The NVIDIA probe routine was not called for 1 device(s).\nnouveau  1662531  0",
+            "gpu-bound-to-other-driver",
+        ),
+        (
+            "failed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\nNo GPU/TPU found, falling back to CPU.",
+            "jax-plugin-mismatch",
+        ),
+        ("On kernel 6.14.0 nothing works with ROCm. RX 580", "amdgpu-driver-known-bad"),
+    ],
+)
+def test_what_speaks_against_it(text: str, cause: str) -> None:
+    assert cause not in raised(text)
