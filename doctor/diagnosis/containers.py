@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from doctor.diagnosis import local_engines
 from doctor.errors import InputError, ReaderError
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
-from doctor.readers import container_inspect
+from doctor.readers import container_inspect, seccomp_profile
 from doctor.system import asked
 from doctor.system.base import Output, Reading, System
 
@@ -86,7 +88,33 @@ def _inspected(system: System, start: tuple[str, ...], name: str, said: list[str
         said.append(f"{engine}: {name[:60]} does not run")
         return None
     told.put("container.engine", engine, f"command:{engine} inspect")
+    _profile(system, table, told, f"command:{engine} inspect")
     return Found(engine, name, pid, told, _opener(system, (*start, "exec", name)))
+
+
+def _profile(system: System, table: Mapping[str, Any], told: FactSheet, source: str) -> None:
+    """The seccomp profile that was asked for by name: Docker keeps its text, podman its path. None was: the engine's
+    own, of which the rule knows what it closes."""
+    host = table.get("HostConfig")
+    options = host.get("SecurityOpt") if isinstance(host, dict) else None
+    for option in options if isinstance(options, list) else ():
+        name, _, profile = str(option).partition("=")
+        if name != "seccomp" or profile in ("", "unconfined", "builtin"):
+            continue
+        if not profile.lstrip().startswith("{"):
+            profile = system.read_text(profile.lstrip("/"), limit=seccomp_profile.MAX_TEXT).value or ""
+        added = [str(cap).removeprefix("CAP_") for cap in host.get("CapAdd") or ()] if isinstance(host, dict) else []
+        with suppress(ReaderError):  # a profile that is gone or no profile says nothing
+            told.put("container.mempolicy", seccomp_profile.mempolicy(profile, added), source, "its seccomp profile")
+
+
+def _resolved(spec: Any, told: FactSheet, source: str) -> None:
+    """The seccomp rules of an OCI runtime's configuration, in which capabilities are resolved already."""
+    linux = spec.get("linux") if isinstance(spec, dict) else None
+    profile = linux.get("seccomp") if isinstance(linux, dict) else None
+    if isinstance(profile, dict):
+        with suppress(ReaderError):
+            told.put("container.mempolicy", seccomp_profile.mempolicy(profile, ()), source, "its seccomp profile")
 
 
 def _crictl(system: System, name: str, said: list[str]) -> Found | None:
@@ -100,6 +128,7 @@ def _crictl(system: System, name: str, said: list[str]) -> Found | None:
             if pid:
                 told = FactSheet()
                 told.put("container.engine", "kubernetes", "command:crictl inspect")
+                _resolved(json.loads(text or "{}")["info"].get("runtimeSpec"), told, "command:crictl inspect")
                 return Found("crictl", name, pid, told, _opener(system, ("crictl", "exec", one)))
     return None
 

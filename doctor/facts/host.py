@@ -127,6 +127,9 @@ class Container(Model):
     """What /proc/self/status says of this process."""
     capabilities: tuple[str, ...] | None = None
     """Of the bounding set, those that GPU work asks for: `SYS_NICE`, `SYS_PTRACE`, `IPC_LOCK`, `SYS_ADMIN`."""
+    mempolicy: Literal["allowed", "refused"] | None = None
+    """Whether the seccomp filter lets NUMA calls through: tried from inside on a machine of several NUMA nodes, read
+    from the profile that the engine was given otherwise."""
     cdi_driver: str | None = None
     """The NVIDIA driver whose files a CDI spec names."""
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from doctor.errors import ReaderError
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 from doctor.readers import cgroup, mountinfo
 from doctor.readers.mountinfo import Mount
-from doctor.system.base import Reading, System
+from doctor.system.base import System
 
 READS: tuple[str, ...] = (
     "file:run/.containerenv name",
@@ -26,6 +27,8 @@ READS: tuple[str, ...] = (
     "file:proc/self/mountinfo name",
     "file:proc/self/status public",
     "environment secret-bearing",
+    "dir:sys/devices/system/node public",
+    "derived:mempolicy public",
 )
 
 _LAYERED = ("overlay", "aufs", "fuse.fuse-overlayfs", "fuse-overlayfs", "fuse.squashfuse", "squashfs")
@@ -45,6 +48,8 @@ _NAMES = {
 """Words of the variable `container` and of run/systemd/container. wsl and proot are no containers for us."""
 
 
+_SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "riscv64": 237, "ppc64le": 261}
+"""Linux: arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h, arch/powerpc/kernel/syscalls."""
 _SECCOMP = {"0": "off", "1": "strict", "2": "filter"}
 _CAPABILITIES = {"IPC_LOCK": 14, "SYS_PTRACE": 19, "SYS_ADMIN": 21, "SYS_NICE": 23}
 """Bits of capabilities(7)."""
@@ -62,7 +67,7 @@ def probe(system: System, sheet: FactSheet) -> None:
     if signs:
         named = next((s for s in signs if s.engine), None)
         sheet.put("container.inside", True, signs[0].source, signs[0].detail)
-        _profile(system.read_text("proc/self/status", limit=1 << 16), sheet)
+        _profile(system, sheet)
         if named:
             sheet.put("container.engine", named.engine, named.source, named.detail)
         else:
@@ -71,17 +76,42 @@ def probe(system: System, sheet: FactSheet) -> None:
     _absence(system, sheet, mounts.value)
 
 
-def _profile(status: Reading[str], sheet: FactSheet) -> None:
+def _profile(system: System, sheet: FactSheet) -> None:
+    status = system.read_text("proc/self/status", limit=1 << 16)
     rows = dict(line.partition(":")[::2] for line in (status.value or "").splitlines())
     mode = _SECCOMP.get(rows.get("Seccomp", "").strip())
     if mode:
         sheet.put("container.seccomp", mode, status.source)
     else:
         sheet.miss("container.seccomp", State.UNREADABLE if status.known else status.state, status.source)
+    if mode == "filter":
+        _mempolicy(system, sheet)
     bounding = rows.get("CapBnd", "").strip()
     if bounding and all(c in "0123456789abcdef" for c in bounding) and len(bounding) <= 16:
         held = [name for name, bit in _CAPABILITIES.items() if int(bounding, 16) >> bit & 1]
         sheet.put("container.capabilities", held, status.source)
+
+
+def _mempolicy(system: System, sheet: FactSheet) -> None:
+    """Tried by this process itself, where it matters: on several NUMA nodes. Another process's filter is not tried."""
+    nodes = system.list_dir("sys/devices/system/node").value or ()
+    several = sum(name.startswith("node") and name[4:].isdigit() for name in nodes) > 1
+    if several and system.kind != "tree" and not hasattr(system, "pid"):
+        system.derived("mempolicy", "proc/self/status", _tried).into(sheet, "container.mempolicy")
+
+
+def _tried() -> str:
+    """Sets the policy that this process has anyway (MPOL_DEFAULT)."""
+    import ctypes
+    import errno
+    import platform
+
+    number = _SET_MEMPOLICY.get(platform.machine())
+    if number is None:
+        raise ReaderError(f"set_mempolicy has no known number on {platform.machine()[:20]}")
+    libc = ctypes.CDLL(None, use_errno=True)
+    done = libc.syscall(ctypes.c_long(number), ctypes.c_long(0), None, ctypes.c_ulong(0))
+    return "refused" if done and ctypes.get_errno() in (errno.EPERM, errno.EACCES) else "allowed"
 
 
 def _variables(system: System) -> list[_Sign]:

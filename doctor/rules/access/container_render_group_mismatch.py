@@ -9,7 +9,7 @@ from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules import run_line
-from doctor.rules.hardware import named, needed_nodes, refused
+from doctor.rules.hardware import named, needed_nodes, nodes_of, refused
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -19,7 +19,7 @@ RULE = Rule(
     id="container-render-group-mismatch",
     severity=Severity.ERROR,
     title="The GPU's nodes belong to a group number that this container's account does not have.",
-    needs=({"container.inside", "nodes"}, {"container.run_args"}),
+    needs=({"nodes"}, {"container.run_args"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "blas-kernels-missing"),
     order=20,
@@ -28,7 +28,8 @@ RULE = Rule(
     doc="""## What it finds
 Inside a container, a GPU node whose owning gid is not among this account's groups. The kernel compares numbers: a group
 named render in the image often has another number than on the host. Of a pasted text also: a run line that passes AMD's
-nodes and no number of a group.
+nodes and no number of a group; and nodes that nobody's group (65534) owns, which are refused: a user namespace (rootless
+engines, unprivileged LXC) has no number for the host's group.
 
 ## Why it matters
 `--group-add render` then adds the image's number, and `rocminfo` still says "Unable to open /dev/kfd".
@@ -69,8 +70,36 @@ FIXES = (
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each owning gid that the account lacks; else what the run line lacks."""
-    told = list(_of_nodes(machine))
+    told = list(_of_nodes(machine)) or list(_unmapped(machine))
     yield from told or _of_run_line(machine)
+
+
+def _unmapped(machine: Snapshot) -> Iterator[Finding]:
+    """Owned by nobody's group and refused: the container's user namespace maps the host's group to no number."""
+    said = machine.symptom("kfd-open-permission", "dri-open-permission") is not None
+    nodes = [n for n in nodes_of(machine, "kfd", "render") if n.gid == _UNMAPPED or n.group in ("nogroup", "nobody")]
+    shut = [n for n in nodes if (said or refused(machine, n)) and (n.mode or 0) & 0o006 != 0o006]
+    if not shut or run_line.options(machine, "--group-add") == ("keep-groups",):
+        return
+    yield Finding(
+        summary=f"The group that owns {named([n.key for n in shut])} on the host is not mapped into this container.",
+        subject=Subject(kind="node", id=shut[0].key),
+        evidence=tuple(_evidence(machine, _UNMAPPED, shut)),
+        explains=(*RULE.explains, "device-node-permission", "container-device-cgroup-denied"),
+        fixes=(_map_fix(machine),),
+        verify=("id", "-G"),
+    )
+
+
+def _map_fix(machine: Snapshot) -> Fix:
+    if machine.container.engine in ("podman", "docker"):
+        return _fix(machine, _UNMAPPED)
+    return Fix(
+        text="Pass the node with the container's own number of its group (Proxmox: `dev0: /dev/dri/renderD128,gid=GID`; "
+        "LXD and Incus: the gid option of the gpu device), or map that group with lxc.idmap.",
+        where="host",
+        root=True,
+    )
 
 
 _BY_NUMBER = ("keep-groups", "$(")

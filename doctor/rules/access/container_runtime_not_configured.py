@@ -69,14 +69,17 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield _finding(machine, "NVIDIA's container toolkit is not installed.", "container.toolkit_installed")
     elif box.runtimes is not None and not any("nvidia" in name for name in box.runtimes) and _wanted(machine):
         yield _finding(machine, "The engine is configured for no nvidia runtime.", "container.runtimes")
-    elif (
-        box.engine == "kubernetes"
-        and box.default_runtime == "runc"
-        and "nvidia" not in run_line.options(machine, "--runtime")
-    ):
+    elif box.default_runtime == "runc" and _pods_run_under_it(machine):
         yield _finding(
             machine, "Pods run under runc: nothing passes NVIDIA's GPUs to them.", "container.default_runtime"
         )
+
+
+def _pods_run_under_it(machine: Snapshot) -> bool:
+    """A pod without a runtimeClass; or a text that speaks of pods that see no GPU beside the engine's settings."""
+    if machine.container.engine == "kubernetes":
+        return "nvidia" not in run_line.options(machine, "--runtime")
+    return machine.symptom("kubernetes-told") is not None and run_line.sees_none(machine)
 
 
 def _by_cdi(machine: Snapshot) -> bool:

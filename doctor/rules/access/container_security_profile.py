@@ -17,7 +17,7 @@ RULE = Rule(
     id="container-security-profile",
     severity=Severity.ERROR,
     title="A security profile of the container blocks what the GPU stack needs.",
-    needs=({"container.seccomp", "container.capabilities", "gpus"},),
+    needs=({"container.seccomp", "container.capabilities", "gpus"}, {"container.mempolicy"}),
     facts_decide=False,
     proven="synthetic",
     order=20,
@@ -31,8 +31,8 @@ NUMA calls or debuggers fail with 'Operation not permitted', or opening a node f
 allows it.
 
 ## Not raised when
-No error text of it was seen. Where the container's seccomp filter closes the memory policy calls on a machine whose
-GPUs sit on several NUMA nodes, that is a remark: most programs bind nothing.
+No error text of it was seen. Where the container's seccomp filter closes the memory policy calls (tried from inside
+on a machine of several NUMA nodes, read from the profile with `--in`), that is a remark: most programs bind nothing.
 
 ## How to confirm
 `ausearch -m avc -ts recent` on the host, or the same container with `--security-opt seccomp=unconfined`.
@@ -63,11 +63,26 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """A remark: the memory policy calls are closed, on a machine whose GPUs sit on several NUMA nodes."""
+    """A remark: the memory policy calls are closed, by what was tried or read, else on a machine whose GPUs sit on
+    several NUMA nodes by the engine's own profile."""
     box = machine.container
+    if box.inside and box.mempolicy == "refused":
+        yield Finding(
+            summary="NUMA binding (numactl, set_mempolicy) is refused by the container's seccomp profile.",
+            severity=Severity.INFO,
+            subject=Subject(kind="container", id="mempolicy"),
+            evidence=evidence(machine, ("container.mempolicy", "container.seccomp", "container.capabilities")),
+            fixes=(_NUMA if "SYS_NICE" not in (box.capabilities or ()) else _PROFILE,),
+            verify=("numactl", "--show"),
+        )
+        return
     nodes = {gpu.numa_node for gpu in machine.gpus or () if gpu.numa_node is not None and gpu.numa_node >= 0}
     closed = box.seccomp == "filter" and box.capabilities is not None and "SYS_NICE" not in box.capabilities
-    if not (box.inside and closed and len(nodes) > 1) or box.engine not in _WITH_DEFAULT_PROFILE:
+    if (
+        box.mempolicy == "allowed"
+        or not (box.inside and closed and len(nodes) > 1)
+        or box.engine not in _WITH_DEFAULT_PROFILE
+    ):
         return
     yield Finding(
         summary="NUMA binding (numactl, set_mempolicy) is refused by the container's seccomp profile.",
@@ -88,6 +103,10 @@ _NUMA = Fix(
 )
 
 
+_PROFILE = Fix(
+    text="Let set_mempolicy, get_mempolicy and mbind through in the seccomp profile that the container is given.",
+    command=("docker", "run", "--security-opt", "seccomp=PROFILE.json", "IMAGE"),
+)
 _RECORDS = ("selinux-record", "selinux-denies")
 """The kernel asks SELinux after owner and mode have agreed, so a record of a denial is not about groups."""
 

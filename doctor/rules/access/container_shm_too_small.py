@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot, Symptom
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules import run_line
-from doctor.rules.hardware import compute_gpus
+from doctor.rules.hardware import compute_gpus, vendors_there
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -25,14 +25,14 @@ RULE = Rule(
     facts_decide=False,
     tags=("access", "container"),
     doc="""## What it finds
-A container with torch whose /dev/shm has no more than the engine's default of 64 MiB.
+A container on a GPU machine, or with torch, whose /dev/shm has no more than the engine's default of 64 MiB.
 
 ## Why it matters
 Data loader workers die with "Bus error", and NCCL or RCCL fails with
 "No space left on device" or "unhandled system error".
 
 ## Not raised when
-Outside of a container, without torch, or with more room. With one GPU it is information only.
+Outside of a container, without GPU and torch, or with more room. With one GPU, or without torch, it is information.
 
 ## How to confirm
 `df -h /dev/shm` in the container.
@@ -61,9 +61,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield from _of_run_line(machine)
         return
     text = run_line.from_text(machine, "host.shm_bytes")
-    if not machine.container.inside or size > _ENGINE_DEFAULT_BYTES or not (machine.torch.installed or text):
+    if not machine.container.inside or size > _ENGINE_DEFAULT_BYTES:
         return
-    several = text or len(compute_gpus(machine)) > 1
+    if not (machine.torch.installed or text or vendors_there(machine)):
+        return
+    several = text or (machine.torch.installed and len(compute_gpus(machine)) > 1)
     yield Finding(
         summary=f"/dev/shm holds {size >> 20} MiB in this container: little for data loaders and collectives.",
         severity=Severity.WARNING if several else Severity.INFO,

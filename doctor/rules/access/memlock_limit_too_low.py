@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules import run_line
+from doctor.rules.hardware import vendors_there
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -23,13 +24,15 @@ RULE = Rule(
     facts_decide=False,
     tags=("access", "collectives"),
     doc="""## What it finds
-A limit on locked memory for this account, on a machine with RDMA devices.
+A limit on locked memory for this account, on a machine with RDMA devices; in a container on a GPU machine one below
+the kernel's own default of 8 MiB.
 
 ## Why it matters
 Registering buffers fails: "ibv_reg_mr failed: Cannot allocate memory", and NCCL or RCCL stops.
 
 ## Not raised when
-The limit is off, no RDMA device is there, or the limit is 32 GiB or more. Without an error text it is information.
+The limit is off or 32 GiB and more, or there is neither an RDMA device nor a tight container. Without an error text
+it is information.
 
 ## How to confirm
 `ulimit -l` in the shell or container that starts the job.
@@ -47,6 +50,8 @@ AMD-AGI/Primus preflight: warns below 32 GiB (2026-08)
 )
 
 _ENOUGH_BYTES = 32 << 30
+_KERNEL_DEFAULT_BYTES = 8 << 20
+"""MLOCK_LIMIT since Linux 5.16; 64 KiB before."""
 _CONTAINER = Fix(text="Lift it for the container.", command=("docker", "run", "--ulimit", "memlock=-1", "IMAGE"))
 _HOST = Fix(
     text="In /etc/security/limits.d/rdma.conf: `* soft memlock unlimited` and `* hard memlock unlimited`.",
@@ -59,7 +64,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """Information only: without an error nothing says that RDMA is used."""
     limit = machine.host.memlock_bytes
     text = run_line.from_text(machine, "host.memlock_bytes")
-    if not (machine.rdma or text) or limit is None or limit < 0 or limit >= _ENOUGH_BYTES:
+    if limit is None or limit < 0 or limit >= _ENOUGH_BYTES:
+        return
+    tight = machine.container.inside and limit < _KERNEL_DEFAULT_BYTES and vendors_there(machine)
+    if not (machine.rdma or text or tight):
         return
     on = " on a machine with RDMA devices" if machine.rdma else ": too little for RDMA"
     yield Finding(

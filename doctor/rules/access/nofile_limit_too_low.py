@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules import run_line
+from doctor.rules.hardware import compute_gpus
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -29,7 +30,8 @@ RLIMIT_NOFILE is too low for what the job opens: data loader workers, many ranks
 'Too many open files', or 'received 0 items of ancdata' from data loader workers.
 
 ## Not raised when
-The limit is above 1024. Without an error text it is information.
+The limit is above 1024, or 1024 without an error text and without several GPUs in a container. Without an error text
+it is information.
 
 ## How to confirm
 `ulimit -n` in the shell or container that starts the job.
@@ -58,7 +60,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """Information: 1024 is most systems' default, and enough for many jobs."""
     limit = machine.host.nofile
     text = run_line.from_text(machine, "host.nofile")
-    if limit is not None and limit > 0 and (limit < _DEFAULT or (text and limit == _DEFAULT)):
+    crowded = machine.container.inside and len(compute_gpus(machine)) > 1
+    if limit is not None and limit > 0 and (limit < _DEFAULT or ((text or crowded) and limit == _DEFAULT)):
         yield Finding(
             summary=f"A process may open {limit} files.",
             severity=Severity.INFO,

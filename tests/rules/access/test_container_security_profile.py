@@ -35,3 +35,20 @@ def test_open_by_capability_without_filter_or_with_one_node_only() -> None:
 
 def test_an_unknown_filter_is_no_filter() -> None:
     assert summaries(None, []) == []
+
+
+def test_what_was_tried_or_read_comes_before_what_the_engine_s_own_profile_does() -> None:
+    def told(mempolicy: str, seccomp: str = "filter", capabilities: Sequence[str] = ()) -> list[str]:
+        sheet = FactSheet()
+        sheet.put("container.inside", True, "file:/.dockerenv")
+        sheet.put("container.engine", "podman", "file:/run/.containerenv")
+        sheet.put("container.seccomp", seccomp, "file:/proc/self/status")
+        sheet.put("container.capabilities", list(capabilities), "file:/proc/self/status")
+        sheet.put("container.mempolicy", mempolicy, "file:/proc/self/status")
+        for number in (0, 1):
+            sheet.put(f"gpus[0000:{number + 1:02x}:00.0].numa_node", number, "file:/sys")
+        return [" ".join(f.fixes[0].command or ()) for f in rule.check(assemble([sheet]), Knowledge(), None)]
+
+    assert told("allowed") == []
+    assert told("refused") == ["docker run --cap-add SYS_NICE IMAGE"]
+    assert told("refused", capabilities=["SYS_NICE"]) == ["docker run --security-opt seccomp=PROFILE.json IMAGE"]

@@ -22,10 +22,16 @@ def test_one_gpu_is_information() -> None:
     assert [severity for severity, *_ in told(rule, machines.rx7900_container(SMALL))] == ["info"]
 
 
-def test_more_room_no_container_or_no_torch() -> None:
+def test_without_torch_it_is_information_and_without_gpus_nothing() -> None:
+    bare = {"torch.installed": False} | SMALL
+    assert [severity for severity, *_ in told(rule, machines.h100_container(bare))] == ["info"]
+    nothing = bare | {"gpus": [], "nvidia_driver.loaded": False}
+    assert told(rule, machines.h100_container(nothing)) == []
+
+
+def test_more_room_or_no_container() -> None:
     assert told(rule, machines.h100_container({"host.shm_bytes": (64 << 20) + 1})) == []
     assert told(rule, machines.h100_host(SMALL)) == []
-    assert told(rule, machines.h100_container(SMALL | {"torch.installed": False})) == []
 
 
 def test_unknown_size_or_place() -> None:

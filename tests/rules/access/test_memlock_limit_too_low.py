@@ -31,3 +31,15 @@ def test_unlimited_large_or_without_rdma() -> None:
 def test_unknown_limit_or_devices() -> None:
     assert told(rule, machines.h100_host(RDMA | {"host.memlock_bytes": None})) == []
     assert told(rule, machines.h100_host(RDMA | {"rdma": None})) == []
+
+
+def test_a_container_below_the_kernel_s_default_on_a_gpu_machine() -> None:
+    tight = {"rdma": [], "host.memlock_bytes": 64 << 10}
+    (finding,) = found(rule, machines.h100_container(tight))
+    assert (finding.severity.value, finding.summary) == (
+        "info",
+        "Locked memory is limited to 64 KiB: too little for RDMA.",
+    )
+    assert told(rule, machines.h100_host(tight)) == []
+    assert told(rule, machines.h100_container(tight | {"host.memlock_bytes": 8 << 20})) == []
+    assert told(rule, machines.h100_container(tight | {"gpus": [], "nvidia_driver.loaded": False})) == []
