@@ -34,6 +34,7 @@ _EXTENDED = {
         "gpu-fabric-degraded": "a link between GPUs or an RDMA port beside a GPU is down while its peers are up",
     },
     "tools": {
+        "gpu-tool-unsupported": "a compiler, profiler or CUDA's libraries have no support for this GPU",
         "env-value-misread": "a variable holds a value that its component reads as something else, ignores or dies on",
         "env-flags-conflict": "variables contradict each other, or the versions and GPUs at hand",
         "smi-tool-slow": "nvidia-smi, amd-smi or rocm-smi answered late or not at all",
@@ -322,23 +323,9 @@ def package_ways() -> dict[str, Row]:
     return {row["id"]: entry(row, **{k: v for k, v in row.items() if k not in ("source", "as_of")}) for row in rows}
 
 
-def flag_conditions() -> dict[str, Row]:
-    """scripts/flag_conditions.toml: one entry an interaction, without the examples that its test reads."""
-    from doctor.flags.conditions import triggers
-
-    said = {"source": "the interaction of that id", "as_of": "2026-11-21"}
-    rows = _toml("flag_conditions.toml")
-    kept = ("open", "severity", "audit")
-    return {
-        name: entry(
-            said,
-            id=name,
-            lines=row.get("if"),
-            triggers=list(triggers(row.get("if", ()))),
-            **{k: row.get(k) for k in kept},
-        )
-        for name, row in rows.items()
-    }
+def tool_support() -> dict[str, Row]:
+    """scripts/tool_support.toml: one entry a range of releases, by id."""
+    return {row["id"]: row for row in _toml("tool_support.toml")["tool"]}
 
 
 def _toml(name: str) -> Row:

@@ -4,8 +4,10 @@
 
 FACTS_DIR holds amd/, nvidia/, frameworks/ and flags/ with YAML files; LABELS_YAML is the vocabulary of causes, by
 default ../field/labels.yaml beside it. Contradictions that people noted stand in scripts/conflicts.toml; those that
-the facts hold side by side are found here. How packages are installed stands in scripts/package_ways.toml, when
-rules between flags hold in scripts/flag_conditions.toml. The output
+the facts hold side by side are found here. How packages are installed stands in scripts/package_ways.toml, which tools
+serve which GPUs in scripts/tool_support.toml, when
+rules between flags hold in scripts/flag_conditions.toml, what the flags' tables have wrong in
+scripts/flag_corrections.toml. The output
 is the same for the same input: sorted keys, one entry a line. `--check` writes nothing and exits 1 where a table would
 change. docs/knowledge.md says where each table's facts are looked up.
 """
@@ -19,6 +21,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import flag_tables
 import knowledge_builders as builders
 import yaml
 from knowledge_builders import Row, entry, natural
@@ -101,9 +104,10 @@ def entries(table: Table, load: Load, labels: Path) -> dict[str, Row]:
         "flags/names": lambda: flag_names(load),
         "conflicts": lambda: conflicts(load),
         "package_ways": builders.package_ways,
-        "flags/conditions": builders.flag_conditions,
+        "tool_support": builders.tool_support,
+        "flags/conditions": flag_tables.conditions,
     }
-    return made[name]() if name in made else carried(table, load)
+    return made[name]() if name in made else flag_tables.corrected(name, carried(table, load))
 
 
 def carried(table: Table, load: Load) -> dict[str, Row]:

@@ -149,6 +149,6 @@ class Tool(Model):
     kind: str
     """`compiler`, `converter`, `profiler`, `debugger`."""
     version: str | None = None
-    """Of the folder that it lies in; None where that says none."""
+    """Of the folder that it lies in, of its toolkit or of its package; None where none of them says one."""
     of: str | None = None
     """The installation that it belongs to."""

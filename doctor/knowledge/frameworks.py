@@ -156,3 +156,22 @@ class PackageWay(Entry):
     needs: str | None = None
     """What must be there before the command works."""
     note: str | None = None
+
+
+class ToolSupport(Entry):
+    """For which GPUs, or up to which CUDA, a compiler, converter or profiler works. A GPU outside is not served."""
+
+    id: str
+    tools: tuple[str, ...]
+    first: str
+    last: str | None = None
+    """Both belong to the range: `2022.2` holds 2022.2.1. Without `last` it has no end."""
+    sm: tuple[int, ...] = ()
+    """Every compute capability that is served, where that is known."""
+    sm_min: int | None = None
+    sm_max: int | None = None
+    gfx: tuple[str, ...] = ()
+    """gfx targets that are served, by how they begin."""
+    cuda_max: str | None = None
+    """Newest CUDA that it reads."""
+    instead: str | None = None

@@ -57,6 +57,13 @@ class RangeTables:
         """GPUs and compilers of `12.8` (or of 12.8.1)."""
         return self._entry(nvidia.CudaMinor, "cuda_minors", Dotted(cuda or "").series())
 
+    def cuda_range(self, sm: int) -> tuple[str, str] | None:
+        """First and last CUDA minor whose compiler knows a compute capability (`70`: 11.7 to 12.9); minors whose list
+        is not known are left out."""
+        rows = [row for row in _all("cuda_minors") if sm in row.sm]
+        rows.sort(key=lambda row: Dotted(row.minor).numbers)
+        return (rows[0].minor, rows[-1].minor) if rows else None
+
     def compat_package(self, series: str) -> nvidia.CompatPackage | None:
         """The forward-compatibility package of a CUDA minor."""
         return self._entry(nvidia.CompatPackage, "forward_compat_packages", f"cuda-compat-{series.replace('.', '-')}")
@@ -104,6 +111,17 @@ class RangeTables:
     def package_ways(self, package: str) -> tuple[frameworks.PackageWay, ...]:
         """The ways to install a package, in the order of the table."""
         return tuple(way for way in _all("package_ways") if way.package == package)
+
+    def tool_support(self, tool: str, version: str | None) -> frameworks.ToolSupport | None:
+        """What is known of that release of a tool; `last` is compared by as many numbers as it has."""
+        held = Dotted(version or "")
+        for row in _all("tool_support"):
+            last = Dotted(row.last or "").numbers
+            inside = held.numbers and Dotted(row.first) <= held and held.numbers[: len(last)] <= last
+            if tool in row.tools and (inside if row.last else held.numbers and Dotted(row.first) <= held):
+                self._rests("tool_support", row.as_of)
+                return row  # type: ignore[no-any-return]
+        return None
 
     def rocm_torch_note(self, name: str) -> amd.Fact | None:
         return self._entry(amd.Fact, "rocm_torch_notes", name)

@@ -200,6 +200,7 @@ _FRAMEWORKS = _rows(
     ("package_rules", "PackageRule", "companions.yaml:rules", "package", "What packages beside torch need"),
     ("packages", "PackageRelease", "companions.yaml:releases", "package version", "Releases of packages beside torch"),
     ("package_ways", "PackageWay", "package_ways.toml:way", "id", "How packages are installed for which GPUs"),
+    ("tool_support", "ToolSupport", "tool_support.toml:tool", "id", "Which GPUs compilers and profilers serve"),
     (
         "flash_attn_prebuilt",
         "FlashAttnBuild",

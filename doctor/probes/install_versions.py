@@ -32,6 +32,8 @@ _HEADERS: dict[Stack, tuple[tuple[str, str], ...]] = {
         ("rocblas", "include/rocblas/internal/rocblas-version.h"),
         ("hipblaslt", "include/hipblaslt/hipblaslt-version.h"),
         ("hip", "include/hip/hip_version.h"),
+        ("rocfft", "include/rocfft/rocfft-version.h"),
+        ("rocsparse", "include/rocsparse/rocsparse-version.h"),
     ),
     "cuda": (
         ("cudnn", "include/cudnn_version.h"),

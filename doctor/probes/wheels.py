@@ -14,17 +14,25 @@ _COMPONENTS = {
     "nvidia-cudnn": ("cuda", "cudnn"),
     "nvidia-nccl": ("cuda", "nccl"),
     "nvidia-nvjitlink": ("cuda", "nvjitlink"),
+    "nvidia-cufft": ("cuda", "cufft"),
+    "nvidia-curand": ("cuda", "curand"),
+    "nvidia-cusolver": ("cuda", "cusolver"),
+    "nvidia-cusparse": ("cuda", "cusparse"),
     "cuda-nvcc": ("cuda", "nvcc"),
     "cuda-cudart": ("cuda", "cudart"),
     "cudatoolkit": ("cuda", "cudart"),
     "libcublas": ("cuda", "cublas"),
+    "libcufft": ("cuda", "cufft"),
+    "libcurand": ("cuda", "curand"),
+    "libcusolver": ("cuda", "cusolver"),
+    "libcusparse": ("cuda", "cusparse"),
     "cudnn": ("cuda", "cudnn"),
     "nccl": ("cuda", "nccl"),
     "rocm-sdk-core": ("rocm", "hip"),
     "rocm-sdk-devel": ("rocm", "sdk"),
 }
 """Names without `-cu12`; those of conda's packages stand beside those of the wheels."""
-_PREFIXES = ("nvidia-", "cuda", "libcublas", "cudnn", "nccl", "rocm-sdk-")
+_PREFIXES = ("nvidia-", "cuda", "libcu", "cudnn", "nccl", "rocm-sdk-")
 _RELEASE = {"cuda": ("cudart", "nvcc"), "rocm": ("hip", "sdk")}
 
 

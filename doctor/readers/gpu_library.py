@@ -21,15 +21,27 @@ COMPONENTS: dict[str, tuple[Stack, str]] = {
     "libhipblas": ("rocm", "hipblas"),
     "libMIOpen": ("rocm", "miopen"),
     "librccl": ("rocm", "rccl"),
+    "librocfft": ("rocm", "rocfft"),
+    "librocrand": ("rocm", "rocrand"),
+    "librocsparse": ("rocm", "rocsparse"),
+    "librocsolver": ("rocm", "rocsolver"),
     "libcudart": ("cuda", "cudart"),
     "libcublas": ("cuda", "cublas"),
     "libcublasLt": ("cuda", "cublaslt"),
     "libcudnn": ("cuda", "cudnn"),
+    "libcufft": ("cuda", "cufft"),
+    "libcurand": ("cuda", "curand"),
+    "libcusolver": ("cuda", "cusolver"),
+    "libcusparse": ("cuda", "cusparse"),
     "libnccl": ("cuda", "nccl"),
     "libnvJitLink": ("cuda", "nvjitlink"),
 }
-TELLS_RELEASE = frozenset({"hip", "hsa", "rocblas", "hipblaslt", "cudart", "cublas", "cublaslt", "cudnn", "nccl"})
-"""Components whose file name carries their own version; MIOpen and RCCL carry that of their interface."""
+TELLS_RELEASE = frozenset({
+    "hip", "hsa", "rocblas", "hipblaslt", "cudart", "cublas", "cublaslt", "cudnn", "nccl", "cufft", "curand",
+    "cusolver", "cusparse",
+})  # fmt: skip
+"""Components whose file name carries their own version; MIOpen, RCCL, rocFFT, rocRAND, rocSPARSE and rocSOLVER carry
+that of their interface."""
 _NAME = re.compile(r"^(lib[A-Za-z0-9-]{2,20})\.so\.(\d{1,6}(?:\.\d{1,8}){0,3})$", re.ASCII)
 
 

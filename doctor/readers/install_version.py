@@ -20,6 +20,8 @@ _HIP = re.compile(r"^HIP_VERSION_(MAJOR|MINOR|PATCH)=(\d{1,8})\s{0,4}$", re.MULT
 _NUMBERS = re.compile(r"\d{1,5}(?:\.\d{1,6}){1,4}", re.ASCII)
 _OF_JSON = {
     "cuda_nvcc": "nvcc", "cuda_cudart": "cudart", "libcublas": "cublas", "libnvjitlink": "nvjitlink",
+    "libcufft": "cufft", "libcurand": "curand", "libcusolver": "cusolver", "libcusparse": "cusparse",
+    "nsight_compute": "ncu", "nsight_systems": "nsys",
 }  # fmt: skip
 
 
