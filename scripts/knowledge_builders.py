@@ -40,6 +40,12 @@ _EXTENDED = {
         "smi-tool-slow": "nvidia-smi, amd-smi or rocm-smi answered late or not at all",
         "smi-tool-contradicts-kernel": "a vendor tool and the kernel's files disagree",
     },
+    "bench": {
+        "attention-backward-slow": "attention backward takes far longer than forward",
+        "bench-case-failed": "a measurement hung, died, ran out of memory or was refused",
+        "gemm-library-unexpected": "a matrix product ran on another library than flags or prediction say",
+        "tunableop-entry-slow": "a TunableOp result is slower than the default or wrong",
+    },
     "profile": {
         "no-gpu-found": "no GPU on a machine that is asked to have one, or none at all",
         "gpu-not-in-knowledge": "a GPU that this version has no facts of; generic checks only",
