@@ -97,7 +97,7 @@ FORMATS = (
     Format("service_unit", ("[service]", "server config", "systemctl", "environ", "gpu_type=gfx", "compute=gfx")),
     Format("dockerfile", ("from ",)),
     Format("docker_run_line", ("docker run", "podman run", "docker container run", "nerdctl run", "docker create",
-                               "apptainer ", "singularity ")),
+                               "apptainer ", "singularity ", " exec ")),
     Format("env_lines", ("export ", "_visible_devices", "hsa_", "nccl_", "rocm_path", "cuda_home", "ld_library_path",
                          "pytorch_", "miopen_", "vllm_", "torch_", "hip_", "cuda_", "hipblaslt", "rocblas_",
                          "flash_attention_", "python", "slurm_", "os.environ"),
@@ -114,6 +114,9 @@ FORMATS = (
     Format("said_host", commands=("numa_balancing",), call="read_numa_balancing"),
     Format("said_host", commands=("scaling_governor",), call="read_governor"),
     Format("labelled_lines", (":", "|", "=", "nvidia-smi", "pytorch ", "torch ", "python ", "rocm ", "ubuntu ")),
+    Format("said_stack", ("rtx", "gtx", "radeon", "tesla", "gfx", "torch", "rocm", "v100", "p100", "a100", "h100",
+                          "h200", "b200", "mi2", "mi3", "l40", "xtx", "strix", "vllm", "triton", "flash", "driver",
+                          "nccl", "cublas")),
 )  # fmt: skip
 
 

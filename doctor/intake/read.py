@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from doctor.errors import ReaderError
 from doctor.facts import FactSheet, Snapshot, assemble
 from doctor.facts.sheet import Entry
-from doctor.intake import formats, known
+from doctor.intake import formats, known, said
 from doctor.intake.formats import Format
 from doctor.intake.fragments import Fragment, fragments
 from doctor.intake.lines import read_lines
@@ -35,6 +35,7 @@ _STRUCTURED = {"nvidia_smi_xml", "nvidia_smi_query", "rocminfo", "lspci", "amd_s
                "framework_env", "sglang_env", "own_report"}  # fmt: skip
 """Where one of these read a fence or a command's output, its fields are no labels that a person wrote."""
 _PACKAGES_LIMIT = 4000
+_SAID = formats.rank(formats.named("said_stack"))
 catalogue = shared
 
 
@@ -116,7 +117,7 @@ class _Reading:
         text = fragment.text
         if "=" in text:
             self.offer(formats.named("env_lines"), fragment, text, command=True)
-        if " run" in text or " create" in text:
+        if " run" in text or " create" in text or " exec " in text:
             self.offer(formats.named("docker_run_line"), fragment, text)
 
     def offer(self, form: Format, fragment: Fragment, text: str, **how: Any) -> bool:
@@ -140,7 +141,8 @@ class _Reading:
 
     def sheets(self) -> list[FactSheet]:
         """Most trusted first, GPUs made one, packages one list, architectures of names added."""
-        ordered = [sheet for _, _, sheet in sorted(self.found, key=lambda row: row[:2])]
+        ordered = [sheet for place, _, sheet in sorted(self.found, key=lambda row: row[:2]) if place != _SAID]
+        ordered += said.believed([sheet for place, _, sheet in self.found if place == _SAID], ordered)
         merged = one_log(merge(ordered, known.complete))
         rest = [_without_packages(sheet) for sheet in merged]
         return [_packages(merged), *rest, known.learnt(merged)]

@@ -26,7 +26,8 @@ Range = tuple[str, str]
 
 
 class LibraryFault(BaseModel):
-    """One known fault. Both ends of a range belong to it. `gpus` are architectures, `names` parts of a GPU's name."""
+    """One known fault. Both ends of a range belong to it. `gpus` are architectures, `names` parts of a GPU's name. A
+    key of `packages` may hold several names of one library: `nvidia-nccl-cu13|nccl`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -61,7 +62,9 @@ class LibraryFault(BaseModel):
                 return None
             names.append("torch.version")
         held = {p.name: p.version for p in machine.packages or ()}
-        if not all(_within(held.get(name), ends) for name, ends in self.packages.items()):
+        if not all(
+            any(_within(held.get(n), ends) for n in either.split("|")) for either, ends in self.packages.items()
+        ):
             return None
         return (*names, *(["packages"] if self.packages else []))
 

@@ -19,6 +19,8 @@ from doctor.knowledge.catalogue import table
 
 _NOISE = {"nvidia", "geforce", "amd", "ati", "radeon", "instinct", "tesla", "graphics", "gpu", "corporation", "tm", "r"}
 _WORD = re.compile(r"[a-z]+\d+[a-z]*\d*|\d+[a-z]*|[a-z]+")
+_JOINED = re.compile(r"\b(rtx|gtx|rx)(?=\d{3,4})")
+"""People write RTX5090 for RTX 5090."""
 _SHORT = re.compile(r"\d{1,2}$|\d+(?:gb|g|x)$")
 _TEGRA = {
     "orin": "sm_87",
@@ -73,7 +75,7 @@ def gpu_by_name(name: str) -> NamedGpu | None:
 
 
 def _words(name: str) -> list[str]:
-    return [w for w in _WORD.findall(name.lower()) if w not in _NOISE][:20]
+    return [w for w in _WORD.findall(_JOINED.sub(r"\1 ", name.lower())) if w not in _NOISE][:20]
 
 
 @lru_cache(maxsize=1)

@@ -79,6 +79,26 @@ def torch_serves(machine: Snapshot, kb: Knowledge) -> bool:
     return bool(archs and gpus) and all(g.arch and runs(g.arch, archs or ()) for g in gpus)
 
 
+def no_wheel_serves(machine: Snapshot, kb: Knowledge, arch: str) -> bool:
+    """Whether no official CUDA wheel of torch's release has code for an NVIDIA GPU: by its list of architectures, or,
+    where that is not known, because its CUDA does not know the GPU. Asked where the build at hand is not known."""
+    torch, build = machine.torch, kb.torch_build(machine.torch.version)
+    if torch.arch_list or build is None or torch.version != build.version or build_of(machine, kb) is not None:
+        return False
+    tags = {tag for tag in (*build.cuda_variants, *build.archs) if re.fullmatch(r"cu\d{3}", tag)}
+    return bool(tags) and not any(_may_serve(kb, build.archs.get(tag, {}), tag, arch) for tag in tags)
+
+
+def _may_serve(kb: Knowledge, held: dict[str, tuple[str, ...]], tag: str, arch: str) -> bool:
+    archs = held.get("x86_64") or held.get("any")
+    if archs:
+        return runs(arch, archs)
+    found, cuda = kb.compute_capability(arch), Dotted(f"{tag[2:-1]}.{tag[-1]}")
+    if found is None:
+        return True
+    return Dotted(found.first_cuda or "0") <= cuda and (not found.last_cuda or cuda <= Dotted(found.last_cuda))
+
+
 def _at_least(machine: Snapshot, kb: Knowledge) -> tuple[str, ...] | None:
     build, cuda = kb.torch_build(machine.torch.version), Dotted(machine.torch.cuda or "")
     tags = [tag for tag in (build.archs if build else ()) if re.fullmatch(r"cu\d{3}", tag)]

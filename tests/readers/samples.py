@@ -23,6 +23,9 @@ mem_info_vis_vram_total 268435456
 pci 0000:0b:00.0: 15.752 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x2 link at 0000:00:03.1 (capable of 252.048 Gb/s with 16.0 GT/s PCIe x16 link)
 pcie.link.width.current 8, pcie.link.width.max 16
 """,
+    "said_stack": """use on RTX5090, the version of torch is 2.0.1+cu118 (Ubuntu 22.04), driver 565.57.01
+ROCm 7.2 with Radeon 780M gfx1103; flash-attn 2.7.4, but it works with torch 2.6.0
+""",
     "nvidia_smi_excerpt": """    Persistence Mode                      : Disabled
     Clocks Event Reasons
         HW Slowdown                       : Active

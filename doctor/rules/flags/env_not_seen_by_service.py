@@ -19,6 +19,7 @@ RULE = Rule(
     title="A flag is set in the shell and not where the service starts, or the reverse.",
     needs=({"environment", "service_environment"},),
     proven="synthetic",
+    explains=("amd-gpu-unsupported-by-rocm", "library-missing-gpu-arch", "framework-sees-no-gpu"),
     order=50,
     facts_decide=False,
     tags=("flags",),

@@ -9,7 +9,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Rule, Severity, Subject, evidence
 from doctor.rules import python_files
 from doctor.rules.integrated import is_integrated
-from doctor.rules.torch_archs import made_for, runs, torch_serves
+from doctor.rules.torch_archs import made_for, no_wheel_serves, runs, torch_serves
 from doctor.rules.torch_install import install, see_gpu
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield from python_files.torch_ptx(machine, kb)
     vendor, archs = made_for(machine, kb)
     gpus = [g for g in machine.of_vendor(vendor or "-") if g.arch]
+    if vendor is None:
+        yield from _by_release(machine, kb)
     if not archs or not gpus:
         return
     served = [g for g in gpus if runs(g.arch or "", archs) or _overridden(machine, archs, vendor)]
@@ -78,6 +80,24 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 Evidence(text=f"torch is built for {', '.join(archs)}"[:300], source=machine.source("torch.arch_list")),
             ),
             fixes=(install(machine, vendor or "nvidia"),),
+            verify=see_gpu(machine),
+        )
+
+
+def _by_release(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
+    """Whose build torch is was not told, and no wheel of its release has code for the GPU."""
+    gpus = [g for g in machine.of_vendor("nvidia") if g.arch]
+    unserved = {g.arch: g for g in gpus if no_wheel_serves(machine, kb, g.arch or "")}
+    if len(unserved) < len({g.arch for g in gpus}) or machine.of_vendor("amd"):
+        return
+    for arch, gpu in sorted(unserved.items(), key=str):
+        yield Finding(
+            summary=f"No wheel of torch {(machine.torch.version or '')[:40]} has code for {str(arch)[:20]}"
+            f" ({(gpu.name or gpu.key)[:40]}).",
+            severity=Severity.WARNING,
+            subject=Subject(kind="gpu", id=gpu.key),
+            evidence=evidence(machine, ("torch.version", f"gpus[{gpu.key}].arch", f"gpus[{gpu.key}].name")),
+            fixes=(install(machine, "nvidia"),),
             verify=see_gpu(machine),
         )
 

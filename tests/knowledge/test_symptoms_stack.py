@@ -1,0 +1,125 @@
+"""Texts of the Python stack that count by what else a text says: each is found, and what is near is not."""
+
+# ruff: noqa: E501  (lines as their programs print them)
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from doctor.diagnosis import registry
+from doctor.diagnosis.judge import judge
+from doctor.facts import Snapshot
+from doctor.findings import Severity
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge, symptoms
+from doctor.knowledge.symptoms import Symptoms
+from tests.knowledge.test_symptoms_python import HEALTHY
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+CATALOGUE = Symptoms()
+ROWS = tomllib.loads(Path(symptoms.DATA, "stack.toml").read_text("utf-8"))["symptom"]
+IDS = tuple(row["id"] for row in ROWS)
+CAUSES = tuple(row["id"] for row in ROWS if row.get("points_to"))
+RULES = {check.rule.id for check in registry.checks()}
+FOUND = (
+    ("engine-with-own-kernels", "SageAttention on V100 fails"),
+    ("amd-gpu-told", "using AMD on linux, it worked minutes ago"),
+    ("nvidia-driver-asked-for-on-told-amd", "RuntimeError: Found no NVIDIA driver on your system."),
+    (
+        "nccl-interface-of-no-family",
+        "ncclSocketInit: connecting to address  with family 59936 is neither AF_INET(2) nor AF_INET6(10)",
+    ),
+    (
+        "rocshmem-without-libnuma",
+        "E-001h rocSHMEM Could not open libnuma. Returning NUMAWrapper@src/gda/numa_wrapper.cpp:48",
+    ),
+    ("amd-smi-named", "run amd-smi:"),
+    ("python-module-of-tool-missing", "ModuleNotFoundError: No module named 'yaml'"),
+    ("include-path-cut-at-space", "gcc -pthread -I/home/me/my project/csrc -c extension.cpp"),
+    ("no-such-include-part", "gcc: error: project/csrc: No such file or directory"),
+    (
+        "input-path-cut",
+        "nvcc fatal   : A single input file is required for a non-link phase when an outputfile is specified",
+    ),
+    ("vllm-named", "vllm serve x"),
+    ("abi3-extension-undefined-symbol", "ImportError: _C.abi3.so: undefined symbol: _ZN3c1013MessageLoggerC1EPKciib"),
+)
+NEAR = (
+    ("engine-with-own-kernels", "Sage Attn / SageAttention is not installed!"),
+    ("amd-gpu-told", "CPU: AMD EPYC 7742, with AMD Ryzen 9 9950X beside it"),
+    ("amd-gpu-told", "/opt/rocm -> /opt/rocm-7.1.0"),
+    ("include-path-cut-at-space", "gcc -I/usr/include -I/usr/local/cuda/include -c x.c"),
+    ("no-such-include-part", "gcc: error: unrecognized command-line option"),
+)  # fmt: skip
+
+
+def _found(line: str) -> set[str]:
+    return {hit.key for hit in CATALOGUE.find([(1, line)])}
+
+
+@pytest.mark.parametrize(("key", "line"), FOUND)
+def test_each_is_found(key: str, line: str) -> None:
+    assert key in _found(line)
+
+
+def test_each_has_an_example() -> None:
+    assert {key for key, _ in FOUND} == set(IDS)
+
+
+@pytest.mark.parametrize(("key", "line"), NEAR)
+def test_what_is_near_is_not_taken_for_it(key: str, line: str) -> None:
+    assert key not in _found(line)
+
+
+@pytest.mark.parametrize("line", HEALTHY)
+def test_healthy_lines_point_nowhere(line: str) -> None:
+    assert _found(line) & set(CAUSES) == set()
+
+
+@pytest.mark.parametrize("key", IDS)
+def test_each_cause_is_a_rule_and_asks_for_what_there_is(key: str) -> None:
+    for cause in CATALOGUE.signatures[key].points_to:
+        assert cause.rule in RULES
+        assert set(cause.with_symptom + cause.without_symptom) <= set(CATALOGUE.signatures)
+        cause.holds(Snapshot())
+
+
+def _loud(text: str) -> list[str]:
+    report = judge(read_text([text.encode()]), Knowledge())
+    return [f.rule for f in report.findings if f.severity is not Severity.INFO and not f.explained_by]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("RX5090 is no GPU; use on RTX5090\nthe version of torch is 2.0.1\nit crashes\n", "torch-missing-gpu-arch"),
+        ("using AMD on linux\nRuntimeError: Found no NVIDIA driver on your system.\n", "torch-built-for-other-vendor"),
+        ("ollama on V100\nCUDA error: no kernel image is available for execution on the device\n", "library-missing-gpu-arch"),
+        ("run amd-smi:\nModuleNotFoundError: No module named 'yaml'\n", "system-library-missing"),
+        ("vllm 0.18\nImportError: _C.abi3.so: undefined symbol: _ZN3c1013MessageLoggerC1EPKciib\n", "vllm-build-mismatch"),
+        ("wrong results of matmul on RTX 5090\nlibcublas 13.5.1.27\n", "known-bad-library-version"),
+        ("gcc -I/a/my dir/csrc -c x.c\ngcc: error: dir/csrc: No such file or directory\n", "install-path-has-space"),
+    ],
+)  # fmt: skip
+def test_the_text_as_a_whole_names_the_cause(text: str, cause: str) -> None:
+    assert cause in _loud(text)[:2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "use on RTX 4090\nthe version of torch is 2.0.1\nit runs\n",
+        "CUDA out of memory. If reserved but unallocated memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.\n",
+        "torch 2.6.0+cu126, RTX 4090, driver 565.57.01\nloss is nan after 300 steps with lr 1e-2\n",
+        "ModuleNotFoundError: No module named 'yaml'\n",
+        "NCCL 2.17 on an A100, training hangs\n",
+    ],
+)
+def test_what_is_near_accuses_none_of_these(text: str) -> None:
+    assert set(_loud(text)) <= {"gpu-memory-exhausted"}
