@@ -22,9 +22,10 @@ _ROWS = 200
 
 
 def render(verdict: Verdict) -> str:
-    good = one_line(verdict).startswith("Fleet: good")
-    badge = "ok" if good else "error" if "NOT good" in one_line(verdict) else "warning"
-    head = f'<header>\n<h1><span class="badge {badge}">{_text(one_line(verdict))}</span></h1>\n</header>\n<main id="main">\n'
+    first, _, rest = one_line(verdict).partition(". ")
+    badge = "ok" if first == "Fleet: good" else "error" if "NOT good" in first else "warning"
+    line = f'<p class="lead">{_text(rest)}</p>\n' if rest else ""
+    head = f'<header>\n<h1><span class="badge {badge}">{_text(first)}</span></h1>\n{line}</header>\n<main id="main">\n'
     body = "".join([*_findings(verdict), *_kinds(verdict), *_silent(verdict), *_commands(verdict)])
     return top(escape(f"doctor: {one_line(verdict).split('.')[0].lower()}")) + head + body + BOTTOM
 
@@ -36,11 +37,16 @@ def _text(value: str) -> str:
 def _table(caption: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Cells are HTML."""
     head = "".join(f'<th scope="col">{escape(h)}</th>' for h in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in rows)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in rows)
     return (
-        f'<div class="wide" role="region" aria-label="{escape(caption)}" tabindex="0"><table>\n<caption>{escape(caption)}</caption>\n'
+        f'<div class="wide" role="region" aria-label="{escape(caption)}" tabindex="0"><table class="lists">\n<caption>{escape(caption)}</caption>\n'
         f"<tr>{head}</tr>\n{body}</table></div>\n"
     )
+
+
+def _cell(cell: str) -> str:
+    """A number or a badge takes no more room than it needs."""
+    return f'<td class="short">{cell}</td>' if cell.isdecimal() or "badge" in cell else f"<td>{cell}</td>"
 
 
 def _findings(verdict: Verdict) -> Iterator[str]:
@@ -124,17 +130,17 @@ def _matrix(verdict: Verdict, kind: Kind) -> str:
         parts.append(f'<text class="label" x="{_LEFT - 10}" y="{y + 15}" text-anchor="end">{escape(told)}</text>\n')
         states = _areas(kind, group)
         if bad := sum(n in errors for n in group):
-            states["errors"] = "odd"
+            states["errors"] = "odd" if bad == len(group) else "some"
         for at, area in enumerate(columns):
             state = states.get(area, "same")
-            letter = {"odd": "×", "divided": "÷"}.get(state, "")
+            letter = {"odd": "×", "divided": "÷", "some": "!"}.get(state, "")
             title = f"{name[:80]}: {area}: {state if area != 'errors' else f'{bad} with errors'}"
             x = _LEFT + at * _CELL
             parts.append(
                 f'<g class="cell {state}"><title>{escape(clean(title))}</title><rect x="{x}" y="{y}" width="{_CELL - 3}" height="{_CELL - 3}" rx="3"/>'
                 f'<text x="{x + (_CELL - 3) / 2}" y="{y + 15}" text-anchor="middle">{letter}</text></g>\n'
             )
-    rest = f"<figcaption>× differs from the common configuration or has errors, ÷ the kind is divided{f'; {len(kind.groups) - _ROWS} more groups are in the tables' if len(kind.groups) > _ROWS else ''}</figcaption>"
+    rest = f"<figcaption>× differs from the common configuration or has errors, ! some nodes of the group have errors, ÷ the kind is divided{f'; {len(kind.groups) - _ROWS} more groups are in the tables' if len(kind.groups) > _ROWS else ''}</figcaption>"
     return f'<figure><div class="wide" role="region" aria-label="Matrix of groups and areas" tabindex="0">{"".join(parts)}</svg></div>{rest}</figure>\n'
 
 

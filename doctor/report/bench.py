@@ -25,7 +25,7 @@ def text(
             lines += ["", device]
         lines += list(_row(one, baselines.get(one.key)))
     if trouble:
-        lines += ["", f"Nothing could be measured: {trouble}"]
+        lines += ["", f"Not complete: {trouble}" if measurements else f"Nothing could be measured: {trouble}"]
     for finding in findings:
         lines += ["", f"{finding.severity.value}: {finding.summary} [{finding.rule}]"]
         lines += [f"    {e.text} ({e.source})" for e in finding.evidence]

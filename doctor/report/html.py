@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 
 from doctor.errors import DoctorError
+from doctor.facts.gemm import Measurement
 from doctor.findings import KnowledgeUsed, Report
 from doctor.profiles import load
 from doctor.redaction.secrets import masked
@@ -20,6 +21,7 @@ from doctor.report import picture
 from doctor.report.json import as_data
 from doctor.report.page import BOTTOM, top
 from doctor.report.words import clean, gpu_line, plural
+from doctor.rules.bench.bench_below_baseline import baseline_of, number_of
 
 _WORDS = {"error": "Error", "warning": "Warning", "info": "Note"}
 _STATUS = {"ok": "No problem found", "warning": "Warnings", "error": "Errors", "unknown": "Nothing could be judged"}
@@ -184,20 +186,23 @@ def _gpus(data: Data) -> Iterator[str]:
 
 def _bench(data: Data) -> Iterator[str]:
     """Bars, against the numbers of the profile that was judged."""
-    drawn = picture.bars(data["snapshot"].get("bench") or (), _baselines(data["profile"]))
+    bench = data["snapshot"].get("bench") or ()
+    drawn = picture.bars(bench, _baselines(data["profile"], bench))
     if drawn:
         yield f"<section aria-labelledby='bench'>\n<h2 id='bench'>Measured</h2>\n{drawn}</section>\n"
 
 
-def _baselines(profile: Data | None) -> dict[tuple[str, str, str, str], float]:
-    """Of a profile by name; {} where it is not here (a report of another machine)."""
-    if not profile:
+def _baselines(profile: Data | None, bench: Iterable[Data]) -> dict[str, float]:
+    """Key of a measurement -> what the profile of that name has for the same case, as the rule that judges it finds it;
+    {} where the profile is not here (a report of another machine)."""
+    if not profile or not bench:
         return {}
     try:
         known = load(profile["name"])
     except DoctorError:
         return {}
-    return {(b.what, b.dtype, b.shape, b.value.unit): b.value.p50 or b.value.floor or 0.0 for b in known.baseline}
+    told = {row["key"]: baseline_of(known, Measurement.model_validate(row)) for row in bench}
+    return {key: number_of(baseline) for key, baseline in told.items() if baseline}
 
 
 def _gpu(gpu: Data) -> str:
@@ -226,7 +231,12 @@ def _profile(profile: Data) -> Iterator[str]:
 
 
 def _rest(data: Data) -> Iterator[str]:
-    yield "<section aria-labelledby='rest'>\n<h2 id='rest'>Beyond the findings</h2>\n"
+    inside = "".join(_beyond(data))
+    if inside:
+        yield f"<section aria-labelledby='rest'>\n<h2 id='rest'>Beyond the findings</h2>\n{inside}</section>\n"
+
+
+def _beyond(data: Data) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     for row in data["unchecked"]:
         reasons.setdefault("The check crashed" if row["crashed"] else str(row["reason"]), []).append(str(row["rule"]))
@@ -249,7 +259,6 @@ def _rest(data: Data) -> Iterator[str]:
             f"{plural(len(data['clear']), 'check')} clear",
             _list(f"<code>{text(rule)}</code>" for rule in data["clear"]),
         )
-    yield "</section>\n"
 
 
 def _facts(machine: Data) -> Iterator[str]:
@@ -271,9 +280,7 @@ def _facts(machine: Data) -> Iterator[str]:
 
 def _table(rows: list[tuple[str, Any]], origins: Mapping[str, Data]) -> str:
     head = '<tr><th scope="col">Fact</th><th scope="col">Value</th><th scope="col">Read from</th></tr>\n'
-    return (
-        f'<div class="wide"><table>{head}{"".join(_fact(name, value, origins) for name, value in rows)}</table></div>'
-    )
+    return f'<div class="wide"><table class="facts">{head}{"".join(_fact(name, value, origins) for name, value in rows)}</table></div>'
 
 
 def _fact(name: str, value: Any, origins: Mapping[str, Data]) -> str:

@@ -24,18 +24,23 @@ details.error { border-left-color: var(--error); } details.warning { border-left
 h1 .badge { font-size: 1em; } .chip { font-weight: 400; color: var(--soft); } .what { font-weight: 600; }
 .badge.error { color: var(--error); } .badge.warning { color: var(--warning); } .badge.info { color: var(--info); }
 .badge.ok { color: var(--ok); } .badge.unknown { color: var(--unknown); }
-.wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .9em; } caption { text-align: left; color: var(--soft); }
+.wide { overflow-x: auto; } h1 .badge { white-space: normal; }
+/* Words stay whole in cells, so that a narrow window scrolls the table; lists of nodes and values break anywhere. */
+table { overflow-wrap: break-word; } table.lists td, table.facts td, table.facts th { overflow-wrap: anywhere; min-width: 8rem; }
+table.lists td.short { min-width: 0; overflow-wrap: break-word; } table { border-collapse: collapse; width: 100%; font-size: .9em; } caption { text-align: left; color: var(--soft); }
 th, td { border-bottom: 1px solid var(--line); padding: .25rem .5rem; text-align: left; vertical-align: top; } th[scope=row] { font-weight: 400; }
 :focus-visible { outline: 3px solid var(--info); outline-offset: 2px; } a { color: var(--info); }
 figure { margin: .5rem 0; } figcaption { color: var(--soft); font-size: .9em; } svg { display: block; max-width: none; } svg text { fill: var(--fg); font-size: 12px; }
 svg rect { fill: var(--box); stroke: var(--soft); } svg .odd rect { fill: var(--error); stroke: var(--error); } svg .odd text { fill: var(--bg); }
-svg .divided rect { fill: var(--warning); stroke: var(--warning); } svg .divided text { fill: var(--bg); } svg line, svg path { stroke: var(--soft); stroke-width: 1.5; fill: none; }
+svg .some rect { fill: none; stroke: var(--error); stroke-width: 2; } svg .some text { fill: var(--error); font-weight: 700; } svg .divided rect { fill: var(--warning); stroke: var(--warning); } svg .divided text { fill: var(--bg); } svg line, svg path { stroke: var(--soft); stroke-width: 1.5; fill: none; }
 svg .numa { fill: none; stroke-dasharray: 2 3; } svg .bar { fill: var(--info); stroke: none; } svg .base { stroke: var(--fg); stroke-width: 2; } svg .soft { fill: var(--soft); }
+svg .link { stroke-width: 1; opacity: .65; } svg .link.down { stroke: var(--error); stroke-width: 2.5; opacity: 1; }
 .skip { position: absolute; left: -100rem; } .skip:focus { position: static; }
 @media print { :root { color-scheme: light; --bg: #fff; --fg: #000; --soft: #444; --line: #999; --box: #fff; --error: #900; --warning: #640;
     --info: #036; --ok: #040; --unknown: #406; } body { max-width: none; padding: 0; font-size: 10.5pt; } .skip { display: none; }
-  details { break-inside: avoid-page; } details::details-content { content-visibility: visible; block-size: auto; } details > div { display: block !important; }
-  pre { white-space: pre-wrap; } summary { break-after: avoid; } }
+  h2, h3, caption, summary { break-after: avoid; } details.finding, figure, tr { break-inside: avoid; } .wide { overflow: visible; }
+  svg { max-width: 100%; height: auto; } table.lists td, table.facts td, table.facts th { min-width: 0; } details::details-content { content-visibility: visible; block-size: auto; } details > div { display: block !important; }
+  pre { white-space: pre-wrap; } }
 """
 BOTTOM = "</main>\n</body>\n</html>\n"
 

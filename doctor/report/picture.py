@@ -14,8 +14,8 @@ from doctor.report.words import clean, plural
 
 Data = Mapping[str, Any]
 _BOX, _HIGH, _GAP, _PAD = 186, 62, 14, 16
-_ROWS = (4, 2)
-"""Devices side by side in the only NUMA node, and in one of several: so that the picture fits the page."""
+_ROW = 4
+"""Devices side by side: so that the picture fits the page."""
 _MOST = 64
 """Devices and measurements that a picture shows."""
 
@@ -42,7 +42,7 @@ def _short(text: str, length: int = 26) -> str:
 
 
 def topology(machine: Data, findings: Iterable[Data]) -> str:
-    """ "" where there is no GPU. Devices whose NUMA node is not known stand in a box of their own."""
+    """ "" where there is no GPU. Devices whose NUMA node is not known stand in a box of their own. Nodes stand one below the other."""
     gpus = list(machine.get("gpus") or ())[:_MOST]
     if not gpus:
         return ""
@@ -53,8 +53,19 @@ def topology(machine: Data, findings: Iterable[Data]) -> str:
     drawn = [_gpu(g, places[_id(g)], wrong) for g in gpus] + [_nic(n, places[_id(n)], wrong) for n in nics]
     known = len({g.get("numa_node") for g in gpus if g.get("numa_node") is not None})
     told = f"{plural(len(gpus), 'GPU')} and {plural(len(nics), 'NIC')} on {plural(known, 'known NUMA node')}"
-    hint = "Solid: links between GPUs; dashed: a link that is down; dotted: the GPU nearest to a NIC. × has an error."
-    return _figure(told, width, height, [*boxes, *lines, *drawn], hint)
+    return _figure(told, width, height, [*boxes, *lines, *drawn], _hint(lines, nics, wrong))
+
+
+def _hint(lines: list[str], nics: list[Data], wrong: set[str]) -> str:
+    """What the signs mean that are in the picture."""
+    signs = [
+        ("solid: links between GPUs", any('class="link' in line for line in lines)),
+        ("dashed: a link that is down", any("down" in line for line in lines)),
+        ("dotted: the GPU nearest to a NIC", any("near_gpu" in nic and nic["near_gpu"] for nic in nics)),
+        ("× has an error", bool(wrong)),
+    ]
+    told = "; ".join(text for text, there in signs if there)
+    return f"{told[:1].upper()}{told[1:]}." if told else ""
 
 
 def _figure(told: str, width: float, height: float, parts: Iterable[str], hint: str) -> str:
@@ -72,25 +83,21 @@ def _numa(device: Data) -> str:
 
 
 def _laid_out(gpus: list[Data], nics: list[Data]) -> tuple[list[str], dict[str, _Placed], float, float]:
-    names = sorted({_numa(d) for d in (*gpus, *nics)})
-    boxes, places, x, tallest = [], {}, 0.0, 0.0
-    row = _ROWS[len(names) > 1]
-    for name in names:
+    boxes, places, y, widest = [], {}, 20.0, 0.0
+    for name in sorted({_numa(d) for d in (*gpus, *nics)}):
         inside = [[d for d in kind if _numa(d) == name] for kind in (gpus, nics)]
-        columns = min(row, max(map(len, inside)))
-        y = 34.0
+        wide = min(_ROW, max(map(len, inside))) * (_BOX + _GAP) - _GAP + 2 * _PAD
+        at_y = y + 44
         for members in inside:
             for at, device in enumerate(members):
                 places[_id(device)] = _Placed(
-                    x + _PAD + (at % row) * (_BOX + _GAP), y + 26 + (at // row) * (_HIGH + _GAP * 2)
+                    _PAD + (at % _ROW) * (_BOX + _GAP), at_y + (at // _ROW) * (_HIGH + _GAP * 2)
                 )
-            y += -(-len(members) // row) * (_HIGH + _GAP * 2)
-        wide = columns * (_BOX + _GAP) - _GAP + 2 * _PAD
-        boxes.append(f'<rect class="numa" x="{x:g}" y="20" width="{wide:g}" height="{y + 8:g}" rx="8"/>\n')
-        boxes.append(f'<text class="soft" x="{x + _PAD:g}" y="40">{_text(name)}</text>\n')
-        tallest = max(tallest, y + 32)
-        x += wide + 24
-    return boxes, places, x - 24, tallest
+            at_y += -(-len(members) // _ROW) * (_HIGH + _GAP * 2)
+        boxes.append(f'<rect class="numa" x="0" y="{y:g}" width="{wide:g}" height="{at_y - y - _GAP:g}" rx="8"/>\n')
+        boxes.append(f'<text class="soft" x="{_PAD}" y="{y + 18:g}">{_text(name)}</text>\n')
+        y, widest = at_y + 6, max(widest, wide)
+    return boxes, places, widest, y
 
 
 def _links(gpus: list[Data], places: Mapping[str, _Placed]) -> Iterator[str]:
@@ -102,11 +109,11 @@ def _links(gpus: list[Data], places: Mapping[str, _Placed]) -> Iterator[str]:
             if peer in places and peer != _id(gpu):
                 pair = (min(_id(gpu), peer), max(_id(gpu), peer))
                 pairs[pair] = pairs.get(pair, True) and link.get("up") is not False
-    for (one, other), up in sorted(pairs.items()):
+    for (one, other), up in sorted(pairs.items(), key=lambda row: (not row[1], row[0])):  # those that are down on top
         (x1, y1), (x2, y2) = places[one].top, places[other].top
-        bend = min(y1, y2) - 10 - min(abs(x2 - x1) / 40, 16)
-        dashed = "" if up else ' stroke-dasharray="6 4"'
-        yield f'<path class="link" d="M{x1:g} {y1:g} Q{(x1 + x2) / 2:g} {bend:g} {x2:g} {y2:g}"{dashed}/>\n'
+        bend = min(y1, y2) - 8 - min(abs(x2 - x1) / 24, 22)
+        look = 'class="link"' if up else 'class="link down" stroke-dasharray="6 4"'
+        yield f'<path {look} d="M{x1:g} {y1:g} Q{(x1 + x2) / 2:g} {bend:g} {x2:g} {y2:g}"/>\n'
 
 
 def _near(nics: list[Data], places: Mapping[str, _Placed]) -> Iterator[str]:
@@ -114,7 +121,12 @@ def _near(nics: list[Data], places: Mapping[str, _Placed]) -> Iterator[str]:
         gpu = places.get(str(nic.get("near_gpu")))
         if gpu:
             (x1, y1), (x2, y2) = gpu.bottom, places[_id(nic)].top
-            yield f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" stroke-dasharray="1 4"/>\n'
+            x1 += _BOX / 2 - 16
+            gap = gpu.x + _BOX + _GAP / 2  # between two columns, so that it runs behind no other device
+            yield (
+                f'<path class="near" d="M{x1:g} {y1:g} V{y1 + 7:g} H{gap:g} V{y2 - 9:g} H{x2:g} V{y2:g}" '
+                'stroke-dasharray="2 3"/>\n'
+            )
 
 
 def _gpu(gpu: Data, at: _Placed, wrong: set[str]) -> str:
@@ -141,30 +153,21 @@ def _device(at: _Placed, head: str, name: str, more: str, wrong: bool, *, round_
     return f'<g class="device{" odd" if wrong else ""}"><title>{title}</title>{shape}{lines}</g>\n'
 
 
-def bars(bench: Iterable[Data], baselines: Mapping[tuple[str, str, str, str], float]) -> str:
-    """What was measured, each against its baseline where there is one with the same name, type, shape and unit; bars of
-    one unit share a scale. "" where nothing was measured."""
+def bars(bench: Iterable[Data], baselines: Mapping[str, float]) -> str:
+    """What was measured, each against its baseline where `baselines` has one for its key; bars of one unit share a
+    scale. "" where nothing was measured."""
     rows = [m for m in bench if m.get("value")][:_MOST]
     if not rows:
         return ""
     most: dict[str, float] = {}
     for row in rows:
-        there = (row["value"]["high"], baselines.get(_case(row), 0.0), most.get(row["unit"], 0.0))
+        there = (row["value"]["high"], baselines.get(row["key"], 0.0), most.get(row["unit"], 0.0))
         most[row["unit"]] = max(there)
-    parts = [_bar(n, row, most[row["unit"]] or 1.0, baselines.get(_case(row))) for n, row in enumerate(rows)]
-    compared = sum(_case(row) in baselines for row in rows)
+    parts = [_bar(n, row, most[row["unit"]] or 1.0, baselines.get(row["key"])) for n, row in enumerate(rows)]
+    compared = sum(row["key"] in baselines for row in rows)
     told = f"{plural(len(rows), 'measurement')}, {compared} with a baseline"
-    return _figure(
-        told,
-        900,
-        30 * len(rows) + 10,
-        parts,
-        "Bar: the median; thin line: where it lies in 95 of 100 runs; upright: the baseline.",
-    )
-
-
-def _case(row: Data) -> tuple[str, str, str, str]:
-    return str(row["what"]), str(row["dtype"]), str(row["shape"]), str(row["unit"])
+    hint = "Bar: the median; thin line: where it lies in 95 of 100 runs" + "; upright: the baseline" * bool(compared)
+    return _figure(told, 900, 30 * len(rows) + 10, parts, f"{hint}.")
 
 
 def _bar(number: int, row: Data, most: float, baseline: float | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.facts import FactSheet, Snapshot, assemble
-from doctor.findings import Finding, Report, Severity, Subject
+from doctor.findings import Finding, ProfileVerdict, Report, Severity, Subject
 
 BUSES = ("1b", "3d", "4e", "5f", "9b", "bd", "cd", "dd")
 
@@ -52,3 +52,24 @@ def report(name: str = "NVIDIA H100 80GB HBM3") -> Report:
         fingerprint="4" * 16,
     )
     return Report(doctor="1", status="error", findings=(wrong,), snapshot=machine(name))
+
+
+def measured_mi300x() -> Report:
+    """One MI300X with two measurements, judged by a profile that has a number for one of them."""
+    sheet = FactSheet()
+    gpu = f"gpus[{address('1b')}]"
+    for field, told in (
+        ("pci_address", address("1b")),
+        ("vendor", "amd"),
+        ("name", "AMD Instinct MI300X"),
+        ("arch", "gfx942"),
+    ):
+        sheet.put(f"{gpu}.{field}", told, "test")
+    for what, low in (("gemm matmul", 510.0), ("gemm linear", 460.0)):
+        bench = f"bench[{what}/bf16/4864x4096x8192@cuda:0]"
+        for field, told in (("what", what), ("dtype", "bf16"), ("shape", "4864x4096x8192"), ("device", "cuda:0"),
+                            ("unit", "TFLOP/s"), ("outcome", "ran")):  # fmt: skip
+            sheet.put(f"{bench}.{field}", told, "test")
+        sheet.put(f"{bench}.value", {"p50": low + 10, "low": low, "high": low + 20, "repeats": 200}, "test")
+    judged = ProfileVerdict(name="mi300x-rocm7.2", status="vendor-matrix", chosen="named", why="--profile")
+    return Report(doctor="1", status="ok", snapshot=assemble([sheet]), profile=judged)

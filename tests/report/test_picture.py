@@ -11,7 +11,7 @@ from doctor.report.json import as_data
 from doctor.report.notebook import Shown
 from doctor.report.picture import bars, topology
 from tests.report.example import HOSTILE
-from tests.report.machine_with_links import BUSES, address, machine, report
+from tests.report.machine_with_links import BUSES, address, machine, measured_mi300x, report
 
 SVG = re.compile(r"<svg.*?</svg>", re.S)
 
@@ -23,7 +23,7 @@ def drawn(text: str) -> ElementTree.Element:
 
 
 def titles(text: str) -> list[str]:
-    return [str(e.text) for e in drawn(text).iter() if e.tag.endswith("title")]
+    return [str(e.text) for svg in SVG.findall(text) for e in ElementTree.fromstring(svg).iter() if "title" in e.tag]
 
 
 def topology_of(name: str = "NVIDIA H100 80GB HBM3") -> str:
@@ -40,9 +40,30 @@ def test_every_gpu_and_nic_is_there_with_its_links_and_the_one_with_an_error_is_
 
 
 def test_each_pair_has_one_line_and_the_broken_one_is_dashed() -> None:
-    paths = [e for e in drawn(topology_of()).iter() if e.tag.endswith("path")]
+    paths = [e for e in drawn(topology_of()).iter() if e.get("class", "").startswith("link")]
     assert len(paths) == len(BUSES) * (len(BUSES) - 1) // 2
     assert len([p for p in paths if p.get("stroke-dasharray")]) == 1
+
+
+def test_the_line_from_a_nic_to_its_gpu_runs_behind_no_other_device() -> None:
+    svg = drawn(topology_of())
+    rects = [
+        tuple(float(e.get(k, 0)) for k in ("x", "y", "width", "height"))
+        for g in svg.iter() if g.get("class", "").startswith("device") for e in g if e.tag.endswith("rect")
+    ]  # fmt: skip
+    ways = [
+        re.findall(r"([MVH])([0-9.]+)(?: ([0-9.]+))?", e.get("d", "")) for e in svg.iter() if e.get("class") == "near"
+    ]
+    assert len(ways) == 4
+    for way in ways:
+        x, y = float(way[0][1]), float(way[0][2])
+        for letter, to, _ in way[1:]:
+            x2, y2 = (float(to), y) if letter == "H" else (x, float(to))
+            low, high = (min(x, x2), min(y, y2)), (max(x, x2), max(y, y2))
+            assert not [
+                r for r in rects if low[0] < r[0] + r[2] and high[0] > r[0] and low[1] < r[1] + r[3] and high[1] > r[1]
+            ]
+            x, y = x2, y2
 
 
 def test_boxes_do_not_overlap_and_stay_within_the_picture() -> None:
@@ -67,14 +88,20 @@ def test_without_gpus_or_measurements_there_is_no_picture() -> None:
     assert bars([], {}) == ""
 
 
-def test_bars_are_held_against_baselines_of_the_same_case_only() -> None:
+def test_bars_are_held_against_the_baseline_of_their_case() -> None:
     bench = machine().model_dump(mode="json")["bench"]
-    case = ("gemm matmul", "bf16", "8192x8192x8192", "TFLOP/s")
-    told = titles(bars(bench, {case: 700.0, ("gemm linear", "fp16", "8192x8192x8192", "TFLOP/s"): 1.0}))
+    told = titles(bars(bench, {"gemm matmul/bf16/8192x8192x8192@cuda:0": 700.0}))
     assert sorted(told) == [
         "gemm linear bf16 8192x8192x8192: 430 TFLOP/s, no baseline",
         "gemm matmul bf16 8192x8192x8192: 610 TFLOP/s, 87% of 700",
     ]
+
+
+def test_a_page_takes_the_baselines_of_the_profile_that_was_judged() -> None:
+    """The profile names its case `gemm bf16 4864x4096x8192`, and torch.matmul is what it means by it."""
+    told = str(titles(html.render(measured_mi300x())))
+    assert "gemm matmul bf16 4864x4096x8192: 520 TFLOP/s, 90% of 581" in told
+    assert "gemm linear bf16 4864x4096x8192: 470 TFLOP/s, no baseline" in told
 
 
 def test_hostile_names_stay_text() -> None:

@@ -62,7 +62,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         short = baseline and shortfall(baseline, measured)
         if not baseline or not short or measured.value is None:
             continue
-        target = _target(baseline)
+        target = number_of(baseline)
         made = ", ".join(f"{name} {version}" for name, version in sorted(baseline.software.items()))
         yield Finding(
             summary=f"{measured.what} {measured.dtype} {measured.shape}: {measured.value.p50:.4g} {measured.unit}; "
@@ -94,14 +94,15 @@ _PLAIN = frozenset({"matmul"})
 def shortfall(baseline: Baseline, measured: Measurement) -> bool:
     if measured.value is None or measured.outcome != "ran":
         return False
-    target = _target(baseline)
+    target = number_of(baseline)
     margin = 1.0 if baseline.value.floor is not None else MARGIN
     if measured.unit in ("us", "ms", "s"):
         return measured.value.low > target / margin
     return measured.value.high < target * margin
 
 
-def _target(baseline: Baseline) -> float:
+def number_of(baseline: Baseline) -> float:
+    """What the baseline says: its floor, else its median."""
     value = baseline.value.floor if baseline.value.floor is not None else baseline.value.p50
     assert value is not None  # a profile without both is refused when it is read
     return value
