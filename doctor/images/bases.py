@@ -42,7 +42,9 @@ class Base:
         where, mark = self.snapshot.format(moment), "[check-valid-until=no]"
         if self.os == "ubuntu":
             suites = [self.codename, f"{self.codename}-updates", f"{self.codename}-security"]
-            lines = [f"deb {mark} {where} {suite} main universe" for suite in suites]
+            lines = [f"deb {mark} {where} {suite} main restricted universe multiverse" for suite in suites]
+        elif self.version == "sid":  # what is newest; it has no updates and no security beside itself
+            lines = [f"deb {mark} {where} sid main"]
         else:
             security = where.replace("/debian/", "/debian-security/")
             lines = [f"deb {mark} {where} {suite} main" for suite in (self.codename, f"{self.codename}-updates")]
@@ -52,6 +54,7 @@ class Base:
 
 # The default Python of each release: the distributions' package pages, as of 2026-11-21.
 _KNOWN = (
+    Base("debian", "sid", "sid", "3.14", _DEBIAN),
     Base("ubuntu", "22.04", "jammy", "3.10", _UBUNTU),
     Base("ubuntu", "24.04", "noble", "3.12", _UBUNTU),
     Base("ubuntu", "26.04", "resolute", "3.14", _UBUNTU),
@@ -71,6 +74,8 @@ def base_of(image: str) -> Base | None:
     'noble'
     >>> base_of("localhost:5000/debian:13-slim").words
     'Debian 13'
+    >>> base_of("debian:trixie-slim").words
+    'Debian 13'
     >>> base_of("python:3.12-slim-bookworm").own_python
     '3.12'
     >>> base_of("rocm/pytorch:latest")
@@ -79,7 +84,7 @@ def base_of(image: str) -> Base | None:
     own = re.match(r"3\.\d{1,2}", tag) if name == "python" else None
     for base in _KNOWN:
         number = re.escape(base.version)
-        words = rf"(?:^|[-_]){base.codename}(?:$|[-_.])|{base.os}[-_:]?{number}(?![\d.])"
+        words = rf"(?:^|[-_:]){base.codename}(?:$|[-_.])|{base.os}[-_:]?{number}(?![\d.])"
         if re.search(words, f"{name}:{tag}" if name in (base.os, f"dev-{base.os}-{base.version}") else f"{name}-{tag}"):
             if own:
                 return Base(base.os, base.version, base.codename, base.python, base.source, own[0])

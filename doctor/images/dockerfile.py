@@ -90,7 +90,7 @@ def _python(recipe: Recipe) -> Iterator[str]:
     files = [name for name in lists(recipe) if name.startswith("requirements") and name != OURS]
     mounts = [*_mounts("python", "/root/.cache/pip"), "--mount=type=bind,from=wheels,target=/run/wheels"]
     for package in recipe.pip:
-        yield from comment(f"{package.name} {package.version}: {package.why}")
+        yield from comment(f"{package.name} {package.full or 'of the day'}: {package.why}")
     install = f"sh /run/python/install.sh {VENV}/bin/python"
     commands = [f"{install} {' '.join(files)}"] if files else []
     extra = []
@@ -143,7 +143,7 @@ def _runtime(recipe: Recipe) -> Iterator[str]:
 
 def _assertion(recipe: Recipe) -> str:
     torch = recipe.torch
-    version = f"{torch.version}{f'+{torch.local}' if torch.local else ''}" if torch else ""
+    version = (torch.full if torch else None) or ""
     return f"{recipe.vendor or 'nvidia'} {version} {recipe.torch_runtime or '-'}"
 
 

@@ -56,7 +56,7 @@ def _conf(recipe: Recipe) -> str:
     rows = {
         "profile": recipe.name,
         "vendor": recipe.vendor or "",
-        "torch": f"{torch.version}{f'+{torch.local}' if torch.local else ''}" if torch else "",
+        "torch": (torch.full if torch else None) or "",
         "runtime": recipe.torch_runtime or "",
         "site": f"{VENV}/lib/python{recipe.python}/site-packages",
         "python": recipe.interpreter,

@@ -58,12 +58,13 @@ def lock(recipe: Recipe, options: Options, now: datetime.datetime, told: Told) -
     apt = part("apt", old.apt if old and recipe.debs is not None and base == old.base else None,
                lambda: _apt(locked, options, now))  # fmt: skip
     glibc = glibc_of(Knowledge(), recipe.base.os, recipe.base.version) or "2.28"
+    target = (recipe.python, glibc, options.platform)
     stack = part("wheels", old.stack if old and recipe.wheels is not None and old.stack else None,
-                 lambda: wheels.lock(recipe.pip, recipe.python, glibc, options.platform, options.wheels))  # fmt: skip
+                 lambda: wheels.lock(recipe.pip, recipe.compile_needs, *target, options.wheels))  # fmt: skip
     ours = part("doctor", old.doctor if old and recipe.doctor_wheels is not None else None,
-                lambda: wheels.lock_names(DOCTOR_NEEDS, recipe.python, glibc, options.platform))  # fmt: skip
+                lambda: wheels.lock_names(DOCTOR_NEEDS, *target))  # fmt: skip
     made = _with(recipe, fresh, base=base, apt=apt, stack=stack, doctor=ours).lock or fresh
-    if old and not changes(old, made):
+    if old and made.model_copy(update={"epoch": old.epoch}) == old:
         made = old  # an unchanged lock keeps its time, and its bytes
     return made, failed
 
@@ -151,7 +152,7 @@ def _apt(recipe: Recipe, options: Options, now: datetime.datetime) -> AptLock:
 
 # Names and versions of packages are letters, digits and + . ~ : - (doctor.profiles.text), so nothing here is a shell's.
 _SCRIPT = """set -eu
-set -- -qq -o Acquire::Languages=none
+set -- -qq -o Acquire::Languages=none -o Acquire::ForceHash=sha256
 if [ -s /run/apt/sources.list ]; then
   set -- "$@" -o Dir::Etc::SourceList=/run/apt/sources.list -o Dir::Etc::SourceParts=/dev/null
   set -- "$@" -o Acquire::Check-Valid-Until=false

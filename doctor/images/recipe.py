@@ -6,6 +6,7 @@ A recipe holds no path, date or name of the machine that made it.
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ from doctor.images.sources import Build, builds
 from doctor.knowledge import Knowledge
 from doctor.profiles import Profile
 from doctor.profiles.model import Flag, Pip
+from doctor.readers.dist_info import normal
 
 UID = 10001
 DOCTOR_NEEDS = ("defusedxml", "nvidia-ml-py", "packaging", "pydantic", "PyYAML", "rich", "typer", "zstandard")
@@ -80,7 +82,7 @@ class Recipe:
 
     @cached_property
     def builds(self) -> tuple[Build, ...]:
-        return builds(self.profile, self.targets)
+        return builds(self.profile, self.targets, self.torch_runtime)
 
     @property
     def torch(self) -> Pip | None:
@@ -123,8 +125,15 @@ class Recipe:
         return (*(p.asked for p in self.runtime_packages), "|", *(p.asked for p in self.build_packages))
 
     @property
+    def compile_needs(self) -> tuple[str, ...]:
+        """Python packages that what is compiled imports and runs with, beside those that the profile names."""
+        named = {normal(p.name) for p in self.pip}
+        rows = {need for build in self.builds for need in build.python if normal(bare(need)) not in named}
+        return tuple(sorted(rows))
+
+    @property
     def stack_asked(self) -> tuple[str, ...]:
-        return tuple(asked(p) for p in self.pip)
+        return (*(asked(p) for p in self.pip), *self.compile_needs)
 
     @property
     def flags(self) -> tuple[Flag, ...]:
@@ -193,9 +202,23 @@ def asked(package: Pip) -> str:
     >>> asked(Pip.model_construct(name="torch", version="2.13.0", local="rocm7.2", index="https://x.org"))
     'torch==2.13.0+rocm7.2 @ https://x.org'
     """
-    local = f"+{package.local}" if package.local else ""
-    extras = f"[{','.join(package.extras)}]" if package.extras else ""
-    return f"{package.name}{extras}=={package.version}{local}" + (f" @ {package.index}" if package.index else "")
+    place = f"git+{package.git}@{package.commit}" if package.git else package.index
+    return plain(package) + (f" @ {place}" if place else "")
+
+
+def plain(package: Pip, extras: bool = True) -> str:
+    """As a requirement: `torch==2.13.0+rocm7.2`. `>=0.dev0` lets builds of the day in."""
+    named = f"[{','.join(package.extras)}]" if package.extras and extras else ""
+    return f"{package.name}{named}" + (f"=={package.full}" if package.full else ">=0.dev0")
+
+
+def bare(requirement: str) -> str:
+    """The name of a requirement.
+
+    >>> bare("nvidia-cuda-nvcc==13.2.*")
+    'nvidia-cuda-nvcc'
+    """
+    return re.split(r"[=<>!~\[ ]", requirement, maxsplit=1)[0]
 
 
 def _dates(profile: Profile) -> Iterator[datetime.date]:

@@ -70,8 +70,8 @@ def check_stack(kb: Knowledge, profile: Profile, base: Base) -> None:
     driver = str(floor.at_least) if floor and floor.at_least else None
     for arch in wish.targets or profile.hardware.arch or (None,):
         target = described(kb, arch, driver, None, python, base.target_os)
-        asked = f"torch=={torch.version}" + (f"+{torch.local}" if torch.local else "")
-        others = [f"{p.name}=={p.version}" for p in wish.pip if p.name in kb.packages()]
+        asked = f"torch=={torch.full}"
+        others = [f"{p.name}=={p.version}" for p in wish.pip if p.version and p.name in kb.packages()]
         found = solve(kb, target, [asked, *others])
         if found.status == "impossible":
             raise Impossible(profile.name, list(_reasons(found)), _nearest(found))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.images.lockfile import Wheel
-from doctor.images.recipe import DOCTOR_NEEDS, Recipe
-from doctor.profiles.model import Pip
+from doctor.images.recipe import DOCTOR_NEEDS, Recipe, plain
 
 _HEAD = "# Written by `doctor image emit`; an edit is lost.\n"
 
@@ -18,12 +17,16 @@ def lists(recipe: Recipe) -> dict[str, str]:
     ordinary = [p for p in recipe.pip if p.name not in compiled]
     wheels = None if recipe.wheels is None else [w for w in recipe.wheels if w.name not in compiled]
     wanted = [p.index for p in ordinary] if wheels is None else [w.index for w in wheels]
+    wanted += [None] if recipe.compile_needs else []
+    links = {p.index for p in ordinary if p.links}
     for index in sorted(set(wanted), key=lambda i: (i is None, i)):
         if wheels is None:
-            text = "".join(f"{_plain(p)}\n" for p in ordinary if p.index == index)
+            rows = [plain(p) for p in ordinary if p.index == index] + ([] if index else list(recipe.compile_needs))
+            text = "".join(f"{row}\n" for row in rows)
         else:
             text = "--require-hashes\n" + "".join(hashed(w) for w in wheels if w.index == index)
-        files[f"requirements{_slug(index)}.txt"] = _HEAD + (f"--index-url {index}\n" if index else "") + text
+        place = "" if index is None else f"--find-links {index}\n" if index in links else f"--index-url {index}\n"
+        files[f"requirements{_slug(index)}.txt"] = _HEAD + place + text
     files |= {f"compiled-{b.name}.txt": _compiled(recipe, b.name) for b in recipe.builds}
     ours = recipe.doctor_wheels
     text = (
@@ -35,7 +38,8 @@ def lists(recipe: Recipe) -> dict[str, str]:
 def constraints(recipe: Recipe) -> str:
     """What later installs are held to: what the profile names, and torch's own part of the stack."""
     head = _HEAD + "# Obeyed by pip and uv in the image (PIP_CONSTRAINT, UV_CONSTRAINT): torch is not to be swapped.\n"
-    return head + "".join(f"{_plain(p, extras=False)}\n" for p in recipe.pip)
+    rows = [f"{plain(p, extras=False)}\n" for p in recipe.pip if p.full and not p.git]
+    return head + "".join(rows)
 
 
 def hashed(wheel: Wheel) -> str:
@@ -45,13 +49,9 @@ def hashed(wheel: Wheel) -> str:
 def _compiled(recipe: Recipe, name: str) -> str:
     locked = next((w for w in recipe.wheels or () if w.name == name), None)
     package = next(p for p in recipe.pip if p.name == name)
-    return _HEAD + (f"--require-hashes\n{hashed(locked)}" if locked else f"{_plain(package)}\n")
-
-
-def _plain(package: Pip, extras: bool = True) -> str:
-    local = f"+{package.local}" if package.local else ""
-    named = f"[{','.join(package.extras)}]" if package.extras and extras else ""
-    return f"{package.name}{named}=={package.version}{local}"
+    if package.git:  # its commit stands for its bytes; pip knows no hash of a repository
+        return f"{_HEAD}{package.name} @ git+{package.git}@{package.commit}\n"
+    return _HEAD + (f"--require-hashes\n{hashed(locked)}" if locked else f"{plain(package)}\n")
 
 
 def _slug(index: str | None) -> str:

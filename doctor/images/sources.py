@@ -10,15 +10,18 @@ from dataclasses import dataclass
 
 from doctor.errors import InputError
 from doctor.profiles import Profile
+from doctor.profiles.model import Pip
 
 
 @dataclass(frozen=True)
 class Build:
-    """`environment`: name → value while it is compiled; `job_gib`: memory of one compiler job at its worst."""
+    """`environment`: name → value while it is compiled; `python`: packages that its setup.py imports and that it runs
+    with, as pip writes them; `job_gib`: memory of one compiler job at its worst."""
 
     name: str
     environment: tuple[tuple[str, str], ...]
     apt: tuple[str, ...]
+    python: tuple[str, ...]
     job_gib: int
     source: str
 
@@ -46,6 +49,7 @@ Variables = Callable[[tuple[str, ...], bool], tuple[tuple[str, str], ...]]
 
 
 def _flash_attn(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...]:
+    """Without FORCE_BUILD setup.py looks for a wheel among the project's releases, which no hash of ours holds."""
     narrowed = ("GPU_ARCHS", ";".join(targets)) if amd else ("FLASH_ATTN_CUDA_ARCHS", _sm(targets))
     return (("FLASH_ATTENTION_FORCE_BUILD", "TRUE"), narrowed)
 
@@ -54,48 +58,109 @@ def _torch_extension(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, st
     return (("PYTORCH_ROCM_ARCH", ";".join(targets)) if amd else ("TORCH_CUDA_ARCH_LIST", _dotted(targets)),)
 
 
+def _xformers(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...]:
+    """setup.py builds GPU code without a GPU in sight only where these are set."""
+    narrowed = _torch_extension(targets, amd)
+    return (*narrowed, ("HIP_ARCHITECTURES", " ".join(targets))) if amd else narrowed
+
+
+def _deepspeed(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...]:
+    """Without these it compiles nothing, and each operator where it is first used, which takes a compiler there."""
+    return (*_torch_extension(targets, amd), ("DS_BUILD_FUSED_ADAM", "1"), ("DS_BUILD_FUSED_LAMB", "1"))
+
+
 def _transformer_engine(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...]:
-    narrowed = ("NVTE_ROCM_ARCH", ";".join(targets)) if amd else ("NVTE_CUDA_ARCHS", _sm(targets))
-    return (("NVTE_FRAMEWORK", "pytorch"), narrowed)
+    """Without FORCE_BUILD setup.py fetches a wheel of the project's releases, which no hash of ours holds."""
+    if amd:
+        return (("NVTE_FRAMEWORK", "pytorch"), ("NVTE_ROCM_ARCH", ";".join(targets)))
+    return (("NVTE_PYTORCH_FORCE_BUILD", "TRUE"), ("NVTE_CUDA_ARCHS", _sm(targets)))
+
+
+def _apex(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...]:
+    return (*_torch_extension(targets, amd), ("APEX_CPP_EXT", "1"), ("APEX_CUDA_EXT", "1"))
 
 
 def _aiter(targets: tuple[str, ...], _amd: bool) -> tuple[tuple[str, str], ...]:
     return (("GPU_ARCHS", ";".join(targets)), ("PREBUILD_KERNELS", "1"))
 
 
-_CPP = ("build-essential", "ninja-build", "git")
-# Variables as the setup.py of each reads them. Memory of a job: flash-attention's own setup.py counts 9 GB of free
-# memory for each; the others' templates are smaller, and 4 GB is what pytorch/pytorch#108174 sees at most.
-_KNOWN: dict[str, tuple[Variables, int, str]] = {
-    "flash-attn": (_flash_attn, 9, "Dao-AILab/flash-attention setup.py (MAX_JOBS, FLASH_ATTN_CUDA_ARCHS, GPU_ARCHS)"),
-    "amd-aiter": (_aiter, 4, "ROCm/aiter setup.py (GPU_ARCHS, PREBUILD_KERNELS, MAX_JOBS)"),
-    "transformer-engine-torch": (_transformer_engine, 4, "NVIDIA/TransformerEngine setup.py (NVTE_CUDA_ARCHS)"),
-    "xformers": (_torch_extension, 4, "facebookresearch/xformers setup.py (TORCH_CUDA_ARCH_LIST)"),
-    "apex": (_torch_extension, 4, "NVIDIA/apex setup.py (TORCH_CUDA_ARCH_LIST)"),
-    "deepspeed": (_torch_extension, 4, "deepspeedai/DeepSpeed op_builder (TORCH_CUDA_ARCH_LIST)"),
+@dataclass(frozen=True)
+class _Way:
+    """How a package is compiled. `python`: beside torch; `git`: the index has no source of it."""
+
+    variables: Variables
+    gib: int
+    python: tuple[str, ...]
+    source: str
+    git: bool = False
+
+
+_CPP = ("build-essential", "git")
+_TOOLS = ("ninja", "packaging", "psutil", "setuptools", "wheel")
+# Variables and imports as the setup.py of each has them. Memory of a job: flash-attention's own setup.py counts 9 GB of
+# free memory for each; the others' templates are smaller, and 4 GB is what pytorch/pytorch#108174 sees at most.
+_KNOWN: dict[str, _Way] = {
+    "flash-attn": _Way(_flash_attn, 9, ("einops",), "flash-attn 2.8.3 setup.py (MAX_JOBS, FLASH_ATTN_CUDA_ARCHS)"),
+    "amd-aiter": _Way(
+        _aiter,
+        4,
+        ("einops", "numpy", "pandas", "pybind11", "setuptools-scm"),
+        "ROCm/aiter@e4048607 setup.py (GPU_ARCHS, PREBUILD_KERNELS, MAX_JOBS)",
+        git=True,
+    ),
+    "transformer-engine-torch": _Way(
+        _transformer_engine,
+        4,
+        ("einops", "nvdlfw-inspect", "nvidia-cudnn-frontend>=1.29.0", "onnx", "onnxscript", "pybind11", "pydantic"),
+        "transformer-engine-torch 2.20.2 setup.py (NVTE_PYTORCH_FORCE_BUILD, MAX_JOBS)",
+    ),
+    "xformers": _Way(_xformers, 4, ("numpy",), "xformers 0.0.35 setup.py (TORCH_CUDA_ARCH_LIST, HIP_ARCHITECTURES)"),
+    "apex": _Way(_apex, 4, (), "NVIDIA/apex@6424da3b setup.py (APEX_CUDA_EXT, TORCH_CUDA_ARCH_LIST)", git=True),
+    "deepspeed": _Way(
+        _deepspeed,
+        4,
+        ("einops", "hjson", "msgpack", "numpy", "py-cpuinfo", "pydantic>=2", "tqdm"),
+        "deepspeed 0.19.8 setup.py, op_builder/builder.py (DS_BUILD_*, TORCH_CUDA_ARCH_LIST)",
+    ),
 }
-_COMPILERS = {"nvidia": ("-devel-", "nvidia/cuda:*-devel-*"), "amd": ("rocm", "rocm/dev-ubuntu-*:*")}
+_COMPILERS = {"nvidia": ("-devel-", "nvidia/cuda:*-devel-*"), "amd": ("rocm", "rocm/dev-ubuntu-*:*-complete")}
 
 
-def builds(profile: Profile, targets: tuple[str, ...]) -> tuple[Build, ...]:
-    """In the profile's order. Raises InputError where a package can't be compiled on its base, or is not known."""
+def builds(profile: Profile, targets: tuple[str, ...], runtime: str | None) -> tuple[Build, ...]:
+    """In the profile's order. `runtime`: torch's CUDA or ROCm. Raises InputError where a package can't be compiled."""
     wish = profile.image
     asked = [p for p in wish.pip if p.compile] if wish else []
-    found = []
-    for package in asked:
-        if package.name not in _KNOWN:
-            raise InputError(f"{profile.name}: compile = true of {package.name}: known are {', '.join(_KNOWN)}")
-        if not targets:
-            raise InputError(f"{profile.name}: {package.name} is compiled: [image] targets says for which GPUs")
-        amd = profile.hardware.vendor == "amd"
-        mark, wanted = _COMPILERS["amd" if amd else "nvidia"]
-        if mark not in ((wish.base if wish else None) or ""):
-            raise InputError(
-                f"{profile.name}: {package.name} is compiled, and base {wish.base if wish else None} has no compiler "
-                f"of GPU code; a base such as {wanted} has"
-            )
-        if package.name == "amd-aiter" and not amd:
-            raise InputError(f"{profile.name}: AITER is for AMD GPUs")
-        variables, gib, source = _KNOWN[package.name]
-        found.append(Build(package.name, variables(targets, amd), _CPP, gib, source))
-    return tuple(found)
+    amd = profile.hardware.vendor == "amd"
+    compiler = _compiler(profile, asked[0].name, runtime) if asked else ()
+    return tuple(_build(profile, package, targets, amd, compiler) for package in asked)
+
+
+def _build(profile: Profile, package: Pip, targets: tuple[str, ...], amd: bool, compiler: tuple[str, ...]) -> Build:
+    way = _KNOWN.get(package.name)
+    if way is None:
+        raise InputError(f"{profile.name}: compile = true of {package.name}: known are {', '.join(_KNOWN)}")
+    if not targets:
+        raise InputError(f"{profile.name}: {package.name} is compiled: [image] targets says for which GPUs")
+    if package.name == "amd-aiter" and not amd:
+        raise InputError(f"{profile.name}: AITER is for AMD GPUs")
+    if way.git and package.git is None:
+        raise InputError(f"{profile.name}: {package.name} is on no index: git and commit say which source it is")
+    needs = tuple(sorted({*_TOOLS, *way.python, *compiler}))
+    return Build(package.name, way.variables(targets, amd), _CPP, needs, way.gib, way.source)
+
+
+def _compiler(profile: Profile, first: str, runtime: str | None) -> tuple[str, ...]:
+    """Of GPU code: () where the base brings it; else the wheels of nvcc, of torch's own CUDA. Those of CUDA 13 lie
+    together as a toolkit does (compile.sh makes one of them), those before do not."""
+    base = (profile.image.base if profile.image else None) or ""
+    vendor = "amd" if profile.hardware.vendor == "amd" else "nvidia"
+    mark, wanted = _COMPILERS[vendor]
+    if mark in base:
+        return ()
+    if vendor == "nvidia" and runtime and runtime.startswith("13."):
+        series = f"=={runtime}.*"
+        return tuple(f"{name}{series}" for name in ("nvidia-cuda-crt", "nvidia-cuda-nvcc", "nvidia-nvvm"))
+    raise InputError(
+        f"{profile.name}: {first} is compiled, and base {base or None} has no compiler of GPU code; a base such as "
+        f"{wanted} has"
+    )

@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from packaging.tags import Tag, compatible_tags, cpython_tags
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
 from doctor.errors import InputError, ToolError
 from doctor.images.lockfile import Wheel, WheelLock
-from doctor.images.recipe import asked
+from doctor.images.recipe import asked, plain
 from doctor.profiles.model import Pip
 
 if sys.version_info >= (3, 11):
@@ -32,34 +35,49 @@ _OLDEST, _NEWEST = 17, 40
 _MACHINE = {"linux/amd64": "x86_64", "linux/arm64": "aarch64"}
 
 
-def lock(packages: Sequence[Pip], python: str, glibc: str, platform: str, folder: Path | None = None) -> WheelLock:
-    """Raises InputError without uv, ToolError with uv's last line where nothing resolves."""
-    named = tuple(asked(p) for p in packages)
-    wheels = _resolve(_project(packages, python), python, glibc, platform, packages, folder) if packages else ()
+def lock(
+    packages: Sequence[Pip],
+    needs: Sequence[str],
+    python: str,
+    glibc: str,
+    platform: str,
+    folder: Path | None = None,
+) -> WheelLock:
+    """`needs`: what is wanted beside the packages, as pip writes it. What comes from git is held by its commit, and is
+    not asked for. Raises InputError without uv, ToolError with uv's last line where nothing resolves."""
+    named = (*(asked(p) for p in packages), *needs)
+    indexed = [p for p in packages if not p.git]
+    wanted = [*(plain(p) for p in indexed), *needs]
+    wheels = _resolve(_project(indexed, wanted, python), python, glibc, platform, indexed, folder) if wanted else ()
     return WheelLock(asked=named, python=python, glibc=glibc, wheels=wheels)
 
 
 def lock_names(names: Sequence[str], python: str, glibc: str, platform: str) -> WheelLock:
     """The newest that fit, of the default index."""
-    wheels = _resolve(_toml(list(names), python, {}, {}), python, glibc, platform, ())
+    wheels = _resolve(_toml(list(names), python), python, glibc, platform, ())
     return WheelLock(asked=tuple(names), python=python, glibc=glibc, wheels=wheels)
 
 
-def _project(packages: Sequence[Pip], python: str) -> str:
-    indexes = {p.index: f"index-{n}" for n, p in enumerate(packages) if p.index}
-    sources = {p.name: indexes[p.index] for p in packages if p.index}
-    return _toml([asked(p).partition(" @ ")[0] for p in packages], python, indexes, sources)
-
-
-def _toml(needs: list[str], python: str, indexes: dict[str, str], sources: dict[str, str]) -> str:
-    """JSON strings are TOML strings."""
-    rows = ["[project]", 'name = "stack"', 'version = "0"', f"requires-python = {json.dumps(f'=={python}.*')}"]
-    rows += [f"dependencies = {json.dumps(needs)}"]
-    for url, name in indexes.items():
+def _project(packages: Sequence[Pip], wanted: list[str], python: str) -> str:
+    """JSON strings are TOML strings. What is compiled is not built to learn what it needs, since that takes torch: its
+    needs are known (doctor.images.sources)."""
+    indexes = {p.index: (f"index-{n}", p.links) for n, p in enumerate(packages) if p.index}
+    rows = []
+    for url, (name, links) in indexes.items():
         rows += ["[[tool.uv.index]]", f"name = {json.dumps(name)}", f"url = {json.dumps(url)}", "explicit = true"]
+        rows += ['format = "flat"'] if links else []
+    for package in packages:
+        if package.compile:
+            rows += ["[[tool.uv.dependency-metadata]]", f"name = {json.dumps(package.name)}", "requires-dist = []"]
+    sources = {p.name: indexes[p.index][0] for p in packages if p.index}
     if sources:
         rows += ["[tool.uv.sources]", *(f"{json.dumps(p)} = {{ index = {json.dumps(i)} }}" for p, i in sources.items())]
-    return "\n".join(rows) + "\n"
+    return _toml(wanted, python, rows)
+
+
+def _toml(needs: list[str], python: str, rest: Sequence[str] = ()) -> str:
+    rows = ["[project]", 'name = "stack"', 'version = "0"', f"requires-python = {json.dumps(f'=={python}.*')}"]
+    return "\n".join([*rows, f"dependencies = {json.dumps(needs)}", *rest]) + "\n"
 
 
 def _uv() -> str:
@@ -91,7 +109,47 @@ def _resolve(
     if done.returncode:
         said = " ".join(line.strip(" ╰─▶│×") for line in done.stderr.splitlines() if line.strip())
         raise _Unresolved(words, done.returncode, said)
-    return tuple(_wheels(tomllib.loads(done.stdout), {p.name: p.index for p in packages if p.index}))
+    tags = ranked_tags(python, minor, _MACHINE[platform])
+    return tuple(_wheels(tomllib.loads(done.stdout), {p.name: p.index for p in packages if p.index}, tags))
+
+
+def ranked_tags(python: str, minor: int, machine: str) -> dict[Tag, int]:
+    """Tag → rank, the lower the better, of a CPython on a glibc: pip's own order.
+
+    >>> tags = ranked_tags("3.12", 39, "x86_64")
+    >>> tags[Tag("cp312", "cp312", "manylinux_2_28_x86_64")] < tags[Tag("cp312", "cp312", "manylinux2014_x86_64")]
+    True
+    """
+    platforms = [f"manylinux_2_{n}_{machine}" for n in range(minor, 4, -1)]
+    for name, n in (("manylinux2014", 17), ("manylinux2010", 12), ("manylinux1", 5)):
+        platforms.insert(platforms.index(f"manylinux_2_{n}_{machine}") + 1, f"{name}_{machine}")
+    version = tuple(int(n) for n in python.split("."))
+    rows = [
+        *cpython_tags(version, platforms=platforms),
+        *compatible_tags(version, f"cp{''.join(python.split('.'))}", platforms),
+    ]
+    return {tag: n for n, tag in reversed(list(enumerate(rows)))}
+
+
+def _best(rows: list[dict[str, Any]], tags: dict[Tag, int]) -> dict[str, Any] | None:
+    """The wheel that pip would take for the target; the one source archive where there is one."""
+
+    def rank(row: dict[str, Any]) -> int:
+        file = _file(row)
+        if not file.endswith(".whl"):
+            return len(tags)
+        try:
+            return min((tags[tag] for tag in parse_wheel_filename(file)[3] if tag in tags), default=1 << 30)
+        except InvalidWheelFilename:
+            return 1 << 30
+
+    found = sorted(((rank(row), row) for row in rows), key=lambda pair: pair[0])
+    return found[0][1] if found and found[0][0] < 1 << 30 else None
+
+
+def _file(row: dict[str, Any]) -> str:
+    url = str(row.get("url") or row.get("path", ""))
+    return unquote(str(row.get("name") or url.rpartition("/")[2].partition("#")[0]))
 
 
 class _Unresolved(ToolError):
@@ -100,19 +158,19 @@ class _Unresolved(ToolError):
         self.args = (f"the Python packages can't be locked: {said[:500]}",)
 
 
-def _wheels(pylock: dict[str, Any], indexes: dict[str, str]) -> Iterator[Wheel]:
+def _wheels(pylock: dict[str, Any], indexes: dict[str, str], tags: dict[Tag, int]) -> Iterator[Wheel]:
     for package in sorted(pylock.get("packages", ()), key=lambda p: str(p["name"])):
         rows = package.get("wheels") or ([package["sdist"]] if "sdist" in package else [])
-        if len(rows) != 1 or "sha256" not in rows[0].get("hashes", {}):
+        row, name = _best(rows, tags), str(package["name"])
+        if row is None or "sha256" not in row.get("hashes", {}):
             raise InputError(
-                f"{package['name']} {package.get('version')}: {len(rows)} files for the target, not one with a hash"
+                f"{name} {package.get('version')}: none of {len(rows)} files is for the target and has a hash"
             )
-        row, name = rows[0], str(package["name"])
         url = str(row.get("url") or row.get("path", ""))
         yield Wheel(
             name=name,
             version=str(package["version"]),
-            file=unquote(str(row.get("name") or url.rpartition("/")[2].partition("#")[0])),
+            file=_file(row),
             sha256=str(row["hashes"]["sha256"]),
             size=row.get("size"),
             url=url if url.startswith("https://") and re.fullmatch(r"[\x21-\x7e]{1,300}", url) else None,

@@ -52,7 +52,7 @@ def _parts(profile: Profile) -> Iterator[tuple[tuple[str, str], str]]:
             if value:
                 yield ("image", key), _text(value)
         for pip in image.pip:
-            yield ("image", f"pip {pip.name}"), pip.version + (f"+{pip.local}" if pip.local else "")
+            yield ("image", f"pip {pip.name}"), pip.full or "the newest"
         for apt in image.apt:
             yield ("image", f"apt {apt.name}"), apt.version or "any version"
     for row in profile.baseline:

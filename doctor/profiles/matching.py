@@ -24,6 +24,8 @@ from doctor.profiles.model import Hardware, Profile, considered
 _STACK = ("rocm[*].version", "torch.version", "torch.build", "torch.hip", "torch.cuda", "os.id", "os.version")
 """Facts that tell which stack is installed."""
 
+_ONLY_NAMED = "it is used only where it is named"
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -97,6 +99,8 @@ def _candidate(
         if told is not None:
             return Candidate(name, False, told.reason)
         profile = load(name, base)
+        if profile.only_named:
+            return Candidate(name, False, _ONLY_NAMED)
     except DoctorError as error:  # one bad file must not cost the others; `validate` lists its faults
         return Candidate(name, False, f"can't be read: {error}"[:300])
     other = misfit(profile.hardware, gpus)
@@ -121,6 +125,8 @@ def _quick(path: Path, gpus: tuple[Gpu, ...], base: Path | None) -> Misfit | Non
     """Why a shipped profile does not fit, by its hardware part alone; None where it may."""
     bases = places.where_parts_lie(path, base)
     table = parse(path)
+    if table.get("only_named") is True:
+        return Misfit(_ONLY_NAMED, certain=False)
     if "hardware" in table:
         return None
     for part in table.get("extends", ()):

@@ -116,15 +116,38 @@ class Pip(Data):
     """A Python package of the image. `index`: where alone it may come from; without one, the default index."""
 
     name: Package
-    version: Version
+    version: Version | None = None
+    """None: the newest when it is locked. Only of a page of links, whose builds come daily."""
     local: Annotated[str, Field(pattern=r"^[a-z0-9.]{1,40}$")] | None = None
     """The local part of the wheel's version: `rocm7.2`, `cu130`."""
     index: Url | None = None
+    links: bool = False
+    """`index` is a page of links, as pip's --find-links takes it, and no index."""
     extras: tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,40}$")], ...] = ()
     compile: bool = False
-    """From its source archive, for the image's targets alone, against the image's torch."""
+    """From its source, for the image's targets alone, against the image's torch."""
+    git: Annotated[str, Field(pattern=r"^https://[A-Za-z0-9._/-]{3,200}$")] | None = None
+    commit: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
+    """The source is this repository at this commit, which stands for its bytes; else it is the index's archive."""
     why: Line
     source: Source
+
+    @model_validator(mode="after")
+    def _from_one_place(self) -> Pip:
+        if self.links and self.index is None:
+            raise ValueError("links = true speaks of `index`, which is missing")
+        if (self.git is None) != (self.commit is None):
+            raise ValueError("git and commit (40 hex digits) go together")
+        if self.git and (self.index or not self.compile):
+            raise ValueError("what comes from git is compiled (compile = true), and has no index")
+        if self.version is None and (not self.links or self.name == "torch"):
+            raise ValueError("version is missing; only packages of a page of links go without")
+        return self
+
+    @property
+    def full(self) -> str | None:
+        """`2.13.0+rocm7.2`; None where the lock finds the version."""
+        return f"{self.version}+{self.local}" if self.version and self.local else self.version
 
 
 class Apt(Data):
@@ -206,6 +229,8 @@ class Profile(Data):
     about: Line
     status: Status
     workload: Workload = "any"
+    only_named: bool = False
+    """Never matched to a machine: the image of one application, or a stack for which nothing on a machine speaks."""
     order: Annotated[int, Field(ge=1, le=99)] = 50
     """Among profiles for the same hardware the lower comes first: 10 the current stack, 20 the one before, …"""
     extends: tuple[PartName, ...] = ()

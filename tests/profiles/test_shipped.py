@@ -15,12 +15,15 @@ from doctor.intake.read import read_text
 from doctor.knowledge import Knowledge
 from doctor.profiles import Profile, folder, load, names, rank
 from doctor.profiles.compose import compose, parse
+from doctor.profiles.model import ImageWish
 from doctor.system.tree import TreeSystem
 from tests.live.trees import lay_out
 from tests.paths import FIELDLAB, needs_shared
 from tests.profiles.boards import BOARDS, NEIGHBOURS, machine
 
 NAMES = names(folder())
+APPLICATIONS = tuple(name for name in NAMES if load(name, folder()).only_named)
+BY_BOARD = tuple(name for name in NAMES if name not in APPLICATIONS)
 STACKS = ("rocm7.14", "rocm7.2", "cuda13.2", "cuda13.0", "debian13")
 TODAY = datetime.date(2026, 11, 21)
 
@@ -38,7 +41,23 @@ def fitting() -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_what_is_only_named_matches_no_machine(name: str, fitting: dict[str, set[str]]) -> None:
+    assert [board for board, held in fitting.items() if name in held] == []
+    candidates = rank(machine(BOARDS[board_of(name)]), folder()).candidates
+    assert next(c.reason for c in candidates if c.name == name) == "it is used only where it is named"
+
+
+def test_each_application_that_users_ask_for_has_a_profile() -> None:
+    """Those of the guides: servers, frameworks, training libraries, profilers."""
+    packages = {p.name for name in APPLICATIONS for p in (load(name, folder()).image or ImageWish()).pip}
+    tools = {a.name for name in APPLICATIONS for a in (load(name, folder()).image or ImageWish()).apt}
+    wanted = {"vllm", "sglang", "tensorflow", "jax", "deepspeed", "megatron-core", "transformer-engine-torch"}
+    assert wanted | {"jax-rocm7-plugin", "mlc-llm-nightly-cu130"} <= packages
+    assert {"rocprofiler-systems", "nsight-systems-2025.5.2", "nsight-compute-2025.4.1", "libhipblaslt1"} <= tools
+
+
+@pytest.mark.parametrize("name", BY_BOARD)
 def test_it_matches_its_hardware_and_no_other(name: str, fitting: dict[str, set[str]]) -> None:
     assert [board for board, held in fitting.items() if name in held] == [board_of(name)]
 
@@ -54,7 +73,7 @@ def test_each_board_has_the_current_and_the_previous_stack(board: str) -> None:
 @pytest.mark.parametrize("board", BOARDS)
 def test_without_a_pci_id_its_name_decides(board: str) -> None:
     held = {c.name for c in rank(machine(BOARDS[board], without=("pci_id",)), folder()).candidates if c.fits}
-    assert held == {name for name in NAMES if name.startswith(f"{board}-")}
+    assert held == {name for name in BY_BOARD if name.startswith(f"{board}-")}
 
 
 @pytest.mark.parametrize("board", NEIGHBOURS)
@@ -91,7 +110,8 @@ def test_the_rules_that_it_names_exist(name: str) -> None:
 def test_nothing_is_copied_between_profiles() -> None:
     """A profile that is shipped is composed: its own file holds its name and what it extends, and no value."""
     for name in NAMES:
-        assert set(parse(folder() / f"{name}.toml")) == {"schema", "name", "about", "status", "extends"}
+        keys = {"schema", "name", "about", "status", "extends"}
+        assert set(parse(folder() / f"{name}.toml")) == keys | ({"only_named"} if name in APPLICATIONS else set())
 
 
 def test_every_part_is_used() -> None:
@@ -121,7 +141,7 @@ def test_the_image_s_torch_is_the_one_that_is_expected() -> None:
         profile = load(name, folder())
         torch = next((p for p in profile.image.pip if p.name == "torch"), None) if profile.image else None
         wanted = next((e.series for e in profile.expect if e.fact == "torch.version"), None)
-        assert (torch and torch.version.rpartition(".")[0]) == wanted, name
+        assert (torch and (torch.version or "").rpartition(".")[0]) == wanted, name
 
 
 def probed(tree: str, tmp_path: Path) -> Snapshot:
@@ -134,7 +154,7 @@ def probed(tree: str, tmp_path: Path) -> Snapshot:
 )
 def test_captured_machines_match_theirs(tree: str, board: str, tmp_path: Path) -> None:
     ranking = rank(probed(tree, tmp_path), folder())
-    assert {c.name for c in ranking.candidates if c.fits} == {n for n in NAMES if n.startswith(f"{board}-")}
+    assert {c.name for c in ranking.candidates if c.fits} == {n for n in BY_BOARD if n.startswith(f"{board}-")}
     current = "rocm7.14"
     assert ranking.chosen is not None
     assert ranking.chosen.name == f"{board}-{current}"
@@ -174,4 +194,4 @@ TEXTS = {
 def test_what_real_tools_printed(path: str) -> None:
     node = identify(read_text([(FIELDLAB / path).read_bytes()]), Knowledge())
     held = {c.name for c in rank(node, folder()).candidates if c.fits}
-    assert held == {name for name in NAMES if TEXTS[path] and name.startswith(f"{TEXTS[path]}-")}
+    assert held == {name for name in BY_BOARD if TEXTS[path] and name.startswith(f"{TEXTS[path]}-")}

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Installs the packages of the given lists (name=version a line) and leaves nothing in the layer that differs between two
+# runs. Sources: the secret apt_sources, else the dated ones of the lock (sources.list beside this file), else the base's.
+# The secret apt_conf (a proxy, credentials) and the secret ca are obeyed, and are in no layer.
+set -eu
+here=$(dirname "$0")
+list=$(mktemp)
+for file in "$@"; do grep -v '^#' "$here/$file" >>"$list" || true; done
+if [ ! -s "$list" ]; then
+  rm -f "$list"
+  exit 0
+fi
+export DEBIAN_FRONTEND=noninteractive
+set -- -q -o Acquire::Retries=3 -o Acquire::Languages=none
+if [ -s /run/secrets/apt_conf ]; then set -- "$@" -c /run/secrets/apt_conf; fi
+if [ -s /run/secrets/ca ]; then set -- "$@" -o Acquire::https::CAInfo=/run/secrets/ca; fi
+for sources in /run/secrets/apt_sources "$here/sources.list"; do
+  if [ -s "$sources" ]; then
+    set -- "$@" -o "Dir::Etc::SourceList=$sources" -o Dir::Etc::SourceParts=/dev/null -o Acquire::Check-Valid-Until=false
+    break
+  fi
+done
+apt-get "$@" update
+xargs -a "$list" apt-get "$@" install -y --no-install-recommends --allow-downgrades
+rm -f "$list" /var/log/apt/* /var/log/dpkg.log /var/log/alternatives.log /var/log/bootstrap.log \
+  /var/cache/ldconfig/aux-cache /var/cache/debconf/*-old /var/lib/dpkg/*-old
