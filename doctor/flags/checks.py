@@ -175,6 +175,13 @@ def _two_nccl(s: Situation) -> Answer:
     return len({p.name for p in s.machine.packages if p.name.startswith("nvidia-nccl-cu")}) > 1
 
 
+def _user_site(s: Situation) -> Answer:
+    """Packages in the home directory, which Python prefers to those of an image."""
+    if s.machine.packages is None:
+        return None
+    return any("/.local/lib/python" in (p.location or "") for p in s.machine.packages)
+
+
 def _stale_results(s: Situation) -> Answer:
     """torch takes a file only where PT_VERSION and ROCM_VERSION are its own."""
     made = s.machine.torch.tunableop_validators
@@ -232,6 +239,7 @@ _CHECKS: dict[str, Callable[[Situation], Answer]] = {
     "nccl-algo-unknown": _algo_unknown,
     "mixed-or-old-cc": _mixed_or_old,
     "two-nccl-wheels": _two_nccl,
+    "user-site-packages": _user_site,
     "tunable-results-stale": _stale_results,
     "cray-mpich": _cray,
 }

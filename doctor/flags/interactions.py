@@ -68,10 +68,10 @@ def _held(name: str, row: dict[str, Any], situation: Situation, *, supposed: boo
     return Held(
         id=name,
         severity="info" if supposed else severity,
-        problem=said["problem"],
-        fix=said["fix"],
+        problem=str(row.get("problem") or said["problem"]),
+        fix=str(row.get("fix") or said["fix"]),
         variables=conditions.variables(row["lines"], situation),
-        source=said["source"],
+        source="; ".join(row.get("shown") or (str(said["source"]),)),
         audit=audit,
         if_production=supposed,
     )
@@ -90,9 +90,15 @@ def _may_hold(row: dict[str, Any], situation: Situation) -> bool:
     return not names or any(True for name in names for _ in conditions.matching(name, situation))
 
 
-_OPEN = "open"
-
-
 def not_evaluated() -> dict[str, str]:
     """Interaction → why its condition is not evaluated."""
-    return {name: str(row[_OPEN]) for name, row in table("flags/conditions").items() if row.get(_OPEN)}
+    return _that_say("open")
+
+
+def dropped() -> dict[str, str]:
+    """Interaction → why it became no rule."""
+    return _that_say("dropped")
+
+
+def _that_say(key: str) -> dict[str, str]:
+    return {name: str(row[key]) for name, row in table("flags/conditions").items() if row.get(key)}

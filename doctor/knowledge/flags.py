@@ -63,9 +63,16 @@ class Condition(Entry):
     triggers: tuple[str, ...] = ()
     """Names, with `*`, of which one must be set for them to hold; () where they may hold with none."""
     open: str | None = None
+    """Why it is not evaluated."""
+    dropped: str | None = None
+    """Why it is no rule: the component's code does not bear it out."""
     severity: str | None = None
-    """In place of the interaction's own."""
+    """In place of the interaction's own, as are `problem`, `fix` and `audit`."""
+    problem: str | None = None
+    fix: str | None = None
     audit: str | None = None
+    shown: tuple[str, ...] = ()
+    """Where it was seen: `OWNER/REPO@COMMIT:PATH:LINE`, `PACKAGE VERSION: PATH:LINE`, a page of closed code."""
 
 
 class FlagSet(Entry):

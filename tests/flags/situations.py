@@ -40,7 +40,9 @@ def _fact(facts: dict[str, Any], name: str, value: str) -> None:
     elif name in ("torch", "rocm"):
         facts["torch"]["version" if name == "torch" else "rocm"] = value
     elif kind == "pkg":
-        facts["packages"].append((rest, value))
+        facts["packages"].append((rest, value, None))
+    elif kind == "user":
+        facts["packages"].append((rest, value, "/home/u/.local/lib/python3.12/site-packages"))
     elif kind == "results":
         facts["torch"]["tunableop_validators"] = {rest: value}
     elif kind == "run":
@@ -67,7 +69,7 @@ def _machine(facts: dict[str, Any]) -> Snapshot:
     return Snapshot.model_validate(
         {
             "gpus": gpus if gpus or facts.get("none") else None,
-            "packages": tuple(Package(name=n, version=v) for n, v in facts["packages"]) or None,
+            "packages": tuple(Package(name=n, version=v, location=w) for n, v, w in facts["packages"]) or None,
             "rdma": tuple(RdmaDevice(key=k) for k in facts["rdma"]) or None,
             "torch": facts["torch"],
             "host": facts["host"],
