@@ -1,16 +1,24 @@
 """Clocks, power and throttle reasons of one GPU while it works: nvidia-smi, or the driver's files for AMD.
 
-Asked from outside of the measuring process, in the middle of the repeats. What can't be read stays None.
+Asked from outside of the measuring process, in the middle of the repeats; that process goes on until it was told that
+they were read. What can't be read stays None.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
+from doctor.errors import ReaderError
 from doctor.facts.gemm import Clocks
+from doctor.readers import gpu_metrics
 from doctor.system.base import System
 
-_FIELDS = ("clocks.sm", "clocks.mem", "power.draw", "temperature.gpu", "clocks_throttle_reasons.active")
+_FIELDS = ("clocks.sm", "clocks.mem", "power.draw", "temperature.gpu")
+_THROTTLE = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
+"""The second is the name up to driver 530; newer ones know it still, as deprecated."""
 _REASONS = {
     0x2: "applications clocks",
     0x4: "power cap",
@@ -21,42 +29,77 @@ _REASONS = {
     0x80: "hardware power brake",
     0x100: "display clocks",
 }
-"""Bits of nvmlClocksThrottleReasons (nvml.h); 0x1 is an idle GPU."""
+"""Bits of nvmlClocksEventReasons (nvml.h); 0x1 is an idle GPU."""
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
-def read(system: System, address: str | None, build: str | None) -> Clocks:
+@dataclass
+class Watch:
+    """Of one GPU, from the begin of a case to its end."""
+
+    system: System
+    address: str | None
+    build: str | None
+    seen: Clocks = field(default_factory=Clocks)
+    _before: gpu_metrics.Metrics | None = None
+
+    def begin(self) -> None:
+        """Counters of what holds the clocks down are told by two readings; this is the first."""
+        self.seen = Clocks()
+        self._before = _metrics(self.system, self.address) if self.build == "rocm" else None
+
+    def look(self, folder: str, waits: object) -> None:
+        """Reads, and makes the file that the measuring process waits for, which it named: one of `folder` alone."""
+        self.seen = read(self.system, self.address, self.build, self._before)
+        path = Path(waits) if isinstance(waits, str) and "\0" not in waits else None
+        if path is not None and str(path.parent) == folder and path.name.startswith("seen-"):
+            path.touch()
+
+
+def read(system: System, address: str | None, build: str | None, before: gpu_metrics.Metrics | None = None) -> Clocks:
     """Of the GPU at that PCI address."""
     if address is None or not _ADDRESS.fullmatch(address):
         return Clocks()
-    return _nvidia(system, address) if build == "cuda" else _amd(system, address)
+    return _nvidia(system, address) if build == "cuda" else _amd(system, address, before)
+
+
+def slowest(of_each: Sequence[Clocks]) -> Clocks:
+    """Of GPUs that work together: the state of the one with the lowest clock, and what holds any of them down."""
+    known = [c for c in of_each if c.sm_mhz is not None]
+    if not known:
+        return of_each[0] if of_each else Clocks()
+    told = [c.throttle for c in of_each if c.throttle is not None]
+    reasons = tuple(dict.fromkeys(reason for one in told for reason in one)) if told else None
+    return min(known, key=lambda c: c.sm_mhz or 0).model_copy(update={"throttle": reasons})
 
 
 def _nvidia(system: System, address: str) -> Clocks:
-    argv = ["nvidia-smi", f"--id={address}", f"--query-gpu={','.join(_FIELDS)}", "--format=csv,noheader,nounits"]
-    ran = system.run(argv, deadline_s=3)
-    words = [w.strip() for w in (ran.value.stdout if ran.value and ran.value.code == 0 else "").split(",")]
-    if len(words) != len(_FIELDS):
-        return Clocks()
-    mask = int(words[4], 16) if re.fullmatch(r"0x[0-9a-fA-F]{1,16}", words[4]) else None
-    return Clocks(
-        sm_mhz=_whole(words[0]),
-        memory_mhz=_whole(words[1]),
-        power_w=_number(words[2]),
-        temperature_c=_number(words[3]),
-        throttle=None if mask is None else tuple(said for bit, said in _REASONS.items() if mask & bit),
-        source="command:nvidia-smi",
-    )
+    for name in _THROTTLE:
+        argv = ["nvidia-smi", f"--id={address}", f"--query-gpu={','.join((*_FIELDS, name))}"]
+        ran = system.run([*argv, "--format=csv,noheader,nounits"], deadline_s=3)
+        words = [w.strip() for w in (ran.value.stdout if ran.value and ran.value.code == 0 else "").split(",")]
+        if len(words) != len(_FIELDS) + 1:
+            continue
+        mask = int(words[4], 16) if re.fullmatch(r"0x[0-9a-fA-F]{1,16}", words[4]) else None
+        return Clocks(
+            sm_mhz=_whole(words[0]),
+            memory_mhz=_whole(words[1]),
+            power_w=_number(words[2]),
+            temperature_c=_number(words[3]),
+            throttle=None if mask is None else tuple(said for bit, said in _REASONS.items() if mask & bit),
+            source="command:nvidia-smi",
+        )
+    return Clocks()
 
 
-def _amd(system: System, address: str) -> Clocks:
+def _amd(system: System, address: str, before: gpu_metrics.Metrics | None) -> Clocks:
     """hwmon: freq1 is the shader clock and freq2 the memory's, in Hz; power in microwatts, heat in 1/1000 degree
-    (Documentation/gpu/amdgpu/thermal.rst). Throttle reasons stand in gpu_metrics alone, and its layout differs by
-    chip."""
+    (Documentation/gpu/amdgpu/thermal.rst). What holds the clocks down stands in gpu_metrics."""
     device = f"sys/bus/pci/devices/{address}"
+    throttle = gpu_metrics.held_down(before, _metrics(system, address))
     folder = next((f for f in system.list_dir(f"{device}/hwmon").value or () if f.startswith("hwmon")), None)
     if folder is None:
-        return Clocks()
+        return Clocks(throttle=throttle, source=None if throttle is None else f"file:/{device}/gpu_metrics")
 
     def value(*names: str) -> float | None:
         for name in names:
@@ -70,8 +113,19 @@ def _amd(system: System, address: str) -> Clocks:
         memory_mhz=_mhz(value("freq2_input")),
         power_w=_scaled(value("power1_average", "power1_input"), 1e6),
         temperature_c=_scaled(value("temp2_input", "temp1_input"), 1e3),
+        throttle=throttle,
         source=f"file:/{device}/hwmon/{folder}",
     )
+
+
+def _metrics(system: System, address: str | None) -> gpu_metrics.Metrics | None:
+    if address is None or not _ADDRESS.fullmatch(address):
+        return None
+    content = system.read_bytes(f"sys/bus/pci/devices/{address}/gpu_metrics", length=gpu_metrics.LIMIT).value
+    try:
+        return gpu_metrics.read(content) if content else None
+    except ReaderError:
+        return None
 
 
 def _scaled(value: float | None, by: float) -> float | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
-from collections.abc import Mapping, Sequence
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,7 @@ SCHEMA = "doctor.bench/1"
 _LIMIT = 16 << 20
 _KEPT = 200
 """Runs of the history; older ones go."""
+_TRIES, _TRY_S = 100, 0.02
 
 
 def as_data(
@@ -45,18 +50,45 @@ def place(environ: Mapping[str, str]) -> Path | None:
 
 
 def keep(data: Mapping[str, Any], path: Path) -> None:
-    """Adds a line; the file has mode 0600 and no more than the last 200 runs. Raises InputError."""
+    """Adds a line; the file has mode 0600 and no more than the last 200 runs, is there whole or as it was, and two runs
+    that end at once are both in it. Raises InputError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        before = read_given_bytes(path, _LIMIT).decode("utf-8", "replace").splitlines() if path.is_file() else []
-        lines = [*before[-(_KEPT - 1) :], json.dumps(data, ensure_ascii=True)]
-        beside = path.with_suffix(".new")
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as held:
-            held.write("\n".join(lines) + "\n")
-        beside.replace(path)
+        with _alone(path.with_suffix(".lock")):
+            before = read_given_bytes(path, _LIMIT).decode("utf-8", "replace").splitlines() if path.is_file() else []
+            lines = [*before[-(_KEPT - 1) :], json.dumps(data, ensure_ascii=True)]
+            _replace(path, "\n".join(lines) + "\n")
     except OSError as error:
         raise InputError(f"the history {path}: {error.strerror or error}; --no-history leaves it alone") from error
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Waits a little for another run; a home on a network without locks is written to all the same."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        for _ in range(_TRIES):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(_TRY_S)
+            except OSError:
+                break
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _replace(path: Path, text: str) -> None:
+    descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as held:
+            held.write(text)
+        Path(beside).replace(path)
+    except BaseException:  # a full disk, or Ctrl-C: nothing half is left
+        Path(beside).unlink(missing_ok=True)
+        raise
 
 
 def load(path: Path) -> tuple[dict[str, Any], tuple[Measurement, ...]]:

@@ -1,7 +1,9 @@
-"""What is measured: cases by name, at two levels. `quick` ends within 60 seconds, `full` takes all shapes."""
+"""What is measured: cases by name, at two levels. `quick` is over within 60 seconds of the command's start, `full`
+takes all shapes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +17,13 @@ GEMM_SHAPES = ("16384x8192x1280", "16384x1024x8192", "16384x8192x7168", "16384x3
 _CPU_SHAPES = {"quick": ("512x512x512",), "full": ("512x512x512", "1024x1024x1024")}
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 QUICK_S = 60.0
-_START_S = 20.0
-"""Of a quick run, what importing torch and waking the GPUs may take."""
+ENDS_S = 4.0
+"""Of a quick run, what its end may take: ending children, judging, writing."""
+_FULL_S = 1800.0
+_START_S = 15.0
+"""Of a quick run, what importing torch and waking the GPUs takes once more."""
+_QUICK_SILENCE_S = 25.0
+"""A case of a quick run that is silent for so long hangs: else it would take the time of all the others."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +38,14 @@ class Plan:
     """For each GPU."""
     at_once: bool = False
     """All GPUs side by side: eight in turn would take longer than a quick run may."""
+    silence_s: float = math.inf
 
 
-def plan(names: Sequence[str], level: str, device: str, gpus: int = 1, shapes: Sequence[str] = ()) -> Plan:
-    """Raises InputError for names, levels and shapes that are none. `shapes`: products of a baseline, or asked for."""
+def plan(
+    names: Sequence[str], level: str, device: str, gpus: int = 1, shapes: Sequence[str] = (), left_s: float = QUICK_S
+) -> Plan:
+    """Raises InputError for names, levels and shapes that are none. `shapes`: products of a baseline, or asked for;
+    `left_s`: what is left of a quick run's time."""
     wanted = tuple(dict.fromkeys(names)) or NAMES
     unknown = [name for name in wanted if name not in NAMES]
     if unknown or level not in LEVELS:
@@ -50,8 +61,11 @@ def plan(names: Sequence[str], level: str, device: str, gpus: int = 1, shapes: S
     together = collectives(level, cpu) if "collectives" in wanted and (cpu or gpus > 1) else []
     quick = level == "quick"
     number = max(1, len(cases) + len(together))
-    budget = round((QUICK_S - _START_S) / number, 2) if quick else 10.0
-    return Plan(tuple(cases), tuple(together), 100, min(budget, 5.0), QUICK_S if quick else 1800.0, quick and gpus > 1)
+    if not quick:
+        return Plan(tuple(cases), tuple(together), 100, 5.0, _FULL_S)
+    left = min(left_s, QUICK_S)
+    budget = min(5.0, max(0.2, round((left - _START_S) / number, 2)))
+    return Plan(tuple(cases), tuple(together), 100, budget, left, gpus > 1, _QUICK_SILENCE_S)
 
 
 def sizes(shape: str) -> tuple[int, ...]:

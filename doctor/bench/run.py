@@ -5,11 +5,14 @@ A case that hangs, dies or takes all memory ends its child, is told as that, and
 
 from __future__ import annotations
 
+import math
+import queue
 import secrets
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +20,7 @@ from doctor.bench import clocks
 from doctor.bench.plan import Plan
 from doctor.bench.results import Device, Results, failed, key_of, measured, not_run, word
 from doctor.bench.together import together
-from doctor.facts.gemm import Clocks, Measurement
+from doctor.facts.gemm import Measurement
 from doctor.findings import Progress
 from doctor.system.base import System
 from doctor.system.user_python import Bounds, Child, environment
@@ -27,13 +30,16 @@ _LOGS = ("HIPBLASLT_LOG_MASK", "HIPBLASLT_LOG_LEVEL", "ROCBLAS_LAYER", "CUBLASLT
 """Logging costs time in each product, so a measurement is made without."""
 _TUNING = ("PYTORCH_TUNABLEOP_TUNING", "PYTORCH_TUNABLEOP_RECORD_UNTUNED")
 _MOST_CHILDREN = 5
+_LIST_S = 120.0
 _SILENCE_S = 150.0
 """A compiler's first run, and the start of a GPU with gigabytes of code objects."""
+_MOST_DEVICES = 64
 
 
 @dataclass(frozen=True)
 class Runner:
-    """What all children share. `memory_bytes` is of one child with all that it starts."""
+    """What all children share. `memory_bytes` is of one child with all that it starts; `ends` is when the whole run has
+    to be over (time.monotonic); `over` ends every child at once."""
 
     python: str
     environ: Mapping[str, str]
@@ -41,24 +47,34 @@ class Runner:
     memory_bytes: int = 24 << 30
     silence_s: float = _SILENCE_S
     script: Path = SCRIPT
+    ends: float = math.inf
+    over: threading.Event = field(default_factory=threading.Event)
+
+    def left(self) -> float:
+        """Seconds of the whole run that are left."""
+        return max(0.0, self.ends - time.monotonic())
 
     def child(self, request: Mapping[str, Any], total_s: float, added: Mapping[str, str] | None = None) -> Child:
         env = environment(self.environ, added or {}, (*_LOGS, *_TUNING))
-        bounds = Bounds(total_s, min(self.silence_s, total_s), self.memory_bytes)
-        return Child(self.python, self.script, request, env, bounds)
+        allowed = max(0.1, min(total_s, self.left()))
+        child = Child(self.python, self.script, request, env, Bounds(allowed, self.silence_s, self.memory_bytes))
+        child.until(self.over.is_set)
+        return child
 
 
 def devices(runner: Runner, wanted: str | None) -> Results:
     """The devices that torch sees; `cpu` where it sees no GPU, or where that was asked for."""
     results = Results()
-    child = runner.child({"mode": "list"}, 120.0)
+    child = runner.child({"mode": "list"}, _LIST_S)
     found: list[Device] = []
     for event in child.events():
         if event.get("event") != "devices":
             continue
         results.software = {k: word(event[k]) for k in ("torch", "hip", "cuda") if event.get(k)}
-        for number, told in enumerate(list(event.get("devices") or ())[:64]):
-            found.append(Device(f"cuda:{number}", word(told.get("name")), word(told.get("pci")) or None))
+        told = event.get("devices")
+        for number, one in enumerate(told[:_MOST_DEVICES] if isinstance(told, list) else ()):
+            one = one if isinstance(one, dict) else {}
+            found.append(Device(f"cuda:{number}", word(one.get("name")), word(one.get("pci")) or None))
     if child.ended.state != "finished":
         results.trouble = child.ended.detail or child.ended.state
     elif wanted == "cpu" or (wanted is None and not found):
@@ -71,32 +87,51 @@ def devices(runner: Runner, wanted: str | None) -> Results:
 
 
 def run(runner: Runner, plan: Plan, results: Results) -> Iterator[Progress]:
-    """Fills `results`. Yields progress: the case that begins."""
+    """Fills `results`, and keeps in them what was measured when it is interrupted. Yields progress: the case that
+    begins."""
     build: Literal["rocm", "cuda"] = "rocm" if results.software.get("hip") else "cuda"
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
         if plan.at_once:
-            yield Progress(f"{len(results.devices)} GPUs at once", 0.0, {"left": len(plan.cases)})
-            _all_at_once(runner, plan, results, build, scratch)
+            yield from _all_at_once(runner, plan, results, build, scratch)
         else:
             for device in results.devices:
                 yield from _on_device(runner, plan, results, device, build, scratch)
         if plan.collectives and results.devices:
-            yield from together(runner, plan, results, scratch)
+            yield from together(runner, plan, results, build, scratch)
 
 
-def _all_at_once(runner: Runner, plan: Plan, results: Results, build: str, scratch: str) -> None:
+def _all_at_once(runner: Runner, plan: Plan, results: Results, build: str, scratch: str) -> Iterator[Progress]:
     """Each GPU's child is watched by a thread of its own; results come in the order of the GPUs."""
-    from concurrent.futures import ThreadPoolExecutor
+    own = [Results(devices=results.devices) for _ in results.devices]
+    said: queue.SimpleQueue[Progress | None] = queue.SimpleQueue()
 
-    def one(device: Device) -> list[Measurement]:
-        own = Results(devices=results.devices)
-        for _ in _on_device(runner, plan, own, device, build, f"{scratch}/{device.torch.replace(':', '-')}"):
-            pass
-        return own.measurements
+    def one(device: Device, into: Results) -> None:
+        try:
+            folder = f"{scratch}/{device.torch.replace(':', '-')}"
+            Path(folder).mkdir()
+            for event in _on_device(runner, plan, into, device, build, folder):
+                said.put(event)
+        finally:
+            said.put(None)
 
-    with ThreadPoolExecutor(len(results.devices)) as pool:
-        for found in pool.map(one, results.devices):
-            results.measurements += found
+    threads = [threading.Thread(target=one, args=pair) for pair in zip(results.devices, own, strict=True)]
+    for thread in threads:
+        thread.start()
+    try:
+        running = len(threads)
+        while running:
+            event = said.get()
+            if event is None:
+                running -= 1
+            else:
+                yield event
+    except BaseException:  # Ctrl-C too: no child outlives the run
+        runner.over.set()
+        raise
+    finally:
+        for thread in threads:
+            thread.join()
+        results.measurements += [found for part in own for found in part.measurements]
 
 
 def _on_device(
@@ -105,31 +140,56 @@ def _on_device(
     left = list(plan.cases)
     ends = time.monotonic() + plan.total_s
     caches = {"TORCHINDUCTOR_CACHE_DIR": f"{scratch}/inductor", "TRITON_CACHE_DIR": f"{scratch}/triton"}
-    for _ in range(_MOST_CHILDREN):
+    for turn in range(_MOST_CHILDREN):
         if not left:
             return
+        if min(ends - time.monotonic(), runner.left()) <= 0:
+            break
         request: dict[str, Any] = {"mode": "measure", "device": device.torch, "cases": left}
         request |= {"repeats": plan.repeats, "budget_s": plan.budget_s, "seed": secrets.randbits(31)}
-        child = runner.child(request, max(1.0, ends - time.monotonic()), caches)
-        busy, begun = Clocks(), None
+        request["seen"] = f"{scratch}/seen-{turn}-"
+        child = runner.child(request, max(0.1, ends - time.monotonic()), caches)
+        child.silence_s = min(runner.silence_s, plan.silence_s)
+        watch, begun = clocks.Watch(runner.system, device.pci, build), None
         for event in child.events():
             key = str(event.get("case"))
             case = next((c for c in left if key_of(c) == key), None)
             if event.get("event") == "begin" and case:
-                busy, begun = Clocks(), case
+                begun = case
+                watch.begin()
                 yield Progress(f"{device.torch} {key}", 0.0, {"left": len(left)})
             elif event.get("event") == "busy":
-                busy = clocks.read(runner.system, device.pci, build)
+                watch.look(scratch, event.get("seen"))
             elif event.get("event") == "case" and case:
                 left.remove(case)
                 begun = None
                 together = len(results.devices) if plan.at_once else 1
-                results.measurements += measured(case, event, device.torch, busy, together)
+                results.measurements += measured(case, event, device.torch, watch.seen, together)
         if begun is None and child.ended.state == "finished":
             return
-        if begun is None:
-            results.measurements += [failed(c, device.torch, child.ended, "not-run") for c in left]
+        if begun is None or child.ended.state in ("out-of-time", "stopped"):
+            results.measurements += _cut_short(begun, left, device, child.ended.state, child.ended.detail, plan)
             return
         left.remove(begun)
         results.measurements.append(failed(begun, device.torch, child.ended))
-    results.measurements += [not_run(c, device.torch, "too many cases before it ended their process") for c in left]
+    why = "too many cases before it ended their process"
+    if min(ends - time.monotonic(), runner.left()) <= 0:
+        why = _over(plan)
+    results.measurements += [not_run(c, device.torch, why) for c in left]
+
+
+def _over(plan: Plan) -> str:
+    return f"the time of the run was over ({plan.total_s:g} s)"
+
+
+def _cut_short(
+    begun: Mapping[str, Any] | None,
+    left: list[dict[str, Any]],
+    device: Device,
+    state: str,
+    detail: str | None,
+    plan: Plan,
+) -> list[Measurement]:
+    """Cases that did not come to an end, of which the child was not the cause; or it ended between two of them."""
+    said = {"out-of-time": _over(plan), "stopped": "the run was stopped"}.get(state, detail or state)
+    return [not_run(case, device.torch, f"{said}, within this case" if case is begun else said) for case in left]

@@ -5,8 +5,12 @@ Tuning is on in a child only: nothing of it stays in the environment, and the re
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from doctor.bench.plan import sizes
@@ -19,13 +23,17 @@ from doctor.findings import Progress
 from doctor.readers.tunableop_csv import Entry
 from doctor.versions import Dotted
 
+_CACHE = 8 << 20
+"""No L2 cache of an Instinct or Radeon is larger."""
+_START_S = 90.0
+"""Beside the budget: importing torch, waking the GPU, loading code objects."""
 _BYTES = {"BFloat16": 2, "Half": 2, "Float": 4, "double": 8, "float": 4, "Float8": 1}
 
 
 @dataclass(frozen=True)
 class Judged:
-    """`stale`: why torch will not take the file at all. `operand_bytes`: of the largest entry's three matrices, which
-    tuning holds once more for its check."""
+    """`stale`: why torch will not take the file at all. `operand_bytes`: of the largest entry's three matrices;
+    `tuning_bytes`: what tuning that entry takes beside them."""
 
     stale: tuple[str, ...]
     entries: int
@@ -33,6 +41,9 @@ class Judged:
     """Entries that chose what torch takes anyway."""
     by_library: Mapping[str, int]
     operand_bytes: int
+    tuning_bytes: int
+    repeated: int = 0
+    """Entries of a product that has one already: torch takes the first."""
 
 
 def judge_file(validators: Mapping[str, str], entries: Sequence[Entry], machine: Snapshot) -> Judged:
@@ -41,7 +52,23 @@ def judge_file(validators: Mapping[str, str], entries: Sequence[Entry], machine:
     for entry in entries:
         counts[entry.library] = counts.get(entry.library, 0) + 1
     largest = max((_operands(entry) for entry in entries), default=0)
-    return Judged(tuple(_stale(validators, machine)), len(entries), counts.get("default", 0), counts, largest)
+    keys = {(entry.operator, entry.shape) for entry in entries}
+    return Judged(
+        tuple(_stale(validators, machine)), len(entries), counts.get("default", 0), counts, largest,
+        _while_tuning(largest, machine), len(entries) - len(keys),
+    )  # fmt: skip
+
+
+def _while_tuning(operands: int, machine: Snapshot) -> int:
+    """Torch copies the operands until they fill the rotating buffer (the L2 cache's size where no variable says), and
+    at least once, and once more to check values where that is asked for (ATen/cuda/tunable/TunableOp.h)."""
+    if not operands:
+        return 0
+    environment = machine.environment or {}
+    asked = environment.get("PYTORCH_TUNABLEOP_ROTATING_BUFFER_SIZE", "")
+    rotating = int(asked) << 20 if asked.isascii() and asked.isdecimal() and len(asked) < 8 else _CACHE
+    checked = environment.get("PYTORCH_TUNABLEOP_NUMERICAL_CHECK", "0") not in ("0", "")
+    return (rotating // operands + 1) * operands + (operands if checked else 0)
 
 
 def _stale(validators: Mapping[str, str], machine: Snapshot) -> Iterator[str]:
@@ -69,49 +96,136 @@ def _operands(entry: Entry) -> int:
 
 @dataclass
 class Tuning:
-    """`file`: the results as text; `left`: shapes that the budget did not reach."""
+    """`left`: products that the budget did not reach; `refused`: entries that could not be measured again, and why."""
 
     tuned: list[Tuned] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
     memory_bytes: int | None = None
     trouble: str | None = None
 
 
-def tune(
-    runner: Runner, device: str, shapes: Sequence[str], dtype: str, file: str, budget_s: float, make: bool
-) -> Iterator[Progress | Tuning]:
-    """With `make` the results are tuned first and written to `file`; then each product is measured with them and
-    without, in turn. Yields progress, and at last the outcome."""
+def cases(shapes: Sequence[str], dtype: str) -> list[dict[str, Any]]:
+    """Raises InputError for a shape that is none."""
     for shape in shapes:
         sizes(shape)
-    done = Tuning()
-    request: dict[str, Any] = {"mode": "tuned", "device": device, "shapes": list(shapes), "dtype": dtype, "file": file}
-    request |= {"tune": make, "budget_s": budget_s, "repeats": 100}
-    # A single product's tuning can't be interrupted from inside: the child's deadline is the hard end of the budget.
-    child = runner.child(request, budget_s * 2 + 120.0 + 15.0 * len(shapes), {"PYTORCH_TUNABLEOP_FILENAME": file})
-    child.silence_s = budget_s + runner.silence_s
+    return [{"key": f"{dtype}/{shape}", "dtype": dtype, "shape": shape} for shape in shapes]
+
+
+def cases_of(entries: Sequence[Entry]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Entries that can be measured again (the first of each product, as torch takes it), and why others can not."""
+    found: dict[str, dict[str, Any]] = {}
+    refused = []
+    for entry in entries:
+        key = f"{entry.operator}/{entry.shape}"
+        if entry.sizes is None or _of_a_part(entry):
+            refused.append(f"{key}: of a part of a larger matrix, or of no known form")
+        elif entry.library != "default":
+            case = {"key": key, "operator": entry.operator, "shape": entry.shape, "sizes": list(entry.sizes)}
+            found.setdefault(key, {**case, "batch": entry.batch, "solution": entry.solution})
+    return list(found.values()), refused
+
+
+def _of_a_part(entry: Entry) -> bool:
+    """Whether its rows lie further apart than the matrix is wide: BLAS counts columns first."""
+    match = re.match(r"([nt])([nt])_\d+_\d+_\d+(?:_B_\d+)?_ld_(\d+)_(\d+)_(\d+)", entry.shape)
+    if match is None or entry.sizes is None:
+        return False  # before torch 2.7 the shape said nothing of it
+    m, n, k = entry.sizes
+    dense = (m if match[1] == "n" else k, k if match[2] == "n" else n, m)
+    return tuple(int(match[number]) for number in (3, 4, 5)) != dense
+
+
+def make(
+    runner: Runner, device: str, todo: Sequence[Mapping[str, Any]], file: str, budget_s: float, done: Tuning
+) -> Iterator[Progress]:
+    """Tunes, and writes results to `file`. The budget holds within a product too: its process is ended then, and what
+    was tuned until then is in the file."""
+    request = {"mode": "tune", "device": device, "cases": list(todo), "file": file, "budget_s": budget_s}
+    child = runner.child(request, budget_s + _START_S, {"PYTORCH_TUNABLEOP_FILENAME": file})
+    child.silence_s = budget_s + _START_S
+    begun, began = "", 0.0
+    for event in child.events():
+        kind, key = event.get("event"), word(event.get("case"))
+        if kind == "begin":
+            begun, began = key, began or time.monotonic()
+            child.until(lambda ends=began + budget_s: time.monotonic() > ends or runner.over.is_set())  # type: ignore[misc]
+            yield Progress(f"tuning {key}")
+        elif kind == "left":
+            done.left.append(key)
+        elif kind == "tuned":
+            begun = ""
+            memory = event.get("memory")
+            if isinstance(memory, int):
+                done.memory_bytes = max(memory, done.memory_bytes or 0)
+    if child.ended.state in ("stopped", "out-of-time"):
+        keys = [str(case["key"]) for case in todo]
+        done.left = [f"{begun} (begun)", *keys[keys.index(begun) + 1 :]] if begun in keys else done.left
+    elif child.ended.state != "finished":
+        done.trouble = child.ended.detail or child.ended.state
+
+
+def measure(
+    runner: Runner,
+    device: str,
+    todo: Sequence[Mapping[str, Any]],
+    file: str,
+    done: Tuning,
+    validators: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Progress]:
+    """Each product with the results of `file` and without, in turn."""
+    request: dict[str, Any] = {"mode": "tuned", "device": device, "cases": list(todo), "file": file, "repeats": 100}
+    child = runner.child(request, _START_S + 30.0 * len(todo), {"PYTORCH_TUNABLEOP_FILENAME": file})
     for event in child.events():
         kind = event.get("event")
         if kind == "begin":
             yield Progress(word(event.get("case")))
-        elif kind == "left":
-            done.left.append(word(event.get("shape")))
         elif kind == "loaded" and not event.get("taken"):
-            done.trouble = "torch did not take the file: its validators are of another stack"
+            said = ", ".join(_other(event.get("validators"), validators)) or "its validators are of another stack"
+            done.trouble = f"torch did not take the file: {said}"
+        elif kind == "case" and event.get("refused"):
+            done.refused.append(f"{word(event.get('case'), 200)}: {word(event['refused'], 200)}")
         elif kind == "case":
             done.tuned += _compared(event, file)
-            memory = event.get("memory")
-            if isinstance(memory, int):
-                done.memory_bytes = max(memory, done.memory_bytes or 0)
     if child.ended.state != "finished":
         done.trouble = child.ended.detail or child.ended.state
-    yield done
+
+
+def _other(here: object, made: Mapping[str, str]) -> Iterator[str]:
+    """Validators that this torch has otherwise: it compares their text."""
+    for one in here[:20] if isinstance(here, list) else ():
+        if isinstance(one, list) and len(one) == 2 and made.get(str(one[0]), str(one[1])) != str(one[1]):
+            yield f"{word(one[0], 40)} is {word(made[str(one[0])], 80)} in it and {word(one[1], 80)} here"
+
+
+def placed(output: Path, device: str) -> tuple[Path, str]:
+    """(the file, what PYTORCH_TUNABLEOP_FILENAME has to say): torch puts the number of the GPU before the last dot of
+    that variable, or in the place of %d (ATen/cuda/tunable/Tunable.cpp), so that a file of the variable's own name is
+    never found.
+
+    >>> [str(one) for one in placed(Path("out/tuned.csv"), "cuda:3")]
+    ['out/tuned3.csv', 'out/tuned.csv']
+    >>> [str(one) for one in placed(Path("tuned0.csv"), "cuda:0")]
+    ['tuned0.csv', 'tuned.csv']
+    """
+    number = device.rpartition(":")[2] or "0"
+    name = str(output)
+    if "%d" in name:
+        return Path(name.replace("%d", number, 1)), name
+    stem, dot, suffix = name.rpartition(".")
+    if "/" in suffix:  # the last dot is a folder's: torch would put the number there
+        return Path(name + number), name + "%d"
+    if not dot:
+        stem, suffix = name, ""
+    if stem.endswith(number) and not stem[: -len(number)].endswith(("/", *"0123456789")) and stem != number:
+        return output, f"{stem[: -len(number)]}{dot}{suffix}"
+    return Path(f"{stem}{number}{dot}{suffix}"), name
 
 
 def _compared(event: Mapping[str, Any], file: str) -> list[Tuned]:
     sent = event.get("times")
     times = {str(n): times_of(t) for n, t in sent.items()} if isinstance(sent, dict) else {}
-    shape = word(event.get("case")).removeprefix("tuned/")
+    shape = word(event.get("case"), 300)
     return [
         Tuned(
             key=f"{name}/{shape}",

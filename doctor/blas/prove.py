@@ -150,7 +150,7 @@ def _read(proved: Proved, events: Sequence[Mapping[str, Any]], predictions: Sequ
             proved.proofs.append(_proof(event, logs[id(event)], speaking, proved, predicted[key]))
         elif event.get("event") == "died":
             entry, _, dtype = key.partition("/")
-            state: Outcome = event["state"] if event["state"] in ("hung", "out-of-memory") else "crashed"
+            state: Outcome = _DIED.get(str(event["state"]), "crashed")
             proved.proofs.append(
                 GemmProof(key=key, entry=entry, dtype=dtype, outcome=state, detail=clean(str(event["detail"]), 300),
                           predicted=predicted.get(key))
@@ -166,6 +166,7 @@ def _read(proved: Proved, events: Sequence[Mapping[str, Any]], predictions: Sequ
 
 
 _TOLD = ("version", "hip", "cuda", "device", "gpu", "arch", "preferred")
+_DIED: Mapping[str, Outcome] = {"hung": "hung", "out-of-time": "hung", "out-of-memory": "out-of-memory"}
 _OUTCOMES: Mapping[str, Outcome] = {"ran": "ran", "wrong": "wrong", "refused": "refused", "not-run": "not-run"}
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from doctor.bench.results import Results
     from doctor.bench.run import Runner
     from doctor.facts import Snapshot
+    from doctor.findings import Finding
     from doctor.profiles import Profile
 
 
@@ -39,10 +40,12 @@ def bench(
 ) -> int:
     """Measure under your Python, each GPU in its own process. Exit 1 where a number or a value is wrong."""
     import re
+    import time
 
     from doctor.cli.check import _one_of
     from doctor.errors import InputError
 
+    began = time.monotonic()
     _one_of("--format", format_, ("text", "json"))
     names = what or []
     if names[:1] == ["compare"]:
@@ -51,17 +54,26 @@ def bench(
         raise InputError(f"--device {device[:20]}: cpu or cuda:N is wanted")
     if not 1 <= memory <= 4096 or not 1 <= budget <= 86400:
         raise InputError("--memory takes 1 to 4096 GiB, --budget 1 to 86400 seconds")
-    machine, runner = _ready(python, memory)
-    if names == ["tune"]:
+    loaded = _profile(profile)
+    tuning = names == ["tune"]
+    if not tuning:
+        from doctor.bench.plan import plan
+
+        plan(names, level, device or "cpu", 1, shape or [])  # wrong words are told before anything is run
+    machine, runner = _ready(python, memory, began if level == "quick" and not tuning else None)
+    if tuning:
         from doctor.cli.tuning import tune
 
         return tune(machine, runner, device, shape or [], budget, results, format_, output)
-    return _measure(machine, runner, names, level, device, _profile(profile), shape or [], no_history, format_, output)
+    return _measure(machine, runner, names, level, device, loaded, shape or [], no_history, format_, output)
 
 
-def _ready(python: str | None, memory: int) -> tuple[Snapshot, Runner]:
+def _ready(python: str | None, memory: int, began: float | None) -> tuple[Snapshot, Runner]:
+    """`began`: when a quick run began, all of which is over 60 seconds later."""
+    import math
     import os
 
+    from doctor.bench.plan import ENDS_S, QUICK_S
     from doctor.bench.run import Runner
     from doctor.cli import measured
     from doctor.cli.check import _python
@@ -69,7 +81,8 @@ def _ready(python: str | None, memory: int) -> tuple[Snapshot, Runner]:
 
     system = LiveSystem()
     machine = measured.facts(system, _python(python, live=True))
-    return machine, Runner(measured.interpreter(machine), dict(os.environ), system, memory << 30)
+    ends = math.inf if began is None else began + QUICK_S - ENDS_S
+    return machine, Runner(measured.interpreter(machine), dict(os.environ), system, memory << 30, ends=ends)
 
 
 def _profile(name: str | None) -> Profile | None:
@@ -90,38 +103,68 @@ def _measure(
     format_: str,
     output: Path | None,
 ) -> int:
+    from doctor.bench.plan import plan
+    from doctor.bench.run import devices, run
+    from doctor.cli import measured
+    from doctor.errors import ExitCode, InputError
+
+    interrupted = False
+    measured.say("looking for GPUs")
+    found = devices(runner, device)
+    if found.trouble:
+        measured.hush()
+        raise InputError(f"nothing can be measured: {found.trouble}")
+    wanted = [*shapes, *(s for s in _of_baselines(profile) if level == "full" and s not in shapes)]
+    todo = plan(names, level, found.devices[0].torch, len(found.devices), wanted, runner.left())
+    try:
+        for event in run(runner, todo, found):
+            measured.say(event.what)
+    except KeyboardInterrupt:
+        if not found.measurements:
+            raise
+        interrupted, found.trouble = True, "the run was interrupted; what was measured until then is here"
+    finally:
+        measured.hush()
+    machine, findings = measured.judged(machine, {"bench": tuple(found.measurements)}, profile)
+    _deliver(runner, found, level, _baselines(profile, found), findings, no_history, format_, output)
+    if interrupted:
+        return ExitCode.INTERRUPTED
+    return ExitCode.FINDINGS if any(f.severity.rank < 2 for f in findings) else ExitCode.OK
+
+
+def _deliver(
+    runner: Runner,
+    found: Results,
+    level: str,
+    held: dict[str, Any],
+    findings: list[Finding],
+    no_history: bool,
+    format_: str,
+    output: Path | None,
+) -> None:
+    """The result first: a history that can't be written costs nobody their numbers."""
     import datetime
     import json
 
     from doctor.bench import history
-    from doctor.bench.plan import plan
-    from doctor.bench.run import devices, run
-    from doctor.cli import measured
     from doctor.cli.output import deliver
-    from doctor.errors import ExitCode, InputError
+    from doctor.errors import InputError
     from doctor.report import bench as report
 
-    plan(names, level, device or "cpu", 1, shapes)  # wrong words are told before anything is run
-    found = devices(runner, device)
-    if found.trouble:
-        raise InputError(f"nothing can be measured: {found.trouble}")
-    wanted = [*shapes, *(s for s in _of_baselines(profile) if level == "full" and s not in shapes)]
-    todo = plan(names, level, found.devices[0].torch, len(found.devices), wanted)
-    for event in run(runner, todo, found):
-        measured.say(event.what)
-    measured.hush()
-    machine, findings = measured.judged(machine, {"bench": tuple(found.measurements)}, profile)
-    held = _baselines(profile, found)
     when = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     data = history.as_data(found, when, level, held, findings)
-    place = None if no_history else history.place(runner.environ)
-    if place is not None:
-        history.keep(data, place)
     text = json.dumps(data, indent=2) + "\n"
     if format_ == "text":
         text = report.text(found.software, found.measurements, held, findings, found.trouble)
-    deliver(text, output)
-    return ExitCode.FINDINGS if any(f.severity.rank < 2 for f in findings) else ExitCode.OK
+    try:
+        deliver(text, output)
+    finally:
+        place = None if no_history else history.place(runner.environ)
+        try:
+            if place is not None:
+                history.keep(data, place)
+        except InputError as error:
+            typer.echo(f"doctor: not kept: {error}", err=True)
 
 
 def _of_baselines(profile: Profile | None) -> list[str]:

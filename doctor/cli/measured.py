@@ -3,6 +3,7 @@ was measured."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -61,7 +62,8 @@ def judged(machine: Snapshot, facts: dict[str, Any], profile: Profile | None = N
 def say(line: str) -> None:
     """Progress goes to stderr, and only where somebody watches."""
     if sys.stderr is not None and sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[K{line[:100]}")
+        width = min(shutil.get_terminal_size().columns, 101) - 1  # a line that wraps can't be taken away
+        sys.stderr.write(f"\r\x1b[K{line[: max(width, 1)]}")
         sys.stderr.flush()
 
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from doctor.bench.run import Runner
+    from doctor.bench.tunableop import Tuning
     from doctor.facts import Snapshot
     from doctor.facts.gemm import Spread
+    from doctor.findings import Finding
 
 
 def tune(
@@ -21,76 +23,126 @@ def tune(
     format_: str,
     output: Path | None,
 ) -> int:
-    """Writes what was tuned to `-o` (never over a file), and compares. The variables that load it are printed, not
-    set."""
+    """Writes what was tuned beside `-o` (never over a file), and compares. The variables that load it are printed, not
+    set. With `results` that file is judged, and its entries are measured again."""
+    from doctor.bench import tunableop
+    from doctor.errors import ExitCode, InputError
+
+    gpu = device or "cuda:0"
+    no_gpu = machine.torch.build == "cpu" or device == "cpu"
+    done = tunableop.Tuning()
+    if results is not None:
+        lines, todo, validators = _judged_file(results, machine, done)
+        if no_gpu:
+            return _told([*lines, "not measured again: torch has no GPU here"], format_, None, [], output)
+        _again(runner, gpu, todo, results, validators, done)
+        where = output
+    else:
+        if no_gpu:
+            raise InputError("TunableOp tunes products of a GPU, and there is none to tune for here")
+        lines, where = _made(runner, gpu, shapes, budget, output, done), None
+    lines += [f"not reached within the budget: {key}" for key in done.left]
+    lines += [f"not measured again: {why}" for why in done.refused]
+    if done.memory_bytes:
+        lines.append(f"memory on the GPU while tuning: {done.memory_bytes >> 20} MiB")
+    if done.trouble:
+        lines.append(f"trouble: {done.trouble}")
+    from doctor.cli import measured
+
+    _, findings = measured.judged(machine, {"tuned": tuple(done.tuned)})
+    code = _told(lines, format_, done, findings, where)
+    return ExitCode.FINDINGS if done.trouble else code
+
+
+def _made(runner: Runner, gpu: str, shapes: list[str], budget: float, output: Path | None, done: Tuning) -> list[str]:
+    """Tunes within the budget, writes, and measures with and without. Raises InputError before anything is run where
+    the file is there already."""
     import tempfile
 
     from doctor.bench import tunableop
     from doctor.bench.plan import GEMM_SHAPES
     from doctor.cli import measured
-    from doctor.errors import ExitCode, InputError
+    from doctor.cli.output import deliver
+    from doctor.errors import InputError
     from doctor.readers import tunableop_csv
+
+    file, variable = tunableop.placed(output, gpu) if output else (None, "")
+    if file is not None and file.exists():
+        raise InputError(f"-o {output}: {file} is there already; results are written beside, never over others")
+    todo = tunableop.cases(shapes or list(GEMM_SHAPES), "bfloat16")
+    with tempfile.TemporaryDirectory(prefix="tune-") as scratch:
+        held = Path(scratch) / "results.csv"
+        for event in tunableop.make(runner, gpu, todo, str(held), budget, done):
+            measured.say(event.what)
+        made = held.read_text(encoding="utf-8", errors="replace") if held.is_file() else ""
+        lines = [f"{len(tunableop_csv.entries(made))} entries tuned within {budget:g} s"]
+        if made and file is not None:
+            deliver(made, file)
+            lines += [f"written to {file}; a run takes it with", f"  {_variables(variable)}"]
+        if made:
+            reached = [case for case in todo if not any(left.startswith(case["key"]) for left in done.left)]
+            for event in tunableop.measure(runner, gpu, reached, str(held), done):
+                measured.say(event.what)
+        measured.hush()
+    return lines
+
+
+def _variables(name: str) -> str:
+    """Torch puts the number of the GPU into the file's name by itself."""
+    import shlex
+
+    return f"PYTORCH_TUNABLEOP_ENABLED=1 PYTORCH_TUNABLEOP_TUNING=0 PYTORCH_TUNABLEOP_FILENAME={shlex.quote(name)}"
+
+
+def _again(
+    runner: Runner, gpu: str, todo: list[dict[str, Any]], results: Path, validators: dict[str, str], done: Tuning
+) -> None:
+    """A copy is read: torch opens the file of its own variable for writing."""
+    import tempfile
+
+    from doctor.bench import tunableop
+    from doctor.cli import measured
     from doctor.system.given import read_given
 
-    if output is not None and output.exists():
-        raise InputError(f"-o {output}: is there already; results are written beside, never over others")
-    given = read_given(results) if results else ""
-    lines: list[str] = []
-    if results:
-        lines += list(_judged_file(given, machine))
-    if machine.torch.build == "cpu" or device == "cpu":
-        if results is None:
-            raise InputError("TunableOp tunes products of a GPU, and there is none to tune for here")
-        return _told([*lines, "not measured again: torch has no GPU here"], format_, None, ())
     with tempfile.TemporaryDirectory(prefix="tune-") as scratch:
-        file = Path(scratch) / "results.csv"
-        if results:
-            file.write_text(given, encoding="utf-8")
-        chosen = shapes or list(GEMM_SHAPES)
-        outcome: Any = None
-        for outcome in tunableop.tune(
-            runner, device or "cuda:0", chosen, "bfloat16", str(file), budget, results is None
-        ):
-            if not isinstance(outcome, tunableop.Tuning):
-                measured.say(outcome.what)
+        held = Path(scratch) / results.name
+        held.write_text(read_given(results), encoding="utf-8")
+        for event in tunableop.measure(runner, gpu, todo, str(held), done, validators):
+            measured.say(event.what)
         measured.hush()
-        made = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-    if results is None and made and output is not None:
-        from doctor.cli.output import deliver
-
-        deliver(made, output)
-        lines.append(f"written to {output}; a run takes it with")
-        lines.append(f"  PYTORCH_TUNABLEOP_ENABLED=1 PYTORCH_TUNABLEOP_TUNING=0 PYTORCH_TUNABLEOP_FILENAME={output}")
-    if results is None:
-        lines.append(f"{len(tunableop_csv.entries(made))} entries tuned within {budget:g} s")
-    lines += [f"not reached within the budget: {shape}" for shape in outcome.left]
-    if outcome.memory_bytes:
-        lines.append(f"memory on the GPU while tuning: {outcome.memory_bytes >> 20} MiB")
-    if outcome.trouble:
-        lines.append(f"trouble: {outcome.trouble}")
-    _, findings = measured.judged(machine, {"tuned": tuple(outcome.tuned)})
-    code = _told(lines, format_, outcome, findings)
-    return ExitCode.FINDINGS if outcome.trouble else code
 
 
-def _judged_file(text: str, machine: Snapshot) -> list[str]:
+def _judged_file(
+    results: Path, machine: Snapshot, done: Tuning
+) -> tuple[list[str], list[dict[str, Any]], dict[str, str]]:
+    """(what is said of it, the entries to measure again, its validators)"""
     from doctor.bench import tunableop
     from doctor.errors import InputError, ReaderError
     from doctor.readers import tunableop_csv
+    from doctor.system.given import read_given
 
+    text = read_given(results)
     try:
         made = tunableop_csv.read(text).get("torch.tunableop_validators") or {}
     except ReaderError as error:
         raise InputError(f"--results: {error}") from error
-    judged = tunableop.judge_file(made, tunableop_csv.entries(text), machine)
+    entries = tunableop_csv.entries(text)
+    judged = tunableop.judge_file(made, entries, machine)
+    todo, done.refused = tunableop.cases_of(entries)
     by = ", ".join(f"{count} {name}" for name, count in sorted(judged.by_library.items()))
     lines = [f"{judged.entries} entries: {by or 'none'}"]
     lines += [f"stale, and torch takes nothing of it: {why}" for why in judged.stale]
-    lines.append(f"operands of its largest entry: {judged.operand_bytes >> 20} MiB")
-    return lines
+    if judged.repeated:
+        lines.append(f"{judged.repeated} entries of products that have one already: torch takes the first")
+    if judged.entries:
+        lines.append(f"operands of its largest entry: {judged.operand_bytes >> 20} MiB")
+        lines.append(
+            f"tuning it again takes, beside them: {judged.tuning_bytes >> 20} MiB and the libraries' workspace"
+        )
+    return lines, todo, made
 
 
-def _told(lines: list[str], format_: str, outcome: Any, findings: Any) -> int:
+def _told(lines: list[str], format_: str, outcome: Tuning | None, findings: list[Finding], output: Path | None) -> int:
     import json
 
     from doctor.cli.output import deliver
@@ -100,11 +152,11 @@ def _told(lines: list[str], format_: str, outcome: Any, findings: Any) -> int:
     if format_ == "json":
         told = {"schema": "doctor.tuning/1", "said": lines, "tuned": tuned}
         told["findings"] = [f.model_dump(mode="json") for f in findings]
-        deliver(json.dumps(told, indent=2) + "\n", None)
+        deliver(json.dumps(told, indent=2) + "\n", output)
     else:
         lines += [_row(one.key, one.ratio) for one in (outcome.tuned if outcome else ()) if one.ratio]
         lines += [f"{f.severity.value}: {f.summary} [{f.rule}]" for f in findings]
-        deliver("\n".join(lines) + "\n", None)
+        deliver("\n".join(lines) + "\n", output)
     stale = any(line.startswith("stale") for line in lines)
     return ExitCode.FINDINGS if stale or any(f.severity.rank < 2 for f in findings) else ExitCode.OK
 

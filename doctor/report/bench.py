@@ -66,9 +66,3 @@ def _clocks(clocks: Clocks) -> str:
         else "not throttled",
     ]
     return ", ".join(word for word in told if word)
-
-
-def _throttle(clocks: Clocks) -> str:
-    if clocks.throttle is None:
-        return ""
-    return f"throttled by {', '.join(clocks.throttle)}" if clocks.throttle else "not throttled"

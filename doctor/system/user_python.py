@@ -25,7 +25,8 @@ from doctor.system import processes
 from doctor.system.commands import distrust, loads_code
 from doctor.system.files import errno_name
 
-State = Literal["finished", "crashed", "hung", "out-of-memory", "not-started", "stopped"]
+State = Literal["finished", "crashed", "hung", "out-of-memory", "out-of-time", "not-started", "stopped"]
+"""`hung`: silent for longer than it may; `out-of-time`: at work, and its time as a whole is over."""
 _LINE_LIMIT = 1 << 20
 _LINES = 200_000
 _POLL_S = 0.1
@@ -163,9 +164,9 @@ class Child:
             if self._stop():
                 return "stopped", "another of its group ended"
             if now - heard > self.silence_s:
-                return "hung", f"nothing came for {self.silence_s:g} s"
+                return "hung", f"nothing came for {self.silence_s:.3g} s"
             if now - began > self._bounds.total_s:
-                return "hung", f"did not end within {self._bounds.total_s:g} s"
+                return "out-of-time", f"did not end within {self._bounds.total_s:.3g} s"
 
 
 class _Lines:
