@@ -46,6 +46,8 @@ else:
 DATA = Path(__file__).parent / "data" / "symptoms"
 BLOCK_CHARACTERS = 1 << 16
 TEXT_CHARACTERS = 300
+_START = 4
+"""Characters by which literals are sorted; none is shorter."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 Sure = Literal["certain", "likely", "possible"]
@@ -133,16 +135,42 @@ class Symptoms:
     def find(self, lines: Iterable[tuple[int, str]]) -> list[Hit]:
         """The first line of each symptom that the text shows, in the order of the text. Bounded memory: lines are
         looked at in blocks, each literal is searched for once a block."""
-        left = dict(self.signatures)
+        seen: set[str] = set()
         hits = []
         for block in _blocks(lines):
-            joined = "\n".join(text.lower() for _, text in block)
-            for signature in [s for s in left.values() if any(text in joined for text in s.says)]:
-                hit = _locate(signature, block)
+            low = [text.lower() for _, text in block]
+            for signature in self._shown(low, seen):
+                hit = _locate(signature, block, low)
                 if hit:
                     hits.append(hit)
-                    del left[signature.id]
+                    seen.add(signature.id)
         return sorted(hits, key=lambda hit: hit.line)
+
+    def _shown(self, low: list[str], seen: set[str]) -> list[Signature]:
+        """Signatures of which a literal stands in the lines, in the catalogue's order. Only literals are looked for
+        whose first characters stand there: what a text costs does not grow with the catalogue."""
+        joined = "\n".join(low)
+        starts = {joined[at : at + _START] for at in range(len(joined) - _START + 1)}
+        found = {
+            place
+            for start in self._literals.keys() & starts
+            for place, key, literal in self._literals[start]
+            if key not in seen and literal in joined
+        }
+        return [self._ordered[place] for place in sorted(found)]
+
+    @cached_property
+    def _ordered(self) -> list[Signature]:
+        return list(self.signatures.values())
+
+    @cached_property
+    def _literals(self) -> dict[str, list[tuple[int, str, str]]]:
+        """First characters of a literal → place of its signature, its id, the literal."""
+        literals: dict[str, list[tuple[int, str, str]]] = {}
+        for place, signature in enumerate(self._ordered):
+            for literal in signature.says:
+                literals.setdefault(literal[:_START], []).append((place, signature.id, literal))
+        return literals
 
     def causes(self, key: str, machine: Snapshot) -> list[Cause]:
         """What a symptom points to on this machine, the likeliest first."""
@@ -169,10 +197,9 @@ def _blocks(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]
         yield block
 
 
-def _locate(signature: Signature, block: list[tuple[int, str]]) -> Hit | None:
-    for number, text in block:
-        low = text.lower()
-        if any(literal in low for literal in signature.says) and (
+def _locate(signature: Signature, block: list[tuple[int, str]], low: list[str]) -> Hit | None:
+    for (number, text), lowered in zip(block, low, strict=True):
+        if any(literal in lowered for literal in signature.says) and (
             signature.pattern is None or signature.pattern.search(text)
         ):
             return Hit(signature.id, number, _CONTROL.sub(" ", text).strip()[:TEXT_CHARACTERS])
