@@ -7,14 +7,13 @@ tried by its own shell.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from doctor.diagnosis import local_engines
+from doctor.diagnosis import cri, local_engines
 from doctor.errors import InputError, ReaderError
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
@@ -24,7 +23,7 @@ from doctor.system.base import Output, Reading, System
 
 ENGINES = ("docker", "podman", "crictl")
 ASK_S = 8.0
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}(?:/[A-Za-z0-9][A-Za-z0-9_.-]{0,200})?")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}(?:/[A-Za-z0-9][A-Za-z0-9_.-]{0,200}){0,2}")
 _ERRNOS = (("Permission denied", "EACCES"), ("Operation not permitted", "EPERM"), ("No such device", "ENXIO"))
 _TRY = 'exec 3<>"$1"'
 
@@ -118,34 +117,33 @@ def _resolved(spec: Any, told: FactSheet, source: str) -> None:
 
 
 def _crictl(system: System, name: str, said: list[str]) -> Found | None:
-    """By id, or by the name of a pod (`POD` or `POD/CONTAINER`)."""
-    pod, _, container = name.partition("/")
-    for argv in _listings(pod, container):
-        ids = (_output(system, argv, said) or "").split()
-        for one in ids[:1]:
-            text = _output(system, ("crictl", "inspect", one), said)
-            pid = _pid_of(text) if text else None
-            if pid:
+    """By id, or by the name of a pod: `POD`, `POD/CONTAINER`, `NAMESPACE/POD/CONTAINER`."""
+    starts = list(local_engines.crictl(system))
+    if not starts:
+        said.append("crictl: neither its configuration nor a runtime's socket is here")
+    answers = (_in_runtime(system, start, name, said) for start in starts)
+    return next((found for found in answers if found), None)
+
+
+def _in_runtime(system: System, start: tuple[str, ...], name: str, said: list[str]) -> Found | None:
+    before = len(said)
+    for words in cri.listings(name):
+        running = cri.running(_output(system, (*start, *words), said) or "")
+        if len(running) > 1:
+            names = ", ".join(sorted(f"{one.namespace}/{one.pod}/{one.name}"[:120] for one in running)[:8])
+            raise InputError(f"--in {name[:80]!r}: several run by that name; say which: {names}")
+        for one in running:
+            text = _output(system, (*start, "inspect", one.id), said)
+            info = cri.info(text or "")
+            pid = info.get("pid")
+            if type(pid) is int and pid > 0:
                 told = FactSheet()
                 told.put("container.engine", "kubernetes", "command:crictl inspect")
-                _resolved(json.loads(text or "{}")["info"].get("runtimeSpec"), told, "command:crictl inspect")
-                return Found("crictl", name, pid, told, _opener(system, ("crictl", "exec", one)))
+                _resolved(info.get("runtimeSpec"), told, "command:crictl inspect")
+                return Found("crictl", name, pid, told, _opener(system, (*start, "exec", one.id)))
+    if len(said) == before:
+        said.append("crictl: none runs by that name")
     return None
-
-
-def _listings(pod: str, container: str) -> Iterator[tuple[str, ...]]:
-    named = ("--name", f"^{re.escape(container)}$") if container else ()
-    yield ("crictl", "ps", "--quiet", "--label", f"io.kubernetes.pod.name={pod}", *named)
-    if not container:
-        yield ("crictl", "ps", "--quiet", "--id", pod)
-
-
-def _pid_of(text: str) -> int | None:
-    try:
-        pid = json.loads(text)["info"]["pid"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    return pid if type(pid) is int and pid > 0 else None
 
 
 def _output(system: System, argv: tuple[str, ...], said: list[str]) -> str | None:

@@ -25,7 +25,9 @@ def probes(inside: System, pid: int, extra: FactSheet | None = None, python: str
     made = [_joined(name, inside, python) for name in _INSIDE]
     made.append(Probe("process", lambda system, sheet: _module("process")(system, sheet, pid)))
     if extra is not None:
-        made.append(Probe("engine", lambda _system, sheet: _copy(extra, sheet)))
+        # Whose container it is, the engine knows best; its variables are those of the start, not of the process.
+        made.insert(0, Probe("engine", lambda _system, sheet: _put(extra, sheet, _of_container)))
+        made.append(Probe("start", lambda _system, sheet: _put(extra, sheet, lambda fact: not _of_container(fact))))
     made.append(Probe("limits", _only(inside, "host", _LIMITS)))
     others = [name for name in probe_names() if name not in _INSIDE]
     made += [_of_host(name) for name in others]
@@ -69,9 +71,8 @@ def _put(own: FactSheet, sheet: FactSheet, wanted: Callable[[str], bool]) -> Non
             sheet._add(entry)
 
 
-def _copy(extra: FactSheet, sheet: FactSheet) -> None:
-    for entry in extra:
-        sheet._add(entry)
+def _of_container(fact: str) -> bool:
+    return fact.startswith("container.")
 
 
 def _module(name: str) -> Callable[..., None]:

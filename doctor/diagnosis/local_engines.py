@@ -11,6 +11,15 @@ from doctor.system.base import System
 
 _DOCKER_OF_ROOT = "var/run/docker.sock"
 _DOCKER_OF_USER = ("run/user/{uid}/docker.sock", "{home}/.docker/desktop/docker.sock", "{home}/.docker/run/docker.sock")
+_CRI_SOCKETS = (
+    "run/containerd/containerd.sock",
+    "run/crio/crio.sock",
+    "run/k3s/containerd/containerd.sock",
+    "run/k0s/containerd.sock",
+    "var/snap/microk8s/common/run/containerd.sock",
+    "var/run/cri-dockerd.sock",
+)
+"""Where containerd, CRI-O, k3s and RKE2, k0s, MicroK8s and cri-dockerd listen unless told otherwise."""
 _PODMAN_OF_ROOT = ("var/lib/containers", "run/containers")
 _PODMAN_OF_USER = (
     "{data}/containers/storage",
@@ -41,6 +50,17 @@ def podman(system: System) -> tuple[str, ...] | None:
     uid, places = _account(system)
     folders = [path.format(**places) for path in _PODMAN_OF_USER] if uid else _PODMAN_OF_ROOT
     return ("podman", "--remote=false") if any(system.stat(path).known for path in folders) else None
+
+
+def crictl(system: System) -> Iterator[tuple[str, ...]]:
+    """The start of a crictl command: as its own configuration says, else for each runtime's socket that is here."""
+    if system.stat("etc/crictl.yaml").known:
+        yield ("crictl",)
+        return
+    for path in _CRI_SOCKETS:
+        found = system.stat(path).value
+        if found and found.kind == "socket":
+            yield ("crictl", "--runtime-endpoint", f"unix:///{path}")
 
 
 def _account(system: System) -> tuple[int, dict[str, str]]:
