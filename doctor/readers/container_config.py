@@ -44,8 +44,11 @@ def read(text: str, source: str = "text") -> FactSheet:
             _one(sheet, where, line)
             if '"runtimes"' in line:
                 _runtimes(sheet, where, [rest for _, rest in lines[position : position + 40]])
-    if _is_daemon_json(lines) and sheet.get("container.runtimes") is None:
-        sheet.put("container.runtimes", ["runc"], lines[0][0], "daemon.json names no other")
+    if where := _daemon_json(lines):
+        if sheet.get("container.runtimes") is None:
+            sheet.put("container.runtimes", ["runc"], where, "daemon.json names no other")
+        if sheet.get("container.default_runtime") is None:
+            sheet.put("container.default_runtime", "runc", where, "daemon.json names no other")
     if not len(sheet):
         raise ReaderError("no setting of a container engine in the text")
     return sheet
@@ -81,8 +84,21 @@ def _runtimes(sheet: FactSheet, where: str, lines: list[str]) -> None:
     sheet.put("container.runtimes", names[:40], where)
 
 
-def _is_daemon_json(lines: list[tuple[str, str]]) -> bool:
-    """A whole object, named as the engine's file by its keys."""
-    text = "\n".join(line for _, line in lines[:80]).strip()
-    keys = ('"log-driver"', '"storage-driver"', '"registry-mirrors"', '"insecure-registries"', '"data-root"', '"dns"')
-    return text.startswith("{") and text.endswith("}") and any(key in text for key in keys)
+_KEYS = (
+    *('"log-driver"', '"storage-driver"', '"registry-mirrors"', '"insecure-registries"', '"data-root"', '"dns"'),
+    *('"runtimes"', '"exec-opts"', '"live-restore"', '"default-runtime"'),
+)
+
+
+def _daemon_json(lines: list[tuple[str, str]]) -> str:
+    """Where a whole object begins that is the engine's file by its keys; "" without one."""
+    first = next((n for n, (_, line) in enumerate(lines[:200]) if line.strip() == "{"), None)
+    if first is None:
+        return ""
+    depth, text = 0, ""
+    for _, line in lines[first : first + 80]:
+        text += line[:600]
+        depth += line.count("{") - line.count("}")
+        if depth <= 0:
+            break
+    return lines[first][0] if depth == 0 and any(key in text for key in _KEYS) else ""

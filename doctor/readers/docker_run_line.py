@@ -18,6 +18,19 @@ _RUN = re.compile(
     r"\b(?:(docker|podman|nerdctl)(?:\.exe)? (?:container )?(?:run|create)|"
     r"(apptainer|singularity) (?:exec|run|shell))(?= |$)"
 )
+_EXEC = re.compile(
+    r"\s{0,8}(?:[$#>❯➜] ?|\S{1,80}[$#] )?(?:sudo )?"
+    r"(?:(docker|podman|nerdctl|kubectl|oc|lxc|incus)(?: compose)? exec|pct enter) "
+)
+"""What stands at a prompt or alone on its line: the output after it is from inside the container."""
+_ENGINES = {
+    "docker": "docker",
+    "podman": "podman",
+    "kubectl": "kubernetes",
+    "oc": "kubernetes",
+    "lxc": "lxc",
+    "incus": "lxc",
+}
 _LACKING = re.compile(r"\(?(?:without|no|missing|lacks)$", re.IGNORECASE)
 """What a person adds to a line to say which option is not there; the words after it are no options."""
 _IMAGE = re.compile(
@@ -36,7 +49,12 @@ _ARGS_LIMIT = 200
 def read(text: str, source: str = "text") -> FactSheet:
     """The first such line, with those it goes on in after a backslash. Raises ReaderError without one."""
     lines = list(source_lines(text, source))
+    inside = FactSheet()
     for position, (where, line) in enumerate(lines):
+        if " exec " in line and (into := _EXEC.match(line)) and not len(inside):
+            inside.put("container.inside", True, where)
+            if engine := _ENGINES.get(into[1] or "lxc"):
+                inside.put("container.engine", engine, where)
         found = _RUN.search(line)
         if not found:
             continue
@@ -52,6 +70,8 @@ def read(text: str, source: str = "text") -> FactSheet:
         elif found[2]:
             sheet.put("container.engine", "apptainer", where)
         return sheet
+    if len(inside):
+        return inside
     raise ReaderError("no `docker run` line in the text")
 
 

@@ -84,7 +84,7 @@ class _Table:
             self._head(match, at)
         elif match := _GPU.match(line):
             self._gpu(match, at)
-        elif self.key and (match := _NUMBERS.match(line)):
+        elif (match := _NUMBERS.match(line)) and self._row():
             self._numbers(match, at)
         elif self.key and (match := _MIG_LINE.match(line)):
             mig = match["mig"].rstrip("*").lower()
@@ -98,6 +98,13 @@ class _Table:
                     self.sheet.put(f"gpus[{key}].partitions", [], at)
         else:
             self._message(line, at)
+
+    def _row(self) -> bool:
+        """Whether numbers belong to a GPU: to the row above, or, where none was pasted, to the first GPU."""
+        if self.key is None and not self.keys:
+            self.key = self.keys["0"] = "#0"
+            self.sheet.put("gpus[#0].vendor", "nvidia", self.source)
+        return self.key is not None
 
     def _head(self, match: re.Match[str], at: str) -> None:
         if re.match(r"\d", match["driver"]):

@@ -32,6 +32,13 @@ _PACKAGE = re.compile(
 _LIBRARY = re.compile(
     r"\blib(?:cuda|nvidia-ml)\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b|\blibnvidia-compute-\d{3}\S{0,12}\s{1,8}(\d{3}\.\d{1,3}\.\d{1,3})"
 )
+_INSTALLED = re.compile(
+    r"\b(?:nvidia-(?:smi|utils|driver|driver-libs|driver-cuda|driver-cuda-libs|libs|headless)|lib(?:nvidia-ml1|cuda1)|"
+    r"libnvidia-compute|nvidia-compute-utils)(?:-\d{3})?(?:-server)?(?:-open)?(?::\w{2,8})?(?:\s{1,60}|-)\(?(?:\d:)?"
+    r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)-\d[\w.~+]{0,40}(?:, (?:\d:)?(\d{3}\.\d{1,3}(?:\.\d{1,3})?)-)?"
+)
+"""A package of the libraries with its version, as dpkg, rpm, pacman and apt's history print it: there, old and new."""
+_GONE = re.compile(r"\s{0,8}(?:rc|un|pn|pi)\s|.{0,80}\b(?:Remove|Purge|removed?|candidate)\b", re.IGNORECASE)
 _DSO = re.compile(r"kernel version (\d{3}\.[\d.]{1,12}) does not match DSO version (\d{3}\.[\d.]{1,12})")
 _REPORTED = re.compile(r"(libcuda|kernel) reported version is: (\d{3}\.\d{1,3}(?:\.\d{1,3})?)")
 _DKMS = re.compile(r"\b(nvidia|amdgpu)[\w-]{0,20}[/,] ?[\w.:~+-]{1,60}, (\d[\w.+-]{2,60}), [\w-]{1,12}: installed")
@@ -101,6 +108,8 @@ class _Reader:
             self.sheet.put(f"nvidia_driver.{name}", found[2], where)
         elif "compat" not in line and (found := _LIBRARY.search(line)):
             self.sheet.put("nvidia_driver.user_version", found[1] or found[2], where)
+        elif not _GONE.match(line) and (found := _INSTALLED.search(line)):
+            self.sheet.put("nvidia_driver.user_version", found[2] or found[1], where)
 
     def amd(self, where: str, line: str) -> None:
         if found := _AMDGPU_DKMS.search(line):

@@ -85,8 +85,9 @@ def test_what_is_no_manifest(text: str) -> None:
         ("no-cgroups = true", {"container.no_cgroups": True}),
         ("#no-cgroups = true", {"container.no_cgroups": False}),
         (" Runtimes: nvidia runc\n Default Runtime: runc", {"container.runtimes": ["nvidia", "runc"], "container.default_runtime": "runc"}),  # noqa: E501
-        ('{\n  "runtimes": {\n    "nvidia": {\n      "path": "x"\n    }\n  }\n}', {"container.runtimes": ["runc", "nvidia"]}),  # noqa: E501
-        ('{\n  "log-driver": "json-file"\n}', {"container.runtimes": ["runc"]}),
+        ('{\n  "runtimes": {\n    "nvidia": {\n      "path": "x"\n    }\n  }\n}', {"container.runtimes": ["runc", "nvidia"], "container.default_runtime": "runc"}),  # noqa: E501
+        ('{\n  "default-runtime": "nvidia",\n  "dns": []\n}', {"container.runtimes": ["runc"], "container.default_runtime": "nvidia"}),  # noqa: E501
+        ('{\n  "log-driver": "json-file"\n}\nafter it', {"container.runtimes": ["runc"], "container.default_runtime": "runc"}),  # noqa: E501
         (" Cgroup Driver: systemd", {"container.cgroup_driver": "systemd"}),
         (" Context:    desktop-linux", {"container.engine_text": "docker desktop (context desktop-linux)"}),
         ("Docker Root Dir: /var/snap/docker/common", {"container.engine_text": "docker snap (/var/snap/docker/common)"}),  # noqa: E501

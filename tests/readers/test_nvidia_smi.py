@@ -99,6 +99,11 @@ def test_driver_610_says_kmd_and_umd_version() -> None:
 
 
 @needs_shared
+def test_numbers_pasted_without_the_row_above_them_are_the_first_gpus() -> None:
+    sheet = nvidia_smi_table.read("| N/A   91C    P0    64W / 250W |  22104MiB / 24576MiB |    100%      Default |")
+    assert (sheet.get("gpus[#0].sensors.temperature_c"), sheet.get("gpus[#0].sensors.power_limit_w")) == (91.0, 250.0)
+
+
 def test_a_pending_row_remap() -> None:
     machine = seen(
         nvidia_smi_query.read, capture("nvidia-a100-topo-and-remap-mlengineering/nvidia-smi-q-remapped-row.txt")

@@ -17,6 +17,14 @@ from doctor.readers import labelled_lines, nvidia_smi_excerpt, said_driver, said
         ("ii  nvidia-driver-570-open 570.153.02", "nvidia_driver.flavour", "open"),
         ("package nvidia-driver-570 (not nvidia-driver-570-open) installed", "nvidia_driver.flavour", "proprietary"),
         ("libcuda.so.1 -> libcuda.so.535.161.07", "nvidia_driver.user_version", "535.161.07"),
+        ("ii  nvidia-smi     525.85.12-1  amd64  NVIDIA System Management", "nvidia_driver.user_version", "525.85.12"),
+        ("`nvidia-driver-550:amd64 550.107.02-0ubuntu0.24.04.1`", "nvidia_driver.user_version", "550.107.02"),
+        (
+            "Upgrade: libnvidia-compute-460:amd64 (460.56-0ubuntu0.20.04.1, 460.73.01-0ubuntu0.20.04.1)",
+            "nvidia_driver.user_version",
+            "460.73.01",
+        ),
+        ("nvidia-utils-590.48.01-2", "nvidia_driver.user_version", "590.48.01"),
         ("nvidia, 470.57.02, 5.4.0-81-generic, x86_64: installed", "nvidia_driver.built_for", ["5.4.0-81-generic"]),
         ("nvidia-fabricmanager-550  550.90.12-1", "nvidia_driver.fabric_manager.version", "550.90.12"),
         ("Unit nvidia-fabricmanager.service could not be found.", "nvidia_driver.fabric_manager.installed", False),
@@ -32,6 +40,14 @@ def test_what_is_said_of_a_driver(text: str, fact: str, value: object) -> None:
 def test_a_compat_copy_is_not_the_drivers_library() -> None:
     with pytest.raises(ReaderError):
         said_driver.read("/usr/local/cuda/compat/libcuda.so.575.57.08")
+
+
+@pytest.mark.parametrize(
+    "text", ["rc  nvidia-utils-535  535.161.07-0ubuntu0.22.04.1", "Remove: nvidia-utils-535 535.1.7-1"]
+)
+def test_a_package_that_is_gone_is_no_version(text: str) -> None:
+    with pytest.raises(ReaderError):
+        said_driver.read(text)
 
 
 @pytest.mark.parametrize(

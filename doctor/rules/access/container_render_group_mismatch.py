@@ -28,8 +28,8 @@ RULE = Rule(
     doc="""## What it finds
 Inside a container, a GPU node whose owning gid is not among this account's groups. The kernel compares numbers: a group
 named render in the image often has another number than on the host. Of a pasted text also: a run line that passes AMD's
-nodes and no number of a group; and nodes that nobody's group (65534) owns, which are refused: a user namespace (rootless
-engines, unprivileged LXC) has no number for the host's group.
+nodes and no number of a group; and refused nodes that nobody's group (65534) owns: a user namespace (rootless engines,
+unprivileged LXC) has no number for the host's group.
 
 ## Why it matters
 `--group-add render` then adds the image's number, and `rocminfo` still says "Unable to open /dev/kfd".
@@ -95,8 +95,9 @@ def _map_fix(machine: Snapshot) -> Fix:
     if machine.container.engine in ("podman", "docker"):
         return _fix(machine, _UNMAPPED)
     return Fix(
-        text="Pass the node with the container's own number of its group (Proxmox: `dev0: /dev/dri/renderD128,gid=GID`; "
-        "LXD and Incus: the gid option of the gpu device), or map that group with lxc.idmap.",
+        text="Pass the node with the container's own number of its group "
+        "(Proxmox: `dev0: /dev/dri/renderD128,gid=GID`; LXD and Incus: the gid option of the gpu device), "
+        "or map that group with lxc.idmap.",
         where="host",
         root=True,
     )

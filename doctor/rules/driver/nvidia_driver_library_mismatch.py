@@ -40,6 +40,7 @@ another. Most often the driver package was updated and the old module is still l
 ## Not raised when
 - Either version is unknown and nothing reported the mismatch.
 - The newer library is a forward-compatibility copy (cuda-compat), which is meant to differ.
+- A pasted text shows nvidia-smi's table beside it: NVML, which checks both versions, answered.
 - The kernel log tells of an older mismatch, and both versions are known to agree now.
 
 ## How to confirm
@@ -70,6 +71,11 @@ def _differ(module: str, library: str) -> bool:
     return ours[:width] != theirs[:width]
 
 
+def _answered(machine: Snapshot) -> bool:
+    """Of a pasted text: nvidia-smi printed its table, so NVML and module agree; the package may be another."""
+    return machine.source("nvidia_driver.user_version").startswith("text:") and bool(machine.nvidia_driver.cuda_version)
+
+
 def _history(machine: Snapshot) -> Iterator[Evidence]:
     """The changes of the driver's packages that made it so, and who holds the old module in place."""
     for change in machine.changes or ():
@@ -92,6 +98,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         library = mapped[0]
     said = [name for name in ("nvml_error", "smi_error") if any(m in (getattr(driver, name) or "") for m in _MISMATCH)]
     differ = bool(module and library and _differ(module, library) and not _is_compat(machine, library))
+    differ = differ and not _answered(machine)
     logged = [e for e in machine.kernel_log.events or () if e.code == "nvidia-api-mismatch"]
     if not (said or differ or (logged and not (module and library))):
         return

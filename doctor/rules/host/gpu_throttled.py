@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
+from doctor.facts.gpu import Gpu, Sensors
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ RULE = Rule(
     needs=[
         {"gpus[].sensors.throttle_reasons"},
         {"gpus[].sensors.power_limit_w", "gpus[].sensors.power_limit_default_w"},
+        {"gpus[].sensors.power_limit_w", "gpus[].sensors.power_w", "gpus[].sensors.temperature_c"},
     ],
     proven="synthetic",
     order=64,
@@ -27,7 +29,8 @@ RULE = Rule(
     tags=("host",),
     doc="""
 ## What it finds
-Throttle reasons that the hardware reports: temperature, power brake, hardware slowdown.
+Throttle reasons that the hardware reports: temperature, power brake, hardware slowdown. A GPU that is hot and busy, and
+draws far less than its power limit: heat holds it down.
 
 ## Why it matters
 Work runs slower than the GPU can.
@@ -57,6 +60,19 @@ _LOW_CAP = 0.7
 """Of the default power limit: below it the clocks of a busy GPU fall far."""
 
 
+_HOT_C, _BUSY_PERCENT, _STARVED = 85.0, 90.0, 0.5
+"""Of a GPU at work: as hot as this, as busy, and with less than this share of its power limit. Cooled well, a GPU that
+is busy all the time stays below 85 °C, or runs into its power limit."""
+
+
+def _held_by_heat(sensors: Sensors) -> bool:
+    heat, busy = sensors.temperature_c, sensors.utilisation_percent
+    draw, limit = sensors.power_w, sensors.power_limit_w
+    if heat is None or busy is None or not draw or not limit:
+        return False
+    return heat >= _HOT_C and busy >= _BUSY_PERCENT and draw < _STARVED * limit
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each such GPU."""
     for gpu in machine.gpus or ():
@@ -64,13 +80,22 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         limit, default = sensors.power_limit_w, sensors.power_limit_default_w
         held = any(_BAD.match(r) or _BAD.search(r[2:]) for r in sensors.throttle_reasons or ())
         capped = bool(limit and default and limit < _LOW_CAP * default)
-        if not held and not capped:
+        hot = _held_by_heat(sensors)
+        if not held and not capped and not hot:
             continue
         yield Finding(
-            summary=f"{gpu.key}: the hardware holds its clocks down."
-            if held
-            else f"{gpu.key}: its power limit is {limit:.0f} W of {default:.0f} W.",
+            summary=_summary(gpu, held, hot),
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, [f"gpus[{gpu.key}].sensors.{n}" for n in _SHOWN]),
             fixes=FIXES,
         )
+
+
+def _summary(gpu: Gpu, held: bool, hot: bool) -> str:
+    sensors = gpu.sensors
+    if held:
+        return f"{gpu.key}: the hardware holds its clocks down."
+    if hot:
+        power = f"{sensors.power_w:.0f} W of {sensors.power_limit_w:.0f} W"
+        return f"{gpu.key}: busy at {sensors.temperature_c:.0f} °C with {power}: heat holds it down."
+    return f"{gpu.key}: its power limit is {sensors.power_limit_w:.0f} W of {sensors.power_limit_default_w:.0f} W."

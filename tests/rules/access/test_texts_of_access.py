@@ -132,6 +132,21 @@ ROWS: dict[str, Row] = {
         "Linux DESK 5.15.153.1-microsoft-standard-WSL2 x86_64\na Linux driver is installed inside WSL\nnvidia-smi: Failed to initialize NVML: GPU access blocked by the operating system\n",
         "Linux DESK 5.15.153.1-microsoft-standard-WSL2 x86_64\n",
     ),
+    "a group that the container does not map": (
+        container_render_group_mismatch,
+        "crw-rw---- 1 65534 65534 226, 128 Dec  6 21:01 /dev/dri/renderD128\nFailed to open /dev/dri/renderD128: Permission denied\n",
+        "crw-rw---- 1 65534 65534 226, 128 Dec  6 21:01 /dev/dri/renderD128\nrocminfo works\n",
+    ),
+    "pods under an engine whose default is runc": (
+        container_runtime_not_configured,
+        '$ cat /etc/docker/daemon.json\n{\n  "runtimes": {\n    "nvidia": {\n      "path": "nvidia-container-runtime"\n    }\n  }\n}\nkubectl logs mypod: RuntimeError: Found no NVIDIA driver on your system.\n',
+        '$ cat /etc/docker/daemon.json\n{\n  "default-runtime": "nvidia",\n  "runtimes": {\n    "nvidia": {\n      "path": "nvidia-container-runtime"\n    }\n  }\n}\nkubectl logs mypod: RuntimeError: Found no NVIDIA driver on your system.\n',
+    ),
+    "output of an exec": (
+        container_missing_gpu_passthrough,
+        "$ docker exec -it comfyui ls /dev/kfd\nls: cannot access '/dev/kfd': No such file or directory\n",
+        "$ ls /dev/kfd\nls: cannot access '/dev/kfd': No such file or directory\n",
+    ),
     "labels of selinux": (
         container_security_profile,
         'SELinux: Enforcing\npodman run --device /dev/kfd --device /dev/dri rocm/pytorch\nUnable to open /dev/kfd read-write: Permission denied\navc:  denied  { read write } for  pid=2 comm="rocminfo" scontext=system_u:system_r:container_t:s0:c260,c628 tcontext=system_u:object_r:hsa_device_t:s0\n',

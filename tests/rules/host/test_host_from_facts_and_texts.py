@@ -16,6 +16,7 @@ from doctor.rules.host import (
     integrated_gpu_conflict,
     large_bar_disabled,
     mig_misconfigured,
+    pcie_atomics_missing,
     pcie_p2p_unusable,
     persistence_mode_off,
 )
@@ -28,6 +29,14 @@ HALO = {"gpus[#0].vendor": "amd", "gpus[#0].arch": "gfx1151"}
 MI50 = {"gpus[#0].vendor": "amd", "gpus[#0].arch": "gfx906", "gpus[#0].name": "AMD Instinct MI50"}
 TWO = {"gpus[#0].vendor": "nvidia", "gpus[#0].name": "NVIDIA GeForce RTX 4090", "gpus[#1].vendor": "nvidia"}
 A100 = {"gpus[#0].vendor": "nvidia", "gpus[#0].name": "NVIDIA A100-SXM4-80GB"}
+P40 = {"gpus[#0].vendor": "nvidia", "gpus[#0].name": "Tesla P40"}
+HOT = {
+    "gpus[#0].sensors.temperature_c": 91.0,
+    "gpus[#0].sensors.power_w": 64.0,
+    "gpus[#0].sensors.power_limit_w": 250.0,
+    "gpus[#0].sensors.utilisation_percent": 100.0,
+}
+POLARIS = {"gpus[#0].vendor": "amd", "gpus[#0].arch": "gfx803", "host.cpu": "Intel Core i7 3770K"}
 ASKED = "environment[CUDA_VISIBLE_DEVICES]"
 Row = tuple[ModuleType, dict[str, Any], dict[str, Any], str]
 
@@ -67,6 +76,13 @@ ROWS: tuple[Row, ...] = (
         {"gpus[#0].sensors.power_limit_w": 400.0},
         "gpus[#0].sensors.power_limit_default_w",
     ),
+    (gpu_throttled, P40 | HOT, {"gpus[#0].sensors.power_w": 240.0}, "gpus[#0].sensors.temperature_c"),
+    (
+        pcie_atomics_missing,
+        POLARIS | {"symptoms": {"rocm-no-agent-told": "rocminfo only lists the CPU"}},
+        {"host.cpu": "Intel(R) Core(TM) i7-4770K CPU @ 3.50GHz"},
+        "host.cpu",
+    ),
     (
         compute_mode_exclusive,
         A100 | {"gpus[#0].compute_mode": "E. Process", "symptoms": {"cuda-devices-busy": "busy or unavailable"}},
@@ -90,6 +106,29 @@ def test_it_nearly_misses(row: Row) -> None:
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
 def test_it_is_silent_on_the_unknown(row: Row) -> None:
     assert found(row[0], build(row[1], {row[3]: None})) == []
+
+
+@pytest.mark.parametrize(
+    ("cpu", "has_none"),
+    [
+        ("Intel(R) Xeon(R) CPU X5650 @ 2.67GHz", True),
+        ("Intel(R) Xeon(R) CPU E5-2670 0 @ 2.60GHz", True),
+        ("Intel(R) Xeon(R) CPU E5-2670 v3 @ 2.30GHz", False),
+        ("Intel(R) Core(TM) i5-2500K CPU @ 3.30GHz", True),
+        ("Intel(R) Core(TM) i5-10400 CPU @ 2.90GHz", False),
+        ("AMD FX(tm)-8350 Eight-Core Processor", True),
+        ("AMD Ryzen 7 1800X Eight-Core Processor", False),
+        ("AMD Ryzen AI 9 HX 370", False),
+        ("AMD EPYC 7351P 16-Core Processor", False),
+    ],
+)
+def test_which_cpus_have_no_atomics(cpu: str, has_none: bool) -> None:
+    assert bool(found(pcie_atomics_missing, build(POLARIS | {"host.cpu": cpu}))) is has_none
+
+
+def test_a_gpu_that_rocm_lists_has_its_atomics() -> None:
+    listed = {"kfd.nodes[1].gfx": "gfx803", "kfd.nodes[1].simd_count": 144}
+    assert found(pcie_atomics_missing, build(POLARIS | listed)) == []
 
 
 def test_a_slow_start_makes_persistence_mode_a_warning() -> None:
