@@ -1,7 +1,6 @@
-"""The pages in a real headless Chromium: nothing leaves them, axe finds no fault, they fit a narrow window and paper, and
-the keyboard reaches what a mouse does. Light and dark.
+"""The pages in a real headless Chromium: nothing leaves them, axe finds no fault, they fit a narrow window and paper.
 
-PICTURES=FOLDER keeps what was seen.
+The keyboard reaches what a mouse does, and light and dark are two looks. PICTURES=FOLDER keeps what was seen.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+import tarfile
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -76,6 +78,34 @@ def test_microsofts_validator_finds_no_error(tmp_path: Path) -> None:
     assert said.returncode == 0
     assert ": error" not in said.stdout
     assert "Analysis completed successfully" in said.stdout
+
+
+@pytest.mark.slow
+def test_junit_is_what_the_schema_of_jenkins_takes(tmp_path: Path) -> None:
+    """The schema of Jenkins' plugin for test results, as the source package of pytest carries it for its own output."""
+    etree = pytest.importorskip("lxml.etree", reason="lxml is not installed")
+    argv = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "-q",
+        "--no-deps",
+        "--no-binary",
+        "pytest",
+        "-d",
+        str(tmp_path),
+        "pytest",
+    ]
+    subprocess.run(argv, check=True, timeout=300)
+    with tarfile.open(next(tmp_path.glob("pytest-*.tar.gz"))) as package:
+        held = package.extractfile(next(m for m in package.getmembers() if m.name.endswith("junit-10.xsd")))
+        assert held
+        schema = etree.XMLSchema(etree.fromstring(held.read()))
+    for said in (report(), report(HOSTILE), Report(doctor="0", status="unknown")):
+        schema.assertValid(etree.fromstring(render("junit", said).encode()))
+    with pytest.raises(etree.DocumentInvalid):
+        schema.assertValid(etree.fromstring(render("junit", report()).replace("testcase", "case").encode()))
 
 
 def test_junit_fails_for_problems_and_skips_what_could_not_be_told() -> None:
