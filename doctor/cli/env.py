@@ -33,6 +33,10 @@ def env(
     pid: Annotated[str | None, typer.Option(help="Lint the environment of this running process.")] = None,
     recommend: Annotated[bool, typer.Option("--recommend", help="Print the least set that a guide supports.")] = False,
     workload: Annotated[str | None, typer.Option(help="What the program is for: train, serve or desktop.")] = None,
+    context: Annotated[
+        str | None,
+        typer.Option(help="What else the job is, by commas: fsdp, deterministic, multi_node, !moe; - lists the words."),
+    ] = None,
     gpu: Annotated[str | None, typer.Option(help="Judge for this GPU: MI300X, 8xH100, gfx1100.")] = None,
     rocm: Annotated[str | None, typer.Option(help="Judge for this ROCm.")] = None,
     torch: Annotated[str | None, typer.Option(help="Judge for this torch.")] = None,
@@ -49,6 +53,9 @@ def env(
     from doctor.errors import InputError
 
     _check_options(workload, kind, format_, fail_on)
+    if context == "-":
+        return _listed(output)
+    told = _told(workload, context)
     if pid and files:
         raise InputError("--pid and files exclude each other")
     if recommend and (files or pid):
@@ -61,7 +68,7 @@ def env(
         advice = _advice(machine, workload or "serve", counted=counted)
         deliver(env_output.advised(advice, workload or "serve", format_), output)
         return 0
-    looked = list(_of_files(files, kind, machine, workload, counted)) if files else [_here(machine, pid, workload)]
+    looked = list(_of_files(files, kind, machine, told, counted)) if files else [_here(machine, pid, told)]
     deliver(env_output.rendered(looked, format_, verbose=verbose), output)
     return _exit_code([f for one in looked for f in one.findings], fail_on)
 
@@ -153,20 +160,37 @@ def _advice(machine: Snapshot, workload: str, *, counted: bool) -> Any:
     return advice(Situation({}, machine, counted=counted), workload)
 
 
-def _told(workload: str | None) -> dict[str, bool]:
+def _listed(output: Path | None) -> int:
+    from doctor.cli.output import deliver
+    from doctor.flags.interactions import contexts
+
+    deliver("".join(f"{word}\n" for word in sorted(contexts())), output)
+    return 0
+
+
+def _told(workload: str | None, context: str | None) -> dict[str, bool]:
+    """What the user says of the job; a word with ! before it says that it is not so."""
+    from doctor.errors import InputError
+    from doctor.flags.interactions import contexts
     from doctor.flags.recommend import told_of
 
-    return told_of(workload) if workload else {}
+    words = [word.strip() for word in (context or "").split(",") if word.strip()]
+    unknown = {word.lstrip("!") for word in words} - contexts()
+    if unknown:
+        raise InputError(f"--context {sorted(unknown)[0][:40]}: no such word; --context - lists them")
+    return {**(told_of(workload) if workload else {}), **{w.lstrip("!"): not w.startswith("!") for w in words}}
 
 
-def _here(machine: Snapshot, pid: str | None, workload: str | None) -> Any:
-    from doctor.flags import lint, tunable
+def _here(machine: Snapshot, pid: str | None, told: dict[str, bool]) -> Any:
+    from doctor.flags import launch, lint, tunable
     from doctor.flags.files import Looked
     from doctor.flags.situation import Situation
     from doctor.system.live import LiveSystem
 
-    situation = Situation(dict(machine.environment or {}), machine, told=_told(workload))
     system: System = _process(pid) if pid else LiveSystem()
+    command = system.read_text("proc/self/cmdline").value if pid else None
+    seen = launch.contexts((command or "").replace("\0", " "))
+    situation = Situation(dict(machine.environment or {}), machine, told={**seen, **told})
     found = list(lint.findings(situation))
     if tunable.is_on(situation.env):
         found += tunable.look(situation, tuple(_results(system, situation, pid)))
@@ -191,12 +215,12 @@ def _results(system: System, situation: Situation, pid: str | None) -> Iterator[
 
 
 def _of_files(
-    files: list[Path], kind: str | None, machine: Snapshot, workload: str | None, counted: bool
+    files: list[Path], kind: str | None, machine: Snapshot, told: dict[str, bool], counted: bool
 ) -> Iterator[Any]:
     from doctor.flags.files import look
 
     for file in files:
-        yield look(str(file), _text(file), kind, machine, _told(workload), counted=counted)
+        yield look(str(file), _text(file), kind, machine, told, counted=counted)
 
 
 def _text(file: Path) -> str:

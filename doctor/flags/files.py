@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Severity, Subject, fingerprint
-from doctor.flags import lint
+from doctor.flags import launch, lint
 from doctor.flags.names import described
 from doctor.flags.situation import Situation
 from doctor.readers import assigned
@@ -46,7 +46,8 @@ def look(
         elif row.value is not None and row.how != "plain" and not _SECRET.search(row.name):
             env[row.name] = row.value
             places[row.name] = f"{source}:{row.line}"
-    told = {**told, **({"container": True} if kind in _IN_CONTAINERS else {})}
+    seen = {**launch.contexts(text), **({"container": True} if kind in _IN_CONTAINERS else {})}
+    told = {**seen, **told}
     situation = Situation(env, _seen(machine, kind), partial=True, counted=counted, told=told)
     found = [*lint.findings(situation, places), *_of_lines(rows, source)]
     return Looked(source, tuple(sorted(found, key=lambda f: (f.severity.rank, _line(f)))), situation, places)

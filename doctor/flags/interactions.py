@@ -90,6 +90,13 @@ def _may_hold(row: dict[str, Any], situation: Situation) -> bool:
     return not names or any(True for name in names for _ in conditions.matching(name, situation))
 
 
+def contexts() -> frozenset[str]:
+    """Kinds of job that conditions ask for: `serving`, `fsdp`, `deterministic` …"""
+    rows = table("flags/conditions").values()
+    found = (a for row in rows for line in row.get("lines", ()) for a in conditions.atoms(line))
+    return frozenset(a.value for a in found if a.subject == "ctx")
+
+
 def not_evaluated() -> dict[str, str]:
     """Interaction → why its condition is not evaluated."""
     return _that_say("open")
