@@ -61,8 +61,11 @@ def show(
     _deliver(data, shown(profile), format_, output)
 
 
-def validate(name: Annotated[list[str], typer.Argument(help="Names of profiles, or paths of .toml files.")]) -> None:
-    """Check profiles and list every fault, with its line and what would be right."""
+def validate(
+    name: Annotated[list[str], typer.Argument(help="Names of profiles, paths of .toml files, or folders of those.")],
+) -> None:
+    """Check profiles and list every fault, with its line and what would be right. Of a folder the .toml files right in
+    it are profiles; what they extend lies below."""
     from doctor.errors import DataFileError, InputError
     from doctor.profiles import load
 
@@ -76,9 +79,22 @@ def validate(name: Annotated[list[str], typer.Argument(help="Names of profiles, 
         typer.echo(f"{each}: valid")
         return 0
 
-    wrong = sum(faults_of(each) for each in name)
+    asked = [one for each in name for one in _of_folder(each)]
+    wrong = sum(faults_of(each) for each in asked)
     if wrong:
-        raise InputError(f"{wrong} of {len(name)} profiles are wrong")
+        raise InputError(f"{wrong} of {len(asked)} profiles are wrong")
+
+
+def _of_folder(name: str) -> list[str]:
+    """The profiles of a folder; anything else is itself. InputError for a folder without any."""
+    from doctor.errors import InputError
+
+    if not name.endswith("/") and not Path(name).is_dir():
+        return [name]
+    found = sorted(str(path) for path in Path(name).glob("*.toml"))
+    if not found:
+        raise InputError(f"{name}: no .toml file is in this folder")
+    return found
 
 
 def match(

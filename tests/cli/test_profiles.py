@@ -116,3 +116,17 @@ def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     ):  # fmt: skip
         assert run(["profiles", *args]) == 2, args
         assert capsys.readouterr().err.startswith("doctor: ")
+
+
+def test_of_a_folder_its_profiles_are_validated_and_what_they_extend_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/part.toml").write_text('[needs]\nshm = "8G"\n')
+    (tmp_path / "farm.toml").write_text(OWN)
+    assert run(["profiles", "validate", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"{tmp_path}/farm.toml: valid\n"
+    (tmp_path / "bad.toml").write_text(OWN.replace("run-here", "hearsay"))
+    assert run(["profiles", "validate", str(tmp_path)]) == 2
+    assert "1 of 2 profiles are wrong" in capsys.readouterr().err
+    assert run(["profiles", "validate", str(tmp_path / "parts/..") + "/nothing/"]) == 2
