@@ -63,6 +63,21 @@ class LoadedLibrary(Model):
     """Winner and intended copy have the same build id."""
 
 
+class PluginLibrary(Model):
+    """A library that a framework opens by name at run time needs this, and the loader finds it nowhere."""
+
+    key: str
+    """Package and name."""
+    package: str
+    name: str
+    """`libcudnn.so.9`"""
+    wanted_by: str
+    in_package: str | None = None
+    """The copy in a package nvidia-* of the environment, where the loader does not look by itself."""
+    other_majors: tuple[str, ...] = ()
+    """Names of the same library in another major, which are at hand."""
+
+
 class Interpreter(Model):
     """The Python that the user works with."""
 

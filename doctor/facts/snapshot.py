@@ -26,7 +26,7 @@ from doctor.facts.host import (
 from doctor.facts.model import Model, Origin
 from doctor.facts.origin import State
 from doctor.facts.process import Process
-from doctor.facts.python import GpuBinary, Interpreter, LoadedLibrary, Package, Torch
+from doctor.facts.python import GpuBinary, Interpreter, LoadedLibrary, Package, PluginLibrary, Torch
 
 _INDEXED = re.compile(r"^([a-z0-9_]+)\[([^\]]*)\]$")
 
@@ -77,6 +77,8 @@ class Snapshot(Model):
     """Libraries of torch and its companions that carry GPU code or use torch's symbols."""
     libraries: tuple[LoadedLibrary, ...] | None = None
     """Names that torch's libraries ask the loader for, and what it takes for each."""
+    plugin_libraries: tuple[PluginLibrary, ...] | None = None
+    """What ONNX Runtime's providers and other frameworks' plugins need and would not find; () where nothing lacks."""
     environment: Mapping[str, str] | None = None
     service_environment: Mapping[str, str] | None = None
     """What a text shows of the environment that a service was started with (its unit, or its own log)."""

@@ -44,6 +44,8 @@ _DEFINES = re.compile(r"^lib(?:c10|torch|caffe2|shm)(?:_[a-z0-9]{1,16}){0,3}\.so
 _NVIDIA = re.compile(r"^nvidia-([a-z0-9-]{2,30}?)(?:-cu\d\d)?$")
 _MOST_FILES = 60
 """Of all companions together."""
+_SHARE_A_FOLDER = ("tensorflow", "tensorflow-rocm")
+"""Packages that install the same files; which of them is there tells whose they are."""
 _MOST_SYMBOLS = 6000
 _DEADLINE_S = 4.0
 _MISSING_SHOWN = 8
@@ -166,6 +168,8 @@ def _companions(
     for folder, names in folders.items():
         held = set(names)
         for package, inside in COMPANIONS.items():
+            if package in _SHARE_A_FOLDER and package not in versions:
+                continue
             for place, pattern in inside:
                 if place.split("/")[0] not in held:
                     continue

@@ -26,15 +26,25 @@ COMPANIONS: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
         ("transformer_engine", re.compile(r"^(?:lib)?transformer_engine.{0,60}\.so$")),
         ("transformer_engine/wheel_lib", re.compile(r"^libtransformer_engine\.so$")),
     ),
-    "onnxruntime-gpu": (("onnxruntime/capi", re.compile(r"^libonnxruntime_providers_(?:cuda|rocm|migraphx)\.so$")),),
+    "onnxruntime-gpu": (("onnxruntime/capi", re.compile(r"^libonnxruntime_providers_cuda\.so$")),),
+    "onnxruntime-rocm": (("onnxruntime/capi", re.compile(r"^libonnxruntime_providers_rocm\.so$")),),
     "jax-cuda12-plugin": (("jax_cuda12_plugin", re.compile(r"^_(?:prng|triton|linalg)\.so$")),),
     "jax-cuda13-plugin": (("jax_cuda13_plugin", re.compile(r"^_(?:prng|triton|linalg)\.so$")),),
     "jax-cuda12-pjrt": (("jax_plugins/xla_cuda12", re.compile(r"^xla_cuda_plugin\.so$")),),
     "jax-cuda13-pjrt": (("jax_plugins/xla_cuda13", re.compile(r"^xla_cuda_plugin\.so$")),),
-    "jax-rocm60-plugin": (("jax_rocm60_plugin", re.compile(r"^_(?:prng|linalg)\.so$")),),
-    "jax-rocm60-pjrt": (("jax_plugins/xla_rocm60", re.compile(r"^xla_rocm_plugin\.so$")),),
-    "jax-rocm7-plugin": (("jax_rocm7_plugin", re.compile(r"^_(?:prng|linalg)\.so$")),),
+    **{
+        f"jax-rocm{release}-plugin": ((f"jax_rocm{release}_plugin", re.compile(r"^_(?:prng|linalg|solver|blas)\.so$")),)
+        for release in ("60", "7", "10")
+    },
+    **{
+        f"jax-rocm{release}-pjrt": ((f"jax_plugins/xla_rocm{release}", re.compile(r"^xla_rocm_plugin\.so$")),)
+        for release in ("60", "7", "10")
+    },
     "tensorflow": (("tensorflow", re.compile(r"^libtensorflow_cc\.so\.2$")),),
+    "tensorflow-rocm": (("tensorflow", re.compile(r"^libtensorflow_cc\.so\.2$")),),
+    "cupy-rocm-7-0": (("cupy/cuda", re.compile(r"^(?:cub|thrust)\..{0,60}\.so$")),),
+    "cyllama-rocm": (("cyllama_rocm.libs", re.compile(r"^libggml-hip.{0,20}\.so$")),),
+    "dew-flash-attn-cu12": (("dew_flash_attn", re.compile(r"^libdew_flash_attn3?\.so$")),),
     "llama-cpp-python": (("llama_cpp/lib", re.compile(r"^lib(?:ggml-cuda|ggml-hip|ggml_cuda|llama)\.so$")),),
     "fbgemm-gpu": (("fbgemm_gpu", re.compile(r"^fbgemm_gpu_(?:py|tbe_inference|tbe_common)\.so$")),),
     "torchcodec": (("torchcodec", re.compile(r"^libtorchcodec_image\.so$")),),
@@ -53,6 +63,7 @@ TOP_LEVEL: dict[str, re.Pattern[str]] = {
     "flash-attn": re.compile(r"^flash_attn_2_cuda.{0,60}\.so$"),
     "transformer-engine-torch": re.compile(r"^transformer_engine_torch.{0,60}\.so$"),
     "apex": re.compile(r"^(?:amp_C|apex_C|fused_layer_norm_cuda|fused_weight_gradient_mlp_cuda).{0,60}\.so$"),
+    "aphrodite-flash-attn": re.compile(r"^aphrodite_flash_attn_2_cuda.{0,60}\.so$"),
     "causal-conv1d": re.compile(r"^causal_conv1d_cuda.{0,60}\.so$"),
     "mamba-ssm": re.compile(r"^selective_scan_cuda.{0,60}\.so$"),
     "exllamav2": re.compile(r"^exllamav2_ext.{0,60}\.so$"),
@@ -65,6 +76,9 @@ TOP_LEVEL: dict[str, re.Pattern[str]] = {
 
 WATCHED = frozenset({*COMPANIONS, *TOP_LEVEL, "torch"})
 """Without one of these nothing is looked at."""
+
+OPENED_LATER = re.compile(r"^(?:onnxruntime-|jax-(?:cuda|rocm)\d|tensorflow-rocm$|cupy-rocm-)")
+"""Packages with libraries that are opened by name at run time (python_plugins)."""
 
 _TAG = re.compile(r"\.cpython-3(\d{1,2})t?-")
 _BITSANDBYTES = re.compile(r"_(?:cuda|rocm)(\d{1,2})(\d)\.so$")

@@ -87,6 +87,11 @@ def _contents(system: System, sheet: FactSheet, choice: Choice) -> None:
             from doctor.probes import python_libraries
 
             python_libraries.look(system, sheet, listed, torch, choice.path, choice.version)
+    if any(python_companions.OPENED_LATER.match(package["name"]) for package in packages):
+        from doctor.probes import python_plugins
+
+        listed = {folder: names.value or () for folder, names in there.items()}
+        python_plugins.look(system, sheet, listed, packages, choice.path, choice.version)
     if sheet.get("torch.installed") is not None and sheet.get("torch.build") not in ("cuda", "rocm"):
         sheet.absent("libraries", first.source, [], "no GPU build of torch")
     if sheet.get("packages") is not None and sheet.get("binaries") is None:

@@ -57,6 +57,15 @@ def look(
         sheet.put("libraries", list(rows.values())[:_MOST], f"file:/{torch}/torch/lib")
 
 
+def is_gpu(name: str) -> bool:
+    """Whether a soname is one of the GPU stack."""
+    return bool(_GPU.match(name))
+
+
+def is_driver_s(name: str) -> bool:
+    return bool(_DRIVERS.match(name))
+
+
 def _opened(system: System, torch: str, python: str | None) -> Iterator[str]:
     names = system.list_dir(f"{torch}/torch/lib").value or ()
     if "libtorch_global_deps.so" in names:
@@ -80,6 +89,12 @@ def _told(loader: Loader, system: System) -> Iterator[Answer]:
 def _brought(system: System, folders: Mapping[str, Sequence[str]], torch: str) -> dict[str, str]:
     """Name → the copy that came with torch: in its own folder, or in a package nvidia-* beside it."""
     found = {name: f"{torch}/torch/lib/{name}" for name in system.list_dir(f"{torch}/torch/lib").value or ()}
+    return {**packaged(system, folders), **found}
+
+
+def packaged(system: System, folders: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Name → the copy in a package nvidia-* of the environment."""
+    found: dict[str, str] = {}
     for folder, names in folders.items():
         for top in ("nvidia", "cusparselt"):
             if top not in names:

@@ -1,9 +1,10 @@
 """Which file the loader takes for each name that torch's libraries ask for: glibc's search, followed through files.
 
 Called by python_libraries. The order is that of ld.so(8) and glibc's elf/dl-load.c: a copy with that soname that is
-loaded already; RPATH of the library that asks and of those that loaded it, unless it has a RUNPATH; LD_LIBRARY_PATH;
-its RUNPATH; ld.so.cache; the default folders. Nothing is loaded. Cost: one small read a library (some 40) and one
-listing a folder. musl's loader has another order and is not followed.
+loaded already (what LD_PRELOAD and /etc/ld.so.preload name is loaded first of all); RPATH of the library that asks and
+of those that loaded it, unless it has a RUNPATH; LD_LIBRARY_PATH; its RUNPATH; ld.so.cache; the default folders.
+Nothing is loaded. Cost: one small read a library (some 40) and one listing a folder. musl's loader has another order
+and is not followed.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ READS: tuple[str, ...] = (
     "derived:elf-dynamic:* public",
     "dir:* of RPATH, RUNPATH, LD_LIBRARY_PATH and the default folders name",
     "file:etc/ld.so.cache public",
+    "file:etc/ld.so.preload public",
     "file:proc/cpuinfo public",
     "real:* name",
 )
 _MOST_OBJECTS = 400
 _MOST_FOLDERS = 200
+_MOST_PRELOADS = 20
 _DEADLINE_S = 2.0
 _LEVELS = (
     ("x86-64-v4", "avx512f avx512bw avx512cd avx512dq avx512vl"),
@@ -72,6 +75,8 @@ class Loaded:
     info: Info
     parent: Loaded | None = None
     names: set[str] = field(default_factory=set)
+    preloaded: str | None = None
+    """`LD_PRELOAD`, `/etc/ld.so.preload`: what made it the first of its name."""
 
 
 @dataclass
@@ -91,6 +96,7 @@ class Loader:
     def __init__(self, system: System, environ: Mapping[str, str], *, cache: bool = True) -> None:
         self._system = system
         self._variable = _split(environ.get("LD_LIBRARY_PATH", ""))
+        self._preloads = _words(environ.get("LD_PRELOAD", ""))
         self._cache_wanted = cache
         self._listings: dict[str, frozenset[str]] = {}
         self._infos: dict[str, Info | None] = {}
@@ -110,8 +116,10 @@ class Loader:
         if known is not None:
             return known
         first = self._map(path, info, parent or self._main)
-        self._main = self._main or first
         waiting = deque([first])
+        if self._main is None:
+            self._main = first
+            waiting.extend(self._preload(first))
         while waiting and len(self.loaded) < _MOST_OBJECTS:
             asker = waiting.popleft()
             for name in asker.info.needed:
@@ -119,6 +127,29 @@ class Loader:
                 if fresh is not None:
                     waiting.append(fresh)
         return first
+
+    def resembling(self, beginning: str, asker: str) -> list[str]:
+        """Names that begin so (`libcudnn.so.`) wherever the object at `asker` would have the loader look."""
+        found = {name for name in self._cache() if name.startswith(beginning)}
+        for held in (o for o in self.loaded if o.path == asker):
+            for folder in (
+                *self._folders(held.info.rpath, held), *self._variable, *self._folders(held.info.runpath, held),
+                *self._defaults(),
+            ):  # fmt: skip
+                found.update(name for name in self._listing(folder) if name.startswith(beginning))
+        return sorted(found)
+
+    def _preload(self, main: Loaded) -> Iterator[Loaded]:
+        """What is loaded before anything that the program needs. One that is not there is passed over."""
+        file = self._system.read_text("etc/ld.so.preload", limit=1 << 16).value if self._cache_wanted else None
+        wanted = [(n, "LD_PRELOAD") for n in self._preloads] + [(n, "/etc/ld.so.preload") for n in _words(file or "")]
+        for name, by in wanted[:_MOST_PRELOADS]:
+            path = self._search(name, main).path
+            info = self.info(path) if path else None
+            if path and info and self._known(path) is None:
+                made = self._map(path, info, main, name)
+                made.preloaded = by
+                yield made
 
     def ask(self, name: str, asker: Loaded) -> Answer:
         """As if `asker` called dlopen with that name: what would be taken. Nothing is added."""
@@ -128,7 +159,10 @@ class Loader:
         return self._search(name, asker)
 
     def _request(self, name: str, asker: Loaded) -> Loaded | None:
-        if self._by_name(name) is not None:
+        held = self._by_name(name)
+        if held is not None:
+            if held.preloaded and not any(a.name == name for a in self.answers):
+                self.answers.append(self._beaten_by(held, name, asker))
             return None
         answer = self._search(name, asker)
         self.answers.append(answer)
@@ -140,6 +174,13 @@ class Loader:
             return None
         info = self.info(answer.path)
         return self._map(answer.path, info, asker, name) if info else None
+
+    def _beaten_by(self, held: Loaded, name: str, asker: Loaded) -> Answer:
+        """The answer for a name that a preloaded object has taken, with what the search would have found."""
+        found = self._search(name, asker)
+        first = (Candidate(found.path, found.by or ""),) if found.path else ()
+        others = tuple(c for c in (*first, *found.others) if self.real(c.path) != self.real(held.path))
+        return Answer(name, asker.path, held.path, held.preloaded, others)
 
     def _map(self, path: str, info: Info, parent: Loaded | None, name: str | None = None) -> Loaded:
         names = {n for n in (name, info.soname, path.rpartition("/")[2]) if n} if name else {info.soname or ""}
@@ -295,6 +336,11 @@ def _info(value: Any) -> Info | None:
 def _split(variable: str) -> list[str]:
     """Folders of LD_LIBRARY_PATH; an empty or relative one is the program's own, which is not known."""
     return [_normal(part) for part in re.split(r"[:;]", variable[:8000]) if part.startswith("/")]
+
+
+def _words(text: str) -> list[str]:
+    """Names of LD_PRELOAD: between blanks and colons, and $LIB and its like are not known here."""
+    return [word for word in re.split(r"[\s:]{1,20}", text[:8000]) if word and "$" not in word]
 
 
 def _normal(path: str) -> str:

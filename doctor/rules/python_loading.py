@@ -37,8 +37,8 @@ def _conflict(machine: Snapshot, libraries: list[LoadedLibrary]) -> Finding:
     first = libraries[0]
     more = f" and {len(libraries) - 1} more" if len(libraries) > 1 else ""
     folder = (first.path or "").rpartition("/")[0]
-    by_variable = first.by == "LD_LIBRARY_PATH"
-    subject = Subject(kind="variable", id="LD_LIBRARY_PATH") if by_variable else Subject(kind="library", id=first.key)
+    by_variable = first.by in ("LD_LIBRARY_PATH", "LD_PRELOAD")
+    subject = Subject(kind="variable" if by_variable else "library", id=(first.by or "") if by_variable else first.key)
     return Finding(
         summary=f"{first.key[:40]}{more} would come from {folder[:80]} ({(first.by or '')[:40]}), not torch's own.",
         severity=Severity.WARNING,
@@ -61,6 +61,9 @@ def _way_out(held: LoadedLibrary) -> Fix:
     if held.by == "LD_LIBRARY_PATH":
         text = f"Start the program without {folder} in LD_LIBRARY_PATH: torch brings its own libraries."
         return Fix(text=text, command=("env", "-u", "LD_LIBRARY_PATH", "COMMAND"), where="environment")
+    if held.by in ("LD_PRELOAD", "/etc/ld.so.preload"):
+        command = ("env", "-u", "LD_PRELOAD", "COMMAND") if held.by == "LD_PRELOAD" else None
+        return Fix(text=f"Start the program without {held.path} in {held.by}.", command=command, where="environment")
     if held.by == "ld.so.cache":
         text = f"Take {folder} out of /etc/ld.so.conf.d and run ldconfig, or remove that copy."
         return Fix(text=text, root=True, risk="Other programs may rely on that folder.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity
-from doctor.rules import python_loading
+from doctor.rules import python_loading, python_plugins
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -17,7 +17,7 @@ RULE = Rule(
     id="gpu-libs-not-found",
     severity=Severity.ERROR,
     title="A GPU library that a program needs is not on the loader's path.",
-    needs=({"libraries"},),
+    needs=({"libraries"}, {"plugin_libraries"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=41,
@@ -31,7 +31,9 @@ The import or the build stops.
 
 ## Not raised when
 The loader, followed through RPATH, LD_LIBRARY_PATH, RUNPATH, ld.so.cache and the default folders, finds every library
-that torch needs, or torch opens it by its path; and no error text was seen. The driver's own libraries are not meant.
+that torch and the plugins of other frameworks (ONNX Runtime's providers, JAX's plugins, TensorFlow's and CuPy's builds
+for ROCm) need, or torch opens it by its path; and no error text was seen. Another major at hand is a mismatch of that
+framework, which its own rule names. The driver's own libraries are not meant.
 
 ## How to confirm
 `ldconfig -p` and `ldd FILE.so` for the file that the error names.
@@ -57,5 +59,6 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Libraries that torch itself needs; of others only error texts tell."""
+    """What torch needs, and what plugins need that frameworks open by name; of others error texts tell."""
     yield from python_loading.not_found(machine)
+    yield from python_plugins.not_found(machine)

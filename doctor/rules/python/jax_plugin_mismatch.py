@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject
-from doctor.rules import python_files
+from doctor.rules import python_files, python_plugins
 from doctor.rules.hardware import discrete
 from doctor.rules.python_packages import below, package, pip_install, release, shown
 from doctor.rules.torch_install import python_of
@@ -67,6 +67,7 @@ _SPLIT = "0.4.24"
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Plugins that differ, else no plugin at all."""
     yield from python_files.jax(machine)
+    yield from python_plugins.mismatched(machine, "jax-")
     jaxlib = package(machine, "jaxlib")
     if jaxlib is None or not release(jaxlib.version):
         return

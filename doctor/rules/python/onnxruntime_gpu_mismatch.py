@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import python_plugins
 from doctor.rules.python_packages import below, package, pip_install, pip_remove, release, shown
 from doctor.versions import Dotted
 
@@ -57,6 +58,7 @@ _GPU = ("onnxruntime-gpu", "onnxruntime-rocm", "onnxruntime-migraphx", "onnxrunt
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Both write the same folder; the one installed last wins."""
+    yield from python_plugins.mismatched(machine, "onnxruntime-")
     plain, gpu = package(machine, "onnxruntime"), package(machine, *_GPU)
     if plain and gpu:
         yield Finding(

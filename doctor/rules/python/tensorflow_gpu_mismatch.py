@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import python_files
+from doctor.rules import python_files, python_plugins
 from doctor.rules.hardware import discrete, vendors_there
 from doctor.rules.library_release import known_faults
 from doctor.rules.python_packages import below, package, pip_install, release, shown
@@ -73,6 +73,7 @@ _CUDNN = re.compile(r"nvidia-cudnn-cu(\d\d)$")
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """A build without support for the GPUs that are there, else one for another CUDA or cuDNN."""
     yield from python_files.tensorflow(machine)
+    yield from python_plugins.mismatched(machine, "tensorflow-")
     yield from known_faults(machine, RULE.id)
     there = vendors_there(machine)
     cpu = package(machine, "tensorflow-cpu", "intel-tensorflow")
