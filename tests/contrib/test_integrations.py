@@ -18,6 +18,23 @@ REPO = Path(__file__).resolve().parents[2]
 ACTION = REPO / "contrib/github-action/action.yml"
 
 
+def schema_says(schema: str, file: Path) -> str:
+    argv = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(file)]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=60).stdout
+
+
+def test_the_action_and_the_workflow_of_the_guide_are_what_github_takes(tmp_path: Path) -> None:
+    assert "ok -- validation done" in schema_says("vendor.github-actions", ACTION)
+    page = (REPO / "docs/integrations.md").read_text()
+    workflow = tmp_path / "gpu.yml"
+    workflow.write_text(page.split('```yaml title=".github/workflows/gpu.yml"\n')[1].split("```")[0])
+    assert "ok -- validation done" in schema_says("vendor.github-workflows", workflow)
+    (used,) = [s for s in yaml.safe_load(workflow.read_text())["jobs"]["gpu"]["steps"] if "github-action" in s["uses"]]
+    assert used["with"].keys() <= yaml.safe_load(ACTION.read_text())["inputs"].keys()
+    workflow.write_text("jobs: []\n")
+    assert "ok -- validation done" not in schema_says("vendor.github-workflows", workflow)
+
+
 def test_the_action_has_no_expression_in_its_shell_text() -> None:
     """What a caller hands over reaches the shell as variables only."""
     steps = yaml.safe_load(ACTION.read_text())["runs"]["steps"]
