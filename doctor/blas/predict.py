@@ -6,13 +6,12 @@ The rules of torch on ROCm changed four times, and one entry point goes its own 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from doctor.blas.selection import all_in, archs_of, is_fork, row_of
 from doctor.facts.snapshot import Snapshot
-from doctor.knowledge.store import table
 from doctor.versions import Dotted
 
 Library = Literal["hipblaslt", "rocblas", "cublas", "cublaslt", "cpu"]
@@ -61,9 +60,9 @@ def predict(machine: Snapshot) -> tuple[Prediction, ...]:
     """One for each entry point and dtype. Empty where no torch is known."""
     if machine.torch.version is None or machine.torch.build is None:
         return ()
-    return tuple(
-        Prediction(entry, dtype, *_of_entry(machine, entry)) for entry in ENTRIES for dtype in DTYPES.get(entry, _USUAL)
-    )
+    choice = preferred(machine)
+    ways = {entry: _of_entry(machine, entry, choice) for entry in ENTRIES}
+    return tuple(Prediction(entry, dtype, *ways[entry]) for entry in ENTRIES for dtype in DTYPES.get(entry, _USUAL))
 
 
 def preferred(machine: Snapshot) -> Choice:
@@ -77,8 +76,7 @@ def preferred(machine: Snapshot) -> Choice:
     return Choice(None, ())
 
 
-def _of_entry(machine: Snapshot, entry: str) -> tuple[Library | None, tuple[Reason, ...]]:
-    choice = preferred(machine)
+def _of_entry(machine: Snapshot, entry: str, choice: Choice) -> tuple[Library | None, tuple[Reason, ...]]:
     if choice.library == "cpu":
         return ("cpu", choice.reasons) if entry not in ("scaled_mm", "grouped_mm") else (None, choice.reasons)
     rocm = machine.torch.build == "rocm"
@@ -124,12 +122,12 @@ def on_rocm(machine: Snapshot) -> Choice:
     """The same for a torch that is known to be, or taken for, a build for ROCm."""
     version = Dotted(machine.torch.version or "")
     built = Reason(f"torch {machine.torch.version} for ROCm", machine.source("torch.version"))
-    row = _row(version, _is_fork(machine.torch.version or ""))
+    row = row_of(version, is_fork(machine.torch.version or ""))
     if row is None:
         return Choice(None, (built, Reason("the tables know no rule of this torch", "-")))
     source = str(row.get("source", "-"))
     archs = visible_archs(machine)
-    supported = _all_in(archs, _archs(row, "supported_archs", machine.torch.rocm))
+    supported = all_in(archs, archs_of(row, "supported_archs", machine.torch.rocm), row.get("unsure_archs", ()))
     asked, variable = _asked(machine, version)
     if version < Dotted("2.4"):
         return Choice("rocblas", (built, Reason("before 2.4 plain products always take rocBLAS", source)), supported)
@@ -159,7 +157,7 @@ def _by_list(
     source = str(row.get("source", "-"))
     if asked == "0" and Dotted(machine.torch.version or "") >= Dotted("2.12"):
         return Choice("rocblas", (*reasons, Reason(f"{variable}=0", f"environment:{variable}")), supported)
-    listed = _archs(row, "preferred_archs", machine.torch.rocm)
+    listed = archs_of(row, "preferred_archs", machine.torch.rocm)
     if archs is None or listed is None:
         return Choice(None, (*reasons, Reason("the GPUs, or which are preferred, are not known", source)), supported)
     outside = [arch for arch in archs if arch not in listed]
@@ -194,11 +192,14 @@ def _ignored_zero(asked: str | None, variable: str, version: Dotted) -> Iterator
 
 
 def _asked(machine: Snapshot, version: Dotted) -> tuple[str | None, str]:
-    """2.5 and 2.6 do not read the name with CUBLASLT on ROCm."""
+    """2.5 and 2.6 do not read the name with CUBLASLT on ROCm; of the two a 1 counts before a 0 (ATen/Context.h)."""
     names = _PREFER[:1] if Dotted("2.5") <= version < Dotted("2.7") else _PREFER
     environment = machine.environment or {}
-    name = next((name for name in names if name in environment), _PREFER[0])
-    return environment.get(name), name
+    for value in (*_ON, "0"):
+        name = next((name for name in names if environment.get(name) == value), None)
+        if name:
+            return value, name
+    return None, _PREFER[0]
 
 
 def _fused(machine: Snapshot, choice: Choice) -> tuple[Library | None, tuple[Reason, ...]]:
@@ -236,61 +237,6 @@ def visible_archs(machine: Snapshot) -> tuple[str, ...] | None:
     if not archs or None in archs:
         return None
     return tuple(dict.fromkeys(a for a in archs if a))
-
-
-def _is_fork(version: str) -> bool:
-    """AMD's own wheels are built from ROCm/pytorch: `2.9.1+rocm7.2.0.git…`, and all of ROCm 7.9 and later (TheRock)."""
-    local = version.partition("+")[2]
-    rocm = re.match(r"rocm(\d{1,2}\.\d{1,2})", local)
-    return "git" in local or bool(rocm and Dotted(rocm[1]) >= Dotted("7.9"))
-
-
-def _row(version: Dotted, fork: bool) -> Mapping[str, Any] | None:
-    """The entry of a torch series. The last one stands for what came after it."""
-    series = version.numbers[:2]
-    rows = table("blas_selection")
-    if not series:
-        return None
-    named = {key: row for key, row in rows.items() if not key.startswith("ROCm/pytorch")}
-    found = next((row for key, row in named.items() if _covers(key, series)), None)
-    if found is None:
-        newest = next((row for key, row in named.items() if key.startswith("main")), None)
-        found = newest if series >= (2, 14) else None
-    if found is not None and "preferred_archs" not in found and series >= (2, 7):
-        before: Mapping[str, Any] = next(
-            (row for key, row in named.items() if _covers(key, (series[0], series[1] - 1))), {}
-        )
-        found = {**before, **found}
-    theirs = next((row for key, row in rows.items() if key.startswith("ROCm/pytorch")), None)
-    if fork and theirs and found and (2, 9) <= series <= (2, 13):
-        return {**found, "preferred_archs": theirs["preferred_archs"], "source": theirs["source"]}
-    return found
-
-
-def _covers(key: str, series: tuple[int, ...]) -> bool:
-    if key.startswith("<="):
-        return series <= tuple(int(n) for n in key[2:].split("."))
-    ends = [tuple(int(n) for n in end.split(".")) for end in re.findall(r"^\d\.\d{1,2}|(?<=-)\d\.\d{1,2}$", key)]
-    return bool(ends) and ends[0] <= series <= ends[-1]
-
-
-def _archs(row: Mapping[str, Any], key: str, rocm: str | None) -> frozenset[str] | None:
-    """Those that the build's ROCm is new enough for; None where the table has no list, or a guard can't be judged."""
-    listed = row.get(key)
-    if listed is None:
-        return None
-    return frozenset(a["gfx"] for a in listed if _built(rocm, a.get("min_rocm_build")))
-
-
-def _built(rocm: str | None, floor: str | None) -> bool:
-    """A guard of ROCm 6.5, which was never public, means 7.0."""
-    return floor is None or rocm is None or Dotted(rocm) >= Dotted(floor)
-
-
-def _all_in(archs: Sequence[str] | None, listed: frozenset[str] | None) -> bool | None:
-    if archs is None or listed is None:
-        return None
-    return all(arch in listed for arch in archs)
 
 
 def _these(archs: Sequence[str] | None) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import pytest
 
 from doctor.blas.predict import Prediction, predict
+from doctor.facts import Snapshot
 from doctor.facts.sheet import FactSheet, assemble
 
 PREFER = "TORCH_BLAS_PREFER_HIPBLASLT"
 
 
-def predicted(torch: str, archs: Sequence[str], rocm: str = "7.0", **env: str) -> dict[str, Prediction]:
-    """By entry point, for bfloat16 (float8 of the scaled one)."""
+def of(torch: str, archs: Sequence[str], rocm: str = "7.0", **env: str) -> Snapshot:
     sheet = FactSheet()
     sheet.put("torch.version", torch, "file:torch/version.py")
     sheet.put("torch.build", "rocm", "file:torch/version.py")
@@ -23,7 +23,12 @@ def predicted(torch: str, archs: Sequence[str], rocm: str = "7.0", **env: str) -
         sheet.put(f"gpus[{address}].vendor", "amd", "file:/sys")
         sheet.put(f"gpus[{address}].arch", arch, "file:/sys")
     sheet.put("environment", dict(env), "environment")
-    return {p.entry: p for p in predict(assemble([sheet])) if p.dtype in ("bfloat16", "float8")}
+    return assemble([sheet])
+
+
+def predicted(torch: str, archs: Sequence[str], rocm: str = "7.0", **env: str) -> dict[str, Prediction]:
+    """By entry point, for bfloat16 (float8 of the scaled one)."""
+    return {p.entry: p for p in predict(of(torch, archs, rocm, **env)) if p.dtype in ("bfloat16", "float8")}
 
 
 def libraries(torch: str, archs: Sequence[str], rocm: str = "7.0", **env: str) -> tuple[str | None, str | None]:
