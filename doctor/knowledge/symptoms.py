@@ -48,7 +48,8 @@ BLOCK_CHARACTERS = 1 << 16
 TEXT_CHARACTERS = 300
 _START = 4
 """Characters by which literals are sorted; none is shorter."""
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that a terminal or a browser obeys, those that turn the direction of writing among them."""
 
 Sure = Literal["certain", "likely", "possible"]
 Condition = Mapping[str, Any]

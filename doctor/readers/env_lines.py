@@ -35,6 +35,8 @@ _TRIED = re.compile(
     r"cure[sd]|gives?|complete[sd]?|restore[sd]?|is (?:fine|right|ok)|runs (?:fine|well))\b"
 )
 """A remark on a value that was tried and helped: the run that fails is without it."""
+_MPI = re.compile(r"\s-x\s{1,3}([A-Z][A-Z0-9_]{2,80})=(\S{1,300})")
+"""What Open MPI's launcher hands to the ranks."""
 _NOT_SHOWN = {"unset", "<unset>", "not set", "(unset)", "(not set)", "<not set>"}
 _LIMIT = 400
 
@@ -46,6 +48,8 @@ def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet
     for where, line in source_lines(text, source):
         if len(sheet) >= _LIMIT:
             break
+        for name, value in _MPI.findall(line) if "mpi" in line and " -x " in line else ():
+            sheet.put(f"environment[{name}]", kept(value.strip("'\"")), where)
         found = _LINE.match(line) or _YAML.match(line) or ("environ" in line and _IN_PYTHON.match(line)) or None
         if not found:
             continue

@@ -35,6 +35,7 @@ _GGML = re.compile(
 _SMI = re.compile(r"NVIDIA-SMI (\d{3}\.[\d.]{2,12}).{0,60}?Driver Version: (\d{3}\.[\d.]{2,12})")
 _SMI_CUDA = re.compile(r"CUDA Version: (\d{1,2}\.\d{1,2})\b")
 _VERSION = re.compile(r"(?:.{0,60}?[^\w.])?v?(\d{1,3}(?:\.\d{1,4}){0,3})\b")
+_ROCM_NUMBER = re.compile(r"\brocm[ _-]?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)(?=a?\d{0,8}\b|[ab]|rc)", re.IGNORECASE)
 _RELEASE = re.compile(r"(\d{1,2}\.\d{1,3}\.\d{1,4}[\w.+-]{0,80}|\d{1,2}\.\d{1,3}(?=$|\s))")
 _AMDGPU_NUMBER = re.compile(
     r"(?<![\w.])(?<!ROCm )(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:-\d{5,8})?)(?=\.x\b|(?![\w.]*[a-z]))"
@@ -144,6 +145,8 @@ class _Reader:
     def arch(self, where: str, value: str) -> None:
         if found := _GFX.search(value):
             self.capability = (found[1], where)
+        elif value.lower() in ("aarch64", "arm64", "x86_64", "amd64"):
+            self.sheet.put("host.machine", "aarch64" if value.lower() in ("aarch64", "arm64") else "x86_64", where)
         elif found := _SM.match(value):
             self.capability = (f"sm_{found[1]}{found[2]}", where)
 
@@ -170,7 +173,7 @@ class _Reader:
             self.sheet.put("host.cpu", value[:120], where)
 
     def rocm(self, where: str, value: str) -> None:
-        if found := _VERSION.match(value):
+        if found := _ROCM_NUMBER.search(value[:120]) or _VERSION.match(value):
             self.facts(where, {"rocm[shown].path": "", "rocm[shown].version": found[1]})
 
     def toolkit(self, where: str, value: str) -> None:

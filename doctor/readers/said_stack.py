@@ -14,7 +14,7 @@ doctor.errors.ReaderError: nothing said of a GPU or its stack
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from doctor.errors import ReaderError
 from doctor.facts.sheet import FactSheet
@@ -27,7 +27,7 @@ _LINE_LIMIT = 400
 _PACKAGES_LIMIT = 40
 _NVIDIA = (
     r"(?:NVIDIA )?(?:GeForce |Quadro |Tesla )?"
-    r"(?:(?:RTX|GTX)[ -]?(?:PRO |A)?\d{3,4}(?: ?Ti\b)?(?: SUPER| Ada| Blackwell| D\b)?|Tesla [A-Z]\d{1,3}\w?"
+    r"(?:(?:RTX|GTX)[ -]?(?:PRO |A)?\d{3,4}(?: ?Ti\b|M\b|MX\b)?(?: SUPER| Ada| Blackwell| D\b)?|Tesla [A-Z]\d{1,3}\w?"
     r"|(?:GH200|GB200|GB300|GB10|B200|B300|H200|H100|H20|A100|A800|H800|A6000|A5000|A10G|L40S|L40|V100|P100|P40)"
     r"(?:[ -](?:SXM\d?|PCIe|NVL|SXM\d-\d{2,3}GB))?"
     r"|Tesla (?:T4|P4|K80|M40|M60)|Jetson(?: AGX)? (?:Orin|Xavier|Nano|Thor))"
@@ -45,7 +45,7 @@ _PACKAGE = re.compile(
     r"(?<![\w./@:+-])(?P<name>torchvision|torchaudio|pytorch|torch|flash[-_ ]attn|flash[-_ ]attention|xformers|vllm"
     r"|bitsandbytes|sglang|triton|numpy|onnxruntime-gpu|deepspeed|nccl|rccl|(?:lib)?cublas|transformer[-_]engine"
     r"|amd_?smi|aiter|nvidia-[a-z]{3,12}-cu1[123])"
-    r"(?: (?:version|is|version is|build))?(?: ?[:=v]{1,2} ?| | \(|@)v?"
+    r"(?: (?:version|is|version is|build))?(?: ?[:=v]{1,2} ?| | \(|@|-(?=\d{1,2}\.\d{1,3}\.\d))v?"
     r"(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3}){0,2}(?:[a-z+.][\w+.]{0,40}?)?)(?=[\s,;:)\]'\"`|]|\.?$|\. )",
     re.IGNORECASE,
 )
@@ -56,6 +56,9 @@ _TORCH_IS = re.compile(
 )
 _ROCM = re.compile(
     r"(?<![\w.+/-])ROCm(?: version)?(?: is)?[ :]{1,2}v?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]*\d)(?!\.x)", re.IGNORECASE
+)
+_ROCM_IMAGE = re.compile(
+    r"(?<![\w/])rocm/[a-z][\w.-]{1,40}:(?:[\w.]{1,40}_)?rocm-?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\d.])"
 )
 _PYTHON = re.compile(
     r"(?<![\w.+/-])python(?: version)?(?: is)?[ :=]{0,3}v?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]*\d)", re.IGNORECASE
@@ -113,12 +116,17 @@ def alike(name: str, value: object) -> str:
     return _MAKER.sub("", str(value).lower()) if name.endswith(".name") else str(value)
 
 
+def gpus_torn(torn: set[str], archs: Collection[str]) -> bool:
+    """Whether several GPUs are told of. One of one architecture may bear several names: its own, and its family's."""
+    return any(n.startswith("gpus[") and not (n.endswith(".name") and len(archs) == 1) for n in torn)
+
+
 def _agreed(sheet: FactSheet, rows: dict[str, str], said: dict[str, set[str]], first: str) -> FactSheet:
     """Only what was said in one way."""
     torn = {name for name, values in said.items() if len(values) > 1}
     if any(name.startswith("torch.") for name in torn):
         torn |= {name for name in said if name.startswith("torch.")} | {"package:torch"}
-    if any(name.startswith("gpus[") for name in torn):
+    if gpus_torn(torn, {name for name in said if name.endswith(".arch")}):
         torn |= {name for name in said if name.startswith("gpus[")}
     kept = FactSheet()
     for entry in sheet:
@@ -141,7 +149,7 @@ def _facts(line: str) -> Iterator[tuple[str, object]]:
         yield "gpus[#0].vendor", "nvidia" if found["nvidia"] else "amd"
     if torch := _TORCH_IS.search(line):
         yield from build_facts(torch[1].rstrip(".")).items()
-    if rocm := _ROCM.search(line):
+    if rocm := _ROCM.search(line) or _ROCM_IMAGE.search(line):
         yield "rocm[shown].path", ""
         yield "rocm[shown].version", rocm[1]
     if python := _PYTHON.search(line):

@@ -39,6 +39,18 @@ def build_of(machine: Snapshot, kb: Knowledge) -> Build | None:
     return None
 
 
+def _on_arm(machine: Snapshot) -> bool:
+    """An Arm CPU, by its own name or by that of a GPU that is never beside another (Grace, Jetson)."""
+    if machine.host.machine:
+        return machine.host.machine in ("aarch64", "arm64")
+    return any(_ARM.search(gpu.name or "") for gpu in machine.gpus or ())
+
+
+_ARM = re.compile(
+    r"\b(?:G[HB]200|GB300|GB10|Jetson|Orin|Xavier|Thor|NVIDIA Graphics Device \(nvgpu\))\b", re.IGNORECASE
+)
+
+
 def _cpu_only(machine: Snapshot, kb: Knowledge, version: str) -> bool:
     """PyPI's wheels for Windows, and for aarch64 up to 2.10, are CPU builds (wheels on PyPI, 2026-11-20). Only where
     torch itself says that it has no GPU: the same version may come from elsewhere."""
@@ -46,5 +58,5 @@ def _cpu_only(machine: Snapshot, kb: Knowledge, version: str) -> bool:
     if not blind:
         return False
     row = kb.torch_build(version)
-    arm = machine.host.machine == "aarch64" and row is not None and not getattr(row, "default_cuda_aarch64", None)
+    arm = _on_arm(machine) and row is not None and not getattr(row, "default_cuda_aarch64", None)
     return arm or machine.os.id == "windows"

@@ -49,6 +49,22 @@ FOUND = (
     ),
     ("vllm-named", "vllm serve x"),
     ("abi3-extension-undefined-symbol", "ImportError: _C.abi3.so: undefined symbol: _ZN3c1013MessageLoggerC1EPKciib"),
+    (
+        "torch-install-has-no-kernels-for-gpu",
+        "Your installed torch==2.13.0+cu126 does not include kernels for this GPU.",
+    ),
+    (
+        "ray-visible-devices-too-few",
+        'File "ray/_private/worker.py", line 1120, in get_accelerator_ids_for_accelerator_resource',
+    ),
+    ("aiter-attention-refuses", "RuntimeError: invalid argument for fmha_v3_varlen_fwd"),
+    ("hangs-only-when-launches-block", "NCCL hangs with CUDA_LAUNCH_BLOCKING=1"),
+    ("tunableop-file-empty", "tunableop_results0.csv does not exist"),
+    ("variable-named-beside-service", "I set HSA_OVERRIDE_GFX_VERSION=11.0.0 in my shell"),
+    (
+        "collective-cannot-reach-peer",
+        "NCCL WARN socketStartConnect: Connect to 10.0.0.2<44321> failed : Connection refused",
+    ),
 )
 NEAR = (
     ("engine-with-own-kernels", "Sage Attn / SageAttention is not installed!"),
@@ -56,6 +72,9 @@ NEAR = (
     ("amd-gpu-told", "/opt/rocm -> /opt/rocm-7.1.0"),
     ("include-path-cut-at-space", "gcc -I/usr/include -I/usr/local/cuda/include -c x.c"),
     ("no-such-include-part", "gcc: error: unrecognized command-line option"),
+    ("hangs-only-when-launches-block", "For debugging consider passing CUDA_LAUNCH_BLOCKING=1"),
+    ("hangs-only-when-launches-block", "it hangs; with CUDA_LAUNCH_BLOCKING=1 there is no other error"),
+    ("tunableop-file-empty", "reading tuning results from tunableop_results0.csv"),
 )  # fmt: skip
 
 
@@ -104,6 +123,9 @@ def _loud(text: str) -> list[str]:
         ("run amd-smi:\nModuleNotFoundError: No module named 'yaml'\n", "system-library-missing"),
         ("vllm 0.18\nImportError: _C.abi3.so: undefined symbol: _ZN3c1013MessageLoggerC1EPKciib\n", "vllm-build-mismatch"),
         ("wrong results of matmul on RTX 5090\nlibcublas 13.5.1.27\n", "known-bad-library-version"),
+        ("Arm box\n>>> torch.__version__, torch.cuda.is_available()\n('2.6.0', False)\nnvidia-smi shows NVIDIA GH200 480GB\n", "torch-cpu-only-build"),
+        ("PYTORCH_ALLOC_CONF=expandable_segments:True\ntorch 2.9.1+cu128, it stays off\n", "allocator-flag-unsupported"),
+        ("wrong colours, garbage\nRadeon 890M\nROCm Version: rocm7.11.0a20251202\n", "known-bad-library-version"),
         ("gcc -I/a/my dir/csrc -c x.c\ngcc: error: dir/csrc: No such file or directory\n", "install-path-has-space"),
     ],
 )  # fmt: skip
@@ -119,6 +141,8 @@ def test_the_text_as_a_whole_names_the_cause(text: str, cause: str) -> None:
         "torch 2.6.0+cu126, RTX 4090, driver 565.57.01\nloss is nan after 300 steps with lr 1e-2\n",
         "ModuleNotFoundError: No module named 'yaml'\n",
         "NCCL 2.17 on an A100, training hangs\n",
+        "PYTORCH_ALLOC_CONF=expandable_segments:True\ntorch 2.12.0+cu130, RTX 4090\n",
+        ">>> torch.__version__, torch.cuda.is_available()\n('2.12.0', True)\nnvidia-smi shows NVIDIA GH200 480GB\n",
     ],
 )
 def test_what_is_near_accuses_none_of_these(text: str) -> None:

@@ -23,6 +23,21 @@ mem_info_vis_vram_total 268435456
 pci 0000:0b:00.0: 15.752 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x2 link at 0000:00:03.1 (capable of 252.048 Gb/s with 16.0 GT/s PCIe x16 link)
 pcie.link.width.current 8, pcie.link.width.max 16
 """,
+    "install_output": """Requirement already satisfied: filelock in ./venv/lib/python3.13/site-packages (from torch) (3.18.0)
+Successfully installed MarkupSafe-3.0.3 numpy-2.4.6 torch-2.10.0+rocm7.13.0 triton-3.6.0+rocm7.13.0
+ - torch==2.5.1
+ + torch==2.6.0+cu124 (from https://example.org/x)
+Name: flash_attn
+Version: 2.7.4.post1
+""",
+    "torch_prints": """>>> import torch; torch.__version__, torch.cuda.is_available()
+('2.6.0+cu124', False)
+>>> print(torch.version.cuda)
+12.4
+torch.cuda.get_device_name(0) -> 'NVIDIA H100 80GB HBM3'
+>>> torch.cuda.get_arch_list()
+['sm_75', 'sm_80', 'compute_90']
+""",
     "said_stack": """use on RTX5090, the version of torch is 2.0.1+cu118 (Ubuntu 22.04), driver 565.57.01
 ROCm 7.2 with Radeon 780M gfx1103; flash-attn 2.7.4, but it works with torch 2.6.0
 """,

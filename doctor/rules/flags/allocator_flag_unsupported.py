@@ -64,7 +64,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for name in _NAMES:
         value = (machine.environment or {}).get(name)
-        fault = _fault(machine, value) if value else None
+        fault = (_unread(machine, name) or _fault(machine, value)) if value else None
         if fault is None:
             continue
         severity, why = fault
@@ -96,6 +96,18 @@ _OPTIONS = frozenset(
 )
 """torch 2.13 c10/cuda/CUDAAllocatorConfig.h, c10/core/AllocatorConfig.h, and the names of older releases."""
 _FAILS = ("cuda-driver-error", "expandable-segments", "allocator-option-unknown", "cuda-unknown-999")
+
+
+def _unread(machine: Snapshot, name: str) -> tuple[Severity, str] | None:
+    """The unified name came with 2.9, and CUDA's allocator took its options from it later (pytorch #183387)."""
+    version = machine.torch.version
+    if name != "PYTORCH_ALLOC_CONF" or not version or not Dotted(version) < Dotted("2.10"):
+        return None
+    if (machine.environment or {}).get("PYTORCH_CUDA_ALLOC_CONF") or (machine.environment or {}).get(
+        "PYTORCH_HIP_ALLOC_CONF"
+    ):
+        return None
+    return Severity.WARNING, f"torch {version[:20]} reads PYTORCH_CUDA_ALLOC_CONF alone"
 
 
 def _fault(machine: Snapshot, value: str) -> tuple[Severity, str] | None:

@@ -1,0 +1,120 @@
+"""What torch printed of itself where somebody asked: a Python session, `python -c`, or a remark behind the call.
+
+>>> sheet = read(">>> torch.__version__, torch.cuda.is_available()\\n('2.6.0', False)")
+>>> sheet.get("torch.version"), sheet.get("torch.available")
+('2.6.0', False)
+>>> read("print(torch.version.cuda)   # 12.4").get("torch.cuda")
+'12.4'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from doctor.errors import ReaderError
+from doctor.facts.sheet import FactSheet
+from doctor.readers.source_lines import kept, source_lines
+from doctor.readers.torch_build import build_facts
+
+_LINE_LIMIT = 600
+_ASKED_LIMIT = 8
+_ASKED = re.compile(
+    r"\btorch\.(__version__|version\.cuda|version\.hip|cuda\.is_available\(\)|cuda\.get_device_name\([^()]{0,20}\)"
+    r"|cuda\.get_arch_list\(\))"
+)
+_REMARK = re.compile(r"#\s{0,3}(?:->|=>|→)?\s{0,3}(\S.{0,200})$")
+_ARROW = re.compile(r"\)?\s{0,3}(?:->|=>|→|==?>)\s{0,3}(\S.{0,200})$")
+_PROMPT = re.compile(r"^\s{0,8}(?:>>>|\.\.\.|In \[\d{1,4}\]:|Out\[\d{1,4}\]:)\s?")
+_TUPLE = re.compile(r"\s{0,4}\((.{1,400})\)\s*$")
+_VERSION = re.compile(r"\d{1,2}\.\d{1,2}\.\d{1,3}[\w.+-]{0,60}$")
+_NUMBERS = re.compile(r"\d{1,2}\.\d{1,2}(?:[\w.-]{0,40})$")
+_ARCH = re.compile(r"\b(?:sm_\d{2,3}[af]?|compute_\d{2,3}|gfx[0-9a-f]{3,4})\b")
+
+
+def read(text: str, source: str = "text") -> FactSheet:
+    """Only an answer of the form that the call gives counts. Raises ReaderError without one."""
+    sheet = FactSheet()
+    waiting: list[str] = []
+    for where, line in source_lines(text, source):
+        line = line[:_LINE_LIMIT]
+        asked = _ASKED.findall(line)[:_ASKED_LIMIT] if "torch." in line else []
+        if asked:
+            waiting = [] if _answered(sheet, where, line, asked) else asked
+        elif waiting and (answer := _PROMPT.sub("", line).strip()):
+            waiting = _answer(sheet, where, answer, waiting)
+    if not len(sheet):
+        raise ReaderError("nothing that torch printed of itself")
+    return sheet
+
+
+def _answered(sheet: FactSheet, where: str, line: str, asked: list[str]) -> bool:
+    """Whether the answer stands on the line of the question."""
+    if len(asked) != 1:
+        return False
+    found = _REMARK.search(line) or _ARROW.search(line)
+    return found is not None and _take(sheet, where, asked[0], found[1])
+
+
+def _answer(sheet: FactSheet, where: str, line: str, waiting: list[str]) -> list[str]:
+    """What is still waited for after a line: a tuple or a row of words answers all, one word the first."""
+    inner = _TUPLE.match(line)
+    parts = [part.strip() for part in inner[1].split(", ")] if inner else line.split()
+    if len(waiting) > 1 and len(parts) == len(waiting):
+        for asked, part in zip(waiting, parts, strict=True):
+            _take(sheet, where, asked, part)
+        return []
+    return waiting[1:] if _take(sheet, where, waiting[0], line) else []
+
+
+def _take(sheet: FactSheet, where: str, asked: str, answer: str) -> bool:
+    take = _TAKES[asked.partition("(")[0]]
+    facts = take(kept(answer, 300).strip("'\"` ,;"))
+    for name, value in facts.items():
+        sheet.put(name, value, where)
+    return bool(facts)
+
+
+def _version(answer: str) -> dict[str, object]:
+    return dict(build_facts(answer)) if _VERSION.match(answer) else {}
+
+
+def _cuda(answer: str) -> dict[str, object]:
+    return {"torch.build": "cuda", "torch.cuda": answer} if _NUMBERS.match(answer) else {}
+
+
+def _hip(answer: str) -> dict[str, object]:
+    return {"torch.build": "rocm", "torch.rocm": answer.partition("-")[0]} if _NUMBERS.match(answer) else {}
+
+
+def _available(answer: str) -> dict[str, object]:
+    return {"torch.available": answer == "True"} if answer in ("True", "False") else {}
+
+
+def _device(answer: str) -> dict[str, object]:
+    low = answer.lower()
+    vendor = (
+        "nvidia"
+        if re.search(r"nvidia|geforce|tesla|quadro|rtx", low)
+        else "amd"
+        if "amd" in low or "radeon" in low
+        else ""
+    )
+    if not vendor or len(answer) > 80:
+        return {}
+    return {"gpus[#0].vendor": vendor, "gpus[#0].name": answer}
+
+
+def _archs(answer: str) -> dict[str, object]:
+    found = _ARCH.findall(answer)
+    return {"torch.arch_list": found} if found and answer.startswith("[") else {}
+
+
+_TAKES: dict[str, Callable[[str], dict[str, object]]] = {
+    "__version__": _version,
+    "version.cuda": _cuda,
+    "version.hip": _hip,
+    "cuda.is_available": _available,
+    "cuda.get_device_name": _device,
+    "cuda.get_arch_list": _archs,
+}
