@@ -46,6 +46,7 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.launch": (6, frozenset({"yaml"})),
     "doctor.bundle": (7, frozenset()),
     "doctor.fleet": (7, frozenset({"yaml"})),
+    "doctor.fleet.schema": (7, frozenset({"pydantic"})),
     "doctor.compare": (7, frozenset()),
     "doctor.cli": (8, frozenset({"typer", "click"})),
     "doctor.cli.mcp": (8, frozenset({"typer", "mcp"})),
