@@ -25,6 +25,8 @@ ENGINES = ("docker", "podman", "crictl")
 ASK_S = 8.0
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}(?:/[A-Za-z0-9][A-Za-z0-9_.-]{0,200}){0,2}")
 _ERRNOS = (("Permission denied", "EACCES"), ("Operation not permitted", "EPERM"), ("No such device", "ENXIO"))
+_PODMAN_PROFILES = ("etc/containers/seccomp.json", "usr/share/containers/seccomp.json")
+"""containers-common: the first that is there."""
 _TRY = 'exec 3<>"$1"'
 
 
@@ -92,19 +94,22 @@ def _inspected(system: System, start: tuple[str, ...], name: str, said: list[str
 
 
 def _profile(system: System, table: Mapping[str, Any], told: FactSheet, source: str) -> None:
-    """The seccomp profile that was asked for by name: Docker keeps its text, podman its path. None was: the engine's
-    own, of which the rule knows what it closes."""
+    """The seccomp profile that was asked for by name: Docker keeps its text, podman its path. Where none was it is the
+    engine's own: podman's is a file of the host, of Docker's the rule knows what it closes."""
     host = table.get("HostConfig")
     options = host.get("SecurityOpt") if isinstance(host, dict) else None
-    for option in options if isinstance(options, list) else ():
-        name, _, profile = str(option).partition("=")
-        if name != "seccomp" or profile in ("", "unconfined", "builtin"):
-            continue
-        if not profile.lstrip().startswith("{"):
-            profile = system.read_text(profile.lstrip("/"), limit=seccomp_profile.MAX_TEXT).value or ""
-        added = [str(cap).removeprefix("CAP_") for cap in host.get("CapAdd") or ()] if isinstance(host, dict) else []
-        with suppress(ReaderError):  # a profile that is gone or no profile says nothing
-            told.put("container.mempolicy", seccomp_profile.mempolicy(profile, added), source, "its seccomp profile")
+    pairs = [str(option).partition("=") for option in options] if isinstance(options, list) else []
+    named = [profile for name, _, profile in pairs if name == "seccomp"]
+    if not named and "podman" in source:
+        named = [f"/{path}" for path in _PODMAN_PROFILES if system.stat(path).known][:1]
+    if not named or named[0] in ("", "unconfined", "builtin"):
+        return
+    profile = named[0]
+    if not profile.lstrip().startswith("{"):
+        profile = system.read_text(profile.lstrip("/"), limit=seccomp_profile.MAX_TEXT).value or ""
+    added = [str(cap).removeprefix("CAP_") for cap in host.get("CapAdd") or ()] if isinstance(host, dict) else []
+    with suppress(ReaderError):  # a profile that is gone or no profile says nothing
+        told.put("container.mempolicy", seccomp_profile.mempolicy(profile, added), source, "its seccomp profile")
 
 
 def _resolved(spec: Any, told: FactSheet, source: str) -> None:
@@ -162,15 +167,16 @@ def _opener(system: System, start: tuple[str, ...]) -> Callable[[str], Reading[s
         source = f"command:{' '.join(start)} sh"
         if reading.value is None:
             return Reading(reading.state, source, None, reading.detail)
-        return _answer(reading.value, source)
+        return _answer(reading.value, source, node)
 
     return tried
 
 
-def _answer(output: Output, source: str) -> Reading[str]:
+def _answer(output: Output, source: str, node: str) -> Reading[str]:
     if output.code == 0:
         return Reading(State.VALUE, source, "ok")
+    last = output.stderr.strip().rpartition("\n")[2]
     for words, errno in _ERRNOS:
-        if words in output.stderr:
+        if words in last and node in last:  # an engine that may not exec says the same of something else
             return Reading(State.VALUE, source, errno, output.stderr.strip()[:200])
     return Reading(State.FAILED, source, None, output.stderr.strip()[:200])

@@ -25,7 +25,8 @@ pytestmark = pytest.mark.engine
 Started = Callable[..., str]
 _ = node_folder  # a fixture of the neighbour
 
-ENTER = 'mount --bind "$1" /sys && shift && exec "$@"'
+ENTER = 'mount --rbind /sys/fs/cgroup "$1/fs/cgroup" && mount --rbind "$1" /sys && shift && exec "$@"'
+"""The control groups stay the machine's: podman enters them itself where it runs something in a container."""
 
 
 @pytest.fixture

@@ -94,9 +94,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     )
 
 
-_WITH_DEFAULT_PROFILE = ("docker", "podman", "kubernetes", "containerd")
+_WITH_DEFAULT_PROFILE = ("docker", "kubernetes", "containerd")
 """Their default profile opens set_mempolicy, get_mempolicy and mbind with CAP_SYS_NICE alone (github.com/moby/profiles,
-seccomp/default.json; containerd/containerd#13610)."""
+seccomp/default.json; containerd/containerd#13610). Podman's lets them through (containers/common, pkg/seccomp)."""
 _NUMA = Fix(
     text="Start the container with the capability that opens these calls; seccomp=unconfined is not needed.",
     command=("docker", "run", "--cap-add", "SYS_NICE", "IMAGE"),
