@@ -196,8 +196,8 @@ def _unknown_names(s: Situation, words: str) -> Iterator[str]:
     yield from (n for n in s.env if n.startswith(words) and not described(n) and not spelling.is_known(n))
 
 
-def _near_misses(s: Situation, _words: str) -> Iterator[str]:
-    yield from (n for n in s.env if spelling.nearest(n))
+def _near_misses(s: Situation, words: str) -> Iterator[str]:
+    yield from (n for n in s.env if n.startswith(words) and spelling.nearest(n))
 
 
 def _cray(s: Situation) -> Answer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from doctor.facts.snapshot import Snapshot
@@ -19,6 +20,10 @@ from doctor.readers import assigned
 from doctor.readers.assigned import Assigned
 
 _SECRET = re.compile(r"(?:^|_)(?:TOKEN|API_?KEYS?|KEYS?|AUTH|PASS|PAT|CREDS?|COOKIE)(?:_|$)|SECRET|PASSW|CREDENTIAL")
+_NO_SECRET = re.compile(
+    r"(?i).{0,7}|[/.~].{0,400}|[x*.]{1,99}|.{0,99}(?:your[-_ ]|placeholder|change[-_ ]?me|xxxx|\*\*\*).{0,99}"
+)
+"""A switch, a number, a path or a blank to fill in, under a name that sounds like a secret."""
 _IN_CONTAINERS = ("dockerfile", "yaml")
 
 
@@ -37,20 +42,48 @@ def look(
 ) -> Looked:
     """Raises ReaderError for a text that is not of its kind."""
     kind = kind or assigned.kind_of(source, text)
-    rows = [row for row in assigned.read(text, kind) if row.name.isupper() or described(row.name)]
+    rows = [row for row in assigned.read(text, kind) if row.how == "from" or row.name.isupper() or described(row.name)]
+    seen = {**launch.contexts(text), **({"container": True} if kind in _IN_CONTAINERS else {})}
+    whole = Situation({}, _seen(machine, kind), partial=True, counted=counted, told={**seen, **told})
+    found = list(_of_lines([row for row in rows if row.how != "from"], source, text))
     env: dict[str, str] = {}
     places: dict[str, str] = {}
+    for held in _environments(rows):
+        here = {name: f"{source}:{row.line}" for name, row in held.items()}
+        values = {name: str(row.value) for name, row in held.items()}
+        known = {(f.rule, f.subject.id, f.summary) for f in found}
+        made = lint.findings(replace(whole, env=values), here)
+        found += [f for f in made if (f.rule, f.subject.id, f.summary) not in known]
+        env, places = {**env, **values}, {**places, **here}
+    ranked = tuple(sorted(found, key=lambda f: (f.severity.rank, _line(f))))
+    return Looked(source, ranked, replace(whole, env=env), places)
+
+
+_Held = dict[str, Assigned]
+
+
+def _environments(rows: list[Assigned]) -> Iterator[_Held]:
+    """What each program sees: a script's exports; these with what stands before one command; a container; a stage."""
+    stages: dict[str, _Held] = {}
+    shared: _Held = {}
+    scopes: dict[str, _Held] = {}
     for row in rows:
-        if row.how == "unset":
-            env.pop(row.name, None)
-        elif row.value is not None and row.how != "plain" and not _SECRET.search(row.name):
-            env[row.name] = row.value
-            places[row.name] = f"{source}:{row.line}"
-    seen = {**launch.contexts(text), **({"container": True} if kind in _IN_CONTAINERS else {})}
-    told = {**seen, **told}
-    situation = Situation(env, _seen(machine, kind), partial=True, counted=counted, told=told)
-    found = [*lint.findings(situation, places), *_of_lines(rows, source)]
-    return Looked(source, tuple(sorted(found, key=lambda f: (f.severity.rank, _line(f)))), situation, places)
+        if row.how == "from":
+            yield shared
+            shared = dict(stages.get(str(row.value), {}))
+            stages[row.name] = shared
+        else:
+            _take(row, scopes.setdefault(row.scope, dict(shared)) if row.scope else shared)
+    yield shared
+    yield from ({**shared, **held} for held in scopes.values())
+
+
+def _take(row: Assigned, held: _Held) -> None:
+    hides = row.scope and row.value == "" and row.name.endswith("_VISIBLE_DEVICES")  # CUDA_VISIBLE_DEVICES= python x
+    if row.how == "unset":
+        held.pop(row.name, None)
+    elif row.value is not None and row.how != "plain" and not hides and not _SECRET.search(row.name):
+        held[row.name] = row
 
 
 def _seen(machine: Snapshot, kind: str) -> Snapshot:
@@ -64,27 +97,31 @@ def _line(finding: Finding) -> int:
     return int(found[1]) if found else 0
 
 
-def _of_lines(rows: list[Assigned], source: str) -> Iterator[Finding]:
+def _of_lines(rows: list[Assigned], source: str, text: str) -> Iterator[Finding]:
     """Faults of how a line sets a variable: not exported, no string, set twice, a secret in the file."""
     last: dict[str, Assigned] = {}
     for row in rows:
         where = f"{source}:{row.line}"
         known = bool(described(row.name))
         before = last.get(row.name)
-        if row.how == "plain" and known:
+        if row.how == "plain" and known and not re.search(rf"\$\{{?{row.name}\b", text):
             said = "is a variable of the shell only: without export no program sees it"
             yield _finding(row, "warning", said, f"Write export {row.name}={row.value or ''}.", where, "not-exported")
         elif row.how == "number":
             said = "is no string to YAML, and Kubernetes refuses the manifest"
             yield _finding(row, "error", said, f'Write value: "{row.value}".', where, "unquoted")
-        elif row.value and _SECRET.search(row.name):
+        elif row.value and _SECRET.search(row.name) and not _is_blank(row):
             said = "looks like a secret, and the file keeps its value"
             cure = "Take it from a secret store at start, and make a new one."
             yield _finding(row._replace(value=None), "warning", said, cure, where, "secrets-in-env")
-        elif known and before and before.value and row.value and before.value != row.value:
+        elif known and before and before.scope == row.scope and before.value and row.value not in (None, before.value):
             said = f"is set again; line {before.line} set {before.value[:40]}"
             yield _finding(row, "info", said, "Keep one of the lines.", where, "set-twice")
         last[row.name] = row
+
+
+def _is_blank(row: Assigned) -> bool:
+    return row.name.startswith("APT_KEY_") or _NO_SECRET.fullmatch(row.value or "") is not None
 
 
 def _finding(row: Assigned, severity: str, said: str, cure: str, where: str, what: str) -> Finding:

@@ -92,17 +92,23 @@ def _name(name: str, text: str, situation: Situation) -> Iterator[Remark]:
     gone = spelling.no_longer_read(name, situation)
     near = None if gone else spelling.nearest(name)
     if gone:
-        yield Remark(UNKNOWN, "warning", name, f"has no effect: {gone[0]}", "renames", gone[1], gone[2], text)
+        yield _unread(name, text, gone)
     elif near:
         said = f"no component reads it; {near} is a name that is read"
         yield Remark(UNKNOWN, "warning", name, said, "known names", "names of the stack", f"Use {near}.", text)
+
+
+def _unread(name: str, text: str, gone: spelling.Gone) -> Remark:
+    said = "has no effect" if gone.sure else "may have no effect"
+    grave = "warning" if gone.sure else "info"
+    return Remark(UNKNOWN, grave, name, f"{said}: {gone.why}", "renames", gone.source, gone.cure, text)
 
 
 def _value(name: str, text: str, situation: Situation) -> Iterator[Remark]:
     flag = described(name)[0]
     gone = spelling.no_longer_read(name, situation)
     if gone:
-        yield Remark(UNKNOWN, "warning", name, f"has no effect: {gone[0]}", "renames", gone[1], gone[2], text)
+        yield _unread(name, text, gone)
         return
     unread = presence.unread(name, situation)
     if unread:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from doctor.flags.situation import Situation
 from doctor.knowledge.store import kept, table
@@ -76,25 +76,34 @@ _RELEASE = re.compile(r"after (\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)|(?:ROCm |transfor
 _SAID = {"never_existed": "no component has ever read it", "wrong_layer": "it is no variable of the environment"}
 
 
-def no_longer_read(name: str, situation: Situation) -> tuple[str, str, str] | None:
-    """(why, source, cure) of a name that nothing reads any more, or never did; for the versions at hand."""
+class Gone(NamedTuple):
+    """A name that nothing reads any more, or never did."""
+
+    why: str
+    source: str
+    cure: str
+    sure: bool
+    """False: older releases read it, and the one at hand is not known."""
+
+
+def no_longer_read(name: str, situation: Situation) -> Gone | None:
+    """For the versions at hand; an unknown one counts as new."""
     for row in gone(name):
         if row["still_read"] != "no":
             continue
         since = _RELEASE.search(row.get("when") or "")
-        if since and not _reached(situation, row["component"], since[1] or since[2]):
+        release = (since[1] or since[2]) if since else None
+        at_hand = situation.version(_PACKAGES.get(row["component"], row["component"]))
+        if release and at_hand and Dotted(at_hand) < Dotted(release):
             return None
         use = f"; {row['use']} is what is read" if row.get("use") else ""
         why = _SAID.get(row["status"], f"{row['component']} no longer reads it")
+        if row["status"] not in _SAID and not at_hand and row.get("when"):
+            why += f" ({row['when'][:80]})"
         cure = f"Use {row['use']}." if row.get("use") else f"Drop {name}."
-        return f"{why}{use}", str(row["source"]), cure
+        sure = row["status"] in _SAID or bool(at_hand) or not row.get("when")
+        return Gone(f"{why}{use}", str(row["source"]), cure, sure)
     return None
 
 
 _PACKAGES = {"huggingface": "transformers", "rccl": "rocm", "hip-clr": "rocm", "rocr-hsa": "rocm"}
-
-
-def _reached(situation: Situation, component: str, since: str) -> bool:
-    """Whether the component at hand is as new as that; an unknown one counts as new."""
-    version = situation.version(_PACKAGES.get(component, component))
-    return not version or Dotted(version) >= Dotted(since)

@@ -22,7 +22,9 @@ _LONGEST = 2_000_000
 _NAME = r"[A-Za-z_][A-Za-z0-9_]{0,127}"
 _SHELL = r"^\s{0,4}(?:export |#SBATCH |srun |torchrun |set -[aeux])"
 _ASSIGN = re.compile(rf"({_NAME})(\+?=)(.*)", re.DOTALL)
-_DYNAMIC = re.compile(r"\$[\w{(]|`|\{\{|<[A-Za-z]\w{0,40}>")
+_DYNAMIC = re.compile(r"\$(?:[\w{(]|$)|`|\{\{|<[A-Za-z]\w{0,40}>")
+_DEFAULTED = re.compile(rf"\$\{{{_NAME}:?[-=]([^${{}}`]{{0,4000}})\}}")
+"""`${NAME:-text}`: what it is unless it was set before."""
 
 
 class Assigned(NamedTuple):
@@ -33,7 +35,9 @@ class Assigned(NamedTuple):
     value: str | None
     how: str = "set"
     """set; plain: a shell variable that is not exported; unset; number: written without quotes where YAML makes it no
-    string and Kubernetes refuses it."""
+    string and Kubernetes refuses it; from: a Dockerfile's stage `name` begins, from the image or stage `value`."""
+    scope: str = ""
+    """Where it holds alone: one command of a script, one container of a manifest. "" holds everywhere."""
 
 
 def kind_of(name: str, text: str) -> str:
@@ -64,11 +68,18 @@ def read(text: str, kind: str) -> tuple[Assigned, ...]:
     parser = {"env": _env, "shell": _shell, "dockerfile": _dockerfile, "yaml": _yaml, "unit": _unit}[kind]
     found: list[Assigned] = []
     for assigned in parser(text[:_LONGEST]):
-        value = None if assigned.value is None else kept(assigned.value, LINE_LIMIT)
-        found.append(assigned._replace(value=None if value is not None and _DYNAMIC.search(value) else value))
+        found.append(assigned._replace(value=_literal(assigned.value)))
         if len(found) >= _MOST:
             break
     return tuple(found)
+
+
+def _literal(value: str | None) -> str | None:
+    """The text that a program sees; None where it is computed. A default within `${A:-text}` counts."""
+    if value is None:
+        return None
+    text = kept(_DEFAULTED.sub(r"\1", value), LINE_LIMIT)
+    return None if _DYNAMIC.search(text) else text
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -110,6 +121,12 @@ def _words(text: str, escape: str = "\\") -> Iterator[list[_Word]]:
         position += 1
         if char == "\n":
             number += 1
+        end = _substitution(text, position) if char == "$" and quote != "'" else position
+        if end > position:
+            held, begun = f"{held}$(…)", begun or number
+            number += text.count("\n", position, end)
+            position = end
+            continue
         if quote:
             if char == quote:
                 quote = ""
@@ -152,6 +169,18 @@ def _words(text: str, escape: str = "\\") -> Iterator[list[_Word]]:
         command.append(_Word(begun, held, not quoted))
     if command:
         yield command
+
+
+def _substitution(text: str, position: int) -> int:
+    """Behind the bracket that closes the `$(` at `position`; `position` where none opens or closes."""
+    if text[position : position + 1] != "(":
+        return position
+    depth = 0
+    for end in range(position, min(position + LINE_LIMIT, len(text))):
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        if depth == 0:
+            return end + 1
+    return position
 
 
 _KEYWORDS = {"then", "do", "else", "{", "}", "if", "while", "!", "time", "exec", "sudo", "nohup", "eval", "elif"}
@@ -212,11 +241,12 @@ def _command(words: list[_Word], exported: set[str], *, every: bool) -> Iterator
         leading = 0
         while leading < len(words) and _ASSIGN.fullmatch(words[leading].text):
             leading += 1
-        alone = leading == len(words) and not every
+        alone = leading == len(words)
+        scope = "" if alone else f"line {words[0].line}"
         for word in words[:leading]:
-            made = _assigned(word)
-            yield made._replace(how="plain") if alone and made.name not in exported else made
-        yield from _arguments(words[leading:])
+            made = _assigned(word)._replace(scope=scope)
+            yield made._replace(how="plain") if alone and not every and made.name not in exported else made
+        yield from (row._replace(scope=f"line {words[0].line}") for row in _arguments(words[leading:]))
 
 
 def _arguments(words: list[_Word]) -> Iterator[Assigned]:
@@ -244,15 +274,27 @@ def _assigned(word: _Word) -> Assigned:
 
 
 def _dockerfile(text: str) -> Iterator[Assigned]:
-    """ENV lines in both forms; what a RUN line exports ends with it."""
+    """ENV lines in both forms, with the defaults of ARG; FROM begins a stage. What a RUN line exports ends with it."""
     escape = "`" if re.match(r"\s{0,9}#\s{0,3}escape\s{0,3}=\s{0,3}`", text) else "\\"
+    args: dict[str, str] = {}
     for command in _words(_uncommented(text, escape), escape):
-        if command[0].text.upper() != "ENV" or len(command) < 2:
-            continue
-        if not _ASSIGN.fullmatch(command[1].text):
-            yield Assigned(command[0].line, command[1].text, " ".join(w.text for w in command[2:]))
-        else:
-            yield from (_assigned(w) for w in command[1:] if _ASSIGN.fullmatch(w.text))
+        head, words = command[0].text.upper(), command[1:]
+        if head == "FROM" and (named := [w.text for w in words if not w.text.startswith("--")]):
+            yield Assigned(command[0].line, named[-1].lower(), named[0].lower(), "from")
+        elif head == "ARG":
+            args |= {m[1]: m[3] for w in words if (m := _ASSIGN.fullmatch(w.text))}
+        elif head == "ENV" and words and not _ASSIGN.fullmatch(words[0].text):
+            value = " ".join(w.text for w in words[1:])
+            yield Assigned(command[0].line, words[0].text, _with_args(value, args))
+        elif head == "ENV":
+            made = (_assigned(w) for w in words if _ASSIGN.fullmatch(w.text))
+            yield from (row._replace(value=_with_args(row.value, args)) for row in made)
+
+
+def _with_args(value: str | None, args: dict[str, str]) -> str | None:
+    """A value that is one argument of the build takes its default."""
+    found = re.fullmatch(rf"\$\{{?({_NAME})\}}?", value or "")
+    return args.get(found[1], value) if found else value
 
 
 def _uncommented(text: str, escape: str) -> str:
@@ -282,11 +324,17 @@ def _unit(text: str) -> Iterator[Assigned]:
 
 
 def _yaml(text: str) -> Iterator[Assigned]:
-    """`environment` of compose (a mapping or a list) and `env` of Kubernetes (name and value)."""
+    """`environment` of compose (a mapping or a list), `env` of Kubernetes (name and value), scripts within commands."""
     from doctor.readers import assigned_yaml
 
     try:
-        for line, name, value, how in assigned_yaml.rows(text):
-            yield Assigned(line, kept(name, 128), value, how)
+        for line, name, value, how, scope in assigned_yaml.rows(text):
+            if how == "script":
+                rows = _shell(value or "")
+                yield from (
+                    row._replace(line=row.line + line - 1, scope=f"{scope} {row.scope}".strip()) for row in rows
+                )
+            else:
+                yield Assigned(line, kept(name, 128), value, how, scope)
     except ValueError as error:
         raise ReaderError(f"no YAML: {error}") from error

@@ -1,7 +1,9 @@
-"""Compose files and Kubernetes manifests -> (line, name, value, how) of each variable that they set.
+"""Compose files and Kubernetes manifests -> (line, name, value, how, scope) of each variable that they set.
+
+The scope is the container. A command that is a script comes as how "script", its text as the value.
 
 >>> list(rows("services:\\n  a:\\n    environment:\\n      NCCL_DEBUG: INFO\\n"))
-[(4, 'NCCL_DEBUG', 'INFO', 'set')]
+[(4, 'NCCL_DEBUG', 'INFO', 'set', 'line 3')]
 """
 
 from __future__ import annotations
@@ -10,7 +12,9 @@ from collections.abc import Iterator
 
 import yaml
 
-Row = tuple[int, str, str | None, str]
+Row = tuple[int, str, str | None, str, str]
+_Cell = tuple[int, str, str | None, str]
+_COMMANDS = ("command", "args", "entrypoint")
 _MOST_NODES = 50_000
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -31,13 +35,16 @@ def rows(text: str) -> Iterator[Row]:
         if isinstance(node, yaml.SequenceNode):
             waiting.extend(reversed(node.value))
         elif isinstance(node, yaml.MappingNode):
+            scope = f"line {_line(node)}"
             for key, value in node.value:
                 if getattr(key, "value", "") in ("environment", "env"):
-                    yield from _variables(value)
+                    yield from ((*cell, scope) for cell in _variables(value))
+                elif getattr(key, "value", "") in _COMMANDS:
+                    yield from ((*cell, scope) for cell in _scripts(value))
             waiting.extend(value for _, value in reversed(node.value))
 
 
-def _variables(node: yaml.Node) -> Iterator[Row]:
+def _variables(node: yaml.Node) -> Iterator[_Cell]:
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if isinstance(value, yaml.ScalarNode):
@@ -47,7 +54,7 @@ def _variables(node: yaml.Node) -> Iterator[Row]:
             yield from _item(item)
 
 
-def _item(node: yaml.Node) -> Iterator[Row]:
+def _item(node: yaml.Node) -> Iterator[_Cell]:
     if isinstance(node, yaml.ScalarNode):
         name, sign, value = node.value.partition("=")
         yield _line(node), name, value if sign else None, "set"
@@ -58,6 +65,15 @@ def _item(node: yaml.Node) -> Iterator[Row]:
             text = value.value if isinstance(value, yaml.ScalarNode) else None
             other = isinstance(value, yaml.ScalarNode) and not value.tag.endswith((":str", ":null"))
             yield _line(value or name), name.value, text, "number" if other else "set"
+
+
+def _scripts(node: yaml.Node) -> Iterator[_Cell]:
+    """Texts of a command that a shell runs: those of several lines, or with an export."""
+    held = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    for item in held:
+        if isinstance(item, yaml.ScalarNode) and ("\n" in item.value.strip() or "export " in item.value):
+            first = _line(item) + (item.style in ("|", ">"))
+            yield first, "", item.value, "script"
 
 
 def _line(node: yaml.Node) -> int:

@@ -116,9 +116,9 @@ ENV = "# remark\nexport A=1 # why\nB = 'x y'\nC=\"1\" # z\nnot an assignment\n"
                 (4, "NCCL_P2P_DISABLE", "true", "set"),
                 (5, "HF_TOKEN", None, "set"),
                 (8, "VLLM_USE_V1", "1", "set"),
-                (9, "CACHE", None, "set"),
+                (9, "CACHE", "/c", "set"),
                 (8, "VLLM_USE_V1", "1", "set"),
-                (9, "CACHE", None, "set"),
+                (9, "CACHE", "/c", "set"),
             ],
         ),
         (
@@ -145,7 +145,78 @@ ENV = "# remark\nexport A=1 # why\nB = 'x y'\nC=\"1\" # z\nnot an assignment\n"
     ],
 )
 def test_assignments_with_their_lines(kind: str, text: str, rows: list[tuple[int, str, str | None, str]]) -> None:
-    assert [tuple(row) for row in assigned.read(text, kind)] == rows
+    assert [tuple(row)[:4] for row in assigned.read(text, kind) if row.how != "from"] == rows
+
+
+def scopes(text: str, kind: str) -> list[tuple[int, str, str | None, str]]:
+    return [(row.line, row.name, row.value, row.scope) for row in assigned.read(text, kind)]
+
+
+def test_what_stands_before_a_command_is_of_that_command() -> None:
+    text = "export A=1\nB=2 python x.py\nC=3 srun --export=ALL,D=4 python y.py\n"
+    assert scopes(text, "shell") == [
+        (1, "A", "1", ""),
+        (2, "B", "2", "line 2"),
+        (3, "C", "3", "line 3"),
+        (3, "D", "4", "line 3"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        ("${NCCL_DEBUG:-INFO}", "INFO"),
+        ("${A-}", ""),
+        ("${A:-$B}", None),
+        ("$(nproc)", None),
+        ("$((N - 1))", None),
+        ('"$(seq -s, 0 $(nproc))"', None),
+        ("$A", None),
+        ("`nproc`", None),
+        ('"${A:-0}"', "0"),
+        ("'x y'", "x y"),
+        ("${A:=3}", "3"),
+    ],
+)
+def test_a_default_counts_and_what_is_computed_does_not(value: str, read: str | None) -> None:
+    assert [row.value for row in assigned.read(f"export X={value}\n", "shell")][:1] == [read]
+
+
+def test_a_computed_part_does_not_end_the_command() -> None:
+    text = "if A=$g B=$((n - 1)) C=3 ./x.sh; then D=$(cat <<< 1)\nfi\n"
+    assert [(row.name, row.value, row.how) for row in assigned.read(text, "shell")] == [
+        ("A", None, "set"),
+        ("B", None, "set"),
+        ("C", "3", "set"),
+        ("D", None, "plain"),
+    ]
+
+
+def test_an_argument_of_the_build_gives_its_default() -> None:
+    text = "ARG LEVEL=INFO\nARG NONE\nFROM x\nENV NCCL_DEBUG=${LEVEL} A=$NONE B=$LEVEL\n"
+    rows = [(row.name, row.value) for row in assigned.read(text, "dockerfile") if row.how != "from"]
+    assert rows == [("NCCL_DEBUG", "INFO"), ("A", None), ("B", "INFO")]
+
+
+def test_containers_and_the_scripts_within_their_commands_keep_their_lines() -> None:
+    text = """spec:
+  containers:
+  - name: a
+    command: [bash, -c]
+    args:
+    - |
+      export NCCL_DEBUG=INFO
+      HSA_XNACK=1 python x.py
+    env: [{name: A, value: "1"}]
+  - name: b
+    env: [{name: A, value: "2"}]
+"""
+    assert scopes(text, "yaml") == [
+        (7, "NCCL_DEBUG", "INFO", "line 3"),
+        (8, "HSA_XNACK", "1", "line 3 line 2"),
+        (9, "A", "1", "line 3"),
+        (11, "A", "2", "line 10"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,11 @@ def test_the_rules_own_finding_has_the_interaction_in_its_evidence() -> None:
     assert any(e.text.startswith("debug-amd-serialize-kernel:") for e in finding.evidence)
 
 
-def test_what_is_not_checked_against_code_is_not_raised_in_a_check() -> None:
-    assert found(env_flags_conflict, {"HIP_FORCE_DEV_KERNARG": "0"}) == []
+def test_a_warning_that_was_checked_against_code_is_raised_and_a_note_is_not() -> None:
+    assert [f.subject.id for f in found(env_flags_conflict, {"HIP_FORCE_DEV_KERNARG": "0"})] == [
+        "HIP_FORCE_DEV_KERNARG"
+    ]
+    assert found(env_flags_conflict, {"GPU_DEVICE_ORDINAL": "0"}) == []
 
 
 def test_nothing_is_said_without_an_environment() -> None:

@@ -1,0 +1,74 @@
+"""Files as their users write them: what holds for one command, container or stage is judged with it alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.facts.snapshot import Snapshot
+from doctor.flags.files import look
+
+
+def said(text: str, name: str, kind: str | None = None) -> list[tuple[str, str]]:
+    found = look(name, text, kind, Snapshot(), {}).findings
+    return [(f.severity.value, f"{f.evidence[0].source} {f.subject.id}") for f in found]
+
+
+def test_two_commands_are_not_one_environment() -> None:
+    apart = "HIP_VISIBLE_DEVICES=0,1 python a.py\nROCR_VISIBLE_DEVICES=0 python b.py\n"
+    assert said(apart, "run.sh") == []
+    together = "export ROCR_VISIBLE_DEVICES=0\nHIP_VISIBLE_DEVICES=0,1 python a.py\n"
+    assert ("error", "run.sh:2 HIP_VISIBLE_DEVICES") in said(together, "run.sh")
+
+
+def test_two_services_are_not_one_environment() -> None:
+    apart = (
+        "services:\n  a:\n    environment: [HIP_VISIBLE_DEVICES=0,1]\n  b:\n    environment: [ROCR_VISIBLE_DEVICES=0]\n"
+    )
+    assert said(apart, "compose.yaml") == []
+    together = "services:\n  a:\n    environment:\n      - HIP_VISIBLE_DEVICES=0,1\n      - ROCR_VISIBLE_DEVICES=0\n"
+    assert said(together, "compose.yaml")[0] == ("error", "compose.yaml:4 HIP_VISIBLE_DEVICES")
+
+
+def test_a_stage_has_what_its_base_sets_and_not_what_another_does() -> None:
+    apart = "FROM a AS one\nENV HIP_VISIBLE_DEVICES=0,1\nFROM b AS two\nENV ROCR_VISIBLE_DEVICES=0\n"
+    assert said(apart, "Dockerfile") == []
+    assert said(apart.replace("FROM b", "FROM one"), "Dockerfile")[0] == ("error", "Dockerfile:2 HIP_VISIBLE_DEVICES")
+
+
+def test_gpus_that_are_hidden_from_one_command_are_hidden_on_purpose() -> None:
+    assert said("CUDA_VISIBLE_DEVICES= python cpu.py\n", "run.sh") == []
+    assert said("export CUDA_VISIBLE_DEVICES=\n", "run.sh") != []
+
+
+def test_a_shell_variable_that_the_script_uses_itself_need_not_be_exported() -> None:
+    assert said('GPU_TARGETS=gfx942\ncmake -DX="$GPU_TARGETS"\n', "run.sh") == []
+    assert said("NCCL_DEBUG=WARN\npython x.py\n", "run.sh") == [("warning", "run.sh:1 NCCL_DEBUG")]
+
+
+def test_a_default_of_the_script_is_judged() -> None:
+    assert said("export NCCL_P2P_DISABLE=${NCCL_P2P_DISABLE:-true}\n", "run.sh") == [
+        ("error", "run.sh:1 NCCL_P2P_DISABLE")
+    ]
+
+
+def test_a_script_within_a_manifest_keeps_its_lines() -> None:
+    pod = (
+        "kind: Pod\nspec:\n  containers:\n  - command:\n    - bash\n    - -c\n    - |\n"
+        "      set -e\n      export NCCL_P2P_DISABLE=true\n      torchrun x.py\n"
+    )
+    assert said(pod, "pod.yaml") == [("error", "pod.yaml:9 NCCL_P2P_DISABLE")]
+
+
+def test_a_removed_name_is_a_note_where_the_release_is_not_known() -> None:
+    assert said("export RCCL_MSCCL_ENABLE=0\n", "run.sh") == [("info", "run.sh:1 RCCL_MSCCL_ENABLE")]
+
+
+@pytest.mark.parametrize("value", ["true", "1", "/run/secrets/t", "your_hf_token", "xxx", "${HF_TOKEN}", "$(cat t)"])
+def test_what_is_no_secret(value: str) -> None:
+    assert said(f"export HF_TOKEN={value}\n", "run.sh") == []
+
+
+def test_a_secret_is_named_without_its_value() -> None:
+    (finding,) = look("run.sh", "export HF_TOKEN=hf_" + "a1B2" * 8 + "\n", None, Snapshot(), {}).findings
+    assert finding.severity.value == "warning"
+    assert "a1B2" not in finding.model_dump_json()
