@@ -34,7 +34,7 @@ def test_the_guide_builds_strictly_with_a_page_for_each_rule(tmp_path: Path) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["how-to-rule.md", "how-to-reader.md", "how-to-profile.md"])
 def test_following_the_page_from_a_fresh_clone_works(page: str, tmp_path: Path) -> None:
-    """All that the page says, in its order and in one shell: setting up too. Its URL is this repository, as committed."""
+    """All that the page says, in its order, in one shell: setting up too. Its URL is this repository, as committed."""
     rows = ["set -e"]
     for file, text, command in BLOCK.findall((REPO / "docs" / page).read_text()):
         rows.append(f"cat >{file} <<'END-OF-FILE'\n{text}END-OF-FILE" if file else command.replace("URL", str(REPO)))
