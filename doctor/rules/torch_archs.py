@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.knowledge.windows import GENERIC
-from doctor.rules.torch_build_at_hand import build_of
+from doctor.rules.torch_build_at_hand import build_of, on_arm
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -25,7 +25,12 @@ def made_for(machine: Snapshot, kb: Knowledge) -> tuple[str | None, tuple[str, .
     if torch.arch_list or vendor is None or build is None:
         return vendor, torch.arch_list
     tag = build.cuda if vendor == "nvidia" else f"rocm{torch.rocm}" if _official(torch.version) else None
-    return vendor, kb.torch_archs(torch.version, tag) if torch.version and tag else None
+    return vendor, kb.torch_archs(torch.version, tag, _wheels_of(machine)) if torch.version and tag else None
+
+
+def _wheels_of(machine: Snapshot) -> str:
+    """The machine whose wheels are installed: those for Arm have code for other GPUs than those for x86."""
+    return "aarch64" if on_arm(machine) else "x86_64"
 
 
 def _official(version: str | None) -> bool:
@@ -86,11 +91,12 @@ def no_wheel_serves(machine: Snapshot, kb: Knowledge, arch: str) -> bool:
     if torch.arch_list or build is None or torch.version != build.version or build_of(machine, kb) is not None:
         return False
     tags = {tag for tag in (*build.cuda_variants, *build.archs) if re.fullmatch(r"cu\d{3}", tag)}
-    return bool(tags) and not any(_may_serve(kb, build.archs.get(tag, {}), tag, arch) for tag in tags)
+    return bool(tags) and not any(
+        _may_serve(kb, build.archs.get(tag, {}).get(_wheels_of(machine)), tag, arch) for tag in tags
+    )
 
 
-def _may_serve(kb: Knowledge, held: dict[str, tuple[str, ...]], tag: str, arch: str) -> bool:
-    archs = held.get("x86_64") or held.get("any")
+def _may_serve(kb: Knowledge, archs: tuple[str, ...] | None, tag: str, arch: str) -> bool:
     if archs:
         return runs(arch, archs)
     found, cuda = kb.compute_capability(arch), Dotted(f"{tag[2:-1]}.{tag[-1]}")
@@ -103,4 +109,4 @@ def _at_least(machine: Snapshot, kb: Knowledge) -> tuple[str, ...] | None:
     build, cuda = kb.torch_build(machine.torch.version), Dotted(machine.torch.cuda or "")
     tags = [tag for tag in (build.archs if build else ()) if re.fullmatch(r"cu\d{3}", tag)]
     older = [t for t in tags if int(t[2:4]) == cuda.major and cuda.numbers[1:2] >= (int(t[4:]),)]
-    return build.archs[max(older)].get("x86_64") if build and older else None
+    return build.archs[max(older)].get(_wheels_of(machine)) if build and older else None

@@ -39,7 +39,7 @@ def build_of(machine: Snapshot, kb: Knowledge) -> Build | None:
     return None
 
 
-def _on_arm(machine: Snapshot) -> bool:
+def on_arm(machine: Snapshot) -> bool:
     """An Arm CPU, by its own name or by that of a GPU that is never beside another (Grace, Jetson)."""
     if machine.host.machine:
         return machine.host.machine in ("aarch64", "arm64")
@@ -58,5 +58,5 @@ def _cpu_only(machine: Snapshot, kb: Knowledge, version: str) -> bool:
     if not blind:
         return False
     row = kb.torch_build(version)
-    arm = _on_arm(machine) and row is not None and not getattr(row, "default_cuda_aarch64", None)
+    arm = on_arm(machine) and row is not None and not getattr(row, "default_cuda_aarch64", None)
     return arm or machine.os.id == "windows"

@@ -65,6 +65,8 @@ FOUND = (
         "collective-cannot-reach-peer",
         "NCCL WARN socketStartConnect: Connect to 10.0.0.2<44321> failed : Connection refused",
     ),
+    ("torch-preload-library-not-found", "ValueError: libcublas.so.*[0-9] not found in the system path ['/x']"),
+    ("triton-does-not-know-cuda", "Triton only support CUDA 10.0 or higher, but got CUDA version: 12.8"),
 )
 NEAR = (
     ("engine-with-own-kernels", "Sage Attn / SageAttention is not installed!"),
@@ -125,6 +127,7 @@ def _loud(text: str) -> list[str]:
         ("wrong results of matmul on RTX 5090\nlibcublas 13.5.1.27\n", "known-bad-library-version"),
         ("Arm box\n>>> torch.__version__, torch.cuda.is_available()\n('2.6.0', False)\nnvidia-smi shows NVIDIA GH200 480GB\n", "torch-cpu-only-build"),
         ("PYTORCH_ALLOC_CONF=expandable_segments:True\ntorch 2.9.1+cu128, it stays off\n", "allocator-flag-unsupported"),
+        ("ImportError was /lib64/libstdc++.so.6: version GLIBCXX_3.4.20 not found (required by /x/amp_C.so), fused kernels unavailable\n", "gpu-libs-conflict"),
         ("wrong colours, garbage\nRadeon 890M\nROCm Version: rocm7.11.0a20251202\n", "known-bad-library-version"),
         ("gcc -I/a/my dir/csrc -c x.c\ngcc: error: dir/csrc: No such file or directory\n", "install-path-has-space"),
     ],
@@ -141,6 +144,7 @@ def test_the_text_as_a_whole_names_the_cause(text: str, cause: str) -> None:
         "torch 2.6.0+cu126, RTX 4090, driver 565.57.01\nloss is nan after 300 steps with lr 1e-2\n",
         "ModuleNotFoundError: No module named 'yaml'\n",
         "NCCL 2.17 on an A100, training hangs\n",
+        "torch 2.13.0+cu130 on a Jetson AGX Thor\n",
         "PYTORCH_ALLOC_CONF=expandable_segments:True\ntorch 2.12.0+cu130, RTX 4090\n",
         ">>> torch.__version__, torch.cuda.is_available()\n('2.12.0', True)\nnvidia-smi shows NVIDIA GH200 480GB\n",
     ],
