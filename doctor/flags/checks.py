@@ -183,13 +183,14 @@ def _user_site(s: Situation) -> Answer:
 
 
 def _stale_results(s: Situation) -> Answer:
-    """torch takes a file only where PT_VERSION and ROCM_VERSION are its own."""
+    """torch takes a file only where each of its validators is its own."""
+    from doctor.flags import tunable
+
     made = s.machine.torch.tunableop_validators
     if not made:
         return None
-    pairs = [(made.get("PT_VERSION"), s.version("torch")), (made.get("ROCM_VERSION"), s.version("rocm"))]
-    known = [(release(a)[:2], release(b)[:2]) for a, b in pairs if a and b]
-    return any(a != b for a, b in known) if known else None
+    known = (s.version(c) for c in ("torch", "rocm", "hipblaslt", "rocblas"))
+    return True if any(True for _ in tunable.stale(made, s)) else False if any(known) or s.archs else None
 
 
 def _unknown_names(s: Situation, words: str) -> Iterator[str]:

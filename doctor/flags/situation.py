@@ -26,6 +26,9 @@ _COMPONENTS = {
 }
 """Packages that carry a component, where its name is not the package's."""
 
+_BRINGS = re.compile(r"\+rocm(?:\d{1,2}\.\d{1,2}$|sdk)")
+"""Builds of pytorch.org and of ROCm's wheels: their libraries are their own. Others take those of the system."""
+
 
 @dataclass(frozen=True)
 class Situation:
@@ -69,8 +72,23 @@ class Situation:
             return machine.torch.rocm or next(installed, None)
         if component == "torch" and machine.torch.version:
             return machine.torch.version
+        if component == "driver":
+            return machine.nvidia_driver.version
+        if component in ("rccl", "rocblas", "hipblaslt"):
+            return self._of_rocm(component)
         wanted = _COMPONENTS.get(component, (component,))
         return next((p.version for p in self._packages(wanted)), None)
+
+    def _of_rocm(self, component: str) -> str | None:
+        """Of the library that torch takes: its own copy, else that of the ROCm that it was built for."""
+        brought = self.machine.torch.bundled
+        if brought and component in brought:
+            return brought[component]
+        if brought is None and _BRINGS.search(self.machine.torch.version or ""):
+            return None
+        installs = [i for i in self.machine.rocm or () if i.version and component in (i.components or {})]
+        wanted = release(self.version("rocm"))[:2]
+        return next((str((i.components or {})[component]) for i in installs if release(i.version)[:2] == wanted), None)
 
     def has(self, component: str) -> bool | None:
         """Whether a Python package is installed; None where the packages are not known."""

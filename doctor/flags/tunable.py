@@ -120,9 +120,9 @@ def _results(file: File, situation: Situation) -> Iterator[Finding]:
         told = f"{file.path} has no validators: torch takes nothing of it"
         yield _finding("warning", told, "tunable-file-rejected", {}, file.path)
         return
-    stale = list(_stale(made, situation))
-    if stale:
-        told = f"{file.path} is of another stack and not used: {'; '.join(stale)}"
+    mismatched = list(stale(made, situation))
+    if mismatched:
+        told = f"{file.path} is of another stack and not used: {'; '.join(mismatched)}"
         yield _finding("warning", told, "tunable-file-rejected", situation.env, file.path)
     rows = tunableop_csv.entries(text)
     losing = list(_losing(rows))
@@ -139,8 +139,45 @@ def _results(file: File, situation: Situation) -> Iterator[Finding]:
         yield _finding("info", told, "tunable-only-defaults", {}, file.path)
 
 
-def _stale(made: Mapping[str, str], situation: Situation) -> Iterator[str]:
-    """Validators that differ from what is known to be at hand."""
+def stale(made: Mapping[str, str], situation: Situation) -> Iterator[str]:
+    """Validators that differ from what is known to be at hand. torch wants each to be its own, text for text."""
+    yield from _frameworks(made, situation)
+    for validator, component, rows in _LIBRARIES:
+        if validator in made and (other := _other_library(made[validator], component, rows, situation)):
+            yield f"{validator} {made[validator][:30]}, {other}"
+    archs = [a for a in situation.archs or () if a.startswith("gfx")]
+    there = made.get("GCN_ARCH_NAME", "").split(":")[0]
+    if archs and there and there not in archs:
+        yield f"GCN_ARCH_NAME {there[:20]}, the GPU is {archs[0]}"
+
+
+_LIBRARIES = (
+    ("HIPBLASLT_VERSION", "hipblaslt", "hipblaslt_releases"),
+    ("ROCBLAS_VERSION", "rocblas", "rocblas_releases"),
+)
+"""Validator (the macros of the library's header that torch was compiled with), component, the table of its releases."""
+
+
+def _other_library(said: str, component: str, rows: str, situation: Situation) -> str | None:
+    """What is at hand instead: the library's own version, else those of torch's ROCm; None if it is the same."""
+    mine, at_hand = release(said.partition("-")[0])[:3], situation.version(component)
+    if at_hand:
+        numbers = release(at_hand)[:3]
+        width = 2 if len(numbers) < 3 or numbers[2] > 999 else 3  # a file's name has ROCm's release there
+        return f"{component} is {at_hand[:20]}" if mine[:width] != numbers[:width] else None
+    rocm = situation.version("rocm")
+    known = _came_with(component, rows, release(rocm)[:2])
+    return f"ROCm {rocm} has {' or '.join(sorted(known))}" if known and said.partition("-")[0] not in known else None
+
+
+def _came_with(component: str, rows: str, rocm: tuple[int, ...]) -> frozenset[str]:
+    """Versions of a component in all releases of that ROCm; empty where one of them is not known."""
+    of = [row for key, row in table(rows).items() if len(rocm) == 2 and release(key)[:2] == rocm]
+    told = [str(row.get(component) or "") for row in of]
+    return frozenset(told) if told and all(re.fullmatch(r"\d+\.\d+\.\d+", t) for t in told) else frozenset()
+
+
+def _frameworks(made: Mapping[str, str], situation: Situation) -> Iterator[str]:
     torch, rocm = situation.version("torch"), situation.version("rocm")
     if torch and made.get("PT_VERSION") and release(made["PT_VERSION"])[:3] != release(torch)[:3]:
         yield f"PT_VERSION {made['PT_VERSION'][:20]}, torch is {torch[:20]}"
@@ -150,10 +187,6 @@ def _stale(made: Mapping[str, str], situation: Situation) -> Iterator[str]:
         major, minor = int(made["HIP_VERSION"][:-2]), int(made["HIP_VERSION"][-2:])
         if (major, minor) != release(rocm)[:2]:
             yield f"HIP_VERSION {made['HIP_VERSION']}, ROCm is {rocm[:20]}"
-    archs = [a for a in situation.archs or () if a.startswith("gfx")]
-    there = made.get("GCN_ARCH_NAME", "").split(":")[0]
-    if archs and there and there not in archs:
-        yield f"GCN_ARCH_NAME {there[:20]}, the GPU is {archs[0]}"
 
 
 def _losing(rows: tuple[tunableop_csv.Entry, ...]) -> Iterator[tuple[tunableop_csv.Entry, tunableop_csv.Entry]]:

@@ -18,7 +18,16 @@ _SUPERCHIPS = {"GB200": "sm_100", "GB300": "sm_103", "R100": "sm_107"}
 def of(line: str, *, partial: bool = False) -> Situation:
     env: dict[str, str] = {}
     told: dict[str, bool] = {}
-    facts: dict[str, Any] = {"gpus": [], "packages": [], "rdma": [], "torch": {}, "host": {}, "container": {}, "os": {}}
+    facts: dict[str, Any] = {
+        "libraries": {},
+        "gpus": [],
+        "packages": [],
+        "rdma": [],
+        "torch": {},
+        "host": {},
+        "container": {},
+        "os": {},
+    }
     for word in shlex.split(line):
         name, sign, value = word.partition("=")
         if name.startswith("ctx:"):
@@ -43,6 +52,8 @@ def _fact(facts: dict[str, Any], name: str, value: str) -> None:
         facts["packages"].append((rest, value, None))
     elif kind == "user":
         facts["packages"].append((rest, value, "/home/u/.local/lib/python3.12/site-packages"))
+    elif kind == "lib":
+        facts["libraries"][rest] = value
     elif kind == "results":
         facts["torch"]["tunableop_validators"] = {rest: value}
     elif kind == "run":
@@ -66,8 +77,10 @@ def _fact(facts: dict[str, Any], name: str, value: str) -> None:
 
 def _machine(facts: dict[str, Any]) -> Snapshot:
     gpus = tuple(_gpu(number, model) for number, model in enumerate(facts["gpus"]))
+    rocm = {"key": "/opt/rocm", "path": "/opt/rocm", "version": facts["torch"].get("rocm", "7.2.0")}
     return Snapshot.model_validate(
         {
+            "rocm": [{**rocm, "components": facts["libraries"]}] if facts["libraries"] else None,
             "gpus": gpus if gpus or facts.get("none") else None,
             "packages": tuple(Package(name=n, version=v, location=w) for n, v, w in facts["packages"]) or None,
             "rdma": tuple(RdmaDevice(key=k) for k in facts["rdma"]) or None,

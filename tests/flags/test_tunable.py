@@ -44,6 +44,23 @@ def test_results_of_another_stack_are_not_used() -> None:
     assert found("PYTORCH_TUNABLEOP_ENABLED=1 PYTORCH_TUNABLEOP_TUNING=0", HEAD.format("2.9.1", "603")) == []
 
 
+def test_results_of_another_library_are_not_used() -> None:
+    """Against the header of the installed library; a wheel's own is that of its ROCm, by the table of releases."""
+    made = GOOD + "Validator,HIPBLASLT_VERSION,1.2.0-a1b2c3d\nValidator,ROCBLAS_VERSION,5.2.0-40ef\n"
+    assert found(f"{HERE} lib:hipblaslt=1.2.0 lib:rocblas=5.2.0", made) == []
+    assert found(f"{HERE} lib:hipblaslt=1.2.0 lib:rocblas=5.2.70200", made) == []
+    (finding,) = found(f"{HERE} lib:hipblaslt=1.2.1 lib:rocblas=5.1.0", made)
+    assert "HIPBLASLT_VERSION 1.2.0-a1b2c3d, hipblaslt is 1.2.1" in finding.summary
+    assert "ROCBLAS_VERSION 5.2.0-40ef, rocblas is 5.1.0" in finding.summary
+    wheel = HERE.replace("torch=2.13.0 rocm=7.2", "torch=2.9.1+rocm6.3 rocm=6.3") + " lib:rocblas=9.9.9"
+    of_wheel = made.replace("2.13.0", "2.9.1").replace("702", "603")
+    (finding,) = found(wheel, of_wheel)
+    assert "ROCBLAS_VERSION 5.2.0-40ef, ROCm 6.3 has 4.3.0" in finding.summary
+    assert "HIPBLASLT_VERSION 1.2.0-a1b2c3d, ROCm 6.3 has 0.10.0" in finding.summary
+    untold = HERE.replace("torch=2.13.0 rocm=7.2", "torch=2.13.0+rocm7.12 rocm=7.12")
+    assert found(untold, made.replace("702", "712")) == []
+
+
 def test_a_row_that_loses_to_the_default_below_it() -> None:
     (finding,) = found(HERE, GOOD + GEMM.format("Default", "0.0101"))
     assert finding.summary.startswith("t0.csv:4 keeps Gemm_Hipblaslt_12 (0.0196 ms)")
