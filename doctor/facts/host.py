@@ -157,6 +157,10 @@ class Host(Model):
     glibc: str | None = None
     gcc: str | None = None
     """Newest gcc whose folder is installed (`12`)."""
+    gcc_runtimes: tuple[str, ...] | None = None
+    """Releases of gcc whose folder holds crtbegin.o: of these clang takes the newest, with its C++ headers."""
+    libstdcxx_headers: tuple[str, ...] | None = None
+    """Releases whose C++ headers lie in /usr/include/c++."""
     gcc_version: str | None = None
     """Of the gcc that answers to its name (`13.3.0`)."""
     hugepages_bytes: int | None = None

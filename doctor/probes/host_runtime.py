@@ -13,6 +13,8 @@ READS: tuple[str, ...] = (
     "command:getconf GNU_LIBC_VERSION public",
     "dir:usr/lib/gcc public",
     "dir:usr/lib/gcc/* public",
+    "stat:usr/lib/gcc/*/*/crtbegin.o public",
+    "dir:usr/include/c++ public",
     "real:usr/bin/gcc public",
     "file:proc/meminfo public",
     "file:sys/kernel/mm/transparent_hugepage/enabled public",
@@ -43,13 +45,21 @@ def put(system: System, sheet: FactSheet) -> None:
 def _gcc(system: System, sheet: FactSheet) -> None:
     """The newest by its folder; distributions name it by the major or the whole version."""
     top = system.list_dir("usr/lib/gcc")
-    found = [
-        name
+    places = [
+        (f"usr/lib/gcc/{target}", name)
         for target in (top.value or ())[:20]
         if target.endswith(("linux-gnu", "linux"))
         for name in system.list_dir(f"usr/lib/gcc/{target}").value or ()
         if _GCC.fullmatch(name)
     ]
+    found = [name for _, name in places]
+    if found:
+        runtimes = [name for folder, name in places[:20] if system.stat(f"{folder}/{name}/crtbegin.o").known]
+        sheet.put("host.gcc_runtimes", sorted(set(runtimes)), top.source)
+        headers = system.list_dir("usr/include/c++")
+        if headers.known or headers.is_absent:
+            names = [n for n in headers.value or () if _GCC.fullmatch(n)]
+            sheet.put("host.libstdcxx_headers", sorted(names), headers.source)
     # usr/bin/gcc leads to x86_64-linux-gnu-gcc-12 on Debian and Ubuntu; elsewhere it is the one that is installed.
     named = system.real("usr/bin/gcc")
     answers = re.search(r"gcc-(\d{1,2}(?:\.\d{1,2}){0,2})$", named.value or "", re.ASCII)

@@ -57,11 +57,6 @@ def look(
         sheet.put("libraries", list(rows.values())[:_MOST], f"file:/{torch}/torch/lib")
 
 
-def is_gpu(name: str) -> bool:
-    """Whether a soname is one of the GPU stack."""
-    return bool(_GPU.match(name))
-
-
 def is_driver_s(name: str) -> bool:
     return bool(_DRIVERS.match(name))
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from doctor.facts.sheet import FactSheet
 from doctor.probes.python_companions import tagged_for
-from doctor.probes.python_libraries import is_driver_s, is_gpu, packaged
+from doctor.probes.python_libraries import is_driver_s, packaged
 from doctor.probes.python_loader import Loader
 from doctor.system.base import System
 
@@ -80,9 +80,9 @@ def _files(
 def _missing(loader: Loader, program: str, path: str, package: str, ours: Mapping[str, str]) -> list[dict[str, Any]]:
     if loader.open(program) is None or loader.open(path) is None:
         return []
-    rows = []
+    rows: list[dict[str, Any]] = []
     for answer in loader.answers:
-        if answer.path is not None or not is_gpu(answer.name) or is_driver_s(answer.name):
+        if answer.path is not None or is_driver_s(answer.name) or any(r["name"] == answer.name for r in rows):
             continue
         row: dict[str, Any] = {
             "key": f"{package} {answer.name}", "package": package, "name": answer.name, "wanted_by": f"/{answer.asker}",

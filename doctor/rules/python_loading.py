@@ -19,7 +19,10 @@ _PACKAGES = {
     "libnvJitLink": "nvjitlink", "libnvshmem_host": "nvshmem", "libcufile": "cufile",
 }  # fmt: skip
 """Library → what the package is called between `nvidia-` and `-cu12` (wheels of torch 2.1 to 2.14)."""
-_ROCM = ("libamdhip64", "libhsa-runtime64", "librocblas", "libhip", "libroc", "librccl", "libMIOpen", "libamd_")
+_ROCM = (
+    "libamdhip64", "libhsa-runtime64", "librocblas", "libhip", "libroc", "librccl", "libMIOpen", "libamd_",
+    "libmigraphx",
+)  # fmt: skip
 
 
 def conflicts(machine: Snapshot) -> Iterator[Finding]:
@@ -72,7 +75,7 @@ def _way_out(held: LoadedLibrary) -> Fix:
 
 def not_found(machine: Snapshot) -> Iterator[Finding]:
     """GPU libraries that neither the loader nor torch's packages give: the import stops at the first."""
-    lacking = [held for held in machine.libraries or () if held.path is None and _is_gpu(held.key)]
+    lacking = [held for held in machine.libraries or () if held.path is None and is_gpu(held.key)]
     if not lacking:
         return
     first = lacking[0]
@@ -102,7 +105,8 @@ def not_found(machine: Snapshot) -> Iterator[Finding]:
     )
 
 
-def _is_gpu(name: str) -> bool:
+def is_gpu(name: str) -> bool:
+    """Whether a soname is of the GPU stack."""
     stem = name.partition(".so")[0]
     return stem in _PACKAGES or stem in COMPONENTS or stem.startswith((*_ROCM, "libcudnn_", "libnvshmem"))
 
@@ -114,6 +118,6 @@ def _brings(package: str, lacking: list[LoadedLibrary]) -> bool:
 def system_libraries(machine: Snapshot) -> Iterator[tuple[LoadedLibrary, Evidence]]:
     """Libraries of the system that torch's libraries need and that are nowhere."""
     for held in machine.libraries or ():
-        if held.path is None and not _is_gpu(held.key):
+        if held.path is None and not is_gpu(held.key):
             text = f"{held.key}, asked for by {held.wanted_by}, is nowhere that the loader looks"
             yield held, Evidence(text=text[:380], source=machine.source("libraries"))

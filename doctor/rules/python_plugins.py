@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from doctor.facts.python import PluginLibrary
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Severity, Subject
+from doctor.rules.python_loading import is_gpu
 from doctor.rules.python_packages import below, package, pip_install
 from doctor.rules.torch_install import python_of
 from doctor.versions import Dotted
@@ -45,9 +46,16 @@ def not_found(machine: Snapshot) -> Iterator[Finding]:
             yield _not_preloaded(machine, name, lacking)
 
 
+def system_libraries(machine: Snapshot) -> Iterator[tuple[PluginLibrary, Evidence]]:
+    """Libraries of the system that a plugin needs and that are nowhere."""
+    for row in machine.plugin_libraries or ():
+        if not is_gpu(row.name):
+            yield row, _evidence(machine, [row])[0]
+
+
 def _by_package(machine: Snapshot) -> dict[str, list[PluginLibrary]]:
     found: dict[str, list[PluginLibrary]] = {}
-    for row in machine.plugin_libraries or ():
+    for row in (r for r in machine.plugin_libraries or () if is_gpu(r.name)):
         found.setdefault(row.package, []).append(row)
     return found
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules.commands import family, install
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Symptom
@@ -18,7 +19,7 @@ RULE = Rule(
     id="host-libstdcxx-dev-missing",
     severity=Severity.ERROR,
     title="The C++ headers of the newest installed gcc are missing.",
-    needs=(),
+    needs=({"tools", "host.gcc_runtimes", "host.libstdcxx_headers"},),
     proven="synthetic",
     order=41,
     tags=(
@@ -32,7 +33,8 @@ clang (hipcc) that picks the newest gcc folder on the machine, for which the C++
 Every HIP program fails at "'cmath' file not found".
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one.
+The headers of the newest gcc whose folder holds crtbegin.o are there, no hipcc and no amdclang++ is, or either is not
+known; and no error text was seen.
 
 ## How to confirm
 `clang++ -v -E -x c++ /dev/null` names the selected GCC installation.
@@ -54,9 +56,30 @@ _NEWEST = {"22.04": "12", "24.04": "14", "12": "12", "13": "14"}
 """Release of Ubuntu or Debian -> newest gcc folder that a bare system has (packages.ubuntu.com, 2026-11)."""
 
 
+_CLANG = ("hipcc", "amdclang++")
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Raised from error texts only."""
-    yield from ()
+    """The newest gcc folder that clang would take, and no headers of that release."""
+    newest = max(machine.host.gcc_runtimes or (), key=lambda v: Dotted(v).numbers, default=None)
+    headers = machine.host.libstdcxx_headers
+    compiler = next((t for t in machine.tools or () if t.name in _CLANG), None)
+    major = Dotted(newest or "").major
+    if major is None or headers is None or compiler is None or major in {Dotted(v).major for v in headers}:
+        return
+    wanted = {"apt": f"libstdc++-{major}-dev", "dnf": "gcc-c++", "zypper": "gcc-c++"}.get(family(machine) or "")
+    command = install(family(machine), wanted) if wanted else None
+    yield Finding(
+        summary=f"{compiler.name} takes gcc {newest}, whose C++ headers are not installed.",
+        severity=Severity.WARNING,
+        subject=Subject(kind="compiler"),
+        evidence=(
+            Evidence(text=f"{compiler.name} is {compiler.key}"[:300], source=machine.source("tools")),
+            *evidence(machine, ("host.gcc_runtimes", "host.libstdcxx_headers")),
+        ),
+        fixes=(Fix(text=f"Install {wanted}.", command=command, root=True),) if command else FIXES,
+        verify=("clang++", "-v", "-E", "-x", "c++", "/dev/null"),
+    )
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:

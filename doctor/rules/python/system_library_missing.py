@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
-from doctor.rules import python_loading
+from doctor.rules import python_loading, python_plugins
 from doctor.rules.commands import family, install
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ RULE = Rule(
     id="system-library-missing",
     severity=Severity.ERROR,
     title="A system library outside the GPU stack is missing.",
-    needs=({"libraries"},),
+    needs=({"libraries"}, {"plugin_libraries"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=41,
@@ -33,7 +33,8 @@ needs.
 The import stops before any GPU is asked.
 
 ## Not raised when
-The loader finds every library that torch's libraries need, and no error text was seen.
+The loader finds every library that torch's libraries and the plugins of other frameworks need, and no error text was
+seen.
 
 ## How to confirm
 `ldd FILE.so | grep 'not found'`
@@ -62,13 +63,15 @@ _APT = {
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Libraries that torch itself needs; of others only error texts tell."""
-    for held, shown in python_loading.system_libraries(machine):
-        wanted = next((pack for name, pack in _APT.items() if held.key.lower().startswith(name)), None)
+    """What torch needs, and what plugins need that frameworks open by name; of others error texts tell."""
+    lacking = [(held.key, "torch", shown) for held, shown in python_loading.system_libraries(machine)]
+    lacking += [(row.name, row.package, shown) for row, shown in python_plugins.system_libraries(machine)]
+    for library, asking, shown in lacking:
+        wanted = next((pack for name, pack in _APT.items() if library.lower().startswith(name)), None)
         command = install("apt", wanted) if wanted and family(machine) == "apt" else None
         yield Finding(
-            summary=f"{held.key[:60]}, which torch needs, is nowhere that the loader looks.",
-            subject=Subject(kind="library", id=held.key),
+            summary=f"{library[:60]}, which {asking} needs, is nowhere that the loader looks.",
+            subject=Subject(kind="library", id=library),
             evidence=(shown,),
             fixes=(Fix(text=f"Install {wanted}.", command=command, root=True),) if command else FIXES,
         )

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from doctor.findings import Finding
 from doctor.knowledge import Knowledge
-from doctor.rules.python import gpu_libs_not_found, jax_plugin_mismatch, onnxruntime_gpu_mismatch
+from doctor.rules.python import (
+    gpu_libs_not_found,
+    jax_plugin_mismatch,
+    onnxruntime_gpu_mismatch,
+    system_library_missing,
+)
 from tests.rules.machines import Facts, h100_host
 
 KB = Knowledge()
@@ -27,7 +32,7 @@ def found(module: object, facts: Facts) -> list[Finding]:
 def test_a_library_that_is_nowhere() -> None:
     (finding,) = found(gpu_libs_not_found, lacking("onnxruntime-gpu", "libcudnn.so.9", "1.23.2"))
     assert finding.summary == "libcudnn.so.9, which onnxruntime-gpu 1.23.2 needs, is nowhere that the loader looks."
-    assert finding.fixes[0].command[-1] == "onnxruntime-gpu[cuda,cudnn]==1.23.2"
+    assert (finding.fixes[0].command or ())[-1] == "onnxruntime-gpu[cuda,cudnn]==1.23.2"
 
 
 def test_another_major_at_hand_is_a_mismatch_of_the_framework() -> None:
@@ -50,6 +55,15 @@ def test_a_copy_that_only_preloading_finds_is_a_remark_and_none_where_torch_brin
 
 
 def test_nothing_lacking_and_nothing_known_say_nothing() -> None:
-    for facts in ({"plugin_libraries": []}, {"plugin_libraries": None}):
+    for value in ([], None):
+        facts: Facts = {"plugin_libraries": value}
         for module in (gpu_libs_not_found, onnxruntime_gpu_mismatch, jax_plugin_mismatch):
-            assert not [f for f in found(module, dict(facts)) if "needs" in f.summary]
+            assert not [f for f in found(module, facts) if "needs" in f.summary]
+
+
+def test_a_library_of_the_system_that_a_plugin_needs() -> None:
+    facts = lacking("jax-rocm60-pjrt", "libnuma.so.1", "0.5.0") | {"os.id": "ubuntu"}
+    assert found(gpu_libs_not_found, facts) == []
+    (finding,) = found(system_library_missing, facts)
+    assert finding.summary == "libnuma.so.1, which jax-rocm60-pjrt needs, is nowhere that the loader looks."
+    assert (finding.fixes[0].command or ())[-1] == "libnuma1"
