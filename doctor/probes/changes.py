@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from doctor.errors import ReaderError
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 from doctor.probes import clock
@@ -23,6 +24,7 @@ READS: tuple[str, ...] = (
     "file:var/log/dpkg.log public",
     "file:var/log/apt/history.log name",
     "file:var/log/dnf.rpm.log public",
+    "derived:dnf5-history public",
     "file:var/log/zypp/history name",
     "file:var/log/pacman.log name",
     "dir:var/lib/dkms public",
@@ -36,6 +38,7 @@ READS: tuple[str, ...] = (
     "dir:boot public",
     *clock.READS,
 )
+_DNF5 = "usr/lib/sysimage/libdnf5/transaction_history.sqlite"
 LOGS = ("var/log/dpkg.log", "var/log/dnf.rpm.log", "var/log/zypp/history", "var/log/pacman.log")
 _DAYS_S = 30 * 86400
 _TAIL = 1 << 20
@@ -59,23 +62,43 @@ def probe(system: System, sheet: FactSheet) -> None:
 def _packages(system: System, sheet: FactSheet, now: clock.Now) -> None:
     readings = [_tail(system, path) for path in LOGS]
     held = [r for r in readings if r.known]
-    if not held:
+    modern = _dnf5(system, now)
+    if not held and not modern.known:
         worst = next((r for r in readings if not r.is_absent), readings[0])
         sheet.miss("changes", worst.state, worst.source, worst.detail or "no log of a package manager")
         return
     automatic = package_log.unattended(_tail(system, "var/log/apt/history.log").value or "")
+    told = [change for reading in held for change in package_log.read(reading.value or "")]
+    told += [package_log.Changed(**row) for row in modern.value or ()]
     rows = {}
-    for reading in held:
-        for change in package_log.read(reading.value or ""):
-            age = log_time.seconds_ago(change.when, None, now.epoch_s)
-            if age is None or age > _DAYS_S:
-                continue
-            row = {"key": f"{change.when} {change.package}", "age_s": age, **change._asdict()}
-            if (change.package, change.new) in automatic:
-                row["by"] = "unattended-upgrades"
-            rows[row["key"]] = {k: v for k, v in row.items() if v is not None}
+    for change in told:
+        age = log_time.seconds_ago(change.when, None, now.epoch_s)
+        if age is None or age > _DAYS_S:
+            continue
+        row = {"key": f"{change.when} {change.package}", "age_s": age, **change._asdict()}
+        if (change.package, change.new) in automatic:
+            row["by"] = "unattended-upgrades"
+        rows[row["key"]] = {k: v for k, v in row.items() if v is not None}
     newest = sorted(rows.values(), key=lambda row: (row["age_s"], row["package"]))[:100]
-    sheet.put("changes", newest, held[0].source)
+    sheet.put("changes", newest, held[0].source if held else modern.source)
+
+
+def _dnf5(system: System, now: clock.Now) -> Reading[list[dict[str, Any]]]:
+    """Its database is worked out here and not recorded: it tells what else was installed, and who asked."""
+    size = system.stat(_DNF5)
+    if size.value is None:
+        return Reading(size.state, size.source, None, size.detail)
+    start = (now.epoch_s or 0) - _DAYS_S
+
+    def work() -> list[dict[str, Any]]:
+        from doctor.readers import dnf5_history
+
+        raw = system.read_bytes(_DNF5, offset=0, length=dnf5_history.MAX_BYTES)
+        if raw.value is None:
+            raise ReaderError(raw.detail or raw.state.value)
+        return [change._asdict() for change in dnf5_history.changes(raw.value, start)]
+
+    return system.derived("dnf5-history", _DNF5, work)
 
 
 def _tail(system: System, path: str) -> Reading[str]:

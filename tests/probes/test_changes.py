@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from doctor.facts.origin import State
 from doctor.probes import changes
 from doctor.readers import package_log
 from doctor.system.base import Output, Reading
+from doctor.system.tree import TreeSystem
 from tests.probes.pretend import Pretend
 
 NOW = 1_795_000_000  # 2026-11-18
@@ -35,6 +37,9 @@ class Answering(Pretend):
     """With what modinfo prints."""
 
     answer = ""
+
+    def derived(self, name: str, path: str, work: Any) -> Reading[Any]:
+        return TreeSystem.derived(self, name, path, work)
 
     def run(self, argv: object, **_how: object) -> Reading[Output]:
         return Reading(State.VALUE, "command:modinfo", Output(0, self.answer, "", 0.0))
@@ -123,3 +128,17 @@ def test_a_dkms_build_that_failed_names_its_kernel(tmp_path: Path) -> None:
     (module,) = look(tmp_path, files).kernel.dkms or ()
     assert (module.key, module.built_for) == ("amdgpu/6.10.5", ("6.8.0-51-generic",))
     assert module.failed_for == "6.14.0-15-generic"
+
+
+def test_the_history_that_dnf5_keeps_in_a_database(tmp_path: Path) -> None:
+    from tests.readers.test_dnf5_history import ROWS, database
+
+    place = tmp_path / "usr/lib/sysimage/libdnf5/transaction_history.sqlite"
+    place.parent.mkdir(parents=True)
+    database(place, ROWS)
+    told = look(tmp_path, {}).changes or ()
+    assert [(c.package, c.old, c.new) for c in told] == [
+        ("rocm-hip", "6.3.1-4.fc42", None),
+        ("akmod-nvidia", "3:570.124.06-1.fc42", "3:570.133.20-1.fc42"),
+        ("kernel-core", None, "6.14.9-300.fc42"),
+    ]
