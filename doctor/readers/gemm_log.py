@@ -36,15 +36,15 @@ class GemmLog:
     calls: tuple[Call, ...] = ()
     warnings: tuple[str, ...] = ()
     backends: tuple[str, ...] = ()
-    """`hipblaslt`, `tensile`: what rocBLAS says that it handed products on to (layer 8, since ROCm 7.0)."""
+    """`hipblaslt`, `tensile`, `source`: what rocBLAS says that it handed products on to (layer 8, since ROCm 7.0)."""
     speaking: frozenset[str] = frozenset()
     """Libraries that logged anything, so that their silence elsewhere means something."""
 
 
 _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("hipblaslt", re.compile(r"(?:\[[^\]]{0,60}\]){0,6}\s{0,4}(?P<call>hipblaslt-bench)\s(?:--api_method\s\w{1,8}\s)?-m\s\d")),
-    ("hipblaslt", re.compile(r"(?:\[[^\]]{0,60}\]){0,6}.{0,40}?\[?(?P<call>hipblasLtMatmul|rocblaslt_matmul)\b(?!\w)")),
-    ("rocblas", re.compile(r"(?P<call>rocblas_(?:[shdcz]?gemm|gemm)(?:_batched|_strided_batched)?(?:_ex3?|_ex)?(?:_64)?),[NTC]")),
+    ("hipblaslt", re.compile(r"(?P<call>hipblaslt-bench)\s(?:--[a-z_]{1,20}\s{1,3}(?:[a-z_]{1,20}\s{1,3})?){0,4}-m\s\d")),
+    ("hipblaslt", re.compile(r"(?:\[[^\]]{0,40}\])?\[HIPBLASLT\]\[\d{1,20}\]\[(?:Trace|Api)\]\[(?P<call>rocblaslt_matmul|rocblaslt_run(?:_user_args)?_cpp)\]")),
+    ("rocblas", re.compile(r"(?P<call>rocblas_(?:[shdcz]?gemm|gemm)(?:_batched|_strided_batched)?(?:_ex3?|_ex)?(?:_64)?),[NTC],")),
     ("rocblas", re.compile(r"(?:\./)?(?P<call>rocblas-bench)\s(?:--batch_count\s\d{1,9}\s)?(?:-f|--function)\s{1,2}\w{0,30}gemm")),
     ("cublaslt", re.compile(r"(?:\[[^\]]{0,40}\])?\[cublasLt\]\[\d{1,10}\]\[(?:Trace|Api|TRACE)\]\[(?P<call>cublasLt\w{0,12}Matmul)\]")),
     ("cublas", re.compile(r"I! cuBLAS \(v[\d.]{1,12}\) function cublasStatus_t (?P<call>cublas\w{0,24}(?:[Gg]emm|GEMM)\w{0,30})\(")),
@@ -58,7 +58,12 @@ _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
 )  # fmt: skip
 _SPEAKS = (
-    ("hipblaslt", re.compile(r"hipblaslt-bench|\[hipblaslt\]|rocblaslt (?:info|warning|error)", re.IGNORECASE)),
+    (
+        "hipblaslt",
+        re.compile(
+            r"hipblaslt-bench|(?:\[[^\]]{0,40}\])?\[hipblaslt\]|rocblaslt (?:info|warning|error)", re.IGNORECASE
+        ),
+    ),
     ("rocblas", re.compile(r"rocblas_create_handle|rocblas_|(?:\./)?rocblas-bench")),
     ("cublaslt", re.compile(r"(?:\[[^\]]{0,40}\])?\[cublasLt\]")),
     ("cublas", re.compile(r"[Ii]! ?cuBLAS \(v")),
@@ -68,10 +73,11 @@ _SPEAKS = (
 _WARNINGS = re.compile(
     r"hipBLASLt on an unsupported architecture|rocblaslt (?:warning|error)|Overriding blas backend"
     r"|Cannot read .{0,200}TensileLibrary|rocBLAS (?:warning|error)|hipBLASLt (?:warning|error)"
+    r"|\[HIPBLASLT\]\[\d{1,20}\]\[Error\]|rocBLAS error|hipBlasLT failed, falling back to tensile"
     r"|HIPBLAS_STATUS_\w{3,30}|CUBLAS_STATUS_(?!SUCCESS)\w{3,30}|cublasLt\]\[\d{1,10}\]\[Error\]",
     re.IGNORECASE,
 )
-_BACKEND = re.compile(r"(?:^|[\s,:\"'(])(?P<name>hipBLASLt|Tensile)\b(?! error)", re.IGNORECASE)
+_BACKEND = re.compile(r"rocblas_internal,rocblas_gemm_(?P<name>hipblaslt|tensile|source)_backend\b")
 _SOLUTION = re.compile(r"--solution_index\s{1,4}(\d{1,9})")
 
 
@@ -92,8 +98,8 @@ def read(text: str) -> GemmLog:
         if call is not None:
             if len(calls) < MOST:
                 calls.append(call)
-        elif "rocblas" in line.lower() and "backend" in line.lower() and (match := _BACKEND.search(line)):
-            backends.setdefault(match["name"].lower())
+        elif match := _BACKEND.match(line):
+            backends.setdefault(match["name"])
     return GemmLog(tuple(calls), tuple(warnings), tuple(backends), frozenset(speaking))
 
 

@@ -16,6 +16,15 @@ from doctor.readers.gemm_kernel import is_product, library
         ("Custom_Cijk_Ailk_Bljk_BBS_BH_MT256x256x64_MI16x16x1_UserArgs_shortname0_gfx950", "hipblaslt"),
         ("Cijk_Ailk_Bljk_HHS_BH_MT128x128x16_MI32x32x8x1_SE_1LDSB0_APM1_ABV0_ACED0", "rocblas"),
         ("Cijk_Alik_Bljk_SB_MT64x64x16_SE_K1", "rocblas"),
+        # of Debian's librocblas4 6.4.4 and librocblas5 7.2.4: conjugated operands, preloaded arguments
+        ("Cijk_AlikC_Bjlk_ZB_GB_MT32x32x8_SE_1LDSB0_APM1_ABV0_ACED0", "rocblas"),
+        ("Cijk_Ailk_BjlkC_CB_GB_MT128x64x8_MI16x16x4x1_SN_1LDSB1_WGM8_preloaded", "rocblas"),
+        # of Kernels.so of libhipblaslt1 7.1.1 and librocblas5 7.2.4 alike: beta alone, and a sum after a split of K
+        ("Cijk_B_GA", None),
+        ("Cijk_H_GB", None),
+        ("Cijk_SB_BiasB_HAS_ScaleAlphaVec_PostGSU4_VW1", None),
+        ("Cijk_SH_GG_DBiasH_BiasSrcD_GradH_HAS_ScaleAlphaVec_PostGSU2_VW2", None),
+        ("Cijk_B_PostGSU4", None),
         ("void rocblas_gemv_kernel<...>", "rocblas"),
         ("_ZN2ck16kernel_gemm_xdl_cshuffle_v3E", "ck"),
         ("void ck::kernel_gemm_multi_d<...>", "ck"),
