@@ -125,14 +125,15 @@ def report(
     _one_of("--format", format_, _FORMATS)
     _one_of("--fail-on", fail_on, ("error", "warning", "never"))
     from doctor.cli.output import deliver
-    from doctor.fleet import views
+    from doctor.fleet import kubernetes, views
     from doctor.fleet.verdict import judged
 
     tally = _tally(source)
     tally.missing(_expected(nodes))
-    told = [*views.of_gres(_text(gres)), *views.of_scontrol(_text(slurm)), *views.of_kubernetes(_text(kube))]
+    cluster = _text(kube)
+    told = [*views.of_gres(_text(gres)), *views.of_scontrol(_text(slurm)), *kubernetes.of_kubernetes(cluster)]
     verdict = judged(tally)
-    verdict.disagreements += views.disagreements(tally, told)
+    verdict.disagreements += [*views.disagreements(tally, told), *kubernetes.operators(cluster)]
     deliver(_rendered(verdict, format_), output)
     return _exit_code(verdict, fail_on)
 

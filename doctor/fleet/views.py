@@ -1,14 +1,13 @@
-"""What a scheduler believes of its nodes (gres.conf, `scontrol show node -o`, `kubectl get nodes -o json`), beside what
-the nodes themselves say: the number of GPUs, the driver, and whether a bad node still takes jobs.
+"""What a scheduler believes of its nodes (gres.conf, `scontrol show node -o`, Kubernetes in kubernetes.py), beside what
+the nodes themselves say: the number of GPUs, the driver, and whether a good node is kept from jobs.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from doctor.errors import InputError
 from doctor.fleet.names import expanded, folded
@@ -16,12 +15,10 @@ from doctor.fleet.tally import Tally
 
 _GRES = re.compile(r"gpu(?::[^:,()]{1,100})?:([0-9]{1,5})(?![0-9])")
 _FIELD = re.compile(r"(?:^|\s)(NodeName|State|Gres|Reason)=(.*?)(?=\s+[A-Z][A-Za-z]{0,40}=|$)")
-_RANGE = re.compile(r"\[([0-9]{1,6})-([0-9]{1,6})\]$")
-_RESOURCES = ("nvidia.com/gpu", "amd.com/gpu")
-_DRIVER = "nvidia.com/cuda.driver-version.full"
-_OLD_DRIVER = tuple(f"nvidia.com/cuda.driver.{part}" for part in ("major", "minor", "rev"))
-_UPGRADE = "nvidia.com/gpu-driver-upgrade-state"
-_SETTLED = ("", "upgrade-done")
+_BRACKETS = re.compile(r"\[([0-9,-]{1,4096})\]")
+_MULTIPLIED = {"k": 1 << 10, "m": 1 << 20}
+ALL = "*"
+"""Node of a line of gres.conf that names none: it is for every node that reads the file."""
 
 
 class Told(NamedTuple):
@@ -36,17 +33,30 @@ class Told(NamedTuple):
 
 
 def of_gres(text: str) -> Iterator[Told]:
-    """gres.conf: `NodeName=n[1-4] Name=gpu Type=h100 File=/dev/nvidia[0-7]`. Lines for all nodes, and AutoDetect,
-    name none."""
-    counted: dict[str, int] = defaultdict(int)
-    for number, line in enumerate(text.splitlines(), 1):
+    """gres.conf: `NodeName=n[1-4] Name=gpu Type=h100 File=/dev/nvidia[0-7]`. A line without NodeName is for ALL. A node
+    whose GRES are parts of GPUs (MultipleFiles: MIG instances) tells no number; AutoDetect tells none either."""
+    counted: dict[str, int | None] = defaultdict(int)
+    for number, line in enumerate(_joined(text), 1):
         words = dict(w.split("=", 1) for w in line.split("#")[0].split() if "=" in w)
         keys = {key.lower(): value for key, value in words.items()}
-        if keys.get("name", "").lower() != "gpu" or "nodename" not in keys:
+        if keys.get("name", "").lower() != "gpu":
             continue
-        for node in _nodes(keys["nodename"], f"gres.conf line {number}"):
-            counted[node] += _devices(keys)
-    yield from (Told(node, "gres.conf", number) for node, number in counted.items())
+        named = keys.get("nodename")
+        for node in _nodes(named, f"gres.conf line {number}") if named else [ALL]:
+            here = counted[node]
+            counted[node] = None if here is None or "multiplefiles" in keys else here + _devices(keys)
+    yield from (Told(node, "gres.conf", gpus) for node, gpus in counted.items())
+
+
+def _joined(text: str) -> Iterator[str]:
+    """Lines, with those that a backslash continues."""
+    held = ""
+    for line in text.splitlines():
+        if line.endswith("\\"):
+            held += line[:-1] + " "
+            continue
+        yield held + line
+        held = ""
 
 
 def _nodes(text: str, where: str) -> list[str]:
@@ -57,10 +67,21 @@ def _nodes(text: str, where: str) -> list[str]:
 
 
 def _devices(keys: dict[str, str]) -> int:
-    if keys.get("count", "").isdecimal():
-        return int(keys["count"][:6])
-    ranges = [_RANGE.search(part) for part in re.split(r",(?![^\[]*\])", keys.get("file", ""))]
-    return sum(int(r[2]) - int(r[1]) + 1 if r and int(r[2]) >= int(r[1]) else 1 for r in ranges)
+    amount = re.fullmatch(r"([0-9]{1,6})([KkMm]?)", keys.get("count", ""))
+    if amount:
+        return int(amount[1]) * _MULTIPLIED.get(amount[2].lower(), 1)
+    return sum(_of_file(part) for part in re.split(r",(?![^\[]*\])", keys.get("file", "")))
+
+
+def _of_file(name: str) -> int:
+    """Devices that a name stands for: /dev/nvidia[0,2-3] is three."""
+    brackets = _BRACKETS.search(name)
+    total = 0
+    for part in brackets[1].split(",") if brackets else ():
+        first, dash, last = part.partition("-")
+        known = first.isdecimal() and (last.isdecimal() or not dash)
+        total += max(int(last[:6]) - int(first[:6]) + 1, 1) if known and dash else 1
+    return total if brackets else 1
 
 
 def of_scontrol(text: str) -> Iterator[Told]:
@@ -77,38 +98,11 @@ def of_scontrol(text: str) -> Iterator[Told]:
         yield Told(fields["NodeName"], "Slurm", gpus, state=f"{state}{reason}" if away else None)
 
 
-def of_kubernetes(text: str) -> Iterator[Told]:
-    """Allocatable GPUs, the driver that feature discovery labels, the state of the GPU operator's driver upgrade."""
-    if not text:
-        return
-    try:
-        items = json.loads(text)["items"]
-        rows = [_kubernetes(item) for item in items]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise InputError("--kube: not the output of `kubectl get nodes -o json`") from None
-    yield from rows
-
-
-def _kubernetes(item: Any) -> Told:
-    metadata, status = item["metadata"], item.get("status") or {}
-    labels = metadata.get("labels") or {}
-    allocatable = status.get("allocatable") or {}
-    counts = [int(str(allocatable[r])[:9]) for r in _RESOURCES if str(allocatable.get(r, "")).isdecimal()]
-    old = ".".join(str(labels[part]) for part in _OLD_DRIVER if labels.get(part))
-    away = ["cordoned"] if (item.get("spec") or {}).get("unschedulable") else []
-    ready = [c.get("status") for c in status.get("conditions") or () if c.get("type") == "Ready"]
-    away += [f"Ready is {ready[0]}"] if ready and ready[0] != "True" else []
-    upgrade = str(labels.get(_UPGRADE, ""))
-    away += [f"driver upgrade: {upgrade}"] if upgrade not in _SETTLED else []
-    driver = str(labels.get(_DRIVER) or old) or None
-    return Told(str(metadata["name"]), "Kubernetes", sum(counts) if counts else None, driver, ", ".join(away) or None)
-
-
 def disagreements(tally: Tally, told: Iterable[Told]) -> list[str]:
     """Sentences, nodes with the same one together. A node that gave no report, and facts that it doesn't know, are
     compared with nothing."""
     rows: dict[str, list[str]] = defaultdict(list)
-    for view in told:
+    for view in _each(tally, list(told)):
         place = tally.answered(view.node)
         if place is None:
             if view.node in tally.silent and view.state:
@@ -123,6 +117,16 @@ def disagreements(tally: Tally, told: Iterable[Told]) -> list[str]:
         if view.state and tally.status(place) == "ok":
             rows[f"{view.view} says {view.state}, and the node's report is good"].append(view.node)
     return [f"{folded(nodes)}: {sentence}" for sentence, nodes in sorted(rows.items())]
+
+
+def _each(tally: Tally, told: list[Told]) -> Iterator[Told]:
+    """What is said of ALL, once for each node of which the same view says nothing by name."""
+    named = {(view.view, view.node) for view in told}
+    for view in told:
+        if view.node != ALL:
+            yield view
+            continue
+        yield from (view._replace(node=node) for node in tally.nodes if (view.view, node) not in named)
 
 
 def _same_version(label: str, loaded: str) -> bool:
