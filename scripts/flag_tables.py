@@ -12,7 +12,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_KEPT = ("open", "dropped", "severity", "problem", "fix", "audit", "shown")
+_KEPT = ("open", "elsewhere", "dropped", "severity", "problem", "fix", "audit", "shown")
 
 
 def conditions() -> dict[str, Row]:

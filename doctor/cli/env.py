@@ -182,7 +182,7 @@ def _told(workload: str | None, context: str | None) -> dict[str, bool]:
 
 
 def _here(machine: Snapshot, pid: str | None, told: dict[str, bool]) -> Any:
-    from doctor.flags import launch, lint, tunable
+    from doctor.flags import beside, launch, lint, tunable
     from doctor.flags.files import Looked
     from doctor.flags.situation import Situation
     from doctor.system.live import LiveSystem
@@ -190,12 +190,14 @@ def _here(machine: Snapshot, pid: str | None, told: dict[str, bool]) -> Any:
     system: System = _process(pid) if pid else LiveSystem()
     command = system.read_text("proc/self/cmdline").value if pid else None
     seen = launch.contexts((command or "").replace("\0", " "))
-    situation = Situation(dict(machine.environment or {}), machine, told={**seen, **told})
-    found = list(lint.findings(situation))
+    env = dict(machine.environment or {})
+    more = beside.look(system, env)
+    situation = Situation({**more.env, **env}, machine, told={**seen, **told})
+    found = [*lint.findings(situation, more.places), *more.findings]
     if tunable.is_on(situation.env):
         found += tunable.look(situation, tuple(_results(system, situation, pid)))
     found.sort(key=lambda f: f.severity.rank)
-    return Looked(f"process {pid}" if pid else "this process", tuple(found), situation, {})
+    return Looked(f"process {pid}" if pid else "this process", tuple(found), situation, more.places)
 
 
 def _results(system: System, situation: Situation, pid: str | None) -> Iterator[Any]:

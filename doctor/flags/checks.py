@@ -182,6 +182,35 @@ def _user_site(s: Situation) -> Answer:
     return any("/.local/lib/python" in (p.location or "") for p in s.machine.packages)
 
 
+def _cores(s: Situation) -> int | None:
+    """Logical processors, as KFD's topology counts them on AMD's machines."""
+    held = [n.cpu_cores for n in s.machine.kfd.nodes or ()]
+    return sum(n or 0 for n in held) or None
+
+
+def _ranks_here(s: Situation) -> int | None:
+    found = next((s.env[n] for n in ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE") if n in s.env), "")
+    return int(found) if re.fullmatch(r"\d{1,4}", found) else None
+
+
+def _omp_product(s: Situation) -> Answer:
+    threads, cores, ranks = s.env.get("OMP_NUM_THREADS", ""), _cores(s), _ranks_here(s)
+    if not re.fullmatch(r"\d{1,5}", threads) or cores is None:
+        return None
+    return int(threads) * (ranks or 1) > cores
+
+
+def _compile_product(s: Situation) -> Answer:
+    """torch starts min(32, cores) compile processes a rank."""
+    cores, ranks = _cores(s), _ranks_here(s)
+    return None if cores is None or ranks is None else ranks > 1 and min(32, cores) * ranks > cores
+
+
+def _pcie_only(s: Situation) -> Answer:
+    peers = [n.xgmi_peers for n in s.machine.kfd.nodes or () if n.simd_count]
+    return not any(peers) if len(peers) > 1 and all(p is not None for p in peers) else None
+
+
 def _stale_results(s: Situation) -> Answer:
     """torch takes a file only where each of its validators is its own."""
     from doctor.flags import tunable
@@ -241,6 +270,9 @@ _CHECKS: dict[str, Callable[[Situation], Answer]] = {
     "mixed-or-old-cc": _mixed_or_old,
     "two-nccl-wheels": _two_nccl,
     "user-site-packages": _user_site,
+    "omp-product": _omp_product,
+    "compile-product": _compile_product,
+    "pcie-only": _pcie_only,
     "tunable-results-stale": _stale_results,
     "cray-mpich": _cray,
 }

@@ -102,6 +102,11 @@ def not_evaluated() -> dict[str, str]:
     return _that_say("open")
 
 
+def found_elsewhere() -> dict[str, str]:
+    """Interaction → what else of doctor finds it."""
+    return _that_say("elsewhere")
+
+
 def dropped() -> dict[str, str]:
     """Interaction → why it became no rule."""
     return _that_say("dropped")

@@ -64,6 +64,8 @@ class Condition(Entry):
     """Names, with `*`, of which one must be set for them to hold; () where they may hold with none."""
     open: str | None = None
     """Why it is not evaluated."""
+    elsewhere: str | None = None
+    """What else finds it: a look of its own, or another rule."""
     dropped: str | None = None
     """Why it is no rule: the component's code does not bear it out."""
     severity: str | None = None

@@ -20,6 +20,8 @@ def of(line: str, *, partial: bool = False) -> Situation:
     told: dict[str, bool] = {}
     facts: dict[str, Any] = {
         "libraries": {},
+        "kfd": [],
+        "driver": {},
         "gpus": [],
         "packages": [],
         "rdma": [],
@@ -52,6 +54,13 @@ def _fact(facts: dict[str, Any], name: str, value: str) -> None:
         facts["packages"].append((rest, value, None))
     elif kind == "user":
         facts["packages"].append((rest, value, "/home/u/.local/lib/python3.12/site-packages"))
+    elif name == "driver":
+        facts["driver"] = {"version": value}
+    elif name == "cores":
+        facts["kfd"].append({"key": f"c{len(facts['kfd'])}", "cpu_cores": int(value)})
+    elif name == "link":
+        peers = (1,) if value == "xgmi" else ()
+        facts["kfd"] += [{"key": f"g{n}", "simd_count": 304, "xgmi_peers": peers} for n in range(2)]
     elif kind == "lib":
         facts["libraries"][rest] = value
     elif kind == "results":
@@ -80,6 +89,8 @@ def _machine(facts: dict[str, Any]) -> Snapshot:
     rocm = {"key": "/opt/rocm", "path": "/opt/rocm", "version": facts["torch"].get("rocm", "7.2.0")}
     return Snapshot.model_validate(
         {
+            "nvidia_driver": facts["driver"],
+            "kfd": {"nodes": facts["kfd"] or None},
             "rocm": [{**rocm, "components": facts["libraries"]}] if facts["libraries"] else None,
             "gpus": gpus if gpus or facts.get("none") else None,
             "packages": tuple(Package(name=n, version=v, location=w) for n, v, w in facts["packages"]) or None,

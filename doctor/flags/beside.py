@@ -1,0 +1,90 @@
+"""What stands beside the environment and counts with it: NCCL's own files, and the files that variables name.
+
+NCCL (and RCCL) takes `NAME=value` lines of $NCCL_CONF_FILE, else ~/.nccl.conf, and of /etc/nccl.conf, for names that
+are not set; the first file wins (src/misc/param.cc). The loader passes over a library of LD_PRELOAD that is not there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from doctor.facts.origin import State
+from doctor.findings import Evidence, Finding, Fix, Severity, Subject, fingerprint
+from doctor.flags.lint import CONFLICT
+
+if TYPE_CHECKING:
+    from doctor.system.base import System
+
+_LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,127})=(.{0,1000})")
+_MOST = 200
+
+
+class Beside(NamedTuple):
+    """Variables that NCCL's files add, with their places, and what is to be said of them."""
+
+    env: Mapping[str, str]
+    places: Mapping[str, str]
+    findings: tuple[Finding, ...]
+
+
+def look(system: System, env: Mapping[str, str]) -> Beside:
+    added: dict[str, str] = {}
+    places: dict[str, str] = {}
+    found: list[Finding] = list(_preloads(system, env))
+    for path in _files(env):
+        text = system.read_text(path, limit=1 << 16).value
+        for number, name, value in _assignments(text or ""):
+            if name not in env and name not in added:
+                added[name], places[name] = value, f"/{path.lstrip('/')}:{number}"
+        names = [name for name, place in places.items() if place.startswith(f"/{path.lstrip('/')}:")]
+        if names:
+            found.append(_hidden(path, names))
+    return Beside(added, places, tuple(found))
+
+
+def _files(env: Mapping[str, str]) -> Iterator[str]:
+    """In the order in which NCCL reads them."""
+    if env.get("NCCL_CONF_FILE"):
+        yield env["NCCL_CONF_FILE"]
+    elif env.get("HOME"):
+        yield f"{env['HOME']}/.nccl.conf"
+    yield "etc/nccl.conf"
+
+
+def _assignments(text: str) -> Iterator[tuple[int, str, str]]:
+    for number, line in enumerate(text.split("\n")[:_MOST], 1):
+        found = _LINE.match(line.rstrip("\r"))
+        if found and not line.startswith("#"):
+            yield number, found[1], found[2]
+
+
+def _preloads(system: System, env: Mapping[str, str]) -> Iterator[Finding]:
+    for path in re.split(r"[:\s]+", env.get("LD_PRELOAD", ""))[:20]:
+        if path.startswith("/") and "$" not in path and system.stat(path).state is State.ABSENT:
+            said = f"LD_PRELOAD names {path[:120]}, which is not there: the loader warns and goes on without it"
+            yield _finding(
+                "LD_PRELOAD", "warning", said, "Mend the path, or unset it.", "ld-preload-missing", "ld.so(8)"
+            )
+
+
+def _hidden(path: str, names: list[str]) -> Finding:
+    shown = ", ".join(names[:6])
+    said = f"/{path.lstrip('/')} sets {shown} for NCCL, which the environment does not show"
+    source = "NVIDIA/nccl@5067397c:src/misc/param.cc:65"
+    return _finding(names[0], "info", said, "Nothing, where it is meant.", "nccl-conf-hidden", source)
+
+
+def _finding(name: str, severity: str, said: str, cure: str, what: str, source: str) -> Finding:
+    subject = Subject(kind="variable", id=name)
+    return Finding(
+        rule=CONFLICT,
+        severity=Severity(severity),
+        summary=f"{said}."[:400],
+        subject=subject,
+        fingerprint=fingerprint(f"{CONFLICT} {what}", subject),
+        evidence=(Evidence(text=what, source=source),),
+        fixes=(Fix(text=cure, where="environment"),),
+        source=source,
+    )
