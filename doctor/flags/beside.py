@@ -33,7 +33,8 @@ def look(system: System, env: Mapping[str, str]) -> Beside:
     added: dict[str, str] = {}
     places: dict[str, str] = {}
     found: list[Finding] = list(_preloads(system, env))
-    for path in _files(env):
+    home = (system.environ().value or {}).get("HOME") or env.get("HOME")
+    for path in _files(env.get("NCCL_CONF_FILE"), home):
         text = system.read_text(path, limit=1 << 16).value
         for number, name, value in _assignments(text or ""):
             if name not in env and name not in added:
@@ -44,12 +45,12 @@ def look(system: System, env: Mapping[str, str]) -> Beside:
     return Beside(added, places, tuple(found))
 
 
-def _files(env: Mapping[str, str]) -> Iterator[str]:
+def _files(named: str | None, home: str | None) -> Iterator[str]:
     """In the order in which NCCL reads them."""
-    if env.get("NCCL_CONF_FILE"):
-        yield env["NCCL_CONF_FILE"]
-    elif env.get("HOME"):
-        yield f"{env['HOME']}/.nccl.conf"
+    if named:
+        yield named
+    elif home:
+        yield f"{home}/.nccl.conf"
     yield "etc/nccl.conf"
 
 
@@ -72,8 +73,7 @@ def _preloads(system: System, env: Mapping[str, str]) -> Iterator[Finding]:
 def _hidden(path: str, names: list[str]) -> Finding:
     shown = ", ".join(names[:6])
     said = f"/{path.lstrip('/')} sets {shown} for NCCL, which the environment does not show"
-    source = "NVIDIA/nccl@5067397c:src/misc/param.cc:65"
-    return _finding(names[0], "info", said, "Nothing, where it is meant.", "nccl-conf-hidden", source)
+    return _finding(names[0], "info", said, "Nothing, where it is meant.", "nccl-conf-hidden", f"/{path.lstrip('/')}")
 
 
 def _finding(name: str, severity: str, said: str, cure: str, what: str, source: str) -> Finding:
