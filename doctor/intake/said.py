@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from doctor.facts.sheet import Entry, FactSheet
 from doctor.intake.merge import put
-from doctor.readers.said_stack import alike
+from doctor.readers.said_stack import alike, gpus_torn
 
 _SUBJECT = re.compile(r"[.\[]")
 _OPEN = ("packages",)
@@ -22,13 +22,24 @@ def believed(said: Sequence[FactSheet], others: Iterable[FactSheet]) -> list[Fac
     """The sheets of sentences without what the others speak of, and without what they themselves disagree on."""
     if not said:
         return []
-    told = {subject(entry) for sheet in others for entry in sheet if entry.value is not None}
+    told = {subject(entry) for sheet in others for entry in sheet if entry.value is not None and _names(entry)}
     values: dict[str, set[str]] = {}
     for entry in (entry for sheet in said for entry in sheet):
         values.setdefault(entry.name, set()).add(alike(entry.name, entry.value))
-    torn = {_SUBJECT.split(n)[0] for n, v in values.items() if len(v) > 1 and n not in _OPEN}
+    apart = {n for n, v in values.items() if len(v) > 1 and n not in _OPEN}
+    torn = {_SUBJECT.split(n)[0] for n in apart if not n.startswith("gpus[")}
+    if gpus_torn(apart, {n for n in values if n.endswith(".arch")}):
+        torn.add("gpus")
     barred = (told - set(_OPEN)) | torn
     return [_without(sheet, barred) for sheet in said]
+
+
+_GPU_STATE = re.compile(r"gpus(?:\[[^\]]*\]\.(?:vendor|firmware|sensors\.\w+|link\.\w+|\w*memory\w*))?$")
+
+
+def _names(entry: Entry) -> bool:
+    """Whether a fact of GPUs says which GPU it is: a temperature, or that a tool listed none, says it not."""
+    return _GPU_STATE.match(entry.name) is None
 
 
 def subject(entry: Entry) -> str:

@@ -32,6 +32,16 @@ _APART = re.compile(
     r"|\bsnap (?:install|list) docker\b|\bdocker \(?snap\b)",
     re.IGNORECASE,
 )
+_TOOLKIT = re.compile(
+    r".{0,200}?(?:nvidia-container-toolkit(?:-base)?(?::\w{2,8})?|container toolkit(?: cli)?|nvidia-ctk"
+    r"|container runtime hook)`?(?: version)?[\s:=@v-]{1,40}(1\.\d{1,2}\.\d{1,2})\b",
+    re.IGNORECASE,
+)
+_CLI = re.compile(r"\s{0,8}(?:cli-version|lib-version): (1\.\d{1,2}\.\d{1,2})\b")
+"""What `nvidia-ctk --version`, `nvidia-container-cli -V`, dpkg and people say of the toolkit's release."""
+_CHANGED = re.compile(
+    r"\b(?:from|to|upgrad\w*|downgrad\w*|updat\w*|install\w* of|works? with|fixed in|since|before)\b", re.IGNORECASE
+)
 _CDI_FILE = re.compile(r"(?:cdi|hostPath|containerPath).{0,200}?\.so\.(?P<version>\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b")
 
 
@@ -71,6 +81,10 @@ def _one(sheet: FactSheet, where: str, line: str) -> None:
         sheet.put("container.engine_text", f"docker: {found['name']}", where)
     if "rootless" in line.lower() and re.match(r"\s{0,8}rootless:?\s{0,3}(?:true|yes)?$", line.lower()):
         sheet.put("container.rootless", True, where)
+    if "oolkit" in line or "nvidia-ctk" in line or "-version: 1" in line or "Hook" in line:
+        found = _CLI.match(line) or (None if _CHANGED.search(line) else _TOOLKIT.match(line))
+        if found:
+            sheet.put("container.toolkit_version", found[1], where)
     if ".so." in line and (found := _CDI_FILE.search(line)):
         sheet.put("container.cdi_driver", found["version"], where)
 

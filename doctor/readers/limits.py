@@ -25,7 +25,7 @@ _UNIT_LIMIT = re.compile(r".{0,60}?\bLimit(?P<name>MEMLOCK|NOFILE)=(?P<value>inf
 _RLIMIT = re.compile(r".{0,120}?RLIMIT_MEMLOCK(?: is| =|:|=)?\s{1,3}(?P<value>\d{1,15})")
 _NOFILE = re.compile(r".{0,60}?open files:?\s{1,30}(?:\(-n\))?:?\s{0,20}(?P<value>\d{1,12})\b")
 _DESCRIPTORS = re.compile(r".{0,120}?file descriptor limit is too low: (?P<value>\d{1,12})")
-_SHM = re.compile(r".{0,40}?\s(?P<size>\d{1,6}(?:\.\d)?)(?P<unit>[KMGT])(?:i?B)?\s.{0,60}/dev/shm\s*$")
+_SHM = re.compile(r"\s{0,8}\S{0,60}\s{1,80}(?P<size>\d{1,6}(?:\.\d)?)(?P<unit>[KMGT])(?:i?B)?\s.{0,60}/dev/shm\s*$")
 _SHM_SAID = re.compile(
     r".{0,60}?/dev/shm(?: size)?(?: is|:|=)?\s{0,3}(?P<size>\d{1,6}(?:\.\d)?) ?(?P<unit>[KMGT])i?B?\b", re.IGNORECASE
 )
@@ -58,4 +58,6 @@ def _one(sheet: FactSheet, where: str, line: str) -> None:
     elif found := _NOFILE.match(line) or _DESCRIPTORS.match(line):
         sheet.put("host.nofile", int(found["value"]), where)
     elif "dev/shm" in line and (found := _SHM.match(line) or _SHM_SAID.match(line)):
+        if line.split()[0] == "shm":  # container engines mount it under this name; a host's own is called tmpfs
+            sheet.put("container.inside", True, where)
         sheet.put("host.shm_bytes", int(float(found["size"]) * _UNITS[found["unit"].upper()]), where)

@@ -12,10 +12,12 @@ import re
 
 from doctor.errors import ReaderError
 from doctor.facts.sheet import FactSheet
+from doctor.readers.lspci_bridges import Bridges
 from doctor.readers.source_lines import kept, source_lines
 
 _DEVICE = re.compile(
-    r"\s{0,8}(?:lspci(?: -\w{1,6})?: )?(?P<address>(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]) "
+    r"(?:\s{0,8}(?:lspci(?: -\w{1,6})?: )?|.{0,40}?[`:] ?)"
+    r"(?P<address>(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]) "
     r"(?P<class>[A-Z0-9][\w /-]{2,40}?)"
     r"(?: \[(?P<code>[0-9a-f]{4})\])?: (?P<what>.{3,300})$"
 )
@@ -23,6 +25,20 @@ _ANY = re.compile(r"\s{0,8}(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0
 _ID = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
 _REVISION = re.compile(r"\(rev ([0-9a-f]{2})\)")
 _BRACKETS = re.compile(r"\[((?![0-9a-f]{4}:)[^\]]{3,120})\]")
+_CHIP = re.compile(r"NVIDIA Corporation ([A-Z]{2}\d{3})[A-Z]{0,3}\b")
+_CHIPS = (
+    *(("GK110", "sm_35"), ("GK210", "sm_37"), ("GK20", "sm_32"), ("GK", "sm_30"), ("GM10", "sm_50"), ("GM20", "sm_52")),
+    *(
+        ("GP100", "sm_60"),
+        ("GP10", "sm_61"),
+        ("GV100", "sm_70"),
+        ("TU1", "sm_75"),
+        ("GA100", "sm_80"),
+        ("GA10", "sm_86"),
+    ),
+    *(("AD10", "sm_89"), ("GH100", "sm_90"), ("GB100", "sm_100"), ("GB102", "sm_100"), ("GB20", "sm_120")),
+)
+"""NVIDIA's names of chips by architecture (docs.nvidia.com/cuda: compute capabilities)."""
 _LINK = re.compile(r"\s+Lnk(Sta|Cap):.{0,40}?Speed ([\d.]{1,5})GT/s[^,]{0,24}, Width x(\d{1,2})")
 _BAR = re.compile(r"\s+(?:Region \d: )?Memory at .{0,80}\[size=(\d{1,6})([KMGT])\]")
 _DISPLAY = {"VGA compatible controller", "3D controller", "Display controller", "Processing accelerators"}
@@ -33,12 +49,21 @@ _UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 def read(text: str, source: str = "text") -> FactSheet:
     """An address without a domain is of domain 0000. Raises ReaderError without a device line."""
     reader = _Reader()
+    bridges = Bridges()
     for where, line in source_lines(text, source):
         reader.take(where, line)
+        bridges.take(where, line)
     reader.close()
-    if not reader.devices:
+    bridges.put(reader.sheet, reader.gpus)
+    if not (reader.devices or len(reader.sheet)):
         raise ReaderError("no device line of lspci in the text")
     return reader.sheet
+
+
+def _arch(what: str) -> str | None:
+    """By the chip's name, where no id was printed."""
+    chip = _CHIP.search(what)
+    return next((arch for start, arch in _CHIPS if chip[1].startswith(start)), None) if chip else None
 
 
 class _Reader:
@@ -46,6 +71,7 @@ class _Reader:
         self.sheet = FactSheet()
         self.devices = 0
         self.at: list[str] = []
+        self.gpus: set[str] = set()
         self.bars: list[int] = []
         self.bars_at = ""
 
@@ -87,12 +113,15 @@ class _Reader:
     def gpu(self, where: str, address: str, vendor: str, name: str, what: str) -> None:
         gpu = f"gpus[{address}]"
         self.at.append(gpu)
+        self.gpus.add(address)
         self.sheet.put(f"{gpu}.vendor", vendor, where)
         self.sheet.put(f"{gpu}.pci_address", address, where)
         if name:
             self.sheet.put(f"{gpu}.name", name, where)
         if ids := _ID.search(what):
             self.sheet.put(f"{gpu}.pci_id", f"{ids[1]}:{ids[2]}", where)
+        elif arch := _arch(what):
+            self.sheet.put(f"{gpu}.arch", arch, where)
         elif bare := re.search(r"Device ([0-9a-f]{4})\b", what):
             self.sheet.put(f"{gpu}.pci_id", f"{'10de' if vendor == 'nvidia' else '1002'}:{bare[1]}", where)
         if revision := _REVISION.search(what):

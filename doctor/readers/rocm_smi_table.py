@@ -18,6 +18,14 @@ from doctor.readers.source_lines import kept, source_lines
 
 _KEYED = re.compile(r"\s{0,4}(?:GPU\[(\d{1,4})\]|(Driver version))\s*:\s*(?:([^:\s][^:]{0,60}):)?\s*(.*?)\s*$")
 _ROW = re.compile(r"\s{0,4}(\d{1,4})\s{1,12}(?:(\d{1,4})\s{1,8})?\[?(0x[0-9a-f]{1,4}|N/A)\b(.{0,160})$")
+_OLD_ROW = re.compile(
+    r"\s{0,4}(\d{1,3})\s{2,12}(\d{1,3}\.\d)[cC]\s{1,20}(\d{1,4}\.\d{1,3})W\s{1,12}\d{1,5}[Mm]hz\s{1,12}\S{1,9}\s{1,12}[\d.]{1,6}%"
+    r"\s{1,8}\w{2,12}\s{1,12}(\d{1,4}(?:\.\d)?)W\s{1,10}\d{1,3}%\s{1,10}(\d{1,3})%\s*$"
+)
+_READINGS = re.compile(
+    r"(\d{1,3}\.\d)°?[cC]\s{1,20}(\d{1,4}\.\d{1,3})W\b.{0,120}?\b(\d{1,4}\.\d)W\s{1,10}\d{1,3}%\s{1,10}(\d{1,3})%\s*$"
+)
+"""Rows of releases up to 5, and the end of later ones: temperature, power, its cap, use."""
 _PARTITIONS = re.compile(r"(NPS\d|N/A), ([A-Z]{3}|N/A)(?:, (\d{1,3}))?")
 _GUID = re.compile(r"\s{0,4},\s{1,8}(\d{1,10}) ")
 _NAME_BELOW = re.compile(r"\s{4,16}((?:AMD|Radeon|Instinct)[\w /+-]{2,40}?)\s*$")
@@ -49,6 +57,8 @@ class _Reader:
             self.keyed(where, found)
         elif found := _ROW.match(line):
             self.concise(where, found)
+        elif found := _OLD_ROW.match(line):
+            self.readings(self.gpu(found[1], where), where, found.groups()[1:])
         elif self.row and (found := _NAME_BELOW.match(line)):
             self.sheet.put(f"{self.row}.name", found[1], where)
 
@@ -84,10 +94,18 @@ class _Reader:
             self.sheet.put(f"{at}.index.kfd", int(found[2]), where)
         if found[3] != "N/A":
             self.sheet.put(f"{at}.pci_id", f"1002:{found[3][2:].zfill(4)}", where)
+        if readings := _READINGS.search(found[4]):
+            self.readings(at, where, readings.groups())
         if partitions and partitions[1] != "N/A":
             self.sheet.put(f"{at}.memory_partition", partitions[1], where)
         if partitions and partitions[2] != "N/A":
             self.sheet.put(f"{at}.compute_partition", partitions[2], where)
+
+    def readings(self, at: str, where: str, values: tuple[str, ...]) -> None:
+        for name, value in zip(
+            ("temperature_c", "power_w", "power_limit_w", "utilisation_percent"), values, strict=True
+        ):
+            self.sheet.put(f"{at}.sensors.{name}", float(value), where)
 
 
 def _driver(sheet: FactSheet, value: str, where: str) -> None:

@@ -35,7 +35,7 @@ def read(text: str, source: str = "text") -> FactSheet:
     sheet = FactSheet()
     agents: list[tuple[str, str]] = []
     firmware: dict[str, str] = {}
-    others = 0
+    others = closed = 0
     hip = path = ("", "")
     for where, line in source_lines(text, source):
         line = line[:400]
@@ -56,7 +56,10 @@ def read(text: str, source: str = "text") -> FactSheet:
             agents.append((found[1], where))
         elif line.strip():
             others += 1
-    if agents and not others:
+            if agents and agents[-1][1] and not closed:
+                closed = len(agents)
+    if agents and (not others or _is_enumerated([arch for arch, _ in agents[: closed or None]])):
+        agents = agents[: closed or None]
         for number, (arch, where) in enumerate([a for a in agents if a[0] != "gfx000"][:_LIMIT]):
             _gpu(sheet, number, arch, where)
     if hip[0]:
@@ -64,6 +67,11 @@ def read(text: str, source: str = "text") -> FactSheet:
     if not len(sheet):
         raise ReaderError("none of ROCm's smaller tools")
     return sheet
+
+
+def _is_enumerated(archs: list[str]) -> bool:
+    """rocm_agent_enumerator begins with gfx000, the CPU, which nothing else prints."""
+    return len(archs) > 1 and archs[0] == "gfx000"
 
 
 def read_version(text: str, source: str = "text") -> FactSheet:

@@ -48,6 +48,7 @@ _AMDGPU_DKMS = re.compile(r"\bamdgpu-dkms[ _:/]{1,3}(?:1:)?(\d{1,2}\.\d{1,3}\.\d
 _AMDGPU_MODULE = re.compile(
     r"ROCk module version (\d{1,2}\.\d{1,3}\.\d{1,3}) is loaded|\[drm\] amdgpu version: (\d{1,2}\.\d{1,3}\.\d{1,3})"
 )
+_MODINFO = re.compile(r"modinfo amdgpu\b.{0,30}?\bversion\b\W{1,16}(\d{1,2}\.\d{1,3}\.\d{1,3})\b")
 _MES = re.compile(r"\bMES\b.{0,60}?(?:version:? |firmware )0x0{0,6}([0-9a-f]{2,6})\b", re.IGNORECASE)
 _WORDS = ("nvidia", "amdgpu", "license", "libcuda", "kernel", "mes", "moduletype", "rock module")
 
@@ -116,6 +117,8 @@ class _Reader:
             self.sheet.put("amdgpu_driver.version", found[1], where)
             if release := _release(found[2] or ""):
                 self.sheet.put("amdgpu_driver.release", release, where)
+        elif found := _MODINFO.search(line):
+            self.sheet.put("amdgpu_driver.version", found[1], where)
         elif found := _AMDGPU_MODULE.search(line):
             self.sheet.put("amdgpu_driver.version", found[1] or found[2], where)
             self.sheet.put("amdgpu_driver.source", "dkms", where)

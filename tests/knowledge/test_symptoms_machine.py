@@ -51,6 +51,15 @@ def raised(text: str) -> list[str]:
             "$ lsmod | grep nvidia prints nothing, RTX 3090, torch.cuda.is_available() is False",
             "nvidia-driver-not-loaded",
         ),
+        ("echo $CUDA_VISIBLE_DEVICES -> NoDevFiles", "scheduler-no-gpu-allocated"),
+        ("Linux D 5.15.90.1-microsoft-standard-WSL2\nFailed to initialize NVML: N/A", "wsl-gpu-misconfigured"),
+        ("Strix Halo, 128 GB: ROCm only sees 15.5GB", "apu-memory-pool-misconfigured"),
+        ("[WARN] Kernel module nvidia_uvm is not loaded.", "nvidia-uvm-missing"),
+        (
+            "kubectl logs train-0: RuntimeError: Found no NVIDIA driver on your system.",
+            "container-runtime-not-configured",
+        ),
+        ("GTX 1080 Ti in a headless box: python hangs at exit unless a monitor is connected", "persistence-mode-off"),
         ("After I close the laptop lid: RuntimeError: CUDA unknown error", "nvidia-uvm-stale-after-suspend"),
     ],
 )
@@ -78,6 +87,8 @@ def test_a_text_and_its_cause(text: str, cause: str) -> None:
             "failed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\nNo GPU/TPU found, falling back to CPU.",
             "jax-plugin-mismatch",
         ),
+        ("==> ERROR: module not found: 'nvidia_uvm'", "nvidia-uvm-missing"),
+        ("RTX 4090: torch only sees 15.5GB of 24GB", "apu-memory-pool-misconfigured"),
         ("On kernel 6.14.0 nothing works with ROCm. RX 580", "amdgpu-driver-known-bad"),
     ],
 )

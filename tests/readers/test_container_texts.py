@@ -71,6 +71,11 @@ def test_a_pod() -> None:
     assert sheet.get("container.run_args") == ["-d", "--runtime=nvidia", "--group-add=109", "--gpus=nvidia.com/gpu=1"]
 
 
+def test_a_change_of_the_toolkit_is_no_version() -> None:
+    with pytest.raises(ReaderError):
+        container_config.read("fails since nvidia-container-toolkit 1.18.0 was upgraded from 1.17.8")
+
+
 @pytest.mark.parametrize(
     "text", ["", "image: x", "user: someone", "Operating System: Ubuntu\nruntime error: x", "- item"]
 )
@@ -88,6 +93,9 @@ def test_what_is_no_manifest(text: str) -> None:
         ('{\n  "runtimes": {\n    "nvidia": {\n      "path": "x"\n    }\n  }\n}', {"container.runtimes": ["runc", "nvidia"], "container.default_runtime": "runc"}),  # noqa: E501
         ('{\n  "default-runtime": "nvidia",\n  "dns": []\n}', {"container.runtimes": ["runc"], "container.default_runtime": "nvidia"}),  # noqa: E501
         ('{\n  "log-driver": "json-file"\n}\nafter it', {"container.runtimes": ["runc"], "container.default_runtime": "runc"}),  # noqa: E501
+        ("NVIDIA Container Toolkit CLI version 1.14.3", {"container.toolkit_version": "1.14.3"}),
+        ("cli-version: 1.9.0", {"container.toolkit_version": "1.9.0"}),
+        ("nvidia-container-toolkit 1.11.0, driver 570.86.15", {"container.toolkit_version": "1.11.0"}),
         (" Cgroup Driver: systemd", {"container.cgroup_driver": "systemd"}),
         (" Context:    desktop-linux", {"container.engine_text": "docker desktop (context desktop-linux)"}),
         ("Docker Root Dir: /var/snap/docker/common", {"container.engine_text": "docker snap (/var/snap/docker/common)"}),  # noqa: E501
@@ -112,7 +120,7 @@ def test_settings_that_are_none() -> None:
         ("RLIMIT_MEMLOCK 65536", {"host.memlock_bytes": 65536}),
         ("open files                      (-n) 1024", {"host.nofile": 1024}),
         ("WARNING: The file descriptor limit is too low: 1024. It is recommended", {"host.nofile": 1024}),
-        ("shm              64M   64M     0 100% /dev/shm", {"host.shm_bytes": 64 << 20}),
+        ("shm              64M   64M     0 100% /dev/shm", {"container.inside": True, "host.shm_bytes": 64 << 20}),
         ("/dev/shm size: 16 GB", {"host.shm_bytes": 16 << 30}),
     ],
 )

@@ -24,6 +24,7 @@ from doctor.readers import labelled_lines, nvidia_smi_excerpt, said_driver, said
             "nvidia_driver.user_version",
             "460.73.01",
         ),
+        ("`modinfo amdgpu | grep ^version` -> 6.2.4", "amdgpu_driver.version", "6.2.4"),
         ("nvidia-utils-590.48.01-2", "nvidia_driver.user_version", "590.48.01"),
         ("nvidia, 470.57.02, 5.4.0-81-generic, x86_64: installed", "nvidia_driver.built_for", ["5.4.0-81-generic"]),
         ("nvidia-fabricmanager-550  550.90.12-1", "nvidia_driver.fabric_manager.version", "550.90.12"),

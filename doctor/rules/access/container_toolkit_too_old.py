@@ -118,7 +118,7 @@ def _fault(machine: Snapshot, version: Dotted) -> tuple[str, bool] | None:
     driver = Dotted(machine.nvidia_driver.version or "").major
     if driver and driver >= _GPUCOMP_DRIVER and version < Dotted(_GPUCOMP_TOOLKIT):
         return f"it does not pass libnvidia-gpucomp, which driver {driver} needs", machine.symptom(
-            "gpucomp-missing"
+            "gpucomp-missing", "toolkit-ldcache-fails", "enroot-nvidia-hook", "oci-hook-failed"
         ) is not None
     if version < Dotted(_CGROUP2) and machine.symptom("cgroup-subsystem-devices"):
         return f"it knows no cgroup v2; {_CGROUP2} does", True

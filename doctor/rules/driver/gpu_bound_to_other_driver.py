@@ -21,7 +21,7 @@ RULE = Rule(
     needs=[{"gpus[].driver"}, {"pci"}],
     proven="replay",
     order=9,
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    explains=("nvidia-driver-not-loaded", "amdgpu-driver-not-loaded", "torch-sees-no-gpu", "framework-sees-no-gpu"),
     tags=("amd", "nvidia", "driver"),
     doc="""
 ## What it finds
@@ -86,8 +86,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 def _hypervisor(machine: Snapshot, gpus: tuple[Gpu, ...], module: str, name: str) -> Finding:
     """All GPUs of a vendor are held for guests, which is how a hypervisor is set up: one finding, and a warning only
     where something on the host itself wants them."""
-    wanted = machine.torch.build in ("cuda", "rocm") or any(
-        i.kind == "prefix" for i in machine.rocm or machine.cuda or ()
+    failed = machine.symptom(
+        "nvidia-smi-cannot-communicate", "nvidia-smi-no-devices", "hip-no-device", "cuda-no-device"
+    )
+    wanted = (
+        failed is not None
+        or machine.torch.build in ("cuda", "rocm")
+        or any(i.kind == "prefix" for i in machine.rocm or machine.cuda or ())
     )
     drivers = ", ".join(sorted({gpu.driver or "" for gpu in gpus}))
     return Finding(
@@ -95,6 +100,7 @@ def _hypervisor(machine: Snapshot, gpus: tuple[Gpu, ...], module: str, name: str
         summary=f"{drivers} holds all {presence.count(gpus)} for virtual machines; {module} can't use them here.",
         subject=Subject(kind="driver", id=module),
         evidence=evidence(machine, (*(f"{name}[{gpu.key}].driver" for gpu in gpus[:8]), "kernel.cmdline")),
+        explains=RULE.explains if wanted else (),
         fixes=_fixes(gpus[0]) if wanted else (),
         verify=("lspci", "-nnk"),
     )

@@ -66,6 +66,9 @@ FIXES = (
 )
 
 
+_EXPLAINS = ("amd-gpu-unsupported-by-rocm", "known-bad-library-version", "visible-devices-conflict")
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding where ROCm lists both kinds and nothing chooses between them."""
     small, cards = integrated(machine), discrete(machine)
@@ -73,14 +76,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     chosen = machine.symptom("device-choice-helps")
     crash = chosen or machine.symptom(*_CRASHES)
+    lacks = machine.symptom("rocblas-tensile-missing", "blas-kernels-missing")
+    for_it = lacks is not None and small[0].arch is not None and small[0].arch in lacks.text
+    crash = crash or (lacks if for_it else None)
     names = (f"gpus[{small[0].key}].arch", f"gpus[{cards[0].key}].arch", *([f"symptom:{crash.key}"] if crash else []))
     yield Finding(
         severity=Severity.WARNING if crash else Severity.INFO,
         basis="both" if crash else "facts",
         suspect=bool(machine.symptoms),
-        explains=("amd-gpu-unsupported-by-rocm", "known-bad-library-version", "visible-devices-conflict")
-        if chosen
-        else (),
+        explains=(*(_EXPLAINS if chosen else ()), *(("blas-kernels-missing",) if for_it else ())),
         summary=f"Programs are shown the integrated {small[0].arch} beside the {cards[0].arch} card.",
         subject=Subject(kind="gpu", id=small[0].key),
         evidence=evidence(machine, names),

@@ -1,0 +1,53 @@
+"""Which GPU sentences tell of, beside what tools told of its state."""
+
+from __future__ import annotations
+
+from doctor.facts import Snapshot
+from doctor.intake.read import read_text
+
+
+def read(text: str) -> Snapshot:
+    return read_text([text.encode()])
+
+
+def test_firmware_that_a_tool_printed_leaves_the_gpus_name_to_the_sentence() -> None:
+    (gpu,) = read("Radeon 8060S (gfx1151)\n\nMES feature version: 1, firmware version: 0x00000083\n").gpus or ()
+    assert (gpu.arch, (gpu.firmware or {}).get("mes") or (gpu.firmware or {}).get("MES")) == ("gfx1151", "0x00000083")
+
+
+def test_a_gpu_and_its_family_are_one_gpu_where_one_architecture_is_told() -> None:
+    (gpu,) = read("GPU hang on Strix Halo\nRadeon 8060S (gfx1151)\n").gpus or ()
+    assert gpu.arch == "gfx1151"
+
+
+def test_two_cards_are_not_made_one() -> None:
+    assert not read("my RTX 3090 crashes\n\nthe GTX 1080 in it is idle\n").gpus
+
+
+def test_a_table_that_names_its_gpus_by_address_is_believed_alone() -> None:
+    row = "| NVIDIA-SMI 470.82.01    Driver Version: 470.82.01    CUDA Version: 11.4     |\n"
+    row += "|   0  NVIDIA RTX 6000...  Off  | 00000000:01:00.0 Off |                  Off |"
+    assert [g.name for g in read(f"{row}\n\nan RTX 5090 is in my other machine\n").gpus or ()] == [None]
+
+
+def test_chips_of_lspci_tell_the_architecture_where_no_id_is_printed() -> None:
+    line = "01:00.0 3D controller: NVIDIA Corporation GM107M [GeForce GTX 950M] (rev a2)"
+    (gpu,) = read(f"- **PCI ID**: `{line}`.\n").gpus or ()
+    assert (gpu.arch, gpu.name) == ("sm_50", "GeForce GTX 950M")
+
+
+def test_agents_listed_within_a_sentence_run() -> None:
+    machine = read("It crashes.\nrocm_agent_enumerator\ngfx000\ngfx1200\ngfx1036\n")
+    assert [g.arch for g in machine.gpus or ()] == ["gfx1200", "gfx1036"]
+
+
+def test_rows_of_older_rocm_smi() -> None:
+    text = "GPU  Temp (DieEdge)  AvgPwr  SCLK     MCLK     Fan  Perf  PwrCap  VRAM%  GPU%\n"
+    text += "0    104.0c          88.0W   735Mhz   1200Mhz  0%   auto  290.0W   61%   100%\n"
+    (gpu,) = read(text).gpus or ()
+    assert (gpu.sensors.temperature_c, gpu.sensors.power_limit_w) == (104.0, 290.0)
+
+
+def test_the_image_says_which_rocm_is_used() -> None:
+    machine = read("Running image rocm/pytorch:rocm7.1_ubuntu24.04_py3.12_pytorch_release_2.8.0 on MI300X\n")
+    assert [r.version for r in machine.rocm or ()] == ["7.1"]
