@@ -55,7 +55,8 @@ def test_a_copy_that_only_preloading_finds_is_a_remark_and_none_where_torch_brin
 
 
 def test_nothing_lacking_and_nothing_known_say_nothing() -> None:
-    for value in ([], None):
+    empty: tuple[list[object] | None, ...] = ([], None)
+    for value in empty:
         facts: Facts = {"plugin_libraries": value}
         for module in (gpu_libs_not_found, onnxruntime_gpu_mismatch, jax_plugin_mismatch):
             assert not [f for f in found(module, facts) if "needs" in f.summary]
