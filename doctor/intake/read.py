@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from doctor.errors import ReaderError
 from doctor.facts import FactSheet, Snapshot, assemble
 from doctor.facts.sheet import Entry
-from doctor.intake import formats, known, said
+from doctor.intake import formats, known, manuals, said
 from doctor.intake.formats import Format
 from doctor.intake.fragments import Fragment, fragments
 from doctor.intake.lines import read_lines
@@ -70,7 +70,7 @@ def read_text(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Snaps
     reading = _Reading(trace)
     symptoms = FactSheet()
     words = Words()
-    lines = words.through(read_lines(chunks))
+    lines = words.through(manuals.without(read_lines(chunks)))
     for hit in catalogue().find(Sieve(_literals()).through(reading.through(lines))):
         symptoms.put(f"symptoms[{hit.key}].text", hit.text, f"text:{hit.line}")
         symptoms.put(f"symptoms[{hit.key}].source", f"text:{hit.line}", f"text:{hit.line}")

@@ -19,12 +19,22 @@ from doctor.knowledge.wording import shared, words_of
 LINES_LIMIT = 1200
 SAID_AT_LEAST = 3
 """Tools print a sentence or two themselves."""
-_OF_A_TOOL = re.compile(r"\s{4}|\s{0,3}(?:[|+=\[<{}]|\d\d:\d\d[:.]|\d{4}-\d\d|\*{2,}\W|[^:]{1,60}?\s{2,60}[:=]?\s)")
-"""Rows of tables and trees, stamps of logs, aligned settings: a tool's words, not a person's."""
+_OF_A_TOOL = re.compile(
+    r"\s{4}|\t|\s{0,3}(?:[|+=\[<{}]|# |\d\d:\d\d[:.]|\d{4}-\d\d|\*{2,}\W|[^:]{1,60}?\s{2,60}[:=]?\s|[^:]{1,60}:\s{2}"
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d )"
+)
+"""Rows of tables and trees, stamps of logs, aligned settings, comments: a tool's words, not a person's."""
 _MARKDOWN = ("```", "### ", "## ", "<details")
 _LABEL = re.compile(r"\s{0,3}(?:[-*>#] ?){0,2}[^:\n]{1,40}: ")
-_SENTENCE = re.compile(r"\s{0,3}(?:[-*>] ){0,2}(?:\S{1,60} ){3,}\S{1,60}\s*$")
-"""Four words or more, with single spaces between them."""
+_MARKUP = re.compile(r"\s*<(?:\?xml|!--|!DOCTYPE|(?!details)[a-z_]{3,30}[ >])")
+_PLAIN = re.compile(r"[A-Za-z][a-z']*[.,;:!?]?")
+_BETWEEN = re.compile(
+    "(?:the|an?|is|are|was|were|i|we|its?|my|our|th(?:is|at|ese|en|an|ere)|with(?:out)?|when|after|but|and|in?to|of|in|on"
+    "|not?|do(?:es)?|can(?:not)?|only|same|from|for|work(?:s|ed)?|fail(?:s|ed)?|still|any|both|ha[sd]|have|as|at|by|or|if"
+    "|so|while|been?|gets?|got|instead)$"
+)
+"""Words that sentences are made with; tools print lists, names and numbers."""
+_NUMBER = re.compile(r"\d+")
 _COMPLAINT = re.compile(
     r"\b(?:error|fail|cannot|can'?t\b|unable|crash|hang|hung|slow|wrong|missing|denied|not\b|no\b|without|invalid|abort"
     r"|segfault|killed|timeout|timed out|stuck|corrupt|breaks?\b|broken|unsupported|mismatch|\w{1,20}Error\b)",
@@ -39,21 +49,34 @@ class Words:
         self.known = shared().words
         self.lines: dict[str, int] = {}
         self.said = 0
-        """Lines in which somebody speaks."""
+        """Lines in which somebody speaks, each once: what is printed again and again is a tool's."""
+        self._heard: set[str] = set()
+        self._begun = self._markup = False
+        """A text that is an XML document from its first line on holds a tool's comments."""
 
     def through(self, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         """The lines as they are."""
         for count, row in enumerate(lines):
+            self._markup = self._markup or (not self._begun and _MARKUP.match(row[1]) is not None)
+            self._begun = self._begun or bool(row[1].strip())
             if count < LINES_LIMIT:
-                self.said += _said(row[1])
+                self._hear(row[1])
                 for word in words_of(row[1]):
                     if word in self.known:
                         self.lines.setdefault(word, row[0])
             yield row
 
+    def _hear(self, line: str) -> None:
+        if self.said >= SAID_AT_LEAST or not (said := _said(line)):
+            return
+        told = _NUMBER.sub("#", line[:400])
+        if told not in self._heard:
+            self._heard.add(told)
+            self.said += said
+
     def resembles(self) -> tuple[Resemblance, ...]:
         """Nothing of a tool's output alone: its words are the same on a machine in which nothing is wrong."""
-        if self.said < SAID_AT_LEAST:
+        if self.said < SAID_AT_LEAST or self._markup:
             return ()
         return tuple(
             Resemblance(
@@ -67,13 +90,17 @@ class Words:
 
 
 def _said(line: str) -> int:
-    """1 for a sentence, or a labelled one (`Observed: cuInit fails with 999`); enough for the marks of Markdown, which
-    only people set."""
+    """1 for a sentence, or a labelled complaint (`Observed: cuInit fails with 999`); enough for the marks of Markdown,
+    which only people set."""
     line = line[:400]
     if line.startswith(_MARKDOWN):
         return SAID_AT_LEAST
     if _OF_A_TOOL.match(line):
         return 0
     label = _LABEL.match(line)
-    words = line[label.end() :] if label else line
-    return int(_SENTENCE.match(words) is not None or (" " in words.strip() and _COMPLAINT.search(words) is not None))
+    words = (line[label.end() :] if label else line).split()
+    plain = [word for word in words if _PLAIN.fullmatch(word)]
+    between = {low for word in plain if _BETWEEN.match(low := word.lower().rstrip(".,;:!?"))}
+    if len(words) >= 4 and len(between) >= 2 and len(plain) * 2 >= len(words):
+        return 1
+    return int(label is not None and len(plain) * 3 >= len(words) * 2 > 2 and _COMPLAINT.search(line) is not None)

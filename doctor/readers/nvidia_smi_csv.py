@@ -125,6 +125,8 @@ class _Reader:
         names = [_UNIT.sub("", cell).lower() for cell in cells]
         if all(_NAME.match(name) for name in names) and any(name in _KNOWN for name in names):
             self.columns = names
+        elif len(self.columns) == 1 and _PROPERTY.fullmatch(line.strip()):
+            self.columns = []  # a list of what could be asked for, one name a line
         elif self.columns and len(cells) == len(self.columns) and self.rows < _LIMIT and line.strip():
             self.row(where, dict(zip(self.columns, cells, strict=True)))
 
@@ -150,5 +152,6 @@ class _Reader:
                 self.sheet.put("nvidia_driver.version", found[0], where)
 
 
+_PROPERTY = re.compile(r"[a-z]{2,20}(?:[._][a-zA-Z0-9_]{2,40}){1,5}")
 _VERSIONS = {"kmd_version", "driver_version"}
 _KNOWN = _FACTS.keys() | _VERSIONS | {"index", "pci.bus_id", "gpu_bus_id", "timestamp", "count"}

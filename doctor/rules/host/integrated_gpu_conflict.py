@@ -66,6 +66,8 @@ FIXES = (
 )
 
 
+_MENTIONS = ("-told", "-mentioned")
+"""Symptoms that name a thing and no trouble."""
 _EXPLAINS = ("amd-gpu-unsupported-by-rocm", "known-bad-library-version", "visible-devices-conflict")
 
 
@@ -83,7 +85,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield Finding(
         severity=Severity.WARNING if crash else Severity.INFO,
         basis="both" if crash else "facts",
-        suspect=bool(machine.symptoms),
+        suspect=any(not s.key.endswith(_MENTIONS) for s in machine.symptoms),
         explains=(*(_EXPLAINS if chosen else ()), *(("blas-kernels-missing",) if for_it else ())),
         summary=f"Programs are shown the integrated {small[0].arch} beside the {cards[0].arch} card.",
         subject=Subject(kind="gpu", id=small[0].key),

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 
 if TYPE_CHECKING:
+    from doctor.facts.snapshot import Symptom
     from doctor.knowledge import Knowledge
     from doctor.profiles import Profile
 
@@ -60,3 +61,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=evidence(machine, [f"pci[{d.key}].acs_redirect" for d in bridges[:8]]),
             fixes=FIXES,
         )
+
+
+def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
+    """Nothing where the bridges above the GPUs are told: one that redirects above a disk or a switch is no cause."""
+    if any(d.acs_redirect is not None for d in machine.pci or ()):
+        return
+    yield Finding(
+        summary=RULE.title,
+        subject=Subject(kind="pci"),
+        evidence=(Evidence(text=symptom.text, source=symptom.source),),
+        fixes=FIXES,
+    )

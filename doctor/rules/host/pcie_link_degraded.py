@@ -103,7 +103,11 @@ _ADDRESS = re.compile(r"\b((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\b")
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
-    """The bus prints the link of every device; one that the same text knows not to be its GPU says nothing here."""
+    """The bus prints the link of every device; one that the same text knows not to be its GPU says nothing here. Links
+    of GPUs that lspci shows were judged by what they are."""
+    of_lspci = symptom.text.lstrip().startswith("LnkSta")
+    if of_lspci and (any(g.link.width for g in machine.gpus or ()) or (machine.pci and not machine.gpus)):
+        return
     named = _ADDRESS.search(symptom.text.lower())
     address = (named[1] if named[1].count(":") == 2 else f"0000:{named[1]}") if named else None
     gpus = {g.pci_address for g in machine.gpus or ()} | {e.device for e in machine.kernel_log.events or ()}
