@@ -34,7 +34,7 @@ def check(
     nodes: Annotated[str | None, typer.Option(help="Only these nodes: n[001-128], or @FILE of names.")] = None,
     partition: Annotated[str | None, typer.Option(help="Slurm's partition.")] = None,
     hosts: Annotated[str, typer.Option(help="ansible's pattern of hosts.")] = "all",
-    option: Annotated[list[str] | None, typer.Option(help="One more option for srun; may be repeated.")] = None,
+    option: Annotated[list[str] | None, typer.Option(help="One more for srun or sbatch; may be repeated.")] = None,
     doctor: Annotated[str, typer.Option(help="The doctor on the nodes.")] = "doctor",
     image: Annotated[str, typer.Option(help="For Kubernetes: an image with the doctor.")] = "rocm-cuda-doctor:latest",
     node_label: Annotated[str | None, typer.Option(help="For Kubernetes: only nodes with NAME=VALUE.")] = None,
@@ -62,7 +62,7 @@ def check(
     if emit:
         _one_of("--emit", emit, texts.KINDS)
         made = texts.emit(emit, doctor=doctor, nodes=chosen, partition=partition, timeout_s=timeout, image=image,
-                          gpu_label=node_label)  # fmt: skip
+                          gpu_label=node_label, options=option or ())  # fmt: skip
         deliver(made, output)
         return ExitCode.OK
     with _folder(keep) as folder:

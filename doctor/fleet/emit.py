@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 
 from doctor.errors import InputError
 from doctor.fleet.gather import CHECK, NAMED
@@ -14,6 +15,7 @@ from doctor.fleet.names import expanded, folded
 
 KINDS = ("sbatch", "kubernetes-job", "kubernetes-daemonset", "ansible")
 _IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]{0,400}")
+_OPTION = re.compile(r"--[a-z][a-z-]{1,40}(=[A-Za-z0-9_.,:@%/\[\]+-]{1,400})?")
 _PARTITION = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
@@ -26,16 +28,20 @@ def emit(
     timeout_s: int,
     image: str,
     gpu_label: str | None,
+    options: Sequence[str] = (),
 ) -> str:
-    """InputError where a name would be read as something else."""
+    """`options` are more ones for sbatch. InputError where a name would be read as something else."""
     if kind == "sbatch":
-        return _sbatch(doctor, nodes, partition, timeout_s)
+        return _sbatch(doctor, nodes, partition, timeout_s, options)
     if kind == "ansible":
         return _ansible(doctor, timeout_s)
     return _kubernetes(kind, nodes, timeout_s, image, gpu_label)
 
 
-def _sbatch(doctor: str, nodes: str | None, partition: str | None, timeout_s: int) -> str:
+def _sbatch(doctor: str, nodes: str | None, partition: str | None, timeout_s: int, options: Sequence[str]) -> str:
+    for option in options:
+        if not _OPTION.fullmatch(option):
+            raise InputError(f"--option {option[:60]!r}: one option of sbatch is wanted, such as --gres=gpu:8")
     if partition is not None and not _PARTITION.fullmatch(partition):
         raise InputError(f"--partition {partition[:60]!r}: no partition's name")
     names = expanded(nodes) if nodes else []
@@ -43,10 +49,12 @@ def _sbatch(doctor: str, nodes: str | None, partition: str | None, timeout_s: in
     rows = ["#!/bin/sh", *(f"#SBATCH --{option}" for option in (*asked, "output=doctor-fleet-%j.txt"))]
     rows += [f"#SBATCH --partition={partition}"] if partition else []
     rows += [f"#SBATCH --nodelist={folded(names)}", f"#SBATCH --nodes={len(set(names))}"] if names else []
+    rows += [f"#SBATCH {option}" for option in options]
     command = shlex.join(["sh", "-c", NAMED, "sh", doctor, *CHECK])
     return "\n".join([
         *rows,
         "# Without --nodelist: sbatch --nodes=N. The verdict is in doctor-fleet-JOB.txt.",
+        "# Where Slurm manages the GPUs, a job sees those that it asks for: sbatch --gres=gpu:N.",
         "set -u",
         "umask 077",
         "reports=$(mktemp -d)",

@@ -11,13 +11,16 @@ import os
 import re
 import signal
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from doctor.errors import InputError, ToolError
 from doctor.fleet.answers import ANSWERS
 from doctor.fleet.names import expanded, folded, is_name
+from doctor.fleet.views import gpus_of_gres
 
 CHECK = ("check", "--format", "jsonl", "--fail-on", "never")
 NAMED = 'printf "%s: " "$SLURMD_NODENAME"; exec "$@"'
@@ -45,48 +48,66 @@ class Gathered:
 def by_slurm(
     folder: Path, *, doctor: str, nodes: str | None, partition: str | None, timeout_s: int, options: Sequence[str] = ()
 ) -> Gathered:
-    """One step over all idle nodes, each whole, so that all its GPUs are seen. Others are named with Slurm's state.
-    Raises ToolError when sinfo fails."""
+    """All idle nodes, each whole and with all GPUs that Slurm manages there: a step that asks for none is shown none.
+    So there is a step for each number of GPUs, side by side. Others are named with Slurm's state. Raises ToolError
+    when sinfo fails."""
     gathered, idle = _states(nodes, partition)
-    if not idle:
-        return gathered
+    asked = [*([f"--partition={partition}"] if partition else []), *options]
+    with ThreadPoolExecutor(max(len(idle), 1)) as steps:
+        jobs = [
+            steps.submit(_step, folder, members, gpus, doctor, timeout_s, asked)
+            for gpus, members in sorted(idle.items())
+        ]
+    for job in jobs:
+        for node, why in job.result().items():
+            gathered.reasons.setdefault(node, why)
+    return gathered
+
+
+def _step(
+    folder: Path, nodes: list[str], gpus: int, doctor: str, timeout_s: int, asked: Sequence[str]
+) -> dict[str, str]:
+    """One srun over nodes with that many GPUs -> why nodes gave nothing. The reports go to the folder."""
     minutes = -(-timeout_s // 60)
-    argv = ["srun", f"--nodelist={folded(idle)}", f"--nodes={len(idle)}", "--ntasks-per-node=1", "--exclusive",
+    argv = ["srun", f"--nodelist={folded(nodes)}", f"--nodes={len(nodes)}", "--ntasks-per-node=1", "--exclusive",
             "--no-kill", f"--wait={timeout_s}", f"--time={minutes + 1}", f"--immediate={timeout_s}",
-            "--job-name=doctor-fleet", "--kill-on-bad-exit=0", f"--output={folder}/%t.out", f"--error={folder}/%t.err",
-            *([f"--partition={partition}"] if partition else []), *options,
+            "--job-name=doctor-fleet", "--kill-on-bad-exit=0", *([f"--gres=gpu:{gpus}"] if gpus else []),
+            f"--output={folder}/{gpus}-%t.out", f"--error={folder}/{gpus}-%t.err", *asked,
             "sh", "-c", NAMED, "sh", doctor, *CHECK]  # fmt: skip
     done = _run(argv, timeout_s * 3 + 60)
+    reasons: dict[str, str] = {}
     for line in done.stderr.splitlines():
         if match := _FAILED.search(line[:1000]):
             lost = match["lost"]
             for node in _listed(lost or match["node"]):
-                gathered.reasons.setdefault(
+                reasons.setdefault(
                     node, f"Slurm: {'node failure' if lost else 'it did not end: ' + match['why'].strip()}"
                 )
-    if done.returncode and not any(folder.iterdir()):
+    if done.returncode and not any(folder.glob(f"{gpus}-*")):
         last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        gathered.reasons.update(dict.fromkeys(idle, f"srun exited with {done.returncode}: {last[:160]}"))
-    return gathered
+        reasons.update(dict.fromkeys(nodes, f"srun exited with {done.returncode}: {last[:160]}"))
+    return reasons
 
 
-def _states(nodes: str | None, partition: str | None) -> tuple[Gathered, list[str]]:
+def _states(nodes: str | None, partition: str | None) -> tuple[Gathered, dict[int, list[str]]]:
+    """Who is expected; and number of GPUs that Slurm manages -> idle nodes with as many."""
     asked = [
         *([f"--nodes={folded(expanded(nodes))}"] if nodes else []),
         *([f"--partition={partition}"] if partition else []),
     ]
-    argv = ["sinfo", "-h", "-N", "-o", "%N|%T|%E", *asked]
+    argv = ["sinfo", "-h", "-N", "-o", "%N|%T|%G|%E", *asked]
     done = _run(argv, 60)
     if done.returncode:
         raise ToolError(argv, done.returncode, done.stdout, done.stderr)
-    gathered, idle = Gathered([]), []
+    gathered = Gathered([])
+    idle: dict[int, list[str]] = defaultdict(list)
     for line in dict.fromkeys(done.stdout.splitlines()):
-        node, state, reason = [*line.split("|", 2), "", ""][:3]
+        node, state, gres, reason = [*line.split("|", 3), "", "", ""][:4]
         if not is_name(node) or node in gathered.expected:
             continue
         gathered.expected.append(node)
         if state in _READY:
-            idle.append(node)
+            idle[gpus_of_gres(gres) or 0].append(node)
         else:
             gathered.reasons[node] = f"Slurm: {state}{f' ({reason})' if reason not in ('', 'none') else ''}, not asked"
     missing = set(expanded(nodes)) - set(gathered.expected) if nodes else set()

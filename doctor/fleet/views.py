@@ -84,14 +84,18 @@ def _of_file(name: str) -> int:
     return total if brackets else 1
 
 
+def gpus_of_gres(gres: str) -> int | None:
+    """`gpu:h100:8(S:0-1),shard:32` -> 8. None where Slurm manages nothing there."""
+    return sum(int(m[1]) for m in _GRES.finditer(gres)) if gres and gres != "(null)" else None
+
+
 def of_scontrol(text: str) -> Iterator[Told]:
     """One node a line."""
     for line in text.splitlines():
         fields = {m[1]: m[2].strip() for m in _FIELD.finditer(line[:20_000])}
         if not fields.get("NodeName"):
             continue
-        gres = fields.get("Gres", "")
-        gpus = sum(int(m[1]) for m in _GRES.finditer(gres)) if gres and gres != "(null)" else None
+        gpus = gpus_of_gres(fields.get("Gres", ""))
         state = fields.get("State", "")
         away = re.search(r"DRAIN|DOWN|FAIL|NOT_RESPONDING|\*", state)
         reason = f" ({fields['Reason'][:80]})" if fields.get("Reason") else ""

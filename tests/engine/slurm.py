@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 NODES = 8
+GPUS = 2
+"""That the scheduler believes each node to have."""
 PROGRAMS = ("slurmctld", "slurmd", "srun", "sinfo", "scontrol", "munged")
 _SOON = 20.0
 
@@ -39,6 +41,10 @@ class Cluster:
         self.config = folder / "slurm.conf"
         self.environment = {**os.environ, "SLURM_CONF": str(self.config)}
         (folder / "state").mkdir()
+        for n in range(GPUS):
+            (folder / f"gpu{n}").touch()  # slurmd wants the files to be there
+        self.gres = folder / "gres.conf"
+        self.gres.write_text(f"NodeName=node[1-{NODES}] Name=gpu Type=mi300x File={folder}/gpu[0-{GPUS - 1}]\n")
         key = folder / "key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o600)
@@ -48,6 +54,7 @@ class Cluster:
         f = self.folder
         nodes = [
             f"NodeName=node{n} NodeHostname=localhost NodeAddr=127.0.0.1 Port={free_port()} CPUs=2 RealMemory=100"
+            f" Gres=gpu:mi300x:{GPUS}"
             for n in range(1, NODES + 1)
         ]
         return "\n".join([
@@ -57,7 +64,7 @@ class Cluster:
             "AuthType=auth/munge", f"AuthInfo=socket={f}/munge.sock", "CredType=cred/munge",
             "ProctrackType=proctrack/pgid", "TaskPlugin=task/none", "SelectType=select/cons_tres",
             "SwitchType=switch/none", "MpiDefault=none", "ReturnToService=2", "SlurmdTimeout=6", "MessageTimeout=5",
-            "KillWait=2", "UnkillableStepTimeout=10", "SlurmdParameters=config_overrides", *nodes,
+            "KillWait=2", "UnkillableStepTimeout=10", "SlurmdParameters=config_overrides", "GresTypes=gpu", *nodes,
             "PartitionName=gpu Nodes=ALL Default=YES MaxTime=INFINITE State=UP", more, "",
         ])  # fmt: skip
 

@@ -52,6 +52,7 @@ is() {{ grep -qx "$SLURMD_NODENAME" {folder}/"$1"; }}
 if [ "$1" = check ] && is hangs; then exec sleep 300; fi
 if [ "$1" = check ] && is dies; then kill -9 "$(cat {folder}/"$SLURMD_NODENAME".pid)"; exec sleep 300; fi
 root={folder}/good
+echo "$SLURM_GPUS_ON_NODE" >{folder}/given-"$SLURMD_NODENAME"
 if is bad; then root={folder}/broken; fi
 cd {REPO} && exec {command} "$@" --root "$root"
 """,
@@ -66,11 +67,12 @@ def cluster(folder: Path, node_doctor: Path) -> Iterator[Cluster]:
     told = f"DOCTOR={node_doctor} DOCTOR_GPUS=2 exec {REPO}/contrib/slurm"
     # Eight doctors at once on a small machine take their time: they run where a test looks at them.
     prolog = script(folder / "prolog", f"[ -e {folder}/prologs ] || exit 0\n{told}/prolog.sh")
+    epilog = script(folder / "epilog", f"[ -e {folder}/epilogs ] || exit 0\n{told}/epilog.sh")
     environment = f"SLURM_CONF={folder}/slurm.conf DOCTOR_RESUME=1"
     only = f'grep -qx "$SLURMD_NODENAME" {folder}/watched || exit 0'
     health = script(folder / "health", f"{only}\n{environment} {told}/health-check.sh")
     more = (
-        f"Prolog={prolog}\nPrologFlags=Alloc\nHealthCheckProgram={health}\n"
+        f"Prolog={prolog}\nPrologFlags=Alloc\nEpilog={epilog}\nHealthCheckProgram={health}\n"
         "HealthCheckInterval=15\nHealthCheckNodeState=ANY"
     )
     with slurm.cluster(folder, more) as made:
@@ -83,7 +85,8 @@ def all_good(cluster: Cluster, folder: Path) -> Iterator[None]:
     yield
     for name in MARKS:
         (folder / name).write_text("")
-    (folder / "prologs").unlink(missing_ok=True)
+    for name in ("prologs", "epilogs"):
+        (folder / name).unlink(missing_ok=True)
     cluster.until(cluster.repaired, "all nodes to be idle again", 90)
 
 
@@ -122,8 +125,13 @@ def test_a_drained_node_is_named_with_slurms_reason_and_not_asked(cluster: Clust
     assert told["silent"] == [{"nodes": "node2", "count": 1, "reason": "Slurm: drained (fan is loud), not asked"}]
 
 
-def test_the_emitted_sbatch_gives_the_verdict(cluster: Cluster, node_doctor: Path, tmp_path: Path) -> None:
+def test_the_emitted_sbatch_gives_the_verdict(
+    cluster: Cluster, folder: Path, node_doctor: Path, tmp_path: Path
+) -> None:
+    for given in folder.glob("given-*"):
+        given.unlink()
     argv = [*DOCTOR, "fleet", "check", "--emit", "sbatch", "--doctor", str(node_doctor), "--nodes", "node[1-3]"]
+    argv += [f"--option=--gres=gpu:{slurm.GPUS}"]
     text = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=REPO).stdout
     # The verdict's own call goes to a doctor without --root, as an administrator's would.
     text = text.replace(f"{node_doctor} fleet report", f"{shlex.join(DOCTOR)} fleet report")
@@ -132,6 +140,7 @@ def test_the_emitted_sbatch_gives_the_verdict(cluster: Cluster, node_doctor: Pat
     done = cluster.ask("sbatch", "--wait", f"--chdir={REPO}", f"--output={tmp_path}/out.txt", str(batch))
     told = (tmp_path / "out.txt").read_text()
     assert "Fleet: good. All 3 nodes answered" in told, done.stderr + told
+    assert (folder / "given-node2").read_text() == "2\n"
 
 
 def test_the_health_check_drains_a_node_that_lost_a_gpu_and_takes_it_back(cluster: Cluster, folder: Path) -> None:
@@ -164,6 +173,41 @@ def test_the_prolog_refuses_a_bad_node_and_the_job_runs_elsewhere(cluster: Clust
     cluster.ask("scontrol", "update", f"JobId={number}", "StartTime=now")
     cluster.until(lambda: out.exists() and "ran on" in out.read_text(), "the job to run", 200)
     assert out.read_text().strip() != "ran on node1"
+
+
+def test_the_epilog_drains_a_node_that_broke_under_a_job(cluster: Cluster, folder: Path) -> None:
+    (folder / "epilogs").touch()
+    (folder / "bad").write_text("node3\n")
+    done = cluster.ask("srun", "--nodelist=node3,node4", "--nodes=2", "true")
+    assert done.returncode == 0, done.stderr  # the job itself is not harmed
+    cluster.until(lambda: cluster.states()["node3"] == "drained", "node3 to be drained", 60)
+    assert cluster.reason("node3") == "Epilog error"
+    cluster.until(lambda: cluster.states()["node4"] == "idle", "node4 to be idle", 60)
+
+
+def test_what_slurm_believes_is_held_against_what_the_nodes_say(
+    cluster: Cluster, folder: Path, node_doctor: Path, tmp_path: Path
+) -> None:
+    """Slurm's own `scontrol show node` and the gres.conf that it runs by."""
+    (folder / "bad").write_text("node3\nnode8\n")
+    fleet_check(cluster, node_doctor, "--keep", str(tmp_path / "reports"))
+    cluster.ask("scontrol", "update", "NodeName=node5", "State=DRAIN", "Reason=fan is loud")
+    (tmp_path / "nodes.txt").write_text(cluster.ask("scontrol", "show", "node", "-o").stdout)
+    views = ["--slurm", str(tmp_path / "nodes.txt"), "--gres", str(cluster.gres)]
+    argv = [*DOCTOR, "fleet", "report", str(tmp_path / "reports"), "--format", "json", *views]
+    told = json.loads(subprocess.run(argv, capture_output=True, text=True, cwd=REPO).stdout)
+    counted, drained, configured = told["disagreements"]
+    assert counted == "node[3,8]: Slurm counts 2 GPUs, the node has 1"
+    assert configured == "node[3,8]: gres.conf counts 2 GPUs, the node has 1"
+    assert drained.startswith("node5: Slurm says IDLE+DRAIN (fan is loud [")
+    assert drained.endswith("and the node's report is good")
+
+
+def test_a_step_of_fleet_check_has_all_gpus_of_its_node(cluster: Cluster, node_doctor: Path, folder: Path) -> None:
+    """Where a cluster hides what a job did not ask for, a check that asks for nothing would see no GPU."""
+    fleet_check(cluster, node_doctor)
+    given = {path.name: path.read_text().strip() for path in folder.glob("given-*")}
+    assert given == {f"given-node{n}": "2" for n in range(1, slurm.NODES + 1)}
 
 
 def test_bracket_lists_are_what_slurm_reads(cluster: Cluster) -> None:

@@ -48,11 +48,13 @@ def test_a_job_runs_once_on_each_named_node() -> None:
 
 def test_the_batch_script_is_sound_shell(tmp_path: Path) -> None:
     script = tmp_path / "fleet.sh"
-    script.write_text(emit("sbatch", **{**PLAIN, "doctor": "/opt/my doctor/$x", "partition": "gpu"}))
+    more = {"doctor": "/opt/my doctor/$x", "partition": "gpu", "options": ["--gres=gpu:8"]}
+    script.write_text(emit("sbatch", **{**PLAIN, **more}))
     shellcheck = Path(sys.executable).with_name("shellcheck")
     done = subprocess.run([str(shellcheck), "-e", "SC2016", str(script)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
-    assert "#SBATCH --nodelist=n[1-3]" in script.read_text()
+    assert "#SBATCH --nodelist=n[1-3]\n" in script.read_text()
+    assert "#SBATCH --gres=gpu:8\n" in script.read_text()
     assert "'/opt/my doctor/$x'" in script.read_text()
 
 
@@ -61,6 +63,8 @@ def test_the_batch_script_is_sound_shell(tmp_path: Path) -> None:
     [
         ("sbatch", {"partition": "gpu\nreboot"}),
         ("sbatch", {"nodes": "n1 -w x;y"}),
+        ("sbatch", {"options": ["--gres=gpu:8\nreboot"]}),
+        ("sbatch", {"options": ["-o x"]}),
         ("kubernetes-job", {"image": "x\n  y: z"}),
         ("kubernetes-daemonset", {"gpu_label": "novalue"}),
     ],
