@@ -16,6 +16,11 @@ def private_root() -> str:
         sys.exit(f"doctor: {root}: {error.strerror}; DOCTOR_ROOT=FOLDER unpacks elsewhere")
     if not stat.S_ISDIR(held.st_mode) or held.st_uid != os.geteuid() or held.st_mode & 0o022:
         sys.exit(f"doctor: {root}: is no folder of this user alone; DOCTOR_ROOT=FOLDER unpacks elsewhere")
+    for above in Path(root).resolve().parents:  # whoever can write there could put another folder in its place
+        held = above.stat()
+        shared = held.st_mode & 0o022 and not held.st_mode & stat.S_ISVTX
+        if shared or held.st_uid not in (0, os.geteuid()):
+            sys.exit(f"doctor: {above}: others can write it; DOCTOR_ROOT=FOLDER unpacks elsewhere")
     return root
 
 
