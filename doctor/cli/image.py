@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,6 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from doctor.images.engine import Step
     from doctor.images.recipe import Recipe
 
 _PROFILE = Annotated[str, typer.Argument(help="Name of a profile, or path of a .toml file.")]
@@ -157,16 +155,20 @@ def build(
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run every step anew.")] = False,
     no_load: Annotated[bool, typer.Option("--no-load", help="Leave an OCI archive beside the record.")] = False,
     compression: Annotated[str, typer.Option(help="Of the layers: gzip, or zstd, which is much quicker.")] = "gzip",
+    engine: Annotated[str, typer.Option(help="docker (BuildKit) or podman (buildah).")] = "docker",
     records: Annotated[Path, typer.Option(help="Folder for record and bill of materials.")] = Path("images"),
     output: _OUTPUT = FOLDER,
 ) -> int:
     """Build the image, write its record and bill of materials; exit 1 where --verify finds a difference."""
+    from doctor.cli.image_output import Told
     from doctor.errors import ExitCode
     from doctor.images.build import Options
     from doctor.images.build import build as make
 
-    options = Options(_pairs(secret), wheels, base, offline, not no_cache, unlocked, verify, not no_load, compression)
-    told = _Told(sys.stderr.isatty())
+    options = Options(
+        _pairs(secret), wheels, base, offline, not no_cache, unlocked, verify, not no_load, compression, engine
+    )
+    told = Told(sys.stderr.isatty())
     built = make(_recipe(profile, output), records, options, told)
     told.end()
     size = f"{built.found.bytes / 1e6:.0f} MB, {built.image.size / 1e6:.0f} MB compressed"
@@ -190,29 +192,6 @@ def _pairs(words: Sequence[str] | None) -> dict[str, Path]:
     return found
 
 
-class _Told:
-    """Steps as they begin and end: a line each, or one line that changes on a terminal."""
-
-    def __init__(self, terminal: bool) -> None:
-        self.terminal = terminal
-
-    def __call__(self, step: Step) -> None:
-        from doctor.readers.printable import clean
-
-        name = clean(re.sub(r"--(?:mount|network)=\S+\s*", "", step.name))[:100]
-        if step.seconds is None:
-            if self.terminal:
-                sys.stderr.write(f"\r\x1b[K… {name}")
-        else:
-            start = "\r\x1b[K" if self.terminal else ""
-            sys.stderr.write(f"{start}{'cached' if step.cached else f'{step.seconds:.1f} s':>8}  {name}\n")
-        sys.stderr.flush()
-
-    def end(self) -> None:
-        if self.terminal:
-            sys.stderr.write("\r\x1b[K")
-
-
 def context(
     folder: Annotated[Path, typer.Argument(help="An empty folder, or one that is not there yet.")],
 ) -> None:
@@ -225,6 +204,7 @@ def context(
 def verify(
     image: Annotated[str, typer.Argument(help="An image that the engine has, or a profile's name.")],
     budget: Annotated[str | None, typer.Option(help="Size at most, uncompressed, such as 8G.")] = None,
+    engine: Annotated[str, typer.Option(help="docker or podman.")] = "docker",
     format_: _FORMAT = "text",
 ) -> int:
     """Look an image through and run it: user, secrets, drivers, size, smoke test, the doctor inside, torch held."""
@@ -232,14 +212,16 @@ def verify(
     import tempfile
     from dataclasses import asdict
 
-    from doctor.errors import ExitCode
+    from doctor.errors import ExitCode, InputError
     from doctor.images.verify import verify as look
     from doctor.profiles import names
     from doctor.readers.printable import clean
 
     reference = f"doctor/{image}" if image in names() else image
+    if engine not in ("docker", "podman"):
+        raise InputError(f"--engine {engine}: docker or podman is wanted")
     with tempfile.TemporaryDirectory() as work:
-        checks = look(reference, Path(work), _bytes(budget) if budget else None)
+        checks = look(reference, Path(work), _bytes(budget) if budget else None, name=engine)
     failed = any(c.outcome == "failed" for c in checks)
     if format_ == "json":
         table = {"schema": "doctor.image-verify/1", "image": reference, "checks": [asdict(c) for c in checks]}

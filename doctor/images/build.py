@@ -14,9 +14,10 @@ from typing import Any
 
 import doctor
 from doctor.errors import InputError
-from doctor.images import engine, inside, oci
+from doctor.images import engine, inside, oci, podman
 from doctor.images.emit import emitted
-from doctor.images.engine import Progress, Request, Step
+from doctor.images.engine import Request
+from doctor.images.progress import Progress, Step, Steps, earlier, guessed
 from doctor.images.recipe import Recipe
 from doctor.images.sbom import sbom
 from doctor.images.scan import Findings, scan
@@ -39,6 +40,7 @@ class Options:
     verify: bool = False
     load: bool = True
     compression: str = "gzip"
+    engine: str = "docker"
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,11 @@ def tag(recipe: Recipe) -> str:
 def build(recipe: Recipe, output: Path, options: Options, told: Progress | None = None) -> Built:
     """Raises InputError (not locked, no engine, bad option), BuildFailed (a step, the disk)."""
     _allowed(recipe, options)
-    engine.require()
+    make = podman.build if options.engine == "podman" else engine.build
+    if options.engine == "podman":
+        podman.require()
+    else:
+        engine.require()
     output.mkdir(parents=True, exist_ok=True)
     room = shutil.disk_usage(output).free
     if room < _ROOM:
@@ -70,17 +76,17 @@ def build(recipe: Recipe, output: Path, options: Options, told: Progress | None 
     with tempfile.TemporaryDirectory(dir=output, prefix=".build-") as held:
         work = Path(held)
         request, told_digest = _request(recipe, work, options)
-        steps = engine.build(request, told)
+        steps = make(request, told, _expected(recipe, output, options))
         image = oci.read(request.output)
         differences: tuple[str, ...] | None = None
         if options.verify:
             again = replace(request, output=work / "again.tar", cache=False)
-            engine.build(again, told)
+            make(again, told, Steps(earlier(steps), whole=True))
             other = oci.read(again.output)
             differences = tuple(oci.differences(image, other)) if image.digest != other.digest else ()
             again.output.unlink()
         found = scan(image)
-        if options.load:
+        if options.load and options.engine == "docker":  # podman built it where its images are
             engine.load(request.output)
         verified = None if differences is None else not differences
         stem = output / f"{recipe.name}"
@@ -94,6 +100,19 @@ def build(recipe: Recipe, output: Path, options: Options, told: Progress | None 
         return built
 
 
+def _expected(recipe: Recipe, output: Path, options: Options) -> Steps:
+    """How long each step took the last time, by the record; for a first build, a guess from the lock's sizes."""
+    try:
+        kept = json.loads((output / f"{recipe.name}.build.json").read_text(encoding="utf-8"))
+        rows = [Step(str(s["name"]), float(s["seconds"] or 0), bool(s["cached"])) for s in kept["steps"]]
+        if rows and kept.get("builder", {}).get("name") == options.engine:
+            return Steps(earlier(rows), whole=True)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # none, or one of another version: it is a guess that is lost
+    sizes = sum(w.size or 0 for w in recipe.wheels or ())
+    return Steps(guessed(sizes, options.compression), whole=False)
+
+
 def _allowed(recipe: Recipe, options: Options) -> None:
     if recipe.unlocked and not options.unlocked:
         raise InputError(
@@ -104,6 +123,8 @@ def _allowed(recipe: Recipe, options: Options) -> None:
         raise InputError("--offline needs --wheels: a folder with the wheels of the lock")
     if options.compression not in ("gzip", "zstd"):
         raise InputError(f"--compression {options.compression}: gzip or zstd is wanted")
+    if options.engine not in ("docker", "podman"):
+        raise InputError(f"--engine {options.engine}: docker or podman is wanted")
     for name, path in options.secrets.items():
         if name not in SECRETS:
             raise InputError(f"--secret {name}: one of {', '.join(SECRETS)} is wanted")
@@ -159,30 +180,48 @@ def _record(recipe: Recipe, built: Built, options: Options) -> dict[str, Any]:
         "locked": not recipe.unlocked,
         "base": {"name": recipe.image, "digest": recipe.digest},
         "doctor": {"version": doctor.__version__, "sha256": built.doctor_digest},
-        "builder": builder(),
+        "builder": builder(options.engine),
         "secrets": sorted(options.secrets),
         "offline": options.offline,
         "rebuilt_to_the_same_digest": built.verified,
         "differences": list(built.differences),
-        "steps": [{"name": s.name, "seconds": s.seconds, "cached": s.cached} for s in built.steps],
+        "steps": [
+            {"name": _unmirrored(s.name, recipe, options), "seconds": s.seconds, "cached": s.cached, "moved": s.moved}
+            for s in built.steps
+        ],
         "packages": {kind: len(rows) for kind, rows in (("apt", built.found.debs), ("python", built.found.wheels))},
         "setuid": sorted(built.found.setuid),
         "secrets_found": sorted(built.found.secrets),
     }
 
 
-def builder() -> dict[str, str]:
-    """Versions of engine and buildx."""
+def _unmirrored(name: str, recipe: Recipe, options: Options) -> str:
+    """A mirror's name is of the site that built it."""
+    return name.replace(options.base, recipe.image.partition("@")[0]) if options.base else name
+
+
+def builder(name: str = "docker") -> dict[str, str]:
+    """The engine and its versions."""
+    if name == "podman":
+        said = json.loads(engine.ask(("podman", "info", "--format", "json"))).get("host", {})
+        return {"name": name, "engine": f"podman {podman.require()}", "buildah": str(said.get("buildahVersion"))}
     server = engine.ask(("docker", "version", "--format", "{{.Server.Version}}")).strip()
-    return {"engine": f"docker {server}", "buildx": engine.ask(("docker", "buildx", "version")).split()[1]}
+    return {
+        "name": name,
+        "engine": f"docker {server}",
+        "buildx": engine.ask(("docker", "buildx", "version")).split()[1],
+    }
 
 
 @contextmanager
-def saved(reference: str, work: Path) -> Iterator[oci.Image]:
+def saved(reference: str, work: Path, name: str = "docker") -> Iterator[oci.Image]:
     """An image of the engine as an archive, for as long as it is looked at."""
     path = work / f"saved-{os.getpid()}.tar"
-    engine.ask(("docker", "save", "--output", str(path), reference), timeout_s=1800)
     try:
+        if name == "podman":
+            podman.save(reference, path)
+        else:
+            engine.ask(("docker", "save", "--output", str(path), reference), timeout_s=1800)
         yield oci.read(path)
     finally:
         path.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import selectors
 import shutil
 import subprocess
 import time
@@ -16,30 +17,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from doctor.errors import InputError, ToolError
+from doctor.images.progress import Progress, Step, Steps
 from doctor.versions import Dotted
 
 LEAST_BUILDKIT = "0.13"
 """rewrite-timestamp: BuildKit's docs/build-repro.md."""
-_STEP = re.compile(r"#(\d{1,5}) (\[.{1,300}\].*|(?:exporting|importing|sending|writing).{0,200})$")
-_DONE = re.compile(r"#(\d{1,5}) DONE (\d{1,6}\.\d)s$")
-_CACHED = re.compile(r"#(\d{1,5}) CACHED$")
-_LINE = re.compile(r"#(\d{1,5}) (?:\d{1,6}\.\d{1,4} )?(.*)$")
 _FULL = re.compile(r"(?i)no space left on device|disk quota exceeded")
-FULL = "the disk is full: `docker system df` shows what images and caches take"
-_KEPT = 25
-
-
-@dataclass
-class Step:
-    """`seconds` None while it runs; `lines`: its last ones."""
-
-    name: str
-    seconds: float | None = None
-    cached: bool = False
-    lines: list[str] = field(default_factory=list)
-
-
-Progress = Callable[[Step], None]
+FULL = "the disk is full: `{engine} system df` shows what images and caches take"
+_FAILED = ("ERROR", "Error: building at STEP", "Error: error building at STEP")
+"""How BuildKit and buildah say which step it was."""
+_ERROR = re.compile(r"(?i)error: ")
 
 
 class BuildFailed(ToolError):
@@ -51,11 +38,15 @@ class BuildFailed(ToolError):
         self.args = (why,)
 
 
-def require(name: str = "docker") -> None:
+def require(name: str = "docker", version_of: str = "{{.Server.Version}}") -> None:
     """Raises InputError where the engine is not there, does not answer, or is too old."""
     if not shutil.which(name):
-        raise InputError(f"{name} is not installed: images are built with it; `doctor image emit` needs no engine")
-    answer = _ask((name, "version", "--format", "{{.Server.Version}}"))
+        other = "docker" if name == "podman" else "podman"
+        hint = f"; {other} is here: --engine {other}" if shutil.which(other) else ""
+        raise InputError(
+            f"{name} is not installed: images are built with it; `doctor image emit` needs no engine{hint}"
+        )
+    answer = _ask((name, "version", "--format", version_of))
     if answer.returncode:
         last = (answer.stderr or answer.stdout).strip().splitlines()[-1:] or ["no answer"]
         raise InputError(f"{name} does not answer: {last[0][:200]}; start it, or get the right to use it")
@@ -110,7 +101,7 @@ class Request:
     """`zstd` is several times quicker and smaller; engines before Docker 23 and containerd 1.5 can't load it."""
 
 
-_PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 
 
 def argv(request: Request) -> list[str]:
@@ -123,74 +114,92 @@ def argv(request: Request) -> list[str]:
     words += [f"--build-context={name}=docker-image://{place}" for name, place in sorted(request.images.items())]
     words += [f"--secret=id={name},src={path}" for name, path in sorted(request.secrets.items())]
     # By name alone: the value comes from the environment, and BuildKit keeps these out of the history.
-    words += [f"--build-arg={name}" for name in _PROXIES if os.environ.get(name)]
+    words += [f"--build-arg={name}" for name in PROXIES if os.environ.get(name)]
     words += [] if request.cache else ["--no-cache"]
     words += [f"--network={request.network}"] if request.network else []
     return [*words, str(request.folder)]
 
 
-def build(request: Request, told: Progress | None = None) -> list[Step]:
+def build(request: Request, told: Progress | None = None, expected: Steps | None = None) -> list[Step]:
     """The image lies at request.output, as an OCI archive. Raises BuildFailed."""
-    for path in (request.output, *request.contexts.values(), *request.secrets.values()):
-        if "," in str(path) or "\n" in str(path):  # buildx reads its options as CSV
-            raise InputError(f"{path}: a path without commas is wanted here")
-    words = argv(request)
+    unquotable(request)
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(request.epoch), "BUILDX_NO_DEFAULT_ATTESTATIONS": "1"}
-    started = subprocess.Popen(
-        words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace", env=environment
-    )
-    steps: dict[str, Step] = {}
+    steps = expected or Steps({}, whole=False)
+    return followed(argv(request), environment, steps, steps.buildkit, request.output, told)
+
+
+def unquotable(request: Request) -> None:
+    """buildx and podman read their options as CSV. Raises InputError."""
+    for path in (request.output, *request.contexts.values(), *request.secrets.values()):
+        if "," in str(path) or "\n" in str(path):
+            raise InputError(f"{path}: a path without commas is wanted here")
+
+
+def followed(
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    steps: Steps,
+    read: Callable[[str, float], tuple[Step, ...]],
+    output: Path,
+    told: Progress | None,
+) -> list[Step]:
+    """Runs a builder to its end, told of each step and each second. Raises BuildFailed."""
+    started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(environment))
     tail: list[str] = []
     try:
-        for line in started.stderr or ():
-            text = line.rstrip("\n")[:2000]
-            tail = [*tail[-60:], text]
-            step = _took(steps, text)
-            if step and told:
-                told(step)
+        for text in _lines(started):
+            now = time.monotonic()
+            changed: tuple[Step | None, ...] = (None,)
+            if text is not None:
+                tail = [*tail[-60:], text]
+                changed = read(text, now)
+            if told:
+                for step in changed:
+                    told(step, steps.outlook(now, output.stat().st_size if output.is_file() else 0))
         code = started.wait()
     except BaseException:  # Ctrl-C: the build does not go on behind its user's back
         started.terminate()
         started.wait(10)
         raise
+    steps.end(time.monotonic())
     if code:
-        request.output.unlink(missing_ok=True)
-        raise _failure(words, code, steps, tail)
-    return list(steps.values())
+        output.unlink(missing_ok=True)
+        raise _failure(words, code, steps.rows, tail)
+    return list(steps.rows.values())
 
 
-def _took(steps: dict[str, Step], text: str) -> Step | None:
-    """The step that begins or ends with a line; None for a line of its output."""
-    if done := _DONE.match(text):
-        step = steps.get(done[1])
-        if step:
-            step.seconds = float(done[2])
-        return step
-    if cached := _CACHED.match(text):
-        step = steps.get(cached[1])
-        if step:
-            step.cached, step.seconds = True, 0.0
-        return step
-    if (begun := _STEP.match(text)) and begun[1] not in steps:
-        steps[begun[1]] = Step(begun[2])
-        return steps[begun[1]]
-    if (line := _LINE.match(text)) and line[1] in steps:
-        kept = steps[line[1]].lines
-        kept.append(line[2])
-        del kept[:-_KEPT]
-    return None
+def _lines(started: subprocess.Popen[bytes]) -> Iterator[str | None]:
+    """Lines as they come; None for each second without one."""
+    stream = started.stdout
+    if stream is None:
+        return
+    held = b""
+    with selectors.DefaultSelector() as ready:
+        ready.register(stream, selectors.EVENT_READ)
+        while True:
+            if not ready.select(1.0):
+                yield None
+                continue
+            more = os.read(stream.fileno(), 1 << 16)
+            *whole, held = (held + more).split(b"\n")
+            yield from (line.decode("utf-8", "replace").rstrip("\r")[:2000] for line in whole)
+            held = held[-4000:]
+            if not more:
+                if held:
+                    yield held.decode("utf-8", "replace")[:2000]
+                return
 
 
 def _failure(words: Sequence[str], code: int, steps: Mapping[str, Step], tail: Sequence[str]) -> BuildFailed:
     output = "\n".join(tail)
-    failed = [s for s in steps.values() if any(line.startswith("ERROR") for line in s.lines)]
+    failed = [s for s in steps.values() if any(line.startswith(_FAILED) for line in s.lines)]
     step = failed[-1] if failed else None
-    last = [line for line in tail if line.startswith("ERROR:")][-1:] or list(tail[-1:]) or ["no output"]
+    last = [line for line in tail if _ERROR.match(line)][-1:] or list(tail[-1:]) or ["no output"]
     if _FULL.search(output):
-        return BuildFailed(words, code, step, output, FULL)
+        return BuildFailed(words, code, step, output, FULL.format(engine=words[0]))
     if step is None:
-        return BuildFailed(words, code, None, output, f"the build failed: {last[0].removeprefix('ERROR: ')[:300]}")
-    lines = [line for line in step.lines if line.strip() and not line.startswith("ERROR")][-6:]
+        return BuildFailed(words, code, None, output, f"the build failed: {_ERROR.sub('', last[0])[:300]}")
+    lines = [line for line in step.lines if line.strip() and not line.startswith(_FAILED)][-6:]
     said = " | ".join(_short(line) for line in lines) or last[0][:300]
     return BuildFailed(words, code, step, output, f"step {step.name[:160]} failed: {said}")
 
@@ -202,13 +211,3 @@ def _short(line: str) -> str:
 def load(archive: Path, name: str = "docker") -> str:
     """The engine has the image; what it said. Raises ToolError."""
     return ask((name, "load", "--input", str(archive)), timeout_s=1800)
-
-
-def shown(steps: Sequence[Step]) -> Iterator[str]:
-    for step in steps:
-        time_text = "cached" if step.cached else f"{step.seconds or 0:.1f} s"
-        yield f"{time_text:>9}  {step.name}"
-
-
-def clock() -> float:
-    return time.monotonic()

@@ -105,7 +105,7 @@ class Recipe:
         if not self.base.own_python:
             rows.append(Wanted(f"python{self.python}", "the Python of the stack and of the doctor"))
         if self.torch:
-            why = "Triton and torch.compile compile and link a launcher while they run"
+            why = "Triton compiles and links a launcher while it runs"
             rows += [Wanted("gcc", why), Wanted("libc6-dev", why)]
             if not self.base.own_python:
                 rows.append(Wanted(f"python{self.python}-dev", why))

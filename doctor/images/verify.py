@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from doctor.images import engine, oci
+from doctor.images import engine, oci, podman
 from doctor.images.build import saved
 from doctor.images.scan import Findings, scan
 
@@ -39,18 +39,23 @@ class Check:
     text: str
 
 
-def verify(reference: str, work: Path, budget: int | None = None, torch: bool | None = None) -> list[Check]:
+def verify(
+    reference: str, work: Path, budget: int | None = None, torch: bool | None = None, name: str = "docker"
+) -> list[Check]:
     """`budget`: bytes, uncompressed. `torch` None: as the image's label and files say. Raises InputError, ToolError."""
-    engine.require()
-    with saved(reference, work) as image:
+    if name == "podman":
+        podman.require()
+    else:
+        engine.require()
+    with saved(reference, work, name) as image:
         found = scan(image)
         checks = [*_settings(image), *_files(found), _size(found, image, budget)]
     labels = (image.config.get("config") or {}).get("Labels") or {}
     holds = "torch" in found.wheels if torch is None else torch
-    checks.append(_smoke(reference, holds))
-    checks.append(_doctor(reference, labels.get("doctor.profile")))
+    checks.append(_smoke(name, reference, holds))
+    checks.append(_doctor(name, reference, labels.get("doctor.profile")))
     checks.append(
-        _guard(reference, found, work) if holds else Check("torch is held", "not checked", "there is no torch")
+        _guard(name, reference, found, work) if holds else Check("torch is held", "not checked", "there is no torch")
     )
     return checks
 
@@ -95,8 +100,8 @@ def _size(found: Findings, image: oci.Image, budget: int | None) -> Check:
     return Check("size", "ok" if found.bytes <= budget else "failed", f"{told}, of {budget / 1e6:.0f} MB")
 
 
-def _inside(reference: str, *command: str, flags: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-    words = ["docker", "run", "--rm", "--network=none", "-e", "DOCTOR_QUIET=1", *flags, reference, *command]
+def _inside(name: str, reference: str, *command: str, flags: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    words = [name, "run", "--rm", "--network=none", "-e", "DOCTOR_QUIET=1", *flags, reference, *command]
     try:
         return subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=_RUN_S, check=False)
     except subprocess.TimeoutExpired:
@@ -108,21 +113,22 @@ def _last(done: subprocess.CompletedProcess[str]) -> str:
     return "".join(c if c.isprintable() else " " for c in rows[-1])[:300]
 
 
-def _smoke(reference: str, torch: bool) -> Check:
-    done = _inside(reference, "python", "-c", _TORCH) if torch else _inside(reference, "true")
+def _smoke(engine_name: str, reference: str, torch: bool) -> Check:
+    command = ("python", "-c", _TORCH) if torch else ("true",)
+    done = _inside(engine_name, reference, *command)
     text = done.stdout.strip()[:200] if torch else "a command starts and ends"
     name = "torch computes (on the CPU)" if torch else "it starts"
     return Check(name, "failed" if done.returncode else "ok", _last(done) if done.returncode else text)
 
 
-def _doctor(reference: str, profile: str | None) -> Check:
+def _doctor(engine_name: str, reference: str, profile: str | None) -> Check:
     """Without a GPU nothing of the GPU can be judged; what can is the stack inside."""
     name = "doctor check inside"
-    if _inside(reference, "doctor", "version").returncode:
+    if _inside(engine_name, reference, "doctor", "version").returncode:
         return Check(name, "not checked", "there is no doctor in it")
-    known = profile and not _inside(reference, "doctor", "profiles", "show", profile).returncode
+    known = profile and not _inside(engine_name, reference, "doctor", "profiles", "show", profile).returncode
     words = ["doctor", "check", "--format", "json", *(["--profile", str(profile)] if known else [])]
-    done = _inside(reference, *words)
+    done = _inside(engine_name, reference, *words)
     try:
         told: dict[str, Any] = json.loads(done.stdout)
         wrong = [f for f in told["findings"] if f["severity"] == "error" and not f["explained_by"]]
@@ -133,7 +139,7 @@ def _doctor(reference: str, profile: str | None) -> Check:
     return Check(name, "failed" if wrong else "ok", text or f"{about}: {told.get('status')}, no error")
 
 
-def _guard(reference: str, found: Findings, work: Path) -> Check:
+def _guard(engine_name: str, reference: str, found: Findings, work: Path) -> Check:
     """A wheel that asks for another torch, and that torch, lie at hand: pip must refuse."""
     name, there = "torch is held", found.wheels.get("torch", "")
     with tempfile.TemporaryDirectory(dir=work, prefix=".guard-") as held:
@@ -143,7 +149,8 @@ def _guard(reference: str, found: Findings, work: Path) -> Check:
         for path in (folder, *folder.iterdir()):
             path.chmod(0o755)
         flags = (f"--volume={folder.resolve()}:/wheels:ro",)
-        done = _inside(reference, "pip", "install", "--no-index", "--find-links=/wheels", "needs-torch", flags=flags)
+        install = ("pip", "install", "--no-index", "--find-links=/wheels", "needs-torch")
+        done = _inside(engine_name, reference, *install, flags=flags)
     if done.returncode == 0:
         return Check(name, "failed", f"pip replaced torch {there}: nothing holds it (PIP_CONSTRAINT)")
     said = next((r.strip() for r in done.stdout.splitlines() + done.stderr.splitlines() if "constraint" in r), "")

@@ -6,7 +6,8 @@ import pytest
 
 from doctor.errors import InputError
 from doctor.images import engine
-from doctor.images.engine import Request, Step, _failure, _took
+from doctor.images.engine import Request, _failure
+from doctor.images.progress import Step, Steps
 
 FAILED = """\
 #7 [os 2/2] RUN --mount=type=bind,source=apt,target=/run/apt     sh /run/apt/install.sh runtime.txt
@@ -17,20 +18,22 @@ FAILED = """\
 ERROR: failed to solve: process "/bin/sh -c sh" did not complete successfully: exit code: 100
 """
 
+# As podman 4.3.1 prints it.
+BUILDAH_FAILED = """\
+[3/5] STEP 1/3: FROM localhost:5719/debian:12 AS os
+[3/5] STEP 2/3: ARG SOURCE_DATE_EPOCH
+--> 3002f413efc
+[3/5] STEP 3/3: RUN sh /run/apt/install.sh runtime.txt
+E: Unable to locate package nothing
+Error: building at STEP "RUN sh /run/apt/install.sh runtime.txt": while running runtime: exit status 100
+"""
+
 
 def replayed(text: str) -> tuple[dict[str, Step], list[str]]:
-    steps: dict[str, Step] = {}
+    steps = Steps({}, whole=False)
     for line in text.splitlines():
-        _took(steps, line)
-    return steps, text.splitlines()
-
-
-def test_steps_begin_end_and_come_from_the_cache() -> None:
-    steps, _ = replayed("#5 [os 1/2] FROM x\n#5 CACHED\n#6 [os 2/2] RUN y\n#6 0.1 said\n#6 DONE 2.5s\n")
-    assert [(s.name, s.seconds, s.cached) for s in steps.values()] == [
-        ("[os 1/2] FROM x", 0.0, True),
-        ("[os 2/2] RUN y", 2.5, False),
-    ]
+        steps.buildkit(line, 0.0)
+    return steps.rows, text.splitlines()
 
 
 def test_a_failing_step_is_one_line_with_its_name_and_last_lines() -> None:
@@ -42,7 +45,17 @@ def test_a_failing_step_is_one_line_with_its_name_and_last_lines() -> None:
 
 def test_a_full_disk_is_told_as_that() -> None:
     text = FAILED.replace("Unable to locate package nothing", "write /x: no space left on device")
-    assert str(_failure(["docker"], 1, *replayed(text))) == engine.FULL
+    assert str(_failure(["docker"], 1, *replayed(text))) == engine.FULL.format(engine="docker")
+
+
+def test_podman_s_failing_step_is_told_the_same_way() -> None:
+    steps, lines = Steps({}, whole=False), BUILDAH_FAILED.splitlines()
+    for line in lines:
+        steps.buildah(line, 0.0)
+    error = str(_failure(["podman"], 125, steps.rows, lines))
+    assert (
+        error == "step [stage 3 3/3] RUN sh /run/apt/install.sh runtime.txt failed: E: Unable to locate package nothing"
+    )
 
 
 def test_secrets_are_files_and_proxies_names_in_the_command_line(

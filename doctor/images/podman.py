@@ -1,0 +1,80 @@
+"""The second engine: podman (buildah) builds the same context.
+
+It can't leave the times of a layer's older files as they are and bring only newer ones down to the given time, as
+BuildKit does: with --timestamp everything in the new layers bears that time, so that two of its builds have one digest
+with each other, and another than BuildKit's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from doctor.errors import InputError
+from doctor.images import engine
+from doctor.images.engine import PROXIES, Request
+from doctor.images.progress import Progress, Step, Steps
+from doctor.versions import Dotted
+
+LEAST = "4.2"
+"""RUN --network and named build contexts: buildah 1.27, which podman 4.2 holds (containers/podman go.mod)."""
+_LOCAL = re.compile(r"(?:localhost|127\.[0-9.]+)(?::|/|$)")
+
+
+def require() -> str:
+    """Its version. Raises InputError where it is not there, does not answer, or is too old."""
+    engine.require("podman", "{{.Client.Version}}")
+    version = engine.ask(("podman", "version", "--format", "{{.Client.Version}}")).strip()
+    found = re.match(r"\d+\.\d+(?:\.\d+)?", version)
+    if found and Dotted(found[0]).numbers < Dotted(LEAST).numbers:
+        raise InputError(f"podman {found[0]} is too old: {LEAST} or newer knows named build contexts and RUN --network")
+    return version
+
+
+def adapted(dockerfile: str, images: Sequence[tuple[str, str]]) -> str:
+    """The Dockerfile as buildah takes it: `sharing=locked` of a cache makes 1.28 wait for itself, and its stages run
+    one after another, so that nobody shares. A mirror of the base is named in the file, since it takes no other."""
+    text = dockerfile.replace(",sharing=locked", "")
+    for name, place in images:
+        text = text.replace(f"FROM {name} AS", f"FROM {place} AS")
+    # Named contexts stand in for these stages; buildah would build the empty ones and fail to mount them.
+    return re.sub(r"(?m)^FROM scratch AS (?:doctor|wheels)\n", "", text)
+
+
+def argv(request: Request) -> list[str]:
+    words = ["podman", "build", "--format=oci", f"--timestamp={request.epoch}", f"--platform={request.platform}"]
+    words += [f"--build-arg=SOURCE_DATE_EPOCH={request.epoch}", f"--tag={request.tag}", "--layers"]
+    words += [f"--build-context={name}={path}" for name, path in sorted(request.contexts.items())]
+    words += [f"--secret=id={name},src={path}" for name, path in sorted(request.secrets.items())]
+    words += [f"--build-arg={name}" for name in PROXIES if os.environ.get(name)]
+    words += [] if request.cache else ["--no-cache"]
+    words += [f"--network={request.network}"] if request.network else []
+    base = re.search(r"(?m)^FROM (\S+) AS os$", (request.folder / "Dockerfile").read_text(encoding="utf-8"))
+    words += ["--tls-verify=false"] if base and _LOCAL.match(base[1]) else []
+    return [*words, str(request.folder)]
+
+
+def build(request: Request, told: Progress | None = None, expected: Steps | None = None) -> list[Step]:
+    """The image is in podman's storage and lies at request.output, as an OCI archive. Raises BuildFailed."""
+    engine.unquotable(request)
+    if request.compression != "gzip":
+        raise InputError(f"--compression {request.compression}: podman writes gzip only")
+    empty = request.folder.parent / "empty"
+    empty.mkdir(exist_ok=True)
+    contexts = {"wheels": empty, **request.contexts}
+    path = request.folder / "Dockerfile"
+    path.write_text(adapted(path.read_text(encoding="utf-8"), tuple(request.images.items())), encoding="utf-8")
+    request = replace(request, contexts=contexts)
+    steps = expected or Steps({}, whole=False)
+    rows = engine.followed(argv(request), os.environ, steps, steps.buildah, request.output, told)
+    save(request.tag, request.output)
+    return rows
+
+
+def save(reference: str, output: Path) -> None:
+    """An image of podman's storage as an OCI archive. Raises ToolError."""
+    output.unlink(missing_ok=True)
+    engine.ask(("podman", "save", "--quiet", "--format=oci-archive", f"--output={output}", reference), timeout_s=1800)
