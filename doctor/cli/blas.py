@@ -57,6 +57,8 @@ def blas(
         from doctor.system.user_python import withheld as kept_back
 
         proved = _proved(machine, predictions, timeout, device)
+        if proved.trouble and all(p.outcome == "not-run" for p in proved.proofs):
+            raise InputError(f"no product can be run: {proved.trouble}")
         withheld = kept_back(_environ())
         machine, findings = measured.judged(machine, {"gemm_proofs": tuple(proved.proofs)})
     if format_ == "json":
@@ -64,7 +66,7 @@ def blas(
         deliver(report.render(told), output)
     else:
         deliver(report.text(machine, predictions, findings, withheld, proved.trouble if proved else None), output)
-    bad = any(f.severity.rank < 2 for f in findings)
+    bad = any(f.severity.rank < 2 for f in findings) or bool(proved and proved.trouble)
     return ExitCode.FINDINGS if bad else ExitCode.OK
 
 

@@ -84,13 +84,13 @@ def text(
         if withheld:
             lines.append(f"  Not passed on to a process of root: {', '.join(withheld)}")
     if trouble:
-        lines += ["", f"Nothing could be run: {trouble}"]
+        lines += ["", f"Not all could be run: {trouble}"]
     for finding in findings:
         lines += ["", f"{finding.severity.value}: {finding.summary} [{finding.rule}]"]
         lines += [f"    {e.text} ({e.source})" for e in finding.evidence]
         for fix in finding.fixes:
             lines.append(f"    fix: {fix.text}" + (f" $ {' '.join(fix.command)}" if fix.command else ""))
-    if machine.gemm_proofs is not None and not findings:
+    if machine.gemm_proofs is not None and not findings and not trouble:
         lines += ["", "All products ran where they were expected to."]
     if machine.gemm_proofs is None:
         lines += ["", "Predicted from files and flags; `doctor blas --prove` runs one small product of each."]

@@ -1,4 +1,4 @@
-"""The comparison with triton's do_bench: its arithmetic, and its script under a torch for CPU and a stand-in for triton.
+"""The comparison with triton's do_bench: its arithmetic, and its script with a torch for CPU and a stand-in for it.
 
 No number of a GPU is claimed by these: triton's own do_bench needs one.
 """

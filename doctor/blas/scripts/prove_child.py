@@ -32,8 +32,11 @@ def main():
     except OSError:
         pass
     printed = Printed()
-    import torch
-
+    try:
+        import torch
+    except BaseException:  # what is wrong has to reach whoever started this
+        printed.release()
+        raise
     device = request.get("device") or ("cuda" if torch.cuda.is_available() else "cpu")
     send(event="torch", **about(torch, device))
     seen = set()
@@ -81,6 +84,11 @@ class Printed:
         self.outer = os.dup(2)
         os.dup2(self.file.fileno(), 1)
         os.dup2(self.file.fileno(), 2)
+
+    def release(self):
+        """Gives descriptor 2 back, and what was printed until now to it."""
+        self.since()
+        os.dup2(self.outer, 2)
 
     def since(self):
         """What was printed since the last call; it is passed on to where it would have gone."""
