@@ -29,7 +29,7 @@ _LABEL = re.compile(r"\s{0,3}(?:[-*>#] ?){0,2}[^:\n]{1,40}: ")
 _MARKUP = re.compile(r"\s*<(?:\?xml|!--|!DOCTYPE|(?!details)[a-z_]{3,30}[ >])")
 _PLAIN = re.compile(r"[A-Za-z][a-z']*[.,;:!?]?")
 _BETWEEN = re.compile(
-    "(?:the|an?|is|are|was|were|i|we|its?|my|our|th(?:is|at|ese|en|an|ere)|with(?:out)?|when|after|but|and|in?to|of|in|on"
+    "(?:the|an?|is|are|was|were|i|we|its?|my|our|th(?:is|at|ese|en|an|ere)|with(?:out)?|when|after|but|and|(?:in)?to|of|in|on"
     "|not?|do(?:es)?|can(?:not)?|only|same|from|for|work(?:s|ed)?|fail(?:s|ed)?|still|any|both|ha[sd]|have|as|at|by|or|if"
     "|so|while|been?|gets?|got|instead)$"
 )
@@ -102,5 +102,8 @@ def _said(line: str) -> int:
     plain = [word for word in words if _PLAIN.fullmatch(word)]
     between = {low for word in plain if _BETWEEN.match(low := word.lower().rstrip(".,;:!?"))}
     if len(words) >= 4 and len(between) >= 2 and len(plain) * 2 >= len(words):
+        return 1
+    terse = len(words) >= 5 and between and len(plain) * 5 >= len(words) * 4
+    if terse and not _NUMBER.search(line) and ":" not in line:
         return 1
     return int(label is not None and len(plain) * 3 >= len(words) * 2 > 2 and _COMPLAINT.search(line) is not None)

@@ -1,0 +1,84 @@
+"""Who speaks in a text: people write sentences, tools print rows, comments, help and the same line again and again."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from doctor.intake import manuals, read_text
+from doctor.intake.words import SAID_AT_LEAST, Words
+from tests.intake.test_fieldlab import index
+from tests.paths import FIELDLAB
+
+WRITTEN = "environment_report|rocprof-sysinfo/log"
+"""A report with headings, and logs that speak in whole sentences."""
+
+
+def said(text: str) -> int:
+    words = Words()
+    list(words.through(enumerate(text.splitlines(), 1)))
+    return words.said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Whisper server falls back to CPU\nnvidia-smi works on host\ndocker-compose.yml has no deploy section\n",
+        "### What happens\n",
+        "Observed: cuInit fails\nExpected: no error\nTried: without container, still wrong\nSeen: device missing\n",
+        "The job hangs after a while.\nIt works with one GPU.\nWe see nothing in the log.\n",
+    ],
+)
+def test_people(text: str) -> None:
+    assert said(text) >= SAID_AT_LEAST
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Detected 1 CUDA Capable device(s)\nTotal number of registers available per block: 65536\n",
+        "".join(f"Interrupt: pin A routed to IRQ {n}\n" for n in range(140, 160)),
+        "# If you change this file, run it again\n# The first line is of the tool\n# This is not a sentence of yours\n",
+        "Jan 06 14:17:18 host kernel: this is not a fault of the driver\n" * 3,
+    ],
+)
+def test_tools(text: str) -> None:
+    assert said(text) < SAID_AT_LEAST
+
+
+def test_nothing_is_suspected_of_a_document_of_a_tool() -> None:
+    topology = (
+        "<!-- The switch is behind the socket.\nThis has 2 groups of GPUs.\nIt is read by NCCL with a file. -->\n"
+    )
+    assert (
+        read_text([f"{topology}<system><pci link_speed='16 GT/s' link_width='8'/></system>".encode()]).resembles == ()
+    )
+
+
+def test_help_is_left_out_and_what_follows_it_is_not() -> None:
+    text = [
+        "NVIDIA System Management Interface -- v595.80",
+        "-c 0/DEFAULT, 1/EXCLUSIVE_THREAD",
+        "$ nvidia-smi -L",
+        "GPU 0",
+    ]
+    assert [line for _, line in manuals.without(enumerate(text, 1))] == ["", "", "$ nvidia-smi -L", "GPU 0"]
+    assert [number for number, _ in manuals.without(enumerate(text, 1))] == [1, 2, 3, 4]
+    machine = read_text(["\n".join([*text[:2], "Typically useful if a double bit ECC error has", "```"]).encode()])
+    assert machine.symptoms == ()
+
+
+def test_a_help_without_an_end_hides_no_more_than_help_is_long() -> None:
+    lines = ["usage: rocm-smi [-h]", *["text"] * manuals.MOST, "hipErrorNoBinaryForGpu"]
+    assert list(manuals.without(enumerate(lines, 1)))[-1][1] == "hipErrorNoBinaryForGpu"
+
+
+@pytest.mark.parametrize("row", index(), ids=lambda row: str(row["machine"]))
+def test_no_output_of_a_tool_is_suspected_of_anything(row: dict[str, object]) -> None:
+    for file in row["files"]:  # type: ignore[attr-defined]
+        path = FIELDLAB / str(row["machine"]) / file["path"]
+        if path.is_file() and path.suffix not in (".gz", ".bz2") and not re.search(WRITTEN, str(path)):
+            words = Words()
+            list(words.through(manuals.without(enumerate(path.read_text(errors="replace").splitlines(), 1))))
+            assert words.resembles() == (), path.name
