@@ -26,6 +26,8 @@ FAMILIES = (
 _LONGEST = 60
 _NEAR = 0.9
 """Of difflib: one wrong letter in ten."""
+_ALIKE = 0.65
+"""Of difflib, for one word of a name."""
 _OWN = re.compile(r"(?:NVIDIA_(?:REQUIRE|PRODUCT|PYTORCH|BUILD|CUDA)|CUDA_(?:ARCH|VERSION)|TORCH_(?:VERSION|CUDA))\w*$")
 """Names that images give themselves."""
 
@@ -46,10 +48,21 @@ def nearest(name: str) -> str | None:
     numbers = re.findall(r"\d+", name)
     near = [n for n in near if re.findall(r"\d+", n) == numbers]  # MAX_A2 beside MAX_A1 is another name
     found = difflib.get_close_matches(name, near, 1, _NEAR)
-    if found:
+    if found and _slips(name, found[0]):
         return found[0]
     words = sorted(name.split("_"))
     return next((n for n in near if sorted(n.split("_")) == words), None)
+
+
+def _slips(name: str, other: str) -> bool:
+    """Whether the words that differ are slips of each other: CUDA for MUSA, or NCCL for UCC, is another name."""
+    import difflib
+
+    mine, theirs = name.split("_"), other.split("_")
+    if len(mine) != len(theirs):
+        return True
+    differing = ((a, b) for a, b in zip(mine, theirs, strict=True) if a != b)
+    return all(difflib.SequenceMatcher(None, a, b).ratio() >= _ALIKE for a, b in differing)
 
 
 def gone(name: str) -> Iterator[dict[str, Any]]:
