@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from doctor.bench.results import Results
     from doctor.bench.run import Runner
     from doctor.facts import Snapshot
-    from doctor.findings import Finding
+    from doctor.findings import Report
     from doctor.profiles import Profile
 
 
@@ -35,7 +35,7 @@ def bench(
     budget: Annotated[float, typer.Option(help="tune: seconds for tuning.")] = 300.0,
     results: Annotated[Path | None, typer.Option(help="tune: judge and measure this file; nothing is tuned.")] = None,
     no_history: Annotated[bool, typer.Option("--no-history", help="Keep no line of this run.")] = False,
-    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    format_: Annotated[str, typer.Option("--format", help="text, json or html (a report with bars).")] = "text",
     output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
 ) -> int:
     """Measure under your Python, each GPU in its own process. Exit 1 where a number or a value is wrong."""
@@ -46,8 +46,9 @@ def bench(
     from doctor.errors import InputError
 
     began = time.monotonic()
-    _one_of("--format", format_, ("text", "json"))
     names = what or []
+    measures = names[:1] not in (["compare"], ["tune"])
+    _one_of("--format", format_, ("text", "json", "html") if measures else ("text", "json"))
     if names[:1] == ["compare"]:
         return _compare(names[1:], format_, output)
     if device is not None and not re.fullmatch(r"cpu|cuda:\d{1,3}", device):
@@ -125,11 +126,11 @@ def _measure(
         interrupted, found.trouble = True, "the run was interrupted; what was measured until then is here"
     finally:
         measured.hush()
-    machine, findings = measured.judged(machine, {"bench": tuple(found.measurements)}, profile)
-    _deliver(runner, found, level, _baselines(profile, found), findings, no_history, format_, output)
+    report = measured.report_of(machine, {"bench": tuple(found.measurements)}, profile)
+    _deliver(runner, found, level, _baselines(profile, found), report, no_history, format_, output)
     if interrupted:
         return ExitCode.INTERRUPTED
-    return ExitCode.FINDINGS if any(f.severity.rank < 2 for f in findings) else ExitCode.OK
+    return ExitCode.FINDINGS if any(f.severity.rank < 2 for f in report.counted()) else ExitCode.OK
 
 
 def _deliver(
@@ -137,7 +138,7 @@ def _deliver(
     found: Results,
     level: str,
     held: dict[str, Any],
-    findings: list[Finding],
+    judged: Report,
     no_history: bool,
     format_: str,
     output: Path | None,
@@ -151,11 +152,16 @@ def _deliver(
     from doctor.errors import InputError
     from doctor.report import bench as report
 
+    findings = list(judged.counted())
     when = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     data = history.as_data(found, when, level, held, findings)
     text = json.dumps(data, indent=2) + "\n"
     if format_ == "text":
         text = report.text(found.software, found.measurements, held, findings, found.trouble)
+    elif format_ == "html":
+        from doctor.report import html
+
+        text = html.render(judged)
     try:
         deliver(text, output)
     finally:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from doctor.facts import Snapshot
-    from doctor.findings import Finding
+    from doctor.findings import Finding, Report
     from doctor.profiles import Profile
     from doctor.system.base import System
 
@@ -49,14 +49,19 @@ def interpreter(machine: Snapshot) -> str:
 
 def judged(machine: Snapshot, facts: dict[str, Any], profile: Profile | None = None) -> tuple[Snapshot, list[Finding]]:
     """The machine with facts that were just made, and the findings of the rules that judge such facts."""
+    report = report_of(machine, facts, profile)
+    return report.snapshot, list(report.counted())
+
+
+def report_of(machine: Snapshot, facts: dict[str, Any], profile: Profile | None = None) -> Report:
+    """The same as a report."""
     from doctor.diagnosis.judge import judge
     from doctor.facts import Origin, State
     from doctor.knowledge import Knowledge
 
     made = {name: Origin(state=State.VALUE, source=f"measured:{name}") for name in facts}
     known = machine.model_copy(update={**facts, "origins": {**machine.origins, **made}})
-    report = judge(known, Knowledge(), profile, only=("bench",))
-    return known, list(report.counted())
+    return judge(known, Knowledge(), profile, only=("bench",))
 
 
 def say(line: str) -> None:
