@@ -183,3 +183,52 @@ def test_neither_of_the_two() -> None:
 def test_every_rule_that_is_raised_is_described() -> None:
     fault: list[Fault] = lint(ROCM + "RUN pip install torch", "Dockerfile")
     assert {f.rule for f in fault} <= set(RULES)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "RUN ldconfig /usr/local/cuda-$(echo $CUDA_VERSION | cut -d. -f1,2)/compat/",
+        "RUN ldconfig /usr/local/cuda-13.0/compat",
+        "RUN echo /usr/local/cuda/compat > /etc/ld.so.conf.d/0-compat.conf && ldconfig",
+    ],
+)
+def test_the_loader_s_cache_is_a_loader_path_too(line: str) -> None:
+    """A form of public servers' images: it is in no variable, and lasts all the same."""
+    assert found(CUDA + line) == [(2, "image-compat-on-loader-path", "error")]
+
+
+def test_compat_libraries_that_lie_in_the_image_are_on_no_loader_path_yet() -> None:
+    assert rules(CUDA + "RUN apt-get install -y cuda-compat-13-0 && ldconfig") == []
+    assert rules(CUDA + "COPY --from=samples /usr/local/cuda-13.0/compat /usr/local/cuda/compat") == []
+    assert rules(CUDA + "RUN ldconfig && ls /usr/local/cuda/compat") == []
+
+
+def test_an_image_that_is_there_to_build_a_driver_may_have_one() -> None:
+    """An operator's: it builds the modules for a kernel and registers them."""
+    base = f"FROM ubuntu:24.04{DIGEST}\nRUN apt-get install -y amdgpu-dkms\n"
+    assert rules(base + "RUN depmod -b /opt ${KERNEL_FULL_VERSION}") == []
+    assert rules(base + "RUN true") == ["image-driver-installed"]
+
+
+def test_a_tool_that_computes_nothing_may_start_on_any_driver() -> None:
+    line = "ENV NVIDIA_DISABLE_REQUIRE=true"
+    assert rules(f"FROM nvcr.io/nvidia/distroless/go:v4.1.1{DIGEST}\n" + line) == []
+    assert rules(CUDA + line) == ["image-flag-baked"]
+
+
+def test_services_without_a_gpu_beside_one_are_not_looked_at() -> None:
+    """Metrics beside a server, and images that are only built."""
+    text = """services:
+  grafana:
+    image: grafana/grafana:latest
+    privileged: true
+  builder:
+    image: registry.example.org/ci/cuda13:3
+    build: {context: .}
+  server:
+    image: vllm/vllm-openai:latest
+    gpus: all
+    shm_size: 8gb
+"""
+    assert found(text, "compose.yaml") == [(9, "image-base-moves", "warning")]

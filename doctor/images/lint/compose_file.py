@@ -12,9 +12,9 @@ from doctor.readers.compose import ComposeFile
 
 def faults(file: ComposeFile) -> Iterator[Fault]:
     for name, service in file.services.items():
-        yield from _image(file, name, service)
         if not _gpu(service):
             continue
+        yield from _image(file, name, service)
         yield from _rights(file, name, service)
         yield from _devices(file, name, service)
         yield from _requests(file, name, service)
@@ -31,13 +31,15 @@ def _requested(service: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
 
 
-def _gpu(service: Mapping[str, Any]) -> bool:
+def _given(service: Mapping[str, Any]) -> bool:
+    """Whether it is started with a GPU."""
     devices = _words(service.get("devices"))
     named = any(d.startswith(("/dev/kfd", "/dev/dri", "/dev/nvidia")) or "/gpu=" in d for d in devices)
-    image = pip.vendor_of_image(str(service.get("image") or "")) is not None
-    return bool(
-        named or image or service.get("gpus") or service.get("runtime") in ("nvidia", "amd") or _requested(service)
-    )
+    return bool(named or service.get("gpus") or service.get("runtime") in ("nvidia", "amd") or _requested(service))
+
+
+def _gpu(service: Mapping[str, Any]) -> bool:
+    return _given(service) or pip.vendor_of_image(str(service.get("image") or "")) is not None
 
 
 def _image(file: ComposeFile, name: str, service: Mapping[str, Any]) -> Iterator[Fault]:
@@ -125,7 +127,7 @@ def _devices(file: ComposeFile, name: str, service: Mapping[str, Any]) -> Iterat
         text = f"{name}: user {user[:40]} has no group that may open /dev/kfd"
         fix = "group_add with the number of stat -c %g /dev/kfd"
         yield Fault(file.line("services", name, "user"), "image-device-missing", "warning", text, fix)
-    if not service.get("shm_size") and service.get("ipc") is None and not _shm(service):
+    if _given(service) and not service.get("shm_size") and service.get("ipc") is None and not _shm(service):
         text = f"{name}: /dev/shm has 64 MiB; data loaders and collectives end with a bus error there"
         yield Fault(file.line("services", name), "image-shm-small", "info", text, "shm_size: 8gb")
 

@@ -16,7 +16,10 @@ _DRIVER = re.compile(
     r"(?:nvidia-driver(?:-\S+)?|cuda-drivers(?:-\S+)?|nvidia-utils-\S+|libnvidia-(?:compute|gl|encode)-\S+|"
     r"nvidia-dkms-\S+|nvidia-open(?:-\S+)?|nvidia-kernel-\S+|amdgpu-dkms(?:-\S+)?|cuda)(?:[=:].*)?$"
 )
-_COMPAT = re.compile(r"/cuda[^/\s:]*/compat\b")
+_MODULES = re.compile(r"\bdepmod\b")
+_COMPAT = re.compile(r"/cuda(?:\$\([^)\n]{0,80}\)|[^/\s:$]|\$(?!\()){0,80}/compat\b")
+_CACHED = re.compile(r"\bldconfig\s[^;&\n]{0,200}/compat\b")
+"""The folder's libraries are in the loader's cache from then on."""
 _GROUP = re.compile(
     r"\b(?:usermod\s+(?:-\w+\s+)*-\w*G\w*\s+(?:\w+,)*|"
     r"useradd\s+(?:.{0,200}?\s)?(?:-G|--groups)[ =](?:\w+,)*|"
@@ -63,6 +66,8 @@ def faults(instructions: Sequence[Instruction]) -> Iterator[Fault]:
     stages: dict[str, Stage] = {}
     outer: dict[str, str] = {}
     stage: Stage | None = None
+    # An image whose purpose is the driver (of an operator's) registers the modules that it builds.
+    drivers = any(each.name == "RUN" and _MODULES.search(each.text[:20_000]) for each in instructions)
     for each in instructions:
         if each.name == "FROM":
             stage, found = _from(each, stages, outer)
@@ -77,7 +82,7 @@ def faults(instructions: Sequence[Instruction]) -> Iterator[Fault]:
         elif each.name == "ENV":
             yield from _environment(each, stage)
         elif each.name == "RUN":
-            yield from _run(each, stage)
+            yield from (f for f in _run(each, stage) if not (drivers and f.rule == "image-driver-installed"))
 
 
 def _from(each: Instruction, stages: dict[str, Stage], outer: dict[str, str]) -> tuple[Stage, list[Fault]]:
@@ -138,6 +143,8 @@ def _environment(each: Instruction, stage: Stage) -> Iterator[Fault]:
             stage.held = True
         if name == "LD_LIBRARY_PATH" and _COMPAT.search(value):
             yield _compat(each.line)
+        if name == "NVIDIA_DISABLE_REQUIRE" and "cuda" not in stage.base and stage.torch is None:
+            continue  # a tool that computes nothing may well start on any driver
         if name in _BAKED and value and value != _HARMLESS.get(name):
             yield Fault(
                 each.line,
@@ -168,7 +175,7 @@ def _run(each: Instruction, stage: Stage) -> Iterator[Fault]:
             f"group {found['group']} has this image's number; the devices bear the host's",
             "pass the number where it is run: --group-add $(stat -c %g /dev/kfd), or `doctor run`",
         )
-    if _COMPAT.search(text) and ("ld.so.conf" in text or "LD_LIBRARY_PATH" in text):
+    if _COMPAT.search(text) and ("ld.so.conf" in text or "LD_LIBRARY_PATH" in text or _CACHED.search(text[:20_000])):
         yield _compat(each.line)
     for command in pip.commands(text):
         yield from _packages(each, command)
