@@ -26,6 +26,8 @@ _READINGS = re.compile(
     r"(\d{1,3}\.\d)°?[cC]\s{1,20}(\d{1,4}\.\d{1,3})W\b.{0,120}?\b(\d{1,4}\.\d)W\s{1,10}\d{1,3}%\s{1,10}(\d{1,3})%\s*$"
 )
 """Rows of releases up to 5, and the end of later ones: temperature, power, its cap, use."""
+_BUS = re.compile(r"GPU\[(\d{1,4})\]\s{0,16}: PCI Bus: ([0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2})\.([0-7])")
+_BUS_TEXT = 1 << 20
 _PARTITIONS = re.compile(r"(NPS\d|N/A), ([A-Z]{3}|N/A)(?:, (\d{1,3}))?")
 _GUID = re.compile(r"\s{0,4},\s{1,8}(\d{1,10}) ")
 _NAME_BELOW = re.compile(r"\s{4,16}((?:AMD|Radeon|Instinct)[\w /+-]{2,40}?)\s*$")
@@ -35,7 +37,7 @@ _UNKNOWN = {"", "n/a", "none", "not supported"}
 
 def read(text: str, source: str = "text") -> FactSheet:
     """Raises ReaderError without a GPU, a driver version or the word that there is no driver."""
-    reader = _Reader()
+    reader = _Reader(_owners(text), "XXXX" in text)
     for where, line in source_lines(text, source):
         reader.take(where, line)
     if not len(reader.sheet):
@@ -43,8 +45,23 @@ def read(text: str, source: str = "text") -> FactSheet:
     return reader.sheet
 
 
+def _owners(text: str) -> dict[str, str]:
+    """Number of a partition -> number of its GPU. Partitions are printed as functions .1 and up of a GPU's address,
+    which are other devices or none; one GPU may have many rows of one function."""
+    first: dict[str, str] = {}
+    owners = {}
+    for number, place, function in _BUS.findall(text[:_BUS_TEXT]):
+        if function == "0":
+            first.setdefault(place.lower(), number)
+        elif place.lower() in first:
+            owners[number] = first[place.lower()]
+    return owners
+
+
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, owners: dict[str, str], partitioned: bool) -> None:
+        """`partitioned`: the links between some rows cannot be read (`XXXX`), as they are partitions of one GPU."""
+        self.owners, self.partitioned = owners, partitioned
         self.sheet = FactSheet()
         self.owner = ""
         self.row = ""
@@ -78,7 +95,9 @@ class _Reader:
         key = (found[3] or "").strip().lower()
         if key == "driver version":
             _driver(self.sheet, value, where)
-        elif key in _KEYS:
+        elif found[1] in self.owners:
+            self.sheet.put(f"gpus[#{int(self.owners[found[1]])}].partitions[{found[1]}].kind", "compute", where)
+        elif key in _KEYS and not (self.partitioned and key.startswith("(topology)")):
             _KEYS[key](self.sheet, self.gpu(found[1], where), value, where)
 
     def concise(self, where: str, found: re.Match[str]) -> None:
