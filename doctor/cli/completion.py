@@ -49,19 +49,20 @@ def _rows(command: Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
 
 
 def _bash(rows: dict[tuple[str, ...], list[str]], *, zsh: bool) -> str:
+    """`found` and not `path`, which is the PATH of zsh."""
     known = " | ".join(f'"{" ".join(path)}"' for path in rows if path)
     cases = "\n".join(f'    "{" ".join(path)}") words="{" ".join(words)}" ;;' for path, words in rows.items())
     head = "#compdef doctor\nautoload -U +X bashcompinit && bashcompinit\n" if zsh else ""
     return f"""{head}# Completion of doctor, made by `doctor completion {"zsh" if zsh else "bash"}`.
 _doctor() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" path="" words="" word longer
-  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    longer="${{path:+$path }}$word"
+  local current="${{COMP_WORDS[COMP_CWORD]}}" found="" words="" word longer
+  for word in "${{COMP_WORDS[@]:1:$((COMP_CWORD-1))}}"; do
+    longer="${{found:+$found }}$word"
     case "$longer" in
-      {known}) path="$longer" ;;
+      {known}) found="$longer" ;;
     esac
   done
-  case "$path" in
+  case "$found" in
 {cases}
   esac
   COMPREPLY=()
@@ -72,15 +73,34 @@ complete -o default -F _doctor doctor
 
 
 def _fish(rows: dict[tuple[str, ...], list[str]]) -> str:
-    lines = ["# Completion of doctor, made by `doctor completion fish`."]
-    for path, words in rows.items():
-        seen = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in path)
-        inner = [w for w in rows if len(w) == len(path) + 1 and w[: len(path)] == path]
-        names = " ".join(w[-1] for w in inner)
-        asked = seen or "true"
-        if names:
-            lines.append(
-                f"complete -c doctor -f -n '{asked}; and not __fish_seen_subcommand_from {names}' -a '{names}'"
-            )
-        lines += [f"complete -c doctor -n '{asked}' -l {word[2:]}" for word in words if word.startswith("--")]
-    return "\n".join(lines) + "\n"
+    """Without files where a command has commands of its own."""
+    known = " ".join(f"'{' '.join(path)}'" for path in rows if path)
+    groups = " ".join(f"'{' '.join(path)}'" for path in rows if any(o[:-1] == path for o in rows if o))
+    cases = "\n".join(f"        case '{' '.join(path)}'\n            set words {' '.join(words)}"
+                      for path, words in rows.items())  # fmt: skip
+    return f"""# Completion of doctor, made by `doctor completion fish`.
+function __doctor_found
+    set -l found ''
+    for word in (commandline -opc)[2..]
+        set -l longer (string trim -- "$found $word")
+        if contains -- $longer {known}
+            set found $longer
+        end
+    end
+    echo $found
+end
+function __doctor_words
+    set -l words
+    switch (__doctor_found)
+{cases}
+    end
+    if string match -q -- '-*' (commandline -ct)
+        string match -- '-*' $words
+    else
+        string match -v -- '-*' $words
+    end
+end
+complete -c doctor -n 'contains -- (__doctor_found) {groups.replace("'", '"')}' -f
+complete -c doctor -n 'string match -q "explain" (__doctor_found)' -f
+complete -c doctor -a '(__doctor_words)'
+"""
