@@ -31,6 +31,8 @@ class PciLink(Model):
     width: int | None = None
     max_speed_gt_s: float | None = None
     max_width: int | None = None
+    slot_width: int | None = None
+    """Lanes that the port above can do; asked where the link has fewer than the GPU can."""
 
 
 class Partition(Model):

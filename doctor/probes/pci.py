@@ -218,6 +218,11 @@ def _put_link(system: System, sheet: FactSheet, name: str, folder: str) -> None:
     ):
         reading: Reading[Any] = system.read_text(f"{folder}/{file}").then(reader)
         reading.into(sheet, f"{name}.link.{fact}")
+    has, could = sheet.get(f"{name}.link.width"), sheet.get(f"{name}.link.max_width")
+    above = rdma.bridges(system, folder) if has and could and has < could else ()
+    if above:
+        slot = system.read_text(f"{_DEVICES}/{above[-1]}/max_link_width").then(pci_ids.width)
+        slot.into(sheet, f"{name}.link.slot_width")
 
 
 def _slot_folder(system: System, device: _Device) -> str:

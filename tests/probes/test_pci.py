@@ -123,3 +123,11 @@ def test_names_keep_no_control_and_no_direction_marks(tmp_path: Path) -> None:
     write(tmp_path, {"sys/class/infiniband/mlx5\x1b[31m\u202e0/ports/1/state": "4: ACT\x07IVE\u2066\n"})
     (device,) = look(tmp_path).rdma or ()
     assert (device.key, device.state) == ("mlx5 [31m 0", "ACT IVE")
+
+
+def test_lanes_of_the_slot_are_asked_where_the_gpu_has_fewer_than_it_can(tmp_path: Path) -> None:
+    place = "pci0000:1a/0000:1a:01.1/0000:1b:00.0"
+    pci_device(tmp_path, place, **H100, current_link_width="4", max_link_width="16")
+    pci_device(tmp_path, "pci0000:1a/0000:1a:01.1", **{"class": "0x060400", "vendor": "0x8086"}, max_link_width="4")
+    (gpu,) = look(tmp_path).gpus or ()
+    assert (gpu.link.width, gpu.link.max_width, gpu.link.slot_width) == (4, 16, 4)

@@ -33,8 +33,8 @@ corrected ones (info).
 Copies are slower, and a bad link can drop the GPU off the bus.
 
 ## Not raised when
-Lanes are as many as can be; a lower speed alone is power saving. Half the lanes (x8 of x16), which many boards give by
-design. A virtual function. A few corrected errors.
+Lanes are as many as can be; a lower speed alone is power saving. Half the lanes (x8 of x16, x4 of x8), which boards
+give by design. A virtual function. A slot without more lanes makes it information. A few corrected errors.
 
 ## How to confirm
 `lspci -vv`: LnkSta against LnkCap.
@@ -52,6 +52,7 @@ https://docs.kernel.org/PCI/index.html
 FIXES = (
     Fix(text="Show the link's state.", command=("lspci", "-vv")),
     Fix(text="Seat the card anew, change the riser or cable, or use another slot."),
+    Fix(text="Use a slot with more lanes, where the board has one."),
 )
 
 
@@ -62,17 +63,19 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if (
             gpu.link.width
             and gpu.link.max_width
-            and gpu.link.width < gpu.link.max_width
+            and gpu.link.width * 2 < gpu.link.max_width
             and not gpu.integrated
             and not gpu.virtual_function
-            and gpu.link.width < 8
         ):
             hit.add(gpu.pci_address or gpu.key)
+            by_slot = gpu.link.slot_width is not None and gpu.link.slot_width <= gpu.link.width
             yield Finding(
-                summary=f"{gpu.key}: x{gpu.link.width} of x{gpu.link.max_width} PCIe lanes.",
+                severity=Severity.INFO if by_slot else Severity.WARNING,
+                summary=f"{gpu.key}: x{gpu.link.width} of x{gpu.link.max_width} PCIe lanes"
+                + (", and its slot has no more." if by_slot else "."),
                 subject=Subject(kind="gpu", id=gpu.key),
-                evidence=evidence(machine, [f"gpus[{gpu.key}].link.width", f"gpus[{gpu.key}].link.max_width"]),
-                fixes=FIXES,
+                evidence=evidence(machine, [f"gpus[{gpu.key}].link.{n}" for n in ("width", "max_width", "slot_width")]),
+                fixes=FIXES[2:] if by_slot else FIXES[:2],
             )
     yield from _bus_errors(machine, hit)
 

@@ -119,3 +119,22 @@ def test_memory_that_no_process_holds_is_told_only_where_all_could_be_seen() -> 
         | {"holders[9].nodes": ["/dev/nvidia0"], "holders": None},
     ):
         assert found(gpu_memory_exhausted, machines.h100_host(left | edit)) == []
+
+
+@pytest.mark.parametrize(
+    ("width", "of", "slot", "expected"),
+    [
+        (1, 16, None, ["warning"]),
+        (4, 16, 16, ["warning"]),
+        (4, 16, 4, ["info"]),
+        (8, 16, None, []),
+        (4, 8, None, []),
+        (None, 16, None, []),
+    ],
+)
+def test_lanes_against_what_gpu_and_slot_can_do(
+    width: int | None, of: int, slot: int | None, expected: list[str]
+) -> None:
+    link = {"width": width, "max_width": of, "slot_width": slot}
+    machine = machines.h100_host({f"gpus[{A}].link.{name}": value for name, value in link.items()})
+    assert [f.severity.value for f in found(pcie_link_degraded, machine)] == expected
