@@ -48,6 +48,7 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.fleet": (7, frozenset({"yaml"})),
     "doctor.fleet.schema": (7, frozenset({"pydantic"})),
     "doctor.compare": (7, frozenset()),
+    "doctor.notebook": (8, frozenset()),
     "doctor.cli": (8, frozenset({"typer", "click"})),
     "doctor.cli.mcp": (8, frozenset({"typer", "mcp"})),
     "doctor.__main__": (9, frozenset()),

@@ -23,6 +23,19 @@ PLAIN: dict[str, Any] = {
     "gpu_label": None,
 }
 
+VERSIONS = ("1.25", "1.28", "1.31", "1.33", "1.35")
+"""Of Kubernetes, from what some still run to the newest."""
+
+
+@pytest.mark.parametrize("kind", ["kubernetes-job", "kubernetes-daemonset"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_manifests_are_what_each_kubernetes_takes(kind: str, version: str) -> None:
+    made = yaml.safe_load(emit(kind, **PLAIN))
+    kubernetes_validate.validate(made, version, strict=True)
+    made["spec"]["template"]["spec"]["containers"][0]["imagePolicy"] = "Always"
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(made, version, strict=True)
+
 
 @pytest.mark.parametrize("kind", ["kubernetes-job", "kubernetes-daemonset"])
 @pytest.mark.parametrize("label", [None, "nvidia.com/gpu.present=true"])
