@@ -10,16 +10,19 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from doctor.bench import tunableop
 from doctor.bench.plan import plan
 from doctor.bench.results import Device, Results
 from doctor.bench.run import Runner, run
 from doctor.blas.prove import SCRIPT as PROVE
 from doctor.errors import InputError
+from doctor.readers import tunableop_csv
 from doctor.system.live import LiveSystem
 from doctor.system.user_python import Bounds, Child, environment, trusted
 
@@ -97,3 +100,79 @@ def test_a_log_line_belongs_to_its_product(python: str) -> None:
     for case, log in logs.items():
         assert "DGEMM" not in log, "the reference is no product of the case"
         assert ("SGEMM" in log) == case.endswith("float32")
+
+
+@pytest.mark.usefixtures("runnable")
+def test_a_report_with_bars_for_people_without_a_home_that_can_be_written(python: str, tmp_path: Path) -> None:
+    """The numbers come, whatever is wrong with the place of the history."""
+    (tmp_path / "rocm-cuda-doctor").write_text("a file, where a folder should be")
+    environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+    argv = [sys.executable, "-m", "doctor", "bench", "copy", "--device", "cpu", "--python", python, "--format", "html"]
+    ran = subprocess.run(argv, capture_output=True, text=True, timeout=300, env=environ, check=False)
+    assert ran.returncode == 0
+    assert '<rect class="bar"' in ran.stdout
+    assert "copy memory bytes 64MiB" in ran.stdout
+    assert ran.stderr.startswith("doctor: not kept: the history")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("runnable")
+def test_a_quick_run_of_everything_is_over_within_a_minute(python: str, tmp_path: Path) -> None:
+    """The whole command: start, facts, torch's import in each process, all cases, the end. On a busy machine too."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    try:
+        began = time.monotonic()
+        _, told = doctor("bench", "--device", "cpu", state=tmp_path)
+        took = time.monotonic() - began
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
+    assert took <= 60
+    assert {m["outcome"] for m in told["measurements"]} <= {"ran", "not-run"}
+    assert any(m["outcome"] == "ran" for m in told["measurements"])
+
+
+ENTRIES = {
+    "GemmTunableOp_float_TN,tn_96_16_64_ld_64_64_96": ("SGEMM(T,N,96,16,64,", "mm"),
+    "GemmTunableOp_float_NN,nn_96_16_64_ld_96_64_96": ("SGEMM(N,N,96,16,64,", "mm"),
+    "GemmTunableOp_float_NT,nt_96_16_64_ld_96_16_96": ("SGEMM(N,T,96,16,64,", "mm"),
+    "GemmTunableOp_float_TT,tt_96_16_64_ld_64_16_96": ("SGEMM(T,T,96,16,64,", "mm"),
+    "GemmTunableOp_double_TN,tn_96_16_64_ld_64_64_96": ("DGEMM(T,N,96,16,64,", "mm"),
+    "GemmAndBiasTunableOp_float_TN,tn_96_16_64_ld_64_64_96": ("SGEMM(T,N,96,16,64,", "addmm"),
+    "GemmStridedBatchedTunableOp_float_NT,nt_96_16_64_B_4_ld_96_16_96": ("SGEMM_BATCH(N,T,", "bmm"),
+}
+ASK = """
+import importlib.util, json, sys
+folder, cases = sys.argv[1], json.loads(sys.argv[2])
+import torch
+def part(name):
+    spec = importlib.util.spec_from_file_location(name, folder + "/" + name + ".py")
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+part("bench_cases")
+tuned = part("bench_tuned")
+for case in cases:
+    ways, check = tuned.ways_of(torch, case, "cpu")
+    print("BEGIN", case["key"], flush=True)
+    next(iter(ways.values()))()
+    print("CHECK", json.dumps(check()), flush=True)
+"""
+
+
+def test_an_entry_of_tunableop_is_measured_by_the_product_that_it_names(python: str) -> None:
+    """MKL says which product was asked for: transposes and sizes as BLAS counts them, which TunableOp writes too."""
+    text = "".join(f"{key},Gemm_Rocblas_1,0.1\n" for key in ENTRIES)
+    cases, refused = tunableop.cases_of(tunableop_csv.entries(text))
+    assert (len(cases), refused) == (len(ENTRIES), [])
+    scripts = Path(tunableop.__file__).parent / "scripts"
+    environ = {**os.environ, "MKL_VERBOSE": "1"}
+    ran = subprocess.run([python, "-c", ASK, str(scripts), json.dumps(cases)], capture_output=True, text=True,
+                         timeout=120, env=environ, check=True)  # fmt: skip
+    if "MKL_VERBOSE" not in ran.stdout:
+        pytest.skip("this torch was built without MKL")
+    for part in ran.stdout.split("BEGIN ")[1:]:
+        key, _, told = part.partition("\n")
+        assert ENTRIES[key.replace("/", ",")][0] in told.partition("CHECK")[0], part
+        assert json.loads(told.rpartition("CHECK ")[2].strip().splitlines()[0])[1] is None
