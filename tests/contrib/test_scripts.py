@@ -96,6 +96,24 @@ def test_nhc_is_told_by_die(tmp_path: Path) -> None:
     assert (tmp_path / "asked").read_text() == "fleet health --for nhc --gpus 8\n"
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("nhc"), reason="LBNL Node Health Check is not in PATH")
+def test_nhc_itself_fails_the_node_for_a_known_error_alone(tmp_path: Path) -> None:
+    program = Path(shutil.which("nhc") or "")
+    scripts = next(p for p in (program.parent / "scripts", Path("/etc/nhc/scripts")) if p.is_dir())
+    shutil.copytree(scripts, tmp_path / "scripts")
+    shutil.copy(CONTRIB / "nhc/doctor.nhc", tmp_path / "scripts")
+    (tmp_path / "nhc.conf").write_text("* || check_doctor 8\n")
+    words = [f"CONFDIR={tmp_path}", f"INCDIR={tmp_path}/scripts", f"CONFFILE={tmp_path}/nhc.conf", "LOGFILE=-",
+             "MARK_OFFLINE=0", "DETACHED_MODE=0", "NHC_RM=slurm", "NAME=nhc"]  # fmt: skip
+    for code, fails in ((0, False), (1, True), (3, False)):
+        environment = {"DOCTOR": str(doctor(tmp_path, code)), "PATH": os.environ["PATH"]}
+        done = subprocess.run(["bash", program, "-a", *words], capture_output=True, text=True, env=environment)
+        assert bool(done.returncode) is fails
+        assert ("check_doctor:  doctor: gpu-lost: A GPU fell off the bus." in done.stdout + done.stderr) is fails
+    assert (tmp_path / "asked").read_text() == "fleet health --for nhc --gpus 8\n"
+
+
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd here")
 def test_units_are_what_systemd_takes(tmp_path: Path) -> None:
     for unit in (CONTRIB / "systemd").iterdir():
