@@ -96,6 +96,9 @@ def _name(name: str, text: str, situation: Situation) -> Iterator[Remark]:
     elif near:
         said = f"no component reads it; {near} is a name that is read"
         yield Remark(UNKNOWN, "warning", name, said, "known names", "names of the stack", f"Use {near}.", text)
+    elif name.startswith("VLLM_") and not spelling.is_known(name) and not situation.has("vllm"):
+        said = "is no name that a known release of vLLM reads; vLLM warns of those at start"
+        yield Remark(UNKNOWN, "info", name, said, "known names", "names of the stack", "Check its spelling.", text)
 
 
 def _unread(name: str, text: str, gone: spelling.Gone) -> Remark:
