@@ -40,6 +40,14 @@ _COMPLAINT = re.compile(
     r"|segfault|killed|timeout|timed out|stuck|corrupt|breaks?\b|broken|unsupported|mismatch|\w{1,20}Error\b)",
     re.IGNORECASE,
 )
+_SHORT = 8
+"""Lines; of a longer text three are asked for."""
+_LITTLE_WORDS = re.compile(
+    r"\b(?:a|after|all|and|as|at|but|by|cannot|does|for|from|has|have|i|in|is|it|its|me|my|no|not|of|on|only|or|our|so|still"
+    r"|than|that|the|then|there|this|to|was|we|when|while|with|without)\b",
+    re.IGNORECASE,
+)
+_LEAST_WORDS = 7
 
 
 class Words:
@@ -50,6 +58,8 @@ class Words:
         self.lines: dict[str, int] = {}
         self.said = 0
         """Lines in which somebody speaks, each once: what is printed again and again is a tool's."""
+        self._held = self._prose = 0
+        """Lines that hold anything, and whole sentences among them."""
         self._heard: set[str] = set()
         self._begun = self._markup = False
         """A text that is an XML document from its first line on holds a tool's comments."""
@@ -60,6 +70,8 @@ class Words:
             self._markup = self._markup or (not self._begun and _MARKUP.match(row[1]) is not None)
             self._begun = self._begun or bool(row[1].strip())
             if count < LINES_LIMIT:
+                self._held += bool(row[1].strip())
+                self._prose += self._held < _SHORT and _is_prose(row[1])
                 self._hear(row[1])
                 for word in words_of(row[1]):
                     if word in self.known:
@@ -75,8 +87,10 @@ class Words:
             self.said += said
 
     def resembles(self) -> tuple[Resemblance, ...]:
-        """Nothing of a tool's output alone: its words are the same on a machine in which nothing is wrong."""
-        if self.said < SAID_AT_LEAST or self._markup:
+        """Nothing of a tool's output alone: its words are the same on a machine in which nothing is wrong. Of a few
+        lines most must be whole sentences, or all be somebody's and one a sentence."""
+        short = self._prose * 2 > self._held or (self._prose > 0 and self.said == self._held)
+        if self._markup or (self.said < SAID_AT_LEAST and not short):
             return ()
         return tuple(
             Resemblance(
@@ -87,6 +101,16 @@ class Words:
             )
             for like in shared().like(self.lines)
         )
+
+
+def _is_prose(line: str) -> bool:
+    """Whether it is a whole sentence: seven words, three of them (or a third) the little ones that join others."""
+    line = line[:400]
+    words = len(re.findall(r"[A-Za-z']+", line))
+    if words < _LEAST_WORDS or _OF_A_TOOL.match(line):
+        return False
+    little = len(_LITTLE_WORDS.findall(line))
+    return little >= 3 or little * 3 >= words
 
 
 def _said(line: str) -> int:

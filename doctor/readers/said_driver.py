@@ -50,6 +50,16 @@ _AMDGPU_MODULE = re.compile(
 )
 _MODINFO = re.compile(r"modinfo amdgpu\b.{0,30}?\bversion\b\W{1,16}(\d{1,2}\.\d{1,3}\.\d{1,3})\b")
 _MES = re.compile(r"\bMES\b.{0,60}?(?:version:? |firmware )0x0{0,6}([0-9a-f]{2,6})\b", re.IGNORECASE)
+_WORKS = re.compile(
+    r"\bnvidia-smi\b[`'\"]?(?: \w{1,12}){0,5}? (?:works?|working|is fine|looks? (?:fine|good|ok)|runs? fine|"
+    r"(?:shows?|sees?|lists?|detects?|reports?) (?:the |my |our |all |both |\d )?(?:\w{1,12} )?(?:gpus?|cards?))\b"
+    r"(?! only (?:when|if|after))",
+    re.IGNORECASE,
+)
+_NOT_NOW = re.compile(
+    r"n[o']t\b|\bnever\b|\buntil\b|\bunless\b|\bused to\b|\bno longer\b|\bbefore\b|\bif\b|\bno\b", re.IGNORECASE
+)
+"""`nvidia-smi works` said of another time, or of a wish."""
 _WORDS = ("nvidia", "amdgpu", "license", "libcuda", "kernel", "mes", "moduletype", "rock module")
 
 
@@ -83,6 +93,12 @@ class _Reader:
             kernels = self.built.setdefault(found[1], (where, []))[1]
             if found[2] not in kernels and len(kernels) < _KERNELS_LIMIT:
                 kernels.append(found[2])
+        if (
+            (found := _WORKS.search(line))
+            and not _NOT_NOW.search(found[0])
+            and not _NOT_NOW.search(line[: found.start()])
+        ):
+            self.sheet.put("nvidia_driver.loaded", True, where)
         if found := _FABRIC.search(line):
             self.sheet.put("nvidia_driver.fabric_manager.installed", True, where)
             self.sheet.put("nvidia_driver.fabric_manager.version", found[1], where)

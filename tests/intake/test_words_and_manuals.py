@@ -82,3 +82,12 @@ def test_no_output_of_a_tool_is_suspected_of_anything(row: dict[str, object]) ->
             words = Words()
             list(words.through(manuals.without(enumerate(path.read_text(errors="replace").splitlines(), 1))))
             assert words.resembles() == (), path.name
+
+
+def test_of_a_short_text_half_must_be_somebodys() -> None:
+    said = "NCCL hangs as soon as the loader has more than four workers, docker without shm-size"
+    alone, beside = Words(), Words()
+    for words, lines in ((alone, [said]), (beside, [said, *["  4096 Jan  1 00:00 | 0x7f"] * 9])):
+        list(words.through(enumerate(lines, 1)))
+    assert alone.resembles()
+    assert not beside.resembles()

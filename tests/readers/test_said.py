@@ -105,3 +105,27 @@ def test_an_excerpt_tells_that_mig_is_on_and_has_no_device() -> None:
     sheet = nvidia_smi_excerpt.read(text)
     assert sheet.get("gpus[#0].mig_mode") == "enabled"
     assert sheet.get("gpus[#0].partitions") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nvidia-smi works on the host, the container sees nothing",
+        "On the node `nvidia-smi` shows all 8 GPUs",
+        "nvidia-smi is fine",
+    ],
+)
+def test_who_says_that_nvidia_smi_works_says_that_the_module_is_loaded(text: str) -> None:
+    assert said_driver.read(text).get("nvidia_driver.loaded") is True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nvidia-smi doesn't show the GPU", "nvidia-smi works only after modprobe", "nvidia-smi shows no GPU",
+        "nvidia-smi no longer works", "It ran until yesterday, when nvidia-smi works", "nvidia-smi used to work",
+    ],
+)  # fmt: skip
+def test_another_time_or_a_wish_is_no_driver_that_works(text: str) -> None:
+    with pytest.raises(ReaderError):
+        said_driver.read(text)
