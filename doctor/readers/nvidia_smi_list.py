@@ -1,4 +1,4 @@
-"""Text of `nvidia-smi -L` -> GPUs by their number, with their MIG instances.
+"""Text of `nvidia-smi -L` or `nvidia-smi nvlink -s` -> GPUs by their number, with MIG instances or NVLinks.
 
 MIG instances are named `MIG-<uuid>` since driver 470, `MIG-GPU-<uuid of the GPU>/<instance>/<instance>` before.
 """
@@ -18,10 +18,15 @@ _GPU = re.compile(r"^\s*GPU (\d{1,3}): (\S.{0,99}?) \(UUID: (GPU-[0-9A-Za-z-]{1,
 _MIG = re.compile(r"^\s+MIG (\S.{0,30}?)\s+Device\s+(\d{1,3}): \(UUID: (MIG-[0-9A-Za-z/-]{1,90})\)\s*$")
 
 
+_LINK = re.compile(r"^\s+Link (\d{1,2}): (\S.{0,30}?)\s*$")
+_ALL_DOWN = "Unable to retrieve NVLink information as all links are inactive"
+
+
 def read(text: str, source: str = "text") -> FactSheet:
     """ReaderError where no line names a GPU; `No devices found` is for nvidia_smi_table."""
     sheet = FactSheet()
     key: str | None = None
+    links: dict[str, tuple[str, list[dict[str, object]]]] = {}
     for number, raw in enumerate(io.StringIO(text, newline=None), 1):
         line, at = _CONTROL.sub("", raw[:400]).rstrip(), f"{source}:{number}"
         if gpu := _GPU.match(line):
@@ -33,6 +38,11 @@ def read(text: str, source: str = "text") -> FactSheet:
             for fact, word in (("kind", "mig"), ("name", mig[1]), ("uuid", mig[3])):
                 sheet.put(f"{base}.{fact}", word, at)
             sheet.put(f"gpus[{key}].mig_mode", "enabled", at)
+        elif key and ((link := _LINK.match(line)) or _ALL_DOWN in line):
+            index, up = (int(link[1]), "inactive" not in link[2].lower()) if link else (0, False)
+            links.setdefault(key, (at, []))[1].append({"kind": "nvlink", "index": index, "up": up})
     if key is None:
         raise ReaderError("not the text of nvidia-smi -L")
+    for one, (at, rows) in links.items():
+        sheet.put(f"gpus[{one}].links", rows, at)
     return sheet

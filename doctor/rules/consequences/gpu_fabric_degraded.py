@@ -24,9 +24,9 @@ RULE = Rule(
     order=64,
     tags=("consequences",),
     doc="""## What it finds
-An NVIDIA GPU of an NVLink fabric with fewer links up than the others have; an AMD GPU that reaches fewer GPUs of its
-hive by xGMI than the others do; an InfiniBand or RoCE device beside a GPU whose port is not active while those beside
-other GPUs are; an active RoCE port without any GID.
+An NVIDIA GPU of an NVLink fabric with fewer links up than the others have, or an SXM GPU with none; an AMD GPU that
+reaches fewer GPUs of its hive by xGMI than the others do; an InfiniBand or RoCE device beside a GPU whose port is not
+active while those beside other GPUs are; an active RoCE port without any GID.
 
 ## Why it matters
 Collectives take a slower way, run at the speed of the slowest GPU, or do not start.
@@ -71,6 +71,11 @@ def _nvlink(machine: Snapshot) -> Iterator[Finding]:
     most = max(ups.values(), default=0)
     switched = any(d.kind == "nvswitch" for d in machine.pci or ())
     for gpu in gpus:
+        alone = most == 0 and "SXM" in (gpu.name or "") and all(link.up is False for link in gpu.links or ())
+        if alone:  # the board of an SXM GPU joins it to others; in a virtual machine of one GPU nothing is joined
+            if not machine.host.virtual_machine:
+                yield _finding(machine, gpu, "none of its NVLinks is up")
+            continue
         # Cards with bridges may be joined in pairs only; all GPUs of a switched fabric are joined alike.
         if ups[gpu.key] < most and (ups[gpu.key] or switched or "SXM" in (gpu.name or "")):
             down = [str(link.index) for link in gpu.links or () if link.up is False]

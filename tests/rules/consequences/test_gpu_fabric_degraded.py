@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.diagnosis.judge import judge
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
 from doctor.rules.consequences import gpu_fabric_degraded as rule
+from tests.paths import FIELDLAB, needs_shared
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
 from tests.rules.machines import Facts
@@ -79,3 +83,22 @@ def test_a_roce_port_without_a_gid() -> None:
     assert len(found(rule, machines.h100_host(roce | {"rdma[mlx5_0].gids": 0}))) == 1
     assert found(rule, machines.h100_host(roce | {"rdma[mlx5_0].gids": 4})) == []
     assert found(rule, machines.h100_host(roce)) == []
+
+
+@needs_shared
+def test_an_sxm_gpu_whose_links_are_all_inactive() -> None:
+    folder = FIELDLAB / "nvidia-a100-azure-nhc"
+    bad = judge(read_text([(folder / "bad_nvlink_status.txt").read_bytes()]), Knowledge())
+    assert [(f.rule, f.summary) for f in bad.findings] == [
+        ("gpu-fabric-degraded", "GPU #6: none of its NVLinks is up.")
+    ]
+    good = read_text([(folder / "good_nvlink_status.txt").read_bytes()])
+    assert [len(g.links or ()) for g in good.gpus or ()] == [12]
+    assert judge(good, Knowledge()).findings == ()
+
+
+def test_inactive_links_of_a_card_without_a_bridge_are_no_fault() -> None:
+    text = b"GPU 0: NVIDIA RTX A6000 (UUID: GPU-1)\n\t Link 0: <inactive>\n\t Link 1: <inactive>\n"
+    machine = read_text([text])
+    assert [link.up for link in (machine.gpus or ())[0].links or ()] == [False, False]
+    assert judge(machine, Knowledge()).findings == ()
