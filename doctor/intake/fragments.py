@@ -46,12 +46,13 @@ _SECTION_STARTS = frozenset(("***", "/us", "/bi", "/sb", "==="))
 @dataclass
 class Fragment:
     """A run of lines. `command` is '' where the text names none; `typed` marks the prompt line itself, whose text is
-    the command and not output."""
+    the command and not output; `at` marks one whose prompt names its user and host, which manuals seldom write."""
 
     first: int
     command: str = ""
     fenced: bool = False
     typed: bool = False
+    at: bool = False
     lines: list[str] = field(default_factory=list)
     chars: int = 0
 
@@ -110,7 +111,8 @@ class _Cutter:
         command = self._command(line)
         if command:
             yield from self.flush()
-            self.run = Fragment(number, command, bool(self.fence), typed=True)
+            at = "@" in line[: line.index(command)]
+            self.run = Fragment(number, command, bool(self.fence), typed=True, at=at)
             self.run.add(command)
             self.continued = command.rstrip().endswith("\\")
             if not self.continued:

@@ -86,6 +86,7 @@ class _Reading:
         self.found: list[tuple[int, int, FactSheet]] = []
         self.handed: dict[str, int] = {}
         self.fragments = 0
+        self.asked: Fragment | None = None
 
     def through(self, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         """The lines as they are, each fragment read as soon as it is whole."""
@@ -105,6 +106,7 @@ class _Reading:
         if fragment.typed:
             self.read_typed(fragment)
             return
+        self.asked = None
         text = fragment.text
         structured = False
         for form in formats.claims(text.lower(), fragment.command):
@@ -113,8 +115,11 @@ class _Reading:
             structured |= self.offer(form, fragment, text) and form.reader in _STRUCTURED
 
     def read_typed(self, fragment: Fragment) -> None:
-        """A prompt line: what it sets and runs."""
+        """A prompt line: what it sets and runs, and that the one right before it printed nothing."""
         text = fragment.text
+        if self.asked is not None and self.asked.first + len(self.asked.lines) == fragment.first and fragment.at:
+            self.offer(formats.named("lsmod_silent"), self.asked, self.asked.text)
+        self.asked = fragment if fragment.at and text.lstrip().startswith(("lsmod", "sudo lsmod")) else None
         if "=" in text:
             self.offer(formats.named("env_lines"), fragment, text, command=True)
         if " run" in text or " create" in text or " exec " in text:

@@ -13,14 +13,14 @@ from doctor.facts.sheet import FactSheet
 from doctor.readers.source_lines import source_lines
 
 _ROW = re.compile(r"\s{0,8}(?:lsmod: )?([a-z][\w-]{1,40})\s{1,40}(\d{3,12})\s{1,20}(\d{1,6})(?: |$)")
-_FACTS = {
+FACTS = {
     "nvidia": "nvidia_driver.loaded",
     "nvidia_uvm": "nvidia_driver.uvm_loaded",
     "nvidia_modeset": "nvidia_driver.modeset_loaded",
     "nvidia_peermem": "nvidia_driver.peermem_loaded",
     "amdgpu": "amdgpu_driver.loaded",
 }
-_GPU_MODULES = {*_FACTS, "nouveau", "nvidia_drm", "amdkfd", "vfio_pci"}
+_GPU_MODULES = {*FACTS, "nouveau", "nvidia_drm", "amdkfd", "vfio_pci"}
 _FULL = 30
 """Rows from which an output with its header counts as unfiltered."""
 
@@ -36,8 +36,8 @@ def read(text: str, source: str = "text") -> FactSheet:
         elif (found := _ROW.match(line)) and len(names) < 1000:
             names.append(found[1])
             first = first or where
-            if found[1] in _FACTS:
-                sheet.put(_FACTS[found[1]], True, where)
+            if found[1] in FACTS:
+                sheet.put(FACTS[found[1]], True, where)
     if header and len(names) >= _FULL:
         sheet.put("kernel.modules", names, first)
     elif "nouveau" in names:

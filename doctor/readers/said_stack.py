@@ -30,6 +30,7 @@ _NVIDIA = (
     r"(?:(?:RTX|GTX)[ -]?(?:PRO |A)?\d{3,4}(?: ?Ti\b|M\b|MX\b)?(?: SUPER| Ada| Blackwell| D\b)?|Tesla [A-Z]\d{1,3}\w?"
     r"|(?:GH200|GB200|GB300|GB10|B200|B300|H200|H100|H20|A100|A800|H800|A6000|A5000|A10G|L40S|L40|V100|P100|P40)"
     r"(?:[ -](?:SXM\d?|PCIe|NVL|SXM\d-\d{2,3}GB))?"
+    r"|(?:9[678]0|10[5-8]0|16[56]0|20[678]0|[34]0[5-9]0|50[5-9]0) ?(?:Ti\b(?: SUPER)?|(?=(?:GPU|card|graphics)\b))"
     r"|Tesla (?:T4|P4|K80|M40|M60)|Jetson(?: AGX)? (?:Orin|Xavier|Nano|Thor))"
 )
 _AMD = (
@@ -64,7 +65,8 @@ _PYTHON = re.compile(
     r"(?<![\w.+/-])python(?: version)?(?: is)?[ :=]{0,3}v?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]*\d)", re.IGNORECASE
 )
 _DRIVER = re.compile(
-    r"(?<![\w.-])(?:nvidia )?driver(?: version)?(?: is)?[ :=]{1,3}v?(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b", re.IGNORECASE
+    r"(?<![\w.-])(?:nvidia )?driver(?: installed,)?(?: version)?(?: is)?[ :=]{1,3}v?(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b",
+    re.IGNORECASE,
 )
 _OS = re.compile(
     r"(?<![\w./-])((?:Ubuntu|Debian|Fedora|CentOS|RHEL|Rocky|AlmaLinux|openSUSE|Linux Mint)(?: Linux)?(?: Stream)? "
@@ -81,12 +83,19 @@ _ELSEWHERE = re.compile(
     r"|\bhttps?:|\bpip3? install|\buv (?:add|pip)|\bconda install|\b\d\.x\b",
     re.IGNORECASE,
 )
+_IDLE = re.compile(
+    r"\b(?:(?:is|was|do|does|did)(?: not|n.t)|won.t|cannot|can.t|can not|never|not) (?:be |being |get |gets |getting )?"
+    r"(?:turn(?:ed)? on|used|utili[sz]ed|detected|recogni[sz]ed|seen|found|visible|listed|shown?|picked up)\b",
+    re.IGNORECASE,
+)
+"""That a GPU lies idle or unseen tells of the GPU that is there."""
 _CLAUSE = re.compile(r"[;,(]\s|\.\s|\s(?:but|while|whereas|though|although)\s", re.IGNORECASE)
 _MAKER = re.compile(r"nvidia|geforce|quadro|tesla|amd|radeon|instinct|[\s-]")
 _WORDS = (
     "rtx", "gtx", "radeon", "tesla", "gfx", "torch", "rocm", "cuda", "100", "200", "300", " mi", "x6", "x7", "x9", "rx",
     "l40", "p40", "flash", "vllm", "triton", "numpy", "jetson", "strix", "driver", "ubuntu", "debian", "python",
     "sglang", "onnxruntime", "nvidia-", "nccl", "rccl", "cublas",
+    " ti", "0ti", " gpu", " card",
 )  # fmt: skip
 
 
@@ -100,7 +109,7 @@ def read(text: str, source: str = "text") -> FactSheet:
         low = line.lower()
         if len(line) > _LINE_LIMIT or not any(word in low for word in _WORDS):
             continue
-        here = " , ".join(part for part in _CLAUSE.split(line) if not _ELSEWHERE.search(part))
+        here = " , ".join(part for part in _CLAUSE.split(_IDLE.sub("idle", line)) if not _ELSEWHERE.search(part))
         for name, value in _facts(here):
             said.setdefault(name, set()).add(alike(name, value))
             sheet.put(name, value, where)

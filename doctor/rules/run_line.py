@@ -81,8 +81,11 @@ def vendors_meant(machine: Snapshot) -> frozenset[str]:
         return there
     if machine.torch.build in ("cuda", "rocm"):
         return frozenset({"nvidia" if machine.torch.build == "cuda" else "amd"})
-    if machine.nvidia_driver.version:
+    nodes = " ".join(options(machine, "--device"))
+    if machine.nvidia_driver.version or "/dev/nvidia" in nodes:
         return frozenset({"nvidia"})
+    if "/dev/kfd" in nodes:
+        return frozenset({"amd"})
     if machine.symptom(*_NVIDIA_SAID):
         return frozenset({"nvidia"})
     if machine.symptom(*_AMD_SAID):

@@ -61,6 +61,31 @@ def raised(text: str) -> list[str]:
         ),
         ("GTX 1080 Ti in a headless box: python hangs at exit unless a monitor is connected", "persistence-mode-off"),
         ("After I close the laptop lid: RuntimeError: CUDA unknown error", "nvidia-uvm-stale-after-suspend"),
+        (
+            "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-74edc72b-204b-7996-59f6-bff24ec89c23)\n"
+            "  MIG 3g.20gb     Device  0: (UUID: MIG-163816c9-1176-5817-9217-644f2bc0b174)\n"
+            "RuntimeError: CUDA error: invalid device ordinal",
+            "mig-misconfigured",
+        ),
+        ("WSL2, Ubuntu 24.04. numba: Call to cuInit results in CUDA_ERROR_NO_DEVICE (100)", "wsl-gpu-misconfigured"),
+        (
+            "H100. [root@n ~]# lsmod | grep nvidia_peermem\n[root@n ~]#\n[root@n ~]# lsmod | grep nvidia_peermem\n"
+            "[root@n ~]# cat log\nNCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.1.2<0>",
+            "gpudirect-rdma-missing",
+        ),
+        (
+            "docker run --device /dev/nvidia0 --device /dev/nvidiactl img\n"
+            "cuInit(0) failed -> CUDA_ERROR_UNKNOWN: unknown error",
+            "container-missing-gpu-passthrough",
+        ),
+        (
+            "| 0 Tesla P40  Off  | 0000:05:00.0  Off | 0 |\nheadless server: it hangs for ten seconds",
+            "persistence-mode-off",
+        ),
+        (
+            "After a few hours the docker container can no longer see the GPU; restarting it helps",
+            "container-lost-devices",
+        ),
     ],
 )
 def test_a_text_and_its_cause(text: str, cause: str) -> None:
@@ -88,6 +113,18 @@ def test_a_text_and_its_cause(text: str, cause: str) -> None:
             "jax-plugin-mismatch",
         ),
         ("==> ERROR: module not found: 'nvidia_uvm'", "nvidia-uvm-missing"),
+        (
+            "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-74edc72b-204b-7996-59f6-bff24ec89c23)\n"
+            "  MIG 3g.20gb     Device  0: (UUID: MIG-163816c9-1176-5817-9217-644f2bc0b174)\n"
+            "RuntimeError: CUDA error: out of memory",
+            "mig-misconfigured",
+        ),
+        (
+            "[root@n ~]# lsmod | grep nvidia_peermem\n[root@n ~]# cat log\n"
+            "NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.1.2<0>\n"
+            "NCCL INFO Channel 00/0 : 0[1] -> 8[1] [send] via NET/IB/0/GDRDMA",
+            "gpudirect-rdma-missing",
+        ),
         ("RTX 4090: torch only sees 15.5GB of 24GB", "apu-memory-pool-misconfigured"),
         ("On kernel 6.14.0 nothing works with ROCm. RX 580", "amdgpu-driver-known-bad"),
     ],

@@ -89,6 +89,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield from _left_out(machine)
 
 
+_OF_UVM = ("nvidia-uvm-missing", "nvidia-uvm-stale-after-suspend", "nvidia-uvm-hmm-init-failure")
+_WITHOUT_UVM = ("cuda-unknown-999", "unknown-error-999")
+
+
 def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     """What the options lack, where a text shows them and it is known whose GPUs are meant."""
     meant = run_line.vendors_meant(machine)
@@ -96,7 +100,7 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         return
     vendor = next(iter(meant), "any")
     lacking = run_line.lacking(machine, vendor)
-    sure = run_line.sees_none(machine)
+    sure = run_line.sees_none(machine) or ("uvm" in lacking and machine.symptom(*_WITHOUT_UVM) is not None)
     if not lacking or (vendor == "any" and not sure and not machine.symptoms):
         return
     yield Finding(
@@ -107,6 +111,7 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         evidence=evidence(machine, ("container.run_args", "container.image", "torch.available")),
         fixes=FIXES if vendor == "any" else _amd_fixes(machine) if vendor == "amd" else _nvidia_fixes(machine),
         verify=("ls", "-l", "/dev/kfd", "/dev/dri") if vendor == "amd" else ("nvidia-smi", "-L"),
+        explains=(*RULE.explains, *(_OF_UVM if "uvm" in lacking else ())),
     )
 
 

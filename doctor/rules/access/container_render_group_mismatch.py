@@ -109,6 +109,8 @@ _BY_NUMBER = ("keep-groups", "$(")
 def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     """The nodes are passed, and no group by its number."""
     groups = run_line.options(machine, "--group-add")
+    if run_line.vendors_meant(machine) == {"nvidia"}:
+        return  # /dev/dri is what its display and video need
     if not run_line.passes_amd(machine) or any(_by_number(g) for g in groups) or _privileged(machine):
         return
     if machine.symptom("selinux-record", "selinux-denies") is not None:

@@ -18,7 +18,10 @@ RULE = Rule(
     id="gpudirect-rdma-missing",
     severity=Severity.WARNING,
     title="GPUDirect RDMA's kernel module or setting is missing.",
-    needs=[{"rdma", "nvidia_driver.peermem_loaded", "nvidia_driver.flavour"}],
+    needs=[
+        {"rdma", "nvidia_driver.peermem_loaded", "nvidia_driver.flavour"},
+        {"rdma", "nvidia_driver.peermem_loaded"},
+    ],
     proven="synthetic",
     order=65,
     facts_decide=False,
@@ -26,7 +29,8 @@ RULE = Rule(
     doc="""
 ## What it finds
 RDMA devices that are up beside NVIDIA GPUs under the proprietary modules without nvidia_peermem (info); texts of
-collectives or tools that say that the NIC cannot reach GPU memory.
+collectives or tools that say that the NIC cannot reach GPU memory, or that show InfiniBand and a search of lsmod for
+the module that found nothing.
 
 ## Why it matters
 Traffic between nodes takes a detour through host memory.
@@ -61,6 +65,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     gpus = [g for g in machine.of_vendor("nvidia") if g.driver == "nvidia"]
     # The open modules export DMA-BUFs, which NCCL and UCX use without nvidia_peermem on kernels from 5.12 on.
     by_dmabuf = driver.flavour != "proprietary" and Dotted(machine.kernel.release or "") >= "5.12"
+    yield from _text(machine)
     if not up or len(gpus) < 2 or driver.peermem_loaded is not False or by_dmabuf or commands.in_container(machine):
         return
     yield Finding(
@@ -68,5 +73,22 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         summary=f"{len(up)} RDMA devices are up, and nvidia_peermem is not loaded: no GPUDirect RDMA.",
         subject=Subject(kind="driver", id="nvidia_peermem"),
         evidence=evidence(machine, (*_FACTS, *(f"rdma[{d.key}].state" for d in up[:8]))),
+        fixes=FIXES,
+    )
+
+
+def _text(machine: Snapshot) -> Iterator[Finding]:
+    """A text that shows InfiniBand (NCCL's log names it as its network) and a search for the module that found none."""
+    links = [d for d in machine.rdma or () if d.link_layer == "InfiniBand"]
+    searched = machine.source("nvidia_driver.peermem_loaded").startswith("text:")
+    if not searched or not links or machine.nvidia_driver.peermem_loaded is not False:
+        return
+    if machine.nvidia_driver.flavour == "open" or machine.symptom("net-path-with-gdr"):
+        return
+    yield Finding(
+        severity=Severity.WARNING,
+        summary="InfiniBand is used and nvidia_peermem is not loaded: GPU memory goes through the host's.",
+        subject=Subject(kind="driver", id="nvidia_peermem"),
+        evidence=evidence(machine, ("nvidia_driver.peermem_loaded", f"rdma[{links[0].key}].link_layer")),
         fixes=FIXES,
     )

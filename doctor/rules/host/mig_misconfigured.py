@@ -20,12 +20,13 @@ RULE = Rule(
     needs=[{"gpus[].mig_mode"}, {"environment"}, {"nvidia_driver.version", "symptom:mig-mentioned"}],
     proven="synthetic",
     order=56,
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "visible-devices-conflict"),
     facts_decide=False,
     tags=("nvidia", "host"),
     doc="""
 ## What it finds
-MIG enabled on a GPU that has no instance, or texts of instances that are not there.
+MIG enabled on a GPU that has no instance, several MIG devices asked for by one process, or texts of instances that are
+not there.
 
 ## Why it matters
 CUDA sees no device although nvidia-smi shows the GPU.
@@ -63,6 +64,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 fixes=FIXES,
             )
     yield from _several(machine)
+    yield from _counted(machine)
     yield from _known_bad(machine)
 
 
@@ -76,6 +78,25 @@ def _several(machine: Snapshot) -> Iterator[Finding]:
             subject=Subject(kind="variable", id="CUDA_VISIBLE_DEVICES"),
             evidence=evidence(machine, ["environment[CUDA_VISIBLE_DEVICES]"]),
             fixes=(Fix(text="Give each process the UUID of one MIG device.", where="environment"),),
+            source="https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",
+        )
+
+
+def _counted(machine: Snapshot) -> Iterator[Finding]:
+    """A process that asks for a second device is refused where the GPU is cut up: it has one of the instances."""
+    cut = [gpu for gpu in machine.gpus or () if gpu.mig_mode == "enabled" and gpu.partitions]
+    whole = [gpu for gpu in machine.gpus or () if gpu.vendor == "nvidia" and gpu.mig_mode != "enabled"]
+    asked = (machine.environment or {}).get("CUDA_VISIBLE_DEVICES", "")
+    if cut and not whole and machine.symptom("invalid-device-ordinal") and asked.count("MIG-") < 2:
+        yield Finding(
+            severity=Severity.WARNING,
+            summary=f"{cut[0].key}: MIG is on, so a process has one instance as device 0; a second ordinal is invalid.",
+            subject=Subject(kind="gpu", id=cut[0].key),
+            evidence=evidence(machine, (f"gpus[{cut[0].key}].partitions", "symptom:invalid-device-ordinal")),
+            fixes=(
+                Fix(text="Give each process the UUID of one MIG device.", where="environment"),
+                FIXES[1].model_copy(update={"text": "Or turn MIG off, if one process is to use the whole GPU."}),
+            ),
             source="https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",
         )
 

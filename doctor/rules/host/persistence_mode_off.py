@@ -55,7 +55,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding for each such GPU."""
     for gpu in machine.gpus or ():
         if gpu.vendor == "nvidia" and gpu.persistence_mode is False:
-            slow = machine.symptom("slow-start-told")
+            slow = machine.symptom("slow-start-told", "headless-hang-told")
             yield Finding(
                 severity=Severity.WARNING if slow else Severity.INFO,
                 basis="both" if slow else "facts",
