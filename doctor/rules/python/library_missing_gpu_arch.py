@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import python_code
+from doctor.rules import python_code, python_support
 from doctor.rules.torch_archs import torch_serves
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ RULE = Rule(
     id="library-missing-gpu-arch",
     severity=Severity.ERROR,
     title="A GPU library has no kernels for this GPU.",
-    needs=({"binaries", "gpus"}, {"torch.version", "gpus", "symptom:cuda-no-kernel-image"}),
+    needs=({"binaries", "gpus"}, {"packages", "gpus"}, {"torch.version", "gpus", "symptom:cuda-no-kernel-image"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=42,
@@ -29,7 +29,8 @@ RULE = Rule(
     ),
     doc="""## What it finds
 A library beside torch (flash-attn, bitsandbytes, vLLM, xformers, ONNX Runtime, jax plugins …) whose fat binaries or
-offload bundles hold no code for this GPU's architecture; any library (ollama, a ptxas …) that says so itself. A missing
+offload bundles hold no code for this GPU's architecture; a package of which no release serves this GPU (TensorRT-LLM on
+AMD, flash-attn on Turing); any library (ollama, a ptxas …) that says so itself. A missing
 kernel where torch surely has its own.
 
 ## Why it matters
@@ -66,7 +67,10 @@ _NO_KERNEL = ("cuda-no-kernel-image",)
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """What the files say, and a missing kernel where torch has its own."""
-    yield from python_code.library_archs(machine, kb)
+    told = list(python_code.library_archs(machine, kb))
+    yield from told
+    named = {finding.subject.id for finding in told}
+    yield from (f for f in python_support.unsupported(machine, kb) if f.subject.id not in named)
     seen = [s for s in machine.symptoms if s.key in _NO_KERNEL]
     if seen and torch_serves(machine, kb):
         yield Finding(
