@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.engine.conftest import unmet
+
 REPO = Path(__file__).resolve().parents[2]
 CONTRIB = REPO / "contrib"
 SHELLCHECK = Path(sys.executable).with_name("shellcheck")
@@ -114,8 +116,9 @@ def test_nhc_itself_fails_the_node_for_a_known_error_alone(tmp_path: Path) -> No
     assert (tmp_path / "asked").read_text() == "fleet health --for nhc --gpus 8\n"
 
 
-@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd here")
 def test_units_are_what_systemd_takes(tmp_path: Path) -> None:
+    if not shutil.which("systemd-analyze"):
+        unmet("systemd-analyze not found (Debian: apt-get install systemd)")
     for unit in (CONTRIB / "systemd").iterdir():
         text = unit.read_text().replace("/usr/local/bin/doctor", "/bin/true")
         (tmp_path / unit.name).write_text(text)
