@@ -39,6 +39,7 @@ def bench(
     output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
 ) -> int:
     """Measure under your Python, each GPU in its own process. Exit 1 where a number or a value is wrong."""
+    import os
     import re
     import time
 
@@ -55,6 +56,8 @@ def bench(
         raise InputError(f"--device {device[:20]}: cpu or cuda:N is wanted")
     if not 1 <= memory <= 4096 or not 1 <= budget <= 86400:
         raise InputError("--memory takes 1 to 4096 GiB, --budget 1 to 86400 seconds")
+    if output is not None and not os.access(output.parent, os.W_OK):
+        raise InputError(f"-o {output}: {output.parent} can't be written to; nothing was measured")
     loaded = _profile(profile)
     tuning = names == ["tune"]
     if not tuning:

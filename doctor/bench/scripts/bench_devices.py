@@ -18,7 +18,7 @@ def devices(torch, request, send):
 
 
 def library(torch):
-    """The runtime that torch has loaded. Its properties have no PCI address before torch 2.5."""
+    """The runtime that torch has loaded: in torch 2.6 and before its properties have no PCI address."""
     name = "libamdhip64.so" if torch.version.hip else "libcudart"
     try:
         with open("/proc/self/maps") as held:

@@ -1,0 +1,105 @@
+"""Parts of the measuring script that need no torch: loaded by path, as the script itself loads them."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from doctor.bench.run import SCRIPT
+
+
+@pytest.fixture
+def part(monkeypatch: pytest.MonkeyPatch) -> Any:
+    def load(name: str) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(name, SCRIPT.parent / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, name, module)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+class Properties(SimpleNamespace):
+    name, total_memory = "AMD Instinct MI300X", 1 << 30
+
+
+def torch(*gpus: Properties, hip: str | None = "7.0") -> SimpleNamespace:
+    cuda = SimpleNamespace(
+        is_available=lambda: True, device_count=lambda: len(gpus), get_device_properties=lambda number: gpus[number]
+    )
+    return SimpleNamespace(cuda=cuda, version=SimpleNamespace(hip=hip, cuda=None), __version__="2.9.1")
+
+
+def listed(devices: ModuleType, *gpus: Properties) -> list[str | None]:
+    sent: list[dict[str, Any]] = []
+    devices.devices(torch(*gpus), {}, lambda **event: sent.append(event))
+    return [one["pci"] for one in sent[0]["devices"]]
+
+
+def test_addresses_are_those_of_torchs_properties_or_of_its_runtime(part: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    devices = part("bench_devices")
+    assert listed(devices, Properties(pci_domain_id=0, pci_bus_id=0xC1, pci_device_id=0)) == ["0000:c1:00.0"]
+
+    def asked(held: Any, length: Any, number: Any) -> int:
+        held.value = b"0000:C%d:00.0" % number.value
+        assert length.value == len(held)
+        return 0
+
+    monkeypatch.setattr(devices, "library", lambda torch: SimpleNamespace(hipDeviceGetPCIBusId=asked))
+    assert listed(devices, Properties(), Properties()) == ["0000:c0:00.0", "0000:c1:00.0"]
+    monkeypatch.setattr(devices, "library", lambda torch: SimpleNamespace(hipDeviceGetPCIBusId=lambda *given: 100))
+    assert listed(devices, Properties()) == [None]
+    monkeypatch.setattr(devices, "library", lambda torch: None)
+    assert listed(devices, Properties()) == [None]
+
+
+def test_no_runtime_of_a_gpu_is_loaded_here(part: Any) -> None:
+    assert part("bench_devices").library(torch(hip=None)) is None
+
+
+class Cache:
+    def zero_(self) -> None:
+        """What a tensor does."""
+
+
+def timer(part: Any) -> Any:
+    stub = SimpleNamespace(empty=lambda size, dtype, device: Cache(), int8=None)
+    return part("bench_timer").Timer(stub, "cpu")
+
+
+def test_ways_take_turns_and_change_their_order(part: Any) -> None:
+    called: list[str] = []
+    ways = {name: lambda name=name: called.append(name) for name in ("a", "b", "c")}
+    half_way: list[int] = []
+    times = timer(part).all(ways, 4, 60.0, lambda: half_way.append(len(called)))
+    assert "".join(called) == "abccbaabccba"
+    assert half_way == [9], "once, half way"
+    assert {name: len(taken) for name, taken in times.items()} == {"a": 4, "b": 4, "c": 4}
+
+
+def test_a_budget_that_is_over_leaves_at_least_five_repeats(part: Any) -> None:
+    times = timer(part).all({"a": lambda: None}, 100, 0.0)
+    assert len(times["a"]) == 5
+
+
+def test_the_device_is_kept_busy_until_its_clocks_were_read(part: Any, tmp_path: Path) -> None:
+    called: list[int] = []
+    seen = tmp_path / "seen"
+
+    def call() -> None:
+        called.append(1)
+        if len(called) == 3:
+            seen.touch()
+
+    timer(part).keep_busy({"a": call}, seen.exists)
+    assert len(called) == 3
+    timer(part).keep_busy({"a": call}, lambda: False, seconds=0.0)
+    assert len(called) == 3, "and no longer than a few seconds"
