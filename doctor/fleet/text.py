@@ -105,15 +105,15 @@ def _commands(verdict: Verdict) -> Iterator[str]:
 
 def markdown(verdict: Verdict) -> str:
     """The same as sections and tables, for a ticket or a chat."""
-    from doctor.report.markdown import code, inert
+    from doctor.report.markdown import cell, code, inert
 
     lines = [f"# {inert(one_line(verdict))}", ""]
     rows = [row for row in problems(verdict) if row[0] != "info"]
     if rows:
         lines += ["| severity | rule | nodes | which | what |", "|--|--|--|--|--|"]
         for severity, rule, summary, nodes in rows:
-            which = code(listed(verdict, nodes))
-            lines.append(f"| {severity} | {code(shown(rule))} | {len(nodes)} | {which} | {inert(shown(summary))} |")
+            which = cell(listed(verdict, nodes))
+            lines.append(f"| {severity} | {cell(shown(rule))} | {len(nodes)} | {which} | {inert(shown(summary))} |")
         lines.append("")
     for kind in verdict.kinds:
         lines += [f"## {inert(shown(kind.name))}: {plural(len(kind.nodes), 'node')}", ""]
@@ -121,7 +121,7 @@ def markdown(verdict: Verdict) -> str:
             lines += ["| odd nodes | fact | is | elsewhere |", "|--|--|--|--|"]
         for d in kind.differences[:_MOST]:
             cells = (listed(verdict, d.nodes), shown(d.fact), shown(d.value), shown(d.common))
-            lines.append(f"| {' | '.join(map(code, cells))} |")
+            lines.append(f"| {' | '.join(map(cell, cells))} |")
         lines.append("")
     for why, silent in by_reason(verdict):
         lines.append(f"- no answer: {code(names(silent))}: {inert(shown(why))}")

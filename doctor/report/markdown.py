@@ -48,6 +48,11 @@ def code(text: str) -> str:
     return f"{ticks}{pad}{text}{pad}{ticks}"
 
 
+def cell(text: str) -> str:
+    """A code span for a table, whose bars end cells within code too."""
+    return code(text).replace("|", "\\|")
+
+
 def _longest_run(text: str) -> int:
     return max((len(run) for run in re.findall(r"`+", text)), default=0)
 
