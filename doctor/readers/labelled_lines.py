@@ -25,6 +25,7 @@ _PLAIN = re.compile(
     r"\s{0,8}(?:[-*+•] {0,3})?(?P<label>PyTorch|torch|Python|ROCm|Ubuntu|Debian|Fedora|Kernel|Linux kernel)"
     r" (?:version )?v?(?P<value>\d[\w.+-]{0,60})(?P<more>.{0,60})$"
 )
+_GCC = re.compile(r"\s{0,8}(?:gcc|g\+\+|cc|c\+\+) \([^)]{1,60}\) (\d{1,2}\.\d{1,2}\.\d{1,2})\b")
 _GPU_LINE = re.compile(
     r"\s{0,8}(?:[-*] )?GPU ?#?(\d{1,3}): (?P<name>[A-Za-z][^:=|]{2,100}?)(?: \(UUID: (?P<uuid>[\w-]{8,60})\))?\s*$"
 )
@@ -86,6 +87,8 @@ class _Reader:
             self.smi(where, line)
         elif (found := _LABEL.match(line)) and self.label(where, found["label"], found["value"]):
             return
+        elif found := _GCC.match(line):
+            self.sheet.put("host.gcc_version", found[1], where)
         elif found := _PLAIN.match(line):
             self.plain(where, found)
         elif "reports CUDA Version" in line and (found := _SMI_CUDA.search(line)):

@@ -67,6 +67,7 @@ FOUND = (
     ),
     ("torch-preload-library-not-found", "ValueError: libcublas.so.*[0-9] not found in the system path ['/x']"),
     ("triton-does-not-know-cuda", "Triton only support CUDA 10.0 or higher, but got CUDA version: 12.8"),
+    ("nvcc-stops-in-system-headers", "/usr/include/c++/14.1.1/type_traits(1610): error: type name is not allowed"),
 )
 NEAR = (
     ("engine-with-own-kernels", "Sage Attn / SageAttention is not installed!"),
@@ -74,6 +75,8 @@ NEAR = (
     ("amd-gpu-told", "/opt/rocm -> /opt/rocm-7.1.0"),
     ("include-path-cut-at-space", "gcc -I/usr/include -I/usr/local/cuda/include -c x.c"),
     ("no-such-include-part", "gcc: error: unrecognized command-line option"),
+    ("nvcc-stops-in-system-headers", "/home/x/my.cu(12): error: identifier undefined"),
+    ("nvcc-stops-in-system-headers", "/usr/include/c++/14/type_traits:1610:5: error: expected"),
     ("hangs-only-when-launches-block", "For debugging consider passing CUDA_LAUNCH_BLOCKING=1"),
     ("hangs-only-when-launches-block", "it hangs; with CUDA_LAUNCH_BLOCKING=1 there is no other error"),
     ("tunableop-file-empty", "reading tuning results from tunableop_results0.csv"),
