@@ -24,6 +24,7 @@ def probes(inside: System, pid: int, extra: FactSheet | None = None, python: str
     that the process runs."""
     made = [_joined(name, inside, python) for name in _INSIDE]
     made.append(Probe("process", lambda system, sheet: _module("process")(system, sheet, pid)))
+    made.append(Probe("process_loader", lambda _system, sheet: _module("process_loader")(inside, sheet)))
     if extra is not None:
         # Whose container it is, the engine knows best; its variables are those of the start, not of the process.
         made.insert(0, Probe("engine", lambda _system, sheet: _put(extra, sheet, _of_container)))

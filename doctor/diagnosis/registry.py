@@ -35,8 +35,8 @@ ORDER = (
 
 PARTS = frozenset({
     "amd_drm", "clock", "host_runtime", "install_versions", "installs_selected", "numbering", "nvidia_tools",
-    "process", "python_binaries", "python_choice", "python_companions", "python_libraries", "python_loader",
-    "python_metadata", "python_plugins", "rdma", "wheels",
+    "process", "process_loader", "python_binaries", "python_choice", "python_companions", "python_libraries",
+    "python_loader", "python_metadata", "python_plugins", "rdma", "wheels",
 })  # fmt: skip
 """Modules beside the probes that a probe calls, or that work on the whole Snapshot."""
 

@@ -1,6 +1,7 @@
 """A running process that was asked about (`--pid`, or the first process of `--in`)."""
 
 from doctor.facts.model import Model
+from doctor.facts.python import LoadedLibrary
 
 
 class Process(Model):
@@ -14,5 +15,7 @@ class Process(Model):
     """`docker:NAME` as it was asked for."""
     libraries: tuple[str, ...] | None = None
     """GPU libraries that it has mapped, in the order of their addresses. ` (deleted)`: replaced since it began."""
+    displaced: tuple[LoadedLibrary, ...] | None = None
+    """Libraries that LD_LIBRARY_PATH or LD_PRELOAD put before the copy that the program's own RUNPATH leads to."""
     devices: tuple[str, ...] | None = None
     """Device nodes of GPUs that it has open."""

@@ -53,6 +53,29 @@ def replaced(machine: Snapshot) -> Iterator[Finding]:
         )
 
 
+def displaced(machine: Snapshot) -> Iterator[Finding]:
+    """A copy from a variable's folder, where the program's own path leads to another build."""
+    for held in machine.process.displaced or ():
+        if held.same_build:
+            continue
+        folder = (held.path or "").rpartition("/")[0]
+        texts = (f"mapped: {held.path}, by {held.by}", f"its own: {held.intended}, asked for by {held.wanted_by}")
+        yield Finding(
+            summary=f"The process has {held.key[:40]} by {held.by} and not the copy of its own.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="library", id=held.key),
+            evidence=tuple(Evidence(text=t[:380], source=machine.source("process.displaced")) for t in texts),
+            fixes=(
+                Fix(
+                    text=f"Start it without {folder} in {held.by}: it brings its own.",
+                    command=("env", "-u", held.by, "COMMAND") if held.by and held.by.isidentifier() else None,
+                    where="environment",
+                ),
+            ),
+            verify=("grep", held.key, f"/proc/{machine.process.pid}/maps"),
+        )
+
+
 def driver_of_another_version(machine: Snapshot) -> tuple[str, Evidence] | None:
     """The version of libcuda or libnvidia-ml that is mapped, where the loaded module is of another."""
     module = machine.nvidia_driver.version

@@ -88,6 +88,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """Packages that overwrite each other, then the loader's path."""
     yield from process_maps.twice(machine)
     yield from process_maps.replaced(machine)
+    yield from process_maps.displaced(machine)
     yield from python_loading.conflicts(machine)
     yield from python_files.gpu_packages(machine)
     for stem in _SHARED:
