@@ -103,6 +103,26 @@ def test_on_an_amd_gpu_with_files_of_both_libraries() -> None:
     assert (linear.library, linear.file) == ("hipblaslt", f"{wheel}/libhipblaslt.so")
 
 
+def test_a_torch_for_cpu_with_openblas() -> None:
+    """Debian's torch: BLAS is whatever the alternatives name, and OpenBLAS has no log of its products."""
+    onednn = "onednn_verbose,v1,primitive,exec,cpu,matmul,brg:avx2,undef,src:bf16,,,256x384:384x512,1.2"
+    blas = "/usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3"
+    events = [
+        {"event": "torch", "version": "2.6.0+debian", "device": "cpu"},
+        case("mm/float32", files=[blas]),
+        case("mm/bfloat16", onednn),
+        case("mm/float16"),
+    ]
+    single, brain, half = from_events(events, predicted("cpu", "mm/float32", "mm/bfloat16", "mm/float16")).proofs
+    assert (single.library, single.file, single.told_by) == (
+        "openblas", blas, "memory map; no log of another library saw it",
+    )  # fmt: skip
+    assert (brain.library, half.library) == ("onednn", "torch")
+    events[1]["files"] = ["/usr/lib/libblas.so.3"]
+    unknown = from_events(events, predicted("cpu", "mm/float32")).proofs[0]
+    assert unknown.library is None, "which BLAS the alternatives name is not told by that name"
+
+
 def test_values_that_are_wrong_and_fields_of_other_kinds() -> None:
     events = [
         {"event": "torch", "device": "cuda", "version": 3},
