@@ -61,7 +61,7 @@ _CONTROL = re.compile(
 )
 _GPU_LINE = re.compile(r"(?:amdgpu|nvidia|nouveau) (?=[0-9a-f]{4}:[0-9a-f]{2}:)|NVRM: (?:GPU|Xid|The NVIDIA GPU)")
 _XID = re.compile(r"NVRM: Xid \(([^)]{1,60})\): (\d{1,5})")
-_PROGRAM = re.compile(
+_PROGRAM = (
     r"\bpid='?(?P<pid>\d{1,10})'?, name='?(?P<name>[^,']{1,40})"
     r"|Kill(?:ed)? process (?P<killed>\d{1,10}) \((?P<whose>[^)]{1,40})"
 )
@@ -245,7 +245,7 @@ def _lines(text: str) -> Iterator[_Line]:
 
 def _programs(event: dict[str, Any], text: str) -> None:
     """The last few processes that the lines name, each once."""
-    if match := _PROGRAM.search(text):
+    if match := re.search(_PROGRAM, text):
         name = f"{match['name'] or match['whose']} ({match['pid'] or match['killed']})"
         held = [one for one in event.get("programs", ()) if one != name]
         event["programs"] = [*held[-MAX_PROGRAMS + 1 :], name]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from doctor.knowledge.entries import Xid
 
 SOURCE = "https://docs.nvidia.com/deploy/xid-errors/"
-_RECOVERY = re.compile(r"recovery action changed from .{0,60}? to 0x[0-9a-fA-F]{1,4} \(([A-Za-z0-9 ]{2,40})\)")
+_RECOVERY = r"recovery action changed from .{0,60}? to 0x[0-9a-fA-F]{1,4} \(([A-Za-z0-9 ]{2,40})\)"
 _RECOVERIES = {
     "none": "IGNORE",
     "gpu reset required": "RESET_GPU",
@@ -94,7 +94,7 @@ def _xid(event: KernelEvent, number: int, entry: Xid | None) -> Asked:
     if entry is None:
         return Asked(event, f"Xid {number}", "not in the catalogue", None, False, "unknown")
     action, fatal = entry.action, entry.severity == "error" or number == _CONTAINED
-    if told := _RECOVERY.search(event.text) if number == 154 else None:
+    if told := re.search(_RECOVERY, event.text) if number == 154 else None:
         action = _RECOVERIES.get(told[1].strip().lower(), action)
         fatal = action in _RECOVERIES.values() and action != "IGNORE"
     elif action == "XID_154":

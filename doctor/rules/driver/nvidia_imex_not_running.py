@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -61,7 +60,7 @@ _CHANNEL = Fix(
     risk="ends every job on the node",
 )
 FIXES = (_START,)
-_RACK = re.compile(r"\bGB[23]00\b")
+_RACK = ("GB200", "GB300")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -70,7 +69,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     racked = [
         g
         for g in machine.of_vendor("nvidia")
-        if _RACK.search(g.name or "") and g.fabric_state in ("completed", "in-progress")
+        if any(word in (g.name or "") for word in _RACK) and g.fabric_state in ("completed", "in-progress")
     ]
     if not racked:
         return

@@ -54,13 +54,13 @@ FIXES = (
         root=True,
     ),
 )
-_WARNING = re.compile(r"infoROM is corrupted(?: at gpu ([0-9A-Fa-f]{4,8}):([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})\.([0-7]))?")
+_WARNING = r"infoROM is corrupted(?: at gpu ([0-9A-Fa-f]{4,8}):([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})\.([0-7]))?"
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding, for the GPU that the warning names."""
     said = machine.nvidia_driver.smi_error
-    warned = _WARNING.search(said or "")
+    warned = re.search(_WARNING, said) if said else None
     if not said or not warned:
         return
     device = "-"
