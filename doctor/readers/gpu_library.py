@@ -2,6 +2,8 @@
 
 >>> read("libcublas.so.12.4.5.8")
 Library(stack='cuda', component='cublas', soname='libcublas.so.12', version='12.4.5.8')
+>>> read("libcudart.so.11.8.89")
+Library(stack='cuda', component='cudart', soname='libcudart.so.11.0', version='11.8.89')
 >>> read("libamdhip64.so.6").version is None, read("libfoo.so.1") is None
 (True, True)
 """
@@ -60,5 +62,13 @@ def read(name: str) -> Library | None:
     known = COMPONENTS.get(match[1]) if match else None
     if match is None or known is None:
         return None
-    soname = f"{match[1]}.so.{match[2].partition('.')[0]}"
-    return Library(*known, soname, match[2] if "." in match[2] else None)
+    soname = f"{match[1]}.so.{_interface(known[1], match[2])}"
+    return Library(*known, soname, match[2] if "." in match[2] and name != soname else None)
+
+
+def _interface(component: str, numbers: str) -> str:
+    """The number in the soname: the first one; of the CUDA runtime 11.0 for every 11.x, and 10.2 of 10.2.89."""
+    major, _, rest = numbers.partition(".")
+    if component != "cudart" or not rest or major not in ("9", "10", "11"):
+        return major
+    return "11.0" if major == "11" else f"{major}.{rest.partition('.')[0]}"

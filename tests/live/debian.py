@@ -1,4 +1,4 @@
-"""Real packages of Debian, put into a tree of its own by dpkg: files and the list of installed packages, nothing run.
+"""Real packages of Debian, put into a tree of its own: files and the list of installed packages, nothing run.
 
 `DOCTOR_DEBS` names a folder where packages are kept between runs. `APT_CONFIG` may name a configuration of apt with
 more suites (trixie, sid, contrib, non-free) than the machine's own; docs/slow-tier.md says which were used.
@@ -36,9 +36,12 @@ class Rooted(TreeSystem):
 
 
 def package(name: str, folder: Path | None = None) -> Path:
-    """The package file of `name` or `name=version`; skips where no list of packages has it."""
+    """The package file of `name`, `name=version` or `name/suite`; skips where no list of packages has it."""
     place = Path(os.environ.get("DOCTOR_DEBS") or folder or ".")
-    stem, _, version = name.partition("=")
+    if "/" in name:  # the same package may be there of another suite
+        place = place / name.partition("/")[2]
+        place.mkdir(parents=True, exist_ok=True)
+    stem, version = re.split("[=/]", name)[0], name.partition("=")[2]
     pattern = f"{stem}_{version.replace(':', '%3a') or '*'}_*.deb"
     if not list(place.glob(pattern)):
         ran = subprocess.run(
@@ -53,23 +56,29 @@ def unpack(root: Path, *names: str) -> Path:
     """The files alone."""
     root.mkdir(parents=True, exist_ok=True)
     for name in names:
-        subprocess.run(["dpkg", "-x", package(name, root.parent), root], check=True, timeout=600)
+        # dpkg -x would put a folder over a link such as lib -> usr/lib
+        with subprocess.Popen(
+            ["dpkg-deb", "--fsys-tarfile", package(name, root.parent)], stdout=subprocess.PIPE
+        ) as tar:
+            tar_x = ["tar", "-x", "--keep-directory-symlink", "-C", str(root)]
+            subprocess.run(tar_x, stdin=tar.stdout, check=True, timeout=600)
     return root
 
 
 def install(root: Path, *names: str) -> Path:
-    """As dpkg unpacks them: files, and their entries in var/lib/dpkg/status, which then says that they are installed:
-    scripts of packages are not run. What they depend on is left out."""
-    for folder in ("var/lib/dpkg/info", "var/lib/dpkg/updates", "usr/bin", "usr/lib", "etc"):
+    """Files, and entries in var/lib/dpkg/status that say that they are installed. Scripts of packages are not run, and
+    what they depend on is left out."""
+    for folder in ("var/lib/dpkg", "usr/bin", "usr/lib", "etc"):
         (root / folder).mkdir(parents=True, exist_ok=True)
     for link, target in (("bin", "usr/bin"), ("lib", "usr/lib"), ("lib64", "usr/lib64")):
         if not (root / link).exists():
             (root / link).symlink_to(target)
-    (root / "var/lib/dpkg/status").touch()
-    files = [package(name, root.parent) for name in names]
-    dpkg = ["dpkg", f"--root={root}", "--force-all", "--no-triggers", "--unpack", *map(str, files)]
-    ran = subprocess.run(dpkg, capture_output=True, text=True, check=False, timeout=900)
-    assert ran.returncode == 0, ran.stderr[-800:]
-    status = root / "var/lib/dpkg/status"
-    status.write_text(re.sub(r"(?m)^Status: install ok \S+$", "Status: install ok installed", status.read_text()))
+    unpack(root, *names)
+    with (root / "var/lib/dpkg/status").open("a") as status:
+        for name in names:
+            fields = subprocess.run(
+                ["dpkg-deb", "-f", package(name, root.parent)], check=True, capture_output=True, text=True, timeout=60
+            ).stdout
+            first, _, rest = fields.partition("\n")
+            status.write(f"{first}\nStatus: install ok installed\n{rest}\n")
     return root
