@@ -6,7 +6,7 @@ A condition is a line of atoms joined by ` or `; ` not ` before an atom turns it
     NAME == V, != V, in A|B, notin A|B  on the text; an unset name is != and notin
     NAME < N (<=, >, >=)                on the number that its grammar reads
     NAME ~ REGEX, has TEXT              anywhere in the text
-    vendor amd   gfx in A|B   gfx notin A|B   gfx ~ REGEX   cc < 9.0   class in A|B   gpus > 1   models > 1
+    vendor amd   gfx in A|B, notin A|B, only A|B   gfx ~ REGEX   cc < 9.0   class in A|B   gpus > 1   models > 1
     ver NAME < V                        ver torch ~ REGEX
     pkg NAME     ctx WORD               a package is installed; the job is of that kind
     check NAME                          a function of doctor/flags/checks.py
@@ -187,8 +187,10 @@ def _gfx(atom: Atom, situation: Situation) -> bool | None:
         return None
     if atom.test == "~":
         return any(re.match(atom.value, arch) for arch in mine)
-    listed = atom.value.split("|")
-    return any(a in listed for a in mine) if atom.test == "in" else bool(mine) and not any(a in listed for a in mine)
+    among = [a in atom.value.split("|") for a in mine]
+    if atom.test == "in":
+        return any(among)
+    return bool(among) and (all(among) if atom.test == "only" else not any(among))
 
 
 def _cc(atom: Atom, situation: Situation) -> bool | None:

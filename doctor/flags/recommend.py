@@ -7,11 +7,11 @@ interaction holds to be a fault on this GPU and version, and debugging. What is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from doctor.flags import grammars, interactions, presence, spelling
+from doctor.flags import conditions, grammars, interactions, presence, spelling
 from doctor.flags.names import described, grammar_of
 from doctor.flags.situation import Situation
 from doctor.knowledge.store import table
@@ -172,6 +172,8 @@ def _redundant(name: str, value: str, situation: Situation, env: Mapping[str, st
         return absent
     if any(str(flag.get("default")) == value for flag in flags) or _same(name, value):
         return "is the default"
+    if done := _done_anyway(flags, value, situation):
+        return done
     if flags[0]["kind"] == "debug" and flags[0]["production_ok"] == "no":
         return "is for debugging"
     tried = replace(situation, env={n: str(v) for n, v in env.items()})
@@ -179,6 +181,12 @@ def _redundant(name: str, value: str, situation: Situation, env: Mapping[str, st
         if name in held.variables and held.severity in ("error", "warning"):
             return f"{held.id}: {held.problem}"
     return None
+
+
+def _done_anyway(flags: Iterable[Mapping[str, Any]], value: str, situation: Situation) -> str | None:
+    """Why these GPUs and versions do it without being told: a default that only some have."""
+    cases = (case for flag in flags for case in flag.get("redundant_if", ()) if case["value"] == value)
+    return next((str(case["why"]) for case in cases if conditions.all_hold(case["lines"], situation)), None)
 
 
 def _same(name: str, value: str) -> bool:

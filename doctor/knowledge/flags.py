@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from pydantic import BaseModel, ConfigDict
+
 from doctor.knowledge.entries import Entry
+
+
+class Needless(BaseModel):
+    """A value that changes nothing where all `lines` hold (the language of doctor/flags/conditions.py)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    value: str
+    lines: tuple[str, ...]
+    why: str
 
 
 class Flag(Entry):
@@ -24,10 +36,11 @@ class Flag(Entry):
     since: str | None = None
     removed_in: str | None = None
     renamed_to: str | None = None
+    redundant_if: tuple[Needless, ...] = ()
 
 
 class FlagName(Entry):
-    """TODO In which tables a flag is described."""
+    """In which tables a flag is described."""
 
     name: str
     tables: tuple[str, ...]

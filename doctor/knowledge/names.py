@@ -17,7 +17,10 @@ from typing import NamedTuple
 
 from doctor.knowledge.catalogue import table
 
-_NOISE = {"nvidia", "geforce", "amd", "ati", "radeon", "instinct", "tesla", "graphics", "gpu", "corporation", "tm", "r"}
+_NOISE = {
+    *("nvidia", "geforce", "amd", "ati", "radeon", "instinct", "tesla", "graphics", "gpu", "corporation"),
+    *("hgx", "tm", "r"),
+}
 _WORD = re.compile(r"[a-z]+\d+[a-z]*\d*|\d+[a-z]*|[a-z]+")
 _JOINED = re.compile(r"\b(rtx|gtx|rx)(?=\d{3,4})")
 """People write RTX5090 for RTX 5090."""
@@ -29,6 +32,7 @@ _TEGRA = {
     "jetson nano": "sm_53",
     "tx2": "sm_62",
     "gb10": "sm_121",
+    "dgx spark": "sm_121",
 }
 """Integrated GPUs that no PCI table lists. Source: docs.nvidia.com/cuda, compute capabilities, as of 2026-08."""
 

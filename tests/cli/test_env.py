@@ -118,3 +118,20 @@ def test_another_process(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert f"process {process.pid}" in shown
     assert "NCCL_P2P_DISABLE=yes: reads as 0" in shown
+
+
+def test_a_superchip_is_known_by_the_name_that_its_driver_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("GB200", "NVIDIA GB200", "HGX B200", "DGX Spark"):
+        assert run(["env", "--recommend", "--workload", "train", "--gpu", name, "--torch", "2.10"]) == 0
+    capsys.readouterr()
+    assert run(["env", "--recommend", "--workload", "train", "--gpu", "FOO9000"]) == 2
+
+
+def test_a_context_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text("export TORCH_NCCL_AVOID_RECORD_STREAMS=0\nexport OMP_NUM_THREADS=4\n")
+    assert run(["env", "--context", "-"]) == 0
+    assert {"fsdp", "megatron_tp"} <= set(capsys.readouterr().out.split())
+    assert run(["env", str(path), "--context", "fsdp,!moe"]) == 0
+    assert run(["env", str(path), "--context", "fsdp,no_such_word"]) == 2
+    assert "no_such_word" in capsys.readouterr().err

@@ -102,13 +102,7 @@ def names(line: str, workload: str) -> dict[str, str]:
 
 def test_serving_on_mi300x_follows_amds_guide_for_vllm() -> None:
     asked = "gpu=8xMI300X rocm=7.2 torch=2.10 pkg:vllm=0.33.0"
-    assert names(asked, "serve") == {
-        "HIP_FORCE_DEV_KERNARG": "1",
-        "SAFETENSORS_FAST_GPU": "1",
-        "TORCH_BLAS_PREFER_HIPBLASLT": "1",
-        "VLLM_ROCM_USE_AITER": "1",
-        "NCCL_MIN_NCHANNELS": "112",
-    }
+    assert names(asked, "serve") == {"VLLM_ROCM_USE_AITER": "1", "NCCL_MIN_NCHANNELS": "112"}
     assert "NCCL_MIN_NCHANNELS" not in names(asked.replace("8x", ""), "serve")
 
 
@@ -127,6 +121,23 @@ def test_the_default_and_the_dead_are_left_out_with_a_reason() -> None:
     left = {row.name: row.why for row in recommend.advice(asked, "train").left_out}
     assert left["NVTE_CK_USES_BWD_V3"] == "is the default"
     assert "NVIDIA's" in left["CUDA_DEVICE_MAX_CONNECTIONS"]
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "not_there"),
+    [
+        ("HIP_FORCE_DEV_KERNARG", "gpu=MI300X rocm=6.0 torch=2.3", "gpu=MI300X rocm=6.1 torch=2.4"),
+        ("HIP_FORCE_DEV_KERNARG", "gpu=MI300X torch=2.4", "gpu=MI300X rocm=7.2 torch=2.10"),
+        ("TORCH_BLAS_PREFER_HIPBLASLT", "gpu=MI355X rocm=6.4 torch=2.9", "gpu=MI355X rocm=7.0 torch=2.9"),
+        ("TORCH_BLAS_PREFER_HIPBLASLT", "gpu=MI300X rocm=7.0 torch=2.6", "gpu=MI300X rocm=7.0 torch=2.9"),
+        ("TORCH_BLAS_PREFER_HIPBLASLT", "gpu=MI300X gpu=gfx1100 rocm=7.0 torch=2.9", "gpu=MI300X rocm=7.0 torch=2.9"),
+    ],
+)
+def test_what_these_gpus_and_versions_do_by_themselves_is_left_out(name: str, there: str, not_there: str) -> None:
+    asked = of(f"{not_there} pkg:vllm=0.10.0")
+    assert name in names(f"{there} pkg:vllm=0.10.0", "serve")
+    assert name not in names(f"{not_there} pkg:vllm=0.10.0", "serve")
+    assert any(row.name == name and "itself" in row.why for row in recommend.advice(asked, "serve").left_out)
 
 
 def test_without_a_guide_nothing_is_advised() -> None:
