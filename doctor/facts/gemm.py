@@ -46,7 +46,7 @@ class Spread(Model):
 
 
 class Clocks(Model):
-    """Of the GPU just after the repeats; None where it could not be read."""
+    """Of the GPU while the repeats run; None where it could not be read. `throttle`: what holds the clocks down."""
 
     sm_mhz: int | None = None
     memory_mhz: int | None = None

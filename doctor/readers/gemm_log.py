@@ -52,7 +52,7 @@ _CALLS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "onednn",
         re.compile(
-            r"(?:onednn|dnnl|mkldnn)_verbose,(?:v\d,)?(?:\d[\d.]{0,24},)?primitive,exec,\w{1,12},"
+            r"(?:onednn|dnnl|mkldnn)_verbose,(?:v\d,)?(?:\d[\d.]{0,24},)?(?:primitive,)?exec,\w{1,12},"
             r"(?P<call>matmul|inner_product|gemm_api|gemm),(?P<kernel>[^,]{1,80}),"
         ),
     ),

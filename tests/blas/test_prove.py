@@ -103,8 +103,20 @@ def test_on_an_amd_gpu_with_files_of_both_libraries() -> None:
     assert (linear.library, linear.file) == ("hipblaslt", f"{wheel}/libhipblaslt.so")
 
 
+def test_debians_torch_with_openblas() -> None:
+    """Recorded of python3-torch 1.13.1 and libopenblas0-pthread 0.3.21 of Debian 12."""
+    recorded = RECORDED.parent / "torch-1.13.1-debian-openblas.jsonl"
+    proved = from_events([json.loads(line) for line in recorded.read_text().splitlines()], everything("cpu"))
+    ran = {p.key: p for p in proved.proofs}
+    entries = ("mm", "addmm", "linear", "linear-bias", "bmm", "baddbmm")
+    assert {ran[f"{e}/float32"].library for e in entries} == {"openblas"}
+    assert {ran[f"{e}/bfloat16"].library for e in entries} == {"onednn"}
+    assert {ran[f"{e}/float16"].outcome for e in entries} == {"not-run"}
+    assert ran["mm/float32"].file == "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblasp-r0.3.21.so"
+
+
 def test_a_torch_for_cpu_with_openblas() -> None:
-    """Debian's torch: BLAS is whatever the alternatives name, and OpenBLAS has no log of its products."""
+    """BLAS is whatever the alternatives name, and OpenBLAS has no log of its products."""
     onednn = "onednn_verbose,v1,primitive,exec,cpu,matmul,brg:avx2,undef,src:bf16,,,256x384:384x512,1.2"
     blas = "/usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3"
     events = [
