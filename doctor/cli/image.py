@@ -23,7 +23,7 @@ FOLDER = Path("dockerfiles")
 
 def add(app: typer.Typer) -> None:
     group = typer.Typer(help="Container images of profiles.", no_args_is_help=True, rich_markup_mode=None)
-    for command in (emit, lock, build, verify, lint, context):
+    for command in (emit, lock, fetch, build, verify, lint, context):
         group.command(command.__name__)(command)
     app.add_typer(group, name="image")
 
@@ -136,6 +136,24 @@ def _note(text: str) -> None:
 
     sys.stderr.write(f"doctor: {clean(text)}\n")
     sys.stderr.flush()
+
+
+def fetch(
+    profile: _PROFILE,
+    folder: Annotated[Path, typer.Argument(help="Folder for the files.")],
+    base: Annotated[str | None, typer.Option(help="Where the base is pulled from instead: a mirror.")] = None,
+    apt_sources: Annotated[Path | None, typer.Option(help="apt's sources.list instead of the base's own.")] = None,
+    ca: Annotated[Path | None, typer.Option(help="Certificates to trust while apt is asked.")] = None,
+    output: _OUTPUT = FOLDER,
+) -> int:
+    """Fetch all files of a profile's lock, for `build --offline --wheels FOLDER`; exit 1 if one is missing."""
+    from doctor.errors import ExitCode
+    from doctor.images.fetch import fetch as bring
+
+    missing = bring(_recipe(profile, output), folder, base, apt_sources, ca, _note)
+    for line in missing:
+        _note(line)
+    return ExitCode.FINDINGS if missing else ExitCode.OK
 
 
 _SECRET = Annotated[

@@ -18,6 +18,7 @@ from doctor.images import engine, inside, oci, podman
 from doctor.images.emit import emitted
 from doctor.images.engine import Request
 from doctor.images.progress import Progress, Step, Steps, earlier, guessed
+from doctor.images.provenance import statement
 from doctor.images.recipe import Recipe
 from doctor.images.sbom import sbom
 from doctor.images.scan import Findings, scan
@@ -92,6 +93,10 @@ def build(recipe: Recipe, output: Path, options: Options, told: Progress | None 
         stem = output / f"{recipe.name}"
         record, bom = Path(f"{stem}.build.json"), Path(f"{stem}.cdx.json")
         bom.write_text(sbom(recipe.name, image, found, recipe.epoch), encoding="utf-8")
+        inner = {"version": doctor.__version__, "sha256": told_digest}
+        Path(f"{stem}.provenance.json").write_text(
+            statement(recipe, image, inner, builder(options.engine)), encoding="utf-8"
+        )
         image = replace(image, path=Path(f"{stem}.oci.tar"))
         built = Built(tag(recipe), image, tuple(steps), found, told_digest, record, bom, verified, differences or ())
         record.write_text(json.dumps(_record(recipe, built, options), indent=1) + "\n", encoding="utf-8")
@@ -120,7 +125,10 @@ def _allowed(recipe: Recipe, options: Options) -> None:
             "locks it; --unlocked builds it all the same, from whatever the tags and indexes mean today"
         )
     if options.offline and options.wheels is None:
-        raise InputError("--offline needs --wheels: a folder with the wheels of the lock")
+        raise InputError(
+            "--offline needs --wheels: a folder with the files of the lock; "
+            f"`doctor image fetch {recipe.name} FOLDER` fills one"
+        )
     if options.compression not in ("gzip", "zstd"):
         raise InputError(f"--compression {options.compression}: gzip or zstd is wanted")
     if options.engine not in ("docker", "podman"):

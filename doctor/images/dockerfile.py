@@ -60,8 +60,15 @@ def _run(mounts: Iterator[str], *commands: str) -> Iterator[str]:
     yield "RUN " + " \\\n    ".join([*mounts, " && ".join(commands[:1]), *[f"&& {c}" for c in commands[1:]]])
 
 
+_WHEELS = "--mount=type=bind,from=wheels,target=/run/wheels"
+
+
+def _apt_mounts() -> list[str]:
+    return [*_mounts("apt", "/var/cache/apt", "/var/lib/apt/lists"), _WHEELS]
+
+
 def _apt_run(*commands: str) -> Iterator[str]:
-    yield from _run(_mounts("apt", "/var/cache/apt", "/var/lib/apt/lists"), *commands)
+    yield from _run(iter(_apt_mounts()), *commands)
 
 
 def _os(recipe: Recipe) -> Iterator[str]:
@@ -75,7 +82,7 @@ def _os(recipe: Recipe) -> Iterator[str]:
     if recipe.vendor == "amd" and recipe.targets and not recipe.torch:
         yield f"# Kernels of rocBLAS for other GPUs than {', '.join(recipe.targets)} are left out."
         bind = "--mount=type=bind,source=image,target=/run/image"
-        mounts = iter([*_mounts("apt", "/var/cache/apt", "/var/lib/apt/lists"), bind])
+        mounts = iter([*_apt_mounts(), bind])
         yield from _run(mounts, "sh /run/apt/install.sh runtime.txt", keep)
     else:
         yield from _apt_run("sh /run/apt/install.sh runtime.txt")
@@ -88,7 +95,7 @@ def _python(recipe: Recipe) -> Iterator[str]:
         yield from _apt_run("sh /run/apt/install.sh build.txt")
     yield f"RUN {recipe.interpreter} -m venv {VENV}"
     files = [name for name in lists(recipe) if name.startswith("requirements") and name != OURS]
-    mounts = [*_mounts("python", "/root/.cache/pip"), "--mount=type=bind,from=wheels,target=/run/wheels"]
+    mounts = [*_mounts("python", "/root/.cache/pip"), _WHEELS]
     for package in recipe.pip:
         yield from comment(f"{package.name} {package.full or 'of the day'}: {package.why}")
     install = f"sh /run/python/install.sh {VENV}/bin/python"

@@ -232,7 +232,9 @@ def recipe(profile: Profile, lock: Lock | None, kb: Knowledge | None = None, hea
     """Raises Impossible or InputError where there can be no such image."""
     base = checked_base(profile)
     check_stack(kb or Knowledge(), profile, base)
-    return Recipe(profile, base, lock, healthcheck)
+    made = Recipe(profile, base, lock, healthcheck)
+    builds(profile, made.targets, made.torch_runtime)
+    return made
 
 
 def folder_of(output: Path, name: str) -> Path:

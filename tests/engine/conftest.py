@@ -98,3 +98,7 @@ def container(engine: str, image: str, installed: Path) -> Container:
         return run(engine, "run", "--rm", "--network=none", *mount, *flags, image, *argv)
 
     return start
+
+
+# Fixtures that several modules share; they import what is above.
+from tests.engine.image_place import built, place, registry  # noqa: E402, F401

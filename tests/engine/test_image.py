@@ -1,175 +1,26 @@
 """`doctor image` and `doctor run` with a real engine and a registry on loopback: locked, built twice, verified, run.
 
-One profile bears all: an apt layer, a Python layer, a user, a torch. The torch is a stand-in of some bytes, which has
-the name, version and build of the real one; the real one is for the slow tier (docs/images.md).
+One profile bears all (tests/engine/image_place.py): an apt layer, a Python layer, a user, a torch.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-import sys
-import time
-import zipfile
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
 from doctor.images import oci
 from doctor.images.verify import wheel
-from tests.engine.conftest import CA_BUNDLE, REPO, run, unmet
+from tests.engine.conftest import run
+from tests.engine.image_place import BASE, PLANTED, PROFILE, SECRETS, Place
 from tests.engine.test_containers import RENDER_GID, node_folder, passed
 
 pytestmark = pytest.mark.engine
 _ = node_folder  # a fixture of the neighbour
-
-PORT = 5719
-BASE = f"localhost:{PORT}/debian:12"
-PLANTED = "pl4nted-s3cret"
-VERSION_PY = "__version__ = '2.13.0+rocm7.2'\ncuda = None\nhip = '7.2.4'\n"
-PROFILE = f"""
-schema = 1
-name = "doctor-test"
-about = "What the engine tests build: $(touch /planted) \\"quoted\\" ; `id`"
-status = "community"
-[hardware]
-vendor = "amd"
-arch = ["gfx1100"]
-[image]
-base = "{BASE}"
-python = "3.11"
-[[image.pip]]
-name = "torch"
-version = "2.13.0"
-local = "rocm7.2"
-why = "A stand-in for torch."
-source = {{ url = "https://example.org", as_of = 2026-11-21, status = "community" }}
-[[image.apt]]
-name = "less"
-why = "An apt layer."
-source = {{ url = "https://example.org", as_of = 2026-11-21, status = "community" }}
-[[flag]]
-name = "SAFETENSORS_FAST_GPU"
-value = "1"
-kind = "safe-default"
-why = "Weights are loaded to the GPU directly."
-source = {{ url = "https://example.org", as_of = 2026-11-21, status = "community" }}
-"""
-
-
-@dataclass(frozen=True)
-class Place:
-    """A folder with the user's profile, the wheels and what was made of them."""
-
-    root: Path
-    environment: dict[str, str]
-
-    def doctor(self, *words: str, timeout: float = 580) -> subprocess.CompletedProcess[str]:
-        argv = [sys.executable, "-m", "doctor", *words]
-        return subprocess.run(
-            argv, capture_output=True, text=True, timeout=timeout, cwd=self.root, env=self.environment, check=False
-        )
-
-    @property
-    def files(self) -> Path:
-        return self.root / "dockerfiles" / "doctor-test"
-
-    @property
-    def record(self) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads((self.root / "images" / "doctor-test.build.json").read_text())
-        return told
-
-
-@pytest.fixture(scope="module")
-def registry(engine: str, image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Debian's own registry on loopback, with the base pushed to it."""
-    program = shutil.which("docker-registry") or _fetched_registry(tmp_path_factory.mktemp("registry-package"))
-    data = tmp_path_factory.mktemp("registry")
-    config = data / "config.yml"
-    config.write_text(
-        f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {data}/held}}}}\nhttp: {{addr: 127.0.0.1:{PORT}}}\n"
-    )
-    serving = subprocess.Popen([program, "serve", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(50):
-            if serving.poll() is None and _answers():
-                break
-            time.sleep(0.1)
-        assert run(engine, "tag", image, BASE).returncode == 0
-        pushed = run(engine, "push", "-q", BASE, timeout=300)
-        assert pushed.returncode == 0, pushed.stderr
-        run(engine, "rmi", BASE)
-        yield f"http://127.0.0.1:{PORT}"
-    finally:
-        serving.terminate()
-        serving.wait(10)
-
-
-def _answers() -> bool:
-    try:
-        return httpx.get(f"http://127.0.0.1:{PORT}/v2/").status_code == 200
-    except httpx.HTTPError:
-        return False
-
-
-def _fetched_registry(folder: Path) -> str:
-    done = subprocess.run(
-        ["apt-get", "download", "-q", "docker-registry"], cwd=folder, capture_output=True, check=False
-    )
-    packages = list(folder.glob("*.deb"))
-    if done.returncode or not packages:
-        unmet("no docker-registry of Debian's can be had")
-    subprocess.run(["dpkg-deb", "-x", packages[0], folder / "root"], check=True)
-    return str(folder / "root/usr/bin/docker-registry")
-
-
-def _torch(folder: Path) -> None:
-    path = wheel(folder, "torch", "2.13.0+rocm7.2")
-    with zipfile.ZipFile(path, "a") as held:
-        held.writestr("torch/version.py", VERSION_PY)
-        held.writestr("torch/__init__.py", "from torch import version\nfrom torch.version import __version__\n")
-
-
-@pytest.fixture(scope="module")
-def place(registry: str, tmp_path_factory: pytest.TempPathFactory) -> Place:
-    root = tmp_path_factory.mktemp("place")
-    profiles = root / "config/doctor/profiles"
-    profiles.mkdir(parents=True)
-    (profiles / "doctor-test.toml").write_text(PROFILE)
-    (root / "wheels").mkdir()
-    _torch(root / "wheels")
-    (root / "pip.conf").write_text(f"# {PLANTED}\n[global]\ntimeout = 60\n")
-    (root / "netrc").write_text(f"machine index.invalid login {PLANTED} password {PLANTED}\n")
-    (root / "ca").write_text(f"{CA_BUNDLE.read_text()}\n# {PLANTED}\n")
-    (root / "apt.conf").write_text(f'// {PLANTED}\nAcquire::http::Pipeline-Depth "5";\n')
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(REPO),
-        "XDG_CONFIG_HOME": str(root / "config"),
-        "HTTPS_PROXY": f"http://user:{PLANTED}@proxy.invalid:3128",
-        "NO_PROXY": "deb.debian.org,pypi.org,files.pythonhosted.org,pythonhosted.org,localhost,127.0.0.1,.debian.org",
-        "no_proxy": "deb.debian.org,pypi.org,files.pythonhosted.org,pythonhosted.org,localhost,127.0.0.1,.debian.org",
-    }
-    return Place(root, environment)
-
-
-SECRETS = ("--secret=ca=ca", "--secret=pip_conf=pip.conf", "--secret=netrc=netrc", "--secret=apt_conf=apt.conf")
-
-
-@pytest.fixture(scope="module")
-def built(place: Place) -> Place:
-    """Locked, then built twice without cache."""
-    locked = place.doctor("image", "lock", "doctor-test", "--wheels=wheels")
-    assert locked.returncode == 0, locked.stderr
-    done = place.doctor("image", "build", "doctor-test", "--wheels=wheels", "--verify", "--compression=zstd", *SECRETS)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return place
 
 
 def test_the_lock_has_the_registrys_digest_and_what_apt_would_install(built: Place, registry: str) -> None:
@@ -200,10 +51,34 @@ def test_built_twice_it_has_one_digest_and_a_record_beside_it(built: Place, engi
     assert record["doctor"]["sha256"]
     kept = run(engine, "image", "inspect", "--format", "{{.Id}} {{.Config.User}}", "doctor/doctor-test").stdout.split()
     assert kept == [record["digest"], "10001:10001"]
-    bom = json.loads((built.root / "images" / "doctor-test.cdx.json").read_text())
+    text = (built.root / "images" / "doctor-test.cdx.json").read_text()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    bom = json.loads(text)
     parts = {c["purl"] for c in bom["components"]}
     assert bom["bomFormat"] == "CycloneDX"
     assert {p.split("@")[0] for p in parts} >= {"pkg:deb/less", "pkg:pypi/torch"}
+
+
+def test_a_provenance_statement_names_what_went_in(built: Place) -> None:
+    """The fields that in-toto's Statement v1 and SLSA's provenance v1 ask for."""
+    told = json.loads((built.root / "images" / "doctor-test.provenance.json").read_text())
+    record, lock = built.record, json.loads((built.files / "lock.json").read_text())
+    assert (told["_type"], told["predicateType"]) == (
+        "https://in-toto.io/Statement/v1",
+        "https://slsa.dev/provenance/v1",
+    )
+    assert [s["digest"]["sha256"] for s in told["subject"]] == [record["digest"].partition(":")[2]]
+    definition, details = told["predicate"]["buildDefinition"], told["predicate"]["runDetails"]
+    assert {"buildType", "externalParameters", "resolvedDependencies"} <= set(definition)
+    assert ":" in definition["buildType"]
+    assert ":" in details["builder"]["id"]
+    inputs = {d["uri"]: d.get("digest", {}).get("sha256") for d in definition["resolvedDependencies"]}
+    assert inputs["pkg:oci/debian"] == lock["base"]["digest"].partition(":")[2]
+    assert inputs["pkg:pypi/torch@2.13.0+rocm7.2"] == lock["stack"]["wheels"][0]["sha256"]
+    assert {f"pkg:deb/debian/{d['name']}@{d['version']}": d["sha256"] for d in lock["apt"]["runtime"]}.items() <= (
+        inputs.items()
+    )
+    assert all(d["sha256"] for d in lock["apt"]["runtime"])
 
 
 def test_verify_finds_it_fit(built: Place) -> None:

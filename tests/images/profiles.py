@@ -11,7 +11,7 @@ from doctor.profiles import Profile
 SOURCE = {"url": "https://example.org/stack", "as_of": "2026-11-21", "status": "community"}
 
 
-def package(name: str, version: str, **more: Any) -> dict[str, Any]:
+def package(name: str, version: str | None, **more: Any) -> dict[str, Any]:
     return {"name": name, "version": version, "why": f"{name} is wanted.", "source": SOURCE, **more}
 
 
@@ -40,9 +40,11 @@ def profile(**more: Any) -> Profile:
     return Profile.model_validate_json(json.dumps(data))
 
 
-def nvidia(**image: Any) -> Profile:
+def nvidia(cuda: str | None = None, **image: Any) -> Profile:
+    """`cuda`: what torch is expected to be built for."""
     stack = {"targets": ["sm_90"], "pip": [package("torch", "2.15.0")], **image}
-    return profile(hardware={"vendor": "nvidia", "arch": ["sm_90"]}, image=stack)
+    row = {"fact": "torch.cuda", "severity": "info", "series": cuda, "why": "It is.", "source": SOURCE}
+    return profile(hardware={"vendor": "nvidia", "arch": ["sm_90"]}, image=stack, expect=[row] if cuda else [])
 
 
 def text_of(folder: Path, name: str) -> str:

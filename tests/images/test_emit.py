@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from doctor.errors import InputError
 from doctor.images import lockfile
+from doctor.images.bases import base_of
 from doctor.images.emit import differences, emitted, stale, wrote
 from doctor.images.lint import lint
 from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock, Wheel, WheelLock
@@ -245,6 +247,12 @@ def test_prose_of_others_means_itself_in_every_file() -> None:
         {"image": {"pip": [package("torch", "1", extras=["a]; id"])]}},
         {"image": {"pip": [package("torch", "1", index="https://x.org/$(id)")]}},
         {"image": {"apt": [package("less -o", "1")]}},
+        {"image": {"pip": [package("apex", "1", compile=True, git="https://x.org/a;id", commit="0" * 40)]}},
+        {"image": {"pip": [package("apex", "1", compile=True, git="https://x.org/a", commit="main")]}},
+        {"image": {"pip": [package("apex", "1", git="https://x.org/a", commit="0" * 40)]}},
+        {"image": {"pip": [package("apex", "1", compile=True, git="https://x.org/a")]}},
+        {"image": {"pip": [package("mlc", None)]}},
+        {"image": {"pip": [package("torch", None, index="https://x.org/w", links=True)]}},
         {"about": "right\u2028left"},
         {"about": "turn\u202eed"},
     ],
@@ -287,3 +295,53 @@ def test_sources_are_compiled_for_the_targets_alone_with_jobs_that_memory_allows
     assert "flash-attn==2.8.3" in made["python/compiled-flash-attn.txt"]
     assert "flash-attn" not in made["python/requirements.txt"]
     assert "MAX_JOBS" in made["python/compile.sh"]
+    needs = made["python/requirements.txt"].splitlines()
+    assert {"ninja", "packaging", "setuptools", "wheel", "einops"} <= set(needs)  # what its setup.py imports
+    assert not any(need.startswith("nvidia-cuda-nvcc") for need in needs)  # the base has one
+
+
+def test_without_a_compiler_in_the_base_nvcc_comes_from_its_wheels() -> None:
+    torch, te = package("torch", "2.15.0"), package("transformer-engine-torch", "2.20.2", compile=True)
+    made = emitted(recipe(nvidia("13.2", pip=[torch, te]), None, KB))
+    assert {"nvidia-cuda-nvcc==13.2.*", "nvidia-nvvm==13.2.*"} <= set(made["python/requirements.txt"].splitlines())
+    assert "NVTE_PYTORCH_FORCE_BUILD='TRUE'" in made["Dockerfile"]  # or its setup.py downloads a wheel without a hash
+    with pytest.raises(InputError, match="has no compiler of GPU code; a base such as nvidia/cuda"):
+        recipe(nvidia(pip=[torch, te]), None, KB)
+
+
+def test_a_source_that_no_index_has_is_a_commit() -> None:
+    place = {"git": "https://github.com/NVIDIA/apex", "commit": "6" * 40}
+    base = "nvidia/cuda:13.0.2-devel-ubuntu24.04"
+    torch = package("torch", "2.14.1")
+    made = emitted(recipe(nvidia(base=base, pip=[torch, package("apex", "0.1", compile=True, **place)]), None, KB))
+    line = f"apex @ git+https://github.com/NVIDIA/apex@{'6' * 40}"
+    assert line in made["python/compiled-apex.txt"].splitlines()
+    assert "apex" not in made["python/constraints.txt"]
+    assert "APEX_CUDA_EXT='1'" in made["Dockerfile"]
+    with pytest.raises(InputError, match="apex is on no index: git and commit say"):
+        recipe(nvidia(base=base, pip=[torch, package("apex", "0.1", compile=True)]), None, KB)
+
+
+def test_builds_of_the_night_come_from_their_page_alone_once_they_are_locked() -> None:
+    mlc = package("mlc-llm-nightly-cu130", None, index="https://mlc.ai/wheels", links=True)
+    open_ = recipe(nvidia(pip=[package("torch", "2.14.1"), mlc]), None, KB)
+    made = emitted(open_)
+    assert made["python/requirements.wheels.txt"].endswith(
+        "--find-links https://mlc.ai/wheels\nmlc-llm-nightly-cu130>=0.dev0\n"
+    )
+    assert "mlc" not in made["python/constraints.txt"]
+    lock = locked(open_)
+    file = "mlc_llm_nightly_cu130-0.20.dev9-cp312-cp312-manylinux_2_28_x86_64.whl"
+    night = Wheel(name=mlc["name"], version="0.20.dev9", file=file, sha256="d" * 64, index=mlc["index"])
+    stack = WheelLock(asked=open_.stack_asked, python="3.12", glibc="2.39", wheels=(night,))
+    found = emitted(recipe(open_.profile, lock.model_copy(update={"stack": stack}), KB))
+    head = "--find-links https://mlc.ai/wheels\n--require-hashes\nmlc-llm-nightly-cu130==0.20.dev9"
+    assert head in found["python/requirements.wheels.txt"]
+
+
+def test_times_of_a_lock_of_debian_sid_come_from_its_archive_alone() -> None:
+    base = base_of("debian:sid")
+    assert base is not None
+    assert base.sources("20261115T000000Z").splitlines() == [
+        "deb [check-valid-until=no] http://snapshot.debian.org/archive/debian/20261115T000000Z sid main"
+    ]

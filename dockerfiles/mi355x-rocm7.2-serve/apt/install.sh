@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs the packages of the given lists (name=version a line) and leaves nothing in the layer that differs between two
 # runs. Sources: the secret apt_sources, else the dated ones of the lock (sources.list beside this file), else the base's.
-# The secret apt_conf (a proxy, credentials) and the secret ca are obeyed, and are in no layer.
+# The secret apt_conf (a proxy, credentials) and the secret ca are obeyed, and are in no layer. Where the build context
+# `wheels` holds packages of the distribution, they are taken from there, all of them, and nothing is downloaded.
 set -eu
 here=$(dirname "$0")
 list=$(mktemp)
@@ -20,7 +21,20 @@ for sources in /run/secrets/apt_sources "$here/sources.list"; do
     break
   fi
 done
-apt-get "$@" update
-xargs -a "$list" apt-get "$@" install -y --no-install-recommends --allow-downgrades
+if ls /run/wheels/*.deb >/dev/null 2>&1; then
+  files=$(mktemp)
+  while IFS='=' read -r name version; do
+    for file in "/run/wheels/${name}_$(echo "$version" | sed 's/:/%3a/g')"_*.deb; do
+      [ -e "$file" ] || { echo "E: $name=$version is not among the packages at hand" >&2; exit 100; }
+      echo "$file" >>"$files"
+    done
+  done <"$list"
+  set -- "$@" -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=/dev/null
+  xargs -a "$files" apt-get "$@" install -y --no-install-recommends --allow-downgrades --no-download
+  rm -f "$files"
+else
+  apt-get "$@" update
+  xargs -a "$list" apt-get "$@" install -y --no-install-recommends --allow-downgrades
+fi
 rm -f "$list" /var/log/apt/* /var/log/dpkg.log /var/log/alternatives.log /var/log/bootstrap.log \
   /var/cache/ldconfig/aux-cache /var/cache/debconf/*-old /var/lib/dpkg/*-old

@@ -1,0 +1,137 @@
+"""A lock -> a folder with all of its files, for a build without network: wheels, and the distribution's packages.
+
+Each file is held to the hash that the lock has of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from doctor.errors import DoctorError, InputError
+from doctor.images import engine
+from doctor.images.lockfile import Deb, Wheel
+from doctor.images.recipe import Recipe
+
+Told = Callable[[str], None]
+_DEB = re.compile(r"(?P<name>[a-z0-9][a-z0-9.+-]{1,127})_(?P<version>[^_/]{1,120})_(?:amd64|arm64|all)\.deb$")
+_CHUNK = 1 << 20
+
+
+def fetch(
+    recipe: Recipe, folder: Path, base: str | None, sources: Path | None, ca: Path | None, told: Told
+) -> list[str]:
+    """Fills the folder; in words what is missing. The base is pulled into the engine. Raises InputError."""
+    if recipe.unlocked or recipe.lock is None:
+        raise InputError(f"{recipe.name} is UNLOCKED: `doctor image lock {recipe.name}` says which files these are")
+    folder.mkdir(parents=True, exist_ok=True)
+    missing = list(_wheels((*(recipe.wheels or ()), *(recipe.doctor_wheels or ())), folder, told))
+    missing += [f"{p.name}: a repository at a commit can't be fetched beforehand" for p in recipe.pip if p.git]
+    engine.require()
+    reference = f"{(base or recipe.image).partition('@')[0]}@{recipe.digest}"
+    told(f"base {reference}")
+    engine.ask(("docker", "pull", "--quiet", f"--platform={recipe.lock.platform}", reference), timeout_s=3600)
+    debs = [d for part in recipe.debs or () for d in part]
+    return missing + list(_debs(reference, recipe, debs, folder, sources, ca, told))
+
+
+def _wheels(wheels: tuple[Wheel, ...], folder: Path, told: Told) -> Iterator[str]:
+    for wheel in wheels:
+        path = folder / wheel.file
+        if path.is_file() and _sha256(path) == wheel.sha256:
+            continue
+        if wheel.url is None:
+            yield f"{wheel.file}: its lock has no address; put it into {folder}"
+            continue
+        told(wheel.file)
+        try:
+            _download(wheel.url, path, wheel.sha256)
+        except DoctorError as error:
+            yield f"{wheel.file}: {error}"
+
+
+def _download(url: str, path: Path, sha256: str) -> None:
+    """Under another name until its hash is seen to be right. Raises InputError."""
+    try:
+        import httpx
+    except ImportError as error:
+        raise InputError("fetching needs the extra: pip install 'rocm-cuda-doctor[image]'") from error
+    part = path.with_name(f".{path.name}.part")
+    summed = hashlib.sha256()
+    try:
+        with httpx.stream("GET", url, timeout=60, follow_redirects=True) as answer, part.open("wb") as out:
+            answer.raise_for_status()
+            for chunk in answer.iter_bytes(_CHUNK):
+                summed.update(chunk)
+                out.write(chunk)
+        if summed.hexdigest() != sha256:
+            raise InputError("what came has another hash than the lock")
+        part.replace(path)
+    except (httpx.HTTPError, OSError) as error:
+        raise InputError(f"{type(error).__name__}: {str(error)[:200]}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _sha256(path: Path) -> str:
+    summed = hashlib.sha256()
+    with path.open("rb") as held:
+        while chunk := held.read(_CHUNK):
+            summed.update(chunk)
+    return summed.hexdigest()
+
+
+# Names and versions are of the lock, whose form leaves nothing that a shell would read (doctor.images.lockfile).
+_SCRIPT = """set -eu
+set -- -qq -o Acquire::Languages=none -o APT::Sandbox::User=root
+if [ -s /run/apt/sources.list ]; then
+  set -- "$@" -o Dir::Etc::SourceList=/run/apt/sources.list -o Dir::Etc::SourceParts=/dev/null
+  set -- "$@" -o Acquire::Check-Valid-Until=false
+fi
+if [ -s /run/secrets/ca ]; then set -- "$@" -o Acquire::https::CAInfo=/run/secrets/ca; fi
+apt-get "$@" update >&2
+cd /run/debs
+apt-get "$@" download {wanted} >&2
+chown {owner} ./*.deb
+"""
+
+
+def _debs(
+    reference: str,
+    recipe: Recipe,
+    debs: list[Deb],
+    folder: Path,
+    sources: Path | None,
+    ca: Path | None,
+    told: Told,
+) -> Iterator[str]:
+    """Downloaded by apt itself in a container of the base."""
+    wanted = [d for d in debs if not any(folder.glob(f"{d.name}_*.deb"))]
+    if not wanted:
+        return
+    told(f"{len(wanted)} packages of the distribution")
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".debs-") as held:
+        (Path(held) / "debs").mkdir()
+        text = sources.read_text(encoding="utf-8") if sources else recipe.base.sources(recipe.snapshot or "")
+        (Path(held) / "sources.list").write_text(text if sources or recipe.snapshot else "", encoding="utf-8")
+        mounts = [f"--volume={Path(held).resolve()}:/run/apt:ro", f"--volume={Path(held).resolve() / 'debs'}:/run/debs"]
+        mounts += [f"--volume={ca.resolve()}:/run/secrets/ca:ro"] if ca else []
+        asked = " ".join(f"{d.name}={d.version}" for d in wanted)
+        owner = f"{folder.stat().st_uid}:{folder.stat().st_gid}"
+        script = _SCRIPT.format(wanted=asked, owner=owner)
+        words = ("docker", "run", "--rm", "--user=0", "--entrypoint=sh", *mounts, reference, "-c", script)
+        engine.ask(words, 3600)
+        known = {d.name: d for d in wanted}
+        for path in sorted((Path(held) / "debs").glob("*.deb")):
+            match = _DEB.match(path.name)
+            deb = known.pop(match["name"], None) if match else None
+            if deb and deb.sha256 and _sha256(path) != deb.sha256:
+                yield f"{path.name}: what came has another hash than the lock"
+                continue
+            # apt writes the colon of an epoch as %3a; a build context takes names as they are.
+            shutil.move(path, folder / path.name)
+        yield from (f"{name}: apt has not brought it" for name in known)
