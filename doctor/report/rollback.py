@@ -101,6 +101,8 @@ _WAYS: dict[str, Callable[[tuple[str, ...], Snapshot], str]] = {
     "groupadd": lambda rest, _machine: f"groupdel {shlex.quote(rest[-1])}",
     "setsebool": lambda rest, _machine: f"setsebool -P {rest[-1].partition('=')[0]}=false",
     "udevadm": lambda _rest, _machine: "none needed: the rules are read again and nothing is changed",
+    "ras-mc-ctl": lambda _rest, _machine: "none needed: it only shows",
+    "dcgmi": lambda _rest, _machine: "none needed: it measures",
     "nvidia-bug-report.sh": lambda _rest, _machine: "none needed: it writes nvidia-bug-report.log.gz here",
     "nvidia-modprobe": lambda _rest, _machine: "modprobe -r nvidia_uvm",
 }

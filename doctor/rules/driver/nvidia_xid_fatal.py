@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.knowledge import Knowledge
-from doctor.rules import presence, xid_actions
-from doctor.rules.xid_actions import Asked
+from doctor.rules import presence
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
+    from doctor.rules.xid_actions import Asked
 
 RULE = Rule(
     id="nvidia-xid-fatal",
@@ -65,12 +65,16 @@ _OLD_S = 86400
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    lost = {gpu.pci_address or gpu.key: gpu for gpu in machine.of_vendor("nvidia") if gpu.lost}
+    if not (machine.kernel_log.events or lost):
+        return
+    from doctor.rules import xid_actions
+
     by_device: dict[str, list[Asked]] = {}
     for event in reversed(machine.kernel_log.events or ()):
         told = xid_actions.asked(event, kb)
         if told and told.fatal:
             by_device.setdefault(event.device or "-", []).append(told)
-    lost = {gpu.pci_address or gpu.key: gpu for gpu in machine.of_vendor("nvidia") if gpu.lost}
     for device, rows in by_device.items():
         yield _finding(machine, device, rows, device in lost)
     for place, gpu in lost.items():
@@ -85,6 +89,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 def _finding(machine: Snapshot, device: str, rows: list[Asked], lost: bool) -> Finding:
+    from doctor.rules import xid_actions
+
     source = machine.source("kernel_log.events")
     codes = ", ".join(dict.fromkeys(row.title for row in rows))
     over = not lost and all((row.event.age_s or 0) > _OLD_S for row in rows) and _answers(machine, device)

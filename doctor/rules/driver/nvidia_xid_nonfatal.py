@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.knowledge import Knowledge
-from doctor.rules import presence, xid_actions
-from doctor.rules.xid_actions import Asked
+from doctor.rules import presence
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
+    from doctor.rules.xid_actions import Asked
 
 RULE = Rule(
     id="nvidia-xid-nonfatal",
@@ -61,6 +61,10 @@ _OF_PROGRAM = ("RESTART_APP", "CHECK_UVM")
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each device that has no fatal Xid."""
+    if not machine.kernel_log.events:
+        return
+    from doctor.rules import xid_actions
+
     rows = [a for event in machine.kernel_log.events or () if (a := xid_actions.asked(event, kb))]
     fatal = {row.event.device for row in rows if row.fatal}
     by_device: dict[str, list[Asked]] = {}
@@ -83,13 +87,15 @@ def _alone(device: str, found: list[Asked], by_device: dict[str, list[Asked]]) -
 
 
 def _finding(machine: Snapshot, device: str, rows: list[Asked], alone: bool) -> Finding:
+    from doctor.rules.xid_actions import SOURCE
+
     source = machine.source("kernel_log.events")
     of_program = [row for row in rows if row.action in _OF_PROGRAM]
     switch = all(row.event.code.startswith("sxid-") for row in rows)
     where = f"{'NVSwitch' if switch else 'GPU'} {device}" if device != "-" else "A switch" if switch else "A GPU"
     codes = ", ".join(dict.fromkeys(row.name for row in of_program or rows))
     board = presence.board(machine, device)
-    evidence = [Evidence(text=f"{row.title}: {row.words}"[:300], source=xid_actions.SOURCE) for row in rows[:8]]
+    evidence = [Evidence(text=f"{row.title}: {row.words}"[:300], source=SOURCE) for row in rows[:8]]
     evidence += [
         Evidence(text=f"{presence.times(row.event)}{row.event.text}", source=source) for row in (of_program or rows)[:4]
     ]
@@ -102,7 +108,7 @@ def _finding(machine: Snapshot, device: str, rows: list[Asked], alone: bool) -> 
         evidence=tuple(evidence),
         fixes=_fixes(device, rows, bool(of_program), alone),
         verify=("journalctl", "-k", "-b", "--grep", "NVRM: Xid" if not switch else "SXid"),
-        source=xid_actions.SOURCE,
+        source=SOURCE,
     )
 
 
