@@ -17,6 +17,8 @@ from typing import Any, Literal
 
 from doctor.images import engine, oci, podman
 from doctor.images.build import saved
+from doctor.images.lint import lint
+from doctor.images.quoting import docker
 from doctor.images.scan import Findings, scan
 
 Outcome = Literal["ok", "failed", "note", "not checked"]
@@ -49,7 +51,7 @@ def verify(
         engine.require()
     with saved(reference, work, name) as image:
         found = scan(image)
-        checks = [*_settings(image), *_files(found), _size(found, image, budget)]
+        checks = [*_settings(image), linted(image), *_files(found), _size(found, image, budget)]
     labels = (image.config.get("config") or {}).get("Labels") or {}
     holds = "torch" in found.wheels if torch is None else torch
     checks.append(_smoke(name, reference, holds))
@@ -72,6 +74,29 @@ def _settings(image: oci.Image) -> Iterator[Check]:
     path = environment.get("LD_LIBRARY_PATH", "")
     compat = re.search(r"/cuda[^/:]*/compat", path)
     yield Check("loader path", "failed" if compat else "ok", f"LD_LIBRARY_PATH={path}" if path else "not set")
+
+
+_BY_SHELL = "/bin/sh -c "
+
+
+def linted(image: oci.Image) -> Check:
+    """The rules for Dockerfiles over what an image says of itself: its base's name, variables and history."""
+    settings = image.config.get("config") or {}
+    base = str((settings.get("Labels") or {}).get("org.opencontainers.image.base.name") or "scratch")
+    rows = [f"FROM {base}" if re.fullmatch(r"[\w./:@-]{1,300}", base) else "FROM scratch"]
+    for row in settings.get("Env") or ():
+        name, _, value = str(row).partition("=")
+        if re.fullmatch(r"\w{1,80}", name) and value.isprintable():
+            rows.append(f"ENV {name}={docker(value)}")
+    for step in image.config.get("history") or ():
+        _, by_shell, command = str(step.get("created_by", "")).partition(_BY_SHELL)
+        if by_shell and not command.startswith("#(nop)"):
+            rows.append("RUN " + " ".join(command.removesuffix("# buildkit").replace("<<", "< <").split())[:20_000])
+    found = [f for f in lint("\n".join(row.rstrip("\\") for row in rows), "Dockerfile") if f.rule != "image-base-moves"]
+    if not found:
+        return Check("lint", "ok", "nothing in variables and history")
+    worst: Outcome = "failed" if any(f.level == "error" for f in found) else "note"
+    return Check("lint", worst, "; ".join(f"{f.rule}: {f.text}" for f in found[:4])[:500])
 
 
 def _files(found: Findings) -> Iterator[Check]:

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.images import oci
+from doctor.images.scan import Findings, _look, _settings
+from doctor.images.verify import Check, _files, _size, linted
+
+
+def image(config: dict[str, Any], history: tuple[str, ...] = ()) -> oci.Image:
+    steps = [{"created_by": text} for text in history]
+    return oci.Image(Path("x"), "sha256:" + "a" * 64, {"config": config, "history": steps}, ("sha256:b",), 7)
+
+
+def test_an_image_is_held_to_the_rules_for_dockerfiles() -> None:
+    labels = {"org.opencontainers.image.base.name": "rocm/dev-ubuntu-24.04:7.2"}
+    history = ("RUN |1 SOURCE_DATE_EPOCH=7 /bin/sh -c pip install torch==2.13.0 # buildkit", 'CMD ["bash"]')
+    found = linted(image({"Labels": labels, "Env": ["HSA_ENABLE_SDMA=0", "PATH=/usr/bin"]}, history))
+    assert (found.name, found.outcome) == ("lint", "failed")
+    assert found.text.startswith("image-flag-baked: HSA_ENABLE_SDMA=0 is a debugging variable")
+    assert "image-wheel-index-missing: torch from the default index is built for CUDA" in found.text
+
+
+def test_a_warning_is_a_note_and_nothing_is_ok() -> None:
+    assert linted(image({"Env": ["CUDA_VISIBLE_DEVICES=0"]})).outcome == "note"
+    assert linted(image({"Env": ["PATH=/usr/bin"]}, ("/bin/sh -c #(nop) CMD [bash]",))).outcome == "ok"
+
+
+@pytest.mark.parametrize("text", ["RUN /bin/sh -c cat <<EOF > /x\nFROM evil\nEOF", "RUN /bin/sh -c a \\", "\x00\u2028"])
+def test_a_hostile_history_is_read_and_no_more(text: str) -> None:
+    assert linted(image({"Labels": {"org.opencontainers.image.base.name": "a\nRUN b"}, "Env": [text]}, (text,))).outcome
+
+
+def entry(path: str, mode: int = 0o644, size: int = 100) -> oci.Entry:
+    return oci.Entry(path, "0", mode, 0, 0, size, 0, "", "c")
+
+
+def outcome(entries: list[tuple[oci.Entry, bytes]]) -> dict[str, Check]:
+    found = Findings()
+    for each, head in entries:
+        _look(found, each, head)
+    return {check.name: check for check in _files(found)}
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("root/.netrc", b"machine x login y password z"),
+        ("etc/pip.conf", b"[global]"),
+        ("app/settings.env", b"INDEX=https://user:s3cret-word@packages.example.org/simple"),
+        ("etc/ssl/key.txt", b"-----BEGIN PRIVATE KEY-----\n" + b"A" * 220),
+        ("srv/run.sh", b"export HF_TOKEN=hf_" + b"a" * 34),
+    ],
+)
+def test_a_secret_in_any_layer_fails(path: str, content: bytes) -> None:
+    checks = outcome([(entry(path), content)])
+    assert checks["secrets"].outcome == "failed"
+    assert checks["secrets"].text.startswith(f"/{path}: ")
+
+
+def test_samples_in_programs_and_templates_are_no_secrets() -> None:
+    url = b"postgresql://user:password@host.example.org/db"
+    rows = [
+        ("opt/venv/lib/python3.12/site-packages/x/docs.txt", url),
+        ("etc/x.conf", b"https://${USER}:${PASS}@host.org"),
+    ]
+    assert outcome([(entry(path), content) for path, content in rows])["secrets"].outcome == "ok"
+
+
+def test_set_id_programs_beside_the_distribution_s_own() -> None:
+    assert outcome([(entry("usr/bin/su", 0o4755), b"")])["set-id programs"].outcome == "ok"
+    found = outcome([(entry("opt/tool/helper", 0o4755), b""), (entry("usr/local/bin/group", 0o2755), b"")])
+    assert found["set-id programs"] == Check("set-id programs", "failed", "/opt/tool/helper, /usr/local/bin/group")
+
+
+def test_a_driver_or_a_compat_path_in_the_image() -> None:
+    found = outcome([
+        (entry("usr/lib/x86_64-linux-gnu/libcuda.so.580.65.06"), b"\x7fELF"),
+        (entry("etc/ld.so.conf.d/cuda.conf"), b"/usr/local/cuda/compat\n"),
+    ])  # fmt: skip
+    assert found["driver"].text == "/usr/lib/x86_64-linux-gnu/libcuda.so.580.65.06"
+    assert found["compatibility libraries"].outcome == "failed"
+    plain = outcome([(entry("etc/ld.so.conf.d/x.conf"), b"/usr/local/lib\n"), (entry("usr/lib/libcuda.so.1"), b"")])
+    assert {check.outcome for check in plain.values()} == {"ok"}
+
+
+def test_settings_with_a_login_are_secrets() -> None:
+    login = "https://user:s3cret-word@host.example.org"
+    config = {"config": {"Env": [f"A={login}"], "Labels": {"b": login}}, "history": [{"created_by": f"RUN c {login}"}]}
+    assert list(_settings(config)) == ["environment", "label", "history"]
+    assert list(_settings({"config": {"Env": ["PATH=/usr/bin"], "Labels": None}})) == []
+
+
+def test_the_size_is_told_and_held_to_a_budget() -> None:
+    found = Findings(bytes=2_000_000_000)
+    assert [_size(found, image({}), b).outcome for b in (None, 3_000_000_000, 1_000_000_000)] == [
+        "note",
+        "ok",
+        "failed",
+    ]
