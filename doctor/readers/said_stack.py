@@ -31,13 +31,13 @@ _NVIDIA = (
     r"|(?:GH200|GB200|GB300|GB10|B200|B300|H200|H100|H20|A100|A800|H800|A6000|A5000|A10G|L40S|L40|V100|P100|P40)"
     r"(?:[ -](?:SXM\d?|PCIe|NVL|SXM\d-\d{2,3}GB))?"
     r"|(?:9[678]0|10[5-8]0|16[56]0|20[678]0|[34]0[5-9]0|50[5-9]0) ?(?:Ti\b(?: SUPER)?|(?=(?:GPU|card|graphics)\b))"
-    r"|Tesla (?:T4|P4|K80|M40|M60)|Jetson(?: AGX)? (?:Orin|Xavier|Nano|Thor))"
+    r"|Tesla (?:T4|P4|K80|M40|M60)|Quadro [A-Z]{0,3}\d{3,4}M?|P[1-6]000|Jetson(?: AGX)? (?:Orin|Xavier|Nano|Thor))"
 )
 _AMD = (
-    r"(?:AMD )?(?:Radeon |Instinct )?"
+    r"(?:AMD )?(?:Radeon(?:\(TM\))? |Instinct )?"
     r"(?:RX[ -]?\d{3,4}(?: ?XTX?\b| GRE| ?M\b)?|MI ?(?:25|50|60|100|210|250X?|300[AX]|325X|350X|355X)\b"
     r"|(?:79|69|68|78|77|76|67|66|90)[0-9]0 ?(?:XTX|XT)\b"
-    r"|Radeon (?:Pro )?(?:AI PRO )?(?:VII|R9[67]00D?|W\d{4}|\d{3}M|8060S|8050S)|Strix (?:Halo|Point))"
+    r"|Radeon(?:\(TM\))? (?:Pro )?(?:AI PRO )?(?:VII|R9[67]00D?|W\d{4}|\d{3}M|8060S|8050S)|Strix (?:Halo|Point))"
 )
 _GPU = re.compile(
     rf"(?<![\w./-])(?:(?P<nvidia>{_NVIDIA})|(?P<amd>{_AMD})|(?P<gfx>gfx[0-9a-f]{{3,4}}))(?![\w.])", re.IGNORECASE
@@ -73,6 +73,18 @@ _OS = re.compile(
     r"\d{1,2}(?:\.\d{1,2}){0,2}|Arch Linux|Manjaro|NixOS|Windows 1[01])(?![\w.]*\d)",
     re.IGNORECASE,
 )
+_WSL = re.compile(
+    r"(?<![\w/-])(?:(?:in|on|under|inside|within|using|via|running|through|into) (?:(?:a|the|my|Windows) )?"
+    r"(?:\w{1,12} )?(?:WSL ?2?|WLS ?2)|(?:WSL2?|WLS2)(?= ?[-:(+/,]? ?(?:Ubuntu|Debian|Fedora|Arch)\b)"
+    r"|(?:Ubuntu|Debian)[ \d.]{0,8} ?[(+/,]? ?WSL ?2?)(?![\w/-])",
+    re.IGNORECASE,
+)
+_CPU = re.compile(
+    r"(?<![\w-])(?:(?:Intel )?(?:Core )?i[3579][- ]\d{3,5}[A-Z]{0,3}|Xeon (?:CPU )?[EXLW][357]?-?\d{4}\w?(?: ?v\d)?"
+    r"|(?:AMD )?FX-?\d{4}|Core ?2 (?:Duo|Quad) \w\d{4}|Ryzen (?:Threadripper )?\d? ?\d{4}\w{0,2}|EPYC \d{4}\w?)"
+    r"(?![\w-])",
+    re.IGNORECASE,
+)
 _ELSEWHERE = re.compile(
     r"\b(?:works?|worked|working|fine|runs?) (?:on|with|for|in|under|fine|well)|\bsame\b"
     r"|\b(?:does|did)(?: not|n.t)? work"
@@ -95,7 +107,8 @@ _WORDS = (
     "rtx", "gtx", "radeon", "tesla", "gfx", "torch", "rocm", "cuda", "100", "200", "300", " mi", "x6", "x7", "x9", "rx",
     "l40", "p40", "flash", "vllm", "triton", "numpy", "jetson", "strix", "driver", "ubuntu", "debian", "python",
     "sglang", "onnxruntime", "nvidia-", "nccl", "rccl", "cublas",
-    " ti", "0ti", " gpu", " card",
+    " ti", "0ti", " gpu", " card", "wsl", "wls2", "quadro", "000", "core i", " i3", " i5", " i7", " i9", "xeon", "fx-",
+    "core 2", "ryzen", "epyc",
 )  # fmt: skip
 
 
@@ -167,6 +180,10 @@ def _facts(line: str) -> Iterator[tuple[str, object]]:
         yield "nvidia_driver.version", driver[1]
     if system := _OS.search(line):
         yield from os_facts(system[1]).items()
+    if _WSL.search(line):
+        yield "host.wsl", True
+    if cpu := _CPU.search(line):
+        yield "host.cpu", cpu[0]
     for name, version in _packages(line):
         if name == "torch":
             yield from build_facts(version).items()

@@ -68,6 +68,20 @@ FOUND = (
     ("torch-preload-library-not-found", "ValueError: libcublas.so.*[0-9] not found in the system path ['/x']"),
     ("triton-does-not-know-cuda", "Triton only support CUDA 10.0 or higher, but got CUDA version: 12.8"),
     ("nvcc-stops-in-system-headers", "/usr/include/c++/14.1.1/type_traits(1610): error: type name is not allowed"),
+    ("hipblaslt-no-paths-matched", "rocblaslt warning: No paths matched torch/lib/hipblaslt/library/*gfx1100*co"),
+    ("jax-finds-outdated-library", "RuntimeError: Outdated cuBLAS installation found."),
+    ("cudnn-release-that-helps", "cuDNN 7.0; with cuDNN 7.3.1 it works"),
+    ("tensorflow-named", "import tensorflow as tf"),
+    ("extension-breaks-with-newer-torch", "flash_attn and kornia break after the upgrade to the nightly torch"),
+    ("libraries-of-framework-told-missing", "cudnn and cublas 11 .so libraries cannot be found"),
+    (
+        "libraries-looked-for-elsewhere",
+        "looks for the ROCm libraries in /usr/local/lib/ollama/rocm, they are in /usr/lib",
+    ),
+    (
+        "compile-in-path-with-space-fails",
+        "Command ['/usr/bin/gcc', '-I/data/AI Tools/venv/include'] returned non-zero exit status 1",
+    ),
 )
 NEAR = (
     ("engine-with-own-kernels", "Sage Attn / SageAttention is not installed!"),
@@ -77,6 +91,9 @@ NEAR = (
     ("no-such-include-part", "gcc: error: unrecognized command-line option"),
     ("nvcc-stops-in-system-headers", "/home/x/my.cu(12): error: identifier undefined"),
     ("nvcc-stops-in-system-headers", "/usr/include/c++/14/type_traits:1610:5: error: expected"),
+    ("compile-in-path-with-space-fails", "Command ['gcc', '-I/data/venv/include', '-lcuda'] returned non-zero exit status 1"),
+    ("extension-breaks-with-newer-torch", "flash_attn works with the nightly torch"),
+    ("cudnn-release-that-helps", "cuDNN 9.1.0 is loaded"),
     ("hangs-only-when-launches-block", "For debugging consider passing CUDA_LAUNCH_BLOCKING=1"),
     ("hangs-only-when-launches-block", "it hangs; with CUDA_LAUNCH_BLOCKING=1 there is no other error"),
     ("tunableop-file-empty", "reading tuning results from tunableop_results0.csv"),
