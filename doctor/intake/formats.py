@@ -125,7 +125,7 @@ FORMATS = (
                               "gcc (", "g++ (")),
     Format("said_stack", ("rtx", "gtx", "radeon", "tesla", "gfx", "torch", "rocm", "v100", "p100", "a100", "h100",
                           "h200", "b200", "mi2", "mi3", "l40", "xtx", "strix", "vllm", "triton", "flash", "driver",
-                          "nccl", "cublas")),
+                          "nccl", "cublas", "wsl", "quadro", "rx5", "rx 5", "rx6", "rx 6", "0ti", "0 ti")),
 )  # fmt: skip
 
 

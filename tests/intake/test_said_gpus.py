@@ -51,3 +51,21 @@ def test_rows_of_older_rocm_smi() -> None:
 def test_the_image_says_which_rocm_is_used() -> None:
     machine = read("Running image rocm/pytorch:rocm7.1_ubuntu24.04_py3.12_pytorch_release_2.8.0 on MI300X\n")
     assert [r.version for r in machine.rocm or ()] == ["7.1"]
+
+
+def test_a_sentence_that_says_where_it_was_installed_tells_of_wsl() -> None:
+    assert read("i tried install on WSL2, rocminfo fails\n").host.wsl
+    assert read("WSL2 - Ubuntu: 20.04\nRX580\n").host.wsl
+
+
+def test_wsl_where_it_works_is_another_machine() -> None:
+    assert not read("Radeon RX 7900 XTX. It works fine in WSL2, and on bare metal the GPU hangs.\n").host.wsl
+
+
+def test_a_cpu_that_is_named_in_passing() -> None:
+    assert read("RX580, CPU is Intel Core i7 3770K\n").host.cpu == "Intel Core i7 3770K"
+
+
+def test_a_gpu_that_lies_idle_is_there() -> None:
+    (gpu,) = read("Processing on the 1050ti GPU does not turn on.\n").gpus or ()
+    assert gpu.vendor == "nvidia"

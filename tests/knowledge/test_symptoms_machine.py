@@ -67,6 +67,27 @@ def raised(text: str) -> list[str]:
             "RuntimeError: CUDA error: invalid device ordinal",
             "mig-misconfigured",
         ),
+        ("I must run **nvidia-smi** first, otherwise: error executing hook `x` (exit code: 1)", "nvidia-uvm-missing"),
+        ("gfx1151, linux-firmware-20251125: GPU Hang in every ROCm job", "amdgpu-firmware-bad"),
+        (
+            "after the laptop wakes up from suspension CUDA stops working. Quadro P2000",
+            "nvidia-uvm-stale-after-suspend",
+        ),
+        (
+            "$ ls -la /dev | grep kfd\ncrw-------   1 root    root    234,   0 Mai 21 05:13 kfd",
+            "device-node-permission",
+        ),
+        ("ROCm cannot detect GPU. RX 580, CPU is Core i7 3770K", "pcie-atomics-missing"),
+        ("training gets stuck; it works by setting NCCL_P2P_DISABLE = 1. 4x RTX 3090", "pcie-p2p-unusable"),
+        (
+            "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
+            "Error! Bad return status for module build on kernel: 5.13.18-21.09.16.amdgpu.ubuntu (x86_64)",
+            "nvidia-kernel-incompatible",
+        ),
+        (
+            'tried it on WSL2: error gathering device information while adding custom device "/dev/kfd"',
+            "wsl-gpu-misconfigured",
+        ),
         ("WSL2, Ubuntu 24.04. numba: Call to cuInit results in CUDA_ERROR_NO_DEVICE (100)", "wsl-gpu-misconfigured"),
         (
             "H100. [root@n ~]# lsmod | grep nvidia_peermem\n[root@n ~]#\n[root@n ~]# lsmod | grep nvidia_peermem\n"
@@ -124,6 +145,11 @@ def test_a_text_and_its_cause(text: str, cause: str) -> None:
             "NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.1.2<0>\n"
             "NCCL INFO Channel 00/0 : 0[1] -> 8[1] [send] via NET/IB/0/GDRDMA",
             "gpudirect-rdma-missing",
+        ),
+        ("gfx1151, linux-firmware-20251125 is installed; a question on the docs", "amdgpu-firmware-bad"),
+        (
+            "$ ls -la /dev | grep kfd\ncrw-rw----   1 root    render    234,   0 Mai 21 05:13 kfd",
+            "device-node-permission",
         ),
         ("RTX 4090: torch only sees 15.5GB of 24GB", "apu-memory-pool-misconfigured"),
         ("On kernel 6.14.0 nothing works with ROCm. RX 580", "amdgpu-driver-known-bad"),

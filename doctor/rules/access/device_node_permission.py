@@ -87,10 +87,17 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 def _said_of(machine: Snapshot, node: DeviceNode) -> bool:
-    """Not open to all, and a text that does not show the account says that it is refused."""
-    said = machine.symptom("nvidia-node-permission", "kfd-open-permission", "dri-open-permission", "cuda-unknown-999")
-    shut = node.mode is not None and node.mode & 0o006 != 0o006
-    return shut and said is not None and machine.account.uid is None and machine.account.member_of is None
+    """Not open to all, and a text that does not show the account says that it is refused, or root alone owns it."""
+    if node.mode is None or node.mode & 0o006 == 0o006 or machine.account.uid is not None or machine.account.member_of:
+        return False
+    roots = node.uid == 0 and (node.group == "root" or node.mode & 0o060 != 0o060) and node.kind in ("kfd", "render")
+    return roots or machine.symptom(*_REFUSED) is not None
+
+
+_REFUSED = (
+    *("nvidia-node-permission", "kfd-open-permission", "dri-open-permission", "cuda-unknown-999"),
+    "root-alone-reaches-gpu",
+)
 
 
 def _group_name(machine: Snapshot, node: DeviceNode) -> str | None:
@@ -116,11 +123,11 @@ def _account(machine: Snapshot) -> Evidence:
 
 
 def _fixes(machine: Snapshot, gid: int | None, group: str | None) -> tuple[Fix, ...]:
-    if gid is None:
-        return FIXES
-    if gid == 0:
+    if gid == 0 or group == "root":
         reload = Fix(text="Apply it.", command=("udevadm", "trigger"), root=True)
         return (Fix(text=_UDEV, root=True), reload)
+    if gid is None:
+        return FIXES
     if group and group in (machine.account.member_of or ()):
         return (_LOGIN,)
     if not group:
