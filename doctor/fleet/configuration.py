@@ -78,7 +78,7 @@ def identity(machine: Data) -> tuple[str, ...]:
 
 
 def _dicts(rows: Any) -> list[Data]:
-    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def _text(value: Any) -> str:
@@ -118,7 +118,7 @@ def _field(*path: str) -> Callable[[Data], Any]:
     def read(member: Data) -> Any:
         here: Any = member
         for key in path:
-            here = here.get(key) if isinstance(here, Mapping) else None
+            here = here.get(key) if isinstance(here, dict) else None
         return here
 
     return read
