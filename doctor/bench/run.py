@@ -23,12 +23,11 @@ from doctor.bench.together import together
 from doctor.facts.gemm import Measurement
 from doctor.findings import Progress
 from doctor.system.base import System
-from doctor.system.user_python import Bounds, Child, environment
+from doctor.system.user_python import Bounds, Child, environment, tunable
 
 SCRIPT = Path(__file__).parent / "scripts/bench_child.py"
 _LOGS = ("HIPBLASLT_LOG_MASK", "HIPBLASLT_LOG_LEVEL", "ROCBLAS_LAYER", "CUBLASLT_LOG_LEVEL", "CUBLAS_LOGINFO_DBG")
 """Logging costs time in each product, so a measurement is made without."""
-_TUNING = ("PYTORCH_TUNABLEOP_TUNING", "PYTORCH_TUNABLEOP_RECORD_UNTUNED")
 _MOST_CHILDREN = 5
 _LIST_S = 120.0
 _SILENCE_S = 150.0
@@ -55,7 +54,7 @@ class Runner:
         return max(0.0, self.ends - time.monotonic())
 
     def child(self, request: Mapping[str, Any], total_s: float, added: Mapping[str, str] | None = None) -> Child:
-        env = environment(self.environ, added or {}, (*_LOGS, *_TUNING))
+        env = environment(self.environ, added or {}, (*_LOGS, *tunable(self.environ)))
         allowed = max(0.1, min(total_s, self.left()))
         child = Child(self.python, self.script, request, env, Bounds(allowed, self.silence_s, self.memory_bytes))
         child.until(self.over.is_set)

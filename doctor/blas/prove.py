@@ -15,7 +15,7 @@ from doctor.blas.predict import Prediction
 from doctor.facts.gemm import GemmProof, Outcome
 from doctor.readers import gemm_kernel, gemm_log
 from doctor.readers.printable import clean
-from doctor.system.user_python import Bounds, Child, Ended, environment
+from doctor.system.user_python import Bounds, Child, Ended, environment, tunable
 
 SCRIPT = Path(__file__).parent / "scripts/prove_child.py"
 BOUNDS = Bounds(total_s=300, silence_s=90, memory_bytes=16 << 30)
@@ -95,7 +95,7 @@ def prove(
     events: list[dict[str, Any]] = []
     left = list(cases(predictions))
     total = len(left)
-    env = environment(environ, LOGGING, _ELSEWHERE)
+    env = environment(environ, LOGGING, (*_ELSEWHERE, *tunable(environ)))
     for _ in range(_MOST_CHILDREN):
         if not left:
             break

@@ -73,6 +73,12 @@ def environment(environ: Mapping[str, str], added: Mapping[str, str], dropped: S
     return {**kept, **added}
 
 
+def tunable(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Names of TunableOp's variables, none of which a child of ours gets. With ENABLED=1 alone torch tunes each product
+    that it meets, writes a file where it stands, and its own switch is dead (ATen/cuda/tunable/Tunable.cpp)."""
+    return tuple(name for name in environ if name.startswith("PYTORCH_TUNABLEOP_"))
+
+
 def withheld(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Names of the variables that a child of root does not get."""
     return tuple(sorted(k for k, v in environ.items() if not _harmless(k, v))) if os.geteuid() == 0 else ()

@@ -129,7 +129,7 @@ send(event="end")
 def runner(tmp_path: Path, body: str = CHILD, **more: Any) -> Runner:
     script = tmp_path / "child.py"
     script.write_text(body)
-    given: dict[str, Any] = {"memory_bytes": 200 << 20, "silence_s": 1.5, **more}
+    given: dict[str, Any] = {"memory_bytes": 200 << 20, "silence_s": 5.0, **more}
     return Runner(sys.executable, dict(os.environ), LiveSystem(), script=script, **given)
 
 
@@ -161,7 +161,7 @@ def test_what_the_time_of_the_run_does_not_reach_is_no_fault_of_its_case(tmp_pat
     """A case that is at work when the time is over did not hang; one that was silent for too long did."""
     results = Results(devices=(Device("cuda:0", "GPU"),))
     todo = plan(["gemm", "copy", "attention"], "quick", "cuda:0", 1)
-    short = runner(tmp_path, silence_s=60, ends=time.monotonic() + 2)
+    short = runner(tmp_path, silence_s=60, ends=time.monotonic() + 6)
     list(run(short, todo, results))
     assert [(m.what.split()[0], m.outcome) for m in results.measurements][-2:] == [
         ("copy", "not-run"), ("attention", "not-run"),
@@ -177,13 +177,24 @@ def test_an_interrupted_run_ends_its_children_and_keeps_what_they_measured(tmp_p
     results = Results(devices=tuple(Device(f"cuda:{n}", "GPU") for n in range(2)))
     made = runner(tmp_path, body, silence_s=600)
     steps: Any = run(made, plan(["gemm", "copy"], "quick", "cuda:0", 2), results)
-    while next(steps).what != "cuda:1 copy/bytes/1024MiB":
-        pass
+    waited = {f"cuda:{n} copy/bytes/1024MiB" for n in range(2)}
+    while waited:
+        waited.discard(next(steps).what)
     with pytest.raises(KeyboardInterrupt):
         steps.throw(KeyboardInterrupt())
     assert {(m.device, m.what) for m in results.measurements if m.outcome == "ran"} >= {
         ("cuda:0", "gemm matmul"), ("cuda:1", "gemm matmul"),
     }  # fmt: skip
+
+
+def test_tunableop_is_off_in_a_measurement_whatever_the_environment_says(tmp_path: Path) -> None:
+    """ENABLED=1 alone would tune each product, and write a file where the process stands."""
+    body = CHILD.replace(
+        'if request["mode"] == "list":', "assert not [k for k in os.environ if 'TUNABLEOP' in k]\nif True:"
+    )
+    on = {"PYTORCH_TUNABLEOP_ENABLED": "1", "PYTORCH_TUNABLEOP_FILENAME": "x.csv", "PYTORCH_TUNABLEOP_VERBOSE": "1"}
+    made = runner(tmp_path, body)
+    assert devices(type(made)(**{**made.__dict__, "environ": {**os.environ, **on}}), None).trouble is None
 
 
 def test_a_hundred_gpus_are_no_trouble(tmp_path: Path) -> None:
