@@ -41,3 +41,8 @@ class Lazy:
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         return self.made.finditer(text)
+
+    def findall(self, text: str) -> list[str]:
+        """Of a pattern with at most one group."""
+        found: list[str] = self.made.findall(text)
+        return found

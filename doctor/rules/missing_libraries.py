@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from doctor.facts.snapshot import Snapshot, Symptom
+from doctor.redaction.lazy import Lazy
 
 _NOT_FOUND = (
     "cuda-library-not-found",
@@ -15,7 +15,7 @@ _NOT_FOUND = (
     "extension-import-disabled",
     "library-of-tensorflow-missing",
 )
-_SONAME = re.compile(r"\blib(amdhip64|hiprtc|hipblas|rocblas|cudart|cublas|cublasLt|nvrtc)\.so\.(\d{1,2})")
+_SONAME = Lazy(r"\blib(amdhip64|hiprtc|hipblas|rocblas|cudart|cublas|cublasLt|nvrtc)\.so\.(\d{1,2})")
 _ROCM = ("amdhip64", "hiprtc", "hipblas", "rocblas")
 _OF_RELEASE = {
     ("hipblas", 1): 5,

@@ -9,13 +9,14 @@ from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.findings import Evidence, Finding, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
+from doctor.redaction.lazy import Lazy
 from doctor.rules import commands, presence
 
 Flavour = Literal["open", "proprietary"]
 Verdict = Literal["required", "unsupported", "either"]
 
-_REQUIRED = re.compile(r"\bG[HB]\d{2,3}\b|\bB[123]00\b|\bRTX 50\d\d\b|\bBlackwell\b", re.IGNORECASE)
-_UNSUPPORTED = re.compile(
+_REQUIRED = Lazy(r"\bG[HB]\d{2,3}\b|\bB[123]00\b|\bRTX 50\d\d\b|\bBlackwell\b", re.IGNORECASE)
+_UNSUPPORTED = Lazy(
     r"\bQuadro (?:[KMP]\d|GP|GV)|\bTesla [KMPV]\d|\bV100|\bP100|\bGTX (?:[6-9]\d\d|10\d\d)\b|\bTITAN (?:X|V)",
     re.IGNORECASE,
 )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Severity, Subject
+from doctor.redaction.lazy import Lazy
 from doctor.versions import Dotted
 
-_SONAME = re.compile(r"/(lib[\w+-]{1,60}?)(?:-[0-9a-f]{8})?\.so(?:\.(\d{1,4}))?[.\d]*$")
+_SONAME = Lazy(r"/(lib[\w+-]{1,60}?)(?:-[0-9a-f]{8})?\.so(?:\.(\d{1,4}))?[.\d]*$")
 _DELETED = " (deleted)"
-_DRIVER = re.compile(r"/(?P<folder>[\w/.+-]*)/?lib(?:cuda|nvidia-ml)\.so\.(?P<version>\d{3,4}\.\d{1,4}(?:\.\d{1,4})?)$")
+_DRIVER = Lazy(r"/(?P<folder>[\w/.+-]*)/?lib(?:cuda|nvidia-ml)\.so\.(?P<version>\d{3,4}\.\d{1,4}(?:\.\d{1,4})?)$")
 _OF_TORCH_ITSELF = ("libtorch", "libc10", "libtriton", "libopenblas")
 
 

@@ -3,7 +3,6 @@ which then judge by tables of releases and by texts. Findings of one subject bec
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Severity, Subject, evidence
 from doctor.knowledge.gpu_code import way
 from doctor.knowledge.requirements import python_unmet, tested_tensorflow, unmet
+from doctor.redaction.lazy import Lazy
 from doctor.rules.python_code import one_an_arch
 from doctor.rules.python_packages import pip_install
 from doctor.rules.python_pins import lacking_symbols, of_pin, of_pins, of_symbols
@@ -31,7 +31,7 @@ _KERNEL_LIBRARIES = (
     "flashinfer-python", "flashinfer-cubin", "flashinfer-jit-cache", "sgl-kernel", "sglang-kernel", "aiter",
     "amd-aiter", "flash-attn-4", "apache-tvm-ffi", "xgrammar",
 )  # fmt: skip
-_JAX = re.compile(r"^jax-(?:cuda|rocm)\d{1,3}-(?:plugin|pjrt)$|^jaxlib$|^jax$")
+_JAX = Lazy(r"^jax-(?:cuda|rocm)\d{1,3}-(?:plugin|pjrt)$|^jaxlib$|^jax$")
 _OF_PTX = ("torch.arch_list", "torch.ptx", "torch.cuda", "nvidia_driver.cuda_version")
 
 

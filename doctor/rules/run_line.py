@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 
 from doctor.facts.snapshot import Snapshot, Symptom
+from doctor.redaction.lazy import Lazy
 from doctor.rules.hardware import vendors_there
 
-_AMD_IMAGE = re.compile(r"rocm|amd(?:gpu|ih)?[-/:]|gfx\d|navi|strix|radeon", re.IGNORECASE)
-_NVIDIA_IMAGE = re.compile(
+_AMD_IMAGE = Lazy(r"rocm|amd(?:gpu|ih)?[-/:]|gfx\d|navi|strix|radeon", re.IGNORECASE)
+_NVIDIA_IMAGE = Lazy(
     r"nvidia|cuda|nvcr\.io|cu1[1-3]\d\b|pytorch/pytorch|vllm-openai|tensorrt|triton|-gpu\b", re.IGNORECASE
 )
-_AMD_NODE = re.compile(r"/dev/(?:kfd|dri|dxg)\b|amd\.com/gpu")
-_NVIDIA_ASKED = re.compile(r"nvidia|^all$|^\d|^\"?device=|count", re.IGNORECASE)
+_AMD_NODE = Lazy(r"/dev/(?:kfd|dri|dxg)\b|amd\.com/gpu")
+_NVIDIA_ASKED = Lazy(r"nvidia|^all$|^\d|^\"?device=|count", re.IGNORECASE)
 
 NO_GPU_SEEN = frozenset(
     {

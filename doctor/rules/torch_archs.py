@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.knowledge.windows import GENERIC
+from doctor.redaction.lazy import Lazy
 from doctor.rules.torch_build_at_hand import build_of, on_arm
 from doctor.versions import Dotted
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 _SOLE = {53, 62, 72, 87, 101, 110}
 """Code for these runs on that device alone (torch 2.15 torch/cuda/__init__.py, 2026-11-20)."""
-_CODE = re.compile(r"^(?P<kind>sm_|compute_)?(?P<major>\d+)\.?(?P<minor>\d)(?P<letter>[af]?)(?P<ptx>\+PTX)?$")
+_CODE = Lazy(r"^(?P<kind>sm_|compute_)?(?P<major>\d+)\.?(?P<minor>\d)(?P<letter>[af]?)(?P<ptx>\+PTX)?$")
 
 
 def made_for(machine: Snapshot, kb: Knowledge) -> tuple[str | None, tuple[str, ...] | None]:

@@ -6,12 +6,13 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts.snapshot import Snapshot
+from doctor.redaction.lazy import Lazy
 from doctor.rules.python_packages import release
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
 
-_CUDA_WHEELS = re.compile(r"nvidia-(?:cublas|cudnn|cuda-runtime|nccl|cusparse)(?:-cu\d\d)?$")
+_CUDA_WHEELS = Lazy(r"nvidia-(?:cublas|cudnn|cuda-runtime|nccl|cusparse)(?:-cu\d\d)?$")
 _BLIND = ("torch-reports-no-gpu", "torch-not-compiled-with-cuda", "deserialize-on-cuda-without-cuda")
 
 
@@ -46,9 +47,7 @@ def on_arm(machine: Snapshot) -> bool:
     return any(_ARM.search(gpu.name or "") for gpu in machine.gpus or ())
 
 
-_ARM = re.compile(
-    r"\b(?:G[HB]200|GB300|GB10|Jetson|Orin|Xavier|Thor|NVIDIA Graphics Device \(nvgpu\))\b", re.IGNORECASE
-)
+_ARM = Lazy(r"\b(?:G[HB]200|GB300|GB10|Jetson|Orin|Xavier|Thor|NVIDIA Graphics Device \(nvgpu\))\b", re.IGNORECASE)
 
 
 def _cpu_only(machine: Snapshot, kb: Knowledge, version: str) -> bool:

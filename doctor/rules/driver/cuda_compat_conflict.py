@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -52,8 +53,8 @@ A change of the host: plan it for when no job runs on the node.
 https://docs.nvidia.com/deploy/cuda-compatibility/
 """,
 )
-_COMPAT = re.compile(r"/cuda(?:-(?P<cuda>\d{1,2}\.\d))?/compat\b")
-_GEFORCE = re.compile(r"geforce|\bgtx\b|\btitan\b", re.IGNORECASE)
+_COMPAT = Lazy(r"/cuda(?:-(?P<cuda>\d{1,2}\.\d))?/compat\b")
+_GEFORCE = Lazy(r"geforce|\bgtx\b|\btitan\b", re.IGNORECASE)
 FIXES = (
     Fix(text="Show which libcuda the loader finds.", command=("ldconfig", "-p")),
     Fix(text="Take cuda-compat off LD_LIBRARY_PATH, or use an image of a CUDA release that the driver supports."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +9,7 @@ from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
 from doctor.knowledge.catalogue import table
+from doctor.redaction.lazy import Lazy
 from doctor.rules import commands, presence
 from doctor.versions import Dotted
 
@@ -67,7 +67,7 @@ https://docs.nvidia.com/deploy/cuda-compatibility/ ; https://docs.nvidia.com/cud
 """,
 )
 FIXES = (Fix(text="Update NVIDIA's driver on the host, or install a torch built for an older CUDA.", reboot=True),)
-_REQUIRED = re.compile(r"\bcuda>=(\d{1,2}\.\d{1,2})\b")
+_REQUIRED = Lazy(r"\bcuda>=(\d{1,2}\.\d{1,2})\b")
 
 
 class _Need(NamedTuple):
@@ -143,10 +143,10 @@ def _needs(machine: Snapshot) -> Iterator[_Need]:
         yield _Need("this image", asked[1], "environment")
 
 
-_MAJOR_PACKAGE = re.compile(
+_MAJOR_PACKAGE = Lazy(
     r"(?:nvidia-cuda-runtime|jax-cuda|torch-tensorrt)-?cu(?:da)?(1[1-9])|jax-cuda(1[1-9])-(?:plugin|pjrt)$"
 )
-_LOCAL = re.compile(r"\+cu(?:da)?(1[1-9])(\d)?(?!\d)")
+_LOCAL = Lazy(r"\+cu(?:da)?(1[1-9])(\d)?(?!\d)")
 
 
 def _packages(machine: Snapshot) -> Iterator[_Need]:

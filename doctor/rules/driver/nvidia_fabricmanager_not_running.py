@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
+from doctor.redaction.lazy import Lazy
 from doctor.rules import commands
 from doctor.versions import Dotted
 
@@ -63,7 +64,7 @@ FIXES = (
         root=True,
     ),
 )
-_ON_BOARD = re.compile(r"SXM|HBM3|\bB[123]00\b|\bH[12]00\b(?! (?:PCIe|NVL))|\bH[28]0{1,2}\b", re.IGNORECASE)
+_ON_BOARD = Lazy(r"SXM|HBM3|\bB[123]00\b|\bH[12]00\b(?! (?:PCIe|NVL))|\bH[28]0{1,2}\b", re.IGNORECASE)
 """Products that sit on boards with NVSwitches where there are several."""
 _WAITING = ("not-started", "in-progress")
 

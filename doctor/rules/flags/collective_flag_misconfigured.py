@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.redaction.lazy import Lazy
 from doctor.rules.flags_read import evaluated
 
 if TYPE_CHECKING:
@@ -81,9 +82,7 @@ _OFF = {
     "NCCL_NET_GDR_LEVEL": "GPUDirect RDMA is turned off",
 }
 _OFF_VALUES = {"NCCL_NET_GDR_LEVEL": ("0", "LOC")}
-_NUMBERS = re.compile(
-    r"NCCL_(?:IB|P2P|SHM|NVLS|NET|CUMEM|COLLNET)_(?:DISABLE|ENABLE|TIMEOUT|GID_INDEX|TC|SL|RETRY_CNT)$"
-)
+_NUMBERS = Lazy(r"NCCL_(?:IB|P2P|SHM|NVLS|NET|CUMEM|COLLNET)_(?:DISABLE|ENABLE|TIMEOUT|GID_INDEX|TC|SL|RETRY_CNT)$")
 _FAILS = (
     *("nccl-no-socket", "gloo-interface", "nccl-ib-gid", "nccl-ib-completion", "nccl-net-plugin", "nccl-system-error"),
     *("nccl-connect-failed", "nccl-no-ib-device"),
@@ -113,7 +112,7 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
     return None
 
 
-_INNER = re.compile(r"docker\d|br-[0-9a-f]{6}|virbr\d|veth\w|lxcbr\d|lxdbr\d|cni\d|podman\d")
+_INNER = Lazy(r"docker\d|br-[0-9a-f]{6}|virbr\d|veth\w|lxcbr\d|lxdbr\d|cni\d|podman\d")
 _LONGEST_TIMEOUT = 31
 _SHORTEST_TIMEOUT = 12
 """4.096 µs × 2^n: 12 is 17 ms (docs.nvidia.com NCCL user guide, NCCL_IB_TIMEOUT)."""

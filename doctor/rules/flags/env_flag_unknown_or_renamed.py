@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.flags import spelling
 from doctor.flags.situation import Situation
 from doctor.knowledge.store import table
+from doctor.redaction.lazy import Lazy
 from doctor.rules import run_line
 from doctor.rules.flags_read import evaluated
 
@@ -76,7 +76,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             )
 
 
-_FAMILY = re.compile(
+_FAMILY = Lazy(
     r"(?:HSA|HIP|ROCR|AMD|NCCL|RCCL|CUDA|NVIDIA|VLLM|PYTORCH|TORCH|MIOPEN|ROCBLAS|HIPBLASLT|TRITON|SGLANG|FLASH|NVTE|UCX)_"
 )
 _LONGEST = 60

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.redaction.lazy import Lazy
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -74,7 +74,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         )
 
 
-_MATTERS = re.compile(
+_MATTERS = Lazy(
     r"HSA_\w+|(?:HIP|ROCR|CUDA|NVIDIA)_VISIBLE_DEVICES|LD_LIBRARY_PATH|OLLAMA_\w+|NCCL_\w+|(?:HIP|CUDA|ROCM)_(?:PATH|HOME)|"
     r"PYTORCH_\w+|TORCH_\w+|VLLM_\w+|GGML_\w+"
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.redaction.lazy import Lazy
 from doctor.rules import run_line
 from doctor.rules.flags_read import evaluated
 from doctor.rules.hardware import has_no, vendors_there
@@ -149,7 +150,7 @@ def _stacked(machine: Snapshot, env: Mapping[str, str], there: frozenset[str]) -
         yield weak.model_copy(update={"suspect": 2})
 
 
-_TOKEN = re.compile(r"-?\d{1,5}|(?:GPU|MIG)-[\w/().-]{1,80}|<.{1,40}>|\$.{1,40}|\w{1,30}\.{3}", re.IGNORECASE)
+_TOKEN = Lazy(r"-?\d{1,5}|(?:GPU|MIG)-[\w/().-]{1,80}|<.{1,40}>|\$.{1,40}|\w{1,30}\.{3}", re.IGNORECASE)
 
 
 def _count(machine: Snapshot, name: str, there: frozenset[str], env: Mapping[str, str]) -> int | None:

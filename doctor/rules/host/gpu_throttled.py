@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu, Sensors
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -54,7 +55,7 @@ https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html
 FIXES = (Fix(text="Mend airflow, power cabling or the power cap."),)
 
 
-_BAD = re.compile(r"hw[-_ ]?|thermal|brake", re.IGNORECASE)
+_BAD = Lazy(r"hw[-_ ]?|thermal|brake", re.IGNORECASE)
 _SHOWN = ("throttle_reasons", "power_limit_w", "power_limit_default_w", "temperature_c")
 _LOW_CAP = 0.7
 """Of the default power limit: below it the clocks of a busy GPU fall far."""

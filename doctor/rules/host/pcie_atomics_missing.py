@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules import presence
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ https://rocm.docs.amd.com/en/latest/conceptual/pcie-atomics.html
 FIXES = (Fix(text="Move the GPU to a slot that is wired to the CPU."),)
 
 
-_BEFORE_ATOMICS = re.compile(
+_BEFORE_ATOMICS = Lazy(
     r"i[357][- ](?:[23]\d{3}|[5-9]\d\d)[A-Z]{0,2}\b|\bE[357]-\d{4}[A-Z]?(?: ?v2)?(?! ?v\d)\b"
     r"|\b[XELW][35]\d{3}\b|\bCore\W{1,4}(?:TM\W{1,3})?2\b|\bFX.{0,8}-\d{4}\b|\bPhenom\b|\bAthlon.{0,6} II\b|\bOpteron\b"
     r"|\bA(?:4|6|8|10|12)-\d{4}",

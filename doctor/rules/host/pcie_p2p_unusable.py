@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -46,7 +47,7 @@ Slower, and safe.
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 """,
 )
-_JOINED = re.compile(r"SXM|NVL\d|HBM3|\b[BH][123]00\b|MI250|MI3\d\d", re.IGNORECASE)
+_JOINED = Lazy(r"SXM|NVL\d|HBM3|\b[BH][123]00\b|MI250|MI3\d\d", re.IGNORECASE)
 """Products whose boards join them by NVLink or xGMI."""
 FIXES = (Fix(text="Try without peer-to-peer copies.", command=("env", "NCCL_P2P_DISABLE=1", "python3")),)
 

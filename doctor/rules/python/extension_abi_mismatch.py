@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules import python_files
 from doctor.rules.framework_pins import torch_series
 from doctor.rules.python_packages import pip_install, release, shown
@@ -59,9 +59,9 @@ FIXES = (
     ),
 )
 
-_BUILT_FOR = re.compile(r"\+(?:cu\d+)?torch(\d+\.\d+)|\+pt(\d)(\d{1,2})(?=cu|cpu|rocm|$)")
+_BUILT_FOR = Lazy(r"\+(?:cu\d+)?torch(\d+\.\d+)|\+pt(\d)(\d{1,2})(?=cu|cpu|rocm|$)")
 """`2.7.4+cu12torch2.6cxx11abiFALSE` and `2.1.2+pt20cu117`, as release assets of flash-attn and torch-scatter are."""
-_BUILT_FOR_CUDA = re.compile(r"\+(?:pt\d+)?cu(\d{2})(?:\d)?(?=torch|$)")
+_BUILT_FOR_CUDA = Lazy(r"\+(?:pt\d+)?cu(\d{2})(?:\d)?(?=torch|$)")
 _TORCH_OWN = ("torch", "torchvision", "torchaudio", "pytorch", "jaxlib", "vllm", "torchcodec")
 
 

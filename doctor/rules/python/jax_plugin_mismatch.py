@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject
+from doctor.redaction.lazy import Lazy
 from doctor.rules import python_files, python_plugins
 from doctor.rules.hardware import discrete
 from doctor.rules.python_packages import below, package, pip_install, release, shown
@@ -59,7 +59,7 @@ FIXES = (
     ),
 )
 
-_PLUGIN = re.compile(r"jax-(?:cuda|rocm)\d+-(?:plugin|pjrt)$")
+_PLUGIN = Lazy(r"jax-(?:cuda|rocm)\d+-(?:plugin|pjrt)$")
 _SPLIT = "0.4.24"
 """From this release on the GPU code is in plugin packages."""
 

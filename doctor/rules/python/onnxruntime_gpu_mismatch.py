@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules import python_plugins
 from doctor.rules.python_packages import below, package, pip_install, pip_remove, release, shown
 from doctor.versions import Dotted
@@ -77,7 +77,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 _CUDA_13, _CUDNN_9, _CUDA_12 = "1.27", "1.19", "1.19"
 """PyPI's builds: CUDA 13 from 1.27, CUDA 12 with cuDNN 9 from 1.19, CUDA 11 with cuDNN 8 before (release notes)."""
-_WHEEL = re.compile(r"nvidia-(?:cublas|cuda-runtime|cudnn)(?:-cu(\d\d))?$")
+_WHEEL = Lazy(r"nvidia-(?:cublas|cuda-runtime|cudnn)(?:-cu(\d\d))?$")
 
 
 def _other_cuda(machine: Snapshot, gpu: Package) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules import python_files
 from doctor.versions import Dotted
 
@@ -98,9 +99,9 @@ def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[F
     )
 
 
-_NUMBER = re.compile(r"(?:python ?(?P<op>[<>=~!]*) ?|cp|, |or |and |[<>]=? ?)(?P<number>3\.?\d{1,2})\b", re.IGNORECASE)
-_FROM = re.compile(r">=|or (?:newer|later|higher|above)|and (?:newer|above)|\+", re.IGNORECASE)
-_NOT = re.compile(r"not (?:yet )?support|unsupported|not compatible|too (?:new|old)|not in", re.IGNORECASE)
+_NUMBER = Lazy(r"(?:python ?(?P<op>[<>=~!]*) ?|cp|, |or |and |[<>]=? ?)(?P<number>3\.?\d{1,2})\b", re.IGNORECASE)
+_FROM = Lazy(r">=|or (?:newer|later|higher|above)|and (?:newer|above)|\+", re.IGNORECASE)
+_NOT = Lazy(r"not (?:yet )?support|unsupported|not compatible|too (?:new|old)|not in", re.IGNORECASE)
 
 
 def _allows(text: str, here: str) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ FIXES = (
     ),
 )
 
-_NAMED = re.compile(r"/opt/rocm-(\d+\.\d+)")
+_NAMED = Lazy(r"/opt/rocm-(\d+\.\d+)")
 _VARIABLES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules import python_files, python_plugins
 from doctor.rules.hardware import discrete, vendors_there
 from doctor.rules.library_release import known_faults
@@ -67,7 +67,7 @@ _BUILT = (("2.18", "12", "9"), ("2.15", "12", "8"), ("2.5", "11", "8"), ("2.1", 
 (tensorflow.org/install/source, 2026-03-11)."""
 _WINDOWS_ENDS = "2.11"
 """From this release on there is no GPU support on native Windows (tensorflow.org/install/pip)."""
-_CUDNN = re.compile(r"nvidia-cudnn-cu(\d\d)$")
+_CUDNN = Lazy(r"nvidia-cudnn-cu(\d\d)$")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

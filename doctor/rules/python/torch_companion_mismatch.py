@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules import python_files
 from doctor.rules.torch_install import INDEX, python_of
 from doctor.versions import Dotted
@@ -51,8 +51,8 @@ Requirement lines in the published metadata of torchvision and torchaudio (2026-
 """,
 )
 
-_RELEASE = re.compile(r"^(\d+\.\d+\.\d+)(?:\+([\w.]+))?$")
-_BUILD = re.compile(r"\+(cpu|cu\d{3}|rocm\d+\.\d+)")
+_RELEASE = Lazy(r"^(\d+\.\d+\.\d+)(?:\+([\w.]+))?$")
+_BUILD = Lazy(r"\+(cpu|cu\d{3}|rocm\d+\.\d+)")
 _FAMILY = ("torchvision", "torchaudio")
 _AUDIO_ENDS = (2, 11)
 """From this torch on torchaudio has no releases of its own number (PyPI, 2026-11-20)."""
