@@ -229,8 +229,11 @@ def test_nvcc_with_a_gcc_that_it_refuses(wheels: Wheels, tmp_path: Path) -> None
         toolkit = root / "toolkit"
         (toolkit / "bin").mkdir(parents=True)
         (toolkit / "nvvm/bin").mkdir(parents=True)
-        shutil.copy(own / "bin/cicc", toolkit / "nvvm/bin/cicc")
+        for place in ("nvvm/bin", "bin"):
+            shutil.copy(own / "bin/cicc", toolkit / place / "cicc")
         shutil.copytree(own / "libdevice", toolkit / "nvvm/libdevice")
+        profile = "TOP = $(_HERE_)/..\nCICC_PATH = $(TOP)/nvvm/bin\nNVVMIR_LIBRARY_DIR = $(TOP)/nvvm/libdevice\n"
+        (toolkit / "bin/nvcc.profile").write_text(profile)
         for name in ("nvcc", "ptxas", "fatbinary", "cudafe++", "nvlink", "bin2c"):
             found = next(p for p in (root / "usr/lib/nvidia-cuda-toolkit/bin" / name, root / "usr/bin" / name)
                          if p.is_file() and not p.is_symlink())  # fmt: skip
