@@ -65,7 +65,7 @@ def _preloads(system: System, env: Mapping[str, str]) -> Iterator[Finding]:
     for path in re.split(r"[:\s]+", env.get("LD_PRELOAD", ""))[:20]:
         if path.startswith("/") and "$" not in path and system.stat(path).state is State.ABSENT:
             said = f"LD_PRELOAD names {path[:120]}, which is not there: the loader warns and goes on without it"
-            yield _finding(
+            yield finding(
                 "LD_PRELOAD", "warning", said, "Mend the path, or unset it.", "ld-preload-missing", "ld.so(8)"
             )
 
@@ -73,10 +73,11 @@ def _preloads(system: System, env: Mapping[str, str]) -> Iterator[Finding]:
 def _hidden(path: str, names: list[str]) -> Finding:
     shown = ", ".join(names[:6])
     said = f"/{path.lstrip('/')} sets {shown} for NCCL, which the environment does not show"
-    return _finding(names[0], "info", said, "Nothing, where it is meant.", "nccl-conf-hidden", f"/{path.lstrip('/')}")
+    return finding(names[0], "info", said, "Nothing, where it is meant.", "nccl-conf-hidden", f"/{path.lstrip('/')}")
 
 
-def _finding(name: str, severity: str, said: str, cure: str, what: str, source: str) -> Finding:
+def finding(name: str, severity: str, said: str, cure: str, what: str, source: str) -> Finding:
+    """Of a variable, by the id of an interaction."""
     subject = Subject(kind="variable", id=name)
     return Finding(
         rule=CONFLICT,

@@ -153,6 +153,16 @@ def _sockets(s: Situation) -> Answer:
     return threads * each > 64
 
 
+_ATTENTION = ("flash", "fused", "unfused")
+
+
+def _megatron_attention(s: Situation) -> Answer:
+    """Megatron asserts that each NVTE switch that is set says what its --attention-backend says; auto wants all on."""
+    chosen = next((kind for kind in (*_ATTENTION, "auto") if s.context(f"attention_{kind}")), None)
+    wanted = {f"NVTE_{k.upper()}_ATTN": str(int(chosen in (k, "auto"))) for k in _ATTENTION}
+    return None if chosen is None else any(s.env.get(name, value) != value for name, value in wanted.items())
+
+
 _ALGORITHMS = frozenset(("ring", "tree", "collnetdirect", "collnetchain", "nvls", "nvlstree", "pat", "collnet"))
 
 
@@ -259,6 +269,7 @@ _CHECKS: dict[str, Callable[[Situation], Answer]] = {
     "rocm-path-stale": _rocm_path_stale,
     "run-args-without-amd-runtime": _without_amd_runtime,
     "alloc-names-conflict": _alloc_conflict,
+    "megatron-attention-contradicted": _megatron_attention,
     "many-nodes": _nodes,
     "rdma-present": _rdma,
     "cloud-with-rdma": _cloud_rdma,
@@ -281,4 +292,5 @@ _ABOUT = {
     "hip-longer-than-rocr": ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
     "sockets-product": ("NCCL_SOCKET_NTHREADS", "NCCL_NSOCKS_PERTHREAD"),
     "alloc-names-conflict": _ALLOC,
+    "megatron-attention-contradicted": ("NVTE_FLASH_ATTN", "NVTE_FUSED_ATTN", "NVTE_UNFUSED_ATTN"),
 }

@@ -36,6 +36,8 @@ _SEEN: tuple[tuple[str, str], ...] = (
     ),
     ("ep_overlap", r"--overlap-moe-expert-parallel-comm"),
     ("deterministic", r"--deterministic-mode"),
+    *((f"attention_{kind}", rf"--attention-backend[ =]{kind} ") for kind in ("flash", "fused", "unfused", "auto")),
+    ("sglang_deterministic", r"--enable-deterministic-inference"),
     ("nccl_ub", r"--use-nccl-ub"),
     ("cuda_graphs", r"--enable-cuda-graph|--cuda-graph-impl[ =](?!none)"),
     ("moe", r"--num-experts[ =]\d"),

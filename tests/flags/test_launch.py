@@ -27,6 +27,12 @@ SHOWN = {
     },
     "python pretrain_gpt.py --tensor-model-parallel-size 2 --use-megatron-fsdp": {"training", "fsdp"},
     "python -m sglang.launch_server --tp 8 --context-length 32768": {"serving", "ranks", "long_context"},
+    "python pretrain_gpt.py --attention-backend flash": {"training", "attention_flash"},
+    "python -m sglang.launch_server --tp 2 --enable-deterministic-inference": {
+        "serving",
+        "ranks",
+        "sglang_deterministic",
+    },
     "numactl --cpunodebind=0 python t.py": {"numa_bound"},
     "apptainer exec i.sif python t.py": {"apptainer"},
 }
@@ -44,6 +50,7 @@ def test_the_command_shows_the_job(text: str) -> None:
         "# torchrun --nproc_per_node=8 train.py",
         "RUN echo deepspeed",
         "python train.py",
+        "python x.py --attention-backend flashinfer",
         "ssh -n 8 host",
         "echo the --tp of a 5-ton truck",
     ],
@@ -71,3 +78,21 @@ def test_the_command_of_a_script_is_what_its_variables_are_judged_for() -> None:
     assert (fsdp.severity.value, fsdp.evidence[0].source) == ("error", "run.sh:2")
     told = files.look("run.sh", script, None, Snapshot(), {"fsdp": False})
     assert not [f for f in told.findings if f.subject.id == "CUDA_DEVICE_MAX_CONNECTIONS"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "env", "stops"),
+    [
+        ("flash", "NVTE_FLASH_ATTN=1", False),
+        ("flash", "NVTE_FLASH_ATTN=0", True),
+        ("fused", "NVTE_UNFUSED_ATTN=1", True),
+        ("unfused", "NVTE_UNFUSED_ATTN=1 NVTE_FLASH_ATTN=0", False),
+        ("auto", "NVTE_FUSED_ATTN=0", True),
+        ("auto", "NVTE_FUSED_ATTN=1", False),
+        ("local", "NVTE_FUSED_ATTN=0", False),
+    ],
+)
+def test_megatrons_choice_of_attention_and_the_switches(chosen: str, env: str, stops: bool) -> None:
+    script = f"export {env}\npython pretrain_gpt.py --attention-backend {chosen} --bf16\n"
+    found = files.look("run.sh", script, None, Snapshot(), {}).findings
+    assert any("mlm-attn-flags" in str(f.evidence) for f in found) is stops
