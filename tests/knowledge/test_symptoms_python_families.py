@@ -114,6 +114,7 @@ NEAR = (
     ("same-library-twice-on-a-line", "libcudnn.so.9 => not found libcudnn.so.9"),
     ("rocm-library-there-with-other-soname", "ImportError: librocblas.so.4: cannot open shared object file"),
     ("environment-path-holds-a-space", "Location: /home/me/venv/lib/python3.12/site-packages"),
+    ("environment-path-holds-a-space", "$ /opt/cuda/bin/nvcc -ccbin g++ -I/home/me/venv/include -c /home/me/kernel.cu"),
     ("conda-pytorch-cpu-build", "pytorch 2.1.2 py3.10_cuda12.1_cudnn8.9.2_0 pytorch"),
     ("tensorflow-lists-no-gpu", "Num GPUs Available:  2"),
     ("cxx-standard-header-missing", "fatal error: 'mylib/cmath_extra.h' file not found"),

@@ -253,7 +253,7 @@ def test_nvcc_with_a_gcc_that_it_refuses(wheels: Wheels, tmp_path: Path) -> None
         pytest.skip(f"this machine's gcc is none that CUDA 11.8 refuses: {outcomes['11.8'][1][-300:]}")
     assert "host-compiler-unsupported" in named(in_text(outcomes["11.8"][1]))
     assert outcomes["12.4"][0] == 0, outcomes["12.4"][1]
-    assert named(in_text(outcomes["12.4"][1])) == set()
+    assert "host-compiler-unsupported" not in named(in_text(outcomes["12.4"][1]))
 
 
 def test_clang_that_takes_a_gcc_without_its_headers(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Real ROCm wheels of the package index: their GPU targets against LLVM's own tool and against their bytes, the GPUs
 that they serve, and what they would lack on this machine by the real loader.
 
-Run by hand: `DOCTOR_WHEELS=FOLDER DOCTOR_DEBS=FOLDER python -m pytest -m slow tests/live/test_rocm_wheels.py`; 1 GB or so
+Run by hand: `DOCTOR_WHEELS=FOLDER DOCTOR_DEBS=FOLDER python -m pytest -m slow tests/live/test_rocm_wheels.py`; 1 GB
 is downloaded where the folder is empty. docs/slow-tier.md logs it.
 """
 
@@ -88,7 +88,7 @@ def test_llvm_s_own_tool_lists_the_same_targets(wheels: Wheels, tmp_path: Path) 
     bundle.write_bytes(raw[raw.find(b"__CLANG_OFFLOAD_BUNDLE__") :])
     told = subprocess.run(
         [tools / "usr/lib/llvm-19/bin/clang-offload-bundler", "--list", "--type=o", f"--input={bundle}"],
-        env={"LD_LIBRARY_PATH": folders}, check=True, capture_output=True, text=True, timeout=120,
+        env={"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": folders}, check=True, capture_output=True, text=True, timeout=120,
     ).stdout  # fmt: skip
     listed = set(re.findall(r"--(gfx\w+)", told))
     assert set(gpu_code.read(raw).gfx) == listed
