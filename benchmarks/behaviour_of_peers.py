@@ -1,4 +1,4 @@
-"""What checkers do while they check: connections, programs that they start, whether they load the torch that they judge,
+"""What checkers do while they check: connections, programs that they start, whether they load the torch that is judged,
 and what has to be installed for them. Counted by strace, so that a busy machine changes nothing.
 
     python -m benchmarks.behaviour_of_peers NAME=ENVIRONMENT:COMMAND…
