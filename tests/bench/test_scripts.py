@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from doctor.bench.run import SCRIPT
+from doctor.blas.prove import SCRIPT as PROVE
 
 
 @pytest.fixture
@@ -103,3 +105,15 @@ def test_the_device_is_kept_busy_until_its_clocks_were_read(part: Any, tmp_path:
     assert len(called) == 3
     timer(part).keep_busy({"a": call}, lambda: False, seconds=0.0)
     assert len(called) == 3, "and no longer than a few seconds"
+
+
+SCRIPTS = [*SCRIPT.parent.glob("*.py"), *PROVE.parent.glob("*.py")]
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_the_scripts_run_on_the_oldest_python_that_torch_2_had(path: Path) -> None:
+    """3.8: its grammar, and none of the methods of text that came with 3.9."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 8))
+    names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert not names & {"removesuffix", "removeprefix"}
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 300

@@ -73,7 +73,7 @@ def together(torch, dist, case, device, rank, world):
     """(the call, its check). Every rank sends the number of its rank plus one, which all types hold exactly. On GPUs
     the forms that take one tensor: those that take a list copy once more, and would measure that."""
     kind = getattr(torch, case["dtype"])
-    count = (int(case["shape"].removesuffix("MiB")) << 20) // torch.empty((), dtype=kind).element_size()
+    count = (int(case["shape"][:-3]) << 20) // torch.empty((), dtype=kind).element_size()
     count -= count % world
     mine = torch.full((count,), float(rank + 1), dtype=kind, device=device)
     maker = {"all_reduce": reduced, "all_gather": gathered, "reduce_scatter": scattered}.get(case["what"], exchanged)
