@@ -32,6 +32,10 @@ _TUNING = range(80, 90)
 """Orders of host-tuning rules: info at most, unless a profile or a symptom asks."""
 
 
+_MENTIONS = ("-told", "-mentioned")
+"""Endings of symptoms that name a thing and no trouble."""
+
+
 def judge(
     machine: Snapshot,
     kb: Knowledge,
@@ -82,7 +86,10 @@ def judge(
     if text:
         suspicions = resemblance.suspected(kept, machine, {c.rule.id: c for c in asked}, ruled_out, looked_well)
         kept = [f if f.fingerprint else _finished(f, rules[f.rule], profile) for f in suspicions]
-    ordered = rank.settled(kept, rules) if text else kept
+    # A tool's output in which nobody speaks and nothing fails is no complaint: there a suspicion stays a remark.
+    fails = any(not symptom.key.endswith(_MENTIONS) for symptom in machine.symptoms)
+    complains = text and (fails or bool(machine.resembles))
+    ordered = rank.settled(kept, rules) if complains else kept
     findings = rank.ranked(rank.folded(rank.ranked(ordered, rules)), rules)
     if text:
         findings = rank.ranked(rank.capped(findings), rules)
