@@ -219,10 +219,23 @@ def _results(system: System, situation: Situation, pid: str | None) -> Iterator[
 def _of_files(
     files: list[Path], kind: str | None, machine: Snapshot, told: dict[str, bool], counted: bool
 ) -> Iterator[Any]:
+    from functools import partial
+
     from doctor.flags.files import look
 
     for file in files:
-        yield look(str(file), _text(file), kind, machine, told, counted=counted)
+        yield look(str(file), _text(file), kind, machine, told, counted=counted, named=partial(_beside, file))
+
+
+def _beside(file: Path, path: str) -> tuple[str, str] | None:
+    """A file that another names, in its folder or by the whole path; a missing one is for who starts the program."""
+    from doctor.errors import InputError
+
+    other = file.parent / path
+    try:
+        return (str(other), _text(other)) if other.is_file() else None
+    except (InputError, OSError, ValueError):
+        return None
 
 
 def _text(file: Path) -> str:

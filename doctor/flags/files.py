@@ -7,7 +7,7 @@ packages are not this machine's: those of here count for scripts, .env files and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ _NO_SECRET = re.compile(
     r"(?i).{0,7}|[/.~].{0,400}|[x*.]{1,99}|.{0,99}(?:your[-_ ]|placeholder|change[-_ ]?me|xxxx|\*\*\*).{0,99}"
 )
 """A switch, a number, a path or a blank to fill in, under a name that sounds like a secret."""
+_MOST_FILES = 20
 _IN_CONTAINERS = ("dockerfile", "yaml")
 
 
@@ -37,19 +38,30 @@ class Looked(NamedTuple):
     """Variable → `file:line`."""
 
 
+Named = Callable[[str], "tuple[str, str] | None"]
+"""Path as a file writes it -> (path, text) of the file that it names; None where that can't be read."""
+
+
 def look(
-    source: str, text: str, kind: str | None, machine: Snapshot, told: Mapping[str, bool], *, counted: bool = True
+    source: str,
+    text: str,
+    kind: str | None,
+    machine: Snapshot,
+    told: Mapping[str, bool],
+    *,
+    counted: bool = True,
+    named: Named = lambda _path: None,
 ) -> Looked:
     """Raises ReaderError for a text that is not of its kind."""
     kind = kind or assigned.kind_of(source, text)
-    rows = [row for row in assigned.read(text, kind) if row.how == "from" or row.name.isupper() or described(row.name)]
+    rows = [row for row in _followed(assigned.read(text, kind), kind, named) if _counts(row)]
     seen = {**launch.contexts(text), **({"container": True} if kind in _IN_CONTAINERS else {})}
     whole = Situation({}, _seen(machine, kind), partial=True, counted=counted, told={**seen, **told})
-    found = list(_of_lines([row for row in rows if row.how != "from"], source, text))
+    found = list(_of_lines([row for row in rows if row.how != "from" and not row.file], source, text))
     env: dict[str, str] = {}
     places: dict[str, str] = {}
     for held in _environments(rows):
-        here = {name: f"{source}:{row.line}" for name, row in held.items()}
+        here = {name: f"{row.file or source}:{row.line}" for name, row in held.items()}
         values = {name: str(row.value) for name, row in held.items()}
         known = {(f.rule, f.subject.id, f.summary) for f in found}
         made = lint.findings(replace(whole, env=values), here)
@@ -57,6 +69,22 @@ def look(
         env, places = {**env, **values}, {**places, **here}
     ranked = tuple(sorted(found, key=lambda f: (f.severity.rank, _line(f))))
     return Looked(source, ranked, replace(whole, env=env), places)
+
+
+def _counts(row: Assigned) -> bool:
+    return row.how == "from" or row.name.isupper() or bool(described(row.name))
+
+
+def _followed(rows: Iterable[Assigned], kind: str, named: Named) -> list[Assigned]:
+    """With the lines of the files that are named: compose's yield to `environment`, systemd's win over Environment=."""
+    own = [row for row in rows if row.how != "file"]
+    added: list[Assigned] = []
+    for row in [row for row in rows if row.how == "file" and row.value][:_MOST_FILES]:
+        if held := named(str(row.value)):
+            added += [a._replace(scope=row.scope, file=held[0]) for a in assigned.read(held[1], "env")]
+    if kind == "yaml":
+        return [*added, *own]
+    return [*(r for r in own if r.how != "unset"), *added, *(r for r in own if r.how == "unset")] if added else own
 
 
 _Held = dict[str, Assigned]

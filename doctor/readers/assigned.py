@@ -35,9 +35,12 @@ class Assigned(NamedTuple):
     value: str | None
     how: str = "set"
     """set; plain: a shell variable that is not exported; unset; number: written without quotes where YAML makes it no
-    string and Kubernetes refuses it; from: a Dockerfile's stage `name` begins, from the image or stage `value`."""
+    string and Kubernetes refuses it; from: a Dockerfile's stage `name` begins, from the image or stage `value`;
+    file: all of the file `value` (env_file of compose, EnvironmentFile of systemd), without a name."""
     scope: str = ""
     """Where it holds alone: one command of a script, one container of a manifest. "" holds everywhere."""
+    file: str = ""
+    """The file that the line is of, where another one names it; "" for the file that is read."""
 
 
 def kind_of(name: str, text: str) -> str:
@@ -311,6 +314,8 @@ def _unit(text: str) -> Iterator[Assigned]:
     """systemd: several assignments a line, quoted each; an empty Environment= forgets those before."""
     for number, line in _lines(text):
         key, sign, rest = line.strip().partition("=")
+        if key == "EnvironmentFile" and (path := rest.strip().lstrip("-")) and "%" not in path:
+            yield Assigned(number, "", path, "file")
         if not sign or key not in ("Environment", "UnsetEnvironment", "ExecStart", "DefaultEnvironment"):
             continue
         for command in _words(rest):

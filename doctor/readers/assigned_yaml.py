@@ -1,6 +1,7 @@
 """Compose files and Kubernetes manifests -> (line, name, value, how, scope) of each variable that they set.
 
-The scope is the container. A command that is a script comes as how "script", its text as the value.
+The scope is the container. A command that is a script comes as how "script", its text as the value; an env_file as
+how "file", its path as the value.
 
 >>> list(rows("services:\\n  a:\\n    environment:\\n      NCCL_DEBUG: INFO\\n"))
 [(4, 'NCCL_DEBUG', 'INFO', 'set', 'line 3')]
@@ -39,6 +40,8 @@ def rows(text: str) -> Iterator[Row]:
             for key, value in node.value:
                 if getattr(key, "value", "") in ("environment", "env"):
                     yield from ((*cell, scope) for cell in _variables(value))
+                elif getattr(key, "value", "") == "env_file":
+                    yield from ((*cell, scope) for cell in _files(value))
                 elif getattr(key, "value", "") in _COMMANDS:
                     yield from ((*cell, scope) for cell in _scripts(value))
             waiting.extend(value for _, value in reversed(node.value))
@@ -65,6 +68,21 @@ def _item(node: yaml.Node) -> Iterator[_Cell]:
             text = value.value if isinstance(value, yaml.ScalarNode) else None
             other = isinstance(value, yaml.ScalarNode) and not value.tag.endswith((":str", ":null"))
             yield _line(value or name), name.value, text, "number" if other else "set"
+
+
+def _files(node: yaml.Node) -> Iterator[_Cell]:
+    """`env_file`: a path, or a list of paths or of mappings with one."""
+    for item in node.value if isinstance(node, yaml.SequenceNode) else [node]:
+        held = (
+            {k.value: v for k, v in item.value if isinstance(k, yaml.ScalarNode)} if _is_map(item) else {"path": item}
+        )
+        path = held.get("path")
+        if isinstance(path, yaml.ScalarNode) and path.value:
+            yield _line(path), "", path.value, "file"
+
+
+def _is_map(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.MappingNode)
 
 
 def _scripts(node: yaml.Node) -> Iterator[_Cell]:

@@ -135,3 +135,14 @@ def test_a_context_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert run(["env", str(path), "--context", "fsdp,!moe"]) == 0
     assert run(["env", str(path), "--context", "fsdp,no_such_word"]) == 2
     assert "no_such_word" in capsys.readouterr().err
+
+
+def test_the_files_that_a_file_names_are_read_from_its_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "compose.yaml").write_text("services:\n  a:\n    env_file: [gpu.env, gone.env]\n")
+    (tmp_path / "gpu.env").write_text("HF_TOKEN=hf_abcdefghijklmnop\nNCCL_P2P_DISABLE=true\n")
+    assert run(["env", str(tmp_path / "compose.yaml")]) == 1
+    shown = capsys.readouterr().out
+    assert f"{tmp_path / 'gpu.env'}:2" in "".join(shown.split())
+    assert "abcdefghijklmnop" not in shown

@@ -72,3 +72,36 @@ def test_a_secret_is_named_without_its_value() -> None:
     (finding,) = look("run.sh", "export HF_TOKEN=hf_" + "a1B2" * 8 + "\n", None, Snapshot(), {}).findings
     assert finding.severity.value == "warning"
     assert "a1B2" not in finding.model_dump_json()
+
+
+def among(text: str, name: str, **files: str) -> dict[str, str]:
+    """Severity and place, by variable, with other files at hand."""
+    held = {path.replace("_", "."): body for path, body in files.items()}
+    found = look(name, text, None, Snapshot(), {}, named=lambda path: (path, held[path]) if path in held else None)
+    return {f.subject.id: f"{f.severity.value} {f.evidence[0].source}" for f in found.findings}
+
+
+@pytest.mark.parametrize("form", ["env_file: gpu.env", "env_file: [gpu.env]", "env_file:\n    - path: gpu.env"])
+def test_compose_takes_the_lines_of_its_env_file(form: str) -> None:
+    text = f"services:\n  a:\n    {form}\n    environment:\n      HIP_VISIBLE_DEVICES: 0,1\n  b: {{}}\n"
+    beside = "# of the site\nROCR_VISIBLE_DEVICES=0\nNCCL_P2P_DISABLE=true\n"
+    found = among(text, "compose.yaml", gpu_env=beside)
+    assert found["NCCL_P2P_DISABLE"] == "error gpu.env:3"
+    assert found["HIP_VISIBLE_DEVICES"].startswith("error compose.yaml:")
+    assert among(text, "compose.yaml") == {}
+
+
+def test_environment_wins_over_env_file_and_another_service_has_none_of_it() -> None:
+    text = "services:\n  a:\n    environment: [NCCL_P2P_DISABLE=1]\n    env_file: gpu.env\n  b: {environment: [A=1]}\n"
+    found = among(text, "compose.yaml", gpu_env="NCCL_P2P_DISABLE=true\n")
+    assert found == {"NCCL_P2P_DISABLE": "info compose.yaml:3"}
+
+
+def test_a_units_environment_file_wins_over_its_environment() -> None:
+    text = "[Service]\nEnvironmentFile=-gpu.env\nEnvironment=NCCL_P2P_DISABLE=1\n"
+    assert among(text, "a.service", gpu_env="NCCL_P2P_DISABLE=true\n") == {"NCCL_P2P_DISABLE": "error gpu.env:1"}
+    dropped = f"{text}UnsetEnvironment=NCCL_P2P_DISABLE\n"
+    assert among(dropped, "a.service", gpu_env="NCCL_P2P_DISABLE=true\n") == {}
+    elsewhere = text.replace("gpu.env", "%h/gpu.env")
+    found = among(elsewhere, "a.service", gpu_env="NCCL_P2P_DISABLE=true\n")
+    assert found == {"NCCL_P2P_DISABLE": "info a.service:3"}
