@@ -20,7 +20,7 @@ from doctor.images.progress import Progress, Step, Steps
 from doctor.versions import Dotted
 
 LEAST = "4.2"
-"""RUN --network and named build contexts: buildah 1.27, which podman 4.2 holds (containers/podman go.mod)."""
+"""Named build contexts: podman-build(1)."""
 _LOCAL = re.compile(r"(?:localhost|127\.[0-9.]+)(?::|/|$)")
 
 
@@ -30,14 +30,15 @@ def require() -> str:
     version = engine.ask(("podman", "version", "--format", "{{.Client.Version}}")).strip()
     found = re.match(r"\d+\.\d+(?:\.\d+)?", version)
     if found and Dotted(found[0]).numbers < Dotted(LEAST).numbers:
-        raise InputError(f"podman {found[0]} is too old: {LEAST} or newer knows named build contexts and RUN --network")
+        raise InputError(f"podman {found[0]} is too old: {LEAST} or newer knows named build contexts")
     return version
 
 
 def adapted(dockerfile: str, images: Sequence[tuple[str, str]]) -> str:
     """The Dockerfile as buildah takes it: `sharing=locked` of a cache makes 1.28 wait for itself, and its stages run
-    one after another, so that nobody shares. A mirror of the base is named in the file, since it takes no other."""
-    text = dockerfile.replace(",sharing=locked", "")
+    one after another, so that nobody shares. It knows no RUN --network, which keeps the assertion on torch to itself
+    where BuildKit builds. A mirror of the base is named in the file, since it takes no other."""
+    text = dockerfile.replace(",sharing=locked", "").replace("RUN --network=none ", "RUN ")
     for name, place in images:
         text = text.replace(f"FROM {name} AS", f"FROM {place} AS")
     # Named contexts stand in for these stages; buildah would build the empty ones and fail to mount them.

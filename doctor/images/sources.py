@@ -65,8 +65,10 @@ def _xformers(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...
 
 
 def _deepspeed(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...]:
-    """Without these it compiles nothing, and each operator where it is first used, which takes a compiler there."""
-    return (*_torch_extension(targets, amd), ("DS_BUILD_FUSED_ADAM", "1"), ("DS_BUILD_FUSED_LAMB", "1"))
+    """Without DS_BUILD_* it compiles nothing, and each operator where it is first used, which takes a compiler there;
+    without DS_ACCELERATOR it takes a build without a GPU in sight for one for the CPU. `cuda` is ROCm's name too."""
+    ours = (("DS_ACCELERATOR", "cuda"), ("DS_BUILD_FUSED_ADAM", "1"), ("DS_BUILD_FUSED_LAMB", "1"))
+    return (*_torch_extension(targets, amd), *ours)
 
 
 def _transformer_engine(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...]:

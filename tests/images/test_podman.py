@@ -17,6 +17,8 @@ def test_the_dockerfile_as_buildah_takes_it() -> None:
     text = emitted(recipe(profile(), None, Knowledge()))["Dockerfile"]
     made = podman.adapted(text, (("ubuntu:24.04", "localhost:5000/ubuntu@sha256:" + "a" * 64),))
     assert "sharing=locked" in text
+    assert "RUN --network=none" in text
+    assert "RUN --network" not in made
     assert "sharing=locked" not in made
     assert "FROM scratch" not in made
     assert f"FROM localhost:5000/ubuntu@sha256:{'a' * 64} AS os" in made

@@ -88,7 +88,7 @@ def test_a_step_from_the_cache_says_nothing_of_the_pace() -> None:
 
 
 def test_a_first_build_is_guessed_from_the_sizes_of_the_lock() -> None:
-    """2.94 GB of wheels took 166 s to install and 480 to 520 s to compress with zstd; gzip is slower."""
+    """2.94 GB of wheels took 166 s to install and 420 to 519 s to compress with zstd; gzip is slower."""
     found = guessed(2_940_000_000, "zstd")
     assert 130 < found["requirements"] < 200
     assert 450 < found["exporting"] < 600

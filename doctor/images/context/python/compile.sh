@@ -28,5 +28,6 @@ export PATH
 if [ -s /run/secrets/ca ]; then export PIP_CERT=/run/secrets/ca GIT_SSL_CAINFO=/run/secrets/ca; fi
 if [ -s /run/secrets/pip_conf ]; then export PIP_CONFIG_FILE=/run/secrets/pip_conf; fi
 if [ -s /run/secrets/netrc ]; then export NETRC=/run/secrets/netrc; fi
-"$1" -m pip install --no-deps --no-build-isolation --find-links /run/wheels -c "$here/constraints.txt" -r "$here/$3"
+# A wheel that pip kept from an earlier build may be of other targets.
+"$1" -m pip install --no-cache-dir --no-deps --no-build-isolation --find-links /run/wheels -c "$here/constraints.txt" -r "$here/$3"
 rm -rf "${toolkit:-/nonexistent}"
