@@ -35,6 +35,8 @@ _STRUCTURED = {"nvidia_smi_xml", "nvidia_smi_query", "rocminfo", "lspci", "amd_s
                "framework_env", "sglang_env", "own_report"}  # fmt: skip
 """Where one of these read a fence or a command's output, its fields are no labels that a person wrote."""
 _PACKAGES_LIMIT = 4000
+_SAID_BY_SOMEBODY = ("gpu-not-seen-said", "gpu-idle-said")
+"""Complaints in people's words; the same words in a tool's output are of something else."""
 _SAID = formats.rank(formats.named("said_stack"))
 catalogue = shared
 
@@ -71,7 +73,9 @@ def read_text(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Snaps
     symptoms = FactSheet()
     words = Words()
     lines = words.through(manuals.without(read_lines(chunks)))
-    for hit in catalogue().find(Sieve(_literals()).through(reading.through(lines))):
+    for hit in list(catalogue().find(Sieve(_literals()).through(reading.through(lines)))):
+        if hit.key in _SAID_BY_SOMEBODY and not words.speaks:
+            continue  # `not found`, `not available`: every tool prints that of something
         symptoms.put(f"symptoms[{hit.key}].text", hit.text, f"text:{hit.line}")
         symptoms.put(f"symptoms[{hit.key}].source", f"text:{hit.line}", f"text:{hit.line}")
     machine = _assembled([*reading.sheets(), symptoms])

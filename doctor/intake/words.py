@@ -17,6 +17,8 @@ from doctor.facts.snapshot import Resemblance
 from doctor.knowledge.wording import shared, words_of
 
 LINES_LIMIT = 1200
+_SHORT = 12
+"""Lines: a complaint in passing."""
 SAID_AT_LEAST = 3
 """Tools print a sentence or two themselves."""
 _OF_A_TOOL = re.compile(
@@ -61,6 +63,7 @@ class Words:
         self._held = self._prose = 0
         """Lines that hold anything, and whole sentences among them."""
         self._heard: set[str] = set()
+        self._count = 0
         self._begun = self._markup = False
         """A text that is an XML document from its first line on holds a tool's comments."""
 
@@ -69,6 +72,7 @@ class Words:
         for count, row in enumerate(lines):
             self._markup = self._markup or (not self._begun and _MARKUP.match(row[1]) is not None)
             self._begun = self._begun or bool(row[1].strip())
+            self._count += bool(row[1].strip())
             if count < LINES_LIMIT:
                 self._held += bool(row[1].strip())
                 self._prose += self._held < _SHORT and _is_prose(row[1])
@@ -85,6 +89,11 @@ class Words:
         if told not in self._heard:
             self._heard.add(told)
             self.said += said
+
+    @property
+    def speaks(self) -> bool:
+        """Whether somebody may speak here: sentences, or so few lines that one of them may be all that was said."""
+        return self.said >= SAID_AT_LEAST or self._count <= _SHORT
 
     def resembles(self) -> tuple[Resemblance, ...]:
         """Nothing of a tool's output alone: its words are the same on a machine in which nothing is wrong. Of a few

@@ -36,8 +36,8 @@ TRUE: dict[str, Told] = {
     ],
     "nvidia-p100-inforom-corrupt-ncpdocs/nvidia-smi.txt": [("warning", "gpu-inforom-corrupted", "0000:0b:00.0")],
 }
-"""A page retirement or a row remap waits for a reset in four captures; the rest of the index's faults are what their file
-names say."""
+"""A page retirement or a row remap waits for a reset in four captures; the rest of the index's faults are what the
+names of their files say."""
 REMARKS: dict[str, Told] = {
     "amd-mi100-rocprof-sysinfo/sysinfo.csv": [("info", "amdgpu-kernel-or-os-unsupported", "rocky")],
     "amd-mi300a-a1-rocprof-sysinfo/sysinfo.csv": [("info", "amdgpu-kernel-or-os-unsupported", "ubuntu")],
@@ -76,6 +76,15 @@ def test_what_is_true_is_told_and_nothing_else(row: Record) -> None:
 @pytest.mark.parametrize("path", sorted(REMARKS))
 def test_a_remark(path: str) -> None:
     assert set(REMARKS[path]) <= set(told(report(path), "info"))
+
+
+def test_no_tool_s_words_are_taken_for_a_complaint() -> None:
+    """`llc: not found` of hipconfig, `optional ras ta ucode is not available`: pitfalls of the index."""
+    for path in (
+        "amd-strix-halo-rocm712-localdoc/hipconfig_full.txt",
+        "amd-rx6700xt-ring-timeout-reset-ok-journal/journal.txt",
+    ):
+        assert "framework-sees-no-gpu" not in {f.rule for f in report(path).findings}
 
 
 def test_every_line_of_the_table_is_a_capture() -> None:
