@@ -9,7 +9,7 @@ sure it is says how loud the finding may be. Data: `data/symptoms/*.toml`, each 
     matches = 'optional regular expression that the same line must match too'
     source = "https://…"
     as_of = "2026-11-20"
-    confirmed = true                                # the text was found at its source; left out: only remembered
+    confirmed = true                                # the text was found at its source (docs/knowledge.md)
     [[symptom.points_to]]
     rule = "torch-missing-gpu-arch"
     sure = "likely"                                 # certain → error, likely → warning, possible → info
