@@ -34,7 +34,8 @@ _DRAINS_ALONE = ("DRAIN_P2P",)
 
 
 class Asked(NamedTuple):
-    """One event, its name with its meaning, and the action that is asked for. `kind` is the catalogue's: `app` …"""
+    """One event, its name with its meaning, and the action that is asked for. `kind` is the catalogue's: `app` …;
+    of a switch `potentially fatal` or `link`."""
 
     event: KernelEvent
     name: str
@@ -86,7 +87,8 @@ def asked(event: KernelEvent, kb: Knowledge) -> Asked | None:
         switch = kb.sxid(int(number))
         always = switch is not None and switch.fatal == "always"
         action = "RESTART_BM" if always else "LOOK_AT_SWITCH"
-        return Asked(event, f"SXid {number}", switch.name if switch else "", action, always, "link")
+        kind = "potentially fatal" if switch is not None and switch.fatal == "potentially" else "link"
+        return Asked(event, f"SXid {number}", switch.name if switch else "", action, always, kind)
     return None
 
 

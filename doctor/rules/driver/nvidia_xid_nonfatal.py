@@ -26,7 +26,8 @@ RULE = Rule(
 ## What it finds
 Every Xid that is no case for a reset (13, 31, 43, 45, 63, 68, 92, 94 …) and every NVSwitch error (SXid) that is not
 always fatal, with what NVIDIA's catalogue says of it. One finding a GPU or switch. It is a warning where three or more
-programs met the same code on one GPU and no other GPU of the machine had it: then the fault follows the board.
+runs of different programs met the same code on one GPU and no other GPU of the machine had it: then the fault follows
+the board; and where NVIDIA calls a switch's error potentially fatal.
 
 ## Why it matters
 The program that was hit has ended or gives wrong results: "illegal memory access", "unspecified launch failure".
@@ -72,16 +73,21 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if row.event.device not in fatal and row.event.code not in _OF_MEMORY:
             by_device.setdefault(row.event.device or "-", []).append(row)
     for device, found in by_device.items():
-        yield _finding(machine, device, found, _alone(device, found, by_device))
+        several = len(machine.of_vendor("nvidia")) > 1
+        yield _finding(machine, device, found, several and _alone(device, found, by_device))
 
 
 def _alone(device: str, found: list[Asked], by_device: dict[str, list[Asked]]) -> bool:
-    """Whether several programs met one code here and nowhere else."""
+    """Whether several programs met one code here and nowhere else. One program that is started again and again is
+    none of several."""
     if device == "-":
         return False
     others = {row.event.code for key, rows in by_device.items() if key != device for row in rows}
     return any(
-        row.action in _OF_PROGRAM and row.event.code not in others and len(row.event.programs or ()) >= _FOLLOWS_BOARD
+        row.action in _OF_PROGRAM
+        and row.event.code not in others
+        and len(row.event.programs or ()) >= _FOLLOWS_BOARD
+        and len({name.partition(" (")[0] for name in row.event.programs or ()}) > 1
         for row in found
     )
 
@@ -102,7 +108,7 @@ def _finding(machine: Snapshot, device: str, rows: list[Asked], alone: bool) -> 
     if board:
         evidence.append(Evidence(text=board, source=machine.source("gpus")))
     return Finding(
-        severity=Severity.WARNING if alone else Severity.INFO,
+        severity=Severity.WARNING if alone or any(row.kind == "potentially fatal" for row in rows) else Severity.INFO,
         summary=f"{where}: {codes}, {_said(of_program or rows, bool(of_program), alone)}.",
         subject=Subject(kind="switch" if switch else "gpu", id=device),
         evidence=tuple(evidence),

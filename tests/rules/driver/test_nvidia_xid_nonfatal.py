@@ -44,6 +44,8 @@ def test_three_programs_on_one_gpu_alone_make_it_the_board_s() -> None:
     (finding,) = found(rule, machines.h100_host(machines.event("xid-31", A) | programs))
     assert finding.severity.value == "warning"
     assert finding.fixes[-1].command == ("dcgmi", "diag", "-r", "3")
+    again = {f"kernel_log.events[xid-31@{A}].programs": ("a (1)", "a (2)", "a (3)")}
+    assert {f.severity.value for f in found(rule, machines.h100_host(machines.event("xid-31", A) | again))} == {"info"}
     both = machines.event("xid-31", A) | machines.event("xid-31", B) | programs
     assert {f.severity.value for f in found(rule, machines.h100_host(both))} == {"info"}
 
@@ -54,15 +56,18 @@ def test_what_comes_with_a_fatal_xid_is_that_xid_s() -> None:
     assert told(rule, machines.h100_host(events)) == [("info", B, expected)]
 
 
+def test_a_switch_s_error_that_may_be_fatal_is_a_warning() -> None:
+    rows = of_lines("nvidia-nvswitch3: SXid (PCI:0000:86:00.0): 10002, Non-fatal, Link 61")
+    assert [severity for severity, _ in rows] == ["warning"]
+
+
 def test_unknown_and_none() -> None:
     assert found(rule, machines.h100_host({"kernel_log.events": None})) == []
     assert found(rule, machines.h100_host({"kernel_log.events": ()})) == []
 
 
 def test_an_error_of_a_switch_that_is_not_fatal() -> None:
-    (row,) = of_lines(
-        "nvidia-nvswitch3: SXid (PCI:0000:86:00.0): 12028, Non-fatal, Link 61"
-    )
+    (row,) = of_lines("nvidia-nvswitch3: SXid (PCI:0000:86:00.0): 12028, Non-fatal, Link 61")
     assert row[0] == "info"
     assert row[1].startswith("NVSwitch 0000:86:00.0: SXid 12028, look at the fabric manager's log")
 
