@@ -24,7 +24,7 @@ def row_of(version: Dotted, fork: bool) -> Mapping[str, Any] | None:
     """The entry of a torch series. The last one stands for what came after it."""
     series = version.numbers[:2]
     rows = table("blas_selection")
-    if not series:
+    if len(series) < 2:
         return None
     named = {key: row for key, row in rows.items() if not key.startswith("ROCm/pytorch")}
     found = next((row for key, row in named.items() if _covers(key, series)), None)

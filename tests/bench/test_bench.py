@@ -224,7 +224,9 @@ def test_a_collective_is_as_slow_as_its_slowest_rank(tmp_path: Path) -> None:
 
 
 def test_collectives_after_one_that_failed_are_told_too(tmp_path: Path) -> None:
-    body = CHILD.replace("    slow = ", '    if key.startswith("all_gather"): raise SystemExit("gone")\n    slow = ')
+    body = CHILD.replace(
+        "    slow = ", '    if key.startswith("all_gather"): time.sleep(3); raise SystemExit("gone")\n    slow = '
+    )
     results = Results(devices=(Device("cpu", "cpu"),))
     list(run(runner(tmp_path, body), plan(["collectives"], "quick", "cpu"), results))
     assert [(m.what, m.outcome) for m in results.measurements] == [

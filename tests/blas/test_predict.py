@@ -86,6 +86,11 @@ def test_scaled_products_take_hipblaslt_and_tunableop_takes_what_it_tuned() -> N
     assert "TunableOp is on" in tuned.reasons[0].text
 
 
+@pytest.mark.parametrize("torch", ["3", "2", "main", "9999999999", ""])
+def test_a_version_without_a_series_is_no_rule(torch: str) -> None:
+    assert {p.library for p in predicted(torch, ["gfx942"]).values() if p.entry == "mm"} <= {None}
+
+
 def test_what_no_source_tells_is_none() -> None:
     assert predicted("2.9.1+rocm7.0", [])["mm"].library is None
     assert predicted("2.9.1+rocm7.0", ["gfx942"])["grouped_mm"].library is None
