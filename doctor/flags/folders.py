@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.flags.beside import finding
+from doctor.flags.situation import release
 from doctor.readers import mountinfo
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "AITER_JIT_DIR", "VLLM_
 SHARED = ("AITER_JIT_DIR", "TF_XLA_HSACO_CACHE_DIR")
 """Hold code for one kind of GPU and release, and do not say for which."""
 _PLUGINS = ("NCCL_NET_PLUGIN", "NCCL_TUNER_PLUGIN", "NCCL_PROFILER_PLUGIN", "NCCL_ENV_PLUGIN")
+_NCCLS = ("LD_PRELOAD", "VLLM_NCCL_SO_PATH")
 _GONE_AFTER = ("tmpfs", "ramfs", "overlay")
 _NETWORK = ("nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "afs", "wekafs", "9p", "virtiofs")
 _UNNAMED = "/tmp"  # noqa: S108 - where Inductor makes its folder
@@ -56,6 +58,8 @@ def look(system: System, situation: Situation) -> Iterator[Finding]:
             yield from _not_lasting(env.get("TORCHINDUCTOR_CACHE_DIR") or _UNNAMED, mounts)
     for name in _PLUGINS:
         yield from _missing(system, name, env.get(name, ""))
+    for name in _NCCLS:
+        yield from _another_nccl(system, name, env.get(name, ""), situation.version("nccl"))
 
 
 def account(status: str) -> Account | None:
@@ -145,3 +149,17 @@ def _missing(system: System, name: str, text: str) -> Iterator[Finding]:
         if path.startswith("/") and "$" not in path and system.stat(path.lstrip("/")).is_absent:
             said = f"{name} names {path[:120]}, which is not there: NCCL goes on without it"
             yield finding(name, "warning", said, "Mend the path, or unset it.", "nccl-plugin-foreign", path[:120])
+
+
+def _another_nccl(system: System, name: str, text: str, ours: str | None) -> Iterator[Finding]:
+    """By the names of files: libnccl.so.2 is a link to libnccl.so.2.27.3; the wheel's own copy has no number."""
+    for path in re.split(r"[:\s]+", text)[:20]:
+        if not (ours and path.startswith("/") and "/libnccl.so" in path):
+            continue
+        found = re.search(
+            r"/libnccl\.so\.(\d{1,3}\.\d{1,3}\.\d{1,3})$", f"/{system.real(path.lstrip('/')).value or ''}"
+        )
+        if found and release(found[1]) != release(ours)[:3]:
+            said = f"{name} puts NCCL {found[1]} ({path[:120]}) in the place of {ours[:20]}, which torch was built with"
+            cure = "Only with a release that was tested with this torch."
+            yield finding(name, "warning", said, cure, "ld-preload-nccl", path[:120])

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from doctor.errors import ReaderError
+from doctor.readers.shell_words import Word
+from doctor.readers.shell_words import words as split
 from doctor.readers.source_lines import LINE_LIMIT, kept, printable
 
 KINDS = ("env", "shell", "dockerfile", "yaml", "unit")
@@ -22,6 +24,8 @@ _LONGEST = 2_000_000
 _NAME = r"[A-Za-z_][A-Za-z0-9_]{0,127}"
 _SHELL = r"^\s{0,4}(?:export |#SBATCH |srun |torchrun |set -[aeux])"
 _ASSIGN = re.compile(rf"({_NAME})(\+?=)(.*)", re.DOTALL)
+_KEYWORDS = {"then", "do", "else", "{", "}", "if", "while", "!", "time", "exec", "sudo", "nohup", "eval", "elif"}
+_EXPORTS = {"export", "declare", "typeset", "readonly", "local"}
 _DYNAMIC = re.compile(r"\$(?:[\w{(]|$)|`|\{\{|<[A-Za-z]\w{0,40}>")
 _DEFAULTED = re.compile(rf"\$\{{{_NAME}:?[-=]([^${{}}`]{{0,4000}})\}}")
 """`${NAME:-text}`: what it is unless it was set before."""
@@ -107,95 +111,12 @@ def _unquoted(value: str) -> str:
     return re.split(r"\s#", value, maxsplit=1)[0].strip()
 
 
-class _Word(NamedTuple):
-    line: int
-    text: str
-    bare: bool
-    """No quote in it: it may be an operator or a keyword."""
-
-
-def _words(text: str, escape: str = "\\") -> Iterator[list[_Word]]:
-    """Commands of a shell text, as words with the line where each begins; quotes and continued lines are followed."""
-    command: list[_Word] = []
-    held, begun, quote, quoted = "", 0, "", False
-    number, position, size = 1, 0, len(text)
-    while position < size:
-        char = text[position]
-        position += 1
-        if char == "\n":
-            number += 1
-        end = _substitution(text, position) if char == "$" and quote != "'" else position
-        if end > position:
-            held, begun = f"{held}$(…)", begun or number
-            number += text.count("\n", position, end)
-            position = end
-            continue
-        if quote:
-            if char == quote:
-                quote = ""
-            elif char == escape and quote == '"' and text[position : position + 1] in '"\\\n$`':
-                if text[position : position + 1] == "\n":
-                    number += 1
-                else:
-                    held += text[position]
-                position += 1
-            else:
-                held += char
-            continue
-        if char == escape and position < size:
-            following = text[position]
-            position += 1
-            if following == "\n":
-                number += 1
-                while escape == "`" and text[position : position + 1] == " ":
-                    position += 1
-            else:
-                held, begun = held + following, begun or number
-            continue
-        if char in "'\"":
-            quote, quoted, begun = char, True, begun or number
-            continue
-        comment = char == "#" and not held and not quoted
-        if char.isspace() or char in ";&|()" or comment:
-            if held or quoted:
-                command.append(_Word(begun, held, not quoted))
-                held, begun, quoted = "", 0, False
-            if comment:
-                end = text.find("\n", position)
-                position = size if end < 0 else end
-            if char in "\n;&|()" and command:
-                yield command
-                command = []
-            continue
-        held, begun = held + char, begun or number
-    if held or quoted:
-        command.append(_Word(begun, held, not quoted))
-    if command:
-        yield command
-
-
-def _substitution(text: str, position: int) -> int:
-    """Behind the bracket that closes the `$(` at `position`; `position` where none opens or closes."""
-    if text[position : position + 1] != "(":
-        return position
-    depth = 0
-    for end in range(position, min(position + LINE_LIMIT, len(text))):
-        depth += {"(": 1, ")": -1}.get(text[end], 0)
-        if depth == 0:
-            return end + 1
-    return position
-
-
-_KEYWORDS = {"then", "do", "else", "{", "}", "if", "while", "!", "time", "exec", "sudo", "nohup", "eval", "elif"}
-_EXPORTS = {"export", "declare", "typeset", "readonly", "local"}
-
-
 def _shell(text: str) -> Iterator[Assigned]:
     """Exports, variables for one command, `env A=1`, `-e A=1` of a run line, `--export=` of Slurm, csh's setenv."""
     exported = set(re.findall(rf"\bexport\s{{1,9}}({_NAME})(?=[\s;]|$)", text))
     every = re.search(r"^\s{0,40}set -(?:\w*a|o allexport)", text, re.MULTILINE) is not None
     yield from _directives(text)
-    for command in _words(_without_heredocs(text)):
+    for command in split(_without_heredocs(text)):
         words = list(command)
         while words and words[0].bare and words[0].text in _KEYWORDS:
             words.pop(0)
@@ -230,7 +151,7 @@ def _list(number: int, listed: str) -> Iterator[Assigned]:
             yield Assigned(number, found[1], found[3])
 
 
-def _command(words: list[_Word], exported: set[str], *, every: bool) -> Iterator[Assigned]:
+def _command(words: list[Word], exported: set[str], *, every: bool) -> Iterator[Assigned]:
     if not words:
         return
     head = words[0].text
@@ -252,7 +173,7 @@ def _command(words: list[_Word], exported: set[str], *, every: bool) -> Iterator
         yield from (row._replace(scope=f"line {words[0].line}") for row in _arguments(words[leading:]))
 
 
-def _arguments(words: list[_Word]) -> Iterator[Assigned]:
+def _arguments(words: list[Word]) -> Iterator[Assigned]:
     """`env A=1 …`, `-e A=1`, `--env=A=1`, `-x A=1` of mpirun, `--export=ALL,A=1`."""
     takes = bool(words) and words[0].text in ("env", "/usr/bin/env")
     for position, word in enumerate(words):
@@ -269,7 +190,7 @@ def _arguments(words: list[_Word]) -> Iterator[Assigned]:
             takes = False
 
 
-def _assigned(word: _Word) -> Assigned:
+def _assigned(word: Word) -> Assigned:
     found = _ASSIGN.fullmatch(word.text)
     if found is None:
         return Assigned(word.line, word.text, None)
@@ -280,7 +201,7 @@ def _dockerfile(text: str) -> Iterator[Assigned]:
     """ENV lines in both forms, with the defaults of ARG; FROM begins a stage. What a RUN line exports ends with it."""
     escape = "`" if re.match(r"\s{0,9}#\s{0,3}escape\s{0,3}=\s{0,3}`", text) else "\\"
     args: dict[str, str] = {}
-    for command in _words(_uncommented(text, escape), escape):
+    for command in split(_uncommented(text, escape), escape):
         head, words = command[0].text.upper(), command[1:]
         if head == "FROM" and (named := [w.text for w in words if not w.text.startswith("--")]):
             yield Assigned(command[0].line, named[-1].lower(), named[0].lower(), "from")
@@ -318,7 +239,7 @@ def _unit(text: str) -> Iterator[Assigned]:
             yield Assigned(number, "", path, "file")
         if not sign or key not in ("Environment", "UnsetEnvironment", "ExecStart", "DefaultEnvironment"):
             continue
-        for command in _words(rest):
+        for command in split(rest):
             words = [w._replace(line=number) for w in command]
             if key == "UnsetEnvironment":
                 yield from (Assigned(number, w.text, None, "unset") for w in words)

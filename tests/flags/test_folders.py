@@ -113,3 +113,15 @@ def test_the_mount_of_a_path_is_the_longest_and_the_last() -> None:
     }
     assert folders.holding((), "/") is None
     assert list(folders.look(TreeSystem(Path("/nonexistent")), Situation({}))) == []
+
+
+@pytest.mark.parametrize("name", ["LD_PRELOAD", "VLLM_NCCL_SO_PATH"])
+def test_another_release_of_nccl(tmp_path: Path, machine: TreeSystem, name: str) -> None:
+    (tmp_path / "opt/libnccl.so.2.27.3").write_text("")
+    (tmp_path / "opt/libnccl.so.2").symlink_to("libnccl.so.2.27.3")
+    (other,) = said(machine, f"{name}=/opt/libnccl.so.2 pkg:nvidia-nccl-cu12=2.26.2.post1")
+    assert other.startswith("ld-preload-nccl")
+    assert "NCCL 2.27.3" in other
+    assert said(machine, f"{name}=/opt/libnccl.so.2 pkg:nvidia-nccl-cu12=2.27.3") == []
+    assert said(machine, f"{name}=/opt/libnccl.so.2") == []
+    assert said(machine, f"{name}=/opt/libnccl-net.so pkg:nvidia-nccl-cu12=2.26.2 LD_PRELOADED=/x") == []

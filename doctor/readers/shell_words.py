@@ -1,0 +1,91 @@
+"""Shell text -> its commands as words, each with the line where it begins.
+
+>>> [[w.text for w in command] for command in words("export A='x y' B=2; run")]
+[['export', 'A=x y', 'B=2'], ['run']]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from doctor.readers.source_lines import LINE_LIMIT
+
+
+class Word(NamedTuple):
+    line: int
+    text: str
+    bare: bool
+    """No quote in it: it may be an operator or a keyword."""
+
+
+def words(text: str, escape: str = "\\") -> Iterator[list[Word]]:
+    """Commands of a shell text, as words with the line where each begins; quotes and continued lines are followed."""
+    command: list[Word] = []
+    held, begun, quote, quoted = "", 0, "", False
+    number, position, size = 1, 0, len(text)
+    while position < size:
+        char = text[position]
+        position += 1
+        if char == "\n":
+            number += 1
+        end = _substitution(text, position) if char == "$" and quote != "'" else position
+        if end > position:
+            held, begun = f"{held}$(…)", begun or number
+            number += text.count("\n", position, end)
+            position = end
+            continue
+        if quote:
+            if char == quote:
+                quote = ""
+            elif char == escape and quote == '"' and text[position : position + 1] in '"\\\n$`':
+                if text[position : position + 1] == "\n":
+                    number += 1
+                else:
+                    held += text[position]
+                position += 1
+            else:
+                held += char
+            continue
+        if char == escape and position < size:
+            following = text[position]
+            position += 1
+            if following == "\n":
+                number += 1
+                while escape == "`" and text[position : position + 1] == " ":
+                    position += 1
+            else:
+                held, begun = held + following, begun or number
+            continue
+        if char in "'\"":
+            quote, quoted, begun = char, True, begun or number
+            continue
+        comment = char == "#" and not held and not quoted
+        if char.isspace() or char in ";&|()" or comment:
+            if held or quoted:
+                command.append(Word(begun, held, not quoted))
+                held, begun, quoted = "", 0, False
+            if comment:
+                end = text.find("\n", position)
+                position = size if end < 0 else end
+            if char in "\n;&|()" and command:
+                yield command
+                command = []
+            continue
+        held, begun = held + char, begun or number
+    if held or quoted:
+        command.append(Word(begun, held, not quoted))
+    if command:
+        yield command
+
+
+def _substitution(text: str, position: int) -> int:
+    """Behind the bracket that closes the `$(` at `position`; `position` where none opens or closes."""
+    if text[position : position + 1] != "(":
+        return position
+    depth = 0
+    for end in range(position, min(position + LINE_LIMIT, len(text))):
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        if depth == 0:
+            return end + 1
+    return position
