@@ -124,7 +124,7 @@ def _value(name: str, text: str, situation: Situation) -> Iterator[Remark]:
     if reading and reading.state != "taken":
         yield _misread(name, text, reading, str(grammar), flag["component"])
     elif text == "":
-        default = f"; unset, it is {flag['default']}" if flag.get("default") else ""
+        default = f"; unset, it is {flag['default']}" if flag.get("default") not in (None, "unset") else ""
         yield Remark(
             MISREAD, "info", name, f"is set and empty{default}", "empty", flag["source"], f"Unset {name}.", text
         )
