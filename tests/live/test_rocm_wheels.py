@@ -88,7 +88,8 @@ def test_llvm_s_own_tool_lists_the_same_targets(wheels: Wheels, tmp_path: Path) 
     bundle.write_bytes(raw[raw.find(b"__CLANG_OFFLOAD_BUNDLE__") :])
     told = subprocess.run(
         [tools / "usr/lib/llvm-19/bin/clang-offload-bundler", "--list", "--type=o", f"--input={bundle}"],
-        env={"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": folders}, check=True, capture_output=True, text=True, timeout=120,
+        env={"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": folders}, check=True, capture_output=True, text=True,
+        timeout=120,
     ).stdout  # fmt: skip
     listed = set(re.findall(r"--(gfx\w+)", told))
     assert set(gpu_code.read(raw).gfx) == listed
