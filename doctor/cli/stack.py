@@ -33,5 +33,5 @@ def stack(
     report = examine(TreeSystem(root) if root else LiveSystem(), Options(python=python))
     told = parts.text(report) if format_ == "text" else json.dumps(parts.redacted(report), indent=2) + "\n"
     deliver(told, output)
-    faulty = any(v.state == "fault" for each in parts.found(report) for v in each.verdicts)
+    faulty = any(v.severity == "error" for each in parts.found(report) for v in each.verdicts)
     return int(ExitCode.FINDINGS if faulty else ExitCode.OK)

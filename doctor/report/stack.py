@@ -17,12 +17,14 @@ _NAME = re.compile(r"[-_.]+")
 
 
 class Verdict(NamedTuple):
-    """`state`: `no fault`, `fault`, `unknown`. `text` is the finding's, or why nothing could be told."""
+    """`state`: `no fault`, `fault`, `unknown`. `text` is the finding's, or why nothing could be told; `severity` is
+    that of the fault."""
 
     against: str
     rule: str
     state: str
     text: str = ""
+    severity: str | None = None
 
 
 class Found(NamedTuple):
@@ -71,7 +73,7 @@ def _verdicts(report: Report, part: Part) -> Iterator[Verdict]:
         mine = next((f for f in report.findings if f.rule == rule and _about(f, part)), None)
         unchecked = next((u for u in report.unchecked if u.rule == rule), None)
         if mine:
-            yield Verdict(against, rule, "fault", mine.summary)
+            yield Verdict(against, rule, "fault", mine.summary, mine.severity.value)
         elif unchecked:
             yield Verdict(against, rule, "unknown", unchecked.reason)
         elif rule in report.clear or any(f.rule == rule for f in report.findings):
