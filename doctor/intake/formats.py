@@ -34,7 +34,7 @@ FORMATS = (
     Format("nvidia_smi_list", ("(uuid: gpu-", "(uuid: mig-")),
     Format("nvidia_smi_topo", ("cpu affinity",)),
     Format("kernel_log", ("nvrm:", "xid", "amdgpu ", "[drm", "kfd", "nouveau ", "pcieport", "secure boot",
-                          "killed process", "[hardware error]"), ("dmesg", "journalctl")),
+                          "killed process", "[hardware error]", "mlx5_core "), ("dmesg", "journalctl")),
     Format("amd_smi_json", ('"asic"', '"gpu": 0', '"gpu":0', '"gpu_data"', '"market_name"')),
     Format("amd_smi_text", ("market_name", "target_graphics_version", "bdf:", "amd-smi 2", "amdsmi tool",
                             "total_vram", "gfx_activity:", "socket_power:", "correctable_count:", "perf_level:")),
