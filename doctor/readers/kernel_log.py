@@ -9,7 +9,8 @@ Codes are stable:
 `amdgpu-page-fault`, `amdgpu-ras-uncorrectable`, `amdgpu-bad-pages`, `amdgpu-init-failed`, `amdgpu-probe-failed`,
 `amdgpu-firmware-missing`, `amdgpu-smu-hang`, `amdgpu-hws-hang`, `amdgpu-illegal-access`, `amdgpu-vram-lost`,
 `amdgpu-oom`, `kfd-no-atomics`, `kfd-device-skipped`, `kfd-iommu-error`, `iommu-fault`, `pcie-aer-uncorrectable`,
-`pcie-aer-correctable`, `mce-uncorrectable`, `oom-kill` (of the machine), `oom-kill-cgroup` (of a container or a job).
+`pcie-aer-correctable`, `mce-uncorrectable`, `oom-kill` (of the machine), `oom-kill-cgroup` (of a container or a job),
+`nic-link-down`.
 
 IOMMU and AER events are kept only for a device that the same text shows to be a GPU. Lines that look bad and are
 not (SMU interface version not matched, optional RAS firmware, the taint notice of an unsigned module) make no event.
@@ -43,6 +44,7 @@ _SYSLOG = re.compile(
 )
 _INTERESTING = (
     "nvrm", "xid", "nvidia", "nouveau", "amdgpu", "[drm", "kfd", "amd-vi", "dmar", "aer", "pcie bus error",
+    "mlx5_core", "bnxt_en", "ionic",
     "hardware error", "edac", "killed process", "kill process", "ockdown", "ey was rejected", "version magic",
     "unknown symbol",
 )  # fmt: skip
@@ -51,7 +53,7 @@ _NOTABLE = (
     "legacy", "supported through", "bound to", "not called", "invalid", "no nvidia", "reject", "restricted",
     "version magic", "unknown symbol", "lockup", "recovery", "poison", "bad page", "ras record", "fatal", "not done",
     "0xffffffff", "hung", "hang", "unrecoverable", "preemption", "illegal", "lost", "not enough", "atomics", "skipped",
-    "event logged", "dmar", "_status", "edac", "killed", "out of memory", "fallen",
+    "event logged", "dmar", "_status", "edac", "killed", "out of memory", "fallen", "link down", "link is down",
 )  # fmt: skip
 """A word of every message below, in lower case: most lines of a driver hold none. Looking for each literal is twice
 as quick as one regular expression of them all."""
@@ -128,6 +130,7 @@ _CODES = (
     ("pcie-aer-correctable", r"PCIe Bus Error: severity=Correct|AER: (?:Multiple )?Correct(?:ed|able)"),
     ("mce-uncorrectable", r"\[Hardware Error\].{0,200}(?:Uncorrected|Machine Check Exception)"
                           r"|STATUS\[[^\]]{0,60}\|U[EC]\||EDAC .{0,60}\bUE\b"),
+    ("nic-link-down", r"(?:mlx5_core|bnxt_en|ionic) .{0,80}\b(?:NIC )?[Ll]ink (?:is )?[Dd]own\b"),
     ("oom-kill-cgroup", r"Memory cgroup out of memory: Kill(?:ed)? process \d"),
     ("oom-kill", r"Kill(?:ed)? process \d"),
 )  # fmt: skip

@@ -19,14 +19,15 @@ RULE = Rule(
     id="gpu-fabric-degraded",
     severity=Severity.WARNING,
     title="A link between GPUs or an RDMA port is down while its peers are up.",
-    needs=[{"gpus[].links"}, {"rdma", "gpus"}],
+    needs=[{"gpus[].links"}, {"rdma", "gpus"}, {"rdma", "kernel_log.events"}],
     proven="replay",
     order=64,
     tags=("consequences",),
     doc="""## What it finds
 An NVIDIA GPU of an NVLink fabric with fewer links up than the others have, or an SXM GPU with none; an AMD GPU that
 reaches fewer GPUs of its hive by xGMI than the others do; an InfiniBand or RoCE device beside a GPU whose port is not
-active while those beside other GPUs are; an active RoCE port without any GID.
+active while those beside other GPUs are; an active RoCE port without any GID; a port whose link was lost three times or
+more by the kernel log (information where the last was more than six hours ago).
 
 ## Why it matters
 Collectives take a slower way, run at the speed of the slowest GPU, or do not start.
@@ -63,6 +64,33 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield from _nvlink(machine)
     yield from _xgmi(machine)
     yield from _ports(machine)
+    yield from _flaps(machine)
+
+
+_FLAPS = 3
+"""A port loses its link once or twice while a machine starts or a cable is changed."""
+_RECENT_S = 6 * 3600
+"""Azure's node health check takes a node out for any lost link of these hours (Azure/azurehpc-health-checks)."""
+
+
+def _flaps(machine: Snapshot) -> Iterator[Finding]:
+    """Ports that lost their link again and again, by the kernel log; of RDMA devices that are known here."""
+    held = {device.pci_address: device for device in machine.rdma or () if device.pci_address}
+    for event in machine.kernel_log.events or ():
+        device = held.get(event.device or "")
+        if event.code != "nic-link-down" or device is None or event.count < _FLAPS:
+            continue
+        old = event.age_s is not None and event.age_s > _RECENT_S
+        when = f", {presence.ago(event.age_s)}" if event.age_s is not None else ""
+        yield Finding(
+            severity=Severity.INFO if old else Severity.WARNING,
+            summary=f"RDMA device {device.key[:40]} lost its link {event.count} times{when}.",
+            subject=Subject(kind="rdma", id=f"{device.key}-flaps"),
+            evidence=(
+                Evidence(text=f"{presence.times(event)}{event.text}", source=machine.source("kernel_log.events")),
+            ),
+            fixes=(Fix(text="Look at the port's cable, transceiver and switch."),),
+        )
 
 
 def _nvlink(machine: Snapshot) -> Iterator[Finding]:

@@ -102,3 +102,23 @@ def test_inactive_links_of_a_card_without_a_bridge_are_no_fault() -> None:
     machine = read_text([text])
     assert [link.up for link in (machine.gpus or ())[0].links or ()] == [False, False]
     assert judge(machine, Knowledge()).findings == ()
+
+
+NIC = "0000:ca:00.0"
+PORT = {"rdma[mlx5_4].pci_address": NIC, "rdma[mlx5_4].state": "ACTIVE"}
+
+
+@pytest.mark.parametrize(("count", "expected"), [(3, ["warning"]), (2, [])])
+def test_a_port_that_loses_its_link_again_and_again(count: int, expected: list[str]) -> None:
+    machine = machines.h100_host(PORT | machines.event("nic-link-down", NIC, count=count))
+    assert [severity for severity, subject, _ in told(rule, machine) if subject == "mlx5_4-flaps"] == expected
+    old = machines.event("nic-link-down", NIC, count=9) | {f"kernel_log.events[nic-link-down@{NIC}].age_s": 3 * 86400}
+    assert [row[0] for row in told(rule, machines.h100_host(PORT | old))] == ["info"]
+    assert found(rule, machines.h100_host(machines.event("nic-link-down", NIC, count=9))) == []  # whose is not known
+    assert found(rule, machines.h100_host(PORT | {"kernel_log.events": None})) == []
+
+
+def test_the_line_that_a_driver_prints() -> None:
+    lines = "".join(f"[ {n}.0] mlx5_core 0000:ca:00.0 ib4: Link down\n" for n in range(3))
+    (event,) = read_text([lines.encode()]).kernel_log.events or ()
+    assert (event.code, event.device, event.count) == ("nic-link-down", NIC, 3)
