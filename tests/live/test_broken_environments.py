@@ -42,6 +42,13 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wheels]:
     shutil.rmtree(unpacked)
 
 
+@pytest.fixture(autouse=True)
+def gone(tmp_path: Path) -> Iterator[None]:
+    """Nothing is kept after a test: environments and trees take gigabytes."""
+    yield
+    shutil.rmtree(tmp_path)
+
+
 def in_text(text: str) -> Report:
     """What `doctor triage` makes of a pasted text."""
     return judge(read_text([text.encode()]), Knowledge())

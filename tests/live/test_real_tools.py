@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,8 +44,10 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Wheels:
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return debian.install(tmp_path_factory.mktemp("tools") / "root", *NSIGHT, *REST)
+def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("tools")
+    yield debian.install(folder / "root", *NSIGHT, *REST)
+    shutil.rmtree(folder)
 
 
 def looked(root: Path) -> Report:

@@ -46,6 +46,13 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wheels]:
     shutil.rmtree(unpacked)
 
 
+@pytest.fixture(autouse=True)
+def gone(tmp_path: Path) -> Iterator[None]:
+    """Nothing is kept after a test: environments and trees take gigabytes."""
+    yield
+    shutil.rmtree(tmp_path)
+
+
 def library(wheels: Wheels, requirement: str, name: str) -> bytes:
     with zipfile.ZipFile(wheels.get(requirement, "3.11")) as wheel:
         (member,) = (n for n in wheel.namelist() if n.endswith(f"/{name}"))

@@ -33,12 +33,14 @@ class Wheels:
         """The wheel of `name==version` for that Python, downloaded where it is not there yet."""
         name, _, version = requirement.partition("==")
         pattern = f"{name.replace('-', '_')}-{version}-*.whl"
-        found = sorted(self.folder.glob(pattern))
+        tag = f"-cp{python.replace('.', '')}-"
+        held = sorted(self.folder.glob(pattern))
+        found = [w for w in held if tag in w.name or "-py3-" in w.name or "-py2.py3-" in w.name or "abi3" in w.name]
         if not found:
             pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
             pip += ["--python-version", python, *(f"--platform={p}" for p in PLATFORMS), "-d", str(self.folder)]
             subprocess.run([*pip, requirement], check=True, capture_output=True, timeout=1800)
-            found = sorted(self.folder.glob(pattern))
+            found = sorted(set(self.folder.glob(pattern)) - set(held)) or held
         return found[0]
 
     def _unpacked(self, requirement: str, python: str) -> Path:
