@@ -182,7 +182,7 @@ def _told(workload: str | None, context: str | None) -> dict[str, bool]:
 
 
 def _here(machine: Snapshot, pid: str | None, told: dict[str, bool]) -> Any:
-    from doctor.flags import beside, folders, launch, lint, tunable, xla
+    from doctor.flags import beside, folders, gids, launch, lint, tunable, xla
     from doctor.flags.files import Looked
     from doctor.flags.situation import Situation
     from doctor.system.live import LiveSystem
@@ -194,7 +194,7 @@ def _here(machine: Snapshot, pid: str | None, told: dict[str, bool]) -> Any:
     more = beside.look(system, env)
     situation = Situation({**more.env, **env}, machine, told={**seen, **told})
     found = [*lint.findings(situation, more.places), *more.findings, *folders.look(system, situation)]
-    found += xla.look(system, situation)
+    found += [*xla.look(system, situation), *gids.look(system, situation)]
     if tunable.is_on(situation.env):
         found += tunable.look(situation, tuple(_results(system, situation, pid)))
     found.sort(key=lambda f: f.severity.rank)
