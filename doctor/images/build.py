@@ -115,7 +115,10 @@ def _expected(recipe: Recipe, output: Path, options: Options) -> Steps:
     except (OSError, ValueError, KeyError, TypeError):
         pass  # none, or one of another version: it is a guess that is lost
     sizes = sum(w.size or 0 for w in recipe.wheels or ())
-    return Steps(guessed(sizes, options.compression), whole=False)
+    guess = guessed(sizes, options.compression)
+    if options.engine == "podman":  # it is saved when its steps are over
+        del guess["exporting"]
+    return Steps(guess, whole=False)
 
 
 def _allowed(recipe: Recipe, options: Options) -> None:

@@ -114,7 +114,8 @@ def _python(recipe: Recipe) -> Iterator[str]:
         )
         words = " ".join(f"{name}='{value}'" for name, value in build.environment)
         script = f"{words} sh /run/python/compile.sh {VENV}/bin/python {build.job_gib} compiled-{build.name}.txt"
-        yield from _run(iter(mounts), script)
+        # No cache of pip's: it would be locked for as long as this takes, and a wheel kept there is of other targets.
+        yield from _run(iter([*_mounts("python"), _WHEELS]), script)
     yield f"COPY --from=doctor . {DOCTOR}/"
     yield f"RUN PYTHONHASHSEED=0 {VENV}/bin/python -m compileall -q -j 1 {DOCTOR}"
 

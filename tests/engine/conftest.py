@@ -101,4 +101,4 @@ def container(engine: str, image: str, installed: Path) -> Container:
 
 
 # Fixtures that several modules share; they import what is above.
-from tests.engine.image_place import built, place, registry  # noqa: E402, F401
+from tests.engine.image_place import built, held, place, registry  # noqa: E402, F401

@@ -171,10 +171,17 @@ SECRETS = ("--secret=ca=ca", "--secret=pip_conf=pip.conf", "--secret=netrc=netrc
 
 
 @pytest.fixture(scope="session")
-def built(place: Place) -> Place:
+def held(place: Place) -> Place:
+    """Locked."""
+    done = place.doctor("image", "lock", "doctor-test", "--wheels=wheels")
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+@pytest.fixture(scope="session")
+def built(held: Place) -> Place:
     """Locked, then built twice without cache."""
-    locked = place.doctor("image", "lock", "doctor-test", "--wheels=wheels")
-    assert locked.returncode == 0, locked.stderr
+    place = held
     words = ("image", "build", "doctor-test", "--wheels=wheels", "--verify", "--compression=zstd", *SECRETS)
     done = place.doctor(*words, environment=_behind_a_proxy(place))
     assert done.returncode == 0, done.stdout + done.stderr
