@@ -48,7 +48,7 @@ FORMATS = (
     Format("lspci", ("vga compatible", "3d controller", "processing accelerator", "display controller", "nvswitch",
                      "lnksta:"), ("lspci",)),
     Format("ls_dev", ("/dev/kfd", "/dev/dri", "/dev/nvidia", "renderd", "/dev/dxg"), ("ls ",)),
-    Format("lsmod", ("nvidia_uvm ", "amdgpu  ", "nouveau  ", "nvidia  "), ("lsmod",)),
+    Format("lsmod", ("nvidia_uvm ", "amdgpu  ", "nouveau  ", "nvidia  "), ("lsmod",), told=True),
     Format("lsmod_silent", (), ("lsmod | grep -c",), told=True),
     Format("id_command", ("uid=",)),
     Format("id_command", ("groups:",), call="read_group_line"),
@@ -102,7 +102,7 @@ FORMATS = (
     Format("service_unit", ("[service]", "server config", "systemctl", "environ", "gpu_type=gfx", "compute=gfx")),
     Format("dockerfile", ("from ",)),
     Format("docker_run_line", ("docker run", "podman run", "docker container run", "nerdctl run", "docker create",
-                               "apptainer ", "singularity ", " exec ")),
+                               "apptainer", "singularity", " exec ", "--container-image", "--container-name")),
     Format("env_lines", ("export ", "_visible_devices", "hsa_", "nccl_", "rocm_path", "cuda_home", "ld_library_path",
                          "pytorch_", "miopen_", "vllm_", "torch_", "hip_", "cuda_", "hipblaslt", "rocblas_",
                          "flash_attention_", "python", "slurm_", "os.environ"),
@@ -124,8 +124,9 @@ FORMATS = (
     Format("labelled_lines", (":", "|", "=", "nvidia-smi", "pytorch ", "torch ", "python ", "rocm ", "ubuntu ",
                               "gcc (", "g++ (")),
     Format("said_stack", ("rtx", "gtx", "radeon", "tesla", "gfx", "torch", "rocm", "v100", "p100", "a100", "h100",
-                          "h200", "b200", "mi2", "mi3", "l40", "xtx", "strix", "vllm", "triton", "flash", "driver",
-                          "nccl", "cublas", "wsl", "quadro", "rx5", "rx 5", "rx6", "rx 6", "0ti", "0 ti")),
+                          "h200", "b200", "mi2", "mi3", "mi100", "mi50", "mi60", "l40", "xtx", "strix", "vllm",
+                          "triton", "flash", "driver", "nccl", "cublas",
+                          "wsl", "quadro", "rx5", "rx 5", "rx6", "rx 6", "0ti", "0 ti")),
 )  # fmt: skip
 
 

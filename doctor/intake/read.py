@@ -79,7 +79,7 @@ def read_text(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Snaps
         symptoms.put(f"symptoms[{hit.key}].text", hit.text, f"text:{hit.line}")
         symptoms.put(f"symptoms[{hit.key}].source", f"text:{hit.line}", f"text:{hit.line}")
     machine = _assembled([*reading.sheets(), symptoms])
-    return machine.model_copy(update={"resembles": words.resembles()})
+    return machine.model_copy(update={"resembles": words.resembles(), "spoken": words.spoken})
 
 
 class _Reading:
@@ -126,7 +126,7 @@ class _Reading:
         self.asked = fragment if fragment.at and text.lstrip().startswith(("lsmod", "sudo lsmod")) else None
         if "=" in text:
             self.offer(formats.named("env_lines"), fragment, text, command=True)
-        if " run" in text or " create" in text or " exec " in text:
+        if " run" in text or " create" in text or " exec " in text or "--container-" in text:
             self.offer(formats.named("docker_run_line"), fragment, text)
 
     def offer(self, form: Format, fragment: Fragment, text: str, **how: Any) -> bool:

@@ -16,8 +16,10 @@ from doctor.readers.source_lines import kept, source_lines
 
 _RUN = re.compile(
     r"\b(?:(docker|podman|nerdctl)(?:\.exe)? (?:container )?(?:run|create)|"
-    r"(apptainer|singularity) (?:exec|run|shell))(?= |$)"
+    r"(apptainer|singularity) (?:exec|run|shell)|(srun))(?= |$)"
 )
+_PROMPT = re.compile(r"\s{0,4}(?:Apptainer|Singularity)> ?(?:\S|$)")
+"""The prompt of a shell inside."""
 _EXEC = re.compile(
     r"\s{0,8}(?:[$#>❯➜] ?|\S{1,80}[$#] )?(?:sudo )?"
     r"(?:(docker|podman|nerdctl|kubectl|oc|lxc|incus)(?: compose)? exec|pct enter) "
@@ -62,17 +64,34 @@ def read(text: str, source: str = "text") -> FactSheet:
         if inner and inner[2] and inner.start() <= found.end() + 1:
             found = inner
         words = _words(_joined([line[found.end() :], *(rest for _, rest in lines[position + 1 : position + 100])]))
-        sheet = FactSheet()
+        if found[3] and not any(word.startswith(("--container-image", "--container-name")) for word in words):
+            continue
+        sheet = _shell(lines[position:])
         sheet.put("container.run_args", words, where)
+        if found[3]:
+            sheet.put("container.engine", "enroot", where)
+            sheet.put("container.inside", True, where)
+            return sheet
         _options(sheet, words, where)
         if found[1] in ("docker", "podman"):
             sheet.put("container.engine", found[1], where)
         elif found[2]:
             sheet.put("container.engine", "apptainer", where)
         return sheet
+    inside = inside if len(inside) else _shell(lines)
     if len(inside):
         return inside
     raise ReaderError("no `docker run` line in the text")
+
+
+def _shell(lines: list[tuple[str, str]]) -> FactSheet:
+    """Whether a prompt shows that what follows is from inside."""
+    sheet = FactSheet()
+    where = next((where for where, line in lines if "> " in line[:20] and _PROMPT.match(line)), "")
+    if where:
+        sheet.put("container.inside", True, where)
+        sheet.put("container.engine", "apptainer", where)
+    return sheet
 
 
 def _joined(lines: list[str]) -> str:

@@ -20,13 +20,17 @@ FACTS = {
     "nvidia_peermem": "nvidia_driver.peermem_loaded",
     "amdgpu": "amdgpu_driver.loaded",
 }
+_SEARCHED = re.compile(
+    r"(?:sudo )?lsmod ?\| ?[ef]?grep (?P<options>(?:-[a-zA-Z]{1,6} ){0,3})['\"]?(?P<names>[\w|\\-]{3,80})['\"]?\s*$"
+)
 _GPU_MODULES = {*FACTS, "nouveau", "nvidia_drm", "amdkfd", "vfio_pci"}
 _FULL = 30
 """Rows from which an output with its header counts as unfiltered."""
 
 
-def read(text: str, source: str = "text") -> FactSheet:
-    """`kernel.modules` only of an unfiltered output. Raises ReaderError without a row."""
+def read(text: str, source: str = "text", command: str = "") -> FactSheet:
+    """`kernel.modules` only of an unfiltered output. Of what `command` searched for, modules without a row are not
+    loaded. Raises ReaderError without a row."""
     sheet = FactSheet()
     names: list[str] = []
     header = first = ""
@@ -44,4 +48,16 @@ def read(text: str, source: str = "text") -> FactSheet:
         sheet.put("kernel.modules", [n for n in names if n in _GPU_MODULES], first)
     if not names:
         raise ReaderError("no row of lsmod in the text")
+    if "..." not in text:
+        for fact in searched(command) - {FACTS.get(name) for name in names}:
+            sheet.put(fact, False, first)
     return sheet
+
+
+def searched(command: str) -> set[str]:
+    """Facts of the modules that `lsmod | grep NAME` shows where they are loaded: NAME is a part of theirs."""
+    found = _SEARCHED.match(command.strip()[:200])
+    if not found or "v" in found["options"] or "w" in found["options"]:
+        return set()
+    names = [name for name in found["names"].replace("-", "_").replace("\\", "").lower().split("|") if len(name) > 2]
+    return {fact for module, fact in FACTS.items() if any(name in module for name in names)}

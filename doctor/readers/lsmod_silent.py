@@ -8,26 +8,18 @@ False
 
 from __future__ import annotations
 
-import re
-
 from doctor.errors import ReaderError
 from doctor.facts.sheet import FactSheet
-from doctor.readers.lsmod import FACTS
-
-_ASKED = re.compile(
-    r"(?:sudo )?lsmod ?\| ?[ef]?grep (?P<options>(?:-[a-zA-Z]{1,6} ){0,3})['\"]?(?P<names>[\w|\\-]{3,80})['\"]?\s*$"
-)
+from doctor.readers.lsmod import searched
 
 
 def read(text: str, source: str = "text", command: str = "") -> FactSheet:
-    """`text` is the line at the prompt, or what `command` printed. Raises ReaderError where it asks
-    otherwise, or was answered."""
-    found = _ASKED.match((command or text).strip()[:200])
-    if not found or "v" in found["options"] or (command and text.strip() not in ("0", command.strip())):
-        raise ReaderError("no search of lsmod that found nothing")
+    """`text` is the line at the prompt, or what `command` printed. Raises ReaderError where it asks otherwise, or was
+    answered."""
     sheet = FactSheet()
-    names = [name for name in found["names"].replace("-", "_").replace("\\", "").lower().split("|") if len(name) > 2]
-    for module, fact in FACTS.items():
-        if any(name in module for name in names):
+    if not command or text.strip() in ("0", command.strip()):
+        for fact in searched(command or text):
             sheet.put(fact, False, f"{source}:1")
+    if not len(sheet):
+        raise ReaderError("no search of lsmod that found nothing")
     return sheet

@@ -97,7 +97,8 @@ _ELSEWHERE = re.compile(
 )
 _IDLE = re.compile(
     r"\b(?:(?:is|was|do|does|did)(?: not|n.t)|won.t|cannot|can.t|can not|never|not) (?:be |being |get |gets |getting )?"
-    r"(?:turn(?:ed)? on|used|utili[sz]ed|detected|recogni[sz]ed|seen|found|visible|listed|shown?|picked up)\b",
+    r"(?:turn(?:ed)? on|used|utili[sz]ed|detected|recogni[sz]ed|seen|found|visible|listed|shown?|picked up)\b"
+    r"|\bno (?:CUDA |GPU )?devices? (?:were |was |are |is )?(?:found|detected|available)\b",
     re.IGNORECASE,
 )
 """That a GPU lies idle or unseen tells of the GPU that is there."""

@@ -42,6 +42,9 @@ def misfit(
     flavour = machine.nvidia_driver.flavour
     if flavour is not None and flavour != loaded:
         return None
+    verdicts = {takes(gpu, kb) for gpu in machine.of_vendor("nvidia")}
+    if verdicts and verdicts <= ({"required", "either"} if verdict == "unsupported" else {"unsupported"}):
+        return None  # the driver says so too where it cannot read the GPU's registers
     unfit = [g for g in machine.of_vendor("nvidia") if takes(g, kb) == verdict]
     logged = [e for e in machine.kernel_log.events or () if e.code == event]
     if not logged and not (flavour == loaded and unfit):

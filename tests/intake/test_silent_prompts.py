@@ -32,15 +32,36 @@ def test_a_search_for_a_family_of_modules_is_one_for_each() -> None:
     "text",
     [
         "$ lsmod | grep nvidia\n$ nvidia-smi\n",
-        "me@box:~$ lsmod | grep nvidia\nnvidia 62468096 60\nme@box:~$ ls\n",
         "me@box:~$ lsmod | grep nvidia\n\nme@box:~$ ls\n",
         "me@box:~$ lsmod | grep -v nvidia\nme@box:~$ ls\n",
         "me@box:~$ lsmod | grep nvidia\n",
         "$ lsmod | grep -c nvidia\n4\n",
         "me@box:~$ lsmod | sort\nme@box:~$ ls\n",
     ],
-    ids=["a manual's", "rows", "something was cut", "the rest", "the end", "four", "all"],
+    ids=["a manual's", "something was cut", "the rest", "the end", "four", "all"],
 )
 def test_what_tells_nothing_of_absence(text: str) -> None:
     driver = read(text).nvidia_driver
     assert False not in (driver.loaded, driver.peermem_loaded)
+
+
+def test_a_module_without_a_row_in_what_was_searched_is_not_loaded() -> None:
+    driver = read("$ lsmod | grep nvidia\nnvidia_modeset 1234567 1\nnvidia 34567890 1 nvidia_modeset\n").nvidia_driver
+    assert (driver.loaded, driver.uvm_loaded) == (True, False)
+
+
+@pytest.mark.parametrize("command", ["lsmod", "lsmod | grep nvidia | head -2", "lsmod | grep -w nvidia"])
+def test_rows_of_another_search_tell_nothing_of_others(command: str) -> None:
+    assert read(f"$ {command}\nnvidia 34567890 1\n").nvidia_driver.uvm_loaded is None
+
+
+def test_a_shell_of_apptainer_and_a_step_with_an_image_are_inside() -> None:
+    assert read(
+        "$ apptainer shell x.sif\nApptainer> nvidia-smi\nbash: nvidia-smi: command not found\n"
+    ).container.inside
+    container = read("srun --gpus=2 \\\n  --container-image=img \\\n  --pty bash\n").container
+    assert (container.inside, container.engine) == (True, "enroot")
+
+
+def test_a_step_without_an_image_is_on_the_host() -> None:
+    assert read("$ srun --gpus=2 --pty bash\n").container.inside is None

@@ -68,6 +68,18 @@ def raised(text: str) -> list[str]:
             "mig-misconfigured",
         ),
         ("I must run **nvidia-smi** first, otherwise: error executing hook `x` (exit code: 1)", "nvidia-uvm-missing"),
+        (
+            "RTX 5090\nNVRM: installed in this system is not supported by open\n"
+            "Above 4G Decoding is off in the BIOS. nvidia-smi says: No devices were found",
+            "large-bar-disabled",
+        ),
+        (
+            "2x MI100: DDP training over RCCL hangs\n$ cat /proc/cmdline\nBOOT_IMAGE=/vmlinuz-5.15.0 root=/dev/sda1 ro",
+            "iommu-not-passthrough",
+        ),
+        ("INFO:    Could not find any nv files on this host!\nmy RTX 3090 is not seen", "nvidia-driver-not-loaded"),
+        ("misc/ibvwrap.cc:268 NCCL WARN Call to ibv_create_cq failed", "memlock-limit-too-low"),
+        ("RTX 4090, LLM loads slowly: the PCIe link stays at Gen1", "pcie-link-degraded"),
         ("gfx1151, linux-firmware-20251125: GPU Hang in every ROCm job", "amdgpu-firmware-bad"),
         (
             "after the laptop wakes up from suspension CUDA stops working. Quadro P2000",
@@ -145,6 +157,15 @@ def test_a_text_and_its_cause(text: str, cause: str) -> None:
             "NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.0.1.2<0>\n"
             "NCCL INFO Channel 00/0 : 0[1] -> 8[1] [send] via NET/IB/0/GDRDMA",
             "gpudirect-rdma-missing",
+        ),
+        (
+            "GTX 1080\nNVRM: installed in this system is not supported by open\n"
+            "NVRM: nvidia.ko because it does not include the required GPU",
+            "large-bar-disabled",
+        ),
+        (
+            "2x MI100: DDP over RCCL hangs\n$ cat /proc/cmdline\nBOOT_IMAGE=/vmlinuz root=/dev/sda1 ro iommu=pt",
+            "iommu-not-passthrough",
         ),
         ("gfx1151, linux-firmware-20251125 is installed; a question on the docs", "amdgpu-firmware-bad"),
         (

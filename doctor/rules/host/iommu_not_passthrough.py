@@ -17,7 +17,7 @@ RULE = Rule(
     id="iommu-not-passthrough",
     severity=Severity.WARNING,
     title="The IOMMU translates where the GPU stack wants pass-through.",
-    needs=[{"host.iommu"}, {"kernel_log.events", "gpus"}],
+    needs=[{"host.iommu"}, {"kernel_log.events", "gpus"}, {"kernel.cmdline", "gpus", "symptom:collective-hangs"}],
     proven="synthetic",
     order=81,
     facts_decide=False,
@@ -67,6 +67,16 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=(*log, *evidence(machine, ["host.iommu", "kernel.cmdline"])),
             fixes=FIXES if machine.host.iommu != "passthrough" else FIXES[1:],
         )
+    elif machine.host.iommu is None and _told(machine):
+        yield Finding(
+            severity=Severity.WARNING,
+            basis="both",
+            summary="A collective over AMD's GPUs hangs, and the kernel was started without iommu=pt.",
+            subject=Subject(kind="host", id="-"),
+            evidence=evidence(machine, ["kernel.cmdline", "symptom:collective-hangs"]),
+            fixes=FIXES[:1],
+            source="https://github.com/ROCm/rccl/issues/1129",
+        )
     elif translates:
         hangs = machine.symptom("collective-hangs", "output-garbage")
         yield Finding(
@@ -78,3 +88,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=evidence(machine, ["host.iommu", "kernel.cmdline"]),
             fixes=FIXES[:1],
         )
+
+
+def _told(machine: Snapshot) -> bool:
+    cmdline = machine.kernel.cmdline
+    amd = machine.of_vendor("amd") and not machine.host.virtual_machine
+    return bool(amd and cmdline and "iommu=" not in cmdline and machine.symptom("collective-hangs"))
