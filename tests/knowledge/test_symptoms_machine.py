@@ -80,6 +80,16 @@ def raised(text: str) -> list[str]:
         ("INFO:    Could not find any nv files on this host!\nmy RTX 3090 is not seen", "nvidia-driver-not-loaded"),
         ("misc/ibvwrap.cc:268 NCCL WARN Call to ibv_create_cq failed", "memlock-limit-too-low"),
         ("RTX 4090, LLM loads slowly: the PCIe link stays at Gen1", "pcie-link-degraded"),
+        ("usermod: group 'render' does not exist", "device-node-permission"),
+        (
+            "RX 7900 XTX: torch.cuda.is_available() returns False. I have 2 user accounts, A returns True, but B does not",
+            "device-node-permission",
+        ),
+        (
+            "sudo apt install rocm-dkms\nError! Bad return status for module build on kernel: 5.6.7 (x86_64)\n"
+            "dpkg: error processing package rock-dkms (--configure):",
+            "amdgpu-kernel-or-os-unsupported",
+        ),
         ("gfx1151, linux-firmware-20251125: GPU Hang in every ROCm job", "amdgpu-firmware-bad"),
         (
             "after the laptop wakes up from suspension CUDA stops working. Quadro P2000",
