@@ -82,7 +82,7 @@ def raised(text: str) -> list[str]:
         ("RTX 4090, LLM loads slowly: the PCIe link stays at Gen1", "pcie-link-degraded"),
         ("usermod: group 'render' does not exist", "device-node-permission"),
         (
-            "RX 7900 XTX: torch.cuda.is_available() returns False. I have 2 user accounts, A returns True, but B does not",
+            "RX 7900 XTX: torch.cuda.is_available() returns False. Of 2 user accounts A returns True, but B does not",
             "device-node-permission",
         ),
         (
