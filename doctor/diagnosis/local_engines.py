@@ -20,6 +20,8 @@ _CRI_SOCKETS = (
     "var/run/cri-dockerd.sock",
 )
 """Where containerd, CRI-O, k3s and RKE2, k0s, MicroK8s and cri-dockerd listen unless told otherwise."""
+_CRICTL = ("crictl", "--timeout", "6s")
+"""Its own 2 s are little on a busy node."""
 _PODMAN_OF_ROOT = ("var/lib/containers", "run/containers")
 _PODMAN_OF_USER = (
     "{data}/containers/storage",
@@ -55,12 +57,12 @@ def podman(system: System) -> tuple[str, ...] | None:
 def crictl(system: System) -> Iterator[tuple[str, ...]]:
     """The start of a crictl command: as its own configuration says, else for each runtime's socket that is here."""
     if system.stat("etc/crictl.yaml").known:
-        yield ("crictl",)
+        yield _CRICTL
         return
     for path in _CRI_SOCKETS:
         found = system.stat(path).value
         if found and found.kind == "socket":
-            yield ("crictl", "--runtime-endpoint", f"unix:///{path}")
+            yield (*_CRICTL, "--runtime-endpoint", f"unix:///{path}")
 
 
 def _account(system: System) -> tuple[int, dict[str, str]]:

@@ -46,7 +46,16 @@ Pod = Callable[..., str]
 
 
 def ctl(*words: str) -> str:
-    done = run("crictl", "--runtime-endpoint", f"unix://{SOCKET}", "--image-endpoint", f"unix://{SOCKET}", *words)
+    done = run(
+        "crictl",
+        "--timeout",
+        "60s",
+        "--runtime-endpoint",
+        f"unix://{SOCKET}",
+        "--image-endpoint",
+        f"unix://{SOCKET}",
+        *words,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
