@@ -88,7 +88,7 @@ def judge(
         kept = [f if f.fingerprint else _finished(f, rules[f.rule], profile) for f in suspicions]
     # A tool's output in which nobody speaks and nothing fails is no complaint: there a suspicion stays a remark.
     fails = any(not symptom.key.endswith(_MENTIONS) for symptom in machine.symptoms)
-    complains = text and (fails or bool(machine.resembles))
+    complains = text and (fails or machine.spoken or bool(machine.resembles))
     ordered = rank.settled(kept, rules) if complains else kept
     findings = rank.ranked(rank.folded(rank.ranked(ordered, rules)), rules)
     if text:

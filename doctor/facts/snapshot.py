@@ -104,6 +104,8 @@ class Snapshot(Model):
     symptoms: tuple[Symptom, ...] = ()
     resembles: tuple[Resemblance, ...] = ()
     """Of a pasted text only; the largest share first."""
+    spoken: bool = False
+    """Whether somebody speaks in the pasted text, beside what tools print."""
     origins: Mapping[str, Origin] = Field(default_factory=dict)
 
     def get(self, name: str) -> Any:

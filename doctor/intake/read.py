@@ -79,7 +79,7 @@ def read_text(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Snaps
         symptoms.put(f"symptoms[{hit.key}].text", hit.text, f"text:{hit.line}")
         symptoms.put(f"symptoms[{hit.key}].source", f"text:{hit.line}", f"text:{hit.line}")
     machine = _assembled([*reading.sheets(), symptoms])
-    return machine.model_copy(update={"resembles": words.resembles()})
+    return machine.model_copy(update={"resembles": words.resembles(), "spoken": words.spoken})
 
 
 class _Reading:

@@ -17,7 +17,7 @@ from doctor.facts.snapshot import Resemblance
 from doctor.knowledge.wording import shared, words_of
 
 LINES_LIMIT = 1200
-_SHORT = 12
+_IN_PASSING = 12
 """Lines: a complaint in passing."""
 SAID_AT_LEAST = 3
 """Tools print a sentence or two themselves."""
@@ -93,7 +93,12 @@ class Words:
     @property
     def speaks(self) -> bool:
         """Whether somebody may speak here: sentences, or so few lines that one of them may be all that was said."""
-        return self.said >= SAID_AT_LEAST or self._count <= _SHORT
+        return self.said >= SAID_AT_LEAST or self._count <= _IN_PASSING
+
+    @property
+    def spoken(self) -> bool:
+        """Whether somebody does speak: sentences, or one in so few lines that no tool's output is around it."""
+        return not self._markup and self.said >= (1 if self._count <= _IN_PASSING else SAID_AT_LEAST)
 
     def resembles(self) -> tuple[Resemblance, ...]:
         """Nothing of a tool's output alone: its words are the same on a machine in which nothing is wrong. Of a few

@@ -91,3 +91,11 @@ def test_of_a_short_text_half_must_be_somebodys() -> None:
         list(words.through(enumerate(lines, 1)))
     assert alone.resembles()
     assert not beside.resembles()
+
+
+def test_one_who_says_a_word_beside_few_lines_complains() -> None:
+    """What is only suspected is a warning to who asks, and a remark on a tool's output."""
+    told = "both GPUs are used although I chose one\nexport HIP_VISBLE_DEVICES=0\n"
+    silent = "HIP_VISBLE_DEVICES=0\nLANG=C\n"
+    assert read_text([told.encode()]).spoken
+    assert not read_text([silent.encode()]).spoken

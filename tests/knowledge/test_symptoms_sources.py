@@ -1,4 +1,4 @@
-"""Each text of the machine's families was found at its source, or docs/knowledge.md says why it was not."""
+"""Each text was found at its source, or docs/knowledge.md says why it was not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ else:
     import tomli as tomllib
 
 DATA = Path(doctor.__file__).parent / "knowledge" / "data" / "symptoms"
-FILES = ("access", "containers", "driver", "host", "known_amd", "known_nvidia", "machine", "remedies")
+FILES = tuple(sorted(path.stem for path in DATA.glob("*.toml")))
 DOCS = Path(__file__).parents[2] / "docs" / "knowledge.md"
 
 
