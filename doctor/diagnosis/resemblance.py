@@ -13,10 +13,12 @@ from doctor.facts import Snapshot
 from doctor.facts.snapshot import Resemblance
 from doctor.findings import Evidence, Finding, Severity
 
-LEAST_SHARE = 0.12
-"""Of texts held back without a surer cause, half had the one that the words gave this share or more."""
+LEAST_SHARE = 0.2
+"""Over 385 texts of public threads that no rule had seen, facts and error texts named the cause of 281; with suspicions
+from this share on 306, and 3 of 40 texts without such a cause were suspected of one. Lower shares named no more."""
 SURE_SHARE = 0.85
-"""Beside one cause that something surer told, the words were right four times of four with this share or more."""
+"""Beside one cause that something surer told: at half of it, 4 more of those texts were named, and of 67 tickets of which
+facts tell the cause 4 more had a wrong one beside it."""
 AGAINST_FACTS_SHARE = 0.5
 """Where the rule of that cause saw facts and found nothing in them, though they did not rule it out."""
 SUSPECT_SHARE = 0.15
