@@ -17,8 +17,8 @@ LEAST_SHARE = 0.2
 """Over 385 texts of public threads that no rule had seen, facts and error texts named the cause of 281; with suspicions
 from this share on 306, and 3 of 40 texts without such a cause were suspected of one. Lower shares named no more."""
 SURE_SHARE = 0.85
-"""Beside one cause that something surer told: at half of it, 4 more of those texts were named, and of 67 tickets of which
-facts tell the cause 4 more had a wrong one beside it."""
+"""Beside one cause that something surer told: at half of it, 4 more of those texts were named, and of 67 tickets whose
+cause facts tell 4 more had a wrong one beside it."""
 AGAINST_FACTS_SHARE = 0.5
 """Where the rule of that cause saw facts and found nothing in them, though they did not rule it out."""
 SUSPECT_SHARE = 0.15
