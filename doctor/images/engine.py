@@ -161,6 +161,9 @@ def followed(
         started.terminate()
         started.wait(10)
         raise
+    finally:
+        if started.stdout:
+            started.stdout.close()
     steps.end(time.monotonic())
     if code:
         output.unlink(missing_ok=True)

@@ -121,7 +121,7 @@ _KNOWN: dict[str, _Way] = {
     "deepspeed": _Way(
         _deepspeed,
         4,
-        ("einops", "hjson", "msgpack", "numpy", "py-cpuinfo", "pydantic>=2", "tqdm"),
+        ("einops", "hjson", "msgpack", "numpy", "nvidia-ml-py", "py-cpuinfo", "pydantic>=2", "tqdm"),
         "deepspeed 0.19.8 setup.py, op_builder/builder.py (DS_BUILD_*, TORCH_CUDA_ARCH_LIST)",
     ),
 }

@@ -126,7 +126,9 @@ def _size(found: Findings, image: oci.Image, budget: int | None) -> Check:
 
 
 def _inside(name: str, reference: str, *command: str, flags: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-    words = [name, "run", "--rm", "--network=none", "-e", "DOCTOR_QUIET=1", *flags, reference, *command]
+    # podman raises the limits by itself, which a container of its own may not.
+    limits = ["--ulimit=host"] if name == "podman" else []
+    words = [name, "run", "--rm", *limits, "--network=none", "-e", "DOCTOR_QUIET=1", *flags, reference, *command]
     try:
         return subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=_RUN_S, check=False)
     except subprocess.TimeoutExpired:

@@ -39,7 +39,7 @@ def test_two_builds_by_podman_have_one_digest(by_podman: Place) -> None:
 
 
 def test_podman_s_image_runs_as_the_user_and_is_fit(by_podman: Place) -> None:
-    said = run("podman", "run", "--rm", "--network=none", "doctor/doctor-test", "id", "-u")
+    said = run("podman", "run", "--rm", "--ulimit=host", "--network=none", "doctor/doctor-test", "id", "-u")
     assert said.stdout == "10001\n", said.stderr
     done = by_podman.doctor("image", "verify", "doctor-test", "--engine=podman", "--format=json", "--budget=2G")
     found = {c["name"]: c["outcome"] for c in json.loads(done.stdout)["checks"]}
