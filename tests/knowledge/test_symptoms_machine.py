@@ -80,6 +80,7 @@ def raised(text: str) -> list[str]:
         ("INFO:    Could not find any nv files on this host!\nmy RTX 3090 is not seen", "nvidia-driver-not-loaded"),
         ("misc/ibvwrap.cc:268 NCCL WARN Call to ibv_create_cq failed", "memlock-limit-too-low"),
         ("RTX 4090, LLM loads slowly: the PCIe link stays at Gen1", "pcie-link-degraded"),
+        ("GTX 1650 Ti: the nvidia driver cannot load because of secure boot", "secure-boot-blocks-module"),
         ("usermod: group 'render' does not exist", "device-node-permission"),
         (
             "RX 7900 XTX: torch.cuda.is_available() returns False. Of 2 user accounts A returns True, but B does not",
