@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 import subprocess
 import tempfile
 import zipfile
@@ -126,13 +127,24 @@ def _size(found: Findings, image: oci.Image, budget: int | None) -> Check:
 
 
 def _inside(name: str, reference: str, *command: str, flags: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-    # podman raises the limits by itself, which a container of its own may not.
-    limits = ["--ulimit=host"] if name == "podman" else []
+    limits = _own_limits() if name == "podman" else []
     words = [name, "run", "--rm", *limits, "--network=none", "-e", "DOCTOR_QUIET=1", *flags, reference, *command]
     try:
         return subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=_RUN_S, check=False)
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(words, 124, "", f"no end within {_RUN_S} s")
+
+
+_ENOUGH = 4096
+"""Files and processes of a check."""
+
+
+def _own_limits() -> list[str]:
+    """podman raises limits to what it thinks is the most, which is refused where it runs in a container itself."""
+    rows = (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC))
+    found = [(name, resource.getrlimit(kind)[0]) for name, kind in rows]
+    kept = [(name, min(n, _ENOUGH) if n > 0 else _ENOUGH) for name, n in found]
+    return [f"--ulimit={name}={n}:{n}" for name, n in kept]
 
 
 def _last(done: subprocess.CompletedProcess[str]) -> str:

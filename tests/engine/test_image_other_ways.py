@@ -14,6 +14,7 @@ import pytest
 from doctor.images import engine as engines
 from doctor.images import oci
 from doctor.images.engine import BuildFailed, Request
+from doctor.images.verify import _own_limits
 from tests.engine.conftest import run, unmet
 from tests.engine.image_place import BASE, PLANTED, SECRETS, Place
 
@@ -39,7 +40,7 @@ def test_two_builds_by_podman_have_one_digest(by_podman: Place) -> None:
 
 
 def test_podman_s_image_runs_as_the_user_and_is_fit(by_podman: Place) -> None:
-    said = run("podman", "run", "--rm", "--ulimit=host", "--network=none", "doctor/doctor-test", "id", "-u")
+    said = run("podman", "run", "--rm", *_own_limits(), "--network=none", "doctor/doctor-test", "id", "-u")
     assert said.stdout == "10001\n", said.stderr
     done = by_podman.doctor("image", "verify", "doctor-test", "--engine=podman", "--format=json", "--budget=2G")
     found = {c["name"]: c["outcome"] for c in json.loads(done.stdout)["checks"]}
