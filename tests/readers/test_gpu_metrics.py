@@ -19,7 +19,8 @@ COUNTERS = (("accumulation", U32), ("prochot", U32), ("ppt", U32), ("socket", U3
 V1_3 = (
     *HEADER, ("heat", U16 * 6), ("activity", U16 * 3), ("power", U16), *TIME, ("average", U16 * 7),
     ("current", U16 * 7), ("throttle_status", U32), ("fan", U16), ("link", U16 * 2), ("padding", U16),
-    ("gfx", U32), ("mem", U32), ("hbm", U16 * 4), ("timestamp", U64), ("volts", U16 * 3), ("padding1", U16), ("indep_throttle_status", U64),
+    ("gfx", U32), ("mem", U32), ("hbm", U16 * 4), ("timestamp", U64), ("volts", U16 * 3), ("padding1", U16),
+    ("indep_throttle_status", U64),
 )  # fmt: skip
 V1_4 = (*HEADER, ("heat", U16 * 3), ("power", U16), ("activity", U16 * 2), ("vcn", U16 * 4), *TIME,
         ("throttle_status", U32))  # fmt: skip
