@@ -23,7 +23,7 @@ class Told:
     def __call__(self, step: Step | None, outlook: Outlook) -> None:
         if step is not None and step.seconds is not None:
             self.waited = 0
-            moved = f", {size(step.moved)}" if step.moved else ""
+            moved = f", {size(step.moved)}" if step.moved >= 500_000 else ""
             took = "cached" if step.cached else f"{step.seconds:.1f} s"
             start = "\r\x1b[K" if self.terminal else ""
             self._say(f"{start}{took:>8}  {_named(step)}{moved} ({words(outlook)})\n")

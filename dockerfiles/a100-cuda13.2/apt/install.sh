@@ -30,7 +30,7 @@ if ls /run/wheels/*.deb >/dev/null 2>&1; then
     done
   done <"$list"
   set -- "$@" -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=/dev/null
-  xargs -a "$files" apt-get "$@" install -y --no-install-recommends --allow-downgrades --no-download
+  xargs -a "$files" apt-get "$@" install -y --no-install-recommends --allow-downgrades
   rm -f "$files"
 else
   apt-get "$@" update
