@@ -26,12 +26,13 @@ def add(app: typer.Typer) -> None:
 def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
     """Print the completion for a shell: `doctor completion bash >~/.local/share/bash-completion/completions/doctor`."""
     from doctor.cli.main import build
+    from doctor.cli.output import deliver
     from doctor.errors import InputError
 
     if shell not in SHELLS:
         raise InputError(f"{shell}: one of {', '.join(SHELLS)} is wanted")
     rows = dict(_rows(typer.main.get_group(build()), ()))
-    typer.echo(_fish(rows) if shell == "fish" else _bash(rows, zsh=shell == "zsh"), nl=False)
+    deliver(_fish(rows) if shell == "fish" else _bash(rows, zsh=shell == "zsh"), None)
 
 
 def _rows(command: Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[str]]]:

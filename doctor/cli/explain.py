@@ -16,6 +16,7 @@ def explain(rule: Annotated[str, typer.Argument(help="A rule's id, as `doctor ru
     import difflib
     import shutil
 
+    from doctor.cli.output import deliver
     from doctor.diagnosis.registry import checks
     from doctor.errors import InputError
     from doctor.report.prose import fill
@@ -27,4 +28,4 @@ def explain(rule: Annotated[str, typer.Argument(help="A rule's id, as `doctor ru
         raise InputError(f"no rule {rule!r}; {hint}")
     found = rules[rule]
     page = f"# {found.id}\n\n{found.title} ({found.severity.value}, proven {found.proven})\n\n{found.doc.strip()}"
-    typer.echo(fill(page, min(shutil.get_terminal_size((100, 24)).columns, 100)))
+    deliver(fill(page, min(shutil.get_terminal_size((100, 24)).columns, 100)) + "\n", None)

@@ -31,7 +31,7 @@ def gpu_code(
     for file in files:
         reading = system.derived_from("gpu-code", str(file.absolute()), reader.code, deadline_s=60)
         if reading.value is None:
-            wrong.append(f"{file}: {reading.detail or reading.state.value}")
+            wrong.append(f"{file}: {_why(reading.detail) or reading.state.value}")
         elif as_json:
             groups = [group._asdict() for group in reading.value.objects]
             lines.append(json.dumps({"file": str(file), **reading.value._asdict(), "objects": groups}))
@@ -41,6 +41,15 @@ def gpu_code(
         deliver("\n".join(lines) + "\n", None)
     if wrong:
         raise InputError("; ".join(wrong))
+
+
+def _why(detail: str | None) -> str | None:
+    """`No such file or directory` of ENOENT; other texts as they are."""
+    import errno
+    import os
+
+    number = getattr(errno, detail, None) if detail and detail.isupper() else None
+    return os.strerror(number) if isinstance(number, int) else detail
 
 
 def _told(file: Path, code: GpuCode) -> list[str]:

@@ -47,7 +47,7 @@ def emit(
         if not check:
             wrote(recipe, folder)
             state = f"UNLOCKED: {', '.join(recipe.unlocked)}" if recipe.unlocked else "locked"
-            sys.stdout.write(f"{folder}: {state}\n")
+            _told(f"{folder}: {state}\n")
             continue
         for difference in differences(recipe, folder):
             wrong += 1
@@ -59,6 +59,19 @@ def emit(
             wrong += 1
             sys.stderr.write(f"doctor: {output / extra}: no profile has this name\n")
     return ExitCode.FINDINGS if wrong else ExitCode.OK
+
+
+def _told(text: str) -> None:
+    from doctor.cli.output import deliver
+
+    deliver(text, None)
+
+
+def _text_or_json(format_: str) -> None:
+    from doctor.errors import InputError
+
+    if format_ not in ("text", "json"):
+        raise InputError(f"--format {format_}: text or json is wanted")
 
 
 def _recipes(
@@ -118,7 +131,7 @@ def lock(
         _note(f"{name}: locking")
         made, failed = make(recipe, options, now, _note)
         for line in changes(recipe.lock, made):
-            sys.stdout.write(f"{name}: {line}\n")
+            _told(f"{name}: {line}\n")
         for line in failed:
             _note(f"{name}: not locked: {line}")
         missing += len(failed)
@@ -190,11 +203,11 @@ def build(
     built = make(_recipe(profile, output), records, options, told)
     told.end()
     size = f"{built.found.bytes / 1e6:.0f} MB, {built.image.size / 1e6:.0f} MB compressed"
-    sys.stdout.write(f"{built.tag} {built.image.digest}\n  {size}\n  {built.record}\n  {built.bom}\n")
+    _told(f"{built.tag} {built.image.digest}\n  {size}\n  {built.record}\n  {built.bom}\n")
     if built.verified:
-        sys.stdout.write("  built twice without cache: the same digest\n")
+        _told("  built twice without cache: the same digest\n")
     for difference in built.differences:
-        sys.stdout.write(f"  differs: {difference}\n")
+        _told(f"  differs: {difference}\n")
     return ExitCode.FINDINGS if built.verified is False else ExitCode.OK
 
 
@@ -216,7 +229,7 @@ def context(
     """Write the doctor as a build context, for `docker buildx bake`."""
     from doctor.images.inside import write
 
-    sys.stdout.write(f"sha256:{write(folder, 0)}\n")
+    _told(f"sha256:{write(folder, 0)}\n")
 
 
 def verify(
@@ -238,14 +251,15 @@ def verify(
     reference = f"doctor/{image}" if image in names() else image
     if engine not in ("docker", "podman"):
         raise InputError(f"--engine {engine}: docker or podman is wanted")
+    _text_or_json(format_)
     with tempfile.TemporaryDirectory() as work:
         checks = look(reference, Path(work), _bytes(budget) if budget else None, name=engine)
     failed = any(c.outcome == "failed" for c in checks)
     if format_ == "json":
         table = {"schema": "doctor.image-verify/1", "image": reference, "checks": [asdict(c) for c in checks]}
-        sys.stdout.write(json.dumps(table, indent=2) + "\n")
+        _told(json.dumps(table, indent=2) + "\n")
     else:
-        sys.stdout.write("".join(f"{c.outcome:>11}  {c.name}: {clean(c.text)}\n" for c in checks))
+        _told("".join(f"{c.outcome:>11}  {c.name}: {clean(c.text)}\n" for c in checks))
     return ExitCode.FINDINGS if failed else ExitCode.OK
 
 
@@ -273,12 +287,13 @@ def lint(
     from doctor.readers.printable import clean
     from doctor.system.given import read_given
 
+    _text_or_json(format_)
     rows = [(path, fault) for path in paths for fault in look(read_given(path), path.name)]
     if format_ == "json":
         faults = [{"file": str(path), **asdict(fault)} for path, fault in rows]
-        sys.stdout.write(json.dumps({"schema": "doctor.image-lint/1", "faults": faults}, indent=2) + "\n")
+        _told(json.dumps({"schema": "doctor.image-lint/1", "faults": faults}, indent=2) + "\n")
     else:
         for path, fault in rows:
             text = f"{path}:{fault.line}: {fault.level} {fault.rule}: {fault.text}. To mend: {fault.fix}"
-            sys.stdout.write(clean(text) + "\n")
+            _told(clean(text) + "\n")
     return ExitCode.FINDINGS if any(fault.level == "error" for _, fault in rows) else ExitCode.OK

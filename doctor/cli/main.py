@@ -59,8 +59,7 @@ def run(args: Sequence[str] | None = None) -> int:
         command = typer.main.get_group(build(words[0]))
         convert_plainly(command)
         result = command(args=words, prog_name="doctor", standalone_mode=False)
-        sys.stdout.flush()
-        return int(result or 0)
+        return _flushed() or int(result or 0)
     except DoctorError as error:
         return _say(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -69,14 +68,32 @@ def run(args: Sequence[str] | None = None) -> int:
         return _broken_pipe()
     except typer.Exit as leaving:
         return int(leaving.exit_code)
+    except SystemExit:  # click's way to say that the reader went away
+        return _broken_pipe()
     except OSError as error:
         return _of_a_name(error)
     except Exception as error:  # noqa: BLE001 -- the last stop: a fault of ours is one line, its traceback on demand
         return _unexpected(error)
 
 
+def _flushed() -> int:
+    """2 where stdout takes nothing; where it was closed from the start, nothing is lost that was wanted."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return _say(f"stdout: {error.strerror or error}", ExitCode.USAGE)
+    return ExitCode.OK
+
+
 def _of_a_name(error: OSError) -> int:
     """A path that was given and may not be entered, is too long or goes in circles is input that can't be read."""
+    if error.filename is None and error.errno == errno.ENOENT:  # os.getcwd()
+        return _say("the working folder is not there any more; change to another", ExitCode.USAGE)
+    if error.filename is None and error.errno == errno.ENOSPC:  # typer's own, such as a help text
+        return _say(f"stdout: {error.strerror}", ExitCode.USAGE)
     if error.filename is None or error.errno not in (errno.EACCES, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR):
         return _unexpected(error)
     name = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else str(error.filename)

@@ -34,7 +34,7 @@ def deliver(text: str, path: Path | None) -> None:
 
 def _print(text: str) -> None:
     if sys.stdout is None:
-        raise InputError("stdout is closed; -o FILE writes the report to a file")
+        raise InputError("stdout is closed")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -45,7 +45,7 @@ def _process(parameter: Any, plain: Callable[[str], Any] | None) -> Process:
             return () if several and value is None else value
         if plain and isinstance(value, str) and not several:
             return plain(value)
-        if plain and several and all(isinstance(v, str) for v in value):
+        if plain and several and value is not None and all(isinstance(v, str) for v in value):
             return [plain(v) for v in value]
         return judged(context, value)
 

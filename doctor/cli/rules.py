@@ -15,6 +15,7 @@ def rules(format_: Annotated[str, typer.Option("--format", help="text or json.")
     """List every rule with its severity, what it was proven on, and its title."""
     import json
 
+    from doctor.cli.output import deliver
     from doctor.diagnosis.registry import checks
     from doctor.errors import InputError
 
@@ -26,8 +27,8 @@ def rules(format_: Annotated[str, typer.Option("--format", help="text or json.")
             {"id": r.id, "severity": r.severity.value, "proven": r.proven, "title": r.title, "tags": list(r.tags)}
             for r in found
         ]
-        typer.echo(json.dumps(rows, indent=2))
+        deliver(json.dumps(rows, indent=2) + "\n", None)
         return
     width = max((len(r.id) for r in found), default=0)
-    for rule in found:
-        typer.echo(f"{rule.severity.value:<8} {rule.proven:<10} {rule.id:<{width}}  {rule.title}")
+    lines = (f"{r.severity.value:<8} {r.proven:<10} {r.id:<{width}}  {r.title}\n" for r in found)
+    deliver("".join(lines), None)

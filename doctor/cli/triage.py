@@ -171,12 +171,11 @@ class _Printer:
         self.printed = 0
 
     def report(self, report: Report, trace: list[Read] | None) -> None:
-        import sys
+        from doctor.cli.output import deliver
 
         between = {"json": ",\n", "text": "\n", "markdown": "\n---\n\n", "jsonl": ""}[self.format]
         opening = "[\n" if self.format == "json" and self.many else ""
-        sys.stdout.write((between if self.printed else opening) + self.rendered(report, trace))
-        sys.stdout.flush()
+        deliver((between if self.printed else opening) + self.rendered(report, trace), None)
         self.printed += 1
 
     def rendered(self, report: Report, trace: list[Read] | None) -> str:
@@ -218,7 +217,7 @@ class _Printer:
         return line[:-1] if self.format == "json" and self.many else line
 
     def close(self) -> None:
-        import sys
+        from doctor.cli.output import deliver
 
         if self.format == "json" and self.many:
-            sys.stdout.write("\n]\n" if self.printed else "[]\n")
+            deliver("\n]\n" if self.printed else "[]\n", None)

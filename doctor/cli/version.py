@@ -12,5 +12,6 @@ def add(app: typer.Typer) -> None:
 def version() -> None:
     """Print the version."""
     from doctor import __version__
+    from doctor.cli.output import deliver
 
-    typer.echo(__version__)
+    deliver(f"{__version__}\n", None)

@@ -28,8 +28,14 @@ _PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 
 
 def wishes(texts: Sequence[str]) -> tuple[Requirement, ...]:
-    """Requirements as pip writes them: `torch`, `torch==2.14.0+cu130`, `jax[cuda13]>=0.9`."""
-    return tuple(map(_wish, texts))
+    """Requirements as pip writes them: `torch`, `torch==2.14.0+cu130`, `jax[cuda13]>=0.9`. What is named twice is one
+    wish with all that was asked."""
+    found: dict[str, Requirement] = {}
+    for wish in map(_wish, texts):
+        first = found.setdefault(canonicalize_name(wish.name), wish)
+        first.specifier &= wish.specifier
+        first.extras |= wish.extras
+    return tuple(found.values())
 
 
 def _wish(text: str) -> Requirement:

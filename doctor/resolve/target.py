@@ -28,9 +28,13 @@ def described(
     """Of options: `gpu` is `gfx942`, `sm_90`, `9.0`, a PCI id or a name; `os` is `ubuntu-24.04`;
     `machine` is x86_64 or aarch64, by default what the GPU comes with. Raises InputError."""
     vendor, arch = _gpu(kb, gpu) if gpu else (None, None)
-    for option, value in (("--driver", driver), ("--rocm", rocm), ("--glibc", glibc)):
+    for option, value, such in (
+        ("--driver", driver, "570.124.06"),
+        ("--rocm", rocm, "7.2"),
+        ("--glibc", glibc, "2.35"),
+    ):
         if value and not Dotted(value).numbers:
-            raise InputError(f"{option} {value}: a version such as 570.124.06 is wanted")
+            raise InputError(f"{option} {value}: a version such as {such} is wanted")
     if python:
         python = ".".join(python.split(".")[:2])
         if not _PYTHON.fullmatch(python):

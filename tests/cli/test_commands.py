@@ -39,6 +39,12 @@ CASES = [
     (["profiles", "list"], 0, "mi300x-rocm7.14-serve", ""),
     (["profiles", "validate", "h100-cuda13.0-serve"], 0, "valid", ""),
     (["profiles"], 2, "", "validate"),
+    (["profiles", "validate"], 2, "", "Missing argument"),
+    (["triage"], 2, "", "Missing argument"),
+    (["image", "lint"], 2, "", "Missing argument"),
+    (["image", "lint", "Dockerfile", "--format", "xml"], 2, "", "--format xml: text or json"),
+    (["image", "verify", "x", "--format", "xml"], 2, "", "--format xml: text or json"),
+    (["gpu-code"], 2, "", "Missing argument"),
     (["bogus"], 2, "", "No such command"),
     (["check", "--bogus"], 2, "", "No such option"),
     (["check", "--format", "xml"], 2, "", "one of text, json, jsonl, markdown, sarif, junit,"),
@@ -114,13 +120,14 @@ def test_help_imports_nothing_heavy() -> None:
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
     done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {sys.executable} -m doctor rules | head -c 1 >/dev/null"],
+        ["bash", "-c", f"{sys.executable} -m doctor rules | head -c 1 >/dev/null; exit ${{PIPESTATUS[0]}}"],
         capture_output=True,
         text=True,
         check=False,
     )
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
+    assert done.returncode == 0
 
 
 def test_output_never_replaces_what_is_no_regular_file(
@@ -148,6 +155,28 @@ def test_a_stdout_that_takes_nothing_is_said(root: str, redirect: str, said: str
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize("words", ["rules", "version", "--help", "explain no-gpu-found", "completion bash"])
+def test_what_only_lists_says_it_too(words: str) -> None:
+    command = f'"{sys.executable}" -m doctor {words} >/dev/full'
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (2, "doctor: stdout: No space left on device\n")
+
+
+def test_a_report_in_a_file_needs_no_stdout(root: str, tmp_path: Path) -> None:
+    command = f'"{sys.executable}" -m doctor stack --root "{root}" -o "{tmp_path}/o" >&-'
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_working_folder_that_is_gone_is_said(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = f'cd "{gone}" && rmdir "{gone}" && "{sys.executable}" -m doctor gpu-code x'
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "working folder" in done.stderr
 
 
 @pytest.mark.parametrize("streams", [">/dev/full 2>/dev/full", ">&- 2>&-", "<&- >&- 2>&-"])
@@ -224,3 +253,15 @@ def test_a_relative_python_starts_at_the_working_directory(tmp_path: Path, monke
         assert _python(named, live=True) == f"{tmp_path}/{named}"
     assert _python("python3.11", live=True) == "python3.11"
     assert _python("mine", live=False) == "mine"
+
+
+@pytest.mark.parametrize("command", ["check", "env", "stack"])
+@pytest.mark.parametrize("named", ["python-of-nobody", "./gone", "empty", "./text"])
+def test_a_python_that_is_not_there_is_not_another_one(
+    command: str, named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text").write_text("no program")
+    monkeypatch.chdir(tmp_path)
+    assert run([command, "--python", named]) == 2
+    assert f"--python {named}: no " in capsys.readouterr().err

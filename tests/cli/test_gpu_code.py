@@ -51,4 +51,4 @@ def test_what_is_no_binary_is_wrong_input_and_the_others_are_told(
     out, err = capsys.readouterr()
     assert "sm_90a" in out
     assert "no ELF file" in err
-    assert "nonesuch" in err
+    assert "nonesuch: No such file or directory" in err

@@ -107,6 +107,7 @@ def test_what_is_not_known_is_not_called_unsupported(packages: str, machine: dic
     [
         ({"gpu": "a potato"}, "--gpu a potato: not known to this version"),
         ({"gpu": "sm_90", "driver": "new"}, "--driver new"),
+        ({"gpu": "sm_90", "glibc": "new"}, "--glibc new: a version such as 2.35"),
         ({"gpu": "sm_90", "python": "two"}, "--python two"),
         ({"gpu": "sm_90", "os": "ubuntu"}, "--os ubuntu"),
     ],
@@ -120,6 +121,11 @@ def test_a_gpu_that_comes_with_an_arm_processor_is_solved_for_one() -> None:
     assert described(KB, gpu="GB10").machine == "aarch64"
     assert described(KB, gpu="H100").machine == "x86_64"
     assert described(KB, gpu="sm_90", machine="arm64").machine == "aarch64"
+
+
+def test_a_package_that_is_named_twice_is_wanted_with_all_that_was_asked() -> None:
+    assert "torch==2.13.0" in str(asked("torch torch==2.13.0", gpu="sm_90").commands)
+    assert asked("torch==2.13.0 torch==2.14.0", gpu="sm_90").status != "solved"
 
 
 def test_a_requirement_that_is_none_is_an_error_in_words() -> None:
