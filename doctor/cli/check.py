@@ -153,13 +153,22 @@ def _python(named: str | None, live: bool) -> str | None:
     """The interpreter or environment that --python names; on this machine a relative path starts here."""
     if named is None or not live:
         return named
+    import os
+    from shutil import which
+
     from doctor.errors import InputError
 
     path = Path(named)
     if "/" not in named and not path.is_dir():
+        if which(named) is None:
+            raise InputError(f"--python {named}: no such program on PATH; a path is taken too")
         return named  # searched in PATH
     if not path.exists():
         raise InputError(f"--python {named}: no such file or folder")
+    if path.is_dir() and not any((path / "bin" / name).exists() for name in ("python3", "python")):
+        raise InputError(f"--python {named}: no environment; the folder has no bin/python")
+    if not (path.is_dir() or os.access(path, os.X_OK)):
+        raise InputError(f"--python {named}: no program; it can't be executed")
     return str(path.absolute())
 
 

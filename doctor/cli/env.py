@@ -60,6 +60,10 @@ def env(
         raise InputError("--pid and files exclude each other")
     if recommend and (files or pid):
         raise InputError("--recommend looks at GPUs and versions; it goes without files and --pid")
+    if python and not pid:
+        from doctor.cli.check import _python
+
+        python = _python(python, live=True)
     elsewhere = bool(gpu) and not python and (recommend or bool(files))
     machine = _machine(pid, python, here=not elsewhere)
     machine = _described(machine, gpu, rocm, torch)
@@ -139,8 +143,13 @@ def _described(machine: Snapshot, gpu: str | None, rocm: str | None, torch: str 
         known = gpu_by_name(model)
         if known is None:
             raise InputError(f"--gpu {gpu[:40]}: no such GPU is known; a product (MI300X, RTX 4090) or gfx target")
+        if count == 0:
+            raise InputError(f"--gpu {gpu[:40]}: at least one GPU is wanted")
         one = Gpu(key="#0", vendor=known.vendor, name=model, arch=known.arch)
         changes["gpus"] = tuple(one.model_copy(update={"key": f"#{n}"}) for n in range(count or 1))
+    for option, version in (("--rocm", rocm), ("--torch", torch)):
+        if version is not None and not version[:1].isdigit():
+            raise InputError(f"{option} {version[:40]}: a version such as 7.2 is wanted")
     update = {k: v for k, v in (("rocm", rocm), ("version", torch)) if v}
     if update:
         changes["torch"] = machine.torch.model_copy(update=update)
@@ -178,6 +187,9 @@ def _told(workload: str | None, context: str | None) -> dict[str, bool]:
     unknown = {word.lstrip("!") for word in words} - contexts()
     if unknown:
         raise InputError(f"--context {sorted(unknown)[0][:40]}: no such word; --context - lists them")
+    both = {word for word in words if f"!{word}" in words}
+    if both:
+        raise InputError(f"--context {sorted(both)[0]}: said to be so and not to be so")
     return {**(told_of(workload) if workload else {}), **{w.lstrip("!"): not w.startswith("!") for w in words}}
 
 

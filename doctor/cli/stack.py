@@ -21,6 +21,7 @@ def stack(
     """List frameworks, libraries, compilers and profilers that are here, each judged against what is around it."""
     import json
 
+    from doctor.cli.check import _python
     from doctor.cli.output import deliver
     from doctor.diagnosis.run import Options, examine
     from doctor.errors import ExitCode, InputError
@@ -30,7 +31,9 @@ def stack(
 
     if format_ not in ("text", "json"):
         raise InputError(f"--format {format_}: text or json is wanted")
-    report = examine(TreeSystem(root) if root else LiveSystem(), Options(python=python))
+    python = _python(python, live=root is None)
+    system = TreeSystem(root) if root else LiveSystem()
+    report = examine(system, Options(python=python))
     told = parts.text(report) if format_ == "text" else json.dumps(parts.redacted(report), indent=2) + "\n"
     deliver(told, output)
     faulty = any(v.severity == "error" for each in parts.found(report) for v in each.verdicts)

@@ -75,7 +75,7 @@ def _interpreter(system: System, environ: Mapping[str, str], folder: str, name: 
     """(path, prefix) of the interpreter that a candidate is, or leads to."""
     path = f"{folder}/{name}" if folder else name
     if folder.endswith("/shims"):
-        return _pyenv(system, environ, folder.rpartition("/")[0])
+        return _pyenv(system, environ, folder.rpartition("/")[0], "python" if name in _NAMES else name)
     there = system.stat(path)
     if not there.known or there.value is None or there.value.kind not in ("file", "link"):
         return None
@@ -91,13 +91,13 @@ def _interpreter(system: System, environ: Mapping[str, str], folder: str, name: 
     return path, (above.rpartition("/")[0] if above.endswith("bin") and "/" in above else prefix)
 
 
-def _pyenv(system: System, environ: Mapping[str, str], root: str) -> tuple[str, str] | None:
+def _pyenv(system: System, environ: Mapping[str, str], root: str, name: str) -> tuple[str, str] | None:
     """Behind pyenv's shims, which are shell scripts: the version of PYENV_VERSION or of pyenv's global file."""
     wanted = environ.get("PYENV_VERSION") or system.read_text(f"{root}/version", limit=4096).value or ""
     for word in wanted.replace(":", " ").split()[:4]:
         prefix = f"{root}/versions/{word}"
-        if re.fullmatch(r"[A-Za-z0-9.\-_+]{1,60}", word) and system.stat(f"{prefix}/bin/python").known:
-            return f"{prefix}/bin/python", prefix
+        if re.fullmatch(r"[A-Za-z0-9.\-_+]{1,60}", word) and system.stat(f"{prefix}/bin/{name}").known:
+            return f"{prefix}/bin/{name}", prefix
     return None
 
 

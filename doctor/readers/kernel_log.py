@@ -62,7 +62,7 @@ _CONTROL = re.compile(
     r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
 _GPU_LINE = re.compile(r"(?:amdgpu|nvidia|nouveau) (?=[0-9a-f]{4}:[0-9a-f]{2}:)|NVRM: (?:GPU|Xid|The NVIDIA GPU)")
-_XID = re.compile(r"NVRM: Xid \(([^)]{1,60})\): (\d{1,5})")
+_XID = re.compile(r"NVRM: Xid \(([^)]{1,60})\): (\d{1,5})(?!\d)")
 _PROGRAM = (
     r"\bpid='?(?P<pid>\d{1,10})'?, name='?(?P<name>[^,']{1,40})"
     r"|Kill(?:ed)? process (?P<killed>\d{1,10}) \((?P<whose>[^)]{1,40})"

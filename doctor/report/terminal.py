@@ -117,7 +117,10 @@ def _verdict(report: Report, counted: list[Finding]) -> str:
         worst = counted[0].summary if counted else ""
         return f"{report.status.upper()}: {', '.join(parts)}. First: {masked(clean(worst))}"
     if report.status == "unknown":
-        return "UNKNOWN: no GPU is known on this machine, so nothing could be judged."
+        if any(gpu.vendor in ("amd", "nvidia") for gpu in report.snapshot.gpus or ()):
+            looked = plural(len(report.clear), "check")
+            return f"UNKNOWN: no problem found by {looked}, but the driver's state is not known."
+        return f"UNKNOWN: no GPU is known {'here' if report.source else 'on this machine'}, so nothing could be judged."
     tail = f"; {plural(untold, 'check')} could not tell" if untold else ""
     return f"OK: no problem found by {plural(len(report.clear), 'check')}{tail}."
 

@@ -247,7 +247,9 @@ def test_a_named_python_that_is_not_there_is_refused(capsys: pytest.CaptureFixtu
 
 def test_a_relative_python_starts_at_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine" / "bin").mkdir(parents=True)
-    (tmp_path / "mine" / "bin" / "python").write_text("")
+    (tmp_path / "mine" / "bin" / "python").touch(0o755)
+    (tmp_path / "python3.11").touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     for named in ("mine", "mine/bin/python"):
         assert _python(named, live=True) == f"{tmp_path}/{named}"

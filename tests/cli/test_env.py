@@ -146,3 +146,12 @@ def test_the_files_that_a_file_names_are_read_from_its_folder(
     shown = capsys.readouterr().out
     assert f"{tmp_path / 'gpu.env'}:2" in "".join(shown.split())
     assert "abcdefghijklmnop" not in shown
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--gpu", "0xH100"], ["--rocm", "foo"], ["--torch", "foo"], ["--context", "fsdp,!fsdp"]],
+)
+def test_what_is_told_of_the_machine_must_make_sense(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["env", "--recommend", *words]) == 2
+    assert words[0] in capsys.readouterr().err

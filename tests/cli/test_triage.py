@@ -93,3 +93,25 @@ def test_a_device_without_an_end_is_read_to_a_limit_and_that_is_said(
     monkeypatch.setattr("doctor.cli.triage._PLAIN_LIMIT", 1 << 20)
     assert run(["triage", "/dev/zero"]) == 0
     assert capsys.readouterr().err == "/dev/zero: only its first 1 MiB were read\n"
+
+
+def test_without_a_path_it_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["triage"]) == 2
+    assert "Missing argument" in capsys.readouterr().err
+
+
+def test_a_gpu_that_is_named_is_not_called_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("All is well with RTX 4090, torch 2.7.0+cu128")
+    assert run(["triage", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "GPUs: RTX 4090" in out
+    assert "no GPU is known" not in out
+
+
+def test_no_line_of_a_log_is_quoted_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("[1.0] NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python3, GPU has fallen off the bus.\n")
+    assert run(["triage", "--format", "json", str(path)]) == 1
+    (finding, *_) = json.loads(capsys.readouterr().out)["findings"]
+    assert [row["text"].count("fallen off the bus") for row in finding["evidence"]] == [1]

@@ -129,3 +129,11 @@ def test_the_last_of_ten_thousand_packages_is_there_too(tmp_path: Path, monkeypa
     sheet = FactSheet()
     python_env.probe(system, sheet)
     assert (len(values(sheet)["packages"]), values(sheet)["packages"][-1]["name"]) == (10_001, "vllm")
+
+
+def test_behind_pyenv_a_named_python_is_that_one_alone(tmp_path: Path) -> None:
+    files = {"pyenv/version": "3.11.7\n", "pyenv/shims/python": "#!/bin/sh\n"}
+    files |= {f"pyenv/versions/3.11.7/bin/{name}": "\x7fELF" for name in ("python", "python3.11")}
+    files |= {"pyenv/versions/3.11.7/lib/python3.11/site-packages/README": ""}
+    assert probed(tmp_path, files, "python3.11", PATH="/pyenv/shims")["interpreter.path"].endswith("/bin/python3.11")
+    assert probed(tmp_path, files, "python3.12", PATH="/pyenv/shims")["interpreter.path"] is None

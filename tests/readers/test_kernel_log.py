@@ -121,3 +121,8 @@ def test_work_is_bounded() -> None:
     flood = "".join(f"[ 1.0] NVRM: Xid (PCI:0000:9b:00): {n}, x\n" for n in range(2000))
     assert len(events(flood)) == kernel_log.MAX_EVENTS
     assert len(events("[ 1.0] NVRM: Xid (PCI:0000:9b:00): 31, " + "x" * 1_000_000)[0]["text"]) == kernel_log.MAX_TEXT
+
+
+def test_a_number_that_is_no_xid_is_not_cut_to_one() -> None:
+    with pytest.raises(ReaderError):
+        kernel_log.read("NVRM: Xid (PCI:0000:af:00): 999999999999999999, pid=77")

@@ -76,7 +76,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     for gid, nodes in owners.items():
         first = nodes[0]
         group = _group_name(machine, first)
-        owner = f"group {group} (gid {gid})" if group else f"gid {gid}" if gid is not None else "another account"
+        number = f"gid {gid}" if gid is not None else None
+        owner = f"group {group}{f' ({number})' if number else ''}" if group else number or "another account"
         yield Finding(
             summary=f"This account may not open {named([n.key for n in nodes])}: {owner} owns it.",
             subject=Subject(kind="node", id=first.key),
@@ -90,8 +91,12 @@ def _said_of(machine: Snapshot, node: DeviceNode) -> bool:
     """Not open to all, and a text that does not show the account says that it is refused, or root alone owns it."""
     if node.mode is None or node.mode & 0o006 == 0o006 or machine.account.uid is not None or machine.account.member_of:
         return False
-    roots = node.uid == 0 and (node.group == "root" or node.mode & 0o060 != 0o060) and node.kind in ("kfd", "render")
-    return roots or machine.symptom(*_REFUSED) is not None
+    if machine.symptom(*_REFUSED) is not None:
+        return True
+    if node.uid != 0 or node.kind not in ("kfd", "render") or machine.torch.available:
+        return False
+    # Open to the group root: so does a container show them in which root works, and all is well there.
+    return node.mode & 0o060 != 0o060 or (node.group == "root" and machine.torch.available is False)
 
 
 _REFUSED = (
@@ -109,9 +114,13 @@ def _group_name(machine: Snapshot, node: DeviceNode) -> str | None:
 
 def _line(machine: Snapshot, node: DeviceNode) -> Evidence:
     mode = f"{node.mode:04o}" if node.mode is not None else "?"
+    ids = (("uid", node.uid), ("gid", node.gid))
+    owners = ", ".join(f"{what} {number if number is not None else 'unknown'}" for what, number in ids)
+    if node.gid is None and node.group:
+        owners = f"{owners.partition(',')[0]}, group {node.group}"
     answer = f", opening it answers {node.open_error}" if node.open_error else ""
     return Evidence(
-        text=f"{node.key}: mode {mode}, uid {node.uid}, gid {node.gid}{answer}",
+        text=f"{node.key}: mode {mode}, {owners}{answer}",
         source=machine.source(f"nodes[{node.key}].mode"),
     )
 

@@ -64,7 +64,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for name in _NAMES:
         value = (machine.environment or {}).get(name)
-        fault = (_unread(machine, name) or _fault(machine, value)) if value else None
+        fault = _fault(machine, value) if value else None
+        instead = _unread(machine, name) if value and fault is None else None
+        if instead:
+            why = f"torch {machine.torch.version or '?':.20} takes its GPU allocator's options from {instead}"
+            fault = Severity.WARNING, why
         if fault is None:
             continue
         severity, why = fault
@@ -74,7 +78,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             suspect=4 if severity is Severity.INFO else 0,
             subject=Subject(kind="variable", id=name),
             evidence=(Evidence(text=f"{name}={(value or '')[:120]}", source=machine.source(f"environment[{name}]")),),
-            fixes=(Fix(text=f"Start without {name}.", command=("env", "-u", name, "COMMAND"), where="environment"),),
+            fixes=(_without(name) if instead is None else _renamed(instead, value or ""),),
         )
 
 
@@ -98,8 +102,17 @@ _OPTIONS = frozenset(
 _FAILS = ("cuda-driver-error", "expandable-segments", "allocator-option-unknown", "cuda-unknown-999")
 
 
-def _unread(machine: Snapshot, name: str) -> tuple[Severity, str] | None:
-    """The unified name came with 2.9, and CUDA's allocator took its options from it later (pytorch #183387)."""
+def _without(name: str) -> Fix:
+    return Fix(text=f"Start without {name}.", command=("env", "-u", name, "COMMAND"), where="environment")
+
+
+def _renamed(name: str, value: str) -> Fix:
+    return Fix(text=f"Set {name} instead.", command=("env", f"{name}={value[:120]}", "COMMAND"), where="environment")
+
+
+def _unread(machine: Snapshot, name: str) -> str | None:
+    """The name that is read instead. The unified name came with 2.9, and CUDA's allocator took its options from it
+    later (pytorch #183387)."""
     version = machine.torch.version
     if name != "PYTORCH_ALLOC_CONF" or not version or not Dotted(version) < Dotted("2.10"):
         return None
@@ -107,7 +120,7 @@ def _unread(machine: Snapshot, name: str) -> tuple[Severity, str] | None:
         "PYTORCH_HIP_ALLOC_CONF"
     ):
         return None
-    return Severity.WARNING, f"torch {version[:20]} reads PYTORCH_CUDA_ALLOC_CONF alone"
+    return "PYTORCH_HIP_ALLOC_CONF" if machine.torch.build == "rocm" else "PYTORCH_CUDA_ALLOC_CONF"
 
 
 def _fault(machine: Snapshot, value: str) -> tuple[Severity, str] | None:

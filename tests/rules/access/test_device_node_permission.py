@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from doctor.diagnosis.judge import judge
+from doctor.intake.read import read_text
+from doctor.knowledge import Knowledge
 from doctor.rules.access import device_node_permission as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -30,3 +35,22 @@ def test_opening_works_or_it_is_a_container() -> None:
 def test_unknown_answer_and_mode() -> None:
     unknown = SHUT | {"nodes[/dev/kfd].openable": None, "nodes[/dev/kfd].mode": None}
     assert told(rule, machines.rx7900_desktop(unknown)) == []
+
+
+@pytest.mark.parametrize(
+    ("listed", "available", "fires"),
+    [
+        ("crw-rw----", True, False),
+        ("crw-rw----", None, False),  # a container in which root works looks so
+        ("crw-rw----", False, True),
+        ("crw-------", None, True),
+        ("crw-------", True, False),
+    ],
+)
+def test_a_text_with_a_node_of_root(listed: str, available: bool | None, fires: bool) -> None:
+    text = f"{listed} 1 root root 235, 0 Nov 20 10:00 /dev/kfd\n"
+    if available is not None:
+        text += f">>> torch.cuda.is_available()\n{available}\n"
+    found = [f for f in judge(read_text([text.encode()]), Knowledge()).findings if f.rule == rule.RULE.id]
+    assert bool(found) is fires
+    assert "None" not in " ".join(f.summary + f.evidence[0].text for f in found)

@@ -156,3 +156,18 @@ def test_a_text_that_tells_nothing(name: str) -> None:
         _found(ROWS[name][0], "PyTorch version: 2.6.0\nIs CUDA available: True\nTraceback (most recent call last)\n")
         == []
     )
+
+
+@pytest.mark.parametrize(
+    ("torch", "said", "command"),
+    [
+        ("2.9.1+cu128", "options from PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"),
+        ("2.9.1+rocm6.4", "no expandable_segments on ROCm", "-u"),
+    ],
+)
+def test_the_new_name_on_an_old_torch_is_renamed_where_that_helps(torch: str, said: str, command: str) -> None:
+    text = f"$ PYTORCH_ALLOC_CONF=expandable_segments:True python t.py\ntorch {torch}\n"
+    findings = judge(read_text([text.encode()]), Knowledge()).findings
+    (finding,) = (f for f in findings if f.rule == "allocator-flag-unsupported")
+    assert said in finding.summary
+    assert command in (finding.fixes[0].command or ())
