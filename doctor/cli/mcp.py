@@ -6,11 +6,15 @@ Read-only. The tools return what the commands of the same names print as JSON, r
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import typer
+
+from doctor.errors import ExitCode
 
 _LONGEST = 8 << 20
 """Characters of pasted text that one call takes."""
@@ -35,7 +39,17 @@ def mcp() -> None:
     told = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     for tool in (check, triage, explain, env):
         server.add_tool(_answering(tool), annotations=told, structured_output=False)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
     server.run("stdio")
+
+
+def _leave(*_: object) -> None:
+    """At once: the event loop would wait for the thread that reads stdin, until the client says something."""
+    from doctor.system.processes import kill_descendants
+
+    kill_descendants(os.getpid())
+    os._exit(ExitCode.INTERRUPTED)
 
 
 def _answering(tool: Callable[..., str]) -> Callable[..., str]:

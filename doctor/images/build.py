@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import doctor
-from doctor.errors import InputError
+from doctor.errors import InputError, ToolError
 from doctor.images import engine, inside, oci, podman
 from doctor.images.emit import emitted
 from doctor.images.engine import Request
@@ -224,15 +225,27 @@ def builder(name: str = "docker") -> dict[str, str]:
     }
 
 
+_NOT_THERE = re.compile(r"no such image|image not known|invalid reference", re.IGNORECASE)
+
+
 @contextmanager
 def saved(reference: str, work: Path, name: str = "docker") -> Iterator[oci.Image]:
     """An image of the engine as an archive, for as long as it is looked at."""
     path = work / f"saved-{os.getpid()}.tar"
     try:
+        _save(reference, path, name)
+        yield oci.read(path)
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _save(reference: str, path: Path, name: str) -> None:
+    try:
         if name == "podman":
             podman.save(reference, path)
         else:
             engine.ask(("docker", "save", "--output", str(path), reference), timeout_s=1800)
-        yield oci.read(path)
-    finally:
-        path.unlink(missing_ok=True)
+    except ToolError as error:
+        if _NOT_THERE.search(str(error)):
+            raise InputError(f"{reference[:100]}: {name} has no image of this name; build or pull it first") from error
+        raise

@@ -50,7 +50,7 @@ class Instruction:
 
 def read(text: str) -> tuple[Instruction, ...]:
     """Raises ReaderError where there is no FROM: whatever it is, it is no Dockerfile."""
-    lines = text[:MAX_TEXT].replace("\r\n", "\n").split("\n")
+    lines = text[:MAX_TEXT].removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     escape, position = "\\", 0
     while position < len(lines) and (found := _DIRECTIVE.match(lines[position].strip()[:300])):
         escape = found["value"] if found["name"].lower() == "escape" and found["value"] in "\\`" else escape

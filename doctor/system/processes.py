@@ -41,6 +41,13 @@ def kill_with_descendants(pid: int) -> None:
         _quietly(os.kill, victim)
 
 
+def kill_descendants(pid: int) -> None:
+    """SIGKILL to what the process started, with their groups."""
+    for victim in list(_descendants(pid, 4)):
+        kill_group(victim)
+        _quietly(os.kill, victim)
+
+
 def kill_group(group: int) -> None:
     """SIGKILL to a process group, which may be gone."""
     _quietly(os.killpg, group)

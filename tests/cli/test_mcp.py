@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
+import subprocess
 import sys
 from typing import Any
 
@@ -49,3 +51,19 @@ def test_wrong_arguments_are_answered_as_errors() -> None:
     assert rule.is_error
     assert "no rule" in rule.content[0].text
     assert profile.is_error
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_that_waits_for_its_client_can_be_ended(number: int) -> None:
+    server = subprocess.Popen([sys.executable, "-m", "doctor", "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert server.stdin
+    assert server.stdout
+    server.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n')
+    server.stdin.flush()
+    server.stdout.readline()
+    server.send_signal(number)
+    try:
+        assert server.wait(20) == 130
+    finally:
+        server.kill()
+        server.communicate()

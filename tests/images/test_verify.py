@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from doctor.errors import InputError, ToolError
 from doctor.images import oci
+from doctor.images.build import saved
 from doctor.images.scan import Findings, _look, _settings
 from doctor.images.verify import Check, _files, _size, linted
 
@@ -101,3 +103,15 @@ def test_the_size_is_told_and_held_to_a_budget() -> None:
         "ok",
         "failed",
     ]
+
+
+def test_an_image_that_the_engine_does_not_have_is_wrong_usage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    docker, said = tmp_path / "docker", "Error response from daemon: No such image: x:latest"
+    docker.write_text(f"#!/bin/sh\necho '{said}' >&2; exit 1\n")
+    docker.chmod(0o755)
+    with pytest.raises(InputError, match="x: docker has no image of this name"), saved("x", tmp_path):
+        pass
+    docker.write_text("#!/bin/sh\necho 'no space left on device' >&2; exit 1\n")
+    with pytest.raises(ToolError, match="no space left"), saved("x", tmp_path):
+        pass

@@ -21,6 +21,10 @@ def test_a_here_document_is_part_of_its_instruction() -> None:
     assert "FROM no" in made[1].text
 
 
+def test_a_byte_order_mark_is_passed_over_as_docker_does() -> None:
+    assert read("\ufeffFROM a\n") == (Instruction(1, "FROM", "a"),)
+
+
 def test_another_escape() -> None:
     assert read("# escape=`\nFROM a\nRUN c:\\x `\n y\n")[1].text == "c:\\x   y"
 
