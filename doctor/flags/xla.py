@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _LIBRARIES = ("libjax_common.so", "xla_extension.so")
 """Of jaxlib, the new and the old one."""
-_FLAG = re.compile(r"--(xla_[a-z0-9_]{8,90})(?==|$)")
+_FLAG = re.compile(r"--(xla_[a-z0-9_]{3,90})(?==|$)")
 _PIECE = 16 << 20
 _OVERLAP = 128
 _MOST = 60

@@ -6,7 +6,7 @@ else has. Lines that compare are not read, and doctor/intake/said.py keeps only 
 >>> sheet = read("use on RTX5090, the version of torch is 2.0.1+cu118 (Ubuntu 22.04)")
 >>> sheet.get("gpus[#0].name"), sheet.get("torch.version"), sheet.get("os.id")
 ('RTX5090', '2.0.1+cu118', 'ubuntu')
->>> read("torch 2.7 fails, 2.6 works")
+>>> read("torch 2.7 is slower than 2.6")
 Traceback (most recent call last):
 doctor.errors.ReaderError: nothing said of a GPU or its stack
 """

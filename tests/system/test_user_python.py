@@ -44,7 +44,7 @@ def test_one_that_is_silent_is_ended(tmp_path: Path) -> None:
 
 def test_one_that_never_ends_is_ended_however_much_it_says(tmp_path: Path) -> None:
     _, ended = run(tmp_path, "while True:\n    send(n=1); time.sleep(0.01)", Bounds(0.8, 60))
-    assert (ended.state, ended.detail) == ("hung", "did not end within 0.8 s")
+    assert (ended.state, ended.detail) == ("out-of-time", "did not end within 0.8 s")
 
 
 def test_what_it_started_ends_with_it(tmp_path: Path) -> None:
