@@ -11,6 +11,9 @@ from typing import NamedTuple
 
 from doctor.readers.source_lines import LINE_LIMIT
 
+_MOST_UNCLOSED = 200
+"""So many `$(` that nothing closes are searched for their end; a text with more is no script."""
+
 
 class Word(NamedTuple):
     line: int
@@ -22,16 +25,20 @@ class Word(NamedTuple):
 def words(text: str, escape: str = "\\") -> Iterator[list[Word]]:
     """Commands of a shell text, as words with the line where each begins; quotes and continued lines are followed."""
     command: list[Word] = []
-    held, begun, quote, quoted = "", 0, "", False
+    held: list[str] = []  # a word of a million characters must not be copied for each
+    begun, quote, quoted, unclosed = 0, "", False, 0
     number, position, size = 1, 0, len(text)
     while position < size:
         char = text[position]
         position += 1
         if char == "\n":
             number += 1
-        end = _substitution(text, position) if char == "$" and quote != "'" else position
+        opens = char == "$" and quote != "'" and text[position : position + 1] == "(" and unclosed < _MOST_UNCLOSED
+        end = _substitution(text, position) if opens else position
+        unclosed += opens and end == position
         if end > position:
-            held, begun = f"{held}$(…)", begun or number
+            held.append("$(…)")
+            begun = begun or number
             number += text.count("\n", position, end)
             position = end
             continue
@@ -42,10 +49,10 @@ def words(text: str, escape: str = "\\") -> Iterator[list[Word]]:
                 if text[position : position + 1] == "\n":
                     number += 1
                 else:
-                    held += text[position]
+                    held.append(text[position])
                 position += 1
             else:
-                held += char
+                held.append(char)
             continue
         if char == escape and position < size:
             following = text[position]
@@ -55,7 +62,8 @@ def words(text: str, escape: str = "\\") -> Iterator[list[Word]]:
                 while escape == "`" and text[position : position + 1] == " ":
                     position += 1
             else:
-                held, begun = held + following, begun or number
+                held.append(following)
+                begun = begun or number
             continue
         if char in "'\"":
             quote, quoted, begun = char, True, begun or number
@@ -63,8 +71,8 @@ def words(text: str, escape: str = "\\") -> Iterator[list[Word]]:
         comment = char == "#" and not held and not quoted
         if char.isspace() or char in ";&|()" or comment:
             if held or quoted:
-                command.append(Word(begun, held, not quoted))
-                held, begun, quoted = "", 0, False
+                command.append(Word(begun, "".join(held), not quoted))
+                held, begun, quoted = [], 0, False
             if comment:
                 end = text.find("\n", position)
                 position = size if end < 0 else end
@@ -72,17 +80,16 @@ def words(text: str, escape: str = "\\") -> Iterator[list[Word]]:
                 yield command
                 command = []
             continue
-        held, begun = held + char, begun or number
+        held.append(char)
+        begun = begun or number
     if held or quoted:
-        command.append(Word(begun, held, not quoted))
+        command.append(Word(begun, "".join(held), not quoted))
     if command:
         yield command
 
 
 def _substitution(text: str, position: int) -> int:
-    """Behind the bracket that closes the `$(` at `position`; `position` where none opens or closes."""
-    if text[position : position + 1] != "(":
-        return position
+    """Behind the bracket that closes the `$(` at `position`; `position` where none closes."""
     depth = 0
     for end in range(position, min(position + LINE_LIMIT, len(text))):
         depth += {"(": 1, ")": -1}.get(text[end], 0)
