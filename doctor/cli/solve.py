@@ -82,6 +82,7 @@ def _probed(kb: Knowledge, from_: Path | None, python: str | None) -> Target:
     from doctor.diagnosis.identify import identify
     from doctor.errors import InputError
     from doctor.resolve import from_snapshot
+    from doctor.resolve.target import python_series
     from doctor.system.base import System
     from doctor.system.capture import CaptureSystem
     from doctor.system.live import LiveSystem
@@ -95,7 +96,7 @@ def _probed(kb: Knowledge, from_: Path | None, python: str | None) -> Target:
     target = from_snapshot(kb, machine, os.uname().machine if from_ is None else "x86_64")
     if not target.arch:
         raise InputError("no GPU that computes was found here; describe one: --gpu gfx942, --gpu sm_90 or a name")
-    return replace(target, python=python, interpreter=None) if python else target
+    return replace(target, python=python_series(python), interpreter=None) if python else target
 
 
 def as_data(found: Solution) -> dict[str, Any]:

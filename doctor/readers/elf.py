@@ -51,6 +51,8 @@ class Elf(NamedTuple):
     flags: int
     sections: tuple[Section, ...]
     segments: tuple[Segment, ...]
+    cut: bool = False
+    """The table of sections lies beyond the end of the file."""
 
     def section(self, name: str) -> Section | None:
         return next((s for s in self.sections if s.name == name), None)
@@ -87,7 +89,9 @@ def head(blocks: Blocks) -> Elf:
     )
     segments = _segments(blocks, layouts[2], phoff, phentsize, phnum, bits)
     sections = _sections(blocks, layouts[1], shoff, shentsize, shnum, shstrndx)
-    return Elf(bits, order, TYPES.get(kind, str(kind)), MACHINES.get(machine, str(machine)), flags, sections, segments)
+    cut = bool(shoff) and shoff + shnum * shentsize > blocks.size
+    named = TYPES.get(kind, str(kind)), MACHINES.get(machine, str(machine))
+    return Elf(bits, order, *named, flags, sections, segments, cut)
 
 
 def _segments(

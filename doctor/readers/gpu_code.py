@@ -62,7 +62,7 @@ class _Found(NamedTuple):
 
 
 def code(blocks: Blocks) -> GpuCode:
-    """All () for a file without GPU code. Raises ReaderError for what is neither ELF nor a static library."""
+    """() for a file without GPU code. Raises ReaderError for what is cut off, or neither ELF nor a static library."""
     start = blocks.at(0, 24)
     if start.startswith((archive.MAGIC, archive.THIN)):
         return _together(_of_archive(blocks))
@@ -89,6 +89,8 @@ def _of_archive(blocks: Blocks) -> Iterator[_Found]:
 
 def _of_elf(blocks: Blocks) -> Iterator[_Found]:
     held = elf.head(blocks)
+    if held.cut:
+        raise ReaderError("cut off: its table of sections lies beyond the end of the file")
     if held.machine == "amdgpu":
         target = amd_target(held.flags)
         if target:

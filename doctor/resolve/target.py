@@ -35,13 +35,12 @@ def described(
     ):
         if value and not Dotted(value).numbers:
             raise InputError(f"{option} {value}: a version such as {such} is wanted")
-    if python:
-        python = ".".join(python.split(".")[:2])
-        if not _PYTHON.fullmatch(python):
-            raise InputError(f"--python {python}: a version such as 3.12 is wanted")
+    python = python_series(python) if python else None
     name, _, version = (os or "").lower().replace(":", "-").rpartition("-")
     if os and not name:
         raise InputError(f"--os {os}: a system and its release is wanted, such as ubuntu-24.04")
+    if name.startswith(_NOT_LINUX):
+        raise InputError(f"--os {os}: only wheels for Linux are known")
     if rocm and vendor is None and gpu is None:
         vendor = "amd"
     return Target(
@@ -58,6 +57,15 @@ def described(
     )
 
 
+def python_series(text: str) -> str:
+    """`3.12` of `3.12.4`. Raises InputError for what is no version of Python 3."""
+    series = ".".join(text.split(".")[:2])
+    if not _PYTHON.fullmatch(series):
+        raise InputError(f"--python {text[:100]}: a version such as 3.12 is wanted")
+    return series
+
+
+_NOT_LINUX = ("windows", "macos", "darwin")
 _ARM = ("sm_53", "sm_62", "sm_72", "sm_87", "sm_101", "sm_110", "sm_121")
 """GPUs that come with an Arm processor only: Jetson, Thor, GB10 (NVIDIA's list of compute capabilities, 2026-08)."""
 

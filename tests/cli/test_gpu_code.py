@@ -52,3 +52,12 @@ def test_what_is_no_binary_is_wrong_input_and_the_others_are_told(
     assert "sm_90a" in out
     assert "no ELF file" in err
     assert "nonesuch: No such file or directory" in err
+
+
+def test_half_a_library_is_not_one_without_gpu_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    half, whole = tmp_path / "half.so", library(tmp_path).read_bytes()
+    half.write_bytes(whole[: len(whole) // 2])
+    assert run(["gpu-code", str(half)]) == ExitCode.USAGE
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "half.so: cut off" in err

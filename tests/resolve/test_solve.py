@@ -110,6 +110,7 @@ def test_what_is_not_known_is_not_called_unsupported(packages: str, machine: dic
         ({"gpu": "sm_90", "glibc": "new"}, "--glibc new: a version such as 2.35"),
         ({"gpu": "sm_90", "python": "two"}, "--python two"),
         ({"gpu": "sm_90", "os": "ubuntu"}, "--os ubuntu"),
+        ({"gpu": "sm_90", "os": "windows-11"}, "--os windows-11: only wheels for Linux"),
     ],
 )
 def test_a_machine_that_is_described_wrongly_is_an_error_in_words(machine: dict[str, str], words: str) -> None:

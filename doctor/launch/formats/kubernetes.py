@@ -38,7 +38,8 @@ def pod_spec(spec: Spec) -> tuple[dict[str, Any], tuple[Line, ...], tuple[str, .
     if spec.vendor:
         resource, count = _RESOURCES[spec.vendor], spec.count
         container["resources"] = {"limits": {resource: count}}
-        lines.append(Line(f"limits {resource}: {count}", f"{count} GPU, handed out by the vendor's device plugin"))
+        gpus = f"{count} GPU{'s' if count > 1 else ''}"
+        lines.append(Line(f"limits {resource}: {count}", f"{gpus}, handed out by the vendor's device plugin"))
     lines += _groups(spec, pod)
     lines += _security(spec, container)
     lines += _volumes(spec, pod, container)
