@@ -56,7 +56,7 @@ def _limits(report: Report, mends: bool) -> Iterator[str]:
     elif not mends:
         yield "Nothing to mend: no finding at or above warning has a fix."
     if report.unchecked:
-        yield f"{len(report.unchecked)} checks could not tell; `doctor check` names them."
+        yield f"{plural(len(report.unchecked), 'check')} could not tell; `doctor check` names them."
 
 
 class _Step:

@@ -49,7 +49,7 @@ def test_an_empty_plan_of_what_could_not_be_judged_does_not_pass_for_health() ->
     unknown = render(Report(doctor="0", status="unknown", unchecked=(Unchecked(rule="r", reason="denied"),)))
     assert "nothing could be judged" in unknown
     assert "Nothing to mend" not in unknown
-    assert "1 checks could not tell" in unknown
+    assert "1 check could not tell" in unknown
     assert "Nothing to mend" in render(Report(doctor="0", status="ok"))
 
 

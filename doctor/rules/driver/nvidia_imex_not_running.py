@@ -32,7 +32,7 @@ Memory can't be shared between the nodes of the rack: NCCL falls back from NVLin
 
 ## Not raised when
 The GPUs are of one node alone (HGX, PCIe), their fabric was never started, or this is a container without the service's
-files: the service runs on the host.
+files: the service runs on the host. A container without a channel is information: a job of one node needs none.
 
 ## How to confirm
 `systemctl status nvidia-imex`, `nvidia-imex-ctl -N`, `ls /dev/nvidia-caps-imex-channels`
@@ -59,6 +59,11 @@ _CHANNEL = Fix(
     reboot=True,
     risk="ends every job on the node",
 )
+_PASS = Fix(
+    text="If the job spans nodes: start the container with a channel of the host.",
+    command=("docker", "run", "--device", "/dev/nvidia-caps-imex-channels/channel0", "IMAGE"),
+    where="host",
+)
 FIXES = (_START,)
 _RACK = ("GB200", "GB300")
 
@@ -73,15 +78,16 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     ]
     if not racked:
         return
-    if machine.container.inside is not True and (imex.installed is False or imex.running is False):
+    inside = machine.container.inside is True
+    if not inside and (imex.installed is False or imex.running is False):
         what, fix = "not installed" if imex.installed is False else "not running", _START
     elif imex.running is not False and imex.channels == 0:
-        what, fix = "here without a channel", _CHANNEL
+        what, fix = "here without a channel", _PASS if inside else _CHANNEL
     else:
         return
     names = ("nvidia_driver.imex.installed", "nvidia_driver.imex.running", "nvidia_driver.imex.channels")
     yield Finding(
-        severity=Severity.WARNING,
+        severity=Severity.INFO if inside else Severity.WARNING,
         summary=f"IMEX is {what}: {len(racked)} GPUs of a rack-scale fabric can't share memory between nodes.",
         subject=Subject(kind="service", id="nvidia-imex"),
         evidence=evidence(machine, (*names, f"gpus[{racked[0].key}].fabric_state")),

@@ -87,3 +87,11 @@ def test_imex_is_asked_for_on_a_rack_alone(edits: dict[str, object], expected: l
     summaries = [row[2] for row in told(nvidia_imex_not_running, machines.h100_host(RACK | edits))]
     assert len(summaries) == len(expected)
     assert all(word in summary for word, summary in zip(expected, summaries, strict=True))
+
+
+def test_a_container_without_a_channel_is_given_one_and_the_node_is_left_alone() -> None:
+    inside = {"container.inside": True, "nvidia_driver.imex.running": None, "nvidia_driver.imex.channels": 0}
+    (finding,) = found(nvidia_imex_not_running, machines.h100_host(RACK | inside))
+    assert finding.severity.value == "info"
+    assert "--device" in (finding.fixes[0].command or ())
+    assert not any(fix.reboot for fix in finding.fixes)
