@@ -14,7 +14,8 @@ import os
 import pkgutil
 import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -24,10 +25,26 @@ turn_off()
 # Most of a check's time is imports, which make no garbage.
 gc.set_threshold(50_000, 20, 20)
 
-import typer  # noqa: E402
 
-from doctor.cli.plain_options import HELP_NAMES, convert_plainly  # noqa: E402
-from doctor.errors import DoctorError, ExitCode  # noqa: E402
+@contextlib.contextmanager
+def _ctrl_c_is_silent() -> Iterator[None]:
+    """While nothing of ours can catch it yet, Ctrl-C ends the process as it ends any program, without a traceback."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+with _ctrl_c_is_silent():
+    import typer
+
+    from doctor.cli.plain_options import HELP_NAMES, convert_plainly
+    from doctor.errors import DoctorError, ExitCode
 
 _NOT_COMMANDS = ("main", "measured", "no_plugins", "output", "plain_options", "tuning")
 _FIRST = ("check", "triage", "rules", "explain", "profiles", "version")

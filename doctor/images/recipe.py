@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Literal
 
 from doctor.images.bases import Base
@@ -235,8 +234,3 @@ def recipe(profile: Profile, lock: Lock | None, kb: Knowledge | None = None, hea
     made = Recipe(profile, base, lock, healthcheck)
     builds(profile, made.targets, made.torch_runtime)
     return made
-
-
-def folder_of(output: Path, name: str) -> Path:
-    """Where the files of a profile lie."""
-    return output / name

@@ -29,7 +29,6 @@ _READINGS = re.compile(
 _BUS = re.compile(r"GPU\[(\d{1,4})\]\s{0,16}: PCI Bus: ([0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2})\.([0-7])")
 _BUS_TEXT = 1 << 20
 _PARTITIONS = re.compile(r"(NPS\d|N/A), ([A-Z]{3}|N/A)(?:, (\d{1,3}))?")
-_GUID = re.compile(r"\s{0,4},\s{1,8}(\d{1,10}) ")
 _NAME_BELOW = re.compile(r"\s{4,16}((?:AMD|Radeon|Instinct)[\w /+-]{2,40}?)\s*$")
 _NO_DRIVER = re.compile(r"(?:amdgpu not found in modules|Driver not initialized)")
 _UNKNOWN = {"", "n/a", "none", "not supported"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -109,6 +110,18 @@ def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("doctor.diagnosis.registry.checks", interrupt)
     assert run(["rules"]) == 130
+
+
+def test_ctrl_c_while_the_program_still_loads_shows_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "doctor", "version"], capture_output=True, env=environment, check=False
+    )
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
+    code = "import signal, doctor.cli.main; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout == b"True\n"
 
 
 def test_help_imports_nothing_heavy() -> None:
