@@ -82,11 +82,11 @@ def _refused(machine: Snapshot) -> bool:
 
 
 def _why(machine: Snapshot, archs: list[str]) -> str | None:
-    """None where torch takes hipBLASLt, where the tables can't tell, or where it was asked for."""
+    """None where torch takes hipBLASLt or has none for the GPU, where the tables can't tell, or it was asked for."""
     environment = machine.environment or {}
     if environment.get("ROCBLAS_USE_HIPBLASLT") == "0":
         return "ROCBLAS_USE_HIPBLASLT=0 asks for it"
     choice = on_rocm(machine)
-    if choice.library != "rocblas" or environment.get(_LIBRARY) == "1":
+    if choice.library != "rocblas" or choice.supported is False or environment.get(_LIBRARY) == "1":
         return None
     return choice.reasons[-1].text

@@ -171,3 +171,9 @@ def test_the_new_name_on_an_old_torch_is_renamed_where_that_helps(torch: str, sa
     (finding,) = (f for f in findings if f.rule == "allocator-flag-unsupported")
     assert said in finding.summary
     assert command in (finding.fixes[0].command or ())
+
+
+def test_no_one_asks_for_a_hipblaslt_that_torch_refuses_on_the_gpu() -> None:
+    text = "Radeon RX 9070 XT, torch 2.6.0+rocm6.2.4: matrix products are slow\n"
+    findings = judge(read_text([text.encode()]), Knowledge()).findings
+    assert "hipblaslt-not-selected" not in {f.rule for f in findings}
