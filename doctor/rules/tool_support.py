@@ -101,12 +101,13 @@ def _nvcc(machine: Snapshot, kb: Knowledge, version: str, path: str, fact: str) 
             yield Unserved("nvcc", path, text, names, fix, source)
     floor, driver = kb.cuda_floor(row.minor), machine.nvidia_driver.version
     if floor and driver and Dotted(driver) < floor.driver:
+        served = kb.driver_serves_cuda(driver)
         yield Unserved(
             "nvcc", path,
             f"Programs that nvcc of CUDA {row.minor} makes do not run on driver {driver[:20]}: "
             f"{floor.driver} is needed.",
             (fact, "nvidia_driver.version"),
-            f"Install a toolkit of CUDA {kb.driver_serves_cuda(driver) or 'the driver'} or older, or a newer driver.",
+            f"Install a toolkit of CUDA {served} or older, or a newer driver." if served else "Install a newer driver.",
             floor.source,
         )  # fmt: skip
 

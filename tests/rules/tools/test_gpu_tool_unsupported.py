@@ -117,3 +117,16 @@ def test_hipify_and_the_cuda_that_it_reads() -> None:
     (text,) = said(one_amd("gfx942", tool("hipify-clang", "6.0.2") | cuda("12.4.1")))
     assert text == "hipify-clang of ROCm 6.0.2 reads CUDA up to 12.2; CUDA 12.4.1 is installed."
     assert said(one_amd("gfx942", tool("hipify-clang", "6.3.0") | cuda("12.4.1"))) == []
+
+
+@pytest.mark.parametrize(
+    ("driver", "fix"),
+    [
+        ("450.80.02", "Install a toolkit of CUDA 11.0 or older, or a newer driver."),
+        ("390.48", "Install a newer driver."),  # the table begins later
+    ],
+)
+def test_a_driver_of_which_no_cuda_is_known(driver: str, fix: str) -> None:
+    facts = tool("nvcc", "12.4.131") | {"nvidia_driver.version": driver}
+    (finding,) = gpu_tool_unsupported.check(one_nvidia("sm_70", facts), KB, None)
+    assert finding.fixes[0].text == fix
