@@ -252,13 +252,14 @@ def _beside(file: Path, path: str) -> tuple[str, str] | None:
 
 
 def _text(file: Path) -> str:
-    import sys
 
     from doctor.errors import InputError
 
     try:
         if str(file) == "-":
-            return sys.stdin.read(_SIZE_LIMIT)
+            from doctor.cli.output import stdin
+
+            return stdin().read(_SIZE_LIMIT)
         with file.open("rb") as held:
             return held.read(_SIZE_LIMIT).decode("utf-8", "replace")
     except OSError as error:

@@ -165,14 +165,15 @@ def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def _tally(source: str) -> Tally:
-    import sys
 
     from doctor.errors import InputError
     from doctor.fleet.answers import of_folder, of_stream
     from doctor.fleet.tally import Tally
 
     if source == "-":
-        return Tally().add_all(of_stream(sys.stdin.buffer))
+        from doctor.cli.output import stdin
+
+        return Tally().add_all(of_stream(stdin().buffer))
     if not Path(source).is_dir():
         raise InputError(f"{source}: no such folder; `-` reads a stream of reports")
     return Tally().add_all(of_folder(Path(source)))

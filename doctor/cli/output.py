@@ -7,6 +7,7 @@ import stat
 import sys
 import tempfile
 from pathlib import Path
+from typing import TextIO
 
 from doctor.errors import InputError
 
@@ -30,6 +31,13 @@ def deliver(text: str, path: Path | None) -> None:
     except OSError as error:
         Path(beside).unlink(missing_ok=True)
         raise InputError(f"{path}: {error.strerror or error}") from error
+
+
+def stdin() -> TextIO:
+    """Raises InputError where it was closed from the start (`<&-`)."""
+    if sys.stdin is None:
+        raise InputError("stdin is closed; name a file")
+    return sys.stdin
 
 
 def _print(text: str) -> None:

@@ -117,14 +117,15 @@ def _inflated_head(packed: bytes) -> bytes:
 
 def _chunks(path: str) -> Iterator[bytes]:
     """The file's bytes, in pieces; of a file in gzip (nvidia-bug-report.log.gz) what it holds. Raises InputError."""
-    import sys
     from pathlib import Path
 
     from doctor.errors import InputError
 
     try:
         if path == "-":
-            yield from _plain_or_inflated(sys.stdin.buffer, path)
+            from doctor.cli.output import stdin
+
+            yield from _plain_or_inflated(stdin().buffer, path)
             return
         with Path(path).open("rb") as held:
             yield from _plain_or_inflated(held, path)

@@ -115,3 +115,12 @@ def test_no_line_of_a_log_is_quoted_twice(tmp_path: Path, capsys: pytest.Capture
     assert run(["triage", "--format", "json", str(path)]) == 1
     (finding, *_) = json.loads(capsys.readouterr().out)["findings"]
     assert [row["text"].count("fallen off the bus") for row in finding["evidence"]] == [1]
+
+
+@pytest.mark.parametrize("words", [["triage", "-"], ["env", "-"], ["fleet", "report", "-"]])
+def test_a_closed_stdin_is_wrong_usage(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    assert run(words) == 2
+    assert "stdin is closed" in capsys.readouterr().err
