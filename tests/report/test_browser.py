@@ -9,7 +9,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -195,7 +195,7 @@ class _Counter(BaseHTTPRequestHandler):
 @pytest.fixture
 def listener() -> Iterator[str]:
     _Counter.hits = 0
-    server = HTTPServer(("127.0.0.1", 0), _Counter)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Counter)  # a browser opens connections that it may never use
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
