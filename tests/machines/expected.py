@@ -106,7 +106,7 @@ TEXTS = (
     Row("nvidia-rtx3090-gls", "nvidia-smi-q.txt", 2),
     Row("nvidia-l40s-gls", "nvidia-smi-q.txt", 1),
     Row("nvidia-rtx2000ada-gls", "nvidia-smi-q.txt", 1),
-    Row("nvidia-rtx4060ti-gls", "nvidia-smi-q.txt", 2),
+    Row("nvidia-rtx4060ti-gls", "nvidia-smi-q.txt", 2, _one("pcie-link-degraded", "warning", "0000:03:00.0")),
     Row("nvidia-rtx6000ada-x8-gls", "nvidia-smi-q.txt", 8),
     Row("nvidia-h100sxmx8-gls", "nvidia-smi-q.txt", 8),
     Row("nvidia-gh200-gls", "nvidia-smi-q.txt", 1),

@@ -128,7 +128,8 @@ def test_memory_that_no_process_holds_is_told_only_where_all_could_be_seen() -> 
         (4, 16, 16, ["warning"]),
         (4, 16, 4, ["info"]),
         (8, 16, None, []),
-        (4, 8, None, []),
+        (4, 8, None, ["warning"]),
+        (4, 8, 4, ["info"]),
         (None, 16, None, []),
     ],
 )
