@@ -16,6 +16,7 @@ from typing import Any
 import doctor
 from doctor.errors import InputError, ToolError
 from doctor.images import engine, inside, oci, podman
+from doctor.images.debs import unfit
 from doctor.images.emit import emitted
 from doctor.images.engine import Request
 from doctor.images.progress import Progress, Step, Steps, earlier, guessed
@@ -155,6 +156,7 @@ def _request(recipe: Recipe, work: Path, options: Options) -> tuple[Request, str
     if options.wheels:
         if not options.wheels.is_dir():
             raise InputError(f"--wheels {options.wheels}: no such folder")
+        _debs_fit(recipe, options.wheels)
         contexts["wheels"] = options.wheels
     secrets = dict(options.secrets)
     if options.offline:
@@ -174,6 +176,16 @@ def _request(recipe: Recipe, work: Path, options: Options) -> tuple[Request, str
         compression=options.compression,
     )
     return request, digest
+
+
+def _debs_fit(recipe: Recipe, folder: Path) -> None:
+    """pip holds wheels to their hashes in the build; apt installs a .deb at hand as it is: it is looked at before."""
+    if not any(folder.glob("*.deb")):
+        return
+    wrong = [why for _, why in unfit(folder, (d for part in recipe.debs or () for d in part))]
+    if wrong:
+        more = f", and {len(wrong) - 1} more packages do not fit" if wrong[1:] else ""
+        raise InputError(f"--wheels {folder}: {wrong[0]}{more}; `doctor image fetch {recipe.name} {folder}` mends it")
 
 
 def _record(recipe: Recipe, built: Built, options: Options) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from doctor.errors import DoctorError, InputError
 from doctor.images import engine
+from doctor.images.debs import sha256, unfit
 from doctor.images.lockfile import Deb, Wheel
 from doctor.images.recipe import Recipe
 
@@ -42,7 +43,7 @@ def fetch(
 def _wheels(wheels: tuple[Wheel, ...], folder: Path, told: Told) -> Iterator[str]:
     for wheel in wheels:
         path = folder / wheel.file
-        if path.is_file() and _sha256(path) == wheel.sha256:
+        if path.is_file() and sha256(path) == wheel.sha256:
             continue
         if wheel.url is None:
             yield f"{wheel.file}: its lock has no address; put it into {folder}"
@@ -77,14 +78,6 @@ def _download(url: str, path: Path, sha256: str) -> None:
         part.unlink(missing_ok=True)
 
 
-def _sha256(path: Path) -> str:
-    summed = hashlib.sha256()
-    with path.open("rb") as held:
-        while chunk := held.read(_CHUNK):
-            summed.update(chunk)
-    return summed.hexdigest()
-
-
 # Names and versions are of the lock, whose form leaves nothing that a shell would read (doctor.images.lockfile).
 _SCRIPT = """set -eu
 set -- -qq -o Acquire::Languages=none -o APT::Sandbox::User=root
@@ -110,7 +103,7 @@ def _debs(
     told: Told,
 ) -> Iterator[str]:
     """Downloaded by apt itself in a container of the base."""
-    wanted = [d for d in debs if not any(folder.glob(f"{d.name}_*.deb"))]
+    wanted = [deb for deb, _ in unfit(folder, debs)]
     if not wanted:
         return
     told(f"{len(wanted)} packages of the distribution")
@@ -129,9 +122,8 @@ def _debs(
         for path in sorted((Path(held) / "debs").glob("*.deb")):
             match = _DEB.match(path.name)
             deb = known.pop(match["name"], None) if match else None
-            if deb and deb.sha256 and _sha256(path) != deb.sha256:
-                yield f"{path.name}: what came has another hash than the lock"
+            if deb is None or (deb.sha256 and sha256(path) != deb.sha256):
+                yield f"{path.name}: what came has another hash than the lock, or was not asked for"
                 continue
-            # apt writes the colon of an epoch as %3a; a build context takes names as they are.
             shutil.move(path, folder / path.name)
         yield from (f"{name}: apt has not brought it" for name in known)

@@ -1,0 +1,33 @@
+"""Files of the distribution's packages in a folder, held to the hashes of a lock: apt checks no file at hand."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from doctor.images.lockfile import Deb
+
+_CHUNK = 1 << 20
+
+
+def sha256(path: Path) -> str:
+    """Of a file, in hexadecimal."""
+    summed = hashlib.sha256()
+    with path.open("rb") as held:
+        while chunk := held.read(_CHUNK):
+            summed.update(chunk)
+    return summed.hexdigest()
+
+
+def unfit(folder: Path, debs: Iterable[Deb]) -> Iterator[tuple[Deb, str]]:
+    """Packages of the lock that the folder lacks, of which it holds another file, or whose hash the lock has not."""
+    for deb in debs:
+        # apt writes the colon of an epoch as %3a.
+        files = sorted(folder.glob(f"{deb.name}_{deb.version.replace(':', '%3a')}_*.deb"))
+        if not files:
+            yield deb, f"{deb.name}={deb.version} is not there"
+        elif deb.sha256 is None:
+            yield deb, f"{deb.name}={deb.version}: its lock has no hash of it"
+        elif wrong := [f.name for f in files if sha256(f) != deb.sha256]:
+            yield deb, f"{wrong[0]} has another hash than the lock"
