@@ -50,6 +50,9 @@ _LITTLE_WORDS = re.compile(
     re.IGNORECASE,
 )
 _LEAST_WORDS = 7
+_TYPED = re.compile(r"[A-Za-z][A-Za-z ]{1,24}: \S")
+_TYPED_AT_MOST = 6
+"""Lines: `GPU: Strix Halo`, `Kernel: 6.14` and nothing else is what somebody typed to ask about; tools print more."""
 
 
 class Words:
@@ -60,8 +63,8 @@ class Words:
         self.lines: dict[str, int] = {}
         self.said = 0
         """Lines in which somebody speaks, each once: what is printed again and again is a tool's."""
-        self._held = self._prose = 0
-        """Lines that hold anything, and whole sentences among them."""
+        self._held = self._prose = self._typed = 0
+        """Lines that hold anything, and whole sentences and labelled words among them."""
         self._heard: set[str] = set()
         self._count = 0
         self._begun = self._markup = False
@@ -76,6 +79,7 @@ class Words:
             if count < LINES_LIMIT:
                 self._held += bool(row[1].strip())
                 self._prose += self._held < _SHORT and _is_prose(row[1])
+                self._typed += self._held <= _TYPED_AT_MOST and _TYPED.match(row[1]) is not None
                 self._hear(row[1])
                 for word in words_of(row[1]):
                     if word in self.known:
@@ -97,7 +101,10 @@ class Words:
 
     @property
     def spoken(self) -> bool:
-        """Whether somebody does speak: sentences, or one in so few lines that no tool's output is around it."""
+        """Whether somebody does speak: sentences, or one in so few lines that no tool's output is around it, or a few
+        labels that somebody filled in."""
+        if 0 < self._held == self._typed:
+            return True
         return not self._markup and self.said >= (1 if self._count <= _IN_PASSING else SAID_AT_LEAST)
 
     def resembles(self) -> tuple[Resemblance, ...]:

@@ -99,3 +99,10 @@ def test_one_who_says_a_word_beside_few_lines_complains() -> None:
     silent = "HIP_VISBLE_DEVICES=0\nLANG=C\n"
     assert read_text([told.encode()]).spoken
     assert not read_text([silent.encode()]).spoken
+
+
+def test_one_who_fills_in_labels_asks() -> None:
+    filled = "GPU: Strix Halo\nKernel: 6.14.0-generic\n"
+    printed = "".join(f"Module {n}: amdgpu\n" for n in ("a", "b", "c", "d", "e", "f", "g"))
+    assert read_text([filled.encode()]).spoken
+    assert not read_text([printed.encode()]).spoken

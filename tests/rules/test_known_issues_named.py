@@ -44,10 +44,10 @@ ISSUES: tuple[tuple[str, str, str], ...] = (
     ),
     ("dkms-6x-old", "amdgpu driver: 5.18.13\nKernel: 6.6.1-generic", "amdgpu-kernel-or-os-unsupported"),
     ("mi325x-sriov-3020", AMD_GPU.format("MI325X") + "amdgpu driver: 30.20.0", "amdgpu-driver-known-bad"),
-    ("cper-30.10", AMD_GPU.format("MI355X") + "amdgpu driver: 30.10.0\nIt hangs and I do not know why.", "amdgpu-driver-known-bad"),
+    ("cper-30.10", AMD_GPU.format("MI355X") + "amdgpu driver: 30.10.0", "amdgpu-driver-known-bad"),
     ("secure-boot", "ROCk module is NOT loaded, possibly no GPU devices\nSecureBoot enabled", "secure-boot-blocks-module"),
     ("kfd-einval-container", "Unable to open /dev/kfd read-write: Invalid argument", "amdgpu-rocm-version-skew"),
-    ("gfx1151-min-rocm", "GPU: Strix Halo\nKernel: 6.14.0-generic\nIt hangs and I do not know why.", "amdgpu-kernel-or-os-unsupported"),
+    ("gfx1151-min-rocm", "GPU: Strix Halo\nKernel: 6.14.0-generic", "amdgpu-kernel-or-os-unsupported"),
     (
         "mes-083-strix",
         "GPU: Strix Halo\nMES feature version: 1, firmware version: 0x00000083",
