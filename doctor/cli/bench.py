@@ -151,7 +151,7 @@ def _deliver(
     import json
 
     from doctor.bench import history
-    from doctor.cli.output import deliver
+    from doctor.cli.output import deliver, tell
     from doctor.errors import InputError
     from doctor.report import bench as report
 
@@ -173,7 +173,7 @@ def _deliver(
             if place is not None:
                 history.keep(data, place)
         except InputError as error:
-            typer.echo(f"doctor: not kept: {error}", err=True)
+            tell(f"doctor: not kept: {error}\n")
 
 
 def _of_baselines(profile: Profile | None) -> list[str]:

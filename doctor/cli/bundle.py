@@ -30,12 +30,11 @@ def bundle(
     if context.invoked_subcommand:
         return 0
     import json
-    import sys
     from datetime import datetime, timezone
 
     from doctor.bundle.pack import write
     from doctor.bundle.record import make
-    from doctor.cli.output import deliver
+    from doctor.cli.output import deliver, tell
     from doctor.system.live import LiveSystem
 
     now = datetime.now(timezone.utc)
@@ -48,8 +47,8 @@ def bundle(
         max_size=max(1, max_size) << 20,
     )
     if dry_run:
-        sys.stdout.write("".join(f"{len(p.content):>9}  {p.name}  ({p.origin})\n" for p in made.parts))
-        sys.stdout.write("".join(f"  left out  {row.origin}: {row.why}\n" for row in made.left_out))
+        listed = [f"{len(p.content):>9}  {p.name}  ({p.origin})\n" for p in made.parts]
+        deliver("".join([*listed, *(f"  left out  {row.origin}: {row.why}\n" for row in made.left_out)]), None)
         return 0
     path = output or Path(f"doctor-bundle-{now:%Y%m%d-%H%M%S}.tar.gz")
     size = write(path, made.files)
@@ -57,9 +56,9 @@ def bundle(
         deliver(json.dumps(made.names, indent=1) + "\n", names)
     for row in made.left_out:
         if row.origin.removeprefix("file:") in {str(p.absolute()) for p in include or ()}:
-            sys.stderr.write(f"doctor: --include {row.origin.removeprefix('file:')}: left out: {row.why}\n")
+            tell(f"doctor: --include {row.origin.removeprefix('file:')}: left out: {row.why}\n")
     replaced = sum(sum(kinds.values()) for kinds in made.removed.values())
-    sys.stdout.write(f"{path}: {len(made.parts)} files, {size / 1024:.0f} KiB; {replaced} values replaced or masked\n")
+    deliver(f"{path}: {len(made.parts)} files, {size / 1024:.0f} KiB; {replaced} values replaced or masked\n", None)
     return 0
 
 
@@ -97,19 +96,16 @@ def scan(path: Annotated[Path, typer.Argument(metavar="FILE", help="A bundle.")]
     """Look in a bundle for what redaction missed: secrets, addresses, homes, this machine's names; exit 1 when there is
     any."""
     import os
-    import sys
 
     from doctor.bundle.open import open_bundle
     from doctor.bundle.scan import scan as look
+    from doctor.cli.output import deliver
     from doctor.errors import ExitCode
     from doctor.system.live import LiveSystem
 
-    rows = [line.split(":") for line in (LiveSystem({}).read_text("etc/passwd").value or "").splitlines()]
-    users = [row[0] for row in rows if len(row) > 5 and row[2].isdigit() and 1000 <= int(row[2]) < 65534]
+    accounts = [line.split(":") for line in (LiveSystem({}).read_text("etc/passwd").value or "").splitlines()]
+    users = [row[0] for row in accounts if len(row) > 5 and row[2].isdigit() and 1000 <= int(row[2]) < 65534]
     missed = look(open_bundle(path), [*users, os.environ.get("USER", "")], [os.uname().nodename])
-    for row in missed:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in row.kinds.items())
-        sys.stdout.write(f"{row.name}: {kinds}\n")
-    if not missed:
-        sys.stdout.write("nothing that looks like a secret or a name\n")
+    rows = [f"{row.name}: {', '.join(f'{count} {kind}' for kind, count in row.kinds.items())}\n" for row in missed]
+    deliver("".join(rows) or "nothing that looks like a secret or a name\n", None)
     return ExitCode.FINDINGS if missed else ExitCode.OK

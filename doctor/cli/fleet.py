@@ -90,9 +90,8 @@ def health(
     root: Annotated[Path | None, typer.Option(help="Judge the tree under this folder; no command is run.")] = None,
 ) -> int:
     """Check this node, and answer as a scheduler or monitor wants it: one line and its exit code."""
-    import sys
-
     from doctor.cli.check import _allowed, _system
+    from doctor.cli.output import notice, tell
     from doctor.diagnosis.run import Options, examine
     from doctor.errors import DoctorError
     from doctor.fleet import health as contract
@@ -106,8 +105,7 @@ def health(
         said = contract.failed(for_, str(error))
     except Exception as error:  # noqa: BLE001 -- a fault of ours must not drain a node
         said = contract.failed(for_, type(error).__name__)
-    stream = sys.stderr if said.to_stderr else sys.stdout
-    stream.write(said.line + "\n")
+    (tell if said.to_stderr else notice)(said.line + "\n")
     return said.code
 
 

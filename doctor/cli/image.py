@@ -38,6 +38,7 @@ def emit(
     output: _OUTPUT = FOLDER,
 ) -> int:
     """Write Dockerfile, requirements and the rest for each profile; exit 1 where --check finds a difference."""
+    from doctor.cli.output import tell
     from doctor.errors import ExitCode
     from doctor.images.emit import differences, wrote
 
@@ -51,13 +52,13 @@ def emit(
             continue
         for difference in differences(recipe, folder):
             wrong += 1
-            sys.stderr.write(f"doctor: {folder}: {difference}; `doctor image emit {recipe.name}` writes it\n")
+            tell(f"doctor: {folder}: {difference}; `doctor image emit {recipe.name}` writes it\n")
     if check and all_ and output.is_dir():
         from doctor.profiles.places import files
 
         for extra in sorted(p.name for p in output.iterdir() if p.is_dir() and p.name not in files()):
             wrong += 1
-            sys.stderr.write(f"doctor: {output / extra}: no profile has this name\n")
+            tell(f"doctor: {output / extra}: no profile has this name\n")
     return ExitCode.FINDINGS if wrong else ExitCode.OK
 
 
@@ -145,10 +146,10 @@ def lock(
 
 
 def _note(text: str) -> None:
+    from doctor.cli.output import tell
     from doctor.readers.printable import clean
 
-    sys.stderr.write(f"doctor: {clean(text)}\n")
-    sys.stderr.flush()
+    tell(f"doctor: {clean(text)}\n")
 
 
 def fetch(
@@ -199,7 +200,7 @@ def build(
     options = Options(
         _pairs(secret), wheels, base, offline, not no_cache, unlocked, verify, not no_load, compression, engine
     )
-    told = Told(sys.stderr.isatty())
+    told = Told(sys.stderr is not None and sys.stderr.isatty())
     built = make(_recipe(profile, output), records, options, told)
     told.end()
     size = f"{built.found.bytes / 1e6:.0f} MB, {built.image.size / 1e6:.0f} MB compressed"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import sys
 
+from doctor.cli.output import tell
 from doctor.images.progress import Outlook, Step, size, words
 from doctor.readers.printable import clean
 
@@ -38,8 +38,7 @@ class Told:
         self._say(f"\r\x1b[K{line}" if self.terminal else f"{line}\n")
 
     def _say(self, text: str) -> None:
-        sys.stderr.write(text)
-        sys.stderr.flush()
+        tell(text)
 
     def end(self) -> None:
         if self.terminal:

@@ -124,6 +124,7 @@ def validate(
     signers: Annotated[Path | None, typer.Option(help="Allowed signers; else those of this program.")] = None,
 ) -> None:
     """Check every entry against its model, or a knowledge file with its signature; list every fault."""
+    from doctor.cli.output import deliver
     from doctor.errors import DataFileError
     from doctor.knowledge import store
     from doctor.knowledge_update import check, faults_of
@@ -132,14 +133,14 @@ def validate(
     if file is not None:
         checked = check(LiveSystem(), file, signature, signers)
         count = sum(map(len, checked.tables.values()))
-        typer.echo(f"{file}: release {checked.release}, {count} entries valid, signed by {checked.signer}")
+        deliver(f"{file}: release {checked.release}, {count} entries valid, signed by {checked.signer}\n", None)
         return
     kinds = _tables(tables)
     faults = [fault for kind in kinds for fault in faults_of(kind, store.table(kind.name))]
     faults += [f"{name}: changed since it was installed; the shipped table is used" for name in store.changed_since]
     if faults:
         raise DataFileError(str(store.in_use().folder or store.DATA), faults)
-    typer.echo(f"{sum(len(store.table(k.name)) for k in kinds)} entries of {len(kinds)} tables are valid")
+    deliver(f"{sum(len(store.table(k.name)) for k in kinds)} entries of {len(kinds)} tables are valid\n", None)
 
 
 def install(
@@ -148,21 +149,23 @@ def install(
     signers: Annotated[Path | None, typer.Option(help="Your own allowed signers, as ssh-keygen(1) has them.")] = None,
 ) -> None:
     """Install a newer release of the knowledge, after its signature and every entry were checked."""
+    from doctor.cli.output import deliver
     from doctor.knowledge_update import install as put
     from doctor.system.live import LiveSystem
 
     release = put(LiveSystem(), file, signature, signers)
-    typer.echo(
-        f"release {release.version} (as of {release.as_of}, signed by {release.signer}) is in use: {release.folder}"
-    )
+    who = f"as of {release.as_of}, signed by {release.signer}"
+    deliver(f"release {release.version} ({who}) is in use: {release.folder}\n", None)
 
 
 def remove() -> None:
     """Remove installed releases; the shipped knowledge is used again."""
+    from doctor.cli.output import deliver
     from doctor.knowledge_update import remove as take
 
     gone = take()
-    typer.echo("removed: " + ", ".join(gone) if gone else "nothing is installed that this account may remove")
+    said = f"removed: {', '.join(gone)}" if gone else "nothing is installed that this account may remove"
+    deliver(f"{said}\n", None)
 
 
 def _tables(names: list[str] | None) -> list[Table]:

@@ -105,11 +105,24 @@ def _flushed() -> int:
     return ExitCode.OK
 
 
+_OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of nothing but writing; what we write to files names the file."""
+
+
+def _stdout_is_writable() -> bool:
+    """Not where it was opened for reading, or is a terminal that is gone."""
+    try:
+        os.write(1, b"")
+    except OSError:
+        return False
+    return True
+
+
 def _of_a_name(error: OSError) -> int:
     """A path that was given and may not be entered, is too long or goes in circles is input that can't be read."""
     if error.filename is None and error.errno == errno.ENOENT:  # os.getcwd()
         return _say("the working folder is not there any more; change to another", ExitCode.USAGE)
-    if error.filename is None and error.errno == errno.ENOSPC:  # typer's own, such as a help text
+    if error.filename is None and (error.errno in _OF_WRITING or not _stdout_is_writable()):  # typer's own: a help text
         return _say(f"stdout: {error.strerror}", ExitCode.USAGE)
     if error.filename is None or error.errno not in (errno.EACCES, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR):
         return _unexpected(error)
@@ -138,11 +151,9 @@ def _say(text: str, code: int) -> int:
 
 
 def _tell(text: str) -> None:
-    """To stderr; where it is closed or full, the exit code is all that can be said."""
-    if sys.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(text)
-            sys.stderr.flush()
+    from doctor.cli.output import tell
+
+    tell(text)
 
 
 def _broken_pipe() -> int:

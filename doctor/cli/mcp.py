@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -35,6 +36,8 @@ def mcp() -> None:
         raise InputError("the MCP server is an extra: pip install 'rocm-cuda-doctor[mcp]'") from None
     from doctor import __version__
 
+    if sys.stdin is None or sys.stdout is None:
+        raise InputError("stdin or stdout is closed; a client speaks through both")
     server = MCPServer(name="doctor", version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR")
     told = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     for tool in (check, triage, explain, env):

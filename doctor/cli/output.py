@@ -33,6 +33,29 @@ def deliver(text: str, path: Path | None) -> None:
         raise InputError(f"{path}: {error.strerror or error}") from error
 
 
+def tell(text: str) -> None:
+    """To stderr; where it is closed or full, the exit code is all that can be said."""
+    _to(sys.stderr, text)
+
+
+def notice(text: str) -> None:
+    """To stdout, where the exit code is the answer and the line its reason: a full stdout changes no answer."""
+    if not _to(sys.stdout, text) and sys.stdout is not None:
+        _forget(sys.stdout)
+
+
+def _to(stream: TextIO | None, text: str) -> bool:
+    """Whether it was taken. None is a stream that was closed from the start."""
+    if stream is None:
+        return False
+    try:
+        stream.write(text)
+        stream.flush()
+    except (OSError, ValueError):  # ValueError: closed since
+        return False
+    return True
+
+
 def stdin() -> TextIO:
     """Raises InputError where it was closed from the start (`<&-`)."""
     if sys.stdin is None:
@@ -49,12 +72,12 @@ def _print(text: str) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        _forget_stdout()
+        _forget(sys.stdout)
         raise InputError(f"stdout: {error.strerror or error}") from error
 
 
-def _forget_stdout() -> None:
+def _forget(stream: TextIO) -> None:
     """What can't be written is not tried again when the interpreter ends."""
     descriptor = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(descriptor, sys.stdout.fileno())
+    os.dup2(descriptor, stream.fileno())
     os.close(descriptor)

@@ -26,6 +26,7 @@ def add(app: typer.Typer) -> None:
 
 def list_(format_: _FORMAT = "text", output: _OUTPUT = None) -> int:
     """List the profiles: the shipped ones and your own."""
+    from doctor.cli.output import tell
     from doctor.errors import DoctorError, ExitCode
     from doctor.profiles import load
     from doctor.profiles.places import files, is_shipped
@@ -36,7 +37,7 @@ def list_(format_: _FORMAT = "text", output: _OUTPUT = None) -> int:
         try:
             profile = load(name)
         except DoctorError as error:
-            typer.echo(f"doctor: {error}", err=True)
+            tell(f"doctor: {error}\n")
             wrong += 1
             continue
         rows.append({"name": name, "status": profile.status, "whose": whose, "about": profile.about})
@@ -66,6 +67,7 @@ def validate(
 ) -> None:
     """Check profiles and list every fault, with its line and what would be right. Of a folder the .toml files right in
     it are profiles; what they extend lies below."""
+    from doctor.cli.output import deliver, tell
     from doctor.errors import DataFileError, InputError
     from doctor.profiles import load
 
@@ -74,9 +76,9 @@ def validate(
             load(each)
         except DataFileError as error:
             for fault in error.faults:
-                typer.echo(f"{error.path}: {fault}", err=True)
+                tell(f"{error.path}: {fault}\n")
             return 1
-        typer.echo(f"{each}: valid")
+        deliver(f"{each}: valid\n", None)
         return 0
 
     asked = [one for each in name for one in _of_folder(each)]
@@ -131,7 +133,7 @@ def capture(
     """Write a profile of this node, for other nodes to be held against."""
     import datetime
 
-    from doctor.cli.output import deliver
+    from doctor.cli.output import deliver, tell
     from doctor.profiles.capture import capture as captured
     from doctor.profiles.text import checked_name
 
@@ -140,7 +142,7 @@ def capture(
     )
     deliver(found.toml, output)
     if found.unknown:
-        typer.echo(f"doctor: not known here, so not in the profile: {', '.join(found.unknown)}", err=True)
+        tell(f"doctor: not known here, so not in the profile: {', '.join(found.unknown)}\n")
 
 
 def diff(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from doctor.cli.output import tell
 from doctor.errors import InputError
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def _engine(system: System, wanted: str | None, emit: str | None) -> Engine | No
     except InputError as error:
         if not emit:
             raise
-        sys.stderr.write(f"doctor: note: {error}; written without knowing the engine\n")
+        tell(f"doctor: note: {error}; written without knowing the engine\n")
         return None
 
 
@@ -197,7 +198,7 @@ def _say(spec: Spec) -> None:
 
     for trouble in spec.troubles:
         word = "missing" if trouble.fatal else "note"
-        sys.stderr.write(f"doctor: {word}: {clean(trouble.text)}. To mend: {clean(trouble.fix)}\n")
+        tell(f"doctor: {word}: {clean(trouble.text)}. To mend: {clean(trouble.fix)}\n")
 
 
 def _emitted(name: str, spec: Spec) -> Emitted:
@@ -215,7 +216,7 @@ def _line(engine: Engine, spec: Spec) -> Emitted:
 
 
 def _terminal() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def _explained(emitted: Emitted, stack: Profile | None) -> str:
@@ -233,8 +234,8 @@ def _start(engine: Engine, spec: Spec) -> NoReturn:
     from doctor.launch.formats.command_line import argv
 
     words = argv(engine.base, spec, terminal=_terminal(), podman=engine.name == "podman")
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.flush()
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, and whoever is executed would inherit it
         signal.signal(ignored, signal.SIG_DFL)
     try:

@@ -39,9 +39,8 @@ def triage(
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour.")] = False,
 ) -> int:
     """Name the cause from what somebody pasted. Each file gets a report, in order, as soon as it is done."""
-    import sys
-
     from doctor.cli.check import exit_code
+    from doctor.cli.output import tell
     from doctor.errors import ExitCode, InputError
 
     for option, value, known in (
@@ -59,7 +58,7 @@ def triage(
         try:
             report = judged(path, trace)
         except InputError as error:
-            sys.stderr.write(f"doctor: {_plain(str(error))}\n")
+            tell(f"doctor: {_plain(str(error))}\n")
             unread = True
             continue
         printer.report(report, trace)
@@ -134,9 +133,9 @@ def _chunks(path: str) -> Iterator[bytes]:
 
 
 def _plain_or_inflated(held: IO[bytes], path: str) -> Iterator[bytes]:
-    import sys
     import zlib
 
+    from doctor.cli.output import tell
     from doctor.errors import InputError
 
     piece = held.read(_CHUNK)
@@ -147,7 +146,7 @@ def _plain_or_inflated(held: IO[bytes], path: str) -> Iterator[bytes]:
             size += len(piece)
             piece = held.read(_CHUNK)
         if piece:
-            sys.stderr.write(f"{_plain(path)}: only its first {_PLAIN_LIMIT >> 20} MiB were read\n")
+            tell(f"{_plain(path)}: only its first {_PLAIN_LIMIT >> 20} MiB were read\n")
         return
     inflater, size = zlib.decompressobj(wbits=31), 0
     while piece and not inflater.eof and size < _INFLATED_LIMIT:

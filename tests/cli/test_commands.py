@@ -185,6 +185,48 @@ def test_what_only_lists_says_it_too(words: str) -> None:
     assert (done.returncode, done.stderr) == (2, "doctor: stdout: No space left on device\n")
 
 
+def _told(words: str, redirect: str) -> tuple[int, str]:
+    """Exit code and stderr of a command of a process of its own, since streams are the process's."""
+    command = f'"{sys.executable}" -m doctor {words} {redirect}'
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("words", ["knowledge validate", "profiles validate mi300x-rocm7.2", "bundle --dry-run"])
+@pytest.mark.parametrize(
+    ("redirect", "said"),
+    [
+        (">/dev/full", "stdout: No space left on device"),
+        ("</dev/null >&-", "stdout is closed"),
+        ("</dev/null 1</dev/null", "stdout: Bad file descriptor"),
+    ],
+)
+def test_what_confirms_in_a_line_says_that_it_could_not(words: str, redirect: str, said: str) -> None:
+    assert _told(words, redirect) == (2, f"doctor: {said}\n")
+
+
+@pytest.mark.parametrize("words", ["-h", "check --help"])
+def test_a_help_text_needs_a_stdout_for_writing(words: str) -> None:
+    assert _told(words, "</dev/null 1</dev/null") == (2, "doctor: stdout: Bad file descriptor\n")
+
+
+@pytest.mark.parametrize("redirect", [">/dev/full", "</dev/null >&-", "</dev/null 1</dev/null"])
+@pytest.mark.parametrize("contract", ["slurm-health", "npd", "slurm-prolog"])
+def test_a_monitor_s_code_does_not_depend_on_who_reads_the_line(root: str, contract: str, redirect: str) -> None:
+    """2 from a prolog would drain a node that is well."""
+    unknown = {"npd": 2}.get(contract, 0)
+    assert _told(f'fleet health --for {contract} --root "{root}"', redirect)[0] == unknown
+
+
+@pytest.mark.parametrize("redirect", ["2>/dev/full", "2>&-"])
+def test_a_message_that_nobody_takes_is_no_fault(tmp_path: Path, redirect: str) -> None:
+    """Each of these has something to say on stderr, and a code of its own."""
+    (tmp_path / "wrong.toml").write_text("schema = 1\nname = 3\n")
+    assert _told(f'profiles validate "{tmp_path}/wrong.toml"', redirect)[0] == 2
+    assert _told(f'triage "{tmp_path}/missing.txt"', redirect)[0] == 2
+    assert _told(f'image emit --all --check -o "{tmp_path}/none"', redirect)[0] == 1
+
+
 def test_a_report_in_a_file_needs_no_stdout(root: str, tmp_path: Path) -> None:
     command = f'"{sys.executable}" -m doctor stack --root "{root}" -o "{tmp_path}/o" >&-'
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
