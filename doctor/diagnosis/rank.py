@@ -130,10 +130,4 @@ def status(machine: Snapshot, findings: Iterable[Finding]) -> Status:
     if worst == Severity.WARNING.rank:
         return "warning"
     there = {gpu.vendor for gpu in machine.gpus or ()} & {"nvidia", "amd"}
-    return "ok" if there and all(_driver_known(machine, vendor) for vendor in there if vendor) else "unknown"
-
-
-def _driver_known(machine: Snapshot, vendor: str) -> bool:
-    """Whether it was seen that the driver is loaded or not, or which module has each of the vendor's GPUs."""
-    loaded = machine.nvidia_driver.loaded if vendor == "nvidia" else machine.amdgpu_driver.loaded
-    return loaded is not None or all(gpu.driver is not None for gpu in machine.of_vendor(vendor))
+    return "ok" if there and all(machine.driver_known(vendor) for vendor in there if vendor) else "unknown"

@@ -155,6 +155,11 @@ class Snapshot(Model):
         """The known GPUs of a vendor; () when none is known, which is not the same as none being there."""
         return tuple(g for g in self.gpus or () if g.vendor == vendor)
 
+    def driver_known(self, vendor: str) -> bool:
+        """Whether it was seen that the driver is loaded or not, or which module has each of the vendor's GPUs."""
+        loaded = self.nvidia_driver.loaded if vendor == "nvidia" else self.amdgpu_driver.loaded
+        return loaded is not None or all(gpu.driver is not None for gpu in self.of_vendor(vendor))
+
     def unknown(self) -> Iterator[tuple[str, Origin]]:
         """Every fact that was asked for and is not known, with its origin."""
         for name, origin in self.origins.items():

@@ -12,7 +12,7 @@ from typing import Any
 
 from doctor.findings import Report
 from doctor.report.json import as_data
-from doctor.report.words import clean
+from doctor.report.words import clean, unjudged
 
 _WORD = {"error": "error", "warning": "warning", "info": "notice"}
 
@@ -21,7 +21,7 @@ def render(report: Report, *, unredacted: bool = False) -> str:
     data = as_data(report, unredacted=unredacted)
     rows = [_annotation(f) for f in data["findings"] if not f["explained_by"]]
     if data["status"] == "unknown":
-        rows.append(f"::warning title=doctor::{_data('Nothing could be judged: no driver or GPU is known here.')}")
+        rows.append(f"::warning title=doctor::{_data(unjudged(report))}")
     return "".join(f"{row}\n" for row in rows)
 
 

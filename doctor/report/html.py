@@ -20,11 +20,11 @@ from doctor.redaction.secrets import masked
 from doctor.report import picture
 from doctor.report.json import as_data
 from doctor.report.page import BOTTOM, top
-from doctor.report.words import clean, gpu_line, plural
+from doctor.report.words import clean, gpu_line, plural, unjudged
 from doctor.rules.bench.bench_below_baseline import baseline_of, number_of
 
 _WORDS = {"error": "Error", "warning": "Warning", "info": "Note"}
-_STATUS = {"ok": "No problem found", "warning": "Warnings", "error": "Errors", "unknown": "Nothing could be judged"}
+_STATUS = {"ok": "No problem found", "warning": "Warnings", "error": "Errors", "unknown": "Not known"}
 _BASIS = {"symptom": "Known from this error text alone; facts do not say.", "both": "From facts and from error text."}
 _WHERE = {"host": "on the host", "container": "in the container", "environment": "in the Python environment"}
 _INDEX = ("smi", "pci", "kfd", "hip", "cuda", "visible")
@@ -41,6 +41,8 @@ def render(report: Report, *, unredacted: bool = False) -> str:
     data = as_data(report, unredacted=unredacted)
     title = f"doctor: {_STATUS[data['status']].lower()}"
     gpus = gpu_line(report.snapshot)
+    if report.status == "unknown":
+        gpus += f" {unjudged(report)}"
     gpus = gpus if unredacted else masked(gpus)
     return "".join([top(escape(title)), *_header(data, gpus), *_body(data), BOTTOM])
 

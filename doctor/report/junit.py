@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from doctor.findings import Report
 from doctor.report.json import as_data
-from doctor.report.words import clean
+from doctor.report.words import clean, unjudged
 
 
 def render(report: Report, *, unredacted: bool = False) -> str:
@@ -23,7 +23,7 @@ def render(report: Report, *, unredacted: bool = False) -> str:
     cases += [_unchecked(u) for u in data["unchecked"]]
     cases += [_skipped("allowed", s["rule"], f"allowed: {s['reason']}") for s in data["suppressed"]]
     if data["status"] == "unknown":  # readers show a run without a failure as passed
-        cases.insert(0, _skipped("verdict", "status", "nothing could be judged: no driver or GPU is known here"))
+        cases.insert(0, _skipped("verdict", "status", unjudged(report)))
     counts = {
         "tests": len(cases),
         "failures": sum("<failure " in case for case in cases),

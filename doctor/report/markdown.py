@@ -13,7 +13,7 @@ from typing import Any
 
 from doctor.findings import KnowledgeUsed, Report
 from doctor.report.json import as_data
-from doctor.report.words import clean
+from doctor.report.words import clean, unjudged
 
 _GAP = "\u200b"
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~&$^{}])")
@@ -31,7 +31,7 @@ _EVIDENCE_CHARACTERS = 300
 def render(report: Report) -> str:
     """The whole reply, with a newline at its end."""
     data = as_data(report)
-    return "\n".join(_lines(data)).rstrip("\n") + "\n"
+    return "\n".join(_lines(data, unjudged(report))).rstrip("\n") + "\n"
 
 
 def inert(text: str) -> str:
@@ -57,12 +57,12 @@ def _longest_run(text: str) -> int:
     return max((len(run) for run in re.findall(r"`+", text)), default=0)
 
 
-def _lines(data: dict[str, Any]) -> Iterator[str]:
+def _lines(data: dict[str, Any], why: str) -> Iterator[str]:
     top = [f for f in data["findings"] if not f["explained_by"]]
     problems = [f for f in top if f["severity"] != "info"]
     machine = _of_a_machine(data)
     if not problems and machine and data["status"] == "unknown":
-        yield "Nothing could be judged: no driver or GPU is known here."
+        yield why
     elif not problems:
         yield "No problem was found." if machine else "Nothing in this text names a cause."
     else:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Report, Severity
 from doctor.report.rollback import way_back
-from doctor.report.words import clean, plural
+from doctor.report.words import clean, plural, unjudged
 
 _WIDTH = 100
 _PLACEHOLDER = re.compile(r"^[A-Z][A-Z_]{2,}$")
@@ -52,7 +52,7 @@ def render(report: Report) -> str:
 def _limits(report: Report, mends: bool) -> Iterator[str]:
     """What an empty or a short script must not be taken for."""
     if report.status == "unknown":
-        yield "No driver or GPU is known here, so nothing could be judged: an empty plan is not a healthy machine."
+        yield f"{unjudged(report)} An empty plan is not a healthy machine."
     elif not mends:
         yield "Nothing to mend: no finding at or above warning has a fix."
     if report.unchecked:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from doctor.findings import Finding, Fix, ProfileVerdict, Report, Severity
 from doctor.redaction.secrets import masked
 from doctor.report import details
-from doctor.report.words import clean, gpu_line, plural
+from doctor.report.words import clean, gpu_line, plural, unjudged
 
 _STYLES = {"error": "bold red", "warning": "bold yellow", "info": "cyan", "ok": "bold green", "unknown": "bold magenta"}
 _SHOWN = 6
@@ -117,10 +117,8 @@ def _verdict(report: Report, counted: list[Finding]) -> str:
         worst = counted[0].summary if counted else ""
         return f"{report.status.upper()}: {', '.join(parts)}. First: {masked(clean(worst))}"
     if report.status == "unknown":
-        if any(gpu.vendor in ("amd", "nvidia") for gpu in report.snapshot.gpus or ()):
-            looked = plural(len(report.clear), "check")
-            return f"UNKNOWN: no problem found by {looked}, but the driver's state is not known."
-        return f"UNKNOWN: no GPU is known {'here' if report.source else 'on this machine'}, so nothing could be judged."
+        why = unjudged(report, "here" if report.source else "on this machine")
+        return f"UNKNOWN: {why[0].lower()}{why[1:]}"
     tail = f"; {plural(untold, 'check')} could not tell" if untold else ""
     return f"OK: no problem found by {plural(len(report.clear), 'check')}{tail}."
 

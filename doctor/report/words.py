@@ -6,6 +6,7 @@ import unicodedata
 from collections import Counter
 
 from doctor.facts import Snapshot
+from doctor.findings import Report
 
 _LONGEST = 2000
 _UNSAFE = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
@@ -23,6 +24,21 @@ def clean(text: str) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 check`, `2 checks`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def unjudged(report: Report, here: str = "here") -> str:
+    """Of a report with the status `unknown`: why nothing, or not all, could be judged. One sentence."""
+    machine, gpus = report.snapshot, report.snapshot.gpus
+    if untold := [vendor for vendor in _OF if machine.of_vendor(vendor) and not machine.driver_known(vendor)]:
+        looked, whose = plural(len(report.clear), "check"), " and ".join(_OF[vendor] for vendor in untold)
+        return f"No problem found by {looked}, but the state of {whose} driver is not known."
+    if gpus is None:
+        return f"It is not known whether a GPU is {here}, so nothing could be judged."
+    kind = "GPU of AMD or NVIDIA" if gpus else "GPU"
+    return f"No {kind} was found {here}, so nothing could be judged."
+
+
+_OF = {"amd": "AMD's", "nvidia": "NVIDIA's"}
 
 
 def gpu_line(machine: Snapshot) -> str:

@@ -50,6 +50,6 @@ def test_a_machine_that_could_not_be_judged_is_not_a_text_without_a_cause() -> N
     sheet.put("gpus", [], "file:/sys/bus/pci/devices")
     machine = assemble([sheet])
     unknown, fine = (Report(doctor="0", status=status, snapshot=machine) for status in ("unknown", "ok"))
-    assert markdown.render(unknown).startswith("Nothing could be judged")
+    assert markdown.render(unknown) == "No GPU was found here, so nothing could be judged.\n"
     assert markdown.render(fine).startswith("No problem was found.")
     assert markdown.render(Report(doctor="0", status="unknown")).startswith("Nothing in this text names a cause.")
