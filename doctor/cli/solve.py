@@ -57,6 +57,8 @@ def solve(
         if from_:
             raise InputError("--from and a described machine exclude each other")
         target = described(kb, gpu, driver, rocm, python, os, machine, glibc)
+        if gpu is None:
+            _note(kb, target)
     else:
         target = _probed(kb, from_, python)
     found = answer(kb, target, packages, tool)  # type: ignore[arg-type]
@@ -69,6 +71,23 @@ def solve(
     deliver(text, output)
     wrong = found.status != "solved" or (found.checked or "").startswith("does not resolve")
     return ExitCode.FINDINGS if wrong else ExitCode.OK
+
+
+def _note(kb: Knowledge, target: Target) -> None:
+    """On stderr: what was described has no GPU, or one of another vendor than this machine."""
+    from doctor.cli.output import tell
+    from doctor.diagnosis import registry
+    from doctor.diagnosis.gather import gather
+    from doctor.diagnosis.identify import identify
+    from doctor.resolve.target import other_here
+    from doctor.system.live import LiveSystem
+
+    if target.vendor is None:
+        tell("doctor: note: no GPU is named, so this is for the CPU alone; --gpu names one\n")
+        return
+    machine = identify(gather(LiveSystem(), registry.probes(("pci",)), 5.0).machine, kb)
+    if said := other_here(target, machine):
+        tell(f"doctor: note: {said}\n")
 
 
 def _probed(kb: Knowledge, from_: Path | None, python: str | None) -> Target:

@@ -120,7 +120,8 @@ def _search(
         if best is None or rank < best[0]:
             best = (rank, tried)
     if best is None:
-        text = f"no build of torch that matches {', '.join(map(str, wanted))} is {UNKNOWN_HERE[4:]}"
+        torch = next((w for w in wanted if canonicalize_name(w.name) == "torch"), None)
+        text = torch_builds.unmatched(target, str(torch or ", ".join(map(str, wanted))))
         return Solution("impossible", target, tuple(map(str, wanted)), reasons=(Reason("release", "no", text),))
     return best[1]
 
@@ -216,7 +217,8 @@ def _changed(
         need = torch_builds.driver_needed(kb, got.build, target.arch) if got.build else None
         told.append(f"{need} instead of {tried.target.driver or tried.target.rocm}" if need else _driver_text(tried))
     if "platform" in kinds:
-        told.append(next(r.text for r in tried.refusals() if r.kind == "platform"))
+        why = next(r.text for r in tried.refusals() if r.kind == "platform")
+        told.append(why if target.machine == tried.target.machine else f"x86_64 instead of {tried.target.machine}")
     if "python" in kinds:
         told.append(f"Python {got.target.python} instead of {tried.target.python}")
     kind: Kind = "driver" if "driver" in kinds else "platform" if "platform" in kinds else "python"

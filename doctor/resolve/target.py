@@ -9,6 +9,7 @@ from doctor.facts import Snapshot
 from doctor.knowledge import Knowledge
 from doctor.knowledge.names import gpu_by_name
 from doctor.knowledge.windows import sm_number
+from doctor.readers.printable import clean
 from doctor.resolve.model import Target
 from doctor.versions import Dotted
 
@@ -26,7 +27,8 @@ def described(
     glibc: str | None = None,
 ) -> Target:
     """Of options: `gpu` is `gfx942`, `sm_90`, `9.0`, a PCI id or a name; `os` is `ubuntu-24.04`;
-    `machine` is x86_64 or aarch64, by default what the GPU comes with. Raises InputError."""
+    `machine` is x86_64 or aarch64, by default what the GPU comes with. Without a GPU, the driver or ROCm tells whose
+    it is. Raises InputError, also where two options are of two vendors."""
     vendor, arch = _gpu(kb, gpu) if gpu else (None, None)
     for option, value, such in (
         ("--driver", driver, "570.124.06"),
@@ -41,10 +43,8 @@ def described(
         raise InputError(f"--os {os}: a system and its release is wanted, such as ubuntu-24.04")
     if name.startswith(_NOT_LINUX):
         raise InputError(f"--os {os}: only wheels for Linux are known")
-    if rocm and vendor is None and gpu is None:
-        vendor = "amd"
     return Target(
-        vendor=vendor,  # type: ignore[arg-type]
+        vendor=_vendor(gpu, vendor, driver, rocm),  # type: ignore[arg-type]
         arch=arch,
         driver=driver,
         rocm=rocm,
@@ -54,6 +54,38 @@ def described(
         glibc=glibc or glibc_of(kb, name, version),
         machine=_cpu(machine, arch),
         gpu=gpu,
+    )
+
+
+WHOSE = {"amd": "AMD's", "nvidia": "NVIDIA's"}
+_FIRST_NVIDIA = 100
+"""NVIDIA's drivers are numbered from 173 up, amdgpu's releases at 31 and less (5.7, 6.4.1, 22.40, 30.10)."""
+
+
+def _vendor(gpu: str | None, vendor: str | None, driver: str | None, rocm: str | None) -> str | None:
+    """Whose stack is described. Raises InputError for two vendors at once."""
+    said = {f"--gpu {gpu}": vendor, f"--rocm {rocm}": "amd" if rocm else None}
+    if driver:
+        said[f"--driver {driver}"] = "nvidia" if Dotted(driver).numbers[0] >= _FIRST_NVIDIA else "amd"
+    told = [(option, whose) for option, whose in said.items() if whose]
+    for option, whose in told[1:]:
+        if whose != told[0][1]:
+            raise InputError(
+                f"{told[0][0]} is {WHOSE[told[0][1]]} and {option} {WHOSE[whose]}: one machine has one of them; "
+                "leave one away"
+            )
+    return told[0][1] if told else None
+
+
+def other_here(target: Target, machine: Snapshot) -> str | None:
+    """What to say where the GPUs that are here are of another vendor than what was described."""
+    here = [gpu for gpu in machine.gpus or () if gpu.vendor in WHOSE]
+    if not here or target.vendor is None or target.vendor in {gpu.vendor for gpu in here}:
+        return None
+    name = clean(here[0].name or "the GPU")
+    return (
+        f"what is described is for GPUs of {WHOSE[target.vendor][:-2]}, and {name} of this machine is "
+        f"{WHOSE[here[0].vendor or '']}; --gpu names the one that is meant"
     )
 
 

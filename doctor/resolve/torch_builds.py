@@ -31,6 +31,18 @@ def builds(kb: Knowledge, target: Target) -> Iterator[Build]:
             yield Build(release.version, "cpu")
 
 
+def unmatched(target: Target, wanted: str) -> str:
+    """Why no build is left of those that were asked for: `torch==2.14.0+cu130` on a GPU of AMD is of the other kind."""
+    tag = wanted.partition("+")[2]
+    whose = "AMD" if tag.startswith("rocm") else "NVIDIA" if tag.startswith("cu") else None
+    mine = {"amd": "AMD", "nvidia": "NVIDIA"}.get(target.vendor or "")
+    if whose and mine and whose != mine:
+        return f"{wanted} is built for GPUs of {whose}, and {target.gpu or target.arch or 'the GPU'} is of {mine}"
+    if whose and not mine:
+        return f"{wanted} is built for GPUs of {whose}, and no GPU was named"
+    return f"no build of torch that matches {wanted} is {UNKNOWN_HERE[4:]}"
+
+
 def plain_tag(release: TorchBuild, machine: str) -> str | None:
     """`cu130` of the wheel that `pip install torch` takes; None where that one is CPU-only."""
     cuda = release.default_cuda if machine == "x86_64" else release.default_cuda_aarch64

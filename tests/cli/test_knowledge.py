@@ -47,6 +47,8 @@ CASES = [
     (["solve", "torch", "--gpu", "sm_90", "--tool", "conda"], 2, "", "one of pip, uv is wanted"),
     (["solve", "torch", "--gpu", "sm_90", "--from", "/x"], 2, "", "exclude each other"),
     (["solve", "torch", "--from", "/nowhere"], 2, "", "no such file or folder"),
+    (["solve", "torch", "--gpu", "sm_90", "--rocm", "7.2"], 2, "", "--gpu sm_90 is NVIDIA's and --rocm 7.2 AMD's"),
+    (["solve", "torch", "--os", "ubuntu-24.04"], 0, "whl/cpu", "no GPU is named"),
     (["solve"], 2, "", "which packages?"),
 ]
 

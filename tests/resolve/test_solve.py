@@ -12,8 +12,9 @@ from doctor.facts.origin import State
 from doctor.knowledge import Knowledge
 from doctor.resolve import Solution, described, explain, from_snapshot, solve
 from doctor.resolve.dry_run import command, platforms, verdict
-from doctor.resolve.target import amdgpu_release
+from doctor.resolve.target import amdgpu_release, other_here
 from doctor.system.base import Output, Reading
+from tests.rules import machines
 
 KB = Knowledge()
 
@@ -71,6 +72,56 @@ def test_without_a_known_driver_the_answer_says_which_is_needed() -> None:
     assert asked("torch", gpu="sm_90", python="3.12").needs == ("NVIDIA driver >= 580.65.06",)
     assert asked("torch", gpu="gfx942").needs == ("an amdgpu driver 30.10.0 to 31.40.1",)
     assert asked("torch", gpu="sm_61").needs == ("NVIDIA driver >= 525.60.13, of branch 580 at most",)
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        {"gpu": "sm_90", "rocm": "7.2"},
+        {"gpu": "H100", "driver": "30.10"},
+        {"gpu": "gfx942", "driver": "570.124.06"},
+        {"rocm": "7.2", "driver": "570.124.06"},
+    ],
+)
+def test_two_vendors_in_one_description_are_refused(machine: dict[str, str]) -> None:
+    with pytest.raises(InputError, match=r"is (AMD|NVIDIA)'s and .* (AMD|NVIDIA)'s: one machine has one of them"):
+        described(KB, **machine)
+
+
+def test_a_driver_or_rocm_alone_tells_whose_gpu_is_meant() -> None:
+    assert described(KB, driver="570.124.06").vendor == "nvidia"
+    assert described(KB, driver="30.10").vendor == described(KB, rocm="7.2").vendor == "amd"
+    assert described(KB, os="ubuntu-24.04").vendor is None
+    (line,) = lines(asked("torch", driver="570.124.06", python="3.12"))
+    assert "cpu" not in line
+
+
+@pytest.mark.parametrize(
+    ("wish", "machine", "why"),
+    [
+        ("torch==2.14.0+cu130", {"gpu": "gfx942"}, "is built for GPUs of NVIDIA, and gfx942 is of AMD"),
+        ("torch==2.14.0+rocm7.14", {"gpu": "H100"}, "is built for GPUs of AMD, and H100 is of NVIDIA"),
+        ("torch==2.14.0+cu130", {"os": "ubuntu-24.04"}, "is built for GPUs of NVIDIA, and no GPU was named"),
+        ("torch==2.14.0+cu999", {"gpu": "H100"}, "no build of torch that matches torch==2.14.0+cu999 is known"),
+    ],
+)
+def test_a_build_of_the_other_vendor_is_named_as_that(wish: str, machine: dict[str, str], why: str) -> None:
+    found = asked(wish, **machine)
+    assert found.status == "impossible"
+    assert why in explain(found)
+
+
+def test_another_processor_is_named_as_the_change() -> None:
+    assert asked("torch", gpu="gfx942", machine="riscv64").changes[0].text == "x86_64 instead of riscv64"
+
+
+def test_a_gpu_of_the_other_vendor_in_this_machine_is_told() -> None:
+    amd, nvidia = described(KB, rocm="7.2"), described(KB, driver="570.124.06")
+    assert "H100" in (said := other_here(amd, machines.h100_host()) or "")
+    assert "of this machine is NVIDIA's" in said
+    assert other_here(nvidia, machines.h100_host()) is None
+    assert other_here(amd, machines.h100_host({"gpus": None})) is None
+    assert other_here(amd, Snapshot()) is None
 
 
 def test_a_sentence_says_what_is_wrong_and_what_would_run() -> None:
