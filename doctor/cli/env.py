@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from doctor.flags.situation import Situation
     from doctor.system.base import System
 
-_SIZE_LIMIT = 4 << 20
+_SIZE_LIMIT = 8 << 20
+"""Bytes that are read of a file: more than the reader takes of any, which then says that it was cut."""
 _WORKLOADS = ("train", "serve", "desktop")
 
 

@@ -34,6 +34,7 @@ def _object(one: Looked) -> dict[str, Any]:
         "source": one.source,
         "findings": [f.model_dump(mode="json", exclude_none=True) for f in one.findings],
         "variables": [dict(row) for row in _variables(one)],
+        "notes": list(one.notes),
     }
 
 
@@ -68,6 +69,7 @@ def _lines(one: Looked, *, verbose: bool) -> Iterator[str]:
         plural(count, word) for count, word in zip(counts, ("error", "warning", "note"), strict=True) if count
     )
     yield f"{one.source}: {plural(len(rows), 'variable')} of the GPU stack; {told or 'nothing wrong'}"
+    yield from (line for note in one.notes for line in _wrapped(f"note: {note}", 0, 6))
     for finding in one.findings:
         yield from _finding(finding)
     if verbose:

@@ -18,6 +18,7 @@ from doctor.flags.names import described
 from doctor.flags.situation import Situation
 from doctor.readers import assigned
 from doctor.readers.assigned import Assigned
+from doctor.readers.assigned_yaml import MOST_NODES
 
 _SECRET = re.compile(r"(?:^|_)(?:TOKEN|API_?KEYS?|KEYS?|AUTH|PASS|PAT|CREDS?|COOKIE)(?:_|$)|SECRET|PASSW|CREDENTIAL")
 _NO_SECRET = re.compile(
@@ -36,6 +37,8 @@ class Looked(NamedTuple):
     situation: Situation
     places: Mapping[str, str]
     """Variable → `file:line`."""
+    notes: tuple[str, ...] = ()
+    """What was not read, and why."""
 
 
 Named = Callable[[str], "tuple[str, str] | None"]
@@ -54,7 +57,8 @@ def look(
 ) -> Looked:
     """Raises ReaderError for a text that is not of its kind."""
     kind = kind or assigned.kind_of(source, text)
-    rows = [row for row in _followed(assigned.read(text, kind), kind, named) if _counts(row)]
+    every = _followed(assigned.read(text, kind), kind, named)
+    rows = [row for row in every if _counts(row)]
     seen = {**launch.contexts(text), **({"container": True} if kind in _IN_CONTAINERS else {})}
     whole = Situation({}, _seen(machine, kind), partial=True, counted=counted, told={**seen, **told})
     found = list(_of_lines([row for row in rows if row.how != "from" and not row.file], source, text))
@@ -68,7 +72,17 @@ def look(
         found += [f for f in made if (f.rule, f.subject.id, f.summary) not in known]
         env, places = {**env, **values}, {**places, **here}
     ranked = tuple(sorted(found, key=lambda f: (f.severity.rank, _line(f))))
-    return Looked(source, ranked, replace(whole, env=env), places)
+    return Looked(source, ranked, replace(whole, env=env), places, tuple(_unread(every, source)))
+
+
+def _unread(rows: Iterable[Assigned], source: str) -> Iterator[str]:
+    """Lines from which on nothing was read, and files that were not opened."""
+    limits = f"{assigned.MOST} assignments, {assigned.LONGEST >> 20} MiB of text or {MOST_NODES} nodes of YAML"
+    for row in rows:
+        if row.how == "cut":
+            yield f"{row.file or source}:{row.line}: not read from this line on: more than {limits}"
+        elif row.how == "file":
+            yield f"{source}:{row.line}: {row.value} was not read: more than {_MOST_FILES} files are named"
 
 
 def _counts(row: Assigned) -> bool:
@@ -79,9 +93,11 @@ def _followed(rows: Iterable[Assigned], kind: str, named: Named) -> list[Assigne
     """With the lines of the files that are named: compose's yield to `environment`, systemd's win over Environment=."""
     own = [row for row in rows if row.how != "file"]
     added: list[Assigned] = []
-    for row in [row for row in rows if row.how == "file" and row.value][:_MOST_FILES]:
+    files = [row for row in rows if row.how == "file" and row.value]
+    for row in files[:_MOST_FILES]:
         if held := named(str(row.value)):
             added += [a._replace(scope=row.scope, file=held[0]) for a in assigned.read(held[1], "env")]
+    added += files[_MOST_FILES:]
     if kind == "yaml":
         return [*added, *own]
     return [*(r for r in own if r.how != "unset"), *added, *(r for r in own if r.how == "unset")] if added else own

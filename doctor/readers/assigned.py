@@ -19,8 +19,10 @@ from doctor.readers.shell_words import words as split
 from doctor.readers.source_lines import LINE_LIMIT, kept, printable
 
 KINDS = ("env", "shell", "dockerfile", "yaml", "unit")
-_MOST = 4000
-_LONGEST = 2_000_000
+MOST = 4000
+"""Assignments that are read of one file."""
+LONGEST = 2 << 20
+"""Characters that are read of one file."""
 _NAME = r"[A-Za-z_][A-Za-z0-9_]{0,127}"
 _SHELL = r"^\s{0,4}(?:export |#SBATCH |srun |torchrun |set -[aeux])"
 _ASSIGN = re.compile(rf"({_NAME})(\+?=)(.*)", re.DOTALL)
@@ -40,7 +42,8 @@ class Assigned(NamedTuple):
     how: str = "set"
     """set; plain: a shell variable that is not exported; unset; number: written without quotes where YAML makes it no
     string and Kubernetes refuses it; from: a Dockerfile's stage `name` begins, from the image or stage `value`;
-    file: all of the file `value` (env_file of compose, EnvironmentFile of systemd), without a name."""
+    file: all of the file `value` (env_file of compose, EnvironmentFile of systemd), without a name;
+    cut: nothing is read from this line on, the last of all rows."""
     scope: str = ""
     """Where it holds alone: one command of a script, one container of a manifest. "" holds everywhere."""
     file: str = ""
@@ -71,13 +74,16 @@ def kind_of(name: str, text: str) -> str:
 
 
 def read(text: str, kind: str) -> tuple[Assigned, ...]:
-    """All of them, in order. Raises ReaderError for a text that is not of that kind."""
+    """All of them, in order; of a text that is too long the first ones, and a row that says so. Raises ReaderError for
+    a text that is not of that kind."""
     parser = {"env": _env, "shell": _shell, "dockerfile": _dockerfile, "yaml": _yaml, "unit": _unit}[kind]
     found: list[Assigned] = []
-    for assigned in parser(text[:_LONGEST]):
+    for assigned in parser(text[:LONGEST]):
+        if len(found) >= MOST:
+            return (*found, Assigned(assigned.line, "", None, "cut"))
         found.append(assigned._replace(value=_literal(assigned.value)))
-        if len(found) >= _MOST:
-            break
+    if len(text) > LONGEST and not (found and found[-1].how == "cut"):
+        found.append(Assigned(text.count("\n", 0, LONGEST) + 1, "", None, "cut"))
     return tuple(found)
 
 

@@ -1,7 +1,7 @@
 """Compose files and Kubernetes manifests -> (line, name, value, how, scope) of each variable that they set.
 
 The scope is the container. A command that is a script comes as how "script", its text as the value; an env_file as
-how "file", its path as the value.
+how "file", its path as the value; what is not walked any more as one row of how "cut".
 
 >>> list(rows("services:\\n  a:\\n    environment:\\n      NCCL_DEBUG: INFO\\n"))
 [(4, 'NCCL_DEBUG', 'INFO', 'set', 'line 3')]
@@ -16,7 +16,7 @@ import yaml
 Row = tuple[int, str, str | None, str, str]
 _Cell = tuple[int, str, str | None, str]
 _COMMANDS = ("command", "args", "entrypoint")
-_MOST_NODES = 50_000
+MOST_NODES = 50_000
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -28,7 +28,7 @@ def rows(text: str) -> Iterator[Row]:
         raise ValueError(" ".join(str(error).split())[:200]) from error
     seen: set[int] = set()
     waiting = list(reversed(roots))
-    while waiting and len(seen) < _MOST_NODES:
+    while waiting and len(seen) < MOST_NODES:
         node = waiting.pop()
         if id(node) in seen:
             continue
@@ -45,6 +45,8 @@ def rows(text: str) -> Iterator[Row]:
                 elif getattr(key, "value", "") in _COMMANDS:
                     yield from ((*cell, scope) for cell in _scripts(value))
             waiting.extend(value for _, value in reversed(node.value))
+    if waiting:
+        yield _line(waiting[-1]), "", None, "cut", ""
 
 
 def _variables(node: yaml.Node) -> Iterator[_Cell]:

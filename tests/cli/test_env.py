@@ -57,6 +57,16 @@ def test_json_names_each_variable_and_what_is_read(batch: str, capsys: pytest.Ca
     assert "abcdefghijklmnop" not in text
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_file_that_is_cut_is_no_clean_file(tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "big.env"
+    path.write_text("A=1\n" * 4000 + "NCCL_P2P_DISABLE=true\n")
+    assert run(["env", str(path), *FOR, "--format", form]) == 0
+    shown = capsys.readouterr().out
+    notes = json.loads(shown)["environments"][0]["notes"] if form == "json" else [" ".join(shown.split())]
+    assert f"{path}:4001: not read from this line on" in notes[0]
+
+
 def test_kubernetes_refuses_a_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "pod.yaml"
     path.write_text(MANIFEST)

@@ -20,6 +20,32 @@ def test_two_commands_are_not_one_environment() -> None:
     assert ("error", "run.sh:2 HIP_VISIBLE_DEVICES") in said(together, "run.sh")
 
 
+def noted(text: str, name: str, files: dict[str, str] | None = None) -> tuple[str, ...]:
+    there = files or {}
+    return look(
+        name, text, None, Snapshot(), {}, named=lambda path: (path, there[path]) if path in there else None
+    ).notes
+
+
+def test_what_is_too_much_is_said_with_its_line() -> None:
+    many = "".join(f"A{n}=1\n" for n in range(4001))
+    assert noted(many, "big.env")[0].startswith("big.env:4001: not read from this line on: more than 4000 assignments")
+    assert noted(many.replace("A4000=1\n", ""), "big.env") == ()
+    assert noted("#\n" + "A=1 # " + "x" * (2 << 20) + "\nNCCL_P2P_DISABLE=true\n", "long.env")[0].startswith(
+        "long.env:2: "
+    )
+    deep = "a:\n" + "- x\n" * 50_001 + "environment:\n  NCCL_P2P_DISABLE: 1\n"
+    assert "50000 nodes of YAML" in noted(deep, "deep.yaml")[0]
+
+
+def test_what_a_named_file_has_too_much_is_said_with_its_line() -> None:
+    compose = "services:\n  a:\n    env_file: big.env\n"
+    many = "".join(f"A{n}=1\n" for n in range(4001))
+    assert noted(compose, "compose.yaml", {"big.env": many})[0].startswith("big.env:4001: not read")
+    several = "[Service]\n" + "".join(f"EnvironmentFile=/etc/{n}.env\n" for n in range(21))
+    assert noted(several, "a.service") == ("a.service:22: /etc/20.env was not read: more than 20 files are named",)
+
+
 def test_two_services_are_not_one_environment() -> None:
     apart = (
         "services:\n  a:\n    environment: [HIP_VISIBLE_DEVICES=0,1]\n  b:\n    environment: [ROCR_VISIBLE_DEVICES=0]\n"
