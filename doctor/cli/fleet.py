@@ -77,6 +77,7 @@ def check(
                                      at_once=at_once)  # fmt: skip
         tally = Tally().add_all(of_folder(folder))
         tally.missing(done.expected, done.reasons)
+    _heard(tally, "no node was there to be asked: none that is named, in the inventory or known to the scheduler")
     verdict = judged(tally)
     deliver(_rendered(verdict, format_), output)
     return _exit_code(verdict, fail_on)
@@ -128,6 +129,8 @@ def report(
 
     tally = _tally(source)
     tally.missing(_expected(nodes))
+    what = "the stream was empty" if source == "-" else f"{source}: no NODE.json, NODE.jsonl or NODE.out is in it"
+    _heard(tally, f"{what}, and --nodes names nobody: nothing was read")
     cluster = _text(kube)
     told = [*views.of_gres(_text(gres)), *views.of_scontrol(_text(slurm)), *kubernetes.of_kubernetes(cluster)]
     verdict = judged(tally)
@@ -175,6 +178,14 @@ def _tally(source: str) -> Tally:
     if not Path(source).is_dir():
         raise InputError(f"{source}: no such folder; `-` reads a stream of reports")
     return Tally().add_all(of_folder(Path(source)))
+
+
+def _heard(tally: Tally, why: str) -> None:
+    """Raises InputError where nobody answered and nobody is missed: a fleet of no node is not a good one."""
+    from doctor.errors import InputError
+
+    if not tally.nodes and not tally.silent:
+        raise InputError(why)
 
 
 def _text(path: Path | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -36,6 +37,22 @@ def test_who_should_have_answered_and_did_not_is_named(reports: Path, capsys: py
     assert json.loads(capsys.readouterr().out)["silent"] == [
         {"nodes": "n12", "count": 1, "reason": "nothing came from it"}
     ]
+
+
+@pytest.mark.parametrize("format_", ["text", "json", "nodes"])
+def test_a_fleet_of_which_nothing_was_read_is_not_a_good_one(
+    tmp_path: Path, format_: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "n1.txt").write_text(json.dumps(node()))  # no report by its name
+    asked = ["fleet", "report", str(tmp_path), "--format", format_]
+    assert run([*asked, "--fail-on", "never"]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert "nothing was read" in said.err
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\n")))
+    assert run(["fleet", "report", "-"]) == 2
+    assert "the stream was empty" in capsys.readouterr().err
+    assert run([*asked, "--nodes", "n1"]) == 1
 
 
 @pytest.mark.parametrize("format_", ["text", "json", "markdown", "html", "nodes"])
