@@ -157,6 +157,8 @@ def _count(machine: Snapshot, name: str, there: frozenset[str], env: Mapping[str
     """GPUs that the list's numbers count among; None when not known, partitions included."""
     vendor = "nvidia" if name == _CUDA and "nvidia" in there else "amd"
     gpus = machine.of_vendor(vendor)
+    if not machine.gpus and there == {"amd"} and name != _HSA:
+        return len([t for t in env.get(_HSA, "").split(",") if t.strip()]) or None  # ROCR's list bounds the inner one
     parted = any(g.partitions or g.mig_mode == "enabled" or g.compute_partition not in (None, "SPX") for g in gpus)
     if not gpus or parted or (name == _CUDA and len(there) > 1):
         return None

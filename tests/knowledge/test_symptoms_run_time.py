@@ -1,0 +1,104 @@
+"""What is said of settings at run time: each text is found as people and programs write it, and not in its near miss."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.diagnosis.judge import judge
+from doctor.findings import Severity
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
+from doctor.knowledge.symptoms import Symptoms
+
+SYMPTOMS = Symptoms()
+EXAMPLES = {
+    "visible-devices-hide-told": "the launcher exports CUDA_VISIBLE_DEVICES=3, which makes torch detect no GPU",
+    "visible-devices-number-told": "I start it with HIP_VISIBLE_DEVICES=2",
+    "environment-differs-told": "PATH differs between the cron job and my login",
+    "profile-not-sourced-told": "the unit does not source /etc/profile.d/rocm.sh",
+    "unit-setting-without-effect-told": "I added it with systemctl edit vllm and it does not take effect",
+    "variable-stays-empty-told": "HSA_OVERRIDE_GFX_VERSION stays empty in the log",
+    "launcher-drops-variables-told": "mpirun does not forward NCCL_IB_HCA to the other hosts",
+    "sudo-loses-gpu-told": "with sudo there is no device, without sudo it works",
+    "environment-file-mentioned": "it is exported in my ~/.bashrc",
+    "other-launcher-differs-told": "it runs in the terminal and finds no library in the notebook",
+    "variable-deprecated": "TORCH_FOO_BAR is the default now, this environment variable is thus deprecated.",
+    "variable-misspelt-told": "there was a typo in NCCL_SOKET_IFNAME",
+    "variable-ignored-told": "NCCL_SOCKET_IFNAMES=eth0 is ignored",
+    "anomaly-detection-slow-told": "anomaly detection was on, each step was three times slower",
+    "gpu-out-of-memory-told": "the second replica dies of a GPU out-of-memory",
+    "gpu-memory-kept-told": "the GPU memory is never released after the job ends",
+    "exclusive-mode-told": "the admins set the cards to process exclusive",
+    "user-site-told": "packages in ~/.local/lib override those of the environment",
+    "several-mig-told": "one process over two MIG instances",
+    "nccl-no-algorithm": "NCCL WARN Error : no algorithm/protocol available for function Broadcast with datatype ncclInt8",
+    "nccl-topology-file-unreadable": "NCCL WARN Could not open XML topology file /opt/t.xml : No such file or directory",
+    "nccl-on-a-bridge": "NCCL INFO NET/Socket : Using [0]docker0:172.17.0.1<0>",
+    "stands-still-told": "then nothing happens",
+    "c10d-socket-unreachable": "[c10d] The client socket has timed out after 60s while trying to connect to (10.0.0.1, 29500).",
+    "path-turned-off-told": "NCCL_P2P_DISABLE=1 was left in the image",
+    "p2p-off-works-chinese": "设置 NCCL_P2P_DISABLE=1 后可以正常训练",
+    "shared-memory-short-chinese": "容器共享内存不足",
+    "acs-off-helps": "after disabling ACS on the switches it works",
+    "virtualisation-off-helps": "disabling VT-d in the firmware solved the hang",
+    "reseating-helps": "the link was at x1 until we reseated the card",
+    "clocks-fall-told": "under load the clocks drop to 300 MHz",
+    "library-release-change-helped": "going from NCCL 2.19.3 to 2.20.5 fixed the deadlock",
+}  # fmt: skip
+NEAR = {
+    "visible-devices-hide-told": "CUDA_VISIBLE_DEVICES=1 makes both GPUs usable and the error is fixed",
+    "environment-differs-told": "the results differ between the two GPUs",
+    "profile-not-sourced-told": "I source my profile at login",
+    "unit-setting-without-effect-told": "systemctl edit vllm, then set the variable there",
+    "variable-stays-empty-told": "the queue stays empty",
+    "launcher-drops-variables-told": "mpirun -np 8 does not print anything",
+    "variable-deprecated": "PYTORCH_CUDA_ALLOC_CONF: this environment variable is deprecated",
+    "variable-misspelt-told": "fix a typo in the README",
+    "anomaly-detection-slow-told": "Hint: enable anomaly detection with torch.autograd.set_detect_anomaly(True).",
+    "gpu-memory-kept-told": "the GPU memory is released after the job",
+    "exclusive-mode-told": "    Compute Mode                          : Exclusive_Process",
+    "user-site-told": "pip puts the scripts into ~/.local/bin",
+    "several-mig-told": "one MIG instance per pod",
+    "nccl-on-a-bridge": "NCCL INFO NET/Socket : Using [0]eth0:10.0.0.4<0>",
+    "path-turned-off-told": "NCCL INFO NCCL_P2P_DISABLE set by environment to 0.",
+    "reseating-helps": "reseating did not change anything",
+    "clocks-fall-told": "GPU clock: 1410 MHz",
+    "library-release-change-helped": "NCCL version 2.20.5+cuda12.4",
+}
+
+
+def keys(line: str) -> set[str]:
+    return {hit.key for hit in SYMPTOMS.find([(7, line)])}
+
+
+@pytest.mark.parametrize("key", EXAMPLES)
+def test_the_line_shows_the_symptom(key: str) -> None:
+    assert key in keys(EXAMPLES[key])
+
+
+@pytest.mark.parametrize("key", NEAR)
+def test_the_near_miss_does_not(key: str) -> None:
+    assert key not in keys(NEAR[key])
+
+
+def causes(text: str) -> list[str]:
+    report = judge(read_text([text.encode()]), Knowledge())
+    return [f.rule for f in report.findings if f.severity is not Severity.INFO and not f.explained_by]
+
+
+TOLD = {
+    "one process over two MIG instances fails: CUDA error: invalid device ordinal": "mig-misconfigured",
+    "0 <= device && device < device_num INTERNAL ASSERT FAILED, I set CUDA_VISIBLE_DEVICES=1": "visible-devices-conflict",
+    "NCCL INFO NET/Socket : Using [0]docker0:172.17.0.1<0>\nthen it hangs": "collective-flag-misconfigured",
+    "In the notebook it is not found, it runs in the terminal where I have LD_LIBRARY_PATH\n"
+    "when I start the notebook I get a different library": "env-not-seen-by-service",
+}
+
+
+@pytest.mark.parametrize("text", TOLD)
+def test_texts_that_need_one_another_name_the_cause_together(text: str) -> None:
+    assert TOLD[text] in causes(text)
+
+
+def test_a_bridge_in_a_run_that_goes_on_is_no_cause_by_itself() -> None:
+    assert "collective-flag-misconfigured" not in causes("NCCL INFO NET/Socket : Using [0]eth0:10.0.0.4<0>\nloss 1.2")
