@@ -1,4 +1,4 @@
-"""What is said of settings at run time: each text is found as people and programs write it, and not in its near miss."""
+"""What is said of settings at run time: each text is found as people and programs write it, and not its near miss."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ EXAMPLES = {
     "anomaly-detection-slow-told": "anomaly detection was on, each step was three times slower",
     "gpu-out-of-memory-told": "the second replica dies of a GPU out-of-memory",
     "gpu-memory-kept-told": "the GPU memory is never released after the job ends",
-    "exclusive-mode-told": "the admins set the cards to process exclusive",
+    "gpus-exclusive-told": "the admins set the cards to process exclusive",
     "user-site-told": "packages in ~/.local/lib override those of the environment",
     "several-mig-told": "one process over two MIG instances",
-    "nccl-no-algorithm": "NCCL WARN Error : no algorithm/protocol available for function Broadcast with datatype ncclInt8",
-    "nccl-topology-file-unreadable": "NCCL WARN Could not open XML topology file /opt/t.xml : No such file or directory",
+    "nccl-no-algorithm": "NCCL WARN Error : no algorithm/protocol available for function Broadcast",
+    "nccl-topology-file-unreadable": "NCCL WARN Could not open XML topology file /t.xml : No such file",
     "nccl-on-a-bridge": "NCCL INFO NET/Socket : Using [0]docker0:172.17.0.1<0>",
     "stands-still-told": "then nothing happens",
-    "c10d-socket-unreachable": "[c10d] The client socket has timed out after 60s while trying to connect to (10.0.0.1, 29500).",
+    "c10d-socket-unreachable": "[c10d] The client socket has timed out after 60s trying to connect",
     "path-turned-off-told": "NCCL_P2P_DISABLE=1 was left in the image",
     "p2p-off-works-chinese": "设置 NCCL_P2P_DISABLE=1 后可以正常训练",
     "shared-memory-short-chinese": "容器共享内存不足",
@@ -56,7 +56,7 @@ NEAR = {
     "variable-misspelt-told": "fix a typo in the README",
     "anomaly-detection-slow-told": "Hint: enable anomaly detection with torch.autograd.set_detect_anomaly(True).",
     "gpu-memory-kept-told": "the GPU memory is released after the job",
-    "exclusive-mode-told": "    Compute Mode                          : Exclusive_Process",
+    "gpus-exclusive-told": "    Compute Mode                          : Exclusive_Process",
     "user-site-told": "pip puts the scripts into ~/.local/bin",
     "several-mig-told": "one MIG instance per pod",
     "nccl-on-a-bridge": "NCCL INFO NET/Socket : Using [0]eth0:10.0.0.4<0>",
@@ -88,7 +88,7 @@ def causes(text: str) -> list[str]:
 
 TOLD = {
     "one process over two MIG instances fails: CUDA error: invalid device ordinal": "mig-misconfigured",
-    "0 <= device && device < device_num INTERNAL ASSERT FAILED, I set CUDA_VISIBLE_DEVICES=1": "visible-devices-conflict",
+    "0 <= device && device < device_num I set CUDA_VISIBLE_DEVICES=1": "visible-devices-conflict",
     "NCCL INFO NET/Socket : Using [0]docker0:172.17.0.1<0>\nthen it hangs": "collective-flag-misconfigured",
     "In the notebook it is not found, it runs in the terminal where I have LD_LIBRARY_PATH\n"
     "when I start the notebook I get a different library": "env-not-seen-by-service",
