@@ -1,0 +1,158 @@
+"""Error texts of NVIDIA's kernel modules and of what hands GPUs on: what each points to, and what speaks against it."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.diagnosis.judge import judge
+from doctor.intake.read import read_text
+from doctor.knowledge import Knowledge
+
+KB = Knowledge()
+
+
+def raised(text: str) -> list[str]:
+    """Causes that are errors or warnings, the first first."""
+    report = judge(read_text([text.encode()]), KB)
+    return [f.rule for f in report.findings if f.severity.value != "info" and not f.explained_by]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("NVRM: Open nvidia.ko is only ready for use on Data Center GPUs.", "nvidia-open-module-unsupported-gpu"),
+        ("NVRM: installed in this vGPU host system is not supported by", "nvidia-open-module-unsupported-gpu"),
+        ("NVRM: ignoring the legacy GPU 0000:05:00.0", "nvidia-driver-not-loaded"),
+        ("NVRM: GPU 0000:05:00.0: GPU does not have the necessary power cables connected.", "nvidia-xid-fatal"),
+        ("NVRM: request_mem_region failed for 16M @ 0xf6000000. This can", "gpu-bound-to-other-driver"),
+        ("NVRM: No address space to allocate resized BAR1.", "large-bar-disabled"),
+        (
+            "numba.cuda.cudadrv.driver.CudaAPIError: [802] Call to cuInit results in UNKNOWN_CUDA_ERROR",
+            "nvidia-fabricmanager-not-running",
+        ),
+        ("cudaGetDeviceCount returned 802", "nvidia-fabricmanager-not-running"),
+        (
+            'CUDA error at a.cu:4 code=802(cudaErrorSystemNotReady) "cudaFree(0)"',
+            "nvidia-fabricmanager-not-running",
+        ),
+        ("cuInit(0) failed with error code: 803", "cuda-compat-conflict"),
+        ("cuInit returned 804", "cuda-compat-conflict"),
+        (
+            "== PyTorch ==\nWARNING: Detected NVIDIA H200 NVL GPU, which is not yet supported in this version of "
+            "the container",
+            "torch-missing-gpu-arch",
+        ),
+        (
+            "ERROR: Detected NVIDIA K620 GPU, which is not supported by this container",
+            "library-missing-gpu-arch",
+        ),
+        (
+            "runc create failed: error adding seccomp filter rule for syscall rseq: permission denied",
+            "container-security-profile",
+        ),
+        ("unable to apply apparmor profile: apparmor failed to apply profile", "container-security-profile"),
+        (
+            "nvidia-container-cli: permission error: capability change failed: operation not permitted",
+            "container-security-profile",
+        ),
+        (
+            "nvidia-container-cli: mount error: file creation failed: /var/lib/docker/1/usr/lib/libcuda.so.1"
+            ": file exists: unknown",
+            "gpu-libs-conflict",
+        ),
+        (
+            "nvidia-container-cli: initialization error: load library failed: /usr/lib/wsl/drivers/x/libnvidia-ml.so"
+            ": undefined symbol: a",
+            "wsl-gpu-misconfigured",
+        ),
+        ("Linux pc 5.15.90.1-microsoft-standard-WSL2\nnvidia-smi: Segmentation fault", "wsl-gpu-misconfigured"),
+        ("NvRmMemInitNvmap failed with No such file or directory", "container-missing-gpu-passthrough"),
+        (
+            "vfio-pci 0000:21:00.0: BAR 3: can't reserve [mem 0xd0000000-0xd1ffffff]",
+            "gpu-bound-to-other-driver",
+        ),
+        (
+            "vfio 0000:21:00.0: group 15 is not viable\nPlease ensure all devices within the iommu_group are bound to "
+            "their vfio bus driver.",
+            "gpu-bound-to-other-driver",
+        ),
+        ("vfio 0000:21:00.0: failed to open /dev/vfio/15: Device or resource busy", "gpu-bound-to-other-driver"),
+        (
+            "Requested operation is not valid: PCI device 0000:21:00.0 is in use by driver QEMU, domain other",
+            "gpu-bound-to-other-driver",
+        ),
+        (
+            "running command chroot with args [/run/nvidia/driver nvidia-smi]\nfailed to validate the driver, retrying "
+            "after 5 seconds",
+            "nvidia-driver-not-loaded",
+        ),
+        ("nvidia-peermem driver is not ready", "gpudirect-rdma-missing"),
+        (
+            "failed to generate CDI spec: failed to initialize NVML: ERROR_LIBRARY_NOT_FOUND",
+            "nvidia-driver-not-loaded",
+        ),
+        (
+            "error modifying OCI spec: failed to create the automatic CDI modifier: no device",
+            "cdi-spec-missing-or-stale",
+        ),
+        (
+            "srun: error: Unable to create step for job 81: Insufficient GRES available in allocation",
+            "scheduler-no-gpu-allocated",
+        ),
+        (
+            "slurmd: error: MIG mode is enabled, but no MIG devices were found.",
+            "mig-misconfigured",
+        ),
+        (
+            "invalid MIG configuration: at least one device with migEnabled=true was not configured correctly: "
+            "device 3 has no MIG devices configured",
+            "mig-misconfigured",
+        ),
+        (
+            "The GPU is no longer usable for CUDA programs once the PC went to sleep.\nRTX 2070",
+            "nvidia-uvm-stale-after-suspend",
+        ),
+        (
+            'docker on my Windows 10 PC: could not select device driver "" with capabilities: [[gpu]]',
+            "container-engine-no-gpu-support",
+        ),
+        (
+            "With lockdown on, the nvidia-open module's signature is rejected on each boot.",
+            "secure-boot-blocks-module",
+        ),
+        (
+            "Secure Boot is enabled and the MOK is enrolled.\nThe NVIDIA driver still does not load, lsmod is empty.",
+            "secure-boot-blocks-module",
+        ),
+        (
+            "ACSCtl in the guest: SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+",
+            "pcie-acs-enabled",
+        ),
+    ],
+)
+def test_each_points_to_its_cause(text: str, cause: str) -> None:
+    assert raised(text)[:1] == [cause]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("step 802 of 1000, loss 0.8; cudaMemGetInfo returned 80", "nvidia-fabricmanager-not-running"),
+        ("Detected NVIDIA A100 GPU", "library-missing-gpu-arch"),
+        ("In WSL2 my python segfaults when the window is closed", "wsl-gpu-misconfigured"),
+        ("vfio-pci 0000:21:00.0: enabling device (0000 -> 0003)", "gpu-bound-to-other-driver"),
+        (
+            "waiting for the driver validations to be ready...\n"
+            "ERROR: The Nouveau kernel driver is currently in use by your system.",
+            "nvidia-driver-not-loaded",
+        ),
+        ("The screen is garbled after the laptop sleeps. Radeon RX 6600, amdgpu", "nvidia-uvm-stale-after-suspend"),
+        ("I run docker on my Windows PC and the GPU is found in containers.", "container-engine-no-gpu-support"),
+        ("SecureBoot disabled\nThe NVIDIA driver does not load.", "secure-boot-blocks-module"),
+        ("Secure Boot is enabled, and the NVIDIA module is loaded and signed.", "secure-boot-blocks-module"),
+        ("ACSCtl: SrcValid+ TransBlk- ReqRedir- CmpltRedir- UpstreamFwd-", "pcie-acs-enabled"),
+        ("docker context ls: seccomp profile: builtin", "container-security-profile"),
+    ],
+)
+def test_what_is_near_and_something_else(text: str, cause: str) -> None:
+    assert cause not in raised(text)
