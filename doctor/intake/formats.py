@@ -44,7 +44,8 @@ FORMATS = (
     Format("rocm_smi_table", ("gpu[0]", "gpu[1]", "rocm system management", "not found in modules", "(mem, compute",
                               "avgpwr", "pwrcap"),
            ("rocm-smi",)),
-    Format("rocminfo", ("rock module", "device type:", "hsa agents", "unable to open /dev/kfd"), ("rocminfo",)),
+    Format("rocminfo", ("rock module", "device type:", "hsa agents", "unable to open /dev/kfd",
+                        "name:                    gfx"), ("rocminfo",)),
     Format("lspci", ("vga compatible", "3d controller", "processing accelerator", "display controller", "nvswitch",
                      "lnksta:"), ("lspci",)),
     Format("ls_dev", ("/dev/kfd", "/dev/dri", "/dev/nvidia", "renderd", "/dev/dxg"), ("ls ",)),
@@ -123,10 +124,11 @@ FORMATS = (
                             "get_arch_list(")),
     Format("labelled_lines", (":", "|", "=", "nvidia-smi", "pytorch ", "torch ", "python ", "rocm ", "ubuntu ",
                               "gcc (", "g++ (")),
+    Format("windows_paths", (":\\", ".dll")),
     Format("said_stack", ("rtx", "gtx", "radeon", "tesla", "gfx", "torch", "rocm", "v100", "p100", "a100", "h100",
                           "h200", "b200", "mi2", "mi3", "mi100", "mi50", "mi60", "l40", "xtx", "strix", "vllm",
                           "triton", "flash", "driver", "nccl", "cublas",
-                          "wsl", "quadro", "rx5", "rx 5", "rx6", "rx 6", "0ti", "0 ti")),
+                          "wsl", "win1", "win 1", "windows", "quadro", "rx5", "rx 5", "rx6", "rx 6", "0ti", "0 ti")),
 )  # fmt: skip
 
 

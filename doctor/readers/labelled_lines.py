@@ -23,7 +23,7 @@ _LABEL = re.compile(
 )
 _PLAIN = re.compile(
     r"\s{0,8}(?:[-*+•] {0,3})?(?P<label>PyTorch|torch|Python|ROCm|Ubuntu|Debian|Fedora|Kernel|Linux kernel)"
-    r" (?:version )?v?(?P<value>\d[\w.+-]{0,60})(?P<more>.{0,60})$"
+    r" {1,2}(?:version )?v?(?P<value>\d[\w.+-]{0,60})(?P<more>.{0,60})$"
 )
 _GCC = re.compile(r"\s{0,8}(?:gcc|g\+\+|cc|c\+\+) \([^)]{1,60}\) (\d{1,2}\.\d{1,2}\.\d{1,2})\b")
 _GPU_LINE = re.compile(
@@ -109,6 +109,8 @@ class _Reader:
         value = found["value"] + found["more"] if label in ("ubuntu", "debian", "fedora") else found["value"]
         if label in ("ubuntu", "debian", "fedora"):
             self.facts(where, os_facts(f"{label} {value}"))
+        elif "(you have " in found["more"]:  # xFormers: what it was built for, then what is there
+            self.label(where, label, found["more"].partition("(you have ")[2].rstrip(") "))
         elif label != "rocm" or "." in value:  # "ROCm 7 on Ubuntu" names a generation, not a release
             self.label(where, label, value)
 

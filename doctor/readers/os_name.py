@@ -46,6 +46,9 @@ _IDS = (
     ("l4t", "l4t"),
     ("alpine", "alpine"),
     ("windows", "windows"),
+    ("win10", "windows"),
+    ("win11", "windows"),
+    ("win 1", "windows"),
     ("macos", "macos"),
 )
 _VERSION = re.compile(r"(?<![\w.-])(\d{1,4}(?:\.\d{1,4}){0,3})(?![\w-])")

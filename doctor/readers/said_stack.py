@@ -21,8 +21,9 @@ from doctor.facts.sheet import FactSheet
 from doctor.readers import packages
 from doctor.readers.os_name import os_facts
 from doctor.readers.source_lines import source_lines
-from doctor.readers.torch_build import build_facts
+from doctor.readers.torch_build import build_facts, said_facts
 
+# re.ASCII: in Chinese and Japanese sentences names stand between letters, without spaces.
 _LINE_LIMIT = 400
 _PACKAGES_LIMIT = 40
 _NVIDIA = (
@@ -40,7 +41,8 @@ _AMD = (
     r"|Radeon(?:\(TM\))? (?:Pro )?(?:AI PRO )?(?:VII|R9[67]00D?|W\d{4}|\d{3}M|8060S|8050S)|Strix (?:Halo|Point))"
 )
 _GPU = re.compile(
-    rf"(?<![\w./-])(?:(?P<nvidia>{_NVIDIA})|(?P<amd>{_AMD})|(?P<gfx>gfx[0-9a-f]{{3,4}}))(?![\w.])", re.IGNORECASE
+    rf"(?<![\w./-])(?:(?P<nvidia>{_NVIDIA})|(?P<amd>{_AMD})|(?P<gfx>gfx[0-9a-f]{{3,4}}))(?![\w.])",
+    re.IGNORECASE | re.ASCII,
 )
 _PACKAGE = re.compile(
     r"(?<![\w./@:+-])(?P<name>torchvision|torchaudio|pytorch|torch|flash[-_ ]attn|flash[-_ ]attention|xformers|vllm"
@@ -48,42 +50,51 @@ _PACKAGE = re.compile(
     r"|amd_?smi|aiter|nvidia-[a-z]{3,12}-cu1[123])"
     r"(?: (?:version|is|version is|build))?(?: ?[:=v]{1,2} ?| | \(|@|-(?=\d{1,2}\.\d{1,3}\.\d))v?"
     r"(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3}){0,2}(?:[a-z+.][\w+.]{0,40}?)?)(?=[\s,;:)\]'\"`|]|\.?$|\. )",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 _TORCH_IS = re.compile(
     r"\b(?:version of (?:py)?torch|(?:py)?torch version|version (?:py)?torch) (?:is|was|=) ?"
     r"v?(\d{1,2}\.\d{1,2}\.\d{1,2}[\w+.]{0,30})",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
+_TORCH_BUILD_IS = re.compile(
+    r"\b(?:py)?torch(?: (?:and|,) torch(?:vision|audio))?,? (?:is |was |are |were )?(?:the )?(?:installed |build )?"
+    r"(?:with|as|shows?|is|was)? ?[`'\"(]{0,2}(\+(?:rocm\d[\d.]{0,6}|cu1\d\d))\b",
+    re.IGNORECASE | re.ASCII,
+)
+"""A build told by its label alone: `torch installed with +rocm5.2`."""
 _ROCM = re.compile(
-    r"(?<![\w.+/-])ROCm(?: version)?(?: is)?[ :]{1,2}v?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]*\d)(?!\.x)", re.IGNORECASE
+    r"(?<![\w.+/-])ROCm(?: version)?(?: is)?[ :]{1,2}v?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]*\d)(?!\.x)",
+    re.IGNORECASE | re.ASCII,
 )
 _ROCM_IMAGE = re.compile(
-    r"(?<![\w/])rocm/[a-z][\w.-]{1,40}:(?:[\w.]{1,40}_)?rocm-?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\d.])"
+    r"(?<![\w/])rocm/[a-z][\w.-]{1,40}:(?:[\w.]{1,40}_)?rocm-?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\d.])", re.ASCII
 )
 _PYTHON = re.compile(
-    r"(?<![\w.+/-])python(?: version)?(?: is)?[ :=]{0,3}v?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]*\d)", re.IGNORECASE
+    r"(?<![\w.+/-])python(?: version)?(?: is)?[ :=]{0,3}v?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]*\d)",
+    re.IGNORECASE | re.ASCII,
 )
 _DRIVER = re.compile(
     r"(?<![\w.-])(?:nvidia )?driver(?: installed,)?(?: version)?(?: is)?[ :=]{1,3}v?(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 _OS = re.compile(
     r"(?<![\w./-])((?:Ubuntu|Debian|Fedora|CentOS|RHEL|Rocky|AlmaLinux|openSUSE|Linux Mint)(?: Linux)?(?: Stream)? "
-    r"\d{1,2}(?:\.\d{1,2}){0,2}|Arch Linux|Manjaro|NixOS|Windows 1[01])(?![\w.]*\d)",
-    re.IGNORECASE,
+    r"\d{1,2}(?:\.\d{1,2}){0,2}|Arch Linux|Manjaro|NixOS|Windows 1[01]|(?<![a-z])Win ?1[01]"
+    r"|^Windows(?= ?[,.(:;])|(?<=\bon )(?:native )?Windows(?= ?(?:[,.(:;]|$)))(?![\w.]*\d)",
+    re.IGNORECASE | re.ASCII,
 )
 _WSL = re.compile(
     r"(?<![\w/-])(?:(?:in|on|under|inside|within|using|via|running|through|into) (?:(?:a|the|my|Windows) )?"
     r"(?:\w{1,12} )?(?:WSL ?2?|WLS ?2)|(?:WSL2?|WLS2)(?= ?[-:(+/,]? ?(?:Ubuntu|Debian|Fedora|Arch)\b)"
     r"|(?:Ubuntu|Debian)[ \d.]{0,8} ?[(+/,]? ?WSL ?2?)(?![\w/-])",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 _CPU = re.compile(
     r"(?<![\w-])(?:(?:Intel )?(?:Core )?i[3579][- ]\d{3,5}[A-Z]{0,3}|Xeon (?:CPU )?[EXLW][357]?-?\d{4}\w?(?: ?v\d)?"
     r"|(?:AMD )?FX-?\d{4}|Core ?2 (?:Duo|Quad) \w\d{4}|Ryzen (?:Threadripper )?\d? ?\d{4}\w{0,2}|EPYC \d{4}\w?)"
     r"(?![\w-])",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 _ELSEWHERE = re.compile(
     r"\b(?:works?|worked|working|fine|runs?) (?:on|with|for|in|under|fine|well)|\bsame\b"
@@ -108,7 +119,8 @@ _WORDS = (
     "rtx", "gtx", "radeon", "tesla", "gfx", "torch", "rocm", "cuda", "100", "200", "300", " mi", "x6", "x7", "x9", "rx",
     "l40", "p40", "flash", "vllm", "triton", "numpy", "jetson", "strix", "driver", "ubuntu", "debian", "python",
     "sglang", "onnxruntime", "nvidia-", "nccl", "rccl", "cublas",
-    " ti", "0ti", " gpu", " card", "wsl", "wls2", "quadro", "000", "core i", " i3", " i5", " i7", " i9", "xeon", "fx-",
+    " ti", "0ti", " gpu", " card", "wsl", "wls2", "quadro", "win1", "win 1", "windows",
+    "000", "core i", " i3", " i5", " i7", " i9", "xeon", "fx-",
     "core 2", "ryzen", "epyc",
 )  # fmt: skip
 
@@ -172,6 +184,8 @@ def _facts(line: str) -> Iterator[tuple[str, object]]:
         yield "gpus[#0].vendor", "nvidia" if found["nvidia"] else "amd"
     if torch := _TORCH_IS.search(line):
         yield from build_facts(torch[1].rstrip(".")).items()
+    elif label := _TORCH_BUILD_IS.search(line):
+        yield from said_facts(label[1]).items()
     if rocm := _ROCM.search(line) or _ROCM_IMAGE.search(line):
         yield "rocm[shown].path", ""
         yield "rocm[shown].version", rocm[1]

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 MORE: dict[str, str] = {
+    "windows_paths": r"""(venv) PS E:\apps\webui> python launch.py
+  File "C:\Users\me\venv\Lib\site-packages\torch\cuda\__init__.py", line 289
+""",
     "nccl_topology": """<system version="2">
   <cpu numaid="1" affinity="ff" arch="x86_64" vendor="AuthenticAMD" familyid="175" modelid="144">
     <pci busid="0000:82:00.0" class="0x120000" vendor="0x1002" device="0x74a1" link_speed="32.0 GT/s PCIe" link_width="16">

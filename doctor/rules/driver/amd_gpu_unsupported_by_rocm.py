@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ RULE = Rule(
     id="amd-gpu-unsupported-by-rocm",
     severity=Severity.WARNING,
     title="The installed ROCm does not support this GPU.",
-    needs=[{"gpus", "rocm"}],
+    needs=[{"gpus", "rocm"}, *({"gpus", f"symptom:{key}"} for key in ("program-crashed", "amd-memory-access-fault"))],
     proven="synthetic",
     order=18,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -27,6 +28,7 @@ RULE = Rule(
     doc="""
 ## What it finds
 A GPU whose gfx target the installed ROCm release does not list, or one so old that the compute driver leaves it out.
+Where the release is not known and a program on ROCm or torch crashes: a GPU that no release lists at all.
 
 ## Why it matters
 rocminfo shows no GPU agent, or libraries have no kernels for it.
@@ -67,6 +69,10 @@ _FITS = (
 """What programs say on a GPU that their ROCm does not know. Another error text is of another cause, most likely."""
 
 
+_FIRST_LISTED = 10
+"""gfx10: of older generations the releases that listed them are not all in the table."""
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each gfx target that no installed ROCm supports."""
     if machine.torch.available:
@@ -80,9 +86,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         arch = gpu.arch
         if others and is_integrated(gpu):  # a processor's small GPU beside a card
             continue
-        if not arch or arch in seen or not releases:
+        if not arch or arch in seen:
             continue
         seen.add(arch)
+        if not releases:
+            yield from _listed_by_none(machine, kb, gpu.key, arch)
+            continue
         if any(_supports(kb, version, arch) is not False for version, _ in releases):
             continue
         names = [f"gpus[{gpu.key}].arch", *(f"rocm[{key}].version" for _, key in releases)]
@@ -94,6 +103,25 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=(*evidence(machine, names), _range(kb, str(releases[0][0]), arch)),
             fixes=FIXES,
         )
+
+
+def _listed_by_none(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> Iterator[Finding]:
+    """Of a text that tells of ROCm and of a crash, and not of a release or of what torch says."""
+    crash = machine.symptom("program-crashed", "amd-memory-access-fault")
+    told = machine.symptom("amd-gpu-told") or machine.torch.installed
+    of_today = int(arch[3:-2]) >= _FIRST_LISTED if re.fullmatch(r"gfx\d{1,2}[0-9a-f]{2}", arch) else False
+    if crash is None or not told or not machine.spoken or machine.rocm or machine.torch.build in ("cuda", "cpu"):
+        return
+    if not of_today or kb.rocm_range(arch) is not None or "HSA_OVERRIDE_GFX_VERSION" in (machine.environment or {}):
+        return
+    yield Finding(
+        severity=Severity.WARNING,
+        suspect=True,
+        summary=f"No ROCm release lists {arch[:40]} among its supported GPUs.",
+        subject=Subject(kind="gpu", id=key),
+        evidence=(*evidence(machine, (f"gpus[{key}].arch",)), Evidence(text=crash.text[:200], source=crash.source)),
+        fixes=FIXES,
+    )
 
 
 def _range(kb: Knowledge, version: str, arch: str) -> Evidence:

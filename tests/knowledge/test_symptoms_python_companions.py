@@ -1,0 +1,153 @@
+"""Texts of libraries beside torch, and what people say of builds that do not fit: each is found in its line, near ones
+are not, and what else must be true decides what it points to."""
+
+# ruff: noqa: E501  (lines as their programs print them)
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from doctor.diagnosis import registry
+from doctor.facts import Snapshot
+from doctor.intake import read_text
+from doctor.knowledge import symptoms
+from doctor.knowledge.symptoms import Symptoms
+from tests.knowledge.test_symptoms_python import HEALTHY
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+CATALOGUE = Symptoms()
+IDS = tuple(
+    row["id"] for row in tomllib.loads(Path(symptoms.DATA, "python_companions.toml").read_text("utf-8"))["symptom"]
+)
+RULES = {check.rule.id for check in registry.checks()}
+CONTEXT = ("nvidia-gpu-told", "amd-gpu-told-by-name", "extension-of-research-code-told")
+"""They point to nothing themselves, and a healthy text may hold them."""
+BESIDE_ANOTHER = ("rocm-torch-told-on-nvidia", "nvidia-wheels-come-along")
+"""They point to something only beside a symptom of the other vendor."""
+EXAMPLES = {
+    "xformers-finds-cpu-torch": "    PyTorch 2.5.1+cu121 with CUDA 1201 (you have 2.5.1+cpu)",
+    "xformers-built-for-other-python": "    Python  3.11.9 (you have 3.12.3)",
+    "torch-blind-on-windows": ">>> torch.cuda.is_available() returns False",
+    "pip-took-cuda-torch-away": "    Found existing installation: torch 2.6.0+cu124",
+    "pip-took-rocm-torch-away": "    Uninstalling torch-2.4.0+rocm6.1:",
+    "nvidia-wheels-come-along": "Collecting nvidia-cublas-cu12==12.8.4.1 (from torch)",
+    "nvidia-gpu-told": "on a box with an NVIDIA card",
+    "rocm-torch-told-on-nvidia": "the script installed the ROCm torch",
+    "amd-gpu-told-by-name": "my Radeon does nothing",
+    "extension-of-research-code-told": "    out = _backend.march_rays_train(rays_o, rays_d)",
+    "kernel-image-missing-in-compiled-extension": "RuntimeError: CUDA error: no kernel image is available for execution on the device",
+    "cuda-kernel-failed-in-extension": "CUDA kernel failed : no kernel image is available for execution on the device",
+    "tensorflow-counts-no-gpu": "Num GPUs: 0",
+    "tensorflow-runs-on-cpu-told": "tensorflow-gpu 2.4 just runs everything on the CPU",
+    "tensorflow-gpu-on-native-windows": "pip install tensorflow[and-cuda]",
+    "numpy-unknown-to-torch": "RuntimeError: Could not infer dtype of numpy.int64",
+    "llama-cpp-built-without-gpu": "warning: not compiled with GPU offload support, --n-gpu-layers option will be ignored",
+    "glibc-too-old-told": "our cluster's glibc is too old for this wheel",
+    "ptxas-call-failed": "subprocess.CalledProcessError: Command '['/venv/triton/backends/nvidia/bin/ptxas', '-v', '--gpu-name=sm_120', '/tmp/a.ptx', '-o', '/tmp/a.o']' returned non-zero exit status 255.",
+    "cuda-library-missing-where-amd-is-told": "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory",
+    "onnxruntime-package-without-provider": "the onnxruntime package in the image is the CPU build",
+}
+NEAR = (
+    ("xformers-finds-cpu-torch", "    PyTorch 2.5.1+cu121 with CUDA 1201 (you have 2.6.0+cu124)"),
+    ("xformers-built-for-other-python", "    Python  3.11.9 (you have 3.11.2)"),
+    ("torch-blind-on-windows", "torch.cuda.is_available() returns True"),
+    ("pip-took-cuda-torch-away", "    Uninstalling torch-2.6.0:"),
+    ("pip-took-rocm-torch-away", "    Uninstalling torch-2.6.0+cu124:"),
+    ("tensorflow-counts-no-gpu", "Num GPUs: 4"),
+    (
+        "tensorflow-runs-on-cpu-told",
+        "I tensorflow/core/platform/cpu_feature_guard.cc:182] This TensorFlow binary is optimized to use available CPU instructions",
+    ),
+    ("tensorflow-gpu-on-native-windows", "pip install tensorflow==2.10.1"),
+    ("numpy-unknown-to-torch", "RuntimeError: Could not infer dtype of NoneType"),
+    ("llama-cpp-built-without-gpu", "AVX = 1 | AVX2 = 1 | BLAS = 1 | SSE3 = 1"),
+    ("glibc-too-old-told", "Libc version: glibc-2.35"),
+    ("ptxas-call-failed", "ptxas info    : Compiling entry function for 'sm_90'"),
+    ("cuda-kernel-failed-in-extension", "CUDA kernel failed : invalid configuration argument"),
+)
+
+
+def _found(line: str) -> set[str]:
+    return {hit.key for hit in CATALOGUE.find([(1, line)])}
+
+
+def _points(text: str) -> set[str]:
+    machine = read_text([text.encode()])
+    return {cause.rule for s in machine.symptoms if s.key in IDS for cause in CATALOGUE.causes(s.key, machine)}
+
+
+@pytest.mark.parametrize("key", IDS)
+def test_each_signature_finds_its_line(key: str) -> None:
+    assert key in _found(EXAMPLES[key])
+
+
+def test_no_example_is_left_of_a_signature_that_is_gone() -> None:
+    assert set(EXAMPLES) <= set(IDS)
+    assert {key for key, _ in NEAR} <= set(IDS)
+
+
+@pytest.mark.parametrize(("key", "line"), NEAR)
+def test_lines_that_are_near_are_not_taken_for_it(key: str, line: str) -> None:
+    assert key not in _found(line)
+
+
+@pytest.mark.parametrize("line", HEALTHY)
+def test_healthy_lines_match_nothing(line: str) -> None:
+    assert _found(line) & set(IDS) <= {*CONTEXT, *BESIDE_ANOTHER}
+
+
+@pytest.mark.parametrize("key", BESIDE_ANOTHER)
+def test_what_a_healthy_text_may_hold_asks_for_more(key: str) -> None:
+    assert all(cause.with_symptom for cause in CATALOGUE.signatures[key].points_to)
+
+
+@pytest.mark.parametrize("key", IDS)
+def test_each_cause_is_a_rule_and_asks_for_facts_that_there_are(key: str) -> None:
+    causes = CATALOGUE.signatures[key].points_to
+    assert (key in CONTEXT) is not bool(causes)
+    for cause in causes:
+        assert cause.rule in RULES
+        assert set(cause.with_symptom + cause.without_symptom) <= set(CATALOGUE.signatures)
+        for name in {**cause.when, **cause.unless}:
+            kind, _, rest = name.partition(":")
+            assert (rest and kind in ("package", "env", "gpu")) or Snapshot().get(name) is None
+
+
+BLIND = "torch.cuda.is_available() returns False and training is slow"
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        (f"On Windows 11 with an RTX 4070.\n{BLIND}", "torch-cpu-only-build"),
+        ("I have a Radeon RX 7800 XT\nCollecting nvidia-cudnn-cu12 (from torch)", "torch-built-for-other-vendor"),
+        ("laptop with a GeForce card\npip shows torch 2.3.0+rocm6.0", "torch-built-for-other-vendor"),
+        ("training with mmcv on a new card\nno kernel image is available for execution on the device", "library-missing-gpu-arch"),
+        ("D:\\code\\train.py\npip install tensorflow[and-cuda]", "tensorflow-gpu-mismatch"),
+        ("my PC has an AMD GPU\nOSError: libcudart.so.11.0: cannot open shared object file", "torch-built-for-other-vendor"),
+    ],
+)  # fmt: skip
+def test_what_else_is_told_decides(text: str, rule: str) -> None:
+    assert rule in _points(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        (f"On Ubuntu 22.04 with an RTX 4070.\n{BLIND}", "torch-cpu-only-build"),
+        (f"On Windows 11, torch 2.6.0+cu124.\n{BLIND}", "torch-cpu-only-build"),
+        ("I have a GeForce card\nCollecting nvidia-cudnn-cu12 (from torch)", "torch-built-for-other-vendor"),
+        ("my Radeon RX 7800 XT runs torch 2.3.0+rocm6.0", "torch-built-for-other-vendor"),
+        ("no kernel image is available for execution on the device", "library-missing-gpu-arch"),
+        ("/home/me/train.py\npip install tensorflow[and-cuda]", "tensorflow-gpu-mismatch"),
+        ("OSError: libcudart.so.11.0: cannot open shared object file", "torch-built-for-other-vendor"),
+    ],
+)  # fmt: skip
+def test_without_it_nothing_is_concluded(text: str, rule: str) -> None:
+    assert rule not in _points(text)

@@ -1,0 +1,34 @@
+"""A GPU that no ROCm release lists, where a program on it crashes."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
+from doctor.rules.driver import amd_gpu_unsupported_by_rocm
+
+KB = Knowledge()
+
+
+def found(text: str) -> list[str]:
+    return [f.summary for f in amd_gpu_unsupported_by_rocm.check(read_text([text.encode()]), KB, None)]
+
+
+def test_a_crash_on_a_gpu_that_no_release_lists() -> None:
+    assert found("I installed ROCm and PyTorch for my RX 6650 XT (gfx1032).\nAny matmul ends in a segmentation fault.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I installed ROCm and PyTorch for my RX 7900 XTX.\nAny matmul ends in a segmentation fault.",
+        "I installed ROCm and PyTorch for my RX 6650 XT (gfx1032).\nIt does what I want and I am glad of it.",
+        "The game on my RX 6650 XT ends in a crash.\nIs my power supply too small?",
+        "export HSA_OVERRIDE_GFX_VERSION=10.3.0\nROCm on my RX 6650 XT (gfx1032) ends in a segmentation fault.",
+        "I installed ROCm and PyTorch.\nAny matmul ends in a segmentation fault, and I do not know why.",
+    ],
+    ids=("listed", "no crash", "no ROCm", "overridden", "GPU unknown"),
+)
+def test_nothing_is_said_of_others(text: str) -> None:
+    assert not found(text)
