@@ -29,6 +29,7 @@ RULES = {check.rule.id for check in registry.checks()}
 SO = "cannot open shared object file: No such file or directory"
 EXAMPLES = {
     "torch-version-is-cpu": "PyTorch version: 2.5.1+cpu",
+    "nvcc-not-found": "/bin/sh: 1: nvcc: not found",
     "torch-sees-no-cuda-on-jetson": "Is CUDA available: False",
     "xformers-built-for-other-torch": "xFormers was built for: PyTorch 2.1.2+cu121 with CUDA 1201 (you have 2.3.0+cu121)",
     "cuda-torch-wants-nvidia-driver-on-amd": "RuntimeError: Found no NVIDIA driver on your system.",

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules.integrated import discrete, integrated
 
 if TYPE_CHECKING:
+    from doctor.facts.snapshot import Symptom
     from doctor.knowledge import Knowledge
     from doctor.profiles import Profile
 
@@ -53,6 +54,7 @@ _CRASHES = (
     "hip-launch-failure",
     "hsa-incompatible-kernel-object",
     "rocclr-no-compatible-code-objects",
+    "collective-hangs",
     "invalid-device-function",
 )
 """Error texts of programs that have no code for one of the GPUs that they are shown."""
@@ -90,5 +92,18 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         summary=f"Programs are shown the integrated {small[0].arch} beside the {cards[0].arch} card.",
         subject=Subject(kind="gpu", id=small[0].key),
         evidence=evidence(machine, names),
+        fixes=FIXES,
+    )
+
+
+def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
+    """Kernels that are missing for the GPU inside the CPU are not what is wrong: it should not be asked."""
+    of_the_cpu = symptom.key == "rocblas-lacks-gpu-of-cpu"
+    summary = "A library was asked for kernels of the small GPU inside the CPU."
+    yield Finding(
+        summary=summary if of_the_cpu else RULE.title,
+        explains=("blas-kernels-missing", "amd-gpu-unsupported-by-rocm") if of_the_cpu else (),
+        subject=Subject(kind="gpu", id="integrated"),
+        evidence=(Evidence(text=symptom.text, source=symptom.source),),
         fixes=FIXES,
     )

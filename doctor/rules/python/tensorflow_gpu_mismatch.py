@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules import python_files, python_plugins
 from doctor.rules.hardware import discrete, vendors_there
 from doctor.rules.library_release import known_faults
+from doctor.rules.missing_libraries import missing_runtimes
 from doctor.rules.python_packages import below, package, pip_install, release, shown
 from doctor.versions import Dotted
 
@@ -22,7 +23,7 @@ RULE = Rule(
     id="tensorflow-gpu-mismatch",
     severity=Severity.ERROR,
     title="TensorFlow does not fit the CUDA, cuDNN or ROCm at hand.",
-    needs=({"packages", "gpus"}, {"packages", "cuda"}, {"packages"}),
+    needs=({"packages", "gpus"}, {"packages", "cuda"}, {"packages"}, {"rocm", "symptom:rocm-library-not-found"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=41,
@@ -30,7 +31,8 @@ RULE = Rule(
     tags=("python",),
     doc="""## What it finds
 A TensorFlow without GPU support, or for the other vendor, on a machine with a GPU; one that can't load its libraries;
-one built for another CUDA or cuDNN than what is here (the table of tested builds), or too late for Windows.
+one built for another CUDA, cuDNN or ROCm than what is here (the table of tested builds, the sonames that it asks
+for), or too late for Windows.
 
 ## Why it matters
 TensorFlow runs on the CPU with one line of warning.
@@ -75,6 +77,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield from python_files.tensorflow(machine)
     yield from python_plugins.mismatched(machine, "tensorflow-")
     yield from known_faults(machine, RULE.id)
+    yield from _library_of_another_rocm(machine)
     there = vendors_there(machine)
     cpu = package(machine, "tensorflow-cpu", "intel-tensorflow")
     plain = package(machine, "tensorflow", "tensorflow-gpu")
@@ -94,6 +97,23 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         evidence=(*shown(machine, wrong), *evidence(machine, ("gpus", "os.id", "cuda"))),
         fixes=(pip_install(machine, "Install TensorFlow for ROCm.", "tensorflow-rocm"),) if there == {"amd"} else FIXES,
     )
+
+
+def _library_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:
+    """libamdhip64.so.3 is asked for where ROCm 4 is installed, and TensorFlow is what the text is of."""
+    held = {Dotted(i.version).major for i in machine.rocm or () if i.version}
+    if not held or machine.torch.version or not machine.symptom("tensorflow-named"):
+        return
+    other = next((m for m in missing_runtimes(machine) if m.stack == "rocm" and m.major not in held), None)
+    if other:
+        yield Finding(
+            summary=f"TensorFlow asks for {other.library} of ROCm {other.major}; ROCm {max(map(str, held))} is here.",
+            severity=Severity.WARNING,
+            explains=("gpu-libs-not-found",),
+            subject=Subject(kind="package", id="tensorflow-rocm"),
+            evidence=(Evidence(text=other.symptom.text, source=other.symptom.source), *evidence(machine, ("rocm",))),
+            fixes=(pip_install(machine, "Install the TensorFlow of the installed ROCm.", "tensorflow-rocm"),),
+        )
 
 
 def _without_gpus(machine: Snapshot, version: str, there: frozenset[str]) -> bool:

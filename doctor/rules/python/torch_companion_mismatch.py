@@ -53,6 +53,9 @@ Requirement lines in the published metadata of torchvision and torchaudio (2026-
 
 _RELEASE = Lazy(r"^(\d+\.\d+\.\d+)(?:\+([\w.]+))?$")
 _BUILD = Lazy(r"\+(cpu|cu\d{3}|rocm\d+\.\d+)")
+_NIGHTLY = Lazy(r"\.dev(20\d{6})")
+_A_MONTH = 100
+"""Between dates written as one number, 20250930 and 20251002."""
 _FAMILY = ("torchvision", "torchaudio")
 _AUDIO_ENDS = (2, 11)
 """From this torch on torchaudio has no releases of its own number (PyPI, 2026-11-20)."""
@@ -117,10 +120,18 @@ def _other_series(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         return
     for package in machine.packages or ():
         held = Dotted(package.version).numbers[:2]
+        if _of_one_nightly(machine.torch.version or "", package.version):
+            continue
         if package.name in wanted and len(held) == 2 and abs(held[1] - wanted[package.name][1]) > _slack(machine):
             series = ".".join(map(str, wanted[package.name]))
             text = f"{package.name} {package.version[:40]} is not made for torch {major}.{minor}, but {series} is."
             yield _plain(machine, package, text)
+
+
+def _of_one_nightly(torch: str, companion: str) -> bool:
+    """Whether both are nightlies of the same weeks: torchaudio's stayed at 2.8.0 beside those of torch 2.10."""
+    days = [found[1] for version in (torch, companion) if (found := _NIGHTLY.search(version))]
+    return len(days) == 2 and abs(int(days[0]) - int(days[1])) <= _A_MONTH
 
 
 def _slack(machine: Snapshot) -> int:

@@ -24,3 +24,16 @@ def test_the_right_one_and_releases_that_no_table_has() -> None:
     assert told(rule, with_vision("0.22.0+cu128")) == []
     assert told(rule, with_vision("0.22.0a0+git1")) == []
     assert told(rule, with_vision("0.21.0", torch="2.7.0a0+nv25.3")) == []
+
+
+def with_audio(version: str, torch: str) -> Snapshot:
+    return machines.h100_host({"torch.version": torch, "packages": [{"name": "torchaudio", "version": version}]})
+
+
+def test_nightlies_of_the_same_weeks_belong_together_whatever_their_series() -> None:
+    assert told(rule, with_audio("2.8.0.dev20251002+rocm7.0", torch="2.10.0.dev20250929+rocm7.0")) == []
+
+
+def test_nightlies_of_other_seasons_do_not() -> None:
+    (finding,) = found(rule, with_audio("2.6.0.dev20241112+rocm6.2", torch="2.10.0.dev20250929+rocm7.0"))
+    assert finding.subject.id == "torchaudio"

@@ -1,0 +1,108 @@
+"""What people with AMD's GPUs tell is found in their words, and names the cause of a whole text."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.diagnosis.judge import judge
+from doctor.findings import Severity
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
+from doctor.knowledge.symptoms import Symptoms
+
+SYMPTOMS = Symptoms()
+EXAMPLES = {
+    "rocm-wanted-told": "pip install torch --index-url https://download.pytorch.org/whl/rocm6.4",
+    "gpu-library-without-torch-told": "hashcat -b gives nothing",
+    "engine-in-vm-told": "Docker Desktop 4.30",
+    "gfx-override-told": "I set HSA_OVERRIDE_GFX_VERSION to 10.3.0 in the shell",
+    "own-target-beside-override": "cmake -DAMDGPU_TARGETS=gfx1031 -DGGML_HIP=ON",
+    "gpu-tool-of-root-alone-told": "rocminfo fails for me, but as root it works",
+    "in-container-told": "it is started inside the container",
+    "prompt-of-container": "root@7c2e91d0ab34:/workspace# rocminfo",
+    "kfd-group-not-mine-told": "/dev/kfd is owned by group render",
+    "kernel-regression-told": "good on 6.11.4, bad on 6.12.1",
+    "fault-absent-in-other-release": "The crash does not occur with ROCm 6.3",
+    "p2p-told-to-hang": "direct P2P between the cards freezes the box",
+    "rocblas-lacks-gpu-of-cpu": "rocBLAS error: Cannot read /x/TensileLibrary.dat: No such file or directory for GPU arch : gfx1036",
+    "torch-and-rocm-told-to-differ": "there is a mismatch between torch and the ROCm of the host",
+    "igpu-beside-cards-told": "the box has two cards and an iGPU",
+}
+NOTHING = {
+    "gfx-override-told": "without HSA_OVERRIDE_GFX_VERSION it is the same",
+    "own-target-beside-override": "cmake -DAMDGPU_TARGETS=gfx1030",
+    "gpu-tool-of-root-alone-told": "rocminfo lists both cards",
+    "kernel-regression-told": "Linux 6.8.0-45-generic",
+    "fault-absent-in-other-release": "this happens on torch 2.9",
+    "p2p-told-to-hang": "node:1:2 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via P2P/IPC hang",
+    "rocblas-lacks-gpu-of-cpu": "TensileLibrary_lazy_gfx1030.dat",
+    "kfd-group-not-mine-told": "ls /dev/kfd",
+    "prompt-of-container": "root@workstation01:/workspace# rocminfo",
+    "rocm-package-unmet-dependencies": "I ran amdgpu-install --usecase=rocm and get the following error",
+    "known-amdgpu-dkms-build-failed": "amdgpu-dkms 6.14 is in, HSA_STATUS_ERROR_OUT_OF_RESOURCES is what rocminfo says",
+    "rocm-gpu-unsupported": "Attempting to run flash attention on unsupported GPU architecture gfx1151",
+    "nvcc-not-found": "get_nvcc_path: note: nvcc not found on $PATH",
+    "engine-with-own-kernels": "[pip3] onnxruntime==1.23.0",
+    "helped-by-gfx-override": "All went fine. When I start it I use HSA_OVERRIDE_GFX_VERSION=10.3.0",
+}
+TEXTS = {
+    "device-node-permission": "The Debian package leaves /dev/kfd owned by group render. clinfo fails with no devices as an "
+    "ordinary user, while as root it works.\nRadeon Pro W6800.\n",
+    "container-render-group-mismatch": "Our image runs as uid 1001. In the container rocm-smi and clinfo give permission "
+    "errors, and `sudo clinfo` shows all MI210s.\nWe are in a docker container.\n",
+    "wsl-gpu-misconfigured": "Fresh WSL2 with Docker Desktop, RX 7800 XT.\ndocker: Error response from daemon: error gathering "
+    'device information while adding custom device "/dev/kfd": no such file or directory.\n',
+    "container-engine-no-gpu-support": "Windows 10, Docker Desktop, Radeon RX 6800.\nError response from daemon: error "
+    'gathering device information while adding custom device "/dev/kfd": no such file or directory\n',
+    "amdgpu-driver-not-loaded": "docker run --device /dev/kfd --device /dev/dri rocm/vllm:latest does not start since\n"
+    "/dev/kfd is missing on this appliance. The card is a Radeon VII.\n",
+    "container-missing-gpu-passthrough": "root@7c2e91d0ab34:/workspace# rocminfo\nROCk module is loaded\n"
+    "Unable to open /dev/kfd read-write: No such file or directory\n"
+    "Failed to get user name to check for video group membership\n",
+    "hsa-override-misuse": "RX 6700 XT. I built it with -DAMDGPU_TARGETS=gfx1031 and start it so:\n"
+    "  I use HSA_OVERRIDE_GFX_VERSION=10.3.0 ./server\nROCm error: invalid device function in ggml-cuda.cu\n",
+    "integrated-gpu-conflict": "Ryzen 9 7900 and an RX 7800 XT.\nrocBLAS error: Cannot read /opt/rocm/lib/rocblas/library/"
+    "TensileLibrary.dat: No such file or directory for GPU arch : gfx1036\n",
+    "amdgpu-driver-known-bad": "Since the update our W7900 gets a memory access fault in every run: good on 6.11.4, bad on "
+    "6.12.1 with the same ROCm, so I think it is a kernel bug.\n",
+    "known-bad-library-version": "MI250X: hipErrorInvalidImage from the first kernel on.\nThe error does not occur with "
+    "torch 2.9, same machine.\n",
+    "pcie-p2p-unusable": "Four W7800 on one board. As soon as direct P2P is allowed between them the machine freezes; the "
+    "log ends there. NCCL_P2P_DISABLE=1 is what we run with now.\n",
+    "torch-built-for-other-vendor": "I followed the guide for AMD with pip and --index-url https://download.pytorch.org/"
+    "whl/rocm6.3, and main.py says: Found no NVIDIA driver on your system.\n",
+}
+
+
+@pytest.mark.parametrize("key", sorted(EXAMPLES))
+def test_the_line_shows_the_symptom(key: str) -> None:
+    assert key in [hit.key for hit in SYMPTOMS.find([(1, EXAMPLES[key])])]
+
+
+@pytest.mark.parametrize("key", sorted(NOTHING))
+def test_a_line_near_it_does_not(key: str) -> None:
+    assert key not in [hit.key for hit in SYMPTOMS.find([(1, NOTHING[key])])]
+
+
+def raised(text: str) -> list[str]:
+    findings = judge(read_text([text.encode()]), Knowledge()).findings
+    return [f.rule for f in findings if f.severity is not Severity.INFO and not f.explained_by]
+
+
+@pytest.mark.parametrize("cause", sorted(TEXTS))
+def test_the_cause_of_the_text_is_named(cause: str) -> None:
+    assert cause in raised(TEXTS[cause])
+
+
+def test_firmware_that_the_driver_does_without_is_no_trouble() -> None:
+    text = (
+        "Radeon VII:\n[    3.35] amdgpu 0000:19:00.0: Direct firmware load for amdgpu/vega20_ta.bin failed with error -2\n"
+        '[    3.35] amdgpu 0000:19:00.0: psp v11.0: Failed to load firmware "amdgpu/vega20_ta.bin"\nIs this bad?\n'
+    )
+    assert raised(text) == []
+
+
+def test_the_gpu_inside_the_cpu_explains_the_kernels_that_are_missing_for_it() -> None:
+    assert raised(TEXTS["integrated-gpu-conflict"]) == ["integrated-gpu-conflict"]
