@@ -17,6 +17,7 @@ sure it is says how loud the finding may be. Data: `data/symptoms/*.toml`, each 
     when = { "container.inside" = true }            # facts that must be known and equal (a list: any of)
     unless = { "os.id" = ["windows"] }              # facts that, known and equal, exclude it
     with_symptom = ["other-symptom"]                # at least one of these must be seen too
+    and_symptom = ["further-symptom"]               # all of these must be seen too
     without_symptom = ["another"]                   # none of these may be seen
     summary = "optional: what the finding says instead of the rule's title"
 
@@ -68,6 +69,7 @@ class Cause(_Strict):
     when: dict[str, Any] = Field(default_factory=dict)
     unless: dict[str, Any] = Field(default_factory=dict)
     with_symptom: tuple[str, ...] = ()
+    and_symptom: tuple[str, ...] = ()
     without_symptom: tuple[str, ...] = ()
     summary: str | None = None
 
@@ -76,7 +78,7 @@ class Cause(_Strict):
         seen = {s.key for s in machine.symptoms}
         if self.with_symptom and not seen & set(self.with_symptom):
             return False
-        if seen & set(self.without_symptom):
+        if seen & set(self.without_symptom) or set(self.and_symptom) - seen:
             return False
         if self.vendor and not _may_be(machine, self.vendor):
             return False
