@@ -24,6 +24,7 @@ _EXTENDED = {
     "driver": {
         "nvidia-imex-not-running": "GPUs of a rack-scale NVLink fabric without a running IMEX service or its channels",
         "nvidia-xid-nonfatal": "an Xid or SXid that asks for a restarted program, a look or nothing",
+        "os-without-cuda-or-rocm": "the operating system is macOS, for which there is neither CUDA nor ROCm",
     },
     "host and hardware": {
         "gpu-inforom-corrupted": "the board's configuration memory (infoROM) fails its checksum",

@@ -20,6 +20,7 @@ from doctor.diagnosis.rests_on import rests_on
 from doctor.diagnosis.untold import could_not_tell, is_moot, why_unknown
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Report, Rule, Severity, Unchecked, fingerprint
+from doctor.rules import macos
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Symptom
@@ -55,6 +56,7 @@ def judge(
         machine = machine.model_copy(update={"symptoms": (*machine.symptoms, *symptoms)})
     profile = profile.for_machine(machine) if profile else None
     asked = [c for c in (registry.checks() if checks is None else checks) if _asked_for(c.rule, only, skip)]
+    asked = [c for c in asked if macos.holds(c.rule.id, machine)]
     rules = {c.rule.id: c.rule for c in asked}
     symptoms_of = pointed(machine, kb)
     ruled_out: set[str] = set()

@@ -17,11 +17,13 @@ from pydantic import ValidationError
 
 from doctor.errors import ReaderError
 from doctor.facts import FactSheet, Snapshot, assemble
+from doctor.facts.host import Os
 from doctor.facts.sheet import Entry
 from doctor.intake import formats, known, manuals, said
 from doctor.intake.formats import Format
 from doctor.intake.fragments import Fragment, fragments
 from doctor.intake.lines import read_lines
+from doctor.intake.mac import Mac
 from doctor.intake.merge import merge, one_log, put
 from doctor.intake.sieve import Grams, Sieve, grams_of
 from doctor.intake.words import Words
@@ -72,13 +74,19 @@ def read_text(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Snaps
     reading = _Reading(trace)
     symptoms = FactSheet()
     words = Words()
-    lines = words.through(manuals.without(read_lines(chunks)))
+    mac = Mac()
+    lines = mac.through(words.through(manuals.without(read_lines(chunks))))
     for hit in list(catalogue().find(Sieve(_literals()).through(reading.through(lines)))):
         if hit.key in _SAID_BY_SOMEBODY and not words.speaks:
             continue  # `not found`, `not available`: every tool prints that of something
         symptoms.put(f"symptoms[{hit.key}].text", hit.text, f"text:{hit.line}")
         symptoms.put(f"symptoms[{hit.key}].source", f"text:{hit.line}", f"text:{hit.line}")
-    machine = _assembled([*reading.sheets(), symptoms])
+    sheets = [*reading.sheets(), symptoms]
+    machine = _assembled(sheets)
+    if mac.remote and machine.os.id == "macos":  # two machines are told of, and the errors are of the other
+        machine = machine.model_copy(update={"os": Os()})
+    elif told := mac.sheet(machine):
+        machine = _assembled([*sheets, told])
     return machine.model_copy(update={"resembles": words.resembles(), "spoken": words.spoken})
 
 

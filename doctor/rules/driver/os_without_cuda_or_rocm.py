@@ -1,0 +1,87 @@
+"""The operating system has neither CUDA nor ROCm: macOS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.macos import HOLD, is_mac
+
+if TYPE_CHECKING:
+    from doctor.facts.snapshot import Symptom
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="os-without-cuda-or-rocm",
+    severity=Severity.ERROR,
+    title="This operating system has neither CUDA nor ROCm.",
+    needs=({"os.id"},),
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    proven="synthetic",
+    order=0,
+    tags=("driver",),
+    doc="""## What it finds
+macOS. NVIDIA's last CUDA for it is 10.2 (2019), ROCm never was for it, and no build of torch for it has either.
+
+## Why it matters
+A program that asks for the device `cuda` ends with "Torch not compiled with CUDA enabled", and no other wheel, driver
+or library cures that.
+
+## Not raised when
+The system is another or not known, or the text shows a GPU of AMD or NVIDIA, its driver or a ROCm: then another machine
+is meant than the Mac at which somebody sits. It is a remark where nothing in the text asks for CUDA or ROCm.
+
+## How to confirm
+`uname -s` prints Darwin; `python3 -c "import torch; print(torch.backends.mps.is_available())"`
+
+## Fix
+On Apple silicon use the device `mps`, elsewhere `cpu`; for CUDA or ROCm run the program on a Linux machine with a GPU
+of NVIDIA or AMD.
+
+## Fix safety
+Nothing is installed. What has no kernel for `mps` falls back to the CPU with PYTORCH_ENABLE_MPS_FALLBACK=1.
+
+## References
+https://docs.nvidia.com/cuda/archive/10.2/cuda-toolkit-release-notes/index.html
+https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
+https://docs.pytorch.org/docs/stable/notes/mps.html
+""",
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """Loud where an error text asks for CUDA or ROCm."""
+    if not is_mac(machine):
+        return
+    asks = any(_asks(symptom) for symptom in machine.symptoms)
+    yield Finding(
+        summary="macOS has neither CUDA nor ROCm: torch runs there on the CPU and, on Apple silicon, on Metal (mps).",
+        severity=RULE.severity if asks else Severity.INFO,
+        subject=Subject(kind="os", id="macos"),
+        evidence=evidence(machine, ("os.id", "os.name")),
+        fixes=(
+            Fix(
+                text='Take the device "mps" on Apple silicon, else "cpu"; for CUDA or ROCm, run it on a Linux machine '
+                "with a GPU of NVIDIA or AMD.",
+                where="environment",
+            ),
+        ),
+        verify=("python3", "-c", "import torch; print(torch.backends.mps.is_available())"),
+    )
+
+
+_LISTED = ("is cuda available:", "cuda available:", "cuda_available:")
+"""A row of a listing, which says that of every Mac."""
+
+
+def _asks(symptom: Symptom) -> bool:
+    """Whether the error is one of CUDA's or ROCm's stack."""
+    from doctor.knowledge.symptoms import shared
+
+    signature, text = shared().signatures.get(symptom.key), symptom.text.lower()
+    if signature is None or "mps" in text or text.lstrip("- ").startswith(_LISTED):
+        return False
+    return any(cause.rule not in HOLD for cause in signature.points_to)

@@ -1,0 +1,36 @@
+"""macOS: loud where CUDA is asked for, and never beside a GPU's stack."""
+
+from __future__ import annotations
+
+from doctor.findings import Severity
+from doctor.rules.driver import os_without_cuda_or_rocm
+from doctor.rules.macos import holds
+from tests.rules import machines
+from tests.rules.driver.asked import found
+
+MAC = {"os.id": "macos", "os.name": "macOS 14.5 (arm64)"}
+ASKED = {"symptoms": {"torch-not-compiled-with-cuda": "Torch not compiled with CUDA enabled"}}
+
+
+def test_an_error_text_of_cuda_makes_it_the_cause() -> None:
+    (one,) = found(os_without_cuda_or_rocm, machines.build(MAC | ASKED))
+    assert one.severity is Severity.ERROR
+    assert one.evidence[0].text == "os.id = macos"
+
+
+def test_a_mac_alone_is_a_remark() -> None:
+    (one,) = found(os_without_cuda_or_rocm, machines.build(MAC))
+    assert one.severity is Severity.INFO
+
+
+def test_another_system_or_a_gpu_s_stack_is_none() -> None:
+    assert found(os_without_cuda_or_rocm, machines.h100_host(ASKED)) == []
+    assert found(os_without_cuda_or_rocm, machines.h100_host(MAC | ASKED)) == []
+    assert found(os_without_cuda_or_rocm, machines.build(MAC | ASKED | {"nvidia_driver.version": "535.54.03"})) == []
+
+
+def test_what_is_not_known_is_no_mac() -> None:
+    machine = machines.build(ASKED)
+    assert found(os_without_cuda_or_rocm, machine) == []
+    assert holds("torch-cpu-only-build", machine)
+    assert not holds("torch-cpu-only-build", machines.build(MAC))
