@@ -206,6 +206,8 @@ class Report(BaseModel):
     profile_note: str | None = None
     """Why no profile was judged, where one was looked for: only the generic checks were made then."""
     snapshot: Snapshot = Field(default_factory=Snapshot)
+    redacted: bool = Field(default=False, exclude=True)
+    """The machine was read from a bundle: its ids are stand-ins, which stay as they are wherever this is written."""
 
     def counted(self) -> tuple[Finding, ...]:
         """Findings that no other finding explains."""

@@ -41,7 +41,9 @@ class Bundle:
 
     def system(self) -> CaptureSystem:
         """The machine as it was recorded."""
-        return CaptureSystem.of(_entries(self.path, self.files))
+        system = CaptureSystem.of(_entries(self.path, self.files))
+        system.redacted = True
+        return system
 
     def report(self) -> dict[str, Any] | None:
         """The report that was made on the machine."""

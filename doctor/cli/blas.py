@@ -46,7 +46,8 @@ def blas(
         raise InputError(f"--device {device[:20]}: cpu, cuda or cuda:N is wanted")
     if not 1 <= timeout <= 3600:
         raise InputError(f"--timeout {timeout:g}: 1 to 3600 seconds are wanted")
-    machine = measured.facts(_system(from_), _python(python, live=from_ is None))
+    system = _system(from_)
+    machine = measured.facts(system, _python(python, live=from_ is None))
     predictions = predict(machine)
     if not predictions:
         raise InputError("no torch is known here, so nothing can be predicted; --python names the Python that has it")
@@ -63,7 +64,7 @@ def blas(
         machine, findings = measured.judged(machine, {"gemm_proofs": tuple(proved.proofs)})
     if format_ == "json":
         told = report.data(machine, predictions, findings, withheld, proved.torch if proved else None)
-        deliver(report.render(told), output)
+        deliver(report.render(told, redacted=getattr(system, "redacted", False)), output)
     else:
         deliver(report.text(machine, predictions, findings, withheld, proved.trouble if proved else None), output)
     bad = any(f.severity.rank < 2 for f in findings) or bool(proved and proved.trouble)

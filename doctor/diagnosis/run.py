@@ -64,7 +64,7 @@ def examine(system: System, options: Options) -> Report:
         from doctor.profiles import match
 
         profile, why = match(machine)
-    return judge(
+    report = judge(
         machine,
         kb,
         profile,
@@ -76,6 +76,7 @@ def examine(system: System, options: Options) -> Report:
         chosen="named" if options.profile else "matched",
         why=why,
     )
+    return report.model_copy(update={"redacted": True}) if getattr(system, "redacted", False) else report
 
 
 def _prepare() -> None:

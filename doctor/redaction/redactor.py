@@ -59,15 +59,15 @@ class Redactor:
 
     `users` and `hosts` are names that are known to be such and are replaced wherever they stand as a word; names that
     are words of the field (`gpu`, `cuda`, `dev`) stay, since replacing them would destroy facts. `key` makes the
-    stand-ins of hexadecimal ids another machine's. With `remember`, `again` finds the secrets that were masked so far
-    wherever else they stand.
+    stand-ins of hexadecimal ids another machine's; None is for what was redacted once, whose ids are stand-ins and
+    stay. With `remember`, `again` finds the secrets that were masked so far wherever else they stand.
     """
 
     def __init__(
         self,
         users: Iterable[str] = (),
         hosts: Iterable[str] = (),
-        key: bytes = b"doctor.report/1",
+        key: bytes | None = b"doctor.report/1",
         *,
         remember: bool = False,
     ) -> None:
@@ -76,7 +76,7 @@ class Redactor:
         self._logs: dict[str, tuple[str, Counter[str]]] = {}
         self._words: dict[str, str] = {}
         self._pattern: re.Pattern[str] | None = None
-        self._key = key
+        self._ids_stay, self._key = key is None, key or b""
         self.counts: Counter[str] = Counter()
         """How often each kind of thing was replaced so far."""
         self._tally = Tally(self.counts, remember=remember)
@@ -118,7 +118,9 @@ class Redactor:
         text = GPU_ID.sub(lambda m: m[1] + self._hex(m[2]), text)
         text = UUID.sub(lambda m: self._hex(m[0]), text)
         low = text.lower()
-        if any(word in low for word in ("unique", "hive", "guid", "machine", "boot", "invocation")):
+        if not self._ids_stay and any(
+            word in low for word in ("unique", "hive", "guid", "machine", "boot", "invocation")
+        ):
             text = _DECIMAL_ID.sub(lambda m: m[1] + number_stand_in(m[2], self._key), text)
             text = _HEX_ID.sub(lambda m: m[1] + hex_stand_in(m[2], self._key), text)
         text = _SERIAL.sub(lambda m: m[1] + self._name("serial", m[2]), text)
@@ -255,7 +257,7 @@ class Redactor:
         return stand_in
 
     def _hex(self, text: str) -> str:
-        return self._seen(hex_stand_in(text, self._key), "uuid")
+        return text if self._ids_stay else self._seen(hex_stand_in(text, self._key), "uuid")
 
     def _mail(self, match: re.Match[str]) -> str:
         text = match[0]

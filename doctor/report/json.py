@@ -7,7 +7,7 @@ from typing import Any
 
 from doctor.findings import Report
 from doctor.redaction import Redactor
-from doctor.report.key import local_key
+from doctor.report.key import key_of
 
 
 def as_data(report: Report, *, unredacted: bool = False) -> dict[str, Any]:
@@ -15,7 +15,7 @@ def as_data(report: Report, *, unredacted: bool = False) -> dict[str, Any]:
     data: dict[str, Any] = report.model_dump(mode="json", by_alias=True)
     if unredacted:
         return data
-    redactor = Redactor(key=local_key(), remember=True)
+    redactor = Redactor(key=key_of(report), remember=True)
     redactor.learn(data)
     kept = {key: data[key] for key in ("schema", "doctor", "status")}
     return {**redactor.again(redactor.data(data)), **kept}

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from doctor.findings import Report
     from doctor.system.base import System
 
 _PLACES = ("etc/machine-id", "var/lib/dbus/machine-id")
@@ -22,6 +23,11 @@ def machine_key(system: System) -> bytes:
         if len(told) >= 16:
             return hashlib.sha256(b"doctor.pseudonyms/1" + told.encode()).digest()
     return os.urandom(32)
+
+
+def key_of(report: Report) -> bytes | None:
+    """Of this machine; None where the ids are stand-ins already."""
+    return None if report.redacted else local_key()
 
 
 @lru_cache(maxsize=1)

@@ -130,9 +130,9 @@ def rows(report: Report) -> list[dict[str, object]]:
 def redacted(report: Report) -> list[dict[str, object]]:
     """`rows` without names, ids and secrets of this machine."""
     from doctor.redaction import Redactor
-    from doctor.report.key import local_key
+    from doctor.report.key import key_of
 
-    redactor = Redactor(key=local_key(), remember=True)
+    redactor = Redactor(key=key_of(report), remember=True)
     redactor.learn(report.model_dump(mode="json", by_alias=True))
     told: list[dict[str, object]] = redactor.again(redactor.data(rows(report)))
     return told

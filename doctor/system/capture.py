@@ -19,6 +19,8 @@ class CaptureSystem:
 
     kind = "capture"
     """`live` or `tree` where the recording says that it is one: what probes ask depends on it."""
+    redacted = False
+    """Of a bundle: names and ids in it are stand-ins."""
 
     def __init__(self, folder: Path) -> None:
         """InputError where the folder is no capture."""

@@ -15,6 +15,7 @@ from doctor.bundle.record import make
 from doctor.compare import _flat, compare
 from doctor.diagnosis.run import Options, examine
 from doctor.findings import Report
+from doctor.report.formats import render
 from doctor.system.base import System
 from doctor.system.capture import CaptureSystem
 from doctor.system.live import LiveSystem
@@ -61,6 +62,22 @@ STAND_IN = re.compile(
 def test_a_tree_of_two_gpus(tmp_path: Path) -> None:
     mi300x(tmp_path / "root", 0xC1, 0xD1)
     same(TreeSystem(tmp_path / "root"), tmp_path / "b.tar.gz")
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "html"])
+def test_stand_ins_of_a_bundle_are_kept_as_they_are(tmp_path: Path, form: str) -> None:
+    """Else a GPU has one UUID in the bundle, and another in each report of it."""
+    mi300x(tmp_path / "root", 0xC1, 0xD1)
+    for number, card in enumerate(sorted((tmp_path / "root/sys/class/drm").glob("card*/device"))):
+        (card / "unique_id").write_text(f"8f2a1b3c4d5e6f7{number}\n")
+    system = TreeSystem(tmp_path / "root")
+    write(tmp_path / "b.tar.gz", make(system, created="2026-11-21T12:00:00Z").files)
+    live, kept = examine(system, Options()), examine(open_bundle(tmp_path / "b.tar.gz").system(), Options())
+    originals, ids = ([str(gpu.uuid) for gpu in report.snapshot.gpus or ()] for report in (live, kept))
+    assert len({*originals, *ids}) == 4
+    shown = render(form, kept)
+    assert all(one in shown for one in ids)
+    assert not any(one in shown or one in render(form, live) for one in originals)
 
 
 def test_this_machine(tmp_path: Path) -> None:

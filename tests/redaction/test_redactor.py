@@ -98,3 +98,11 @@ def test_the_key_decides_the_stand_ins() -> None:
     text = "carla99 on 10.1.2.3, GPU-12345678-1234-1234-1234-123456789abc"
     assert one.text(text) != other.text(text)
     assert one.text(text) == Redactor(users=["carla99"], key=b"a" * 32).text(text)
+
+
+def test_ids_of_what_was_redacted_once_stay_and_secrets_do_not() -> None:
+    again = Redactor(key=None, remember=True)
+    text = "GPU-8f2a1b3c unique_id: 0x8f2a1b3c4d5e6f70 user-0a1b HF_TOKEN=hf_" + "aB3" * 12
+    assert again.text(text) == "GPU-8f2a1b3c unique_id: 0x8f2a1b3c4d5e6f70 user-0a1b HF_TOKEN=[secret]"
+    assert again.id_text("0x8f2a") == "0x8f2a"
+    assert "uuid" not in again.counts
