@@ -124,6 +124,7 @@ FORMATS = (
                             "get_arch_list(")),
     Format("labelled_lines", (":", "|", "=", "nvidia-smi", "pytorch ", "torch ", "python ", "rocm ", "ubuntu ",
                               "gcc (", "g++ (")),
+    Format("compile_line", ("/bin/nvcc",)),
     Format("windows_paths", (":\\", ".dll")),
     Format("said_stack", ("rtx", "gtx", "radeon", "tesla", "gfx", "torch", "rocm", "v100", "p100", "a100", "h100",
                           "h200", "b200", "mi2", "mi3", "mi100", "mi50", "mi60", "l40", "xtx", "strix", "vllm",

@@ -18,7 +18,7 @@ _RUN = re.compile(
     r"\b(?:(docker|podman|nerdctl)(?:\.exe)? (?:container )?(?:run|create)|"
     r"(apptainer|singularity) (?:exec|run|shell)|(srun))(?= |$)"
 )
-_PROMPT = re.compile(r"\s{0,4}(?:Apptainer|Singularity)> ?(?:\S|$)")
+_PROMPT = re.compile(r"\s{0,4}(?:Apptainer|Singularity)(?: [\w.-]{1,40}:\S{1,60})?> ?(?:\S|$)")
 """The prompt of a shell inside."""
 _EXEC = re.compile(
     r"\s{0,8}(?:[$#>❯➜] ?|\S{1,80}[$#] )?(?:sudo )?"
@@ -63,9 +63,13 @@ def read(text: str, source: str = "text") -> FactSheet:
         inner = _RUN.search(line, found.end())
         if inner and inner[2] and inner.start() <= found.end() + 1:
             found = inner
-        words = _words(_joined([line[found.end() :], *(rest for _, rest in lines[position + 1 : position + 100])]))
+        quoted = line[: found.start()].count("`") == 1 and "`" in line[found.end() :]
+        here = line[found.end() :].partition("`")[0] if quoted else line[found.end() :]
+        words = _words(here if quoted else _joined([here, *(rest for _, rest in lines[position + 1 : position + 100])]))
         if found[3] and not any(word.startswith(("--container-image", "--container-name")) for word in words):
             continue
+        if found[1] and line[: found.start()].endswith("nvidia-"):  # the wrapper passes the GPUs by itself
+            words = ["--runtime=nvidia", *words]
         sheet = _shell(lines[position:])
         sheet.put("container.run_args", words, where)
         if found[3]:
@@ -87,7 +91,7 @@ def read(text: str, source: str = "text") -> FactSheet:
 def _shell(lines: list[tuple[str, str]]) -> FactSheet:
     """Whether a prompt shows that what follows is from inside."""
     sheet = FactSheet()
-    where = next((where for where, line in lines if "> " in line[:20] and _PROMPT.match(line)), "")
+    where = next((where for where, line in lines if "> " in line[:110] and _PROMPT.match(line)), "")
     if where:
         sheet.put("container.inside", True, where)
         sheet.put("container.engine", "apptainer", where)

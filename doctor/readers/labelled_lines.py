@@ -183,7 +183,7 @@ class _Reader:
 
     def toolkit(self, where: str, value: str) -> None:
         full = re.search(r"V(\d{1,2}\.\d{1,2}\.\d{1,4})", value)
-        if found := full or _VERSION.match(value):
+        if found := full or _VERSION.match(value.partition("/")[0]):  # of `10.1/7.4.2` the second is cuDNN's
             self.facts(where, {"cuda[shown].path": "", "cuda[shown].version": found[1], "cuda[shown].kind": "toolkit"})
 
     def smi_cuda(self, where: str, value: str) -> None:

@@ -51,6 +51,17 @@ EXAMPLES = {
     "glibc-too-old-told": "our cluster's glibc is too old for this wheel",
     "ptxas-call-failed": "subprocess.CalledProcessError: Command '['/venv/triton/backends/nvidia/bin/ptxas', '-v', '--gpu-name=sm_120', '/tmp/a.ptx', '-o', '/tmp/a.o']' returned non-zero exit status 255.",
     "cuda-library-missing-where-amd-is-told": "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory",
+    "cupy-library-not-loaded": "CuPy failed to load nvrtc64_120_0.dll: FileNotFoundError: Could not find module",
+    "cuda-stub-library-loaded": "You are running using the stub version of nvrtc",
+    "compiler-path-is-a-list": "unable to execute '/opt/cuda:/opt/cuda-11.8/bin/nvcc': No such file or directory",
+    "tensorflow-build-finds-no-rocm": "ROCm Configuration Error: Cannot find rocm library MIOpen",
+    "tensorflow-build-finds-no-cuda": "Cuda Configuration Error: Failed to run find_cuda_config.py: Could not find any cudnn.h matching version '8'",
+    "device-bitcode-told-missing": "the wheel lacks ockl.bc and ocml.bc: bitcode files are missing",
+    "another-version-passes-told": "with 2.21.5 the same job runs through",
+    "home-of-the-host-in-container-told": "inside, torch comes from the host's conda",
+    "numba-finds-no-nvvm": "numba.cuda.cudadrv.error.NvvmSupportError: libNVVM cannot be found.",
+    "numba-toolkit-of-another-driver": "No supported GPU compute capabilities found. Please check your cudatoolkit version matches your CUDA version.",
+    "numba-finds-no-driver": "CUDA driver library cannot be found.",
     "onnxruntime-package-without-provider": "the onnxruntime package in the image is the CPU build",
 }
 NEAR = (
@@ -69,6 +80,12 @@ NEAR = (
     ("llama-cpp-built-without-gpu", "AVX = 1 | AVX2 = 1 | BLAS = 1 | SSE3 = 1"),
     ("glibc-too-old-told", "Libc version: glibc-2.35"),
     ("ptxas-call-failed", "ptxas info    : Compiling entry function for 'sm_90'"),
+    ("cupy-library-not-loaded", "CuPy failed to load the array from disk"),
+    ("cuda-stub-library-loaded", "-L/usr/local/cuda/lib64/stubs -lcuda"),
+    ("compiler-path-is-a-list", "/opt/cuda-11.8/bin/nvcc: No such file or directory"),
+    ("device-bitcode-told-missing", "loading bitcode of the kernel"),
+    ("another-version-passes-told", "tested with 2.21.5 on two nodes"),
+    ("home-of-the-host-in-container-told", "cd /home/me && python train.py"),
     ("cuda-kernel-failed-in-extension", "CUDA kernel failed : invalid configuration argument"),
 )
 
@@ -130,6 +147,8 @@ BLIND = "torch.cuda.is_available() returns False and training is slow"
         ("laptop with a GeForce card\npip shows torch 2.3.0+rocm6.0", "torch-built-for-other-vendor"),
         ("training with mmcv on a new card\nno kernel image is available for execution on the device", "library-missing-gpu-arch"),
         ("D:\\code\\train.py\npip install tensorflow[and-cuda]", "tensorflow-gpu-mismatch"),
+        ("NCCL 2.27.3 hangs in the second epoch.\nWith 2.26.2 it works for days.", "known-bad-library-version"),
+        ("singularity exec --nv torch.sif python t.py\nnumpy is taken from /home/me/.conda", "python-user-site-leak"),
         ("my PC has an AMD GPU\nOSError: libcudart.so.11.0: cannot open shared object file", "torch-built-for-other-vendor"),
     ],
 )  # fmt: skip
@@ -147,6 +166,8 @@ def test_what_else_is_told_decides(text: str, rule: str) -> None:
         ("no kernel image is available for execution on the device", "library-missing-gpu-arch"),
         ("/home/me/train.py\npip install tensorflow[and-cuda]", "tensorflow-gpu-mismatch"),
         ("OSError: libcudart.so.11.0: cannot open shared object file", "torch-built-for-other-vendor"),
+        ("NCCL 2.27.3 is what I have.\nWith 2.26.2 it works for days.", "known-bad-library-version"),
+        ("docker run --gpus all torch python t.py\nnumpy is taken from /home/me/.conda", "python-user-site-leak"),
     ],
 )  # fmt: skip
 def test_without_it_nothing_is_concluded(text: str, rule: str) -> None:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 MORE: dict[str, str] = {
+    "compile_line": """/usr/local/cuda-12.4/bin/nvcc -I/venv/lib/python3.11/site-packages/torch/include -c a.cu -o a.o
+""",
     "windows_paths": r"""(venv) PS E:\apps\webui> python launch.py
   File "C:\Users\me\venv\Lib\site-packages\torch\cuda\__init__.py", line 289
 """,

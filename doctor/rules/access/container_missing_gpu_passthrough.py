@@ -101,7 +101,7 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     vendor = next(iter(meant), "any")
     lacking = run_line.lacking(machine, vendor)
     sure = run_line.sees_none(machine) or ("uvm" in lacking and machine.symptom(*_WITHOUT_UVM) is not None)
-    if not lacking or (vendor == "any" and not sure and not machine.symptoms):
+    if not lacking or (vendor == "any" and not sure and not _complained_of(machine)):
         return
     yield Finding(
         summary=f"The container is not given {lacking}.",
@@ -113,6 +113,13 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         verify=("ls", "-l", "/dev/kfd", "/dev/dri") if vendor == "amd" else ("nvidia-smi", "-L"),
         explains=(*RULE.explains, *(_OF_UVM if "uvm" in lacking else ())),
     )
+
+
+def _complained_of(machine: Snapshot) -> bool:
+    """Whether anything that was seen points to a cause: words that only name a thing are no complaint of a GPU."""
+    from doctor.knowledge.symptoms import shared
+
+    return any(shared().causes(symptom.key, machine) for symptom in machine.symptoms)
 
 
 def _left_out(machine: Snapshot) -> Iterator[Finding]:

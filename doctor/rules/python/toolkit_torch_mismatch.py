@@ -19,7 +19,7 @@ RULE = Rule(
     id="toolkit-torch-mismatch",
     severity=Severity.ERROR,
     title="The compiler's CUDA or ROCm is not the one that torch was built with.",
-    needs=({"torch.cuda", "cuda"}, {"torch.rocm", "rocm"}),
+    needs=({"torch.cuda", "cuda"}, {"torch.rocm", "rocm"}, {"cuda", "symptom:build-command-failed"}),
     proven="synthetic",
     order=41,
     facts_decide=False,
@@ -65,8 +65,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield from python_files.deepspeed(machine)
     if not any(s.key in _BUILDS for s in machine.symptoms):
         return
+    yield from _compiler_of_another_cuda(machine)
     for ours, installs, parts in ((machine.torch.cuda, machine.cuda, 1), (machine.torch.rocm, machine.rocm, 2)):
-        held = [i.version for i in installs or () if i.version]
+        ran = [i for i in installs or () if i.kind == "ran"]
+        held = [i.version for i in ran or installs or () if i.version]
         series = {Dotted(v).series(parts) for v in held}
         if not ours or not held or Dotted(ours).series(parts) in series:
             continue
@@ -77,6 +79,25 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=evidence(machine, ("torch.version", "torch.cuda", "torch.rocm", "cuda", "rocm")),
             fixes=FIXES,
         )
+
+
+def _compiler_of_another_cuda(machine: Snapshot) -> Iterator[Finding]:
+    """The compiler that ran, by its path, is of another major than the CUDA that the text tells of, and torch's is not
+    known."""
+    ran = [i for i in machine.cuda or () if i.kind == "ran" and i.version]
+    told = [i.version for i in machine.cuda or () if i.kind != "ran" and i.version]
+    if machine.torch.cuda or not ran or not told:
+        return
+    if Dotted(ran[0].version or "").series(1) in {Dotted(v).series(1) for v in told}:
+        return
+    yield Finding(
+        summary=f"{ran[0].path[:40]}/bin/nvcc compiles; CUDA {told[0][:12]} is meant.",
+        severity=Severity.WARNING,
+        suspect=True,
+        subject=Subject(kind="toolkit"),
+        evidence=evidence(machine, ("cuda", "torch.version")),
+        fixes=FIXES,
+    )
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:

@@ -81,7 +81,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             ),
             fixes=(install(machine, vendor or "nvidia"),),
             verify=see_gpu(machine),
+            explains=(*RULE.explains, *(_OF_A_LIBRARY if not served and machine.symptom(*_MET_BY_TORCH_TOO) else ())),
         )
+
+
+_OF_A_LIBRARY = ("library-missing-gpu-arch",)
+_MET_BY_TORCH_TOO = ("kernel-missing-in-named-library", "kernel-image-missing-in-compiled-extension")
+"""The error stands beside a library's name; where torch has no code for the GPU either, it is torch's own."""
 
 
 def _by_release(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:

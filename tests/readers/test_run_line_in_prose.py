@@ -1,0 +1,31 @@
+"""A run line quoted in a sentence ends where its quote ends, and alone accuses nobody."""
+
+from __future__ import annotations
+
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
+from doctor.readers import docker_run_line
+from doctor.rules.access import container_missing_gpu_passthrough
+
+
+def found(text: str) -> list[str]:
+    machine = read_text([text.encode()])
+    return [f.summary for f in container_missing_gpu_passthrough.check(machine, Knowledge(), None)]
+
+
+def test_the_words_after_the_quote_are_no_arguments() -> None:
+    sheet = docker_run_line.read("with `singularity exec tools.sif jupyter lab --ip=0.0.0.0` I get the wrong kernel")
+    assert sheet.get("container.run_args") == ["tools.sif", "jupyter", "lab", "--ip=0.0.0.0"]
+
+
+def test_a_command_in_backticks_inside_the_line_does_not_end_it() -> None:
+    sheet = docker_run_line.read("docker run --user `id -u` --gpus all img")
+    assert "--gpus" in (sheet.get("container.run_args") or [])
+
+
+def test_a_container_without_a_gpu_in_which_no_gpu_is_missed() -> None:
+    assert not found("In the notebook of `singularity exec tools.sif jupyter lab` my anaconda packages are imported.")
+
+
+def test_a_container_without_a_gpu_in_which_torch_sees_none() -> None:
+    assert found("docker run --rm img python t.py\n>>> torch.cuda.is_available()\nFalse\n")
