@@ -67,6 +67,26 @@ EXAMPLES = {
     "worker-dies-told": "the data loader workers die",
     "home-packages-in-image-told": "import torch in the image takes it from my home",
     "nvidia-smi-needs-seconds-told": "nvidia-smi needs 20 s",
+    "gpu-order-differs-told": "the numbers of torch do not match nvidia-smi",
+    "several-gpus-told": "a box with two RTX 3090",
+    "hang-at-full-use-told": "it freezes with both cards at 100%",
+    "garbage-over-several-gpus-told": "split over both cards the answers are gibberish",
+    "sudo-resets-told": "sudo resets LD_LIBRARY_PATH",
+    "remote-session-told": "I log in over ssh and start it",
+    "library-performance-told": "hipBLASLt performance degradation after the update",
+    "gpu-order-changed-told": "the order of the GPUs changed after a reboot",
+    "ollama-list-overridden": 'msg="user overrode visible devices" HIP_VISIBLE_DEVICES=1',
+    "link-width-inline": "Link Width Max: 16x Current: 4x",
+    "bar1-is-nothing": "NVRM: BAR1 is 0M",
+    "addmm-lt-disabled-told": "DISABLE_ADDMM_CUDA_LT=1 and the kernels are Cijk_",
+    "mig-without-instances-told": "MIG is enabled and nobody made instances",
+    "debug-flag-unset-helped": "HIP_LAUNCH_BLOCKING=1 was left in the module file",
+    "nccl-picks-told": "NCCL picks eth0",
+    "user-installation-default": "Defaulting to user installation because normal site-packages is not writeable",
+    "shared-memory-object-full": "OSError: [Errno 28] No space left on device: '/psm_1a2b'",
+    "ray-object-store-not-in-shm": "using /tmp instead of /dev/shm because /dev/shm has only 67108864 bytes available",
+    "acs-verify-told": "make sure that ACS is disabled",
+    "near-slower-than-far-told": "within one switch it is slower than across",
     "library-release-change-helped": "going from NCCL 2.19.3 to 2.20.5 fixed the deadlock",
 }  # fmt: skip
 NEAR = {
@@ -91,6 +111,13 @@ NEAR = {
     "gdr-turned-off-told": "NCCL_NET_GDR_LEVEL=SYS",
     "power-limited-low-told": "Power Limit : 300.00 W",
     "oom-told": "Out of memory: Killed process 1234",
+    "gpu-order-differs-told": "nvidia-smi shows both cards",
+    "hang-at-full-use-told": "the GPU is at 100% all the time",
+    "garbage-over-several-gpus-told": "two GPUs, garbage collection is slow",
+    "ray-object-store-not-in-shm": "using /tmp instead of /dev/shm because /dev/shm has only 16541639680 bytes",
+    "nccl-picks-told": "NCCL version 2.20.5",
+    "acs-verify-told": "ACS is a feature of PCIe",
+    "sudo-resets-told": "sudo nvidia-smi -r resets the GPU",
     "shm-full-told": "/dev/shm 126G 0 126G 0%",
     "library-release-change-helped": "NCCL version 2.20.5+cuda12.4",
 }
@@ -123,6 +150,8 @@ TOLD = {
     "gunicorn starts my API and libcudnn is not found\nLD_LIBRARY_PATH is in .bashrc\nfrom my shell it works": (
         "env-not-seen-by-service"
     ),
+    "Training hangs with 100% GPU utilization\nThe node has 4 RTX 3090": "pcie-p2p-unusable",
+    "VLLM_ROCM_USE_TRITON_FLASH_ATN=0 has no effect": "env-flag-unknown-or-renamed",
     "In the notebook it is not found, it runs in the terminal where I have LD_LIBRARY_PATH\n"
     "when I start the notebook I get a different library": "env-not-seen-by-service",
 }
@@ -139,3 +168,11 @@ def test_a_bridge_in_a_run_that_goes_on_is_no_cause_by_itself() -> None:
 
 def test_by_hand_alone_says_nothing_of_variables() -> None:
     assert "env-not-seen-by-service" not in causes("The service crashes with a KeyError.\nStarted by hand it works.")
+
+
+def test_a_variable_that_is_read_may_be_said_to_have_no_effect() -> None:
+    assert "env-flag-unknown-or-renamed" not in causes("NCCL_P2P_DISABLE=1 has no effect on the hang")
+
+
+def test_one_gpu_that_is_busy_is_no_fault_of_copies_between_several() -> None:
+    assert "pcie-p2p-unusable" not in causes("Training hangs at 100%, one GPU")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from doctor.facts.snapshot import Snapshot
+from doctor.facts.snapshot import Snapshot, Symptom
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.flags import spelling
 from doctor.flags.situation import Situation
@@ -74,6 +74,32 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
                 evidence=(Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),),
                 fixes=FIXES,
             )
+
+
+_NAME = Lazy(r"\b[A-Z]{2,12}[A-Z0-9]{0,12}_[A-Z0-9_]{2,60}\b")
+
+
+def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
+    """Who says that a variable is ignored names one that nothing reads, or means another fault."""
+    if symptom.key != "variable-ignored-told":
+        yield Finding(summary=RULE.title, severity=Severity.WARNING, fixes=FIXES)
+        return
+    for name in dict.fromkeys(_NAME.findall(symptom.text)):
+        why = _gone(machine, name) or _slip(name) or _words_differ(name) or _unlisted(name)
+        if why:
+            yield Finding(
+                summary=f"{name} has no effect: {why}.",
+                severity=Severity.WARNING,
+                subject=Subject(kind="variable", id=name),
+                fixes=FIXES,
+            )
+
+
+def _unlisted(name: str) -> str | None:
+    """A name of a family of which every name is known, and that is none of them."""
+    if not name.startswith(_LISTED) or spelling.is_known(name):
+        return None
+    return "no component is known that reads it"
 
 
 _FAMILY = Lazy(
