@@ -128,6 +128,22 @@ def raised(text: str) -> list[str]:
             "ACSCtl in the guest: SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+",
             "pcie-acs-enabled",
         ),
+        ("I could not get nvidia-smi to run under WSL with the new build.", "wsl-gpu-misconfigured"),
+        ("It works once I chmod a+rw /dev/nvidia* on the host.", "device-node-permission"),
+        (
+            "WARNING: Skipping user bind, non existent bind point (file) in container: '/usr/bin/nvidia-smi'",
+            "container-missing-gpu-passthrough",
+        ),
+        ("WARNING: Could not find any nv files on this host!", "nvidia-driver-not-loaded"),
+        ("Driver 550.144 ignores the GeForce card since the update.", "nvidia-driver-not-loaded"),
+        (
+            "GPUs are not exposed to pods until I set nvidia as the default runtime in config.toml",
+            "container-runtime-not-configured",
+        ),
+        ("A daemon-reload on the node makes the GPU unhealthy for the plugin.", "container-lost-devices"),
+        ("The NVIDIA Legacy drivers are needed\nNVRM: No NVIDIA GPU found.", "nvidia-driver-not-loaded"),
+        ("NVIDIA Insufficient driver!", "nvidia-driver-too-old"),
+        ("Nouveau wasn't blacklisted by the package, so nvidia finds no adapter.", "nouveau-loaded"),
     ],
 )
 def test_each_points_to_its_cause(text: str, cause: str) -> None:
@@ -139,7 +155,7 @@ def test_each_points_to_its_cause(text: str, cause: str) -> None:
     [
         ("step 802 of 1000, loss 0.8; cudaMemGetInfo returned 80", "nvidia-fabricmanager-not-running"),
         ("Detected NVIDIA A100 GPU", "library-missing-gpu-arch"),
-        ("In WSL2 my python segfaults when the window is closed", "wsl-gpu-misconfigured"),
+        ("WSL2 python[4121]: segfault at 0 ip 00007f", "wsl-gpu-misconfigured"),
         ("vfio-pci 0000:21:00.0: enabling device (0000 -> 0003)", "gpu-bound-to-other-driver"),
         (
             "waiting for the driver validations to be ready...\n"
@@ -152,6 +168,14 @@ def test_each_points_to_its_cause(text: str, cause: str) -> None:
         ("Secure Boot is enabled, and the NVIDIA module is loaded and signed.", "secure-boot-blocks-module"),
         ("ACSCtl: SrcValid+ TransBlk- ReqRedir- CmpltRedir- UpstreamFwd-", "pcie-acs-enabled"),
         ("docker context ls: seccomp profile: builtin", "container-security-profile"),
+        ("nvidia-smi works under WSL, and so does torch", "wsl-gpu-misconfigured"),
+        ("chmod 666 /dev/nvidia0 does not help", "device-node-permission"),
+        ("The default runtime of this cluster is nvidia, all pods run.", "container-runtime-not-configured"),
+        ("RTX 5090: driver 535.183.01 ignores the card", "nvidia-driver-not-loaded"),
+        (
+            "Allocate failed due to rpc error: GPU 2: GPU is lost, nvidia.com/gpu",
+            "scheduler-no-gpu-allocated",
+        ),
     ],
 )
 def test_what_is_near_and_something_else(text: str, cause: str) -> None:

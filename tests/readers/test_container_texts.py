@@ -186,3 +186,17 @@ def test_groups_of_an_account() -> None:
     ]
     with pytest.raises(ReaderError):
         id_command.read_group_line("groups: The Beatles")
+
+
+def test_the_nvidia_docker_wrapper_passes_the_gpus() -> None:
+    sheet = docker_run_line.read("$ sudo nvidia-docker run --rm nvidia/cuda:11.8.0-base-ubuntu22.04 nvidia-smi")
+    assert (sheet.get("container.run_args") or [])[:2] == ["--runtime=nvidia", "--rm"]
+    plain = docker_run_line.read("$ sudo docker run --rm nvidia/cuda:11.8.0-base-ubuntu22.04 nvidia-smi")
+    assert (plain.get("container.run_args") or [])[0] == "--rm"
+
+
+def test_the_prompt_of_an_older_singularity_is_inside() -> None:
+    sheet = docker_run_line.read("Singularity relion.sif:~/data> nvidia-smi\nbash: nvidia-smi: command not found")
+    assert sheet.get("container.inside") is True
+    with pytest.raises(ReaderError):
+        docker_run_line.read("Singularity is at version 3.8 -> too old")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,9 @@ from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
-from doctor.rules import commands, presence
+from doctor.redaction.lazy import Lazy
+from doctor.rules import commands, presence, run_line
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -18,7 +21,7 @@ RULE = Rule(
     id="nvidia-driver-not-loaded",
     severity=Severity.ERROR,
     title="The NVIDIA kernel module is not loaded.",
-    needs=[{"nvidia_driver.loaded", "gpus"}, {"nvidia_driver.loaded", "pci"}],
+    needs=[{"nvidia_driver.loaded", "gpus"}, {"nvidia_driver.loaded", "pci"}, {"nvidia_driver.version", "gpus"}],
     proven="synthetic",
     order=10,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "nvidia-uvm-missing", "device-node-permission"),
@@ -27,6 +30,9 @@ RULE = Rule(
 ## What it finds
 An NVIDIA GPU on the PCI bus while the kernel module `nvidia` is not loaded, or is loaded and does not drive that GPU.
 A container shares the host's kernel: seen from inside one, the module is missing on the host.
+
+Also a driver of a branch that no longer drives the GPU (Kepler after 470; Maxwell, Pascal and Volta after 580), where
+something says that no GPU is seen.
 
 ## Why it matters
 Nothing can use the GPU: `nvidia-smi` says that it couldn't communicate with the NVIDIA driver, CUDA finds no device.
@@ -59,12 +65,65 @@ FIXES = (
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     gpus = presence.present(machine, "nvidia")
     free = presence.takeable(gpus)
+    if dropped := _dropped(machine, kb):
+        yield dropped
+        return
     if not free or commands.in_wsl(machine):
         return
     if machine.nvidia_driver.loaded is False and not presence.bound(gpus, "nvidia"):
         yield _absent(machine, kb, len(free))
     elif machine.nvidia_driver.loaded:
         yield from _left_out(machine, gpus)
+
+
+_BEFORE_MAXWELL = (
+    (Lazy(r"\bG(?:TX?|eForce) ?[45]\d\d\b|\bTesla [CMS]20[579]0|\bQuadro [2456]000\b(?! ?Ada)", re.IGNORECASE), 390),
+    (
+        Lazy(
+            r"\bG(?:TX?|eForce) ?(?:6\d\d|7(?!45|50)\d\d)M?\b|\bTITAN (?:Black|Z\b)|\b(?:Tesla|Quadro|GRID) K\d{1,4}",
+            re.IGNORECASE,
+        ),
+        470,
+    ),
+)
+"""Names of the generations that have no compute capability in the tables, and the last branch that drives them:
+NVIDIA's list of legacy GPUs (nvidia.com/en-us/drivers/unix/legacy-gpu)."""
+
+
+def _dropped(machine: Snapshot, kb: Knowledge) -> Finding | None:
+    """A GPU that the driver's branch no longer drives, while something says that no GPU is seen."""
+    driver = machine.nvidia_driver
+    major = Dotted(driver.version or "").major or 0
+    unseen = (
+        driver.smi_error is not None
+        or machine.torch.available is False
+        or machine.symptom(*run_line.NO_GPU_SEEN) is not None
+    )
+    if not unseen or commands.in_wsl(machine) or machine.os.id == "windows":
+        return None
+    for gpu in machine.of_vendor("nvidia"):
+        last = _last_branch(kb, gpu)
+        if last is None or major <= last or gpu.uuid or gpu.driver == "nvidia" or gpu.index.smi is not None:
+            continue
+        return Finding(
+            severity=Severity.ERROR,
+            summary=f"Driver {major} leaves {presence.label(gpu)[:60]} alone: {last} is the last branch for it.",
+            subject=Subject(kind="driver", id="nvidia"),
+            evidence=evidence(machine, ("nvidia_driver.version", f"gpus[{gpu.key}].name", "nvidia_driver.smi_error")),
+            fixes=(Fix(text=f"Install a driver of branch {last}.", reboot=True),),
+            verify=("nvidia-smi", "-L"),
+            source="https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/",
+        )
+    return None
+
+
+def _last_branch(kb: Knowledge, gpu: Gpu) -> int | None:
+    from doctor.knowledge.windows import driver_branches_of
+
+    last = driver_branches_of(kb, gpu.arch)[1] if gpu.arch else None
+    if last:
+        return int(last)
+    return next((branch for name, branch in _BEFORE_MAXWELL if name.search(gpu.name or "")), None)
 
 
 def _absent(machine: Snapshot, kb: Knowledge, gpus: int) -> Finding:

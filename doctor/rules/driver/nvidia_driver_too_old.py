@@ -27,6 +27,7 @@ RULE = Rule(
         {"nvidia_driver.version", "environment"},
         {"nvidia_driver.version", "gpus"},
         {"nvidia_driver.version", "packages"},
+        {"nvidia_driver.version", "torch.version"},
     ],
     proven="synthetic",
     order=12,
@@ -39,6 +40,9 @@ floor is above the
 loaded driver. The floor is that of the CUDA major: 450.80.02 for 11, 525.60.13 for 12, 580.65.06 for 13.
 
 Also a driver of a branch before the GPU itself, or below the one that NVIDIA documents for it.
+
+Where only torch's release is known and torch reports no GPU: what PyPI's wheel of that release is built for
+(CUDA 13 from 2.11 on). That is a warning, since the wheel may be from elsewhere.
 
 ## Why it matters
 "The NVIDIA driver on your system is too old", `CUDA_ERROR_INSUFFICIENT_DRIVER` (35), no GPU in torch.
@@ -96,7 +100,26 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if floor and not _served(machine, need.cuda, floor):
             yield _finding(machine, kb, need, floor)
             return
-    yield from _too_old_for_gpu(machine, kb)
+    told = list(_too_old_for_gpu(machine, kb))
+    yield from told or _default_wheel(machine, kb)
+
+
+def _default_wheel(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
+    """A release that somebody named without its build, in a torch that reports no GPU: PyPI's wheel of it."""
+    from doctor.rules.torch_build_at_hand import on_arm
+
+    blind = machine.torch.available is False or machine.symptom("torch-reports-no-gpu") is not None
+    if not blind or machine.torch.build or machine.os.id in ("windows", "macos") or on_arm(machine):
+        return
+    row = kb.torch_build(machine.torch.version) if machine.torch.version else None
+    if row is None or not row.default_cuda or not machine.of_vendor("nvidia") or "+" in (machine.torch.version or ""):
+        return
+    floor = kb.cuda_floor(row.default_cuda)
+    if floor and not _served(machine, row.default_cuda, floor):
+        need = _Need(f"torch {row.version}", row.default_cuda, "torch.version")
+        found = _finding(machine, kb, need, floor)
+        said = f"PyPI's torch {row.version} is built for CUDA {row.default_cuda}, which needs driver {floor.driver}."
+        yield found.model_copy(update={"severity": Severity.WARNING, "summary": said})
 
 
 def _too_old_for_gpu(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:

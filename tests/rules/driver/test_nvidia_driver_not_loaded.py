@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.intake import read_text
 from doctor.rules.driver import nvidia_driver_not_loaded as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -59,3 +60,24 @@ def test_near_misses() -> None:
 
 def test_unknown_gpus_or_module_accuse_nobody() -> None:
     assert found(rule, machines.h100_host(UNBOUND | {"gpus": None, "pci": None})) == []
+
+
+def test_a_gpu_that_the_branch_of_the_driver_no_longer_drives() -> None:
+    for text, branch in (
+        ("GPU: GeForce GTX 780 Ti\nDriver: 550.120\nnvidia-smi: No devices were found", 470),
+        ("GPU: Tesla M2090\nDriver: 470.256.02\nnvidia-smi: No devices were found", 390),
+        ("GPU: Tesla P100-PCIE-16GB\nDriver: 590.48.01\nnvidia-smi: No devices were found", 580),
+    ):
+        (finding,) = found(rule, read_text([text.encode()]))
+        assert f"{branch} is the last branch" in finding.summary
+
+
+def test_a_gpu_that_the_branch_still_drives_and_one_that_is_seen() -> None:
+    for text in (
+        "GPU: GeForce GTX 780 Ti\nDriver: 470.256.02\nnvidia-smi: No devices were found",
+        "GPU: GeForce GTX 750 Ti\nDriver: 550.120\nnvidia-smi: No devices were found",
+        "GPU: NVIDIA GeForce RTX 4070\nDriver: 590.48.01\nnvidia-smi: No devices were found",
+        "GPU: GeForce GTX 780 Ti\nDriver: 550.120",
+        "GPU: GeForce GTX 780 Ti\nnvidia-smi: No devices were found",
+    ):
+        assert found(rule, read_text([text.encode()])) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.intake import read_text
 from doctor.rules.driver import nvidia_driver_too_old as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -42,3 +43,24 @@ def test_minor_version_compatibility_and_forward_compatibility_are_no_fault() ->
 def test_unknown_versions() -> None:
     assert found(rule, machines.h100_host({"nvidia_driver.version": None, "nvidia_driver.cuda_version": None})) == []
     assert found(rule, machines.h100_host(OLD | {"torch.cuda": None})) == []
+
+
+BLIND = "GPU: NVIDIA GeForce RTX 3080\nDriver: {}\nPyTorch version: {}\ntorch.cuda.is_available(): {}"
+
+
+def test_the_wheel_that_pypi_gives_of_a_release_that_sees_no_gpu() -> None:
+    (finding,) = found(rule, read_text([BLIND.format("550.120", "2.12.0", "False").encode()]))
+    assert finding.severity.value == "warning"
+    assert finding.summary == "PyPI's torch 2.12.0 is built for CUDA 13.0, which needs driver 580.65.06."
+
+
+def test_a_release_whose_wheel_the_driver_serves_or_that_sees_the_gpu_or_names_its_build() -> None:
+    for text in (
+        BLIND.format("550.120", "2.6.0", "False"),
+        BLIND.format("580.95.05", "2.12.0", "False"),
+        BLIND.format("550.120", "2.12.0", "True"),
+        BLIND.format("550.120", "2.12.0+cpu", "False"),
+        "OS: Windows 11\n" + BLIND.format("550.120", "2.12.0", "False"),
+        BLIND.format("550.120", "9.9.9", "False"),
+    ):
+        assert found(rule, read_text([text.encode()])) == []
