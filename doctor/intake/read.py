@@ -39,6 +39,7 @@ _STRUCTURED = {"nvidia_smi_xml", "nvidia_smi_query", "rocminfo", "lspci", "amd_s
 _PACKAGES_LIMIT = 4000
 _SAID_BY_SOMEBODY = ("gpu-not-seen-said", "gpu-idle-said")
 """Complaints in people's words; the same words in a tool's output are of something else."""
+_PROMPT_OF_CONTAINER = "prompt-of-container"
 _SAID = formats.rank(formats.named("said_stack"))
 catalogue = shared
 
@@ -81,6 +82,8 @@ def read_text(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Snaps
             continue  # `not found`, `not available`: every tool prints that of something
         symptoms.put(f"symptoms[{hit.key}].text", hit.text, f"text:{hit.line}")
         symptoms.put(f"symptoms[{hit.key}].source", f"text:{hit.line}", f"text:{hit.line}")
+        if hit.key == _PROMPT_OF_CONTAINER:
+            symptoms.put("container.inside", True, f"text:{hit.line}")
     sheets = [*reading.sheets(), symptoms]
     machine = _assembled(sheets)
     if mac.remote and machine.os.id == "macos":  # two machines are told of, and the errors are of the other
