@@ -65,7 +65,9 @@ _LOUD_IN_TEXT = 2
 
 
 def from_text(machine: Snapshot) -> bool:
-    """Whether what is known was read from a pasted text."""
+    """Whether what is known was read from a pasted text; one in which nothing but words was read is one."""
+    if machine.resembles or machine.spoken:
+        return True
     sources = (origin.source for origin in machine.origins.values())
     return any(source.startswith("text:") for source in sources) or any(
         s.source.startswith("text:") for s in machine.symptoms

@@ -78,7 +78,7 @@ def read_text(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Snaps
     mac = Mac()
     lines = mac.through(words.through(manuals.without(read_lines(chunks))))
     for hit in list(catalogue().find(Sieve(_literals()).through(reading.through(lines)))):
-        if hit.key in _SAID_BY_SOMEBODY and not words.speaks:
+        if hit.key in _SAID_BY_SOMEBODY and not words.speech.may:
             continue  # `not found`, `not available`: every tool prints that of something
         symptoms.put(f"symptoms[{hit.key}].text", hit.text, f"text:{hit.line}")
         symptoms.put(f"symptoms[{hit.key}].source", f"text:{hit.line}", f"text:{hit.line}")
@@ -90,7 +90,9 @@ def read_text(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Snaps
         machine = machine.model_copy(update={"os": Os()})
     elif told := mac.sheet(machine):
         machine = _assembled([*sheets, told])
-    return machine.model_copy(update={"resembles": words.resembles(), "spoken": words.spoken})
+    known = len({symptom.source for symptom in machine.symptoms})
+    spoken = words.speech.does and words.speech.held > known  # a known error text alone is a tool's sentence
+    return machine.model_copy(update={"resembles": words.resembles(), "spoken": spoken})
 
 
 class _Reading:

@@ -3,8 +3,8 @@
 A linear model over words and pairs of neighbours, made by scripts/weigh_words.py from texts with known causes. It knows
 nothing of facts: it says which causes such texts had, and no more than suspicions rest on it.
 
->>> sorted(words_of("CUDA 12.4 runs --gpus all"))[:4]
-['#', '# runs', '--gpus', '--gpus all']
+>>> sorted(words_of("CUDA 12.4 fails on nvidia-smi"))[:4]
+['#', '# fail', 'cuda', 'cuda #']
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,16 +23,35 @@ LINE_CHARACTERS = 300
 _WORDS_A_LINE = 40
 _WORD = re.compile(r"--[a-z-]{2,30}|[a-z_][a-z0-9_]{0,30}(?:[-./][a-z0-9_]{1,30}){0,6}|\d[\d.]{0,20}")
 _NUMBER = re.compile(r"\d+(?:\.\d+)*\.?")
+_JOINT = re.compile(r"[-./_]")
+_ENDINGS = ("ing", "ed", "es", "s")
+_LEAST_STEM = 4
+_LEAST_PART = 3
 HEALTHY = "none"
 """The cause of texts in which nothing is wrong with the machine."""
 
 
 def words_of(line: str) -> Iterator[str]:
-    """Words of one line in lower case and pairs of neighbours, numbers as `#`; at most 80."""
-    found = [_NUMBER.sub("#", word) for word in _WORD.findall(line[:LINE_CHARACTERS].lower())[:_WORDS_A_LINE]]
-    yield from found
-    for one, next_ in itertools.pairwise(found):
+    """Words of one line in lower case without endings, the parts of joined ones, and pairs of neighbours, numbers as
+    `#`; of 40 words at most."""
+    found = [_known_form(word) for word in _WORD.findall(line[:LINE_CHARACTERS].lower())[:_WORDS_A_LINE]]
+    for word, parts in found:
+        yield word
+        yield from parts
+    for (one, _), (next_, _) in itertools.pairwise(found):
         yield f"{one} {next_}"
+
+
+@lru_cache(8192)
+def _known_form(word: str) -> tuple[str, tuple[str, ...]]:
+    """A word without its ending, and its parts: `container-runtimes` -> `container-runtime`, (`container`, `runtime`)."""
+    word = _NUMBER.sub("#", word)
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
+            word = word[: -len(ending)]
+            break
+    parts = [part for part in _JOINT.split(word) if len(part) >= _LEAST_PART]
+    return word, tuple(parts) if len(parts) > 1 else ()
 
 
 class Like(NamedTuple):

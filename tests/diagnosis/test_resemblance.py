@@ -2,7 +2,7 @@
 
 from doctor.diagnosis.judge import judge
 from doctor.diagnosis.registry import checks
-from doctor.diagnosis.resemblance import LEAST_SHARE, suspected
+from doctor.diagnosis.resemblance import LEAST_SHARE, SURE_SHARE, suspected
 from doctor.facts import Snapshot
 from doctor.facts.snapshot import Resemblance
 from doctor.findings import Finding, Severity
@@ -24,16 +24,29 @@ def test_the_cause_that_the_words_speak_for_is_a_warning_that_says_so() -> None:
 
 def test_a_surer_cause_leaves_no_room_for_a_suspicion() -> None:
     sure = Finding(rule="memlock-limit-too-low", severity=Severity.WARNING, summary="locked memory is limited")
-    assert suspected([sure], LIKE, CHECKS, ()) == [sure]
+    likely = Snapshot(spoken=True, resembles=(Resemblance(cause=SHM, share=SURE_SHARE - 0.01),))
+    assert suspected([sure], likely, CHECKS, ()) == [sure]
+
+
+def test_beside_a_surer_cause_none_is_suspected_of_which_facts_were_seen() -> None:
+    sure = Finding(rule="memlock-limit-too-low", severity=Severity.WARNING, summary="locked memory is limited")
+    certain = Snapshot(spoken=True, resembles=(Resemblance(cause=SHM, share=0.97),))
+    assert suspected([sure], certain, CHECKS, (), looked_well={SHM}) == [sure]
+    assert [f.rule for f in suspected([], certain, CHECKS, (), looked_well={SHM})] == [SHM]
 
 
 def test_words_that_leave_no_doubt_stand_beside_one_surer_cause_and_explain_nothing() -> None:
     sure = Finding(rule="memlock-limit-too-low", severity=Severity.WARNING, summary="locked memory is limited")
-    certain = Snapshot(resembles=(Resemblance(cause=SHM, share=0.97),))
+    certain = Snapshot(spoken=True, resembles=(Resemblance(cause=SHM, share=0.97),))
     beside = suspected([sure], certain, CHECKS, ())
     assert [(f.rule, f.explains) for f in beside] == [("memlock-limit-too-low", ()), (SHM, ())]
     other = Finding(rule="nofile-limit-too-low", severity=Severity.WARNING, summary="few files")
     assert suspected([sure, other], certain, CHECKS, ()) == [sure, other]
+
+
+def test_where_nobody_speaks_no_words_stand_beside_a_surer_cause() -> None:
+    sure = Finding(rule="memlock-limit-too-low", severity=Severity.WARNING, summary="locked memory is limited")
+    assert suspected([sure], Snapshot(resembles=(Resemblance(cause=SHM, share=0.97),)), CHECKS, ()) == [sure]
 
 
 def test_what_only_follows_from_a_cause_leaves_room() -> None:

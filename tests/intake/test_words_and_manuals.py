@@ -7,7 +7,8 @@ import re
 import pytest
 
 from doctor.intake import manuals, read_text
-from doctor.intake.words import SAID_AT_LEAST, Words
+from doctor.intake.speech import SAID_AT_LEAST
+from doctor.intake.words import Words
 from tests.intake.test_fieldlab import index
 from tests.paths import FIELDLAB
 
@@ -18,7 +19,7 @@ WRITTEN = "environment_report|rocprof-sysinfo/log"
 def said(text: str) -> int:
     words = Words()
     list(words.through(enumerate(text.splitlines(), 1)))
-    return words.said
+    return words.speech.said
 
 
 @pytest.mark.parametrize(
@@ -84,13 +85,49 @@ def test_no_output_of_a_tool_is_suspected_of_anything(row: dict[str, object]) ->
             assert words.resembles() == (), path.name
 
 
-def test_of_a_short_text_half_must_be_somebodys() -> None:
-    said = "NCCL hangs as soon as the loader has more than four workers, docker without shm-size"
-    alone, beside = Words(), Words()
-    for words, lines in ((alone, [said]), (beside, [said, *["  4096 Jan  1 00:00 | 0x7f"] * 9])):
-        list(words.through(enumerate(lines, 1)))
-    assert alone.resembles()
-    assert not beside.resembles()
+ROWS = "  4096 Jan  1 00:00 | 0x7f\n" * 20
+SENTENCE = "NCCL hangs as soon as the loader has more than four workers, docker without shm-size\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SENTENCE,
+        SENTENCE + ROWS,
+        ROWS + "and then i just installed the new docker and it fails\n",
+        ROWS + "[Usage]: docker and shm-size, hangs\n",
+        ROWS + "Is shm-size missing for docker here?\n",
+        "docker 容器里训练卡住,日志停在初始化之后,没有输出\n" + ROWS,
+    ],
+)
+def test_one_line_of_somebody_is_enough(text: str) -> None:
+    assert read_text([text.encode()]).resembles
+
+
+def test_who_complains_of_nothing_is_suspected_of_nothing() -> None:
+    shown = "This is my docker compose file with shm_size for the loader.\n"
+    assert read_text([(shown + "It hangs.\n").encode()]).resembles
+    assert not read_text([shown.encode()]).resembles
+
+
+def test_an_error_text_alone_is_nobodys() -> None:
+    torch = "CUDA out of memory. If reserved but unallocated memory is large try setting PYTORCH_CUDA_ALLOC_CONF.\n"
+    assert not read_text([torch.encode()]).spoken
+    assert read_text([(torch + "Since I set the option it is refused.\n").encode()]).spoken
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ROWS + SENTENCE,
+        "docker info,显示 docker 的信息,/var/lib/docker/containers/log.txt,Show what docker runs on\n" + ROWS,
+        "6,3973,22799,-;docker shm:127 ERROR detected invalid size, skipping further processing\n" * 3,
+        "2024-05-01 I tensorflow/core/docker.cc:28] Could not find shm-size of docker\n" + ROWS,
+        ROWS + "RuntimeError: DataLoader worker is killed by signal: Bus error\n",
+    ],
+)
+def test_a_line_that_a_tool_may_have_printed_is_not(text: str) -> None:
+    assert not read_text([text.encode()]).resembles
 
 
 def test_one_who_says_a_word_beside_few_lines_complains() -> None:
