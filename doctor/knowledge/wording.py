@@ -44,7 +44,7 @@ def words_of(line: str) -> Iterator[str]:
 
 @lru_cache(8192)
 def _known_form(word: str) -> tuple[str, tuple[str, ...]]:
-    """A word without its ending, and its parts: `container-runtimes` -> `container-runtime`, (`container`, `runtime`)."""
+    """A word without its ending, and its parts: `container-tools` -> `container-tool`, (`container`, `tool`)."""
     word = _NUMBER.sub("#", word)
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
