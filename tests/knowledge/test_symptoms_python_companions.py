@@ -62,6 +62,11 @@ EXAMPLES = {
     "numba-finds-no-nvvm": "numba.cuda.cudadrv.error.NvvmSupportError: libNVVM cannot be found.",
     "numba-toolkit-of-another-driver": "No supported GPU compute capabilities found. Please check your cudatoolkit version matches your CUDA version.",
     "numba-finds-no-driver": "CUDA driver library cannot be found.",
+    "mangled-symbol-on-a-line-of-its-own": " symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs",
+    "module-of-another-python": "ImportError: ops.so: undefined symbol: PyUnicodeUCS4_FromString",
+    "cmake-options-under-another-name": "MAKE_ARGS='-DGGML_CUDA=on' pip install llama-cpp-python",
+    "torch-built-without-this-gfx-told": "my own torch: PYTORCH_ROCM_ARCH did not list it, it lacks gfx1101",
+    "extension-built-for-other-archs-told": "the image's TORCH_CUDA_ARCH_LIST stops at 8.6",
     "onnxruntime-package-without-provider": "the onnxruntime package in the image is the CPU build",
 }
 NEAR = (
@@ -80,6 +85,11 @@ NEAR = (
     ("llama-cpp-built-without-gpu", "AVX = 1 | AVX2 = 1 | BLAS = 1 | SSE3 = 1"),
     ("glibc-too-old-told", "Libc version: glibc-2.35"),
     ("ptxas-call-failed", "ptxas info    : Compiling entry function for 'sm_90'"),
+    ("mangled-symbol-on-a-line-of-its-own", "exported symbol: _ZN3c106detail"),
+    ("module-of-another-python", "undefined symbol: PyTorch_init"),
+    ("cmake-options-under-another-name", "CMAKE_ARGS='-DGGML_CUDA=on' pip install llama-cpp-python"),
+    ("torch-built-without-this-gfx-told", "export PYTORCH_ROCM_ARCH=gfx1101"),
+    ("extension-built-for-other-archs-told", "export TORCH_CUDA_ARCH_LIST=9.0"),
     ("cupy-library-not-loaded", "CuPy failed to load the array from disk"),
     ("cuda-stub-library-loaded", "-L/usr/local/cuda/lib64/stubs -lcuda"),
     ("compiler-path-is-a-list", "/opt/cuda-11.8/bin/nvcc: No such file or directory"),
