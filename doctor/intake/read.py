@@ -19,7 +19,7 @@ from doctor.errors import ReaderError
 from doctor.facts import FactSheet, Snapshot, assemble
 from doctor.facts.host import Os
 from doctor.facts.sheet import Entry
-from doctor.intake import formats, known, manuals, said
+from doctor.intake import formats, known, manuals, past, said
 from doctor.intake.formats import Format
 from doctor.intake.fragments import Fragment, fragments
 from doctor.intake.lines import read_lines
@@ -76,8 +76,9 @@ def read_text(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Snaps
     symptoms = FactSheet()
     words = Words()
     mac = Mac()
-    lines = mac.through(words.through(manuals.without(read_lines(chunks))))
-    for hit in list(catalogue().find(Sieve(_literals()).through(reading.through(lines)))):
+    lines = mac.through(manuals.without(read_lines(chunks)))
+    heard = words.through(past.without(reading.through(lines)))  # readers are shown all: `fixed by torch 2.5` is a fact
+    for hit in list(catalogue().find(Sieve(_literals()).through(heard))):
         if hit.key in _SAID_BY_SOMEBODY and not words.speech.may:
             continue  # `not found`, `not available`: every tool prints that of something
         symptoms.put(f"symptoms[{hit.key}].text", hit.text, f"text:{hit.line}")
