@@ -87,6 +87,24 @@ EXAMPLES = {
     "ray-object-store-not-in-shm": "using /tmp instead of /dev/shm because /dev/shm has only 67108864 bytes available",
     "acs-verify-told": "make sure that ACS is disabled",
     "near-slower-than-far-told": "within one switch it is slower than across",
+    "unit-not-reloaded-told": "I forgot daemon-reload",
+    "place-has-no-variable-told": "the notebook has no CUDA_VISIBLE_DEVICES",
+    "gpu-numbers-differ-told": "nvtop lists the new card as 0, torch takes cuda:0 for the old one",
+    "two-lists-show-none-told": "ROCR_VISIBLE_DEVICES=2 and HIP_VISIBLE_DEVICES=2 show nothing",
+    "one-works-told": "a single GPU works",
+    "machine-of-several-nodes-told": "it hangs over two nodes",
+    "peer-copies-off-helps": "NCCL_P2P_LEVEL=LOC makes it run",
+    "accelerate-refuses-p2p": "4000 series doesn't support faster communication broadband via P2P or IB.",
+    "acs-is-on-told": "we were told to turn off ACS",
+    "power-held-told": "junction climbs to 108 C",
+    "put-in-again-helped": "after taking it out and putting it in again all is fast",
+    "mig-slices-gone-told": "after a reboot the slices are gone",
+    "memory-held-by-others-told": "workers hold the memory of all GPUs",
+    "home-path-printed-told": "torch.__file__ lies under my home",
+    "debug-cost-told": "set_detect_anomaly(True), an epoch takes twice as long",
+    "bridge-address-refused": "connect to 172.18.0.1 of the other host, refused",
+    "gid-index-works-told": "works with GID index 3",
+    "tuning-left-on-told": "PYTORCH_TUNABLEOP_TUNING stayed at 1",
     "library-release-change-helped": "going from NCCL 2.19.3 to 2.20.5 fixed the deadlock",
 }  # fmt: skip
 NEAR = {
@@ -111,6 +129,10 @@ NEAR = {
     "gdr-turned-off-told": "NCCL_NET_GDR_LEVEL=SYS",
     "power-limited-low-told": "Power Limit : 300.00 W",
     "oom-told": "Out of memory: Killed process 1234",
+    "one-works-told": "one node works",
+    "bridge-address-refused": "connect to 10.1.2.3 refused",
+    "power-held-told": "junction 71 C",
+    "home-path-printed-told": "my home folder is full",
     "gpu-order-differs-told": "nvidia-smi shows both cards",
     "hang-at-full-use-told": "the GPU is at 100% all the time",
     "garbage-over-several-gpus-told": "two GPUs, garbage collection is slow",
@@ -151,6 +173,7 @@ TOLD = {
         "env-not-seen-by-service"
     ),
     "Training hangs with 100% GPU utilization\nThe node has 4 RTX 3090": "pcie-p2p-unusable",
+    "A single GPU works.\nWith two RTX 4090 it hangs and nothing is printed": "pcie-p2p-unusable",
     "VLLM_ROCM_USE_TRITON_FLASH_ATN=0 has no effect": "env-flag-unknown-or-renamed",
     "In the notebook it is not found, it runs in the terminal where I have LD_LIBRARY_PATH\n"
     "when I start the notebook I get a different library": "env-not-seen-by-service",
@@ -176,3 +199,8 @@ def test_a_variable_that_is_read_may_be_said_to_have_no_effect() -> None:
 
 def test_one_gpu_that_is_busy_is_no_fault_of_copies_between_several() -> None:
     assert "pcie-p2p-unusable" not in causes("Training hangs at 100%, one GPU")
+
+
+def test_a_hang_over_several_nodes_is_none_of_copies_within_one() -> None:
+    text = "A single GPU works.\nWith two RTX 4090 on each of two nodes it hangs"
+    assert "pcie-p2p-unusable" not in causes(text)
