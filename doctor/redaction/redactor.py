@@ -141,7 +141,12 @@ class Redactor:
         if isinstance(data, Mapping):
             if key in ("environment", "environ") and all(isinstance(value, str) for value in data.values()):
                 return {name: self.variable(name, str(value)) for name, value in data.items()}
-            told = {self.text(str(n)): self.data(v, key if n in _OF_ABOVE and key else str(n)) for n, v in data.items()}
+            told = {
+                n if n in _CLEAN and not self._words else self.text(str(n)): (
+                    None if v is None else self.data(v, key if n in _OF_ABOVE and key else str(n))
+                )
+                for n, v in data.items()  # most are fields of models that hold nothing: a call for each costs most
+            }
             return self._pair(data, told)
         return self._list(data, key) if isinstance(data, (list, tuple)) else data
 
@@ -203,18 +208,18 @@ class Redactor:
 
     def learn(self, data: Any, key: str = "") -> None:
         """Takes note of user and host names that stand under their own keys, before anything is written."""
-        if data is None or isinstance(data, (str, int, float)):
-            return  # nearly all there is: the test for a table costs more
         if isinstance(data, Mapping):
+            kinds = _NAME_VARIABLES if key in ("environment", "environ") else _NAME_KEYS
             for name, value in data.items():
-                variables = key in ("environment", "environ")
-                kind = _NAME_VARIABLES.get(name) if variables else _NAME_KEYS.get(name)
-                if kind and isinstance(value, str):
-                    self.know(kind, value)
-                self.learn(value, str(name))
+                if isinstance(value, str):
+                    if name in kinds:
+                        self.know(kinds[name], value)
+                elif value is not None and not isinstance(value, (int, float)):  # which nearly all are
+                    self.learn(value, str(name))
         elif isinstance(data, (list, tuple)):
             for item in data:
-                self.learn(item, key)
+                if not isinstance(item, str):
+                    self.learn(item, key)
 
     def know(self, kind: str, name: str) -> None:
         """A `user` or `host` of that name is replaced wherever it stands as a word."""
