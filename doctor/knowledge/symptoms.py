@@ -142,25 +142,24 @@ class Symptoms:
         hits = []
         for block in _blocks(lines):
             low = [text.lower() for _, text in block]
-            for signature in self._shown(low, seen):
-                hit = _locate(signature, block, low)
+            for signature, literals in self._shown(low, seen):
+                hit = _locate(signature, literals, block, low)
                 if hit:
                     hits.append(hit)
                     seen.add(signature.id)
         return sorted(hits, key=lambda hit: hit.line)
 
-    def _shown(self, low: list[str], seen: set[str]) -> list[Signature]:
-        """Signatures of which a literal stands in the lines, in the catalogue's order. Only literals are looked for
-        whose first characters stand there: what a text costs does not grow with the catalogue."""
+    def _shown(self, low: list[str], seen: set[str]) -> list[tuple[Signature, list[str]]]:
+        """Signatures of which literals stand in the lines, with these, in the catalogue's order. Only literals are
+        looked for whose first characters stand there: what a text costs does not grow with the catalogue."""
         joined = "\n".join(low)
         starts = {joined[at : at + _START] for at in range(len(joined) - _START + 1)}
-        found = {
-            place
-            for start in self._literals.keys() & starts
-            for place, key, literal in self._literals[start]
-            if key not in seen and literal in joined
-        }
-        return [self._ordered[place] for place in sorted(found)]
+        found: dict[int, list[str]] = {}
+        for start in self._literals.keys() & starts:
+            for place, key, literal in self._literals[start]:
+                if key not in seen and literal in joined:
+                    found.setdefault(place, []).append(literal)
+        return [(self._ordered[place], found[place]) for place in sorted(found)]
 
     @cached_property
     def _ordered(self) -> list[Signature]:
@@ -200,11 +199,15 @@ def _blocks(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]
         yield block
 
 
-def _locate(signature: Signature, block: list[tuple[int, str]], low: list[str]) -> Hit | None:
-    for (number, text), lowered in zip(block, low, strict=True):
-        if any(literal in lowered for literal in signature.says) and (
-            signature.pattern is None or signature.pattern.search(text)
-        ):
+def _locate(signature: Signature, literals: list[str], block: list[tuple[int, str]], low: list[str]) -> Hit | None:
+    for place, lowered in enumerate(low):
+        for literal in literals:
+            if literal in lowered:
+                break
+        else:
+            continue
+        number, text = block[place]
+        if signature.pattern is None or signature.pattern.search(text):
             return Hit(signature.id, number, _CONTROL.sub(" ", text).strip()[:TEXT_CHARACTERS])
     return None
 
