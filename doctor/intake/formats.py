@@ -125,6 +125,7 @@ FORMATS = (
     Format("labelled_lines", (":", "|", "=", "nvidia-smi", "pytorch ", "torch ", "python ", "rocm ", "ubuntu ",
                               "gcc (", "g++ (")),
     Format("compile_line", ("/bin/nvcc",)),
+    Format("paddle_log", ("gpu compute capability: ",)),
     Format("windows_paths", (":\\", ".dll")),
     Format("said_stack", ("rtx", "gtx", "radeon", "tesla", "gfx", "torch", "rocm", "v100", "p100", "a100", "h100",
                           "h200", "b200", "mi2", "mi3", "mi100", "mi50", "mi60", "l40", "xtx", "strix", "vllm",
