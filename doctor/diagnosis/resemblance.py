@@ -22,8 +22,8 @@ SURE_SHARE = 0.6
 more were named and none was given a wrong one beside it."""
 AGAINST_FACTS_SHARE = 0.3
 """Where the rule of that cause saw facts and found nothing in them, though they did not rule it out."""
-OWN_CODE = "user-error-"
-"""Symptoms of a program's own code: beside one of them words alone accuse nothing."""
+OWN_CODE = ("user-error-", "all-works-told", "use-is-low-told")
+"""Symptoms of a program's own code, and that all works: beside one of them words alone accuse nothing."""
 SUSPECT_SHARE = 0.15
 """What a suspicion of a rule or of an error text is worth beside the share of the words."""
 _ASK = "the exact error lines, and the command that was run"

@@ -105,6 +105,10 @@ EXAMPLES = {
     "bridge-address-refused": "connect to 172.18.0.1 of the other host, refused",
     "gid-index-works-told": "works with GID index 3",
     "tuning-left-on-told": "PYTORCH_TUNABLEOP_TUNING stayed at 1",
+    "mtu-told": "the MTU of the container is larger than the host's",
+    "memory-error-told": "a batch size over 8 gives a memory error",
+    "list-set-by-launcher-told": "the launcher overwrites CUDA_VISIBLE_DEVICES",
+    "library-path-needed-told": "it runs only if I set LD_LIBRARY_PATH",
     "library-release-change-helped": "going from NCCL 2.19.3 to 2.20.5 fixed the deadlock",
 }  # fmt: skip
 NEAR = {
@@ -130,6 +134,9 @@ NEAR = {
     "power-limited-low-told": "Power Limit : 300.00 W",
     "oom-told": "Out of memory: Killed process 1234",
     "one-works-told": "one node works",
+    "mtu-told": "eth0: flags mtu 1500 qdisc",
+    "memory-error-told": "the batch size is 8",
+    "list-set-by-launcher-told": "CUDA_VISIBLE_DEVICES=0,1",
     "bridge-address-refused": "connect to 10.1.2.3 refused",
     "power-held-told": "junction 71 C",
     "home-path-printed-told": "my home folder is full",
