@@ -76,6 +76,9 @@ EXAMPLES = {
     "new-gpu-with-old-cuda-told": "my RTX 5080 does not run with CUDA 11.8",
     "undefined-symbols-told-of-vllm": "vllm's _C fails to import with undefined HIP symbols",
     "undefined-symbols-told-of-an-extension": "the extension fails to load: undefined c10 symbol",
+    "library-named-for-a-torch-missing": "FileNotFoundError: Cannot find DGL C++ sparse library at /v/dgl/dgl_sparse/libdgl_sparse_pytorch_2.5.0.so",
+    "extension-built-without-gpu": "RuntimeError: nms_impl: implementation for device cuda:0 not found.",
+    "toolkit-of-the-build-told-to-differ": "cmake finds cuda 12.4 but my torch is made with 11.8",
     "onnxruntime-package-without-provider": "the onnxruntime package in the image is the CPU build",
 }
 NEAR = (
@@ -107,6 +110,9 @@ NEAR = (
     ("new-gpu-with-old-cuda-told", "my RTX 5080 does not fit into the case"),
     ("undefined-symbols-told-of-vllm", "vllm reads an undefined variable"),
     ("undefined-symbols-told-of-an-extension", "undefined variable in the config"),
+    ("library-named-for-a-torch-missing", "Cannot find the training data at /data"),
+    ("extension-built-without-gpu", "OpenCV was not compiled with CUDA"),
+    ("toolkit-of-the-build-told-to-differ", "it uses cuda 12.4 and is fast"),
     ("cupy-library-not-loaded", "CuPy failed to load the array from disk"),
     ("cuda-stub-library-loaded", "-L/usr/local/cuda/lib64/stubs -lcuda"),
     ("compiler-path-is-a-list", "/opt/cuda-11.8/bin/nvcc: No such file or directory"),
