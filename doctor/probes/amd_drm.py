@@ -58,8 +58,8 @@ def cards(system: System) -> list[Card]:
     return [found[address] for address in sorted(found)][:_MOST]
 
 
-_NOT_ASLEEP = ("memory_used_bytes", "performance_level", "firmware", "errors.uncorrected", "errors.corrected",
-               "errors.bad_pages")  # fmt: skip
+_NOT_ASLEEP = ("memory_used_bytes", "performance_level", "firmware", "firmware_bundle", "errors.uncorrected",
+               "errors.corrected", "errors.bad_pages")  # fmt: skip
 """What would wake a suspended GPU when it is asked for."""
 
 
@@ -133,6 +133,8 @@ def _put_firmware(system: System, sheet: FactSheet, name: str, folder: str) -> N
         sheet.put(f"{name}.firmware", versions, listing.source)
     else:
         sheet.miss(f"{name}.firmware", listing.state, listing.source, listing.detail)
+    bundle = system.read_text(f"{folder}/fw_version/pldm_fw_version").then(drm_amdgpu.firmware_bundle)
+    bundle.into(sheet, f"{name}.firmware_bundle")
 
 
 def _put_errors(system: System, sheet: FactSheet, name: str, folder: str) -> None:

@@ -1,4 +1,4 @@
-"""`amd-smi static --json`, `amd-smi list --json` and `amd-smi version --json` -> facts.
+"""`amd-smi static --json`, `list --json`, `firmware --json` and `version --json` -> facts.
 
 Older releases print a list of GPUs, newer ones an object with `gpu_data`; values are plain, or of value and unit.
 """
@@ -35,7 +35,7 @@ def parse(text: str) -> Any:
 def read(text: str, source: str = "text") -> FactSheet:
     """Facts of each GPU, under its PCI address where the text names it, else under `#` and amd-smi's number.
 
-    Raises ReaderError when the text is none of the three outputs.
+    Raises ReaderError when the text is none of the four outputs.
     """
     found = parse(text)
     rows = found.get("gpu_data") if isinstance(found, dict) else found
@@ -75,6 +75,7 @@ def _put(sheet: FactSheet, row: dict[str, Any], source: str) -> None:
         "memory_partition": _text(row, "partition", "memory_partition"),
         "vbios": _text(row, "vbios", "part_number") or _text(row, "ifwi", "part_number"),
         "index.kfd": _number(row, "node_id"),
+        "firmware_bundle": _bundle(row),
     }
     for fact, value in facts.items():
         if value is not None:
@@ -94,6 +95,16 @@ def _text(row: Any, *keys: str) -> str | None:
     found = _value(row, *keys)
     line = pci_ids.clean(found) if isinstance(found, str) else ""
     return line if line and line != "N/A" else None
+
+
+def _bundle(row: Any) -> str | None:
+    """PLDM_BUNDLE among `fw_list`, which older drivers do not have."""
+    listed = row.get("fw_list")
+    for one in listed[:200] if isinstance(listed, list) else ():
+        version = _text(one, "fw_version") or ""
+        if _text(one, "fw_id") == "PLDM_BUNDLE" and _VERSION.match(version):
+            return version
+    return None
 
 
 def _number(row: Any, *keys: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Text of amd-smi (`list`, `static`, `metric`, `version`, and the table that it prints alone) -> AMD GPUs.
+"""Text of amd-smi (`list`, `static`, `firmware`, `metric`, `version`, and the table that it prints alone) -> AMD GPUs.
 
 Fields that read N/A are unknown; nothing here reads as a fault.
 
@@ -41,6 +41,7 @@ _KEYS = {
     "SIZE": ("memory_bytes", r"(\d{1,8}) MB$"),
     "TOTAL_VRAM": ("memory_bytes", r"(\d{1,8}) MB$"),
     "USED_VRAM": ("memory_used_bytes", r"(\d{1,8}) MB$"),
+    "FW_VERSION": ("firmware_bundle", r"(\d{2}(?:\.\d{2,3}){3})$"),
     "PERF_LEVEL": ("performance_level", r"AMDSMI_DEV_PERF_LEVEL_([A-Z_]{3,30})$"),
     "SOCKET_POWER": ("sensors.power_w", r"(\d{1,5}) W$"),
     "HOTSPOT": ("sensors.temperature_c", r"(\d{1,3}) °C$"),
@@ -68,7 +69,7 @@ class _Reader:
     def __init__(self) -> None:
         self.sheet = FactSheet()
         self.at = ""
-        self.section = ""
+        self.section = self.firmware = ""
         self.pending: tuple[str, str, str] | None = None
 
     def take(self, where: str, line: str) -> None:
@@ -80,13 +81,17 @@ class _Reader:
             self.table(where, line)
 
     def start(self, number: int, where: str) -> None:
-        self.at, self.section = f"gpus[#{number}]", ""
+        self.at, self.section, self.firmware = f"gpus[#{number}]", "", ""
         self.sheet.put(f"{self.at}.vendor", "amd", where)
         self.sheet.put(f"{self.at}.index.smi", number, where)
 
     def field(self, where: str, key: str, value: str) -> None:
         if not value:
             self.section = key
+            return
+        if key == "FW_ID":
+            self.firmware = value
+        if key == "FW_VERSION" and self.firmware != "PLDM_BUNDLE":
             return
         if self.section == "DRIVER" and key == "VERSION" and re.match(r"\d+\.\d+", value):
             self.driver(value, where)

@@ -37,6 +37,19 @@ def bad_pages(text: str) -> int:
     return len(_PAGE.findall(text))
 
 
+def firmware_bundle(text: str) -> str:
+    """`01.25.03.12` of `0x0119030c` in `fw_version/pldm_fw_version`: a byte a number, as amd-smi 26 prints PLDM_BUNDLE
+    (amdsmi 7.0.2: amdsmi_get_fw_info). Raises ReaderError; a card without a bundle prints zeros.
+
+    >>> firmware_bundle("0x0119030c\\n")
+    '01.25.03.12'
+    """
+    digits = text.strip().lower().removeprefix("0x")
+    if not re.fullmatch(r"[0-9a-f]{8}", digits) or not digits.strip("0") or not digits.strip("f"):
+        raise ReaderError("no firmware bundle")
+    return ".".join(f"{byte:02d}" for byte in bytes.fromhex(digits))
+
+
 def unique_id(text: str) -> str:
     """16 lower-case hex digits. Raises ReaderError; all zeros, as APUs print, is no id."""
     digits = text.strip().lower().removeprefix("0x")
