@@ -110,7 +110,7 @@ def _listed_by_none(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> It
     crash = machine.symptom("program-crashed", "amd-memory-access-fault")
     told = machine.symptom("amd-gpu-told") or machine.torch.installed
     of_today = int(arch[3:-2]) >= _FIRST_LISTED if re.fullmatch(r"gfx\d{1,2}[0-9a-f]{2}", arch) else False
-    if crash is None or not told or not machine.spoken or machine.rocm or machine.torch.build in ("cuda", "cpu"):
+    if crash is None or not told or machine.rocm or machine.torch.build in ("cuda", "cpu"):
         return
     if not of_today or kb.rocm_range(arch) is not None or "HSA_OVERRIDE_GFX_VERSION" in (machine.environment or {}):
         return
