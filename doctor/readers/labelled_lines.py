@@ -183,7 +183,8 @@ class _Reader:
 
     def toolkit(self, where: str, value: str) -> None:
         full = re.search(r"V(\d{1,2}\.\d{1,2}\.\d{1,4})", value)
-        if found := full or _VERSION.match(value.partition("/")[0]):  # of `10.1/7.4.2` the second is cuDNN's
+        plain = re.sub(r"^(?:cuda|release)\s+", "", value.partition("/")[0], flags=re.IGNORECASE)
+        if found := full or _VERSION.match(plain):  # of `10.1/7.4.2` the second is cuDNN's
             self.facts(where, {"cuda[shown].path": "", "cuda[shown].version": found[1], "cuda[shown].kind": "toolkit"})
 
     def smi_cuda(self, where: str, value: str) -> None:
@@ -286,7 +287,9 @@ def _labels() -> dict[str, Callable[[_Reader, str, str], None]]:
         ("kernel command line|proc/cmdline|kernel parameters|kernel cmdline", _Reader.cmdline),
         ("cpu|cpu model|processor|cpu s", _Reader.cpu),
         ("rocm version|rocm|rocm release|hip/rocm version|installed rocm version|rocm s|system rocm", _Reader.rocm),
-        ("cuda toolkit version|cuda toolkit|cuda version|cuda|cuda/cudnn version|nvcc|nvcc version", _Reader.toolkit),
+        ("cuda toolkit version|cuda toolkit|cuda version|cuda|cuda/cudnn version|nvcc|nvcc version|host nvcc|"
+         "system nvcc|local nvcc|nvcc --version|nvcc -v|nvcc in path|nvcc on path|system cuda toolkit|"
+         "host cuda toolkit|local cuda toolkit|installed cuda toolkit|toolkit", _Reader.toolkit),
         ("cuda driver version|cuda version nvidia-smi|nvidia-smi cuda version|cuda umd version", _Reader.smi_cuda),
         ("nvidia driver version|nvidia driver|nvidia gpu driver|kmd version", _Reader.nvidia_driver),
         ("driver|driver version|gpu driver|gpu driver version|gpu drivers", _Reader.driver),

@@ -72,3 +72,17 @@ def test_a_fault_of_another_rule_is_not_told_here() -> None:
     }
     assert told(facts) == []
     assert [f.subject.id for f in known_faults(build(facts), "tensorflow-gpu-mismatch")] == ["tensorflow-2.17.1-gfx950"]
+
+
+@pytest.mark.parametrize(
+    ("arch", "nccl", "named"),
+    [("sm_120", "2.25.1+cuda12.8", True), ("sm_120", "2.27.5", False), ("sm_90", "2.25.1", False)],
+)
+def test_nccl_on_blackwell_without_nvlink_is_bad_before_2_27(arch: str, nccl: str, named: bool) -> None:
+    facts = {
+        "gpus[#0].vendor": "nvidia",
+        "gpus[#0].arch": arch,
+        "packages": [{"name": "nccl", "version": nccl}],
+        "symptoms": {"cuda-illegal-memory-access": "alltoall_perf: an illegal memory access was encountered"},
+    }
+    assert (("nccl-blackwell-before-2.27", "warning", 0) in told(facts)) is named

@@ -107,11 +107,16 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
         return Severity.INFO, "the timeout is far below the default of 20", 3
     if _NUMBERS.match(name) and not re.fullmatch(r"-?\d{1,9}", value):
         return Severity.INFO, "NCCL reads a number here, and a word as 0", 3
-    if name in ("NCCL_IB_HCA", "NCCL_IB_GID_INDEX", "NCCL_NET", "NCCL_NET_PLUGIN", "NCCL_SOCKET_IFNAME") and fails:
+    if name == "NCCL_IB_GID_INDEX" and not machine.symptom(*_FAILS[:-1]):
+        return None  # an index is used on a device that was found
+    if name in _NAMED and fails and not machine.symptom(*_LIBRARY):
         return Severity.WARNING, "it names what NCCL uses, and NCCL fails to use it", 0
     return None
 
 
+_NAMED = ("NCCL_IB_HCA", "NCCL_IB_GID_INDEX", "NCCL_NET", "NCCL_NET_PLUGIN", "NCCL_SOCKET_IFNAME")
+_LIBRARY = ("nccl-without-ibverbs", "loader-cache-lacks-system-library")
+"""NCCL finds no device of any name where it has no libibverbs."""
 _INNER = Lazy(r"docker\d|br-[0-9a-f]{6}|virbr\d|veth\w|lxcbr\d|lxdbr\d|cni\d|podman\d")
 _LONGEST_TIMEOUT = 31
 _SHORTEST_TIMEOUT = 12
