@@ -144,6 +144,26 @@ def raised(text: str) -> list[str]:
         ("The NVIDIA Legacy drivers are needed\nNVRM: No NVIDIA GPU found.", "nvidia-driver-not-loaded"),
         ("NVIDIA Insufficient driver!", "nvidia-driver-too-old"),
         ("Nouveau wasn't blacklisted by the package, so nvidia finds no adapter.", "nouveau-loaded"),
+        ("A100 node: fabric manager found but not active", "nvidia-fabricmanager-not-running"),
+        ("CUDA fails with 802 for lack of nvidia-fabricmanager", "nvidia-fabricmanager-not-running"),
+        (
+            "$ nvidia-smi\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
+            "My sbatch script was wrong: I didn't actually get a GPU allocated.",
+            "scheduler-no-gpu-allocated",
+        ),
+        (
+            "Docker: it uses the CPU instead of the GPU after two days. The solution was to restart the container.",
+            "container-lost-devices",
+        ),
+        ("The docker container doesn't find the GPU after being idle", "container-lost-devices"),
+        (
+            "NVIDIA laptop. After sleep the log says: Unable to load cudart: cudart init failure: 999",
+            "nvidia-uvm-stale-after-suspend",
+        ),
+        (
+            "Pods do not see the GPU without defining runtimeClassName: nvidia",
+            "container-runtime-not-configured",
+        ),
     ],
 )
 def test_each_points_to_its_cause(text: str, cause: str) -> None:
@@ -175,6 +195,12 @@ def test_each_points_to_its_cause(text: str, cause: str) -> None:
         (
             "Allocate failed due to rpc error: GPU 2: GPU is lost, nvidia.com/gpu",
             "scheduler-no-gpu-allocated",
+        ),
+        ("I got 4 GPUs allocated by Slurm and torch sees them", "scheduler-no-gpu-allocated"),
+        ("To change the port, restart the container. GPU works.", "container-lost-devices"),
+        (
+            'msg="discovered GPU libraries" paths="[/tmp/o/libcudart.so.11.0 /opt/cuda/lib64/libcudart.so.12.6.37]"',
+            "gpu-libs-conflict",
         ),
     ],
 )
