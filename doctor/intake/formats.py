@@ -118,7 +118,7 @@ FORMATS = (
                            "amdgpu version", "mes ", "moduletype", "module_type", "modinfo amdgpu", " installed",
                            "ii ")),
     Format("said_host", ("numa_balancing", "secureboot", "secure boot", "governor", "default domain type", "mem_info_",
-                         "pcie")),
+                         "pcie", "translat")),
     Format("said_host", commands=("numa_balancing",), call="read_numa_balancing"),
     Format("said_host", commands=("scaling_governor",), call="read_governor"),
     Format("torch_prints", ("torch.__version__", "torch.version.", "is_available()", "get_device_name(",

@@ -112,8 +112,25 @@ def _words(text: str) -> list[str]:
         words = shlex.split(text)
     except ValueError:
         words = text.split()
+    words = _from_keys(words)
     lacking = next((n for n, word in enumerate(words) if _LACKING.match(word)), None)
     return [kept(word, 400) for word in words[:lacking][:_ARGS_LIMIT]]
+
+
+_KEYS = {
+    **{name: f"--{name}" for name in ("runtime", "gpus", "ipc", "privileged", "device", "network")},
+    **{"shm_size": "--shm-size", "group_add": "--group-add", "cap_add": "--cap-add", "devices": "--device"},
+    **{"security_opt": "--security-opt", "network_mode": "--network"},
+}
+
+
+def _from_keys(words: list[str]) -> list[str]:
+    """A compose file's keys that a person wrote into the line (`runtime: nvidia`), as the options they stand for."""
+    found = []
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        option = _KEYS.get(word.strip("()-,").removesuffix(":")) if word.endswith(":") else None
+        found.append(f"{option}={following.strip('(),')}" if option and following else word)
+    return [w for n, w in enumerate(found) if not (n and found[n - 1] != words[n - 1])]
 
 
 def _options(sheet: FactSheet, words: list[str], where: str) -> None:

@@ -27,7 +27,11 @@ _GOVERNOR = re.compile(rf"(?:scaling_governor|governor)['\"]?\s{{0,3}}(?:[:=]|is
 _GOVERNOR_ASKED = re.compile(r"scaling_governor\s*$")
 _GOVERNOR_ALONE = re.compile(rf"\s{{0,8}}({_GOVERNORS})\s*$")
 _NUMBER_ALONE = re.compile(r"\s{0,8}(\d{1,2})\s*$")
-_IOMMU = re.compile(r"iommu: Default domain type: (Translated|Passthrough)", re.IGNORECASE)
+_IOMMU = re.compile(
+    r"iommu: Default domain type: (Translated|Passthrough)|"
+    r"\bIOMMU\b[^\n]{0,24}(?<!not )\b(translat)(?:ing|es|ion (?:on|enabled))\b",
+    re.IGNORECASE,
+)
 _MEMORY = re.compile(r"mem_info_(vis_vram|vram|gtt)_total['\"]?\s{0,3}[:=]?\s{0,3}(\d{6,15})\b")
 _LIMITED = re.compile(
     r"available PCIe bandwidth, limited by ([\d.]{1,5}) GT/s PCIe x(\d{1,2}) link at .{4,40}?"
@@ -96,7 +100,7 @@ def _settings(line: str) -> Iterator[tuple[str, int | str]]:
     if found := _SECURE_BOOT.search(line):
         yield "kernel.secure_boot", found[1].lower() in ("enabled", "on")
     if found := _IOMMU.search(line):
-        yield "host.iommu", "translated" if found[1].lower() == "translated" else "passthrough"
+        yield "host.iommu", "passthrough" if (found[1] or "").lower() == "passthrough" else "translated"
 
 
 def _windows(line: str) -> Iterator[tuple[str, int | str]]:

@@ -171,4 +171,7 @@ def apart(machine: Snapshot) -> bool:
     return re.search(_APART, machine.container.engine_text or "", re.IGNORECASE) is not None
 
 
-_APART = r"desktop(?! on windows)|\bsnap\b|colima|\blima\b|orbstack|podman machine|gvisor|\brunsc\b|\bkata\b|flatpak"
+_APART = (
+    r"desktop(?! on windows)|\bsnap\b(?! lx[cd])|colima|\blima\b|orbstack|podman machine|gvisor|\brunsc\b|\bkata\b"
+    r"|flatpak"
+)

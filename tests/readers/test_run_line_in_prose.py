@@ -29,3 +29,12 @@ def test_a_container_without_a_gpu_in_which_no_gpu_is_missed() -> None:
 
 def test_a_container_without_a_gpu_in_which_torch_sees_none() -> None:
     assert found("docker run --rm img python t.py\n>>> torch.cuda.is_available()\nFalse\n")
+
+
+def test_keys_of_a_compose_file_stand_for_options() -> None:
+    sheet = docker_run_line.read("docker run acme/serve:2 (shm_size: 8gb, runtime: nvidia)")
+    assert sheet.get("container.run_args") == ["acme/serve:2", "--shm-size=8gb", "--runtime=nvidia"]
+
+
+def test_other_words_that_end_in_a_colon_stay() -> None:
+    assert docker_run_line.read("docker run -d note: x").get("container.run_args") == ["-d", "note:", "x"]

@@ -90,7 +90,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     job = "SLURM_JOB_ID" in env
     for name in read:
         count = _count(machine, name, there, env)
-        fault = _fault(env[name], count)
+        fault = _fault(env[name], count) or (_NO_WORD if name == _CUDA and env[name].strip() == "all" else None)
         if fault and env[name] != "NoDevFiles" and not (job and env[name] == ""):
             pasted = run_line.from_text(machine, f"environment[{name}]")
             sure = not pasted or _fails(machine) or "twice" in fault
@@ -164,6 +164,9 @@ def _count(machine: Snapshot, name: str, there: frozenset[str], env: Mapping[str
         return None
     outer = [t for t in env.get(_HSA, "").split(",") if t.strip()]
     return len(outer) if vendor == "amd" and name != _HSA and outer else len(gpus)
+
+
+_NO_WORD = "is no list of GPU numbers or ids: only NVIDIA_VISIBLE_DEVICES takes that word"
 
 
 def _fault(value: str, count: int | None) -> str | None:

@@ -78,7 +78,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             source="https://github.com/ROCm/rccl/issues/1129",
         )
     elif translates:
-        hangs = machine.symptom("collective-hangs", "output-garbage")
+        hangs = machine.symptom("collective-hangs", "output-garbage", "p2p-slow-told")
         yield Finding(
             severity=Severity.WARNING,
             basis="both" if hangs else "facts",
