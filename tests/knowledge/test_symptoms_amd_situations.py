@@ -45,6 +45,17 @@ EXAMPLES = {
     "amdgpu-dkms-said-to-fail": "DKMS does not build for 6.15",
     "kfd-absent-told": "the kfd device is not present on that node",
     "flatpak-without-hip": "I use the Flatpak of Blender",
+    "gpu-dll-named": "it loads hipblas at start",
+    "dll-or-its-dependency-missing": "FileNotFoundError: Could not find module 'D:\\\\a\\\\whisper_hip.dll' (or one of its dependencies). "
+    "Try using the full path with constructor syntax.",
+    "rocm-dll-told-missing": "The code execution cannot proceed because rocblas.dll was not found.",
+    "other-copy-of-gpu-library-wins-told": "it loads the older amdhip64_6.dll of System32",
+    "kfd-not-given-to-container-told": "The template of the app is missing /dev/kfd",
+    "code-for-listed-amd-gpus-only-told": "this kernel is only built for gfx942",
+    "works-in-any-container-not-on-host": "it works in podman but it does not see the GPU on the host",
+    "atomic-op-packet-refused": "pcieport 0000:00:1d.0:   TLP Header: 0x4c000001 0x0500000f 0xfe600000 0x00000001",
+    "library-of-host-fails-in-apptainer": "ImportError: libc.so.6: version `GLIBC_2.38' not found (required by /.singularity.d/libs/libdrm.so.2)",
+    "crash-with-libraries-of-host": "singularity exec --rocm img.sif python train.py",
 }
 NOTHING = {
     "gfx-override-told": "without HSA_OVERRIDE_GFX_VERSION it is the same",
@@ -70,6 +81,16 @@ NOTHING = {
     "kfd-absent-told": "/dev/kfd is owned by root",
     "nvcc-not-found": "get_nvcc_path: note: nvcc not found on $PATH",
     "engine-with-own-kernels": "[pip3] onnxruntime==1.23.0",
+    "dll-or-its-dependency-missing": "Could not find module 'D:\\\\a\\\\sqlite3.dll' (or one of its dependencies).",
+    "rocm-dll-told-missing": "hipblas.dll lies beside the program",
+    "other-copy-of-gpu-library-wins-told": "copying hipblas.dll beside it, win-rocm-7.1",
+    "kfd-not-given-to-container-told": "docker run --device /dev/kfd --device /dev/dri image",
+    "code-for-listed-amd-gpus-only-told": "the wheel is only available for Linux",
+    "works-in-any-container-not-on-host": "it works in docker and on the host",
+    "atomic-op-packet-refused": "pcieport 0000:00:1d.0:   TLP Header: 40000001 0000000f fe600000 00000001",
+    "library-of-host-fails-in-apptainer": "LD_LIBRARY_PATH=/.singularity.d/libs",
+    "crash-with-libraries-of-host": "singularity exec --nv img.sif python train.py",
+    "bus-error": "pcieport 0000:00:01.1: PCIe Bus Error: severity=Corrected, type=Physical Layer",
     "helped-by-gfx-override": "All went fine. When I start it I use HSA_OVERRIDE_GFX_VERSION=10.3.0",
 }
 TEXTS = {
@@ -115,6 +136,24 @@ MORE = {
     "ollama as root, or add you user account to the render group. open /dev/kfd: permission denied\n",
 }
 
+THIRD = {
+    "gpu-libs-not-found": "Windows 10, RX 6800, the ROCm build of whisper.cpp.\nFileNotFoundError: Could not find module "
+    "'D:\\\\w\\\\whisper.dll' (or one of its dependencies). Try using the full path with constructor syntax.\n",
+    "gpu-libs-conflict": "RX 7600 on Windows. The program finds no ROCm device: it takes the outdated amdhip64_6.dll from System32, "
+    "the SDK's own is newer.\nno ROCm-capable device is detected\n",
+    "container-missing-gpu-passthrough": "Jellyfin's app on my NAS, RX 6400: only /dev/dri is mapped there, and /dev/kfd exists on "
+    "the NAS itself.\n",
+    "library-missing-gpu-arch": "The attention in this fork is only implemented for MI300, I run it on MI100.\n",
+    "device-node-permission": "torch 2.5.1+rocm6.2 on an MI50: RuntimeError: No HIP GPUs are available.\nThe same wheel works in any "
+    "container on that machine.\n",
+    "pcie-atomics-missing": "Radeon R9 Fury in the lower slot, the sample never ends.\n[   88.1] pcieport 0000:00:1d.0: AER: "
+    "Uncorrected (Fatal) error received: id=00e8\n[   88.1] pcieport 0000:00:1d.0:   TLP Header: 6e000002 04000000 0000000f 8a1e1008\n",
+}
+THIRD_TOO = {
+    "gpu-libs-conflict": "MI210. singularity exec --rocm torch.sif python run.py\nSegmentation fault (core dumped)\nOutside it runs.\n",
+    "gpu-libs-not-found": "RX 9070. sd.exe does not start: The code execution cannot proceed because hipblas.dll was not found.\n",
+}
+
 
 @pytest.mark.parametrize("key", sorted(EXAMPLES))
 def test_the_line_shows_the_symptom(key: str) -> None:
@@ -131,7 +170,7 @@ def raised(text: str) -> list[str]:
     return [f.rule for f in findings if f.severity is not Severity.INFO and not f.explained_by]
 
 
-@pytest.mark.parametrize(("cause", "text"), [*sorted(TEXTS.items()), *sorted(MORE.items())])
+@pytest.mark.parametrize(("cause", "text"), [*sorted(TEXTS.items()), *sorted(MORE.items()), *sorted(THIRD.items()), *sorted(THIRD_TOO.items())])
 def test_the_cause_of_the_text_is_named(cause: str, text: str) -> None:
     assert cause in raised(text)
 
@@ -146,3 +185,7 @@ def test_firmware_that_the_driver_does_without_is_no_trouble() -> None:
 
 def test_the_gpu_inside_the_cpu_explains_the_kernels_that_are_missing_for_it() -> None:
     assert raised(TEXTS["integrated-gpu-conflict"]) == ["integrated-gpu-conflict"]
+
+
+def test_a_refused_atomic_operation_is_no_degraded_link() -> None:
+    assert raised(THIRD["pcie-atomics-missing"]) == ["pcie-atomics-missing"]
