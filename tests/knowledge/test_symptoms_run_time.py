@@ -109,6 +109,24 @@ EXAMPLES = {
     "memory-error-told": "a batch size over 8 gives a memory error",
     "list-set-by-launcher-told": "the launcher overwrites CUDA_VISIBLE_DEVICES",
     "library-path-needed-told": "it runs only if I set LD_LIBRARY_PATH",
+    "tensor-changed-between-gpus-told": "moving a tensor from one GPU to another results in zeros",
+    "tensor-moved-told": 'b = a.to("cuda:1")',
+    "tensor-of-zeros-printed": "tensor([0., 0.], device='cuda:1')",
+    "values-wrong-said": "the values are wrong",
+    "library-slower-than-before-told": "cuDNN 6 is slower than 5.1",
+    "library-changed-told": "I updated cudnn from 4 to 5",
+    "slower-than-before-told": "my code runs 6 times slower",
+    "gpu-buffer-not-registered": "Call to ibv_reg_dmabuf_mr failed with error Operation not supported",
+    "gpu-buffer-told": "./ib_write_bw --use_cuda=0",
+    "buffer-not-allocated-as-mr": "Couldn't allocate MR with error=14",
+    "setting-not-passed-told": "the variable is not passed to the service",
+    "mig-count-told": "cuda.device_count() == 0 when in MIG mode",
+    "buffer-on-other-gpu-unchanged-told": "the states are zero when they arrive on the second GPU",
+    "library-release-was-fine-told": "RCCL 2.18.3 was fine, RCCL 2.18.6 deadlocks",
+    "mig-only-one-told": "with two MIG slices torch sees only one",
+    "clock-stays-low-told": "sclk stays at 132MHz under load",
+    "link-width-current-told": "Pcie link width current 1, max 16",
+    "tunableop-on-slow-told": "PYTORCH_TUNABLEOP_ENABLED=1: the first request takes minutes",
     "library-release-change-helped": "going from NCCL 2.19.3 to 2.20.5 fixed the deadlock",
 }  # fmt: skip
 NEAR = {
@@ -149,6 +167,16 @@ NEAR = {
     "sudo-resets-told": "sudo nvidia-smi -r resets the GPU",
     "shm-full-told": "/dev/shm 126G 0 126G 0%",
     "library-release-change-helped": "NCCL version 2.20.5+cuda12.4",
+    "tensor-changed-between-gpus-told": "moving tensors between GPUs takes 3 ms",
+    "library-slower-than-before-told": "NCCL 2.20 is slower than MPI",
+    "library-changed-told": "I upgraded pip and then cudnn",
+    "gpu-buffer-not-registered": "ibv_reg_mr took 3 us",
+    "setting-not-passed-told": "the argument is not passed to the function",
+    "buffer-on-other-gpu-unchanged-told": "the loss goes to zero on two GPUs",
+    "library-release-was-fine-told": "RCCL 2.18.3 was built for ROCm 6.0",
+    "clock-stays-low-told": "the clock stays at 210 MHz when idle",
+    "link-width-current-told": "Link width current 16x max 16x",
+    "tunableop-on-slow-told": "PYTORCH_TUNABLEOP_ENABLED=1 is set",
 }
 
 
@@ -180,6 +208,9 @@ TOLD = {
         "env-not-seen-by-service"
     ),
     "Training hangs with 100% GPU utilization\nThe node has 4 RTX 3090": "pcie-p2p-unusable",
+    "a = a.to('cuda:0')\nprint(a.to('cuda:1')) is wrong\ntensor([0], device='cuda:1')": "pcie-p2p-unusable",
+    "I updated cudnn from 4 to 5\nmy code runs 6 times slower than before": "known-bad-library-version",
+    "ib_write_bw --use_cuda=0\nCouldn't allocate MR": "gpudirect-rdma-missing",
     "A single GPU works.\nWith two RTX 4090 it hangs and nothing is printed": "pcie-p2p-unusable",
     "VLLM_ROCM_USE_TRITON_FLASH_ATN=0 has no effect": "env-flag-unknown-or-renamed",
     "In the notebook it is not found, it runs in the terminal where I have LD_LIBRARY_PATH\n"
@@ -210,4 +241,9 @@ def test_one_gpu_that_is_busy_is_no_fault_of_copies_between_several() -> None:
 
 def test_a_hang_over_several_nodes_is_none_of_copies_within_one() -> None:
     text = "A single GPU works.\nWith two RTX 4090 on each of two nodes it hangs"
+    assert "pcie-p2p-unusable" not in causes(text)
+
+
+def test_zeros_that_were_asked_for_are_no_fault_of_copies() -> None:
+    text = "torch.zeros(3).to('cuda:1')\ntensor([0., 0., 0.], device='cuda:1')"
     assert "pcie-p2p-unusable" not in causes(text)
