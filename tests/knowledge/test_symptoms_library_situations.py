@@ -20,6 +20,15 @@ EXAMPLES = {
     "loader-cache-lacks-gpu-library": "ldconfig -p | grep libcudnn: no output",
     "windows-gpu-dll-listed-as-missing": "cusparse64_12.dll => not found",
     "gpu-library-taken-from-toolkit-told": "libcublasLt.so.12 comes from /usr/local/cuda-12.2/lib64",
+    "program-with-own-cuda-code": "the search with FAISS on the GPU fails",
+    "release-leaves-out-gpu-generation": "the prebuilt wheel omits sm_70",
+    "cuda-13-build-told": "llama-b7001-bin-ubuntu-cuda-13.1-x64.tar.gz",
+    "cmake-cuda-architectures-told": "TORCH_CUDA_ARCH_LIST does not include 12.0",
+    "tinycudann-without-cuda-torch": "or install PyTorch with the CUDA backend to detect it automatically.",
+    "torch-without-cuda-told-in-build": "RuntimeError: PyTorch was not compiled with CUDA, the ops are skipped",
+    "symbol-missing-in-libcuda-told": "libcuda.so.1: undefined symbol",
+    "paddle-built-with-cudnn-8-or-newer": "paddle.version.show(): cuda: 11.7, cudnn: 8.4.1",
+    "paddle-loads-an-old-cudnn": "W gpu_resources.cc:164] device: 0, cuDNN Version: 7.6.",
 }
 NEAR = {
     "jax-told": "an ajax request of the web page",
@@ -30,6 +39,15 @@ NEAR = {
     "loader-cache-lacks-gpu-library": "ldconfig -p | grep libcudnn: libcudnn.so.9",
     "windows-gpu-dll-listed-as-missing": "cusparse64_12.dll => C:\\\\cuda\\\\bin\\\\cusparse64_12.dll",
     "gpu-library-taken-from-toolkit-told": "libcublasLt.so.12 comes from the wheel",
+    "program-with-own-cuda-code": "xgboost 2.1.4",
+    "release-leaves-out-gpu-generation": "the wheel is built for sm_70 and sm_80",
+    "cuda-13-build-told": "Driver Version: 580.95.05   CUDA Version: 13.0",
+    "cmake-cuda-architectures-told": "-DCMAKE_CUDA_ARCHITECTURES=86",
+    "tinycudann-without-cuda-torch": "Building PyTorch extension for tiny-cuda-nn version 2.0",
+    "torch-without-cuda-told-in-build": "PyTorch was compiled with CUDA 12.6",
+    "symbol-missing-in-libcuda-told": "libcuda.so.1 => /usr/lib/x86_64-linux-gnu/libcuda.so.1",
+    "paddle-built-with-cudnn-8-or-newer": "paddle.version.show(): cuda: 10.1, cudnn: 7.6.5",
+    "paddle-loads-an-old-cudnn": "W gpu_resources.cc:164] device: 0, cuDNN Version: 9.1.",
 }
 
 
@@ -78,3 +96,42 @@ def test_an_index_is_no_reason_for_a_device_that_is_not_found() -> None:
 def test_a_compiler_of_another_cuda_may_be_told_as_the_host_s() -> None:
     text = "ninja: build stopped: subcommand failed.\ntorch 2.8.0+cu129\nhost nvcc: CUDA 13.0"
     assert "toolkit-torch-mismatch" in causes(text)
+
+
+NO_KERNEL = "no kernel image is available for execution on the device"
+
+
+@pytest.mark.parametrize("line", ["hashcat:", "Faiss assertion failed in runL2Norm:", "Open3D:"])
+def test_a_program_with_cuda_code_of_its_own_lacks_it_not_torch(line: str) -> None:
+    assert causes(f"{line} {NO_KERNEL}") == ["library-missing-gpu-arch"]
+
+
+def test_a_library_in_the_list_of_packages_does_not_take_the_blame_from_torch() -> None:
+    packages = "torch 2.4.0+cu121\nxgboost 2.1.4"
+    assert causes(f"{NO_KERNEL}\n$ pip list\nPackage    Version\n---------- -------\n{packages}") == [
+        "torch-missing-gpu-arch"
+    ]
+
+
+@pytest.mark.parametrize(("arch", "named"), [("sm_61", True), ("sm_86", False)])
+def test_a_build_with_cuda_13_has_no_code_for_what_is_older_than_turing(arch: str, named: bool) -> None:
+    text = f"it runs on the CPU: llama-b7001-bin-win-cuda-13.1-x64.zip\ncompute capability: {arch}\nGPU: NVIDIA"
+    assert ("library-missing-gpu-arch" in causes(text)) is named
+
+
+def test_a_generation_that_a_release_leaves_out_is_of_torch_where_torch_is_known() -> None:
+    line = "the cu130 wheel drops Volta"
+    assert "torch-missing-gpu-arch" in causes(f"torch 2.9.1+cu130\n{line}")
+    assert "library-missing-gpu-arch" in causes(line)
+
+
+def test_paddle_with_an_older_cudnn_than_its_own_finds_another_copy() -> None:
+    both = "paddle.version.show(): cuda: 11.7, cudnn: 8.4.1\nW gpu_resources.cc:164] device: 0, cuDNN Version: 7.6."
+    assert "gpu-libs-conflict" in causes(both)
+    assert "gpu-libs-conflict" not in causes(both.splitlines()[1])
+
+
+@pytest.mark.parametrize(("arch", "cause"), [("sm_89", "library-missing-gpu-arch"), ("sm_75", "gpu-libs-conflict")])
+def test_a_toolkit_that_numba_finds_no_capability_in_may_be_older_than_the_gpu(arch: str, cause: str) -> None:
+    text = f"NvvmSupportError: No supported GPU compute capabilities found.\nGPU: NVIDIA\ncompute capability: {arch}"
+    assert cause in causes(text)
