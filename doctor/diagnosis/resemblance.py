@@ -26,6 +26,12 @@ OWN_CODE = ("user-error-", "all-works-told", "use-is-low-told")
 """Symptoms of a program's own code, and that all works: beside one of them words alone accuse nothing."""
 SUSPECT_SHARE = 0.15
 """What a suspicion of a rule or of an error text is worth beside the share of the words."""
+_EITHER = (
+    frozenset({"torch-missing-gpu-arch", "library-missing-gpu-arch"}),
+    frozenset({"tensorflow-gpu-mismatch", "jax-plugin-mismatch"}),
+    frozenset({"torch-cpu-only-build", "torch-built-for-other-vendor"}),
+)
+"""Causes of the same error, of which there is one: what something surer told leaves no room for the other."""
 _ASK = "the exact error lines, and the command that was run"
 
 
@@ -54,6 +60,8 @@ def suspected(
     weight[HEALTHY] = max((k.share for k in machine.resembles if k.cause == HEALTHY), default=0.0)
     least = LEAST_SHARE if not told else SURE_SHARE if len(told) == 1 and machine.spoken else None
     if cause is None or cause in told or least is None or weight[cause] < max(least, weight[HEALTHY]):
+        return list(findings)
+    if any(cause in pair and pair & told for pair in _EITHER):
         return list(findings)
     # Beside what is told it explains nothing: a suspicion may not fold a surer cause under itself.
     update = {"severity": Severity.WARNING, **({"explains": ()} if told else {})}

@@ -44,6 +44,13 @@ def test_words_that_leave_no_doubt_stand_beside_one_surer_cause_and_explain_noth
     assert suspected([sure, other], certain, CHECKS, ()) == [sure, other]
 
 
+def test_of_two_causes_of_one_error_words_do_not_add_the_other() -> None:
+    told = Finding(rule="library-missing-gpu-arch", severity=Severity.WARNING, summary="the library has no kernels")
+    words = Snapshot(spoken=True, resembles=(Resemblance(cause="torch-missing-gpu-arch", share=0.97),))
+    assert suspected([told], words, CHECKS, ()) == [told]
+    assert [f.rule for f in suspected([], words, CHECKS, ())] == ["torch-missing-gpu-arch"]
+
+
 def test_where_nobody_speaks_no_words_stand_beside_a_surer_cause() -> None:
     sure = Finding(rule="memlock-limit-too-low", severity=Severity.WARNING, summary="locked memory is limited")
     assert suspected([sure], Snapshot(resembles=(Resemblance(cause=SHM, share=0.97),)), CHECKS, ()) == [sure]
