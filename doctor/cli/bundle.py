@@ -23,7 +23,7 @@ def bundle(
     since: Annotated[str | None, typer.Option(help="Kernel log from then on: 2h, 3d, 2026-11-20.")] = None,
     include: Annotated[list[Path] | None, typer.Option(help="Add this text file, redacted; repeatable.")] = None,
     pid: Annotated[int | None, typer.Option(help="Add what /proc tells of this process.")] = None,
-    max_size: Annotated[int, typer.Option(help="MiB before compression; extras beyond are left out.")] = 40,
+    max_size: Annotated[int, typer.Option(min=1, help="MiB before compression; extras beyond are left out.")] = 40,
     names: Annotated[Path | None, typer.Option("--map", help="Keep the originals here; never send it.")] = None,
 ) -> int:
     """Record this machine for support: one redacted archive. Needs no root and no network."""
@@ -35,8 +35,11 @@ def bundle(
     from doctor.bundle.pack import write
     from doctor.bundle.record import make
     from doctor.cli.output import deliver, tell
+    from doctor.errors import InputError
     from doctor.system.live import LiveSystem
 
+    if names is not None and names.exists() and not names.is_file():
+        raise InputError(f"--map {names}: is no regular file; name a new one")
     now = datetime.now(timezone.utc)
     made = make(
         LiveSystem(),
@@ -44,7 +47,7 @@ def bundle(
         since=_moment(since),
         include=_included(include or ()),
         pid=_running(pid),
-        max_size=max(1, max_size) << 20,
+        max_size=max_size << 20,
     )
     if dry_run:
         listed = [f"{len(p.content):>9}  {p.name}  ({p.origin})\n" for p in made.parts]

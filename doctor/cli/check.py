@@ -169,6 +169,8 @@ def _python(named: str | None, live: bool) -> str | None:
         raise InputError(f"--python {named}: no environment; the folder has no bin/python")
     if not (path.is_dir() or os.access(path, os.X_OK)):
         raise InputError(f"--python {named}: no program; it can't be executed")
+    if not path.is_dir() and not any("py" in each.name for each in (path, path.resolve())):
+        raise InputError(f"--python {named}: no Python by its name; bin/python3 of the environment is wanted")
     return str(path.absolute())
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from doctor.flags.situation import Situation
     from doctor.system.base import System
 
-_SIZE_LIMIT = 8 << 20
-"""Bytes that are read of a file: more than the reader takes of any, which then says that it was cut."""
 _WORKLOADS = ("train", "serve", "desktop")
 
 
@@ -49,9 +47,9 @@ def env(
     output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
 ) -> int:
     """Lint environment variables against their parsers, each other, the GPUs and the versions; or recommend some."""
-    from doctor.cli import env_output
+    from doctor.cli import env_files, env_output
     from doctor.cli.output import deliver
-    from doctor.errors import InputError
+    from doctor.errors import ExitCode, InputError
 
     _check_options(workload, kind, format_, fail_on)
     if context == "-":
@@ -73,8 +71,11 @@ def env(
         advice = _advice(machine, workload or "serve", counted=counted)
         deliver(env_output.advised(advice, workload or "serve", format_), output)
         return 0
-    looked = list(_of_files(files, kind, machine, told, counted)) if files else [_here(machine, pid, told)]
-    deliver(env_output.rendered(looked, format_, verbose=verbose), output)
+    looked = list(env_files.looked(files, kind, machine, told, counted)) if files else [_here(machine, pid, told)]
+    if looked:
+        deliver(env_output.rendered(looked, format_, verbose=verbose), output)
+    if len(looked) < len(files or ()):
+        return ExitCode.USAGE
     return _exit_code([f for one in looked for f in one.findings], fail_on)
 
 
@@ -146,7 +147,8 @@ def _described(machine: Snapshot, gpu: str | None, rocm: str | None, torch: str 
             raise InputError(f"--gpu {gpu[:40]}: no such GPU is known; a product (MI300X, RTX 4090) or gfx target")
         if count == 0:
             raise InputError(f"--gpu {gpu[:40]}: at least one GPU is wanted")
-        one = Gpu(key="#0", vendor=known.vendor, name=model, arch=known.arch)
+        name = None if model.lower().startswith(("gfx", "sm_")) else model  # products of several names have one target
+        one = Gpu(key="#0", vendor=known.vendor, name=name, arch=known.arch)
         changes["gpus"] = tuple(one.model_copy(update={"key": f"#{n}"}) for n in range(count or 1))
     for option, version in (("--rocm", rocm), ("--torch", torch)):
         if version is not None and not version[:1].isdigit():
@@ -228,43 +230,6 @@ def _results(system: System, situation: Situation, pid: str | None) -> Iterator[
         else:
             path = str(Path.cwd() / name)
         yield tunable.File(path, system.read_text(path).value)
-
-
-def _of_files(
-    files: list[Path], kind: str | None, machine: Snapshot, told: dict[str, bool], counted: bool
-) -> Iterator[Any]:
-    from functools import partial
-
-    from doctor.flags.files import look
-
-    for file in files:
-        yield look(str(file), _text(file), kind, machine, told, counted=counted, named=partial(_beside, file))
-
-
-def _beside(file: Path, path: str) -> tuple[str, str] | None:
-    """A file that another names, in its folder or by the whole path; a missing one is for who starts the program."""
-    from doctor.errors import InputError
-
-    other = file.parent / path
-    try:
-        return (str(other), _text(other)) if other.is_file() else None
-    except (InputError, OSError, ValueError):
-        return None
-
-
-def _text(file: Path) -> str:
-
-    from doctor.errors import InputError
-
-    try:
-        if str(file) == "-":
-            from doctor.cli.output import stdin
-
-            return stdin().read(_SIZE_LIMIT)
-        with file.open("rb") as held:
-            return held.read(_SIZE_LIMIT).decode("utf-8", "replace")
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror or error}") from error
 
 
 def _exit_code(findings: list[Finding], fail_on: str) -> int:

@@ -49,7 +49,7 @@ def check(
     _one_of("--format", format_, _FORMATS)
     _one_of("--fail-on", fail_on, ("error", "warning", "never"))
     from doctor.cli.output import deliver
-    from doctor.errors import ExitCode, InputError
+    from doctor.errors import ExitCode, InputError, ToolError
     from doctor.fleet import emit as texts
     from doctor.fleet import gather
     from doctor.fleet.answers import of_folder
@@ -66,15 +66,18 @@ def check(
         deliver(made, output)
         return ExitCode.OK
     with _folder(keep) as folder:
-        if slurm:
-            done = gather.by_slurm(folder, doctor=doctor, nodes=chosen, partition=partition, timeout_s=timeout,
-                                   options=option or ())  # fmt: skip
-        elif ssh:
-            done = gather.by_ssh(folder, doctor=doctor, hosts=_expected(ssh), timeout_s=timeout, at_once=at_once)
-        else:
-            assert ansible
-            done = gather.by_ansible(folder, doctor=doctor, inventory=ansible, pattern=hosts, timeout_s=timeout,
-                                     at_once=at_once)  # fmt: skip
+        try:
+            if slurm:
+                done = gather.by_slurm(folder, doctor=doctor, nodes=chosen, partition=partition, timeout_s=timeout,
+                                       options=option or ())  # fmt: skip
+            elif ssh:
+                done = gather.by_ssh(folder, doctor=doctor, hosts=_expected(ssh), timeout_s=timeout, at_once=at_once)
+            else:
+                assert ansible
+                done = gather.by_ansible(folder, doctor=doctor, inventory=ansible, pattern=hosts, timeout_s=timeout,
+                                         at_once=at_once)  # fmt: skip
+        except ToolError as error:  # the engine knows no nodes: that is no fault of the doctor's
+            raise InputError(str(error)) from error
         tally = Tally().add_all(of_folder(folder))
         tally.missing(done.expected, done.reasons)
     _heard(tally, "no node was there to be asked: none that is named, in the inventory or known to the scheduler")

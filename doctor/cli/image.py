@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from doctor.cli.image_lint import lint
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -273,28 +275,3 @@ def _bytes(text: str) -> int:
     if factor is None or not number.replace(".", "", 1).isdecimal():
         raise InputError(f"--budget {text[:40]!r}: a size such as 8G or 900M is wanted")
     return int(float(number) * factor)
-
-
-def lint(
-    paths: Annotated[list[Path], typer.Argument(help="Dockerfiles, Containerfiles and compose files.")],
-    format_: _FORMAT = "text",
-) -> int:
-    """What is wrong with Dockerfiles and compose files for AMD's or NVIDIA's GPUs; exit 1 where there is an error."""
-    import json
-    from dataclasses import asdict
-
-    from doctor.errors import ExitCode
-    from doctor.images.lint import lint as look
-    from doctor.readers.printable import clean
-    from doctor.system.given import read_given
-
-    _text_or_json(format_)
-    rows = [(path, fault) for path in paths for fault in look(read_given(path), path.name)]
-    if format_ == "json":
-        faults = [{"file": str(path), **asdict(fault)} for path, fault in rows]
-        _told(json.dumps({"schema": "doctor.image-lint/1", "faults": faults}, indent=2) + "\n")
-    else:
-        for path, fault in rows:
-            text = f"{path}:{fault.line}: {fault.level} {fault.rule}: {fault.text}. To mend: {fault.fix}"
-            _told(clean(text) + "\n")
-    return ExitCode.FINDINGS if any(fault.level == "error" for _, fault in rows) else ExitCode.OK

@@ -67,13 +67,24 @@ def _print(text: str) -> None:
     if sys.stdout is None:
         raise InputError("stdout is closed")
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(_encodable(text))
         sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
         _forget(sys.stdout)
         raise InputError(f"stdout: {error.strerror or error}") from error
+
+
+def _encodable(text: str) -> str:
+    """What this stdout's encoding lacks, as a page's character references or escaped."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        way = "xmlcharrefreplace" if text.startswith(("<!doctype html", "<?xml")) else "backslashreplace"
+        return text.encode(encoding, way).decode(encoding)
+    return text
 
 
 def _forget(stream: TextIO) -> None:

@@ -78,6 +78,9 @@ def validate(
             for fault in error.faults:
                 tell(f"{error.path}: {fault}\n")
             return 1
+        except InputError as error:
+            tell(f"doctor: {error}\n")
+            return 1
         deliver(f"{each}: valid\n", None)
         return 0
 

@@ -73,7 +73,7 @@ def run(
     _known(vendor, engine, emit)
     image, stack = _image(image, profile)
     system = _system(from_, None)
-    there = None if from_ is not None else _engine(system, engine, emit)
+    there = None if from_ is not None else _engine(system, engine, emit, starts=not (print_ or explain))
     request = Request(
         image=image,
         command=tuple(command or ()),
@@ -90,7 +90,7 @@ def run(
     spec = plan(machine, there, choice, request, _needs(stack))
     _say(spec)
     if emit or print_ or explain or there is None:
-        shown = _line(there, spec) if there and not emit else _emitted(emit or "docker", spec)
+        shown = _line(there, spec) if there and not emit else _emitted(emit or engine or "docker", spec)
         deliver(_explained(shown, stack) if explain else shown.text, output)
         return 0
     if output is not None:
@@ -124,7 +124,7 @@ def _machine(system: System) -> Snapshot:
     return identify(gather(system, registry.probes(PROBES)).machine, Knowledge())
 
 
-def _engine(system: System, wanted: str | None, emit: str | None) -> Engine | None:
+def _engine(system: System, wanted: str | None, emit: str | None, *, starts: bool) -> Engine | None:
     """None where what is written is for an engine elsewhere, or for one of here that does not answer."""
     from doctor.launch.ask import ask
     from doctor.launch.formats import LOCAL
@@ -135,7 +135,7 @@ def _engine(system: System, wanted: str | None, emit: str | None) -> Engine | No
     try:
         return ask(system, "podman" if name == "podman" else "docker", os.environ)
     except InputError as error:
-        if not emit:
+        if starts and not emit:
             raise
         tell(f"doctor: note: {error}; written without knowing the engine\n")
         return None

@@ -52,6 +52,11 @@ def solve(
     for option, value, known in (("--tool", tool, ("pip", "uv")), ("--format", format_, ("text", "json"))):
         if value not in known:
             raise InputError(f"{option} {value}: one of {', '.join(known)} is wanted")
+    words = {"--gpu": gpu, "--driver": driver, "--rocm": rocm, "--python": python, "--os": os, "--machine": machine,
+             "--glibc": glibc}  # fmt: skip
+    for option, word in words.items():
+        if word is not None and not word.strip():  # an unset variable of a script: this machine was not meant
+            raise InputError(f"{option} is empty; a value is wanted")
     kb = Knowledge()
     if gpu or driver or rocm or os or machine or glibc:
         if from_:

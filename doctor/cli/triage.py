@@ -126,6 +126,8 @@ def _chunks(path: str) -> Iterator[bytes]:
 
             yield from _plain_or_inflated(stdin().buffer, path)
             return
+        if not path:
+            raise InputError("the name of a file is empty")
         with Path(path).open("rb") as held:
             yield from _plain_or_inflated(held, path)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path

@@ -207,7 +207,7 @@ def _class(atom: Atom, situation: Situation) -> bool | None:
     if situation.names is None:
         return None
     words = "|".join(re.escape(w) for w in atom.value.split("|"))
-    seen = any(re.search(rf"(?<![A-Za-z0-9])(?:{words})(?![0-9])", name) for name in situation.names)
+    seen = any(re.search(rf"(?<![A-Za-z0-9])(?:{words})(?![0-9])", name, re.IGNORECASE) for name in situation.names)
     return seen if atom.test == "in" else not seen
 
 

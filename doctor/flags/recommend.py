@@ -134,7 +134,8 @@ def _names(gpu: str, situation: Situation) -> bool:
     if product in ("any", "any AMD", "any NVIDIA"):
         wanted = {"any": None, "any AMD": "amd", "any NVIDIA": "nvidia"}[product]
         return wanted is None or wanted in (situation.vendors or ())
-    return any(re.search(rf"(?<![A-Za-z0-9]){re.escape(product)}(?![0-9])", name) for name in situation.names or ())
+    word = re.compile(rf"(?<![A-Za-z0-9]){re.escape(product)}(?![0-9])", re.IGNORECASE)
+    return any(word.search(name) for name in situation.names or ())
 
 
 _FRAMEWORKS = ("vllm", "sglang", "megatron", "jax")

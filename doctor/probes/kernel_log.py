@@ -34,6 +34,8 @@ _LOG_LIMIT = 16 << 20
 
 
 _RELATIVE = re.compile(r"(\d{1,6})\s?(m|min|h|d|w)", re.ASCII)
+_AHEAD_S = 86400
+"""What a date may lie ahead, for the time zone that it was written in."""
 _SECONDS = {"m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
@@ -90,7 +92,10 @@ def seconds(since: str, now: float | None) -> float:
         moment = datetime.fromisoformat(since.strip()).timestamp()
     except (ValueError, OverflowError, OSError) as error:
         raise InputError(f"--since {since[:40]}: 90m, 2h, 3d, 1w or a date such as 2026-11-20 is wanted") from error
-    return max(0.0, (now if now is not None else datetime.now().timestamp()) - moment)
+    back = (now if now is not None else datetime.now().timestamp()) - moment
+    if back < -_AHEAD_S:  # nothing would be found, and nothing would be wrong
+        raise InputError(f"--since {since[:40]}: lies ahead")
+    return max(0.0, back)
 
 
 class _Taker:

@@ -40,9 +40,13 @@ def wishes(texts: Sequence[str]) -> tuple[Requirement, ...]:
 
 def _wish(text: str) -> Requirement:
     try:
-        return Requirement(text)
+        wish = Requirement(text)
     except InvalidRequirement as error:
-        raise InputError(f"{text}: is no requirement such as torch or 'vllm>=0.20': {error}") from error
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"{text}: is no requirement such as torch or 'vllm>=0.20': {reason}") from error
+    if wish.url or wish.marker:
+        raise InputError(f"{text}: a name with or without versions is wanted, no URL and no marker")
+    return wish
 
 
 def solve(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool = "pip") -> Solution:

@@ -39,7 +39,7 @@ def described(
             raise InputError(f"{option} {value}: a version such as {such} is wanted")
     python = python_series(python) if python else None
     name, _, version = (os or "").lower().replace(":", "-").rpartition("-")
-    if os and not name:
+    if os and not (name and version):
         raise InputError(f"--os {os}: a system and its release is wanted, such as ubuntu-24.04")
     if name.startswith(_NOT_LINUX):
         raise InputError(f"--os {os}: only wheels for Linux are known")

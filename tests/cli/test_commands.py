@@ -185,6 +185,47 @@ def test_what_only_lists_says_it_too(words: str) -> None:
     assert (done.returncode, done.stderr) == (2, "doctor: stdout: No space left on device\n")
 
 
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["check", "--python", "/bin/ls"], "no Python by its name"),
+        (["check", "--since", "2199-01-01"], "lies ahead"),
+        (["triage", ""], "the name of a file is empty"),
+        (["bundle", "--max-size", "0", "--dry-run"], "--max-size"),
+        (["bundle", "--map", "/", "-o", "/nowhere/b.tar.gz"], "--map /: is no regular file"),
+        (["stack", "--from", "x", "--root", "y"], "--from and --root exclude each other"),
+        (["stack", "--from", "/nowhere"], "no such file or folder"),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_said(args: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(args) == 2
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n")) == ("", 1)
+    assert said in told.err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_page_is_whole_in_every_encoding_of_stdout(root: str, encoding: str) -> None:
+    command = [sys.executable, "-m", "doctor", "check", "--root", root, "--format", "html"]
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run(command, env=env, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"&#" in done.stdout
+    assert done.stdout.decode(encoding).endswith("</html>\n")
+
+
+def test_the_others_of_several_profiles_and_dockerfiles_are_looked_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["profiles", "validate", "none-such", "mi300x-rocm7.2"]) == 2
+    assert capsys.readouterr().out == "mi300x-rocm7.2: valid\n"
+    (tmp_path / "Dockerfile").write_text("FROM ubuntu:24.04\nENV HSA_OVERRIDE_GFX_VERSION=9.4.2\n")
+    assert run(["image", "lint", str(tmp_path / "none"), str(tmp_path / "Dockerfile"), "--format", "json"]) == 2
+    said = capsys.readouterr()
+    assert "none: No such file" in said.err
+    assert all(fault["file"].endswith("Dockerfile") for fault in json.loads(said.out)["faults"])
+
+
 def _told(words: str, redirect: str) -> tuple[int, str]:
     """Exit code and stderr of a command of a process of its own, since streams are the process's."""
     command = f'"{sys.executable}" -m doctor {words} {redirect}'

@@ -67,6 +67,34 @@ def test_a_file_that_is_cut_is_no_clean_file(tmp_path: Path, form: str, capsys: 
     assert f"{path}:4001: not read from this line on" in notes[0]
 
 
+def test_of_several_files_the_others_are_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad.yaml").write_text("a: [")
+    (tmp_path / "binary").write_bytes(b"\x7fELF\x02\0\0NCCL_P2P_DISABLE=true\n")
+    (tmp_path / "good.env").write_text("NCCL_P2P_DISABLE=true\n")
+    assert run(["env", *(str(tmp_path / name) for name in ("bad.yaml", "none", "binary", "good.env")), *FOR]) == 2
+    said = capsys.readouterr()
+    assert [line.partition(": ")[2].rpartition("/")[2][:18] for line in said.err.splitlines()] == [
+        "bad.yaml: no YAML:",
+        "none: No such file",
+        "binary: no text (i",
+    ]
+    assert "NCCL_P2P_DISABLE=true: reads as 0" in " ".join(said.out.split())
+
+
+def test_what_proc_tells_of_a_process_is_read_variable_by_variable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "environ").write_bytes(b"PATH=/bin\0BASH_FUNC_x%%=() { a\n}\0NCCL_P2P_DISABLE=true\0")
+    assert run(["env", str(tmp_path / "environ"), *FOR]) == 1
+    assert "environ:3: NCCL_P2P_DISABLE=true: reads as 0" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("gpu", ["MI300X", "mi300x", "8xmi300x", "AMD Instinct mi300x"])
+def test_a_gpu_s_name_has_no_case(gpu: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["env", "--recommend", "--workload", "serve", "--gpu", gpu, "--rocm", "7.2"]) == 0
+    assert "export VLLM_ROCM_USE_AITER=1" in capsys.readouterr().out
+
+
 def test_kubernetes_refuses_a_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "pod.yaml"
     path.write_text(MANIFEST)

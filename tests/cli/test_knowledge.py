@@ -48,6 +48,10 @@ CASES = [
     (["solve", "torch", "--gpu", "sm_90", "--from", "/x"], 2, "", "exclude each other"),
     (["solve", "torch", "--from", "/nowhere"], 2, "", "no such file or folder"),
     (["solve", "torch", "--gpu", "sm_90", "--rocm", "7.2"], 2, "", "--gpu sm_90 is NVIDIA's and --rocm 7.2 AMD's"),
+    (["solve", "torch", "--gpu", ""], 2, "", "--gpu is empty"),
+    (["solve", "torch", "--os", "ubuntu-"], 2, "", "a system and its release is wanted"),
+    (["solve", "torch @ https://example.org/x.whl", "--gpu", "sm_90"], 2, "", "no URL and no marker"),
+    (["solve", 'torch; python_version < "3"', "--gpu", "sm_90"], 2, "", "no URL and no marker"),
     (["solve", "torch", "--os", "ubuntu-24.04"], 0, "whl/cpu", "no GPU is named"),
     (["solve"], 2, "", "which packages?"),
 ]

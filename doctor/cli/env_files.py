@@ -1,0 +1,71 @@
+"""The files that `doctor env` is given, each read and linted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from doctor.facts.snapshot import Snapshot
+    from doctor.flags.files import Looked
+
+_SIZE_LIMIT = 8 << 20
+"""Bytes that are read of a file: more than the reader takes of any, which then says that it was cut."""
+_SETS = re.compile(rb"[A-Za-z_][A-Za-z0-9_.%()-]{0,127}=")
+
+
+def looked(
+    files: list[Path], kind: str | None, machine: Snapshot, told: dict[str, bool], counted: bool
+) -> Iterator[Looked]:
+    """Each file that can be read; of another is said why not, and the rest are done."""
+    from functools import partial
+
+    from doctor.cli.output import tell
+    from doctor.errors import InputError, ReaderError
+    from doctor.flags.files import look
+    from doctor.readers.printable import clean
+
+    def one(file: Path) -> Looked | None:
+        try:
+            return look(str(file), _text(file), kind, machine, told, counted=counted, named=partial(_beside, file))
+        except (InputError, ReaderError) as error:
+            where = f"{file}: " if isinstance(error, ReaderError) else ""
+            tell(f"doctor: {clean(f'{where}{error}')}\n")
+            return None
+
+    yield from filter(None, map(one, files))
+
+
+def _beside(file: Path, path: str) -> tuple[str, str] | None:
+    """A file that another names, in its folder or by the whole path; a missing one is for who starts the program."""
+    from doctor.errors import InputError
+
+    other = file.parent / path
+    try:
+        return (str(other), _text(other)) if other.is_file() else None
+    except (InputError, OSError, ValueError):
+        return None
+
+
+def _text(file: Path) -> str:
+    """As text; what /proc tells of a process (`environ`) line by line. Raises InputError, also for no text."""
+    from doctor.errors import InputError
+
+    try:
+        if str(file) == "-":
+            from doctor.cli.output import stdin
+
+            content = stdin().buffer.read(_SIZE_LIMIT)
+        else:
+            with file.open("rb") as held:
+                content = held.read(_SIZE_LIMIT)
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror or error}") from error
+    if b"\0" in content:
+        parts = content.rstrip(b"\0").split(b"\0")
+        if not all(_SETS.match(part) for part in parts):
+            raise InputError(f"{file}: no text (it holds NUL bytes)")
+        content = b"\n".join(part.replace(b"\n", b" ") for part in parts)
+    return content.decode("utf-8", "replace")
