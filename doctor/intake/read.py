@@ -140,7 +140,7 @@ class _Reading:
         self.asked = fragment if fragment.at and text.lstrip().startswith(("lsmod", "sudo lsmod")) else None
         if "=" in text:
             self.offer(formats.named("env_lines"), fragment, text, command=True)
-        if " run" in text or " create" in text or " exec " in text or "--container-" in text:
+        if any(word in text for word in (" run", " create", " exec ", " shell ", "--container-")):
             self.offer(formats.named("docker_run_line"), fragment, text)
 
     def offer(self, form: Format, fragment: Fragment, text: str, **how: Any) -> bool:

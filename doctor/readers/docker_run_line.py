@@ -38,10 +38,13 @@ _LACKING = re.compile(r"\(?(?:without|no|missing|lacks)$", re.IGNORECASE)
 _IMAGE = re.compile(
     r"[a-z0-9][\w.-]{0,80}(?::\d{2,5})?(?:/[\w.-]{1,120}){0,5}(?::[\w.-]{1,120})?(?:@sha256:\w{8,64})?$"
 )
+_NAMED = re.compile(r"[/:]|\.(?:sif|simg)$")
+"""What no program's name has and an image's has."""
 _FLAGS = frozenset(
     (
         *("--rm", "--detach", "--interactive", "--tty", "--privileged", "--init", "--read-only", "--publish-all"),
         *("--no-healthcheck", "--oom-kill-disable", "--sig-proxy", "--disable-content-trust", "--quiet", "--replace"),
+        *("--nv", "--rocm", "--nvccli", "--cleanenv", "--contain", "--containall", "--fakeroot", "--writable-tmpfs"),
     )
 )
 _SHORT_FLAGS = re.compile(r"-[ditPq]{1,5}$")
@@ -138,7 +141,7 @@ def _options(sheet: FactSheet, words: list[str], where: str) -> None:
     while position < len(words):
         word = words[position]
         if not word.startswith("-"):
-            if _IMAGE.match(word) and ("/" in word or ":" in word or position == len(words) - 1):
+            if _IMAGE.match(word) and (_NAMED.search(word) or position == len(words) - 1):
                 sheet.put("container.image", word, where)
             return
         name, sign, value = word.partition("=")

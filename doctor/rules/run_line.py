@@ -41,8 +41,10 @@ def options(machine: Snapshot, *names: str) -> tuple[str, ...]:
 
 def shown(machine: Snapshot) -> bool:
     """Whether options of the container are shown: a line that names none says nothing of those it lacks. toolbox and
-    distrobox pass all of /dev by themselves."""
+    distrobox pass all of /dev by themselves; Apptainer gives no driver's libraries without --nv."""
     args = machine.container.run_args or ()
+    if machine.container.engine == "apptainer" and args and machine.container.image:
+        return True
     whole = re.search("toolbox|distrobox|toolbx", machine.container.engine_text or "", re.IGNORECASE)
     return any(word.startswith("-") and len(word) > 1 for word in args) and not whole
 

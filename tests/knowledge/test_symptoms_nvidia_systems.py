@@ -164,6 +164,18 @@ def raised(text: str) -> list[str]:
             "Pods do not see the GPU without defining runtimeClassName: nvidia",
             "container-runtime-not-configured",
         ),
+        (
+            "kernel: nouveau 0000:01:00.0: DRM: resuming client object trees...\n"
+            "kernel: NVRM: The NVIDIA probe routine was not called for 1 device(s).",
+            "nouveau-loaded",
+        ),
+        ("NVRM: GPU 0000:01:00.0 is already bound to NovaCore.", "gpu-bound-to-other-driver"),
+        (
+            "I cannot run nvidia-smi as user **bob**, but it is possible as user **root**.\nNo devices were found",
+            "device-node-permission",
+        ),
+        ("My BIOS has Above 4G Decoding deactivated by default. Tesla P40", "large-bar-disabled"),
+        ("Jupyter with an NVIDIA RTX 3060: when I suspend the laptop, CUDA dies", "nvidia-uvm-stale-after-suspend"),
     ],
 )
 def test_each_points_to_its_cause(text: str, cause: str) -> None:

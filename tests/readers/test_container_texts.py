@@ -6,6 +6,7 @@ import pytest
 
 from doctor.errors import ReaderError
 from doctor.facts import FactSheet
+from doctor.intake.read import read_text
 from doctor.readers import (
     container_config,
     container_manifest,
@@ -153,6 +154,7 @@ def test_what_a_service_was_given() -> None:
         ("os.environ['CUDA_VISIBLE_DEVICES'] = '7'", {"CUDA_VISIBLE_DEVICES": "7"}),
         ('os.environ.setdefault("NCCL_P2P_DISABLE", "1")', {"NCCL_P2P_DISABLE": "1"}),
         ("LESSOPEN=| /usr/bin/lesspipe %s", {"LESSOPEN": "| /usr/bin/lesspipe %s"}),
+        ("`HSA_OVERRIDE_GFX_VERSION=11.0.0` is still needed", {"HSA_OVERRIDE_GFX_VERSION": "11.0.0"}),
         ("NVIDIA_REQUIRE_CUDA=cuda>=12.0 brand=tesla", {"NVIDIA_REQUIRE_CUDA": "cuda>=12.0 brand=tesla"}),
     ],
 )
@@ -200,3 +202,8 @@ def test_the_prompt_of_an_older_singularity_is_inside() -> None:
     assert sheet.get("container.inside") is True
     with pytest.raises(ReaderError):
         docker_run_line.read("Singularity is at version 3.8 -> too old")
+
+
+def test_images_of_apptainer_before_a_program() -> None:
+    for line in ("apptainer exec --nv tools.sif python x.py", "$ singularity shell tools.sif\nSingularity> ls"):
+        assert read_text([line.encode()]).container.image == "tools.sif"

@@ -72,6 +72,10 @@ _CDI = Fix(
     text="Or, where a CDI spec is present, with --device nvidia.com/gpu=all.",
     command=("docker", "run", "--device", "nvidia.com/gpu=all", "IMAGE"),
 )
+_APPTAINER = {
+    "nvidia": Fix(text="Start the container with --nv.", command=("apptainer", "exec", "--nv", "IMAGE", "nvidia-smi")),
+    "amd": Fix(text="Start the container with --rocm.", command=("apptainer", "exec", "--rocm", "IMAGE", "rocminfo")),
+}
 FIXES = (_NVIDIA, _STAT, _AMD)
 
 
@@ -109,7 +113,11 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         suspect=0 if sure else 1 if vendor == "any" else 4,
         subject=Subject(kind="container", id=vendor),
         evidence=evidence(machine, ("container.run_args", "container.image", "torch.available")),
-        fixes=FIXES if vendor == "any" else _amd_fixes(machine) if vendor == "amd" else _nvidia_fixes(machine),
+        fixes=_fixes_any(machine)
+        if vendor == "any"
+        else _amd_fixes(machine)
+        if vendor == "amd"
+        else _nvidia_fixes(machine),
         verify=("ls", "-l", "/dev/kfd", "/dev/dri") if vendor == "amd" else ("nvidia-smi", "-L"),
         explains=(*RULE.explains, *(_OF_UVM if "uvm" in lacking else ())),
     )
@@ -174,7 +182,13 @@ def _amd(machine: Snapshot) -> Iterator[Finding]:
     )
 
 
+def _fixes_any(machine: Snapshot) -> tuple[Fix, ...]:
+    return tuple(_APPTAINER.values()) if machine.container.engine == "apptainer" else FIXES
+
+
 def _amd_fixes(machine: Snapshot) -> tuple[Fix, ...]:
+    if machine.container.engine == "apptainer":
+        return (_APPTAINER["amd"],)
     if machine.container.engine == "kubernetes":
         return (
             Fix(text="Ask for the GPU in the pod: resources.limits with amd.com/gpu: 1 (needs AMD's device plugin)."),
@@ -206,6 +220,8 @@ def _nvidia(machine: Snapshot) -> Iterator[Finding]:
 
 
 def _nvidia_fixes(machine: Snapshot) -> tuple[Fix, ...]:
+    if machine.container.engine == "apptainer":
+        return (_APPTAINER["nvidia"],)
     if machine.container.engine == "kubernetes":
         return (
             Fix(text="Ask for the GPU in the pod: resources.limits with nvidia.com/gpu: 1 (needs the device plugin)."),

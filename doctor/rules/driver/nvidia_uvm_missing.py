@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
-from doctor.rules import commands
+from doctor.rules import commands, run_line
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -21,6 +21,9 @@ RULE = Rule(
         {"nvidia_driver.loaded", "nvidia_driver.uvm_loaded"},
         {"nvidia_driver.loaded", "nodes"},
         {"nodes", "symptom:cuda-unknown-999"},
+        {"nodes", "symptom:gpu-idle-said"},
+        {"nodes", "symptom:gpu-not-seen-said"},
+        {"nodes", "symptom:torch-reports-no-gpu"},
     ],
     proven="synthetic",
     order=15,
@@ -64,7 +67,8 @@ FIXES = (
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     modules = machine.kernel.modules or ()
     unusable = machine.symptom("cuda-unknown-999") is not None
-    works = machine.nvidia_driver.loaded or (machine.nvidia_driver.loaded is None and unusable)
+    unseen = unusable or machine.symptom("gpu-idle-said", *run_line.NO_GPU_SEEN) is not None
+    works = machine.nvidia_driver.loaded or (machine.nvidia_driver.loaded is None and unseen)
     if not works or commands.in_wsl(machine) or "nvgpu" in modules or machine.gpus == ():
         return
     no_module = machine.nvidia_driver.uvm_loaded is False
@@ -72,13 +76,14 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not no_module and not no_node:
         return
     inside = commands.in_container(machine)
-    failing = inside or unusable or machine.torch.available is False
+    failing = inside or unseen or machine.torch.available is False
     what = "nvidia_uvm is not loaded" if no_module else "/dev/nvidia-uvm is missing"
     where = " in this container" if inside and not no_module else ""
+    known = "The NVIDIA driver is loaded" if machine.nvidia_driver.loaded else "NVIDIA's other nodes are there"
     yield Finding(
         # On a host the setuid nvidia-modprobe makes the node when the first CUDA program starts.
         severity=Severity.ERROR if failing else Severity.WARNING if no_module else Severity.INFO,
-        summary=f"The NVIDIA driver is loaded and {what}{where}; CUDA needs it.",
+        summary=f"{known} and {what}{where}; CUDA needs it.",
         subject=Subject(kind="node", id="/dev/nvidia-uvm"),
         evidence=evidence(machine, ("nvidia_driver.version", "nvidia_driver.uvm_loaded", "nodes")),
         fixes=_fixes(inside and not no_module),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from doctor.intake.read import read_text
+from doctor.knowledge import Knowledge
 from doctor.rules.access import container_missing_gpu_passthrough as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -57,3 +59,11 @@ def test_gpus_whose_driver_is_unknown_or_bound_elsewhere_were_not_left_out() -> 
     one = {"nodes[/dev/nvidia7]": None}
     assert told(rule, machines.h100_container(one | {f"gpus[{machines.H100[7]}].driver": None})) == []
     assert told(rule, machines.h100_container(one | {f"gpus[{machines.H100[7]}].driver": "vfio-pci"})) == []
+
+
+def test_apptainer_without_its_option() -> None:
+    text = b"$ apptainer shell tools.sif\nApptainer> python train.py\nBut your machine only has: []"
+    (finding,) = rule.check(read_text([text]), Knowledge(), None)
+    assert [fix.command[2] for fix in finding.fixes if fix.command] == ["--nv", "--rocm"]
+    passed = text.replace(b"shell tools", b"shell --nv tools")
+    assert not list(rule.check(read_text([passed]), Knowledge(), None))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from doctor.intake.read import read_text
+from doctor.knowledge import Knowledge
 from doctor.rules.driver import nvidia_uvm_missing as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -35,3 +37,15 @@ def test_near_misses_and_unknown() -> None:
     assert found(rule, machines.h100_container({"nodes": []})) == []
     assert found(rule, machines.h100_host({"nvidia_driver.uvm_loaded": None, "nodes": None})) == []
     assert found(rule, machines.h100_host({"nvidia_driver.loaded": False, "nvidia_driver.uvm_loaded": False})) == []
+
+
+def test_a_listing_without_it_where_nothing_says_that_the_driver_is_loaded() -> None:
+    text = b"""rootless podman: nvidia-smi answers, torch.cuda.is_available() is False
+crw-rw-rw- 1 nobody nogroup ? 195,   0 Apr  7 06:52 /dev/nvidia0
+crw-rw-rw- 1 nobody nogroup ? 195, 255 Apr  7 06:52 /dev/nvidiactl
+"""
+    (finding,) = rule.check(read_text([text]), Knowledge(), None)
+    assert finding.severity.value in ("error", "warning")
+    assert finding.summary.startswith("NVIDIA's other nodes are there and /dev/nvidia-uvm is missing")
+    with_it = text + b"crw-rw-rw- 1 nobody nogroup ? 511,   0 Apr  7 06:52 /dev/nvidia-uvm\n"
+    assert not list(rule.check(read_text([with_it]), Knowledge(), None))
