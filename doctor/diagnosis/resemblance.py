@@ -50,6 +50,9 @@ def suspected(
     if not told and any(symptom.key.startswith(OWN_CODE) for symptom in machine.symptoms):
         return list(findings)
     likes = {k.cause: k for k in machine.resembles if k.cause not in ruled_out and _is_cause(k.cause, checks)}
+    if told:  # what its rule weighed and found to be no more than a remark adds nothing to a surer cause
+        weighed = {f.rule for f in findings if f.severity is Severity.INFO and f.basis == "facts"}
+        likes = {cause: like for cause, like in likes.items() if cause not in weighed}
     against = 1.0 if told else AGAINST_FACTS_SHARE
     weight = {c: like.share for c, like in likes.items() if c not in looked_well or like.share >= against}
     if not told:

@@ -114,6 +114,7 @@ FORMATS = (
                                   "remapped rows", "_reasons.", "retired pages", "power limit", "mig mode",
                                   "mig devices")),
     Format("said_driver", ("nvidia unix", "license:", "libcuda", "nvidia-ml.so", "nvidia-compute", "dso version",
+                           "/dev/kfd", "amdgpu is", "amdgpu loaded", "amdgpu driver", "amdgpu module",
                            "reported version is", ": installed", "fabricmanager", "amdgpu-dkms", "rock module version",
                            "amdgpu version", "mes ", "moduletype", "module_type", "modinfo amdgpu", " installed",
                            "ii ")),

@@ -50,6 +50,14 @@ _AMDGPU_MODULE = re.compile(
 )
 _MODINFO = re.compile(r"modinfo amdgpu\b.{0,30}?\bversion\b\W{1,16}(\d{1,2}\.\d{1,3}\.\d{1,3})\b")
 _MES = re.compile(r"\bMES\b.{0,60}?(?:version:? |firmware )0x0{0,6}([0-9a-f]{2,6})\b", re.IGNORECASE)
+_KFD_THERE = re.compile(
+    r"/dev/kfd[`'\"]? (?:is )?(?:present|there|exists|accessible|available|readable)\b", re.IGNORECASE
+)
+_AMDGPU_THERE = re.compile(
+    r"\bamdgpu[`'\"]?(?: driver| module| kernel module)? (?:is )?(?:loaded|built[- ]in(?:to the kernel)?|compiled in"
+    r"|built into the kernel)\b",
+    re.IGNORECASE,
+)
 _WORKS = re.compile(
     r"\bnvidia-smi\b[`'\"]?(?: \w{1,12}){0,5}? (?:works?|working|is fine|looks? (?:fine|good|ok)|runs? fine|"
     r"(?:shows?|sees?|lists?|detects?|reports?) (?:the |my |our |all |both |\d )?(?:\w{1,12} )?(?:gpus?|cards?))\b"
@@ -60,7 +68,7 @@ _NOT_NOW = re.compile(
     r"n[o']t\b|\bnever\b|\buntil\b|\bunless\b|\bused to\b|\bno longer\b|\bbefore\b|\bif\b|\bno\b", re.IGNORECASE
 )
 """`nvidia-smi works` said of another time, or of a wish."""
-_WORDS = ("nvidia", "amdgpu", "license", "libcuda", "kernel", "mes", "moduletype", "rock module")
+_WORDS = ("nvidia", "amdgpu", "license", "libcuda", "kernel", "mes", "/dev/kfd", "moduletype", "rock module")
 
 
 def read(text: str, source: str = "text") -> FactSheet:
@@ -138,6 +146,10 @@ class _Reader:
         elif found := _AMDGPU_MODULE.search(line):
             self.sheet.put("amdgpu_driver.version", found[1] or found[2], where)
             self.sheet.put("amdgpu_driver.source", "dkms", where)
+        if (found := _KFD_THERE.search(line)) and not _NOT_NOW.search(line):
+            self.sheet.put("kfd.present", True, where)
+        if (found := _AMDGPU_THERE.search(line)) and not _NOT_NOW.search(line):
+            self.sheet.put("amdgpu_driver.loaded", True, where)
         if found := _MES.search(line):
             self.sheet.put("gpus[#0].vendor", "amd", where)
             self.sheet.put("gpus[#0].firmware", {"mes": f"0x{found[1].lower()}"}, where)

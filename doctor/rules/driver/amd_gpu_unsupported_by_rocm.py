@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.blas_support import rocblas_has
 from doctor.rules.integrated import discrete, is_integrated
 from doctor.versions import Dotted
 
@@ -35,7 +36,7 @@ rocminfo shows no GPU agent, or libraries have no kernels for it.
 
 ## Not raised when
 The knowledge has no row for the release or the GPU, or torch is known to work; it is a processor's own GPU, and a card
-is there too.
+is there too. Where rocBLAS of that release has code for the GPU it is information.
 
 ## How to confirm
 Compare the gfx target of `rocminfo` with AMD's list.
@@ -69,6 +70,16 @@ _FITS = (
 """What programs say on a GPU that their ROCm does not know. Another error text is of another cause, most likely."""
 
 
+_REFUSED = (
+    "amd-gpu-not-supported",
+    "rocm-gpu-unsupported",
+    "ollama-amdgpu-unsupported",
+    "rocm-no-agent-told",
+    "hip-no-device",
+    "hsa-init-out-of-resources",
+)
+
+
 _FIRST_LISTED = 10
 """gfx10: of older generations the releases that listed them are not all in the table."""
 
@@ -96,13 +107,23 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             continue
         names = [f"gpus[{gpu.key}].arch", *(f"rocm[{key}].version" for _, key in releases)]
         yield Finding(
-            severity=Severity.INFO if doubtful else Severity.WARNING,
+            severity=Severity.INFO if doubtful or _has_code(machine, kb, releases, arch) else Severity.WARNING,
             suspect=True,
             summary=f"ROCm {str(releases[0][0])[:40]} does not list {arch[:40]} among its supported GPUs.",
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=(*evidence(machine, names), _range(kb, str(releases[0][0]), arch)),
             fixes=FIXES,
         )
+
+
+def _has_code(machine: Snapshot, kb: Knowledge, releases: Sequence[tuple[str | None, str]], arch: str) -> bool:
+    """Whether a release before the first that lists the target has code for it: then it works more often than not.
+    Not where a program refuses the GPU, nor in WSL, whose driver knows fewer."""
+    listed = kb.rocm_range(arch)
+    if listed is None or machine.host.wsl or machine.symptom(*_REFUSED):
+        return False
+    releases = [r for r in releases if Dotted(r[0] or "") < listed[0]]
+    return any(rocblas_has(version, arch) for version, _ in releases)
 
 
 def _listed_by_none(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> Iterator[Finding]:

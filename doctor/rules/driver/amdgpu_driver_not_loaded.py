@@ -18,7 +18,7 @@ RULE = Rule(
     id="amdgpu-driver-not-loaded",
     severity=Severity.ERROR,
     title="amdgpu or KFD is not loaded.",
-    needs=[{"amdgpu_driver.loaded", "gpus"}, {"amdgpu_driver.loaded", "pci"}, {"kfd.present", "gpus"}],
+    needs=[{"amdgpu_driver.loaded", "gpus"}, {"amdgpu_driver.loaded", "pci"}, {"kfd.present", "gpus"}, {"kfd.present"}],
     proven="synthetic",
     order=10,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "device-node-permission"),
@@ -34,8 +34,8 @@ There is no /dev/kfd: `rocminfo` says "ROCk module is NOT loaded", torch finds n
 
 ## Not raised when
 - No AMD GPU is known to be there, or it is unknown whether amdgpu is loaded.
-- amdgpu is built into the kernel or owns a GPU: a missing line in /proc/modules means nothing then, nor
-  does a `blacklist`.
+- amdgpu is built into the kernel, has made /dev/kfd or owns a GPU: a missing line in /proc/modules means nothing
+  then, nor does a `blacklist`.
 - Another driver owns the GPU (gpu-bound-to-other-driver), or the system is WSL.
 
 ## How to confirm
@@ -60,7 +60,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not free or commands.in_wsl(machine):
         return
     owned = presence.bound(gpus, "amdgpu")
-    if machine.amdgpu_driver.loaded is False and not owned:
+    if machine.amdgpu_driver.loaded is False and not owned and not machine.kfd.present:
         yield _absent(machine, free)
         return
     yield from _left_out(machine, gpus)
@@ -120,3 +120,8 @@ def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def decides(machine: Snapshot, kb: Knowledge) -> bool:
+    """A node of KFD that is there says enough; one that is missing, only beside what is known of GPUs."""
+    return bool(machine.kfd.present) or machine.gpus is not None or machine.pci is not None

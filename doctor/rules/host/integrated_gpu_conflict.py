@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules.integrated import discrete, integrated
+from doctor.rules.integrated import discrete, integrated, is_integrated
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Symptom
@@ -56,6 +56,8 @@ _CRASHES = (
     "rocclr-no-compatible-code-objects",
     "collective-hangs",
     "invalid-device-function",
+    "hip-shared-object-init-failed",
+    "hip-invalid-image",
 )
 """Error texts of programs that have no code for one of the GPUs that they are shown."""
 _CHOOSE = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
@@ -71,6 +73,8 @@ FIXES = (
 _MENTIONS = ("-told", "-mentioned")
 """Symptoms that name a thing and no trouble."""
 _EXPLAINS = ("amd-gpu-unsupported-by-rocm", "known-bad-library-version", "visible-devices-conflict")
+_NO_CODE = ("torch-missing-gpu-arch", "library-missing-gpu-arch")
+"""What programs say of the integrated GPU, where ROCm lists the card."""
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -88,7 +92,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         severity=Severity.WARNING if crash else Severity.INFO,
         basis="both" if crash else "facts",
         suspect=any(not s.key.endswith(_MENTIONS) for s in machine.symptoms),
-        explains=(*(_EXPLAINS if chosen else ()), *(("blas-kernels-missing",) if for_it else ())),
+        explains=(
+            *(_EXPLAINS if chosen else ()),
+            *(("blas-kernels-missing",) if for_it else ()),
+            *(_NO_CODE if crash and all(kb.rocm_range(g.arch) for g in cards) else ()),
+        ),
         summary=f"Programs are shown the integrated {small[0].arch} beside the {cards[0].arch} card.",
         subject=Subject(kind="gpu", id=small[0].key),
         evidence=evidence(machine, names),
@@ -99,6 +107,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
     """Kernels that are missing for the GPU inside the CPU are not what is wrong: it should not be asked."""
     of_the_cpu = symptom.key == "rocblas-lacks-gpu-of-cpu"
+    if of_the_cpu and integrated(machine) and all(map(is_integrated, machine.of_vendor("amd"))):
+        return  # there is no other GPU that could be asked
     summary = "A library was asked for kernels of the small GPU inside the CPU."
     yield Finding(
         summary=summary if of_the_cpu else RULE.title,

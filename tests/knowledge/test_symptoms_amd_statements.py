@@ -1,0 +1,106 @@
+"""What is stated of AMD machines in few words is found, and names the cause of a whole ticket."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.diagnosis.judge import judge
+from doctor.findings import Severity
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
+from doctor.knowledge.symptoms import Symptoms
+
+SYMPTOMS = Symptoms()
+EXAMPLES = {
+    "asks-for-nvidia-told": "the program wants an NVIDIA GPU although it was set up for AMD",
+    "wsl-thunk-asserts": "clinfo: ./sources/wsl/libhsakmt/src/thunk_proxy/thunk_proxy.cpp:88: Assertion failed",
+    "dri-without-kfd-told": "the compose file passes /dev/dri only",
+    "rocm-part-not-found-by-build": "CMake Error: could not find HIP in any of its default paths, HIP_PATH is not set",
+    "hcc-library-missing": "ImportError: libhip_hcc.so.4: cannot open shared object file: No such file or directory",
+    "amdgpu-requires-firmware": "[drm:amdgpu_pci_probe [amdgpu]] *ERROR* amdgpu requires firmware installed",
+    "vanilla-kernel-works-told": "mainline 6.1.9 works",
+    "k8s-node-offers-no-gpu": "Allocatable:  amd.com/gpu: 0",
+    "sdpa-no-kernel": "RuntimeError: No available kernel. Aborting execution.",
+}
+NOTHING = {
+    "asks-for-nvidia-told": "NVIDIA driver 570.86 and CUDA 12.8 are there",
+    "dri-without-kfd-told": "--device /dev/kfd --device /dev/dri",
+    "rocm-part-not-found-by-build": "could not find ROCm devices",
+    "vanilla-kernel-works-told": "vanilla 6.1.9",
+    "k8s-node-offers-no-gpu": "podman run --device=amd.com/gpu=0 image",
+}
+GPU = "GPUs:\nGPU 0: {}\n"
+TICKETS = {
+    "torch-built-for-other-vendor": "the installer downloads the CUDA wheels instead of those for ROCm\n"
+    + GPU.format("RX 7600"),
+    "wsl-gpu-misconfigured": "x: ./sources/wsl/libhsakmt/src/thunk_proxy/thunk_proxy.cpp:9: Assertion `ret' failed.\n"
+    "OS: Ubuntu 22.04 (WSL2)\n",
+    "container-missing-gpu-passthrough": "inference on the CPU only\nrunning inside a container: yes\n"
+    "container engine: docker compose\ndevices: only /dev/dri\n" + GPU.format("Radeon RX 6600"),
+    "rocm-path-broken": "Don't know where to find HIP, give its path\nROCm version: 5.2\n",
+    "tensorflow-gpu-mismatch": "ImportError: libhip_hcc.so: cannot open shared object file\n\n$ pip list\nPackage    Version\n"
+    "---------- -------\ntensorflow-rocm 2.0.1\n",
+    "amdgpu-firmware-bad": "[drm:amdgpu_pci_probe [amdgpu]] *ERROR* amdgpu requires firmware installed\n",
+    "amdgpu-kernel-or-os-unsupported": "[drm:amdgpu_pci_probe [amdgpu]] *ERROR* amdgpu requires firmware installed\n"
+    "vanilla 6.2.3 works\n",
+    "container-runtime-not-configured": "pods for the GPU stay pending\nstatus.allocatable.amd.com/gpu: 0\n",
+    "library-missing-gpu-arch": "RuntimeError: No available kernel. Aborting execution.\n"
+    + GPU.format("Radeon 890M (gfx1150)"),
+}
+
+
+@pytest.mark.parametrize("key", sorted(EXAMPLES))
+def test_the_line_shows_the_symptom(key: str) -> None:
+    assert key in [hit.key for hit in SYMPTOMS.find([(1, EXAMPLES[key])])]
+
+
+@pytest.mark.parametrize("key", sorted(NOTHING))
+def test_a_line_near_it_does_not(key: str) -> None:
+    assert key not in [hit.key for hit in SYMPTOMS.find([(1, NOTHING[key])])]
+
+
+def raised(text: str) -> list[str]:
+    findings = judge(read_text([text.encode()]), Knowledge()).findings
+    return [f.rule for f in findings if f.severity is not Severity.INFO and not f.explained_by]
+
+
+@pytest.mark.parametrize("cause", sorted(TICKETS))
+def test_the_cause_of_the_ticket_is_named(cause: str) -> None:
+    assert cause in raised(TICKETS[cause])
+
+
+def agents(*targets: str) -> str:
+    rows = (
+        f"*******\nAgent {n}\n*******\n  Name:                    {t}\n  Vendor Name:             AMD\n"
+        "  Device Type:             GPU\n"
+        for n, t in enumerate(targets, 2)
+    )
+    return "$ rocminfo\n" + "".join(rows)
+
+
+def test_an_image_without_code_for_the_small_gpu_beside_a_listed_card_is_of_the_pair() -> None:
+    text = "HIP error: device kernel image is invalid\n"
+    assert raised(text + agents("gfx1101", "gfx1036")) == ["integrated-gpu-conflict"]
+    assert "integrated-gpu-conflict" not in raised(text + agents("gfx1101"))
+
+
+def test_kernels_missing_for_the_only_gpu_are_of_no_pair() -> None:
+    text = "rocBLAS error: Cannot read /x/TensileLibrary.dat: No such file or directory for GPU arch : gfx1036\n"
+    assert "integrated-gpu-conflict" not in raised("ROCm version: 6.1.2\n" + text + agents("gfx1036"))
+    assert "integrated-gpu-conflict" in raised(text + agents("gfx1100", "gfx1036"))
+
+
+def test_a_release_with_code_for_a_gpu_that_the_next_lists_is_not_accused() -> None:
+    text = "ROCm version: 7.0.2\nHIP error: invalid device function\n" + agents("gfx1151")
+    assert "amd-gpu-unsupported-by-rocm" not in raised(text)
+    refused = "ROCm version: 7.0.2\nhipErrorNoDevice: no ROCm-capable device is detected\n" + agents("gfx1151")
+    assert "amd-gpu-unsupported-by-rocm" in raised(refused)
+
+
+def test_rocminfo_that_looks_for_a_module_is_wrong_where_the_driver_is_said_to_be_built_in() -> None:
+    text = "ROCk module is NOT loaded, possibly no GPU devices\n"
+    assert "amdgpu-driver-not-loaded" in raised(text)
+    assert raised(text + "amdgpu is built into the kernel\n/dev/kfd exists\n") == []
+    assert "amdgpu-driver-not-loaded" in raised(text + "amdgpu is not built into the kernel\n")
