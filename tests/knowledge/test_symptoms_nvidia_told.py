@@ -42,6 +42,25 @@ CASES = [
     ("cuda driver library init failure: 802", "nvidia-fabricmanager-not-running"),
     ("cuda driver library init failure: 803", "cuda-compat-conflict"),
     ("cudart init failure: 804", "cuda-compat-conflict"),
+    ("Failed to initialize NVML: Function Not Found", "nvidia-driver-library-mismatch"),
+    ("lsmod: nouveau, i2c_algo_bit", "nouveau-loaded"),
+    ("CUDA_VISIBLE_DEVICES was set in /etc/profile; the server is a systemd service", "env-not-seen-by-service"),
+    ("a forgotten override.conf of the unit sets it once more", "env-not-seen-by-service"),
+    ("NCCL hangs on two GPUs\nVT-d enabled", "iommu-not-passthrough"),
+    (
+        "error: libcuda.so.1: cannot open shared object file\n\n" + INSIDE + "$ docker run --gpus all acme/a:1\n```\n",
+        "gpu-libs-not-found",
+    ),
+    (
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n\nNVIDIA driver version: "
+        "460.91\n\nGPU 0: Tesla T4\n",
+        "nvidia-driver-not-loaded",
+    ),
+    (
+        "docker: unknown or invalid runtime name: nvidia\n\nthis docker is from snap: docker (snap)\n",
+        "container-engine-no-gpu-support",
+    ),
+    ("driver: nvidia-driver-580-open\n\nGPU 0: Tesla P100-PCIE-16GB\n", "nvidia-open-module-unsupported-gpu"),
 ]
 NEARLY = [
     ("the pod sets runtimeClassName: nvidia", "container-runtime-not-configured"),
@@ -56,6 +75,11 @@ NEARLY = [
         "container-missing-gpu-passthrough",
     ),
     ("cuda driver library init failure: 35", "nvidia-uvm-hmm-init-failure"),
+    ("lsmod | grep nouveau shows nothing", "nouveau-loaded"),
+    ("CUDA_VISIBLE_DEVICES was set in /etc/profile", "env-not-seen-by-service"),
+    ("VT-d enabled\nGPU 0: NVIDIA L4", "iommu-not-passthrough"),
+    ("uncorrectable ECC errors, all rows were remapped, pending: No", "gpu-ecc-errors at error"),
+    ("driver: nvidia-driver-580-open\n\nGPU 0: NVIDIA L4\n", "nvidia-open-module-unsupported-gpu"),
     ("docker run --gpus all ubuntu nvidia-smi works\n" + INSIDE + "$ docker run --gpus all app\n```\n", "cdi"),
 ]
 

@@ -58,7 +58,8 @@ https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html (NVML_ERROR
 """,
 )
 FIXES = (commands.reboot("Reboot the host, so that the module of the installed driver is loaded."),)
-_MISMATCH = ("LIB_RM_VERSION_MISMATCH", "version mismatch")
+_MISMATCH = ("LIB_RM_VERSION_MISMATCH", "version mismatch", "Function Not Found")
+"""The last one: nvidia-smi asks the library for a function of another release (NVML_ERROR_FUNCTION_NOT_FOUND)."""
 
 
 _RECENT_S = 14 * 86400

@@ -76,6 +76,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield from _left_out(machine, gpus)
 
 
+def decides(machine: Snapshot, kb: Knowledge) -> bool:
+    """A version alone is that of a package where nvidia-smi could not reach the module."""
+    return machine.nvidia_driver.loaded is not None or machine.symptom("nvidia-smi-cannot-communicate") is None
+
+
 _BEFORE_MAXWELL = (
     (Lazy(r"\bG(?:TX?|eForce) ?[45]\d\d\b|\bTesla [CMS]20[579]0|\bQuadro [2456]000\b(?! ?Ada)", re.IGNORECASE), 390),
     (
