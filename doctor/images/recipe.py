@@ -18,7 +18,7 @@ from doctor.images.refuse import check_stack, checked_base
 from doctor.images.sources import Build, builds
 from doctor.knowledge import Knowledge
 from doctor.profiles import Profile
-from doctor.profiles.model import Flag, Pip
+from doctor.profiles.parts import Flag, Pip
 from doctor.readers.dist_info import normal
 
 UID = 10001

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from doctor.errors import InputError
 from doctor.profiles import Profile
-from doctor.profiles.model import Pip
+from doctor.profiles.parts import Pip
 
 
 @dataclass(frozen=True)

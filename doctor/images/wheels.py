@@ -22,7 +22,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from doctor.errors import InputError, ToolError
 from doctor.images.lockfile import Wheel, WheelLock
 from doctor.images.recipe import asked, plain
-from doctor.profiles.model import Pip
+from doctor.profiles.parts import Pip
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from doctor.profiles.expectation import Expectation
-from doctor.profiles.model import Apt, Baseline, Flag, Need, Pip, Profile
+from doctor.profiles.model import Profile
+from doctor.profiles.parts import Apt, Baseline, Flag, Need, Pip
 
 Loc = tuple[str | int, ...]
 

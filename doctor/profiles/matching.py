@@ -19,7 +19,8 @@ from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.profiles import places
 from doctor.profiles.compose import compose, find_part, load, parse
-from doctor.profiles.model import Hardware, Profile, considered
+from doctor.profiles.model import Profile, considered
+from doctor.profiles.parts import Hardware
 
 _STACK = ("rocm[*].version", "torch.version", "torch.build", "torch.hip", "torch.cuda", "os.id", "os.version")
 """Facts that tell which stack is installed."""

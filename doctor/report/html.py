@@ -8,7 +8,7 @@ policy that lets the page load nothing.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
@@ -18,7 +18,9 @@ from doctor.findings import KnowledgeUsed, Report
 from doctor.profiles import load
 from doctor.redaction.secrets import masked
 from doctor.report import picture
+from doctor.report.html_facts import facts
 from doctor.report.json import as_data
+from doctor.report.markup import Data, folded, listed, tag, text
 from doctor.report.page import BOTTOM, top
 from doctor.report.words import clean, gpu_line, plural, unjudged
 from doctor.rules.bench.bench_below_baseline import baseline_of, number_of
@@ -30,10 +32,6 @@ _WHERE = {"host": "on the host", "container": "in the container", "environment":
 _INDEX = ("smi", "pci", "kfd", "hip", "cuda", "visible")
 _EVIDENCE = 12
 """Lines of evidence that are shown at once; the others are folded."""
-_LONGEST = 400
-_NO_FACTS = ("origins", "symptoms")
-
-Data = Mapping[str, Any]
 
 
 def render(report: Report, *, unredacted: bool = False) -> str:
@@ -47,23 +45,6 @@ def render(report: Report, *, unredacted: bool = False) -> str:
     return "".join([top(escape(title)), *_header(data, gpus), *_body(data), BOTTOM])
 
 
-def text(value: Any) -> str:
-    """Escaped, on one line, without control characters."""
-    return escape(clean(str(value)))
-
-
-def _tag(name: str, content: str, **attributes: str) -> str:
-    told = "".join(f' {key.rstrip("_")}="{value}"' for key, value in attributes.items())
-    return f"<{name}{told}>{content}</{name}>\n"
-
-
-def folded(summary: str, content: str, *, opened: bool = False, kind: str = "") -> str:
-    """A part that opens and closes, by key too. `summary` and `content` are HTML."""
-    state = " open" if opened else ""
-    named = f' class="{kind}"' if kind else ""
-    return f"<details{named}{state}><summary>{summary}</summary>\n<div>{content}</div></details>\n"
-
-
 def _header(data: Data, gpus: str) -> Iterator[str]:
     counted = [f for f in data["findings"] if not f["explained_by"]]
     parts = [
@@ -72,12 +53,12 @@ def _header(data: Data, gpus: str) -> Iterator[str]:
         if (n := sum(f["severity"] == ("info" if kind == "note" else kind) for f in counted))
     ]
     yield f'<header>\n<h1><span class="badge {data["status"]}">{_STATUS[data["status"]]}</span></h1>\n'
-    yield _tag("p", text(", ".join(parts) or "No finding") + ". " + text(gpus), class_="lead")
+    yield tag("p", text(", ".join(parts) or "No finding") + ". " + text(gpus), class_="lead")
     told = [("doctor", data["doctor"]), ("judged", data["source"] or "this machine")]
     machine = data["snapshot"]
     told += [(name, value) for name, value in _about(machine) if value]
     rows = "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>\n" for name, value in told)
-    yield _tag("dl", rows, class_="about") + "</header>\n<main id='main'>\n"
+    yield tag("dl", rows, class_="about") + "</header>\n<main id='main'>\n"
 
 
 def _about(machine: Data) -> Iterator[tuple[str, Any]]:
@@ -99,7 +80,7 @@ def _body(data: Data) -> Iterator[str]:
     if data["profile"]:
         yield from _profile(data["profile"])
     yield from _rest(data)
-    yield from _facts(data["snapshot"])
+    yield from facts(data["snapshot"])
 
 
 def _findings(findings: list[Data]) -> Iterator[str]:
@@ -112,7 +93,7 @@ def _findings(findings: list[Data]) -> Iterator[str]:
     lost = [f for f in findings if f["explained_by"] and f["explained_by"] not in known]
     yield from (_finding(0, f, [], opened=False) for f in lost)
     if not findings:
-        yield _tag("p", "Nothing was found.")
+        yield tag("p", "Nothing was found.")
     yield "</section>\n"
 
 
@@ -133,31 +114,27 @@ def _finding(number: int, finding: Data, follow: list[Data], *, opened: bool) ->
 
 def _inside(finding: Data, follow: list[Data]) -> Iterator[str]:
     if finding["basis"] in _BASIS:
-        yield _tag("p", _BASIS[finding["basis"]], class_="basis")
+        yield tag("p", _BASIS[finding["basis"]], class_="basis")
     yield from _evidence(finding["evidence"])
     for fix in finding["fixes"]:
         yield _fix(fix)
     if finding["verify"]:
         yield "<h3>To check</h3>\n" + _command(finding["verify"])
     if finding["ask"]:
-        yield _tag("p", f"<strong>Ask next:</strong> {text(finding['ask'])}")
+        yield tag("p", f"<strong>Ask next:</strong> {text(finding['ask'])}")
     if follow:
         rows = dict.fromkeys(f"<code>{text(f['rule'])}</code> {text(f['summary'])}" for f in follow)
-        yield "<h3>This explains</h3>\n" + _list(rows)
-    yield _tag("p", f"<code>{text(finding['rule'])}</code> · <code>{text(finding['fingerprint'])}</code>", class_="ids")
-
-
-def _list(rows: Iterable[str]) -> str:
-    return "<ul>\n" + "".join(f"<li>{row}</li>\n" for row in rows) + "</ul>\n"
+        yield "<h3>This explains</h3>\n" + listed(rows)
+    yield tag("p", f"<code>{text(finding['rule'])}</code> · <code>{text(finding['fingerprint'])}</code>", class_="ids")
 
 
 def _evidence(rows: list[Data]) -> Iterator[str]:
     if not rows:
         return
     told = [f"<code>{text(row['text'])}</code> <small>{text(row['source'])}</small>" for row in rows]
-    yield "<h3>Seen</h3>\n" + _list(told[:_EVIDENCE])
+    yield "<h3>Seen</h3>\n" + listed(told[:_EVIDENCE])
     if told[_EVIDENCE:]:
-        yield folded(f"{plural(len(told) - _EVIDENCE, 'more line')}", _list(told[_EVIDENCE:]))
+        yield folded(f"{plural(len(told) - _EVIDENCE, 'more line')}", listed(told[_EVIDENCE:]))
 
 
 def _command(argv: Iterable[str]) -> str:
@@ -168,10 +145,10 @@ def _command(argv: Iterable[str]) -> str:
 def _fix(fix: Data) -> str:
     notes = [_WHERE[fix["where"]], *["as root"] * fix["root"], *["then reboot"] * fix["reboot"]]
     chips = "".join(f'<span class="chip">{escape(note)}</span> ' for note in notes)
-    out = f"<h3>Fix {chips}</h3>\n" + _tag("p", text(fix["text"]))
+    out = f"<h3>Fix {chips}</h3>\n" + tag("p", text(fix["text"]))
     if fix["command"]:
         out += _command(fix["command"])
-    return out + (_tag("p", f"<strong>Risk:</strong> {text(fix['risk'])}") if fix["risk"] else "")
+    return out + (tag("p", f"<strong>Risk:</strong> {text(fix['risk'])}") if fix["risk"] else "")
 
 
 def _gpus(data: Data) -> Iterator[str]:
@@ -218,7 +195,7 @@ def _gpu(gpu: Data) -> str:
 
 def _profile(profile: Data) -> Iterator[str]:
     yield "<section aria-labelledby='profile'>\n<h2 id='profile'>Profile</h2>\n"
-    yield _tag(
+    yield tag(
         "p",
         f"<code>{text(profile['name'])}</code> ({text(profile['status'])}, {text(profile['chosen'])}): {text(profile['why'])}",
     )
@@ -226,7 +203,7 @@ def _profile(profile: Data) -> Iterator[str]:
         if profile[field]:
             yield folded(
                 f"{label}: {len(profile[field])}",
-                _list(text(row) for row in profile[field]),
+                listed(text(row) for row in profile[field]),
                 opened=field == "deviates",
             )
     yield "</section>\n"
@@ -247,59 +224,17 @@ def _beyond(data: Data) -> Iterator[str]:
         rows = [
             f"{text(reason)}: {', '.join(f'<code>{text(rule)}</code>' for rule in rules)}" for reason, rules in by_size
         ]
-        yield folded(f"{plural(len(data['unchecked']), 'check')} could not tell", _list(rows))
+        yield folded(f"{plural(len(data['unchecked']), 'check')} could not tell", listed(rows))
     if data["suppressed"]:
         rows = [
             f"<code>{text(row['rule'])}</code> {text(row['reason'])} ({text(row['by'])})" for row in data["suppressed"]
         ]
-        yield folded(f"{plural(len(rows), 'finding')} allowed by the allow-list", _list(rows))
+        yield folded(f"{plural(len(rows), 'finding')} allowed by the allow-list", listed(rows))
     if data.get("knowledge"):
         notes = KnowledgeUsed.model_validate(data["knowledge"]).notes()
         yield from (f"<p>{text(note)}</p>\n" for note in notes)
     if data["clear"]:
         yield folded(
             f"{plural(len(data['clear']), 'check')} clear",
-            _list(f"<code>{text(rule)}</code>" for rule in data["clear"]),
+            listed(f"<code>{text(rule)}</code>" for rule in data["clear"]),
         )
-
-
-def _facts(machine: Data) -> Iterator[str]:
-    origins = machine.get("origins") or {}
-    yield "<section aria-labelledby='facts'>\n<h2 id='facts'>Facts</h2>\n"
-    for group, value in machine.items():
-        rows = list(_flat(value, group)) if group not in _NO_FACTS else []
-        if rows:
-            yield folded(f"{text(group)} <small>{len(rows)}</small>", _table(rows, origins))
-    untold = [(name, origin) for name, origin in sorted(origins.items()) if origin["state"] not in ("value", "absent")]
-    if untold:
-        told = [
-            f"<code>{text(name)}</code> {text(o['state'])} <small>{text(o['source'])} {text(o['detail'] or '')}</small>"
-            for name, o in untold
-        ]
-        yield folded(f"{plural(len(untold), 'fact')} that could not be read", _list(told))
-    yield "</section>\n"
-
-
-def _table(rows: list[tuple[str, Any]], origins: Mapping[str, Data]) -> str:
-    head = '<tr><th scope="col">Fact</th><th scope="col">Value</th><th scope="col">Read from</th></tr>\n'
-    return f'<div class="wide"><table class="facts">{head}{"".join(_fact(name, value, origins) for name, value in rows)}</table></div>'
-
-
-def _fact(name: str, value: Any, origins: Mapping[str, Data]) -> str:
-    told = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    told = told if len(told) <= _LONGEST else told[:_LONGEST] + "…"
-    source = (origins.get(name) or {}).get("source", "")
-    return f'<tr><th scope="row">{text(name)}</th><td>{text(told)}</td><td><small>{text(source)}</small></td></tr>\n'
-
-
-def _flat(value: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Facts by their dotted names; unknown ones are left away."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _flat(inner, f"{name}[{key}]" if name == "environment" else f"{name}.{key}")
-    elif isinstance(value, (list, tuple)) and any(isinstance(member, Mapping) for member in value):
-        for number, member in enumerate(value):
-            key = member.get("key") or member.get("name") or member.get("path") if isinstance(member, Mapping) else None
-            yield from _flat(member, f"{name}[{key or number}]")
-    elif value is not None and value not in ([], ()):
-        yield name, value

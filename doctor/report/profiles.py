@@ -9,7 +9,7 @@ from doctor.profiles.expectation import plain
 if TYPE_CHECKING:
     from doctor.findings import Judged
     from doctor.profiles import Profile, Ranking
-    from doctor.profiles.model import Baseline, ImageWish
+    from doctor.profiles.parts import Baseline, ImageWish
 
 
 def matched(ranking: Ranking) -> list[str]:

@@ -19,7 +19,7 @@ from doctor.errors import ToolError
 from doctor.images import wheels
 from doctor.images.recipe import plain
 from doctor.images.verify import wheel
-from doctor.profiles.model import Pip
+from doctor.profiles.parts import Pip
 
 PLATFORM = "linux/amd64"
 

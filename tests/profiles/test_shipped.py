@@ -15,7 +15,7 @@ from doctor.intake.read import read_text
 from doctor.knowledge import Knowledge
 from doctor.profiles import Profile, folder, load, names, rank
 from doctor.profiles.compose import compose, parse
-from doctor.profiles.model import ImageWish
+from doctor.profiles.parts import ImageWish
 from doctor.system.tree import TreeSystem
 from tests.live.trees import lay_out
 from tests.paths import FIELDLAB, needs_shared

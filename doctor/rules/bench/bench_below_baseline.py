@@ -13,7 +13,7 @@ from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
     from doctor.profiles import Profile
-    from doctor.profiles.model import Baseline
+    from doctor.profiles.parts import Baseline
 
 RULE = Rule(
     id="bench-below-baseline",
