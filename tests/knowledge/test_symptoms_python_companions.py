@@ -26,7 +26,7 @@ IDS = tuple(
     row["id"] for row in tomllib.loads(Path(symptoms.DATA, "python_companions.toml").read_text("utf-8"))["symptom"]
 )
 RULES = {check.rule.id for check in registry.checks()}
-CONTEXT = ("nvidia-gpu-told", "amd-gpu-told-by-name", "extension-of-research-code-told")
+CONTEXT = ("nvidia-gpu-told", "amd-gpu-told-by-name", "extension-of-research-code-told", "blackwell-card-told")
 """They point to nothing themselves, and a healthy text may hold them."""
 BESIDE_ANOTHER = ("rocm-torch-told-on-nvidia", "nvidia-wheels-come-along")
 """They point to something only beside a symptom of the other vendor."""
@@ -79,6 +79,10 @@ EXAMPLES = {
     "library-named-for-a-torch-missing": "FileNotFoundError: Cannot find DGL C++ sparse library at /v/dgl/dgl_sparse/libdgl_sparse_pytorch_2.5.0.so",
     "extension-built-without-gpu": "RuntimeError: nms_impl: implementation for device cuda:0 not found.",
     "toolkit-of-the-build-told-to-differ": "cmake finds cuda 12.4 but my torch is made with 11.8",
+    "extension-of-another-capability": "OSError: Could not find compatible tinycudann extension for compute capability 90.",
+    "new-gpu-told-to-need-new-cuda": "somebody wrote that it needs PyTorch 2.7 with cu128",
+    "blackwell-card-told": "built my PC around an RTX 5070 Ti",
+    "layers-stay-off-the-gpu-told": "n_gpu_layers=-1 has no effect, all cores are busy",
     "onnxruntime-package-without-provider": "the onnxruntime package in the image is the CPU build",
 }
 NEAR = (
@@ -107,6 +111,11 @@ NEAR = (
         "The third-party dynamic library (mklml.dll) that Paddle depends on is not configured correctly.",
     ),
     ("paddle-library-not-configured", "The TensorRT that Paddle depends on is not configured correctly."),
+    ("extension-of-another-capability", "could not find compatible versions of numpy"),
+    ("new-gpu-told-to-need-new-cuda", "needs torch 2.4 or newer"),
+    ("layers-stay-off-the-gpu-told", "n_gpu_layers=20 is what I use, it takes 9 GB"),
+    ("layers-stay-off-the-gpu-told", "offloaded 33/33 layers to GPU"),
+    ("undefined-symbols-told-of-an-extension", "the ABI of the plugin is stable"),
     ("new-gpu-with-old-cuda-told", "my RTX 5080 does not fit into the case"),
     ("undefined-symbols-told-of-vllm", "vllm reads an undefined variable"),
     ("undefined-symbols-told-of-an-extension", "undefined variable in the config"),
@@ -183,6 +192,10 @@ BLIND = "torch.cuda.is_available() returns False and training is slow"
         ("NCCL 2.27.3 hangs in the second epoch.\nWith 2.26.2 it works for days.", "known-bad-library-version"),
         ("singularity exec --nv torch.sif python t.py\nnumpy is taken from /home/me/.conda", "python-user-site-leak"),
         ("my PC has an AMD GPU\nOSError: libcudart.so.11.0: cannot open shared object file", "torch-built-for-other-vendor"),
+        ("a laptop with a 5080\nI read that it needs PyTorch with CUDA 12.8", "torch-missing-gpu-arch"),
+        ("with llama.cpp, n_gpu_layers=-1 has no effect", "framework-sees-no-gpu"),
+        ("the kernels only work on one machine\nthe wheel has ABI issues with torch 2.8", "extension-abi-mismatch"),
+        ("our ops are only guaranteed to work with the version of PyTorch that they were built with", "extension-abi-mismatch"),
     ],
 )  # fmt: skip
 def test_what_else_is_told_decides(text: str, rule: str) -> None:
@@ -200,6 +213,8 @@ def test_what_else_is_told_decides(text: str, rule: str) -> None:
         ("/home/me/train.py\npip install tensorflow[and-cuda]", "tensorflow-gpu-mismatch"),
         ("OSError: libcudart.so.11.0: cannot open shared object file", "torch-built-for-other-vendor"),
         ("NCCL 2.27.3 is what I have.\nWith 2.26.2 it works for days.", "known-bad-library-version"),
+        ("a laptop with a 3080\nI read that it needs PyTorch with CUDA 12.8", "torch-missing-gpu-arch"),
+        ("in my own loader, n_gpu_layers=-1 has no effect", "framework-sees-no-gpu"),
         ("docker run --gpus all torch python t.py\nnumpy is taken from /home/me/.conda", "python-user-site-leak"),
     ],
 )  # fmt: skip

@@ -37,7 +37,8 @@ by what PyPI gives for that release on Windows and aarch64 where torch says that
 `torch.cuda.is_available()` is False and "Torch not compiled with CUDA enabled" is raised, whatever the driver is.
 
 ## Not raised when
-No GPU of AMD or NVIDIA is known to be there. With integrated AMD GPUs only it is information.
+No GPU of AMD or NVIDIA is known to be there. With integrated AMD GPUs only it is information, and where the text's
+error is one of torch and NumPy, which any build gives.
 
 ## How to confirm
 `python -c 'import torch; print(torch.__version__, torch.version.cuda, torch.version.hip)'`: both are None.
@@ -63,6 +64,11 @@ FIXES = (
 )
 
 
+_OF_NUMPY = ("numpy-major-told", "numpy-not-available-in-torch", "numpy-compiled-with-1x", "numpy-unknown-to-torch")
+"""Errors that a CPU build and a GPU build give alike."""
+_OF_THE_GPU = ("torch-reports-no-gpu", "torch-not-compiled-with-cuda", "gpu-idle-said", "torch-version-printed-cpu")
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding, with a fix for each vendor that is there."""
     vendors = sorted(vendors_there(machine), reverse=True)
@@ -70,7 +76,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if build is None or build.kind != "cpu" or not vendors:
         return
     names = {"amd": "an AMD", "nvidia": "an NVIDIA"}
-    serious = any(discrete(machine, v) for v in vendors)
+    elsewhere = machine.symptom(*_OF_NUMPY) is not None and machine.symptom(*_OF_THE_GPU) is None
+    serious = any(discrete(machine, v) for v in vendors) and not elsewhere
     yield Finding(
         summary=f"torch {(machine.torch.version or '')[:40]} is a CPU-only build on a machine with".replace("  ", " ")
         + f" {' and '.join(names[v] for v in vendors)} GPU.",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from doctor.findings import Severity
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
 from doctor.rules.python import torch_cpu_only_build as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -19,3 +22,11 @@ def test_beside_an_nvidia_gpu() -> None:
 def test_without_a_gpu_and_unknown() -> None:
     assert told(rule, machines.no_gpu_host(CPU)) == []
     assert told(rule, machines.h100_host({"torch.build": None})) == []
+
+
+def test_where_the_error_is_of_numpy() -> None:
+    text = "RuntimeError: Numpy is not available\nPyTorch version: 2.2.2+cpu\nGPU 0: NVIDIA GeForce RTX 3060\n"
+    (finding,) = rule.check(read_text([text.encode()]), Knowledge(), None)
+    assert finding.severity is Severity.INFO
+    (finding,) = rule.check(read_text([f"{text}Torch not compiled with CUDA enabled\n".encode()]), Knowledge(), None)
+    assert finding.severity is Severity.ERROR
