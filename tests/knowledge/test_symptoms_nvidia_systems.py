@@ -214,7 +214,17 @@ def test_each_points_to_its_cause(text: str, cause: str) -> None:
             'msg="discovered GPU libraries" paths="[/tmp/o/libcudart.so.11.0 /opt/cuda/lib64/libcudart.so.12.6.37]"',
             "gpu-libs-conflict",
         ),
+        (
+            "By using mokutil to sign modules one can keep Secure Boot and have a working GPU",
+            "secure-boot-blocks-module",
+        ),
     ],
 )
 def test_what_is_near_and_something_else(text: str, cause: str) -> None:
     assert cause not in raised(text)
+
+
+def test_what_a_driver_does_about_ecc_errors_is_none() -> None:
+    text = b"when an uncorrectable ECC error is detected, the driver remaps the row"
+    assert read_text([text]).symptom("ecc-uncorrectable") is None
+    assert read_text([b"RuntimeError: CUDA error: uncorrectable ECC error encountered"]).symptom("ecc-uncorrectable")
