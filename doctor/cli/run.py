@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -88,6 +89,8 @@ def run(
     machine = _machine(system)
     choice = choose(machine, gpus, vendor, elsewhere=emit is not None and emit not in LOCAL)
     spec = plan(machine, there, choice, request, _needs(stack))
+    if choice.unseen:  # what this machine lacks says nothing of the other
+        spec = replace(spec, troubles=tuple(trouble for trouble in spec.troubles if not trouble.fatal))
     _say(spec)
     if emit or print_ or explain or there is None:
         shown = _line(there, spec) if there and not emit else _emitted(emit or engine or "docker", spec)

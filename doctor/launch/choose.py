@@ -44,6 +44,11 @@ class Choice:
     every: bool
 
     @property
+    def unseen(self) -> bool:
+        """The GPUs are another machine's, of which nothing but their number is known."""
+        return bool(self.gpus) and all(chosen.gpu.key.startswith("#") for chosen in self.gpus)
+
+    @property
     def selectors(self) -> tuple[str, ...]:
         """What ROCR_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES calls the chosen: UUIDs, or ROCm's numbers. Those of the
         vendor's tool are in another order. () where one can't be told, or a partition is among them."""
@@ -71,6 +76,11 @@ def choose(machine: Snapshot, wanted: str, vendor: str | None = None, *, elsewhe
         return _under_wsl(wanted, vendor)
     if elsewhere and vendor and not _candidates(machine, vendor):
         return _unseen(wanted, vendor)
+    if elsewhere and not vendor and not _candidates(machine, None):
+        raise InputError(
+            "no GPU is known on this machine; for another one say whose and how many: --vendor amd --gpus 0,1; "
+            "--gpus none goes without"
+        )
     gpus = _of_vendor(machine, vendor)
     there = [Chosen(str(number), gpu) for number, gpu in _numbered(gpus)]
     if wanted.strip().lower() == "all":

@@ -105,8 +105,15 @@ def test_for_a_cluster_numbers_and_a_vendor_will_do(tmp_path: Path, capsys: pyte
     recorder.save(tmp_path / "capture", created="2026-11-21T00:00:00Z")
     argv = ["run", "--from", str(tmp_path / "capture"), "--vendor", "nvidia", "--gpus", "0,1", "--emit", "kubernetes"]
     assert run([*argv, "a"]) == 0
-    (container,) = yaml.safe_load(capsys.readouterr().out)["spec"]["containers"]
+    said = capsys.readouterr()
+    (container,) = yaml.safe_load(said.out)["spec"]["containers"]
     assert container["resources"] == {"limits": {"nvidia.com/gpu": 2}}
+    assert run([*argv[:3], "--vendor", "amd", "--gpus", "0,1", "--emit", "slurm", "a", "--", "b"]) == 0
+    said = capsys.readouterr()
+    assert "#SBATCH --gres=gpu:2" in said.out
+    assert "missing" not in said.err  # no node here says nothing of the cluster's
+    assert run([*argv[:3], "--emit", "kubernetes", "a"]) == 2
+    assert "--vendor amd --gpus 0,1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
