@@ -75,6 +75,7 @@ NEARLY = [
         "container-missing-gpu-passthrough",
     ),
     ("cuda driver library init failure: 35", "nvidia-uvm-hmm-init-failure"),
+    ("GPU 0: Tesla M40\n\nNVRM: RmInitAdapter failed! (0x22:0x56:884)", "nvidia-open-module-required"),
     ("lsmod | grep nouveau shows nothing", "nouveau-loaded"),
     ("CUDA_VISIBLE_DEVICES was set in /etc/profile", "env-not-seen-by-service"),
     ("VT-d enabled\nGPU 0: NVIDIA L4", "iommu-not-passthrough"),
