@@ -23,12 +23,17 @@ EXAMPLES = {
     "vanilla-kernel-works-told": "mainline 6.1.9 works",
     "k8s-node-offers-no-gpu": "Allocatable:  amd.com/gpu: 0",
     "sdpa-no-kernel": "RuntimeError: No available kernel. Aborting execution.",
+    "tensorflow-leaves-gfx-out": "with AMDGPU version : gfx1101. The supported AMDGPU versions are gfx1030, gfx90a.",
+    "own-build-of-rocm-library-told": "MIOpen was compiled from the develop branch",
+    "package-takes-torch-away-told": "installing torchvision removes the torch that was there",
 }
 NOTHING = {
     "asks-for-nvidia-told": "NVIDIA driver 570.86 and CUDA 12.8 are there",
     "dri-without-kfd-told": "--device /dev/kfd --device /dev/dri",
     "rocm-part-not-found-by-build": "could not find ROCm devices",
     "vanilla-kernel-works-told": "vanilla 6.1.9",
+    "own-build-of-rocm-library-told": "rocBLAS is installed from the repository",
+    "package-takes-torch-away-told": "installing torchvision works",
     "k8s-node-offers-no-gpu": "podman run --device=amd.com/gpu=0 image",
 }
 GPU = "GPUs:\nGPU 0: {}\n"
@@ -40,6 +45,10 @@ TICKETS = {
     "container-missing-gpu-passthrough": "inference on the CPU only\nrunning inside a container: yes\n"
     "container engine: docker compose\ndevices: only /dev/dri\n" + GPU.format("Radeon RX 6600"),
     "rocm-path-broken": "Don't know where to find HIP, give its path\nROCm version: 5.2\n",
+    "torch-rocm-version-mismatch": "ImportError: libhip_hcc.so.3: cannot open shared object file\n\n$ pip list\nPackage    "
+    "Version\n---------- -------\ntorch 1.6.0\n",
+    "gpu-libs-conflict": "ImportError: libMIOpen.so.1: cannot open shared object file\nMIOpen compiled from the develop branch\n",
+    "torch-companion-mismatch": "installing torchvision replaces torch, no GPU afterwards\n",
     "tensorflow-gpu-mismatch": "ImportError: libhip_hcc.so: cannot open shared object file\n\n$ pip list\nPackage    Version\n"
     "---------- -------\ntensorflow-rocm 2.0.1\n",
     "amdgpu-firmware-bad": "[drm:amdgpu_pci_probe [amdgpu]] *ERROR* amdgpu requires firmware installed\n",
@@ -104,3 +113,40 @@ def test_rocminfo_that_looks_for_a_module_is_wrong_where_the_driver_is_said_to_b
     assert "amdgpu-driver-not-loaded" in raised(text)
     assert raised(text + "amdgpu is built into the kernel\n/dev/kfd exists\n") == []
     assert "amdgpu-driver-not-loaded" in raised(text + "amdgpu is not built into the kernel\n")
+
+
+def test_tensorflow_says_which_targets_it_was_built_for() -> None:
+    text = "Ignoring visible gpu device (device: 0) with AMDGPU version : gfx1101. The supported AMDGPU versions are gfx1030.\n"
+    assert raised(text) == ["tensorflow-gpu-mismatch"]
+
+
+NO_GPU = "RuntimeError: Torch is not able to use GPU\n" + GPU.format("AMD Radeon RX 6650 XT")
+
+
+def test_the_torch_of_pypi_is_a_cuda_build_where_the_gpu_is_of_amd() -> None:
+    assert "torch-built-for-other-vendor" in raised(NO_GPU)
+    assert "torch-built-for-other-vendor" not in raised(
+        NO_GPU.replace("AMD Radeon RX 6650 XT", "NVIDIA GeForce RTX 3060")
+    )
+    assert "torch-built-for-other-vendor" not in raised(NO_GPU + "\ntorch 2.3.1+rocm6.0\n")
+
+
+def test_an_account_in_neither_group_is_kept_out() -> None:
+    rocm = NO_GPU + "\n$ pip list\nPackage    Version\n---------- -------\ntorch 2.3.1+rocm6.0\n"
+    outside = rocm + "\n$ id\nuid=1001(ann) gid=1001(ann) groups=1001(ann),27(sudo)\n"
+    assert raised(outside) == ["device-node-permission"]
+    assert "device-node-permission" not in raised(outside.replace("27(sudo)", "27(sudo),44(video),109(render)"))
+    assert "device-node-permission" not in raised(rocm)
+
+
+def test_a_torch_that_sees_no_gpu_of_amd_does_not_lack_code_for_it_first() -> None:
+    torch = "\n$ pip list\nPackage    Version\n---------- -------\ntorch 2.3.1+rocm6.0\n" + agents("gfx1032")
+    seen = "RuntimeError: HIP error: invalid device function\n" + torch
+    assert "torch-missing-gpu-arch" in raised(seen)
+    unseen = "Unable to open /dev/kfd read-write: Permission denied\ntorch.cuda.is_available() returns False\n" + torch
+    assert "torch-missing-gpu-arch" not in raised(unseen)
+
+
+def test_a_radeon_before_vega_is_left_out_by_ollama() -> None:
+    assert "amd-gpu-unsupported-by-rocm" in raised("ollama uses the CPU\n" + GPU.format("Radeon RX 570"))
+    assert "amd-gpu-unsupported-by-rocm" not in raised("ollama uses the CPU\n" + GPU.format("Radeon RX 7600"))

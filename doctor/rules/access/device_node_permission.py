@@ -19,7 +19,7 @@ RULE = Rule(
     id="device-node-permission",
     severity=Severity.ERROR,
     title="This account may not open the GPU's device nodes.",
-    needs=({"nodes"},),
+    needs=({"nodes"}, {"account.member_of", "gpus"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=20,
@@ -27,7 +27,8 @@ RULE = Rule(
     tags=("access", "amd", "nvidia"),
     doc="""## What it finds
 A node that GPU work opens (/dev/kfd, /dev/dri/renderD*, /dev/nvidia*) stands there, and owner, group and mode keep this
-account out, outside of a container.
+account out, outside of a container. In a text that shows the account's groups and no node: neither render nor video is
+among them, and a program finds no AMD GPU.
 
 ## Why it matters
 ROCm and CUDA open these nodes. `rocminfo` says "Unable to open /dev/kfd", torch sees no GPU.
@@ -85,6 +86,36 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             fixes=_fixes(machine, gid, group),
             verify=("test", "-r", first.key, "-a", "-w", first.key),
         )
+    if not owners:
+        yield from _no_group_at_all(machine)
+
+
+def _no_group_at_all(machine: Snapshot) -> Iterator[Finding]:
+    """Of a text that shows the account's groups, and no node: neither of the groups that own an AMD GPU's nodes is
+    among them, and a program finds no GPU."""
+    groups = machine.account.member_of
+    if not groups or machine.account.uid == 0 or machine.nodes or not machine.of_vendor("amd"):
+        return
+    unseen = machine.symptom(*_SEES_NONE)
+    if unseen is None or {"render", "video", "root", "nogroup"} & set(groups):
+        return
+    yield Finding(
+        severity=Severity.WARNING,
+        summary="This account is in neither of the groups render and video, which own an AMD GPU's nodes.",
+        subject=Subject(kind="node", id="/dev/kfd"),
+        evidence=(
+            Evidence(text=f"groups: {', '.join(groups)[:200]}", source=machine.source("account.member_of")),
+            Evidence(text=unseen.text[:200], source=unseen.source),
+        ),
+        fixes=FIXES,
+        verify=("test", "-r", "/dev/kfd", "-a", "-w", "/dev/kfd"),
+    )
+
+
+_SEES_NONE = (
+    *("torch-cannot-use-gpu-webui", "torch-reports-no-gpu", "hip-no-device", "rocm-no-agent-told"),
+    *("cpu-in-place-of-gpu-told", "hsa-init-out-of-resources", "kfd-open-permission"),
+)
 
 
 def _said_of(machine: Snapshot, node: DeviceNode) -> bool:

@@ -73,7 +73,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield Finding(
             summary=f"torch {(machine.torch.version or '')[:40]} has no code for {str(arch)[:20]}"
             f" ({(first.name or first.key)[:40]}).",
-            severity=Severity.WARNING if served else Severity.ERROR,
+            severity=Severity.INFO if _unseen(machine, vendor) else Severity.WARNING if served else Severity.ERROR,
+            suspect=2 if _unseen(machine, vendor) else 0,
             subject=Subject(kind="gpu", id=first.key),
             evidence=(
                 *evidence(machine, ("torch.version", "torch.arch_list", f"gpus[{first.key}].arch")),
@@ -85,6 +86,18 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         )
 
 
+def _unseen(machine: Snapshot, vendor: str | None) -> bool:
+    """Whether torch of a text sees no AMD GPU at all: HIP counts one that torch has no code for too."""
+    reports = machine.symptom("torch-cannot-use-gpu-webui", "torch-reports-no-gpu")
+    return vendor == "amd" and reports is not None and machine.symptom(*_NO_CODE) is None
+
+
+_NO_CODE = (
+    "hip-invalid-device-function",
+    "invalid-device-function",
+    "hip-invalid-image",
+    "hip-shared-object-init-failed",
+)
 _OF_A_LIBRARY = ("library-missing-gpu-arch",)
 _MET_BY_TORCH_TOO = ("kernel-missing-in-named-library", "kernel-image-missing-in-compiled-extension")
 """The error stands beside a library's name; where torch has no code for the GPU either, it is torch's own."""
