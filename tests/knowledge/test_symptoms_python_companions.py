@@ -26,7 +26,7 @@ IDS = tuple(
     row["id"] for row in tomllib.loads(Path(symptoms.DATA, "python_companions.toml").read_text("utf-8"))["symptom"]
 )
 RULES = {check.rule.id for check in registry.checks()}
-CONTEXT = ("nvidia-gpu-told", "amd-gpu-told-by-name", "extension-of-research-code-told", "blackwell-card-told")
+CONTEXT = ("nvidia-gpu-told", "amd-gpu-by-name-told", "extension-of-research-code-told", "blackwell-card-told")
 """They point to nothing themselves, and a healthy text may hold them."""
 BESIDE_ANOTHER = ("rocm-torch-told-on-nvidia", "nvidia-wheels-come-along")
 """They point to something only beside a symptom of the other vendor."""
@@ -39,7 +39,7 @@ EXAMPLES = {
     "nvidia-wheels-come-along": "Collecting nvidia-cublas-cu12==12.8.4.1 (from torch)",
     "nvidia-gpu-told": "on a box with an NVIDIA card",
     "rocm-torch-told-on-nvidia": "the script installed the ROCm torch",
-    "amd-gpu-told-by-name": "my Radeon does nothing",
+    "amd-gpu-by-name-told": "my Radeon does nothing",
     "extension-of-research-code-told": "    out = _backend.march_rays_train(rays_o, rays_d)",
     "kernel-image-missing-in-compiled-extension": "RuntimeError: CUDA error: no kernel image is available for execution on the device",
     "cuda-kernel-failed-in-extension": "CUDA kernel failed : no kernel image is available for execution on the device",
