@@ -60,6 +60,9 @@ EXAMPLES = {
     "amd-device-plugin-told": "Allocatable: amd.com/gpu: 0",
     "gfx-override-told-to-be-needed": "it fails on my laptop unless I set HSA_OVERRIDE_GFX_VERSION=10.3.0",
     "apu-carve-out-told": "with dynamic VRAM in the BIOS it is the same",
+    "triton-of-torch-not-offered": "ERROR: No matching distribution found for pytorch-triton-rocm==3.1.0 (from torch)",
+    "works-with-secure-boot-off-told": "I switched off Secure Boot and now it works",
+    "card-does-not-initialise-told": "the GPU fails to initialize in the guest",
     "amdsmi-module-missing": "NameError: name 'amdsmi' is not defined",
 }
 NOTHING = {
@@ -95,6 +98,9 @@ NOTHING = {
     "atomic-op-packet-refused": "pcieport 0000:00:1d.0:   TLP Header: 40000001 0000000f fe600000 00000001",
     "library-of-host-fails-in-apptainer": "LD_LIBRARY_PATH=/.singularity.d/libs",
     "crash-with-libraries-of-host": "singularity exec --nv img.sif python train.py",
+    "triton-of-torch-not-offered": "Successfully installed pytorch-triton-rocm==3.1.0",
+    "works-with-secure-boot-off-told": "Secure Boot is disabled",
+    "card-does-not-initialise-told": "the GPU is initialized in 2 s",
     "lm-studio-survey-finds-none": "LM Studio shows two ROCm GPUs",
     "generation-newer-than-rocm-told": "RDNA 3 with ROCm 6.2",
     "hsa-override-said": "without HSA_OVERRIDE_GFX_VERSION the server fails at start",
