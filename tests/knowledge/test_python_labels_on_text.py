@@ -35,7 +35,7 @@ TEXTS: dict[str, str] = {
     "__nvJitLinkAddData_12_1, version libnvJitLink.so.12\n",
     "gpu-libs-not-found": f"ImportError: libcudart.so.12: {SO}\n",
     "known-bad-library-version": "GPU: NVIDIA GeForce RTX 5090\nnvidia-cublas-cu12==12.8.4.1\ntorch==2.7.0+cu128\n"
-    "The loss becomes NaN with bf16.\n",
+    "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx`\n",
     "companion-kernel-lib-outdated": "RuntimeError: flashinfer-cubin version (0.2.3) does not match flashinfer version "
     "(0.6.14)\n",
     "toolkit-torch-mismatch": "RuntimeError: The detected CUDA version (13.0) mismatches the version that was used to "
