@@ -29,6 +29,18 @@ EXAMPLES = {
     "symbol-missing-in-libcuda-told": "libcuda.so.1: undefined symbol",
     "paddle-built-with-cudnn-8-or-newer": "paddle.version.show(): cuda: 11.7, cudnn: 8.4.1",
     "paddle-loads-an-old-cudnn": "W gpu_resources.cc:164] device: 0, cuDNN Version: 7.6.",
+    "nix-told": "the flake.nix of the project",
+    "libcuda-not-found-told": "ffmpeg cannot load libcuda.so.1",
+    "nvenc-api-newer-than-driver": "the NVENC API 13.0 is newer than what the driver offers; 12.2 is required",
+    "warp-entry-point-fails": "Warp CUDA error: Failed to get driver entry point 'cuCtxGetDevice' (CUDA error 1)",
+    "library-takes-gpu-for-another": "sm_121 is dispatched to the sm100 kernels",
+    "hopper-kernels-fail": "FlashMLA: CUDA error in the sparse decode kernel",
+    "toolkit-release-required-by-build": "RuntimeError: CUDA 12.4 or higher is required for compute capability 8.9.",
+    "build-file-knows-other-capabilities": "SUPPORTED_ARCHS of it only lists 8.0 and 9.0",
+    "nvcc-default-architecture-told": "plain nvcc defaults to sm_52",
+    "gpu-library-named-missing-dependency": "Missing dependency: libcusparse.so.12",
+    "kernel-image-missing-in-own-source": "render.cu:71 no kernel image is available for execution on the device",
+    "nvrtc-part-of-another-cuda": "nvrtc: error: failed to open libnvrtc-builtins.so.13.0.",
 }
 NEAR = {
     "jax-told": "an ajax request of the web page",
@@ -48,6 +60,18 @@ NEAR = {
     "symbol-missing-in-libcuda-told": "libcuda.so.1 => /usr/lib/x86_64-linux-gnu/libcuda.so.1",
     "paddle-built-with-cudnn-8-or-newer": "paddle.version.show(): cuda: 10.1, cudnn: 7.6.5",
     "paddle-loads-an-old-cudnn": "W gpu_resources.cc:164] device: 0, cuDNN Version: 9.1.",
+    "nix-told": "a unix socket",
+    "libcuda-not-found-told": "libcuda.so.1 => /lib64/libcuda.so.1",
+    "nvenc-api-newer-than-driver": "hevc_nvenc runs at 300 fps",
+    "warp-entry-point-fails": "Warp CUDA error: Failed to get driver entry point 'cuInit' (CUDA error 34)",
+    "library-takes-gpu-for-another": "sm_121 is the capability of a GB10",
+    "hopper-kernels-fail": "DeepGEMM warmup: 100%",
+    "toolkit-release-required-by-build": "CUDA 12.4 or newer drivers are on all nodes",
+    "build-file-knows-other-capabilities": "setup.py is of version 2.1",
+    "nvcc-default-architecture-told": "nvcc -arch=sm_89 builds it",
+    "gpu-library-named-missing-dependency": "Missing dependency: libsndfile.so.1",
+    "kernel-image-missing-in-own-source": "aten/src/ATen/native/cuda/Copy.cu:300: no kernel image is available",
+    "nvrtc-part-of-another-cuda": "nvrtc: error: failed to open libnvrtc-builtins.so.12.8.",
 }
 
 
@@ -135,3 +159,41 @@ def test_paddle_with_an_older_cudnn_than_its_own_finds_another_copy() -> None:
 def test_a_toolkit_that_numba_finds_no_capability_in_may_be_older_than_the_gpu(arch: str, cause: str) -> None:
     text = f"NvvmSupportError: No supported GPU compute capabilities found.\nGPU: NVIDIA\ncompute capability: {arch}"
     assert cause in causes(text)
+
+
+@pytest.mark.parametrize("system", ["OS: NixOS", "in a nix-shell", "/nix/store/abc-python3"])
+def test_nix_programs_that_miss_libcuda_lack_the_path_to_it(system: str) -> None:
+    assert "gpu-libs-not-found" in causes(f"{system}\ntorch does not find libcuda.so.1")
+
+
+def test_a_driver_too_old_for_an_encoder_is_told_by_the_encoder() -> None:
+    line = "[hevc_nvenc] Driver does not support the required nvenc API version. Required: 13.0 Found: 12.2"
+    assert causes(line) == ["nvidia-driver-too-old"]
+
+
+def test_warp_that_asks_the_driver_wrongly_is_at_fault_itself() -> None:
+    call = "Warp CUDA error 36: API call is not supported in the installed CUDA driver"
+    assert causes(call) == ["nvidia-driver-too-old"]
+    assert causes(f"{EXAMPLES['warp-entry-point-fails']}\n{call}") == ["known-bad-library-version"]
+
+
+def test_a_toolkit_that_a_build_asks_for_is_no_gpu_without_kernels() -> None:
+    assert causes(EXAMPLES["toolkit-release-required-by-build"]) == ["toolkit-torch-mismatch"]
+
+
+@pytest.mark.parametrize(("arch", "named"), [("sm_120", True), ("sm_90", False)])
+def test_kernels_for_hopper_fail_on_other_gpus_for_want_of_code(arch: str, named: bool) -> None:
+    text = f"DeepGEMM: CUDA error: illegal instruction\ncompute capability: {arch}\nGPU: NVIDIA"
+    assert ("library-missing-gpu-arch" in causes(text)) is named
+
+
+@pytest.mark.parametrize("line", ["src/tracer.cu:135:", "what(): parallel_for failed:"])
+def test_a_source_file_that_is_not_torch_s_lacks_kernels_itself(line: str) -> None:
+    assert causes(f"{line} {NO_KERNEL}") == ["library-missing-gpu-arch"]
+    assert "torch-missing-gpu-arch" in causes(f"torch 2.4.0+cu121\n{line} {NO_KERNEL}")
+
+
+def test_a_part_of_nvrtc_from_another_cuda_than_torch_s_is_a_conflict() -> None:
+    line = "nvrtc: failed to open libnvrtc-builtins.so.13.0"
+    assert "gpu-libs-conflict" in causes(f"torch 2.9.1+cu128\n{line}")
+    assert "gpu-libs-conflict" not in causes(f"torch 2.9.1+cu130\n{line}")
