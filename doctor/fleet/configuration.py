@@ -135,7 +135,7 @@ def _gib(value: Any) -> str | None:
 def _gpu(machine: Data) -> Iterator[tuple[str, str]]:
     if machine.get("gpus") is None:
         return
-    gpus = _dicts(machine["gpus"])
+    gpus = _dicts(machine.get("gpus"))
     yield "GPUs", str(len(gpus))
     lost = [str(g.get("pci_address") or g.get("key")) for g in gpus if g.get("lost")]
     if lost:
@@ -214,7 +214,7 @@ def _system(machine: Data) -> Iterator[tuple[str, Any]]:
 def _stack(machine: Data) -> Iterator[tuple[str, str]]:
     for part in ("rocm", "cuda"):
         if machine.get(part) is not None:
-            installs = sorted(f"{i.get('version') or '?'} in {i.get('path')}" for i in _dicts(machine[part]))
+            installs = sorted(f"{i.get('version') or '?'} in {i.get('path')}" for i in _dicts(machine.get(part)))
             yield part, ", ".join(installs) or "none"
     for part in ("engines", "toolkits"):
         for row in _dicts(machine.get(part)):
@@ -227,7 +227,7 @@ def _stack(machine: Data) -> Iterator[tuple[str, str]]:
 def _packages(machine: Data) -> Iterator[tuple[str, str]]:
     """Of the chosen Python. Several copies of one name are all told."""
     copies: dict[str, set[str]] = {}
-    for row in _dicts(machine["packages"]):
+    for row in _dicts(machine.get("packages")):
         copies.setdefault(str(row.get("name"))[:100], set()).add(str(row.get("version")))
     for name, versions in copies.items():
         yield name, ", ".join(sorted(versions))

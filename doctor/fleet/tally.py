@@ -43,6 +43,22 @@ class Shape(NamedTuple):
     areas: tuple[int, ...]
 
 
+class _Read(NamedTuple):
+    """What is kept of a report's snapshot."""
+
+    kind: str
+    identity: tuple[str, ...]
+    told: dict[str, Area]
+    gpus: int
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any]) -> _Read:
+        machine = report.get("snapshot") or {}
+        gpus = machine.get("gpus")
+        number = min(len(gpus), 32_000) if isinstance(gpus, list) else -1
+        return cls(configuration.kind(machine), configuration.identity(machine), configuration.of(report), number)
+
+
 class Tally:
     """What all answers say together. Memory: distinct areas, distinct shapes, and below 1 KiB a node."""
 
@@ -76,19 +92,21 @@ class Tally:
         elif node in self._places:
             self.twice.append(node)
         else:
-            self._add(node, answer.report)
+            try:
+                read = _Read.of(answer.report)
+            except (AttributeError, KeyError, TypeError, ValueError):  # another program's, or made by hand
+                self.silent.setdefault(node, "its report is not in the form of doctor.report/1")
+            else:
+                self._add(node, answer.report, read)
 
-    def _add(self, node: str, report: Mapping[str, Any]) -> None:
+    def _add(self, node: str, report: Mapping[str, Any], read: _Read) -> None:
         place = self._places[node] = len(self.nodes)
         self.nodes.append(node)
         status = report.get("status")
         self.status_of.append(_STATUSES.index(status if status in _STATUSES else "unknown"))
-        machine = report.get("snapshot") or {}
-        gpus = machine.get("gpus")
-        self.gpus_of.append(min(len(gpus), 32_000) if isinstance(gpus, list) else -1)
-        told = configuration.of(report)
-        areas = tuple(self._area(told[area]) if area in told else -1 for area in configuration.AREAS)
-        self.shape_of.append(self._shape(Shape(configuration.kind(machine), configuration.identity(machine), areas)))
+        self.gpus_of.append(read.gpus)
+        areas = tuple(self._area(read.told[area]) if area in read.told else -1 for area in configuration.AREAS)
+        self.shape_of.append(self._shape(Shape(read.kind, read.identity, areas)))
         for finding in report.get("findings") or ():
             if not finding.get("explained_by"):
                 self._found(place, finding)

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 
 import yaml
 
+from doctor.readers import yaml_depth
+
 Row = tuple[int, str, str | None, str, str]
 _Cell = tuple[int, str, str | None, str]
 _COMMANDS = ("command", "args", "entrypoint")
@@ -22,6 +24,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def rows(text: str) -> Iterator[Row]:
     """Raises ValueError for what is no YAML. Nodes are walked without building objects of them; an alias once."""
+    yaml_depth.check(text)
     try:
         roots = [node for node in yaml.compose_all(text, Loader=_LOADER) if node is not None]
     except (yaml.YAMLError, RecursionError) as error:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from doctor.errors import ReaderError
+from doctor.readers import yaml_depth
 
 MAX_TEXT = 4 << 20
 MAX_DEVICES = 4096
@@ -88,6 +89,7 @@ def _yaml(text: str) -> Any:
         raise ValueError("no cdiVersion")
     if re.search(r"(?m)^[^#\n]{0,200}[:\-\[,]\s{0,4}[&*][A-Za-z0-9]", text):
         raise ValueError("anchors and aliases are not of a CDI spec")  # they multiply
+    yaml_depth.check(text)
     try:
         return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  a safe loader
     except yaml.YAMLError as error:

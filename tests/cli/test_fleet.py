@@ -39,6 +39,20 @@ def test_who_should_have_answered_and_did_not_is_named(reports: Path, capsys: py
     ]
 
 
+def test_a_report_of_another_form_is_named_and_the_others_are_judged(
+    reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An older doctor's has fewer keys; one made by hand may have anything."""
+    bare = {"schema": "doctor.report/1", "doctor": "0", "status": "ok", "findings": [], "snapshot": {}}
+    for name, snapshot in {"old": {"gpus": None}, "odd": {"kernel": "6.8"}, "text": {"os": "linux"}}.items():
+        (reports / f"{name}.json").write_text(json.dumps({**bare, "snapshot": snapshot}))
+    assert run(["fleet", "report", str(reports), "--format", "json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    (silent,) = told["silent"]
+    assert (silent["nodes"], silent["reason"]) == ("odd,text", "its report is not in the form of doctor.report/1")
+    assert told["nodes"] == 12
+
+
 @pytest.mark.parametrize("format_", ["text", "json", "nodes"])
 def test_a_fleet_of_which_nothing_was_read_is_not_a_good_one(
     tmp_path: Path, format_: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

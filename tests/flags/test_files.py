@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.errors import ReaderError
 from doctor.facts.snapshot import Snapshot
 from doctor.flags.files import look
 
@@ -44,6 +45,13 @@ def test_what_a_named_file_has_too_much_is_said_with_its_line() -> None:
     assert noted(compose, "compose.yaml", {"big.env": many})[0].startswith("big.env:4001: not read")
     several = "[Service]\n" + "".join(f"EnvironmentFile=/etc/{n}.env\n" for n in range(21))
     assert noted(several, "a.service") == ("a.service:22: /etc/20.env was not read: more than 20 files are named",)
+
+
+@pytest.mark.parametrize("text", ["a: " + "[" * 100_000, "- " * 100_000, "".join(" " * n + "a:\n" for n in range(900))])
+def test_yaml_of_a_thousand_levels_is_refused(text: str) -> None:
+    """libyaml's binding recurses in C: no exception would come, the process would end."""
+    with pytest.raises(ReaderError, match=r"nested more than 200 levels deep|no YAML"):
+        look("compose.yaml", text, None, Snapshot(), {})
 
 
 def test_two_services_are_not_one_environment() -> None:
