@@ -135,6 +135,11 @@ class Symptoms:
                 found[signature.id] = signature
         return found
 
+    def accuses(self, key: str) -> bool:
+        """Whether a symptom names a cause by itself. What only tells others apart does not; an unknown one may."""
+        signature = self.signatures.get(key)
+        return signature is None or any(not c.with_symptom and not c.and_symptom for c in signature.points_to)
+
     def find(self, lines: Iterable[tuple[int, str]]) -> list[Hit]:
         """The first line of each symptom that the text shows, in the order of the text. Bounded memory: lines are
         looked at in blocks, each literal is searched for once a block."""

@@ -94,7 +94,7 @@ def _typed(line: str) -> list[tuple[str, str]]:
 
 
 def _unquoted(value: str, *, shell: bool) -> str:
-    value = value[:2000].strip(" \t`")
+    value = value[:2000].strip(" \t`").partition("`")[0].rstrip()
     for quote in ("'", '"'):
         if value.startswith(quote) and (end := value.find(quote, 1)) > 0:
             return value[1:end]

@@ -14,16 +14,18 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
     if machine.gpus == ():
         return  # these faults are of libraries on GPUs
     from doctor.knowledge.library_faults import library_faults
+    from doctor.knowledge.symptoms import shared
 
     seen = {symptom.key for symptom in machine.symptoms}
+    trouble = any(shared().accuses(key) for key in seen)
     for fault in library_faults():
         facts = fault.facts(machine) if fault.rule == rule else None
-        if facts is None or (seen and not seen & set(fault.felt)):
+        if facts is None or (trouble and not seen & set(fault.felt)):
             continue
         shown = fault.shown(machine)
         yield Finding(
             severity=Severity.WARNING if shown else Severity.INFO,
-            suspect=2 if seen and not shown else 0,
+            suspect=2 if seen & set(fault.felt) and not shown else 0,
             summary=f"{fault.what[:1].upper()}{fault.what[1:]}.",
             subject=Subject(kind="library", id=fault.id),
             evidence=(*evidence(machine, facts), *(Evidence(text=s.text, source=s.source) for s in shown[:2])),

@@ -67,7 +67,8 @@ def test_causes_are_in_the_vocabulary() -> None:
 def test_symptoms_that_causes_name_exist() -> None:
     for signature in SYMPTOMS.signatures.values():
         for cause in signature.points_to:
-            assert {*cause.with_symptom, *cause.without_symptom} <= set(SYMPTOMS.signatures), signature.id
+            others = {*cause.with_symptom, *cause.and_symptom, *cause.without_symptom}
+            assert others <= set(SYMPTOMS.signatures), signature.id
 
 
 def test_conditions_ask_for_facts_that_there_are() -> None:

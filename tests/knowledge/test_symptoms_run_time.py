@@ -127,6 +127,14 @@ EXAMPLES = {
     "clock-stays-low-told": "sclk stays at 132MHz under load",
     "link-width-current-told": "Pcie link width current 1, max 16",
     "tunableop-on-slow-told": "PYTORCH_TUNABLEOP_ENABLED=1: the first request takes minutes",
+    "data-parallel-told": "model = nn.DataParallel(model)",
+    "hang-word-told": "and then it hangs",
+    "answers-differ-told": "it is True in the terminal and False in PyCharm",
+    "expandable-segments-not-on": "expandable segments are not enabled",
+    "elsewhere-no-gpu-told": "the celery worker has no HIP devices, from bash it sees two",
+    "performance-state-low-told": "the GPU stays in P8 while the model runs",
+    "async-allocator-fails-told": "backend:cudaMallocAsync fails",
+    "nccl-address-not-usable": "NCCL WARN Connect to fe80::1%5<3344> failed : Cannot assign requested address",
     "library-release-change-helped": "going from NCCL 2.19.3 to 2.20.5 fixed the deadlock",
 }  # fmt: skip
 NEAR = {
@@ -177,6 +185,12 @@ NEAR = {
     "clock-stays-low-told": "the clock stays at 210 MHz when idle",
     "link-width-current-told": "Link width current 16x max 16x",
     "tunableop-on-slow-told": "PYTORCH_TUNABLEOP_ENABLED=1 is set",
+    "data-parallel-told": "model = DistributedDataParallel(model)",
+    "answers-differ-told": "it is True in the terminal and True in PyCharm",
+    "expandable-segments-not-on": "try expandable segments to avoid fragmentation",
+    "elsewhere-no-gpu-told": "the node has no GPU, from bash or elsewhere",
+    "performance-state-low-told": "it stays in P8 while idle",
+    "async-allocator-fails-told": "I use backend:cudaMallocAsync",
 }
 
 
@@ -208,6 +222,7 @@ TOLD = {
         "env-not-seen-by-service"
     ),
     "Training hangs with 100% GPU utilization\nThe node has 4 RTX 3090": "pcie-p2p-unusable",
+    "I wrap it in nn.DataParallel\nthen forward hangs": "pcie-p2p-unusable",
     "a = a.to('cuda:0')\nprint(a.to('cuda:1')) is wrong\ntensor([0], device='cuda:1')": "pcie-p2p-unusable",
     "I updated cudnn from 4 to 5\nmy code runs 6 times slower than before": "known-bad-library-version",
     "ib_write_bw --use_cuda=0\nCouldn't allocate MR": "gpudirect-rdma-missing",
@@ -247,3 +262,18 @@ def test_a_hang_over_several_nodes_is_none_of_copies_within_one() -> None:
 def test_zeros_that_were_asked_for_are_no_fault_of_copies() -> None:
     text = "torch.zeros(3).to('cuda:1')\ntensor([0., 0., 0.], device='cuda:1')"
     assert "pcie-p2p-unusable" not in causes(text)
+
+
+def test_a_hang_of_ranks_over_several_nodes_is_no_fault_of_copies_within_one() -> None:
+    assert "pcie-p2p-unusable" not in causes("DistributedDataParallel on two nodes hangs")
+
+
+def test_a_sentence_about_the_hint_of_the_allocator_accuses_nothing() -> None:
+    assert not causes("The OOM error suggests expandable_segments on the GPU even when it is enabled")
+
+
+def test_what_only_tells_others_apart_accuses_nothing_by_itself() -> None:
+    assert SYMPTOMS.accuses("nccl-peer-refused")
+    assert not SYMPTOMS.accuses("variable-told")
+    assert not SYMPTOMS.accuses("tensor-of-zeros-printed")
+    assert SYMPTOMS.accuses("one-of-a-newer-catalogue")
