@@ -26,7 +26,14 @@ IDS = tuple(
     row["id"] for row in tomllib.loads(Path(symptoms.DATA, "python_companions.toml").read_text("utf-8"))["symptom"]
 )
 RULES = {check.rule.id for check in registry.checks()}
-CONTEXT = ("nvidia-gpu-told", "amd-gpu-by-name-told", "extension-of-research-code-told", "blackwell-card-told")
+CONTEXT = (
+    "nvidia-gpu-told",
+    "amd-gpu-by-name-told",
+    "extension-of-research-code-told",
+    "blackwell-card-told",
+    "vllm-source-compiled",
+    "attention-of-composable-kernel-told",
+)
 """They point to nothing themselves, and a healthy text may hold them."""
 BESIDE_ANOTHER = ("rocm-torch-told-on-nvidia", "nvidia-wheels-come-along")
 """They point to something only beside a symptom of the other vendor."""
@@ -83,6 +90,14 @@ EXAMPLES = {
     "new-gpu-told-to-need-new-cuda": "somebody wrote that it needs PyTorch 2.7 with cu128",
     "blackwell-card-told": "built my PC around an RTX 5070 Ti",
     "layers-stay-off-the-gpu-told": "n_gpu_layers=-1 has no effect, all cores are busy",
+    "vllm-source-compiled": "/src/vllm/csrc/cache_kernels.cu(44): error:",
+    "source-for-another-torch": 'ops.cu(31): error: class "at::Tensor" has no member "const_data_ptr"',
+    "attention-of-composable-kernel-told": "pip install flash-attn --no-build-isolation",
+    "kernels-do-not-compile-for-this-gfx": "3 errors generated when compiling for gfx1101.",
+    "windows-part-of-torch-not-loaded": 'OSError: [WinError 126] Error loading "C:\\v\\Lib\\site-packages\\torch\\lib\\c10.dll" or one of its dependencies.',
+    "windows-gpu-part-of-torch-not-loaded": 'Error loading "C:\\v\\Lib\\site-packages\\torch\\lib\\torch_hip.dll" or one of its dependencies.',
+    "hip-program-on-nvidia": "RuntimeError: No HIP GPUs are available",
+    "library-in-a-folder-of-another-rocm": "/opt/rocm-5.7.0/lib/libamdocl64.so: cannot open shared object file: No such file or directory",
     "onnxruntime-package-without-provider": "the onnxruntime package in the image is the CPU build",
 }
 NEAR = (
@@ -111,6 +126,11 @@ NEAR = (
         "The third-party dynamic library (mklml.dll) that Paddle depends on is not configured correctly.",
     ),
     ("paddle-library-not-configured", "The TensorRT that Paddle depends on is not configured correctly."),
+    ("source-for-another-torch", "error: 'class Config' has no member named 'device'"),
+    ("kernels-do-not-compile-for-this-gfx", "0 warnings generated when compiling for gfx1100."),
+    ("windows-part-of-torch-not-loaded", "torch or one of its dependencies is slow to import"),
+    ("windows-gpu-part-of-torch-not-loaded", "C:\\v\\Lib\\site-packages\\torch\\lib\\torch_hip.dll"),
+    ("library-in-a-folder-of-another-rocm", "export LD_LIBRARY_PATH=/opt/rocm-6.4.1/lib"),
     ("extension-of-another-capability", "could not find compatible versions of numpy"),
     ("new-gpu-told-to-need-new-cuda", "needs torch 2.4 or newer"),
     ("layers-stay-off-the-gpu-told", "n_gpu_layers=20 is what I use, it takes 9 GB"),
@@ -192,6 +212,10 @@ BLIND = "torch.cuda.is_available() returns False and training is slow"
         ("NCCL 2.27.3 hangs in the second epoch.\nWith 2.26.2 it works for days.", "known-bad-library-version"),
         ("singularity exec --nv torch.sif python t.py\nnumpy is taken from /home/me/.conda", "python-user-site-leak"),
         ("my PC has an AMD GPU\nOSError: libcudart.so.11.0: cannot open shared object file", "torch-built-for-other-vendor"),
+        ("GPU 0: NVIDIA GeForce RTX 4060\nRuntimeError: No HIP GPUs are available", "torch-built-for-other-vendor"),
+        ("pip install flash-attn\n7 errors generated when compiling for gfx1100.", "library-missing-gpu-arch"),
+        ("building vllm from main\nno member named 'layout' in 'torch::stable::Tensor'", "vllm-build-mismatch"),
+        ("my ops\nno member named 'layout' in 'torch::stable::Tensor'", "extension-abi-mismatch"),
         ("a laptop with a 5080\nI read that it needs PyTorch with CUDA 12.8", "torch-missing-gpu-arch"),
         ("with llama.cpp, n_gpu_layers=-1 has no effect", "framework-sees-no-gpu"),
         ("the kernels only work on one machine\nthe wheel has ABI issues with torch 2.8", "extension-abi-mismatch"),
@@ -213,6 +237,9 @@ def test_what_else_is_told_decides(text: str, rule: str) -> None:
         ("/home/me/train.py\npip install tensorflow[and-cuda]", "tensorflow-gpu-mismatch"),
         ("OSError: libcudart.so.11.0: cannot open shared object file", "torch-built-for-other-vendor"),
         ("NCCL 2.27.3 is what I have.\nWith 2.26.2 it works for days.", "known-bad-library-version"),
+        ("I have a card of AMD\nRuntimeError: No HIP GPUs are available", "torch-built-for-other-vendor"),
+        ("GPU 0: NVIDIA GeForce RTX 4060\nhipErrorNoBinaryForGpu: Unable to find code object", "torch-missing-gpu-arch"),
+        ("make\n7 errors generated when compiling for gfx1100.", "library-missing-gpu-arch"),
         ("a laptop with a 3080\nI read that it needs PyTorch with CUDA 12.8", "torch-missing-gpu-arch"),
         ("in my own loader, n_gpu_layers=-1 has no effect", "framework-sees-no-gpu"),
         ("docker run --gpus all torch python t.py\nnumpy is taken from /home/me/.conda", "python-user-site-leak"),
