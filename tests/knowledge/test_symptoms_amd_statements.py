@@ -26,6 +26,9 @@ EXAMPLES = {
     "tensorflow-leaves-gfx-out": "with AMDGPU version : gfx1101. The supported AMDGPU versions are gfx1030, gfx90a.",
     "own-build-of-rocm-library-told": "MIOpen was compiled from the develop branch",
     "package-takes-torch-away-told": "installing torchvision removes the torch that was there",
+    "modprobe-lacks-module-of-kernel": "modprobe: ERROR: ctx=0x55 path=/opt/lib/modules/6.8.0/kernel/drivers/gpu/drm/ttm/ttm.ko error=No such file or directory",
+    "module-for-one-kernel-told": "the DKMS module compiles for kernel 6.8 only",
+    "cmake-finds-no-hip-compiler": "CMake cannot find hipcc on this node",
 }
 NOTHING = {
     "asks-for-nvidia-told": "NVIDIA driver 570.86 and CUDA 12.8 are there",
@@ -34,6 +37,9 @@ NOTHING = {
     "vanilla-kernel-works-told": "vanilla 6.1.9",
     "own-build-of-rocm-library-told": "rocBLAS is installed from the repository",
     "package-takes-torch-away-told": "installing torchvision works",
+    "modprobe-lacks-module-of-kernel": "modprobe: ERROR: ctx=0x55 path=/lib/modules/6.8.0/kernel/net/x.ko error=No such file or directory",
+    "module-for-one-kernel-told": "the module builds for kernel 6.8",
+    "cmake-finds-no-hip-compiler": "-- Check for working HIP compiler: /opt/rocm/llvm/bin/clang++ - skipped",
     "k8s-node-offers-no-gpu": "podman run --device=amd.com/gpu=0 image",
 }
 GPU = "GPUs:\nGPU 0: {}\n"
@@ -150,3 +156,14 @@ def test_a_torch_that_sees_no_gpu_of_amd_does_not_lack_code_for_it_first() -> No
 def test_a_radeon_before_vega_is_left_out_by_ollama() -> None:
     assert "amd-gpu-unsupported-by-rocm" in raised("ollama uses the CPU\n" + GPU.format("Radeon RX 570"))
     assert "amd-gpu-unsupported-by-rocm" not in raised("ollama uses the CPU\n" + GPU.format("Radeon RX 7600"))
+
+
+def test_memory_errors_are_why_a_gpu_does_not_start() -> None:
+    failed = "amdgpu 0000:2f:00.0: amdgpu: Fatal error during GPU init\n"
+    errors = "amdgpu 0000:2f:00.0: amdgpu: 2 uncorrectable hardware errors detected in umc block\n"
+    assert "amdgpu-driver-not-loaded" in raised(failed)
+    assert raised(errors + failed) == ["gpu-ecc-errors"]
+
+
+def test_a_build_that_finds_no_hip_compiler() -> None:
+    assert raised("ROCm version: 6.1.2\n-- The HIP compiler identification is unknown\n") == ["rocm-path-broken"]
