@@ -46,6 +46,11 @@ _INSTALLED = re.compile(
 """A package of the libraries with its version, as dpkg, rpm, pacman and apt's history print it: there, old and new."""
 _GONE = re.compile(r"\s{0,8}(?:rc|un|pn|pi)\s|.{0,80}\b(?:Remove|Purge|removed?|candidate)\b", re.IGNORECASE)
 _DSO = re.compile(r"kernel version (\d{3}\.[\d.]{1,12}) does not match DSO version (\d{3}\.[\d.]{1,12})")
+_SIDE_BY_SIDE = re.compile(
+    r"\bkernel module (?:version )?(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b.{1,24}?"
+    r"\b(?:librar(?:y|ies)|user ?-?space|nvml)(?: (?:version|driver))? (\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b",
+    re.IGNORECASE,
+)
 _REPORTED = re.compile(r"(libcuda|kernel) reported version is: (\d{3}\.\d{1,3}(?:\.\d{1,3})?)")
 _DKMS = re.compile(r"\b(nvidia|amdgpu)[\w-]{0,20}[/,] ?[\w.:~+-]{1,60}, (\d[\w.+-]{2,60}), [\w-]{1,12}: installed")
 _FABRIC = re.compile(r"\bnvidia-fabricmanager(?:-\d{3})?\s{1,8}(\d{3}\.\d{1,3}\.\d{1,3})")
@@ -133,7 +138,7 @@ class _Reader:
 
     def versions(self, where: str, line: str) -> None:
         """Of the module and of the library that a line names side by side, or of the library alone."""
-        if found := _DSO.search(line):
+        if found := _DSO.search(line) or _SIDE_BY_SIDE.search(line):
             self.sheet.put("nvidia_driver.version", found[1], where)
             self.sheet.put("nvidia_driver.user_version", found[2].rstrip("."), where)
         elif found := _REPORTED.search(line):

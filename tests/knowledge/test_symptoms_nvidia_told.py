@@ -47,6 +47,9 @@ CASES = [
     ("CUDA_VISIBLE_DEVICES was set in /etc/profile; the server is a systemd service", "env-not-seen-by-service"),
     ("a forgotten override.conf of the unit sets it once more", "env-not-seen-by-service"),
     ("NCCL hangs on two GPUs\nVT-d enabled", "iommu-not-passthrough"),
+    (INSIDE + "$ docker run --gpus all acme/a:1\n```\nCUDA Version: N/A", "container-missing-gpu-passthrough"),
+    ("ROCR_VISIBLE_DEVICES has no effect with the service, see systemctl status", "env-not-seen-by-service"),
+    ("GPU lost by all containers\nkernel module 560.35.03, libraries 565.57", "nvidia-driver-library-mismatch"),
     (
         "error: libcuda.so.1: cannot open shared object file\n\n" + INSIDE + "$ docker run --gpus all acme/a:1\n```\n",
         "gpu-libs-not-found",
@@ -79,6 +82,7 @@ NEARLY = [
     ("lsmod | grep nouveau shows nothing", "nouveau-loaded"),
     ("CUDA_VISIBLE_DEVICES was set in /etc/profile", "env-not-seen-by-service"),
     ("VT-d enabled\nGPU 0: NVIDIA L4", "iommu-not-passthrough"),
+    ("| NVIDIA-SMI 470.1  Driver Version: 470.1  CUDA Version: N/A |", "container-missing-gpu-passthrough"),
     ("uncorrectable ECC errors, all rows were remapped, pending: No", "gpu-ecc-errors at error"),
     ("driver: nvidia-driver-580-open\n\nGPU 0: NVIDIA L4\n", "nvidia-open-module-unsupported-gpu"),
     ("docker run --gpus all ubuntu nvidia-smi works\n" + INSIDE + "$ docker run --gpus all app\n```\n", "cdi"),
