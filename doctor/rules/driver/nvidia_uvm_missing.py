@@ -92,9 +92,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 def _node_missing(machine: Snapshot) -> bool:
-    """The node is missing beside nodes of the same driver that are there."""
-    there = {n.kind for n in machine.nodes or () if n.is_device is not False and n.major is not None}
-    return "nvidiactl" in there and "nvidia-uvm" not in there
+    """The node is missing beside nodes of the same driver that are there. Of a pasted listing only where it shows
+    more than one of them: a single node is the one that the writer asks about."""
+    listed = [n for n in machine.nodes or () if n.is_device is not False and n.major is not None]
+    there = {n.kind for n in listed}
+    few = run_line.from_text(machine, "nodes") and len([n for n in listed if n.key.startswith("/dev/nvidia")]) < 2
+    return "nvidiactl" in there and "nvidia-uvm" not in there and not few
 
 
 def _fixes(passing: bool) -> tuple[Fix, ...]:

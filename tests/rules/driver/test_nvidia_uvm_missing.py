@@ -49,3 +49,5 @@ crw-rw-rw- 1 nobody nogroup ? 195, 255 Apr  7 06:52 /dev/nvidiactl
     assert finding.summary.startswith("NVIDIA's other nodes are there and /dev/nvidia-uvm is missing")
     with_it = text + b"crw-rw-rw- 1 nobody nogroup ? 511,   0 Apr  7 06:52 /dev/nvidia-uvm\n"
     assert not list(rule.check(read_text([with_it]), Knowledge(), None))
+    only_one = b"torch sees no GPU\ncrw-rw---- 1 root video 195, 255 Apr  7 06:52 /dev/nvidiactl\n"
+    assert not list(rule.check(read_text([only_one]), Knowledge(), None))
