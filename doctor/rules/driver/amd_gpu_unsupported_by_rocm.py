@@ -86,12 +86,15 @@ _FIRST_LISTED = 10
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each gfx target that no installed ROCm supports."""
+    from doctor.knowledge.symptoms import shared
+
     if machine.torch.available:
         return
     # Distributions build their own ROCm for more GPUs than AMD lists.
     releases = [(r.version, r.key) for r in machine.rocm or () if r.version and r.kind != "distribution"]
     seen: set[str] = set()
-    doubtful = bool(machine.symptoms) and machine.symptom(*_FITS) is None
+    other = any(shared().causes(symptom.key, machine) for symptom in machine.symptoms)  # a mention has no cause
+    doubtful = other and machine.symptom(*_FITS) is None
     others = discrete(machine)
     for gpu in machine.of_vendor("amd"):
         arch = gpu.arch

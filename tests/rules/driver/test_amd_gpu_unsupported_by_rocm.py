@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.findings import Severity
 from doctor.intake import read_text
 from doctor.knowledge import Knowledge
 from doctor.rules.driver import amd_gpu_unsupported_by_rocm
@@ -32,3 +33,11 @@ def test_a_crash_on_a_gpu_that_no_release_lists() -> None:
 )
 def test_nothing_is_said_of_others(text: str) -> None:
     assert not found(text)
+
+
+def test_a_mention_makes_a_known_release_no_less_sure() -> None:
+    text = (
+        "docker run -it --device=/dev/kfd rocm/pytorch:rocm6.0_ubuntu20.04_py3.9_pytorch_2.1.1\nRadeon 780M (gfx1103)"
+    )
+    (finding,) = amd_gpu_unsupported_by_rocm.check(read_text([text.encode()]), KB, None)
+    assert finding.severity is Severity.WARNING
