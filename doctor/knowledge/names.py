@@ -22,8 +22,8 @@ _NOISE = {
     *("hgx", "tm", "r"),
 }
 _WORD = re.compile(r"[a-z]+\d+[a-z]*\d*|\d+[a-z]*|[a-z]+")
-_JOINED = re.compile(r"\b(rtx|gtx|rx)(?=\d{3,4})")
-"""People write RTX5090 for RTX 5090."""
+_JOINED = re.compile(r"\b(rtx|gtx|rx)(?=\d{3,4})|(?<=\d\d\d)(?=(?:ti|super)\b)")
+"""People write RTX5090 for RTX 5090, and 1080ti for 1080 Ti."""
 _SHORT = re.compile(r"\d{1,2}$|\d+(?:gb|g|x)$")
 _TEGRA = {
     "orin": "sm_87",
@@ -47,6 +47,18 @@ _CODENAMES = (
     (re.compile(r"\bhawaii\b"), "gfx701"),
 )
 """Names outside the tables: old cards, dies. Source: LLVM's AMDGPU processor table, as of 2026-08."""
+
+_LEGACY = (
+    (re.compile(r"\btesla k80\b|^(?:nvidia )?k80\b"), "sm_37"),
+    (re.compile(r"\btesla k[24]0[a-z]?\b|\bgtx ?780\b(?! ?m)|\btitan (?:black|z)\b|\bquadro k6000\b"), "sm_35"),
+    (re.compile(r"\bgtx ?(?:750|745|850m|950m|960m)\b|\b(?:8[34]0|9[34]0)mx?\b|\btesla m10\b"), "sm_50"),
+    (re.compile(r"\bquadro (?:k620|k1200|k2200|m[126]000m|m1200|m620)\b"), "sm_50"),
+    (re.compile(r"\bgtx ?(?:9[5678]0|9[678]0m|965m)\b|\bgtx titan x\b|\btesla m(?:4|6|40|60)\b"), "sm_52"),
+    (re.compile(r"\bquadro m[2456]000\b"), "sm_52"),
+    (re.compile(r"\btitan xp\b"), "sm_61"),
+    (re.compile(r"\btitan v\b"), "sm_70"),
+)
+"""Names that the tables lack. Source: developer.nvidia.com/cuda-legacy-gpus and cuda-gpus, as of 2026-08."""
 
 
 class NamedGpu(NamedTuple):
@@ -74,12 +86,14 @@ def gpu_by_name(name: str) -> NamedGpu | None:
         low = name.lower()
         if arch := next((gfx for pattern, gfx in _CODENAMES if pattern.search(low)), None):
             return NamedGpu("amd", arch)
-        return next((NamedGpu("nvidia", arch) for word, arch in _TEGRA.items() if re.search(rf"\b{word}\b", low)), None)
+        old = next((arch for pattern, arch in _LEGACY if pattern.search(low)), None)
+        tegra = next((arch for word, arch in _TEGRA.items() if re.search(rf"\b{word}\b", low)), None)
+        return NamedGpu("nvidia", arch) if (arch := old or tegra) else None
     return best[1]
 
 
 def _words(name: str) -> list[str]:
-    return [w for w in _WORD.findall(_JOINED.sub(r"\1 ", name.lower())) if w not in _NOISE][:20]
+    return [w for w in _WORD.findall(_JOINED.sub(lambda found: f"{found[0]} ", name.lower())) if w not in _NOISE][:20]
 
 
 @lru_cache(maxsize=1)

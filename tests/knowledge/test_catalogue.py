@@ -8,6 +8,7 @@ import pytest
 
 from doctor.knowledge import Knowledge, entries
 from doctor.knowledge.catalogue import DATA, table
+from doctor.knowledge.names import gpu_by_name
 from doctor.versions import Dotted
 
 KB = Knowledge()
@@ -143,3 +144,29 @@ def test_which_flavour_of_module_a_gpu_takes(gpu: str | None, flavour: str | Non
 def test_the_vocabulary_holds_the_causes_and_the_families_beside_it() -> None:
     words = KB.vocabulary()
     assert {"nvidia-xid-fatal", "torch-sees-no-gpu", "no-gpu-found", "smi-tool-slow"} <= set(words)
+
+
+@pytest.mark.parametrize(
+    ("name", "arch"),
+    [
+        ("nvidia tesla k80", "sm_37"),
+        ("Tesla K40m", "sm_35"),
+        ("GeForce GTX 750 Ti", "sm_50"),
+        ("940MX", "sm_50"),
+        ("Quadro M2000M", "sm_50"),
+        ("Quadro M2000", "sm_52"),
+        ("GTX980 Ti", "sm_52"),
+        ("gtx 1080ti", "sm_61"),
+        ("NVIDIA TITAN V", "sm_70"),
+        ("RTX 2080SUPER", "sm_75"),
+    ],
+)
+def test_names_of_gpus_before_pascal_and_as_people_join_them(name: str, arch: str) -> None:
+    found = gpu_by_name(name)
+    assert found is not None
+    assert (found.vendor, found.arch) == ("nvidia", arch)
+
+
+@pytest.mark.parametrize("name", ["RX 970", "TITAN X (Pascal)", "Core i7-940"])
+def test_names_that_leave_the_architecture_open(name: str) -> None:
+    assert gpu_by_name(name) is None

@@ -176,6 +176,16 @@ def raised(text: str) -> list[str]:
         ),
         ("My BIOS has Above 4G Decoding deactivated by default. Tesla P40", "large-bar-disabled"),
         ("Jupyter with an NVIDIA RTX 3060: when I suspend the laptop, CUDA dies", "nvidia-uvm-stale-after-suspend"),
+        ("nvidia-container-cli: invalid option -- 'r'", "container-toolkit-too-old"),
+        (
+            "my server has two Tesla K80, can ollama use them? it can't find my gpu and uses cpu",
+            "library-missing-gpu-arch",
+        ),
+        (
+            "Jetson AGX Xavier, L4T r32.7: load library failed: libcuda.so.1: cannot open shared object file",
+            "gpu-libs-not-found",
+        ),
+        ("ImportError: libnvrm.so: cannot open shared object file: No such file", "gpu-libs-not-found"),
     ],
 )
 def test_each_points_to_its_cause(text: str, cause: str) -> None:
@@ -218,6 +228,8 @@ def test_each_points_to_its_cause(text: str, cause: str) -> None:
             "By using mokutil to sign modules one can keep Secure Boot and have a working GPU",
             "secure-boot-blocks-module",
         ),
+        ("my server has a Tesla P40, ollama can't find my gpu and uses cpu", "library-missing-gpu-arch"),
+        ("Jetson Orin: libcuda.so.1: cannot open shared object file", "nvidia-driver-not-loaded"),
     ],
 )
 def test_what_is_near_and_something_else(text: str, cause: str) -> None:
