@@ -41,6 +41,9 @@ EXAMPLES = {
     "gpu-library-named-missing-dependency": "Missing dependency: libcusparse.so.12",
     "kernel-image-missing-in-own-source": "render.cu:71 no kernel image is available for execution on the device",
     "nvrtc-part-of-another-cuda": "nvrtc: error: failed to open libnvrtc-builtins.so.13.0.",
+    "companion-lacks-symbol-told": "undefined symbol when importing torchvision",
+    "torch-replaced-told": "torch was upgraded to 2.9 in between",
+    "jit-extension-absent": "torch_extensions/py310_cu121/fused/fused.so: cannot open shared object file",
 }
 NEAR = {
     "jax-told": "an ajax request of the web page",
@@ -72,6 +75,9 @@ NEAR = {
     "gpu-library-named-missing-dependency": "Missing dependency: libsndfile.so.1",
     "kernel-image-missing-in-own-source": "aten/src/ATen/native/cuda/Copy.cu:300: no kernel image is available",
     "nvrtc-part-of-another-cuda": "nvrtc: error: failed to open libnvrtc-builtins.so.12.8.",
+    "companion-lacks-symbol-told": "torchvision 0.20.1 is imported, and no symbol is undefined",
+    "torch-replaced-told": "torch was built with CUDA 12.8",
+    "jit-extension-absent": "Using /root/.cache/torch_extensions/py310_cu121 as PyTorch extensions root...",
 }
 
 
@@ -197,3 +203,14 @@ def test_a_part_of_nvrtc_from_another_cuda_than_torch_s_is_a_conflict() -> None:
     line = "nvrtc: failed to open libnvrtc-builtins.so.13.0"
     assert "gpu-libs-conflict" in causes(f"torch 2.9.1+cu128\n{line}")
     assert "gpu-libs-conflict" not in causes(f"torch 2.9.1+cu130\n{line}")
+
+
+def test_a_symbol_that_a_companion_of_torch_lacks_is_told_without_its_name() -> None:
+    mangled = "ImportError: _torch_sox.cpython-36m-x86_64-linux-gnu.so: undefined symbol: _ZN2at10is_enabledEv"
+    assert causes(mangled) == ["torch-companion-mismatch"]
+    assert causes("undefined symbol at import torchvision") == ["torch-companion-mismatch"]
+
+
+def test_an_extension_built_on_the_fly_is_of_another_torch_where_torch_was_replaced() -> None:
+    told = f"{EXAMPLES['jit-extension-absent']}\n{EXAMPLES['torch-replaced-told']}"
+    assert causes(told) == ["extension-abi-mismatch"]
