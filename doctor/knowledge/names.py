@@ -24,6 +24,7 @@ _NOISE = {
 _WORD = re.compile(r"[a-z]+\d+[a-z]*\d*|\d+[a-z]*|[a-z]+")
 _JOINED = re.compile(r"\b(rtx|gtx|rx)(?=\d{3,4})|(?<=\d\d\d)(?=(?:ti|super)\b)")
 """People write RTX5090 for RTX 5090, and 1080ti for 1080 Ti."""
+_OF_NVIDIA = re.compile(r"\b(?:gtx|rtx|geforce|quadro|nvidia)")
 _SHORT = re.compile(r"\d{1,2}$|\d+(?:gb|g|x)$")
 _TEGRA = {
     "orin": "sm_87",
@@ -82,8 +83,8 @@ def gpu_by_name(name: str) -> NamedGpu | None:
                 if end - start > best[0]:
                     best = (end - start, names[key])
                 break
-    if best[1] is None:
-        low = name.lower()
+    low = name.lower()
+    if best[1] is None or (best[1].vendor == "amd" and _OF_NVIDIA.search(low)):
         if arch := next((gfx for pattern, gfx in _CODENAMES if pattern.search(low)), None):
             return NamedGpu("amd", arch)
         old = next((arch for pattern, arch in _LEGACY if pattern.search(low)), None)

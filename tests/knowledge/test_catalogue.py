@@ -167,6 +167,6 @@ def test_names_of_gpus_before_pascal_and_as_people_join_them(name: str, arch: st
     assert (found.vendor, found.arch) == ("nvidia", arch)
 
 
-@pytest.mark.parametrize("name", ["RX 970", "TITAN X (Pascal)", "Core i7-940"])
+@pytest.mark.parametrize("name", ["RX 970", "GTX 860M", "TITAN X (Pascal)", "Core i7-940"])
 def test_names_that_leave_the_architecture_open(name: str) -> None:
     assert gpu_by_name(name) is None
