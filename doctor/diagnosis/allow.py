@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,15 +58,9 @@ def user_file() -> Path | None:
 
 def load(path: Path) -> tuple[Allowed, ...]:
     """Raises InputError when it can't be read, DataFileError with all its faults."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    from doctor.profiles import toml_text
 
-    try:
-        table = tomllib.loads(read_given(path))
-    except tomllib.TOMLDecodeError as error:
-        raise DataFileError(str(path), [f"not TOML: {error}"]) from error
+    table = toml_text.table(str(path), read_given(path))
     faults = [f"{key}: unknown; the file has [[allow]] tables only" for key in table if key != "allow"]
     rows = table.get("allow", [])
     if not isinstance(rows, list):

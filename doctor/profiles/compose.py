@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,12 +16,8 @@ from doctor.profiles import places
 from doctor.profiles.faults import Fault, Loc, bare, place, second_look, text
 from doctor.profiles.lines import line_of, lines
 from doctor.profiles.model import Profile
+from doctor.profiles.toml_text import table
 from doctor.system.given import read_given
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _DEPTH = 8
 _LISTS: dict[Loc, tuple[str, ...]] = {
@@ -133,12 +128,7 @@ def _text(path: Path, stamp: tuple[int, int] | None) -> str:  # noqa: ARG001
 
 @lru_cache(maxsize=256)
 def _parsed(path: Path, stamp: tuple[int, int] | None) -> dict[str, Any]:
-    try:
-        return tomllib.loads(_text(path, stamp))
-    except tomllib.TOMLDecodeError as error:
-        raise DataFileError(str(path), [f"not TOML: {error}"]) from error
-    except RecursionError as error:
-        raise DataFileError(str(path), ["not TOML: nested too deeply"]) from error
+    return table(str(path), _text(path, stamp))
 
 
 def _lines(path: Path) -> dict[Loc, int]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from doctor.diagnosis import allow
 from doctor.errors import DataFileError, InputError
 from doctor.profiles import folder, load, names
 from doctor.profiles.compose import compose, parse
@@ -146,6 +147,23 @@ def test_parts_that_are_not_there_circles_and_ways_out(tmp_path: Path) -> None:
     circle = write(tmp_path, p=HEAD + 'extends = ["p"]\n')
     with pytest.raises(DataFileError, match="circle"):
         load(str(circle))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = " + "[" * 100_000, "not TOML: nested too deeply"),
+        ("a = " + "{a=" * 100_000, "not TOML: nested too deeply"),
+        ("[" + ".".join("a" * 200_000) + "]", "a key of more than 100 steps"),
+        (".".join("a" * 200_000) + " = 1", "a key of more than 100 steps"),
+    ],
+)
+def test_toml_that_would_cost_minutes_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(text)
+    assert faults(path) == [said]
+    with pytest.raises(DataFileError, match=said):
+        allow.load(path)
 
 
 def test_no_toml_a_folder_and_an_unknown_name(tmp_path: Path) -> None:
