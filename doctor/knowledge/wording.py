@@ -21,7 +21,7 @@ from typing import NamedTuple
 DATA = Path(__file__).parent / "data" / "wording.json"
 LINE_CHARACTERS = 300
 _WORDS_A_LINE = 40
-_WORD = re.compile(r"--[a-z-]{2,30}|[a-z_][a-z0-9_]{0,30}(?:[-./][a-z0-9_]{1,30}){0,6}|\d[\d.]{0,20}")
+_WORD = re.compile(r"--[a-z][a-z-]{1,29}|[a-z_][a-z0-9_]{0,30}(?:[-./][a-z0-9_]{1,30}){0,6}|\d[\d.]{0,20}")
 _NUMBER = re.compile(r"\d+(?:\.\d+)*\.?")
 _JOINT = re.compile(r"[-./_]")
 _ENDINGS = ("ing", "ed", "es", "s")

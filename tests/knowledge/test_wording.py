@@ -23,6 +23,10 @@ def test_endings_are_left_out_and_joined_words_are_taken_apart() -> None:
     assert list(words_of("nvidia-container-toolkits")) == ["nvidia-container-toolkit", "nvidia", "container", "toolkit"]
 
 
+def test_lines_of_a_table_are_no_words() -> None:
+    assert list(words_of("--------- --gpus ---")) == ["--gpus"]
+
+
 def test_a_long_line_gives_a_bounded_number_of_words() -> None:
     assert len(list(words_of("word " * 5000))) <= 80
     assert len(list(words_of("one-two-three-four-five-six-seven " * 5000))) <= 400
