@@ -24,7 +24,7 @@ def test_endings_are_left_out_and_joined_words_are_taken_apart() -> None:
 
 
 def test_lines_of_a_table_are_no_words() -> None:
-    assert list(words_of("--------- --gpus ---")) == ["--gpus"]
+    assert list(words_of("--------- --gpus ---")) == ["--gpu"]
 
 
 def test_a_long_line_gives_a_bounded_number_of_words() -> None:
