@@ -29,6 +29,12 @@ EXAMPLES = {
     "modprobe-lacks-module-of-kernel": "modprobe: ERROR: ctx=0x55 path=/opt/lib/modules/6.8.0/kernel/drivers/gpu/drm/ttm/ttm.ko error=No such file or directory",
     "module-for-one-kernel-told": "the DKMS module compiles for kernel 6.8 only",
     "cmake-finds-no-hip-compiler": "CMake cannot find hipcc on this node",
+    "slot-before-pcie-3-told": "the card sits in a PCIe 2.0 slot",
+    "release-built-for-gfx-told": "the prebuilt server is compiled for gfx1030 alone",
+    "system-rocm-taken-by-wheel-told": "the wheel loads libraries of /opt/rocm",
+    "login-file-and-daemon-told": "it is exported in .profile, and the daemon runs it",
+    "jax-backend-is-cpu-told": "jax.devices() = [CpuDevice(id=0)]",
+    "system-library-told-missing": "libnuma.so.1 is missing",
 }
 NOTHING = {
     "asks-for-nvidia-told": "NVIDIA driver 570.86 and CUDA 12.8 are there",
@@ -39,6 +45,12 @@ NOTHING = {
     "package-takes-torch-away-told": "installing torchvision works",
     "modprobe-lacks-module-of-kernel": "modprobe: ERROR: ctx=0x55 path=/lib/modules/6.8.0/kernel/net/x.ko error=No such file or directory",
     "module-for-one-kernel-told": "the module builds for kernel 6.8",
+    "slot-before-pcie-3-told": "PCIe 4.0 x16",
+    "release-built-for-gfx-told": "torch is built for gfx1030",
+    "system-rocm-taken-by-wheel-told": "the libraries of /opt/rocm are of 6.2",
+    "login-file-and-daemon-told": "it is exported in .profile",
+    "jax-backend-is-cpu-told": "jax.devices() lists eight",
+    "system-library-told-missing": "libnuma.so.1 => /lib/libnuma.so.1",
     "cmake-finds-no-hip-compiler": "-- Check for working HIP compiler: /opt/rocm/llvm/bin/clang++ - skipped",
     "k8s-node-offers-no-gpu": "podman run --device=amd.com/gpu=0 image",
 }
@@ -54,6 +66,11 @@ TICKETS = {
     "torch-rocm-version-mismatch": "ImportError: libhip_hcc.so.3: cannot open shared object file\n\n$ pip list\nPackage    "
     "Version\n---------- -------\ntorch 1.6.0\n",
     "gpu-libs-conflict": "ImportError: libMIOpen.so.1: cannot open shared object file\nMIOpen compiled from the develop branch\n",
+    "pcie-atomics-missing": "rocminfo shows no GPU agent\n" + GPU.format("Radeon RX 580") + "mining riser\n",
+    "env-not-seen-by-service": "HIP_VISIBLE_DEVICES is in .bashrc, the service of systemd takes the other card\n",
+    "jax-plugin-mismatch": "JAX backend: cpu\n" + GPU.format("AMD Instinct MI100"),
+    "system-library-missing": "libnuma.so.1 is missing when HIP starts\nROCm version: 6.1\n",
+    "memlock-limit-too-low": "ibv_reg_mr fails\nulimit -l: 64\n" + GPU.format("AMD Instinct MI250X"),
     "torch-companion-mismatch": "installing torchvision replaces torch, no GPU afterwards\n",
     "tensorflow-gpu-mismatch": "ImportError: libhip_hcc.so: cannot open shared object file\n\n$ pip list\nPackage    Version\n"
     "---------- -------\ntensorflow-rocm 2.0.1\n",

@@ -58,10 +58,12 @@ _HOST = Fix(
     root=True,
 )
 FIXES = (_CONTAINER, _HOST)
+_REFUSED = ("rdma-registration-refused", "buffer-not-allocated-as-mr")
+"""What verbs say where memory can't be locked."""
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Information only: without an error nothing says that RDMA is used."""
+    """Information only, unless a text shows a very small limit beside memory that verbs do not register."""
     limit = machine.host.memlock_bytes
     text = run_line.from_text(machine, "host.memlock_bytes")
     if limit is None or limit < 0 or limit >= _ENOUGH_BYTES:
@@ -70,11 +72,14 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not (machine.rdma or text or tight):
         return
     on = " on a machine with RDMA devices" if machine.rdma else ": too little for RDMA"
+    refused = machine.symptom(*_REFUSED) if text and limit < _KERNEL_DEFAULT_BYTES else None
     yield Finding(
         summary=f"Locked memory is limited to {limit >> 10} KiB{on}.",
-        severity=Severity.INFO,
+        severity=Severity.WARNING if refused else Severity.INFO,
+        basis="both" if refused else "facts",
         suspect=2 if text else 0,
+        explains=("gpudirect-rdma-missing",) if refused else (),
         subject=Subject(kind="limit", id="memlock"),
-        evidence=evidence(machine, ("host.memlock_bytes",)),
+        evidence=evidence(machine, ("host.memlock_bytes", *([f"symptom:{refused.key}"] if refused else []))),
         fixes=(_CONTAINER if machine.container.inside else _HOST,),
     )
