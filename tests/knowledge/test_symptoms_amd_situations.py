@@ -60,6 +60,8 @@ EXAMPLES = {
     "amd-device-plugin-told": "Allocatable: amd.com/gpu: 0",
     "gfx-override-told-to-be-needed": "it fails on my laptop unless I set HSA_OVERRIDE_GFX_VERSION=10.3.0",
     "apu-carve-out-told": "with dynamic VRAM in the BIOS it is the same",
+    "ctranslate2-on-amd-told": "faster-whisper never uses my Radeon",
+    "breaks-after-other-package-told": "once torchvision is installed the engine breaks",
     "triton-of-torch-not-offered": "ERROR: No matching distribution found for pytorch-triton-rocm==3.1.0 (from torch)",
     "works-with-secure-boot-off-told": "I switched off Secure Boot and now it works",
     "card-does-not-initialise-told": "the GPU fails to initialize in the guest",
@@ -98,6 +100,8 @@ NOTHING = {
     "atomic-op-packet-refused": "pcieport 0000:00:1d.0:   TLP Header: 40000001 0000000f fe600000 00000001",
     "library-of-host-fails-in-apptainer": "LD_LIBRARY_PATH=/.singularity.d/libs",
     "crash-with-libraries-of-host": "singularity exec --nv img.sif python train.py",
+    "ctranslate2-on-amd-told": "ctranslate2: undefined symbol in the Radeon's runtime",
+    "breaks-after-other-package-told": "torchvision is installed",
     "triton-of-torch-not-offered": "Successfully installed pytorch-triton-rocm==3.1.0",
     "works-with-secure-boot-off-told": "Secure Boot is disabled",
     "card-does-not-initialise-told": "the GPU is initialized in 2 s",
@@ -177,6 +181,11 @@ FOURTH = {
     'from daemon: error gathering device information while adding custom device "/dev/kfd": no such file or directory.\n',
     "apu-memory-pool-misconfigured": "Strix Halo, 64 GB, of which 48 GB for GPU: HIP out of memory at 30 GB.\n",
 }
+FIFTH = {
+    "library-missing-gpu-arch": "WhisperX says CPU on my PC. The card is an AMD Radeon RX 6800. What do I miss?\n",
+    "tensorflow-gpu-mismatch": "tensorflow-rocm2.0 on Ubuntu 18.04 after the update to ROCm 3.5:\nimport tensorflow as tf\n"
+    "ImportError: libmcwamp.so.3: cannot open shared object file: No such file or directory\n",
+}
 FOURTH_TOO = {
     "library-missing-gpu-arch": "LM Studio 0.3.9, two MI50. Runtimes tab: No compatible ROCm GPUs found on device.\n",
     "pcie-atomics-missing": "CPU: AMD FX-6300\nGPU: Radeon R9 Nano (Fiji)\nThe sample hangs. kern.log:\n"
@@ -199,7 +208,7 @@ def raised(text: str) -> list[str]:
     return [f.rule for f in findings if f.severity is not Severity.INFO and not f.explained_by]
 
 
-@pytest.mark.parametrize(("cause", "text"), [*sorted(TEXTS.items()), *sorted(MORE.items()), *sorted(THIRD.items()), *sorted(THIRD_TOO.items()), *sorted(FOURTH.items()), *sorted(FOURTH_TOO.items())])
+@pytest.mark.parametrize(("cause", "text"), [*sorted(TEXTS.items()), *sorted(MORE.items()), *sorted(THIRD.items()), *sorted(THIRD_TOO.items()), *sorted(FOURTH.items()), *sorted(FOURTH_TOO.items()), *sorted(FIFTH.items())])
 def test_the_cause_of_the_text_is_named(cause: str, text: str) -> None:
     assert cause in raised(text)
 
