@@ -37,8 +37,8 @@ TRUE: dict[str, Told] = {
     "nvidia-p100-inforom-corrupt-ncpdocs/nvidia-smi.txt": [("warning", "gpu-inforom-corrupted", "0000:0b:00.0")],
     "nvidia-rtx4060ti-gls/nvidia-smi-q.txt": [("warning", "pcie-link-degraded", "0000:03:00.0")],
 }
-"""A page retirement or a row remap waits for a reset in four captures, one of two cards of eight lanes runs on four; the
-rest of the index's faults are what the names of their files say."""
+"""A page retirement or a row remap waits for a reset in four captures, a card of eight lanes runs on four; what else
+the index calls a fault is what the names of its files say."""
 REMARKS: dict[str, Told] = {
     "amd-mi100-rocprof-sysinfo/sysinfo.csv": [("info", "amdgpu-kernel-or-os-unsupported", "rocky")],
     "amd-mi300a-a1-rocprof-sysinfo/sysinfo.csv": [("info", "amdgpu-kernel-or-os-unsupported", "ubuntu")],
