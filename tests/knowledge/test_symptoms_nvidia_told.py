@@ -24,6 +24,10 @@ def raised(text: str) -> list[str]:
 INSIDE = "Container:\n```\nrunning inside a container: yes\ncontainer engine: docker compose\n"
 NO_CUDA = "RuntimeError: No CUDA GPUs are available\n\n"
 CASES = [
+    ("Return value 46 from 'cudaStreamCreate(&stream)'.", "compute-mode-exclusive"),
+    ("cudaGetDeviceCount returned 35", "nvidia-driver-too-old"),
+    ("CUDA error code 214 at solver.cu:31", "gpu-ecc-errors"),
+    ("cuInit failed: 100", "nvidia-driver-not-loaded"),
     ("kubernetes: the plugin's pod has no runtimeClassName: nvidia", "container-runtime-not-configured"),
     ("runtimeClassName is not set in the DaemonSet of the plugin", "container-runtime-not-configured"),
     (
@@ -66,6 +70,10 @@ CASES = [
     ("driver: nvidia-driver-580-open\n\nGPU 0: Tesla P100-PCIE-16GB\n", "nvidia-open-module-unsupported-gpu"),
 ]
 NEARLY = [
+    ("Return value 46 from 'malloc_hook(stream)'.", "compute-mode-exclusive"),
+    ("cudaMalloc failed at line 35", "nvidia-driver-too-old"),
+    ("cudaGetDeviceCount returned 3.5 in code 35", "nvidia-driver-too-old"),
+    ("CUDA error code 2140 at solver.cu:214", "gpu-ecc-errors"),
     ("the pod sets runtimeClassName: nvidia", "container-runtime-not-configured"),
     ("ldconfig: File /usr/lib/x86_64-linux-gnu/libfoo.so.1 is empty, not checked.", "gpu-libs-conflict"),
     (
