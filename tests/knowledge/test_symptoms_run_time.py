@@ -140,6 +140,8 @@ EXAMPLES = {
     "ray-noset-one-gpu-told": "RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES=1 puts all engines on GPU 0",
     "integrated-beside-crashes-told": "it segfaults if the integrated GPU is also detected",
     "works-from-prompt-not-as-service-told": "from a shell it works, it doesn't when run by systemd",
+    "gpu-memory-stays-told": "after the program ends the GPU memory is still occupied",
+    "acs-off-and-able-told": "after disabling ACS we were able to run it",
     "nccl-address-not-usable": "NCCL WARN Connect to fe80::1%5<3344> failed : Cannot assign requested address",
     "library-release-change-helped": "going from NCCL 2.19.3 to 2.20.5 fixed the deadlock",
 }  # fmt: skip
@@ -193,6 +195,8 @@ NEAR = {
     "tunableop-on-slow-told": "PYTORCH_TUNABLEOP_ENABLED=1 is set",
     "data-parallel-told": "model = DistributedDataParallel(model)",
     "answers-differ-told": "it is True in the terminal and True in PyCharm",
+    "gpu-memory-stays-told": "torch 2.9 was released, and the GPU memory is 24 GB",
+    "acs-off-and-able-told": "after disabling ACS nothing changed",
     "variable-name-slips": "CUDA_VISIBLE_DEVICES=1 and NCCL_P2P_DISABLE=1",
     "library-went-back-helped": "I went back to NCCL 2.19.3 and nothing changed",
     "ray-noset-one-gpu-told": "RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES=1 is set",
