@@ -47,6 +47,7 @@ def suspected(
     beside a single cause where somebody speaks and the words are clear."""
     if not machine.resembles:
         return list(findings)
+    ruled_out = {*ruled_out, *(name for name, check in checks.items() if _of_other_vendor(check, machine))}
     told = {f.rule for f in findings if f.severity is not Severity.INFO and _is_cause(f.rule, checks)}
     if not told and any(symptom.key.startswith(OWN_CODE) for symptom in machine.symptoms):
         return list(findings)
@@ -73,6 +74,16 @@ def suspected(
     if any(f.rule == cause for f in findings):
         return raised
     return [*raised, _finding(likes[cause], checks[cause]).model_copy(update=update)]
+
+
+def _of_other_vendor(check: Check, machine: Snapshot) -> bool:
+    """Whether the rule is of one vendor's GPUs, and a text that names no GPU tells of the other's stack alone."""
+    vendors = {"amd", "nvidia"} & set(check.rule.tags)
+    if len(vendors) != 1 or machine.gpus is not None or machine.pci is not None:
+        return False
+    amd = bool(machine.rocm) or machine.torch.build == "rocm"
+    nvidia = machine.nvidia_driver.version is not None or machine.torch.build == "cuda"
+    return amd != nvidia and vendors == ({"nvidia"} if amd else {"amd"})
 
 
 def _is_cause(rule: str, checks: Mapping[str, Check]) -> bool:

@@ -4,6 +4,7 @@ from doctor.diagnosis.judge import judge
 from doctor.diagnosis.registry import checks
 from doctor.diagnosis.resemblance import LEAST_SHARE, SURE_SHARE, suspected
 from doctor.facts import Snapshot
+from doctor.facts.drivers import Install
 from doctor.facts.snapshot import Resemblance
 from doctor.findings import Finding, Severity
 from doctor.intake import read_text
@@ -82,3 +83,17 @@ def test_a_described_fault_without_any_error_text_is_suspected() -> None:
     report = judge(read_text([text]), Knowledge())
     loud = [f.rule for f in report.findings if f.severity is not Severity.INFO and not f.explained_by]
     assert "container-missing-gpu-passthrough" in loud
+
+
+def test_a_text_of_one_vendors_stack_is_not_suspected_of_the_others_causes() -> None:
+    words = (Resemblance(cause="nvidia-kernel-incompatible", share=0.6),)
+    rocm = Snapshot(rocm=(Install(path="", version="6.4.1", key="shown"),), resembles=words)
+    assert suspected([], rocm, CHECKS, ()) == []
+    assert [f.rule for f in suspected([], Snapshot(resembles=words), CHECKS, ())] == ["nvidia-kernel-incompatible"]
+
+
+def test_what_a_rule_weighed_as_a_remark_is_not_suspected_beside_a_surer_cause() -> None:
+    sure = Finding(rule="library-missing-gpu-arch", severity=Severity.ERROR, summary="no kernels")
+    remark = Finding(rule="hsa-override-misuse", severity=Severity.INFO, summary="a relative", basis="facts")
+    words = Snapshot(spoken=True, resembles=(Resemblance(cause="hsa-override-misuse", share=0.97),))
+    assert suspected([sure, remark], words, CHECKS, ()) == [sure, remark]

@@ -184,3 +184,8 @@ def test_memory_errors_are_why_a_gpu_does_not_start() -> None:
 
 def test_a_build_that_finds_no_hip_compiler() -> None:
     assert raised("ROCm version: 6.1.2\n-- The HIP compiler identification is unknown\n") == ["rocm-path-broken"]
+
+
+def test_a_gpu_of_root_alone_is_no_missing_passage_into_the_pod() -> None:
+    pod = "only root sees the GPU in the pod\nrunning inside a container: yes\n" + GPU.format("AMD Instinct MI210")
+    assert raised(pod) == ["device-node-permission"]
