@@ -27,13 +27,14 @@ def unique(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def ranked(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
-    """By severity, then by the rule's order, causes before what they explain, then by name."""
+    """By severity, what is surer first, then by the rule's order, causes before what they explain, then by name."""
 
-    def place(finding: Finding) -> tuple[int, int, int, str, str, str]:
+    def place(finding: Finding) -> tuple[int, bool, int, int, str, str, str]:
         rule = rules.get(finding.rule)
         order = rule.order if rule else 50
         explains = 0 if finding.explains else 1
-        return finding.severity.rank, order, explains, finding.rule, finding.subject.kind, finding.subject.id
+        weak = finding.suspect != 0 and finding.severity is not Severity.INFO
+        return finding.severity.rank, weak, order, explains, finding.rule, finding.subject.kind, finding.subject.id
 
     return sorted(findings, key=place)
 
@@ -83,7 +84,7 @@ def settled(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Find
     suspect = max(ordered, key=lambda f: f.suspect, default=None)
     if suspect is None or not suspect.suspect:
         return ordered
-    louder = suspect.model_copy(update={"severity": Severity.WARNING})
+    louder = suspect.model_copy(update={"severity": Severity.WARNING, "suspect": 0})
     return [louder if f is suspect else f for f in ordered]
 
 

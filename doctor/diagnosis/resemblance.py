@@ -68,8 +68,10 @@ def suspected(
         return list(findings)
     if any(cause in pair and pair & told for pair in _EITHER):
         return list(findings)
-    # Beside what is told it explains nothing: a suspicion may not fold a surer cause under itself.
-    update = {"severity": Severity.WARNING, **({"explains": ()} if told else {})}
+    # Beside what is told it explains nothing and comes after it: a suspicion may not fold a surer cause under itself.
+    update: dict[str, object] = {"severity": Severity.WARNING, "suspect": int(bool(told))}
+    if told:
+        update["explains"] = ()
     raised = [f.model_copy(update=update) if f.rule == cause else f for f in findings]
     if any(f.rule == cause for f in findings):
         return raised

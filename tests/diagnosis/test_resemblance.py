@@ -1,6 +1,7 @@
 """Suspicions from the words of a text: raised where nothing surer is told, never against facts."""
 
 from doctor.diagnosis.judge import judge
+from doctor.diagnosis.rank import ranked
 from doctor.diagnosis.registry import checks
 from doctor.diagnosis.resemblance import LEAST_SHARE, SURE_SHARE, suspected
 from doctor.facts import Snapshot
@@ -50,6 +51,16 @@ def test_of_two_causes_of_one_error_words_do_not_add_the_other() -> None:
     words = Snapshot(spoken=True, resembles=(Resemblance(cause="torch-missing-gpu-arch", share=0.97),))
     assert suspected([told], words, CHECKS, ()) == [told]
     assert [f.rule for f in suspected([], words, CHECKS, ())] == ["torch-missing-gpu-arch"]
+
+
+def test_a_suspicion_comes_after_the_surer_cause() -> None:
+    rules = {check.rule.id: check.rule for check in CHECKS.values()}
+    sure = Finding(rule="numa-balancing-enabled", severity=Severity.WARNING, summary="NUMA balancing is on")
+    certain = Snapshot(spoken=True, resembles=(Resemblance(cause=SHM, share=0.97),))
+    assert rules[SHM].order < rules[sure.rule].order
+    assert [f.rule for f in ranked(suspected([sure], certain, CHECKS, ()), rules)] == [sure.rule, SHM]
+    consequence = Finding(rule="torch-sees-no-gpu", severity=Severity.WARNING, summary="torch sees no GPU")
+    assert [f.rule for f in ranked(suspected([consequence], LIKE, CHECKS, ()), rules)] == [SHM, consequence.rule]
 
 
 def test_where_nobody_speaks_no_words_stand_beside_a_surer_cause() -> None:
