@@ -14,6 +14,7 @@ from doctor.errors import ReaderError
 from doctor.facts.sheet import FactSheet
 from doctor.readers import said_container
 from doctor.readers.os_name import os_facts
+from doctor.readers.packages import GONE
 from doctor.readers.source_lines import kept, source_lines
 from doctor.readers.torch_build import build_facts, said_facts
 
@@ -89,7 +90,7 @@ class _Reader:
             return
         elif found := _GCC.match(line):
             self.sheet.put("host.gcc_version", found[1], where)
-        elif found := _PLAIN.match(line):
+        elif (found := _PLAIN.match(line)) and not GONE.search(found["more"]):
             self.plain(where, found)
         elif "reports CUDA Version" in line and (found := _SMI_CUDA.search(line)):
             self.sheet.put("nvidia_driver.cuda_version", found[1], where)

@@ -10,6 +10,11 @@ import re
 
 VERSION = re.compile(r"v?\d[\w.+!-]{0,60}$")
 LIMIT = 2000
+GONE = re.compile(
+    r"\b(?:is|was|are|were|gets?|got|being) (?:\w{1,12} )?(?:replaced|overwritten|uninstalled|removed|downgraded)\b",
+    re.IGNORECASE,
+)
+"""Says of a package that it is there no longer: `torch 2.10.0+cu130 is replaced by torch 2.9.1`."""
 _RUNS = re.compile(r"[-_.]+")
 
 

@@ -48,6 +48,8 @@ def read(text: str, source: str = "text") -> FactSheet:
                 sheet.put(name, value, where)
             continue
         found = _ROW.match(line) or (_URL.match(line) if " @ " in line else None)
+        if found and packages.GONE.search(line):
+            continue
         if found and not pairs and "==" not in line and " @ " not in line and found[1].lower() not in _SURE:
             continue
         row = packages.package(found[1], found[2].replace("%2B", "+").replace("%2b", "+")) if found else None

@@ -99,7 +99,7 @@ _CPU = re.compile(
 _ELSEWHERE = re.compile(
     r"\b(?:works?|worked|working|fine|runs?) (?:on|with|for|in|under|fine|well)|\bsame\b"
     r"|\b(?:does|did)(?: not|n.t)? work"
-    r"|\b(?:up|down)grad|\bupdate[sd]? to|\bswitch|\brevert|\broll(?:ed|ing)? back"
+    r"|\b(?:up|down)grad|\bupdate[sd]? to|\bswitch|\brevert|\broll(?:ed|ing)? back|\breplac|\boverwrit|\buninstall"
     r"|\b(?:than|since|until|before|instead|unlike|versus|vs|except|older|newer|earlier|later)\b"
     r"|\b(?:require|need|expect|recommend|support|want|compatible|suggest|minimum|should|would|could|only|please|if|from"
     r"|other|another|also)\w*\b|\bnot\b|\bno\b|n't\b|\b(?:built|compiled|made) (?:for|with|against)|[<>~]=?|->|=>"

@@ -44,6 +44,9 @@ EXAMPLES = {
     "companion-lacks-symbol-told": "undefined symbol when importing torchvision",
     "torch-replaced-told": "torch was upgraded to 2.9 in between",
     "jit-extension-absent": "torch_extensions/py310_cu121/fused/fused.so: cannot open shared object file",
+    "torch-replaced-by-one-without-gpu": "the installer overwrites torch 2.8.0+cu129 with the CPU build",
+    "part-of-another-release-loaded-told": "libcudnn of 9.1 finds libcudnn_ops of 9.5",
+    "no-libcudart-of-the-major-sought": "RuntimeError: Unable to load any libcudart.so.* library",
 }
 NEAR = {
     "jax-told": "an ajax request of the web page",
@@ -78,6 +81,9 @@ NEAR = {
     "companion-lacks-symbol-told": "torchvision 0.20.1 is imported, and no symbol is undefined",
     "torch-replaced-told": "torch was built with CUDA 12.8",
     "jit-extension-absent": "Using /root/.cache/torch_extensions/py310_cu121 as PyTorch extensions root...",
+    "torch-replaced-by-one-without-gpu": "torch 2.8.0 was replaced by torch 2.9.1+cu130",
+    "part-of-another-release-loaded-told": "libcudnn of 9.1 is in the wheel",
+    "no-libcudart-of-the-major-sought": "libcudart.so.13 is loaded",
 }
 
 
@@ -214,3 +220,23 @@ def test_a_symbol_that_a_companion_of_torch_lacks_is_told_without_its_name() -> 
 def test_an_extension_built_on_the_fly_is_of_another_torch_where_torch_was_replaced() -> None:
     told = f"{EXAMPLES['jit-extension-absent']}\n{EXAMPLES['torch-replaced-told']}"
     assert causes(told) == ["extension-abi-mismatch"]
+
+
+def test_a_torch_that_was_replaced_is_not_the_one_that_is_there() -> None:
+    line = "torch 2.10.0+cu130 is replaced by torch 2.9.1 without CUDA"
+    assert read_text([line.encode()]).torch.build is None
+    assert causes(f"GPU: NVIDIA GeForce RTX 3050\n{line}") == ["torch-cpu-only-build"]
+    assert read_text([b"torch 2.10.0+cu130 is there"]).torch.build == "cuda"
+
+
+@pytest.mark.parametrize(
+    ("release", "cause"), [("1.19.0", "known-bad-library-version"), ("1.18.0", "gpu-libs-not-found")]
+)
+def test_a_cudnn_frontend_that_seeks_only_cuda_13_is_at_fault(release: str, cause: str) -> None:
+    assert cause in causes(f"nvidia-cudnn-frontend=={release}\n{EXAMPLES['no-libcudart-of-the-major-sought']}")
+
+
+def test_xformers_without_cuda_code_says_nothing_of_hopper() -> None:
+    line = "requires device with capability > (9, 0) but your GPU has capability (8, 6) (too old)"
+    assert causes(line) == ["library-missing-gpu-arch"]
+    assert causes(f"xFormers wasn't build with CUDA support\n{line}") == ["extension-abi-mismatch"]
