@@ -17,7 +17,7 @@ LINES_LIMIT = 4000
 CHARS_LIMIT = 200_000
 """A longer run is handed on in pieces."""
 
-_FENCE = re.compile(r"\s{0,8}(?:[-*] )?(`{3,}|~{3,})")
+_FENCE = re.compile(r"\s{0,8}(?:[-*] )?(`{3,}(?!`|[^`]{1,400}```)|~{3,})")
 _TOOLS = (
     "nvidia-smi|rocminfo|rocm-smi|amd-smi|dmesg|journalctl|uname|id|groups|ls|cat|env|export|printenv|pip3?|uv|conda|"
     "mamba|nvcc|docker|podman|nerdctl|apptainer|singularity|lspci|lsmod|python3?|sudo|grep|echo|hipcc|hipconfig|modinfo|"

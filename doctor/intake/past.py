@@ -140,7 +140,8 @@ def _blocks(lines: Iterable[Line]) -> Iterator[list[Line]]:
     block: list[Line] = []
     ended = inside = False
     for row in lines:
-        fence, empty = row[1].lstrip().startswith(_FENCE), not row[1].strip()
+        start = row[1].lstrip()
+        fence, empty = start.startswith(_FENCE) and "```" not in start.lstrip("`"), not start
         opens = fence and not inside
         if block and (opens or (ended and not empty) or len(block) >= _BLOCK_LINES):
             yield block

@@ -19,6 +19,12 @@ def test_each_fact_names_its_line_in_the_whole_text() -> None:
     assert machine.source("gpus[#0].name") == "text:7"
 
 
+def test_code_in_three_backticks_within_a_line_opens_no_block() -> None:
+    machine = shown("```print(torch.__version__)```\n1.4.0\n```\n$ uname -r\n6.8.0-51-generic\n```\n")
+    assert (machine.torch.version, machine.kernel.release) == ("1.4.0", "6.8.0-51-generic")
+    assert shown("````\n$ uname -r\n```\n6.8.0-51-generic\n````\n- GPU: RX 7900 XTX\n").gpus
+
+
 def test_the_architecture_of_a_named_gpu_is_known() -> None:
     (gpu,) = shown("GPU: RX 7900 XTX").gpus or ()
     assert (gpu.vendor, gpu.arch) == ("amd", "gfx1100")

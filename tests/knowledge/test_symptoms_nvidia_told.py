@@ -28,6 +28,11 @@ CASES = [
     ("cudaGetDeviceCount returned 35", "nvidia-driver-too-old"),
     ("CUDA error code 214 at solver.cu:31", "gpu-ecc-errors"),
     ("cuInit failed: 100", "nvidia-driver-not-loaded"),
+    (
+        "torch.cuda.is_available() returns False\ntorch 1.4.0\n"
+        "| NVIDIA-SMI 410.78       Driver Version: 410.78       CUDA Version: 10.0     |",
+        "nvidia-driver-too-old",
+    ),
     ("kubernetes: the plugin's pod has no runtimeClassName: nvidia", "container-runtime-not-configured"),
     ("runtimeClassName is not set in the DaemonSet of the plugin", "container-runtime-not-configured"),
     (
@@ -72,6 +77,11 @@ CASES = [
 NEARLY = [
     ("Return value 46 from 'malloc_hook(stream)'.", "compute-mode-exclusive"),
     ("cudaMalloc failed at line 35", "nvidia-driver-too-old"),
+    (
+        "torch.cuda.is_available() returns False\ntorch 1.4.0\n"
+        "| NVIDIA-SMI 418.87       Driver Version: 418.87       CUDA Version: 10.1     |",
+        "nvidia-driver-too-old",
+    ),
     ("cudaGetDeviceCount returned 3.5 in code 35", "nvidia-driver-too-old"),
     ("CUDA error code 2140 at solver.cu:214", "gpu-ecc-errors"),
     ("the pod sets runtimeClassName: nvidia", "container-runtime-not-configured"),
