@@ -104,7 +104,9 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         return
     vendor = next(iter(meant), "any")
     lacking = run_line.lacking(machine, vendor)
+    no_library = "uvm" not in lacking and _driver_said_insufficient(machine)
     sure = run_line.sees_none(machine) or ("uvm" in lacking and machine.symptom(*_WITHOUT_UVM) is not None)
+    sure = sure or (no_library and vendor != "amd")
     if not lacking or (vendor == "any" and not sure and not _complained_of(machine)):
         return
     yield Finding(
@@ -119,8 +121,18 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         if vendor == "amd"
         else _nvidia_fixes(machine),
         verify=("ls", "-l", "/dev/kfd", "/dev/dri") if vendor == "amd" else ("nvidia-smi", "-L"),
-        explains=(*RULE.explains, *(_OF_UVM if "uvm" in lacking else ())),
+        explains=(
+            *RULE.explains,
+            *(_OF_UVM if "uvm" in lacking else ()),
+            *(("nvidia-driver-too-old",) if no_library else ()),
+        ),
     )
+
+
+def _driver_said_insufficient(machine: Snapshot) -> bool:
+    """What CUDA's runtime says where it finds no driver library, too; torch's own words for an old driver are none."""
+    said = machine.symptom("cuda-driver-insufficient", "cuda-code-insufficient")
+    return not machine.torch.cuda and said is not None and "too old" not in said.text
 
 
 def _complained_of(machine: Snapshot) -> bool:

@@ -67,3 +67,16 @@ def test_apptainer_without_its_option() -> None:
     assert [fix.command[2] for fix in finding.fixes if fix.command] == ["--nv", "--rocm"]
     passed = text.replace(b"shell tools", b"shell --nv tools")
     assert not list(rule.check(read_text([passed]), Knowledge(), None))
+
+
+def test_a_driver_said_insufficient_where_the_run_line_asks_for_no_gpu() -> None:
+    head = b"CUDA driver version is insufficient for CUDA runtime version\nNVIDIA driver version: 470.82\n"
+    line = b"$ docker run --rm -v /data:/data acme/sharpen:gpu\n"
+    (finding,) = rule.check(read_text([head + line]), Knowledge(), None)
+    assert finding.severity.value == "warning"
+    assert "nvidia-driver-too-old" in finding.explains
+    assert not list(rule.check(read_text([head + line.replace(b"--rm", b"--rm --gpus all")]), Knowledge(), None))
+    old = head.replace(b"CUDA driver version is insufficient", b"The NVIDIA driver on your system is too old")
+    (remark,) = rule.check(read_text([old + line]), Knowledge(), None)
+    assert remark.severity.value == "info"
+    assert "nvidia-driver-too-old" not in remark.explains
