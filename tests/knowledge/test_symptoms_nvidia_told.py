@@ -24,6 +24,8 @@ def raised(text: str) -> list[str]:
 INSIDE = "Container:\n```\nrunning inside a container: yes\ncontainer engine: docker compose\n"
 NO_CUDA = "RuntimeError: No CUDA GPUs are available\n\n"
 CASES = [
+    ("host: 525.60.12 vgpu-kvm\nguest: nvidia-driver-470 (apt)", "nvidia-driver-library-mismatch"),
+    ("the plugin is built against libfabric 1.19\nlibfabric 1.15 (distribution) is loaded", "gpu-libs-conflict"),
     ("Return value 46 from 'cudaStreamCreate(&stream)'.", "compute-mode-exclusive"),
     ("cudaGetDeviceCount returned 35", "nvidia-driver-too-old"),
     ("CUDA error code 214 at solver.cu:31", "gpu-ecc-errors"),
@@ -75,6 +77,8 @@ CASES = [
     ("driver: nvidia-driver-580-open\n\nGPU 0: Tesla P100-PCIE-16GB\n", "nvidia-open-module-unsupported-gpu"),
 ]
 NEARLY = [
+    ("host: 525.60.13\nguest: nvidia-driver-525 (apt)", "nvidia-driver-library-mismatch"),
+    ("the plugin is built against libfabric 1.19\nthe plugin is loaded", "gpu-libs-conflict"),
     ("Return value 46 from 'malloc_hook(stream)'.", "compute-mode-exclusive"),
     ("cudaMalloc failed at line 35", "nvidia-driver-too-old"),
     (
