@@ -34,9 +34,9 @@ ORDER = (
 """Probes in the order of trust: where two differ on a fact, the earlier one is believed."""
 
 PARTS = frozenset({
-    "amd_drm", "clock", "host_runtime", "install_versions", "installs_selected", "numbering", "nvidia_tools",
-    "process", "process_loader", "python_binaries", "python_choice", "python_companions", "python_libraries",
-    "python_loader", "python_metadata", "python_plugins", "rdma", "wheels",
+    "amd_drm", "clock", "host_runtime", "install_versions", "installs_selected", "loader_files", "numbering",
+    "nvidia_tools", "process", "process_loader", "python_binaries", "python_choice", "python_companions",
+    "python_libraries", "python_loader", "python_metadata", "python_plugins", "rdma", "wheels",
 })  # fmt: skip
 """Modules beside the probes that a probe calls, or that work on the whole Snapshot."""
 
