@@ -91,7 +91,7 @@ def read_text(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Snaps
         machine = machine.model_copy(update={"os": Os()})
     elif told := mac.sheet(machine):
         machine = _assembled([*sheets, told])
-    known = len({symptom.source for symptom in machine.symptoms})
+    known = len({symptom.source for symptom in machine.symptoms if catalogue().accuses(symptom.key)})
     spoken = words.speech.does and words.speech.held > known  # a known error text alone is a tool's sentence
     return machine.model_copy(update={"resembles": words.resembles(), "spoken": spoken})
 
