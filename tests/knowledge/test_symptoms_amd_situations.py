@@ -208,7 +208,18 @@ def raised(text: str) -> list[str]:
     return [f.rule for f in findings if f.severity is not Severity.INFO and not f.explained_by]
 
 
-@pytest.mark.parametrize(("cause", "text"), [*sorted(TEXTS.items()), *sorted(MORE.items()), *sorted(THIRD.items()), *sorted(THIRD_TOO.items()), *sorted(FOURTH.items()), *sorted(FOURTH_TOO.items()), *sorted(FIFTH.items())])
+@pytest.mark.parametrize(
+    ("cause", "text"),
+    [
+        *sorted(TEXTS.items()),
+        *sorted(MORE.items()),
+        *sorted(THIRD.items()),
+        *sorted(THIRD_TOO.items()),
+        *sorted(FOURTH.items()),
+        *sorted(FOURTH_TOO.items()),
+        *sorted(FIFTH.items()),
+    ],
+)
 def test_the_cause_of_the_text_is_named(cause: str, text: str) -> None:
     assert cause in raised(text)
 
