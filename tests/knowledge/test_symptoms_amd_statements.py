@@ -35,6 +35,12 @@ EXAMPLES = {
     "login-file-and-daemon-told": "it is exported in .profile, and the daemon runs it",
     "jax-backend-is-cpu-told": "jax.devices() = [CpuDevice(id=0)]",
     "system-library-told-missing": "libnuma.so.1 is missing",
+    "kfd-open-no-memory": "Unable to open /dev/kfd read-write: Cannot allocate memory",
+    "rocminfo-finds-account-in-group": "kim is member of render group",
+    "kfd-names-chip-unsupported": "kfd kfd: amdgpu: HAINAN  not supported in kfd",
+    "hip-error-in-source-of-another": "File: /src/hip/hip_blas.cpp; line: 12",
+    "comgr-not-loaded": ":1:comgrctx.cpp:66: Failed to load COMGR library.",
+    "amdsmi-may-not-open": "Error code: 10 | AMDSMI_STATUS_NO_PERM - Permission Denied",
 }
 NOTHING = {
     "asks-for-nvidia-told": "NVIDIA driver 570.86 and CUDA 12.8 are there",
@@ -189,3 +195,44 @@ def test_a_build_that_finds_no_hip_compiler() -> None:
 def test_a_gpu_of_root_alone_is_no_missing_passage_into_the_pod() -> None:
     pod = "only root sees the GPU in the pod\nrunning inside a container: yes\n" + GPU.format("AMD Instinct MI210")
     assert raised(pod) == ["device-node-permission"]
+
+
+def test_a_node_that_opens_and_finds_no_device_is_no_matter_of_groups() -> None:
+    """ENOMEM comes after the node's mode let the account in."""
+    end = "Call returned HSA_STATUS_ERROR_OUT_OF_RESOURCES\n"
+    refused = "Unable to open /dev/kfd read-write: Cannot allocate memory\n" + end
+    assert "pcie-atomics-missing" in raised(refused + GPU.format("Radeon RX 580"))
+    assert "device-node-permission" not in raised(refused + GPU.format("Radeon RX 580"))
+    named = "kfd kfd: amdgpu: HAINAN  not supported in kfd\n" + refused
+    assert raised(named) == ["amd-gpu-unsupported-by-rocm"]
+    assert "device-node-permission" not in raised("kim is member of render group\n" + end)
+    assert "device-node-permission" in raised(end)
+
+
+def test_a_hip_error_of_a_library_that_is_not_torch() -> None:
+    error = "HIP error: invalid device function\nFile: /src/hip/hip_blas.cpp; line: 12\n" + agents("gfx1032")
+    assert "library-missing-gpu-arch" in raised(error)
+    assert "torch-missing-gpu-arch" not in raised(error)
+    assert "library-missing-gpu-arch" not in raised(error.replace("File: /src/hip", "File: /src/aten"))
+
+
+def test_a_hip_runtime_without_its_compiler_library() -> None:
+    override = "export HSA_OVERRIDE_GFX_VERSION=10.3.0\n" + agents("gfx1032")
+    assert raised("Failed to load COMGR library.\n" + override) == ["gpu-libs-not-found"]
+
+
+def test_amdsmi_that_may_not_open_a_node() -> None:
+    assert "device-node-permission" in raised("AmdSmiLibraryException: 14 | AMDSMI_STATUS_FILE_ERROR\n")
+    assert "device-node-permission" not in raised("AmdSmiLibraryException: 34 | AMDSMI_STATUS_INIT_ERROR\n")
+
+
+def test_kernels_for_a_chip_that_rocblas_was_never_built_for() -> None:
+    error = "rocBLAS error: Cannot read /app/lib/rocblas/library/TensileLibrary.dat: No such file or directory\n"
+    assert "library-missing-gpu-arch" in raised(error + agents("gfx1032"))
+    assert "library-missing-gpu-arch" not in raised(error + agents("gfx1100"))
+
+
+def test_packages_of_the_kernel_module_left_half_configured() -> None:
+    told = "Errors were encountered while processing: rock-dkms rocm-dkms\n"
+    assert raised(told) == ["amdgpu-kernel-or-os-unsupported"]
+    assert raised(told.replace("rock-dkms rocm-dkms", "cups")) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.rules import run_line
@@ -74,7 +75,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         denied = [
             n for n in nodes if n.openable is False and n.open_error == "EPERM" and mode_permits(machine, n) is True
         ]
-        if not denied or len(denied) < len(nodes):
+        if not denied or len(denied) < len(nodes) or _of_no_container(machine, denied[0]):
             continue
         yield Finding(
             summary=f"The device cgroup refuses {named([n.key for n in denied])} although the mode allows it.",
@@ -88,6 +89,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             ),
             fixes=_fixes(kind, denied[0].major),
         )
+
+
+def _of_no_container(machine: Snapshot, node: DeviceNode) -> bool:
+    """A pasted text in which nothing tells of a container: a half-installed driver answers EPERM as well."""
+    told = machine.container.inside or machine.container.run_args or machine.container.engine
+    return not told and run_line.from_text(machine, f"nodes[{node.key}].mode")
 
 
 def _of_volumes(machine: Snapshot) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.intake import read_text
 from doctor.rules.access import container_device_cgroup_denied as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -30,3 +31,14 @@ def test_a_mode_that_refuses_and_a_slurm_job_are_other_rules() -> None:
 def test_an_unknown_mode_or_answer() -> None:
     assert told(rule, machines.mi300x_container(DENIED | {"nodes[/dev/kfd].mode": None})) == []
     assert told(rule, machines.mi300x_container(DENIED | {"nodes[/dev/kfd].openable": None})) == []
+
+
+def test_a_text_that_tells_of_no_container_may_be_of_a_host() -> None:
+    """A driver whose packages are half configured answers EPERM too."""
+    text = (
+        "Unable to open /dev/kfd read-write: Operation not permitted\n"
+        "uid=1000(kim) gid=1000(kim) groups=1000(kim),44(video),109(render)\n"
+        "ls -l /dev/kfd\ncrw-rw---- 1 root render 238, 0 Sep  2 15:45 /dev/kfd\n"
+    )
+    assert told(rule, read_text([text.encode()])) == []
+    assert told(rule, read_text([f"running inside a container: yes\n{text}".encode()])) != []
