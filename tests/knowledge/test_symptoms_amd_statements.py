@@ -35,6 +35,8 @@ EXAMPLES = {
     "login-file-and-daemon-told": "it is exported in .profile, and the daemon runs it",
     "jax-backend-is-cpu-told": "jax.devices() = [CpuDevice(id=0)]",
     "system-library-told-missing": "libnuma.so.1 is missing",
+    "rocm-math-library-told": "the process aborts in rocFFT",
+    "rocm-library-twice-told": "two copies of libhsa-runtime64.so.1 are mapped",
     "kfd-open-no-memory": "Unable to open /dev/kfd read-write: Cannot allocate memory",
     "rocminfo-finds-account-in-group": "kim is member of render group",
     "kfd-names-chip-unsupported": "kfd kfd: amdgpu: HAINAN  not supported in kfd",
@@ -236,3 +238,25 @@ def test_packages_of_the_kernel_module_left_half_configured() -> None:
     told = "Errors were encountered while processing: rock-dkms rocm-dkms\n"
     assert raised(told) == ["amdgpu-kernel-or-os-unsupported"]
     assert raised(told.replace("rock-dkms rocm-dkms", "cups")) == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "hipErrorNoBinaryForGpu: Unable to find code object for all current devices!",
+        "HIP error: shared object initialization failed",
+        "HIP error: invalid device function",
+    ],
+)
+def test_code_that_is_missing_in_a_library_of_rocm_is_not_missing_in_torch(error: str) -> None:
+    library = error + "\nit aborts in rocFFT\n" + agents("gfx1032")
+    assert "library-missing-gpu-arch" in raised(library)
+    assert "torch-missing-gpu-arch" not in raised(library)
+    torch = library + "\n$ pip list\nPackage    Version\n---------- -------\ntorch 2.3.1+rocm6.0\n"
+    assert "torch-missing-gpu-arch" in raised(torch)
+
+
+def test_two_copies_of_the_hip_runtime() -> None:
+    gpu = agents("gfx942")
+    assert raised("hipErrorInvalidDevice\nldconfig -p lists libamdhip64.so.6 twice\n" + gpu) == ["gpu-libs-conflict"]
+    assert "gpu-libs-conflict" not in raised("ldconfig -p lists libamdhip64.so.6 once\n" + gpu)
