@@ -150,9 +150,9 @@ def test_wrong_usage_is_one_line_and_2(
 def test_what_only_prints_needs_no_engine(
     shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))  # no docker, no podman
-    assert run(["run", shown, "--gpus", "none", "img", "--", "true"]) == 0
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")  # nobody answers, installed or not
+    assert run(["run", shown, "--engine", "docker", "--gpus", "none", "img", "--", "true"]) == 0
     said = capsys.readouterr()
     assert "--rm" in said.out
     assert "written without knowing the engine" in said.err
-    assert run(["run", "--gpus", "none", "img", "--", "true"]) == 2
+    assert run(["run", "--engine", "docker", "--gpus", "none", "img", "--", "true"]) == 2
