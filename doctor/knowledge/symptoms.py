@@ -7,6 +7,7 @@ sure it is says how loud the finding may be. Data: `data/symptoms/*.toml`, each 
     id = "hip-invalid-device-function"
     says = ["invalid device function"]              # any of these literals, case ignored
     matches = 'optional regular expression that the same line must match too'
+    helped_by = 'or one of a remedy: the line must say that it helped'
     source = "https://…"
     as_of = "2026-11-20"
     confirmed = true                                # the text was found at its source (docs/knowledge.md)
@@ -35,7 +36,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from doctor.facts.snapshot import Snapshot
 
@@ -51,6 +52,19 @@ _START = 4
 """Characters by which literals are sorted; none is shorter."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that a terminal or a browser obeys, those that turn the direction of writing among them."""
+
+_HELPED = (
+    r"\b(?:works?|worked|working|solve[sd]|fixe[sd]|fix|helps?|helped|resolve[sd]?|cure[sd]?|fine|runs|runs on"
+    r"|succeeds?|disappears?|gone|stable|fast|correct|recogni[sz]ed|detected)\b"
+)
+_HELPED_BY = (
+    r"^(?!.*(?:\bnot (?:help|work|fix|solve|change)|n.t (?:help|work|fix|solve|change)"
+    r"|no (?:effect|difference|change|luck)|\bstill\b)).*?"
+    rf"(?:{_HELPED}(?:[^\n.]|\.(?! )){{0,20}}?\b(?:with|by|after|when|once|using|if|under|through)\b[^\n]{{0,32}}?@"
+    rf"|\bwith[^\n]{{0,30}}?@[^\n]{{0,60}}?{_HELPED}"
+    rf"|@[^\n]{{0,50}}?(?:{_HELPED}|makes? it|does not reproduce|not? longer (?:fails|hangs|crashes)))"
+)
+"""How people say that a remedy (`@`) helped; not where the line says that something did not."""
 
 Sure = Literal["certain", "likely", "possible"]
 Condition = Mapping[str, Any]
@@ -94,6 +108,7 @@ class Signature(_Strict):
     id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
     says: tuple[str, ...] = Field(min_length=1)
     matches: str | None = None
+    helped_by: str | None = None
     source: str
     as_of: str
     confirmed: bool = False
@@ -106,10 +121,21 @@ class Signature(_Strict):
             raise ValueError("a literal of fewer than 4 characters says nothing")
         return tuple(text.lower() for text in says)
 
+    @model_validator(mode="after")
+    def _one_expression(self) -> Signature:
+        if self.matches is not None and self.helped_by is not None:
+            raise ValueError(f"{self.id}: matches and helped_by exclude each other")
+        return self
+
+    @property
+    def expression(self) -> str | None:
+        """What the line must match, as text."""
+        return self.matches if self.helped_by is None else _HELPED_BY.replace("@", f"(?:{self.helped_by})")
+
     @cached_property
     def pattern(self) -> re.Pattern[str] | None:
-        """`matches`, compiled; linear by construction is the author's duty, lines are cut to a bound before."""
-        return re.compile(self.matches, re.IGNORECASE) if self.matches else None
+        """The expression, compiled; linear by construction is the author's duty, lines are cut to a bound before."""
+        return re.compile(self.expression, re.IGNORECASE) if self.expression else None
 
 
 class Hit(NamedTuple):

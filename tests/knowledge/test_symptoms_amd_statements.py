@@ -6,13 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.diagnosis.judge import judge
-from doctor.findings import Severity
-from doctor.intake import read_text
-from doctor.knowledge import Knowledge
-from doctor.knowledge.symptoms import Symptoms
+from tests.knowledge.texts import SYMPTOMS, raised
 
-SYMPTOMS = Symptoms()
 EXAMPLES = {
     "asks-for-nvidia-told": "the program wants an NVIDIA GPU although it was set up for AMD",
     "wsl-thunk-asserts": "clinfo: ./sources/wsl/libhsakmt/src/thunk_proxy/thunk_proxy.cpp:88: Assertion failed",
@@ -99,11 +94,6 @@ def test_the_line_shows_the_symptom(key: str) -> None:
 @pytest.mark.parametrize("key", sorted(NOTHING))
 def test_a_line_near_it_does_not(key: str) -> None:
     assert key not in [hit.key for hit in SYMPTOMS.find([(1, NOTHING[key])])]
-
-
-def raised(text: str) -> list[str]:
-    findings = judge(read_text([text.encode()]), Knowledge()).findings
-    return [f.rule for f in findings if f.severity is not Severity.INFO and not f.explained_by]
 
 
 @pytest.mark.parametrize("cause", sorted(TICKETS))

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from doctor.diagnosis.judge import judge
-from doctor.findings import Severity
 from doctor.intake import read_text
 from doctor.knowledge import Knowledge
-from doctor.knowledge.symptoms import Symptoms
+from tests.knowledge.texts import keys, told
 
-SYMPTOMS = Symptoms()
 EXAMPLES = {
     "jax-told": "the JAX wheel of conda-forge",
     "library-release-fails-told": "NCCL 2.21.5+cuda12.4: hangs in the third step",
@@ -87,10 +85,6 @@ NEAR = {
 }
 
 
-def keys(line: str) -> set[str]:
-    return {hit.key for hit in SYMPTOMS.find([(7, line)])}
-
-
 @pytest.mark.parametrize("key", EXAMPLES)
 def test_the_line_shows_the_symptom(key: str) -> None:
     assert key in keys(EXAMPLES[key])
@@ -101,27 +95,21 @@ def test_the_near_miss_does_not(key: str) -> None:
     assert key not in keys(NEAR[key])
 
 
-def causes(text: str) -> list[str]:
-    report = judge(read_text([text.encode()]), Knowledge())
-    loud = [f for f in report.findings if f.severity is not Severity.INFO and not f.explained_by]
-    return [f.rule for f in loud if not f.summary.startswith("Suspected from the words")]
-
-
 def test_of_two_releases_the_one_that_fails_is_known_to_be_bad() -> None:
     both = "NCCL 2.21.5+cuda12.4: hangs\nNCCL 2.23.4+cuda12.4: passes"
-    assert "known-bad-library-version" in causes(both)
-    assert "known-bad-library-version" not in causes(both.splitlines()[1])
+    assert "known-bad-library-version" in told(both)
+    assert "known-bad-library-version" not in told(both.splitlines()[1])
 
 
 def test_a_cudnn_that_is_older_than_what_xla_was_built_with_is_the_framework_s_that_is_told() -> None:
     line = "Loaded runtime CuDNN library: 9.1.0 but source was compiled with: 9.8.0."
-    assert causes(f"the JAX program stops:\n{line}") == ["jax-plugin-mismatch"]
-    assert causes(line) == ["tensorflow-gpu-mismatch"]
+    assert told(f"the JAX program stops:\n{line}") == ["jax-plugin-mismatch"]
+    assert told(line) == ["tensorflow-gpu-mismatch"]
 
 
 def test_nccl_without_verbs_blames_the_library_and_not_the_device_s_name() -> None:
     log = "NCCL INFO Failed to open libibverbs.so[.1]\nNCCL INFO NET/IB : No device found.\nexport NCCL_IB_HCA=mlx5_2"
-    assert causes(log) == ["system-library-missing"]
+    assert told(log) == ["system-library-missing"]
 
 
 def test_an_index_is_no_reason_for_a_device_that_is_not_found() -> None:
@@ -131,7 +119,7 @@ def test_an_index_is_no_reason_for_a_device_that_is_not_found() -> None:
 
 def test_a_compiler_of_another_cuda_may_be_told_as_the_host_s() -> None:
     text = "ninja: build stopped: subcommand failed.\ntorch 2.8.0+cu129\nhost nvcc: CUDA 13.0"
-    assert "toolkit-torch-mismatch" in causes(text)
+    assert "toolkit-torch-mismatch" in told(text)
 
 
 NO_KERNEL = "no kernel image is available for execution on the device"
@@ -139,12 +127,12 @@ NO_KERNEL = "no kernel image is available for execution on the device"
 
 @pytest.mark.parametrize("line", ["hashcat:", "Faiss assertion failed in runL2Norm:", "Open3D:"])
 def test_a_program_with_cuda_code_of_its_own_lacks_it_not_torch(line: str) -> None:
-    assert causes(f"{line} {NO_KERNEL}") == ["library-missing-gpu-arch"]
+    assert told(f"{line} {NO_KERNEL}") == ["library-missing-gpu-arch"]
 
 
 def test_a_library_in_the_list_of_packages_does_not_take_the_blame_from_torch() -> None:
     packages = "torch 2.4.0+cu121\nxgboost 2.1.4"
-    assert causes(f"{NO_KERNEL}\n$ pip list\nPackage    Version\n---------- -------\n{packages}") == [
+    assert told(f"{NO_KERNEL}\n$ pip list\nPackage    Version\n---------- -------\n{packages}") == [
         "torch-missing-gpu-arch"
     ]
 
@@ -152,80 +140,80 @@ def test_a_library_in_the_list_of_packages_does_not_take_the_blame_from_torch() 
 @pytest.mark.parametrize(("arch", "named"), [("sm_61", True), ("sm_86", False)])
 def test_a_build_with_cuda_13_has_no_code_for_what_is_older_than_turing(arch: str, named: bool) -> None:
     text = f"it runs on the CPU: llama-b7001-bin-win-cuda-13.1-x64.zip\ncompute capability: {arch}\nGPU: NVIDIA"
-    assert ("library-missing-gpu-arch" in causes(text)) is named
+    assert ("library-missing-gpu-arch" in told(text)) is named
 
 
 def test_a_generation_that_a_release_leaves_out_is_of_torch_where_torch_is_known() -> None:
     line = "the cu130 wheel drops Volta"
-    assert "torch-missing-gpu-arch" in causes(f"torch 2.9.1+cu130\n{line}")
-    assert "library-missing-gpu-arch" in causes(line)
+    assert "torch-missing-gpu-arch" in told(f"torch 2.9.1+cu130\n{line}")
+    assert "library-missing-gpu-arch" in told(line)
 
 
 def test_paddle_with_an_older_cudnn_than_its_own_finds_another_copy() -> None:
     both = "paddle.version.show(): cuda: 11.7, cudnn: 8.4.1\nW gpu_resources.cc:164] device: 0, cuDNN Version: 7.6."
-    assert "gpu-libs-conflict" in causes(both)
-    assert "gpu-libs-conflict" not in causes(both.splitlines()[1])
+    assert "gpu-libs-conflict" in told(both)
+    assert "gpu-libs-conflict" not in told(both.splitlines()[1])
 
 
 @pytest.mark.parametrize(("arch", "cause"), [("sm_89", "library-missing-gpu-arch"), ("sm_75", "gpu-libs-conflict")])
 def test_a_toolkit_that_numba_finds_no_capability_in_may_be_older_than_the_gpu(arch: str, cause: str) -> None:
     text = f"NvvmSupportError: No supported GPU compute capabilities found.\nGPU: NVIDIA\ncompute capability: {arch}"
-    assert cause in causes(text)
+    assert cause in told(text)
 
 
 @pytest.mark.parametrize("system", ["OS: NixOS", "in a nix-shell", "/nix/store/abc-python3"])
 def test_nix_programs_that_miss_libcuda_lack_the_path_to_it(system: str) -> None:
-    assert "gpu-libs-not-found" in causes(f"{system}\ntorch does not find libcuda.so.1")
+    assert "gpu-libs-not-found" in told(f"{system}\ntorch does not find libcuda.so.1")
 
 
 def test_a_driver_too_old_for_an_encoder_is_told_by_the_encoder() -> None:
     line = "[hevc_nvenc] Driver does not support the required nvenc API version. Required: 13.0 Found: 12.2"
-    assert causes(line) == ["nvidia-driver-too-old"]
+    assert told(line) == ["nvidia-driver-too-old"]
 
 
 def test_warp_that_asks_the_driver_wrongly_is_at_fault_itself() -> None:
     call = "Warp CUDA error 36: API call is not supported in the installed CUDA driver"
-    assert causes(call) == ["nvidia-driver-too-old"]
-    assert causes(f"{EXAMPLES['warp-entry-point-fails']}\n{call}") == ["known-bad-library-version"]
+    assert told(call) == ["nvidia-driver-too-old"]
+    assert told(f"{EXAMPLES['warp-entry-point-fails']}\n{call}") == ["known-bad-library-version"]
 
 
 def test_a_toolkit_that_a_build_asks_for_is_no_gpu_without_kernels() -> None:
-    assert causes(EXAMPLES["toolkit-release-required-by-build"]) == ["toolkit-torch-mismatch"]
+    assert told(EXAMPLES["toolkit-release-required-by-build"]) == ["toolkit-torch-mismatch"]
 
 
 @pytest.mark.parametrize(("arch", "named"), [("sm_120", True), ("sm_90", False)])
 def test_kernels_for_hopper_fail_on_other_gpus_for_want_of_code(arch: str, named: bool) -> None:
     text = f"DeepGEMM: CUDA error: illegal instruction\ncompute capability: {arch}\nGPU: NVIDIA"
-    assert ("library-missing-gpu-arch" in causes(text)) is named
+    assert ("library-missing-gpu-arch" in told(text)) is named
 
 
 @pytest.mark.parametrize("line", ["src/tracer.cu:135:", "what(): parallel_for failed:"])
 def test_a_source_file_that_is_not_torch_s_lacks_kernels_itself(line: str) -> None:
-    assert causes(f"{line} {NO_KERNEL}") == ["library-missing-gpu-arch"]
-    assert "torch-missing-gpu-arch" in causes(f"torch 2.4.0+cu121\n{line} {NO_KERNEL}")
+    assert told(f"{line} {NO_KERNEL}") == ["library-missing-gpu-arch"]
+    assert "torch-missing-gpu-arch" in told(f"torch 2.4.0+cu121\n{line} {NO_KERNEL}")
 
 
 def test_a_part_of_nvrtc_from_another_cuda_than_torch_s_is_a_conflict() -> None:
     line = "nvrtc: failed to open libnvrtc-builtins.so.13.0"
-    assert "gpu-libs-conflict" in causes(f"torch 2.9.1+cu128\n{line}")
-    assert "gpu-libs-conflict" not in causes(f"torch 2.9.1+cu130\n{line}")
+    assert "gpu-libs-conflict" in told(f"torch 2.9.1+cu128\n{line}")
+    assert "gpu-libs-conflict" not in told(f"torch 2.9.1+cu130\n{line}")
 
 
 def test_a_symbol_that_a_companion_of_torch_lacks_is_told_without_its_name() -> None:
     mangled = "ImportError: _torch_sox.cpython-36m-x86_64-linux-gnu.so: undefined symbol: _ZN2at10is_enabledEv"
-    assert causes(mangled) == ["torch-companion-mismatch"]
-    assert causes("undefined symbol at import torchvision") == ["torch-companion-mismatch"]
+    assert told(mangled) == ["torch-companion-mismatch"]
+    assert told("undefined symbol at import torchvision") == ["torch-companion-mismatch"]
 
 
 def test_an_extension_built_on_the_fly_is_of_another_torch_where_torch_was_replaced() -> None:
-    told = f"{EXAMPLES['jit-extension-absent']}\n{EXAMPLES['torch-replaced-told']}"
-    assert causes(told) == ["extension-abi-mismatch"]
+    both = f"{EXAMPLES['jit-extension-absent']}\n{EXAMPLES['torch-replaced-told']}"
+    assert told(both) == ["extension-abi-mismatch"]
 
 
 def test_a_torch_that_was_replaced_is_not_the_one_that_is_there() -> None:
     line = "torch 2.10.0+cu130 is replaced by torch 2.9.1 without CUDA"
     assert read_text([line.encode()]).torch.build is None
-    assert causes(f"GPU: NVIDIA GeForce RTX 3050\n{line}") == ["torch-cpu-only-build"]
+    assert told(f"GPU: NVIDIA GeForce RTX 3050\n{line}") == ["torch-cpu-only-build"]
     assert read_text([b"torch 2.10.0+cu130 is there"]).torch.build == "cuda"
 
 
@@ -233,10 +221,10 @@ def test_a_torch_that_was_replaced_is_not_the_one_that_is_there() -> None:
     ("release", "cause"), [("1.19.0", "known-bad-library-version"), ("1.18.0", "gpu-libs-not-found")]
 )
 def test_a_cudnn_frontend_that_seeks_only_cuda_13_is_at_fault(release: str, cause: str) -> None:
-    assert cause in causes(f"nvidia-cudnn-frontend=={release}\n{EXAMPLES['no-libcudart-of-the-major-sought']}")
+    assert cause in told(f"nvidia-cudnn-frontend=={release}\n{EXAMPLES['no-libcudart-of-the-major-sought']}")
 
 
 def test_xformers_without_cuda_code_says_nothing_of_hopper() -> None:
     line = "requires device with capability > (9, 0) but your GPU has capability (8, 6) (too old)"
-    assert causes(line) == ["library-missing-gpu-arch"]
-    assert causes(f"xFormers wasn't build with CUDA support\n{line}") == ["extension-abi-mismatch"]
+    assert told(line) == ["library-missing-gpu-arch"]
+    assert told(f"xFormers wasn't build with CUDA support\n{line}") == ["extension-abi-mismatch"]

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.diagnosis.judge import judge
 from doctor.intake.read import read_text
-from doctor.knowledge import Knowledge
-
-KB = Knowledge()
-
-
-def raised(text: str) -> list[str]:
-    """Causes that are errors or warnings, the first first."""
-    report = judge(read_text([text.encode()]), KB)
-    return [f.rule for f in report.findings if f.severity.value != "info" and not f.explained_by]
+from tests.knowledge.texts import raised
 
 
 @pytest.mark.parametrize(

@@ -4,22 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.diagnosis.judge import judge
-from doctor.intake.read import read_text
-from doctor.knowledge import Knowledge
-
-KB = Knowledge()
-
-
-def raised(text: str) -> list[str]:
-    """Causes that are errors or warnings, the first first; a suspicion from mere words is none."""
-    report = judge(read_text([text.encode()]), KB)
-    return [
-        f.rule
-        for f in report.findings
-        if f.severity.value != "info" and not f.explained_by and not f.summary.startswith("Suspected")
-    ]
-
+from tests.knowledge.texts import told
 
 INSIDE = "Container:\n```\nrunning inside a container: yes\ncontainer engine: docker compose\n"
 NO_CUDA = "RuntimeError: No CUDA GPUs are available\n\n"
@@ -113,9 +98,9 @@ NEARLY = [
 
 @pytest.mark.parametrize(("text", "cause"), CASES)
 def test_it_is_named(text: str, cause: str) -> None:
-    assert cause in raised(text)[:1]
+    assert cause in told(text)[:1]
 
 
 @pytest.mark.parametrize(("text", "cause"), NEARLY)
 def test_what_nearly_says_it(text: str, cause: str) -> None:
-    assert cause not in raised(text)
+    assert cause not in told(text)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from doctor.knowledge.symptoms import Symptoms
+from doctor.knowledge.symptoms import Signature, Symptoms
 
 SYMPTOMS = Symptoms()
 EXAMPLES = {
@@ -51,3 +51,9 @@ def test_a_remedy_that_did_not_help_is_none(wording: str, remedy: str) -> None:
 
 def test_every_remedy_of_the_catalogue_has_its_example() -> None:
     assert {f"helped-by-{key}" for key in EXAMPLES} == {k for k in SYMPTOMS.signatures if k.startswith("helped-by-")}
+
+
+def test_a_signature_is_of_a_text_or_of_a_remedy() -> None:
+    told = {"id": "both", "says": ["--nv"], "matches": "--nv", "helped_by": "--nv", "source": "a test", "as_of": "2026"}
+    with pytest.raises(ValueError, match="exclude each other"):
+        Signature.model_validate(told)

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.diagnosis.judge import judge
-from doctor.findings import Severity
-from doctor.intake import read_text
-from doctor.knowledge import Knowledge
-from doctor.knowledge.symptoms import Symptoms
+from tests.knowledge.texts import SYMPTOMS, keys, told
 
-SYMPTOMS = Symptoms()
 EXAMPLES = {
     "visible-devices-hide-told": "the launcher exports CUDA_VISIBLE_DEVICES=3, which makes torch detect no GPU",
     "visible-devices-number-told": "I start it with HIP_VISIBLE_DEVICES=2",
@@ -209,10 +204,6 @@ NEAR = {
 }
 
 
-def keys(line: str) -> set[str]:
-    return {hit.key for hit in SYMPTOMS.find([(7, line)])}
-
-
 @pytest.mark.parametrize("key", EXAMPLES)
 def test_the_line_shows_the_symptom(key: str) -> None:
     assert key in keys(EXAMPLES[key])
@@ -221,12 +212,6 @@ def test_the_line_shows_the_symptom(key: str) -> None:
 @pytest.mark.parametrize("key", NEAR)
 def test_the_near_miss_does_not(key: str) -> None:
     assert key not in keys(NEAR[key])
-
-
-def causes(text: str) -> list[str]:
-    report = judge(read_text([text.encode()]), Knowledge())
-    loud = [f for f in report.findings if f.severity is not Severity.INFO and not f.explained_by]
-    return [f.rule for f in loud if not f.summary.startswith("Suspected from the words")]
 
 
 TOLD = {
@@ -250,41 +235,41 @@ TOLD = {
 
 @pytest.mark.parametrize("text", TOLD)
 def test_texts_that_need_one_another_name_the_cause_together(text: str) -> None:
-    assert TOLD[text] in causes(text)
+    assert TOLD[text] in told(text)
 
 
 def test_a_bridge_in_a_run_that_goes_on_is_no_cause_by_itself() -> None:
-    assert "collective-flag-misconfigured" not in causes("NCCL INFO NET/Socket : Using [0]eth0:10.0.0.4<0>\nloss 1.2")
+    assert "collective-flag-misconfigured" not in told("NCCL INFO NET/Socket : Using [0]eth0:10.0.0.4<0>\nloss 1.2")
 
 
 def test_by_hand_alone_says_nothing_of_variables() -> None:
-    assert "env-not-seen-by-service" not in causes("The service crashes with a KeyError.\nStarted by hand it works.")
+    assert "env-not-seen-by-service" not in told("The service crashes with a KeyError.\nStarted by hand it works.")
 
 
 def test_a_variable_that_is_read_may_be_said_to_have_no_effect() -> None:
-    assert "env-flag-unknown-or-renamed" not in causes("NCCL_P2P_DISABLE=1 has no effect on the hang")
+    assert "env-flag-unknown-or-renamed" not in told("NCCL_P2P_DISABLE=1 has no effect on the hang")
 
 
 def test_one_gpu_that_is_busy_is_no_fault_of_copies_between_several() -> None:
-    assert "pcie-p2p-unusable" not in causes("Training hangs at 100%, one GPU")
+    assert "pcie-p2p-unusable" not in told("Training hangs at 100%, one GPU")
 
 
 def test_a_hang_over_several_nodes_is_none_of_copies_within_one() -> None:
     text = "A single GPU works.\nWith two RTX 4090 on each of two nodes it hangs"
-    assert "pcie-p2p-unusable" not in causes(text)
+    assert "pcie-p2p-unusable" not in told(text)
 
 
 def test_zeros_that_were_asked_for_are_no_fault_of_copies() -> None:
     text = "torch.zeros(3).to('cuda:1')\ntensor([0., 0., 0.], device='cuda:1')"
-    assert "pcie-p2p-unusable" not in causes(text)
+    assert "pcie-p2p-unusable" not in told(text)
 
 
 def test_a_hang_of_ranks_over_several_nodes_is_no_fault_of_copies_within_one() -> None:
-    assert "pcie-p2p-unusable" not in causes("DistributedDataParallel on two nodes hangs")
+    assert "pcie-p2p-unusable" not in told("DistributedDataParallel on two nodes hangs")
 
 
 def test_a_sentence_about_the_hint_of_the_allocator_accuses_nothing() -> None:
-    assert not causes("The OOM error suggests expandable_segments on the GPU even when it is enabled")
+    assert not told("The OOM error suggests expandable_segments on the GPU even when it is enabled")
 
 
 def test_what_only_tells_others_apart_accuses_nothing_by_itself() -> None:

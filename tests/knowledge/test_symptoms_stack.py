@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from doctor.diagnosis import registry
-from doctor.diagnosis.judge import judge
 from doctor.facts import Snapshot
-from doctor.findings import Severity
-from doctor.intake import read_text
-from doctor.knowledge import Knowledge, symptoms
+from doctor.knowledge import symptoms
 from doctor.knowledge.symptoms import Symptoms
 from tests.knowledge.test_symptoms_python import HEALTHY
+from tests.knowledge.texts import raised
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -131,11 +129,6 @@ def test_each_cause_is_a_rule_and_asks_for_what_there_is(key: str) -> None:
         cause.holds(Snapshot())
 
 
-def _loud(text: str) -> list[str]:
-    report = judge(read_text([text.encode()]), Knowledge())
-    return [f.rule for f in report.findings if f.severity is not Severity.INFO and not f.explained_by]
-
-
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
@@ -153,7 +146,7 @@ def _loud(text: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_the_text_as_a_whole_names_the_cause(text: str, cause: str) -> None:
-    assert cause in _loud(text)[:2]
+    assert cause in raised(text)[:2]
 
 
 @pytest.mark.parametrize(
@@ -170,4 +163,4 @@ def test_the_text_as_a_whole_names_the_cause(text: str, cause: str) -> None:
     ],
 )
 def test_what_is_near_accuses_none_of_these(text: str) -> None:
-    assert set(_loud(text)) <= {"gpu-memory-exhausted"}
+    assert set(raised(text)) <= {"gpu-memory-exhausted"}
