@@ -242,7 +242,8 @@ def _plain(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return ", ".join(_plain(v) for v in value[:8]) + (" …" if len(value) > 8 else "") or "none"
     if isinstance(value, BaseModel):
-        return str(getattr(value, "key", value))
+        told = (v for v in vars(value).values() if isinstance(v, (str, int, float)))
+        return str(getattr(value, "key", None) or " ".join(map(_plain, told)))
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)[:_LONGEST_VALUE]

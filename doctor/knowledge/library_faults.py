@@ -46,7 +46,8 @@ class LibraryFault(BaseModel):
     as_of: str
 
     def facts(self, machine: Snapshot) -> tuple[str, ...] | None:
-        """Names of the facts that meet its conditions; None where one is not known or not met."""
+        """Names of the facts that meet its conditions, beside packages (`held`); None where one is not known or not
+        met."""
         names: list[str] = []
         if self.gpus or self.names:
             gpu = next((g for g in machine.gpus or () if g.arch in self.gpus or _named(g.name, self.names)), None)
@@ -61,12 +62,16 @@ class LibraryFault(BaseModel):
             if not _within(machine.torch.version, self.torch):
                 return None
             names.append("torch.version")
-        held = {p.name: p.version for p in machine.packages or ()}
-        if not all(
-            any(_within(held.get(n), ends) for n in either.split("|")) for either, ends in self.packages.items()
-        ):
-            return None
-        return (*names, *(["packages"] if self.packages else []))
+        return tuple(names) if len(self.held(machine)) == len(self.packages) else None
+
+    def held(self, machine: Snapshot) -> tuple[str, ...]:
+        """Packages whose release is in its range, one for each that it asks for: `nvidia-nccl-cu13 2.26.2`."""
+        there = {p.name: p.version for p in machine.packages or ()}
+        met = (
+            next((f"{n} {there[n]}" for n in either.split("|") if _within(there.get(n), ends)), None)
+            for either, ends in self.packages.items()
+        )
+        return tuple(package for package in met if package)
 
     def shown(self, machine: Snapshot) -> list[Symptom]:
         """The symptoms by which the fault shows here."""

@@ -26,6 +26,7 @@ _PUBLIC = ("localdomain", "amazonaws.com", "internal", "cluster.local", "in-addr
 _UNITS = (".service", ".socket", ".timer", ".mount", ".slice", ".scope", ".target", ".device", ".path")
 _MAC = Lazy(r"(?<![0-9A-Za-z:.])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4,18}(?![0-9A-Za-z:])")
 _IPV4 = Lazy(r"(?<![\w.+-])(?:\d{1,3}\.){3}\d{1,3}(?![\w+-]|\.\w)")
+_FOUR_PARTS = Lazy(r"\d{1,3}(?:\.\d{1,4}){3}")
 _IPV6 = Lazy(r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:{1,2}){1,7}(?:[0-9a-fA-F]{1,4})?(?![\w:])")
 _VERSION_BEFORE = Lazy(r"(?i)(?:version|release|driver|firmware|\bfw|vbios|-cu1\d|_cu1\d|==|\.so)[\w\"' :=|.-]{0,24}\Z")
 _SERIAL = Lazy(
@@ -163,6 +164,8 @@ class Redactor:
             return self.id_text(data)
         if key in _NAME_KEYS:
             return self._name(_NAME_KEYS[key], data)
+        if key.endswith("version") and _FOUR_PARTS.fullmatch(data):
+            return data  # of cuBLAS 12.8.4.1, which no text beside it tells from an address
         return self.text(data)
 
     def again(self, data: Any) -> Any:

@@ -28,7 +28,11 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
             suspect=2 if seen & set(fault.felt) and not shown else 0,
             summary=f"{fault.what[:1].upper()}{fault.what[1:]}.",
             subject=Subject(kind="library", id=fault.id),
-            evidence=(*evidence(machine, facts), *(Evidence(text=s.text, source=s.source) for s in shown[:2])),
+            evidence=(
+                *evidence(machine, facts),
+                *(Evidence(text=held, source=machine.source("packages")) for held in fault.held(machine)),
+                *(Evidence(text=s.text, source=s.source) for s in shown[:2]),
+            ),
             fixes=(Fix(text=fault.fix, where="environment"),),
             source=f"{fault.source} ({fault.as_of})",
         )

@@ -64,6 +64,13 @@ def test_every_condition_must_be_met() -> None:
     assert told({"torch.version": "2.9.0+cu128"}) == []
 
 
+def test_the_evidence_names_the_package_whose_release_it_is() -> None:
+    wheels = [{"name": "nvidia-cudnn-cu12", "version": "9.10.2.21"}, {"name": "numpy", "version": "2.2.6"}]
+    machine = build({"packages": wheels, "torch.version": "2.9.0+cu128"})
+    (fault,) = known_faults(machine, "known-bad-library-version")
+    assert [row.text for row in fault.evidence] == ["torch.version = 2.9.0+cu128", "nvidia-cudnn-cu12 9.10.2.21"]
+
+
 def test_a_fault_of_another_rule_is_not_told_here() -> None:
     facts = {
         "gpus[#0].vendor": "amd",

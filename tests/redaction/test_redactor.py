@@ -80,6 +80,13 @@ def test_data_is_masked_by_the_names_above_and_beside_it() -> None:
     }
 
 
+def test_four_parts_under_the_key_of_a_version_are_no_address() -> None:
+    data = {"name": "nvidia-cublas-cu12", "version": "12.8.4.1", "bound": "10.1.2.3", "api_version": "at 10.1.2.3"}
+    kept = Redactor().data(data)
+    assert kept["version"] == "12.8.4.1"
+    assert not [key for key in ("bound", "api_version") if "10.1.2.3" in kept[key]]
+
+
 def test_what_is_redacted_stays_as_it_is() -> None:
     redactor = Redactor(users=["carla99"], hosts=["node17"])
     once = redactor.text(
