@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules.blas_support import rocblas_has
-from doctor.rules.integrated import discrete, is_integrated
+from doctor.rules.integrated import APU_TARGETS, discrete, is_integrated
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
     from doctor.profiles import Profile
 
+_LISTED_BY_NONE = ("rocblas-tensile-missing", "program-crashed", "amd-memory-access-fault")
+"""What is seen on a GPU that no release lists, where the release is not known."""
 RULE = Rule(
     id="amd-gpu-unsupported-by-rocm",
     severity=Severity.WARNING,
     title="The installed ROCm does not support this GPU.",
-    needs=[{"gpus", "rocm"}, *({"gpus", f"symptom:{key}"} for key in ("program-crashed", "amd-memory-access-fault"))],
+    needs=[{"gpus", "rocm"}, *({"gpus", f"symptom:{key}"} for key in _LISTED_BY_NONE)],
     proven="synthetic",
     order=18,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -29,7 +31,8 @@ RULE = Rule(
     doc="""
 ## What it finds
 A GPU whose gfx target the installed ROCm release does not list, or one so old that the compute driver leaves it out.
-Where the release is not known and a program on ROCm or torch crashes: a GPU that no release lists at all.
+Where the release is not known and a program on ROCm or torch crashes, or rocBLAS has no file for it: a GPU that no
+release lists at all.
 
 ## Why it matters
 rocminfo shows no GPU agent, or libraries have no kernels for it.
@@ -58,6 +61,7 @@ _FITS = (
     "hip-no-device",
     "rocm-no-agent-told",
     "amd-gpu-not-supported",
+    "kfd-names-chip-unsupported",
     "ollama-amdgpu-unsupported",
     "rocclr-no-compatible-code-objects",
     "hip-invalid-device-function",
@@ -72,6 +76,7 @@ _FITS = (
 
 _REFUSED = (
     "amd-gpu-not-supported",
+    "kfd-names-chip-unsupported",
     "rocm-gpu-unsupported",
     "ollama-amdgpu-unsupported",
     "rocm-no-agent-told",
@@ -131,16 +136,19 @@ def _has_code(machine: Snapshot, kb: Knowledge, releases: Sequence[tuple[str | N
 
 def _listed_by_none(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> Iterator[Finding]:
     """Of a text that tells of ROCm and of a crash, and not of a release or of what torch says."""
-    crash = machine.symptom("program-crashed", "amd-memory-access-fault")
+    crash = machine.symptom(*_LISTED_BY_NONE)
     told = machine.symptom("amd-gpu-told") or machine.torch.installed
     of_today = int(arch[3:-2]) >= _FIRST_LISTED if re.fullmatch(r"gfx\d{1,2}[0-9a-f]{2}", arch) else False
+    of_today = of_today or arch in APU_TARGETS
     if crash is None or not told or machine.rocm or machine.torch.build in ("cuda", "cpu"):
+        return
+    if machine.symptom("rocblas-of-program-lacks-target"):  # not of ROCm's own rocBLAS: its maker left the GPU out
         return
     if not of_today or kb.rocm_range(arch) is not None or "HSA_OVERRIDE_GFX_VERSION" in (machine.environment or {}):
         return
     yield Finding(
         severity=Severity.WARNING,
-        suspect=True,
+        suspect=crash.key != "rocblas-tensile-missing",
         summary=f"No ROCm release lists {arch[:40]} among its supported GPUs.",
         subject=Subject(kind="gpu", id=key),
         evidence=(*evidence(machine, (f"gpus[{key}].arch",)), Evidence(text=crash.text[:200], source=crash.source)),

@@ -78,6 +78,9 @@ _FAILED = (
     "nccl-version-mix",
 )
 """Symptoms that make a library from elsewhere on the loader's path, or another release than torch pins, the cause."""
+_NOT_TAKEN = ("rocblas-tensile-file-unreadable", "rocm-library-symbol-missing")
+"""Symptoms of a file of ROCm that is there, and that the library which reads it does not understand."""
+_ROCM_PATH = Lazy(r"/opt/rocm(?:-(\d{1,2}\.\d{1,2}))?[\w.-]*/")
 _ELSEWHERE = Lazy(r"/(?:usr/local/cuda[\w.-]*|opt/rocm[\w.-]*|opt/cuda[\w.-]*|[\w/.-]*cudnn[\w./-]*)/lib(?:64)?\b")
 _STACK = Lazy(r"/(?:rocm|cuda)-(\d{1,2}(?:\.\d{1,2})?)")
 
@@ -100,6 +103,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 fixes=(pip_remove(machine, "Remove both, then install torch again.", *(p.name for p in held)),),
             )
     yield from _loader_path(machine)
+    yield from _files_of_another_rocm(machine)
     yield from _unpinned(machine, kb)
 
 
@@ -131,6 +135,26 @@ def _loader_path(machine: Snapshot) -> Iterator[Finding]:
             ),
             fixes=FIXES[:1],
         )
+
+
+def _files_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:
+    """A file of an installed ROCm that a torch with libraries of another release could not take."""
+    ours, failed = machine.torch.rocm, machine.symptom(*_NOT_TAKEN)
+    path = _ROCM_PATH.search(failed.text) if failed else None
+    if not failed or not path or not ours or machine.torch.build != "rocm":
+        return
+    theirs = path[1] or next((i.version for i in machine.rocm or () if i.version), None)
+    if not theirs or Dotted(theirs).series() == Dotted(ours).series():
+        return
+    yield Finding(
+        summary=f"Files of ROCm {theirs[:12]} are read by a torch whose libraries are of ROCm {ours[:12]}.",
+        severity=Severity.WARNING,
+        subject=Subject(kind="library", id="rocm"),
+        basis="both",
+        explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "blas-kernels-missing"),
+        evidence=(Evidence(text=failed.text, source=failed.source), *evidence(machine, ("torch.version",))),
+        fixes=FIXES,
+    )
 
 
 def _of_stack(soname: str, stack: str) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject
 from doctor.redaction.lazy import Lazy
@@ -29,7 +30,8 @@ RULE = Rule(
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-A jaxlib without any GPU plugin on a machine with a GPU, or plugin packages of another release than jaxlib.
+A jaxlib without any GPU plugin on a machine with a GPU, plugins that are all for the other vendor's GPUs, or plugin
+packages of another release than jaxlib.
 
 ## Why it matters
 JAX runs on the CPU, or stops at 'Unable to initialize backend'.
@@ -76,15 +78,30 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     other = [p for p in plugins if release(p.version) and Dotted(p.version).series() != series]
     there = [v for v in ("nvidia", "amd") if discrete(machine, v)]
     alone = not plugins and "+" not in jaxlib.version and not below(jaxlib.version, _SPLIT) and there
-    if not other and not alone:
+    foreign = _of_other_vendor(machine, plugins)
+    if not other and not alone and not foreign:
         return
     what = f"{other[0].name} {other[0].version[:20]} is not of" if other else "No GPU plugin is installed for"
+    if foreign and not other:
+        what = f"{foreign[0].name[:40]} is for the other vendor's GPUs, and there is no other plugin for"
     extra = "jax[rocm]" if there == ["amd"] else "jax[cuda12]"
     yield Finding(
         summary=f"{what} jaxlib {jaxlib.version[:20]}.",
         severity=Severity.ERROR if other else Severity.WARNING,
         subject=Subject(kind="package", id="jaxlib"),
-        evidence=shown(machine, jaxlib, *other),
+        explains=(
+            *RULE.explains,
+            *(("torch-built-for-other-vendor",) if foreign and not machine.torch.installed else ()),
+        ),
+        evidence=shown(machine, jaxlib, *(other or foreign)),
         fixes=(pip_install(machine, "Install plugin and jaxlib of one release.", "--upgrade", extra),),
         verify=(python_of(machine), "-c", "import jax; print(jax.devices())"),
     )
+
+
+def _of_other_vendor(machine: Snapshot, plugins: Sequence[Package]) -> list[Package]:
+    """The plugins, where all of them are for GPUs that this machine surely does not have."""
+    amd, nvidia = machine.of_vendor("amd"), machine.of_vendor("nvidia")
+    wrong = "jax-cuda" if amd and not nvidia else "jax-rocm" if nvidia and not amd else None
+    names = [p.name.lower().replace("_", "-") for p in plugins]
+    return list(plugins) if wrong and plugins and all(name.startswith(wrong) for name in names) else []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules import python_files
 from doctor.rules.framework_pins import series_of, torch_series
 from doctor.rules.presence import present
@@ -57,6 +58,8 @@ FIXES = (
         where="environment",
     ),
 )
+_CUDA_WHEEL = Lazy(r"nvidia-[a-z-]{2,40}-cu1\d$")
+"""Wheels that only a torch for CUDA asks for."""
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -82,7 +85,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 def _for_cuda_on_amd(machine: Snapshot, version: str) -> bool:
     """A plain release (builds for ROCm say so) with a torch that is not for ROCm."""
     amd_alone = present(machine, "amd") and not present(machine, "nvidia")
-    return bool(amd_alone) and release(version) == version and machine.torch.build in ("cuda", "cpu")
+    of_cuda = machine.torch.build in ("cuda", "cpu") or (
+        machine.torch.build is None and any(_CUDA_WHEEL.match(p.name) for p in machine.packages or ())
+    )
+    return bool(amd_alone) and release(version) == version and of_cuda
 
 
 def _finding(machine: Snapshot, vllm: Package, summary: str, *fixes: Fix) -> Finding:

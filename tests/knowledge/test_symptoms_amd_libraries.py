@@ -1,0 +1,143 @@
+"""Which of the causes that look alike a text of AMD's libraries has."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import pytest
+
+from tests.knowledge.texts import keys, raised
+
+EXAMPLES = {
+    "rocblas-of-program-lacks-target": "rocBLAS error: Cannot read /opt/server/lib/rocblas/library/TensileLibrary.dat: No such file or directory for GPU arch : gfx1012",
+    "rocblas-tensile-file-unreadable": "rocBLAS error: Could not load /opt/rocm-5.5.1/lib/rocblas/library/TensileLibrary_lazy_gfx1100.dat",
+    "bitsandbytes-lacks-rocm-binary": "RuntimeError: No compatible ROCm binary found at /v/bitsandbytes/libbitsandbytes_rocm72.so",
+    "flash-attn-module-absent": "ImportError: cannot import name 'flash_attn_2_cuda' from 'flash_attn'",
+    "xformers-operator-missing-on-amd": "`ckF` is not supported because:",
+    "nvidia-driver-asked-on-amd": "RuntimeError: cudaErrorNoDevice: no CUDA-capable device is detected",
+    "hip-clang-rejects-libstdcxx": "/usr/include/c++/14/array:210:2: error: reference to __host__ function '__glibcxx_assert_fail' in __host__ __device__ function",
+    "gcc-was-given-hip-options": "g++-13: error: unrecognized command-line option '--offload-arch=gfx90a'",
+    "device-count-is-zero-told": "torch.cuda.device_count() = 0",
+    "amdsmi-library-twice-told": "_rocm_sdk_core/lib/libamd_smi.so.26 and another",
+    "hip-pool-of-carve-out-size": "HIP out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 1.98 GiB of which 0 bytes is free.",
+}
+NOTHING = {
+    "rocblas-of-program-lacks-target": "rocBLAS error: Cannot read /opt/rocm-6.1.0/lib/rocblas/library/TensileLibrary.dat: No such file or directory",
+    "rocblas-tensile-missing": "rocBLAS error: Could not load /opt/rocm/lib/rocblas/library/TensileLibrary.dat",
+    "bitsandbytes-lacks-rocm-binary": "libbitsandbytes_rocm63.so: undefined symbol: _Z9kQuantizePfS_Phi",
+    "flash-attn-module-absent": "No module named 'flash_attn'",
+    "nvidia-driver-asked-on-amd": "libcudart.so.12 => /usr/local/cuda/lib64/libcudart.so.12",
+    "hip-clang-rejects-libstdcxx": "src/kernel.hip:12:3: error: reference to __host__ function 'log_it' in __host__ __device__ function",
+    "gcc-was-given-hip-options": "hipcc: error: unrecognized command-line option '--offload-arch=gfx1'",
+    "device-count-is-zero-told": "torch.cuda.device_count() = 8",
+    "hip-pool-of-carve-out-size": "HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 15.98 GiB of which 1.00 GiB is free.",
+}
+NO_FILE = "rocBLAS error: Cannot read {}TensileLibrary.dat: No such file or directory for GPU arch : {}\n"
+ROCM, OWN = "/opt/rocm/lib/rocblas/library/", "/usr/local/lib/server/rocm/rocblas/library/"
+
+
+def gpus(*targets: str) -> str:
+    rows = (
+        f"*******\nAgent {n}\n*******\n  Name:                    {t}\n  Vendor Name:             AMD\n"
+        "  Device Type:             GPU\n"
+        for n, t in enumerate(targets, 2)
+    )
+    return "$ rocminfo\n" + "".join(rows)
+
+
+def packages(*rows: str) -> str:
+    return "\n$ pip list\nPackage    Version\n---------- -------\n" + "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize("key", sorted(EXAMPLES))
+def test_the_line_shows_the_symptom(key: str) -> None:
+    assert key in keys(EXAMPLES[key])
+
+
+@pytest.mark.parametrize("key", sorted(NOTHING))
+def test_a_line_near_it_does_not(key: str) -> None:
+    assert key not in keys(NOTHING[key])
+
+
+def test_a_file_that_rocm_itself_lacks_is_of_a_gpu_that_no_release_lists() -> None:
+    assert raised(NO_FILE.format(ROCM, "gfx1034") + gpus("gfx1034")) == [
+        "blas-kernels-missing",
+        "amd-gpu-unsupported-by-rocm",
+    ]
+    assert raised(NO_FILE.format(ROCM, "gfx942") + gpus("gfx942")) == ["blas-kernels-missing"]
+
+
+def test_a_file_that_a_program_lacks_is_of_the_program() -> None:
+    assert raised(NO_FILE.format(OWN, "gfx1034") + gpus("gfx1034")) == [
+        "blas-kernels-missing",
+        "library-missing-gpu-arch",
+    ]
+
+
+def test_a_file_of_another_rocm_than_torch_brings_is_a_conflict() -> None:
+    text = EXAMPLES["rocblas-tensile-file-unreadable"] + "\n" + gpus("gfx1100")
+    assert raised(text + packages("torch 2.4.1+rocm6.1")) == ["gpu-libs-conflict"]
+    assert raised(text + packages("torch 2.0.1+rocm5.5")) == ["blas-kernels-missing"]
+    assert raised(text) == ["blas-kernels-missing"]
+
+
+def test_bitsandbytes_without_a_library_for_this_rocm() -> None:
+    text = EXAMPLES["bitsandbytes-lacks-rocm-binary"] + "\n" + gpus("gfx1101")
+    assert "library-missing-gpu-arch" in raised(text)
+    assert "library-missing-gpu-arch" not in raised(text + packages("torch 2.4.1+cpu"))
+
+
+def test_flash_attn_has_no_module_for_some_gpus() -> None:
+    text = EXAMPLES["flash-attn-module-absent"] + "\n"
+    assert raised(text + gpus("gfx1030")) == ["extension-abi-mismatch", "library-missing-gpu-arch"]
+    assert raised(text + gpus("gfx942")) == ["extension-abi-mismatch"]
+
+
+def test_xformers_on_amd_lacks_the_operator() -> None:
+    text = "No operator found for `memory_efficient_attention_forward` with inputs:\n"
+    assert "library-missing-gpu-arch" in raised(text + gpus("gfx1200"))
+    assert "library-missing-gpu-arch" not in raised(text + "$ nvidia-smi -L\nGPU 0: NVIDIA A100\n")
+
+
+def test_a_torch_that_asks_for_nvidia_is_the_wrong_one_where_the_gpu_is_of_amd() -> None:
+    text = "CUDA driver version is insufficient for CUDA runtime version\n"
+    assert raised(text + gpus("gfx1100") + packages("torch 2.1.0")) == ["torch-built-for-other-vendor"]
+    assert "torch-built-for-other-vendor" not in raised(
+        text + "$ nvidia-smi -L\nGPU 0: NVIDIA A100\n" + packages("torch 2.1.0")
+    )
+
+
+@pytest.mark.parametrize("key", ["hip-clang-rejects-libstdcxx", "gcc-was-given-hip-options"])
+def test_the_compiler_of_the_host_does_not_fit(key: str) -> None:
+    assert raised(EXAMPLES[key] + "\n") == ["host-compiler-unsupported"]
+
+
+def test_no_gpu_counted_beside_amdsmi_is_not_a_matter_of_lists() -> None:
+    text = "torch.cuda.device_count() returns 0\nAssertionError: Invalid device id\n"
+    assert "amdsmi-mismatch" in raised(text + gpus("gfx90a") + packages("torch 2.12.0+rocm7.2", "amdsmi 26.1"))
+    assert raised("AssertionError: Invalid device id\n" + gpus("gfx90a")) == ["visible-devices-conflict"]
+
+
+def test_a_whole_gpu_of_half_a_gibibyte_is_a_carve_out() -> None:
+    text = "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 8.00 MiB (GPU 0; {} total capacity; 0 free)\n"
+    assert "apu-memory-pool-misconfigured" in raised(text.format("512.00 MiB"))
+    assert "apu-memory-pool-misconfigured" not in raised(text.format("23.98 GiB"))
+
+
+def test_jax_with_the_other_vendors_plugin() -> None:
+    jax = packages("jax 0.6.0", "jaxlib 0.6.0", "jax-cuda12-plugin 0.6.0", "jax-cuda12-pjrt 0.6.0")
+    assert raised(gpus("gfx1101") + jax) == ["jax-plugin-mismatch"]
+    assert raised("$ nvidia-smi -L\nGPU 0: NVIDIA A100\n" + jax) == []
+    assert raised(jax) == []
+
+
+def test_a_vllm_with_wheels_of_cuda_on_amd() -> None:
+    vllm = packages("vllm 0.6.3", "nvidia-nccl-cu12 2.20.5")
+    assert "vllm-build-mismatch" in raised(gpus("gfx90a") + vllm)
+    assert "vllm-build-mismatch" not in raised(gpus("gfx90a") + packages("vllm 0.6.3"))
+    assert "vllm-build-mismatch" not in raised(vllm)
+
+
+def test_a_missing_database_that_only_slows_the_first_run_accuses_nothing() -> None:
+    line = "MIOpen(HIP): Warning [SQLiteBase] Missing system database file: gfx1030_40.kdb Performance may degrade."
+    assert raised(line + "\n" + gpus("gfx1030")) == []
