@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from doctor.errors import ReaderError
-from doctor.facts import FactSheet, Snapshot, assemble
+from doctor.facts import FactSheet, Snapshot, State, assemble
 from doctor.facts.host import Os
 from doctor.facts.sheet import Entry
 from doctor.intake import formats, known, manuals, past, said
@@ -105,6 +105,7 @@ class _Reading:
         self.handed: dict[str, int] = {}
         self.fragments = 0
         self.asked: Fragment | None = None
+        self.broken = FactSheet()
 
     def through(self, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         """The lines as they are, each fragment read as soon as it is whole."""
@@ -155,6 +156,10 @@ class _Reading:
             sheet = read(text, "text", **how)
         except ReaderError:
             return False
+        except Exception as fault:  # a fault of one reader may not cost what the others read, nor the files after it
+            where = f"text:{fragment.first}"
+            self.broken.miss(f"readers.{form.reader}", State.FAILED, where, f"{type(fault).__name__}: {fault}"[:200])
+            return False
         if len(sheet):
             self.found.append((formats.rank(form), len(self.found), _placed(sheet, fragment.first - 1)))
             if self.trace is not None:
@@ -168,7 +173,7 @@ class _Reading:
         ordered += said.believed([sheet for place, _, sheet in self.found if place == _SAID], ordered)
         merged = one_log(merge(ordered, known.complete))
         rest = [_without_packages(sheet) for sheet in merged]
-        return [_packages(merged), *rest, known.learnt(merged)]
+        return [_packages(merged), *rest, known.learnt(merged), self.broken]
 
 
 def _kept(lines: Iterable[tuple[int, str]], cut: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 
@@ -130,7 +131,7 @@ _KEYS = {
 def _from_keys(words: list[str]) -> list[str]:
     """A compose file's keys that a person wrote into the line (`runtime: nvidia`), as the options they stand for."""
     found = []
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in itertools.zip_longest(words, words[1:], fillvalue=""):
         option = _KEYS.get(word.strip("()-,").removesuffix(":")) if word.endswith(":") else None
         found.append(f"{option}={following.strip('(),')}" if option and following else word)
     return [w for n, w in enumerate(found) if not (n and found[n - 1] != words[n - 1])]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from doctor.cli.main import run
+from doctor.intake import read
 
 MISMATCH = "NVIDIA driver version: 570.124.04\nNVIDIA kernel module version: 570.124.06\n"
 
@@ -26,6 +27,25 @@ def test_several_files_in_order_and_one_that_is_missing(tmp_path: Path, capsys: 
     assert rows[0]["findings"][0]["rule"] == "nvidia-driver-library-mismatch"
     assert err.count("\n") == 1
     assert "no.md" in err
+
+
+def test_a_reader_that_fails_costs_only_what_it_would_have_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(text: str, source: str = "text", **how: object) -> None:
+        raise IndexError("list index out of range")
+
+    reader = read._reader
+    monkeypatch.setattr(read, "_reader", lambda form: fails if form.reader == "uname" else reader(form))
+    path = tmp_path / "a.md"
+    path.write_text(f"$ uname -r\n6.8.0-51-generic\n\n{MISMATCH}")
+    assert run(["triage", "--format", "jsonl", str(path), str(path)]) == 1
+    out, err = capsys.readouterr()
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["findings"][0]["rule"] for row in rows] == ["nvidia-driver-library-mismatch"] * 2
+    assert err.splitlines()[0].endswith(
+        "a.md: the reader uname failed at line 2 (IndexError: list index out of range): please report this"
+    )
 
 
 def test_json_of_several_files_is_one_array(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,6 +96,14 @@ def test_a_sign_in_each_line_of_each_tool(sign: str) -> None:
             surface.try_on(reader, after)
 
 
+@pytest.mark.parametrize("count", range(1, 7))
+def test_lines_of_each_tool_that_end_after_a_few_words(count: int) -> None:
+    for text in TEXTS:
+        ended = "\n".join(" ".join(line.split(" ")[:count]) for line in text.split("\n"))
+        for reader in READERS:
+            surface.try_on(reader, ended)
+
+
 @QUICK
 @given(st.text(max_size=400))
 def test_any_text_at_all(text: str) -> None:
@@ -110,6 +118,7 @@ def test_triage_judges_any_paste(cases: list[tuple[str, int, int]], fenced: bool
     paste = wall.join(mutated(*case) for case in cases)
     report = judge(read_text([paste.encode("utf-8", "surrogatepass")]), Knowledge())
     assert not [u for u in report.unchecked if u.crashed]
+    assert not [name for name in report.snapshot.origins if name.startswith("readers.")]
     shown = report.snapshot.model_dump(mode="json")
     assert not [word for word in surface.words_of(shown) if surface.unclean(word)]
 
@@ -117,7 +126,7 @@ def test_triage_judges_any_paste(cases: list[tuple[str, int, int]], fenced: bool
 @settings(QUICK, max_examples=40)
 @given(st.binary(max_size=6000))
 def test_triage_judges_any_bytes(data: bytes) -> None:
-    assert read_text([data]) is not None
+    assert not [name for name in read_text([data]).origins if name.startswith("readers.")]
 
 
 @settings(QUICK, max_examples=200)

@@ -18,6 +18,12 @@ def test_the_words_after_the_quote_are_no_arguments() -> None:
     assert sheet.get("container.run_args") == ["tools.sif", "jupyter", "lab", "--ip=0.0.0.0"]
 
 
+def test_a_line_that_ends_with_the_command_has_no_arguments() -> None:
+    sheet = docker_run_line.read("FATAL: hipErrorNoDevice in singularity shell")
+    assert sheet.get("container.run_args") == []
+    assert sheet.get("container.engine") == "apptainer"
+
+
 def test_a_command_in_backticks_inside_the_line_does_not_end_it() -> None:
     sheet = docker_run_line.read("docker run --user `id -u` --gpus all img")
     assert "--gpus" in (sheet.get("container.run_args") or [])
