@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
 from doctor.knowledge.catalogue import table
 from doctor.redaction.lazy import Lazy
@@ -101,7 +101,34 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             yield _finding(machine, kb, need, floor)
             return
     told = list(_too_old_for_gpu(machine, kb))
-    yield from told or _default_wheel(machine, kb)
+    yield from told or list(_default_wheel(machine, kb)) or _asked_for(machine, kb)
+
+
+def _asked_for(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
+    """The CUDA that an installation command in the text names, where a program finds no GPU and no list of packages
+    tells what came of the command."""
+    asked = machine.symptom("cuda-build-asked-for-told")
+    blind = machine.torch.available is False or machine.symptom(*_BLIND) is not None
+    if asked is None or not blind or machine.torch.build or machine.torch.version:
+        return
+    found = _CUDA_ASKED.search(asked.text[:600])
+    cuda = (found[1] or f"{found[2][:-1]}.{found[2][-1]}") if found else ""
+    floor = kb.cuda_floor(cuda) if cuda else None
+    if floor is None or _served(machine, cuda, floor):
+        return
+    said = f"The installation command asks for CUDA {cuda}, which needs driver {floor.driver}."
+    about = _finding(machine, kb, _Need("the build", cuda, "torch.version"), floor)
+    line = Evidence(text=asked.text[:200], source=asked.source)
+    yield about.model_copy(
+        update={"severity": Severity.WARNING, "basis": "both", "summary": said, "evidence": (*about.evidence, line)}
+    )
+
+
+_BLIND = ("torch-reports-no-gpu", "gpu-not-seen-said", "gpu-available-false-printed")
+_CUDA_ASKED = Lazy(
+    r"(?:cudatoolkit|pytorch-cuda|cuda-version|cuda-toolkit)[ =]{1,3}(\d{1,2}\.\d)"
+    r"|(?:whl/(?:nightly/)?|\+)cu(\d{2,3})\b"
+)
 
 
 def _default_wheel(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
@@ -183,10 +210,16 @@ def _packages(machine: Snapshot) -> Iterator[_Need]:
             yield _Need(f"{package.name} {package.version}"[:60], f"{found[1]}.{found[2] or 0}", "packages")
 
 
+_COMPATIBLE = 11
+"""From CUDA 11 on a driver of the same major serves each minor release (CUDA compatibility guide, minor versions)."""
+
+
 def _served(machine: Snapshot, cuda: str, floor: Floor) -> bool:
     """Whether the driver serves the CUDA version, also where forward-compatibility libraries may do so."""
     driver = machine.nvidia_driver
-    if driver.cuda_version and (Dotted(driver.cuda_version).major or 0) >= (Dotted(cuda).major or 0):
+    serves, wanted = Dotted(driver.cuda_version or ""), Dotted(cuda)
+    major = wanted.major or 0
+    if driver.cuda_version and ((serves.major or 0) >= major if major >= _COMPATIBLE else serves >= wanted):
         return True
     if "compat" in (machine.environment or {}).get("LD_LIBRARY_PATH", ""):
         return True

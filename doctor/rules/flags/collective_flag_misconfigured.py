@@ -105,18 +105,36 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
         return Severity.WARNING, "from 32 on the timeout never ends", 0
     if name == "NCCL_IB_TIMEOUT" and value.isdigit() and int(value[:6]) < _SHORTEST_TIMEOUT:
         return Severity.INFO, "the timeout is far below the default of 20", 3
+    if name == "UCX_TLS" and (lacks := _gpu_memory_left_out(machine, value)):
+        return (Severity.WARNING if machine.symptom(*_CRASHES) else Severity.INFO), lacks, 3
     if _NUMBERS.match(name) and not re.fullmatch(r"-?\d{1,9}", value):
         return Severity.INFO, "NCCL reads a number here, and a word as 0", 3
     if name == "NCCL_IB_GID_INDEX" and not machine.symptom(*_FAILS[:-1]):
         return None  # an index is used on a device that was found
-    if name in _NAMED and fails and not machine.symptom(*_LIBRARY):
+    if name in _NAMED and fails and not machine.symptom(*_LIBRARY, *_LIMITS):
         return Severity.WARNING, "it names what NCCL uses, and NCCL fails to use it", 0
     return None
 
 
+def _gpu_memory_left_out(machine: Snapshot, value: str) -> str:
+    """A list of UCX's transports must name those that tell GPU memory from the host's (openucx/ucx docs/source/faq.md:
+    "When specifying UCX_TLS explicitly, must also specify cuda/rocm for GPU memory")."""
+    named = {word.strip().lower() for word in value.split(",")}
+    if value.startswith("^") or not named - {""} or named & {"all", "cuda", "cuda_copy", "rocm", "rocm_copy"}:
+        return ""
+    for vendor, part in (("nvidia", "cuda"), ("amd", "rocm")):
+        if machine.of_vendor(vendor) or named & _NEEDS_COPY[part]:
+            return f"a list for GPU memory must name {part} or {part}_copy too"
+    return "a list for GPU memory must name cuda or rocm too"
+
+
+_NEEDS_COPY = {"cuda": {"cuda_ipc", "gdr_copy"}, "rocm": {"rocm_ipc", "rocm_gdr"}}
+_CRASHES = ("program-crashed", "ucx-transport-missing-told")
 _NAMED = ("NCCL_IB_HCA", "NCCL_IB_GID_INDEX", "NCCL_NET", "NCCL_NET_PLUGIN", "NCCL_SOCKET_IFNAME")
 _LIBRARY = ("nccl-without-ibverbs", "loader-cache-lacks-system-library")
 """NCCL finds no device of any name where it has no libibverbs."""
+_LIMITS = ("too-many-open-files", "memlock-rdma", "ibv-no-memory", "shm-nccl", "nccl-shm-open")
+"""A limit of the process or the container fails before any name is used."""
 _INNER = Lazy(r"docker\d|br-[0-9a-f]{6}|virbr\d|veth\w|lxcbr\d|lxdbr\d|cni\d|podman\d")
 _LONGEST_TIMEOUT = 31
 _SHORTEST_TIMEOUT = 12

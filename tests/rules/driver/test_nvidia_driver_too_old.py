@@ -64,3 +64,27 @@ def test_a_release_whose_wheel_the_driver_serves_or_that_sees_the_gpu_or_names_i
         BLIND.format("550.120", "9.9.9", "False"),
     ):
         assert found(rule, read_text([text.encode()])) == []
+
+
+ASKED = "conda install pytorch torchvision cudatoolkit=10.2 -c pytorch\nGPU available: False\n"
+
+
+def test_a_command_that_asks_for_a_cuda_which_the_driver_does_not_serve() -> None:
+    machine = read_text([f"{ASKED}NVIDIA driver version: 418.67\n".encode()])
+    expected = "The installation command asks for CUDA 10.2, which needs driver 440.33."
+    assert [row[::2] for row in told(rule, machine)] == [("warning", expected)]
+
+
+def test_a_command_whose_cuda_the_driver_serves_or_beside_a_known_build_is_no_fault() -> None:
+    for text in (f"{ASKED}NVIDIA driver version: 535.54.03\n", f"{ASKED}torch==1.8.0+cu101\nDriver Version: 418.67\n"):
+        assert found(rule, read_text([text.encode()])) == []
+
+
+def test_before_cuda_11_each_minor_release_has_its_own_floor() -> None:
+    old = {"torch.cuda": "10.2", "torch.version": "1.8.0+cu102"}
+    told_less = old | {"nvidia_driver.version": "418.67", "nvidia_driver.cuda_version": "10.1"}
+    assert len(found(rule, machines.h100_host(told_less))) == 1
+    assert (
+        found(rule, machines.h100_host(old | {"nvidia_driver.version": None, "nvidia_driver.cuda_version": "10.2"}))
+        == []
+    )

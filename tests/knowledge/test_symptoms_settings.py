@@ -1,0 +1,83 @@
+"""What is said of variables that do not reach a program, of UCX's lists, of network plugins and of asked-for builds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.knowledge.texts import keys, told
+
+EXAMPLES = {
+    "ucx-transport-missing-told": "UCX  WARN  network device 'mlx5_7:1' is not available, please use one or more of: a",
+    "ucx-variable-unused": "UCX  WARN  unused environment variable: UCX_RDNV_SCHEME",
+    "variable-absent-there-told": "MIOPEN_FIND_MODE is set at login, not set in the cron job",
+    "open-tool-keeps-driver-told": "it is fast while nvtop is running",
+    "nccl-network-plugin-wanted": "NCCL INFO NET/Plugin: Could not find: libnccl-net.so.",
+    "fabric-adapter-told": "the instance has an EFA adapter",
+    "torch-built-with-cuda-false-told": "torch.backends.cuda.is_built() -> False",
+    "cuda-build-asked-for-told": "conda install pytorch pytorch-cuda=12.4 -c pytorch -c nvidia",
+    "gpu-available-false-printed": "GPU available: False, used: False",
+}
+NEAR = {
+    "ucx-transport-missing-told": "the model is not available, please use one or more of: a, b",
+    "ucx-variable-unused": "unused environment variable: FOO",
+    "variable-absent-there-told": "CUDA_VISIBLE_DEVICES is empty in the Ray worker",
+    "open-tool-keeps-driver-told": "nvidia-smi shows both cards",
+    "nccl-network-plugin-wanted": "NCCL INFO NET/Plugin: Loaded net plugin Libfabric from libnccl-net.so",
+    "fabric-adapter-told": "the default is off",
+    "torch-built-with-cuda-false-told": "PyTorch built with CUDA: True",
+    "cuda-build-asked-for-told": "pip install torch --index-url https://download.pytorch.org/whl/cpu",
+    "gpu-available-false-printed": "GPU available: True",
+}
+
+
+@pytest.mark.parametrize("key", EXAMPLES)
+def test_the_line_shows_the_symptom(key: str) -> None:
+    assert key in keys(EXAMPLES[key])
+
+
+@pytest.mark.parametrize("key", NEAR)
+def test_the_near_miss_does_not(key: str) -> None:
+    assert key not in keys(NEAR[key])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "HSA_ENABLE_SDMA is missing in the environment of the unit",
+        "LD_LIBRARY_PATH: set in my terminal, unset under sudo",
+        "NCCL_SOCKET_IFNAME is not among the variables that reach the remote ranks",
+        "the supervisor starts the server without LD_LIBRARY_PATH",
+        "sshd drops NCCL_IB_HCA",
+    ],
+)
+def test_a_variable_that_one_place_has_and_another_lacks(line: str) -> None:
+    assert told(line) == ["env-not-seen-by-service"]
+
+
+TOLD = {
+    "export FI_PROVIDER=efa\nNCCL INFO NET/Plugin : No plugin found (libnccl-net.so).": "gpu-libs-not-found",
+    "Each run starts slow.\nWith nvidia-smi -l in another terminal it is fast.": "persistence-mode-off",
+    "export UCX_NET_DEVICES=mlx5_9:1\nUCX  WARN  network device 'mlx5_9:1' is not available, please use one of": (
+        "collective-flag-misconfigured"
+    ),
+    "PyTorch built with CUDA:         False\nGPU 0: Tesla V100-SXM2-32GB (UUID: GPU-1)": "torch-cpu-only-build",
+}
+
+
+@pytest.mark.parametrize("text", TOLD)
+def test_texts_that_need_one_another_name_the_cause_together(text: str) -> None:
+    assert TOLD[text] in told(text)
+
+
+def test_a_plugin_that_nothing_asks_for_is_no_fault() -> None:
+    assert not told("NCCL INFO NET/Plugin : No plugin found (libnccl-net.so), using internal implementation\nloss 1.2")
+
+
+def test_an_adapter_that_a_full_table_of_files_keeps_away_is_misnamed_by_nobody() -> None:
+    text = "export NCCL_SOCKET_IFNAME=eth\nCall to accept failed : Too many open files\nunhandled system error"
+    assert told(text) == ["nofile-limit-too-low"]
+
+
+def test_a_session_that_answers_true_has_a_build_for_the_gpu_on_windows_too() -> None:
+    text = "OS: Windows 11\ntorch.cuda.is_available() is True in the console and False in the script"
+    assert "torch-cpu-only-build" not in told(text)
