@@ -3,10 +3,16 @@
 from doctor.diagnosis.judge import judge
 from doctor.diagnosis.rank import ranked
 from doctor.diagnosis.registry import checks
-from doctor.diagnosis.resemblance import LEAST_SHARE, SURE_SHARE, suspected
+from doctor.diagnosis.resemblance import (
+    BESIDE_TEXT_AGAINST_FACTS_SHARE,
+    BESIDE_TEXT_SHARE,
+    LEAST_SHARE,
+    SURE_SHARE,
+    suspected,
+)
 from doctor.facts import Snapshot
 from doctor.facts.drivers import Install
-from doctor.facts.snapshot import Resemblance
+from doctor.facts.snapshot import Resemblance, Symptom
 from doctor.findings import Finding, Severity
 from doctor.intake import read_text
 from doctor.knowledge import Knowledge
@@ -66,6 +72,31 @@ def test_a_suspicion_comes_after_the_surer_cause() -> None:
 def test_where_nobody_speaks_no_words_stand_beside_a_surer_cause() -> None:
     sure = Finding(rule="memlock-limit-too-low", severity=Severity.WARNING, summary="locked memory is limited")
     assert suspected([sure], Snapshot(resembles=(Resemblance(cause=SHM, share=0.97),)), CHECKS, ()) == [sure]
+
+
+TEXT_ALONE = Finding(rule="memlock-limit-too-low", severity=Severity.WARNING, summary="of a text", basis="symptom")
+
+
+def test_beside_an_error_text_alone_clear_words_are_heard_though_nobody_speaks() -> None:
+    clear = Snapshot(resembles=(Resemblance(cause=SHM, share=BESIDE_TEXT_SHARE),))
+    assert [f.rule for f in suspected([TEXT_ALONE], clear, CHECKS, ())] == [TEXT_ALONE.rule, SHM]
+    unclear = Snapshot(resembles=(Resemblance(cause=SHM, share=BESIDE_TEXT_SHARE - 0.01),))
+    assert suspected([TEXT_ALONE], unclear, CHECKS, ()) == [TEXT_ALONE]
+    certain = TEXT_ALONE.model_copy(update={"severity": Severity.ERROR})
+    assert suspected([certain], clear, CHECKS, ()) == [certain]
+
+
+def test_beside_an_error_text_alone_words_must_be_clearer_where_the_rule_saw_facts() -> None:
+    shares = (BESIDE_TEXT_SHARE, BESIDE_TEXT_AGAINST_FACTS_SHARE)
+    texts = [Snapshot(resembles=(Resemblance(cause=SHM, share=share),)) for share in shares]
+    found = [[f.rule for f in suspected([TEXT_ALONE], t, CHECKS, (), looked_well={SHM})] for t in texts]
+    assert found == [[TEXT_ALONE.rule], [TEXT_ALONE.rule, SHM]]
+
+
+def test_beside_an_error_of_the_users_own_code_words_accuse_nothing() -> None:
+    own = Symptom(key="user-error-loss", text="loss is not a scalar", source="text:1")
+    words = (Resemblance(cause=SHM, share=0.97),)
+    assert suspected([TEXT_ALONE], Snapshot(resembles=words, symptoms=(own,)), CHECKS, ()) == [TEXT_ALONE]
 
 
 def test_what_only_follows_from_a_cause_leaves_room() -> None:
