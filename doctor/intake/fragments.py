@@ -23,13 +23,20 @@ _TOOLS = (
     "mamba|nvcc|docker|podman|nerdctl|apptainer|singularity|lspci|lsmod|python3?|sudo|grep|echo|hipcc|hipconfig|modinfo|"
     "lshw|ldd|ulimit|kubectl|nvidia-ctk|nvidia-container-cli|apt|dkms|mokutil|clinfo|ldconfig|dpkg|rpm|getent"
 )
+_PROSE = (
+    "also|and|are|as|but|can|cannot|commands?|could|did|does|fails?|failed|finds?|found|from|gave|gives?|had|hangs?|has"
+    "|inside|installed|is|itself|listed|lists|now|on|only|or|output|outputs|prints?|printed|reported|reports|returned"
+    "|returns|runs|said|saw|says|sees|showed|shows|still|then|took|tells|was|were|will|with|without|worked|working|works"
+)
+"""Words after a tool's name that begin a sentence on it: `nvidia-smi shows the GPU` is no command."""
 _PROMPT = re.compile(
     r"\s{0,8}(?:\([\w.~/-]{1,60}\) ?)?"
     r"(?:\[?[\w.-]{1,40}@[\w.-]{1,80}[ :][^$#>\n]{0,120}[$#]|[$❯➜]|PS [A-Z]:[^>]{0,120}>|sh-[\d.]{1,8}[$#]|"
     rf"bash-[\d.]{{1,8}}[$#]|#(?= (?:{_TOOLS})\b)|(?:root|user)[\w@.:~/-]{{0,80}}[#$])\s+(?P<command>\S.*)$"
 )
 _BARE = re.compile(
-    rf"\s{{0,8}}(?:sudo )?(?:{_TOOLS})(?: -?[\w./=,|*-]{{1,60}}(?::[\w./=,*-]{{1,40}}){{0,3}}){{0,8}}\s*$"
+    rf"\s{{0,8}}(?:sudo )?(?:{_TOOLS})(?! (?:{_PROSE})\b)"
+    r"(?: -?[\w./=,|*-]{1,60}(?::[\w./=,*-]{1,40}){0,3}){0,8}\s*$"
 )
 _NAMED = re.compile(rf"`\s*((?:sudo )?(?:{_TOOLS})\b[^`]{{0,200}})`")
 _SECTION = re.compile(

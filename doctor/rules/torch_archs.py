@@ -23,8 +23,10 @@ def made_for(machine: Snapshot, kb: Knowledge) -> tuple[str | None, tuple[str, .
     """The vendor, and the architectures by torch itself, else those of the official wheel."""
     torch, build = machine.torch, build_of(machine, kb)
     vendor = {"cuda": "nvidia", "rocm": "amd"}.get(build.kind) if build else None
-    if torch.arch_list or vendor is None or build is None:
-        return vendor, torch.arch_list
+    if torch.arch_list:
+        return vendor or ("amd" if torch.arch_list[0].startswith("gfx") else "nvidia"), torch.arch_list
+    if vendor is None or build is None:
+        return vendor, None
     tag = build.cuda if vendor == "nvidia" else f"rocm{torch.rocm}" if _official(torch.version) else None
     return vendor, kb.torch_archs(torch.version, tag, _wheels_of(machine)) if torch.version and tag else None
 

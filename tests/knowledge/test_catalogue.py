@@ -70,7 +70,15 @@ def test_target_from_the_kfd_number(number: int, gfx: str | None) -> None:
 
 @pytest.mark.parametrize(
     ("cuda", "driver"),
-    [("11.8", "450.80.02"), ("12.4", "525.60.13"), ("13.0.1", "580.65.06"), ("9.2", None), (None, None)],
+    [
+        ("11.8", "450.80.02"),
+        ("12.4", "525.60.13"),
+        ("13.0.1", "580.65.06"),
+        ("10.2", "440.33"),
+        ("9.2.88", "396.26"),
+        ("6.5", None),
+        (None, None),
+    ],
 )
 def test_lowest_driver_of_a_cuda_version(cuda: str | None, driver: str | None) -> None:
     floor = KB.cuda_floor(cuda)

@@ -38,6 +38,9 @@ CONTEXT = (
 BESIDE_ANOTHER = ("rocm-torch-told-on-nvidia", "nvidia-wheels-come-along")
 """They point to something only beside a symptom of the other vendor."""
 EXAMPLES = {
+    "rapids-wants-newer-gpu": "cudf.errors.UnsupportedCUDAError: A GPU with NVIDIA Volta\u2122 (Compute Capability 7.0) or newer architecture is required.",
+    "rapids-wants-newer-driver": "UnsupportedCUDAError: Please update your NVIDIA GPU Driver to support CUDA Runtime.",
+    "rapids-detects-no-driver": "We couldn't detect the GPU driver properly. Please follow the installation guide to ensure your driver is properly installed",
     "xformers-finds-cpu-torch": "    PyTorch 2.5.1+cu121 with CUDA 1201 (you have 2.5.1+cpu)",
     "xformers-built-for-other-python": "    Python  3.11.9 (you have 3.12.3)",
     "torch-blind-on-windows": ">>> torch.cuda.is_available() returns False",
@@ -219,6 +222,7 @@ BLIND = "torch.cuda.is_available() returns False and training is slow"
         ("a laptop with a 5080\nI read that it needs PyTorch with CUDA 12.8", "torch-missing-gpu-arch"),
         ("with llama.cpp, n_gpu_layers=-1 has no effect", "framework-sees-no-gpu"),
         ("the kernels only work on one machine\nthe wheel has ABI issues with torch 2.8", "extension-abi-mismatch"),
+        ("DGLError: Check failed: allow_missing: Device API cuda is not enabled. Please install the cuda version of dgl.", "extension-abi-mismatch"),
         ("our ops are only guaranteed to work with the version of PyTorch that they were built with", "extension-abi-mismatch"),
     ],
 )  # fmt: skip

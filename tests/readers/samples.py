@@ -38,6 +38,12 @@ torch.cuda.get_device_name(0) -> 'NVIDIA H100 80GB HBM3'
 >>> torch.cuda.get_arch_list()
 ['sm_75', 'sm_80', 'compute_90']
 """,
+    "torch_arch_list": """torch's arch list: ['sm_70', 'sm_75', 'sm_80']
+the wheel was built for gfx1100
+""",
+    "said_cuda": """nvidia-smi: CUDA Version: 12.4
+the driver supports CUDA 12.4 at most
+""",
     "said_stack": """use on RTX5090, the version of torch is 2.0.1+cu118 (Ubuntu 22.04), driver 565.57.01
 ROCm 7.2 with Radeon 780M gfx1103; flash-attn 2.7.4, but it works with torch 2.6.0
 """,

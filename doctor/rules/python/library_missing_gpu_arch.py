@@ -18,7 +18,12 @@ RULE = Rule(
     id="library-missing-gpu-arch",
     severity=Severity.ERROR,
     title="A GPU library has no kernels for this GPU.",
-    needs=({"binaries", "gpus"}, {"packages", "gpus"}, {"torch.version", "gpus", "symptom:cuda-no-kernel-image"}),
+    needs=(
+        {"binaries", "gpus"},
+        {"packages", "gpus"},
+        {"torch.version", "gpus", "symptom:cuda-no-kernel-image"},
+        {"torch.arch_list", "gpus", "symptom:cuda-no-kernel-image"},
+    ),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=42,
@@ -79,7 +84,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             subject=Subject(kind="library"),
             evidence=(
                 *(Evidence(text=s.text, source=s.source) for s in seen[:2]),
-                *evidence(machine, ("torch.version",)),
+                *evidence(machine, ("torch.version", "torch.arch_list")),
             ),
             fixes=FIXES,
         )

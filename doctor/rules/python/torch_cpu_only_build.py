@@ -24,6 +24,7 @@ RULE = Rule(
         {"torch.build", "nvidia_driver.loaded"},
         {"torch.build", "kfd.nodes"},
         {"torch.version", "gpus"},
+        {"torch.build"},
     ),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -90,5 +91,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
-    """A plain version tells no build."""
-    return build_of(machine, kb) is not None
+    """A plain version tells no build; a build for a GPU ends the matter, whatever GPUs are there."""
+    build = build_of(machine, kb)
+    return build is not None and (build.kind != "cpu" or bool(vendors_there(machine)) or machine.gpus is not None)

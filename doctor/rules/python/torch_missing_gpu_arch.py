@@ -71,8 +71,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     for arch in sorted(unserved - {None}, key=str):
         first = next(g for g in gpus if g.arch == arch)
         yield Finding(
-            summary=f"torch {(machine.torch.version or '')[:40]} has no code for {str(arch)[:20]}"
-            f" ({(first.name or first.key)[:40]}).",
+            summary=" ".join(("torch", *filter(None, (machine.torch.version or "")[:40].split())))
+            + f" has no code for {str(arch)[:20]} ({(first.name or first.key)[:40]}).",
             severity=Severity.INFO if _unseen(machine, vendor) else Severity.WARNING if served else Severity.ERROR,
             suspect=2 if _unseen(machine, vendor) else 0,
             subject=Subject(kind="gpu", id=first.key),

@@ -30,3 +30,8 @@ def test_where_the_error_is_of_numpy() -> None:
     assert finding.severity is Severity.INFO
     (finding,) = rule.check(read_text([f"{text}Torch not compiled with CUDA enabled\n".encode()]), Knowledge(), None)
     assert finding.severity is Severity.ERROR
+
+
+def test_a_build_for_a_gpu_ends_the_matter_without_a_gpu_in_sight() -> None:
+    assert rule.decides(machines.build({"torch.build": "cuda", "torch.version": "2.12.0+cu130"}), Knowledge())
+    assert not rule.decides(machines.build({"torch.build": "cpu", "torch.version": "2.12.0+cpu"}), Knowledge())

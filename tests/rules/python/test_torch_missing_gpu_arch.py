@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
+from doctor.rules.python import library_missing_gpu_arch as library
 from doctor.rules.python import torch_missing_gpu_arch as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -22,3 +25,13 @@ def test_ptx_serves_and_the_unknown() -> None:
 
 def test_radeon_without_code() -> None:
     assert [s for s, *_ in told(rule, machines.rx7900_desktop({"torch.arch_list": ["gfx942"]}))] == ["error"]
+
+
+def test_a_list_alone_tells_its_vendor_and_the_library_beside_it() -> None:
+    gpu = "GPU 0: NVIDIA GeForce RTX 5080\ncompute capability: sm_120\n"
+    (finding,) = rule.check(read_text([f"{gpu}torch's arch list: sm_80 sm_90\n".encode()]), Knowledge(), None)
+    assert finding.summary == "torch has no code for sm_120 (NVIDIA GeForce RTX 5080)."
+    text = f"no kernel image is available for execution on the device\n{gpu}torch's arch list: sm_90 sm_120\n"
+    served = read_text([text.encode()])
+    assert list(rule.check(served, Knowledge(), None)) == []
+    assert [f.severity for f in library.check(served, Knowledge(), None)] == ["warning"]

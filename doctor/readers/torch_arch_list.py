@@ -1,0 +1,61 @@
+"""The architectures that somebody says torch was built for: `arch list of the build: sm_80 sm_90`.
+
+What torch answers in a session is doctor/readers/torch_prints.py's. Here it is a statement, so the line must say whose
+list it is: torch's, a wheel's, a build's. A list of another library's kernels is not torch's.
+
+>>> read("torch's arch list: sm_70, sm_75, sm_80").get("torch.arch_list")
+['sm_70', 'sm_75', 'sm_80']
+>>> read("flash-attn was built for sm_80 sm_90")
+Traceback (most recent call last):
+doctor.errors.ReaderError: no list of architectures of torch
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.errors import ReaderError
+from doctor.facts.sheet import FactSheet
+from doctor.readers.source_lines import source_lines
+
+_LINE_LIMIT = 600
+_LIST_LIMIT = 40
+_CODE = r"(?:sm_\d{2,3}[af]?|compute_\d{2,3}|gfx[0-9a-f]{3,4})"
+_RUN = re.compile(
+    rf"[\[(]?['\"`]?{_CODE}['\"`]?(?:(?:[,/ ]|\band\b){{1,6}}['\"`]?{_CODE}['\"`]?){{0,40}}", re.IGNORECASE
+)
+_NAME = re.compile(_CODE, re.IGNORECASE)
+_WHOSE = re.compile(
+    r"get_arch_list\b|\barch(?:itecture)?s?[ _]list\b"
+    r"|\b(?:py)?torch\b.{0,40}\b(?:arch\w*|supports?(?: only)?|(?:built|compiled)(?: only)? for|capabilities"
+    r"|kernels? for)"
+    r"|\b(?:arch\w*|capabilities|kernels) of (?:(?:the|this|my|installed) ){0,2}(?:(?:py)?torch|wheel|build)\b"
+    r"|\b(?:wheel|build)\b.{0,20}\b(?:carries|has|holds|with) (?:code|kernels) for\b",
+    re.IGNORECASE,
+)
+_OF_ANOTHER = re.compile(
+    r"flash|vllm|sgl|xformers|bitsandbytes|ctranslate|onnx|nvcc|ptxas|cuobjdump|extension|TORCH_CUDA_ARCH_LIST"
+    r"|AMDGPU_TARGETS|PYTORCH_ROCM_ARCH|cudnn|cublas|rocblas|triton|\bneeds?\b|\brequire|\bafter\b|\bnightly\b"
+    r"|\b(?:no|not|lacks?|without|misses|missing|only from|newer|later|current PyTorch install)\b|n't\b",
+    re.IGNORECASE,
+)
+_PREFIX = 90
+
+
+def read(text: str, source: str = "text") -> FactSheet:
+    """Raises ReaderError where no line has such a list, or where two lines have different ones."""
+    lists: dict[tuple[str, ...], str] = {}
+    for where, line in source_lines(text, source):
+        line = line[:_LINE_LIMIT]
+        found = _RUN.search(line) if "sm_" in line or "gfx" in line else None
+        before = line[max(0, found.start() - _PREFIX) : found.start()] if found else ""
+        if found is None or not _WHOSE.search(before) or _OF_ANOTHER.search(line):
+            continue
+        names = tuple(dict.fromkeys(n.lower() for n in _NAME.findall(found[0])))[:_LIST_LIMIT]
+        lists.setdefault(names, where)
+    if len(lists) != 1:
+        raise ReaderError("no list of architectures of torch")
+    sheet = FactSheet()
+    ((names, where),) = lists.items()
+    sheet.put("torch.arch_list", list(names), where)
+    return sheet
