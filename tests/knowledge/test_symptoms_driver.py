@@ -75,7 +75,7 @@ EXAMPLES = {
     "amd-ifwi-old": "The PLDM bundle on this node predates the driver; IFWI version mismatch",
     "amd-driver-userspace-skew": "hsaKmtOpenKFD: KFD version 1.6 is too old for this runtime",
     "kfd-invalid-argument": "Unable to open /dev/kfd read-write: Invalid argument",
-    "amd-gpu-not-supported": "kfd kfd: amdgpu: OLAND not supported in kfd",
+    "amd-gpu-not-supported": "AMD GPU not supported: gfx701",
     "ollama-amdgpu-unsupported": 'level=WARN source=amd_linux.go msg="amdgpu is not supported (supported types:[gfx1030 gfx1100])" gpu=0 gpu_type=gfx1010',  # noqa: E501
     "rocm-no-agent-told": "rocminfo shows only the CPU agent",
     "amdgpu-firmware-older-works": "downgrading linux-firmware to 20250808 fixes it",

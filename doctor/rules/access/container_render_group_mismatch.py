@@ -113,6 +113,8 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         return  # /dev/dri is what its display and video need
     if not run_line.passes_amd(machine) or any(_by_number(g) for g in groups) or _privileged(machine):
         return
+    if machine.container.engine == "apptainer" and not run_line.options(machine, "--fakeroot", "-f"):
+        return  # it keeps the account and its groups
     if machine.symptom("selinux-record", "selinux-denies") is not None:
         return  # owner and mode agreed: SELinux is asked after them
     seen = machine.symptom("kfd-open-permission", "dri-open-permission") is not None

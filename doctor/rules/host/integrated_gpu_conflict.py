@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules.integrated import discrete, integrated, is_integrated
+from doctor.rules.integrated import discrete, integrated, is_integrated, processor_has_gpu
 
 if TYPE_CHECKING:
+    from doctor.facts.gpu import Gpu
     from doctor.facts.snapshot import Symptom
     from doctor.knowledge import Knowledge
     from doctor.profiles import Profile
@@ -25,7 +26,8 @@ RULE = Rule(
     tags=("amd", "host"),
     doc="""
 ## What it finds
-Texts that tie a failure to an integrated GPU that is used, or counted, beside the discrete one.
+Texts that tie a failure to an integrated GPU that is used, or counted, beside the discrete one. Also a card and a
+processor whose name tells of a GPU in it, where programs crash as they do when both are shown to them.
 
 ## Why it matters
 Libraries without kernels for the integrated GPU crash, or the wrong GPU runs the work.
@@ -58,6 +60,7 @@ _CRASHES = (
     "invalid-device-function",
     "hip-shared-object-init-failed",
     "hip-invalid-image",
+    "hip-invalid-handle",
 )
 """Error texts of programs that have no code for one of the GPUs that they are shown."""
 _CHOOSE = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
@@ -80,7 +83,10 @@ _NO_CODE = ("torch-missing-gpu-arch", "library-missing-gpu-arch")
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding where ROCm lists both kinds and nothing chooses between them."""
     small, cards = integrated(machine), discrete(machine)
-    if not small or not cards or any((machine.environment or {}).get(name) for name in _CHOOSE):
+    if not cards or any((machine.environment or {}).get(name) for name in _CHOOSE):
+        return
+    if not small:
+        yield from _of_processor(machine, cards)
         return
     chosen = machine.symptom("device-choice-helps")
     crash = chosen or machine.symptom(*_CRASHES)
@@ -101,6 +107,26 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         subject=Subject(kind="gpu", id=small[0].key),
         evidence=evidence(machine, names),
         fixes=FIXES,
+    )
+
+
+def _of_processor(machine: Snapshot, cards: tuple[Gpu, ...]) -> Iterator[Finding]:
+    """The text names a card and a processor with a GPU in it, and programs break as they do where both are shown: one
+    of two causes, and it takes nothing from the other."""
+    crash = machine.symptom("device-choice-helps", *_CRASHES)
+    if crash is None or not processor_has_gpu(machine):
+        return
+    names = ("host.cpu", f"gpus[{cards[0].key}].arch", f"symptom:{crash.key}")
+    yield Finding(
+        severity=Severity.WARNING,
+        basis="both",
+        suspect=1,
+        explains=(),
+        summary=f"The processor has a GPU of its own: beside the {cards[0].arch} card programs may be shown both.",
+        subject=Subject(kind="gpu", id="integrated"),
+        evidence=evidence(machine, names),
+        fixes=FIXES,
+        ask="the agents of `rocminfo`: is the processor's GPU among them, and which number has the card",
     )
 
 

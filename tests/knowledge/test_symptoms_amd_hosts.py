@@ -1,0 +1,113 @@
+"""What AMD hosts print: package managers that can't complete a ROCm, modules that hold the card, drivers too old."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import pytest
+
+from tests.knowledge.texts import SYMPTOMS, raised, told
+
+EXAMPLES = {
+    "rocm-package-of-other-repository": "rocm-dev : Depends: rocm-cmake (= 0.14.0.60401-83~22.04) but 5.0.0-1 is to be installed",
+    "distribution-pockets-apart": "zlib1g-dev : Depends: zlib1g (= 1:1.3.dfsg-3.1ubuntu2) but 1:1.3.dfsg-3.1ubuntu2.1 is to be installed",
+    "package-needs-what-no-source-has": "Problem: nothing provides 'perl-URI-Encode' needed by the to be installed hip-devel-5.4",
+    "radeon-module-drives-card": "[drm] radeon: 8192M of VRAM memory ready",
+    "hip-memory-info-refused": "hipMemGetInfo - hipErrorInvalidValue: invalid argument",
+    "hip-invalid-handle": "hipModuleLaunchKernel failed with hipErrorInvalidHandle",
+    "variable-not-passed-on-told": "the systemd unit does not have it in its environment",
+    "kernel-headers-not-in-sources": "No match for argument: kernel-headers-5.3.7-301.fc31.x86_64",
+    "nvidia-driver-named": "the NVIDIA driver",
+    "amdgpu-driver-named": "installing amdgpu-dkms",
+    "container-of-fake-root": "works on the host, not with fakeroot",
+    "rocm-with-fake-root": "$ apptainer exec --fakeroot --rocm torch.sif rocminfo",
+}
+NOTHING = {
+    "rocm-package-of-other-repository": "mylib : Depends: libfoo (= 1.2) but 1.3 is to be installed",
+    "distribution-pockets-apart": "rocm-dev : Depends: rocm-core (= 6.2) but 6.1 is to be installed",
+    "package-needs-what-no-source-has": "nothing provides 'kernel-devel = 5.14' needed by amdgpu-dkms",
+    "radeon-module-drives-card": "[drm] radeon kernel modesetting enabled.",
+    "hip-memory-info-refused": "hipMemGetInfo: free 12 GiB",
+    "variable-not-passed-on-told": "the script prints its environment",
+    "kernel-headers-not-in-sources": "kernel-headers-5.3.7-301.fc31.x86_64 is already installed",
+    "container-of-fake-root": "fakeroot is installed",
+    "rocm-with-fake-root": "$ apptainer exec --rocm torch.sif rocminfo",
+}
+CARD = "GPUs:\nGPU 0: {}\n"
+
+
+@pytest.mark.parametrize("key", sorted(EXAMPLES))
+def test_the_line_shows_the_symptom(key: str) -> None:
+    assert key in [hit.key for hit in SYMPTOMS.find([(1, EXAMPLES[key])])]
+
+
+@pytest.mark.parametrize("key", sorted(NOTHING))
+def test_a_line_near_it_does_not(key: str) -> None:
+    assert key not in [hit.key for hit in SYMPTOMS.find([(1, NOTHING[key])])]
+
+
+def test_rocm_of_two_repositories_is_no_matter_of_the_release() -> None:
+    text = "ROCm version: 5.6\n" + EXAMPLES["rocm-package-of-other-repository"]
+    assert told(text) == ["gpu-libs-conflict"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        EXAMPLES["distribution-pockets-apart"],
+        "python3-dev : Depends: python3 (= 3.12.3-0ubuntu1) but 3.12.3-0ubuntu2 is to be installed",
+        "Problem: nothing provides 'libLLVM7 >= 7.0.1' needed by the to be installed rocblas-2.46.0",
+        "Error: Package: rocm-opencl-devel-1.2.0 (rocm)\nRequires: libOpenCL.so.1()(64bit)",
+        "Problem: package hip-devel-6.0.2 requires perl(URI::Encode), but none of the providers can be installed",
+    ],
+)
+def test_what_the_distribution_lacks_is_a_system_library(line: str) -> None:
+    assert "system-library-missing" in told("ROCm version: 6.0\n" + line)
+
+
+def test_headers_that_no_source_has_are_of_the_vendor_that_is_told() -> None:
+    line = "Unable to find a match: kernel-headers-4.18.0-240.el8.x86_64\n"
+    assert told("installing amdgpu-dkms\n" + line) == ["amdgpu-kernel-or-os-unsupported"]
+    assert told("installing the NVIDIA driver\n" + line) == ["nvidia-kernel-incompatible"]
+
+
+@pytest.mark.parametrize(
+    ("card", "chip", "cause"),
+    [
+        ("AMD Radeon RX 7900 XTX", "NAVI31 ", "amdgpu-kernel-or-os-unsupported"),
+        ("AMD Radeon RX Vega", "", "amdgpu-kernel-or-os-unsupported"),
+        ("AMD Radeon HD 7750", "VERDE ", "amd-gpu-unsupported-by-rocm"),
+    ],
+)
+def test_a_kfd_older_than_the_chip_is_not_a_chip_that_rocm_lacks(card: str, chip: str, cause: str) -> None:
+    assert told(CARD.format(card) + f"kfd kfd: amdgpu: {chip} not supported in kfd\n") == [cause]
+
+
+def test_the_older_module_holds_the_card() -> None:
+    log = "radeon 0000:02:00.0: VRAM: 16384M 0x0000000000000000 - 0x00000003FFFFFFFF (16384M used)\n"
+    assert "gpu-bound-to-other-driver" in told(CARD.format("AMD FirePro W9100") + log)
+    assert "gpu-bound-to-other-driver" not in told(CARD.format("AMD Radeon HD 5850") + log)
+
+
+def test_a_driver_older_than_the_runtime_refuses_to_tell_its_memory() -> None:
+    text = "failed to query device memory info: HIP_ERROR_InvalidValue\n"
+    assert "amdgpu-rocm-version-skew" in told("ROCm version: 5.7\n" + text)
+
+
+def test_a_variable_that_the_start_script_lacks() -> None:
+    text = "export HSA_ENABLE_SDMA=0 is in /etc/profile.d/rocm.sh\nthe start script does not have the variable in its environment\n"
+    assert told(CARD.format("AMD Radeon VII") + text) == ["env-not-seen-by-service"]
+
+
+def test_an_old_card_in_wsl_may_be_one_that_its_driver_leaves_out() -> None:
+    text = "OS: Ubuntu 22.04 (WSL2)\nWSL environment detected.\nHSA_STATUS_ERROR_OUT_OF_RESOURCES\n"
+    assert "amd-gpu-unsupported-by-rocm" in told(text + CARD.format("AMD Radeon RX 6700 XT"))
+    assert "amd-gpu-unsupported-by-rocm" not in told(text + CARD.format("AMD Radeon RX 7900 XTX"))
+
+
+def test_apptainer_keeps_the_groups_of_the_account_unless_it_fakes_root() -> None:
+    text = "Compiled with WITH_GPU, but no GPU found in runtime.\nROCm version: 4.0\nrunning inside a container: yes\n"
+    plain = raised(text + "$ singularity exec --rocm paddle.sif python train.py\n")
+    fake = told(text + "$ singularity exec --fakeroot --rocm paddle.sif python train.py\n")
+    assert "container-render-group-mismatch" not in plain
+    assert "device-node-permission" in fake
