@@ -93,7 +93,8 @@ def read_text(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Snaps
         machine = _assembled([*sheets, told])
     known = len({symptom.source for symptom in machine.symptoms if catalogue().accuses(symptom.key)})
     spoken = words.speech.does and words.speech.held > known  # a known error text alone is a tool's sentence
-    return machine.model_copy(update={"resembles": words.resembles(), "spoken": spoken})
+    resembles = words.resembles(symptom.key for symptom in machine.symptoms)
+    return machine.model_copy(update={"resembles": resembles, "spoken": spoken})
 
 
 class _Reading:
@@ -156,7 +157,7 @@ class _Reading:
             sheet = read(text, "text", **how)
         except ReaderError:
             return False
-        except Exception as fault:  # a fault of one reader may not cost what the others read, nor the files after it
+        except Exception as fault:  # noqa: BLE001 -- one reader's fault must not cost what the others read
             where = f"text:{fragment.first}"
             self.broken.miss(f"readers.{form.reader}", State.FAILED, where, f"{type(fault).__name__}: {fault}"[:200])
             return False

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from doctor.facts.snapshot import Resemblance
 from doctor.intake.speech import Speech
-from doctor.knowledge.wording import shared, words_of
+from doctor.knowledge.wording import shared, symptom_word, words_of
 
 LINES_LIMIT = 1200
 
@@ -37,9 +37,10 @@ class Words:
                         self.lines.setdefault(word, row[0])
             yield row
 
-    def resembles(self) -> tuple[Resemblance, ...]:
-        """Nothing of a tool's output alone: its words are the same on a machine in which nothing is wrong. Nothing
-        where nothing is complained of: who shows a setup or asks for a feature uses the same words."""
+    def resembles(self, symptoms: Iterable[str] = ()) -> tuple[Resemblance, ...]:
+        """What the words are like, and the keys of the error texts found among them. Nothing of a tool's output alone:
+        its words are the same on a machine in which nothing is wrong. Nothing where nothing is complained of: who shows
+        a setup or asks for a feature uses the same words."""
         if not (self.speech.asks and self.speech.complains):
             return ()
         return tuple(
@@ -49,5 +50,5 @@ class Words:
                 words=like.words,
                 source=f"text:{self.lines[like.words[0]]}" if like.words else "text",
             )
-            for like in shared().like(self.lines)
+            for like in shared().like({*self.lines, *map(symptom_word, symptoms)})
         )

@@ -1,7 +1,8 @@
 """How like the words of a text are to those of texts whose cause is known: a table of weights, and shares.
 
-A linear model over words and pairs of neighbours, made by scripts/weigh_words.py from texts with known causes. It knows
-nothing of facts: it says which causes such texts had, and no more than suspicions rest on it.
+A linear model over words, pairs of neighbours and the error texts of the catalogue that a text holds, made by
+scripts/weigh_words.py from texts with known causes. It knows nothing of facts: it says which causes such texts had, and
+no more than suspicions rest on it.
 
 >>> sorted(words_of("CUDA 12.4 fails on nvidia-smi"))[:4]
 ['#', '# fail', 'cuda', 'cuda #']
@@ -54,6 +55,14 @@ def _known_form(word: str) -> tuple[str, tuple[str, ...]]:
     return word, tuple(parts) if len(parts) > 1 else ()
 
 
+_SYMPTOM = "symptom:"
+
+
+def symptom_word(key: str) -> str:
+    """What stands for a known error text beside the words: one error has one word, however it is printed."""
+    return f"{_SYMPTOM}{key}"
+
+
 class Like(NamedTuple):
     """A cause, its share of what the words speak for (0 to 1), and the words that speak for it most."""
 
@@ -88,9 +97,12 @@ class Wording:
 
 
 def _speaking(rows: Mapping[str, list[float]], cause: int) -> tuple[str, ...]:
-    """The words that speak for the cause most, the strongest first."""
+    """The words that speak for the cause most, the strongest first; not what stands for an error text."""
     weight = {
-        word: row[0] * row[at + 1] for word, row in rows.items() for at in range(1, len(row), 2) if row[at] == cause
+        word: row[0] * row[at + 1]
+        for word, row in rows.items()
+        for at in range(1, len(row), 2)
+        if row[at] == cause and not word.startswith(_SYMPTOM)
     }
     return tuple(word for word in sorted(weight, key=lambda w: -weight[w])[:3] if weight[word] > 0)
 

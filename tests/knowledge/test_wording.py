@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.knowledge.wording import DATA, HEALTHY, Wording, shared, words_of
+from doctor.knowledge.wording import DATA, HEALTHY, Wording, shared, symptom_word, words_of
 
 SCRIPT = runpy.run_path(str(Path(__file__).resolve().parents[2] / "scripts" / "weigh_words.py"))
 TABLE = Wording(
@@ -36,6 +36,13 @@ def test_the_rarer_word_weighs_more() -> None:
     first = TABLE.like({"one", "two"})[0]
     assert (first.cause, first.words) == ("a", ("one",))
     assert 0.5 < first.share < 1
+
+
+def test_a_known_error_text_counts_and_is_not_shown_as_a_word() -> None:
+    held = {"one": [2.0, 1, 3.0], symptom_word("gpu-lost"): [4.0, 2, 3.0]}
+    table = Wording({"causes": ["none", "a", "b"], "base": [0.0, 0.0, 0.0], "words": held})
+    assert [table.like(words)[0].cause for words in ({"one"}, {"one", symptom_word("gpu-lost")})] == ["a", "b"]
+    assert table.like({"one", symptom_word("gpu-lost")})[0].words == ()
 
 
 def test_unknown_words_say_nothing() -> None:
