@@ -20,8 +20,21 @@ EXAMPLES = {
     "device-count-is-zero-told": "torch.cuda.device_count() = 0",
     "amdsmi-library-twice-told": "_rocm_sdk_core/lib/libamd_smi.so.26 and another",
     "hip-pool-of-carve-out-size": "HIP out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 1.98 GiB of which 0 bytes is free.",
+    "rocblas-of-torch-lacks-target": "rocBLAS error: Cannot read /v/lib/python3.12/site-packages/torch/lib/rocblas/library/TensileLibrary.dat",
+    "hip-runtime-told-absent": "rocm-hip-runtime is not installed on the host",
+    "hipify-of-another-torch": "TypeError: hipify() got an unexpected keyword argument 'is_pytorch_extension'",
+    "engine-knows-no-such-gpu": "the ROCm runtime of LM Studio does not recognise the card",
+    "library-told-without-amd-generation": "SGLang has no kernels for RDNA2",
+    "amd-gpu-not-used-told": "the webui can't find my AMD GPU",
+    "miopen-part-not-found": "MIOpen(HIP): Warning [OpenRuntimeLibraryForDevice] CK grouped conv library not found for device gfx1150.",
+    "ollama-serves-from-gpu-told": 'msg="inference compute" id=0 library=rocm variant="" compute=gfx1101 driver=6.10',
 }
 NOTHING = {
+    "hip-runtime-told-absent": "rocm-hip-runtime 6.2.4 is installed",
+    "engine-knows-no-such-gpu": "rocminfo does not recognise the card",
+    "library-told-without-amd-generation": "ROCm 6.4 has no support for Vega 10",
+    "amd-gpu-not-used-told": "the AMD GPU is used for the display",
+    "ollama-serves-from-gpu-told": 'msg="inference compute" id=0 library=cpu variant=avx2',
     "rocblas-of-program-lacks-target": "rocBLAS error: Cannot read /opt/rocm-6.1.0/lib/rocblas/library/TensileLibrary.dat: No such file or directory",
     "rocblas-tensile-missing": "rocBLAS error: Could not load /opt/rocm/lib/rocblas/library/TensileLibrary.dat",
     "bitsandbytes-lacks-rocm-binary": "libbitsandbytes_rocm63.so: undefined symbol: _Z9kQuantizePfS_Phi",
@@ -141,3 +154,32 @@ def test_a_vllm_with_wheels_of_cuda_on_amd() -> None:
 def test_a_missing_database_that_only_slows_the_first_run_accuses_nothing() -> None:
     line = "MIOpen(HIP): Warning [SQLiteBase] Missing system database file: gfx1030_40.kdb Performance may degrade."
     assert raised(line + "\n" + gpus("gfx1030")) == []
+
+
+def test_a_part_of_the_hip_runtime_that_is_told_to_be_absent() -> None:
+    assert raised(EXAMPLES["hip-runtime-told-absent"] + "\n" + gpus("gfx1100")) == ["gpu-libs-not-found"]
+    assert "gpu-libs-not-found" in raised("/opt/rocm/lib/libamdhip64.so.6 does not exist\n")
+
+
+def test_an_engine_that_was_not_built_for_the_gpu() -> None:
+    text = EXAMPLES["engine-knows-no-such-gpu"] + "\n"
+    assert raised(text + gpus("gfx906")) == ["library-missing-gpu-arch"]
+    assert "library-missing-gpu-arch" not in raised(text + "$ nvidia-smi -L\nGPU 0: NVIDIA A100\n")
+    assert raised(EXAMPLES["library-told-without-amd-generation"] + "\n") == ["library-missing-gpu-arch"]
+
+
+def test_a_cuda_torch_where_an_amd_gpu_is_told_of() -> None:
+    text = EXAMPLES["amd-gpu-not-used-told"] + "\n"
+    assert raised(text + packages("torch 2.3.1+cu121")) == ["torch-built-for-other-vendor"]
+    assert "torch-built-for-other-vendor" not in raised(text + packages("torch 2.3.1+rocm6.0"))
+
+
+def test_what_a_build_and_miopen_miss() -> None:
+    assert raised(EXAMPLES["hipify-of-another-torch"] + "\n") == ["extension-abi-mismatch"]
+    assert "gpu-libs-not-found" in raised(EXAMPLES["miopen-part-not-found"] + "\n" + gpus("gfx1150"))
+
+
+def test_a_gpu_from_which_ollama_serves_is_not_accused() -> None:
+    shown = "ROCm version: 6.1.2\n" + gpus("gfx1010") + "ollama 0.4\n"
+    assert "amd-gpu-unsupported-by-rocm" in raised(shown + "GPU is not used\n")
+    assert raised(shown + EXAMPLES["ollama-serves-from-gpu-told"] + "\n") == []

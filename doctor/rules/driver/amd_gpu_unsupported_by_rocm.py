@@ -38,8 +38,9 @@ release lists at all.
 rocminfo shows no GPU agent, or libraries have no kernels for it.
 
 ## Not raised when
-The knowledge has no row for the release or the GPU, or torch is known to work; it is a processor's own GPU, and a card
-is there too. Where rocBLAS of that release has code for the GPU it is information.
+The knowledge has no row for the release or the GPU, or torch is known to work, or ollama says that it serves from the
+GPU; it is a processor's own GPU, and a card is there too. Where rocBLAS of that release has code for the GPU it is
+information.
 
 ## How to confirm
 Compare the gfx target of `rocminfo` with AMD's list.
@@ -70,6 +71,7 @@ _FITS = (
     "hsa-init-out-of-resources",
     "program-crashed",
     "amd-memory-access-fault",
+    "amdgpu-ring-timeout",
 )
 """What programs say on a GPU that their ROCm does not know. Another error text is of another cause, most likely."""
 
@@ -85,6 +87,10 @@ _REFUSED = (
 )
 
 
+_WITHOUT_GFX8 = (4, 0)
+"""From this release on AMD supports no GPU before gfx9. Source: the hardware lists of ROCm 3.10 and 4.0;
+github.com/ROCm/ROCm/issues/1695, as of 2022-03."""
+
 _FIRST_LISTED = 10
 """gfx10: of older generations the releases that listed them are not all in the table."""
 
@@ -99,7 +105,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     releases = [(r.version, r.key) for r in machine.rocm or () if r.version and r.kind != "distribution"]
     seen: set[str] = set()
     other = any(shared().causes(symptom.key, machine) for symptom in machine.symptoms)  # a mention has no cause
-    doubtful = other and machine.symptom(*_FITS) is None
+    fits = machine.symptom(*_FITS)
+    serves = fits is None and machine.symptom("ollama-serves-from-gpu-told") is not None
+    doubtful = fits is None and (other or serves)
     others = discrete(machine)
     for gpu in machine.of_vendor("amd"):
         arch = gpu.arch
@@ -116,7 +124,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         names = [f"gpus[{gpu.key}].arch", *(f"rocm[{key}].version" for _, key in releases)]
         yield Finding(
             severity=Severity.INFO if doubtful or _has_code(machine, kb, releases, arch) else Severity.WARNING,
-            suspect=True,
+            suspect=not serves,
             summary=f"ROCm {str(releases[0][0])[:40]} does not list {arch[:40]} among its supported GPUs.",
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=(*evidence(machine, names), _range(kb, str(releases[0][0]), arch)),
@@ -171,4 +179,7 @@ def _range(kb: Knowledge, version: str, arch: str) -> Evidence:
 def _supports(kb: Knowledge, version: str, arch: str) -> bool | None:
     """Of a release that the table does not have, what all releases of its series answer."""
     known = kb.rocm_supports(version, arch)
-    return known if known is not None else kb.rocm_supports(Dotted(version).series(), arch)
+    known = known if known is not None else kb.rocm_supports(Dotted(version).series(), arch)
+    if known is None and re.match(r"gfx[678]\d\d$", arch) and Dotted(version).numbers >= _WITHOUT_GFX8:
+        return False
+    return known
