@@ -16,6 +16,14 @@ EXAMPLES = {
     "torch-built-with-cuda-false-told": "torch.backends.cuda.is_built() -> False",
     "cuda-build-asked-for-told": "conda install pytorch pytorch-cuda=12.4 -c pytorch -c nvidia",
     "gpu-available-false-printed": "GPU available: False, used: False",
+    "ray-lists-inconsistent": "AssertionError: Inconsistant values found. Please use either A or B.",
+    "editor-starts-it-told": "I start it from Spyder",
+    "shell-is-right-told": "the card is found in a plain bash",
+    "nvidia-smi-works-told": "nvidia-smi lists both cards",
+    "slows-with-heat-told": "the edge temperature is 94 C",
+    "slows-over-time-told": "tokens/s drop steadily after ten minutes",
+    "no-infiniband-told": "a workstation without InfiniBand",
+    "tensorflow-cuda-library-told": "tensorflow: Could not load dynamic library 'libcudnn.so.8'",
 }
 NEAR = {
     "ucx-transport-missing-told": "the model is not available, please use one or more of: a, b",
@@ -27,6 +35,13 @@ NEAR = {
     "torch-built-with-cuda-false-told": "PyTorch built with CUDA: True",
     "cuda-build-asked-for-told": "pip install torch --index-url https://download.pytorch.org/whl/cpu",
     "gpu-available-false-printed": "GPU available: True",
+    "editor-starts-it-told": "the hide of a cow",
+    "shell-is-right-told": "it fails in the terminal",
+    "nvidia-smi-works-told": "nvidia-smi works only as root",
+    "slows-with-heat-told": "the edge temperature is 54 C",
+    "slows-over-time-told": "the loss decreases after ten minutes",
+    "no-infiniband-told": "InfiniBand is up on both",
+    "tensorflow-cuda-library-told": "tensorflow: loaded the dataset",
 }
 
 
@@ -60,6 +75,11 @@ TOLD = {
     "export UCX_NET_DEVICES=mlx5_9:1\nUCX  WARN  network device 'mlx5_9:1' is not available, please use one of": (
         "collective-flag-misconfigured"
     ),
+    "I run it from VS Code: No CUDA GPUs are available\nin a terminal it is found": "env-not-seen-by-service",
+    "epochs get slower and slower\nthe card overheats": "gpu-throttled",
+    "ray 2.45.0\nAssertionError: Inconsistant values found. Please use either HIP_VISIBLE_DEVICES or": (
+        "visible-devices-conflict"
+    ),
     "PyTorch built with CUDA:         False\nGPU 0: Tesla V100-SXM2-32GB (UUID: GPU-1)": "torch-cpu-only-build",
 }
 
@@ -81,3 +101,19 @@ def test_an_adapter_that_a_full_table_of_files_keeps_away_is_misnamed_by_nobody(
 def test_a_session_that_answers_true_has_a_build_for_the_gpu_on_windows_too() -> None:
     text = "OS: Windows 11\ntorch.cuda.is_available() is True in the console and False in the script"
     assert "torch-cpu-only-build" not in told(text)
+
+
+def test_an_error_of_a_node_without_the_fabric_is_no_limit_for_sure() -> None:
+    error = "UCX  ERROR mlx5_0: ibv_create_cq() failed: Cannot allocate memory."
+    assert told(error) == ["memlock-limit-too-low"]
+    assert told(f"{error}\nthe node has no InfiniBand") == []
+
+
+def test_a_tool_that_works_tells_that_the_driver_is_loaded() -> None:
+    error = "RuntimeError: Found no NVIDIA driver on your system."
+    assert "nvidia-driver-not-loaded" in told(error)
+    assert "nvidia-driver-not-loaded" not in told(f"{error}\nnvidia-smi works")
+
+
+def test_heat_alone_is_no_slow_program() -> None:
+    assert "gpu-throttled" not in told("the card gets hot, 90 C, and all runs at full speed")
