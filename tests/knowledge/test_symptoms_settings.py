@@ -22,7 +22,6 @@ EXAMPLES = {
     "nvidia-smi-works-told": "nvidia-smi lists both cards",
     "slows-with-heat-told": "the edge temperature is 94 C",
     "slows-over-time-told": "tokens/s drop steadily after ten minutes",
-    "no-infiniband-told": "a workstation without InfiniBand",
     "tensorflow-cuda-library-told": "tensorflow: Could not load dynamic library 'libcudnn.so.8'",
 }
 NEAR = {
@@ -40,7 +39,6 @@ NEAR = {
     "nvidia-smi-works-told": "nvidia-smi works only as root",
     "slows-with-heat-told": "the edge temperature is 54 C",
     "slows-over-time-told": "the loss decreases after ten minutes",
-    "no-infiniband-told": "InfiniBand is up on both",
     "tensorflow-cuda-library-told": "tensorflow: loaded the dataset",
 }
 
@@ -101,12 +99,6 @@ def test_an_adapter_that_a_full_table_of_files_keeps_away_is_misnamed_by_nobody(
 def test_a_session_that_answers_true_has_a_build_for_the_gpu_on_windows_too() -> None:
     text = "OS: Windows 11\ntorch.cuda.is_available() is True in the console and False in the script"
     assert "torch-cpu-only-build" not in told(text)
-
-
-def test_an_error_of_a_node_without_the_fabric_is_no_limit_for_sure() -> None:
-    error = "UCX  ERROR mlx5_0: ibv_create_cq() failed: Cannot allocate memory."
-    assert told(error) == ["memlock-limit-too-low"]
-    assert told(f"{error}\nthe node has no InfiniBand") == []
 
 
 def test_a_tool_that_works_tells_that_the_driver_is_loaded() -> None:
