@@ -27,6 +27,7 @@ EXAMPLES = {
     "library-told-without-amd-generation": "SGLang has no kernels for RDNA2",
     "amd-gpu-not-used-told": "the webui can't find my AMD GPU",
     "miopen-part-not-found": "MIOpen(HIP): Warning [OpenRuntimeLibraryForDevice] CK grouped conv library not found for device gfx1150.",
+    "hipcc-compiles-nothing-told": "hipcc fails to compile even an empty main",
     "ollama-serves-from-gpu-told": 'msg="inference compute" id=0 library=rocm variant="" compute=gfx1101 driver=6.10',
 }
 NOTHING = {
@@ -183,3 +184,12 @@ def test_a_gpu_from_which_ollama_serves_is_not_accused() -> None:
     shown = "ROCm version: 6.1.2\n" + gpus("gfx1010") + "ollama 0.4\n"
     assert "amd-gpu-unsupported-by-rocm" in raised(shown + "GPU is not used\n")
     assert raised(shown + EXAMPLES["ollama-serves-from-gpu-told"] + "\n") == []
+
+
+def test_a_compiler_that_compiles_nothing_is_no_matter_of_the_gpu() -> None:
+    text = EXAMPLES["hipcc-compiles-nothing-told"] + "\nROCm version: 5.1\n"
+    assert raised(text + gpus("gfx803")) == ["rocm-path-broken"]
+
+
+def test_files_that_the_gpu_of_the_processor_lacks_are_of_the_pair() -> None:
+    assert raised(NO_FILE.format(OWN, "gfx1036") + gpus("gfx1100", "gfx1036")) == ["integrated-gpu-conflict"]

@@ -100,7 +100,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         suspect=any(not s.key.endswith(_MENTIONS) for s in machine.symptoms),
         explains=(
             *(_EXPLAINS if chosen else ()),
-            *(("blas-kernels-missing",) if for_it else ()),
+            *(("blas-kernels-missing", "library-missing-gpu-arch") if for_it else ()),
             *(_NO_CODE if crash and all(kb.rocm_range(g.arch) for g in cards) else ()),
         ),
         summary=f"Programs are shown the integrated {small[0].arch} beside the {cards[0].arch} card.",
@@ -138,7 +138,7 @@ def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[F
     summary = "A library was asked for kernels of the small GPU inside the CPU."
     yield Finding(
         summary=summary if of_the_cpu else RULE.title,
-        explains=("blas-kernels-missing", "amd-gpu-unsupported-by-rocm") if of_the_cpu else (),
+        explains=("blas-kernels-missing", "amd-gpu-unsupported-by-rocm", *_NO_CODE) if of_the_cpu else (),
         subject=Subject(kind="gpu", id="integrated"),
         evidence=(Evidence(text=symptom.text, source=symptom.source),),
         fixes=FIXES,
