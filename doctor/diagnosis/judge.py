@@ -67,8 +67,10 @@ def judge(
     unchecked: list[Unchecked] = []
     for check in asked:
         outcome = run(check, machine, kb, profile, knows)
-        hits = with_symptoms(check, outcome, symptoms_of.get(check.rule.id, []), machine, kb)
-        if not hits and ((outcome.decided and check.rule.facts_decide) or not applies(check.rule, machine)):
+        excluded = check.excludes is not None and check.excludes(machine)
+        hits = with_symptoms(check, outcome, [] if excluded else symptoms_of.get(check.rule.id, []), machine, kb)
+        decided = outcome.decided and check.rule.facts_decide
+        if not hits and (excluded or decided or not applies(check.rule, machine)):
             ruled_out.add(check.rule.id)
         elif not hits and outcome.ran and check.rule.needs:
             looked_well.add(check.rule.id)

@@ -67,7 +67,9 @@ def with_symptoms(
         return [f.model_copy(update={**loud, "evidence": f.evidence or shown}) for f in outcome.findings]
     summary = next((p.cause.summary for p in pointers if p.cause.summary), check.rule.title)
     said = Finding(summary=summary, severity=severity, basis="symptom", evidence=shown, fixes=check.fixes)
-    return [said.model_copy(update={"suspect": weak})]
+    beside = {rule for p in pointers for rule in p.cause.beside}
+    left = {"explains": tuple(r for r in check.rule.explains if r not in beside)} if beside else {}
+    return [said.model_copy(update={"suspect": weak, **left})]
 
 
 def _both(finding: Finding, shown: tuple[Evidence, ...], severity: Severity) -> Finding:

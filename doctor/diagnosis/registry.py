@@ -51,6 +51,8 @@ class Check:
     fixes: tuple[Fix, ...] = ()
     decides: Callable[..., bool] | None = None
     """Called with (machine, kb): whether what is known was enough to clear the machine, where `needs` can not say."""
+    excludes: Callable[..., bool] | None = None
+    """Called with (machine): whether the cause can not be there, whatever error texts say."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,8 @@ class Probe:
 def check_of(module: Any) -> Check:
     """The check that a rule's module defines."""
     fixes = tuple(getattr(module, "FIXES", ()))
-    return Check(
-        module.RULE, module.check, getattr(module, "on_symptom", None), fixes, getattr(module, "decides", None)
-    )
+    on_symptom, decides, excludes = (getattr(module, name, None) for name in ("on_symptom", "decides", "excludes"))
+    return Check(module.RULE, module.check, on_symptom, fixes, decides, excludes)
 
 
 def _modules(package: str) -> Iterator[str]:

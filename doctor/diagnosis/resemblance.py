@@ -102,6 +102,8 @@ def _least(told: Collection[str], findings: Sequence[Finding], machine: Snapshot
 def _of_other_vendor(check: Check, machine: Snapshot) -> bool:
     """Whether the rule is of one vendor's GPUs, and a text that names no GPU tells of the other's stack alone."""
     vendors = {"amd", "nvidia"} & set(check.rule.tags)
+    if vendors == {"nvidia"} and machine.symptom("no-nvidia-gpu-told"):
+        return True
     if len(vendors) != 1 or machine.gpus is not None or machine.pci is not None:
         return False
     amd = bool(machine.rocm) or machine.torch.build == "rocm"

@@ -20,6 +20,7 @@ sure it is says how loud the finding may be. Data: `data/symptoms/*.toml`, each 
     with_symptom = ["other-symptom"]                # at least one of these must be seen too
     and_symptom = ["further-symptom"]               # all of these must be seen too
     without_symptom = ["another"]                   # none of these may be seen
+    beside = ["third-rule"]                         # causes that the text may as well have: not folded under this one
     summary = "optional: what the finding says instead of the rule's title"
 
 In `when` and `unless` a value that starts with `~` is a regular expression searched for in the fact's text; `"known"`
@@ -85,6 +86,7 @@ class Cause(_Strict):
     with_symptom: tuple[str, ...] = ()
     and_symptom: tuple[str, ...] = ()
     without_symptom: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     summary: str | None = None
 
     def holds(self, machine: Snapshot) -> bool:

@@ -100,10 +100,17 @@ _FAULTY = {
     ),
     "1.17.7": (
         "it drops container flags in some set-ups; 1.17.8 mends it",
-        ("enroot-nvidia-hook", "cuda-no-device", "oci-hook-failed", "no-gpu-in-compose"),
+        (
+            "enroot-nvidia-hook",
+            "cuda-no-device",
+            "oci-hook-failed",
+            "no-gpu-in-compose",
+            "devices-allow-denied",
+            "cgroup-bpf-rootless",
+        ),
     ),
 }
-"""Known faults by release: github.com/NVIDIA/nvidia-container-toolkit issues 108, 776, 1093, and its release notes."""
+"""Known faults by release: github.com/NVIDIA/nvidia-container-toolkit issues 108, 776, 1091, 1093, and its notes."""
 _GPUCOMP_DRIVER, _GPUCOMP_TOOLKIT = 550, "1.14"
 """Drivers from there on need libnvidia-gpucomp, which these toolkits pass (nvidia-container-toolkit issue 615)."""
 _CGROUP2 = "1.8"

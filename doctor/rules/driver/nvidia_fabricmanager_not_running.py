@@ -66,7 +66,19 @@ FIXES = (
 )
 _ON_BOARD = Lazy(r"SXM|HBM3|\bB[123]00\b|\bH[12]00\b(?! (?:PCIe|NVL))|\bH[28]0{1,2}\b", re.IGNORECASE)
 """Products that sit on boards with NVSwitches where there are several."""
+_NO_SWITCH = Lazy(
+    r"GeForce|\b[RG]TX\b|Quadro|Titan|Jetson|Orin|Xavier|\bGB10\b|PCIe?\b"
+    r"|\b(?:T(?:4|400|600|1000)|A(?:2|10G?|16|30|40|2000|[456]000)|L(?:4|40S?)|[PKM]\d{1,4})\b",
+    re.IGNORECASE,
+)
+"""Products that are on no board with NVSwitches."""
 _WAITING = ("not-started", "in-progress")
+
+
+def excludes(machine: Snapshot) -> bool:
+    """Where all GPUs are of products that no NVSwitch joins: there a fabric manager has nothing to do, and stops."""
+    names = [g.name for g in machine.of_vendor("nvidia")]
+    return bool(names) and all(name and _NO_SWITCH.search(name) for name in names)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

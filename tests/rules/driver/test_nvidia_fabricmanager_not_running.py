@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.facts import Snapshot
 from doctor.rules.driver import nvidia_fabricmanager_not_running as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -32,3 +33,9 @@ def test_near_misses_and_unknown() -> None:
     assert found(rule, machines.rtx4090_desktop()) == []
     assert found(rule, machines.h100_container(NO_STATE)) == []
     assert found(rule, machines.h100_host(NO_STATE | {f"{FM}.running": None, f"{FM}.version": None})) == []
+
+
+def test_it_is_impossible_where_no_gpu_sits_on_a_switch() -> None:
+    assert rule.excludes(machines.rtx4090_desktop())
+    assert not rule.excludes(machines.h100_host())
+    assert not rule.excludes(Snapshot())
