@@ -127,6 +127,7 @@ FORMATS = (
                             "get_arch_list(")),
     Format("said_cuda", ("nvidia-smi", "driver")),
     Format("torch_arch_list", ("arch list", "arch_list", "archs", "arches", "architectures", "for sm_", "supports sm_",
+                               "install supports",
                                "capabilities", "for gfx")),
     Format("labelled_lines", (":", "|", "=", "nvidia-smi", "pytorch ", "torch ", "python ", "rocm ", "ubuntu ",
                               "gcc (", "g++ (")),

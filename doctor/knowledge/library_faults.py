@@ -27,7 +27,8 @@ Range = tuple[str, str]
 
 class LibraryFault(BaseModel):
     """One known fault. Both ends of a range belong to it. `gpus` are architectures, `names` parts of a GPU's name. A
-    key of `packages` may hold several names of one library: `nvidia-nccl-cu13|nccl`."""
+    key of `packages` may hold several names of one library: `nvidia-nccl-cu13|nccl`; where one of `without` is known,
+    another row decides by its release."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -39,6 +40,7 @@ class LibraryFault(BaseModel):
     rocm: Range | None = None
     torch: Range | None = None
     packages: dict[str, Range] = Field(default_factory=dict)
+    without: tuple[str, ...] = ()
     felt: tuple[str, ...]
     says: str = ""
     fix: str
@@ -62,6 +64,8 @@ class LibraryFault(BaseModel):
             if not _within(machine.torch.version, self.torch):
                 return None
             names.append("torch.version")
+        if any(package.name in self.without for package in machine.packages or ()):
+            return None
         return tuple(names) if len(self.held(machine)) == len(self.packages) else None
 
     def held(self, machine: Snapshot) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ _WHOSE = re.compile(
 _OF_ANOTHER = re.compile(
     r"flash|vllm|sgl|xformers|bitsandbytes|ctranslate|onnx|nvcc|ptxas|cuobjdump|extension|TORCH_CUDA_ARCH_LIST"
     r"|AMDGPU_TARGETS|PYTORCH_ROCM_ARCH|cudnn|cublas|rocblas|triton|\bneeds?\b|\brequire|\bafter\b|\bnightly\b"
-    r"|\b(?:no|not|lacks?|without|misses|missing|only from|newer|later|current PyTorch install)\b|n't\b",
+    r"|\b(?:no|not|lacks?|without|misses|missing|only from|newer|later)\b|n't\b",
     re.IGNORECASE,
 )
 _PREFIX = 90
@@ -52,7 +52,10 @@ def read(text: str, source: str = "text") -> FactSheet:
         if found is None or not _WHOSE.search(before) or _OF_ANOTHER.search(line):
             continue
         names = tuple(dict.fromkeys(n.lower() for n in _NAME.findall(found[0])))[:_LIST_LIMIT]
-        lists.setdefault(names, where)
+        if "install supports" in before:  # torch says it where it holds its PTX for no help
+            names = tuple(n for n in names if not n.startswith("compute_"))
+        if names:
+            lists.setdefault(names, where)
     if len(lists) != 1:
         raise ReaderError("no list of architectures of torch")
     sheet = FactSheet()

@@ -61,7 +61,15 @@ def test_every_condition_must_be_met() -> None:
     wheel = {"packages": [{"name": "nvidia-cudnn-cu12", "version": "9.10.2.21"}]}
     assert told({**wheel, "torch.version": "2.9.0+cu128"}) == [("cudnn-conv3d-bf16", "info", 0)]
     assert told({**wheel, "torch.version": "2.7.1+cu128"}) == []
-    assert told({"torch.version": "2.9.0+cu128"}) == []
+    assert told({"torch.version": "2.9.1+cu128"}) == []
+
+
+def test_the_release_of_a_known_library_decides_in_the_place_of_torch_alone() -> None:
+    facts: dict[str, Any] = {"torch.version": "2.9.0", "symptoms": {"cuda-out-of-memory": "OOM in conv3d"}}
+    assert [row[0] for row in told(facts)] == ["torch-conv3d-bf16"]
+    for cudnn, ids in (("9.10.2.21", ["cudnn-conv3d-bf16"]), ("9.15.1", [])):
+        packages = [{"name": "nvidia-cudnn-cu12", "version": cudnn}]
+        assert [row[0] for row in told(facts | {"packages": packages})] == ids
 
 
 def test_the_evidence_names_the_package_whose_release_it_is() -> None:

@@ -30,6 +30,8 @@ SO = "cannot open shared object file: No such file or directory"
 EXAMPLES = {
     "torch-version-is-cpu": "PyTorch version: 2.5.1+cpu",
     "nvcc-not-found": "/bin/sh: 1: nvcc: not found",
+    "nvcc-not-where-a-build-looks": "RuntimeError: Could not find nvcc and default cuda_home='/usr/local/cuda' doesn't exist",
+    "torch-install-lacks-capability": "    Found GPU0 Quadro K620 which is of cuda capability 5.0.",
     "torch-sees-no-cuda-on-jetson": "Is CUDA available: False",
     "xformers-built-for-other-torch": "xFormers was built for: PyTorch 2.1.2+cu121 with CUDA 1201 (you have 2.3.0+cu121)",
     "cuda-torch-wants-nvidia-driver-on-amd": "RuntimeError: Found no NVIDIA driver on your system.",
@@ -152,6 +154,17 @@ def test_each_signature_finds_its_line(key: str) -> None:
         return
     for literal in signature.says:
         assert key in _found(f"RuntimeError: {literal}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    Found GPU0 NVIDIA GB10 which is of cuda capability 12.1.",
+        "    Minimum and Maximum cuda capability supported by this version of PyTorch is (8.0) - (12.0)",
+    ],
+)
+def test_a_gpu_one_minor_above_the_maximum_runs_all_the_same(line: str) -> None:
+    assert "torch-install-lacks-capability" not in _found(line)
 
 
 @pytest.mark.parametrize("line", HEALTHY)

@@ -75,3 +75,8 @@ def test_a_sentence_that_begins_with_a_tool_is_no_command() -> None:
 def test_a_list_alone_tells_whose_gpus_it_is_for() -> None:
     text = b"GPU 0: NVIDIA GeForce RTX 5080\ncompute capability: sm_120\ntorch's arch list: sm_80 sm_90\n"
     assert read_text([text]).torch.arch_list == ("sm_80", "sm_90")
+
+
+def test_what_torch_prints_of_itself_is_read_without_its_ptx() -> None:
+    line = "The current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 compute_37."
+    assert torch_arch_list.read(line).get("torch.arch_list") == ["sm_37", "sm_50", "sm_60"]
