@@ -29,8 +29,16 @@ EXAMPLES = {
     "miopen-part-not-found": "MIOpen(HIP): Warning [OpenRuntimeLibraryForDevice] CK grouped conv library not found for device gfx1150.",
     "hipcc-compiles-nothing-told": "hipcc fails to compile even an empty main",
     "ollama-serves-from-gpu-told": 'msg="inference compute" id=0 library=rocm variant="" compute=gfx1101 driver=6.10',
+    "rocm-version-not-found": "RuntimeError: ROCm version file not found",
+    "kernel-wants-other-amd-target": "RuntimeError: the fused kernel requires CDNA4 (gfx95x), got gfx942",
+    "hip-runtime-older-than-program": "This may be due to running HIP app that requires a new HIP runtime version",
+    "hip-runtime-knows-no-such-isa": "Unsupported HSA device gfx1250 (PCI ID 75b0) for ISA amdgcn-amd-amdhsa--gfx1250",
+    "comgr-of-another-rocm": "Failed to load COMGR function amd_comgr_map_name_expression_to_symbol_name",
 }
 NOTHING = {
+    "rocm-version-not-found": "Warning: could not detect ROCm version, using default 6.4",
+    "kernel-wants-other-amd-target": "SKIP: test_moe requires gfx1250, got gfx942",
+    "hip-runtime-knows-no-such-isa": "HSA device gfx1100 for ISA amdgcn-amd-amdhsa--gfx1100",
     "hip-runtime-told-absent": "rocm-hip-runtime 6.2.4 is installed",
     "engine-knows-no-such-gpu": "rocminfo does not recognise the card",
     "library-told-without-amd-generation": "ROCm 6.4 has no support for Vega 10",
@@ -193,3 +201,24 @@ def test_a_compiler_that_compiles_nothing_is_no_matter_of_the_gpu() -> None:
 
 def test_files_that_the_gpu_of_the_processor_lacks_are_of_the_pair() -> None:
     assert raised(NO_FILE.format(OWN, "gfx1036") + gpus("gfx1100", "gfx1036")) == ["integrated-gpu-conflict"]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("RuntimeError: Could not detect ROCm version from any source", "rocm-path-broken"),
+        ("Could not determine ROCm version. Exiting.", "rocm-path-broken"),
+        ("cat: /opt/rocm/.info/version: No such file or directory", "rocm-path-broken"),
+        (EXAMPLES["kernel-wants-other-amd-target"], "library-missing-gpu-arch"),
+        (EXAMPLES["hip-runtime-older-than-program"], "gpu-libs-conflict"),
+        (EXAMPLES["hip-runtime-knows-no-such-isa"], "amd-gpu-unsupported-by-rocm"),
+        (EXAMPLES["comgr-of-another-rocm"], "gpu-libs-conflict"),
+    ],
+)
+def test_texts_of_the_sources_name_the_cause_first(text: str, cause: str) -> None:
+    assert raised(text + "\n")[0] == cause
+
+
+def test_a_pretended_gpu_that_the_run_time_does_not_know_is_a_matter_of_the_setting() -> None:
+    text = EXAMPLES["hip-runtime-knows-no-such-isa"] + "\n$ env\nHSA_OVERRIDE_GFX_VERSION=12.5.0\n"
+    assert raised(text)[0] == "hsa-override-misuse"
