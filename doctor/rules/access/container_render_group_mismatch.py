@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ RULE = Rule(
     id="container-render-group-mismatch",
     severity=Severity.ERROR,
     title="The GPU's nodes belong to a group number that this container's account does not have.",
-    needs=({"nodes"}, {"container.run_args"}),
+    needs=({"nodes"}, {"container.run_args"}, {"container.engine_text"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "blas-kernels-missing"),
     order=20,
@@ -71,7 +72,7 @@ FIXES = (
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each owning gid that the account lacks; else what the run line lacks."""
     told = list(_of_nodes(machine)) or list(_unmapped(machine))
-    yield from told or _of_run_line(machine)
+    yield from told or list(_of_run_line(machine)) or _of_whole_dev(machine)
 
 
 def _unmapped(machine: Snapshot) -> Iterator[Finding]:
@@ -128,6 +129,30 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         evidence=evidence(machine, ("container.run_args",)),
         fixes=FIXES,
         ask="`id -G` in the container, and `stat -c '%g %n' /dev/kfd /dev/dri/renderD*`",
+        verify=("id", "-G"),
+    )
+
+
+_NO_DRIVER = ("rocm-module-not-loaded", "kfd-absent-told", "gpu-module-not-loading-told", "amdgpu-kept-away")
+
+
+def _of_whole_dev(machine: Snapshot) -> Iterator[Finding]:
+    """toolbox and distrobox pass all of /dev and the account: what misses are the groups that the namespace unmaps."""
+    whole = re.search(r"toolbox|distrobox|toolbx", machine.container.engine_text or "", re.IGNORECASE)
+    if not whole or machine.account.uid == 0 or not run_line.sees_none(machine):
+        return
+    if "amd" not in run_line.vendors_meant(machine) or machine.symptom(*_NO_DRIVER):
+        return
+    if machine.amdgpu_driver.loaded is False or "nomodeset" in (machine.kernel.cmdline or ""):
+        return
+    yield Finding(
+        summary=f"{whole[0].capitalize()} passes the nodes; their group on the host may be unmapped in the container.",
+        severity=Severity.WARNING,
+        suspect=1,
+        subject=Subject(kind="container", id="groups"),
+        evidence=evidence(machine, ("container.engine_text",)),
+        fixes=(_fix(machine, _UNMAPPED),),
+        ask="`id` and `ls -ln /dev/kfd /dev/dri` in the container",
         verify=("id", "-G"),
     )
 

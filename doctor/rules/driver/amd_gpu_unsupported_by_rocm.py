@@ -72,6 +72,8 @@ _FITS = (
     "program-crashed",
     "amd-memory-access-fault",
     "amdgpu-ring-timeout",
+    "cuda-no-kernel-image",
+    "rocminfo-out-of-resources-by-number",
 )
 """What programs say on a GPU that their ROCm does not know. Another error text is of another cause, most likely."""
 

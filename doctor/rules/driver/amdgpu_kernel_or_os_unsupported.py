@@ -87,6 +87,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield from _unlisted(machine, kb)
 
 
+def _not_built(machine: Snapshot) -> bool:
+    """Whether amdgpu is not loaded and nothing says of a container or of another reason: on a system that the release
+    does not list DKMS is what failed, more often than not."""
+    absent = machine.amdgpu_driver.loaded is False and machine.symptom("rocm-module-not-loaded") is not None
+    return absent and machine.container.inside is not True and machine.symptom("amdgpu-kept-away") is None
+
+
 def _unlisted(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     from doctor.knowledge.windows import os_serves_rocm
 
@@ -98,7 +105,7 @@ def _unlisted(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         answer = os_serves_rocm(kb, install.version, machine.os.id, machine.os.version)
         if answer.no:
             yield Finding(
-                severity=Severity.INFO,
+                severity=Severity.WARNING if _not_built(machine) else Severity.INFO,
                 suspect=True,
                 summary=f"ROCm {(install.version or '')[:20]} does not list {(machine.os.name or '')[:40]}.",
                 subject=Subject(kind="os", id=machine.os.id or "-"),
