@@ -23,6 +23,8 @@ EXAMPLES = {
     "slows-with-heat-told": "the edge temperature is 94 C",
     "slows-over-time-told": "tokens/s drop steadily after ten minutes",
     "tensorflow-cuda-library-told": "tensorflow: Could not load dynamic library 'libcudnn.so.8'",
+    "torch-version-cuda-none-told": "torch.version.cuda is None",
+    "path-differs-there-told": "ssh node7 env: nothing of NCCL",
 }
 NEAR = {
     "ucx-transport-missing-told": "the model is not available, please use one or more of: a, b",
@@ -40,6 +42,9 @@ NEAR = {
     "slows-with-heat-told": "the edge temperature is 54 C",
     "slows-over-time-told": "the loss decreases after ten minutes",
     "tensorflow-cuda-library-told": "tensorflow: loaded the dataset",
+    "torch-version-cuda-none-told": "torch.version.cuda is 12.4",
+    "path-differs-there-told": "PATH in the terminal is fine",
+    "cuda-devices-busy": "GPU 0 has 23 GiB of which 5 MiB is free. Process 4411 has 23 GiB in use.",
 }
 
 

@@ -28,6 +28,8 @@ RULE = Rule(
         {"nvidia_driver.version", "gpus"},
         {"nvidia_driver.version", "packages"},
         {"nvidia_driver.version", "torch.version"},
+        {"nvidia_driver.version", "symptom:cuda-build-asked-for-told"},
+        {"nvidia_driver.cuda_version", "symptom:cuda-build-asked-for-told"},
     ],
     proven="synthetic",
     order=12,

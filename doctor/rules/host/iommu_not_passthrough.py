@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield Finding(
             severity=Severity.WARNING,
             basis="both",
-            summary="A collective over AMD's GPUs hangs, and the kernel was started without iommu=pt.",
+            summary="Work on several GPUs hangs, and the kernel was started without iommu=pt.",
             subject=Subject(kind="host", id="-"),
             evidence=evidence(machine, ["kernel.cmdline", "symptom:collective-hangs"]),
             fixes=FIXES[:1],
@@ -91,6 +92,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 def _told(machine: Snapshot) -> bool:
-    cmdline = machine.kernel.cmdline
-    amd = machine.of_vendor("amd") and not machine.host.virtual_machine
-    return bool(amd and cmdline and "iommu=" not in cmdline and machine.symptom("collective-hangs"))
+    """On AMD's GPUs silence is enough: RCCL asks for iommu=pt; on others somebody turned the translation on."""
+    cmdline = machine.kernel.cmdline or ""
+    if not cmdline or machine.host.virtual_machine or not machine.symptom("collective-hangs"):
+        return False
+    turned_on = re.search(r"\b(?:amd|intel)_iommu=on\b", cmdline) is not None and "iommu=pt" not in cmdline
+    several = len(machine.gpus or ()) > 1 or machine.symptom("several-gpus-told") is not None
+    return (turned_on and several) or (bool(machine.of_vendor("amd")) and "iommu=" not in cmdline)

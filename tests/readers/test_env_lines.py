@@ -1,0 +1,24 @@
+"""Assignments in a text: where the value ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.readers.env_lines import read
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "HSA_OVERRIDE_GFX_VERSION=10.3.0 in ~/.bashrc",
+        "HSA_OVERRIDE_GFX_VERSION=10.3.0, set by the image",
+        "HSA_OVERRIDE_GFX_VERSION=10.3.0 (from the wiki)",
+    ],
+)
+def test_a_sentence_goes_on_behind_a_value(line: str) -> None:
+    assert read(line).get("environment[HSA_OVERRIDE_GFX_VERSION]") == "10.3.0"
+
+
+def test_a_value_of_several_words_stays_whole() -> None:
+    line = "NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla,driver>=470"
+    assert read(line).get("environment[NVIDIA_REQUIRE_CUDA]") == "cuda>=12.4 brand=tesla,driver>=470"
