@@ -25,6 +25,9 @@ EXAMPLES = {
     "tensorflow-cuda-library-told": "tensorflow: Could not load dynamic library 'libcudnn.so.8'",
     "torch-version-cuda-none-told": "torch.version.cuda is None",
     "path-differs-there-told": "ssh node7 env: nothing of NCCL",
+    "rdma-retries-exceeded": "UCX  ERROR Transport retry count exceeded on mlx5_0:1/RoCE",
+    "hangs-with-several-told": "it freezes with more than one GPU",
+    "speed-lasts-minutes-told": "the hash rate drops after 20 minutes",
 }
 NEAR = {
     "ucx-transport-missing-told": "the model is not available, please use one or more of: a, b",
@@ -44,6 +47,9 @@ NEAR = {
     "tensorflow-cuda-library-told": "tensorflow: loaded the dataset",
     "torch-version-cuda-none-told": "torch.version.cuda is 12.4",
     "path-differs-there-told": "PATH in the terminal is fine",
+    "rdma-retries-exceeded": "the download was retried",
+    "hangs-with-several-told": "it hangs with a batch of 8",
+    "speed-lasts-minutes-told": "the loss drops after 20 minutes",
     "cuda-devices-busy": "GPU 0 has 23 GiB of which 5 MiB is free. Process 4411 has 23 GiB in use.",
 }
 
