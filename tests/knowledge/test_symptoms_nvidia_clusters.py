@@ -1,0 +1,62 @@
+"""NVIDIA GPUs in clusters, LXC and hardened hosts, told in few words: each cause with a case that nearly is it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.knowledge.texts import raised, told
+
+LXC = "container engine: lxc\n"
+RUNTIME = "container-runtime-not-configured"
+CASES = [
+    ("failed to find runtime handler nvidia from runtime list map[crun:0xc0001]", RUNTIME),
+    ("RKE2: config.toml of containerd lacks the nvidia runtime", RUNTIME),
+    ("docker info lists only runc\nthe container sees no GPU\nGPU 0: NVIDIA L4", RUNTIME),
+    ("microk8s: the node has no nvidia.com/gpu\nGPU 0: NVIDIA A10", RUNTIME),
+    ("Allocatable: nvidia.com/gpu: 0", RUNTIME),
+    ("kubeadm, containerd: default_runtime_name = runc, pods see no GPU", RUNTIME),
+    ("minikube --vm-driver=hyperkit\nnvidia-smi works on the host", "container-engine-no-gpu-support"),
+    ("docker runs in a VirtualBox machine\nthe host has a GeForce RTX 3060", "container-engine-no-gpu-support"),
+    (LXC + "lxc.cgroup2.devices.allow: c 508:* rwm, but nvidia-uvm has major 511", "container-device-cgroup-denied"),
+    (
+        LXC + "the major number of nvidia-uvm is another one after the update: it has changed after boot",
+        "nvidia-uvm-missing",
+    ),
+    ("nvidia-smi: No devices were found\nthe GPU is still bound to vfio-pci", "gpu-bound-to-other-driver"),
+    ("SecureBoot enabled\nmodprobe nvidia: Operation not permitted", "secure-boot-blocks-module"),
+    ("Xid 154 GPU recovery action changed from None to Node Reboot Required", "nvidia-xid-fatal"),
+    ("the GPU vanished from nvidia-smi under load, lspci shows rev ff\nGPU 0: NVIDIA RTX A4500", "nvidia-xid-fatal"),
+    ("SELinux denies access to /dev/nvidia0 for container_t", "container-security-profile"),
+    ("after waking from sleep: CUDA 999", "nvidia-uvm-stale-after-suspend"),
+    ("the pod shows NVML: Unknown Error since yesterday", "container-lost-devices"),
+    (
+        "nvidia-container-cli: initialization error: driver error: failed to process request\nWSL2",
+        "wsl-gpu-misconfigured",
+    ),
+    (
+        "/dev/nvidia-caps/nvidia-cap2: operation not permitted\n\nContainer:\n```\nrunning inside a container: yes\n"
+        "container engine: kubernetes\ncontainer toolkit version: 1.19.0\n```\n",
+        "container-toolkit-too-old",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "cause"), CASES)
+def test_the_cause_is_told(text: str, cause: str) -> None:
+    assert cause in told(text)
+
+
+SILENT = [
+    ("docker info lists nvidia among the runtimes", RUNTIME),
+    ("nvidia modules are loaded\nno nvidia.com/gpu capacity\nthe node lacks the label of the plugin", RUNTIME),
+    ("the GPU was passed through to a VM, all is well there", "gpu-bound-to-other-driver"),
+    ("Secure Boot: disabled\nmodprobe nvidia: Operation not permitted", "secure-boot-blocks-module"),
+    ("GPU Recovery Action                   : None", "nvidia-xid-fatal"),
+    ("SELinux: permissive\nnvidia-smi works", "container-security-profile"),
+    ("/dev/nvidia-caps/nvidia-cap2: operation not permitted", "container-toolkit-too-old"),
+]
+
+
+@pytest.mark.parametrize(("text", "cause"), SILENT)
+def test_what_only_looks_like_it_is_not_told(text: str, cause: str) -> None:
+    assert cause not in raised(text)
