@@ -18,10 +18,6 @@ CASES = [
     ("minikube --vm-driver=hyperkit\nnvidia-smi works on the host", "container-engine-no-gpu-support"),
     ("docker runs in a VirtualBox machine\nthe host has a GeForce RTX 3060", "container-engine-no-gpu-support"),
     (LXC + "lxc.cgroup2.devices.allow: c 508:* rwm, but nvidia-uvm has major 511", "container-device-cgroup-denied"),
-    (
-        LXC + "the major number of nvidia-uvm is another one after the update: it has changed after boot",
-        "nvidia-uvm-missing",
-    ),
     ("nvidia-smi: No devices were found\nthe GPU is still bound to vfio-pci", "gpu-bound-to-other-driver"),
     ("SecureBoot enabled\nmodprobe nvidia: Operation not permitted", "secure-boot-blocks-module"),
     ("Xid 154 GPU recovery action changed from None to Node Reboot Required", "nvidia-xid-fatal"),
