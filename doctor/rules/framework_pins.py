@@ -11,7 +11,7 @@ _VLLM = (
 )  # fmt: skip
 _XFORMERS = (
     ("0.0.20", "2.0"), ("0.0.22.post7", "2.1"), ("0.0.24", "2.2"), ("0.0.26.post1", "2.3"), ("0.0.27.post2", "2.4"),
-    ("0.0.28.post2", "2.5"), ("0.0.29.post2", "2.6"), ("0.0.30", "2.7"), ("0.0.32.post1", "2.8"), ("0.0.33", "2.9"),
+    ("0.0.28.post2", "2.5"), ("0.0.29.post2", "2.6"), ("0.0.30", "2.7"), ("0.0.32", "2.8"), ("0.0.33", "2.9"),
 )  # fmt: skip
 """First release that pins that series of torch; every later one does until the next row."""
 _OPEN_ENDED = {"vllm": None, "xformers": "0.0.34"}

@@ -30,6 +30,12 @@ IDS = tuple(
 RULES = {check.rule.id for check in registry.checks()}
 EXAMPLES = {
     "torch-version-printed-cpu": "'2.5.1+cpu'",
+    "tensorrt-engine-of-another-release": "Error Code 1: Serialization (stdVersionRead == serializationVersion failed.Version tag does not match. Note: Current Version: 232, Serialized Engine Version: 205)",
+    "tensorrt-engine-of-another-gpu": "The engine plan file is generated on an incompatible device, expecting compute 7.5 got compute 8.6, please rebuild.",
+    "framework-told-built-without-gpu": "src/imperative/./imperative_utils.h:91: GPU support is disabled. Compile MXNet with USE_CUDA=1 to enable GPU support.",
+    "cuda-of-the-build-differs-from-torch": "The current running CUDA version is: 10.2.89",
+    "ctranslate2-compute-type-on-blackwell": "CUBLAS_STATUS_NOT_SUPPORTED with the default compute type",
+    "hopper-kernels-on-another-gpu": "CUDA error (/src/flash-attention/hopper/flash_fwd_launch_template.h:188): invalid argument",
     "conda-pytorch-cpu-build": "pytorch 2.1.2 py3.10_cpu_0 pytorch",
     "rocm-command-not-recognized": "'rocm-sdk' is not recognized as an internal or external command,",
     "runtime-dll-of-the-compiler-missing": "The program can't start because libomp140.x86_64.dll is missing",
