@@ -25,6 +25,8 @@ EXAMPLES = {
     "tensorflow-cuda-library-told": "tensorflow: Could not load dynamic library 'libcudnn.so.8'",
     "torch-version-cuda-none-told": "torch.version.cuda is None",
     "path-differs-there-told": "ssh node7 env: nothing of NCCL",
+    "gpus-in-virtual-guest-told": "a Proxmox guest with four cards",
+    "several-gpus-work-together-told": "all_reduce between the GPUs",
     "rdma-retries-exceeded": "UCX  ERROR Transport retry count exceeded on mlx5_0:1/RoCE",
     "hangs-with-several-told": "it freezes with more than one GPU",
     "speed-lasts-minutes-told": "the hash rate drops after 20 minutes",
@@ -47,6 +49,7 @@ NEAR = {
     "tensorflow-cuda-library-told": "tensorflow: loaded the dataset",
     "torch-version-cuda-none-told": "torch.version.cuda is 12.4",
     "path-differs-there-told": "PATH in the terminal is fine",
+    "gpus-in-virtual-guest-told": "a guest at the hotel",
     "rdma-retries-exceeded": "the download was retried",
     "hangs-with-several-told": "it hangs with a batch of 8",
     "speed-lasts-minutes-told": "the loss drops after 20 minutes",
@@ -79,6 +82,8 @@ def test_a_variable_that_one_place_has_and_another_lacks(line: str) -> None:
 
 
 TOLD = {
+    "tensor parallel over two cards is slow\nthe host is an ESXi guest": "pcie-p2p-unusable",
+    "ncclSystemError in a docker container\nover two nodes, bridge network": "collective-flag-misconfigured",
     "export FI_PROVIDER=efa\nNCCL INFO NET/Plugin : No plugin found (libnccl-net.so).": "gpu-libs-not-found",
     "Each run starts slow.\nWith nvidia-smi -l in another terminal it is fast.": "persistence-mode-off",
     "export UCX_NET_DEVICES=mlx5_9:1\nUCX  WARN  network device 'mlx5_9:1' is not available, please use one of": (
