@@ -33,9 +33,15 @@ EXAMPLES = {
     "kernel-wants-other-amd-target": "RuntimeError: the fused kernel requires CDNA4 (gfx95x), got gfx942",
     "hip-runtime-older-than-program": "This may be due to running HIP app that requires a new HIP runtime version",
     "hip-runtime-knows-no-such-isa": "Unsupported HSA device gfx1250 (PCI ID 75b0) for ISA amdgcn-amd-amdhsa--gfx1250",
+    "torch-told-to-be-for-cpu": "it turned out that torch is the CPU build",
+    "hsa-runtime-of-torch-told": "it works once libhsa-runtime64.so in torch/lib is replaced by that of /opt/rocm",
+    "launcher-shows-amd-gpu": "Device: cuda:0 AMD Radeon RX 6700S : native",
+    "torch-program-named": "InvokeAI 4.2 on Debian",
     "comgr-of-another-rocm": "Failed to load COMGR function amd_comgr_map_name_expression_to_symbol_name",
 }
 NOTHING = {
+    "torch-told-to-be-for-cpu": "torch is not the CPU build",
+    "hsa-runtime-of-torch-told": "libhsa-runtime64.so.1 => /opt/rocm/lib/libhsa-runtime64.so.1",
     "rocm-version-not-found": "Warning: could not detect ROCm version, using default 6.4",
     "kernel-wants-other-amd-target": "SKIP: test_moe requires gfx1250, got gfx942",
     "hip-runtime-knows-no-such-isa": "HSA device gfx1100 for ISA amdgcn-amd-amdhsa--gfx1100",
@@ -222,3 +228,46 @@ def test_texts_of_the_sources_name_the_cause_first(text: str, cause: str) -> Non
 def test_a_pretended_gpu_that_the_run_time_does_not_know_is_a_matter_of_the_setting() -> None:
     text = EXAMPLES["hip-runtime-knows-no-such-isa"] + "\n$ env\nHSA_OVERRIDE_GFX_VERSION=12.5.0\n"
     assert raised(text)[0] == "hsa-override-misuse"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "the installed torch is the CPU one",
+        "PyTorch was a CPU-only build",
+        "pip had installed the CPU version of torch",
+        "I got torch-cpu from the mirror",
+    ],
+)
+def test_a_torch_that_is_told_to_be_for_the_processor(line: str) -> None:
+    assert raised(line + "\n" + gpus("gfx1100"))[0] == "torch-cpu-only-build"
+
+
+def test_a_gpu_that_torch_has_no_code_for_crashes_what_a_launcher_starts() -> None:
+    text = "Device: cuda:0 AMD Radeon RX 6700S : native\nSegmentation fault (core dumped)\n"
+    assert "torch-missing-gpu-arch" in raised(text + gpus("gfx1032"))
+    assert "torch-missing-gpu-arch" not in raised(text + gpus("gfx1100"))
+
+
+def test_a_crash_of_an_image_without_torch_may_be_of_its_library() -> None:
+    text = "hipErrorNoBinaryForGpu: Unable to find code object for all current devices!\n" + gpus("gfx1030")
+    assert "library-missing-gpu-arch" in raised("running inside a container: yes\n" + text)
+    assert "library-missing-gpu-arch" not in raised("running inside a container: yes\nSD.Next\n" + text)
+
+
+def test_an_engine_with_kernels_of_its_own_is_not_torch() -> None:
+    text = "ggml_cuda_compute_forward: SCALE failed\nROCm error: device kernel image is invalid\n"
+    assert raised(text + gpus("gfx1036")) == ["library-missing-gpu-arch"]
+
+
+def test_tensorflow_that_asks_for_nvidia_on_an_amd_machine() -> None:
+    text = "tensorflow/cuda_driver.cc:266] failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"
+    assert "tensorflow-gpu-mismatch" in raised(text + gpus("gfx1101"))
+    assert "tensorflow-gpu-mismatch" not in raised(text + "$ nvidia-smi -L\nGPU 0: NVIDIA A100\n")
+
+
+def test_a_command_that_passes_amds_nodes_is_no_remedy_that_helped() -> None:
+    text = "$ docker run --device=/dev/kfd --device=/dev/dri --group-add=video IMAGE\n"
+    assert "container-missing-gpu-passthrough" not in raised(
+        "running inside a container: yes\nhipErrorNoBinaryForGpu\n" + text
+    )
