@@ -15,6 +15,9 @@ import re
 _CUDA = re.compile(r"[+._](?:cu|cuda)(\d{2,3})(?![\d.]*\w{8})")
 _CUDA_DOTTED = re.compile(r"cuda(\d{1,2}\.\d{1,2})")
 _ROCM = re.compile(r"rocm[_-]?(\d{1,2}(?:\.\d{1,2}){0,2})")
+_SAYS_CUDA = re.compile(r"(?<![\w.])cuda(?!:\d|\.\w)")
+_OF_A_FAILURE = re.compile(r"\bhip\b|\berrors?\b|\bfail|\bcrash|\bsees? no\b|\bnot? (?:find|found|seen?|cuda)\b")
+"""A sentence on what went wrong, which names CUDA as the device's name and not as the build."""
 _NVIDIA_IMAGE = re.compile(r"\.nv\d\d\.\d\d")
 
 
@@ -47,7 +50,7 @@ def said_facts(text: str) -> dict[str, str | bool]:
         facts |= {"torch.installed": True, "torch.build": "rocm"}
     elif found := re.search(r"\bcu(\d{2})(\d)\b", low):
         facts |= {"torch.installed": True, "torch.build": "cuda", "torch.cuda": f"{found[1]}.{found[2]}"}
-    elif "cuda" in low and "cpu" not in low:
+    elif _SAYS_CUDA.search(low) and "cpu" not in low and not _OF_A_FAILURE.search(low):
         facts |= {"torch.installed": True, "torch.build": "cuda"}
     elif re.search(r"\bcpu\b", low) and "cuda" not in low:
         facts |= {"torch.installed": True, "torch.build": "cpu"}

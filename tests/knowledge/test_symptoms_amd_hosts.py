@@ -178,3 +178,52 @@ def test_a_module_that_is_not_loaded_on_a_system_that_rocm_does_not_list() -> No
     text = "ROCk module is NOT loaded, possibly no GPU devices\nOS: Ubuntu 24.10\nROCm version: 6.2.2\n"
     assert "amdgpu-kernel-or-os-unsupported" in told(text)
     assert "amdgpu-kernel-or-os-unsupported" not in told(text.replace("24.10", "24.04"))
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("rocminfo works with sudo only", "device-node-permission"),
+        ("clinfo needs root", "device-node-permission"),
+        ("the kfd node has mode 0600 since the upgrade", "device-node-permission"),
+        ("crw------- 1 root root 234, 0 May 21 05:13 /dev/kfd", "device-node-permission"),
+        ("Kernel modules: amdgpu, no driver in use", "amdgpu-driver-not-loaded"),
+        (
+            "Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7",
+            "secure-boot-blocks-module",
+        ),
+        ("crashes with amdgpu-dkms 6.10.5, not with 6.8.5", "amdgpu-driver-known-bad"),
+        ("kernel 6.12 from backports: GPU not listed; 6.1 works", "amdgpu-kernel-or-os-unsupported"),
+        ('amdgpu: failed to load firmware "amdgpu/gc_12_0_1_pfp.bin"', "amdgpu-firmware-bad"),
+    ],
+)
+def test_what_people_say_of_a_host_in_one_line(line: str, cause: str) -> None:
+    assert cause in told(CARD.format("AMD Radeon RX 7900 XTX") + line + "\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("rocminfo hangs even with sudo", "device-node-permission"),
+        ("crw-rw-rw- 1 root render 234, 0 May 21 05:13 /dev/kfd", "device-node-permission"),
+        ("Kernel modules: amdgpu\nKernel driver in use: amdgpu", "amdgpu-driver-not-loaded"),
+        ("amdgpu-dkms 6.10.5 is installed", "amdgpu-driver-known-bad"),
+        ("kernel 6.12; ROCm 6.1 works", "amdgpu-kernel-or-os-unsupported"),
+    ],
+)
+def test_what_they_say_beside_it(line: str, cause: str) -> None:
+    assert cause not in told(CARD.format("AMD Radeon RX 7900 XTX") + line + "\n")
+
+
+@pytest.mark.parametrize("line", ["PyTorch: HIP error on cuda:1", "torch: fails on cuda:0"])
+def test_the_name_of_a_device_is_not_the_build_of_torch(line: str) -> None:
+    assert "torch-built-for-other-vendor" not in told(CARD.format("AMD Radeon RX 7900 XTX") + line + "\n")
+
+
+@pytest.mark.parametrize(
+    "line", ["the amdgpu module does not load", "unsigned module loading is restricted", "ROCk module is NOT loaded"]
+)
+def test_a_module_that_is_not_loaded_where_secure_boot_is_on(line: str) -> None:
+    text = CARD.format("AMD Instinct MI210") + line + "\nmokutil --sb-state: SecureBoot {}\n"
+    assert "secure-boot-blocks-module" in told(text.format("enabled"))
+    assert "secure-boot-blocks-module" not in told(text.format("disabled"))

@@ -23,6 +23,7 @@ RULE = Rule(
         {"kernel.secure_boot", "symptom:nvidia-smi-cannot-communicate"},
         {"kernel.secure_boot", "symptom:rocm-module-not-loaded"},
         {"kernel.secure_boot", "symptom:nvidia-module-load-failed"},
+        {"kernel.secure_boot", "symptom:gpu-module-not-loading-told"},
     ],
     proven="synthetic",
     order=8,
@@ -97,9 +98,21 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     )
 
 
+_ABSENT = (
+    "lockdown-refuses-module",
+    "module-key-rejected",
+    "nvidia-smi-cannot-communicate",
+    "rocm-module-not-loaded",
+    "nvidia-module-load-failed",
+    "gpu-module-not-loading-told",
+    "amdgpu-not-bound-told",
+)
+"""What programs and people say where a GPU's module is not loaded."""
+
+
 def _suspected(machine: Snapshot) -> Iterator[Finding]:
     """Secure Boot is on and a tool finds no module: the text does not show why it is not loaded."""
-    absent = machine.symptom("nvidia-smi-cannot-communicate", "rocm-module-not-loaded", "nvidia-module-load-failed")
+    absent = machine.symptom(*_ABSENT)
     if machine.kernel.secure_boot and absent:
         yield Finding(
             severity=Severity.WARNING,
