@@ -44,6 +44,18 @@ CASES = [
     (INSIDE + "torch sees no GPU\nthe Deployment lacks a GPU limit", "scheduler-no-gpu-allocated"),
     ("cuda driver library failed to get device context 999\ncontainer engine: incus", "nvidia-uvm-missing"),
     ("CUDA unknown error after a reboot of the hypervisor", "nvidia-uvm-missing"),
+    ("Error: nvidia.ko is not loaded", NOT_LOADED),
+    ("GKE: the driver installer was not deployed", NOT_LOADED),
+    ("host driver 550.127, container driver 550.90: nvidia-smi fails", "nvidia-driver-library-mismatch"),
+    ("nvidia-utils is 565.77, /proc/driver/nvidia/version says 560.35", "nvidia-driver-library-mismatch"),
+    ("the host has driver 535, this template needs 570 or newer", "nvidia-driver-too-old"),
+    ("NVIDIA RTX PRO 4500 Blackwell\nakmod-nvidia-open works, kmod-nvidia does not", "nvidia-open-module-required"),
+    ("Secure Boot: on\nnvidia: PKCS#7 signature not signed with a trusted key", "secure-boot-blocks-module"),
+    ("node label nvidia.com/gpu.workload.config=vm-passthrough", "gpu-bound-to-other-driver"),
+    ("hang: Xid 109 CTX SWITCH TIMEOUT", "nvidia-xid-fatal"),
+    ("Remapped Rows: Uncorrectable: 3, Pending: Yes", "gpu-ecc-errors"),
+    ("nvidia-smi -q: Fabric State: In Progress", "nvidia-fabricmanager-not-running"),
+    ("0/2 nodes are available: Insufficient nvidia.com/mig-2g.10gb", "mig-misconfigured"),
 ]
 
 
@@ -58,6 +70,10 @@ SILENT = [
     ("nvidia-uvm: could not insert 'nvidia_uvm': Exec format error", NOT_LOADED),
     ("AMD GPU only\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", NOT_LOADED),
     ("CUDA unknown error after resuming from suspend", "nvidia-uvm-missing"),
+    ("host driver 550.127, container driver 550.127: nvidia-smi works", "nvidia-driver-library-mismatch"),
+    ("NVIDIA driver 570 is installed, the template needs 570 or newer", "nvidia-driver-too-old"),
+    ("Remapped Rows: Uncorrectable: 0, Pending: No", "gpu-ecc-errors"),
+    ("Xid 31 of a program of mine", "nvidia-xid-fatal"),
     (INSIDE + "the node has no nvidia.com/gpu capacity", "container-missing-gpu-passthrough"),
     (
         "GPU 0: NVIDIA GeForce RTX 4070\nnvidia-fabricmanager.service: Control process exited, status=1/FAILURE",
