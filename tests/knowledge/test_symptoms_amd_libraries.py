@@ -37,9 +37,13 @@ EXAMPLES = {
     "hsa-runtime-of-torch-told": "it works once libhsa-runtime64.so in torch/lib is replaced by that of /opt/rocm",
     "launcher-shows-amd-gpu": "Device: cuda:0 AMD Radeon RX 6700S : native",
     "torch-program-named": "InvokeAI 4.2 on Debian",
+    "linker-finds-no-rocm-library": "/usr/bin/ld: cannot find -lhipblas: No such file or directory",
+    "triton-hip-module-of-other-rocm": "ImportError: /root/.triton/cache/1f/hip_utils.so: undefined symbol: hipModuleLoadDataEx",
     "comgr-of-another-rocm": "Failed to load COMGR function amd_comgr_map_name_expression_to_symbol_name",
 }
 NOTHING = {
+    "linker-finds-no-rocm-library": "/usr/bin/ld: cannot find -lz: No such file or directory",
+    "triton-hip-module-of-other-rocm": "compiling triton/third_party/hip/hip_utils.c",
     "torch-told-to-be-for-cpu": "torch is not the CPU build",
     "hsa-runtime-of-torch-told": "libhsa-runtime64.so.1 => /opt/rocm/lib/libhsa-runtime64.so.1",
     "rocm-version-not-found": "Warning: could not detect ROCm version, using default 6.4",
@@ -271,3 +275,26 @@ def test_a_command_that_passes_amds_nodes_is_no_remedy_that_helped() -> None:
     assert "container-missing-gpu-passthrough" not in raised(
         "running inside a container: yes\nhipErrorNoBinaryForGpu\n" + text
     )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "/usr/bin/ld: cannot find -lamdhip64",
+        "ld.lld: error: unable to find library -lrocblas",
+        EXAMPLES["linker-finds-no-rocm-library"],
+    ],
+)
+def test_a_linker_without_rocm_is_of_its_path_or_of_its_files(line: str) -> None:
+    assert sorted(raised(line + "\n")) == ["gpu-libs-not-found", "rocm-path-broken"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        EXAMPLES["triton-hip-module-of-other-rocm"],
+        "ImportError: /v/triton/backends/amd/lib/libamdhip64.so: undefined symbol: hsa_amd_portable_export_dmabuf",
+    ],
+)
+def test_tritons_module_for_another_hip(line: str) -> None:
+    assert "triton-mismatch" in raised(line + "\n")
