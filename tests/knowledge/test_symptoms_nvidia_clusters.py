@@ -36,6 +36,25 @@ CASES = [
     ),
 ]
 
+PASSED, DENIED = "container-missing-gpu-passthrough", "container-device-cgroup-denied"
+CASES += [
+    ("NVIDIA_VISIBLE_DEVICES=void in the pod", PASSED),
+    ("NVIDIA_DRIVER_CAPABILITIES=utility,display\nlibcuda.so.1 is not there", PASSED),
+    ("Dockerfile runs a CUDA test: no GPU is visible there\nno GPU during docker build", PASSED),
+    ("the CI runner has no gpus setting\nGPU 0: NVIDIA L4", PASSED),
+    ("Podman machine on Windows: no GPU", "container-engine-no-gpu-support"),
+    ("container toolkit 1.17.7 fails, 1.17.6 works", "container-toolkit-too-old"),
+    ("upgrading libnvidia-container1 fixes it", "container-toolkit-too-old"),
+    ("the unit has PrivateDevices=yes\nno CUDA device in the service", DENIED),
+    ("DevicePolicy=strict hides /dev/nvidia0", "container-security-profile"),
+    ("rootless podman: /dev/nvidia0 belongs to nobody\nNVIDIA RTX A2000", "device-node-permission"),
+    ("cuda-drivers were installed inside WSL2", "wsl-gpu-misconfigured"),
+    ("the distribution runs under WSL 1", "wsl-gpu-misconfigured"),
+    ("GPU 0: NVIDIA Orin\nthe user lacks the group video", "device-node-permission"),
+    ("8 passed-through H200: the MMIO window is too small", "large-bar-disabled"),
+    ("k8s-device-plugin: No devices found. Waiting indefinitely.\ndefault_runtime_name: runc", RUNTIME),
+]
+
 
 @pytest.mark.parametrize(("text", "cause"), CASES)
 def test_the_cause_is_told(text: str, cause: str) -> None:
@@ -48,6 +67,12 @@ SILENT = [
     ("the GPU was passed through to a VM, all is well there", "gpu-bound-to-other-driver"),
     ("Secure Boot: disabled\nmodprobe nvidia: Operation not permitted", "secure-boot-blocks-module"),
     ("GPU Recovery Action                   : None", "nvidia-xid-fatal"),
+    ("NVIDIA_VISIBLE_DEVICES=all in the pod", PASSED),
+    ("NVIDIA_DRIVER_CAPABILITIES=compute,utility", PASSED),
+    ("NVIDIA_DRIVER_CAPABILITIES=video,utility\nffmpeg with h264_nvenc works", PASSED),
+    ("container toolkit 1.17.8, docker 29.1 works", "container-toolkit-too-old"),
+    ("PrivateDevices=no", DENIED),
+    ("Ubuntu under WSL 2.1.5", "wsl-gpu-misconfigured"),
     ("SELinux: permissive\nnvidia-smi works", "container-security-profile"),
     ("/dev/nvidia-caps/nvidia-cap2: operation not permitted", "container-toolkit-too-old"),
 ]
