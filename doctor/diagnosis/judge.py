@@ -33,10 +33,6 @@ _TUNING = range(80, 90)
 """Orders of host-tuning rules: info at most, unless a profile or a symptom asks."""
 
 
-_MENTIONS = ("-told", "-mentioned")
-"""Endings of symptoms that name a thing and no trouble."""
-
-
 def judge(
     machine: Snapshot,
     kb: Knowledge,
@@ -91,7 +87,7 @@ def judge(
         suspicions = resemblance.suspected(kept, machine, {c.rule.id: c for c in asked}, ruled_out, looked_well)
         kept = [f if f.fingerprint else _finished(f, rules[f.rule], profile) for f in suspicions]
     # A tool's output in which nobody speaks and nothing fails is no complaint: there a suspicion stays a remark.
-    fails = any(not symptom.key.endswith(_MENTIONS) for symptom in machine.symptoms)
+    fails = any(not symptom.mention for symptom in machine.symptoms)
     complains = text and (fails or machine.spoken or bool(machine.resembles))
     ordered = rank.settled(kept, rules) if complains else kept
     findings = rank.ranked(rank.folded(rank.ranked(ordered, rules)), rules)

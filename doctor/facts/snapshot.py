@@ -42,6 +42,11 @@ class Symptom(Model):
     def id(self) -> str:
         return self.key
 
+    @property
+    def mention(self) -> bool:
+        """Whether it names a thing and no trouble, by the ending of its key."""
+        return self.key.endswith(("-told", "-mentioned", "-named"))
+
 
 class Resemblance(Model):
     """A cause whose texts a pasted text is like in its words. `share` of what all its words speak for, 0 to 1."""

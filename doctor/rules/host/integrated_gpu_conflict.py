@@ -73,8 +73,6 @@ FIXES = (
 )
 
 
-_MENTIONS = ("-told", "-mentioned")
-"""Symptoms that name a thing and no trouble."""
 _EXPLAINS = ("amd-gpu-unsupported-by-rocm", "known-bad-library-version", "visible-devices-conflict")
 _NO_CODE = ("torch-missing-gpu-arch", "library-missing-gpu-arch")
 """What programs say of the integrated GPU, where ROCm lists the card."""
@@ -97,7 +95,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield Finding(
         severity=Severity.WARNING if crash else Severity.INFO,
         basis="both" if crash else "facts",
-        suspect=any(not s.key.endswith(_MENTIONS) for s in machine.symptoms),
+        suspect=any(not s.mention for s in machine.symptoms),
         explains=(
             *(_EXPLAINS if chosen else ()),
             *(("blas-kernels-missing", "library-missing-gpu-arch") if for_it else ()),
