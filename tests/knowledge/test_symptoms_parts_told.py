@@ -50,6 +50,7 @@ CASES = [
 NEARLY = [
     ("the bundled examples were removed, the server runs\n" + CARD, "gpu-libs-conflict"),
     ("CPU libraries: [openblas]", "gpu-libs-not-found"),
+    ('level=INFO source=gpu.go:237 msg="Discovered GPU libraries: []"', "gpu-libs-not-found"),
     ("all CUDA libraries are found", "gpu-libs-not-found"),
     ("ImportError: /srv/ext/ops.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs", "gpu-libs-conflict"),
     ("built against /usr/lib/x86_64-linux-gnu/libtorch.so.2.1", "gpu-libs-conflict"),
