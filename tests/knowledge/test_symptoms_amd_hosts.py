@@ -227,3 +227,23 @@ def test_a_module_that_is_not_loaded_where_secure_boot_is_on(line: str) -> None:
     text = CARD.format("AMD Instinct MI210") + line + "\nmokutil --sb-state: SecureBoot {}\n"
     assert "secure-boot-blocks-module" in told(text.format("enabled"))
     assert "secure-boot-blocks-module" not in told(text.format("disabled"))
+
+
+STARTS = (
+    "Error: crun: cannot stat '/dev/kfd': No such file or directory",
+    "Error: stat /dev/kfd: no such file or directory",
+    "Error: error stat'ing file `/dev/dri`: No such file or directory: OCI runtime attempted to invoke a command",
+)
+
+
+@pytest.mark.parametrize("line", STARTS)
+def test_an_engine_that_finds_no_node_on_the_host(line: str) -> None:
+    run = "running inside a container: yes\ncontainer engine: podman\n$ podman run --device /dev/kfd --device /dev/dri x\n"
+    assert told(CARD.format("AMD Radeon RX 7900 XTX") + run + line + "\n") == ["amdgpu-driver-not-loaded"]
+
+
+def test_a_kfd_that_the_kernel_has_not() -> None:
+    card = CARD.format("AMD Radeon RX 7900 XTX")
+    assert "amdgpu-driver-not-loaded" in told(card + "/sys/class/kfd is missing\n")
+    version = "/sys/module/amdgpu/version: no such file or directory\n"  # the kernel's own driver has none
+    assert "amdgpu-driver-not-loaded" not in told(card + version)
