@@ -35,6 +35,8 @@ EXAMPLES = {
     "framework-told-built-without-gpu": "src/imperative/./imperative_utils.h:91: GPU support is disabled. Compile MXNet with USE_CUDA=1 to enable GPU support.",
     "cuda-of-the-build-differs-from-torch": "The current running CUDA version is: 10.2.89",
     "ctranslate2-compute-type-on-blackwell": "CUBLAS_STATUS_NOT_SUPPORTED with the default compute type",
+    "cmake-finds-no-cuda": "  Specify CUDA_TOOLKIT_ROOT_DIR",
+    "pip-tensorrt-conflict": "torch-tensorrt 2.3.0a0 requires tensorrt<8.7,>=8.6, but you have tensorrt 10.0.1 which is incompatible.",
     "hopper-kernels-on-another-gpu": "CUDA error (/src/flash-attention/hopper/flash_fwd_launch_template.h:188): invalid argument",
     "conda-pytorch-cpu-build": "pytorch 2.1.2 py3.10_cpu_0 pytorch",
     "rocm-command-not-recognized": "'rocm-sdk' is not recognized as an internal or external command,",
