@@ -100,7 +100,7 @@ def _least(told: Collection[str], findings: Sequence[Finding], machine: Snapshot
 
 
 def _of_other_vendor(check: Check, machine: Snapshot) -> bool:
-    """Whether the rule is of one vendor's GPUs, and a text that names no GPU tells of the other's stack alone."""
+    """Whether the rule is of one vendor's GPUs, and a text without a GPU that was read tells of the other alone."""
     vendors = {"amd", "nvidia"} & set(check.rule.tags)
     if vendors == {"nvidia"} and machine.symptom("no-nvidia-gpu-told"):
         return True
@@ -108,6 +108,9 @@ def _of_other_vendor(check: Check, machine: Snapshot) -> bool:
         return False
     amd = bool(machine.rocm) or machine.torch.build == "rocm"
     nvidia = machine.nvidia_driver.version is not None or machine.torch.build == "cuda"
+    if not amd and not nvidia:
+        amd = machine.symptom("amd-gpu-told", "amdgpu-driver-named") is not None
+        nvidia = machine.symptom("nvidia-gpu-told", "nvidia-driver-named") is not None
     return amd != nvidia and vendors == ({"nvidia"} if amd else {"amd"})
 
 

@@ -134,6 +134,17 @@ def test_a_text_of_one_vendors_stack_is_not_suspected_of_the_others_causes() -> 
     assert [f.rule for f in suspected([], Snapshot(resembles=words), CHECKS, ())] == ["nvidia-kernel-incompatible"]
 
 
+def test_a_text_that_names_one_vendor_alone_is_not_suspected_of_the_others_causes() -> None:
+    like = (Resemblance(cause="amdgpu-kernel-or-os-unsupported", share=0.5),)
+
+    def told(*keys: str) -> Snapshot:
+        return Snapshot(resembles=like, symptoms=tuple(Symptom(key=key, text="said", source="text:1") for key in keys))
+
+    assert not suspected([], told("nvidia-driver-named"), CHECKS, ())
+    assert suspected([], told("amd-gpu-told"), CHECKS, ())
+    assert suspected([], told("nvidia-gpu-told", "amdgpu-driver-named"), CHECKS, ())
+
+
 def test_what_a_rule_weighed_as_a_remark_is_not_suspected_beside_a_surer_cause() -> None:
     sure = Finding(rule="library-missing-gpu-arch", severity=Severity.ERROR, summary="no kernels")
     remark = Finding(rule="hsa-override-misuse", severity=Severity.INFO, summary="a relative", basis="facts")
