@@ -13,6 +13,9 @@ NVIDIA = "$ nvidia-smi -L\nGPU 0: NVIDIA L40S\n"
 ROCM_TORCH = "PyTorch version: 2.3.1+rocm6.0\nROCM used to build PyTorch: 6.0.32830\n"
 OWN = "ImportError: /srv/env/lib/python3.11/site-packages/torch/lib/libtorch_python.so: undefined symbol: "
 BLACKWELL = "GPU 0: NVIDIA GeForce RTX 5080\nGPU 1: NVIDIA GeForce RTX 5080\nexport NCCL_P2P_DISABLE="
+SYSTEM = "system-library-missing"
+UNREACHABLE = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
+LXC = "Container:\n```\nrunning inside a container: yes\ncontainer engine: LXC\n```\n"
 PARTS = "\n\nGPU: AMD Radeon RX 7600\n"
 CASES = [
     ("server crashes at startup\nwith its bundled HIP runtime renamed it starts\n" + CARD, "gpu-libs-conflict"),
@@ -46,6 +49,16 @@ CASES = [
     ("/sys/class/drm contains only version" + PARTS, "amdgpu-driver-not-loaded"),
     ("training hangs at the first all_reduce over both GPUs\n" + BLACKWELL + "1\n", "known-bad-library-version"),
     (CARD + "Failed to import from vllm._rocm_C: No module named 'vllm._rocm_C'", "vllm-build-mismatch"),
+    (
+        "perftool: error while loading shared libraries: libpfm.so.4: cannot open shared object file",
+        "system-library-missing",
+    ),
+    ("hwtool: error while loading shared libraries: libamdpython.so: cannot open shared object file", SYSTEM),
+    ("VRAM: 512 MiB\n" + APU.replace("gfx1151", "gfx1035"), "apu-memory-pool-misconfigured"),
+    ("clinfo: Global memory size 2147483648\n" + APU, "apu-memory-pool-misconfigured"),
+    ("no GPU in the container\nimage: ROCm 6.4\nhost: amdgpu-dkms of ROCm 5.7" + PARTS, "amdgpu-rocm-version-skew"),
+    (UNREACHABLE + "nvidia-driver-535 was installed inside the container\n\n" + LXC, "nvidia-driver-library-mismatch"),
+    (CARD + "LLVM ERROR: stack frame size (262156) exceeds limit (131056)", "library-missing-gpu-arch"),
 ]
 NEARLY = [
     ("the bundled examples were removed, the server runs\n" + CARD, "gpu-libs-conflict"),
@@ -69,6 +82,17 @@ NEARLY = [
     ("training hangs at the first all_reduce over both GPUs\n" + BLACKWELL + "0\n", "known-bad-library-version"),
     (NVIDIA + "Failed to import from vllm._rocm_C: No module named 'vllm._rocm_C'", "vllm-build-mismatch"),
     (NVIDIA + "Failed to import from amdsmi: No module named 'amdsmi'", "amdsmi-mismatch"),
+    ("bench: error while loading shared libraries: librocblas.so.5: cannot open shared object file", SYSTEM),
+    ("bench: error while loading shared libraries: libcudnn.so.9: cannot open shared object file", SYSTEM),
+    ("VRAM: 2 GiB\n" + CARD, "apu-memory-pool-misconfigured"),
+    ("no GPU in the container\nimage: ROCm 6.4" + PARTS, "amdgpu-rocm-version-skew"),
+    (
+        UNREACHABLE + "the driver was installed inside the container with --no-kernel-module\n\n" + LXC,
+        "nvidia-driver-library-mismatch",
+    ),
+    (NVIDIA + "LLVM ERROR: stack frame size (262156) exceeds limit (131056)", "library-missing-gpu-arch"),
+    (UNREACHABLE + "nvidia-driver-535 was installed inside the container", "nvidia-driver-library-mismatch"),
+    (UNREACHABLE + "Driver Version: 550.90.07\n\n" + LXC, "nvidia-driver-library-mismatch"),
 ]
 
 

@@ -102,6 +102,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     differ = differ and not _answered(machine)
     logged = [e for e in machine.kernel_log.events or () if e.code == "nvidia-api-mismatch"]
     if not (said or differ or (logged and not (module and library))):
+        yield from _second_driver(machine)
         return
     names = ["nvidia_driver.version", "nvidia_driver.user_version", "nvidia_driver.module_on_disk"]
     log = tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in logged[:1])
@@ -118,6 +119,19 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         fixes=_fixes(machine),
         verify=("nvidia-smi",),
     )
+
+
+def _second_driver(machine: Snapshot) -> Iterator[Finding]:
+    """Somebody tells of a driver that was installed in a container, and nvidia-smi there gets no answer."""
+    own = machine.symptom("driver-of-its-own-in-container-told")
+    if own and machine.container.inside and machine.nvidia_driver.smi_error and not machine.nvidia_driver.version:
+        yield Finding(
+            severity=Severity.WARNING,
+            summary="The container has a driver of its own beside the host's.",
+            basis="both",
+            evidence=(Evidence(text=own.text, source=own.source), *evidence(machine, ["nvidia_driver.smi_error"])),
+            fixes=(Fix(text="Remove the driver's packages from the container, or install the host's release there."),),
+        )
 
 
 def _summary(module: str | None, library: str | None) -> str:
