@@ -41,6 +41,7 @@ EXAMPLES = {
     "cmake-cuda-compiler-fails-its-test": "  Failed to detect a default CUDA architecture.",
     "distribution-nvcc-finds-no-host-compiler": "ERROR: No supported gcc/g++ host compiler found, but clang-14 is available.",
     "onnxruntime-cannot-load-cuda": "CreateExecutionProviderInstance CUDA_PATH is set but CUDA wasnt able to be loaded.",
+    "opencv-dnn-built-without-cuda": "[ WARN:0@5.37] global net_impl.cpp:174 setUpNet DNN module was not built with CUDA backend; switching to CPU",
     "hopper-kernels-on-another-gpu": "CUDA error (/src/flash-attention/hopper/flash_fwd_launch_template.h:188): invalid argument",
     "conda-pytorch-cpu-build": "pytorch 2.1.2 py3.10_cpu_0 pytorch",
     "rocm-command-not-recognized": "'rocm-sdk' is not recognized as an internal or external command,",
