@@ -17,6 +17,7 @@ UNBUILT = (
     "E: Unable to locate package linux-modules-nvidia-570-server-6.8.0-1030-gcp",
     "nvidia driver does not load\nkernel-devel.x86_64   5.14.0-427.el9\nkernel 5.14.0-503.el9 is running",
     "Could not resolve Linux kernel version\npod: nvidia-driver-daemonset-x7k2p",
+    "nvidia-smi stopped working after a kernel upgrade",
 )
 """Nobody can tell from these whether the headers or the driver's release is what has to change."""
 
@@ -85,6 +86,19 @@ SILENT = [
 @pytest.mark.parametrize(("text", "cause"), SILENT)
 def test_what_only_looks_like_it_is_not_told(text: str, cause: str) -> None:
     assert cause not in raised(text)
+
+
+def test_a_version_that_is_written_down_does_not_prove_that_the_module_is_loaded() -> None:
+    stack = "NVIDIA driver version: 550.120\n\nGPU 0: NVIDIA GeForce RTX 3050\n"
+    assert told(stack) == []
+    assert NOT_LOADED in told("ERROR: NVIDIA driver is not loaded\n\n" + stack)
+    assert NOT_LOADED in told("reinstalling nvidia-dkms and depmod helps\n\n" + stack)
+
+
+def test_no_driver_in_a_cluster_may_be_one_that_is_not_passed() -> None:
+    text = "rke2 (containerd)\nCUDA driver version is insufficient for CUDA runtime version\n"
+    assert "container-runtime-not-configured" in told(text)
+    assert "container-runtime-not-configured" not in told(text + "NVIDIA driver version: 450.80.02\n")
 
 
 def test_a_release_of_the_toolkit_that_drops_flags_is_named_beside_the_setting() -> None:

@@ -77,8 +77,29 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
-    """A version alone is that of a package where nvidia-smi could not reach the module."""
-    return machine.nvidia_driver.loaded is not None or machine.symptom("nvidia-smi-cannot-communicate") is None
+    """A version alone is that of a package where something says that the module can't be reached, or was not built."""
+    return machine.nvidia_driver.loaded is not None or machine.symptom(*_UNREACHED) is None
+
+
+_UNREACHED = (
+    "nvidia-smi-cannot-communicate",
+    "nvml-driver-not-loaded",
+    "nvidia-driver-absent-told",
+    "nvidia-module-unloaded-told",
+    "nvidia-module-no-such-device",
+    "modprobe-nvidia-not-found",
+    "driver-unreachable-told",
+    "driver-gone-after-kernel-update-told",
+    "driver-packages-of-kernel-missing",
+    "kernel-headers-missing-told",
+    "kernel-module-package-helps-told",
+    "module-not-rebuilt-told",
+    "nvidia-kernel-sources-missing",
+    "dkms-tree-broken",
+    "dkms-status-without-build",
+    "guest-driver-wrong-kind-told",
+)
+"""Symptoms by which the module is absent, whatever version is written down beside."""
 
 
 _BEFORE_MAXWELL = (
