@@ -247,3 +247,25 @@ def test_a_kfd_that_the_kernel_has_not() -> None:
     assert "amdgpu-driver-not-loaded" in told(card + "/sys/class/kfd is missing\n")
     version = "/sys/module/amdgpu/version: no such file or directory\n"  # the kernel's own driver has none
     assert "amdgpu-driver-not-loaded" not in told(card + version)
+
+
+@pytest.mark.parametrize(
+    ("line", "cause", "near"),
+    [
+        (
+            "dkms status: amdgpu/6.8.5-2009582.22.04: added",
+            "amdgpu-kernel-or-os-unsupported",
+            "kfd kfd: amdgpu: added device 1002:744c",
+        ),
+        ("amdgpu 0000:03:00.0: amdgpu: device lost from bus!", "amdgpu-gpu-hang", "usb: device lost from bus!"),
+        (
+            "agents gfx1100 and gfx1036; ollama allocates on gfx1036",
+            "integrated-gpu-conflict",
+            "rocBLAS is built for gfx1100 and gfx1036; it hangs",
+        ),
+    ],
+)
+def test_one_line_and_the_line_near_it(line: str, cause: str, near: str) -> None:
+    card = CARD.format("AMD Radeon RX 7900 XTX")
+    assert cause in told(card + line + "\n")
+    assert cause not in told(card + near + "\n")
