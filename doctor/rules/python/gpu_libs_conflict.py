@@ -9,7 +9,7 @@ from doctor.facts.drivers import Install, LoaderChoice
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import process_maps, python_files, python_loading
+from doctor.rules import library_found, process_maps, python_files, python_loading
 from doctor.rules.python_packages import package, pip_install, pip_remove, release, shown
 from doctor.versions import Dotted
 
@@ -102,6 +102,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 evidence=shown(machine, *held),
                 fixes=(pip_remove(machine, "Remove both, then install torch again.", *(p.name for p in held)),),
             )
+    yield from library_found.another_copy(machine)
     yield from _loader_path(machine)
     yield from _files_of_another_rocm(machine)
     yield from _unpinned(machine, kb)
