@@ -269,3 +269,8 @@ def test_one_line_and_the_line_near_it(line: str, cause: str, near: str) -> None
     card = CARD.format("AMD Radeon RX 7900 XTX")
     assert cause in told(card + line + "\n")
     assert cause not in told(card + near + "\n")
+
+
+@pytest.mark.parametrize("line", ["rocminfo lists the CPU agent only", "rocminfo shows the CPU only"])
+def test_a_card_that_is_no_agent(line: str) -> None:
+    assert "pcie-atomics-missing" in told(CARD.format("Radeon RX 580") + line + "\n")
