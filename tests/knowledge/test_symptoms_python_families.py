@@ -119,6 +119,8 @@ EXAMPLES = {
     "name-of-torch-not-importable": "AttributeError: module 'torch' has no attribute 'float8_e4m3fn'",
 }
 NEAR = (
+    ("cmake-finds-no-cuda", "-- Could NOT find CUDNN (missing: CUDNN_LIBRARY_PATH)"),
+    ("hopper-kernels-on-another-gpu", "CUDA error (/src/flash-attention/csrc/flash_fwd_launch_template.h:188): invalid argument"),
     ("rocm-header-not-found", "/opt/rocm/include/hip/hip_runtime.h:66: note: included from here"),
     ("rocm-home-printed-empty", "ROCM_HOME='/opt/rocm'"),
     ("name-of-torch-not-importable", "ImportError: cannot import name 'AutoModel' from 'transformers'"),
@@ -173,3 +175,9 @@ def test_each_cause_is_a_rule_and_asks_for_facts_that_there_are(key: str) -> Non
         for name in {**cause.when, **cause.unless}:
             kind, _, rest = name.partition(":")
             assert (rest and kind in ("package", "env", "gpu")) or Snapshot().get(name) is None
+
+
+def test_a_library_without_cuda_is_no_module_that_was_not_built() -> None:
+    line = "DNN module was not built with CUDA backend; switching to CPU"
+    assert "module-not-rebuilt-told" not in _found(line)
+    assert "module-not-rebuilt-told" in _found("the nvidia module was not built for the running kernel")
