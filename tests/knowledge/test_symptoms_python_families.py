@@ -120,7 +120,10 @@ EXAMPLES = {
 }
 NEAR = (
     ("cmake-finds-no-cuda", "-- Could NOT find CUDNN (missing: CUDNN_LIBRARY_PATH)"),
-    ("hopper-kernels-on-another-gpu", "CUDA error (/src/flash-attention/csrc/flash_fwd_launch_template.h:188): invalid argument"),
+    (
+        "hopper-kernels-on-another-gpu",
+        "CUDA error (/src/flash-attention/csrc/flash_fwd_launch_template.h:188): invalid argument",
+    ),
     ("rocm-header-not-found", "/opt/rocm/include/hip/hip_runtime.h:66: note: included from here"),
     ("rocm-home-printed-empty", "ROCM_HOME='/opt/rocm'"),
     ("name-of-torch-not-importable", "ImportError: cannot import name 'AutoModel' from 'transformers'"),
