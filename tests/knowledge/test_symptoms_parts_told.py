@@ -54,8 +54,14 @@ CASES = [
         "system-library-missing",
     ),
     ("hwtool: error while loading shared libraries: libamdpython.so: cannot open shared object file", SYSTEM),
-    ("VRAM: 512 MiB\n" + APU.replace("gfx1151", "gfx1035"), "apu-memory-pool-misconfigured"),
-    ("clinfo: Global memory size 2147483648\n" + APU, "apu-memory-pool-misconfigured"),
+    (
+        "out of memory while the model loads\nVRAM: 512 MiB\n" + APU.replace("gfx1151", "gfx1035"),
+        "apu-memory-pool-misconfigured",
+    ),
+    (
+        "hipErrorOutOfMemory: out of memory\nclinfo: Global memory size 2147483648\n" + APU,
+        "apu-memory-pool-misconfigured",
+    ),
     ("no GPU in the container\nimage: ROCm 6.4\nhost: amdgpu-dkms of ROCm 5.7" + PARTS, "amdgpu-rocm-version-skew"),
     (UNREACHABLE + "nvidia-driver-535 was installed inside the container\n\n" + LXC, "nvidia-driver-library-mismatch"),
     (CARD + "LLVM ERROR: stack frame size (262156) exceeds limit (131056)", "library-missing-gpu-arch"),
@@ -84,6 +90,8 @@ NEARLY = [
     (NVIDIA + "Failed to import from amdsmi: No module named 'amdsmi'", "amdsmi-mismatch"),
     ("bench: error while loading shared libraries: librocblas.so.5: cannot open shared object file", SYSTEM),
     ("bench: error while loading shared libraries: libcudnn.so.9: cannot open shared object file", SYSTEM),
+    ("VRAM: 512 MiB\n" + APU, "apu-memory-pool-misconfigured"),
+    ('out of memory\n"VRAM Size": 536870912,\n' + APU, "apu-memory-pool-misconfigured"),
     ("VRAM: 2 GiB\n" + CARD, "apu-memory-pool-misconfigured"),
     ("no GPU in the container\nimage: ROCm 6.4" + PARTS, "amdgpu-rocm-version-skew"),
     (

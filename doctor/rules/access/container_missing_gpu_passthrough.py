@@ -37,8 +37,8 @@ The driver is fine, and inside nothing can reach it: torch sees no GPU, `nvidia-
 
 ## Not raised when
 The kernel's driver is not known to be loaded; GPUs of another vendor were passed and torch is not built for this one;
-only integrated GPUs are there (then it is information); under WSL. A run line where nobody says that no GPU is seen is
-information.
+only integrated GPUs are there (then it is information); under WSL; NVIDIA's runtime is chosen and
+NVIDIA_VISIBLE_DEVICES names GPUs. A run line where nobody says that no GPU is seen is information.
 
 ## How to confirm
 `ls /dev/kfd /dev/dri /dev/nvidia*` in the container and on the host.
@@ -91,6 +91,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield from lines
     if machine.container.inside and not lines:
         yield from _left_out(machine)
+
+
+def excludes(machine: Snapshot) -> bool:
+    """Where NVIDIA's runtime is chosen and told which GPUs to give: no error text says then that none was asked for."""
+    chosen = "nvidia" in run_line.options(machine, "--runtime")
+    given = (machine.environment or {}).get("NVIDIA_VISIBLE_DEVICES", "")
+    return machine.nodes is None and chosen and given not in ("", "none", "void")
 
 
 _OF_UVM = ("nvidia-uvm-missing", "nvidia-uvm-stale-after-suspend", "nvidia-uvm-hmm-init-failure")

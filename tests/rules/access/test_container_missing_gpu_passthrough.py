@@ -80,3 +80,9 @@ def test_a_driver_said_insufficient_where_the_run_line_asks_for_no_gpu() -> None
     (remark,) = rule.check(read_text([old + line]), Knowledge(), None)
     assert remark.severity.value == "info"
     assert "nvidia-driver-too-old" not in remark.explains
+
+
+def test_nvidias_runtime_that_is_told_which_gpus_to_give_excludes_it() -> None:
+    chosen = "$ docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES={} acme/app:1"
+    assert [rule.excludes(read_text([chosen.format(given).encode()])) for given in ("all", "none")] == [True, False]
+    assert not rule.excludes(read_text([b"$ docker run --gpus all acme/app:1"]))
