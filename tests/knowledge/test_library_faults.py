@@ -101,3 +101,12 @@ def test_nccl_on_blackwell_without_nvlink_is_bad_before_2_27(arch: str, nccl: st
         "symptoms": {"cuda-illegal-memory-access": "alltoall_perf: an illegal memory access was encountered"},
     }
     assert (("nccl-blackwell-before-2.27", "warning", 0) in told(facts)) is named
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("device_count() returns 0 with MIG", "warning"), ("device_count() shows only one GPU with MIG", "info")],
+)
+def test_one_mig_instance_a_process_is_by_design(text: str, expected: str) -> None:
+    facts = {"torch.version": "1.13.1", "symptoms": {"mig-count-told": text}}
+    assert ("torch-1.13-mig-count", expected) in [(name, severity) for name, severity, _ in told(facts)]
