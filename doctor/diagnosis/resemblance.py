@@ -15,9 +15,9 @@ from doctor.findings import Evidence, Finding, Severity
 from doctor.knowledge.wording import HEALTHY
 
 LEAST_SHARE = 0.2
-"""Of 343 condensed texts that no rule had seen (a few tickets of the table were written after them) 61 were suspected of
-the right cause from this share on where nothing surer told one, 18 of an acceptable and 6 of a wrong one, and 18 of 50 in
-which nothing was wrong were suspected. From 0.1 on these were 63, 19, 12 and 22, from 0.3 on 56, 18, 5 and 13."""
+"""Of 343 condensed texts that no rule had seen (a few tickets of the table were written after them) 61 were suspected
+of the right cause from this share on where nothing surer told one, 18 of an acceptable and 6 of a wrong one, and 18 of
+50 in which nothing was wrong were suspected. From 0.1 on these were 63, 19, 12 and 22, from 0.3 on 56, 18, 5 and 13."""
 SURE_SHARE = 0.5
 """Beside one cause that something surer told, where the rule of the suspected one saw no facts: of 1,003 texts that no
 rule had seen 11 more were named from this share on, and 8 were given a wrong one beside it; 13 and 14 from 0.4 on."""
