@@ -1,5 +1,7 @@
 """Suspicions from the words of a text: raised where nothing surer is told, never against facts."""
 
+import pytest
+
 from doctor.diagnosis.judge import judge
 from doctor.diagnosis.rank import ranked
 from doctor.diagnosis.registry import checks
@@ -93,10 +95,13 @@ def test_beside_an_error_text_alone_words_must_be_clearer_where_the_rule_saw_fac
     assert found == [[TEXT_ALONE.rule], [TEXT_ALONE.rule, SHM]]
 
 
-def test_beside_an_error_of_the_users_own_code_words_accuse_nothing() -> None:
-    own = Symptom(key="user-error-loss", text="loss is not a scalar", source="text:1")
+@pytest.mark.parametrize(
+    ("key", "text"), [("user-error-loss", "loss is not a scalar"), ("something-works-told", "rocminfo works")]
+)
+def test_beside_an_error_of_the_users_own_code_or_what_still_works_words_accuse_nothing(key: str, text: str) -> None:
     words = (Resemblance(cause=SHM, share=0.97),)
-    assert suspected([TEXT_ALONE], Snapshot(resembles=words, symptoms=(own,)), CHECKS, ()) == [TEXT_ALONE]
+    said = Symptom(key=key, text=text, source="text:1")
+    assert suspected([TEXT_ALONE], Snapshot(resembles=words, symptoms=(said,)), CHECKS, ()) == [TEXT_ALONE]
 
 
 def test_what_only_follows_from_a_cause_leaves_room() -> None:
