@@ -32,7 +32,8 @@ AGAINST_FACTS_SHARE = 0.3
 OWN_CODE = ("user-error-", "all-works-told", "use-is-low-told")
 """Symptoms of a program's own code, and that all works: beside one of them words alone accuse nothing."""
 _WORKS = "something-works-told"
-"""Of 21 texts in which words told a second cause beside an unsure one none says so; four do in which nothing is wrong."""
+"""Of 21 texts of sick machines in which words told a second cause beside an unsure one none says that something works;
+the four in which nothing was wrong do."""
 SUSPECT_SHARE = 0.15
 """What a suspicion of a rule or of an error text is worth beside the share of the words."""
 _EITHER = (
