@@ -90,6 +90,11 @@ NEARLY = [
     (NVIDIA + "Failed to import from amdsmi: No module named 'amdsmi'", "amdsmi-mismatch"),
     ("bench: error while loading shared libraries: librocblas.so.5: cannot open shared object file", SYSTEM),
     ("bench: error while loading shared libraries: libcudnn.so.9: cannot open shared object file", SYSTEM),
+    (
+        'time=2026-11-22 level=INFO msg="Unable to load CUDA library libcuda.so: driver init failure"',
+        "gpu-libs-not-found",
+    ),
+    ("could not load the cuDNN library; training works all the same", "gpu-libs-not-found"),
     ("VRAM: 512 MiB\n" + APU, "apu-memory-pool-misconfigured"),
     ('out of memory\n"VRAM Size": 536870912,\n' + APU, "apu-memory-pool-misconfigured"),
     ("VRAM: 2 GiB\n" + CARD, "apu-memory-pool-misconfigured"),
