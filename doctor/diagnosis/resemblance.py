@@ -64,10 +64,9 @@ def suspected(
     if told:  # what its rule weighed and found to be no more than a remark adds nothing to a surer cause
         weighed = {f.rule for f in findings if f.severity is Severity.INFO and f.basis == "facts"}
         likes = {cause: like for cause, like in likes.items() if cause not in weighed}
-    least = _least(told, findings, machine)
-    against = (
-        AGAINST_FACTS_SHARE if not told else BESIDE_TEXT_AGAINST_FACTS_SHARE if least == BESIDE_TEXT_SHARE else 1.0
-    )
+    if (bounds := _bounds(told, findings, machine)) is None:
+        return list(findings)
+    least, against = bounds
     weight = {c: like.share for c, like in likes.items() if c not in looked_well or like.share >= against}
     if not told:
         for finding in findings:
@@ -75,7 +74,7 @@ def suspected(
                 weight[finding.rule] = weight.get(finding.rule, 0.0) + SUSPECT_SHARE
     cause = max(weight, key=lambda name: weight[name], default=None)
     weight[HEALTHY] = max((k.share for k in machine.resembles if k.cause == HEALTHY), default=0.0)
-    if cause is None or cause in told or least is None or weight[cause] < max(least, weight[HEALTHY]):
+    if cause is None or cause in told or weight[cause] < max(least, weight[HEALTHY]):
         return list(findings)
     if any(cause in pair and pair & told for pair in _EITHER):
         return list(findings)
@@ -89,17 +88,18 @@ def suspected(
     return [*raised, _finding(likes[cause], checks[cause]).model_copy(update=update)]
 
 
-def _least(told: Collection[str], findings: Sequence[Finding], machine: Snapshot) -> float | None:
-    """From which share on words are heard beside what is told; None where they are not."""
+def _bounds(told: Collection[str], findings: Sequence[Finding], machine: Snapshot) -> tuple[float, float] | None:
+    """From which shares on words are heard beside what is told: at all, and where the rule of their cause saw facts.
+    None where they are not heard."""
     if not told:
-        return LEAST_SHARE
+        return LEAST_SHARE, AGAINST_FACTS_SHARE
     if len(told) > 1:
         return None
     loud = [f for f in findings if f.rule in told and f.severity is not Severity.INFO]
     well = any(symptom.key.startswith((*OWN_CODE, _WORKS)) for symptom in machine.symptoms)
     if not well and all(f.basis == "symptom" and f.severity is Severity.WARNING for f in loud):
-        return BESIDE_TEXT_SHARE
-    return SURE_SHARE if machine.spoken else None
+        return BESIDE_TEXT_SHARE, BESIDE_TEXT_AGAINST_FACTS_SHARE
+    return (SURE_SHARE, 1.0) if machine.spoken else None
 
 
 def _of_other_vendor(check: Check, machine: Snapshot) -> bool:

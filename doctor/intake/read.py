@@ -11,6 +11,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -158,8 +159,7 @@ class _Reading:
         except ReaderError:
             return False
         except Exception as fault:  # noqa: BLE001 -- one reader's fault must not cost what the others read
-            where = f"text:{fragment.first}"
-            self.broken.miss(f"readers.{form.reader}", State.FAILED, where, f"{type(fault).__name__}: {fault}"[:200])
+            self.broken.miss(f"readers.{form.reader}", State.FAILED, f"text:{fragment.first}", _place(fault))
             return False
         if len(sheet):
             self.found.append((formats.rank(form), len(self.found), _placed(sheet, fragment.first - 1)))
@@ -175,6 +175,15 @@ class _Reading:
         merged = one_log(merge(ordered, known.complete))
         rest = [_without_packages(sheet) for sheet in merged]
         return [_packages(merged), *rest, known.learnt(merged), self.broken]
+
+
+def _place(fault: Exception) -> str:
+    """What failed and where in the program. Not the message: it may quote the text, and no redaction has seen it."""
+    frame = fault.__traceback__
+    while frame and frame.tb_next:
+        frame = frame.tb_next
+    place = f" at {Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame else ""
+    return f"{type(fault).__name__}{place}"
 
 
 def _kept(lines: Iterable[tuple[int, str]], cut: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
