@@ -335,6 +335,12 @@ def tool_support() -> dict[str, Row]:
     return {row["id"]: row for row in _toml("tool_support.toml")["tool"]}
 
 
+def early_cuda() -> dict[str, Row]:
+    """scripts/early_cuda.toml: the driver floor of each CUDA before 11, by minor."""
+    facts = _toml("early_cuda.toml")
+    return {minor: entry(facts, minor=minor, driver=driver) for minor, driver in facts["driver"].items()}
+
+
 def _toml(name: str) -> Row:
     """A hand-written file beside this one."""
     with Path(__file__).with_name(name).open("rb") as file:

@@ -103,6 +103,7 @@ def entries(table: Table, load: Load, labels: Path) -> dict[str, Row]:
         "vocabulary": lambda: builders.vocabulary(yaml.safe_load(labels.read_text("utf-8"))),
         "flags/names": lambda: flag_names(load),
         "conflicts": lambda: conflicts(load),
+        "early_cuda": builders.early_cuda,
         "package_ways": builders.package_ways,
         "tool_support": builders.tool_support,
         "flags/conditions": flag_tables.conditions,

@@ -83,10 +83,15 @@ class Knowledge(RangeTables):
         version = Dotted(cuda or "")
         row = self._row("cuda_majors", str(version.major))
         if not row:
-            return _early_floor(version)
+            return self._early_floor(version)
         major, toolkit = entries.CudaMajor.model_validate(row), self.toolkit(version)
         paired = Dotted(toolkit.driver) if toolkit and toolkit.driver else None
         return entries.Floor(driver=Dotted(major.driver), source=f"{major.source} ({major.as_of})", paired=paired)
+
+    def _early_floor(self, cuda: Dotted) -> Floor | None:
+        row = self._row("early_cuda", cuda.series())
+        early = entries.EarlyCuda.model_validate(row) if row else None
+        return entries.Floor(driver=Dotted(early.driver), source=f"{early.source} ({early.as_of})") if early else None
 
     def toolkit(self, cuda: str | None) -> Toolkit | None:
         """The toolkit release; of `12.4` the first one of that minor that has a driver paired."""
@@ -206,26 +211,6 @@ class Knowledge(RangeTables):
     def vocabulary(self) -> dict[str, str]:
         """Every rule id and what it names."""
         return {key: row["means"] for key, row in table("vocabulary").items()}
-
-
-_EARLY_FLOORS = {
-    "7.0": "346.46",
-    "7.5": "352.31",
-    "8.0": "367.48",
-    "9.0": "384.81",
-    "9.1": "390.46",
-    "9.2": "396.26",
-    "10.0": "410.48",
-    "10.1": "418.39",
-    "10.2": "440.33",
-}
-"""Before CUDA 11 a minor release did not serve another's programs: each toolkit needs its own driver."""
-_EARLY_SOURCE = "CUDA Toolkit 11.6 release notes, table CUDA Toolkit and Corresponding Driver Versions (Linux x86_64)"
-
-
-def _early_floor(version: Dotted) -> Floor | None:
-    driver = _EARLY_FLOORS.get(version.series())
-    return entries.Floor(driver=Dotted(driver), source=_EARLY_SOURCE) if driver else None
 
 
 @kept

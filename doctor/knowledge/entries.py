@@ -167,6 +167,13 @@ class CudaMajor(Entry):
     note: str | None = None
 
 
+class EarlyCuda(Entry):
+    """The lowest driver that serves one CUDA before 11, where a minor release did not serve another's programs."""
+
+    minor: str
+    driver: str
+
+
 class Toolkit(Entry):
     """A CUDA toolkit release and the driver that NVIDIA pairs with it."""
 

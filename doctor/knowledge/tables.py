@@ -180,6 +180,7 @@ _NVIDIA_TYPED = _rows(
     ("nvidia_gpus", "NvidiaGpu", "pci-ids.yaml:ids", "id", "PCI ids of NVIDIA's GPUs"),
     ("compute_capabilities", "ComputeCapability", "gpus.yaml:compute_capabilities", "cc", "Compute capabilities"),
     ("cuda_majors", "CudaMajor", "cuda-releases.yaml:majors", "major", "Driver floors of CUDA"),
+    ("early_cuda", "EarlyCuda", "early_cuda.toml:driver", "minor", "Driver floors of CUDA before 11"),
     ("cuda_toolkits", "Toolkit", "cuda-releases.yaml:releases", "version", "CUDA toolkits"),
     ("driver_branches", "DriverBranch", "driver-branches.yaml:branches", "branch", "Branches of NVIDIA's driver"),
     ("xids", "Xid", "xid.yaml:xids", "xid", "Xids"),

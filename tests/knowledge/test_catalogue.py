@@ -20,6 +20,7 @@ MODELS: dict[str, type[entries.Entry]] = {
     "compute_capabilities": entries.ComputeCapability,
     "cuda_majors": entries.CudaMajor,
     "cuda_toolkits": entries.Toolkit,
+    "early_cuda": entries.EarlyCuda,
     "driver_branches": entries.DriverBranch,
     "xids": entries.Xid,
     "sxids": entries.SXid,
