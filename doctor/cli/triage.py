@@ -42,6 +42,7 @@ def triage(
     from doctor.cli.check import exit_code
     from doctor.cli.output import tell
     from doctor.errors import ExitCode, InputError
+    from doctor.report.words import reader_failures
 
     for option, value, known in (
         ("--format", format_, FORMATS),
@@ -61,7 +62,7 @@ def triage(
             tell(f"doctor: {_plain(str(error))}\n")
             unread = True
             continue
-        for trouble in _broken(report):
+        for trouble in reader_failures(report.snapshot):
             tell(f"doctor: {_plain(path)}: {trouble}\n")
         printer.report(report, trace)
         code = max(code, ExitCode(exit_code(report, fail_on, strict=False)))
@@ -82,14 +83,6 @@ def judged(path: str, trace: list[Read] | None = None) -> Report:
 
         return examine(open_bundle(Path(path)).system(), Options(source=path))
     return judge(read_text(_chunks(path), trace), _knowledge(), source=path)
-
-
-def _broken(report: Report) -> Iterator[str]:
-    """Readers that failed on the text: what they would have read is missing from the report."""
-    for name, origin in report.snapshot.origins.items():
-        if name.startswith("readers."):
-            line = origin.source.partition(":")[2]
-            yield _plain(f"the reader {name[8:]} failed at line {line} ({origin.detail}): please report this")
 
 
 @cache

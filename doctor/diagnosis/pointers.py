@@ -53,7 +53,7 @@ def with_symptoms(
     if not pointers:
         return outcome.findings
     symptoms = list({p.symptom.key: p.symptom for p in pointers}.values())
-    shown = tuple(Evidence(text=s.text, source=s.source) for s in symptoms)
+    shown = tuple(dict.fromkeys(Evidence(text=s.text, source=s.source) for s in symptoms))
     if outcome.findings:
         return [_both(f, shown, _SEVERITY_OF[pointers[0].cause.sure]) for f in outcome.findings]
     if outcome.decided and check.rule.facts_decide and not outcome.crashed:
@@ -75,7 +75,7 @@ def with_symptoms(
 def _both(finding: Finding, shown: tuple[Evidence, ...], severity: Severity) -> Finding:
     """A suspect that an error text points to as well is as loud as that text makes it."""
     told = [e.text for e in finding.evidence if e.text]  # a line of the log may be quoted without its time
-    evidence = (*finding.evidence, *(e for e in dict.fromkeys(shown) if not any(map(e.text.endswith, told))))
+    evidence = (*finding.evidence, *(e for e in shown if not any(map(e.text.endswith, told))))
     basis = "symptom" if finding.basis == "symptom" else "both"
     louder = {"severity": severity} if finding.suspect and severity.rank < finding.severity.rank else {}
     return finding.model_copy(update={"basis": basis, "evidence": evidence, **louder})

@@ -13,7 +13,7 @@ from typing import Any
 
 from doctor.findings import KnowledgeUsed, Report
 from doctor.report.json import as_data
-from doctor.report.words import clean, unjudged
+from doctor.report.words import clean, reader_failures, unjudged
 
 _GAP = "\u200b"
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~&$^{}])")
@@ -31,7 +31,8 @@ _EVIDENCE_CHARACTERS = 300
 def render(report: Report) -> str:
     """The whole reply, with a newline at its end."""
     data = as_data(report)
-    return "\n".join(_lines(data, unjudged(report))).rstrip("\n") + "\n"
+    lines = [*_lines(data, unjudged(report)), *(f"_{inert(line)}_" for line in reader_failures(report.snapshot))]
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def inert(text: str) -> str:

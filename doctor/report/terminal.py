@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from doctor.findings import Finding, Fix, ProfileVerdict, Report, Severity
 from doctor.redaction.secrets import masked
 from doctor.report import details
-from doctor.report.words import clean, gpu_line, plural, unjudged
+from doctor.report.words import clean, gpu_line, plural, reader_failures, unjudged
 
 _STYLES = {"error": "bold red", "warning": "bold yellow", "info": "cyan", "ok": "bold green", "unknown": "bold magenta"}
 _SHOWN = 6
@@ -179,6 +179,8 @@ def _closing(report: Report, counted: list[Finding], width: int, verbose: int) -
         yield from _block(f"{plural(len(by_size) - _SHOWN, 'more reason')} (-v shows them)", "  - ", "    ", width)
     if crashed:
         yield from _block(f"Crashed: {', '.join(u.rule for u in crashed)}. Please report this.", "", "  ", width)
+    for line in reader_failures(report.snapshot):
+        yield from _block(line, "", "  ", width)
     if hidden:
         yield from _block(f"Remarks: {hidden} (-v shows them).", "", "  ", width)
     if report.suppressed:

@@ -41,6 +41,15 @@ def unjudged(report: Report, here: str = "here") -> str:
 _OF = {"amd": "AMD's", "nvidia": "NVIDIA's"}
 
 
+def reader_failures(machine: Snapshot) -> list[str]:
+    """Readers that failed on a pasted text, and where: what they would have read is missing from the report."""
+    failed = [(n.removeprefix("readers."), o) for n, o in machine.origins.items() if n.startswith("readers.")]
+    return [
+        clean(f"The reader {name} failed at line {o.source.partition(':')[2]} ({o.detail}): please report this.")
+        for name, o in failed
+    ]
+
+
 def gpu_line(machine: Snapshot) -> str:
     """`8× AMD Instinct MI300X, 192 GiB`: equal GPUs counted."""
     if machine.gpus is None:

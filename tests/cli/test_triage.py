@@ -45,10 +45,13 @@ def test_a_reader_that_fails_costs_only_what_it_would_have_read(
     rows = [json.loads(line) for line in out.splitlines()]
     assert [row["findings"][0]["rule"] for row in rows] == ["nvidia-driver-library-mismatch"] * 2
     first, last = err.splitlines()
-    assert re.search(
-        r"a\.md: the reader uname failed at line 2 \(IndexError at test_triage\.py:\d+\): please report", first
-    )
+    told = r"The reader uname failed at line 2 \(IndexError at test_triage\.py:\d+\): please report this\."
+    assert re.search(rf"a\.md: {told}", first)
     assert (first, "6.8.0" in err) == (last, False)  # the message may quote what was pasted
+    assert run(["triage", str(path)]) == 1
+    assert re.search(told, " ".join(capsys.readouterr().out.split()))
+    assert run(["triage", "--format", "markdown", str(path)]) == 1
+    assert "The reader uname failed at line 2" in capsys.readouterr().out
 
 
 def test_json_of_several_files_is_one_array(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -97,6 +97,14 @@ def test_facts_and_symptom_together_are_both() -> None:
     assert report.findings[0].basis == "both"
 
 
+def test_a_line_that_several_signatures_know_is_shown_once() -> None:
+    told = machine(broken="it broke", failed="it broke")
+    (found,) = judge(
+        told, knowing(broken=["a"], failed=["a"]), checks=[fake_rule("a", needs=({"torch.version"},))]
+    ).findings
+    assert [e.text for e in found.evidence] == ["it broke"]
+
+
 def test_one_finding_a_subject() -> None:
     report = judge(machine(), knowing(), checks=[fake_rule("a", finding(), finding(), finding(subject="x"))])
     assert len(report.findings) == 2
