@@ -27,13 +27,18 @@ condensed texts that no rule and no ticket had seen 9 more were named, beside 6 
 wrong one; from 0.4 on these were 10, 7 and 6. None of 50 in which nothing was wrong got a second one."""
 BESIDE_TEXT_AGAINST_FACTS_SHARE = 0.7
 """The same, where the rule of the suspected cause saw facts and found nothing in them."""
+BESIDE_WHAT_WORKS_SHARE = 0.9
+"""The same, where somebody speaks and says that something works: from 0.5 on texts in which nothing was wrong got a
+second cause, of the sick ones two lost the right one that stood second and one the only right one below 0.9."""
 AGAINST_FACTS_SHARE = 0.3
 """Where the rule of that cause saw facts and found nothing in them, though they did not rule it out."""
-OWN_CODE = ("user-error-", "all-works-told", "use-is-low-told")
+OWN_CODE = ("user-error-", "all-works-told", "use-is-low-told", "nccl-duplicate-gpu")
 """Symptoms of a program's own code, and that all works: beside one of them words alone accuse nothing."""
 _WORKS = "something-works-told"
 """Of 21 texts of sick machines in which words told a second cause beside an unsure one none says that something works;
 the four in which nothing was wrong do."""
+_FULL = "gpu-memory-exhausted"
+"""Memory that ran out is answered by the size of the work: of 2,970 texts none had a second cause that words found."""
 SUSPECT_SHARE = 0.15
 """What a suspicion of a rule or of an error text is worth beside the share of the words."""
 _EITHER = (
@@ -93,11 +98,14 @@ def _bounds(told: Collection[str], findings: Sequence[Finding], machine: Snapsho
     None where they are not heard."""
     if not told:
         return LEAST_SHARE, AGAINST_FACTS_SHARE
-    if len(told) > 1:
+    if len(told) > 1 or _FULL in told:
         return None
     loud = [f for f in findings if f.rule in told and f.severity is not Severity.INFO]
-    well = any(symptom.key.startswith((*OWN_CODE, _WORKS)) for symptom in machine.symptoms)
-    if not well and all(f.basis == "symptom" and f.severity is Severity.WARNING for f in loud):
+    if all(f.basis == "symptom" and f.severity is Severity.WARNING for f in loud):
+        if any(symptom.key.startswith(OWN_CODE) for symptom in machine.symptoms):
+            return None
+        if machine.symptom(_WORKS):
+            return (BESIDE_WHAT_WORKS_SHARE, 1.0) if machine.spoken else None
         return BESIDE_TEXT_SHARE, BESIDE_TEXT_AGAINST_FACTS_SHARE
     return (SURE_SHARE, 1.0) if machine.spoken else None
 

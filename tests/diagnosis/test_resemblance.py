@@ -8,6 +8,7 @@ from doctor.diagnosis.registry import checks
 from doctor.diagnosis.resemblance import (
     BESIDE_TEXT_AGAINST_FACTS_SHARE,
     BESIDE_TEXT_SHARE,
+    BESIDE_WHAT_WORKS_SHARE,
     LEAST_SHARE,
     SURE_SHARE,
     suspected,
@@ -102,6 +103,21 @@ def test_beside_an_error_of_the_users_own_code_or_what_still_works_words_accuse_
     words = (Resemblance(cause=SHM, share=0.97),)
     said = Symptom(key=key, text=text, source="text:1")
     assert suspected([TEXT_ALONE], Snapshot(resembles=words, symptoms=(said,)), CHECKS, ()) == [TEXT_ALONE]
+
+
+def test_where_somebody_says_what_works_words_beside_an_error_text_must_be_all_but_certain() -> None:
+    works = Symptom(key="something-works-told", text="the first epoch works", source="text:1")
+    shares = (BESIDE_WHAT_WORKS_SHARE - 0.01, BESIDE_WHAT_WORKS_SHARE)
+    texts = [Snapshot(spoken=True, symptoms=(works,), resembles=(Resemblance(cause=SHM, share=s),)) for s in shares]
+    assert [[f.rule for f in suspected([TEXT_ALONE], t, CHECKS, ())][1:] for t in texts] == [[], [SHM]]
+    own = Symptom(key="user-error-loss", text="loss is not a scalar", source="text:1")
+    assert suspected([TEXT_ALONE], texts[1].model_copy(update={"symptoms": (own,)}), CHECKS, ()) == [TEXT_ALONE]
+
+
+def test_beside_memory_that_ran_out_words_name_no_other_cause() -> None:
+    full = Finding(rule="gpu-memory-exhausted", severity=Severity.WARNING, summary="memory ran out", basis="symptom")
+    certain = Snapshot(spoken=True, resembles=(Resemblance(cause="wsl-gpu-misconfigured", share=0.97),))
+    assert suspected([full], certain, CHECKS, ()) == [full]
 
 
 def test_what_only_follows_from_a_cause_leaves_room() -> None:

@@ -56,6 +56,7 @@ Where only torch's release is known and torch reports no GPU: what PyPI's wheel 
 - Forward-compatibility libraries (cuda-compat, for data-centre GPUs) are on the loader's path: they
   raise what the driver
   serves, and nvidia-smi shows it.
+- torch says that it has its GPU, and nothing asks for a CUDA of a newer major than torch's.
 - Either version is unknown.
 
 ## How to confirm
@@ -99,7 +100,7 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     for need in _needs(machine):
         floor = kb.cuda_floor(need.cuda)
-        if floor and not _served(machine, need.cuda, floor):
+        if floor and not _served(machine, need.cuda, floor) and not _runs(machine, need):
             yield _finding(machine, kb, need, floor)
             return
     told = list(_too_old_for_gpu(machine, kb))
@@ -226,6 +227,14 @@ def _served(machine: Snapshot, cuda: str, floor: Floor) -> bool:
     if "compat" in (machine.environment or {}).get("LD_LIBRARY_PATH", ""):
         return True
     return Dotted(driver.version) >= floor.driver if driver.version else not driver.cuda_version
+
+
+def _runs(machine: Snapshot, need: _Need) -> bool:
+    """Whether torch says that it has its GPU: then something serves its CUDA, as forward-compatibility libraries do,
+    and what asks for no newer major runs on them too."""
+    if not machine.torch.available or not machine.torch.cuda or machine.symptom(*_NEWER_THAN_FLOOR):
+        return False
+    return (Dotted(need.cuda).major or 0) <= (Dotted(machine.torch.cuda).major or 0)
 
 
 def _finding(machine: Snapshot, kb: Knowledge, need: _Need, floor: Floor) -> Finding:

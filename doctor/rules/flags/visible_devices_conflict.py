@@ -141,7 +141,7 @@ def _stacked(machine: Snapshot, env: Mapping[str, str], there: frozenset[str]) -
         yield _finding(_CUDA, text, Severity.ERROR, env)
     if (
         there == {"nvidia"}
-        and (_HSA in env or env.get(_HIP) is not None)
+        and any(env.get(name) or (name in env and _fails(machine)) for name in (_HSA, _HIP))
         and run_line.from_text(machine, "environment")
     ):
         name = _HSA if _HSA in env else _HIP

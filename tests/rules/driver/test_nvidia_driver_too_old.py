@@ -88,3 +88,14 @@ def test_before_cuda_11_each_minor_release_has_its_own_floor() -> None:
         found(rule, machines.h100_host(old | {"nvidia_driver.version": None, "nvidia_driver.cuda_version": "10.2"}))
         == []
     )
+
+
+SEES = "Driver Version: 470.161.03\nPyTorch version: 2.4.0+cu121\nIs CUDA available: {}\n{}"
+
+
+def test_a_torch_that_has_its_gpu_is_served() -> None:
+    assert found(rule, read_text([SEES.format("True", "").encode()])) == []
+    assert len(found(rule, read_text([SEES.format("False", "").encode()]))) == 1
+    newer = "Package Version\n------- -------\nvllm 0.19.1+cu130\n"
+    (finding,) = found(rule, read_text([SEES.format("True", newer).encode()]))
+    assert finding.summary.startswith("CUDA 13.0 needs")

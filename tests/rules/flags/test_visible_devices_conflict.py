@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.intake import read_text
 from doctor.rules.flags import visible_devices_conflict as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -40,3 +41,19 @@ def test_the_command_starts_without_the_list() -> None:
 def test_unknown_gpus() -> None:
     unknown = {"gpus": None, "kfd": None, "environment": {"HIP_VISIBLE_DEVICES": "8"}}
     assert told(rule, machines.mi300x_host(unknown)) == []
+
+
+SHOWN = "$ nvidia-smi -L\nGPU 0: NVIDIA GeForce RTX 3060\ncompute capability: sm_86\n{}\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "raised"),
+    [
+        ("export ROCR_VISIBLE_DEVICES=0\n", True),
+        ("export ROCR_VISIBLE_DEVICES=\nexport HIP_VISIBLE_DEVICES=\n", False),
+        ("export ROCR_VISIBLE_DEVICES=\nRuntimeError: No CUDA GPUs are available\n", True),
+    ],
+)
+def test_amds_lists_on_nvidia_matter_with_a_value_or_a_failure(lines: str, raised: bool) -> None:
+    machine = read_text([SHOWN.format(lines).encode()])
+    assert any("is AMD's" in f.summary for f in found(rule, machine)) is raised
