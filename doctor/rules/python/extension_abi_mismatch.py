@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules import python_files
 from doctor.rules.framework_pins import torch_series
+from doctor.rules.missing_libraries import sought_of_another_cuda
 from doctor.rules.python_packages import pip_install, release, shown
 from doctor.rules.torch_install import python_of
 from doctor.versions import Dotted
@@ -23,14 +24,19 @@ RULE = Rule(
     id="extension-abi-mismatch",
     severity=Severity.ERROR,
     title="An extension was built against another torch, CUDA or C++ ABI.",
-    needs=({"packages", "torch.version"},),
+    needs=(
+        {"packages", "torch.version"},
+        {"torch.cuda", "symptom:cuda-library-not-found"},
+        {"cuda", "symptom:cuda-library-not-found"},
+    ),
     proven="synthetic",
     order=41,
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
 A compiled extension (flash-attn, xformers, sgl-kernel, TransformerEngine …) made for another release of torch. From
-facts: a wheel whose version names the torch it was built for, or an xformers whose release pins another torch.
+facts: a wheel whose version names the torch it was built for, or an xformers whose release pins another torch. An
+extension that looks for a library of another CUDA than torch's or the installed one.
 
 ## Why it matters
 Its import ends in an undefined symbol or a DLL that can't be loaded.
@@ -68,6 +74,7 @@ _TORCH_OWN = ("torch", "torchvision", "torchaudio", "pytorch", "jaxlib", "vllm",
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Wheels that name their torch or CUDA, and xformers, whose releases pin one torch."""
     yield from python_files.extension_abi(machine)
+    yield from _for_another_cuda(machine)
     torch = release(machine.torch.version)
     for held in machine.packages or ():
         built_for = _other_than(held, torch, machine.torch.cuda)
@@ -86,6 +93,22 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             ),
             verify=(python_of(machine), "-c", "import torch; print(torch.__version__)"),
         )  # fmt: skip
+
+
+def _for_another_cuda(machine: Snapshot) -> Iterator[Finding]:
+    for missing, wanted in sought_of_another_cuda(machine):
+        ours = machine.torch.cuda or max((i.version for i in machine.cuda or () if i.version), default="")
+        yield Finding(
+            summary=f"What looks for {missing.library} was built for {wanted}; CUDA {ours[:12]} is here.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="library", id=missing.library),
+            basis="both",
+            evidence=(
+                Evidence(text=missing.symptom.text, source=missing.symptom.source),
+                *evidence(machine, ("torch.version", "cuda")),
+            ),
+            fixes=FIXES,
+        )
 
 
 def _other_than(held: Package, torch: str | None, cuda: str | None) -> str | None:
