@@ -29,7 +29,8 @@ _ROOT = re.compile(r".{0,40}?Docker Root Dir:\s{1,4}(?P<path>\S{1,120})")
 _APART = re.compile(
     r"(?!.{0,200}\b(?:not|without|instead of|WSL|Windows)\b).{0,80}?"
     r"(?P<name>\bDocker Desktop\b|/\.docker/desktop/docker\.sock|/snap/bin/docker\b|/snap/docker/"
-    r"|\bsnap (?:install|list) docker\b|\bdocker \(?snap\b)",
+    r"|\bsnap (?:install|list):? docker\b|\bdocker \(?snap\b"
+    r"|(?<![\w/-])docker\s{1,20}\d[\w.+]{1,16}\s{1,12}\d{2,6}\s{1,12}(?:latest|core\d\d|\d[\d.]*)/(?:stable|edge|candidate|beta))",
     re.IGNORECASE,
 )
 _TOOLKIT = re.compile(

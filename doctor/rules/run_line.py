@@ -70,7 +70,14 @@ def passes_nvidia(machine: Snapshot) -> bool:
         any(_NVIDIA_ASKED.search(value) or not value for value in options(machine, "--gpus"))
         or any("nvidia" in value for value in (*options(machine, "--runtime"), *devices, *_limits(machine)))
         or bool(options(machine, "--nv", "--nvccli"))
+        or (machine.container.engine == "enroot" and _of_the_job(machine))
     )
+
+
+def _of_the_job(machine: Snapshot) -> bool:
+    """pyxis gives its container the GPUs of the Slurm job, without an option of its own."""
+    asked = options(machine, "--gpus", "-G", "--gpus-per-task", "--gpus-per-node", "--gpus-per-socket")
+    return bool(asked) or any("gpu" in value for value in options(machine, "--gres", "--tres-per-task"))
 
 
 def _limits(machine: Snapshot) -> tuple[str, ...]:

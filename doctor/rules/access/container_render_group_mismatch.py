@@ -116,8 +116,8 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         return
     if machine.container.engine == "apptainer" and not run_line.options(machine, "--fakeroot", "-f"):
         return  # it keeps the account and its groups
-    if machine.symptom("docker-custom-device-missing") is not None:
-        return  # it was not started: the host has no such node
+    if machine.symptom("docker-custom-device-missing") is not None or run_line.apart(machine):
+        return  # it was not started, or runs in a VM: the engine's host has no such node
     if machine.symptom("selinux-record", "selinux-denies") is not None:
         return  # owner and mode agreed: SELinux is asked after them
     seen = machine.symptom("kfd-open-permission", "dri-open-permission") is not None

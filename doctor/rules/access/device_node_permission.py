@@ -9,7 +9,7 @@ from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.rules import run_line
-from doctor.rules.hardware import named, needed_nodes, refused
+from doctor.rules.hardware import named, needed_nodes, nodes_of, refused
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -19,7 +19,7 @@ RULE = Rule(
     id="device-node-permission",
     severity=Severity.ERROR,
     title="This account may not open the GPU's device nodes.",
-    needs=({"nodes"}, {"account.member_of", "gpus"}),
+    needs=({"nodes"}, {"account.member_of", "gpus"}, {"account.member_of", "container.inside"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=20,
@@ -69,6 +69,7 @@ FIXES = (
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each group that owns refused nodes."""
     if (machine.container.inside and "nvidia" not in run_line.vendors_meant(machine)) or run_line.passes_amd(machine):
+        yield from _inside(machine)
         return
     owners: dict[int | None, list[DeviceNode]] = {}
     for node in needed_nodes(machine):
@@ -88,6 +89,47 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         )
     if not owners:
         yield from _no_group_at_all(machine)
+
+
+def _inside(machine: Snapshot) -> Iterator[Finding]:
+    """In a container: nodes that root's group owns, which no group lets an account reach; or an account that is shown
+    to be in neither of the groups, where root reaches the GPU."""
+    if not machine.account.member_of or machine.account.uid == 0:
+        return
+    said = machine.symptom(*_ROOT_REACHES)
+    if said is None:
+        return
+    nodes = nodes_of(machine, "kfd", "render")
+    roots = [n for n in nodes if n.uid == 0 and (n.gid == 0 or n.group == "root") and _shut(n)]
+    outside = not {"render", "video", "root", "nogroup"} & set(machine.account.member_of)
+    if not roots and not (outside and not machine.nodes):
+        return
+    whose = f"the group root owns {named([n.key for n in roots])}" if roots else "it is in neither render nor video"
+    yield Finding(
+        severity=Severity.WARNING,
+        basis="both",
+        explains=(),
+        summary=f"This container's account may not open the GPU's nodes: {whose}.",
+        subject=Subject(kind="node", id=roots[0].key if roots else "/dev/kfd"),
+        evidence=(
+            *(_line(machine, n) for n in roots[:8]),
+            Evidence(
+                text=f"groups: {', '.join(machine.account.member_of)[:200]}", source=machine.source("account.member_of")
+            ),
+            Evidence(text=said.text[:200], source=said.source),
+        ),
+        fixes=(Fix(text="Give the nodes in the container to a group, and the account that group's number."),),
+    )
+
+
+def _shut(node: DeviceNode) -> bool:
+    return node.mode is not None and node.mode & 0o006 != 0o006
+
+
+_ROOT_REACHES = (
+    *("amd-tool-needs-root-told", "gpu-tool-of-root-alone-told", "root-alone-reaches-gpu"),
+    *("dri-open-permission", "kfd-open-permission"),
+)
 
 
 def _no_group_at_all(machine: Snapshot) -> Iterator[Finding]:

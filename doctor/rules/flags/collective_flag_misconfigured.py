@@ -105,6 +105,10 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
         return Severity.WARNING, "from 32 on the timeout never ends", 0
     if name == "NCCL_IB_TIMEOUT" and value.isdigit() and int(value[:6]) < _SHORTEST_TIMEOUT:
         return Severity.INFO, "the timeout is far below the default of 20", 3
+    if name in ("NCCL_BUFFSIZE", "NCCL_BUFFSIZE_LL128") and value.isdigit() and int(value[:18]) > _LARGEST_BUFFER:
+        size = int(value[:18]) >> 20
+        severity = Severity.WARNING if fails or machine.symptom(*_LIMITS, *_FULL) else Severity.INFO
+        return severity, f"a buffer of {size} MiB for each channel and peer, where 4 MiB are the default", 3
     if name == "UCX_TLS" and (lacks := _gpu_memory_left_out(machine, value)):
         return (Severity.WARNING if machine.symptom(*_CRASHES) else Severity.INFO), lacks, 3
     if _NUMBERS.match(name) and not re.fullmatch(r"-?\d{1,9}", value):
@@ -136,6 +140,9 @@ _LIBRARY = ("nccl-without-ibverbs", "loader-cache-lacks-system-library")
 _LIMITS = ("too-many-open-files", "memlock-rdma", "ibv-no-memory", "shm-nccl", "nccl-shm-open")
 """A limit of the process or the container fails before any name is used."""
 _INNER = Lazy(r"docker\d|br-[0-9a-f]{6}|virbr\d|veth\w|lxcbr\d|lxdbr\d|cni\d|podman\d")
+_LARGEST_BUFFER = 64 << 20
+"""Bytes; the manual of NCCL calls a power of two near the default of 4 MiB good."""
+_FULL = ("cuda-out-of-memory", "gpu-out-of-memory-told")
 _LONGEST_TIMEOUT = 31
 _SHORTEST_TIMEOUT = 12
 """4.096 µs × 2^n: 12 is 17 ms (docs.nvidia.com NCCL user guide, NCCL_IB_TIMEOUT)."""

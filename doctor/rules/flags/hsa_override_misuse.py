@@ -87,6 +87,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             summary=f"{name}={value[:20]} {why}.",
             severity=severity,
             suspect=2 if severity is Severity.INFO and run_line.from_text(machine, "environment") else 0,
+            explains=(*RULE.explains, "container-missing-gpu-passthrough") if why is _MALFORMED else RULE.explains,
             subject=Subject(kind="variable", id=name),
             evidence=(
                 Evidence(text=f"{name}={value[:40]}", source="environment"),

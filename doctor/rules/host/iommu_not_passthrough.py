@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules import presence
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ Copies between GPUs hang, fault or are slow.
 
 ## Not raised when
 One GPU only, a virtual machine, or the IOMMU is off or passes through, and the kernel log tells of no refused access.
+RCCL prints its line about iommu=pt in a guest as well, whose host translates: there it raises nothing.
 
 ## How to confirm
 `cat /proc/cmdline` and /sys/kernel/iommu_groups/0/type.
@@ -53,6 +55,11 @@ FIXES = (
 )
 
 
+def excludes(machine: Snapshot) -> bool:
+    """A guest's kernel command line is not where its GPU's accesses are translated: no line that asks for it counts."""
+    return machine.host.virtual_machine is True or machine.symptom("gpu-of-virtual-guest-told") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding where the IOMMU translates, or where it refused a GPU's accesses."""
     faults = [e for e in machine.kernel_log.events or () if e.code == "iommu-fault" and e.device]
@@ -68,10 +75,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=(*log, *evidence(machine, ["host.iommu", "kernel.cmdline"])),
             fixes=FIXES if machine.host.iommu != "passthrough" else FIXES[1:],
         )
-    elif machine.host.iommu is None and _told(machine):
+    elif machine.host.iommu is None and (_told(machine) or _on_by_itself(machine)):
         yield Finding(
             severity=Severity.WARNING,
             basis="both",
+            explains=RULE.explains if _told(machine) else (),
             summary="Work on several GPUs hangs, and the kernel was started without iommu=pt.",
             subject=Subject(kind="host", id="-"),
             evidence=evidence(machine, ["kernel.cmdline", "symptom:collective-hangs"]),
@@ -97,5 +105,20 @@ def _told(machine: Snapshot) -> bool:
     if not cmdline or machine.host.virtual_machine or not machine.symptom("collective-hangs"):
         return False
     turned_on = re.search(r"\b(?:amd|intel)_iommu=on\b", cmdline) is not None and "iommu=pt" not in cmdline
-    several = len(machine.gpus or ()) > 1 or machine.symptom("several-gpus-told") is not None
-    return (turned_on and several) or (bool(machine.of_vendor("amd")) and "iommu=" not in cmdline)
+    return (turned_on and _several(machine)) or (bool(machine.of_vendor("amd")) and "iommu=" not in cmdline)
+
+
+def _on_by_itself(machine: Snapshot) -> bool:
+    """Linux turns AMD's IOMMU on where nobody says otherwise, and Intel's not: beside a hang it may be at fault, or the
+    copies themselves."""
+    cmdline = machine.kernel.cmdline or ""
+    if not cmdline or "iommu=" in cmdline or machine.host.virtual_machine or not machine.symptom("collective-hangs"):
+        return False
+    return _several(machine) and _AMD_CPU.search(machine.host.cpu or "") is not None
+
+
+_AMD_CPU = Lazy(r"\bAMD\b|\bEPYC\b|\bRyzen\b|\bThreadripper\b", re.IGNORECASE)
+
+
+def _several(machine: Snapshot) -> bool:
+    return len(machine.gpus or ()) > 1 or machine.symptom("several-gpus-told") is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.intake import read_text
 from doctor.rules.access import container_render_group_mismatch as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -31,3 +32,11 @@ def test_unknown_owner_or_place() -> None:
         told(rule, machines.mi300x_container(SHUT | {"nodes[/dev/kfd].gid": None, "nodes[/dev/kfd].group": None})) == []
     )
     assert told(rule, machines.mi300x_container(SHUT | {"container.inside": None})) == []
+
+
+def test_a_desktop_engine_has_no_such_node() -> None:
+    error = "Unable to open /dev/kfd read-write: No such file or directory"
+    run = f"{error}\n$ docker run --device=/dev/kfd --device=/dev/dri --group-add video rocm/pytorch"
+    for engine, fires in (("Docker Desktop for Linux", False), ("docker", True)):
+        text = f"Container:\n```\nrunning inside a container: yes\ncontainer engine: {engine}\n```\n\n```\n{run}\n```\n"
+        assert bool(told(rule, read_text([text.encode()]))) is fires

@@ -54,3 +54,20 @@ def test_a_text_with_a_node_of_root(listed: str, available: bool | None, fires: 
     found = [f for f in judge(read_text([text.encode()]), Knowledge()).findings if f.rule == rule.RULE.id]
     assert bool(found) is fires
     assert "None" not in " ".join(f.summary + f.evidence[0].text for f in found)
+
+
+def test_in_a_container_nodes_of_root_and_an_account_of_no_group() -> None:
+    inside = "Container:\n```\nrunning inside a container: yes\ncontainer engine: lxd\n```\n\n"
+    node = "crw-rw---- 1 root {group} 226, 128 Dec 22 04:10 /dev/dri/renderD128\n"
+    refused = "cat: /dev/dri/renderD128: Permission denied\n"
+    member = "uid=1000(me) gid=1000(me) groups=1000(me),44(video),109(render)\n"
+    stranger = "uid=1000(me) gid=1000(me) groups=1000(me)\n"
+    rows = [
+        (refused + node.format(group="root") + member, True),
+        (refused + node.format(group="render") + member, False),
+        ("rocminfo fails as me and works with sudo\n" + stranger, True),
+        ("rocminfo fails as me and works with sudo\n" + member, False),
+        (stranger, False),
+    ]
+    for text, fires in rows:
+        assert bool(told(rule, read_text([f"{inside}```\n{text}```\n".encode()]))) is fires, text

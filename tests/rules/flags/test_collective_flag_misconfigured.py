@@ -28,3 +28,12 @@ def test_a_whole_list_is_no_fault(value: str) -> None:
 def test_a_list_without_a_crash_is_information() -> None:
     machine = read_text([b"export UCX_TLS=rc,sm\nall is well"])
     assert [row[0] for row in told(rule, machine)] in ([], ["info"])
+
+
+def test_a_buffer_far_above_the_default_where_memory_runs_out() -> None:
+    fails = "\nNCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory\n"
+    ((level, subject, _),) = told(rule, read_text([f"export NCCL_BUFFSIZE=536870912{fails}".encode()]))
+    assert (level, subject) == ("warning", "NCCL_BUFFSIZE")
+    assert told(rule, read_text([f"export NCCL_BUFFSIZE=8388608{fails}".encode()])) == []
+    quiet = told(rule, read_text([b"export NCCL_BUFFSIZE=536870912\nall is well"]))
+    assert [row[0] for row in quiet] in ([], ["info"])

@@ -31,3 +31,10 @@ def test_override(arch: str, value: str, severity: str, why: str) -> None:
 def test_another_node_and_unknown_arch() -> None:
     assert told(rule, machines.rx7900_desktop({"environment": {"HSA_OVERRIDE_GFX_VERSION_7": "10.3.0"}})) == []
     assert told(rule, machines.rx7900_desktop({"environment": {"HSA_OVERRIDE_GFX_VERSION": "9.0.0"}, GFX: None})) == []
+
+
+def test_an_empty_one_explains_a_container_that_sees_no_gpu() -> None:
+    name = "HSA_OVERRIDE_GFX_VERSION"
+    for value, explained in (("", True), ("10.3.0", False)):
+        (finding,) = found(rule, machines.rx7900_desktop({"environment": {name: value}, GFX: "gfx1100"}))
+        assert ("container-missing-gpu-passthrough" in finding.explains) is explained
