@@ -131,6 +131,8 @@ def _fault(machine: Snapshot, version: Dotted) -> tuple[str, bool] | None:
         return f"it knows no cgroup v2; {_CGROUP2} does", True
     if machine.symptom("oci-hook-failed", "cdi-unknown-field") and version < Dotted("1.14"):
         return "its hooks do not fit specs of a newer release", True
+    if version < Dotted("1.12") and machine.symptom("device-filter-program-empty"):
+        return "its filter of devices is refused by the kernel; a newer release reads what is there", True
     if version < Dotted(_FLOOR):
         return f"known holes are fixed in {_FLOOR}", False
     return None

@@ -61,6 +61,14 @@ https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/ ; https://docs.kernel.or
 FIXES = (Fix(text="Drain the GPU and reset it; replace it if errors return.", risk="ends every job on the GPU"),)
 
 
+def excludes(machine: Snapshot) -> bool:
+    """Where the memory that failed is said to be a module of the host, and no error text names the GPU's."""
+    return bool(machine.symptom("host-memory-uncorrectable-told") and not machine.symptom(*_OF_GPU))
+
+
+_OF_GPU = ("ecc-uncorrectable", "cuda-code-ecc")
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     seen = set()
     for gpu in machine.gpus or ():

@@ -92,6 +92,8 @@ _UNREACHED = (
     "driver-gone-after-kernel-update-told",
     "driver-packages-of-kernel-missing",
     "kernel-headers-missing-told",
+    "kernel-build-tree-missing",
+    "module-compiler-refused",
     "kernel-module-package-helps-told",
     "module-not-rebuilt-told",
     "nvidia-kernel-sources-missing",

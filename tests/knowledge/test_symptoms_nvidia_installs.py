@@ -1,0 +1,80 @@
+"""NVIDIA's installer and what hinders it, node images without its driver, memory of the host: with near cases."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.knowledge.texts import keys, raised, told
+
+NOT_LOADED, KERNEL = "nvidia-driver-not-loaded", "nvidia-kernel-incompatible"
+NO_NVML = "could not load NVML library: libnvidia-ml.so.1: cannot open shared object file\n"
+
+CASES = [
+    ("NVRM: Open nvidia.ko is only ready for use on Data Center GPUs.", "nvidia-open-module-unsupported-gpu"),
+    ("RTX A4000: NVreg_OpenRmEnableUnsupportedGpus=1 helps", "nvidia-open-module-unsupported-gpu"),
+    ("nvidia 550: make: *** /lib/modules/6.1.0-28-amd64/build: No such file or directory.  Stop.", NOT_LOADED),
+    (
+        "Building nvidia: Error! Your kernel headers for kernel 6.8.0-51-generic cannot be found at "
+        "/lib/modules/6.8.0-51-generic/build or /lib/modules/6.8.0-51-generic/source.",
+        NOT_LOADED,
+    ),
+    ("NVIDIA driver: ERROR: The kernel source path '/usr/src/linux' does not exist.", NOT_LOADED),
+    ("nvidia-installer: ERROR: The kernel header file '/usr/src/linux/include/linux/kernel.h' does not exist.", KERNEL),
+    ("NVIDIA driver 390\ncc-version-check failed:", NOT_LOADED),
+    ("nvidia: *** Failed CC sanity check. Bailing out! ***", "host-compiler-unsupported"),
+    ("ERROR: The nvidia-drm kernel module was not created.", KERNEL),
+    ("The kernel you are installing for is a Xen kernel!", KERNEL),
+    (
+        "ERROR: The kernel module failed to load because it was not signed by a key that is trusted by the kernel.",
+        "secure-boot-blocks-module",
+    ),
+    ("nvidia-installer: * Nouveau is present in the initramfs.", "nouveau-loaded"),
+    ("nvidia-driver-daemonset fails\nnouveau is auto-loaded at boot", "nouveau-loaded"),
+    ("nvidia driver fails\nthere is no blacklist for nouveau", "nouveau-loaded"),
+    (NO_NVML + "AMI: amazon-eks-node-1.30-v20240928", NOT_LOADED),
+    (NO_NVML + "node image: bottlerocket-aws-k8s-1.31-x86_64-v1.27.1", NOT_LOADED),
+    (NO_NVML + "there are no NVIDIA packages on the host", NOT_LOADED),
+    ("Jetson Xavier NX\nINFO:    Could not find any nv files on this host!", "container-engine-no-gpu-support"),
+    ("iDRAC: Memory: Multi-bit memory error on DIMM_B4 (uncorrectable)", "host-machine-check"),
+]
+
+
+@pytest.mark.parametrize(("text", "cause"), CASES)
+def test_the_cause_is_told(text: str, cause: str) -> None:
+    assert cause in told(text)
+
+
+NEAR = [
+    ("NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  570.86.15", "nvidia-open-module-unsupported-gpu"),
+    ("amdgpu dkms: make: *** /lib/modules/6.8.0-40/build: No such file or directory.", NOT_LOADED),
+    ("Warning: Compiler version check failed:\nKernel module compilation complete.", NOT_LOADED),
+    ("nouveau is blacklisted, nvidia is loaded", "nouveau-loaded"),
+    ("AMI: amazon-eks-node-1.30-v20240928", NOT_LOADED),
+    (NO_NVML + "AMI: amazon-eks-node-al2023-x86_64-nvidia-560-1.31", NOT_LOADED),
+    ("INFO:    Could not find any nv files on this host!", "container-engine-no-gpu-support"),
+    ("DIMM_A1: 32 GiB DDR5, 0 uncorrectable", "host-machine-check"),
+]
+
+
+@pytest.mark.parametrize(("text", "cause"), NEAR)
+def test_what_only_looks_like_it_is_not_told(text: str, cause: str) -> None:
+    assert cause not in told(text)
+
+
+def test_memory_of_the_host_is_none_of_the_gpu() -> None:
+    text = "node crashed\nIPMI: Uncorrectable ECC @ P1-DIMMA1 - Asserted\n"
+    assert "gpu-ecc-errors" not in raised(text)
+    assert "gpu-ecc-errors" in raised(text + "CUDA error: uncorrectable ECC error encountered")
+
+
+def test_a_release_of_open_modules_may_refuse_a_gpu_that_later_ones_drive() -> None:
+    stack = "NVIDIA kernel module type: open\n\nGPU 0: NVIDIA GeForce RTX 3070\n"
+    assert told(stack) == []
+    refused = "NVRM: Open nvidia.ko is only ready for use on Data Center GPUs.\n\n"
+    assert told(refused + stack) == ["nvidia-open-module-unsupported-gpu"]
+
+
+def test_a_filter_that_the_kernel_refuses_is_of_a_toolkit_that_is_too_old() -> None:
+    text = "container toolkit version: 1.10.0\nload program: invalid argument: last insn is not an exit or jmp\n"
+    assert "container-toolkit-too-old" in told(text)
+    assert "device-filter-program-empty" in keys("load program: invalid argument: last insn is not an exit or jmp")
