@@ -34,7 +34,8 @@ EXAMPLES = {
         "the ld cache is not up to date",
     ],
     "podman-without-cdi": ["Error: stat nvidia.com/gpu=all: no such file or directory"],
-    "spawner-isolates-devices": ["c.SystemdSpawner.isolate_devices = True", "ProtectClock=yes"],
+    "spawner-isolates-devices": ["c.SystemdSpawner.isolate_devices = True"],
+    "unit-protects-clock-told": ["ProtectClock=yes"],
 }
 NEAR_MISSES = {
     "podman-runtime-not-found": 'Error: default OCI runtime "crun" not found: invalid argument',
@@ -44,6 +45,7 @@ NEAR_MISSES = {
     "driver-library-lies-there-told": "libcuda.so.1 => not found",
     "podman-without-cdi": "stat /dev/nvidia0: no such file or directory",
     "spawner-isolates-devices": "c.SystemdSpawner.isolate_devices = False",
+    "unit-protects-clock-told": "ProtectClock=no",
 }
 
 
