@@ -13,6 +13,8 @@ EXAMPLES = {
     "jax-told": "the JAX wheel of conda-forge",
     "library-release-fails-told": "NCCL 2.21.5+cuda12.4: hangs in the third step",
     "library-release-passes-told": "cuDNN 9.5.1 (from pip): works",
+    "nccl-goes-on-with-sockets": "host:71:90 [0] NCCL INFO NET/Socket : Using [0]eth0:172.18.0.2<0>",
+    "verbs-adapter-told": "4x ConnectX-6 in the node",
     "nccl-without-ibverbs": "host:71:90 [0] NCCL INFO Failed to open libibverbs.so[.1]",
     "loader-cache-lacks-system-library": "ldconfig -p | grep rdmacm -> nothing",
     "loader-cache-lacks-gpu-library": "ldconfig -p | grep libcudnn: no output",

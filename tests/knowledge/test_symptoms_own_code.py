@@ -19,6 +19,7 @@ EXAMPLES = {
     "user-error-tensor-type": "RuntimeError: expected scalar type Half but found Float",
     "user-error-index": "NLLLoss.cu:250: nll: Assertion `t >= 0 && t < n_classes` failed.",
     "user-error-state-dict": "RuntimeError: Error(s) in loading state_dict for Net:",
+    "user-error-attention-shape": "RuntimeError: FlashAttention forward only supports head dimension at most 256",
     "user-error-order-of-steps": "UserWarning: Detected call of `lr_scheduler.step()` before `optimizer.step()`.",
     "user-error-read-only-array": "UserWarning: The given NumPy array is not writable",
     "user-error-loss": "after 200 steps the loss becomes NaN",

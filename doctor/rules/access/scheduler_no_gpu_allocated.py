@@ -35,7 +35,8 @@ CUDA_VISIBLE_DEVICES or `NoDevFiles`, or GPU nodes of which none opens.
 The node has GPUs and the job may use none of them.
 
 ## Not raised when
-Any of Slurm's GPU variables names one, or a GPU node opens (a cluster that does not manage GPUs).
+Any of Slurm's GPU variables names one, or a GPU node opens (a cluster that does not manage GPUs). No error text raises
+it beside an ordinal that is out of range: a job without GPUs has none to count.
 
 ## How to confirm
 `scontrol show job $SLURM_JOB_ID`: TresPerNode or AllocTRES must name gres/gpu.
@@ -73,6 +74,12 @@ def _asked_for_none(machine: Snapshot) -> Iterator[Finding]:
 
 
 _VISIBLE = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+
+
+def excludes(machine: Snapshot) -> bool:
+    """An ordinal out of range is told where at least one GPU is there: without any, CUDA and HIP say that none is."""
+    out_of_range = machine.symptom("invalid-device-ordinal") is not None
+    return out_of_range and not machine.symptom("device-count-is-zero-told", *run_line.NO_GPU_SEEN)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -1,0 +1,82 @@
+"""Texts of containers, clusters and tools in which the GPU stack works: no error, and nothing beside one warning."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.diagnosis.judge import judge
+from doctor.findings import Severity
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
+
+SOCKETS = "NCCL WARN Failed to open libibverbs.so[.1]\nNCCL INFO NET/Socket : Using [0]eno1:10.0.0.4<0>\n"
+PASS = 'NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!\n'
+ORDINAL = "RuntimeError: CUDA error: invalid device ordinal\n"
+
+
+def told(text: str, severity: Severity = Severity.WARNING) -> list[str]:
+    report = judge(read_text([text.encode()]), Knowledge())
+    return [f.rule for f in report.findings if f.severity.rank <= severity.rank and not f.explained_by]
+
+
+def test_nccl_without_verbs_goes_on_with_sockets() -> None:
+    assert "system-library-missing" not in told(f"GPU 0: NVIDIA L4\nGPU 1: NVIDIA L4\n{SOCKETS}")
+    assert "system-library-missing" in told(f"{SOCKETS}4x ConnectX-6 in each of the two nodes, all_reduce is slow")
+
+
+def test_rccl_asks_for_pass_through_in_a_guest_as_well() -> None:
+    gpu = "Name: gfx942\nMarketing Name: AMD Instinct MI300X\n"
+    assert told(f"OS: Ubuntu 22.04 (KVM guest)\n{gpu}{PASS}the tests pass") == []
+    assert "iommu-not-passthrough" in told(f"{gpu}{PASS}all_reduce_perf hangs on eight GPUs")
+    assert told(f"{gpu}{PASS}all_reduce_perf hangs on eight GPUs", Severity.ERROR) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "RuntimeError: FlashAttention forward only supports head dimension at most 256",
+        "RuntimeError: FlashAttention only support fp16 and bf16 data type",
+        "ValueError: FlashAttention-3 only supports num_splits=1",
+    ],
+)
+def test_what_an_operator_takes_is_no_matter_of_the_gpu(line: str) -> None:
+    assert told(f"GPU 0: NVIDIA A100-SXM4-80GB\n{line}\n") == []
+
+
+def test_what_it_wants_of_the_gpu_is() -> None:
+    line = "RuntimeError: FlashAttention only supports Ampere GPUs or newer."
+    assert told(f"GPU 0: Tesla T4\n{line}\n", Severity.ERROR) == ["library-missing-gpu-arch"]
+
+
+def test_an_ordinal_out_of_range_says_that_a_gpu_is_there() -> None:
+    text = f"{ORDINAL}srun --ntasks-per-gpu=1 --nodes=2 --gpus-per-node=4\neach task sees one GPU, SLURM_LOCALID=3"
+    assert told(text) == ["visible-devices-conflict"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GPU utilised, process ids not visible in nvidia-smi",
+        "nvidia-smi in the container shows an empty Processes table, torch computes",
+        "No GPU to monitor.",
+        "the GPU is used, but no process is shown by nvtop",
+    ],
+)
+def test_processes_that_a_monitor_does_not_show_are_no_gpu_that_is_missing(line: str) -> None:
+    known = {"visible-devices-conflict", "container-runtime-not-configured", "framework-sees-no-gpu"}
+    assert not known & set(told(f"OS: Ubuntu 22.04\nGPU 0: NVIDIA A10\n{line}\n"))
+
+
+def test_a_loader_that_is_killed_for_the_host_s_memory_is_short_of_no_shared_memory() -> None:
+    line = "RuntimeError: DataLoader worker (pid 71) is killed by signal: {}."
+    inside = "running inside a container: yes\ncontainer engine: docker\n$ docker run --gpus all IMAGE\n"
+    assert "container-shm-too-small" not in told(inside + line.format("Killed"))
+    assert "container-shm-too-small" in told(inside + line.format("Bus error"))
+
+
+def test_a_card_behind_a_bridge_without_atomics_is_no_error_while_the_kernel_takes_it() -> None:
+    line = "amdgpu 0000:83:00.0: amdgpu: PCIE atomic ops is not supported"
+    assert told(f"AMD Radeon RX 7900 XTX\n{line}", Severity.ERROR) == []
+    assert told("kfd kfd: amdgpu: skipped device 1002:67df, PCI rejects atomics", Severity.ERROR) == [
+        "pcie-atomics-missing"
+    ]
