@@ -97,7 +97,7 @@ FORMATS = (
                                 "context:", "cgroupdriver", "docker root dir", "rootless", "/cdi/", "hostpath",
                                 "config.toml", "context ls", "docker desktop", "docker/desktop", "snap/",
                                 "container-toolkit", "container toolkit", "nvidia-ctk", "cli-version:",
-                                "snap install docker", "snap list", "latest/stable", "docker snap", "docker (snap")),
+                                "snap install docker", "snap list", "snap services", "docker.dockerd", "latest/stable", "docker snap", "docker (snap")),
     Format("limits", ("max locked memory", "open files", "dev/shm", "memlock", "limitnofile", "file descriptor limit")),
     Format("batch_script", ("#sbatch", "#pbs", "#bsub", "tres=", "trespernode", "srun ", "salloc ")),
     Format("tunableop_csv", ("validator,",)),

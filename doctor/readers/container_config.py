@@ -29,7 +29,8 @@ _ROOT = re.compile(r".{0,40}?Docker Root Dir:\s{1,4}(?P<path>\S{1,120})")
 _APART = re.compile(
     r"(?!.{0,200}\b(?:not|without|instead of|WSL|Windows)\b).{0,80}?"
     r"(?P<name>\bDocker Desktop\b|/\.docker/desktop/docker\.sock|/snap/bin/docker\b|/snap/docker/"
-    r"|\bsnap (?:install|list):? docker\b|\bdocker \(?snap\b"
+    r"|\bsnap (?:install|list|services|info|connections):? docker\b|\bdocker \(?snap\b"
+    r"|(?<![\w./-])docker\.dockerd\s{1,20}(?:enabled|disabled)\b"
     r"|(?<![\w/-])docker\s{1,20}\d[\w.+]{1,16}\s{1,12}\d{2,6}\s{1,12}(?:latest|core\d\d|\d[\d.]*)/(?:stable|edge|candidate|beta))",
     re.IGNORECASE,
 )
@@ -78,8 +79,9 @@ def _one(sheet: FactSheet, where: str, line: str) -> None:
         sheet.put("container.engine_text", f"docker desktop (context {found['name']})", where)
     if "Root Dir" in line and (found := _ROOT.match(line)) and "snap" in found["path"]:
         sheet.put("container.engine_text", f"docker snap ({found['path']})", where)
-    if ("esktop" in line or "snap" in line) and (found := _APART.match(line)):
-        sheet.put("container.engine_text", f"docker: {found['name']}", where)
+    if ("esktop" in line or "snap" in line or "docker.dockerd" in line) and (found := _APART.match(line)):
+        of_snap = found["name"].startswith("docker.dockerd")
+        sheet.put("container.engine_text", f"docker{' snap' if of_snap else ''}: {found['name']}", where)
     if "rootless" in line.lower() and re.match(r"\s{0,8}rootless:?\s{0,3}(?:true|yes)?$", line.lower()):
         sheet.put("container.rootless", True, where)
     if "oolkit" in line or "nvidia-ctk" in line or "-version: 1" in line or "Hook" in line:

@@ -35,6 +35,9 @@ CASES = [
     (NO_NVML + "node image: bottlerocket-aws-k8s-1.31-x86_64-v1.27.1", NOT_LOADED),
     (NO_NVML + "there are no NVIDIA packages on the host", NOT_LOADED),
     ("Jetson Xavier NX\nINFO:    Could not find any nv files on this host!", "container-engine-no-gpu-support"),
+    ("nvidia-smi works\nCUDA error: cudaErrorUnknown", "nvidia-uvm-missing"),
+    ("worked on 24.05\nRuntimeError: CUDA unknown error", "nvidia-uvm-missing"),
+    ("NCCL hangs at the first all_reduce\nfour RTX A5000 GPUs passed through to a VM", "pcie-p2p-unusable"),
     ("iDRAC: Memory: Multi-bit memory error on DIMM_B4 (uncorrectable)", "host-machine-check"),
 ]
 
@@ -52,6 +55,8 @@ NEAR = [
     ("AMI: amazon-eks-node-1.30-v20240928", NOT_LOADED),
     (NO_NVML + "AMI: amazon-eks-node-al2023-x86_64-nvidia-560-1.31", NOT_LOADED),
     ("INFO:    Could not find any nv files on this host!", "container-engine-no-gpu-support"),
+    ("nvidia-smi works, and after suspend: CUDA error: cudaErrorUnknown", "nvidia-uvm-missing"),
+    ("two GPUs passed through to a VM", "pcie-p2p-unusable"),
     ("DIMM_A1: 32 GiB DDR5, 0 uncorrectable", "host-machine-check"),
 ]
 

@@ -100,6 +100,7 @@ def test_what_is_no_manifest(text: str) -> None:
         (" Cgroup Driver: systemd", {"container.cgroup_driver": "systemd"}),
         (" Context:    desktop-linux", {"container.engine_text": "docker desktop (context desktop-linux)"}),
         ("Docker Root Dir: /var/snap/docker/common", {"container.engine_text": "docker snap (/var/snap/docker/common)"}),  # noqa: E501
+        ("docker.dockerd  enabled  active  -", {"container.engine_text": "docker snap: docker.dockerd  enabled"}),
         ("/etc/cdi/nvidia.yaml: hostPath: /usr/lib64/libcuda.so.545.29.06", {"container.cdi_driver": "545.29.06"}),
         ('default_runtime_name = "runc"', {"container.default_runtime": "runc"}),
     ],
