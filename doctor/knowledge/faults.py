@@ -40,6 +40,8 @@ class Fault(BaseModel):
     gfx: tuple[str, ...] = ()
     name: str | None = None
     firmware: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    unseen: bool = False
+    """Only where a text says that the GPU is not seen and shows no driver of a package, which knows more GPUs."""
     fix: str
     source: str
     as_of: str
@@ -47,6 +49,8 @@ class Fault(BaseModel):
     def facts(self, machine: Snapshot) -> tuple[str, ...] | None:
         """Names of the facts that meet its conditions; None where one is not known or not met."""
         gpu = next((g for g in machine.of_vendor("amd") if self._is(g)), None)
+        if self.unseen and not _unseen(machine):
+            return None
         if gpu is None and (self.gfx or self.name or self.firmware):
             return None
         names = [f"gpus[{gpu.key}].{'firmware' if self.firmware else 'arch' if self.gfx else 'name'}"] if gpu else []
@@ -73,6 +77,18 @@ class Fault(BaseModel):
         if driver.release and self.driver:
             return Dotted(self.driver[0]) <= driver.release and Dotted(driver.release) <= self.driver[1]
         return bool(driver.version) and any((driver.version or "").startswith(m) for m in self.module)
+
+
+_UNSEEN = ("gpu-not-seen-said", "rocm-no-agent-told", "hip-no-device", "rocm-module-not-loaded", "kfd-absent-told")
+_BACKPORTED = re.compile(r"[.\d-]\.?el\d|\bsles|-default$|\bamzn|\bfc\d")
+"""Kernels of which the number does not say what amdgpu knows: distributions that take newer drivers into old ones."""
+
+
+def _unseen(machine: Snapshot) -> bool:
+    driver, release = machine.amdgpu_driver, machine.kernel.release or ""
+    packaged = driver.source == "dkms" or driver.version or driver.release
+    works = machine.torch.available or machine.host.wsl or machine.container.inside
+    return not packaged and not works and not _BACKPORTED.search(release) and machine.symptom(*_UNSEEN) is not None
 
 
 def _plain(version: str) -> str:

@@ -131,7 +131,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=(*evidence(machine, names), _range(kb, str(releases[0][0]), arch)),
             fixes=FIXES,
+            explains=(*RULE.explains, *_refused_too(machine)),
         )
+
+
+def _refused_too(machine: Snapshot) -> Iterator[str]:
+    """HSA that finds no resources may have been refused the node, and says the same of a GPU that it does not know."""
+    refused = machine.symptom("kfd-open-permission", "dri-open-permission", "group-lacking-said", "root-alone-reaches-gpu")
+    if machine.symptom("hsa-init-out-of-resources") and refused is None and not machine.account.member_of:
+        yield "device-node-permission"
 
 
 def _has_code(machine: Snapshot, kb: Knowledge, releases: Sequence[tuple[str | None, str]], arch: str) -> bool:

@@ -73,7 +73,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield Finding(
             summary=" ".join(("torch", *filter(None, (machine.torch.version or "")[:40].split())))
             + f" has no code for {str(arch)[:20]} ({(first.name or first.key)[:40]}).",
-            severity=Severity.INFO if _unseen(machine, vendor) else Severity.WARNING if served else Severity.ERROR,
+            severity=Severity.INFO
+            if _unseen(machine, vendor)
+            else Severity.WARNING
+            if served or _fails_earlier(machine)
+            else Severity.ERROR,
             suspect=2 if _unseen(machine, vendor) else 0,
             subject=Subject(kind="gpu", id=first.key),
             evidence=(
@@ -90,6 +94,11 @@ def _unseen(machine: Snapshot, vendor: str | None) -> bool:
     """Whether torch of a text sees no AMD GPU at all: HIP counts one that torch has no code for too."""
     reports = machine.symptom("torch-cannot-use-gpu-webui", "torch-reports-no-gpu")
     return vendor == "amd" and reports is not None and machine.symptom(*_NO_CODE) is None
+
+
+def _fails_earlier(machine: Snapshot) -> bool:
+    """Whether the text is of a module that does not load, which is before any kernel is asked for."""
+    return machine.symptom("extension-needs-older-libtorch") is not None and machine.symptom(*_NO_CODE) is None
 
 
 _NO_CODE = (

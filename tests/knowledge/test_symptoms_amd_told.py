@@ -1,0 +1,149 @@
+"""What is told of AMD machines: drivers for Windows, guests with a passed card, orders of loading, kernels too old."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import pytest
+
+from tests.knowledge.texts import keys, raised, told
+
+CARD = "GPUs:\nGPU 0: AMD Radeon RX 7900 GRE\n"
+WINDOWS = "System:\nOS: Windows 11\n" + CARD
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "hipInfo lists nothing since Adrenalin 26.2.1",
+        "it worked with the previous driver",
+        "rolling back the driver to 25.8.1 cures it",
+        "Adrenalin 25.9.2 -> 25.11.1, then it crashes",
+        "after installing the new AMD driver the GPU is not detected",
+        "HIP fails after the driver update",
+    ],
+)
+def test_a_driver_for_windows_that_broke_something(line: str) -> None:
+    assert told(f"Error output:\ntorch crashes\n{line}\n{WINDOWS}")[0] == "amdgpu-driver-known-bad"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Driver: Adrenalin 25.12.1",
+        "updating the driver did not help",
+        "the same with the older driver, no difference",
+        "NVIDIA: after the driver update it fails",
+    ],
+)
+def test_a_driver_that_is_only_named_broke_nothing(line: str) -> None:
+    assert "amd-driver-change-broke-told" not in keys(line)
+
+
+def test_an_older_driver_that_works_says_nothing_of_amd_on_nvidia() -> None:
+    text = "Error output:\nit crashes, the older driver works\n$ nvidia-smi -L\nGPU 0: NVIDIA GeForce RTX 3090\n"
+    assert "amdgpu-driver-known-bad" not in raised(text)
+
+
+def test_wrong_sums_in_a_guest_are_of_atomics() -> None:
+    text = (
+        "Error output:\ntorch.sum gives wrong results\n" + CARD + "Other output:\nin a Proxmox VM, PCIe passthrough\n"
+    )
+    assert told(text) == ["pcie-atomics-missing"]
+
+
+def test_a_guest_in_which_nothing_is_wrong() -> None:
+    text = "Error output:\nhow do I watch the clocks?\n" + CARD + "Other output:\nin a Proxmox VM, PCIe passthrough\n"
+    assert raised(text) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "works if torch is imported first, cupy second",
+        "cudnn: importing tensorflow before torch crashes",
+        "CDLL('libamdhip64.so', mode=RTLD_GLOBAL) before import amdsmi",
+    ],
+)
+def test_an_order_of_loading_that_decides(line: str) -> None:
+    assert "order-of-loading-decides-told" in keys(line)
+
+
+@pytest.mark.parametrize("line", ['_lib = CDLL("libcublas.so.12", mode=RTLD_GLOBAL)', "torch is imported before use"])
+def test_a_line_of_a_traceback_tells_no_order(line: str) -> None:
+    assert "order-of-loading-decides-told" not in keys(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["with AITER disabled it works, no AITER works", "VLLM_ROCM_USE_AITER=0 fixes it", "it runs without AITER"],
+)
+def test_what_works_without_aiter(line: str) -> None:
+    text = f"Error output:\nMemory access fault by GPU node-2\n{CARD}Other output:\n{line}\n"
+    assert told(text) == ["companion-kernel-lib-outdated"]
+
+
+def test_aiter_that_is_only_turned_on() -> None:
+    assert "aiter-left-out-works-told" not in keys("export VLLM_ROCM_USE_AITER=1")
+
+
+def test_vllm_for_rocm_has_one_python() -> None:
+    text = (
+        "System:\nPython: {}\nOther output:\npip install vllm --extra-index-url https://wheels.vllm.ai/rocm/\n" + CARD
+    )
+    assert told(text.format("3.11")) == ["python-version-unsupported"]
+    assert told(text.format("3.12.4")) == []
+
+
+def test_bitsandbytes_that_only_complains() -> None:
+    text = "Error output:\nbitsandbytes library load error: Configured ROCm binary not found at libbitsandbytes_rocm72.so\n"
+    assert told(text + CARD)
+    assert told(text + "the training runs through\n" + CARD) == []
+
+
+def test_pyrsmi_without_its_library_may_be_pyrsmi_itself() -> None:
+    text = "Error output:\nAttributeError: 'NoneType' object has no attribute 'rsmi_dev_name_get'\n" + CARD
+    assert told(text) == ["amdsmi-mismatch"]
+
+
+@pytest.mark.parametrize(
+    "library", ["libhipfile.so.0", "librocprofiler-sdk.so.1", "libhiprtc-builtins.so.7", "libhiptensor.so.0"]
+)
+def test_rocm_libraries_by_name(library: str) -> None:
+    line = f"ImportError: {library}: cannot open shared object file: No such file or directory"
+    assert "rocm-library-not-found" in keys(line)
+
+
+OLD_KERNEL = (
+    "Error output:\nGPU not detected\nSystem:\nOS: Ubuntu 24.04\nKernel: {}\nGPUs:\nGPU 0: AMD Radeon RX 9060 XT\n"
+)
+
+
+def test_a_kernel_that_is_older_than_the_gpu() -> None:
+    assert "amdgpu-kernel-or-os-unsupported" in told(OLD_KERNEL.format("6.8.0-60-generic"))
+
+
+@pytest.mark.parametrize("release", ["6.14.0-24-generic", "5.14.0-570.12.1.el9_6", "6.6.87-microsoft-standard-WSL2"])
+def test_a_kernel_that_may_know_the_gpu(release: str) -> None:
+    assert "amdgpu-kernel-or-os-unsupported" not in raised(OLD_KERNEL.format(release))
+
+
+def test_a_driver_of_a_package_knows_more_than_its_kernel() -> None:
+    text = OLD_KERNEL.format("6.8.0-60-generic") + "Other output:\namdgpu-dkms 6.12.12\namdgpu version: 6.12.12\n"
+    assert "amdgpu-kernel-or-os-unsupported" not in told(text)
+
+
+def test_hsa_without_resources_on_a_gpu_that_rocm_does_not_list() -> None:
+    text = "Error output:\nCall returned HSA_STATUS_ERROR_OUT_OF_RESOURCES\nSystem:\nROCm version: 5.4.1\n" + CARD
+    assert raised(text) == ["amd-gpu-unsupported-by-rocm"]
+
+
+def test_podman_may_be_refused_on_the_host() -> None:
+    text = "Error output:\nUnable to open /dev/kfd read-write: Permission denied\nContainer:\nrunning inside a container: yes\ncontainer engine: {}\n"
+    assert raised(text.format("podman") + CARD) == ["container-render-group-mismatch", "device-node-permission"]
+    assert raised(text.format("docker") + CARD) == ["container-render-group-mismatch"]
+
+
+def test_torch_without_code_is_not_what_stops_a_module_from_loading() -> None:
+    text = "Error output:\nOSError: libtorch_cuda.so: cannot open shared object file: No such file or directory\nGPUs:\nGPU 0: AMD Radeon 780M\n$ pip list\nPackage Version\n------- -------\ntorch 2.5.1+rocm6.2\n"
+    assert "extension-abi-mismatch" in raised(text)
