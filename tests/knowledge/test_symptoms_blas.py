@@ -9,6 +9,7 @@ from doctor.knowledge.symptoms import Symptoms
 SYMPTOMS = Symptoms()
 EXAMPLES = {
     "hipblaslt-unsupported": "UserWarning: Attempting to use hipBLASLt on an unsupported architecture! Overriding blas backend to hipblas",  # noqa: E501
+    "hipblaslt-refused": "RuntimeError: Attempting to use hipBLASLt on a unsupported architecture!",
     "hipblaslt-invalid-value": "RuntimeError: CUDA error: HIPBLAS_STATUS_INVALID_VALUE when calling `hipblasLtMatmulAlgoGetHeuristic`",  # noqa: E501
     "rocblas-tensile-missing": "rocBLAS error: Cannot read /opt/rocm/lib/rocblas/library/TensileLibrary.dat: Illegal seek for GPU arch : gfx1031",  # noqa: E501
     "hipblaslt-tensile-missing": "rocblaslt error: Could not load /opt/rocm/lib/hipblaslt/library/TensileLibrary_lazy_gfx1100.dat",  # noqa: E501

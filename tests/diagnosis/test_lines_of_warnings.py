@@ -1,0 +1,92 @@
+"""Lines after which a program goes on are no errors of a machine, and some of them tell nothing at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.diagnosis.judge import judge
+from doctor.findings import Severity
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
+from doctor.knowledge.symptoms import Symptoms
+
+
+def _loud(text: str) -> list[tuple[str, Severity]]:
+    report = judge(read_text([text.encode()]), Knowledge())
+    return [(f.rule, f.severity) for f in report.findings if f.severity is not Severity.INFO and not f.explained_by]
+
+
+WARNED = {
+    "UserWarning: expandable_segments not supported on this platform": "allocator-flag-unsupported",
+    "UserWarning: Attempting to use hipBLASLt on an unsupported architecture! Overriding blas backend to hipblas": (
+        "hipblaslt-unsupported-arch"
+    ),
+    'NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!': (
+        "iommu-not-passthrough"
+    ),
+    "A module that was compiled using NumPy 1.x cannot be run in NumPy 2.1.3 as it may crash.": "numpy-abi-mismatch",
+    "results validator check failed": "tunableop-misconfigured",
+    "RuntimeError: MXFP4 quantization is not supported on gfx942\nexport VLLM_ROCM_USE_AITER=1": (
+        "env-flag-wrong-for-gpu"
+    ),
+}
+
+
+@pytest.mark.parametrize("line", WARNED)
+def test_what_a_program_goes_on_after_is_a_warning(line: str) -> None:
+    assert (WARNED[line], Severity.WARNING) in _loud(line)
+
+
+def test_what_stops_a_program_stays_an_error() -> None:
+    assert _loud("RuntimeError: Attempting to use hipBLASLt on a unsupported architecture!") == [
+        ("hipblaslt-unsupported-arch", Severity.ERROR)
+    ]
+    assert _loud("ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96, got 88") == [
+        ("numpy-abi-mismatch", Severity.ERROR)
+    ]
+
+
+def test_of_what_rccl_advises_at_its_start_one_is_told() -> None:
+    text = (
+        'NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!\n'
+        "NCCL WARN NUMA auto balancing enabled which can lead to variability in the RCCL performance!\n"
+        'NCCL WARN Missing "HSA_FORCE_FINE_GRAIN_PCIE=1" from environment which can lead to low RCCL performance\n'
+        "ValueError: expected sequence of length 512 at dim 1 (got 498)\n"
+    )
+    assert [rule for rule, _ in _loud(text)] == ["iommu-not-passthrough"]
+
+
+@pytest.mark.parametrize("chip", ["164e", "13c0"])
+def test_graphics_of_a_desktop_processor_lack_no_slot(chip: str) -> None:
+    line = f"[    4.2] kfd kfd: amdgpu: skipped device 1002:{chip}, PCI rejects atomics 730<0\n"
+    assert _loud(line + "[    4.3] kfd kfd: amdgpu: added device 1002:744c\n") == []
+
+
+def test_a_card_without_atomics_is_an_error() -> None:
+    line = "[    4.2] kfd kfd: amdgpu: skipped device 1002:67df, PCI rejects atomics 730<0\n"
+    assert ("pcie-atomics-missing", Severity.ERROR) in _loud(line)
+
+
+CUDA_ALONE = "AttributeError: '_OpNamespace' '_C' object has no attribute 'silu_and_mul_nvfp4_quant'"
+
+
+def test_an_operator_of_cuda_alone_that_vllm_names_on_rocm_is_a_fault_of_its_own() -> None:
+    assert all(rule != "vllm-build-mismatch" for rule, _ in _loud(f"torch 2.8.0+rocm6.4\n{CUDA_ALONE}"))
+    assert ("vllm-build-mismatch", Severity.WARNING) in _loud(f"torch 2.8.0+cu128\n{CUDA_ALONE}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "`fork` method is not supported by ROCm. VLLM_WORKER_MULTIPROC_METHOD is overridden to `spawn` instead.",
+        "awq_marlin quantization is not supported by ROCm",
+    ],
+)
+def test_a_feature_that_rocm_lacks_is_no_gpu_that_it_lacks(line: str) -> None:
+    assert "amd-gpu-unsupported-by-rocm" not in {rule for rule, _ in _loud(line)}
+
+
+def test_a_jax_that_falls_back_to_the_gpu_has_its_plugin() -> None:
+    said = "a CUDA-enabled jaxlib is not installed. Falling back to {}."
+    found = {where: {hit.key for hit in Symptoms().find([(1, said.format(where))])} for where in ("cpu", "gpu")}
+    assert {where for where, keys in found.items() if "jax-cuda-jaxlib-not-installed" in keys} == {"cpu"}
