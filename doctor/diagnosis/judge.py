@@ -89,7 +89,8 @@ def judge(
     # A tool's output in which nobody speaks and nothing fails is no complaint: there a suspicion stays a remark.
     fails = any(not symptom.mention for symptom in machine.symptoms)
     complains = text and (fails or machine.spoken or bool(machine.resembles))
-    ordered = rank.settled(kept, rules) if complains else kept
+    # Where a program's own error is told, or that all works, what might be is no answer to it.
+    ordered = rank.settled(kept, rules) if complains and not resemblance.own_code(machine) else kept
     findings = rank.ranked(rank.folded(rank.ranked(ordered, rules)), rules)
     if text:
         findings = rank.ranked(rank.capped(findings), rules)

@@ -63,7 +63,7 @@ def suspected(
         return list(findings)
     ruled_out = {*ruled_out, *(name for name, check in checks.items() if _of_other_vendor(check, machine))}
     told = {f.rule for f in findings if f.severity is not Severity.INFO and _is_cause(f.rule, checks)}
-    if not told and any(symptom.key.startswith(OWN_CODE) for symptom in machine.symptoms):
+    if not told and own_code(machine):
         return list(findings)
     likes = {k.cause: k for k in machine.resembles if k.cause not in ruled_out and _is_cause(k.cause, checks)}
     if told:  # what its rule weighed and found to be no more than a remark adds nothing to a surer cause
@@ -102,12 +102,17 @@ def _bounds(told: Collection[str], findings: Sequence[Finding], machine: Snapsho
         return None
     loud = [f for f in findings if f.rule in told and f.severity is not Severity.INFO]
     if all(f.basis == "symptom" and f.severity is Severity.WARNING for f in loud):
-        if any(symptom.key.startswith(OWN_CODE) for symptom in machine.symptoms):
+        if own_code(machine):
             return None
         if machine.symptom(_WORKS):
             return (BESIDE_WHAT_WORKS_SHARE, 1.0) if machine.spoken else None
         return BESIDE_TEXT_SHARE, BESIDE_TEXT_AGAINST_FACTS_SHARE
     return (SURE_SHARE, 1.0) if machine.spoken else None
+
+
+def own_code(machine: Snapshot) -> bool:
+    """Whether the text tells an error of a program's own code, or that all works."""
+    return any(symptom.key.startswith(OWN_CODE) for symptom in machine.symptoms)
 
 
 def _of_other_vendor(check: Check, machine: Snapshot) -> bool:

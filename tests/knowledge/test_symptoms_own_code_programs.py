@@ -1,0 +1,69 @@
+"""Errors of programs, models and files: they name no cause, and neither words nor what might be accuses beside them."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.diagnosis.judge import judge
+from doctor.findings import Severity
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
+from doctor.knowledge.symptoms import Symptoms
+
+SYMPTOMS = Symptoms()
+EXAMPLES = [
+    (
+        "user-error-quantized-model-moved",
+        "ValueError: `.to` is not supported for `4-bit` or `8-bit` models. Please use",
+    ),
+    (
+        "user-error-model-unknown-to-program",
+        "ValueError: The checkpoint has model type `abc` but Transformers does not recognize this architecture.",
+    ),
+    ("user-error-model-unknown-to-program", "Model architectures ['AbcForCausalLM'] are not supported for now."),
+    ("user-error-model-unknown-to-program", "error loading model: unknown model architecture: 'abc'"),
+    ("user-error-loss-scale", "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536"),
+    ("user-error-loss-scale", "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 512.0"),
+    ("user-error-loss-scale", "ValueError: Attempting to unscale FP16 gradients."),
+    ("user-error-weights-of-model", "_pickle.UnpicklingError: invalid load key, 'v'."),
+    ("user-error-weights-of-model", "llama_model_load: error: wrong number of tensors; expected 292, got 291"),
+    ("user-error-name-of-weights", "KeyError: 'layers.3.mlp.gate_proj.weight'"),
+    ("user-error-compiler-of-torch", "torch._inductor.exc.InductorError: AttributeError: 'int' has no 'node'"),
+    ("user-error-compiler-of-torch", "BackendCompilerFailed: backend='inductor' raised: KeyError: 'op9'"),
+    ("user-error-not-divisible", "Total number of attention heads (28) must be divisible by tensor parallel size (8)."),
+    ("user-error-traced-value", "jax.errors.ConcretizationTypeError: Abstract tracer value encountered"),
+    ("user-error-no-leave-to-load", "You are trying to access a gated repo."),
+]
+NEAR = [
+    "BackendCompilerFailed: backend='inductor' raised: RuntimeError: Cannot find a working triton installation",
+    "KeyError: 'CUDA_VISIBLE_DEVICES'",
+    "overflow! of the ring buffer",
+    "the memory must be free",
+]
+
+
+@pytest.mark.parametrize(("key", "line"), EXAMPLES)
+def test_the_line_shows_the_symptom_and_points_to_nothing(key: str, line: str) -> None:
+    assert key in {hit.key for hit in SYMPTOMS.find([(1, line)])}
+    assert SYMPTOMS.signatures[key].points_to == ()
+
+
+@pytest.mark.parametrize("line", NEAR)
+def test_what_is_near_is_no_error_of_a_program(line: str) -> None:
+    assert not [hit.key for hit in SYMPTOMS.find([(1, line)]) if hit.key.startswith("user-error-")]
+
+
+@pytest.mark.parametrize("line", [line for _, line in EXAMPLES])
+def test_nothing_of_the_machine_is_accused(line: str) -> None:
+    text = f"Serving in a container on two GPUs in WSL2 stops, docker run --gpus all.\n{line}\nWhat is wrong here?"
+    report = judge(read_text([text.encode()]), Knowledge())
+    assert [f.rule for f in report.findings if f.severity is not Severity.INFO] == []
+
+
+def test_what_might_be_is_raised_where_no_error_of_a_program_is_told() -> None:
+    trace = 'File "/home/ada/.local/lib/python3.10/site-packages/pkg/model.py", line 4, in load\n{}\n'
+    loud = []
+    for line in ("OSError: it stops", "ValueError: `.to` is not supported for `4-bit` or `8-bit` models."):
+        report = judge(read_text([trace.format(line).encode()]), Knowledge())
+        loud.append([f.rule for f in report.findings if f.severity is not Severity.INFO])
+    assert loud == [["python-user-site-leak"], []]
