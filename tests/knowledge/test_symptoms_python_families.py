@@ -29,6 +29,16 @@ IDS = tuple(
 )
 RULES = {check.rule.id for check in registry.checks()}
 EXAMPLES = {
+    "nvcc-older-than-its-options": "nvcc fatal   : Unknown option '--split-compile'",
+    "cuda-library-of-toolkit-not-opened-by-cpm": "RuntimeError: Library cudart is not initialized",
+    "blas-routine-undefined": "OSError: /opt/venv/lib/libtorch_cpu.so: undefined symbol: cblas_gemm_f16f16f32",
+    "torch-linked-to-older-mkl": "ImportError: envs/x/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent",
+    "extension-without-masquerade": 't == DeviceType::HIP INTERNAL ASSERT FAILED at "c10/hip/impl/HIPGuardImpl.h":22',
+    "jax-cuda-library-answers-with-error": "jaxlib/cuda/versions_helpers.cc:90: operation cudnnGetVersion() failed: cuDNN status 1001",
+    "cuda-toolkits-several-told": "three CUDA versions are installed side by side",
+    "import-fails-told": "importing warp_kernels fails",
+    "toolkit-floor-told": "this kernel needs at least CUDA 12.4",
+    "jit-fails-told": "the JIT of the attention kernel failed",
     "torch-version-printed-cpu": "'2.5.1+cpu'",
     "tensorrt-engine-of-another-release": "Error Code 1: Serialization (stdVersionRead == serializationVersion failed.Version tag does not match. Note: Current Version: 232, Serialized Engine Version: 205)",
     "tensorrt-engine-of-another-gpu": "The engine plan file is generated on an incompatible device, expecting compute 7.5 got compute 8.6, please rebuild.",

@@ -101,7 +101,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     for need in _needs(machine):
         floor = kb.cuda_floor(need.cuda)
         if floor and not _served(machine, need.cuda, floor) and not _runs(machine, need):
-            yield _finding(machine, kb, need, floor)
+            found = _finding(machine, kb, need, floor)
+            held = need.who.startswith(_CONDA_CUDA)  # what uses it is not told
+            yield found.model_copy(update={"severity": Severity.WARNING}) if held else found
             return
     told = list(_too_old_for_gpu(machine, kb))
     yield from told or list(_default_wheel(machine, kb)) or _asked_for(machine, kb)
@@ -199,6 +201,9 @@ def _needs(machine: Snapshot) -> Iterator[_Need]:
 _MAJOR_PACKAGE = Lazy(
     r"(?:nvidia-cuda-runtime|jax-cuda|torch-tensorrt)-?cu(?:da)?(1[1-9])|jax-cuda(1[1-9])-(?:plugin|pjrt)$"
 )
+_CONDA_CUDA = ("cudatoolkit", "pytorch-cuda")
+"""Conda's packages of the CUDA runtime, numbered as it is. `cuda-version` names a bound, not what is there."""
+_CONDA_CUDA_RELEASE = Lazy(r"\d{1,2}\.\d{1,2}")
 _LOCAL = Lazy(r"\+cu(?:da)?(1[1-9])(\d)?(?!\d)")
 
 
@@ -209,6 +214,8 @@ def _packages(machine: Snapshot) -> Iterator[_Need]:
     for package in (machine.packages or ())[:2000]:
         if found := _MAJOR_PACKAGE.match(package.name):
             yield _Need(package.name, f"{found[1] or found[2]}.0", "packages")
+        elif package.name in _CONDA_CUDA and (found := _CONDA_CUDA_RELEASE.match(package.version)):
+            yield _Need(f"{package.name} {found[0]}", found[0], "packages")
         elif found := _LOCAL.search(package.version):
             yield _Need(f"{package.name} {package.version}"[:60], f"{found[1]}.{found[2] or 0}", "packages")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules import python_files
 from doctor.versions import Dotted
 
@@ -19,13 +20,19 @@ RULE = Rule(
     id="toolkit-torch-mismatch",
     severity=Severity.ERROR,
     title="The compiler's CUDA or ROCm is not the one that torch was built with.",
-    needs=({"torch.cuda", "cuda"}, {"torch.rocm", "rocm"}, {"cuda", "symptom:build-command-failed"}),
+    needs=(
+        {"torch.cuda", "cuda"},
+        {"torch.rocm", "rocm"},
+        {"cuda", "symptom:build-command-failed"},
+        {"cuda", "symptom:toolkit-floor-told"},
+    ),
     proven="synthetic",
     order=41,
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-nvcc or hipcc of another release than torch's while an extension is being compiled, or none at all.
+nvcc or hipcc of another release than torch's while an extension is being compiled, or none at all; a toolkit older
+than the one that a program says it compiles with.
 
 ## Why it matters
 The build is refused, or its result can't be loaded.
@@ -63,6 +70,7 @@ _BUILDS = ("build-command-failed", "nvcc-unsupported-gpu-architecture", "ptxas-u
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Another major of CUDA, or another series of ROCm, than torch was built with, while something is compiled."""
     yield from python_files.deepspeed(machine)
+    yield from _older_than_wanted(machine)
     if not any(s.key in _BUILDS for s in machine.symptoms):
         return
     yield from _compiler_of_another_cuda(machine)
@@ -77,6 +85,27 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             severity=Severity.WARNING,
             subject=Subject(kind="toolkit"),
             evidence=evidence(machine, ("torch.version", "torch.cuda", "torch.rocm", "cuda", "rocm")),
+            fixes=FIXES,
+        )
+
+
+_FLOOR = Lazy(r"(?i)(?:CUDA|nvcc)\D{0,24}(\d{1,2}\.\d)")
+
+
+def _older_than_wanted(machine: Snapshot) -> Iterator[Finding]:
+    """A toolkit that is older than the one which a program says that it needs for compiling."""
+    told, failed = machine.symptom("toolkit-floor-told"), machine.symptom("jit-fails-told", *_BUILDS)
+    floor = _FLOOR.search(told.text) if told else None
+    held = [i.version for i in machine.cuda or () if i.version and i.version != machine.nvidia_driver.cuda_version]
+    if not told or not failed or not floor or not held:
+        return
+    if all(Dotted(v) < floor[1] for v in held):
+        yield Finding(
+            summary=f"CUDA {floor[1]} or newer is needed for compiling; the toolkit is {held[0][:12]}.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="toolkit"),
+            basis="both",
+            evidence=(Evidence(text=told.text, source=told.source), *evidence(machine, ("cuda",))),
             fixes=FIXES,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.facts import Snapshot
 from doctor.intake import read_text
 from doctor.rules.driver import nvidia_driver_too_old as rule
 from tests.rules import machines
@@ -99,3 +100,15 @@ def test_a_torch_that_has_its_gpu_is_served() -> None:
     newer = "Package Version\n------- -------\nvllm 0.19.1+cu130\n"
     (finding,) = found(rule, read_text([SEES.format("True", newer).encode()]))
     assert finding.summary.startswith("CUDA 13.0 needs")
+
+
+def test_conda_s_package_of_the_runtime_tells_the_cuda_and_its_floor() -> None:
+    def machine(name: str, version: str) -> Snapshot:
+        held = [{"name": name, "version": version}]
+        build = {"torch.cuda": None, "torch.version": None, "torch.build": None, "torch.available": None}
+        return machines.h100_host(OLD | build | {"packages": held})
+
+    ((severity, _, summary),) = told(rule, machine("cudatoolkit", "12.1.1"))
+    assert (severity, summary) == ("warning", "CUDA 12.1 needs NVIDIA driver 525.60.13 or newer; 470.256.02 is loaded.")
+    assert found(rule, machine("cudatoolkit", "11.8.0")) == []
+    assert found(rule, machine("cuda-version", "12.8")) == []
