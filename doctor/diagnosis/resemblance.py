@@ -67,7 +67,7 @@ def suspected(
         return list(findings)
     likes = {k.cause: k for k in machine.resembles if k.cause not in ruled_out and _is_cause(k.cause, checks)}
     if told:  # what its rule weighed and found to be no more than a remark adds nothing to a surer cause
-        weighed = {f.rule for f in findings if f.severity is Severity.INFO and f.basis == "facts"}
+        weighed = {f.rule for f in findings if f.severity is Severity.INFO and f.basis != "symptom"}
         likes = {cause: like for cause, like in likes.items() if cause not in weighed}
     if (bounds := _bounds(told, findings, machine)) is None:
         return list(findings)
@@ -87,10 +87,10 @@ def suspected(
     update: dict[str, object] = {"severity": Severity.WARNING, "suspect": int(bool(told))}
     if told:
         update["explains"] = ()
-    raised = [f.model_copy(update=update) if f.rule == cause else f for f in findings]
-    if any(f.rule == cause for f in findings):
-        return raised
-    return [*raised, _finding(likes[cause], checks[cause]).model_copy(update=update)]
+    known = max((f for f in findings if f.rule == cause), key=lambda f: f.suspect, default=None)
+    if known is not None:  # of several settings that its rule remarks on, one is the suspect
+        return [f.model_copy(update=update) if f is known else f for f in findings]
+    return [*findings, _finding(likes[cause], checks[cause]).model_copy(update=update)]
 
 
 def _bounds(told: Collection[str], findings: Sequence[Finding], machine: Snapshot) -> tuple[float, float] | None:

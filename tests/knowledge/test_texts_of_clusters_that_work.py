@@ -80,3 +80,38 @@ def test_a_card_behind_a_bridge_without_atomics_is_no_error_while_the_kernel_tak
     assert told("kfd kfd: amdgpu: skipped device 1002:67df, PCI rejects atomics", Severity.ERROR) == [
         "pcie-atomics-missing"
     ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "export ROCM_PATH=/opt/rocm",
+        "export HIP_PATH=/opt/rocm-6.4.1",
+        "export TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1",
+        "export PYTORCH_TUNABLEOP_TUNING=1",
+        "export HSA_MODEL_MEMFILE=/dev/shm/model",
+        "amdgpu 0000:c1:00.0: amdgpu: RAS: optional ras ta ucode is not available",
+    ],
+)
+def test_a_setting_or_a_remark_is_no_error(line: str) -> None:
+    error = "KeyError: 'model.layers.0.mlp.gate_up_proj.weight'"
+    assert told(f"Name: gfx942\nMarketing Name: AMD Instinct MI300X\n{line}\n{error}\n") == []
+
+
+def test_a_path_that_leads_elsewhere_still_counts() -> None:
+    assert "rocm-path-broken" in told("rocminfo: command not found\nexport ROCM_PATH=/home/u/tarball\n")
+
+
+def test_of_two_settings_of_one_rule_one_is_suspected() -> None:
+    text = (
+        "GPU 0: Tesla T4\nexport NCCL_P2P_DISABLE=1\nexport NCCL_IB_DISABLE=1\nall_reduce is slow between nodes"
+    )
+    assert told(text).count("collective-flag-misconfigured") <= 1
+
+
+@pytest.mark.parametrize(
+    "packages", ["torch 2.7.0+gitf717b2a\ntriton 3.2.0+gite5be006a", "torch 2.6.0a0+df5bbc09d1.nv24.12\ntriton 3.0.0"]
+)
+def test_a_torch_of_an_image_has_a_triton_of_its_own(packages: str) -> None:
+    table = f"```\n$ pip list\nPackage    Version\n---------- -------\n{packages}\n```\n"
+    assert "triton-mismatch" not in told(f"{table}KeyError: 'model.layers.0.mlp.gate_up_proj.weight'\n")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules import python_files
 from doctor.rules.python_packages import package, pip_install, pip_remove, release, shown
 from doctor.versions import Dotted
@@ -52,6 +53,8 @@ FIXES = (
     Fix(text="Install the triton that the installed torch pins (`pip show torch` names it).", where="environment"),
 )
 
+_FROM_SOURCE = Lazy(r"\+git|\da0\b|\.dev|\+\w*nv\d")
+"""A build of somebody's own, as images of AMD and NVIDIA carry them, goes with the triton that it was built beside."""
 _SAME_MODULE = ("triton", "pytorch-triton", "pytorch-triton-rocm", "triton-windows", "triton-rocm")
 
 
@@ -61,7 +64,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     torch, held = release(machine.torch.version), package(machine, "triton")
     build = kb.torch_build(torch) if torch and machine.torch.build in ("cuda", None) else None
     pin = (build.pins.get("triton") or "").removeprefix("==") if build else ""
-    if held and release(pin) and release(held.version) and Dotted(pin).compare(Dotted(held.version)):
+    own = any(_FROM_SOURCE.search(version or "") for version in (machine.torch.version, held and held.version))
+    if held and not own and release(pin) and release(held.version) and Dotted(pin).compare(Dotted(held.version)):
         yield Finding(
             summary=f"triton {held.version[:40]} is installed; torch {torch} goes with triton {pin}.",
             severity=Severity.WARNING,
