@@ -29,6 +29,15 @@ IDS = tuple(
 )
 RULES = {check.rule.id for check in registry.checks()}
 EXAMPLES = {
+    "module-compiled-for-another-python": "ImportError: Python version mismatch: module was compiled for Python 3.10, but the interpreter version is incompatible: 3.12.3.",
+    "library-built-with-told": "the extension was compiled against NCCL 2.18.1",
+    "library-on-system-told": "NCCL 2.21.5 is picked up at run time",
+    "nvcc-lacks-names-of-newer-toolkit": 'kernel.cu(40): error: identifier "cusparseLtMatmul" is undefined',
+    "apex-without-cuda-extensions": "RuntimeError: apex.optimizers.FusedLAMB requires cuda extensions",
+    "bitsandbytes-finds-old-cuda": "CUDA SETUP: CUDA 10.0 not supported. Please use a different CUDA version.",
+    "bitsandbytes-finds-no-runtime": "CUDA SETUP: Problem: The main issue seems to be that the main CUDA runtime library was not detected.",
+    "mkl-of-two-releases": "Intel MKL FATAL ERROR: Cannot load libmkl_avx512.so or libmkl_def.so.",
+    "older-library-in-path-told": "LD_LIBRARY_PATH has an older cuDNN",
     "nvcc-older-than-its-options": "nvcc fatal   : Unknown option '--split-compile'",
     "cuda-library-of-toolkit-not-opened-by-cpm": "RuntimeError: Library cudart is not initialized",
     "blas-routine-undefined": "OSError: /opt/venv/lib/libtorch_cpu.so: undefined symbol: cblas_gemm_f16f16f32",
