@@ -37,6 +37,24 @@ def another_copy(machine: Snapshot) -> Iterator[Finding]:
             return
 
 
+_TOLD = Lazy(r"(?i)\b(cuDNN|NCCL|cuBLAS|RCCL|MIOpen|hipBLASLt|rocBLAS|MKL)[ -]?v?(\d{1,4}\.\d{1,3})")
+
+
+def other_release_told(machine: Snapshot) -> Iterator[Finding]:
+    """A text that says which release something was built with, and that another one is on the system."""
+    made, here = machine.symptom("library-built-with-told"), machine.symptom("library-on-system-told")
+    built, found = (_TOLD.search(made.text) if made else None), (_TOLD.search(here.text) if here else None)
+    if not made or not here or not built or not found or built[1].lower() != found[1].lower() or built[2] == found[2]:
+        return
+    yield Finding(
+        summary=f"Built with {built[1]} {built[2]}; {found[1]} {found[2]} is on the system.",
+        severity=Severity.WARNING,
+        basis="symptom",
+        subject=Subject(kind="library", id=built[1].lower()),
+        evidence=tuple(Evidence(text=said.text, source=said.source) for said in (made, here)),
+    )
+
+
 def _wheel(machine: Snapshot, name: str, cuda: str) -> Package | None:
     return package(machine, f"nvidia-{name}-cu{cuda}")
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.rules import library_found
 from tests.knowledge.texts import told
+from tests.rules.machines import build
 
 PIP = "\n\n$ pip list\nPackage    Version\n---------- -------\n"
 JAX = "Found {} version {}, but JAX was built against version {}, which is newer."
@@ -30,3 +32,23 @@ def test_an_older_library_than_the_wheel_is_another_copy(said: str, wheel: str) 
 @pytest.mark.parametrize(("said", "wheel"), NOT_OLDER)
 def test_the_wheel_itself_is_no_other_copy(said: str, wheel: str) -> None:
     assert "gpu-libs-conflict" not in told(said + PIP + wheel)
+
+
+MADE = "it was compiled against NCCL 2.18.1"
+
+
+@pytest.mark.parametrize(
+    ("here", "summary"),
+    [
+        ("NCCL 2.21.5 is loaded", "Built with NCCL 2.18; NCCL 2.21 is on the system."),
+        ("NCCL 2.18.5 is loaded", None),
+        ("cuDNN 9.1.0 is installed", None),
+    ],
+)
+def test_two_releases_that_a_text_tells_of(here: str, summary: str | None) -> None:
+    machine = build({"symptoms": {"library-built-with-told": MADE, "library-on-system-told": here}})
+    assert [f.summary for f in library_found.other_release_told(machine)] == ([summary] if summary else [])
+
+
+def test_silent_where_one_release_alone_is_told() -> None:
+    assert list(library_found.other_release_told(build({"symptoms": {"library-built-with-told": MADE}}))) == []

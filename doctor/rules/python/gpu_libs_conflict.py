@@ -27,6 +27,7 @@ RULE = Rule(
         {"environment", "torch.build"},
         {"loader", "torch.build"},
         {"process.libraries"},
+        {"symptom:library-built-with-told", "symptom:library-on-system-told"},
     ),
     proven="live",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -103,6 +104,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 fixes=(pip_remove(machine, "Remove both, then install torch again.", *(p.name for p in held)),),
             )
     yield from library_found.another_copy(machine)
+    yield from library_found.other_release_told(machine)
     yield from _loader_path(machine)
     yield from _files_of_another_rocm(machine)
     yield from _unpinned(machine, kb)
