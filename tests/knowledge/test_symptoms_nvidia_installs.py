@@ -7,6 +7,8 @@ import pytest
 from tests.knowledge.texts import keys, raised, told
 
 NOT_LOADED, KERNEL = "nvidia-driver-not-loaded", "nvidia-kernel-incompatible"
+NOT_CONFIGURED = "container-runtime-not-configured"
+NO_GUEST = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
 NO_NVML = "could not load NVML library: libnvidia-ml.so.1: cannot open shared object file\n"
 
 CASES = [
@@ -39,6 +41,21 @@ CASES = [
     ("worked on 24.05\nRuntimeError: CUDA unknown error", "nvidia-uvm-missing"),
     ("NCCL hangs at the first all_reduce\nfour RTX A5000 GPUs passed through to a VM", "pcie-p2p-unusable"),
     ("iDRAC: Memory: Multi-bit memory error on DIMM_B4 (uncorrectable)", "host-machine-check"),
+    ("RTX 3090 on a riser\nafter an hour the GPU fell off the bus", "nvidia-xid-fatal"),
+    ("laptop with Thunderbolt dock: nvidia loses the eGPU under load", "nvidia-xid-fatal"),
+    ("RTX 4090: the card disappears from lspci when training starts", "nvidia-xid-fatal"),
+    ("Flatcar 3975.2.0\nnvidia.service: Failed with result 'exit-code'.", NOT_LOADED),
+    (
+        "Flatcar\nnvidia_runtime-v1.16.2-x86-64.raw\nUnit nvidia.service could not be found.",
+        "container-toolkit-too-old",
+    ),
+    ("guest with an A40-12Q\nNVRM: The NVIDIA GPU was not created\n" + NO_GUEST, NOT_LOADED),
+    ("nvidia-container-cli: initialization error: change root failed: no such file or directory", NOT_CONFIGURED),
+    ("podman --gpus all\nwrite /proc/thread-self/attr/exec: invalid argument", "container-security-profile"),
+    ("nvidia-smi says driver not loaded", NOT_LOADED),
+    ("package akmod-nvidia-3:560.35.03-1.fc41.x86_64 requires kernel-devel-matched, but nothing provides", NOT_LOADED),
+    ("nvidia-driver-550 : Depends: nvidia-dkms-550 but it is not going to be installed", NOT_LOADED),
+    ("nvidia: /dev/nvidia0 does not exist until nvidia-smi is run once", "nvidia-uvm-missing"),
 ]
 
 
@@ -58,6 +75,14 @@ NEAR = [
     ("nvidia-smi works, and after suspend: CUDA error: cudaErrorUnknown", "nvidia-uvm-missing"),
     ("two GPUs passed through to a VM", "pcie-p2p-unusable"),
     ("DIMM_A1: 32 GiB DDR5, 0 uncorrectable", "host-machine-check"),
+    ("Radeon RX 7900 XTX: the card disappears from lspci", "nvidia-xid-fatal"),
+    ("nvidia: we took the card off the shelf, and the GPU drops off in speed", "nvidia-xid-fatal"),
+    ("nvidia.service - NVIDIA Configure Service, active (exited)", NOT_LOADED),
+    ("nvidia_runtime-v1.17.4-x86-64.raw\nUnit nvidia.service could not be found.", "container-toolkit-too-old"),
+    ("a guest with an A40-12Q", NOT_LOADED),
+    ("write /proc/self/oom_score_adj: permission denied", "container-security-profile"),
+    ("nvidia-driver-550 is already the newest version", NOT_LOADED),
+    ("/dev/nvidia0 exists before nvidia-smi is run", "nvidia-uvm-missing"),
 ]
 
 
@@ -83,3 +108,27 @@ def test_a_filter_that_the_kernel_refuses_is_of_a_toolkit_that_is_too_old() -> N
     text = "container toolkit version: 1.10.0\nload program: invalid argument: last insn is not an exit or jmp\n"
     assert "container-toolkit-too-old" in told(text)
     assert "device-filter-program-empty" in keys("load program: invalid argument: last insn is not an exit or jmp")
+
+
+def test_secure_boot_is_no_cause_where_it_makes_no_difference() -> None:
+    text = NO_GUEST + "Secure Boot is enabled.\n"
+    assert "secure-boot-blocks-module" in raised(text)
+    assert "secure-boot-blocks-module" not in raised(text + "It fails the same with and without Secure Boot.\n")
+    refused = "modprobe: ERROR: could not insert 'nvidia': Key was rejected by service\n"
+    assert "secure-boot-blocks-module" in raised(refused + "regardless of Secure Boot\n")
+
+
+def test_paths_with_gdrdma_alone_are_no_fault() -> None:
+    with_it = "node1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n"
+    empty = "lsmod | grep nvidia_peermem is empty\n"
+    without = "node2:1:2 [0] NCCL INFO Channel 00/0 : 8[0] -> 0[0] [send] via NET/IB/0\n"
+    assert "gpudirect-rdma-missing" in raised(empty)
+    assert "gpudirect-rdma-missing" not in raised(empty + with_it)
+    assert "gpudirect-rdma-missing" in raised(with_it + without)
+
+
+def test_reasons_that_are_not_active_are_no_throttling() -> None:
+    text = "NVIDIA A100, slow\nHW Slowdown: Not Active\nHW Thermal Slowdown: Not Active\n"
+    assert "throttle-reasons-inactive-told" in keys(text)
+    assert "gpu-throttled" not in raised(text)
+    assert "throttle-reasons-inactive-told" not in keys("HW Slowdown: Not Active, HW Thermal Slowdown: Active\n")

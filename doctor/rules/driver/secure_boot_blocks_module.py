@@ -64,6 +64,14 @@ FIXES = (
         risk="needs someone at the console",
     ),
 )
+
+
+def excludes(machine: Snapshot) -> bool:
+    """Where it is said that the same happens without Secure Boot, and no program prints that a key is refused."""
+    printed = machine.symptom("module-key-rejected", "lockdown-refuses-module")
+    return bool(machine.symptom("secure-boot-makes-no-difference-told") and not printed)
+
+
 _REFUSED = ("module-key-rejected", "module-lockdown")
 
 
@@ -113,7 +121,7 @@ _ABSENT = (
 def _suspected(machine: Snapshot) -> Iterator[Finding]:
     """Secure Boot is on and a tool finds no module: the text does not show why it is not loaded."""
     absent = machine.symptom(*_ABSENT)
-    if machine.kernel.secure_boot and absent:
+    if machine.kernel.secure_boot and absent and not excludes(machine):
         yield Finding(
             severity=Severity.WARNING,
             basis="both",

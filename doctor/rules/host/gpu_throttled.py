@@ -55,6 +55,11 @@ https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html
 FIXES = (Fix(text="Mend airflow, power cabling or the power cap."),)
 
 
+def excludes(machine: Snapshot) -> bool:
+    """Where somebody shows that no reason for slower clocks is active."""
+    return bool(machine.symptom("throttle-reasons-inactive-told") and not machine.symptom("gpu-throttle"))
+
+
 _BAD = Lazy(r"hw[-_ ]?|thermal|brake", re.IGNORECASE)
 _SHOWN = ("throttle_reasons", "power_limit_w", "power_limit_default_w", "temperature_c")
 _LOW_CAP = 0.7

@@ -55,6 +55,11 @@ https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 FIXES = (Fix(text="Load the module.", command=("modprobe", "nvidia_peermem"), root=True),)
 
 
+def excludes(machine: Snapshot) -> bool:
+    """Where a log shows that it is in use, and no line of another path."""
+    return bool(machine.symptom("nccl-uses-gdrdma") and not machine.symptom("net-path-without-gdr"))
+
+
 _FACTS = ("nvidia_driver.peermem_loaded", "nvidia_driver.flavour", "kernel.release")
 
 
