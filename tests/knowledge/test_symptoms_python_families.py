@@ -29,6 +29,9 @@ IDS = tuple(
 )
 RULES = {check.rule.id for check in registry.checks()}
 EXAMPLES = {
+    "gpu-library-of-wheel-listed": "/opt/env/lib/python3.11/site-packages/nvidia/cublas/lib/libcublas.so.12",
+    "gpu-library-of-system-listed": "/usr/lib/x86_64-linux-gnu/libcublas.so.12.3.4.1",
+    "library-of-hcc-not-found": "ImportError: libhip_hcc.so.3: cannot open shared object file",
     "module-compiled-for-another-python": "ImportError: Python version mismatch: module was compiled for Python 3.10, but the interpreter version is incompatible: 3.12.3.",
     "library-built-with-told": "the extension was compiled against NCCL 2.18.1",
     "library-on-system-told": "NCCL 2.21.5 is picked up at run time",
