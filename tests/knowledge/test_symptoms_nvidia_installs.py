@@ -132,3 +132,20 @@ def test_reasons_that_are_not_active_are_no_throttling() -> None:
     assert "throttle-reasons-inactive-told" in keys(text)
     assert "gpu-throttled" not in raised(text)
     assert "throttle-reasons-inactive-told" not in keys("HW Slowdown: Not Active, HW Thermal Slowdown: Active\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Thermal violations totaling 0.0 seconds were detected for GPU 0",
+        "Total Thermal Violation (usec) | 0",
+        "an L40S at 61 C, no thermal throttling was seen",
+    ],
+)
+def test_no_seconds_of_throttling_are_none(line: str) -> None:
+    assert "gpu-throttled" not in told(line)
+
+
+def test_seconds_of_throttling_are_some() -> None:
+    assert "gpu-throttled" in raised("Thermal violations totaling 12.4 seconds were detected for GPU 0")
+    assert "gpu-throttled" in raised("Total Thermal Violation (usec) | 80412")
