@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Severity, Subject, evidence
 
+_ANYTHING = frozenset({"gpu-work-goes-wrong"})
+"""What every failure shows: a fault of one operation is not suspected from it, where nothing names the operation."""
+
 
 def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
     """A finding for each known fault of that rule whose conditions all hold: a warning where it shows, a suspect where
@@ -25,7 +28,7 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
         shown = fault.shown(machine)
         yield Finding(
             severity=Severity.WARNING if shown else Severity.INFO,
-            suspect=2 if seen & set(fault.felt) and not shown else 0,
+            suspect=2 if seen & (set(fault.felt) - _ANYTHING) and not shown else 0,
             summary=f"{fault.what[:1].upper()}{fault.what[1:]}.",
             subject=Subject(kind="library", id=fault.id),
             evidence=(

@@ -94,6 +94,8 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         if fault and env[name] != "NoDevFiles" and not (job and env[name] == ""):
             pasted = run_line.from_text(machine, f"environment[{name}]")
             sure = not pasted or _fails(machine) or "twice" in fault
+            if not sure and count == len(env[name].split(",")) > 1:
+                continue  # programs list the GPUs that the variable leaves them
             finding = _finding(name, f"{name}={env[name][:40]!r} {fault}.", Severity.ERROR, env)
             yield finding if sure else finding.model_copy(update={"severity": Severity.INFO, "suspect": 4})
     yield from _stacked(machine, env, there)

@@ -9,7 +9,7 @@ from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject
 from doctor.redaction.lazy import Lazy
-from doctor.rules import python_files, python_plugins
+from doctor.rules import accusing, python_files, python_plugins
 from doctor.rules.hardware import discrete
 from doctor.rules.python_packages import below, package, pip_install, release, shown
 from doctor.rules.torch_install import python_of
@@ -37,7 +37,8 @@ packages of another release than jaxlib.
 JAX runs on the CPU, or stops at 'Unable to initialize backend'.
 
 ## Not raised when
-Plugin and jaxlib are of one release, jaxlib carries CUDA or ROCm itself, or no GPU is known.
+Plugin and jaxlib are of one release, jaxlib carries CUDA or ROCm itself, or no GPU is known. A text that
+shows JAX's own list of GPUs, of an incomplete list of packages.
 
 ## How to confirm
 `python -c 'import jax; print(jax.devices())'`
@@ -66,6 +67,11 @@ _SPLIT = "0.4.24"
 """From this release on the GPU code is in plugin packages."""
 
 
+def excludes(machine: Snapshot) -> bool:
+    """Where JAX lists its GPU, and no error text accuses anything."""
+    return accusing.works_alone(machine, "jax-lists-gpu")
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Plugins that differ, else no plugin at all."""
     yield from python_files.jax(machine)
@@ -77,7 +83,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     series = Dotted(jaxlib.version).series()
     other = [p for p in plugins if release(p.version) and Dotted(p.version).series() != series]
     there = [v for v in ("nvidia", "amd") if discrete(machine, v)]
-    alone = not plugins and "+" not in jaxlib.version and not below(jaxlib.version, _SPLIT) and there
+    bare = not plugins and "+" not in jaxlib.version and not below(jaxlib.version, _SPLIT)
+    alone = bare and there and machine.symptom("jax-lists-gpu") is None
     foreign = _of_other_vendor(machine, plugins)
     if not other and not alone and not foreign:
         return

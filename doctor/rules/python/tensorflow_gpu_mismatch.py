@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import python_files, python_plugins
+from doctor.rules import accusing, python_files, python_plugins
 from doctor.rules.hardware import discrete, vendors_there
 from doctor.rules.library_release import known_faults
 from doctor.rules.missing_libraries import missing_runtimes
@@ -70,6 +70,11 @@ _BUILT = (("2.18", "12", "9"), ("2.15", "12", "8"), ("2.5", "11", "8"), ("2.1", 
 _WINDOWS_ENDS = "2.11"
 """From this release on there is no GPU support on native Windows (tensorflow.org/install/pip)."""
 _CUDNN = Lazy(r"nvidia-cudnn-cu(\d\d)$")
+
+
+def excludes(machine: Snapshot) -> bool:
+    """Where TensorFlow lists its GPU, and no error text accuses anything."""
+    return accusing.works_alone(machine, "tensorflow-lists-gpu")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -57,3 +57,18 @@ SHOWN = "$ nvidia-smi -L\nGPU 0: NVIDIA GeForce RTX 3060\ncompute capability: sm
 def test_amds_lists_on_nvidia_matter_with_a_value_or_a_failure(lines: str, raised: bool) -> None:
     machine = read_text([SHOWN.format(lines).encode()])
     assert any("is AMD's" in f.summary for f in found(rule, machine)) is raised
+
+
+TWO = "$ nvidia-smi -L\nGPU 0: NVIDIA RTX A6000\nGPU 1: NVIDIA RTX A6000\nexport CUDA_VISIBLE_DEVICES={}\n{}\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "line", "raised"),
+    [
+        ("4,5", "two slots are slow", False),
+        ("4,5", "RuntimeError: CUDA error: invalid device ordinal", True),
+        ("5", "two slots are slow", True),
+    ],
+)
+def test_as_many_gpus_as_the_list_names_are_those_that_it_leaves(given: str, line: str, raised: bool) -> None:
+    assert bool(found(rule, read_text([TWO.format(given, line).encode()]))) is raised

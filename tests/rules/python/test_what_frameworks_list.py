@@ -1,0 +1,31 @@
+"""A framework that lists its GPU lacks no plugin and no library, where nothing else accuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.diagnosis.judge import judge
+from doctor.findings import Severity
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
+
+JAX = "$ nvidia-smi -L\nGPU 0: NVIDIA L4\n\nPackage    Version\n---------- -------\njax 0.6.2\njaxlib 0.6.2\n\n{}\n"
+TF = "Package    Version\n---------- -------\ntensorflow 2.17.0\n\nwhy does it train so slowly?\n{}\n"
+
+
+def raised(text: str) -> list[str]:
+    report = judge(read_text([text.encode()]), Knowledge())
+    return [f.rule for f in report.findings if f.severity is not Severity.INFO]
+
+
+@pytest.mark.parametrize("line", ["jax.devices(): [CudaDevice(id=0)]", "{cuda(id=0)}"])
+def test_jax_that_lists_its_gpu(line: str) -> None:
+    assert "jax-plugin-mismatch" in raised(JAX.format("jnp.cumsum is wrong"))
+    assert raised(JAX.format(f"jnp.cumsum is wrong\n{line}")) == []
+
+
+def test_tensorflow_that_lists_its_gpu() -> None:
+    listed = "[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]"
+    assert "tensorflow-gpu-mismatch" not in raised(TF.format(listed))
+    broken = "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0"
+    assert raised(TF.format(f"{listed}\n{broken}"))
