@@ -172,8 +172,8 @@ class _Reading:
         """Most trusted first, GPUs made one, packages one list, architectures of names added."""
         ordered = [sheet for place, _, sheet in sorted(self.found, key=lambda row: row[:2]) if place != _SAID]
         ordered += said.believed([sheet for place, _, sheet in self.found if place == _SAID], ordered)
-        merged = one_log(merge(ordered, known.complete))
-        rest = [_without_packages(sheet) for sheet in merged]
+        merged = _engine_as_named(one_log(merge(ordered, known.complete)))
+        rest = [_without(sheet, "packages") for sheet in merged]
         return [_packages(merged), *rest, known.learnt(merged), self.broken]
 
 
@@ -223,12 +223,21 @@ def _packages(sheets: Iterable[FactSheet]) -> FactSheet:
     return sheet
 
 
-def _without_packages(sheet: FactSheet) -> FactSheet:
-    if sheet.get("packages") is None:
+def _engine_as_named(sheets: list[FactSheet]) -> list[FactSheet]:
+    """A line that names the engine is surer of it than how the command is written: `docker run` is what all say."""
+    named = next((sheet.get("container.engine") for sheet in sheets if sheet.get("container.engine_text")), None)
+    if named in (None, "docker"):
+        return sheets
+    written = [s.get("container.run_args") is not None and s.get("container.engine") == "docker" for s in sheets]
+    return [_without(s, "container.engine") if so else s for s, so in zip(sheets, written, strict=True)]
+
+
+def _without(sheet: FactSheet, name: str) -> FactSheet:
+    if sheet.get(name) is None:
         return sheet
     rest = FactSheet()
     for entry in sheet:
-        if entry.name != "packages":
+        if entry.name != name:
             put(rest, entry)
     return rest
 

@@ -36,6 +36,13 @@ _ENGINES = {
 }
 _LACKING = re.compile(r"\(?(?:without|no|missing|lacks)$", re.IGNORECASE)
 """What a person adds to a line to say which option is not there; the words after it are no options."""
+_SAID_TO_WORK = re.compile(
+    r"\s(?:(?:it )?(?:works?|worked|runs? fine|succeeds|is fine)|on the GPU"
+    r"|(?:sees?|finds?|shows?|lists?|uses?|detects?) (?:the |all |both |my |a )?GPUs?)[.!]?\s{0,4}$",
+    re.IGNORECASE,
+)
+_AT_PROMPT = re.compile(r"\s{0,8}(?:[$#>❯➜] ?|\S{1,80}[$#] )(?:sudo )?$")
+"""What a person says of a command that works is no option of the container that fails."""
 _IMAGE = re.compile(
     r"[a-z0-9][\w.-]{0,80}(?::\d{2,5})?(?:/[\w.-]{1,120}){0,5}(?::[\w.-]{1,120})?(?:@sha256:\w{8,64})?$"
 )
@@ -69,6 +76,8 @@ def read(text: str, source: str = "text") -> FactSheet:
             found = inner
         quoted = line[: found.start()].count("`") == 1 and "`" in line[found.end() :]
         here = line[found.end() :].partition("`")[0] if quoted else line[found.end() :]
+        if not quoted and _SAID_TO_WORK.search(line) and not _AT_PROMPT.match(line[: found.start()]):
+            continue
         words = _words(here if quoted else _joined([here, *(rest for _, rest in lines[position + 1 : position + 100])]))
         if found[3] and not any(word.startswith(("--container-image", "--container-name")) for word in words):
             continue

@@ -36,8 +36,53 @@ EXAMPLES = {
     "podman-without-cdi": ["Error: stat nvidia.com/gpu=all: no such file or directory"],
     "spawner-isolates-devices": ["c.SystemdSpawner.isolate_devices = True"],
     "unit-protects-clock-told": ["ProtectClock=yes"],
+    "only-cpu-listed-told": [
+        "tensorflow lists CPU:0 only",
+        "jax.devices() only shows the CPU",
+        "it finds only the CPU",
+    ],
+    "ffmpeg-driver-library-missing": [
+        "[h264_cuvid @ 0x5] Cannot load libnvcuvid.so.1",
+        "Could not dynamically load CUDA",
+    ],
+    "video-library-missing": ["Cannot load libnvidia-encode.so.1"],
+    "proc-driver-nvidia-mount-fails": [
+        "mount error: mount operation failed: /var/lib/docker/overlay2/3/proc/driver/nvidia/params: no such file",
+    ],
+    "toolkit-ldconfig-not-there": [
+        "nvidia-container-cli: ldcache error: open failed: /sbin/ldconfig.real: no such file or directory",
+    ],
+    "infiniband-not-passed-told": ["/dev/infiniband is missing in the pod", "started without /dev/infiniband"],
+    "gpu-nodes-absent-inside-told": [
+        "/dev/nvidia* do not exist in the jail",
+        "there is no /dev/kfd in the pod",
+        "/dev/dri/renderD128 is missing inside the container",
+    ],
+    "default-seccomp-told": ["it fails only with the default seccomp profile", "the default seccomp profile blocks it"],
+    "counters-not-permitted": ["==ERROR== ERR_NVGPUCTRPERM - The user does not have permission"],
+    "some-gpus-hidden-told": ["only 1 of 4 GPUs is seen", "it uses only two of the eight cards"],
+    "new-container-works-told": ["a new container works", "restarting the container helps"],
+    "driver-file-of-other-release": [
+        "failed to fulfil mount request: open /usr/lib/libnvidia-gtk3.so.550.90.07: no such file or directory",
+    ],
+    "persistenced-socket-not-there": [
+        "failed to fulfil mount request: open /run/nvidia-persistenced/socket: no such file or directory",
+    ],
 }
 NEAR_MISSES = {
+    "gpu-nodes-absent-inside-told": "/dev/nvidia0 is mounted in the container",
+    "default-seccomp-told": "started with seccomp=unconfined",
+    "counters-not-permitted": "ncu works as root",
+    "some-gpus-hidden-told": "only 2 of the 8 jobs are done",
+    "new-container-works-told": "a new container fails as well",
+    "driver-file-of-other-release": "failed to fulfil mount request: open /mnt/media: no such file or directory",
+    "persistenced-socket-not-there": "nvidia-persistenced/socket is mounted",
+    "only-cpu-listed-told": "it lists CPU:0 and GPU:0",
+    "ffmpeg-driver-library-missing": "Cannot load nvcuda.dll",
+    "video-library-missing": "Cannot load libcuda.so.1",
+    "proc-driver-nvidia-mount-fails": "mount error: mount operation failed: /usr/bin/nvidia-smi: no such file",
+    "toolkit-ldconfig-not-there": "ldcache error: process /sbin/ldconfig terminated with signal 9",
+    "infiniband-not-passed-told": "--device=/dev/infiniband/uverbs0",
     "podman-runtime-not-found": 'Error: default OCI runtime "crun" not found: invalid argument',
     "toolkit-program-does-not-load": "nvidia-container-cli: initialization error: driver error",
     "nvidia-smi-absent-inside-told": "nvidia-smi works in the container, and not all of its options are there",
@@ -147,3 +192,31 @@ def test_pyxis_gives_the_gpus_of_the_job() -> None:
     assert "container-missing-gpu-passthrough" not in told(text)
     without = text.replace("--gres=gpu:2 ", "")
     assert "container-missing-gpu-passthrough" in told(without)
+
+
+def test_ffmpeg_in_a_container_lacks_the_capability_video() -> None:
+    def raised(error: str, run: str) -> list[str]:
+        return told(form(error, container("docker", run)))
+
+    video = "Cannot load libnvcuvid.so.1"
+    given = "--runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all"
+    assert raised(video, f"{given} jellyfin/jellyfin") == ["container-missing-gpu-passthrough"]
+    assert raised(video, f"{given} -e NVIDIA_DRIVER_CAPABILITIES=compute,video jellyfin/jellyfin") == []
+    assert raised("Cannot load libcuda.so.1", "jellyfin/jellyfin") == ["container-missing-gpu-passthrough"]
+
+
+def test_a_driver_that_works_on_the_node_is_not_too_old_for_its_pods() -> None:
+    text = "error code CUDA driver version is insufficient for CUDA runtime version"
+    where = container("kubernetes")
+    assert told(form(text, where, other("default runtime of containerd is runc"))) == [
+        "container-runtime-not-configured"
+    ]
+    assert told(form(text))[:1] == ["nvidia-driver-too-old"]
+
+
+def test_an_account_that_sudo_helps_in_apptainer() -> None:
+    agent = "*******\nAgent 2\n*******\n  Name: gfx900\n  Marketing Name: Vega\n  Device Type: GPU"
+    gpu = f"GPU:\n```\n$ rocminfo\n{agent}\n```"
+    user = "User:\n```\n$ id\nuid=1000(me) gid=1000(me) groups=1000(me),10(wheel)\n```"
+    error = "jax lists CPU:0 only\nwith sudo podman run the GPU is listed"
+    assert told(form(error, gpu, container("apptainer 1.3", "--rocm jax.sif"), user)) == ["device-node-permission"]

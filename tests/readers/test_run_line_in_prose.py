@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from doctor.errors import ReaderError
 from doctor.intake import read_text
 from doctor.knowledge import Knowledge
 from doctor.readers import docker_run_line
@@ -44,3 +47,20 @@ def test_keys_of_a_compose_file_stand_for_options() -> None:
 
 def test_other_words_that_end_in_a_colon_stay() -> None:
     assert docker_run_line.read("docker run -d note: x").get("container.run_args") == ["-d", "note:", "x"]
+
+
+def test_what_a_person_says_of_a_command_that_works_is_no_run_line() -> None:
+    for rest in ("uses the GPU", "works", "sees all GPUs"):
+        text = f"docker run -e HSA_OVERRIDE_GFX_VERSION=11.0.0 ollama/ollama:rocm {rest}"
+        with pytest.raises(ReaderError):
+            docker_run_line.read(text)
+        assert docker_run_line.read(f"$ {text}").get("container.run_args") is not None
+    assert docker_run_line.read("docker run ollama/ollama:rocm sees no GPU").get("container.image") is not None
+
+
+def test_a_line_that_names_the_engine_is_surer_than_how_the_command_is_written() -> None:
+    for engine, read in (("podman 5.0 (rootless)", "podman"), ("docker 27", "docker"), ("singularity", "apptainer")):
+        said = f"running inside a container: yes\ncontainer engine: {engine}\n$ docker run --rm ubuntu nvidia-smi\n"
+        machine = read_text([f"Container:\n```\n{said}```\n".encode()])
+        assert machine.container.engine == read
+        assert machine.container.run_args == ("--rm", "ubuntu", "nvidia-smi")

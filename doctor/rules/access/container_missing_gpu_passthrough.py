@@ -97,7 +97,8 @@ def excludes(machine: Snapshot) -> bool:
     """Where NVIDIA's runtime is chosen and told which GPUs to give: no error text says then that none was asked for."""
     chosen = "nvidia" in run_line.options(machine, "--runtime")
     given = (machine.environment or {}).get("NVIDIA_VISIBLE_DEVICES", "")
-    return machine.nodes is None and chosen and given not in ("", "none", "void")
+    video = machine.symptom("video-library-missing") is not None  # a capability of its own, which it may lack
+    return machine.nodes is None and chosen and given not in ("", "none", "void") and not video
 
 
 _OF_UVM = ("nvidia-uvm-missing", "nvidia-uvm-stale-after-suspend", "nvidia-uvm-hmm-init-failure")

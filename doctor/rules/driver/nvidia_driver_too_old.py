@@ -97,6 +97,17 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
     return machine.symptom(*_NEWER_THAN_FLOOR) is None and bool(machine.torch.cuda)
 
 
+def excludes(machine: Snapshot) -> bool:
+    """Where a cluster's engine gives no driver library: CUDA's runtime says of that what it says of an old driver."""
+    said = machine.symptom("cuda-driver-insufficient")
+    if said is None or machine.torch.cuda or "too old" in said.text.lower():
+        return False
+    return machine.symptom(*_NO_LIBRARY_GIVEN) is not None
+
+
+_NO_LIBRARY_GIVEN = ("device-plugin-no-nvml", "default-runtime-not-nvidia-told", "runtime-class-lacking-said")
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     for need in _needs(machine):
         floor = kb.cuda_floor(need.cuda)
