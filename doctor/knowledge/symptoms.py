@@ -55,9 +55,10 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u20
 """Characters that a terminal or a browser obeys, those that turn the direction of writing among them."""
 
 _HELPED = (
-    r"\b(?:works?|worked|working|solve[sd]|fixe[sd]|fix|helps?|helped|resolve[sd]?|cure[sd]?|fine|runs|runs on"
-    r"|succeeds?|disappears?|gone|stable|fast|correct|recogni[sz]ed|detected)\b"
+    r"(?<![\w/:=-])(?:works?|worked|working|solve[sd]|fixe[sd]|fix|helps?|helped|resolve[sd]?|cure[sd]?|fine|runs"
+    r"|runs on|succeeds?|disappears?|gone|stable|fast|correct|recogni[sz]ed|detected)\b(?![/:=-]\w)"
 )
+"""Not as a part of a name: an image of stable-diffusion, a script for fine-tuning."""
 _HELPED_BY = (
     r"^(?!.*(?:\bnot (?:help|work|fix|solve|change)|n.t (?:help|work|fix|solve|change)"
     r"|no (?:effect|difference|change|luck)|\bstill\b)).*?"

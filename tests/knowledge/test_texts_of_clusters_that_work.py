@@ -8,6 +8,7 @@ from doctor.diagnosis.judge import judge
 from doctor.findings import Severity
 from doctor.intake import read_text
 from doctor.knowledge import Knowledge
+from doctor.rules.host import gpu_throttled
 
 SOCKETS = "NCCL WARN Failed to open libibverbs.so[.1]\nNCCL INFO NET/Socket : Using [0]eno1:10.0.0.4<0>\n"
 PASS = 'NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!\n'
@@ -103,9 +104,7 @@ def test_a_path_that_leads_elsewhere_still_counts() -> None:
 
 
 def test_of_two_settings_of_one_rule_one_is_suspected() -> None:
-    text = (
-        "GPU 0: Tesla T4\nexport NCCL_P2P_DISABLE=1\nexport NCCL_IB_DISABLE=1\nall_reduce is slow between nodes"
-    )
+    text = "GPU 0: Tesla T4\nexport NCCL_P2P_DISABLE=1\nexport NCCL_IB_DISABLE=1\nall_reduce is slow between nodes"
     assert told(text).count("collective-flag-misconfigured") <= 1
 
 
@@ -115,3 +114,21 @@ def test_of_two_settings_of_one_rule_one_is_suspected() -> None:
 def test_a_torch_of_an_image_has_a_triton_of_its_own(packages: str) -> None:
     table = f"```\n$ pip list\nPackage    Version\n---------- -------\n{packages}\n```\n"
     assert "triton-mismatch" not in told(f"{table}KeyError: 'model.layers.0.mlp.gate_up_proj.weight'\n")
+
+
+def test_a_word_that_is_part_of_a_name_does_not_say_that_something_helped() -> None:
+    run = "$ docker run --device=/dev/kfd --device=/dev/dri --group-add=video --ipc=host --shm-size 8G {}\n"
+    error = "KeyError: 'model.layers.0.mlp.gate_up_proj.weight'\n"
+    assert told(run.format("user/stable-diffusion-rocm:works") + error) == []
+    assert told(run.format("user/fine-tune") + error) == []
+
+
+def test_architectures_of_models_are_none_of_gpus() -> None:
+    line = "ValueError: Unsupported architectures: DeepseekR1ForCausalLM. Supported list: ...\n"
+    assert "library-missing-gpu-arch" not in told(f"GPU 0: NVIDIA H20\n{line}")
+
+
+def test_one_reason_for_slower_clocks_that_holds_is_enough() -> None:
+    shown = "GPU 0: NVIDIA A100-SXM4-80GB\nclocks drop at full load\nSW Power Cap : {}\nHW Slowdown : Not Active\n"
+    assert not gpu_throttled.excludes(read_text([shown.format("Active").encode()]))
+    assert gpu_throttled.excludes(read_text([shown.format("Not Active").encode()]))

@@ -57,7 +57,8 @@ FIXES = (Fix(text="Mend airflow, power cabling or the power cap."),)
 
 def excludes(machine: Snapshot) -> bool:
     """Where somebody shows that no reason for slower clocks is active."""
-    return bool(machine.symptom("throttle-reasons-inactive-told") and not machine.symptom("gpu-throttle"))
+    active = machine.symptom("gpu-throttle", "throttle-reason-active-told")
+    return machine.symptom("throttle-reasons-inactive-told") is not None and active is None
 
 
 _BAD = Lazy(r"hw[-_ ]?|thermal|brake", re.IGNORECASE)
