@@ -29,6 +29,8 @@ IDS = tuple(
 )
 RULES = {check.rule.id for check in registry.checks()}
 EXAMPLES = {
+    "amd-variable-told": "export MIOPEN_FIND_MODE=2",
+    "nvidia-driver-asked-for-beside-amd-variable": "RuntimeError: Found no NVIDIA driver on your system.",
     "gpu-library-of-wheel-listed": "/opt/env/lib/python3.11/site-packages/nvidia/cublas/lib/libcublas.so.12",
     "gpu-library-of-system-listed": "/usr/lib/x86_64-linux-gnu/libcublas.so.12.3.4.1",
     "library-of-hcc-not-found": "ImportError: libhip_hcc.so.3: cannot open shared object file",
