@@ -79,7 +79,14 @@ class Fault(BaseModel):
         return bool(driver.version) and any((driver.version or "").startswith(m) for m in self.module)
 
 
-_UNSEEN = ("gpu-not-seen-said", "rocm-no-agent-told", "hip-no-device", "rocm-module-not-loaded", "kfd-absent-told")
+_UNSEEN = (
+    "gpu-not-seen-said",
+    "rocm-no-agent-told",
+    "hip-no-device",
+    "rocm-module-not-loaded",
+    "kfd-absent-told",
+    "display-dark-told",
+)
 _BACKPORTED = re.compile(r"[.\d-]\.?el\d|\bsles|-default$|\bamzn|\bfc\d")
 """Kernels of which the number does not say what amdgpu knows: distributions that take newer drivers into old ones."""
 

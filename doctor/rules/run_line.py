@@ -176,8 +176,11 @@ def _nvidia_lacking(machine: Snapshot) -> str:
 
 def apart(machine: Snapshot) -> bool:
     """Whether the engine runs in a VM or a sandbox of its own on Linux or macOS. On Windows it reaches GPUs by WSL."""
-    if machine.host.wsl or machine.os.id == "windows":
+    if machine.host.wsl:
         return False
+    if machine.os.id == "windows":  # its VM has no node of amdgpu; what passes /dev/dxg is meant for WSL
+        wanted = options(machine, "--device")
+        return any("/dev/kfd" in w for w in wanted) and not any("/dev/dxg" in w for w in wanted)
     return re.search(_APART, machine.container.engine_text or "", re.IGNORECASE) is not None
 
 

@@ -6,9 +6,19 @@ from __future__ import annotations
 
 import pytest
 
-from tests.knowledge.texts import keys, raised, told
+from doctor.diagnosis.judge import judge
+from doctor.findings import Finding, Severity
+from doctor.intake import read_text
+from tests.knowledge.texts import KB, keys, raised, told
 
 CARD = "GPUs:\nGPU 0: AMD Radeon RX 7900 GRE\n"
+
+
+def findings(text: str) -> list[Finding]:
+    found = judge(read_text([text.encode()]), KB).findings
+    return [f for f in found if f.severity is not Severity.INFO and not f.explained_by]
+
+
 WINDOWS = "System:\nOS: Windows 11\n" + CARD
 
 
@@ -147,3 +157,87 @@ def test_podman_may_be_refused_on_the_host() -> None:
 def test_torch_without_code_is_not_what_stops_a_module_from_loading() -> None:
     text = "Error output:\nOSError: libtorch_cuda.so: cannot open shared object file: No such file or directory\nGPUs:\nGPU 0: AMD Radeon 780M\n$ pip list\nPackage Version\n------- -------\ntorch 2.5.1+rocm6.2\n"
     assert "extension-abi-mismatch" in raised(text)
+
+
+def test_an_image_of_the_system_that_is_rolled_back() -> None:
+    text = (
+        "Error output:\nthe server crashes\n"
+        + CARD
+        + "Other output:\nrebased to the image of 42.20250901, it works again\n"
+    )
+    assert {"amdgpu-firmware-bad", "amdgpu-driver-known-bad"} <= set(told(text))
+
+
+def test_a_container_that_is_rolled_back_is_no_system() -> None:
+    assert "system-image-rolled-back-told" not in keys("rolled back to vllm 0.11, the container works")
+
+
+def test_kfd_that_the_kernel_lacks_is_not_the_containers() -> None:
+    text = "Error output:\nkernel 6.12 of the distribution: /dev/kfd does not exist\nContainer:\nrunning inside a container: yes\ncontainer engine: docker\n"
+    assert told(text + CARD) == ["amdgpu-driver-not-loaded"]
+
+
+TRACE = "RIP: 0010:{}+0xb6/0x170 [amdgpu]"
+
+
+def test_a_fault_in_the_kernels_amdgpu() -> None:
+    assert "amdgpu-kernel-fault-at" in keys(TRACE.format("kfd_process_evict_queues"))
+    text = f"Error output:\nthe driver crashes\n{CARD}Kernel log:\n$ dmesg\n{TRACE.format('svm_range_restore_work')}\n"
+    assert told(text) == ["amdgpu-driver-known-bad"]
+
+
+def test_a_warning_of_the_display_part() -> None:
+    assert "amdgpu-kernel-fault-at" not in keys(TRACE.format("dcn20_setup_gsl"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "LD_LIBRARY_PATH leads to another libnccl.so",
+        "with torch's own librccl it runs",
+        "LD_PRELOAD loads an old libcudnn",
+    ],
+)
+def test_a_library_of_ones_own_on_the_path(line: str) -> None:
+    assert "library-path-to-own-build-told" in keys(line)
+
+
+def test_a_path_that_is_only_set() -> None:
+    assert "library-path-to-own-build-told" not in keys("export LD_LIBRARY_PATH=/opt/rocm/lib")
+
+
+@pytest.mark.parametrize("line", ["it worked two weeks ago", "the nightly of last week works", "older wheels are fine"])
+def test_builds_of_before_that_worked(line: str) -> None:
+    text = f"Error output:\nMIOpen hangs\n{line}\n" + CARD
+    assert "older-builds-worked-told" in keys(line)
+    assert "known-bad-library-version" in told(text)
+
+
+def test_rocm_in_a_wheel_that_is_older_than_the_gpu() -> None:
+    text = "Error output:\ntorch.cuda.is_available(): False\nGPUs:\nGPU 0: AMD Radeon RX 9070\n$ pip list\nPackage Version\n------- -------\ntorch {}\n"
+    assert "amd-gpu-unsupported-by-rocm" in told(text.format("2.4.1+rocm6.1"))
+    assert "amd-gpu-unsupported-by-rocm" not in told(text.format("2.8.0+rocm6.4"))
+
+
+def test_a_card_that_the_release_no_longer_lists_beside_one_that_it_lists() -> None:
+    text = "Error output:\ntorch segfaults\nSystem:\nROCm version: 6.0.2\nGPUs:\nGPU 0: AMD Instinct MI100\nGPU 1: AMD Instinct MI50\n"
+    assert "amd-gpu-unsupported-by-rocm" not in raised(text)
+
+
+def test_docker_on_windows_has_no_kfd() -> None:
+    text = "Error output:\nno compatible GPUs were discovered\nSystem:\nOS: Windows 11\nContainer:\nrunning inside a container: yes\ncontainer engine: docker\n$ docker run {} ollama/ollama:rocm\n"
+    assert "container-engine-no-gpu-support" in told(text.format("--device /dev/kfd --device /dev/dri") + CARD)
+    assert "container-engine-no-gpu-support" not in told(text.format("--device /dev/dxg") + CARD)
+
+
+def test_an_override_that_a_question_need_not_show() -> None:
+    text = "Error output:\n{}\nGPUs:\nGPU 0: AMD Radeon RX 6700 XT\n$ pip list\nPackage Version\n------- -------\ntorch 2.1.0+rocm5.6\n"
+    assert [f.severity for f in findings(text.format("how are devices numbered?"))] == [Severity.WARNING]
+    assert Severity.ERROR in {f.severity for f in findings(text.format("HIP error: invalid device function"))}
+
+
+def test_a_kernel_that_runs_stably() -> None:
+    text = (
+        "Error output:\nthe GPU driver crashes\n" + CARD + "Other output:\nkernel 6.12.4 with the same load is stable\n"
+    )
+    assert told(text) == ["amdgpu-driver-known-bad"]

@@ -121,7 +121,7 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     if machine.symptom("selinux-record", "selinux-denies") is not None:
         return  # owner and mode agreed: SELinux is asked after them
     seen = machine.symptom("kfd-open-permission", "dri-open-permission") is not None
-    sure = seen or run_line.sees_none(machine)
+    sure = seen or (run_line.sees_none(machine) and machine.symptom("system-image-rolled-back-told") is None)
     lacks = f"only {', '.join(groups)} by name" if groups else "no group"
     yield Finding(
         summary=f"The container is given AMD's nodes and {lacks}: an account that is not root can't open them.",

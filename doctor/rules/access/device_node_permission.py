@@ -157,6 +157,7 @@ def _no_group_at_all(machine: Snapshot) -> Iterator[Finding]:
 _SEES_NONE = (
     *("torch-cannot-use-gpu-webui", "torch-reports-no-gpu", "hip-no-device", "rocm-no-agent-told"),
     *("cpu-in-place-of-gpu-told", "hsa-init-out-of-resources", "kfd-open-permission"),
+    "gpu-not-seen-said",
 )
 
 

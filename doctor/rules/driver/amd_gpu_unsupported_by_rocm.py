@@ -22,7 +22,7 @@ RULE = Rule(
     id="amd-gpu-unsupported-by-rocm",
     severity=Severity.WARNING,
     title="The installed ROCm does not support this GPU.",
-    needs=[{"gpus", "rocm"}, *({"gpus", f"symptom:{key}"} for key in _LISTED_BY_NONE)],
+    needs=[{"gpus", "rocm"}, {"gpus", "torch.rocm"}, *({"gpus", f"symptom:{key}"} for key in _LISTED_BY_NONE)],
     proven="synthetic",
     order=18,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -120,13 +120,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         seen.add(arch)
         if not releases:
             yield from _listed_by_none(machine, kb, gpu.key, arch)
+            yield from _older_than_gpu(machine, gpu.key, arch)
             continue
         if any(_supports(kb, version, arch) is not False for version, _ in releases):
             continue
         names = [f"gpus[{gpu.key}].arch", *(f"rocm[{key}].version" for _, key in releases)]
+        code = _has_code(machine, kb, releases, arch)
         yield Finding(
-            severity=Severity.INFO if doubtful or _has_code(machine, kb, releases, arch) else Severity.WARNING,
-            suspect=not serves,
+            severity=Severity.INFO if doubtful or code else Severity.WARNING,
+            suspect=not serves and not (code and _others_listed(machine, kb, releases, arch)),
             summary=f"ROCm {str(releases[0][0])[:40]} does not list {arch[:40]} among its supported GPUs.",
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=(*evidence(machine, names), _range(kb, str(releases[0][0]), arch)),
@@ -137,19 +139,51 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 def _refused_too(machine: Snapshot) -> Iterator[str]:
     """HSA that finds no resources may have been refused the node, and says the same of a GPU that it does not know."""
-    refused = machine.symptom("kfd-open-permission", "dri-open-permission", "group-lacking-said", "root-alone-reaches-gpu")
+    refused = machine.symptom(
+        "kfd-open-permission", "dri-open-permission", "group-lacking-said", "root-alone-reaches-gpu"
+    )
     if machine.symptom("hsa-init-out-of-resources") and refused is None and not machine.account.member_of:
         yield "device-node-permission"
 
 
 def _has_code(machine: Snapshot, kb: Knowledge, releases: Sequence[tuple[str | None, str]], arch: str) -> bool:
-    """Whether a release before the first that lists the target has code for it: then it works more often than not.
-    Not where a program refuses the GPU, nor in WSL, whose driver knows fewer."""
+    """Whether a release before the first or after the last that lists the target has code for it: then it works more
+    often than not. Not where a program refuses the GPU, nor in WSL, whose driver knows fewer."""
     listed = kb.rocm_range(arch)
     if listed is None or machine.host.wsl or machine.symptom(*_REFUSED):
         return False
-    releases = [r for r in releases if Dotted(r[0] or "") < listed[0]]
+    releases = [r for r in releases if Dotted(r[0] or "") < listed[0] or not Dotted(r[0] or "") <= listed[1]]
     return any(rocblas_has(version, arch) for version, _ in releases)
+
+
+def _others_listed(machine: Snapshot, kb: Knowledge, releases: Sequence[tuple[str | None, str]], arch: str) -> bool:
+    """Whether another GPU here is one that the release lists: the fault may be of what serves both."""
+    others = {g.arch for g in machine.of_vendor("amd") if g.arch and g.arch != arch}
+    return any(_supports(kb, version or "", other) for version, _ in releases for other in others)
+
+
+_FIRST_KNOWN = {"gfx110": "5.3", "gfx115": "6.1", "gfx120": "6.2"}
+"""Generation → the first ROCm of which the runtime knows it. Source: ROCm/ROCR-Runtime core/runtime/isa.cpp by tags."""
+_SEES_NONE = ("torch-cannot-use-gpu-webui", "torch-reports-no-gpu", "hip-no-device", "gpu-not-seen-said")
+
+
+def _older_than_gpu(machine: Snapshot, key: str, arch: str) -> Iterator[Finding]:
+    """Of a text in which torch sees no GPU: the runtime in its wheel is older than the GPU's generation."""
+    first, rocm = _FIRST_KNOWN.get(arch[:6]), machine.torch.rocm
+    seen = machine.symptom(*_SEES_NONE)
+    if not first or not rocm or not seen or machine.torch.build != "rocm" or Dotted(rocm) >= first:
+        return
+    yield Finding(
+        severity=Severity.WARNING,
+        summary=f"The ROCm {rocm[:20]} in torch's wheel is older than {arch[:20]}: ROCm {first} first knew it.",
+        subject=Subject(kind="gpu", id=key),
+        evidence=(
+            *evidence(machine, (f"gpus[{key}].arch", "torch.version")),
+            Evidence(text=seen.text[:200], source=seen.source),
+        ),
+        fixes=FIXES,
+        explains=(*RULE.explains, "device-node-permission"),
+    )
 
 
 def _listed_by_none(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> Iterator[Finding]:

@@ -76,7 +76,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             severity=Severity.INFO
             if _unseen(machine, vendor)
             else Severity.WARNING
-            if served or _fails_earlier(machine)
+            if served or _fails_earlier(machine, vendor)
             else Severity.ERROR,
             suspect=2 if _unseen(machine, vendor) else 0,
             subject=Subject(kind="gpu", id=first.key),
@@ -96,9 +96,24 @@ def _unseen(machine: Snapshot, vendor: str | None) -> bool:
     return vendor == "amd" and reports is not None and machine.symptom(*_NO_CODE) is None
 
 
-def _fails_earlier(machine: Snapshot) -> bool:
-    """Whether the text is of a module that does not load, which is before any kernel is asked for."""
-    return machine.symptom("extension-needs-older-libtorch") is not None and machine.symptom(*_NO_CODE) is None
+def _fails_earlier(machine: Snapshot, vendor: str | None) -> bool:
+    """Whether the text is of a failure before any kernel is asked for: a module that does not load, an AMD GPU that is
+    not seen. And where nothing fails in it, an override of the target, which it need not show, may be set."""
+    if machine.symptom(*_NO_CODE, *_NO_FILE) is not None:
+        return False
+    if machine.symptom("extension-needs-older-libtorch", *(["gpu-not-seen-said"] if vendor == "amd" else [])):
+        return True
+    return vendor == "amd" and bool(machine.symptoms) and machine.environment is None and not _fails(machine)
+
+
+def _fails(machine: Snapshot) -> bool:
+    from doctor.knowledge.symptoms import shared
+
+    said = ("program-crashed", "gpu-work-goes-wrong", "values-wrong-said", "amd-memory-access-fault")
+    return machine.symptom(*said) is not None or any(shared().causes(s.key, machine) for s in machine.symptoms)
+
+
+_NO_FILE = ("rocblas-tensile-missing", "rocblaslt-could-not-load", "miopen-compile-failed")
 
 
 _NO_CODE = (
