@@ -10,13 +10,21 @@ the table knows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from doctor.facts.snapshot import Resemblance
 from doctor.intake.speech import Speech
-from doctor.knowledge.wording import shared, symptom_word, words_of
+from doctor.knowledge.wording import HEALTHY, Like, shared, symptom_word, words_of
+from doctor.redaction.lazy import Lazy
 
 LINES_LIMIT = 1200
+_FORM = Lazy(
+    r"\s*(?:Is debug build|GCC version|Clang version|CMake version|Libc version|CUDA runtime version|cuDNN version"
+    r"|CUDA_MODULE_LOADING set to|HIP runtime version|MIOpen runtime version|Is XNNPACK available"
+    r"|Caching allocator config)\s*: "
+)
+"""Fields of `python -m torch.utils.collect_env`, whose words are the same on every machine: they may speak for one in
+which nothing is wrong, and make no cause likelier. What they tell is read."""
 
 
 class Words:
@@ -25,6 +33,7 @@ class Words:
     def __init__(self) -> None:
         self.known = shared().words
         self.lines: dict[str, int] = {}
+        self.told: set[str] = set()
         self.speech = Speech()
 
     def through(self, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -32,9 +41,12 @@ class Words:
         for count, row in enumerate(lines):
             if count < LINES_LIMIT and row[1].strip():
                 self.speech.hear(row[1])
+                of_form = _FORM.match(row[1]) is not None
                 for word in words_of(row[1]):
                     if word in self.known:
                         self.lines.setdefault(word, row[0])
+                        if not of_form:
+                            self.told.add(word)
             yield row
 
     def resembles(self, symptoms: Iterable[str] = ()) -> tuple[Resemblance, ...]:
@@ -43,12 +55,21 @@ class Words:
         a setup or asks for a feature uses the same words."""
         if not (self.speech.asks and self.speech.complains):
             return ()
+        errors = {symptom_word(key) for key in symptoms}
+        likes = shared().like({*self.lines, *errors})
+        bare = {like.cause: like.share for like in shared().like({*self.told, *errors})}
         return tuple(
             Resemblance(
                 cause=like.cause,
-                share=round(like.share, 3),
+                share=round(self._share(like, bare), 3),
                 words=like.words,
                 source=f"text:{self.lines[like.words[0]]}" if like.words else "text",
             )
-            for like in shared().like({*self.lines, *map(symptom_word, symptoms)})
+            for like in likes
         )
+
+    def _share(self, like: Like, bare: Mapping[str, float]) -> float:
+        """No cause has more than the words beside the fields of a form give it."""
+        if like.cause == HEALTHY or len(self.told) == len(self.lines):
+            return like.share
+        return min(like.share, bare.get(like.cause, 0.0))

@@ -143,3 +143,17 @@ def test_one_who_fills_in_labels_asks() -> None:
     printed = "".join(f"Module {n}: amdgpu\n" for n in ("a", "b", "c", "d", "e", "f", "g"))
     assert read_text([filled.encode()]).spoken
     assert not read_text([printed.encode()]).spoken
+
+
+FIELDS = "GCC version: (Ubuntu 11.4.0-1ubuntu1~22.04) 11.4.0\nClang version: Could not collect\nCMake version: 3.30\n"
+
+
+def test_fields_of_a_form_make_no_cause_likelier() -> None:
+    def share(text: str) -> float:
+        words = Words()
+        list(words.through(enumerate(text.splitlines(), 1)))
+        return max((like.share for like in words.resembles() if like.cause == "host-compiler-unsupported"), default=0.0)
+
+    asked = "My extension does not build, the compiler fails. What can I do?\n"
+    assert share(asked + FIELDS) <= share(asked)
+    assert share(asked + FIELDS.replace(" version:", "")) > share(asked + FIELDS)
