@@ -29,6 +29,8 @@ IDS = tuple(
 )
 RULES = {check.rule.id for check in registry.checks()}
 EXAMPLES = {
+    "stubs-folder-on-the-path": "LD_LIBRARY_PATH=/opt/cuda/lib64:/opt/cuda/lib64/stubs",
+    "extension-broke-after-torch-changed": "flash-attn stopped working after pip upgraded torch to 2.6",
     "amd-variable-told": "export MIOPEN_FIND_MODE=2",
     "nvidia-driver-asked-for-beside-amd-variable": "RuntimeError: Found no NVIDIA driver on your system.",
     "gpu-library-of-wheel-listed": "/opt/env/lib/python3.11/site-packages/nvidia/cublas/lib/libcublas.so.12",
@@ -160,6 +162,8 @@ NEAR = (
     ("conda-pytorch-cpu-build", "pytorch 2.1.2 py3.10_cuda12.1_cudnn8.9.2_0 pytorch"),
     ("tensorflow-lists-no-gpu", "Num GPUs Available:  2"),
     ("cxx-standard-header-missing", "fatal error: 'mylib/cmath_extra.h' file not found"),
+    ("extension-broke-after-torch-changed", "xformers was installed after torch and works"),
+    ("stubs-folder-on-the-path", "LIBRARY_PATH=/opt/cuda/lib64/stubs"),
     ("torch-header-of-another-torch", "fatal error: thrust.h: No such file or directory"),
 )
 
