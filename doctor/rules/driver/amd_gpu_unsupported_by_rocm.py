@@ -74,6 +74,7 @@ _FITS = (
     "amdgpu-ring-timeout",
     "cuda-no-kernel-image",
     "rocminfo-out-of-resources-by-number",
+    "rocblas-tensile-missing",
 )
 """What programs say on a GPU that their ROCm does not know. Another error text is of another cause, most likely."""
 
@@ -107,7 +108,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     releases = [(r.version, r.key) for r in machine.rocm or () if r.version and r.kind != "distribution"]
     seen: set[str] = set()
     other = any(shared().causes(symptom.key, machine) for symptom in machine.symptoms)  # a mention has no cause
-    fits = machine.symptom(*_FITS)
+    fits = None if machine.symptom("rocblas-of-program-lacks-target") else machine.symptom(*_FITS)
     serves = fits is None and machine.symptom("ollama-serves-from-gpu-told") is not None
     doubtful = fits is None and (other or serves)
     others = discrete(machine)

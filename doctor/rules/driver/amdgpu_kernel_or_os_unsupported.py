@@ -91,6 +91,8 @@ def _not_built(machine: Snapshot) -> bool:
     """Whether amdgpu is not loaded and nothing says of a container or of another reason: on a system that the release
     does not list DKMS is what failed, more often than not."""
     absent = machine.amdgpu_driver.loaded is False and machine.symptom("rocm-module-not-loaded") is not None
+    if machine.kernel.secure_boot is True:  # another reason, and the nearer one
+        return False
     return absent and machine.container.inside is not True and machine.symptom("amdgpu-kept-away") is None
 
 

@@ -41,3 +41,16 @@ def test_a_mention_makes_a_known_release_no_less_sure() -> None:
     )
     (finding,) = amd_gpu_unsupported_by_rocm.check(read_text([text.encode()]), KB, None)
     assert finding.severity is Severity.WARNING
+
+
+def test_rocblas_without_a_file_for_a_gpu_that_the_release_does_not_list() -> None:
+    text = (
+        "ROCm version: 6.3.2\nrocBLAS error: Cannot read /opt/rocm/lib/rocblas/library/TensileLibrary.dat: "
+        "No such file or directory for GPU arch : {}\n"
+        "\n$ rocminfo\n*******\nAgent 2\n*******\n  Name:                    {}\n  Vendor Name:             AMD\n"
+        "  Device Type:             GPU\n"
+    )
+    check = amd_gpu_unsupported_by_rocm.check
+    (finding,) = check(read_text([text.format("gfx1035", "gfx1035").encode()]), KB, None)
+    assert finding.severity is Severity.WARNING
+    assert not list(check(read_text([text.format("gfx1100", "gfx1100").encode()]), KB, None))

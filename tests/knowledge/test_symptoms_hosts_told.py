@@ -1,0 +1,95 @@
+"""Several libraries side by side, and kernels too large for a GPU: each text is found as it is written, and not its
+near miss."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.knowledge.texts import keys, told
+
+EXAMPLES = {
+    "jax-loads-older-cuda-library": [
+        "RuntimeError: Found cuSPARSE version 12000, but JAX was built against version 12103, which is newer.",
+        "Found cuPTI version 18, but JAX was built against version 20, which is newer.",
+    ],
+    "opencl-runtime-beside-told": [
+        "/etc/OpenCL/vendors/pocl.icd",
+        "mesa-opencl-icd 24.2.8",
+        "opencl-rusticl-mesa",
+    ],
+    "opencl-tool-crashes": ["clinfo: Segmentation fault (core dumped)", "clinfo crashes", "rocm-clinfo -l segfaults"],
+    "triton-kernel-too-large": ["out of resource: shared memory, Required: 81920, Hardware limit: 65536. Reducing"],
+    "aiter-triton-path-told": ['File "/opt/aiter/ops/triton/gemm.py", line 3', "attention backend ROCM_AITER_FA"],
+    "looks-in-other-folder-told": [
+        "it looks for the libraries in the wrong folder",
+        "the server searches in /opt/app/lib/cuda",
+        "expects them under /usr/lib/rocm",
+    ],
+    "gpu-libraries-lie-elsewhere-told": [
+        "the CUDA libraries are in /usr/lib/x86_64-linux-gnu",
+        "ROCm libs were put into /opt/extra/rocm",
+    ],
+    "nvrm-names-nouveau": ["NVRM: nouveau, rivafb, nvidiafb or rivatv"],
+    "sgl-kernel-loads-none": ["[sgl_kernel] CRITICAL: Could not load any common_ops library!"],
+}
+NEAR_MISSES = {
+    "jax-loads-older-cuda-library": "Found CUDA version 12010, but JAX was built against version 12020.",
+    "opencl-runtime-beside-told": "/etc/OpenCL/vendors/amdocl64.icd",
+    "opencl-tool-crashes": "clinfo shows one platform, and the game crashes",
+    "triton-kernel-too-large": "out of resource: shared memory of the container",
+    "aiter-triton-path-told": "VLLM_ROCM_USE_AITER=0",
+    "looks-in-other-folder-told": "look at /var/log/syslog",
+    "gpu-libraries-lie-elsewhere-told": "the ROCm libraries are installed",
+    "nvrm-names-nouveau": "nouveau is on the deny list",
+    "sgl-kernel-loads-none": "loaded common_ops",
+}
+
+
+@pytest.mark.parametrize(("key", "line"), [(key, line) for key, lines in EXAMPLES.items() for line in lines])
+def test_is_found(key: str, line: str) -> None:
+    assert key in keys(line)
+
+
+@pytest.mark.parametrize("key", EXAMPLES)
+def test_its_near_miss_is_not(key: str) -> None:
+    assert key not in keys(NEAR_MISSES[key])
+
+
+def test_an_older_cuda_library_before_that_of_jax_is_a_cause_beside_the_plugin() -> None:
+    text = "Found cuBLAS version 120103, but JAX was built against version 120205, which is newer."
+    assert told(text) == ["jax-plugin-mismatch", "gpu-libs-conflict"]
+
+
+def test_the_driver_that_names_nouveau_means_nouveau() -> None:
+    text = "NVRM: The NVIDIA probe routine was not called for 2 device(s).\nNVRM: nouveau, rivafb, nvidiafb or rivatv"
+    assert told(text) == ["nouveau-loaded"]
+    assert told(text + "\nKernel driver in use: vfio-pci")[0] == "gpu-bound-to-other-driver"
+
+
+def test_an_extension_that_lacks_a_system_library_is_built_rightly() -> None:
+    text = "ImportError: libnuma.so.1: cannot open shared object file\n"
+    text += "[sgl_kernel] CRITICAL: Could not load any common_ops library!"
+    assert told(text) == ["system-library-missing"]
+
+
+def test_clinfo_beside_other_runtimes() -> None:
+    assert told("clinfo: Segmentation fault\n/etc/OpenCL/vendors/rusticl.icd") == ["gpu-libs-conflict"]
+    assert told("clinfo: Segmentation fault") == []
+
+
+def test_a_kernel_of_aiter_alone_is_aiters_fault() -> None:
+    line = "OutOfResources: out of resource: shared memory, Required: 81920, Hardware limit: 65536."
+    assert told(f"{line}\naiter/ops/triton/moe.py") == ["companion-kernel-lib-outdated"]
+    assert told(f"{line}\nmy_kernels/attention.py") == []
+
+
+def test_libraries_in_another_folder_than_the_one_looked_in() -> None:
+    looks, lie = "the server looks in /usr/local/lib/app/cuda", "the CUDA libraries are in /usr/lib/app/cuda"
+    assert told(f"{looks}\n{lie}") == ["gpu-libs-not-found"]
+    assert told(looks) == []
+
+
+def test_secure_boot_is_nearer_than_a_system_that_the_release_does_not_list() -> None:
+    text = "OS: Ubuntu 24.10\nROCm version: 6.3.2\nROCk module is NOT loaded\n"
+    assert told(text)[0] == "amdgpu-kernel-or-os-unsupported"
+    assert told(text + "Secure Boot enabled\n") == ["secure-boot-blocks-module"]
