@@ -37,9 +37,11 @@ _TRIED = re.compile(
 """A remark on a value that was tried and helped: the run that fails is without it."""
 _SAID_OF_IT = re.compile(
     r"([^\s\"'`]{1,200}?)[,;:]?\s{1,3}(?:\(|(?:in|is|was|set|exported|for|from|on|at|but|and|or|with|without|under|as|before"
-    r"|after|only|also|still|does|did|inside|where|when|while|because|which|via|alone|instead|too)\b)"
+    r"|after|only|also|still|does|did|inside|where|when|while|because|which|via|alone|instead|too|not|no|has|had|have"
+    r"|uses?|used|makes?|made|changes?|changed|gives?|gave|causes?|caused|leads?|led|takes?|took|hides?|hid|shows?|showed"
+    r"|selects?|selected|picks?|leaves?|left|breaks?|broke|needs?|must|should|would|will|can|cannot|could|that|than)\b)"
 )
-"""A sentence goes on behind the value: `NAME=1 in ~/.bashrc`."""
+"""A sentence goes on behind the value: `NAME=1 in ~/.bashrc`, `NAME=1 makes no difference`."""
 _MPI = re.compile(r"\s-x\s{1,3}([A-Z][A-Z0-9_]{2,80})=(\S{1,300})")
 """What Open MPI's launcher hands to the ranks."""
 _NOT_SHOWN = {"unset", "<unset>", "not set", "(unset)", "(not set)", "<not set>"}
@@ -65,7 +67,7 @@ def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet
             continue
         if not how and _TRIED.match(found["value"]):
             continue
-        said = None if how else _SAID_OF_IT.match(found["value"])
+        said = _SAID_OF_IT.match(found["value"]) if how in ("", "export ") else None
         value = said[1] if said else _unquoted(found["value"], shell=bool(how))
         if value.lower() not in _NOT_SHOWN:
             sheet.put(f"environment[{found['name']}]", kept(value), where)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.diagnosis.judge import judge
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
 from doctor.knowledge.symptoms import Symptoms
 
 SYMPTOMS = Symptoms()
@@ -75,3 +78,23 @@ def test_the_line_shows_the_symptom(key: str) -> None:
 )
 def test_no_symptom_in_a_plain_line(line: str) -> None:
     assert not {hit.key for hit in SYMPTOMS.find([(1, line)])} & set(EXAMPLES)
+
+
+@pytest.mark.parametrize(
+    ("line", "loud"),
+    [
+        ("RuntimeError: No CUDA GPUs are available", ["error"]),
+        ("CUDA driver version is insufficient for CUDA runtime version", ["error"]),
+        ("the exporter shows no processes", ["warning"]),
+    ],
+)
+def test_an_option_that_is_lacking_is_sure_where_something_sees_no_gpu(line: str, loud: list[str]) -> None:
+    report = judge(read_text([f"{line}\ncompose.yml has no device reservation\n".encode()]), Knowledge())
+    hits = [f.severity.value for f in report.findings if f.rule == "container-missing-gpu-passthrough"]
+    assert hits == loud
+
+
+def test_a_label_that_a_node_lacks_is_no_option_of_a_container() -> None:
+    report = judge(read_text([b"node without the label nvidia.com/gpu.present=true\n"]), Knowledge())
+    found = [f for f in report.findings if f.rule == "container-missing-gpu-passthrough"]
+    assert not [f for f in found if f.severity.value == "error"]

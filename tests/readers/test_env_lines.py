@@ -22,3 +22,15 @@ def test_a_sentence_goes_on_behind_a_value(line: str) -> None:
 def test_a_value_of_several_words_stays_whole() -> None:
     line = "NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla,driver>=470"
     assert read(line).get("environment[NVIDIA_REQUIRE_CUDA]") == "cuda>=12.4 brand=tesla,driver>=470"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "HIP_VISIBLE_DEVICES=2 uses another GPU than rocm-smi shows",
+        "export HIP_VISIBLE_DEVICES=2 does not help",
+        "HIP_VISIBLE_DEVICES=2 has no effect",
+    ],
+)
+def test_what_a_variable_does_is_no_part_of_its_value(line: str) -> None:
+    assert read(line).get("environment[HIP_VISIBLE_DEVICES]") == "2"
