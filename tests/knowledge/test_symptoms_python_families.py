@@ -29,6 +29,7 @@ IDS = tuple(
 )
 RULES = {check.rule.id for check in registry.checks()}
 EXAMPLES = {
+    "torch-companion-told": "torchvision from PyPI beside a torch for ROCm",
     "stubs-folder-on-the-path": "LD_LIBRARY_PATH=/opt/cuda/lib64:/opt/cuda/lib64/stubs",
     "extension-broke-after-torch-changed": "flash-attn stopped working after pip upgraded torch to 2.6",
     "amd-variable-told": "export MIOPEN_FIND_MODE=2",
@@ -163,6 +164,7 @@ NEAR = (
     ("tensorflow-lists-no-gpu", "Num GPUs Available:  2"),
     ("cxx-standard-header-missing", "fatal error: 'mylib/cmath_extra.h' file not found"),
     ("extension-broke-after-torch-changed", "xformers was installed after torch and works"),
+    ("nvcc-older-than-its-options", "ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'"),
     ("stubs-folder-on-the-path", "LIBRARY_PATH=/opt/cuda/lib64/stubs"),
     ("torch-header-of-another-torch", "fatal error: thrust.h: No such file or directory"),
 )
