@@ -90,3 +90,15 @@ def test_a_jax_that_falls_back_to_the_gpu_has_its_plugin() -> None:
     said = "a CUDA-enabled jaxlib is not installed. Falling back to {}."
     found = {where: {hit.key for hit in Symptoms().find([(1, said.format(where))])} for where in ("cpu", "gpu")}
     assert {where for where, keys in found.items() if "jax-cuda-jaxlib-not-installed" in keys} == {"cpu"}
+
+
+BESIDE = "$ pip list\nPackage Version\n------- -------\ntorch 2.8.0+rocm6.4\ntriton 3.4.0\n"
+
+
+def test_a_triton_of_pypi_beside_rocm_is_a_cause_where_triton_fails() -> None:
+    other = _loud(BESIDE + "hipErrorNoBinaryForGpu: Unable to find code object for all current devices!")
+    fails = _loud(
+        BESIDE + "ImportError: cannot import name 'get_hip_version' from 'triton'\nNo module named 'triton.ops'"
+    )
+    assert [rule for rule, _ in other] == ["torch-missing-gpu-arch"]
+    assert ("triton-mismatch", Severity.WARNING) in fails

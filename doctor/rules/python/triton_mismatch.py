@@ -33,7 +33,8 @@ module `triton`.
 torch.compile and every triton kernel fail at import or at the first compilation.
 
 ## Not raised when
-torch is not a plain release with a pin that is known, or triton has the pinned release.
+torch is not a plain release with a pin that is known, or triton has the pinned release. Beside a torch for ROCm a
+triton of PyPI is information where a text tells of another failure: it has code for AMD's GPUs too.
 
 ## How to confirm
 `python -m pip check` and `python -c 'import triton; print(triton.__version__)'`
@@ -75,10 +76,14 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             source=f"{build.source} ({build.as_of})" if build else None,
         )
     of_rocm = package(machine, "pytorch-triton-rocm", "triton-rocm")
-    if machine.torch.build == "rocm" and held and release(held.version) == held.version and not of_rocm:
+    of_pypi = held is not None and release(held.version) == held.version and not own
+    if machine.torch.build == "rocm" and held and of_pypi and not of_rocm:
+        # Wheels of PyPI have code for AMD's GPUs since 3.0 and often serve: a cause where something of Triton fails.
+        fails = any("triton" in f"{s.key} {s.text}".lower() for s in machine.symptoms if not s.mention)
         yield Finding(
             summary=f"triton {held.version[:20]} of PyPI stands beside a torch for ROCm, which brings its own.",
-            severity=Severity.WARNING,
+            severity=Severity.WARNING if fails or not machine.symptoms else Severity.INFO,
+            suspect=0 if fails else 1,
             subject=Subject(kind="package", id="triton"),
             evidence=(*evidence(machine, ("torch.version",)), *shown(machine, held)),
             fixes=(pip_remove(machine, "Remove it, then install torch for ROCm again.", "triton"),),
