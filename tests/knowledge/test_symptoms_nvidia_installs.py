@@ -7,6 +7,7 @@ import pytest
 from tests.knowledge.texts import keys, raised, told
 
 NOT_LOADED, KERNEL = "nvidia-driver-not-loaded", "nvidia-kernel-incompatible"
+INFOROM, IMEX = "gpu-inforom-corrupted", "nvidia-imex-not-running"
 NOT_CONFIGURED = "container-runtime-not-configured"
 NO_GUEST = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
 NO_NVML = "could not load NVML library: libnvidia-ml.so.1: cannot open shared object file\n"
@@ -55,6 +56,19 @@ CASES = [
     ("nvidia-smi says driver not loaded", NOT_LOADED),
     ("package akmod-nvidia-3:560.35.03-1.fc41.x86_64 requires kernel-devel-matched, but nothing provides", NOT_LOADED),
     ("nvidia-driver-550 : Depends: nvidia-dkms-550 but it is not going to be installed", NOT_LOADED),
+    ("Quadro RTX 5000\nWARNING: infoROM is corrupted at gpu 0000:17:00.0", INFOROM),
+    ("dcgmi health: A corrupt InfoROM has been detected in GPU 3.", INFOROM),
+    ("health check of the node: nvidia-smi ended with exit code 14", INFOROM),
+    ("MNNVL (cliqueSize 4) is available but not working on this system. Check the IMEX configuration", IMEX),
+    ("GB300\nnvidia-imex.service: Failed with result 'exit-code'.", IMEX),
+    ("GB200 NVL72: the IMEX daemon is not running on two trays", IMEX),
+    ("[CUDA_ERROR_NOT_PERMITTED] operation not permitted in expression cuMemCreate(&handle, size, &prop, 0)", IMEX),
+    ("two L40S: P2P copies are corrupted, through the host they are right", "pcie-p2p-unusable"),
+    ("peer-to-peer transfers between the A6000s give wrong data", "pcie-p2p-unusable"),
+    ("nvidia 0000:01:00.0: Unable to change power state from D3cold to D0, device inaccessible", "nvidia-xid-fatal"),
+    ("RTX 5080 in an OCuLink dock: the GPU disconnects under load", "nvidia-xid-fatal"),
+    ("Fan: ERR!\nnvidia-container-cli: detection error: nvml error: unknown error: unknown.", "nvidia-xid-fatal"),
+    ("slurmd: fatal: can't stat gres.conf file /dev/nvidia2: No such file or directory", NOT_LOADED),
     ("nvidia: /dev/nvidia0 does not exist until nvidia-smi is run once", "nvidia-uvm-missing"),
 ]
 
@@ -82,6 +96,15 @@ NEAR = [
     ("a guest with an A40-12Q", NOT_LOADED),
     ("write /proc/self/oom_score_adj: permission denied", "container-security-profile"),
     ("nvidia-driver-550 is already the newest version", NOT_LOADED),
+    ("nvidia-smi: the infoROM is not corrupted", INFOROM),
+    ("the job ended with exit code 14", INFOROM),
+    ("nvidia-imex is running on every node", IMEX),
+    ("IMEX time integration is not set up for this solver", IMEX),
+    ("cuMemCreate failed: out of memory", IMEX),
+    ("P2P is on, and the results are right", "pcie-p2p-unusable"),
+    ("xhci_hcd 0000:3b:00.0: Unable to change power state from D3cold to D0, device inaccessible", "nvidia-xid-fatal"),
+    ("nvidia-container-cli: detection error: nvml error: unknown error: unknown.", "container-lost-devices"),
+    ("slurmd: fatal: can't stat gres.conf file /dev/xgpu0: No such file or directory", NOT_LOADED),
     ("/dev/nvidia0 exists before nvidia-smi is run", "nvidia-uvm-missing"),
 ]
 
@@ -149,3 +172,10 @@ def test_no_seconds_of_throttling_are_none(line: str) -> None:
 def test_seconds_of_throttling_are_some() -> None:
     assert "gpu-throttled" in raised("Thermal violations totaling 12.4 seconds were detected for GPU 0")
     assert "gpu-throttled" in raised("Total Thermal Violation (usec) | 80412")
+
+
+def test_an_engine_that_the_first_open_modules_do_not_know() -> None:
+    text = "NVIDIA driver version: 515.43.04\nNVIDIA kernel module type: open\n\nGPU 0: NVIDIA GeForce RTX 2060\n\n"
+    refused = "NVRM kgspInitRm_IMPL: missing NVDEC0 engine, cannot initialize GSP-RM\n"
+    assert "nvidia-open-module-unsupported-gpu" not in told(text)
+    assert "nvidia-open-module-unsupported-gpu" in told(text + refused)

@@ -60,7 +60,7 @@ _EVENT = "nvidia-open-module-unsupported"
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
     """Facts end the matter where the flavour and what every GPU takes are known: not in releases of the open modules
     that say themselves that they are for the GPUs of data centers alone."""
-    if machine.symptom("open-module-data-center-only"):
+    if machine.symptom("open-module-data-center-only", "gsp-engine-missing"):
         return False
     gpus = machine.of_vendor("nvidia")
     return bool(machine.nvidia_driver.flavour and gpus) and all(module_flavour.takes(g, kb) for g in gpus)
