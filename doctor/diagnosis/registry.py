@@ -53,6 +53,8 @@ class Check:
     """Called with (machine, kb): whether what is known was enough to clear the machine, where `needs` can not say."""
     excludes: Callable[..., bool] | None = None
     """Called with (machine): whether the cause can not be there, whatever error texts say."""
+    unheard: Callable[..., bool] | None = None
+    """Called with (machine): whether what is known leaves nothing of a suspicion that mere words raise."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,9 @@ class Probe:
 def check_of(module: Any) -> Check:
     """The check that a rule's module defines."""
     fixes = tuple(getattr(module, "FIXES", ()))
-    on_symptom, decides, excludes = (getattr(module, name, None) for name in ("on_symptom", "decides", "excludes"))
-    return Check(module.RULE, module.check, on_symptom, fixes, decides, excludes)
+    hooks = (getattr(module, name, None) for name in ("on_symptom", "decides", "excludes", "unheard"))
+    on_symptom, decides, excludes, unheard = hooks
+    return Check(module.RULE, module.check, on_symptom, fixes, decides, excludes, unheard)
 
 
 def _modules(package: str) -> Iterator[str]:

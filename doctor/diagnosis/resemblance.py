@@ -61,7 +61,7 @@ def suspected(
     beside a single cause where somebody speaks and the words are clear."""
     if not machine.resembles:
         return list(findings)
-    ruled_out = {*ruled_out, *(name for name, check in checks.items() if _of_other_vendor(check, machine))}
+    ruled_out = {*ruled_out, *(name for name, check in checks.items() if _unheard(check, machine))}
     told = {f.rule for f in findings if f.severity is not Severity.INFO and _is_cause(f.rule, checks)}
     if not told and own_code(machine):
         return list(findings)
@@ -113,6 +113,11 @@ def _bounds(told: Collection[str], findings: Sequence[Finding], machine: Snapsho
 def own_code(machine: Snapshot) -> bool:
     """Whether the text tells an error of a program's own code, or that all works."""
     return any(symptom.key.startswith(OWN_CODE) for symptom in machine.symptoms)
+
+
+def _unheard(check: Check, machine: Snapshot) -> bool:
+    """Whether mere words say nothing of this rule's cause."""
+    return _of_other_vendor(check, machine) or (check.unheard is not None and check.unheard(machine))
 
 
 def _of_other_vendor(check: Check, machine: Snapshot) -> bool:

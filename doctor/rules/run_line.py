@@ -137,6 +137,13 @@ def sees_none(machine: Snapshot) -> bool:
     return machine.torch.available is False or unseen(machine) is not None
 
 
+def complained_of(machine: Snapshot) -> bool:
+    """Whether anything that was seen points to a cause: words that only name a thing are no complaint of a GPU."""
+    from doctor.knowledge.symptoms import shared
+
+    return any(shared().causes(symptom.key, machine) for symptom in machine.symptoms)
+
+
 def from_text(machine: Snapshot, name: str) -> bool:
     """Whether that fact was read from a pasted text."""
     return machine.source(name).startswith("text:")

@@ -35,6 +35,7 @@ EXAMPLES = {
     "igpu-off-helps": "disabling the iGPU in the BIOS fixes it",
     "program-crashed": "Segmentation fault (core dumped)",
     "output-garbage": "two GPUs give gibberish, one is fine",
+    "persistence-on-told": "Persistence Mode                      : Enabled",
     "gpu-of-virtual-guest-told": "OS: Ubuntu 22.04 (KVM guest)",
     "collective-hangs": "all_reduce_perf hangs on two GPUs",
     "slow-start-told": "first CUDA call takes 20 s",

@@ -8,6 +8,8 @@ from doctor.diagnosis.judge import judge
 from doctor.findings import Severity
 from doctor.intake import read_text
 from doctor.knowledge import Knowledge
+from doctor.rules.access import container_missing_gpu_passthrough, scheduler_no_gpu_allocated, wsl_gpu_misconfigured
+from doctor.rules.flags import collective_flag_misconfigured
 from doctor.rules.host import gpu_throttled
 
 SOCKETS = "NCCL WARN Failed to open libibverbs.so[.1]\nNCCL INFO NET/Socket : Using [0]eno1:10.0.0.4<0>\n"
@@ -132,3 +134,26 @@ def test_one_reason_for_slower_clocks_that_holds_is_enough() -> None:
     shown = "GPU 0: NVIDIA A100-SXM4-80GB\nclocks drop at full load\nSW Power Cap : {}\nHW Slowdown : Not Active\n"
     assert not gpu_throttled.excludes(read_text([shown.format("Active").encode()]))
     assert gpu_throttled.excludes(read_text([shown.format("Not Active").encode()]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "OS: WSL2 Ubuntu 22.04\nnvidia-smi prints N/A for the processes of WSL2, in Windows it names them\n",
+        "docker run --gpus all -it --rm img bash\nthe list of processes in nvidia-smi is empty there\n",
+        "GPU  Temp  AvgPwr  SCLK    MCLK    Fan  Perf  PwrCap\n1    24.0c  3.0W  852Mhz  167Mhz  13%  auto  170.0W\n",
+        "kubernetes, nvidia.com/gpu: the validation pod waits on the node while a job runs there\n",
+        "NCCL INFO NET/Socket : Using [0]bond0:10.20.0.5<0>\nNCCL INFO Using network Socket, what is it?\n",
+    ],
+)
+def test_words_without_a_complaint_raise_no_suspicion(text: str) -> None:
+    assert told(text) == []
+
+
+def test_words_of_a_complaint_are_heard() -> None:
+    for rule in (wsl_gpu_misconfigured, scheduler_no_gpu_allocated, container_missing_gpu_passthrough):
+        unseen = read_text([b"WSL2\ndocker run --gpus all img\nRuntimeError: No CUDA GPUs are available\n"])
+        assert not rule.unheard(unseen)
+    assert not gpu_throttled.unheard(read_text([b"clocks drop after ten minutes"]))
+    slow = b"NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>\nall_reduce is slow over the two nodes"
+    assert not collective_flag_misconfigured.unheard(read_text([slow]))

@@ -101,6 +101,12 @@ def excludes(machine: Snapshot) -> bool:
     return machine.nodes is None and chosen and given not in ("", "none", "void") and not video
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where torch has its GPU, or the run line asks for GPUs and nobody says that none is seen."""
+    given = run_line.passes_nvidia(machine) or (run_line.passes_amd(machine) and not run_line.lacking(machine, "amd"))
+    return machine.torch.available is True or (given and not run_line.sees_none(machine))
+
+
 _OF_UVM = ("nvidia-uvm-missing", "nvidia-uvm-stale-after-suspend", "nvidia-uvm-hmm-init-failure")
 _WITHOUT_UVM = ("cuda-unknown-999", "unknown-error-999")
 
@@ -115,7 +121,7 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     no_library = "uvm" not in lacking and _driver_said_insufficient(machine)
     sure = run_line.sees_none(machine) or ("uvm" in lacking and machine.symptom(*_WITHOUT_UVM) is not None)
     sure = sure or (no_library and vendor != "amd")
-    if not lacking or (vendor == "any" and not sure and not _complained_of(machine)):
+    if not lacking or (vendor == "any" and not sure and not run_line.complained_of(machine)):
         return
     yield Finding(
         summary=f"The container is not given {lacking}.",
@@ -141,13 +147,6 @@ def _driver_said_insufficient(machine: Snapshot) -> bool:
     """What CUDA's runtime says where it finds no driver library, too; torch's own words for an old driver are none."""
     said = machine.symptom("cuda-driver-insufficient", "cuda-code-insufficient")
     return not machine.torch.cuda and said is not None and "too old" not in said.text
-
-
-def _complained_of(machine: Snapshot) -> bool:
-    """Whether anything that was seen points to a cause: words that only name a thing are no complaint of a GPU."""
-    from doctor.knowledge.symptoms import shared
-
-    return any(shared().causes(symptom.key, machine) for symptom in machine.symptoms)
 
 
 def _left_out(machine: Snapshot) -> Iterator[Finding]:

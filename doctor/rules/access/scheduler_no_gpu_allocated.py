@@ -82,6 +82,11 @@ def excludes(machine: Snapshot) -> bool:
     return out_of_range and not machine.symptom("device-count-is-zero-told", *run_line.NO_GPU_SEEN)
 
 
+def unheard(machine: Snapshot) -> bool:
+    """That work runs on a cluster is no complaint of what its scheduler gives."""
+    return not run_line.sees_none(machine) and not run_line.complained_of(machine)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Needs a positive sign: missing variables alone may mean that the cluster does not manage GPUs."""
     env = machine.environment or {}

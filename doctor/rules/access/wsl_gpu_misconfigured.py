@@ -104,6 +104,11 @@ def _said(machine: Snapshot) -> Iterator[Finding]:
     )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """That somebody works under WSL is no complaint of its way to the GPU."""
+    return machine.host.wsl is True and not run_line.sees_none(machine) and not run_line.complained_of(machine)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Only the node decides; its absence must be known."""
     if machine.host.wsl and not machine.container.inside and has_no(machine, "dxg"):

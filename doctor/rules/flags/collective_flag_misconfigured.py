@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.redaction.lazy import Lazy
+from doctor.rules import run_line
 from doctor.rules.flags_read import evaluated
 
 if TYPE_CHECKING:
@@ -57,6 +58,13 @@ FIXES = (
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a variable: a value that its reader can't take, and paths that are turned off."""
     yield from evaluated(machine, RULE.id, _own(machine, kb))
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Lines of an NCCL that comes up, where nobody says that anything fails, stands still or is slow."""
+    works = machine.symptom("nccl-goes-on-with-sockets")
+    complaint = machine.symptom("said-slow", "hang-word-told", "stands-still-told", *_FAILS)
+    return works is not None and complaint is None and not run_line.complained_of(machine)
 
 
 def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:

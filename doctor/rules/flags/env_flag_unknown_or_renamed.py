@@ -55,6 +55,11 @@ https://docs.pytorch.org/docs/stable/cuda_environment_variables.html
 FIXES = (Fix(text="Use the name that the warning gives, or unset the old one.", where="environment"),)
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where no variable is told, none has another name."""
+    return not machine.environment and machine.symptom("variable-told", "variable-name-slips") is None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a name that nothing reads any more, or that is a slip away from one that is read."""
     yield from evaluated(machine, RULE.id, _own(machine, kb))

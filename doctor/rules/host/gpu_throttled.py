@@ -61,6 +61,11 @@ def excludes(machine: Snapshot) -> bool:
     return machine.symptom("throttle-reasons-inactive-told") is not None and active is None
 
 
+def unheard(machine: Snapshot) -> bool:
+    """A table of watts, clocks and fans is no complaint: nobody says that something is slower or hotter than it was."""
+    return machine.symptom("speed-or-heat-told", "said-slow") is None
+
+
 _BAD = Lazy(r"hw[-_ ]?|thermal|brake", re.IGNORECASE)
 _SHOWN = ("throttle_reasons", "power_limit_w", "power_limit_default_w", "temperature_c")
 _LOW_CAP = 0.7
