@@ -28,7 +28,10 @@ _MAC = Lazy(r"(?<![0-9A-Za-z:.])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A
 _IPV4 = Lazy(r"(?<![\w.+-])(?:\d{1,3}\.){3}\d{1,3}(?![\w+-]|\.\w)")
 _FOUR_PARTS = Lazy(r"\d{1,3}(?:\.\d{1,4}){3}")
 _IPV6 = Lazy(r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:{1,2}){1,7}(?:[0-9a-fA-F]{1,4})?(?![\w:])")
-_VERSION_BEFORE = Lazy(r"(?i)(?:version|release|driver|firmware|\bfw|vbios|-cu1\d|_cu1\d|==|\.so)[\w\"' :=|.-]{0,24}\Z")
+_VERSION_BEFORE = Lazy(
+    r"(?i)(?:(?:version|release|driver|firmware|\bfw|vbios|-cu1\d|_cu1\d|==|\.so)[\w\"' :=|.-]{0,24}"
+    r"|\b(?:cudnn|cublas(?:lt)?|cufft|curand|cusolver|cusparse|nvjitlink|tensorrt|nccl)[ _-]v?)\Z"
+)
 _SERIAL = Lazy(
     r"(?i)((?<![a-z])serial(?:[ _-]{0,2}(?:number|num|no))?[\"']?\s{0,20}[:=>]\s{0,4}[\"']?)"
     r"((?=[A-Z-]{0,20}\d)[A-Z0-9-]{5,40})\b"

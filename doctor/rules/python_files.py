@@ -108,7 +108,8 @@ def tensorflow(machine: Snapshot) -> Iterator[Finding]:
     older = [int(x) for x in have if x.isdigit()] < [int(x) for x in wanted if x.isdigit()]
     if wanted[0] != have[0] or older:
         yield Finding(
-            summary=f"tensorflow {package.version[:20]} is built with cuDNN {row.cudnn}; {cudnn.version[:16]} is here.",
+            summary=f"tensorflow {package.version[:20]} is built with cuDNN {row.cudnn}; cuDNN {cudnn.version[:16]} is "
+            "here.",
             severity=Severity.WARNING,
             subject=Subject(kind="package", id=package.name),
             evidence=(

@@ -80,6 +80,12 @@ def test_data_is_masked_by_the_names_above_and_beside_it() -> None:
     }
 
 
+@pytest.mark.parametrize("text", ["cuDNN 9.1.0.70 is here", "TensorRT 10.3.0.26", "nvjitlink 12.4.127.1"])
+def test_four_parts_behind_the_name_of_a_library_are_its_version(text: str) -> None:
+    assert Redactor().text(text) == text
+    assert "10.1.0.7" not in Redactor().text("cuDNN was fetched from 10.1.0.7")
+
+
 def test_four_parts_under_the_key_of_a_version_are_no_address() -> None:
     data = {"name": "nvidia-cublas-cu12", "version": "12.8.4.1", "bound": "10.1.2.3", "api_version": "at 10.1.2.3"}
     kept = Redactor().data(data)
