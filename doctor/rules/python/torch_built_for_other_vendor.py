@@ -50,6 +50,7 @@ https://pytorch.org/get-started/locally/
 )
 
 _MADE_FOR = {"cuda": "nvidia", "rocm": "amd"}
+_OF_AMD = ("amd-gpu-told", "amdgpu-driver-named", "amd-variable-told", "rocm-wanted-told")
 _LABEL = {"cuda": "CUDA", "rocm": "ROCm", "nvidia": "NVIDIA", "amd": "AMD"}
 
 
@@ -79,3 +80,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
     """A plain version tells no build."""
     return build_of(machine, kb) is not None
+
+
+def unheard(machine: Snapshot) -> bool:
+    """That torch asks for NVIDIA's driver tells nothing of this where the text names nothing of AMD's."""
+    asks = machine.symptom("torch-no-nvidia-driver", "cuda-torch-asks-for-nvidia-driver") is not None
+    return asks and not machine.rocm and machine.symptom(*_OF_AMD) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.intake import read_text
 from doctor.rules.python import torch_built_for_other_vendor as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -17,3 +18,10 @@ def test_cuda_build_on_amd() -> None:
 def test_nvidia_driver_is_loaded_and_unknown() -> None:
     assert told(rule, machines.mi300x_host({"torch.build": "cuda", "nvidia_driver.loaded": True})) == []
     assert told(rule, machines.mi300x_host({"torch.build": None})) == []
+
+
+def test_words_are_not_heard_where_nothing_of_amd_is_named() -> None:
+    asks = b"RuntimeError: Found no NVIDIA driver on your system."
+    assert rule.unheard(read_text([asks]))
+    assert not rule.unheard(read_text([asks + b"\nMIOPEN_FIND_MODE=2"]))
+    assert not rule.unheard(read_text([b"AssertionError: Torch not compiled with CUDA enabled"]))
