@@ -68,6 +68,9 @@ CASES = [
     ("nvidia 0000:01:00.0: Unable to change power state from D3cold to D0, device inaccessible", "nvidia-xid-fatal"),
     ("RTX 5080 in an OCuLink dock: the GPU disconnects under load", "nvidia-xid-fatal"),
     ("Fan: ERR!\nnvidia-container-cli: detection error: nvml error: unknown error: unknown.", "nvidia-xid-fatal"),
+    ("L4 node, reinstalled: lsmod shows no nvidia", NOT_LOADED),
+    ("RTX 3070: afterwards lspci does not list the card", "nvidia-xid-fatal"),
+    ("RTX 4070 laptop\nUnable to change power state from D3cold to D0, device inaccessible", "nvidia-xid-fatal"),
     ("slurmd: fatal: can't stat gres.conf file /dev/nvidia2: No such file or directory", NOT_LOADED),
     ("nvidia: /dev/nvidia0 does not exist until nvidia-smi is run once", "nvidia-uvm-missing"),
 ]
@@ -104,6 +107,9 @@ NEAR = [
     ("P2P is on, and the results are right", "pcie-p2p-unusable"),
     ("xhci_hcd 0000:3b:00.0: Unable to change power state from D3cold to D0, device inaccessible", "nvidia-xid-fatal"),
     ("nvidia-container-cli: detection error: nvml error: unknown error: unknown.", "container-lost-devices"),
+    ("an A100, lsmod shows no nvidia-peermem", NOT_LOADED),
+    ("an A100, nvidia_uvm is not in lsmod", NOT_LOADED),
+    ("RTX 3070: then lspci lists the card", "nvidia-xid-fatal"),
     ("slurmd: fatal: can't stat gres.conf file /dev/xgpu0: No such file or directory", NOT_LOADED),
     ("/dev/nvidia0 exists before nvidia-smi is run", "nvidia-uvm-missing"),
 ]
