@@ -39,6 +39,7 @@ EXAMPLES = {
     "bus-error": "Fatal Python error: Bus error",
     "torch-shm-object": "unable to open shared memory object </torch_54163_3383444026> in read-write mode",
     "descriptor-limit-low": "WARNING: The file descriptor limit is too low: 1024.",
+    "fabric-test-passes-told": "all_reduce_perf finishes with the expected numbers",
     "ibv-no-memory": "ibv_create_cq(cqe=4096) failed: Cannot allocate memory",
     "login-node-said": "run on the login node",
     "step-gpus-lacking-said": "srun -n1 without --gpus-per-task",

@@ -157,3 +157,9 @@ def test_words_of_a_complaint_are_heard() -> None:
     assert not gpu_throttled.unheard(read_text([b"clocks drop after ten minutes"]))
     slow = b"NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>\nall_reduce is slow over the two nodes"
     assert not collective_flag_misconfigured.unheard(read_text([slow]))
+
+
+def test_a_transport_that_is_given_up_by_a_test_that_passes_is_no_error() -> None:
+    line = "UCX  ERROR mlx5_1: ibv_create_cq() failed: Cannot allocate memory.\n"
+    assert told(line, Severity.ERROR) == ["memlock-limit-too-low"]
+    assert told(f"{line}osu_allreduce completes over TCP\n", Severity.ERROR) == []
