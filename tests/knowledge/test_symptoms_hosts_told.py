@@ -29,6 +29,22 @@ EXAMPLES = {
         "the CUDA libraries are in /usr/lib/x86_64-linux-gnu",
         "ROCm libs were put into /opt/extra/rocm",
     ],
+    "tinygrad-bindings-empty": [
+        "AttributeError: module 'tinygrad.runtime.autogen.comgr' has no attribute 'amd_comgr_create_data'",
+        "module 'gpuctypes.cuda' has no attribute 'nvrtcCreateProgram'",
+    ],
+    "candle-kernel-not-in-module": [
+        'Error: DriverError(CUDA_ERROR_NOT_FOUND, "named symbol not found") when loading is_u32_bf16',
+    ],
+    "gpu-not-passed-to-inner-cluster-told": [
+        "the GPUs are not passed to the kind cluster",
+        "the GPU isn't forwarded into the nested container",
+    ],
+    "driver-folder-on-path-helped-told": [
+        "LD_LIBRARY_PATH with the folder of libcuda.so.1 fixed it",
+        "export LD_LIBRARY_PATH=/usr/lib/nvidia-driver: works",
+    ],
+    "nvrtc-builtins-missing": ["nvrtc: error: failed to open libnvrtc-builtins.so.11.1."],
     "nvrm-names-nouveau": ["NVRM: nouveau, rivafb, nvidiafb or rivatv"],
     "sgl-kernel-loads-none": ["[sgl_kernel] CRITICAL: Could not load any common_ops library!"],
 }
@@ -40,6 +56,11 @@ NEAR_MISSES = {
     "aiter-triton-path-told": "VLLM_ROCM_USE_AITER=0",
     "looks-in-other-folder-told": "look at /var/log/syslog",
     "gpu-libraries-lie-elsewhere-told": "the ROCm libraries are installed",
+    "tinygrad-bindings-empty": "module 'tinygrad.tensor' has no attribute 'Tensor'",
+    "candle-kernel-not-in-module": "NCCL WARN Cuda failure 'named symbol not found'",
+    "gpu-not-passed-to-inner-cluster-told": "the GPU is not passed to the virtual machine",
+    "driver-folder-on-path-helped-told": "LD_LIBRARY_PATH has no folder of the driver",
+    "nvrtc-builtins-missing": "libnvrtc-builtins.so.12.4 is installed",
     "nvrm-names-nouveau": "nouveau is on the deny list",
     "sgl-kernel-loads-none": "loaded common_ops",
 }
@@ -70,6 +91,24 @@ def test_an_extension_that_lacks_a_system_library_is_built_rightly() -> None:
     text = "ImportError: libnuma.so.1: cannot open shared object file\n"
     text += "[sgl_kernel] CRITICAL: Could not load any common_ops library!"
     assert told(text) == ["system-library-missing"]
+
+
+def test_a_library_from_another_release_beside_nvrtc() -> None:
+    text = "nvrtc: error: failed to open libnvrtc-builtins.so.12.8\nlibnvJitLink is loaded from CUDA 12.4"
+    assert told(text)[0] == "gpu-libs-conflict"
+
+
+def test_error_35_that_a_path_cures_is_no_old_driver() -> None:
+    text = "cudaGetDeviceCount err: 35"
+    assert told(text) == ["nvidia-driver-too-old"]
+    assert told(text + "\nLD_LIBRARY_PATH with the driver's folder: works") == ["gpu-libs-not-found"]
+
+
+def test_wsl_without_a_card_of_nvidia() -> None:
+    text = "nvidia-container-cli: initialization error: WSL environment detected but no adapters were found: unknown"
+    assert told(text) == ["wsl-gpu-misconfigured"]
+    assert told(text + "\nmy laptop does not have an NVIDIA graphics card")[0] == "no-gpu-found"
+    assert told(text + "\nno NVIDIA graphics card was found")[0] == "wsl-gpu-misconfigured"
 
 
 def test_clinfo_beside_other_runtimes() -> None:
