@@ -185,3 +185,12 @@ def test_an_engine_that_the_first_open_modules_do_not_know() -> None:
     refused = "NVRM kgspInitRm_IMPL: missing NVDEC0 engine, cannot initialize GSP-RM\n"
     assert "nvidia-open-module-unsupported-gpu" not in told(text)
     assert "nvidia-open-module-unsupported-gpu" in told(text + refused)
+
+
+def test_a_program_that_stops_at_a_temperature() -> None:
+    assert "gpu-throttled" in told("Temperature limit on GPU #2 reached, aborting")
+    assert "gpu-throttled" in told("two RTX 3090: the GPU thermal limit was reached after ten minutes")
+    met = "Driver temperature threshold met on GPU #1. Expect reduced performance.\n"
+    assert "gpu-throttled" not in told(met)
+    assert "gpu-throttled" in told(met + "it gets slower and slower, from 400 to 150 MH/s\n")
+    assert "gpu-throttled" not in told("Watchdog: Temperature abort trigger set to 90c")
