@@ -34,6 +34,15 @@ EXAMPLES = {
         "the ld cache is not up to date",
     ],
     "podman-without-cdi": ["Error: stat nvidia.com/gpu=all: no such file or directory"],
+    "gpu-option-in-one-word": ["unknown flag: --gpus all", "docker: unknown flag: --device /dev/kfd"],
+    "in-image-build-told": ["during docker build, step RUN webui.sh", "while building the image", "in the image build"],
+    "driver-updated-under-container-told": [
+        "since the driver of the host was updated",
+        "after updating the NVIDIA driver",
+        "after the host driver was upgraded",
+        "since the host's driver update",
+    ],
+    "gpus-no-faster-told": ["training on 8 GPUs takes as long as on one", "with two GPUs it is no faster"],
     "spawner-isolates-devices": ["c.SystemdSpawner.isolate_devices = True"],
     "unit-protects-clock-told": ["ProtectClock=yes"],
     "only-cpu-listed-told": [
@@ -70,6 +79,10 @@ EXAMPLES = {
     ],
 }
 NEAR_MISSES = {
+    "gpu-option-in-one-word": "unknown flag: --gpus",
+    "in-image-build-told": "the image build 24.08 works",
+    "driver-updated-under-container-told": "the driver was updated and since then it works",
+    "gpus-no-faster-told": "8 GPUs are four times faster than two",
     "gpu-nodes-absent-inside-told": "/dev/nvidia0 is mounted in the container",
     "default-seccomp-told": "started with seccomp=unconfined",
     "counters-not-permitted": "ncu works as root",
@@ -220,3 +233,25 @@ def test_an_account_that_sudo_helps_in_apptainer() -> None:
     user = "User:\n```\n$ id\nuid=1000(me) gid=1000(me) groups=1000(me),10(wheel)\n```"
     error = "jax lists CPU:0 only\nwith sudo podman run the GPU is listed"
     assert told(form(error, gpu, container("apptainer 1.3", "--rocm jax.sif"), user)) == ["device-node-permission"]
+
+
+def test_an_option_and_its_value_in_one_word() -> None:
+    dev = container("docker (dev container)")
+    asks = other('"runArgs": ["--gpus all"]')
+    assert told(form("unknown flag: --gpus all", dev, asks)) == ["container-missing-gpu-passthrough"]
+    assert told(form("unknown flag: --gpus", dev)) == ["container-runtime-not-configured"]
+
+
+def test_an_image_build_sees_no_gpu_with_any_torch() -> None:
+    error = "AssertionError: Torch is not able to use GPU; add --skip-torch-cuda-test to COMMANDLINE_ARGS"
+    built = form(error, container("docker"), other("during docker build, step RUN webui.sh"))
+    assert told(built) == ["container-missing-gpu-passthrough"]
+    assert told(form(error)) == ["torch-cpu-only-build"]
+
+
+def test_a_container_of_before_the_driver_update() -> None:
+    where = container("docker", "--runtime=nvidia media/server")
+    error = "nvidia-smi in the container: CUDA Version: N/A"
+    updated = other("since the driver of the host was updated", "a recreated container works")
+    assert told(form(error, where, updated))[:1] == ["nvidia-driver-library-mismatch"]
+    assert "nvidia-driver-library-mismatch" not in told(form(error, where))

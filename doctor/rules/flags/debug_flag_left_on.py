@@ -48,6 +48,8 @@ https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html
 )
 
 _BLOCKING = ("AMD_SERIALIZE_KERNEL", "AMD_SERIALIZE_COPY", "HIP_LAUNCH_BLOCKING", "CUDA_LAUNCH_BLOCKING")
+_WAITS = ("NCCL_BLOCKING_WAIT", "TORCH_NCCL_BLOCKING_WAIT")
+"""torch's: the program waits for each collective, to be told of its errors. A cost beside slowness, else a choice."""
 _ONE = ("PYTORCH_NO_CUDA_MEMORY_CACHING", "PYTORCH_NO_HIP_MEMORY_CACHING", "HSA_DISABLE_FRAGMENT_ALLOCATOR")
 _WORDS = {"NCCL_DEBUG": ("TRACE",), "TORCH_DISTRIBUTED_DEBUG": ("DETAIL",), "RCCL_KERNEL_COLL_TRACE_ENABLE": ("1",)}
 _LOUD = {"AMD_LOG_LEVEL": 3}
@@ -61,10 +63,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     text = run_line.from_text(machine, "environment")
+    slow = machine.symptom("said-slow", "gpus-no-faster-told") is not None
     for name, value in (machine.environment or {}).items():
-        if _is_on(name, value.strip()):
+        if _is_on(name, value.strip()) or (slow and name in _WAITS and value.strip() == "1"):
             yield Finding(
-                summary=f"{name}={value[:20]} is a debugging flag: it slows every GPU program started from here.",
+                summary=f"{name}={value[:20]} makes torch wait for the end of each collective."
+                if name in _WAITS
+                else f"{name}={value[:20]} is a debugging flag: it slows every GPU program started from here.",
                 severity=Severity.INFO,
                 suspect=2 if text else 0,
                 subject=Subject(kind="variable", id=name),

@@ -64,6 +64,11 @@ ROWS: dict[str, Row] = {
         EIGHT + "export CUDA_LAUNCH_BLOCKING=1\ntraining is 3x slower than before\n",
         EIGHT + "export CUDA_LAUNCH_BLOCKING=0\ntraining is 3x slower than before\n",
     ),
+    "waiting for each collective and slow": (
+        debug_flag_left_on,
+        EIGHT + "export NCCL_BLOCKING_WAIT=1\ntraining on 8 GPUs takes as long as on one\n",
+        EIGHT + "export NCCL_BLOCKING_WAIT=1\nWatchdog caught collective operation timeout\n",
+    ),
     "an allocator that this build lacks": (
         allocator_flag_unsupported,
         "export PYTORCH_HIP_ALLOC_CONF=expandable_segments:True\nUserWarning: expandable_segments not supported on this platform\n",
