@@ -241,3 +241,64 @@ def test_a_kernel_that_runs_stably() -> None:
         "Error output:\nthe GPU driver crashes\n" + CARD + "Other output:\nkernel 6.12.4 with the same load is stable\n"
     )
     assert told(text) == ["amdgpu-driver-known-bad"]
+
+
+EXECSTACK = "ImportError: {}: cannot enable executable stack as shared object requires: Invalid argument"
+
+
+@pytest.mark.parametrize("library", ["libamdhip64.so", "libhiprtc.so", "librccl.so.1"])
+def test_a_library_that_asks_for_an_executable_stack(library: str) -> None:
+    assert told(f"Error output:\n{EXECSTACK.format(library)}\n" + CARD) == ["known-bad-library-version"]
+
+
+def test_an_executable_stack_of_no_gpu_library() -> None:
+    assert "rocm-library-wants-executable-stack" not in keys(EXECSTACK.format("libpdbg.so.6"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "clang-14: error: invalid target ID 'gfx1100'; format is a processor name followed by an optional colon-delimited list of features",
+        "clang: error: unsupported HIP gpu architecture: gfx1201",
+        "error: unknown target CPU 'gfx1151'",
+        "'gfx1200' is not a recognized processor for this target (ignoring processor)",
+    ],
+)
+def test_a_compiler_that_is_older_than_the_target(line: str) -> None:
+    assert told(f"Error output:\n{line}\n" + CARD)[0] == "library-missing-gpu-arch"
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("lld: error: undefined symbol: __oclc_ABI_version", "gpu-libs-conflict"),
+        ("ld.lld: error: undefined hidden symbol: __oclc_ABI_version", "gpu-libs-conflict"),
+        ("CUDA error: HIPBLAS_STATUS_ARCH_MISMATCH when calling hipblasGemmEx", "library-missing-gpu-arch"),
+        ("rocsparse_status_arch_mismatch", "library-missing-gpu-arch"),
+        ("WARNING:root:No AMD GPUs specified", "amdgpu-driver-not-loaded"),
+        ("ERROR: No DRM devices detected. Exiting", "amdgpu-driver-not-loaded"),
+        ("ERROR:root:ROCm SMI returned 8 (the expected value is 0)", "amdsmi-mismatch"),
+        ("WARNING:root:No AMD GPU processors found", "amdsmi-mismatch"),
+        ("WARNING: User is missing the following required groups: render, video.", "device-node-permission"),
+        ("amdgpu_top: called `Result::unwrap()`: Permission denied (os error 13)", "device-node-permission"),
+    ],
+)
+def test_what_amds_tools_print(line: str, cause: str) -> None:
+    assert told(f"Error output:\n{line}\n" + CARD)[0] == cause
+
+
+def test_a_card_of_which_only_root_learns_more() -> None:
+    line = "amdgpu_device_initialize: amdgpu_query_info(ACCEL_WORKING) failed (-13)"
+    text = f"Error output:\n{line}\n{CARD}Other output:\nit runs with sudo\n"
+    assert told(text) == ["device-node-permission"]
+
+
+def test_headers_that_amdgpu_dkms_needs() -> None:
+    line = "Error! Your kernel headers for kernel 6.11.0-17-generic cannot be found at /lib/modules/6.11.0-17-generic/build"
+    assert told(f"Error output:\namdgpu-dkms: {line}\n" + CARD) == ["amdgpu-kernel-or-os-unsupported"]
+    assert "amdgpu-kernel-or-os-unsupported" not in raised(f"Error output:\n{line}\n$ nvidia-smi -L\nGPU 0: Tesla T4\n")
+
+
+def test_windows_part_of_wsl_that_is_not_found() -> None:
+    line = "rocminfo: error while loading shared libraries: libdxcore.so: cannot open shared object file: No such file or directory"
+    assert told(f"Error output:\n{line}\n" + CARD) == ["wsl-gpu-misconfigured"]
