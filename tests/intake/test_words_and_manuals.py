@@ -157,3 +157,15 @@ def test_fields_of_a_form_make_no_cause_likelier() -> None:
     asked = "My extension does not build, the compiler fails. What can I do?\n"
     assert share(asked + FIELDS) <= share(asked)
     assert share(asked + FIELDS.replace(" version:", "")) > share(asked + FIELDS)
+
+
+def test_a_kernel_command_line_speaks_for_no_cause() -> None:
+    def causes(line: str) -> set[str]:
+        words = Words()
+        list(words.through([(1, "My program gives a wrong result. What can I do?"), (2, line)]))
+        return {like.cause for like in words.resembles() if like.share > 0.3}
+
+    assert "apu-memory-pool-misconfigured" in causes(
+        "the amdgpu.gttsize= and ttm.pages_limit= that I found are too small"
+    )
+    assert "apu-memory-pool-misconfigured" not in causes("ro quiet amdgpu.gttsize=126976 ttm.pages_limit=32505856")

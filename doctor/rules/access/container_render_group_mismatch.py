@@ -126,7 +126,7 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     yield Finding(
         summary=f"The container is given AMD's nodes and {lacks}: an account that is not root can't open them.",
         severity=Severity.WARNING if sure else Severity.INFO,
-        suspect=0 if sure else 1,
+        suspect=0 if sure or machine.torch.available else 1,
         subject=Subject(kind="container", id="groups"),
         evidence=evidence(machine, ("container.run_args",)),
         fixes=FIXES,

@@ -40,3 +40,12 @@ def test_a_desktop_engine_has_no_such_node() -> None:
     for engine, fires in (("Docker Desktop for Linux", False), ("docker", True)):
         text = f"Container:\n```\nrunning inside a container: yes\ncontainer engine: {engine}\n```\n\n```\n{run}\n```\n"
         assert bool(told(rule, read_text([text.encode()]))) is fires
+
+
+def test_a_run_line_is_no_suspect_where_torch_has_its_gpu() -> None:
+    run = "$ docker run --device=/dev/kfd --device=/dev/dri --group-add video rocm/pytorch\n"
+    for says, suspect in (("True", 0), ("Could not collect", 1)):
+        collect_env = f"PyTorch version: 2.8.0+rocm6.4\nROCM used to build PyTorch: 6.4.1\nIs CUDA available: {says}\n"
+        text = f"Container:\n```\nrunning inside a container: yes\n{run}```\n\n```\n{collect_env}```\n"
+        (finding,) = found(rule, read_text([text.encode()]))
+        assert finding.suspect == suspect
