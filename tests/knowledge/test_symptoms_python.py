@@ -28,6 +28,7 @@ IDS = tuple(
 RULES = {check.rule.id for check in registry.checks()}
 SO = "cannot open shared object file: No such file or directory"
 EXAMPLES = {
+    "jax-backend-not-initialized": "RuntimeError: Unable to initialize backend 'cuda': FAILED_PRECONDITION",
     "flash-attn-needs-ampere": "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
     "torch-version-is-cpu": "PyTorch version: 2.5.1+cpu",
     "nvcc-not-found": "/bin/sh: 1: nvcc: not found",
@@ -101,7 +102,7 @@ EXAMPLES = {
     "tensorflow-rocm-undefined-symbol": "_pywrap_tensorflow_internal.so: undefined symbol: hipGetDevice",
     "vllm-op-of-cuda-alone": "AttributeError: '_OpNamespace' '_C' object has no attribute 'scaled_fp4_quant'",
     "jax-cuda-jaxlib-not-installed": "a CUDA-enabled jaxlib is not installed. Falling back to cpu.",
-    "numpy-binary-incompatible": "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88",  # noqa: E501
+    "numpy-binary-incompatible": "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88",
     "vllm-undefined-symbol": "ImportError: vllm/_C.abi3.so: undefined symbol: _ZN3c104cuda9SetDeviceEi",
     "vllm-built-for-other-torch": "vllm was built with torch 2.4.0 but torch 2.5.1 is installed",
     "sglang-kernel-load": "ImportError: [sgl_kernel] CRITICAL: Could not load any common_ops library!",

@@ -85,7 +85,7 @@ EXAMPLES = {
     "pip-torch-companion-requirement": "ERROR: torchvision 0.9.1 has requirement torch==1.8.1, but you'll have torch 1.9.0 which is incompatible.",
     "torchcodec-not-loaded": "RuntimeError: Could not load libtorchcodec. Likely causes: FFmpeg is not properly installed",
     "triton-of-another-torch": "ImportError: cannot import name 'triton_key' from 'triton.compiler.compiler'",
-    "triton-missing-told": "A matching Triton is not available, some optimizations will not be enabled",
+    "triton-missing-told": "ImportError: triton is not installed",
     "extension-undefined-symbol-in-its-module": "ImportError: exllamav2_ext.cpython-311-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda14ExchangeDeviceEa",
     "bitsandbytes-binary-of-rocm-missing": "Could not find the bitsandbytes ROCm binary at PosixPath('/home/USER/bitsandbytes/bitsandbytes/libbitsandbytes_rocm63.so')",
     "extension-wheel-named-for-other-torch": "flash_attn was built with torch 2.6.0 but torch 2.7.1 is installed: C++ ABI mismatch",
