@@ -42,3 +42,8 @@ def test_what_is_said_where_all_works_raises_nothing(line: str) -> None:
 @pytest.mark.parametrize(("line", "rule"), FAILS)
 def test_what_stops_a_program_is_raised(line: str, rule: str) -> None:
     assert rule in told(line)
+
+
+@pytest.mark.parametrize(("beside", "raised"), [("all-reduce gives right sums", False), ("all-reduce is slow", True)])
+def test_no_adapter_for_nccl_is_told_where_work_suffers(beside: str, raised: bool) -> None:
+    assert ("collective-flag-misconfigured" in told(f"NCCL INFO NET/IB : No device found.\n{beside}")) is raised
