@@ -44,6 +44,10 @@ EXAMPLES = {
         "LD_LIBRARY_PATH with the folder of libcuda.so.1 fixed it",
         "export LD_LIBRARY_PATH=/usr/lib/nvidia-driver: works",
     ],
+    "only-integrated-gpu-told": [
+        "this server has only an Intel iGPU",
+        "there is only the integrated graphics of an Intel N100",
+    ],
     "nvrtc-builtins-missing": ["nvrtc: error: failed to open libnvrtc-builtins.so.11.1."],
     "nvrm-names-nouveau": ["NVRM: nouveau, rivafb, nvidiafb or rivatv"],
     "sgl-kernel-loads-none": ["[sgl_kernel] CRITICAL: Could not load any common_ops library!"],
@@ -60,6 +64,7 @@ NEAR_MISSES = {
     "candle-kernel-not-in-module": "NCCL WARN Cuda failure 'named symbol not found'",
     "gpu-not-passed-to-inner-cluster-told": "the GPU is not passed to the virtual machine",
     "driver-folder-on-path-helped-told": "LD_LIBRARY_PATH has no folder of the driver",
+    "only-integrated-gpu-told": "the integrated GPU of the Ryzen is used",
     "nvrtc-builtins-missing": "libnvrtc-builtins.so.12.4 is installed",
     "nvrm-names-nouveau": "nouveau is on the deny list",
     "sgl-kernel-loads-none": "loaded common_ops",
@@ -109,6 +114,19 @@ def test_wsl_without_a_card_of_nvidia() -> None:
     assert told(text) == ["wsl-gpu-misconfigured"]
     assert told(text + "\nmy laptop does not have an NVIDIA graphics card")[0] == "no-gpu-found"
     assert told(text + "\nno NVIDIA graphics card was found")[0] == "wsl-gpu-misconfigured"
+
+
+def test_a_driver_that_answers_nvidia_smi_is_loaded() -> None:
+    text = "cuda/cudart_stub.cc:32] Could not find cuda drivers on your machine, GPU will not be used."
+    assert told(text)[0] == "nvidia-driver-not-loaded"
+    assert told(text + "\nnvidia-smi, nvtop and btop work")[0] == "gpu-libs-not-found"
+    assert told(text + "\nnvidia-smi, nvtop and btop fail")[0] == "nvidia-driver-not-loaded"
+
+
+def test_a_machine_without_a_card_needs_no_driver() -> None:
+    text = "RuntimeError: Found no NVIDIA driver on your system."
+    assert told(text) == ["nvidia-driver-not-loaded"]
+    assert told(text + "\nthe machine has only an Intel iGPU") == ["no-gpu-found"]
 
 
 def test_clinfo_beside_other_runtimes() -> None:

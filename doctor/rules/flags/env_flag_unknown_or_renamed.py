@@ -36,7 +36,7 @@ What it was set for does not happen, without an error.
 
 ## Not raised when
 A component still reads the name. From a list of variables alone it is information: the setting has no effect,
-and may not matter.
+and may not matter; but a misspelt list of GPUs is a warning, for every GPU is taken then.
 
 ## How to confirm
 Search the flag in the documentation of the installed release.
@@ -73,13 +73,16 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         if why:
             yield Finding(
                 summary=f"{name} has no effect: {why}.",
-                severity=Severity.INFO,
+                severity=Severity.WARNING if _HIDES in why and strength > 1 else Severity.INFO,
                 suspect=strength if run_line.from_text(machine, "environment") else 0,
                 subject=Subject(kind="variable", id=name),
                 evidence=(Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),),
                 fixes=FIXES,
             )
 
+
+_HIDES = "VISIBLE_DEVICES is the name"
+"""Such a slip is never without effect: every GPU is taken, the first one most."""
 
 _NAME = Lazy(r"\b[A-Z]{2,12}[A-Z0-9]{0,12}_[A-Z0-9_]{2,60}\b")
 

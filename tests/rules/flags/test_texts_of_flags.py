@@ -182,3 +182,12 @@ def test_no_one_asks_for_a_hipblaslt_that_torch_refuses_on_the_gpu() -> None:
     text = "Radeon RX 9070 XT, torch 2.6.0+rocm6.2.4: matrix products are slow\n"
     findings = judge(read_text([text.encode()]), Knowledge()).findings
     assert "hipblaslt-not-selected" not in {f.rule for f in findings}
+
+
+def test_a_misspelt_list_of_gpus_is_a_warning_and_another_slip_is_not() -> None:
+    def severities(line: str) -> list[str]:
+        findings = judge(read_text([line.encode()]), Knowledge()).findings
+        return [f.severity.value for f in findings if f.rule == "env-flag-unknown-or-renamed"]
+
+    assert severities("export CUDA_VISIBLE_DEVISES=3\n") == ["warning"]
+    assert severities("export NCCL_DEBGU=INFO\n") == ["info"]
