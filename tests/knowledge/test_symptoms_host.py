@@ -43,6 +43,7 @@ EXAMPLES = {
     "mig-mentioned": "MIG 1g.10gb Device 0",
     "mig-one-device-seen": "torch.cuda.device_count() shows one",
     "cuda-invalid-device": "CUDA error: invalid device ordinal",
+    "amdgpu-parameter-deprecated": "amdgpu: Configuring gttsize via module parameter is deprecated, please use ttm.pages_limit",  # noqa: E501
     "amdgpu-parameter-unknown": "amdgpu: unknown parameter 'gtt_size' ignored",
     "memory-pool-seen-small": "ROCm only sees 15.5 GB",
     "rdma-registration-refused": "ibv_reg_mr of GPU memory fails: Bad address",

@@ -163,3 +163,32 @@ def test_a_transport_that_is_given_up_by_a_test_that_passes_is_no_error() -> Non
     line = "UCX  ERROR mlx5_1: ibv_create_cq() failed: Cannot allocate memory.\n"
     assert told(line, Severity.ERROR) == ["memlock-limit-too-low"]
     assert told(f"{line}osu_allreduce completes over TCP\n", Severity.ERROR) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "RLIMIT_MEMLOCK: unlimited",
+        "max locked memory is unlimited",
+        "amdgpu: Configuring gttsize via module parameter is deprecated, please use ttm.pages_limit",
+        "the GPU is lost from the dashboard when the pod restarts",
+        "avc: denied { read } comm=exporter scontext=u:r:container_t:s0 tcontext=u:r:proc_mdstat_t",
+        "salloc --gpus=1, no --gres needed on this partition",
+        "Ignoring visible gpu device with AMDGPU version : gfx1036. The supported AMDGPU versions are gfx900, gfx1100",
+    ],
+)
+def test_a_limit_that_is_none_and_a_line_about_something_else_are_no_error(line: str) -> None:
+    assert told(f"{line}\nthe model loads and answers\n", Severity.ERROR) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("This system has RLIMIT_MEMLOCK 65536", "memlock-limit-too-low"),
+        ("nvidia-smi: GPU is lost. Reboot the system to recover this GPU", "nvidia-xid-fatal"),
+        ("avc: denied { map } scontext=u:r:container_t:s0 tcontext=u:r:dri_device_t:s0", "container-security-profile"),
+        ("amdgpu: unknown parameter 'gttsize' ignored", "apu-memory-pool-misconfigured"),
+    ],
+)
+def test_and_what_is_one_still_is(line: str, cause: str) -> None:
+    assert told(line, Severity.ERROR) == [cause]
