@@ -88,3 +88,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 fixes=FIXES,
                 verify=("python3", "-m", "site"),
             )
+
+
+def unheard(machine: Snapshot) -> bool:
+    """A folder of ~/.local in a traceback says where a package lies, and not that it is the wrong one."""
+    return machine.symptom("user-site-packages-in-traceback") is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.intake import read_text
 from doctor.rules.python import python_user_site_leak as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -27,3 +28,8 @@ def test_the_same_version_one_copy_or_a_package_that_does_not_matter() -> None:
 def test_places_that_are_unknown() -> None:
     assert told(rule, machines.h100_host({"packages": [HOME, {"name": "torch", "version": "2.7.0"}]})) == []
     assert told(rule, machines.h100_host()) == []
+
+
+def test_a_folder_of_the_account_in_a_traceback_is_not_suspected_from_words() -> None:
+    assert rule.unheard(read_text([b'File "/home/me/.local/lib/python3.10/site-packages/torch/cuda/__init__.py"']))
+    assert not rule.unheard(read_text([b"packages of the user site are imported in the container"]))
