@@ -71,6 +71,9 @@ CASES = [
     ("L4 node, reinstalled: lsmod shows no nvidia", NOT_LOADED),
     ("RTX 3070: afterwards lspci does not list the card", "nvidia-xid-fatal"),
     ("RTX 4070 laptop\nUnable to change power state from D3cold to D0, device inaccessible", "nvidia-xid-fatal"),
+    ("NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x24:0xffff:1220)", "nvidia-xid-fatal"),
+    ("GRID P40-6Q\nNVRM: GPU 0000:02:00.0: RmInitAdapter failed! (0x26:0xffff:1290)", NOT_LOADED),
+    ("pynvml.NVMLError_InsufficientPower: Insufficient External Power", "nvidia-xid-fatal"),
     ("slurmd: fatal: can't stat gres.conf file /dev/nvidia2: No such file or directory", NOT_LOADED),
     ("nvidia: /dev/nvidia0 does not exist until nvidia-smi is run once", "nvidia-uvm-missing"),
 ]
@@ -110,6 +113,7 @@ NEAR = [
     ("an A100, lsmod shows no nvidia-peermem", NOT_LOADED),
     ("an A100, nvidia_uvm is not in lsmod", NOT_LOADED),
     ("RTX 3070: then lspci lists the card", "nvidia-xid-fatal"),
+    ("NVRM: Open nvidia.ko is only ready for use on Data Center GPUs.\nRmInitAdapter failed!", "nvidia-xid-fatal"),
     ("slurmd: fatal: can't stat gres.conf file /dev/xgpu0: No such file or directory", NOT_LOADED),
     ("/dev/nvidia0 exists before nvidia-smi is run", "nvidia-uvm-missing"),
 ]

@@ -20,7 +20,7 @@ RULE = Rule(
     needs=[{"nvidia_driver.flavour", "gpus"}, {"kernel_log.events"}],
     proven="synthetic",
     order=9,
-    explains=("nvidia-driver-not-loaded", "torch-sees-no-gpu", "framework-sees-no-gpu"),
+    explains=("nvidia-driver-not-loaded", "nvidia-xid-fatal", "torch-sees-no-gpu", "framework-sees-no-gpu"),
     tags=("nvidia", "driver"),
     doc="""
 ## What it finds
