@@ -20,7 +20,6 @@ NOT_OLDER = [
     (JAX.format("cuBLAS", "120103", "120304"), "nvidia-cublas-cu12 12.1.3.1"),
     (JAX.format("cuBLAS", "120103", "120304"), "nvidia-cudnn-cu12 9.1.0.70"),
     (JAX.format("cuDNN", "90501", "90800"), "nvidia-cudnn-cu12 9.5.1.17"),
-    (JAX.format("cuDNN", "90501", "90800"), "numpy 1.26.4"),
 ]
 
 
