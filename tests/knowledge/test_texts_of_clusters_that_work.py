@@ -192,3 +192,8 @@ def test_a_limit_that_is_none_and_a_line_about_something_else_are_no_error(line:
 )
 def test_and_what_is_one_still_is(line: str, cause: str) -> None:
     assert told(line, Severity.ERROR) == [cause]
+
+
+def test_settings_of_nccl_beside_an_ordinal_out_of_range_are_not_suspected() -> None:
+    settings = "export NCCL_SOCKET_IFNAME=eth0\nexport NCCL_DEBUG=INFO\nexport NCCL_IB_HCA=mlx5_0,mlx5_1\n"
+    assert told(f"{ORDINAL}{settings}sbatch --gres=gpu:2, torchrun --nproc_per_node=4") == ["visible-devices-conflict"]

@@ -61,7 +61,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Lines of an NCCL that comes up, where nobody says that anything fails, stands still or is slow."""
+    """Lines of an NCCL that comes up, where nobody says that anything fails, stands still or is slow; and more devices
+    asked for than there are, which stops a program before any collective."""
+    if machine.symptom("invalid-device-ordinal"):
+        return True
     works = machine.symptom("nccl-goes-on-with-sockets")
     complaint = machine.symptom("said-slow", "hang-word-told", "stands-still-told", *_FAILS)
     return works is not None and complaint is None and not run_line.complained_of(machine)
