@@ -102,3 +102,8 @@ def test_a_triton_of_pypi_beside_rocm_is_a_cause_where_triton_fails() -> None:
     )
     assert [rule for rule, _ in other] == ["torch-missing-gpu-arch"]
     assert ("triton-mismatch", Severity.WARNING) in fails
+
+
+def test_a_parameter_of_amdgpu_that_still_counts_is_no_error() -> None:
+    line = "amdgpu 0000:c1:00.0: amdgpu: [drm] Configuring gttsize via module parameter is deprecated\n"
+    assert Severity.ERROR not in {severity for _, severity in _loud(line + "works, 42 tokens/s")}
