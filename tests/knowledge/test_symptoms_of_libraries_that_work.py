@@ -47,3 +47,9 @@ def test_what_stops_a_program_is_raised(line: str, rule: str) -> None:
 @pytest.mark.parametrize(("beside", "raised"), [("all-reduce gives right sums", False), ("all-reduce is slow", True)])
 def test_no_adapter_for_nccl_is_told_where_work_suffers(beside: str, raised: bool) -> None:
     assert ("collective-flag-misconfigured" in told(f"NCCL INFO NET/IB : No device found.\n{beside}")) is raised
+
+
+def test_persistence_that_is_off_steps_back_behind_another_cause_unless_something_takes_long() -> None:
+    memory = "torch.cuda.OutOfMemoryError: CUDA out of memory"
+    assert told(f"Persistence-M: Off\n{memory}") == {"gpu-memory-exhausted"}
+    assert "persistence-mode-off" in told("Persistence-M: Off\nnvidia-smi is slow")
