@@ -99,3 +99,8 @@ def _finding(machine: Snapshot, vllm: Package, summary: str, *fixes: Fix) -> Fin
         evidence=(*evidence(machine, ("torch.version", "gpus")), *shown(machine, vllm)),
         fixes=fixes or FIXES,
     )
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Words alone blame no program that the text does not name."""
+    return machine.symptom("vllm-named") is None and not any(p.name == "vllm" for p in machine.packages or ())
