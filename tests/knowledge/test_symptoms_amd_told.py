@@ -62,6 +62,10 @@ def test_wrong_sums_in_a_guest_are_of_atomics() -> None:
     assert told(text) == ["pcie-atomics-missing"]
 
 
+def test_a_mode_of_the_driver_is_no_guest() -> None:
+    assert "card-passed-to-guest-told" not in keys("kernel: [drm] VCN(0) decode is enabled in VM mode\n")
+
+
 def test_a_guest_in_which_nothing_is_wrong() -> None:
     text = "Error output:\nhow do I watch the clocks?\n" + CARD + "Other output:\nin a Proxmox VM, PCIe passthrough\n"
     assert raised(text) == []
