@@ -120,6 +120,17 @@ def test_beside_memory_that_ran_out_words_name_no_other_cause() -> None:
     assert suspected([full], certain, CHECKS, ()) == [full]
 
 
+def test_where_nothing_may_be_wrong_words_name_no_second_cause() -> None:
+    likes = (Resemblance(cause=SHM, share=0.97), Resemblance(cause="none", share=0.01))
+    assert suspected([TEXT_ALONE], Snapshot(resembles=likes), CHECKS, ()) == [TEXT_ALONE]
+
+
+@pytest.mark.parametrize(("share", "named"), [(0.29, []), (0.31, [SHM])])
+def test_a_cause_must_be_three_times_as_likely_as_that_nothing_is_wrong(share: float, named: list[str]) -> None:
+    likes = (Resemblance(cause=SHM, share=share), Resemblance(cause="none", share=0.1))
+    assert [f.rule for f in suspected([], Snapshot(resembles=likes), CHECKS, ())] == named
+
+
 def test_what_only_follows_from_a_cause_leaves_room() -> None:
     consequence = Finding(rule="torch-sees-no-gpu", severity=Severity.WARNING, summary="torch sees no GPU")
     assert [f.rule for f in suspected([consequence], LIKE, CHECKS, ())] == ["torch-sees-no-gpu", SHM]
