@@ -26,6 +26,7 @@ EXAMPLES = {
     "engine-knows-no-such-gpu": "the ROCm runtime of LM Studio does not recognise the card",
     "library-told-without-amd-generation": "SGLang has no kernels for RDNA2",
     "amd-gpu-not-used-told": "the webui can't find my AMD GPU",
+    "miopen-part-named": "_rocm_sdk_libraries_gfx1150/lib/libMIOpenCKGroupedConv_gfx1150.so.1.0",
     "miopen-part-not-found": "MIOpen(HIP): Warning [OpenRuntimeLibraryForDevice] CK grouped conv library not found for device gfx1150.",
     "hipcc-compiles-nothing-told": "hipcc fails to compile even an empty main",
     "ollama-serves-from-gpu-told": 'msg="inference compute" id=0 library=rocm variant="" compute=gfx1101 driver=6.10',
@@ -156,6 +157,13 @@ def test_a_whole_gpu_of_half_a_gibibyte_is_a_carve_out() -> None:
     assert "apu-memory-pool-misconfigured" not in raised(text.format("23.98 GiB"))
 
 
+def test_a_card_with_little_memory_has_no_carve_out() -> None:
+    line = "HIP out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 3.98 GiB of which 0 bytes is free."
+    card = "GPU:\n0: AMD Radeon RX 5500 XT\n"
+    assert "apu-memory-pool-misconfigured" in raised(line)
+    assert "apu-memory-pool-misconfigured" not in raised(f"{line}\nMarketing Name: AMD Radeon RX 5500 XT\n{card}")
+
+
 def test_jax_with_the_other_vendors_plugin() -> None:
     jax = packages("jax 0.6.0", "jaxlib 0.6.0", "jax-cuda12-plugin 0.6.0", "jax-cuda12-pjrt 0.6.0")
     assert raised(gpus("gfx1101") + jax) == ["jax-plugin-mismatch"]
@@ -195,7 +203,9 @@ def test_a_cuda_torch_where_an_amd_gpu_is_told_of() -> None:
 
 def test_what_a_build_and_miopen_miss() -> None:
     assert raised(EXAMPLES["hipify-of-another-torch"] + "\n") == ["extension-abi-mismatch"]
-    assert "gpu-libs-not-found" in raised(EXAMPLES["miopen-part-not-found"] + "\n" + gpus("gfx1150"))
+    warned = EXAMPLES["miopen-part-not-found"] + "\n" + gpus("gfx1150")  # MIOpen goes on without it
+    assert raised(warned) == ["library-missing-gpu-arch"]
+    assert "gpu-libs-not-found" in raised(warned + EXAMPLES["miopen-part-named"])
 
 
 def test_a_gpu_from_which_ollama_serves_is_not_accused() -> None:

@@ -72,6 +72,8 @@ SILENT = [
     ("NVIDIA_DRIVER_CAPABILITIES=video,utility\nffmpeg with h264_nvenc works", PASSED),
     ("container toolkit 1.17.8, docker 29.1 works", "container-toolkit-too-old"),
     ("PrivateDevices=no", DENIED),
+    ("KeyError: 'model.layers.0.weight'\nthe unit has PrivateDevices=yes", DENIED),
+    ("KeyError: 'model.layers.0.weight'\nDevicePolicy=closed", "container-security-profile"),
     ("Ubuntu under WSL 2.1.5", "wsl-gpu-misconfigured"),
     ("SELinux: permissive\nnvidia-smi works", "container-security-profile"),
     ("/dev/nvidia-caps/nvidia-cap2: operation not permitted", "container-toolkit-too-old"),
