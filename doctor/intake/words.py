@@ -59,19 +59,19 @@ class Words:
             return ()
         errors = {symptom_word(key) for key in symptoms}
         likes = shared().like({*self.lines, *errors})
-        bare = {like.cause: like.share for like in shared().like({*self.told, *errors})}
+        plain = len(self.told) == len(self.lines)
+        bare = {} if plain else {like.cause: like.share for like in shared().like({*self.told, *errors})}
         return tuple(
             Resemblance(
                 cause=like.cause,
-                share=round(self._share(like, bare), 3),
+                share=round(like.share if plain else _share(like, bare), 3),
                 words=like.words,
                 source=f"text:{self.lines[like.words[0]]}" if like.words else "text",
             )
             for like in likes
         )
 
-    def _share(self, like: Like, bare: Mapping[str, float]) -> float:
-        """No cause has more than the words beside the fields of a form give it."""
-        if like.cause == HEALTHY or len(self.told) == len(self.lines):
-            return like.share
-        return min(like.share, bare.get(like.cause, 0.0))
+
+def _share(like: Like, bare: Mapping[str, float]) -> float:
+    """No cause has more than the words beside the fields of a form give it."""
+    return like.share if like.cause == HEALTHY else min(like.share, bare.get(like.cause, 0.0))
