@@ -67,13 +67,14 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for name, value in (machine.environment or {}).items():
-        why, strength = _gone(machine, name) or _slip(name), 4
+        gone, meant = _gone(machine, name), _meant(name)
+        why, strength = gone or _slip(name), 4
         if not why and run_line.from_text(machine, "environment"):
             why, strength = _words_differ(name), 1
         if why:
             yield Finding(
                 summary=f"{name} has no effect: {why}.",
-                severity=Severity.WARNING if _HIDES in why and strength > 1 else Severity.INFO,
+                severity=Severity.WARNING if not gone and meant and meant.endswith(_HIDES) else Severity.INFO,
                 suspect=strength if run_line.from_text(machine, "environment") else 0,
                 subject=Subject(kind="variable", id=name),
                 evidence=(Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),),
@@ -81,8 +82,8 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             )
 
 
-_HIDES = "VISIBLE_DEVICES is the name"
-"""Such a slip is never without effect: every GPU is taken, the first one most."""
+_HIDES = "_VISIBLE_DEVICES"
+"""A slip in such a name is never without effect: every GPU is taken, the first one most."""
 
 _NAME = Lazy(r"\b[A-Z]{2,12}[A-Z0-9]{0,12}_[A-Z0-9_]{2,60}\b")
 
@@ -123,11 +124,15 @@ def _gone(machine: Snapshot, name: str) -> str | None:
 
 
 def _slip(name: str) -> str | None:
-    """One letter too many, too few or wrong, in a family of names that is known."""
+    meant = _meant(name)
+    return f"{meant} is the name that is read" if meant else None
+
+
+def _meant(name: str) -> str | None:
+    """The name that is read, where this one has one letter too many, too few or wrong, in a family that is known."""
     if not _FAMILY.match(name) or len(name) > _LONGEST or name in _known():
         return None
-    near = next((other for other in _known() if abs(len(other) - len(name)) <= 1 and _one_apart(name, other)), None)
-    return f"{near} is the name that is read" if near else None
+    return next((other for other in _known() if abs(len(other) - len(name)) <= 1 and _one_apart(name, other)), None)
 
 
 def _words_differ(name: str) -> str | None:
