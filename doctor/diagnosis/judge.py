@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from doctor import __version__
-from doctor.diagnosis import rank, registry, resemblance
+from doctor.diagnosis import akin, rank, registry, resemblance
 from doctor.diagnosis.allow import Allowed, suppress
 from doctor.diagnosis.outcome import PROFILE, Known, run
 from doctor.diagnosis.pointers import pointed, with_symptoms
@@ -83,17 +83,27 @@ def judge(
                 unchecked.append(could_not_tell(check.rule, machine, knows))
     kept, suppressed = suppress(rank.unique(_without_doubles(found, profile)), allowed)
     text = rank.from_text(machine)
+    checks_of = {c.rule.id: c for c in asked}
+    told = {f.rule for f in kept if f.severity is not Severity.INFO}
     if text:
-        suspicions = resemblance.suspected(kept, machine, {c.rule.id: c for c in asked}, ruled_out, looked_well)
+        ruled_out |= resemblance.unheard(machine, checks_of)
+        suspicions = resemblance.suspected(kept, machine, checks_of, ruled_out, looked_well)
         kept = [f if f.fingerprint else _finished(f, rules[f.rule], profile) for f in suspicions]
     # A tool's output in which nobody speaks and nothing fails is no complaint: there a suspicion stays a remark.
     fails = any(not symptom.mention for symptom in machine.symptoms)
     complains = text and (fails or machine.spoken or bool(machine.resembles))
     # Where a program's own error is told, or that all works, what might be is no answer to it.
-    ordered = rank.settled(kept, rules) if complains and not resemblance.own_code(machine) else kept
+    asks = complains and not resemblance.own_code(machine)
+    ordered = rank.settled(kept, rules) if asks else kept
     findings = rank.ranked(rank.folded(rank.ranked(ordered, rules)), rules)
     if text:
         findings = rank.ranked(rank.capped(findings), rules)
+    if asks:
+        beside = akin.with_akin(findings, machine, checks_of, ruled_out, told)
+        findings = rank.ranked(
+            (f if f.fingerprint else _finished(f, rules[f.rule], profile) for f in beside),
+            rules,
+        )
     return Report(
         doctor=__version__,
         status=rank.status(machine, findings),

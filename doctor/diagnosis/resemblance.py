@@ -50,7 +50,9 @@ _EITHER = (
     frozenset({"torch-cpu-only-build", "torch-built-for-other-vendor"}),
 )
 """Causes of the same error, of which there is one: what something surer told leaves no room for the other."""
-_ASK = "the exact error lines, and the command that was run"
+_LIKELIEST = 3
+"""Of so many likeliest causes one may be that nothing is wrong."""
+ASK = "the exact error lines, and the command that was run"
 
 
 def suspected(
@@ -64,11 +66,10 @@ def suspected(
     beside a single cause where somebody speaks and the words are clear."""
     if not machine.resembles:
         return list(findings)
-    ruled_out = {*ruled_out, *(name for name, check in checks.items() if _unheard(check, machine))}
-    told = {f.rule for f in findings if f.severity is not Severity.INFO and _is_cause(f.rule, checks)}
+    told = {f.rule for f in findings if f.severity is not Severity.INFO and is_cause(f.rule, checks)}
     if not told and own_code(machine):
         return list(findings)
-    likes = {k.cause: k for k in machine.resembles if k.cause not in ruled_out and _is_cause(k.cause, checks)}
+    likes = {k.cause: k for k in machine.resembles if k.cause not in ruled_out and is_cause(k.cause, checks)}
     if told:  # what its rule weighed and found to be no more than a remark adds nothing to a surer cause
         weighed = {f.rule for f in findings if f.severity is Severity.INFO and f.basis != "symptom"}
         likes = {cause: like for cause, like in likes.items() if cause not in weighed}
@@ -78,7 +79,7 @@ def suspected(
     weight = {c: like.share for c, like in likes.items() if c not in looked_well or like.share >= against}
     if not told:
         for finding in findings:
-            if finding.suspect and _is_cause(finding.rule, checks):
+            if finding.suspect and is_cause(finding.rule, checks):
                 weight[finding.rule] = weight.get(finding.rule, 0.0) + SUSPECT_SHARE
     cause = max(weight, key=lambda name: weight[name], default=None)
     weight[HEALTHY] = max((k.share for k in machine.resembles if k.cause == HEALTHY), default=0.0)
@@ -101,7 +102,7 @@ def _bounds(told: Collection[str], findings: Sequence[Finding], machine: Snapsho
     None where they are not heard."""
     if not told:
         return LEAST_SHARE, AGAINST_FACTS_SHARE
-    if len(told) > 1 or _FULL in told or any(like.cause == HEALTHY for like in machine.resembles):
+    if len(told) > 1 or _FULL in told or any(like.cause == HEALTHY for like in machine.resembles[:_LIKELIEST]):
         return None  # where it may be that nothing is wrong, words gave 7 of the 501 a second cause and named none more
     loud = [f for f in findings if f.rule in told and f.severity is not Severity.INFO]
     if all(f.basis == "symptom" and f.severity is Severity.WARNING for f in loud):
@@ -118,9 +119,13 @@ def own_code(machine: Snapshot) -> bool:
     return any(symptom.key.startswith(OWN_CODE) for symptom in machine.symptoms)
 
 
-def _unheard(check: Check, machine: Snapshot) -> bool:
-    """Whether mere words say nothing of this rule's cause."""
-    return _of_other_vendor(check, machine) or (check.unheard is not None and check.unheard(machine))
+def unheard(machine: Snapshot, checks: Mapping[str, Check]) -> set[str]:
+    """The rules of whose causes mere words say nothing in this text."""
+    return {
+        name
+        for name, check in checks.items()
+        if _of_other_vendor(check, machine) or (check.unheard is not None and check.unheard(machine))
+    }
 
 
 def _of_other_vendor(check: Check, machine: Snapshot) -> bool:
@@ -138,19 +143,30 @@ def _of_other_vendor(check: Check, machine: Snapshot) -> bool:
     return amd != nvidia and vendors == ({"nvidia"} if amd else {"amd"})
 
 
-def _is_cause(rule: str, checks: Mapping[str, Check]) -> bool:
+def is_cause(rule: str, checks: Mapping[str, Check]) -> bool:
+    """Whether the rule tells of a cause, and not of what follows from one."""
     return rule in checks and checks[rule].rule.order < rank.CONSEQUENCES
+
+
+def spoken_for(like: Resemblance) -> Evidence:
+    """The words that speak for a cause."""
+    words = ", ".join(f"`{word}`" for word in like.words)
+    return Evidence(text=f"words that texts with this cause have: {words}", source=like.source)
 
 
 def _finding(like: Resemblance, check: Check) -> Finding:
     """Says that it is a suspicion, and what it rests on."""
-    words = ", ".join(f"`{word}`" for word in like.words)
     return Finding(
         rule=check.rule.id,
-        summary=f"Suspected from the words of the text: {check.rule.title[:1].lower()}{check.rule.title[1:]}",
+        summary=f"Suspected from the words of the text: {inline(check.rule.title)}",
         severity=Severity.WARNING,
         basis="symptom",
-        evidence=(Evidence(text=f"words that texts with this cause have: {words}", source=like.source),),
+        evidence=(spoken_for(like),),
         fixes=check.fixes,
-        ask=_ASK,
+        ask=ASK,
     )
+
+
+def inline(title: str) -> str:
+    """A title as it stands within a sentence: `GPU-to-GPU copies …` keeps its capitals."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]

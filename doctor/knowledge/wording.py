@@ -28,6 +28,7 @@ _JOINT = re.compile(r"[-./_]")
 _ENDINGS = ("ing", "ed", "es", "s")
 _LEAST_STEM = 4
 _LEAST_PART = 3
+_ALWAYS, _MOST, _WORTH_SPEAKING = 3, 12, 0.02
 HEALTHY = "none"
 """The cause of texts in which nothing is wrong with the machine."""
 
@@ -79,8 +80,9 @@ class Wording:
         self.base: list[float] = list(table["base"])  # type: ignore[call-overload]
         self.words: dict[str, list[float]] = dict(table["words"])  # type: ignore[call-overload]
 
-    def like(self, words: Collection[str], most: int = 3) -> list[Like]:
-        """The causes whose texts these words are most like. Nothing without a word that the table knows."""
+    def like(self, words: Collection[str]) -> list[Like]:
+        """The three causes whose texts these words are most like, and more that have a share worth speaking of. Nothing
+        without a word that the table knows."""
         rows = {word: self.words[word] for word in words if word in self.words}
         if not rows:
             return []
@@ -92,8 +94,10 @@ class Wording:
                 scores[int(row[at])] += value * row[at + 1]
         top = max(scores)
         total = sum(math.exp(score - top) for score in scores)
-        order = sorted(range(len(scores)), key=lambda n: -scores[n])[:most]
-        return [Like(self.causes[n], math.exp(scores[n] - top) / total, _speaking(rows, n)) for n in order]
+        shares = [math.exp(score - top) / total for score in scores]
+        order = sorted(range(len(scores)), key=lambda n: -scores[n])[:_MOST]
+        told = [n for place, n in enumerate(order) if place < _ALWAYS or shares[n] >= _WORTH_SPEAKING]
+        return [Like(self.causes[n], shares[n], _speaking(rows, n)) for n in told]
 
 
 def _speaking(rows: Mapping[str, list[float]], cause: int) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from doctor.diagnosis.resemblance import (
     LEAST_SHARE,
     SURE_SHARE,
     suspected,
+    unheard,
 )
 from doctor.facts import Snapshot
 from doctor.facts.drivers import Install
@@ -162,7 +163,7 @@ def test_a_described_fault_without_any_error_text_is_suspected() -> None:
 def test_a_text_of_one_vendors_stack_is_not_suspected_of_the_others_causes() -> None:
     words = (Resemblance(cause="nvidia-kernel-incompatible", share=0.6),)
     rocm = Snapshot(rocm=(Install(path="", version="6.4.1", key="shown"),), resembles=words)
-    assert suspected([], rocm, CHECKS, ()) == []
+    assert suspected([], rocm, CHECKS, unheard(rocm, CHECKS)) == []
     assert [f.rule for f in suspected([], Snapshot(resembles=words), CHECKS, ())] == ["nvidia-kernel-incompatible"]
 
 
@@ -172,8 +173,9 @@ def test_a_text_that_names_one_vendor_alone_is_not_suspected_of_the_others_cause
     def told(*keys: str) -> Snapshot:
         return Snapshot(resembles=like, symptoms=tuple(Symptom(key=key, text="said", source="text:1") for key in keys))
 
-    assert not suspected([], told("nvidia-driver-named"), CHECKS, ())
-    assert suspected([], told("amd-gpu-told"), CHECKS, ())
+    nvidia, amd = told("nvidia-driver-named"), told("amd-gpu-told")
+    assert not suspected([], nvidia, CHECKS, unheard(nvidia, CHECKS))
+    assert suspected([], amd, CHECKS, unheard(amd, CHECKS))
     assert suspected([], told("nvidia-gpu-told", "amdgpu-driver-named"), CHECKS, ())
 
 

@@ -50,7 +50,7 @@ def test_unknown_words_say_nothing() -> None:
 
 
 def test_shares_are_of_all_causes() -> None:
-    assert sum(like.share for like in TABLE.like({"one"}, most=3)) == pytest.approx(1)
+    assert sum(like.share for like in TABLE.like({"one"})) == pytest.approx(1)
 
 
 def test_the_shipped_table_says_where_it_is_from_and_names_rules_only() -> None:
