@@ -22,10 +22,9 @@ _WORDS = {
 
 def could_not_tell(rule: Rule, machine: Snapshot, knows: Mapping[str, bool]) -> Unchecked:
     """Names the facts that miss in the alternative that is nearest to being known, each with its reason."""
-    alternatives = [sorted(n for n in needs if not knows[n]) for needs in rule.needs]
+    alternatives = [[n for n in needs if not knows[n]] for needs in rule.needs]
     alternatives = [a for a in alternatives if not all(n.startswith("symptom:") for n in a)] or alternatives
-    fewest: list[str] = min(alternatives, key=len)
-    missing = tuple(fewest)
+    missing = tuple(sorted(min(alternatives, key=len)))
     return Unchecked(rule=rule.id, facts=missing, reason="; ".join(f"{n}: {why_unknown(n, machine)}" for n in missing))
 
 

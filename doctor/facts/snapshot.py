@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from pydantic import Field
@@ -28,7 +29,13 @@ from doctor.facts.origin import State
 from doctor.facts.process import Process
 from doctor.facts.python import GpuBinary, Interpreter, LoadedLibrary, Package, PluginLibrary, Torch
 
-_INDEXED = re.compile(r"^([a-z0-9_]+)\[([^\]]*)\]$")
+_STEP = re.compile(r"([a-z0-9_]+)(?:\[([^\]]*)\])?")
+
+
+@lru_cache(4096)
+def _steps(name: str) -> tuple[tuple[str, str | None], ...]:
+    """The steps of a dotted name, each with the key of the member it asks for: `gpus[0000:c1:00.0].arch`."""
+    return tuple((step[1], step[2]) for step in _STEP.finditer(name))
 
 
 class Symptom(Model):
@@ -116,18 +123,17 @@ class Snapshot(Model):
     def get(self, name: str) -> Any:
         """The value at a dotted name (`nvidia_driver.version`, `gpus[0000:c1:00.0].arch`); None where unknown."""
         here: Any = self
-        for step in re.findall(r"[a-z0-9_]+(?:\[[^\]]*\])?", name):
+        for step, member in _steps(name):
             if here is None:
                 return None
-            indexed = _INDEXED.match(step)
-            if not indexed:
+            if member is None:
                 here = here.get(step) if isinstance(here, Mapping) else getattr(here, step)
                 continue
-            members = getattr(here, indexed[1])
+            members = getattr(here, step)
             if isinstance(members, Mapping):
-                here = members.get(indexed[2])
+                here = members.get(member)
             else:
-                here = next((m for m in members or () if m.key == indexed[2]), None)
+                here = next((m for m in members or () if m.key == member), None)
         return here
 
     def knows(self, name: str) -> bool:

@@ -100,7 +100,7 @@ FORMATS = (
                                 "snap install docker", "snap list", "snap services", "docker.dockerd",
                                 "latest/stable", "docker snap", "docker (snap")),
     Format("limits", ("max locked memory", "open files", "dev/shm", "memlock", "limitnofile", "file descriptor limit")),
-    Format("batch_script", ("#sbatch", "#pbs", "#bsub", "tres=", "trespernode", "srun ", "salloc ")),
+    Format("batch_script", ("#sbatch", "#pbs", "#bsub", "tres=", "trespernode", "srun ", "salloc ", "requests:")),
     Format("tunableop_csv", ("validator,",)),
     Format("service_unit", ("[service]", "server config", "systemctl", "environ", "gpu_type=gfx", "compute=gfx")),
     Format("dockerfile", ("from ",)),
@@ -146,7 +146,7 @@ def claims(low: str, command: str) -> Iterator[Format]:
     """Formats that the text (in lower case), output of that command, may hold; most trusted first."""
     command = command.lower()
     for form in FORMATS:
-        if any(word in low for word in form.words) or (command and any(word in command for word in form.commands)):
+        if any(map(low.__contains__, form.words)) or (command and any(map(command.__contains__, form.commands))):
             yield form
 
 
