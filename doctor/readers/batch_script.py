@@ -1,8 +1,10 @@
-"""A batch script, or what Slurm shows of a job -> whether it asked for GPUs.
+"""A batch script, what Slurm shows of a job, or the resources of a Kubernetes pod -> whether it asked for GPUs.
 
 >>> read("#SBATCH --nodes=1\\n#SBATCH --gres=gpu:2").get("host.job_asks_gpus")
 True
 >>> read("   TRES=cpu=8,mem=32G,node=1,billing=8").get("host.job_asks_gpus")
+False
+>>> read("resources:\\n  requests:\\n    cpu: 500m\\n    memory: 4Gi").get("host.job_asks_gpus")
 False
 """
 
@@ -18,6 +20,12 @@ _DIRECTIVE = re.compile(r"\s{0,8}#(?:SBATCH|PBS|BSUB|\$)\s{1,8}(?P<rest>.{1,200}
 _ASKS = re.compile(r"--g(?:res|pus)\b.{0,40}|(?:^|\s)-G\b|-gpu\b|ngpus=|gpus?=\d|--gpus-per-\w+", re.IGNORECASE)
 _STEP = re.compile(r"\s{0,8}[\w.@:~\]\[ -]{0,60}[$#>%]\s{1,4}(?:srun|salloc|sbatch|qsub)\s(?P<rest>.{1,200})$")
 _TRES = re.compile(r".{0,40}?\b(?:Alloc|Req)?TRES(?:PerNode)?=(?P<rest>\S{1,300})")
+_POD = re.compile(r"\s{0,24}(?:resources:\s{0,4})?requests:\s{0,4}(?P<rest>.{0,200})$")
+_POD_PART = re.compile(r"[\s{\"']{0,26}(?:cpu|memory|ephemeral-storage)[\"']?:", re.IGNORECASE)
+_POD_GPU = re.compile(
+    r"(?:nvidia|amd)\.com/|^[\s\"']{0,26}(?:[\w.-]{2,60}/[\w.-]{0,40})?gpu[\w.-]{0,30}[\"']?:\s{0,4}[\"']?[1-9]",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def read(text: str, source: str = "text") -> FactSheet:
@@ -33,8 +41,24 @@ def read(text: str, source: str = "text") -> FactSheet:
                 or bool(_ASKS.search(found["rest"]))
                 or "gpu" in found["rest"].replace("partition=gpu", "").lower().split("--partition")[0]
             )
+    if not first and (pod := _pod(text, source)):
+        first, asks = pod
     if not first:
         raise ReaderError("no job of a scheduler in the text")
     sheet = FactSheet()
     sheet.put("host.job_asks_gpus", asks, first)
     return sheet
+
+
+def _pod(text: str, source: str) -> tuple[str, bool] | None:
+    """Where a pod's `requests:` of processor or memory stand, and whether any resource of the text is a GPU. A compose
+    file knows no requests."""
+    if "requests:" not in text:
+        return None
+    before, place = False, ""
+    for where, line in source_lines(text, source):
+        head = _POD.match(line[:240])
+        if (before and _POD_PART.match(line[:80])) or (head and _POD_PART.match(head["rest"])):
+            place = place or where
+        before = head is not None
+    return (place, bool(_POD_GPU.search(text))) if place else None

@@ -17,6 +17,9 @@ from doctor.readers import batch_script, container_config, container_manifest, l
         ("user@login1:~$ salloc --gpus-per-node=2\n", True),
         ("AllocTRES=cpu=8,mem=32G,node=1\n", False),
         ("ReqTRES=cpu=8,gres/gpu=2\n", True),
+        ("resources:\n  requests:\n    cpu: 500m\n    memory: 4Gi\nimage: tf-gpu:2\n", False),
+        ("resources:\n  requests:\n    cpu: 500m\n  limits:\n    nvidia.com/gpu: 1\n", True),
+        ('"requests": {"cpu": "1"}\nresources: requests: memory: 8Gi\n', False),
     ],
 )
 def test_what_a_job_asks_for(text: str, asks: bool) -> None:
@@ -26,6 +29,11 @@ def test_what_a_job_asks_for(text: str, asks: bool) -> None:
 def test_a_step_in_a_script_is_no_job() -> None:
     with pytest.raises(ReaderError):
         batch_script.read("srun python train.py\n")
+
+
+def test_a_compose_file_asks_for_nothing() -> None:
+    with pytest.raises(ReaderError):
+        batch_script.read("deploy:\n  resources:\n    limits:\n      cpus: '2'\n      memory: 4G\n")
 
 
 def test_a_ci_runner() -> None:

@@ -1,4 +1,4 @@
-"""A Slurm job that has no GPU in its allocation."""
+"""A Slurm job or a Kubernetes pod that has no GPU in its allocation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ RULE = Rule(
     tags=("access", "scheduler"),
     doc="""## What it finds
 A Slurm job (SLURM_JOB_ID is set) with none of Slurm's GPU variables, and a sign that it got none: an empty
-CUDA_VISIBLE_DEVICES or `NoDevFiles`, or GPU nodes of which none opens.
+CUDA_VISIBLE_DEVICES or `NoDevFiles`, or GPU nodes of which none opens. In a text also a job or a pod that is shown
+whole and asks for no GPU.
 
 ## Why it matters
 The node has GPUs and the job may use none of them.
@@ -42,7 +43,8 @@ it beside an ordinal that is out of range: a job without GPUs has none to count.
 `scontrol show job $SLURM_JOB_ID`: TresPerNode or AllocTRES must name gres/gpu.
 
 ## Fix
-Ask for GPUs when submitting: `--gpus-per-node=1` or `--gres=gpu:1`.
+Ask for GPUs when submitting: `--gpus-per-node=1` or `--gres=gpu:1`; in a pod `resources.limits` with
+`nvidia.com/gpu: 1` or `amd.com/gpu: 1`.
 
 ## Fix safety
 The job must be submitted again.
@@ -53,6 +55,7 @@ https://slurm.schedmd.com/gres.html
 )
 
 FIXES = (Fix(text="Ask for GPUs when submitting.", command=("sbatch", "--gpus-per-node=1", "JOB_SCRIPT")),)
+_POD_FIX = Fix(text="Add nvidia.com/gpu or amd.com/gpu to the limits of the container's resources.")
 _GIVEN = (
     *("SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "SLURM_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"),
     *("SLURM_GPUS_PER_TASK", "SLURM_GPUS_PER_SOCKET"),
@@ -62,14 +65,15 @@ _GIVEN = (
 def _asked_for_none(machine: Snapshot) -> Iterator[Finding]:
     """A job shown whole, without GPUs: sure where somebody says that none is seen."""
     sure = run_line.sees_none(machine)
+    pod = machine.container.engine == "kubernetes" or machine.symptom("kubernetes-told") is not None
     yield Finding(
-        summary="The job that is shown asks its scheduler for no GPU.",
+        summary=f"The {'pod' if pod else 'job'} that is shown asks its scheduler for no GPU.",
         severity=Severity.WARNING if sure else Severity.INFO,
         suspect=0 if sure else 3,
-        subject=Subject(kind="job", id="slurm"),
+        subject=Subject(kind="job", id="pod" if pod else "slurm"),
         evidence=evidence(machine, ("host.job_asks_gpus",)),
-        fixes=FIXES,
-        verify=("scontrol", "show", "job", "JOB_ID"),
+        fixes=(_POD_FIX,) if pod else FIXES,
+        verify=("kubectl", "describe", "pod", "POD") if pod else ("scontrol", "show", "job", "JOB_ID"),
     )
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.diagnosis.judge import judge
+from doctor.findings import Severity
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
 from doctor.rules.access import scheduler_no_gpu_allocated as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -41,3 +45,17 @@ def test_near_misses(environment: dict[str, str]) -> None:
 def test_unknown_environment_or_opening() -> None:
     assert told(rule, machines.h100_host({"environment": None})) == []
     assert told(rule, machines.h100_host({"nodes": None, "environment": {"SLURM_JOB_ID": "1"}})) == []
+
+
+def test_a_pod_that_asks_for_no_gpu() -> None:
+    pod = "container engine: kubernetes\nthe pod sees no GPU\nresources:\n  requests:\n    cpu: 2\n"
+    (finding,) = [f for f in judge(read_text([pod.encode()]), Knowledge()).findings if f.rule == rule.RULE.id]
+    assert finding.severity is Severity.WARNING
+    assert finding.summary == "The pod that is shown asks its scheduler for no GPU."
+    assert finding.fixes[0].command is None
+
+
+def test_a_pod_without_gpus_of_which_nobody_complains() -> None:
+    pod = "container engine: kubernetes\nthe exporter runs\nresources:\n  requests:\n    cpu: 2\n"
+    findings = [f for f in judge(read_text([pod.encode()]), Knowledge()).findings if f.rule == rule.RULE.id]
+    assert [f.severity for f in findings] == [Severity.INFO]

@@ -1,0 +1,85 @@
+"""What is told of copies between GPUs and network cards, of limits and heat: each with what nearly says it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.knowledge.texts import keys, told
+
+RADEON = (
+    "$ rocminfo\n  Name:                    gfx900\n  Marketing Name:          Radeon RX Vega\n  Vendor Name: AMD\n"
+)
+INSIDE = "Container:\n```\nrunning inside a container: yes\ncontainer engine: docker\n```\n"
+CASES = [
+    ("all_reduce_perf hangs when GPU Direct RDMA is enabled", "pcie-acs-enabled"),
+    ("without GDR it runs through\nnccl-tests over two nodes crash", "pcie-acs-enabled"),
+    ("the job dies over InfiniBand; NCCL_NET_GDR_LEVEL=LOC works", "pcie-acs-enabled"),
+    (
+        "NCCL WARN NET/IB: Got completion from peer 10.1.0.4<5162> with status=10 opcode=2 len=0 vendor err 136",
+        "pcie-acs-enabled",
+    ),
+    (
+        "transport/net_ib.cc:914 NCCL WARN NET/IB : Got completion with error 4, opcode 0, len 8192, vendor err 81",
+        "pcie-acs-enabled",
+    ),
+    (
+        "transport/net_ib.cc:914 NCCL WARN NET/IB : Got completion with error 12, opcode 0, len 0, vendor err 129",
+        "collective-flag-misconfigured",
+    ),
+    ("RuntimeError: CUDA error: mapping of buffer object failed\nGPU 0: NVIDIA RTX A5000", "large-bar-disabled"),
+    ("cudaErrorMapBufferObjectFailed in cudaDeviceEnablePeerAccess", "large-bar-disabled"),
+    (RADEON + "hipDeviceCanAccessPeer returns 0 for both GPUs", "large-bar-disabled"),
+    (RADEON + "peer access is not available between the two cards", "large-bar-disabled"),
+    (INSIDE + "mlx5dv_devx_umem_reg failed: Operation not permitted", "container-security-profile"),
+    (INSIDE + "ibgda.cpp:1912: NULL value cannot allocate mlx5dv_devx_uar", "container-security-profile"),
+    (
+        "ERROR cufio:297 cuFileHandleRegister error, file checks failed\n"
+        "ERROR cufio-fs:199 NVMe Driver not registered with nvidia-fs!!!",
+        "gpudirect-rdma-missing",
+    ),
+    ("the card reaches 104 °C and the machine reboots\n" + RADEON, "gpu-throttled"),
+    ("at 95 C the clocks drop to half\nGPU 0: NVIDIA L40S", "gpu-throttled"),
+    ("freezes once the hotspot is at 110C\n" + RADEON, "gpu-throttled"),
+    (
+        RADEON + "sendrecv_perf fails: out of memory\nHSA_FORCE_FINE_GRAIN_PCIE was not set",
+        "collective-flag-misconfigured",
+    ),
+    ("sudo python train.py finds no GPU\nwithout sudo it works", "env-not-seen-by-service"),
+]
+NEARLY = [
+    ("NCCL_NET_GDR_LEVEL=0 in the job's script, bandwidth is low", "pcie-acs-enabled"),
+    ("all_reduce_perf hangs\nNCCL_P2P_DISABLE=1 works but is slow", "collective-flag-misconfigured"),
+    ("all_reduce_perf hangs\nNCCL_NET_GDR_LEVEL=0 works", "collective-flag-misconfigured"),
+    (
+        "NCCL WARN NET/IB : Got completion with error 12, opcode 0, len 0, vendor err 129",
+        "pcie-acs-enabled",
+    ),
+    ("GPU 0: NVIDIA L4\npeer access is not available between the two cards", "large-bar-disabled"),
+    (INSIDE + "$ docker run --privileged app\nmlx5dv_devx_umem_reg failed", "container-security-profile"),
+    ("ERROR cufio-drv:716 nvidia-fs.ko driver not loaded\nNOTICE running in compatible mode", "gpudirect-rdma-missing"),
+    ("GPU Shutdown Temp : 96 C\nthe program hangs\nGPU 0: NVIDIA L4", "gpu-throttled"),
+    ("Failed to get maximum temperature, defaulting to 110 C; the tool crashes", "gpu-throttled"),
+    ("sudo python train.py finds no GPU\nwithout sudo it works", "device-node-permission"),
+]
+
+
+@pytest.mark.parametrize(("text", "cause"), CASES)
+def test_it_is_named(text: str, cause: str) -> None:
+    assert cause in told(text)[:1]
+
+
+@pytest.mark.parametrize(("text", "cause"), NEARLY)
+def test_what_nearly_says_it(text: str, cause: str) -> None:
+    assert cause not in told(text)
+
+
+def test_a_path_that_is_off_and_slow_is_still_told() -> None:
+    assert "path-turned-off-told" in keys("NCCL_SHM_DISABLE=1 is an old workaround that we left in the image")
+    assert "path-turned-off-told" in keys("NCCL_IB_DISABLE=1 is slow")
+    assert "path-turned-off-told" not in keys("NCCL_P2P_DISABLE=1 works and is slow")
+
+
+def test_what_rccl_warns_of_is_no_statement_of_a_person() -> None:
+    assert "fine-grain-not-set-told" in keys("HSA_FORCE_FINE_GRAIN_PCIE is not set")
+    assert "fine-grain-not-set-told" not in keys('NCCL WARN Missing "HSA_FORCE_FINE_GRAIN_PCIE=1" from environment')
+    assert "fine-grain-not-set-told" not in keys("HSA_FORCE_FINE_GRAIN_PCIE=1 is set")
