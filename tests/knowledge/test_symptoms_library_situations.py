@@ -175,12 +175,12 @@ def test_a_driver_too_old_for_an_encoder_is_told_by_the_encoder() -> None:
 
 def test_warp_that_asks_the_driver_wrongly_is_at_fault_itself() -> None:
     call = "Warp CUDA error 36: API call is not supported in the installed CUDA driver"
-    assert told(call) == ["nvidia-driver-too-old"]
+    assert told(call)[0] == "nvidia-driver-too-old"
     assert told(f"{EXAMPLES['warp-entry-point-fails']}\n{call}") == ["known-bad-library-version"]
 
 
-def test_a_toolkit_that_a_build_asks_for_is_no_gpu_without_kernels() -> None:
-    assert told(EXAMPLES["toolkit-release-required-by-build"]) == ["toolkit-torch-mismatch"]
+def test_a_toolkit_that_a_build_asks_for_is_a_mismatch_before_all() -> None:
+    assert told(EXAMPLES["toolkit-release-required-by-build"])[0] == "toolkit-torch-mismatch"
 
 
 @pytest.mark.parametrize(("arch", "named"), [("sm_120", True), ("sm_90", False)])
