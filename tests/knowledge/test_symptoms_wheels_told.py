@@ -1,0 +1,115 @@
+"""Programs with GPU code of their own and packages beside torch whose parts do not fit: what they print, what people
+say of it, and what nearly reads so."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.knowledge.texts import told
+
+NVIDIA = "\n\n$ nvidia-smi -L\nGPU 0: NVIDIA GeForce RTX 5070\n"
+AMD = (
+    "\n\n*******\nAgent 2\n*******\n  Name:            gfx1031\n"
+    "  Vendor Name:             AMD\n  Device Type:             GPU\n"
+)
+OF_PTX = "fatal : Unsupported .version 8.6; current version is '8.3'"
+CPU_BNB = "The installed version of bitsandbytes was compiled without GPU support.\n"
+NO_KERNEL = "no kernel image is available for execution on the device"
+PIP = "\n\n$ pip list\nPackage    Version\n---------- -------\n"
+CASES = [
+    (f"GPU #1: CUDA error 209 - {NO_KERNEL}{NVIDIA}", "library-missing-gpu-arch"),
+    (f"solver.cpp(88): cuModuleLoadData failed: {NO_KERNEL} (209){NVIDIA}", "library-missing-gpu-arch"),
+    (f"GPUassert: {NO_KERNEL} sim.cu 51{NVIDIA}", "library-missing-gpu-arch"),
+    (f"the ethminer stops: {NO_KERNEL}{NVIDIA}", "library-missing-gpu-arch"),
+    ("Couldn't open CUDA library libcufft.so. LD_LIBRARY_PATH: /usr/local/cuda/lib64", "gpu-libs-not-found"),
+    ("cuda_blas.cc:2293] Unable to load cuBLAS DSO.", "gpu-libs-not-found"),
+    (CPU_BNB + "CUDA SETUP: CUDA runtime path not found", "gpu-libs-not-found"),
+    (CPU_BNB + "/opt/env did not contain ['libcudart.so', 'libcudart.so.11.0'] as expected!", "gpu-libs-not-found"),
+    (CPU_BNB + "libcudart.so is not there, libcudart.so.12 is", "gpu-libs-not-found"),
+    ("AttributeError: 'NoneType' object has no attribute 'cadam32bit_grad_fp32'", "extension-abi-mismatch"),
+    ("Method 'cgemm_4bit_inference' not available in CPU-only version of bitsandbytes.", "extension-abi-mismatch"),
+    (
+        "Failed to load image Python extension: libtorch_cuda_cpp.so: cannot open shared object file",
+        "torch-companion-mismatch",
+    ),
+    (
+        "PTXASError: Internal Triton PTX codegen error\nptxas /tmp/t.ptx, line 5; " + OF_PTX,
+        "triton-mismatch",
+    ),
+    ("Could not run 'mmcv::nms_forward' with arguments from the 'CUDA' backend.", "extension-abi-mismatch"),
+    ("flashinfer-python 0.2.3 is older than 0.2.8, which the server asks for", "companion-kernel-lib-outdated"),
+    (
+        "Exception: deep_gemm is installed with version 1.0.0, which is less than the minimum required version 2.0.0.",
+        "companion-kernel-lib-outdated",
+    ),
+    ("conda list: pytorch 2.4.1 cpu_generic_py311h2b9" + NVIDIA, "torch-cpu-only-build"),
+    ("libtorch=2.5.1=cpu_mkl_h7" + NVIDIA, "torch-cpu-only-build"),
+    ("uv lock: torch resolves to the CPU wheel" + NVIDIA, "torch-cpu-only-build"),
+    ("the updater installed the CPU builds of torch in their place" + NVIDIA, "torch-cpu-only-build"),
+    ("hipblasLtCreate aborts: no code objects in libhipblaslt.so.0 for this card" + AMD, "hipblaslt-unsupported-arch"),
+    ("hipBLASLt is not built for gfx1031" + AMD, "hipblaslt-unsupported-arch"),
+    ("ls rocblas/library: not one file of gfx1031" + AMD, "blas-kernels-missing"),
+    ("ROCM_PATH=/opt/rocm-6.0.0 but only /opt/rocm-6.3.1 is there" + AMD, "rocm-path-broken"),
+    ("HIP_PATH is /opt/rocm/hip, which does not exist" + AMD, "rocm-path-broken"),
+    ("import jax, then import torch: SIGSEGV; each alone is fine" + NVIDIA, "gpu-libs-conflict"),
+    ("numpy is imported from /home/lee/.local/lib/python3.11 inside the image", "python-user-site-leak"),
+    ("ImportError at import torch\nworks with PYTHONNOUSERSITE=1", "python-user-site-leak"),
+    ("NCCL 2.18.5 from the module, torch was built with 2.21.5", "gpu-libs-conflict"),
+    (
+        "TypeError: JITFunction.__init__() got an unexpected keyword argument 'do_not_specialize_on_alignment'",
+        "triton-mismatch",
+    ),
+    ("AttributeError: 'KernelMetadata' object has no attribute 'num_ctas'", "triton-mismatch"),
+    ("torch.compile fails\npip holds pytorch-triton-rocm 3.2.0 and triton 3.2.0" + AMD, "triton-mismatch"),
+    ("AttributeError: module 'jaxlib.xla_client' has no attribute 'Shape'", "jax-plugin-mismatch"),
+    ("ImportError: cannot import name 'xla_extension' from 'jaxlib'", "jax-plugin-mismatch"),
+]
+NEARLY = [
+    (f"RuntimeError: CUDA error: {NO_KERNEL}{NVIDIA}", "library-missing-gpu-arch"),
+    (f"CUDA error 209 - {NO_KERNEL}{NVIDIA}{PIP}torch 2.5.1+cu124\n", "library-missing-gpu-arch"),
+    ("Couldn't open CUDA library libcupti.so.8.0. LD_LIBRARY_PATH:", "gpu-libs-not-found"),
+    ("did not contain ['libcudart.so'] as expected! Searching further paths...", "gpu-libs-not-found"),
+    (CPU_BNB + "found libcudart.so.12 in /usr/local/cuda/lib64", "gpu-libs-not-found"),
+    ("AttributeError: 'NoneType' object has no attribute 'config'", "extension-abi-mismatch"),
+    (
+        "Failed to load image Python extension: If you don't plan on using image functionality, ignore this warning.",
+        "torch-companion-mismatch",
+    ),
+    (
+        "ptxas application ptx input, line 9; fatal : Unsupported .version 8.5; current version is '8.2'",
+        "triton-mismatch",
+    ),
+    ("Could not run 'aten::empty_strided' with arguments from the 'CUDA' backend.", "extension-abi-mismatch"),
+    ("flashinfer-python 0.2.8 is installed, xformers 0.0.31 as well", "companion-kernel-lib-outdated"),
+    ("conda list: pytorch 2.4.1 cpu_generic_py311h2b9", "torch-cpu-only-build"),
+    ("the CPU build is slower than the GPU build of the same solver" + NVIDIA, "torch-cpu-only-build"),
+    ("hipBLASLt is used, no errors" + AMD, "hipblaslt-unsupported-arch"),
+    ("no kernels are cached yet for hipblaslt" + NVIDIA, "hipblaslt-unsupported-arch"),
+    ("rocblas/library holds gfx1031" + AMD, "blas-kernels-missing"),
+    ("ROCM_PATH=/opt/rocm-6.3.1, and /opt/rocm-6.3.1 exists" + AMD, "rocm-path-broken"),
+    ("import torch takes 12 s, import jax 3 s" + NVIDIA, "gpu-libs-conflict"),
+    ("numpy is imported from /opt/venv/lib/python3.11 inside the image", "python-user-site-leak"),
+    ("NCCL 2.21.5 from the wheel, torch 2.5.1", "gpu-libs-conflict"),
+    ("TypeError: Trainer.__init__() got an unexpected keyword argument 'tokenizer'", "triton-mismatch"),
+    ("pip holds pytorch-triton-rocm 3.2.0 and triton 3.2.0" + AMD, "triton-mismatch"),
+    ("AttributeError: module 'jax' has no attribute 'tree_map'", "jax-plugin-mismatch"),
+]
+
+
+@pytest.mark.parametrize(("text", "rule"), CASES)
+def test_the_text_names_its_cause(text: str, rule: str) -> None:
+    assert rule in told(text)
+
+
+@pytest.mark.parametrize(("text", "rule"), NEARLY)
+def test_what_nearly_reads_so_does_not(text: str, rule: str) -> None:
+    assert rule not in told(text)
+
+
+def test_a_ptxas_that_triton_calls_accuses_no_driver() -> None:
+    assert "nvidia-driver-too-old" not in told(f"`ptxas` stderr: {OF_PTX}\nPTXASError")
+
+
+def test_a_library_of_torch_that_torchvision_misses_is_told_of_torchvision_first() -> None:
+    text = "Failed to load image Python extension: libtorch_cuda_cu.so: cannot open shared object file"
+    assert told(text)[0] == "torch-companion-mismatch"
