@@ -118,7 +118,7 @@ FORMATS = (
                            "/dev/kfd", "amdgpu is", "amdgpu loaded", "amdgpu driver", "amdgpu module",
                            "reported version is", ": installed", "fabricmanager", "amdgpu-dkms", "rock module version",
                            "amdgpu version", "mes ", "moduletype", "module_type", "modinfo amdgpu", " installed",
-                           "nvidia-driver-", "nvidia-open", "kernel module ",
+                           "nvidia-driver-", "nvidia-open", "nonfree-kmod-nvidia", "kernel module ",
                            "ii ")),
     Format("said_host", ("numa_balancing", "secureboot", "secure boot", "governor", "default domain type", "mem_info_",
                          "pcie", "translat")),

@@ -195,6 +195,8 @@ class _Reader:
     def nvidia_driver(self, where: str, value: str) -> None:
         if found := re.search(r"\b(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b", value):
             self.driver_said = self.driver_said or (found[1], where)
+        if found := re.search(r"\d[\d.]{4,12}[ ,]{0,3}\(?(?:nvidia[ -])?(open|proprietary)\b", value.lower()):
+            self.sheet.put("nvidia_driver.flavour", found[1], where)
 
     def driver(self, where: str, value: str) -> None:
         """A bare "Driver": NVIDIA's numbers are of three digits and a dot; amdgpu's are not."""

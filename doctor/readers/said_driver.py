@@ -32,9 +32,13 @@ _PACKAGE = re.compile(
 _PACKAGE_ALONE = re.compile(
     r"\s{0,8}(?:driver(?: package)?: ?)?nvidia-(?:driver|dkms|headless)-\d{3}(?:-server)?(?P<open>-open)?"
     r"(?:[ /:]\S{1,30})?\s{0,8}$|"
+    r"\s{0,8}(?:siderolabs/)?(?:nonfree-kmod-nvidia|(?P<talos>nvidia-open-gpu-kernel-modules))(?:-(?:lts|production))?"
+    r"(?:[ :]\S{1,40})?\s{0,8}$|"
+    r"\s{0,8}(?P<arch>nvidia-open)(?:-dkms|-lts)?(?: \d{3}\.\S{1,20})?\s{0,8}$|"
     r".{0,120}\breplaced (?:by|with) nvidia-(?P<now>open)(?:-dkms)?\s{0,8}$"
 )
-"""The driver's package as the whole of a line, or as what an upgrade put in another's place."""
+"""The driver's package as the whole of a line (Talos's and Arch's have their own names), or as what an upgrade put in
+another's place."""
 _LIBRARY = re.compile(
     r"\blib(?:cuda|nvidia-ml)\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b|\blibnvidia-compute-\d{3}\S{0,12}\s{1,8}(\d{3}\.\d{1,3}\.\d{1,3})"
 )
@@ -130,7 +134,7 @@ class _Reader:
         elif (found := _LICENSE.search(line)) and self.of_nvidia:
             self.sheet.put("nvidia_driver.flavour", "open" if found[1] != "NVIDIA" else "proprietary", where)
         elif alone := _PACKAGE_ALONE.match(line):
-            self.sheet.put("nvidia_driver.flavour", "open" if alone["open"] or alone["now"] else "proprietary", where)
+            self.sheet.put("nvidia_driver.flavour", "open" if any(alone.groupdict().values()) else "proprietary", where)
         elif "installed" in line or line.lstrip().startswith("ii "):
             named = [m["open"] or m["named"] or "" for m in _PACKAGE.finditer(_NOT.sub("", line))]
             if named and len({"open" in name for name in named}) == 1:

@@ -30,6 +30,9 @@ from doctor.readers import labelled_lines, nvidia_smi_excerpt, said_driver, said
         ("kernel module 560.35.03 is loaded, NVML 565.57.01", "nvidia_driver.version", "560.35.03"),
         ("nvidia-driver-575-open", "nvidia_driver.flavour", "open"),
         ("nvidia-dkms was replaced by nvidia-open-dkms", "nvidia_driver.flavour", "open"),
+        ("nvidia-open-dkms 570.133.07", "nvidia_driver.flavour", "open"),
+        ("siderolabs/nonfree-kmod-nvidia-production", "nvidia_driver.flavour", "proprietary"),
+        ("nvidia-open-gpu-kernel-modules-lts:550.90", "nvidia_driver.flavour", "open"),
         ("nvidia, 470.57.02, 5.4.0-81-generic, x86_64: installed", "nvidia_driver.built_for", ["5.4.0-81-generic"]),
         ("nvidia-fabricmanager-550  550.90.12-1", "nvidia_driver.fabric_manager.version", "550.90.12"),
         ("Unit nvidia-fabricmanager.service could not be found.", "nvidia_driver.fabric_manager.installed", False),
@@ -133,3 +136,11 @@ def test_who_says_that_nvidia_smi_works_says_that_the_module_is_loaded(text: str
 def test_another_time_or_a_wish_is_no_driver_that_works(text: str) -> None:
     with pytest.raises(ReaderError):
         said_driver.read(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "flavour"),
+    [("575.51.03 (open)", "open"), ("570.86 (proprietary)", "proprietary"), ("550.90, open", "open"), ("535.1", None)],
+)
+def test_a_drivers_flavour_may_stand_behind_its_number(value: str, flavour: str | None) -> None:
+    assert labelled_lines.read(f"NVIDIA driver version: {value}").get("nvidia_driver.flavour") == flavour

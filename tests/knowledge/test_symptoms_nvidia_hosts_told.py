@@ -1,0 +1,102 @@
+"""What is told of NVIDIA hosts, slots, laptops' switches and engines: each case with one that nearly is it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.knowledge.texts import told
+
+GONE = "nvidia-smi: No devices were found\n\n"
+UNREACHED = "nvidia-smi cannot communicate with the NVIDIA driver\n\n"
+NO_CUDA = "torch.cuda.is_available() returns False\n\n"
+JETSON = "GPU 0: Jetson AGX Orin\n\nrunning inside a container: yes\n"
+CASES = [
+    (GONE + "the RTX 3070 works directly in the slot of the board\nnot with the x16 riser", "pcie-link-degraded"),
+    (GONE + "the same card is fine without the extension", "pcie-link-degraded"),
+    (NO_CUDA + "GPU 0: NVIDIA T4\nthe driver was removed by apt autoremove", "nvidia-driver-not-loaded"),
+    (NO_CUDA + "GPU 0: NVIDIA T4\nnvidia-driver-535 has been purged", "nvidia-driver-not-loaded"),
+    ("nvidia-smi stopped working after apt upgrade, no reboot yet", "nvidia-driver-library-mismatch"),
+    ("nvidia-smi fails; the node was not restarted since the driver update", "nvidia-driver-library-mismatch"),
+    (GONE + "prime-select query: intel", "integrated-gpu-conflict"),
+    (UNREACHED + "bbswitch: 0000:01:00.0 OFF", "integrated-gpu-conflict"),
+    ("no CUDA GPU is seen\nsupergfxctl -g: Integrated", "integrated-gpu-conflict"),
+    ("libcuda.so is not found\n\nOS: Ubuntu 18.04 on WSL 2", "wsl-gpu-misconfigured"),
+    ("Failed to dlopen libcuda.so\n\nKernel: 5.15.90.1-microsoft-standard-WSL2", "wsl-gpu-misconfigured"),
+    ("/usr/lib/wsl/lib has no libcuda.so, WSL2", "wsl-gpu-misconfigured"),
+    (
+        'no libraries in the LXD container\nsecurity.privileged: "true"\nnvidia.runtime: "true"',
+        "container-runtime-not-configured",
+    ),
+    ('GPU not found in the devcontainer\n"hostRequirements": {"gpu": "optional"}', "container-missing-gpu-passthrough"),
+    (NO_CUDA + "devcontainer.json has no runArgs", "container-missing-gpu-passthrough"),
+    (
+        "distrobox does not see the NVIDIA GPU\nit was created without --nvidia",
+        "container-missing-gpu-passthrough",
+    ),
+    ("nvidia-container-toolkit was removed with the upgrade of Docker", "container-runtime-not-configured"),
+    (NO_CUDA + "$ docker build -t app .\ndocker run --gpus all works", "container-runtime-not-configured"),
+    (NO_CUDA + "$ docker build -t app .", "container-missing-gpu-passthrough"),
+    ("Graphics driver 'nvidia-470-82' for Flatpak has not been found", "nvidia-driver-library-mismatch"),
+    ("org.freedesktop.Platform.GL.nvidia-545-23-08 is not available", "nvidia-driver-library-mismatch"),
+    (
+        "No devices were found in the container\nafter nvidia-smi was run on the host it works",
+        "nvidia-uvm-missing",
+    ),
+    (NO_CUDA + JETSON + "$ docker run --gpus all acme/app\n", "container-missing-gpu-passthrough"),
+    (
+        "LXC: NVIDIA-SMI couldn't find libnvidia-ml.so library in your system\nnvidia-smi works on the host",
+        "container-missing-gpu-passthrough",
+    ),
+    ("MNNVL fails: /dev/nvidia-caps-imex-channels is missing", "nvidia-imex-not-running"),
+    (
+        GONE + "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:884)\nBIOS: Above 4G Decoding: Disabled",
+        "large-bar-disabled",
+    ),
+    (GONE + "NVIDIA driver version: 570.86 (proprietary)\nGPU 0: RTX 5090", "nvidia-open-module-required"),
+    ("No devices found\nPCI: 10de:2bb5 (GB202)\nnonfree-kmod-nvidia-production", "nvidia-open-module-required"),
+]
+NEARLY = [
+    ("the GPU sits on a riser and trains well", "pcie-link-degraded"),
+    ("works in the x16 slot; a question about cooling", "pcie-link-degraded"),
+    (NO_CUDA + "the driver was removed and reinstalled\nnvidia-smi works", "nvidia-driver-not-loaded"),
+    ("after apt upgrade no reboot was needed, all works", "nvidia-driver-library-mismatch"),
+    ("prime-select query: intel, the CUDA jobs run on the server", "integrated-gpu-conflict"),
+    (GONE + "prime-select query: nvidia", "integrated-gpu-conflict"),
+    ("libcuda.so.1 is found, WSL2", "wsl-gpu-misconfigured"),
+    ('security.privileged: "false"\nnvidia.runtime: "true"\nLXD', "container-runtime-not-configured"),
+    (
+        'GPU not found in the devcontainer\n"runArgs": ["--gpus", "all"]',
+        "container-missing-gpu-passthrough",
+    ),
+    ("opened in a devcontainer: the tests pass", "container-missing-gpu-passthrough"),
+    ("we use distrobox for the builds; training works", "container-missing-gpu-passthrough"),
+    ("$ docker build -t app .\nthe image is built", "container-missing-gpu-passthrough"),
+    ("nvidia-container-toolkit was removed and reinstalled", "container-runtime-not-configured"),
+    (NO_CUDA + JETSON + "$ docker run --runtime nvidia acme/app\n", "container-missing-gpu-passthrough"),
+    ("MNNVL fails: /dev/nvidia-caps-imex-channels is missing", "container-missing-gpu-passthrough"),
+    ("vllm: Failed to infer device type\n" + UNREACHED, "vllm-build-mismatch"),
+    (
+        GONE + "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:884)\nBIOS: Above 4G Decoding: Disabled",
+        "nvidia-open-module-required",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "cause"), CASES)
+def test_it_is_named(text: str, cause: str) -> None:
+    assert cause in told(text)[:1]
+
+
+@pytest.mark.parametrize(("text", "cause"), NEARLY)
+def test_what_nearly_says_it(text: str, cause: str) -> None:
+    assert cause not in told(text)
+
+
+def test_the_first_use_on_the_host_may_be_two_causes() -> None:
+    both = told("No devices were found in the container\nafter nvidia-smi was run on the host it works")
+    assert both == ["nvidia-uvm-missing", "persistence-mode-off"]
+
+
+def test_a_card_that_is_lost_behind_a_riser_has_a_fatal_xid_as_well() -> None:
+    lost = "GPU has fallen off the bus\nfails only behind the OCuLink box"
+    assert set(told(lost)) == {"nvidia-xid-fatal", "pcie-link-degraded"}
