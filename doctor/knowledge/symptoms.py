@@ -20,8 +20,12 @@ sure it is says how loud the finding may be. Data: `data/symptoms/*.toml`, each 
     with_symptom = ["other-symptom"]                # at least one of these must be seen too
     and_symptom = ["further-symptom"]               # all of these must be seen too
     without_symptom = ["another"]                   # none of these may be seen
+    fails = true                                    # something else must be seen that is no mere mention
     beside = ["third-rule"]                         # causes that the text may as well have: not folded under this one
     summary = "optional: what the finding says instead of the rule's title"
+
+What people only tell (doctor/knowledge/hearsay.py) is not read from a sentence that asks for it or says that it was
+meant, where it would name a cause by itself.
 
 In `when` and `unless` a value that starts with `~` is a regular expression searched for in the fact's text; `"known"`
 asks only that the fact is known. Beside the names of facts these may be asked: `package:NAME` (version of a Python
@@ -40,6 +44,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from doctor.facts.snapshot import Snapshot
+from doctor.knowledge import hearsay
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -87,12 +92,15 @@ class Cause(_Strict):
     with_symptom: tuple[str, ...] = ()
     and_symptom: tuple[str, ...] = ()
     without_symptom: tuple[str, ...] = ()
+    fails: bool = False
     beside: tuple[str, ...] = ()
     summary: str | None = None
 
-    def holds(self, machine: Snapshot) -> bool:
-        """Whether everything else that must be true is, as far as the facts tell."""
+    def holds(self, machine: Snapshot, key: str = "") -> bool:
+        """Whether everything else that must be true is, as far as the facts tell. `key` is the symptom's own id."""
         seen = {s.key for s in machine.symptoms}
+        if self.fails and not hearsay.trouble(machine, key):
+            return False
         if self.with_symptom and not seen & set(self.with_symptom):
             return False
         if seen & set(self.without_symptom) or set(self.and_symptom) - seen:
@@ -139,6 +147,12 @@ class Signature(_Strict):
     def pattern(self) -> re.Pattern[str] | None:
         """The expression, compiled; linear by construction is the author's duty, lines are cut to a bound before."""
         return re.compile(self.expression, re.IGNORECASE) if self.expression else None
+
+    @cached_property
+    def accuses_by_hearsay(self) -> bool:
+        """Whether it reads what people say, and a cause is named from that alone."""
+        loud = [c for c in self.points_to if c.sure != "possible" and not c.with_symptom and not c.and_symptom]
+        return hearsay.is_told(self.id) and bool(loud)
 
 
 class Hit(NamedTuple):
@@ -211,7 +225,7 @@ class Symptoms:
     def causes(self, key: str, machine: Snapshot) -> list[Cause]:
         """What a symptom points to on this machine, the likeliest first."""
         signature = self.signatures.get(key)
-        return [cause for cause in signature.points_to if cause.holds(machine)] if signature else []
+        return [cause for cause in signature.points_to if cause.holds(machine, key)] if signature else []
 
 
 @cache
@@ -241,7 +255,11 @@ def _locate(signature: Signature, literals: list[str], block: list[tuple[int, st
         else:
             continue
         number, text = block[place]
-        if signature.pattern is None or signature.pattern.search(text):
+        found = signature.pattern.search(text) if signature.pattern else None
+        if signature.pattern is not None and found is None:
+            continue
+        end = found.end() if found else lowered.index(literal) + len(literal)
+        if not (signature.accuses_by_hearsay and hearsay.beside_the_point(text, end)):
             return Hit(signature.id, number, _CONTROL.sub(" ", text).strip()[:TEXT_CHARACTERS])
     return None
 

@@ -49,7 +49,7 @@ CASES += [
     ("DevicePolicy=strict hides /dev/nvidia0", "container-security-profile"),
     ("rootless podman: /dev/nvidia0 belongs to nobody\nNVIDIA RTX A2000", "device-node-permission"),
     ("cuda-drivers were installed inside WSL2", "wsl-gpu-misconfigured"),
-    ("the distribution runs under WSL 1", "wsl-gpu-misconfigured"),
+    ("no CUDA-capable device is detected\nthe distribution runs under WSL 1", "wsl-gpu-misconfigured"),
     ("GPU 0: NVIDIA Orin\nthe user lacks the group video", "device-node-permission"),
     ("8 passed-through H200: the MMIO window is too small", "large-bar-disabled"),
     ("k8s-device-plugin: No devices found. Waiting indefinitely.\ndefault_runtime_name: runc", RUNTIME),

@@ -30,6 +30,7 @@ SO = "cannot open shared object file: No such file or directory"
 EXAMPLES = {
     "jax-backend-not-initialized": "RuntimeError: Unable to initialize backend 'cuda': FAILED_PRECONDITION",
     "flash-attn-needs-ampere": "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
+    "error-of-attention-kernel": "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
     "torch-version-is-cpu": "PyTorch version: 2.5.1+cpu",
     "nvcc-not-found": "/bin/sh: 1: nvcc: not found",
     "nvcc-not-where-a-build-looks": "RuntimeError: Could not find nvcc and default cuda_home='/usr/local/cuda' doesn't exist",

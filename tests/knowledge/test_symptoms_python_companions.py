@@ -58,6 +58,7 @@ EXAMPLES = {
     "tensorflow-gpu-on-native-windows": "pip install tensorflow[and-cuda]",
     "numpy-unknown-to-torch": "RuntimeError: Could not infer dtype of numpy.int64",
     "llama-cpp-built-without-gpu": "warning: not compiled with GPU offload support, --n-gpu-layers option will be ignored",
+    "glibc-asked-for-told": "the wheel needs glibc 2.28",
     "glibc-too-old-told": "our cluster's glibc is too old for this wheel",
     "ptxas-call-failed": "subprocess.CalledProcessError: Command '['/venv/triton/backends/nvidia/bin/ptxas', '-v', '--gpu-name=sm_120', '/tmp/a.ptx', '-o', '/tmp/a.o']' returned non-zero exit status 255.",
     "cuda-library-missing-where-amd-is-told": "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory",

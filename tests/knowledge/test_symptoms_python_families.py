@@ -104,6 +104,7 @@ EXAMPLES = {
     "windows-cuda-library-not-located": "Could not load dynamic library 'cudnn64_8.dll'; dlerror: cudnn64_8.dll not found",
     "hsakmt-library-missing": "ImportError: libhsakmt.so.1: cannot open shared object file: No such file or directory",
     "some-system-library-missing": "ImportError: libGL.so.1: cannot open shared object file: No such file or directory",
+    "amdsmi-absent-told": "the image has no amdsmi",
     "amdsmi-import-told": "OSError: libamd_smi.so.26: cannot open shared object file: No such file or directory",
     "rocm-folder-file-missing": "FileNotFoundError: [Errno 2] No such file or directory: '/opt/rocm/bin/hipcc'",
     "rocm-home-variable-not-set": "OSError: ROCM_HOME environment variable is not set. Please set it to your ROCm install root.",

@@ -1,0 +1,52 @@
+"""What people tell of in a text, beside what programs print: a sentence may ask for a thing, wish for it or say that it
+was meant, and then it tells of no trouble."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts.snapshot import Snapshot
+
+_TOLD = re.compile(r"-(?:told|said|inline|helps|helped|works|void)$|^helped-by-")
+"""Ids of signatures that read what people say, and no output of a program."""
+_ASKS = re.compile(
+    r"^\W*(?:(?:question|usage|q)\W+)?(?:is|are|does|do|did|can|could|should|would|will|may|which|what"
+    r"|how (?:do|to|can|should|much|many|long|would)|any (?:plans?|chance|way))\b[^?]*\?$",
+    re.IGNORECASE,
+)
+_MEANT = re.compile(
+    r"\b(?:on purpose|by (?:choice|design)|deliberate(?:ly)?|intentional(?:ly)?|as (?:intended|documented)"
+    r"|feature request|would be nice)\b",
+    re.IGNORECASE,
+)
+_SENTENCE_ENDS = re.compile(r"[.;?!](?=\s)")
+_NO_TROUBLE = (
+    *("user-error-", "helped-by-", "all-works-told-of-server", "persistence-", "mig-mentioned", "selinux-enforcing"),
+    *("engine-with-own-kernels", "program-with-own-cuda-code", "rocm-torch-told-on-nvidia", "prompt-of-container"),
+    *("jax-lists-gpu", "tensorflow-lists-gpu", "ngc-image-of-pytorch", "rocminfo-finds-account-in-group"),
+    *("nvidia-wheels-come-along", "gpu-library-of-", "paddle-built-with-", "nccl-uses-gdrdma", "net-path-with-gdr"),
+    *("secure-boot-said-on", "device-choice-helps", "hip-program-on-nvidia", "inline-assignment-works"),
+)
+"""How ids begin that speak of no trouble of the machine, though they do not end as mentions do."""
+_REMEDY = ("-helps", "-works")
+"""How ids end that tell of what helped or works: what failed must be told as well."""
+
+
+def is_told(key: str) -> bool:
+    """Whether a signature reads what people say, by its id."""
+    return _TOLD.search(key) is not None
+
+
+def beside_the_point(text: str, end: int) -> bool:
+    """Whether the sentence of a line in which a match ends (at `end`) only asks, wishes or says that it was meant."""
+    stops = [stop.end() for stop in _SENTENCE_ENDS.finditer(text)]
+    start = max((stop for stop in stops if stop < end), default=0)
+    stop = min((stop for stop in stops if stop >= end), default=len(text))
+    sentence = text[start:stop].strip()
+    return bool(_ASKS.match(sentence) or _MEANT.search(sentence))
+
+
+def trouble(machine: Snapshot, key: str) -> bool:
+    """Whether another symptom than this one tells of trouble."""
+    others = (s for s in machine.symptoms if s.key != key and not s.mention)
+    return any(not s.key.startswith(_NO_TROUBLE) and not s.key.endswith(_REMEDY) for s in others)
