@@ -120,6 +120,8 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         return  # it was not started, or runs in a VM: the engine's host has no such node
     if machine.symptom("selinux-record", "selinux-denies") is not None:
         return  # owner and mode agreed: SELinux is asked after them
+    if machine.symptom("rocm-of-other-release-sees-gpu-told") is not None:
+        return  # its nodes may be opened
     seen = machine.symptom("kfd-open-permission", "dri-open-permission") is not None
     sure = seen or (run_line.sees_none(machine) and machine.symptom("system-image-rolled-back-told") is None)
     lacks = f"only {', '.join(groups)} by name" if groups else "no group"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
     from doctor.profiles import Profile
 
-_LISTED_BY_NONE = ("rocblas-tensile-missing", "program-crashed", "amd-memory-access-fault")
+_LISTED_BY_NONE = ("rocblas-tensile-missing", "hip-no-binary-for-gpu", "program-crashed", "amd-memory-access-fault")
 """What is seen on a GPU that no release lists, where the release is not known."""
 RULE = Rule(
     id="amd-gpu-unsupported-by-rocm",
@@ -31,8 +31,8 @@ RULE = Rule(
     doc="""
 ## What it finds
 A GPU whose gfx target the installed ROCm release does not list, or one so old that the compute driver leaves it out.
-Where the release is not known and a program on ROCm or torch crashes, or rocBLAS has no file for it: a GPU that no
-release lists at all.
+Where a program on ROCm or torch crashes, or rocBLAS has no file for it: a GPU that no release lists at all, and of
+which the release at hand has no code.
 
 ## Why it matters
 rocminfo shows no GPU agent, or libraries have no kernels for it.
@@ -79,6 +79,10 @@ _FITS = (
 """What programs say on a GPU that their ROCm does not know. Another error text is of another cause, most likely."""
 
 
+_STARTS_AND_DIES = ("program-crashed", "amd-memory-access-fault")
+"""torch counts the GPUs of which it has no code as well: what dies at the first kernel was not known to work."""
+
+
 _REFUSED = (
     "amd-gpu-not-supported",
     "kfd-names-chip-unsupported",
@@ -102,7 +106,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding for each gfx target that no installed ROCm supports."""
     from doctor.knowledge.symptoms import shared
 
-    if machine.torch.available:
+    if machine.torch.available and machine.symptom(*_STARTS_AND_DIES) is None:
         return
     # Distributions build their own ROCm for more GPUs than AMD lists.
     releases = [(r.version, r.key) for r in machine.rocm or () if r.version and r.kind != "distribution"]
@@ -124,6 +128,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             yield from _older_than_gpu(machine, gpu.key, arch)
             continue
         if any(_supports(kb, version, arch) is not False for version, _ in releases):
+            if not any(rocblas_has(version, arch) for version, _ in releases):
+                yield from _listed_by_none(machine, kb, gpu.key, arch)
             continue
         names = [f"gpus[{gpu.key}].arch", *(f"rocm[{key}].version" for _, key in releases)]
         code = _has_code(machine, kb, releases, arch)
@@ -188,12 +194,16 @@ def _older_than_gpu(machine: Snapshot, key: str, arch: str) -> Iterator[Finding]
 
 
 def _listed_by_none(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> Iterator[Finding]:
-    """Of a text that tells of ROCm and of a crash, and not of a release or of what torch says."""
+    """Of a text that tells of ROCm and of a crash, and of no release that has code for it."""
     crash = machine.symptom(*_LISTED_BY_NONE)
     told = machine.symptom("amd-gpu-told") or machine.torch.installed
     of_today = int(arch[3:-2]) >= _FIRST_LISTED if re.fullmatch(r"gfx\d{1,2}[0-9a-f]{2}", arch) else False
     of_today = of_today or arch in APU_TARGETS
-    if crash is None or not told or machine.rocm or machine.torch.build in ("cuda", "cpu"):
+    apart = any(r.kind == "distribution" or not r.version for r in machine.rocm or ())
+    if crash is None or not told or apart or machine.torch.build in ("cuda", "cpu"):
+        return
+    of_torch = machine.torch.installed or machine.torch.version  # its own list of architectures says it
+    if crash.key == "hip-no-binary-for-gpu" and (of_torch or not re.match(r"gfx1[01]", arch)):
         return
     if machine.symptom("rocblas-of-program-lacks-target"):  # not of ROCm's own rocBLAS: its maker left the GPU out
         return
@@ -201,7 +211,7 @@ def _listed_by_none(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> It
         return
     yield Finding(
         severity=Severity.WARNING,
-        suspect=crash.key != "rocblas-tensile-missing",
+        suspect=crash.key not in ("rocblas-tensile-missing", "hip-no-binary-for-gpu"),
         summary=f"No ROCm release lists {arch[:40]} among its supported GPUs.",
         subject=Subject(kind="gpu", id=key),
         evidence=(*evidence(machine, (f"gpus[{key}].arch",)), Evidence(text=crash.text[:200], source=crash.source)),

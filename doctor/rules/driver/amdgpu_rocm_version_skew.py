@@ -23,6 +23,8 @@ RULE = Rule(
         {"amdgpu_driver.release", "rocm"},
         {"amdgpu_driver.version", "torch.rocm"},
         {"amdgpu_driver.release", "torch.rocm"},
+        {"kernel.release", "gpus", "rocm"},
+        {"kernel.release", "gpus", "torch.rocm"},
     ],
     facts_decide=False,
     proven="synthetic",
@@ -31,13 +33,15 @@ RULE = Rule(
     tags=("amd", "driver"),
     doc="""
 ## What it finds
-amdgpu and ROCm releases that AMD does not support together.
+amdgpu and ROCm releases that AMD does not support together, or a kernel's own amdgpu that is newer than a ROCm which
+crashes there.
 
 ## Why it matters
 The runtime asks for kernel interfaces that are not there: GPUs vanish or calls fail with an invalid argument.
 
 ## Not raised when
-- The kernel's own driver runs: it has no release number, and its kernel tells what it supports.
+- The kernel's own driver runs: it has no release number, and its kernel tells what it supports. An exception is Strix
+  Halo on a kernel that tells user space other sizes of its wave state than ROCm before 7.2 takes, where programs crash.
 - The release of either is not known, or AMD's tables do not speak of it.
 - ROCm is older than the driver and the driver's release is only estimated from its module number.
 
@@ -70,9 +74,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
     driver = release_of(machine)
     if driver is None:
+        yield from _older_than_kernel(machine)
         return
-    spoken = [(f"rocm[{r.key}].version", r.version) for r in machine.rocm or ()] + [("torch.rocm", machine.torch.rocm)]
-    for name, rocm in spoken:
+    for name, rocm in _spoken(machine):
         answer = kmd_serves_rocm(kb, driver.text, rocm)
         newer = Dotted(rocm or "").numbers[:2] > Dotted(driver.text).numbers[:2] or driver.text.startswith("3")
         if not answer.no or not (driver.exact or newer):
@@ -87,5 +91,49 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             ),
             fixes=FIXES,
             source=f"{answer.source} ({answer.as_of})",
+        )
+        return
+
+
+def _spoken(machine: Snapshot) -> list[tuple[str, str | None]]:
+    """Name and value of each ROCm that is known: those of the machine, then that in torch's wheel."""
+    return [(f"rocm[{r.key}].version", r.version) for r in machine.rocm or ()] + [("torch.rocm", machine.torch.rocm)]
+
+
+_RESIZED = "gfx1151"
+"""The target whose wave state ROCm before 7.2 took for smaller than it is."""
+_KERNEL_TELLS = (6, 18, 4)
+"""From this kernel on amdkfd tells the sizes, and checks those that a queue asks for."""
+_CRASHES = ("program-crashed", "amd-memory-access-fault", "hip-launch-failure", "hsa-init-out-of-resources")
+_SOURCE = (
+    "https://github.com/ROCm/TheRock/issues/2991; https://github.com/kyuz0/amd-strix-halo-toolboxes/issues/45;"
+    " https://github.com/pytorch/pytorch/issues/173367 (2026-01)"
+)
+
+
+def _older_than_kernel(machine: Snapshot) -> Iterator[Finding]:
+    """Strix Halo: a kernel with the sizes of its wave state, and a ROCm from before they were mended."""
+    gpu = next((g for g in machine.of_vendor("amd") if g.arch == _RESIZED), None)
+    kernel, crash = machine.kernel.release, machine.symptom(*_CRASHES)
+    if gpu is None or crash is None or machine.host.wsl or Dotted(kernel or "").numbers < _KERNEL_TELLS:
+        return
+    built_apart = {f"rocm[{r.key}].version" for r in machine.rocm or () if r.kind == "distribution"}
+    for name, rocm in _spoken(machine):
+        number = Dotted(rocm or "").numbers[:2]
+        mended = number >= (7, 11) or (7, 2) <= number < (7, 9)  # 7.9 and 7.10 were cut before the change
+        if not number or mended or name in built_apart:
+            continue
+        yield Finding(
+            severity=Severity.WARNING,
+            suspect=True,
+            summary=f"ROCm {(rocm or '')[:20]} is older than what kernel {(kernel or '')[:30]} asks of it on Strix"
+            " Halo: 7.2 is the first that fits.",
+            subject=Subject(kind="driver", id="amdgpu"),
+            evidence=(
+                *evidence(machine, ("kernel.release", name, f"gpus[{gpu.key}].arch")),
+                Evidence(text=crash.text[:200], source=crash.source),
+            ),
+            fixes=(Fix(text="Take ROCm 7.2 or newer, in torch's wheel or the container as well."),),
+            source=_SOURCE,
         )
         return

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules.hardware import discrete, vendors_there
 from doctor.rules.torch_build_at_hand import build_of
 from doctor.rules.torch_install import INDEX, install, see_gpu
@@ -32,7 +32,8 @@ RULE = Rule(
     tags=("python", "amd", "nvidia"),
     doc="""## What it finds
 A CPU build of torch in the user's Python, on a machine with an AMD or NVIDIA GPU: by its version, by torch itself, or
-by what PyPI gives for that release on Windows and aarch64 where torch says that it has no GPU.
+by what PyPI gives for that release on Windows and aarch64 where torch says that it has no GPU. A pasted text that shows
+no GPU and misses one of a vendor gives a warning.
 
 ## Why it matters
 `torch.cuda.is_available()` is False and "Torch not compiled with CUDA enabled" is raised, whatever the driver is.
@@ -74,7 +75,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding, with a fix for each vendor that is there."""
     vendors = sorted(vendors_there(machine), reverse=True)
     build = build_of(machine, kb)
-    if build is None or build.kind != "cpu" or not vendors:
+    if build is None or build.kind != "cpu":
+        return
+    if not vendors:
+        yield from _of_a_gpu_told(machine, build.said)
         return
     names = {"amd": "an AMD", "nvidia": "an NVIDIA"}
     elsewhere = machine.symptom(*_OF_NUMPY) is not None and machine.symptom(*_OF_THE_GPU) is None
@@ -86,6 +90,33 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         subject=Subject(kind="package", id="torch"),
         evidence=evidence(machine, ("torch.version", "torch.build", "host.machine", "torch.location", "gpus")),
         fixes=tuple(install(machine, v) for v in vendors),
+        verify=see_gpu(machine),
+    )
+
+
+_TOLD = {
+    "amd": ("amd-gpu-told", "amd-gpu-by-name-told", "amdgpu-driver-named"),
+    "nvidia": ("nvidia-gpu-told",),
+}
+_MISSED = ("gpu-not-seen-said", "torch-reports-no-gpu", "torch-not-compiled-with-cuda")
+
+
+def _of_a_gpu_told(machine: Snapshot, said: bool) -> Iterator[Finding]:
+    """Of a text that shows no GPU, and tells that torch does not find the one of a vendor."""
+    missed = machine.symptom(*_MISSED)
+    told = [v for v, keys in _TOLD.items() if machine.symptom(*keys) is not None]
+    if machine.gpus is not None or missed is None or not said or len(told) != 1 or machine.symptom(*_OF_NUMPY):
+        return
+    yield Finding(
+        summary=f"torch {(machine.torch.version or '')[:40]} is a CPU-only build, and the text misses a GPU.",
+        severity=Severity.WARNING,
+        suspect=True,
+        subject=Subject(kind="package", id="torch"),
+        evidence=(
+            *evidence(machine, ("torch.version", "torch.build")),
+            Evidence(text=missed.text[:200], source=missed.source),
+        ),
+        fixes=tuple(install(machine, v) for v in told),
         verify=see_gpu(machine),
     )
 

@@ -54,3 +54,19 @@ def test_rocblas_without_a_file_for_a_gpu_that_the_release_does_not_list() -> No
     (finding,) = check(read_text([text.format("gfx1035", "gfx1035").encode()]), KB, None)
     assert finding.severity is Severity.WARNING
     assert not list(check(read_text([text.format("gfx1100", "gfx1100").encode()]), KB, None))
+
+
+def test_what_dies_at_the_first_kernel_was_not_known_to_work() -> None:
+    text = (
+        "ROCm version: 5.4.2\nIs CUDA available: True\n{}\n"
+        "\n$ rocminfo\n*******\nAgent 2\n*******\n  Name: gfx1100\n  Vendor Name: AMD\n  Device Type: GPU\n"
+    )
+    torch = "PyTorch version: 2.0.1+rocm5.4.2\n"
+    assert found(torch + text.format("Segmentation fault (core dumped)"))
+    assert not found(torch + text.format("slower than I hoped"))
+
+
+def test_a_gpu_that_none_lists_under_a_release_without_code_for_it() -> None:
+    text = "ROCm version: 3.7\n{}\nGPU: Radeon RX 5700 XT\n"
+    assert found(text.format("Segmentation fault (core dumped)"))
+    assert not found(text.format("how warm may it be?"))

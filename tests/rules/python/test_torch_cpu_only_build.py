@@ -35,3 +35,14 @@ def test_where_the_error_is_of_numpy() -> None:
 def test_a_build_for_a_gpu_ends_the_matter_without_a_gpu_in_sight() -> None:
     assert rule.decides(machines.build({"torch.build": "cuda", "torch.version": "2.12.0+cu130"}), Knowledge())
     assert not rule.decides(machines.build({"torch.build": "cpu", "torch.version": "2.12.0+cpu"}), Knowledge())
+
+
+def test_a_text_that_shows_no_gpu_and_misses_one() -> None:
+    text = (
+        "PyTorch version: 2.3.0a0+git1234567\nCUDA used to build PyTorch: N/A\nROCM used to build PyTorch: 0.0.0\n"
+        "Is CUDA available: False\n"
+    )
+    missed = read_text([f"PyTorch does not find the AMD GPU\n{text}".encode()])
+    (finding,) = rule.check(missed, Knowledge(), None)
+    assert finding.severity is Severity.WARNING
+    assert not list(rule.check(read_text([f"a sum is wrong\n{text}".encode()]), Knowledge(), None))
