@@ -45,8 +45,47 @@ CASES = [
         "collective-flag-misconfigured",
     ),
     ("sudo python train.py finds no GPU\nwithout sudo it works", "env-not-seen-by-service"),
+    (
+        "transport/nvls.cc:170 NCCL WARN Cuda failure 'operation not permitted'\nGPU 0: NVIDIA H200",
+        "nvidia-fabricmanager-not-running",
+    ),
+    (
+        "[0] transport/nvls.cc:254 NCCL WARN Cuda failure 999 'unknown error'",
+        "nvidia-fabricmanager-not-running",
+    ),
+    (
+        "RuntimeError: Get GPU arch from rocminfo failed 'Unknown GPU architecture: gfx1103. Supported: [gfx942]'",
+        "companion-kernel-lib-outdated",
+    ),
+    (
+        "what():  stoi\n$ env\nCUDA_VISIBLE_DEVICES=MIG-7d5d1b32-0c1f-5a52-9d2e-0a5b3e1f0c11",
+        "visible-devices-conflict",
+    ),
+    (
+        'strconv.Atoi: parsing "GPU-7d5d": invalid syntax\n$ env\nHIP_VISIBLE_DEVICES=GPU-7d5d1b320c1f5a52',
+        "visible-devices-conflict",
+    ),
+    ("RCCL uses shared memory between the cards\n" + RADEON, "collective-flag-misconfigured"),
+    ("hasFineGrainVramPcie() returns 0\n" + RADEON, "collective-flag-misconfigured"),
+    (
+        "NCCL WARN no device found matching exactly ens9, verify NCCL_OOB_NET_IFNAME",
+        "collective-flag-misconfigured",
+    ),
+    (
+        "NCCL WARN Net : error encountered when getting address info : Temporary failure in name resolution",
+        "collective-flag-misconfigured",
+    ),
+    ("NCCL WARN TOPO/NET : Only matched 1 devices, 2 requested from mlx5_0,mlx5_9", "collective-flag-misconfigured"),
 ]
 NEARLY = [
+    ("transport/nvls.cc:254 NCCL WARN Cuda failure 2 'out of memory'", "nvidia-fabricmanager-not-running"),
+    ("transport/p2p.cc:254 NCCL WARN Cuda failure 'invalid argument'", "nvidia-fabricmanager-not-running"),
+    ("transport/nvls.cc:394 -> 1", "nvidia-fabricmanager-not-running"),
+    ("Get GPU arch from rocminfo: gfx942", "companion-kernel-lib-outdated"),
+    ("what():  stoi\n$ env\nCUDA_VISIBLE_DEVICES=0,1", "visible-devices-conflict"),
+    ("Could not create cudnn handle: CUDNN_STATUS_ARCH_MISMATCH", "gpu-memory-exhausted"),
+    ("RCCL works through the night\np2pTransport is used\n" + RADEON, "collective-flag-misconfigured"),
+    ("no device found matching 10de:2204", "collective-flag-misconfigured"),
     ("NCCL_NET_GDR_LEVEL=0 in the job's script, bandwidth is low", "pcie-acs-enabled"),
     ("all_reduce_perf hangs\nNCCL_P2P_DISABLE=1 works but is slow", "collective-flag-misconfigured"),
     ("all_reduce_perf hangs\nNCCL_NET_GDR_LEVEL=0 works", "collective-flag-misconfigured"),
@@ -83,3 +122,10 @@ def test_what_rccl_warns_of_is_no_statement_of_a_person() -> None:
     assert "fine-grain-not-set-told" in keys("HSA_FORCE_FINE_GRAIN_PCIE is not set")
     assert "fine-grain-not-set-told" not in keys('NCCL WARN Missing "HSA_FORCE_FINE_GRAIN_PCIE=1" from environment')
     assert "fine-grain-not-set-told" not in keys("HSA_FORCE_FINE_GRAIN_PCIE=1 is set")
+
+
+def test_a_refused_handle_of_tensorflow_may_be_memory_and_libraries() -> None:
+    text = "failed to create cublas handle: CUBLAS_STATUS_INTERNAL_ERROR\nGPU 0: NVIDIA RTX A4000"
+    assert told(text)[:1] == ["gpu-memory-exhausted"]
+    text = "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\nGPU 0: NVIDIA RTX A4000"
+    assert set(told(text)[:2]) == {"gpu-libs-conflict", "gpu-memory-exhausted"}
