@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from doctor import __version__
-from doctor.diagnosis import akin, rank, registry, resemblance
+from doctor.diagnosis import rank, registry
 from doctor.diagnosis.allow import Allowed, suppress
 from doctor.diagnosis.outcome import PROFILE, Known, run
 from doctor.diagnosis.pointers import pointed, with_symptoms
@@ -82,28 +82,10 @@ def judge(
             elif _relevant(check.rule) and not is_moot(check.rule, machine):
                 unchecked.append(could_not_tell(check.rule, machine, knows))
     kept, suppressed = suppress(rank.unique(_without_doubles(found, profile)), allowed)
-    text = rank.from_text(machine)
-    checks_of = {c.rule.id: c for c in asked}
-    told = {f.rule for f in kept if f.severity is not Severity.INFO}
-    if text:
-        ruled_out |= resemblance.unheard(machine, checks_of)
-        suspicions = resemblance.suspected(kept, machine, checks_of, ruled_out, looked_well)
-        kept = [f if f.fingerprint else _finished(f, rules[f.rule], profile) for f in suspicions]
-    # A tool's output in which nobody speaks and nothing fails is no complaint: there a suspicion stays a remark.
-    fails = any(not symptom.mention for symptom in machine.symptoms)
-    complains = text and (fails or machine.spoken or bool(machine.resembles))
-    # Where a program's own error is told, or that all works, what might be is no answer to it.
-    asks = complains and not resemblance.own_code(machine)
-    ordered = rank.settled(kept, rules) if asks else kept
-    findings = rank.ranked(rank.folded(rank.ranked(ordered, rules)), rules)
-    if text:
-        findings = rank.ranked(rank.capped(findings), rules)
-    if asks:
-        beside = akin.with_akin(findings, machine, checks_of, ruled_out, told)
-        findings = rank.ranked(
-            (f if f.fingerprint else _finished(f, rules[f.rule], profile) for f in beside),
-            rules,
-        )
+    if rank.from_text(machine):
+        findings = _of_text(kept, machine, asked, ruled_out, looked_well, profile)
+    else:
+        findings = rank.ranked(rank.folded(rank.ranked(kept, rules)), rules)
     return Report(
         doctor=__version__,
         status=rank.status(machine, findings),
@@ -117,6 +99,39 @@ def judge(
         knowledge=rests_on(kb, datetime.date.today()),
         snapshot=machine,
     )
+
+
+def _of_text(
+    found: Sequence[Finding],
+    machine: Snapshot,
+    asked: Sequence[Check],
+    ruled_out: set[str],
+    looked_well: set[str],
+    profile: Profile | None,
+) -> list[Finding]:
+    """The findings of a pasted text with the suspicions that its words leave, ranked, folded and few."""
+    from doctor.diagnosis import akin, resemblance  # here, for a live machine needs neither
+
+    checks = {check.rule.id: check for check in asked}
+    rules = {name: check.rule for name, check in checks.items()}
+    ruled_out = ruled_out | resemblance.unheard(machine, checks)
+
+    def finished(findings: Iterable[Finding]) -> list[Finding]:
+        return [f if f.fingerprint else _finished(f, rules[f.rule], profile) for f in findings]
+
+    kept = finished(resemblance.suspected(found, machine, checks, ruled_out, looked_well))
+    # A tool's output in which nobody speaks and nothing fails is no complaint: there a suspicion stays a remark.
+    fails = any(not symptom.mention for symptom in machine.symptoms)
+    complains = fails or machine.spoken or bool(machine.resembles)
+    # Where a program's own error is told, or that all works, what might be is no answer to it.
+    asks = complains and not resemblance.own_code(machine)
+    ordered = rank.settled(kept, rules) if asks else kept
+    findings = rank.ranked(rank.folded(rank.ranked(ordered, rules)), rules)
+    findings = rank.ranked(rank.capped(findings), rules)
+    if not asks:
+        return findings
+    told = {f.rule for f in found if f.severity is not Severity.INFO}
+    return rank.ranked(finished(akin.with_akin(findings, machine, checks, ruled_out, told)), rules)
 
 
 def applies(rule: Rule, machine: Snapshot) -> bool:

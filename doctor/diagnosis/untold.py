@@ -24,7 +24,8 @@ def could_not_tell(rule: Rule, machine: Snapshot, knows: Mapping[str, bool]) -> 
     """Names the facts that miss in the alternative that is nearest to being known, each with its reason."""
     alternatives = [[n for n in needs if not knows[n]] for needs in rule.needs]
     alternatives = [a for a in alternatives if not all(n.startswith("symptom:") for n in a)] or alternatives
-    missing = tuple(sorted(min(alternatives, key=len)))
+    fewest: list[str] = min(alternatives, key=len)
+    missing = tuple(sorted(fewest))
     return Unchecked(rule=rule.id, facts=missing, reason="; ".join(f"{n}: {why_unknown(n, machine)}" for n in missing))
 
 
