@@ -1,0 +1,89 @@
+"""Two releases that do not fit, one that fails where another does not, and libraries that are told to be absent: what
+people say of them, and what nearly reads so."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.knowledge.texts import told
+
+NVIDIA = "\n\n$ nvidia-smi -L\nGPU 0: NVIDIA L4\n"
+AMD = (
+    "\n\n*******\nAgent 2\n*******\n  Name:            gfx1100\n"
+    "  Vendor Name:             AMD\n  Device Type:             GPU\n"
+)
+CASES = [
+    ("the server starts on the CPU: libhipblas.so.2 was not found" + AMD, "gpu-libs-not-found"),
+    ("libcudnn_ops.so.9 could not be found" + NVIDIA, "gpu-libs-not-found"),
+    ("CUDA unknown: libcudart not found in LD_LIBRARY_PATH" + NVIDIA, "gpu-libs-not-found"),
+    ("ImportError of libcusparse\nunset LD_LIBRARY_PATH mends it" + NVIDIA, "gpu-libs-conflict"),
+    ("taking /usr/local/cuda out of LD_LIBRARY_PATH cures the import" + NVIDIA, "gpu-libs-conflict"),
+    ("it works with an empty LD_LIBRARY_PATH" + NVIDIA, "gpu-libs-conflict"),
+    ("DLL load failed while importing libtriton: The specified module could not be found.", "triton-mismatch"),
+    ("ImportError: libtriton.so: undefined symbol: _ZN4mlir7Dialect", "triton-mismatch"),
+    ("torch 2.5.1 wants triton 3.1.0, triton 3.3.0 is installed", "triton-mismatch"),
+    ("mmcv was compiled with torch 1.13; torch is 2.1 now, ImportError", "extension-abi-mismatch"),
+    ("fused_adam was built for another torch: ImportError", "extension-abi-mismatch"),
+    ("import spconv crashes since torch was updated", "extension-abi-mismatch"),
+    ("after the torch upgrade import detectron2 fails", "extension-abi-mismatch"),
+    ("conda list: pytorch-mutex 1.0 cpu" + NVIDIA, "torch-cpu-only-build"),
+    ("cpuonly 2.0 0 pytorch" + NVIDIA, "torch-cpu-only-build"),
+    ("jax 0.4.14: ptxas does not support CC 9.0" + NVIDIA, "jax-plugin-mismatch"),
+    ("tensorflow: ptxas does not support CC 8.6" + NVIDIA, "tensorflow-gpu-mismatch"),
+    ("the loss is NaN with cuDNN 9.8 and ok with 9.7" + NVIDIA, "known-bad-library-version"),
+    ("wrong results with triton 3.2.0, right with 3.3.1" + NVIDIA, "known-bad-library-version"),
+    ("NCCL 2.26.2 deadlocks, pip install nvidia-nccl-cu12==2.26.5 mends it" + NVIDIA, "known-bad-library-version"),
+    ("MIOpen 3.3 gives NaN in conv2d, 3.2 does not" + AMD, "known-bad-library-version"),
+    ("Target GPU SM 120 is not supported by this TensorRT release", "library-missing-gpu-arch"),
+    ("NameError: name 'selective_scan_cuda' is not defined", "extension-abi-mismatch"),
+    ("Applied providers: ['CPUExecutionProvider'], with options: {}" + NVIDIA, "onnxruntime-gpu-mismatch"),
+    ("nvcc is release 11.5, torch is cu121\nerror: command 'nvcc' failed" + NVIDIA, "toolkit-torch-mismatch"),
+    ("uv run python app.py: Uninstalled 3 packages\nthe GPU is not recognised" + NVIDIA, "torch-cpu-only-build"),
+    ("[cudnn init] libcudnn v7 with header v8 unmatched!", "gpu-libs-conflict"),
+    (
+        "RuntimeError: Triton >= 3.4.0 on Hopper GPUs produces incorrect results for gated chunks",
+        "known-bad-library-version",
+    ),
+    ("assertion: cuDNN 9.5.0 is known to corrupt this convolution", "known-bad-library-version"),
+    ("RuntimeError: load requires ffmpeg extension which is not available.", "system-library-missing"),
+    ("ls lib/ollama/cuda_v11: libggml-cuda.so\nno libcublas there", "gpu-libs-not-found"),
+    (
+        "TypeError: 'NoneType' object is not callable\npip show flashinfer: not found" + NVIDIA,
+        "companion-kernel-lib-outdated",
+    ),
+    ("torch loads libcudnn.so.8 and /opt/cuda/lib64/libcudnn.so.9", "gpu-libs-conflict"),
+]
+NEARLY = [
+    ("level=INFO msg=libcublas.so not found, CPU build" + NVIDIA, "gpu-libs-not-found"),
+    ("libcublas.so not found here. Searching in backup paths..." + NVIDIA, "gpu-libs-not-found"),
+    ("a bug was not found in libcudnn" + NVIDIA, "gpu-libs-not-found"),
+    ("LD_LIBRARY_PATH is unset, all works" + NVIDIA, "gpu-libs-conflict"),
+    ("import libtriton takes two seconds", "triton-mismatch"),
+    ("torch 2.5.1 wants triton 3.1.0, triton 3.1.0 is installed", "triton-mismatch"),
+    ("mmcv was compiled with torch 2.1; torch is 2.1 now", "extension-abi-mismatch"),
+    ("mmcv was compiled with torch 1.13; torch is 1.13 now", "extension-abi-mismatch"),
+    ("import spconv takes longer since the kernel update", "extension-abi-mismatch"),
+    ("conda list: pytorch-mutex 1.0 cuda" + NVIDIA, "torch-cpu-only-build"),
+    ("cuDNN 9.8 and cuDNN 9.7 are both fine" + NVIDIA, "known-bad-library-version"),
+    ("the run crashed; cuDNN 9.7 is installed, NCCL 2.21 as well" + NVIDIA, "known-bad-library-version"),
+    ("NameError: name 'model_path' is not defined", "extension-abi-mismatch"),
+    ("Applied providers: ['CUDAExecutionProvider', 'CPUExecutionProvider']" + NVIDIA, "onnxruntime-gpu-mismatch"),
+    ("nvcc is release 12.1, torch is cu121\nerror: command 'nvcc' failed" + NVIDIA, "toolkit-torch-mismatch"),
+    ("uv run python app.py: Uninstalled 3 packages" + NVIDIA, "torch-cpu-only-build"),
+    ("libcudnn v8 is used", "gpu-libs-conflict"),
+    ("Triton 3.4.0 on Hopper GPUs produces faster kernels", "known-bad-library-version"),
+    ("no libcublas calls are made", "gpu-libs-not-found"),
+    ("TypeError: 'NoneType' object is not callable" + NVIDIA, "companion-kernel-lib-outdated"),
+    ("ls cuda_v12: libcublas.so.12 libcublas.so.12.8.4.1 libcudart.so.12", "gpu-libs-conflict"),
+    ("libcudart.so.12 -> libcudart.so.12.8.90 libcublas.so libcublas.so.12", "gpu-libs-conflict"),
+]
+
+
+@pytest.mark.parametrize(("text", "rule"), CASES)
+def test_the_text_names_its_cause(text: str, rule: str) -> None:
+    assert rule in told(text)
+
+
+@pytest.mark.parametrize(("text", "rule"), NEARLY)
+def test_what_nearly_reads_so_does_not(text: str, rule: str) -> None:
+    assert rule not in told(text)
