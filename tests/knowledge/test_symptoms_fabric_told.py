@@ -76,8 +76,23 @@ CASES = [
         "collective-flag-misconfigured",
     ),
     ("NCCL WARN TOPO/NET : Only matched 1 devices, 2 requested from mlx5_0,mlx5_9", "collective-flag-misconfigured"),
+    ("all_gather gives wrong data\nwith GPU Direct RDMA off the sums are right", "pcie-acs-enabled"),
+    ("NCCL WARN P2P is disabled between NVLINK connected GPUs 4 and 5", "pcie-p2p-unusable"),
+    ("NCCL WARN Call to ibv_reg_mr_iova2 failed with error Bad address", "gpudirect-rdma-missing"),
+    (
+        "cudaIpcGetMemHandle failed : invalid argument\n$ env\nPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+        "allocator-flag-unsupported",
+    ),
+    ("NCCL WARN cudaIpcGetMemHandle failed : invalid argument", "pcie-p2p-unusable"),
 ]
 NEARLY = [
+    ("NCCL WARN Call to ibv_reg_mr_iova2 failed with error Bad address", "memlock-limit-too-low"),
+    ("NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory", "gpudirect-rdma-missing"),
+    (
+        "cudaIpcGetMemHandle failed : invalid argument\n$ env\nPYTORCH_ALLOC_CONF=expandable_segments:True",
+        "pcie-p2p-unusable",
+    ),
+    ("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\nhipIpcGetMemHandle is called twice", "pcie-p2p-unusable"),
     ("transport/nvls.cc:254 NCCL WARN Cuda failure 2 'out of memory'", "nvidia-fabricmanager-not-running"),
     ("transport/p2p.cc:254 NCCL WARN Cuda failure 'invalid argument'", "nvidia-fabricmanager-not-running"),
     ("transport/nvls.cc:394 -> 1", "nvidia-fabricmanager-not-running"),
