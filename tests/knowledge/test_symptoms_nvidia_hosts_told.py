@@ -9,6 +9,8 @@ from tests.knowledge.texts import told
 GONE = "nvidia-smi: No devices were found\n\n"
 UNREACHED = "nvidia-smi cannot communicate with the NVIDIA driver\n\n"
 NO_CUDA = "torch.cuda.is_available() returns False\n\n"
+NO_DRIVER = "RuntimeError: Found no NVIDIA driver on your system.\n\n"
+POD = "running inside a container: yes\ncontainer engine: containerd/kubernetes\n\n"
 JETSON = "GPU 0: Jetson AGX Orin\n\nrunning inside a container: yes\n"
 CASES = [
     (GONE + "the RTX 3070 works directly in the slot of the board\nnot with the x16 riser", "pcie-link-degraded"),
@@ -54,6 +56,25 @@ CASES = [
     ),
     (GONE + "NVIDIA driver version: 570.86 (proprietary)\nGPU 0: RTX 5090", "nvidia-open-module-required"),
     ("No devices found\nPCI: 10de:2bb5 (GB202)\nnonfree-kmod-nvidia-production", "nvidia-open-module-required"),
+    (
+        "flatpak apps are black since the NVIDIA driver update to 580",
+        "nvidia-driver-library-mismatch",
+    ),
+    ("OBS in Flatpak has no NVENC, NVIDIA 575; fixed by flatpak update", "nvidia-driver-library-mismatch"),
+    (NO_DRIVER + "our pods on kubernetes; a deployment with GPU limits works", "container-missing-gpu-passthrough"),
+    (NO_DRIVER + POD + "it is mended when nvidia.com/gpu: 1 is in the limits", "container-missing-gpu-passthrough"),
+    (
+        "nvidia-smi: command not found in the pod\n" + POD + "OS: Container-Optimized OS",
+        "container-missing-gpu-passthrough",
+    ),
+    (
+        "nvidia-container-cli: initialization error: driver rpc error: failed\nUbuntu 22.04 on Windows 11",
+        "wsl-gpu-misconfigured",
+    ),
+    (
+        "could not select device driver with capabilities: [[gpu]]\ndocker was installed from snap",
+        "container-engine-no-gpu-support",
+    ),
 ]
 NEARLY = [
     ("the GPU sits on a riser and trains well", "pcie-link-degraded"),
@@ -73,6 +94,14 @@ NEARLY = [
     ("$ docker build -t app .\nthe image is built", "container-missing-gpu-passthrough"),
     ("nvidia-container-toolkit was removed and reinstalled", "container-runtime-not-configured"),
     (NO_CUDA + JETSON + "$ docker run --runtime nvidia acme/app\n", "container-missing-gpu-passthrough"),
+    ("flatpak update makes GIMP start again, NVIDIA laptop with amdgpu graphics", "nvidia-driver-library-mismatch"),
+    ("flatpak 1.14, NVIDIA 570: flatpak update finds nothing to do", "nvidia-driver-library-mismatch"),
+    (NO_DRIVER + POD + "OS: Container-Optimized OS (GKE 1.28)", "container-runtime-not-configured"),
+    ("a pod with nvidia.com/gpu: 1 works, training is slow", "container-missing-gpu-passthrough"),
+    (
+        "nvidia-container-cli: initialization error: driver rpc error: failed\nUbuntu 22.04 on Windows 11",
+        "nvidia-driver-not-loaded",
+    ),
     ("MNNVL fails: /dev/nvidia-caps-imex-channels is missing", "container-missing-gpu-passthrough"),
     ("vllm: Failed to infer device type\n" + UNREACHED, "vllm-build-mismatch"),
     (
