@@ -113,3 +113,17 @@ def _at_least(machine: Snapshot, kb: Knowledge) -> tuple[str, ...] | None:
     tags = [tag for tag in (build.archs if build else ()) if re.fullmatch(r"cu\d{3}", tag)]
     older = [t for t in tags if int(t[2:4]) == cuda.major and cuda.numbers[1:2] >= (int(t[4:]),)]
     return build.archs[max(older)].get(_wheels_of(machine)) if build and older else None
+
+
+_WHEEL = Lazy(r"\d+\.\d+\.\d+\+cu\d{3}")
+
+
+def too_new_for_wheel(machine: Snapshot, kb: Knowledge, arch: str) -> bool:
+    """Whether an official CUDA wheel whose list of architectures is not known can have no code for an NVIDIA GPU: its
+    CUDA is older than the first that knows any GPU of that major, and code for a lower major does not run."""
+    found = kb.compute_capability(arch)
+    if made_for(machine, kb)[1] or not _WHEEL.fullmatch(machine.torch.version or "") or found is None:
+        return False
+    same = (kb.compute_capability(f"{found.cc.partition('.')[0]}.{minor}") for minor in range(10))
+    first = min((Dotted(c.first_cuda) for c in same if c and c.first_cuda), default=None)
+    return first is not None and Dotted(machine.torch.cuda or "99") < first

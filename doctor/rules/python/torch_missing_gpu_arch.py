@@ -9,7 +9,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Rule, Severity, Subject, evidence
 from doctor.rules import python_files
 from doctor.rules.integrated import is_integrated
-from doctor.rules.torch_archs import made_for, no_wheel_serves, runs, torch_serves
+from doctor.rules.torch_archs import made_for, no_wheel_serves, runs, too_new_for_wheel, torch_serves
 from doctor.rules.torch_install import install, see_gpu
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield from python_files.torch_ptx(machine, kb)
     vendor, archs = made_for(machine, kb)
     gpus = [g for g in machine.of_vendor(vendor or "-") if g.arch]
-    if vendor is None:
+    if vendor is None or (vendor == "nvidia" and not archs):
         yield from _by_release(machine, kb)
     if not archs or not gpus:
         return
@@ -128,15 +128,21 @@ _MET_BY_TORCH_TOO = ("kernel-missing-in-named-library", "kernel-image-missing-in
 
 
 def _by_release(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
-    """Whose build torch is was not told, and no wheel of its release has code for the GPU."""
+    """Whose build torch is was not told, and no wheel of its release has code for the GPU; or the CUDA of the wheel is
+    older than the GPU."""
     gpus = [g for g in machine.of_vendor("nvidia") if g.arch]
-    unserved = {g.arch: g for g in gpus if no_wheel_serves(machine, kb, g.arch or "")}
+    older = {g.arch for g in gpus if too_new_for_wheel(machine, kb, g.arch or "")}
+    unserved = {g.arch: g for g in gpus if g.arch in older or no_wheel_serves(machine, kb, g.arch or "")}
     if len(unserved) < len({g.arch for g in gpus}) or machine.of_vendor("amd"):
         return
     for arch, gpu in sorted(unserved.items(), key=str):
         yield Finding(
-            summary=f"No wheel of torch {(machine.torch.version or '')[:40]} has code for {str(arch)[:20]}"
-            f" ({(gpu.name or gpu.key)[:40]}).",
+            summary=(
+                f"torch {(machine.torch.version or '')[:40]} is built with a CUDA older than {str(arch)[:20]}"
+                if arch in older
+                else f"No wheel of torch {(machine.torch.version or '')[:40]} has code for {str(arch)[:20]}"
+            )
+            + f" ({(gpu.name or gpu.key)[:40]}).",
             severity=Severity.WARNING,
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, ("torch.version", f"gpus[{gpu.key}].arch", f"gpus[{gpu.key}].name")),

@@ -35,3 +35,26 @@ def test_a_list_alone_tells_its_vendor_and_the_library_beside_it() -> None:
     served = read_text([text.encode()])
     assert list(rule.check(served, Knowledge(), None)) == []
     assert [f.severity for f in library.check(served, Knowledge(), None)] == ["warning"]
+
+
+GPU = "GPU:\n```\n$ nvidia-smi -L\nGPU 0: NVIDIA {name}\ncompute capability: {arch}\n```\n"
+LIST = "Packages:\n```\n$ pip list\nPackage    Version\n---------- -------\ntorch {version}\n```\n"
+
+
+def _of_text(name: str, arch: str, version: str) -> list[str]:
+    text = GPU.format(name=name, arch=arch) + LIST.format(version=version)
+    return [f"{f.severity.value} {f.summary}" for f in rule.check(read_text([text.encode()]), Knowledge(), None)]
+
+
+def test_a_wheel_of_a_cuda_that_does_not_know_the_gpu() -> None:
+    (said,) = _of_text("GeForce RTX 5070", "sm_120", "2.6.0+cu126")
+    assert said == "warning torch 2.6.0+cu126 is built with a CUDA older than sm_120 (NVIDIA GeForce RTX 5070)."
+    assert _of_text("B200", "sm_100", "2.9.1+cu126") != []
+    assert _of_text("GB10", "sm_121", "2.7.1+cu118") != []
+
+
+def test_code_of_the_same_major_may_serve_and_so_may_a_newer_cuda() -> None:
+    assert _of_text("L4", "sm_89", "2.7.1+cu118") == []
+    assert _of_text("GB10", "sm_121", "2.9.1+cu128") == []
+    assert _of_text("GeForce RTX 5070", "sm_120", "2.6.0a0+df5bbc09d1.nv24.12") == []
+    assert _of_text("GeForce RTX 5070", "sm_120", "2.9.1+cpu") == []
