@@ -52,6 +52,32 @@ CASES = [
         "companion-kernel-lib-outdated",
     ),
     ("torch loads libcudnn.so.8 and /opt/cuda/lib64/libcudnn.so.9", "gpu-libs-conflict"),
+    ("torch was built for ROCm 5.7 while ROCm 6.2 is on the host; it segfaults" + AMD, "torch-rocm-version-mismatch"),
+    (
+        "ROCm was upgraded from 6.1 to 6.3, torch is still +rocm6.1\nSegmentation fault" + AMD,
+        "torch-rocm-version-mismatch",
+    ),
+    ("AttributeError: 'DeepSpeedCPUAdagrad' object has no attribute 'ds_opt_adagrad'", "toolkit-torch-mismatch"),
+    ('CompileException: cuda_fp16.hpp(2514): error: identifier "__nv_atomic_load_n" is undefined', "gpu-libs-conflict"),
+    ('nvrtc: cuda_fp8.h: incomplete type "__nv_fp8_e8m0" is not allowed', "gpu-libs-conflict"),
+    ("libops.so: undefined symbol: _ZNSt10filesystem7__cxx114path14_M_split_cmptsEv", "host-compiler-unsupported"),
+    ("torch.cuda.get_arch_list() lacks sm_120" + NVIDIA, "torch-missing-gpu-arch"),
+    ("the torch wheel knows gfx90a gfx942, the card is gfx1100" + AMD, "torch-missing-gpu-arch"),
+    ("torch 1.10 on a newer card: no kernel image" + NVIDIA, "torch-missing-gpu-arch"),
+    ("Failed to load libcublasLt.so.12: dlopen error" + NVIDIA, "gpu-libs-not-found"),
+    ("libcuda.so.1 is there, libcudart.so.12 is not" + NVIDIA, "gpu-libs-not-found"),
+    ("ImportError: cannot import name 'sageattn_varlen' from 'sageattention'", "companion-kernel-lib-outdated"),
+    ("you need flash_attn package version to be greater or equal than 2.1.0", "companion-kernel-lib-outdated"),
+    (
+        "ImportError: Could not find 'cudnn64_7.dll'. TensorFlow requires that this DLL be installed",
+        "gpu-libs-not-found",
+    ),
+    ("ImportError: numpy.core.umath failed to import", "numpy-abi-mismatch"),
+    ("rocblas_abort: no TensileLibrary for gfx1100 in the wheel" + AMD, "blas-kernels-missing"),
+    (
+        "jaxlib: ptxas exited with non-zero error code 65280, output: ptxas fatal : Unsupported gpu architecture",
+        "jax-plugin-mismatch",
+    ),
 ]
 NEARLY = [
     ("level=INFO msg=libcublas.so not found, CPU build" + NVIDIA, "gpu-libs-not-found"),
@@ -76,6 +102,19 @@ NEARLY = [
     ("TypeError: 'NoneType' object is not callable" + NVIDIA, "companion-kernel-lib-outdated"),
     ("ls cuda_v12: libcublas.so.12 libcublas.so.12.8.4.1 libcudart.so.12", "gpu-libs-conflict"),
     ("libcudart.so.12 -> libcudart.so.12.8.90 libcublas.so libcublas.so.12", "gpu-libs-conflict"),
+    ("torch was built for ROCm 6.2 while ROCm 6.2 is on the host; it segfaults" + AMD, "torch-rocm-version-mismatch"),
+    ("torch was built for ROCm 5.7 while ROCm 6.2 is on the host" + AMD, "torch-rocm-version-mismatch"),
+    ("AttributeError: 'DeepSpeedEngine' object has no attribute 'model'", "toolkit-torch-mismatch"),
+    ('app.cu(9): error: identifier "foo" is undefined', "gpu-libs-conflict"),
+    ("undefined symbol: _ZNSt6vectorIiE", "host-compiler-unsupported"),
+    ("torch.cuda.get_arch_list() has sm_89" + NVIDIA, "torch-missing-gpu-arch"),
+    ("torch 2.7 is fine: no kernel images are rebuilt" + NVIDIA, "torch-missing-gpu-arch"),
+    ("level=DEBUG msg=failed to load libcublas.so.11" + NVIDIA, "gpu-libs-not-found"),
+    ("ImportError: cannot import name 'Trainer' from 'transformers'", "companion-kernel-lib-outdated"),
+    ("flash_attn version is 2.7.4" + NVIDIA, "companion-kernel-lib-outdated"),
+    ("Could not find 'model.bin'", "gpu-libs-not-found"),
+    ("there is a TensileLibrary for gfx1100" + AMD, "blas-kernels-missing"),
+    ("ptxas too old is what he called me" + NVIDIA, "jax-plugin-mismatch"),
 ]
 
 
@@ -87,3 +126,8 @@ def test_the_text_names_its_cause(text: str, rule: str) -> None:
 @pytest.mark.parametrize(("text", "rule"), NEARLY)
 def test_what_nearly_reads_so_does_not(text: str, rule: str) -> None:
     assert rule not in told(text)
+
+
+def test_a_libtriton_that_does_not_load_accuses_no_other_extension() -> None:
+    text = "DLL load failed while importing libtriton: A dynamic link library (DLL) initialization routine failed."
+    assert told(text)[0] == "triton-mismatch"
