@@ -7,7 +7,7 @@ import re
 
 from doctor.facts.snapshot import Snapshot
 
-_TOLD = re.compile(r"-(?:told|said|inline|helps|helped|works|void)$|^helped-by-")
+_TOLD = re.compile(r"-(?:told|said|inline|helps|helped|works|void)$|-told-|^helped-by-")
 """Ids of signatures that read what people say, and no output of a program."""
 _ASKS = re.compile(
     r"^\W*(?:(?:question|usage|q)\W+)?(?:is|are|does|do|did|can|could|should|would|will|may|which|what"
@@ -28,8 +28,11 @@ _NO_TROUBLE = (
     *("secure-boot-said-on", "device-choice-helps", "hip-program-on-nvidia", "inline-assignment-works"),
 )
 """How ids begin that speak of no trouble of the machine, though they do not end as mentions do."""
-_REMEDY = ("-helps", "-works")
-"""How ids end that tell of what helped or works: what failed must be told as well."""
+_TROUBLE_SAID = (
+    *("gpu-not-seen-said", "gpu-idle-said", "values-wrong-said", "cuda-999-said", "gpu-library-not-found-said"),
+    "insufficient-permissions-said",
+)
+"""Of what people say, that which is trouble itself: a remedy that helped, or a part that is not there, is none yet."""
 
 
 def is_told(key: str) -> bool:
@@ -48,5 +51,8 @@ def beside_the_point(text: str, end: int) -> bool:
 
 def trouble(machine: Snapshot, key: str) -> bool:
     """Whether another symptom than this one tells of trouble."""
-    others = (s for s in machine.symptoms if s.key != key and not s.mention)
-    return any(not s.key.startswith(_NO_TROUBLE) and not s.key.endswith(_REMEDY) for s in others)
+    return any(s.key != key and not s.mention and _is_trouble(s.key) for s in machine.symptoms)
+
+
+def _is_trouble(key: str) -> bool:
+    return key in _TROUBLE_SAID or not (is_told(key) or key.startswith(_NO_TROUBLE))

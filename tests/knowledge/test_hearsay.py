@@ -126,3 +126,24 @@ def test_trouble_is_another_symptom_that_is_no_mention() -> None:
     )
     assert not hearsay.trouble(machine("p2p-off-works", "peer-copies-off-helps"), "p2p-off-works")
     assert hearsay.trouble(machine("xid-number-told", "program-crashed"), "xid-number-told")
+
+
+def test_a_remedy_or_a_part_that_is_not_there_is_no_trouble_for_another() -> None:
+    text = "the service works with --ipc=host\nthe pod has no runtimeClassName\nCUDA extension not installed."
+    assert accused(text) == set()
+    assert {"container-shm-too-small", "container-runtime-not-configured"} <= accused(text + "\ntraining crashed")
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("GPU 0: NVIDIA T4\n[CpuDevice(id=0)] at build time, [CudaDevice(id=0)] on the node", "jax-plugin-mismatch"),
+        ("torch.version.cuda None\ntorch.version.hip 6.2.41133", "torch-cpu-only-build"),
+        ("does it work in exclusive process mode?", "compute-mode-exclusive"),
+        ("Resizable BAR is off on this board", "large-bar-disabled"),
+        ("Gen1 when idle, Gen4 under load", "pcie-link-degraded"),
+        ("WSL 1 for the editor, WSL 2 for training; training crashed", "wsl-gpu-misconfigured"),
+    ],
+)
+def test_the_other_half_of_a_statement_is_read_as_well(text: str, rule: str) -> None:
+    assert rule not in accused(text)

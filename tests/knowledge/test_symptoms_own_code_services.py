@@ -24,6 +24,9 @@ EXAMPLES = {
     "user-error-figures-of-monitor": "ValueError: could not convert string to float: '[N/A]'",
     "user-error-name-of-object": "AttributeError: 'MyTrainer' object has no attribute 'scaler'",
     "user-error-tolerance": "AssertionError: Tensor-likes are not close!",
+    "user-error-key-of-data": "KeyError: 'input_ids'",
+    "user-error-race-in-kernel": "========= Error: Race reported between Write access at sum(int *)+0x40",
+    "user-error-nan-image": "NansException: A tensor with all NaNs was produced in Unet.",
 }
 OTHERS = {
     "user-error-port-taken": "the address of the driver package is in use",
@@ -33,6 +36,7 @@ OTHERS = {
     "user-error-image-not-pulled": "docker: Error response from daemon: pull access denied for all",
     "user-error-queue-limit": "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
     "user-error-figures-of-monitor": "could not convert string to float: 'a dog'",
+    "user-error-key-of-data": "KeyError: 'libamd_smi.so'",
     "user-error-name-of-object": "AttributeError: module 'triton' object has no attribute 'Config'",
 }
 
