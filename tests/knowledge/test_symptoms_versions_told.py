@@ -48,7 +48,7 @@ CASES = [
     ("RuntimeError: load requires ffmpeg extension which is not available.", "system-library-missing"),
     ("ls lib/ollama/cuda_v11: libggml-cuda.so\nno libcublas there", "gpu-libs-not-found"),
     (
-        "TypeError: 'NoneType' object is not callable\npip show flashinfer: not found" + NVIDIA,
+        "vllm serve: TypeError: 'NoneType' object is not callable\npip show flashinfer: not found" + NVIDIA,
         "companion-kernel-lib-outdated",
     ),
     ("torch loads libcudnn.so.8 and /opt/cuda/lib64/libcudnn.so.9", "gpu-libs-conflict"),
@@ -114,7 +114,9 @@ NEARLY = [
     ("flash_attn version is 2.7.4" + NVIDIA, "companion-kernel-lib-outdated"),
     ("Could not find 'model.bin'", "gpu-libs-not-found"),
     ("there is a TensileLibrary for gfx1100" + AMD, "blas-kernels-missing"),
-    ("ptxas too old is what he called me" + NVIDIA, "jax-plugin-mismatch"),
+    ("jax 0.4.14: ptxas too old. Falling back to the driver to compile." + NVIDIA, "jax-plugin-mismatch"),
+    ("release notes: fixed wrong results with triton 3.2.0, fine with 3.3.1", "known-bad-library-version"),
+    ("a warning: NCCL 2.18.1 is known to log more" + NVIDIA, "known-bad-library-version"),
 ]
 
 

@@ -82,6 +82,7 @@ NEARLY = [
     ("Could not run 'aten::empty_strided' with arguments from the 'CUDA' backend.", "extension-abi-mismatch"),
     ("flashinfer-python 0.2.8 is installed, xformers 0.0.31 as well", "companion-kernel-lib-outdated"),
     ("conda list: pytorch 2.4.1 cpu_generic_py311h2b9", "torch-cpu-only-build"),
+    ("docs: torch resolves to the CPU wheel on macOS", "torch-cpu-only-build"),
     ("the CPU build is slower than the GPU build of the same solver" + NVIDIA, "torch-cpu-only-build"),
     ("hipBLASLt is used, no errors" + AMD, "hipblaslt-unsupported-arch"),
     ("no kernels are cached yet for hipblaslt" + NVIDIA, "hipblaslt-unsupported-arch"),
