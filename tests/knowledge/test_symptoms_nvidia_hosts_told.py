@@ -75,6 +75,15 @@ CASES = [
         "could not select device driver with capabilities: [[gpu]]\ndocker was installed from snap",
         "container-engine-no-gpu-support",
     ),
+    ("nvidia-open-dkms 545.29.06 does not build for linux-ck 6.7", "nvidia-kernel-incompatible"),
+    ("The NVIDIA driver 535.54 fails to compile on kernel 6.8", "nvidia-kernel-incompatible"),
+    ("nvidia-470xx-dkms no longer builds against Linux 6.15", "nvidia-kernel-incompatible"),
+    ("CUDA initialization fails with 802\nH100 SXM5", "nvidia-fabricmanager-not-running"),
+    ("CUDA dies with error 802 on the node", "nvidia-fabricmanager-not-running"),
+    (
+        "GPU 0: NVIDIA H100 80GB HBM3\n\n" + NO_CUDA + "nvidia-fabricmanager is not installed",
+        "nvidia-fabricmanager-not-running",
+    ),
 ]
 NEARLY = [
     ("the GPU sits on a riser and trains well", "pcie-link-degraded"),
@@ -101,6 +110,13 @@ NEARLY = [
     (
         "nvidia-container-cli: initialization error: driver rpc error: failed\nUbuntu 22.04 on Windows 11",
         "nvidia-driver-not-loaded",
+    ),
+    ("nvidia-open-dkms builds for linux-ck 6.7; gcc does not build on Windows", "nvidia-kernel-incompatible"),
+    ("the extension does not build against torch 2.5, NVIDIA driver 550", "nvidia-kernel-incompatible"),
+    ("CUDA job 802 fails with a timeout", "nvidia-fabricmanager-not-running"),
+    (
+        "GPU 0: NVIDIA A100 80GB PCIe\n\n" + NO_CUDA + "nvidia-fabricmanager is not installed",
+        "nvidia-fabricmanager-not-running",
     ),
     ("MNNVL fails: /dev/nvidia-caps-imex-channels is missing", "container-missing-gpu-passthrough"),
     ("vllm: Failed to infer device type\n" + UNREACHED, "vllm-build-mismatch"),
@@ -129,3 +145,10 @@ def test_the_first_use_on_the_host_may_be_two_causes() -> None:
 def test_a_card_that_is_lost_behind_a_riser_has_a_fatal_xid_as_well() -> None:
     lost = "GPU has fallen off the bus\nfails only behind the OCuLink box"
     assert set(told(lost)) == {"nvidia-xid-fatal", "pcie-link-degraded"}
+
+
+@pytest.mark.parametrize("wish", ["the laptop has no NVIDIA GPU", "this server is without an NVIDIA card"])
+def test_a_machine_without_such_a_gpu_may_lack_the_runtime_as_well(wish: str) -> None:
+    refused = 'could not select device driver "nvidia" with capabilities: [[gpu]]\n'
+    assert set(told(refused + wish)) == {"container-runtime-not-configured", "no-gpu-found"}
+    assert told(refused + "no NVIDIA GPU is detected") == ["container-runtime-not-configured"]

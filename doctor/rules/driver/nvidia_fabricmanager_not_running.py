@@ -81,6 +81,14 @@ def excludes(machine: Snapshot) -> bool:
     return bool(names) and all(name and _NO_SWITCH.search(name) for name in names)
 
 
+def decides(machine: Snapshot, kb: Knowledge) -> bool:
+    """Facts do not decide where the manager is absent and one product is named that sits on boards with NVSwitches:
+    how many there are is not told."""
+    gpus = machine.of_vendor("nvidia")
+    alone = len(gpus) == 1 and machine.pci is None and bool(_ON_BOARD.search(gpus[0].name or ""))
+    return not alone or machine.nvidia_driver.fabric_manager.installed is not False
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     driver, manager = machine.nvidia_driver, machine.nvidia_driver.fabric_manager
     gpus = machine.of_vendor("nvidia")
