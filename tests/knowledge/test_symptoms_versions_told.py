@@ -36,6 +36,10 @@ CASES = [
     ("MIOpen 3.3 gives NaN in conv2d, 3.2 does not" + AMD, "known-bad-library-version"),
     ("Target GPU SM 120 is not supported by this TensorRT release", "library-missing-gpu-arch"),
     ("NameError: name 'selective_scan_cuda' is not defined", "extension-abi-mismatch"),
+    (
+        "UnboundLocalError: local variable 'exllamav2_ext' referenced before assignment",
+        "extension-abi-mismatch",
+    ),
     ("Applied providers: ['CPUExecutionProvider'], with options: {}" + NVIDIA, "onnxruntime-gpu-mismatch"),
     ("nvcc is release 11.5, torch is cu121\nerror: command 'nvcc' failed" + NVIDIA, "toolkit-torch-mismatch"),
     ("uv run python app.py: Uninstalled 3 packages\nthe GPU is not recognised" + NVIDIA, "torch-cpu-only-build"),
@@ -93,6 +97,10 @@ NEARLY = [
     ("cuDNN 9.8 and cuDNN 9.7 are both fine" + NVIDIA, "known-bad-library-version"),
     ("the run crashed; cuDNN 9.7 is installed, NCCL 2.21 as well" + NVIDIA, "known-bad-library-version"),
     ("NameError: name 'model_path' is not defined", "extension-abi-mismatch"),
+    (
+        "UnboundLocalError: local variable 'file_path' referenced before assignment",
+        "extension-abi-mismatch",
+    ),
     ("Applied providers: ['CUDAExecutionProvider', 'CPUExecutionProvider']" + NVIDIA, "onnxruntime-gpu-mismatch"),
     ("nvcc is release 12.1, torch is cu121\nerror: command 'nvcc' failed" + NVIDIA, "toolkit-torch-mismatch"),
     ("uv run python app.py: Uninstalled 3 packages" + NVIDIA, "torch-cpu-only-build"),
