@@ -94,10 +94,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 def excludes(machine: Snapshot) -> bool:
-    """Where NVIDIA's runtime is chosen and told which GPUs to give: no error text says then that none was asked for."""
+    """Where NVIDIA's runtime is chosen and told which GPUs to give, or root has the GPU in the container: no error text
+    says then that none was asked for."""
     chosen = "nvidia" in run_line.options(machine, "--runtime")
     given = (machine.environment or {}).get("NVIDIA_VISIBLE_DEVICES", "")
     video = machine.symptom("video-library-missing") is not None  # a capability of its own, which it may lack
+    if machine.symptom("root-in-container-sees-gpu-told") is not None:
+        return True  # it was given, and its account may not open it
     return machine.nodes is None and chosen and given not in ("", "none", "void") and not video
 
 

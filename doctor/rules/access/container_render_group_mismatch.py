@@ -123,7 +123,11 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     if machine.symptom("rocm-of-other-release-sees-gpu-told") is not None:
         return  # its nodes may be opened
     seen = machine.symptom("kfd-open-permission", "dri-open-permission") is not None
-    sure = seen or (run_line.sees_none(machine) and machine.symptom("system-image-rolled-back-told") is None)
+    sure = (
+        seen
+        or _in_neither(machine)
+        or (run_line.sees_none(machine) and machine.symptom("system-image-rolled-back-told") is None)
+    )
     lacks = f"only {', '.join(groups)} by name" if groups else "no group"
     yield Finding(
         summary=f"The container is given AMD's nodes and {lacks}: an account that is not root can't open them.",
@@ -159,6 +163,12 @@ def _of_whole_dev(machine: Snapshot) -> Iterator[Finding]:
         ask="`id` and `ls -ln /dev/kfd /dev/dri` in the container",
         verify=("id", "-G"),
     )
+
+
+def _in_neither(machine: Snapshot) -> bool:
+    """The account is shown, and nodes that the group render or video owns, in which it is not."""
+    owners = {node.group for node in nodes_of(machine, "kfd", "render")} & {"render", "video"}
+    return machine.account.uid not in (None, 0) and bool(owners) and not owners & set(machine.account.member_of or ())
 
 
 def _by_number(group: str) -> bool:

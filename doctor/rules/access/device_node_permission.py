@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.host import DeviceNode
@@ -97,9 +97,10 @@ def _inside(machine: Snapshot) -> Iterator[Finding]:
     if not machine.account.member_of or machine.account.uid == 0:
         return
     said = machine.symptom(*_ROOT_REACHES)
+    nodes = nodes_of(machine, "kfd", "render")
+    yield from _not_joined(machine, nodes)
     if said is None:
         return
-    nodes = nodes_of(machine, "kfd", "render")
     roots = [n for n in nodes if n.uid == 0 and (n.gid == 0 or n.group == "root") and _shut(n)]
     outside = not {"render", "video", "root", "nogroup"} & set(machine.account.member_of)
     if not roots and not (outside and not machine.nodes):
@@ -119,6 +120,24 @@ def _inside(machine: Snapshot) -> Iterator[Finding]:
             Evidence(text=said.text[:200], source=said.source),
         ),
         fixes=(Fix(text="Give the nodes in the container to a group, and the account that group's number."),),
+    )
+
+
+def _not_joined(machine: Snapshot, nodes: Iterable[DeviceNode]) -> Iterator[Finding]:
+    """Of a text: the container knows the owning group by a name, and its account is shown not to be in it. To join it
+    helps there, as the group's number on the run line does."""
+    mine = machine.account.member_of or ()
+    shut = [n for n in nodes if n.uid == 0 and n.group in ("render", "video") and n.group not in mine and _shut(n)]
+    if not shut or machine.account.uid is None or any((n.gid or -1) in (machine.account.gids or ()) for n in shut):
+        return
+    yield Finding(
+        severity=Severity.WARNING,
+        explains=(),
+        summary=f"This container's account is not in the group {shut[0].group}, which owns"
+        f" {named([n.key for n in shut])}.",
+        subject=Subject(kind="node", id=shut[0].key),
+        evidence=(*(_line(machine, n) for n in shut[:8]), _account(machine)),
+        fixes=(Fix(text="Give the account that group where it is made (USER in the image), or with --group-add."),),
     )
 
 

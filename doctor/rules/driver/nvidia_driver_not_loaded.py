@@ -88,6 +88,7 @@ _UNREACHED = (
     "nvidia-module-unloaded-told",
     "nvidia-module-no-such-device",
     "modprobe-nvidia-not-found",
+    "nvidia-drm-module-absent",
     "driver-unreachable-told",
     "driver-gone-after-kernel-update-told",
     "driver-packages-of-kernel-missing",

@@ -64,6 +64,11 @@ FIXES = (
 )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the node is told to be there."""
+    return machine.symptom("uvm-node-there-told") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     modules = machine.kernel.modules or ()
     unusable = machine.symptom("cuda-unknown-999") is not None

@@ -71,3 +71,20 @@ def test_in_a_container_nodes_of_root_and_an_account_of_no_group() -> None:
     ]
     for text, fires in rows:
         assert bool(told(rule, read_text([f"{inside}```\n{text}```\n".encode()]))) is fires, text
+
+
+def test_in_a_container_that_names_the_owning_group_its_account_is_shown_not_to_be_in_it() -> None:
+    told = (
+        "Container:\n```\nrunning inside a container: yes\ncontainer engine: docker\n"
+        "$ docker run --device /dev/kfd --device /dev/dri\n```\n\n"
+        "User:\n```\n$ id\nuid=1002(app) gid=1002(app) groups=1002(app){more}\n```\n\n"
+        "Other output:\n```\ncrw-rw---- 1 root {group} 236, 0 /dev/kfd\n```\n"
+    )
+
+    def raised(group: str, more: str = "") -> list[str]:
+        text = told.format(group=group, more=more).encode()
+        return [f.summary for f in rule.check(read_text([text]), Knowledge(), None)]
+
+    assert raised("render") == ["This container's account is not in the group render, which owns /dev/kfd."]
+    assert raised("render", ",993(render)") == []
+    assert raised("993") == []

@@ -1,0 +1,72 @@
+"""What is told in a few words of containers, modules, extensions and lists of devices, and what nearly says it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.knowledge.texts import keys, told
+
+IN = "Container:\n```\nrunning inside a container: yes\ncontainer engine: podman\n```\n"
+CARD = "Agent 2\n*******\n  Name:            gfx1101\n  Vendor Name:             AMD\n  Device Type:             GPU\n"
+UNSEEN = "no ROCm-capable device is detected\n\n"
+GROUP, NODE = "container-render-group-mismatch", "device-node-permission"
+NOSET = "export RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES=1\n"
+CASES = [
+    (UNSEEN + "with user: root in the compose file it works\n" + CARD + IN, GROUP),
+    (UNSEEN + "with user: root in the compose file it works\n" + CARD + IN, NODE),
+    (UNSEEN + 'user: "0": Found 1 ROCm devices\n' + CARD + IN, GROUP),
+    (UNSEEN + "podman exec --user root NAME rocminfo: the GPU is listed\n" + CARD + IN, NODE),
+    ("Bus error (core dumped)\nthe service has no shm_size\n" + IN, "container-shm-too-small"),
+    ("the training crashes at the first batch\ndocker-compose.yml without shm_size\n", "container-shm-too-small"),
+    ("worker killed by signal: Bus error\n--shm-size is not set\n", "container-shm-too-small"),
+    ("undefined symbol errors in xformers", "extension-abi-mismatch"),
+    ("import fails with undefined symbols from the CUDA extension", "extension-abi-mismatch"),
+    ("ImportError\nflash-attn was compiled before pip upgraded torch to 2.8", "extension-abi-mismatch"),
+    ("the kernels were built against a different version of torch", "extension-abi-mismatch"),
+    ("all rollout workers run on GPU 0\n" + NOSET, "visible-devices-conflict"),
+    ("every engine is placed on the same GPU\n" + NOSET, "visible-devices-conflict"),
+    (
+        "cannot start: error gathering device information while adding custom device /dev/dri: no such file\n"
+        "modprobe: FATAL: Module nvidia-drm not found in directory /lib/modules/6.8.0-45-generic",
+        "nvidia-driver-not-loaded",
+    ),
+]
+NEARLY = [
+    ("with user: root in the compose file it fails the same way\n" + CARD + IN, GROUP),
+    ("user: root\n" + CARD + IN, NODE),
+    ("docker-compose.yml without shm_size\n" + IN, "container-shm-too-small"),
+    ("the wheel was built before the release of torch 2.8", "extension-abi-mismatch"),
+    ("all rollout workers run on GPU 0\n", "visible-devices-conflict"),
+    ("all engines are spread over the GPUs\n" + NOSET, "visible-devices-conflict"),
+    ("modprobe: FATAL: Module nvidia-drm not found in directory /lib/modules/6.8.0-45", "nvidia-driver-not-loaded"),
+]
+
+
+@pytest.mark.parametrize(("text", "cause"), CASES)
+def test_it_is_told(text: str, cause: str) -> None:
+    assert cause in told(text)
+
+
+@pytest.mark.parametrize(("text", "cause"), NEARLY)
+def test_what_nearly_says_it(text: str, cause: str) -> None:
+    assert cause not in told(text)
+
+
+def test_a_vulkan_that_finds_no_device_is_no_kernel_module_of_nvidia() -> None:
+    assert "no-devices-were-found" not in keys("ggml_vulkan: No devices found.")
+    assert "no-devices-were-found" in keys("No devices were found")
+
+
+def test_nodes_that_a_guest_lacks_are_no_option_of_a_container() -> None:
+    assert "gpu-option-lacking-said" not in keys("/dev/dri is missing in the VM")
+    assert "gpu-option-lacking-said" in keys("/dev/dri is missing in the container")
+
+
+def test_what_root_has_in_a_container_was_given_to_it() -> None:
+    passed = "docker run --device /dev/kfd --device /dev/dri IMAGE\n" + UNSEEN + IN + CARD
+    assert "container-missing-gpu-passthrough" not in told(passed + "with user: root in the compose file it works\n")
+
+
+def test_the_node_of_unified_memory_is_there() -> None:
+    assert "uvm-node-there-told" in keys("/dev/nvidia0 and /dev/nvidia-uvm exist")
+    assert "uvm-node-there-told" not in keys("/dev/nvidia-uvm does not exist")
