@@ -6,6 +6,8 @@ True
 False
 >>> read("resources:\\n  requests:\\n    cpu: 500m\\n    memory: 4Gi").get("host.job_asks_gpus")
 False
+>>> read("resources: {}").get("host.job_asks_gpus")
+False
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ _ASKS = re.compile(r"--g(?:res|pus)\b.{0,40}|(?:^|\s)-G\b|-gpu\b|ngpus=|gpus?=\d
 _STEP = re.compile(r"\s{0,8}[\w.@:~\]\[ -]{0,60}[$#>%]\s{1,4}(?:srun|salloc|sbatch|qsub)\s(?P<rest>.{1,200})$")
 _TRES = re.compile(r".{0,40}?\b(?:Alloc|Req)?TRES(?:PerNode)?=(?P<rest>\S{1,300})")
 _POD = re.compile(r"\s{0,24}(?:resources:\s{0,4})?requests:\s{0,4}(?P<rest>.{0,200})$")
+_POD_NONE = re.compile(r"\s{0,24}(?:- )?resources:\s{1,4}\{\s{0,4}\}\s{0,8}$")
 _POD_PART = re.compile(r"[\s{\"']{0,26}(?:cpu|memory|ephemeral-storage)[\"']?:", re.IGNORECASE)
 _POD_GPU = re.compile(
     r"(?:nvidia|amd)\.com/|^[\s\"']{0,26}(?:[\w.-]{2,60}/[\w.-]{0,40})?gpu[\w.-]{0,30}[\"']?:\s{0,4}[\"']?[1-9]",
@@ -51,14 +54,18 @@ def read(text: str, source: str = "text") -> FactSheet:
 
 
 def _pod(text: str, source: str) -> tuple[str, bool] | None:
-    """Where a pod's `requests:` of processor or memory stand, and whether any resource of the text is a GPU. A compose
-    file knows no requests."""
-    if "requests:" not in text:
+    """Where a pod's `requests:` of processor or memory or its empty `resources:` stand, and whether any resource of the
+    text is a GPU. A compose file knows neither."""
+    if "requests:" not in text and "resources: {" not in text:
         return None
     before, place = False, ""
     for where, line in source_lines(text, source):
         head = _POD.match(line[:240])
-        if (before and _POD_PART.match(line[:80])) or (head and _POD_PART.match(head["rest"])):
+        if (
+            _POD_NONE.match(line[:80])
+            or (before and _POD_PART.match(line[:80]))
+            or (head and _POD_PART.match(head["rest"]))
+        ):
             place = place or where
         before = head is not None
     return (place, bool(_POD_GPU.search(text))) if place else None

@@ -21,6 +21,11 @@ _LINE = re.compile(
 _YAML = re.compile(
     r"\s{1,16}(?:- )?(?P<name>[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{1,60}):\s{1,4}(?P<value>[^\s:{][^:{]{0,300})$"
 )
+_FLAG = re.compile(
+    r"(?P<name>(?:VLLM|SGLANG|NCCL|RCCL|HSA|HIP|ROCR|AITER|MIOPEN|PYTORCH|ROCBLAS|HIPBLASLT|CUDA_VISIBLE|CUDA_LAUNCH)"
+    r"_[A-Z0-9_]{2,50}):\s{1,4}(?P<value>[\"']?[\w.,:/-]{1,60}[\"']?)\s{0,4}$"
+)
+"""A flag as an `environment:` shows it, though nothing of the file stands around it."""
 _IN_PYTHON = re.compile(
     r"[^#]{0,80}?\bos\.(?:environ\[|environ\.setdefault\(|putenv\()\s{0,2}[\"'](?P<name>[A-Z][A-Z0-9_]{2,80})[\"']"
     r"(?:\]\s{0,3}=|,)\s{0,3}(?:str\()?[\"']?(?P<value>[^\"')]{0,300})"
@@ -57,7 +62,13 @@ def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet
             break
         for name, value in _MPI.findall(line) if "mpi" in line and " -x " in line else ():
             sheet.put(f"environment[{name}]", kept(value.strip("'\"")), where)
-        found = _LINE.match(line) or _YAML.match(line) or ("environ" in line and _IN_PYTHON.match(line)) or None
+        found = (
+            _LINE.match(line)
+            or _YAML.match(line)
+            or _FLAG.match(line)
+            or ("environ" in line and _IN_PYTHON.match(line))
+            or None
+        )
         if not found:
             continue
         how = found.groupdict().get("how") or ""

@@ -13,7 +13,7 @@ INSIDE = "Container:\n```\nrunning inside a container: yes\ncontainer engine: do
 CASES = [
     ("all_reduce_perf hangs when GPU Direct RDMA is enabled", "pcie-acs-enabled"),
     ("without GDR it runs through\nnccl-tests over two nodes crash", "pcie-acs-enabled"),
-    ("the job dies over InfiniBand; NCCL_NET_GDR_LEVEL=LOC works", "pcie-acs-enabled"),
+    ("all_gather hangs over InfiniBand\nNCCL_NET_GDR_LEVEL=LOC works", "pcie-acs-enabled"),
     (
         "NCCL WARN NET/IB: Got completion from peer 10.1.0.4<5162> with status=10 opcode=2 len=0 vendor err 136",
         "pcie-acs-enabled",
@@ -84,8 +84,27 @@ CASES = [
         "allocator-flag-unsupported",
     ),
     ("NCCL WARN cudaIpcGetMemHandle failed : invalid argument", "pcie-p2p-unusable"),
+    (
+        "tensor parallel over four cards hangs\nthe kernel command line has no iommu parameter",
+        "iommu-not-passthrough",
+    ),
+    (
+        "ValueError: current limit exceeds maximum limit\nresource.setrlimit(resource.RLIMIT_NOFILE, (65536, 65536))",
+        "nofile-limit-too-low",
+    ),
+    ("NCCL INFO Using network Socket\nexpected NET/IB, allreduce is slow", "collective-flag-misconfigured"),
+    ("allreduce goes over TCP instead of RoCE and is slow\nNCCL 2.27", "collective-flag-misconfigured"),
+    ("limits:\n  alpha.kubernetes.io/nvidia-gpu: 2\nthe pod stays Pending", "scheduler-no-gpu-allocated"),
+    (
+        "NCCL's all_reduce hangs on two cards\nwith P2P off it runs\nGPU 0: NVIDIA L40S\nGPU 1: NVIDIA L40S",
+        "pcie-p2p-unusable",
+    ),
 ]
 NEARLY = [
+    ("one card runs; the kernel command line has no iommu parameter", "iommu-not-passthrough"),
+    ("resource.setrlimit(resource.RLIMIT_NOFILE, (65536, 65536)) is called at the start", "nofile-limit-too-low"),
+    ("NCCL INFO Using network Socket\nexpected: NET/IB/0/GDRDMA", "collective-flag-misconfigured"),
+    ("limits:\n  nvidia.com/gpu: 2\nthe pod runs", "scheduler-no-gpu-allocated"),
     ("NCCL WARN Call to ibv_reg_mr_iova2 failed with error Bad address", "memlock-limit-too-low"),
     ("NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory", "gpudirect-rdma-missing"),
     (
@@ -144,3 +163,9 @@ def test_a_refused_handle_of_tensorflow_may_be_memory_and_libraries() -> None:
     assert told(text)[:1] == ["gpu-memory-exhausted"]
     text = "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\nGPU 0: NVIDIA RTX A4000"
     assert set(told(text)[:2]) == {"gpu-libs-conflict", "gpu-memory-exhausted"}
+
+
+def test_work_that_runs_without_copies_between_gpus() -> None:
+    assert "p2p-off-works" in keys("with P2P disabled it runs")
+    assert "p2p-off-works" in keys("without P2P the test completes")
+    assert "p2p-off-works" not in keys("with P2P off nothing is printed")

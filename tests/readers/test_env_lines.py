@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.errors import ReaderError
 from doctor.readers.env_lines import read
 
 
@@ -34,3 +35,14 @@ def test_a_value_of_several_words_stays_whole() -> None:
 )
 def test_what_a_variable_does_is_no_part_of_its_value(line: str) -> None:
     assert read(line).get("environment[HIP_VISIBLE_DEVICES]") == "2"
+
+
+@pytest.mark.parametrize("line", ["VLLM_ROCM_USE_AITER: 1", "VLLM_ROCM_USE_AITER: '1'"])
+def test_a_flag_as_a_compose_file_has_it(line: str) -> None:
+    assert read(line).get("environment[VLLM_ROCM_USE_AITER]") == "1"
+
+
+@pytest.mark.parametrize("line", ["NCCL_IB_DISABLE: turns off InfiniBand", "NCCL_WARN: error: 3", "MODEL_NAME: 7"])
+def test_a_flag_that_is_explained_is_not_set(line: str) -> None:
+    with pytest.raises(ReaderError):
+        read(line)

@@ -19,6 +19,7 @@ from doctor.readers import batch_script, container_config, container_manifest, l
         ("ReqTRES=cpu=8,gres/gpu=2\n", True),
         ("resources:\n  requests:\n    cpu: 500m\n    memory: 4Gi\nimage: tf-gpu:2\n", False),
         ("resources:\n  requests:\n    cpu: 500m\n  limits:\n    nvidia.com/gpu: 1\n", True),
+        ("containers:\n- name: serve\n  resources: {}\n", False),
         ('"requests": {"cpu": "1"}\nresources: requests: memory: 8Gi\n', False),
     ],
 )
