@@ -11,6 +11,7 @@ UNREACHED = "nvidia-smi cannot communicate with the NVIDIA driver\n\n"
 NO_CUDA = "torch.cuda.is_available() returns False\n\n"
 NO_DRIVER = "RuntimeError: Found no NVIDIA driver on your system.\n\n"
 POD = "running inside a container: yes\ncontainer engine: containerd/kubernetes\n\n"
+INSIDE = "running inside a container: yes\n\n"
 JETSON = "GPU 0: Jetson AGX Orin\n\nrunning inside a container: yes\n"
 CASES = [
     (GONE + "the RTX 3070 works directly in the slot of the board\nnot with the x16 riser", "pcie-link-degraded"),
@@ -84,6 +85,15 @@ CASES = [
         "GPU 0: NVIDIA H100 80GB HBM3\n\n" + NO_CUDA + "nvidia-fabricmanager is not installed",
         "nvidia-fabricmanager-not-running",
     ),
+    (INSIDE + "ffmpeg: h264_nvenc is not available in the container", "container-missing-gpu-passthrough"),
+    (INSIDE + "libnvidia-encode.so is not mounted", "container-missing-gpu-passthrough"),
+    (INSIDE + "NVIDIA T4: vulkaninfo shows llvmpipe alone", "container-missing-gpu-passthrough"),
+    (INSIDE + "NVIDIA driver 550: VK_ERROR_INCOMPATIBLE_DRIVER", "container-missing-gpu-passthrough"),
+    ("pods of Kubernetes do not see the GPU; docker run does", "container-runtime-not-configured"),
+    (
+        "nerdctl run --gpus all works and nvidia-smi sees the card, but pods of k3s cannot find it",
+        "container-runtime-not-configured",
+    ),
 ]
 NEARLY = [
     ("the GPU sits on a riser and trains well", "pcie-link-degraded"),
@@ -118,6 +128,17 @@ NEARLY = [
         "GPU 0: NVIDIA A100 80GB PCIe\n\n" + NO_CUDA + "nvidia-fabricmanager is not installed",
         "nvidia-fabricmanager-not-running",
     ),
+    (
+        INSIDE + "libnvidia-encode.so is not loaded\n\nexport NVIDIA_DRIVER_CAPABILITIES=compute,video",
+        "container-missing-gpu-passthrough",
+    ),
+    ("NVENC is not available on the NVIDIA A100, it has no encoder", "container-missing-gpu-passthrough"),
+    (INSIDE + "Vulkan: no device, radv on an AMD RX 7900", "container-missing-gpu-passthrough"),
+    (INSIDE + "Vulkan works with the NVIDIA driver", "container-missing-gpu-passthrough"),
+    ("docker run works; pods of Kubernetes see the GPU as well", "container-runtime-not-configured"),
+    ("the pods do not start for want of memory; docker run was not tried", "container-runtime-not-configured"),
+    ("Driver/library version mismatch: rmmod nvidia_uvm nvidia helped", "nvidia-uvm-stale-after-suspend"),
+    ("nvidia-container-cli: device error: GPU-8a6f3c1e: unknown device", "mig-misconfigured"),
     ("MNNVL fails: /dev/nvidia-caps-imex-channels is missing", "container-missing-gpu-passthrough"),
     ("vllm: Failed to infer device type\n" + UNREACHED, "vllm-build-mismatch"),
     (
