@@ -9,11 +9,14 @@ from doctor.findings import Evidence, Finding, Fix, Severity, Subject, evidence
 
 _ANYTHING = frozenset({"gpu-work-goes-wrong"})
 """What every failure shows: a fault of one operation is not suspected from it, where nothing names the operation."""
+_LOOSE = frozenset({"another-version-works-told"})
+"""What is said of much else than releases."""
 
 
 def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
     """A finding for each known fault of that rule whose conditions all hold: a warning where it shows, a suspect where
-    something of its kind goes wrong, a remark where nothing is told to go wrong."""
+    something of its kind goes wrong, a remark where nothing is told to go wrong. A remark is left out where the text
+    itself tells of a release at fault: it would speak in that word's place."""
     if machine.gpus == ():
         return  # these faults are of libraries on GPUs
     from doctor.knowledge.library_faults import library_faults
@@ -21,14 +24,18 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
 
     seen = {symptom.key for symptom in machine.symptoms}
     trouble = any(shared().accuses(key) for key in seen)
+    told = any(c.rule == rule and c.sure != "possible" for key in seen - _LOOSE for c in shared().causes(key, machine))
     for fault in library_faults():
         facts = fault.facts(machine) if fault.rule == rule else None
         if facts is None or (trouble and not seen & set(fault.felt)):
             continue
         shown = fault.shown(machine)
+        felt = bool(seen & (set(fault.felt) - _ANYTHING))
+        if told and not shown and not felt:
+            continue
         yield Finding(
             severity=Severity.WARNING if shown else Severity.INFO,
-            suspect=2 if seen & (set(fault.felt) - _ANYTHING) and not shown else 0,
+            suspect=2 if felt and not shown else 0,
             summary=f"{fault.what[:1].upper()}{fault.what[1:]}.",
             subject=Subject(kind="library", id=fault.id),
             evidence=(

@@ -134,3 +134,175 @@ def test_a_driver_that_comes_up_under_another_kernel() -> None:
     assert "amdgpu-kernel-or-os-unsupported" in told(text)
     hang = f"Error output:\nGPU Hang\nOther output:\nworks with kernel 6.12.4-200.fc41.x86_64\n{gpu('gfx1100')}"
     assert "amdgpu-kernel-or-os-unsupported" not in told(hang)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "the same container runs with 6.14.0",
+        "booted back into 6.14.9-300.fc42 and the job finishes",
+        "6.12.41 does not show this",
+        "on 6.14.0-37 the same model runs for days",
+    ],
+)
+def test_a_kernel_that_is_told_by_its_release_alone(line: str) -> None:
+    text = (
+        f"Error output:\nGPU reset during training\nSystem:\nKernel: 6.16.3\n{gpu('gfx1100')}\nOther output:\n{line}\n"
+    )
+    assert "amdgpu-driver-known-bad" in raised(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "the same script runs with 6.3.4 of ROCm",
+        "it does not run with 6.14.0 either",
+        "the same fault with 6.14.0",
+        "the test ran with 6.14.0 too and failed",
+        "works with protobuf 6.30.2",
+        "works with 6.30.2",
+    ],
+)
+def test_releases_that_are_no_other_kernel_that_works(line: str) -> None:
+    assert "other-kernel-works" not in keys(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "no freeze with torch 2.13.0.dev20260420+rocm7.2",
+        "the crash is gone with torch 2.6.0.dev20241122+rocm6.2",
+        "no more hangs with ROCm 6.3.4",
+        "the same job passes with torch 2.8.0",
+    ],
+)
+def test_a_fault_that_another_release_does_not_have(line: str) -> None:
+    text = f"Error output:\nthe program hangs, then Segmentation fault (core dumped)\n{gpu('gfx1100')}\nOther output:\n{line}\n"
+    assert told(text)[0] == "known-bad-library-version"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "no idea whether it does with torch 2.12.0",
+        "no difference with torch 2.12.0",
+        "no crash with torch 2.8.0+cpu",
+        "the same crash with torch 2.8.0",
+    ],
+)
+def test_other_releases_that_say_nothing(line: str) -> None:
+    assert "fault-absent-in-other-release" not in keys(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python3[8123]: segfault at 0 ip 00007fe4 sp 00007ffd error 4 in libMIOpen.so.1.0.60403[7fe4+2000]",
+        "ollama[77]: segfault at 18 ip 00007f4b sp 00007ffd error 4 in libhsa-runtime64.so.1.14.0[7f4b+1f0000]",
+        "llama-server[9]: segfault at 8 ip 00007f11 sp 00007ffc error 6 in libamd_comgr.so.3.0[7f11+9000]",
+    ],
+)
+def test_a_library_of_rocm_that_crashes(line: str) -> None:
+    assert "known-bad-library-version" in raised(f"{gpu('gfx1100')}\nKernel log:\n{line}\n")
+    assert "segfault-in-rocm-library" not in keys(line.replace(" in lib", " in libxyz-"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "HIP 6.4 amdhip64_6.dll: hipGetDeviceCount => err=0, count=1",
+        "amdhip64_6.dll returns 1 device",
+        "with amdhip64_6.dll the count is 1, with amdhip64_7.dll it is 0",
+    ],
+)
+def test_one_of_two_hip_dlls_sees_the_gpu(line: str) -> None:
+    text = f"Error output:\nno ROCm-capable device is detected\nSystem:\nOS: Windows 11\n{gpu('gfx1100')}\nOther output:\n{line}\n"
+    assert told(text)[0] == "known-bad-library-version"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "amdhip64_6.dll and amdhip64_7.dll are both installed",
+        "amdhip64_7.dll: count=0",
+        "amdhip64_7.dll sits in System32",
+    ],
+)
+def test_hip_dlls_that_tell_nothing(line: str) -> None:
+    assert "other-hip-dll-sees-gpu-told" not in keys(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Ubuntu's ROCm 7.1 packages (HSA runtime 1.18.0) work on the same system",
+        "the distribution's rocminfo 6.1 works on the same machine",
+        "Fedora's own ROCm 6.4 packages run it without a fault",
+        "the packages of ROCm 6.3.3 work here",
+    ],
+)
+def test_rocm_of_another_packager_works(line: str) -> None:
+    text = f"Error output:\nrocminfo: Segmentation fault (core dumped)\n{gpu('gfx1201')}\nOther output:\n{line}\n"
+    assert told(text)[0] == "known-bad-library-version"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Ubuntu's ROCm packages do not work either",
+        "Ubuntu's ROCm packages are not installed",
+        "Debian's ROCm runs torch 2.6",
+        "the same crash with the packages of ROCm 6.3.3, they work no better",
+    ],
+)
+def test_other_packages_that_tell_nothing(line: str) -> None:
+    assert "other-rocm-packages-work-told" not in keys(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "AssertionError: Aiter MLA only supports 16 or 128 number of heads.",
+        "NotImplementedError: aiter paged attention only supports block sizes of 16",
+        "RuntimeError: aiter fmha does not support head_dim 96",
+    ],
+)
+def test_aiter_refuses_a_shape(line: str) -> None:
+    assert told(f"Error output:\n{line}\n{gpu('gfx950')}")[0] == "companion-kernel-lib-outdated"
+
+
+def test_aiter_refuses_a_gpu_or_a_page_says_so() -> None:
+    for line in (
+        "RuntimeError: aiter only supports gfx942 and gfx950",
+        "AITER only supports head sizes of 128, says its page",
+    ):
+        assert "ck-or-aiter-kernel-refuses" not in keys(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "the warning is gone with the graphics of the processor disabled",
+        "turning the iGPU off in the BIOS makes the message go away",
+        "no fault once the integrated graphics is disabled in the BIOS",
+        "works after the onboard graphics of the Ryzen was switched off",
+        "with the iGPU hidden the server is stable",
+    ],
+)
+def test_a_fault_that_goes_with_the_integrated_gpu(line: str) -> None:
+    text = f"Error output:\nMemory access fault by GPU node-1\n{gpu('gfx1101')}\nOther output:\n{line}\n"
+    assert "integrated-gpu-conflict" in raised(text)
+
+
+@pytest.mark.parametrize("line", ["the iGPU is disabled in the BIOS", "same fault with the iGPU disabled in the BIOS"])
+def test_an_integrated_gpu_that_is_off(line: str) -> None:
+    assert not keys(line) & {"integrated-gpu-off-cures-told", "igpu-off-helps"}
+
+
+def test_isa_that_torch_has_no_code_for() -> None:
+    error = "HSA_STATUS_ERROR_INVALID_ISA: The instruction set architecture is invalid. code: 0x100f"
+    wheel = "Packages:\n$ pip list\nPackage    Version\n---------- -------\ntorch 2.4.0+rocm6.0\n"
+    assert "torch-missing-gpu-arch" in raised(f"Error output:\n{error}\n{gpu('gfx1102')}\n{wheel}")
+    assert "torch-missing-gpu-arch" not in raised(f"Error output:\n{error}\n{gpu('gfx942')}\n{wheel}")
+    override = "Environment variables:\nexport HSA_OVERRIDE_GFX_VERSION=10.3.0\n"
+    assert "hsa-override-misuse" in raised(f"Error output:\n{error}\n{gpu('gfx1102')}\n{wheel}{override}")
