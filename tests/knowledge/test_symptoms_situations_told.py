@@ -70,3 +70,9 @@ def test_what_root_has_in_a_container_was_given_to_it() -> None:
 def test_the_node_of_unified_memory_is_there() -> None:
     assert "uvm-node-there-told" in keys("/dev/nvidia0 and /dev/nvidia-uvm exist")
     assert "uvm-node-there-told" not in keys("/dev/nvidia-uvm does not exist")
+
+
+def test_a_gpu_that_is_detected() -> None:
+    assert "gpu-is-detected-told" in keys("the GPU is detected, but each kernel fails")
+    assert "gpu-is-detected-told" not in keys("no GPU is detected")
+    assert "gpu-is-detected-told" not in keys("the GPU is detected on the host")
