@@ -76,3 +76,11 @@ def test_a_gpu_that_is_detected() -> None:
     assert "gpu-is-detected-told" in keys("the GPU is detected, matrix products do not run")
     assert "gpu-is-detected-told" not in keys("no GPU is detected")
     assert "gpu-is-detected-told" not in keys("the GPU is detected on the host")
+
+
+def test_803_tells_of_two_releases_where_no_container_could_bring_compatibility_libraries() -> None:
+    error = "Error 803: system has unsupported display driver / cuda driver combination\n"
+    both = ["nvidia-driver-library-mismatch", "cuda-compat-conflict"]
+    assert told(error + "GPU 0: NVIDIA GeForce GTX 1660\n") == both
+    assert told(error + IN) == ["cuda-compat-conflict"]
+    assert told(error + "export LD_LIBRARY_PATH=/usr/local/cuda/compat\n") == ["cuda-compat-conflict"]
