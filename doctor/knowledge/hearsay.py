@@ -19,7 +19,25 @@ _MEANT = re.compile(
     r"|feature request|would be nice)\b",
     re.IGNORECASE,
 )
+_LONG_AGO = re.compile(
+    r"\b(?:previously|formerly|in the past|(?:some )?(?:weeks|months|years) ago|last (?:week|month|year)|long ago)\b",
+    re.IGNORECASE,
+)
+_MENDED = re.compile(r"\b(?:solved|fixed|cured|repaired|resolved|went away|never again|not since)\b", re.IGNORECASE)
 _SENTENCE_ENDS = re.compile(r"[.;?!](?=\s)")
+_HELPED = (
+    r"(?<![\w/:=-])(?:works?|worked|working|solve[sd]|fixe[sd]|fix|helps?|helped|resolve[sd]?|cure[sd]?|fine|runs"
+    r"|runs on|succeeds?|disappears?|gone|stable|fast|correct|recogni[sz]ed|detected)\b(?![/:=-]\w)"
+)
+"""Not as a part of a name: an image of stable-diffusion, a script for fine-tuning."""
+HELPED_BY = (
+    r"^(?!.*(?:\bnot (?:help|work|fix|solve|change)|n.t (?:help|work|fix|solve|change)"
+    r"|no (?:effect|difference|change|luck)|\bstill\b)).*?"
+    rf"(?:{_HELPED}(?:[^\n.]|\.(?! )){{0,20}}?\b(?:with|by|after|when|once|using|if|under|through)\b[^\n]{{0,32}}?@"
+    rf"|\bwith[^\n]{{0,30}}?@[^\n]{{0,60}}?{_HELPED}"
+    rf"|@[^\n]{{0,50}}?(?:{_HELPED}|makes? it|does not reproduce|not? longer (?:fails|hangs|crashes)))"
+)
+"""How people say that a remedy (`@`) helped; not where the line says that something did not."""
 _NO_TROUBLE = (
     *("user-error-", "helped-by-", "all-works-told-of-server", "persistence-", "mig-mentioned", "selinux-enforcing"),
     *("engine-with-own-kernels", "program-with-own-cuda-code", "rocm-torch-told-on-nvidia", "prompt-of-container"),
@@ -47,6 +65,11 @@ def beside_the_point(text: str, end: int) -> bool:
     stop = min((stop for stop in stops if stop >= end), default=len(text))
     sentence = text[start:stop].strip()
     return bool(_ASKS.match(sentence) or _MEANT.search(sentence))
+
+
+def of_the_past(text: str, end: int) -> bool:
+    """Whether a line tells that what ends at `end` was long ago and has been mended since."""
+    return _LONG_AGO.search(text) is not None and _MENDED.search(text, end) is not None
 
 
 def trouble(machine: Snapshot, key: str) -> bool:

@@ -59,20 +59,6 @@ _START = 4
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that a terminal or a browser obeys, those that turn the direction of writing among them."""
 
-_HELPED = (
-    r"(?<![\w/:=-])(?:works?|worked|working|solve[sd]|fixe[sd]|fix|helps?|helped|resolve[sd]?|cure[sd]?|fine|runs"
-    r"|runs on|succeeds?|disappears?|gone|stable|fast|correct|recogni[sz]ed|detected)\b(?![/:=-]\w)"
-)
-"""Not as a part of a name: an image of stable-diffusion, a script for fine-tuning."""
-_HELPED_BY = (
-    r"^(?!.*(?:\bnot (?:help|work|fix|solve|change)|n.t (?:help|work|fix|solve|change)"
-    r"|no (?:effect|difference|change|luck)|\bstill\b)).*?"
-    rf"(?:{_HELPED}(?:[^\n.]|\.(?! )){{0,20}}?\b(?:with|by|after|when|once|using|if|under|through)\b[^\n]{{0,32}}?@"
-    rf"|\bwith[^\n]{{0,30}}?@[^\n]{{0,60}}?{_HELPED}"
-    rf"|@[^\n]{{0,50}}?(?:{_HELPED}|makes? it|does not reproduce|not? longer (?:fails|hangs|crashes)))"
-)
-"""How people say that a remedy (`@`) helped; not where the line says that something did not."""
-
 Sure = Literal["certain", "likely", "possible"]
 Condition = Mapping[str, Any]
 
@@ -141,7 +127,7 @@ class Signature(_Strict):
     @property
     def expression(self) -> str | None:
         """What the line must match, as text."""
-        return self.matches if self.helped_by is None else _HELPED_BY.replace("@", f"(?:{self.helped_by})")
+        return self.matches if self.helped_by is None else hearsay.HELPED_BY.replace("@", f"(?:{self.helped_by})")
 
     @cached_property
     def pattern(self) -> re.Pattern[str] | None:
@@ -259,7 +245,8 @@ def _locate(signature: Signature, literals: list[str], block: list[tuple[int, st
         if signature.pattern is not None and found is None:
             continue
         end = found.end() if found else lowered.index(literal) + len(literal)
-        if not (signature.accuses_by_hearsay and hearsay.beside_the_point(text, end)):
+        asked = signature.accuses_by_hearsay and hearsay.beside_the_point(text, end)
+        if not asked and not (signature.points_to and hearsay.of_the_past(text, end)):
             return Hit(signature.id, number, _CONTROL.sub(" ", text).strip()[:TEXT_CHARACTERS])
     return None
 

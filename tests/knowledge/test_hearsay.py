@@ -147,3 +147,15 @@ def test_a_remedy_or_a_part_that_is_not_there_is_no_trouble_for_another() -> Non
 )
 def test_the_other_half_of_a_statement_is_read_as_well(text: str, rule: str) -> None:
     assert rule not in accused(text)
+
+
+def test_what_was_mended_long_ago_is_told_no_more() -> None:
+    past = "months ago nvidia-smi couldn't communicate with the NVIDIA driver, a new kernel package fixed it"
+    assert "nvidia-smi-cannot-communicate" not in seen(past)
+    assert "nvidia-smi-cannot-communicate" in seen(
+        "since months nvidia-smi couldn't communicate with the NVIDIA driver"
+    )
+    assert "nvidia-smi-cannot-communicate" in seen("nvidia-smi couldn't communicate with the NVIDIA driver; now fixed")
+    assert "nvidia-smi-cannot-communicate" in seen(
+        "last week I fixed the fan, now nvidia-smi couldn't communicate with the NVIDIA driver"
+    )
