@@ -12,6 +12,7 @@ NO_CUDA = "torch.cuda.is_available() returns False\n\n"
 NO_DRIVER = "RuntimeError: Found no NVIDIA driver on your system.\n\n"
 POD = "running inside a container: yes\ncontainer engine: containerd/kubernetes\n\n"
 INSIDE = "running inside a container: yes\n\n"
+NO_NVML = "Failed to initialize NVML: could not load NVML library.\n\n"
 JETSON = "GPU 0: Jetson AGX Orin\n\nrunning inside a container: yes\n"
 CASES = [
     (GONE + "the RTX 3070 works directly in the slot of the board\nnot with the x16 riser", "pcie-link-degraded"),
@@ -94,6 +95,11 @@ CASES = [
         "nerdctl run --gpus all works and nvidia-smi sees the card, but pods of k3s cannot find it",
         "container-runtime-not-configured",
     ),
+    (
+        "CUDA call cuInit(0) failed with error code 999\nworked until the system upgrade (pacman -Syu, cuda and nvidia "
+        "packages); not rebooted since",
+        "nvidia-driver-library-mismatch",
+    ),
 ]
 NEARLY = [
     ("the GPU sits on a riser and trains well", "pcie-link-degraded"),
@@ -139,6 +145,14 @@ NEARLY = [
     ("the pods do not start for want of memory; docker run was not tried", "container-runtime-not-configured"),
     ("Driver/library version mismatch: rmmod nvidia_uvm nvidia helped", "nvidia-uvm-stale-after-suspend"),
     ("nvidia-container-cli: device error: GPU-8a6f3c1e: unknown device", "mig-misconfigured"),
+    ("akmods failed to build v4l2loopback; no display, NVIDIA GPU", "nvidia-driver-not-loaded"),
+    ("akmods built the NVIDIA module; the display is dark since the upgrade", "nvidia-driver-not-loaded"),
+    ("dkms: nvidia is installed for the old and the new kernel", "nvidia-driver-not-loaded"),
+    ("the MOK screen was shown and the key enrolled; nvidia-smi works", "secure-boot-blocks-module"),
+    (UNREACHED + "the host is an Azure VM, security type: Standard", "secure-boot-blocks-module"),
+    (NO_NVML + "$ minikube start --driver=docker --gpus all", "container-engine-no-gpu-support"),
+    ("gl_conf stands at mesa, glxgears runs, NVIDIA GTX 1070", "gpu-libs-conflict"),
+    ("Error response from daemon: OCI runtime create failed: container_linux.go:296", "env-not-seen-by-service"),
     ("MNNVL fails: /dev/nvidia-caps-imex-channels is missing", "container-missing-gpu-passthrough"),
     ("vllm: Failed to infer device type\n" + UNREACHED, "vllm-build-mismatch"),
     (
@@ -173,3 +187,45 @@ def test_a_machine_without_such_a_gpu_may_lack_the_runtime_as_well(wish: str) ->
     refused = 'could not select device driver "nvidia" with capabilities: [[gpu]]\n'
     assert set(told(refused + wish)) == {"container-runtime-not-configured", "no-gpu-found"}
     assert told(refused + "no NVIDIA GPU is detected") == ["container-runtime-not-configured"]
+
+
+@pytest.mark.parametrize(
+    ("text", "causes"),
+    [
+        (
+            "dkms status: nvidia installed for every kernel except 7.2.3-200, which hangs",
+            {"nvidia-driver-not-loaded", "nvidia-kernel-incompatible"},
+        ),
+        (
+            UNREACHED + "akmods@6.11.4-301.fc41.x86_64.service failed",
+            {"nvidia-driver-not-loaded", "nvidia-kernel-incompatible"},
+        ),
+        (
+            "could not insert 'nvidia': Exec format error\n\n$ dmesg\nnvidia: version magic '5.4.18-100 SMP ' should "
+            "be '5.4.18-200 SMP '\n",
+            {"nvidia-driver-not-loaded", "nvidia-kernel-incompatible"},
+        ),
+        (
+            UNREACHED + "I skipped the MOK management screen",
+            {"nvidia-driver-not-loaded", "secure-boot-blocks-module"},
+        ),
+        (
+            UNREACHED + "Azure VM, security type: Trusted Launch",
+            {"nvidia-driver-not-loaded", "secure-boot-blocks-module"},
+        ),
+        (
+            NO_NVML + "$ minikube start --driver=docker",
+            {"container-runtime-not-configured", "container-engine-no-gpu-support"},
+        ),
+        (
+            "cuInit returns 999\nupdate-alternatives: x86_64-linux-gnu_gl_conf: set to mesa, NVIDIA GTX 1070",
+            {"nvidia-uvm-missing", "gpu-libs-conflict"},
+        ),
+        (
+            "nvidia-container-cli: initialization error: cuda error: unknown error\nnvidia-smi on the host: not found",
+            {"nvidia-driver-not-loaded"},
+        ),
+    ],
+)
+def test_two_causes_that_nothing_in_the_text_tells_apart(text: str, causes: set[str]) -> None:
+    assert set(told(text)) == causes

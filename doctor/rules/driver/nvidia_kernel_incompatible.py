@@ -58,10 +58,15 @@ FIXES = (
 )
 
 
+_SEEN_BY = ("torch-sees-no-gpu", "framework-sees-no-gpu")
+"""What a module of another kernel explains: that none is loaded is the same matter, and no other."""
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding where the running kernel has no module: its build failed, it was refused, or none was tried."""
     if told := refused(machine, "nvidia"):
-        yield told.model_copy(update={"fixes": (commands.rebuild_modules(machine), *FIXES)})
+        left = {"explains": _SEEN_BY} if machine.symptom("nvidia-module-of-other-kernel") else {}
+        yield told.model_copy(update={"fixes": (commands.rebuild_modules(machine), *FIXES), **left})
         return
     built, running = machine.nvidia_driver.built_for, machine.kernel.release
     if not built or not running or running in built or machine.nvidia_driver.loaded is True:
