@@ -11,6 +11,8 @@ CARD = "Agent 2\n*******\n  Name:            gfx1101\n  Vendor Name:            
 UNSEEN = "no ROCm-capable device is detected\n\n"
 GROUP, NODE = "container-render-group-mismatch", "device-node-permission"
 NOSET = "export RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES=1\n"
+SMALL = "BAR 1: current size: 256MB, supported: 64MB 128MB 256MB 1GB 8GB 16GB\n"
+BAR, LOST, DIFFER = "large-bar-disabled", "container-lost-devices", "nvidia-driver-library-mismatch"
 CASES = [
     (UNSEEN + "with user: root in the compose file it works\n" + CARD + IN, GROUP),
     (UNSEEN + "with user: root in the compose file it works\n" + CARD + IN, NODE),
@@ -30,8 +32,20 @@ CASES = [
         "modprobe: FATAL: Module nvidia-drm not found in directory /lib/modules/6.8.0-45-generic",
         "nvidia-driver-not-loaded",
     ),
+    (SMALL + "NVRM: Xid (PCI:0000:0a:00): 119, Timeout after 45s of waiting for RPC response from GPU0 GSP!", BAR),
+    ("no GPU is found after the container has run for hours\n" + IN, LOST),
+    ("nvidia-smi fails once the pod is up for 3 days\n" + IN, LOST),
+    ("a long-running container loses the GPU\n" + IN, LOST),
+    ("nvidia-smi fails\nthe kernel modules and the NVML library are of different releases", DIFFER),
+    ("CUDA does not start: Error 999\nthe loaded module does not fit: nvidia.ko and libcuda do not match", DIFFER),
+    ("NaN after all-reduce between nodes, one node is right\nEFA on p4d.24xlarge", "collective-flag-misconfigured"),
 ]
 NEARLY = [
+    (SMALL, BAR),
+    ("NVRM: Xid (PCI:0000:0a:00): 119, x\nBAR 1: current size: 16GB, supported: 64MB 256MB 16GB", BAR),
+    ("the job fails after it has run for hours\n" + IN, LOST),
+    ("the kernel module and the libraries of the program are of different authors", DIFFER),
+    ("NaN in the loss on one GPU\nEFA is enabled", "collective-flag-misconfigured"),
     ("with user: root in the compose file it fails the same way\n" + CARD + IN, GROUP),
     ("user: root\n" + CARD + IN, NODE),
     ("docker-compose.yml without shm_size\n" + IN, "container-shm-too-small"),

@@ -107,10 +107,11 @@ def excludes(machine: Snapshot) -> bool:
 def unheard(machine: Snapshot) -> bool:
     """Where torch has its GPU, or the run line asks for GPUs and nobody says that none is seen."""
     given = run_line.passes_nvidia(machine) or (run_line.passes_amd(machine) and not run_line.lacking(machine, "amd"))
-    seen = machine.torch.available is True or machine.symptom("gpu-is-detected-told") is not None
+    seen = machine.torch.available is True or machine.symptom(*_IS_THERE) is not None
     return seen or (given and not run_line.sees_none(machine))
 
 
+_IS_THERE = ("gpu-is-detected-told", "gpu-gone-in-long-run-told")
 _OF_UVM = ("nvidia-uvm-missing", "nvidia-uvm-stale-after-suspend", "nvidia-uvm-hmm-init-failure")
 _WITHOUT_UVM = ("cuda-unknown-999", "unknown-error-999")
 
