@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules import run_line
 from doctor.rules.hardware import named, needed_nodes, nodes_of, refused
 
@@ -38,7 +39,7 @@ unprivileged LXC) has no number for the host's group.
 ## Not raised when
 The account is root, the node is open to all, opening works, or the node was not passed at all
 (container-missing-gpu-passthrough). A run line without a group's number is information where nobody says that no GPU is
-seen: root in the container needs none.
+seen: root in the container needs none, and AMD's own images run as root.
 
 ## How to confirm
 In the container: `stat -c '%g %n' /dev/kfd /dev/dri/renderD*` and `id -G`.
@@ -132,7 +133,7 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     yield Finding(
         summary=f"The container is given AMD's nodes and {lacks}: an account that is not root can't open them.",
         severity=Severity.WARNING if sure else Severity.INFO,
-        suspect=0 if sure or machine.torch.available else 1,
+        suspect=0 if sure or machine.torch.available or _image_of_root(machine) else 1,
         subject=Subject(kind="container", id="groups"),
         evidence=evidence(machine, ("container.run_args",)),
         fixes=FIXES,
@@ -173,6 +174,16 @@ def _in_neither(machine: Snapshot) -> bool:
 
 def _by_number(group: str) -> bool:
     return group.strip("\"'").isdigit() or group.startswith(_BY_NUMBER) or "{" in group
+
+
+_ROOT_IMAGE = Lazy(r"^(?:\S{1,60}/)?(?:rocm/(?:pytorch|vllm|tensorflow|jax|sglang|megatron-lm|dev-)|ollama/ollama\b)")
+"""AMD's images for frameworks, and Ollama's: none names a USER, the account in them is root."""
+
+
+def _image_of_root(machine: Snapshot) -> bool:
+    """Whether the image is known to run as root, and the run line names no other account."""
+    words = (machine.container.image or "", *(machine.container.run_args or ()))
+    return not run_line.options(machine, "--user", "-u") and any(_ROOT_IMAGE.search(word) for word in words)
 
 
 def _privileged(machine: Snapshot) -> bool:

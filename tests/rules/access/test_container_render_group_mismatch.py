@@ -43,9 +43,17 @@ def test_a_desktop_engine_has_no_such_node() -> None:
 
 
 def test_a_run_line_is_no_suspect_where_torch_has_its_gpu() -> None:
-    run = "$ docker run --device=/dev/kfd --device=/dev/dri --group-add video rocm/pytorch\n"
+    run = "$ docker run --device=/dev/kfd --device=/dev/dri --group-add video team/serve\n"
     for says, suspect in (("True", 0), ("Could not collect", 1)):
         collect_env = f"PyTorch version: 2.8.0+rocm6.4\nROCM used to build PyTorch: 6.4.1\nIs CUDA available: {says}\n"
         text = f"Container:\n```\nrunning inside a container: yes\n{run}```\n\n```\n{collect_env}```\n"
+        (finding,) = found(rule, read_text([text.encode()]))
+        assert finding.suspect == suspect
+
+
+def test_an_image_that_runs_as_root_is_no_suspect() -> None:
+    for image, suspect in (("rocm/pytorch:latest", 0), ("-u 1000 rocm/vllm:latest", 1), ("team/rocm-app:2", 1)):
+        run = f"$ docker run --device=/dev/kfd --device=/dev/dri {image}"
+        text = f"Container:\n```\nrunning inside a container: yes\n{run}\n```\n"
         (finding,) = found(rule, read_text([text.encode()]))
         assert finding.suspect == suspect
