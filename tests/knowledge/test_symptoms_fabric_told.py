@@ -9,6 +9,7 @@ from tests.knowledge.texts import keys, told
 RADEON = (
     "$ rocminfo\n  Name:                    gfx900\n  Marketing Name:          Radeon RX Vega\n  Vendor Name: AMD\n"
 )
+GFX1201 = RADEON.replace("gfx900", "gfx1201").replace("RX Vega", "RX 9070")
 INSIDE = "Container:\n```\nrunning inside a container: yes\ncontainer engine: docker\n```\n"
 CASES = [
     ("all_reduce_perf hangs when GPU Direct RDMA is enabled", "pcie-acs-enabled"),
@@ -119,8 +120,21 @@ CASES = [
     ("training got slower\nexport CUBLAS_WORKSPACE_CONFIG=:16:8", "debug-flag-left-on"),
     ("export CUDA_MODULE_LOADING=FAST\nthe start is slow", "env-flag-unknown-or-renamed"),
     (RADEON + "garbage from the cards behind PCIe splitters", "pcie-link-degraded"),
+    ("GPU 0: NVIDIA L40\nthe card is too hot and its speed is below the usual", "gpu-throttled"),
+    (
+        GFX1201 + "matrix products are slow\nROCBLAS_USE_HIPBLASLT=0 speeds them up",
+        "hipblaslt-unsupported-arch",
+    ),
+    (GFX1201 + "hipBLASLt is slower than rocBLAS in FP32", "hipblaslt-unsupported-arch"),
+    ("error: Discarding the following config-only GPU due to lack of File specification", "scheduler-no-gpu-allocated"),
+    (
+        "UCXPY  DEBUG Error callback for endpoint 0x7f called with status -6: Destination is unreachable",
+        "collective-flag-misconfigured",
+    ),
 ]
 NEARLY = [
+    ("GPU 0: NVIDIA L40\na hot summer day, the usual speed", "gpu-throttled"),
+    (GFX1201 + "ROCBLAS_USE_HIPBLASLT=0 is set\nmatrix products are slow", "hipblaslt-unsupported-arch"),
     (INSIDE + "after restarting the container the model is loaded again", "container-lost-devices"),
     ("XLA_PYTHON_CLIENT_ALLOCATOR=platform", "allocator-flag-unsupported"),
     ("GPU 0: NVIDIA GeForce RTX 4060 Laptop GPU\nPROCHOT: 0", "gpu-throttled"),
