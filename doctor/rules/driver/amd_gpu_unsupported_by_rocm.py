@@ -171,6 +171,9 @@ def _others_listed(machine: Snapshot, kb: Knowledge, releases: Sequence[tuple[st
 
 _FIRST_KNOWN = {"gfx110": "5.3", "gfx115": "6.1", "gfx120": "6.2"}
 """Generation → the first ROCm of which the runtime knows it. Source: ROCm/ROCR-Runtime core/runtime/isa.cpp by tags."""
+_FIRST_APUS = ("gfx902", "gfx909", "gfx90c")
+"""Integrated GPUs that ROCm's runtime starts on and that hang in its work. Source: github.com/ROCm/ROCm/issues/1584,
+2743."""
 _SEES_NONE = ("torch-cannot-use-gpu-webui", "torch-reports-no-gpu", "hip-no-device", "gpu-not-seen-said")
 
 
@@ -196,6 +199,8 @@ def _older_than_gpu(machine: Snapshot, key: str, arch: str) -> Iterator[Finding]
 def _listed_by_none(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> Iterator[Finding]:
     """Of a text that tells of ROCm and of a crash, and of no release that has code for it."""
     crash = machine.symptom(*_LISTED_BY_NONE)
+    if crash is None and arch in _FIRST_APUS:
+        crash = machine.symptom("amdgpu-ring-timeout")
     told = machine.symptom("amd-gpu-told") or machine.torch.installed
     of_today = int(arch[3:-2]) >= _FIRST_LISTED if re.fullmatch(r"gfx\d{1,2}[0-9a-f]{2}", arch) else False
     of_today = of_today or arch in APU_TARGETS

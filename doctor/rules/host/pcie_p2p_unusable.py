@@ -59,9 +59,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not gpus or shown is None or any(g.links for g in gpus) or _JOINED.search(gpus[0].name or ""):
         return
     garbage = shown.key == "output-garbage"
+    without = machine.symptom("p2p-off-works", "peer-copies-off-helps")  # who tried says that the copies are at fault
     yield Finding(
-        severity=Severity.WARNING if garbage else Severity.INFO,
-        suspect=True,
+        severity=Severity.WARNING if garbage or without else Severity.INFO,
+        suspect=without is None,
         basis="both",
         summary=f"Work on {len(gpus)} GPUs joined by PCIe {'answers wrongly' if garbage else 'hangs'}: copies between"
         " them may be at fault.",

@@ -70,3 +70,13 @@ def test_a_gpu_that_none_lists_under_a_release_without_code_for_it() -> None:
     text = "ROCm version: 3.7\n{}\nGPU: Radeon RX 5700 XT\n"
     assert found(text.format("Segmentation fault (core dumped)"))
     assert not found(text.format("how warm may it be?"))
+
+
+def test_an_early_apu_that_hangs_in_rocms_work() -> None:
+    apu = (
+        "$ rocminfo\n  Name:                    gfx90c\n  Vendor Name:             AMD\n  Device Type: GPU\nROCm 4.2\n"
+    )
+    hang = "amdgpu: qcm fence wait loop timeout expired\nclinfo freezes the desktop\n"
+    assert found(apu + hang)
+    assert not found(apu + "clinfo lists it\n")
+    assert not found(apu.replace("gfx90c", "gfx906") + hang)
