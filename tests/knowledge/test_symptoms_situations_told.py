@@ -27,6 +27,7 @@ CASES = [
     ("the kernels were built against a different version of torch", "extension-abi-mismatch"),
     ("all rollout workers run on GPU 0\n" + NOSET, "visible-devices-conflict"),
     ("every engine is placed on the same GPU\n" + NOSET, "visible-devices-conflict"),
+    ("both servers fill the memory of the first card\n" + NOSET, "visible-devices-conflict"),
     (
         "cannot start: error gathering device information while adding custom device /dev/dri: no such file\n"
         "modprobe: FATAL: Module nvidia-drm not found in directory /lib/modules/6.8.0-45-generic",

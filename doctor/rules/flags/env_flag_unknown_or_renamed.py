@@ -56,8 +56,12 @@ FIXES = (Fix(text="Use the name that the warning gives, or unset the old one.", 
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where no variable is told, none has another name."""
-    return not machine.environment and machine.symptom("variable-told", "variable-name-slips") is None
+    """Where no variable is told, none has another name; nor where each that is told is one that something reads."""
+    if machine.symptom("variable-name-slips", "variable-ignored-told") is not None:
+        return False
+    if machine.environment:
+        return all(spelling.is_known(name) and not _gone(machine, name) for name in machine.environment)
+    return machine.symptom("variable-told") is None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

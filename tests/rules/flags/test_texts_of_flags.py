@@ -191,3 +191,12 @@ def test_a_misspelt_list_of_gpus_is_a_warning_and_another_slip_is_not() -> None:
 
     assert severities("export CUDA_VISIBLE_DEVISES=3\n") == ["warning"]
     assert severities("export NCCL_DEBGU=INFO\n") == ["info"]
+
+
+def test_where_each_variable_that_is_told_is_one_that_is_read_no_name_is_suspected() -> None:
+    def silent(text: str) -> bool:
+        return env_flag_unknown_or_renamed.unheard(read_text([f"Environment variables:\n```\n{text}\n```\n".encode()]))
+
+    assert silent("export NCCL_DEBUG=INFO\nexport RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES=1")
+    assert not silent("export NCCL_DEBUGG=INFO")
+    assert not silent("export RAY_EXPERIMENTAL_NOSET_ROCR_VISIBLE_DEVICES=1")
