@@ -100,6 +100,15 @@ CASES = [
         "packages); not rebooted since",
         "nvidia-driver-library-mismatch",
     ),
+    (
+        "one of three GPUs is lost from time to time\nthe GPU hangs on an x16 extender cable",
+        "pcie-link-degraded",
+    ),
+    ("unable to signal init: permission denied, containerd 1.7", "container-security-profile"),
+    (
+        "failed call to cuInit: UNKNOWN ERROR (34)\nwith LD_LIBRARY_PATH=/usr/lib it works\nNVIDIA T4",
+        "gpu-libs-not-found",
+    ),
 ]
 NEARLY = [
     ("the GPU sits on a riser and trains well", "pcie-link-degraded"),
@@ -153,6 +162,12 @@ NEARLY = [
     (NO_NVML + "$ minikube start --driver=docker --gpus all", "container-engine-no-gpu-support"),
     ("gl_conf stands at mesa, glxgears runs, NVIDIA GTX 1070", "gpu-libs-conflict"),
     ("Error response from daemon: OCI runtime create failed: container_linux.go:296", "env-not-seen-by-service"),
+    ("the GPU hangs on an x16 extender cable; how do I mount it upright?", "pcie-link-degraded"),
+    ("the GPU hangs on an x16 extender cable", "amdgpu-gpu-hang"),
+    (UNREACHED + "instance type: g4dn.xlarge", "no-gpu-found"),
+    (UNREACHED + "machine type: n1-standard-8 with one T4", "no-gpu-found"),
+    ("instance type: inf1.xlarge, our model runs on the CPU there", "no-gpu-found"),
+    ("line 34: CUDA call cuInit returns 0", "gpu-libs-not-found"),
     ("MNNVL fails: /dev/nvidia-caps-imex-channels is missing", "container-missing-gpu-passthrough"),
     ("vllm: Failed to infer device type\n" + UNREACHED, "vllm-build-mismatch"),
     (
@@ -214,6 +229,18 @@ def test_a_machine_without_such_a_gpu_may_lack_the_runtime_as_well(wish: str) ->
             {"nvidia-driver-not-loaded", "secure-boot-blocks-module"},
         ),
         (
+            "NVML: driver not loaded\n" + UNREACHED + "instance type: inf1.xlarge",
+            {"nvidia-driver-not-loaded", "no-gpu-found"},
+        ),
+        (
+            INSIDE + "Failed to initialize NVML: Unknown Error\n\nafter setenforce 0 it works",
+            {"container-lost-devices", "container-security-profile"},
+        ),
+        (
+            "GPU is lost. Reboot the system to recover this GPU\nthe card is connected with a PCIe riser",
+            {"nvidia-xid-fatal", "pcie-link-degraded"},
+        ),
+        (
             NO_NVML + "$ minikube start --driver=docker",
             {"container-runtime-not-configured", "container-engine-no-gpu-support"},
         ),
@@ -229,3 +256,8 @@ def test_a_machine_without_such_a_gpu_may_lack_the_runtime_as_well(wish: str) ->
 )
 def test_two_causes_that_nothing_in_the_text_tells_apart(text: str, causes: set[str]) -> None:
     assert set(told(text)) == causes
+
+
+def test_a_card_that_is_lost_later_has_found_room_for_its_memory() -> None:
+    failed = "NVRM: GPU 0000:81:00.0: RmInitAdapter failed! (0x25:0x40:1470)\nrm_init_adapter failed\n"
+    assert "large-bar-disabled" not in told(failed + "disappears after some days, only a reboot helps")

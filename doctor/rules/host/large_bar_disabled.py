@@ -57,6 +57,11 @@ FIXES = (
 )
 
 
+def excludes(machine: Snapshot) -> bool:
+    """A GPU that works and is lost later has found room for its memory: what else texts say of windows is of another."""
+    return machine.symptom("gpu-lost-later-told") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """A GPU that found no room for its memory, or of whose memory the CPU reaches a part only."""
     for event in machine.kernel_log.events or ():
