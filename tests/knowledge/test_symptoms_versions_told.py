@@ -46,7 +46,10 @@ CASES = [
     ),
     ("Fatal Python error: Aborted\nMIOpen of rocm-4.0.x does not abort" + AMD, "known-bad-library-version"),
     ("installing the node forces a non-CUDA version of torch" + NVIDIA, "torch-cpu-only-build"),
-    ("export CUDAHOSTCXX=/usr/bin/g++-12 and the extension compiles", "host-compiler-unsupported"),
+    (
+        "nvcc error   : 'cudafe++' died\nexport CUDAHOSTCXX=/usr/bin/g++-12 and the extension compiles",
+        "host-compiler-unsupported",
+    ),
     ("gcc 14 with CUDA 12.1: the compile fails in <type_traits>", "host-compiler-unsupported"),
     ("error:  STL1002: Unexpected compiler version, expected CUDA 12.4 or newer.", "host-compiler-unsupported"),
     ("CUDA_HOME=/usr/local/cuda-11.7, torch cu121: apex fails to build", "toolkit-torch-mismatch"),
@@ -56,7 +59,10 @@ CASES = [
         "torch-cpu-only-build",
     ),
     ("Installation replaces the ROCm wheels with CUDA ones" + AMD, "torch-built-for-other-vendor"),
-    ("vllm 0.6.3 was built for CUDA 12.1, the host has 11.8", "vllm-build-mismatch"),
+    (
+        "ImportError: vllm/_C.abi3.so: undefined symbol: cuX\nvllm was built for CUDA 12.1, the host has 11.8",
+        "vllm-build-mismatch",
+    ),
     ("jax-cuda12-plugin 0.4.35 and jax 0.4.38: it is skipped", "jax-plugin-mismatch"),
     ("libonnxruntime_providers_rocm.so: libhipblas.so.2 not found" + AMD, "onnxruntime-gpu-mismatch"),
     ("MIOPEN_DEBUG_CONV_WINOGRAD=0 gives right results" + AMD, "known-bad-library-version"),
@@ -127,6 +133,7 @@ CASES = [
     ),
 ]
 NEARLY = [
+    ("TensorFlow 2.10 is the last on native Windows, as documented" + NVIDIA, "tensorflow-gpu-mismatch"),
     ("level=INFO msg=libcublas.so not found, CPU build" + NVIDIA, "gpu-libs-not-found"),
     ("libcublas.so not found here. Searching in backup paths..." + NVIDIA, "gpu-libs-not-found"),
     ("a bug was not found in libcudnn" + NVIDIA, "gpu-libs-not-found"),
