@@ -212,12 +212,14 @@ def _listed_by_none(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> It
         return
     if machine.symptom("rocblas-of-program-lacks-target"):  # not of ROCm's own rocBLAS: its maker left the GPU out
         return
-    if not of_today or kb.rocm_range(arch) is not None or "HSA_OVERRIDE_GFX_VERSION" in (machine.environment or {}):
+    gone = crash.key == "rocblas-tensile-missing" and re.match(r"gfx[78]\d\d$", arch) is not None
+    listed = not gone and (not of_today or kb.rocm_range(arch) is not None)
+    if listed or "HSA_OVERRIDE_GFX_VERSION" in (machine.environment or {}):
         return
     yield Finding(
         severity=Severity.WARNING,
         suspect=crash.key not in ("rocblas-tensile-missing", "hip-no-binary-for-gpu"),
-        summary=f"No ROCm release lists {arch[:40]} among its supported GPUs.",
+        summary=f"No ROCm release{' since 4.0' if gone else ''} lists {arch[:40]} among its supported GPUs.",
         subject=Subject(kind="gpu", id=key),
         evidence=(*evidence(machine, (f"gpus[{key}].arch",)), Evidence(text=crash.text[:200], source=crash.source)),
         fixes=FIXES,

@@ -80,3 +80,17 @@ def test_an_early_apu_that_hangs_in_rocms_work() -> None:
     assert found(apu + hang)
     assert not found(apu + "clinfo lists it\n")
     assert not found(apu.replace("gfx90c", "gfx906") + hang)
+
+
+def test_a_gpu_before_gfx9_for_which_rocblas_has_no_file() -> None:
+    rule = amd_gpu_unsupported_by_rocm
+    lacks = "rocBLAS error: Cannot read /opt/rocm/lib/rocblas/library/TensileLibrary.dat: Illegal seek for GPU arch : "
+    agent = "Agent 2\n*******\n  Name:                    {}\n  Vendor Name:             AMD\n  Device Type:  GPU\n"
+
+    def said(text: str) -> list[str]:
+        return [f"{f.severity.value} {f.summary}" for f in rule.check(read_text([text.encode()]), Knowledge(), None)]
+
+    old = agent.format("gfx803")
+    assert said(f"{lacks}gfx803\n{old}") == ["warning No ROCm release since 4.0 lists gfx803 among its supported GPUs."]
+    assert said("the program works\n" + old) == []
+    assert said(f"{lacks}gfx942\n{agent.format('gfx942')}") == []
