@@ -306,3 +306,114 @@ def test_isa_that_torch_has_no_code_for() -> None:
     assert "torch-missing-gpu-arch" not in raised(f"Error output:\n{error}\n{gpu('gfx942')}\n{wheel}")
     override = "Environment variables:\nexport HSA_OVERRIDE_GFX_VERSION=10.3.0\n"
     assert "hsa-override-misuse" in raised(f"Error output:\n{error}\n{gpu('gfx1102')}\n{wheel}{override}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "the examples of ROCm 5.7 finish on this card",
+        "comgr 6.2.4 from the archive does not do it",
+        "torch 2.7.1+rocm6.3 trains all night",
+        "rocprofv3 6.2.4 on the same node writes its trace",
+        "rocFFT 5.5 is right on the same input",
+    ],
+)
+def test_a_part_of_rocm_of_another_release_does_well(line: str) -> None:
+    text = f"Error output:\nSegmentation fault (core dumped)\n{gpu('gfx1030')}\nOther output:\n{line}\n"
+    assert told(text)[0] == "known-bad-library-version"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "the same crash with ROCm 5.7, it works no better",
+        "ROCm 5.7 does not work either",
+        "torch 2.7.1 works on the CPU only",
+        "the image of ROCm 6.2 works",
+        "built with ROCm 6.2, the tests pass",
+        "ROCm 6.2 is needed",
+        "ROCm 6.2 is found and works",
+    ],
+)
+def test_a_part_of_rocm_of_which_nothing_good_is_told(line: str) -> None:
+    assert "rocm-part-of-other-release-fine-told" not in keys(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "6.6.90 lts: no stalls",
+        "6.12.41 is stable",
+        "since the update from 6.16.10",
+        "it began after upgrading to 6.17.2",
+    ],
+)
+def test_a_kernel_release_at_the_start_of_a_line(line: str) -> None:
+    text = f"Error output:\nthe GPU hangs, program aborted\nSystem:\nKernel: 6.17.5\n{gpu('gfx1100')}\nOther output:\n{line}\n"
+    assert "amdgpu-driver-known-bad" in raised(text)
+
+
+@pytest.mark.parametrize("line", ["6.5.1 is the newest release", "since the update from 6.3.4", "6.4.2: no GPU"])
+def test_releases_at_the_start_of_a_line_that_are_no_kernels(line: str) -> None:
+    assert not keys(line) & {"other-kernel-works", "kernel-regression-told"}
+
+
+def test_without_dkms() -> None:
+    for line in ("without dkms, the kernel's own driver, it passes", "with the in-tree amdgpu the same job is stable"):
+        assert "other-amdgpu-driver-works" in keys(line)
+    for line in ("without dkms the same fault", "the in-tree amdgpu does not work either", "dkms works"):
+        assert "other-amdgpu-driver-works" not in keys(line)
+
+
+@pytest.mark.parametrize("line", ["lshw: *-display:1 UNCLAIMED Vega 20", "lshw shows the MI210 as UNCLAIMED"])
+def test_an_unclaimed_card(line: str) -> None:
+    sick = f"Error output:\nrocminfo: no agents\nSystem:\nOS: Rocky Linux 9\nOther output:\n{line}\nInstinct MI210\n"
+    assert "amdgpu-driver-not-loaded" in raised(sick)
+    assert "amdgpu-driver-not-loaded" not in raised(
+        f"Error output:\nthe job is slow\nOther output:\n{line}\n{gpu('gfx90a')}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "neither"),
+    [
+        ("id ollama: groups=ollama", True),
+        ("id -Gn worker: groups=worker,docker", True),
+        ("id ollama: groups=ollama,render", False),
+        ("id ollama: groups=ollama,video", False),
+        ("groups=3 in the convolution", False),
+    ],
+)
+def test_an_account_in_neither_group(line: str, neither: bool) -> None:
+    assert ("account-in-neither-group-told" in keys(line)) is neither
+
+
+@pytest.mark.parametrize(
+    ("line", "lacks"),
+    [
+        ("installed without --usecase=wsl", True),
+        ("hsa-runtime-rocr4wsl-amdgpu is not installed", True),
+        ("amdgpu-install --usecase=rocm", True),
+        ("amdgpu-install --usecase=wsl,rocm --no-dkms", False),
+        ("hsa-runtime-rocr4wsl-amdgpu 25.10", False),
+    ],
+)
+def test_the_runtime_for_wsl(line: str, lacks: bool) -> None:
+    assert ("rocm-without-wsl-runtime-told" in keys(line)) is lacks
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["since the update of linux-firmware", "after upgrading firmware-amd-graphics", "since linux-firmware 20251111"],
+)
+def test_trouble_since_another_firmware(line: str) -> None:
+    text = f"Error output:\nthe GPU hangs in every run\n{gpu('gfx1151')}\nOther output:\n{line}\n"
+    assert "amdgpu-firmware-bad" in raised(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["since the update of the BIOS firmware", "linux-firmware 20251111", "still after the update of linux-firmware"],
+)
+def test_firmware_that_nothing_is_told_of(line: str) -> None:
+    assert "firmware-updated-before-told" not in keys(line)
