@@ -121,26 +121,26 @@ def own_code(machine: Snapshot) -> bool:
 
 def unheard(machine: Snapshot, checks: Mapping[str, Check]) -> set[str]:
     """The rules of whose causes mere words say nothing in this text."""
+    away = _vendors_away(machine)
     return {
         name
         for name, check in checks.items()
-        if _of_other_vendor(check, machine) or (check.unheard is not None and check.unheard(machine))
+        if {"amd", "nvidia"}.intersection(check.rule.tags) in away
+        or (check.unheard is not None and check.unheard(machine))
     }
 
 
-def _of_other_vendor(check: Check, machine: Snapshot) -> bool:
-    """Whether the rule is of one vendor's GPUs, and a text without a GPU that was read tells of the other alone."""
-    vendors = {"amd", "nvidia"} & set(check.rule.tags)
-    if vendors == {"nvidia"} and machine.symptom("no-nvidia-gpu-told"):
-        return True
-    if len(vendors) != 1 or machine.gpus is not None or machine.pci is not None:
-        return False
+def _vendors_away(machine: Snapshot) -> list[set[str]]:
+    """The vendors, each in a set, of whose GPUs a text does not tell: it says so, or names the other's stack alone."""
+    away = [{"nvidia"}] if machine.symptom("no-nvidia-gpu-told") else []
+    if machine.gpus is not None or machine.pci is not None:
+        return away
     amd = bool(machine.rocm) or machine.torch.build == "rocm"
     nvidia = machine.nvidia_driver.version is not None or machine.torch.build == "cuda"
     if not amd and not nvidia:
         amd = machine.symptom("amd-gpu-told", "amdgpu-driver-named") is not None
         nvidia = machine.symptom("nvidia-gpu-told", "nvidia-driver-named") is not None
-    return amd != nvidia and vendors == ({"nvidia"} if amd else {"amd"})
+    return away if amd == nvidia else [*away, {"nvidia"} if amd else {"amd"}]
 
 
 def is_cause(rule: str, checks: Mapping[str, Check]) -> bool:
