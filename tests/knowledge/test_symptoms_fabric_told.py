@@ -131,8 +131,24 @@ CASES = [
         "UCXPY  DEBUG Error callback for endpoint 0x7f called with status -6: Destination is unreachable",
         "collective-flag-misconfigured",
     ),
+    (
+        "GPU 0: NVIDIA RTX A2000\nGPU 1: NVIDIA RTX A6000\nnvidia-smi lists the cards in a different order than torch",
+        "visible-devices-conflict",
+    ),
+    ("GPU 0: NVIDIA L4\nGPU 1: NVIDIA A40\ndevice 1 is not GPU 1 of nvidia-smi", "visible-devices-conflict"),
+    (
+        "OS: Ubuntu under WSL2\ncudaHostAlloc fails with out of memory at 2 GB\nGPU 0: NVIDIA T1000",
+        "wsl-gpu-misconfigured",
+    ),
+    ("error invoking 'nvcc --version': [Errno 2]\nit works in the terminal", "env-not-seen-by-service"),
+    ("nvcc builds fail\nthe compiler is found for alice but not for bob", "env-not-seen-by-service"),
+    ("aiter: the tuned file has cu_num 304, the GPU 80", "companion-kernel-lib-outdated"),
 ]
 NEARLY = [
+    ("GPU 0: NVIDIA L4\nGPU 1: NVIDIA A40\ndevice 1 is GPU 1 of nvidia-smi", "visible-devices-conflict"),
+    ("cudaHostAlloc fails with out of memory at 2 GB\nGPU 0: NVIDIA T1000", "wsl-gpu-misconfigured"),
+    ("error invoking 'nvcc --version': [Errno 2]", "env-not-seen-by-service"),
+    ("nvcc builds\nthe tool is found for alice and for bob", "env-not-seen-by-service"),
     ("GPU 0: NVIDIA L40\na hot summer day, the usual speed", "gpu-throttled"),
     (GFX1201 + "ROCBLAS_USE_HIPBLASLT=0 is set\nmatrix products are slow", "hipblaslt-unsupported-arch"),
     (INSIDE + "after restarting the container the model is loaded again", "container-lost-devices"),
