@@ -61,12 +61,14 @@ def judge(
     found: list[Finding] = []
     clear: list[str] = []
     unchecked: list[Unchecked] = []
+    absent = _absent_vendors(machine)
     for check in asked:
+        of_machine = _is_of(check.rule, absent)
         outcome = run(check, machine, kb, profile, knows)
         excluded = check.excludes is not None and check.excludes(machine)
         hits = with_symptoms(check, outcome, [] if excluded else symptoms_of.get(check.rule.id, []), machine, kb)
         decided = outcome.decided and check.rule.facts_decide
-        if not hits and (excluded or decided or not applies(check.rule, machine)):
+        if not hits and (excluded or decided or not of_machine):
             ruled_out.add(check.rule.id)
         elif not hits and outcome.ran and check.rule.needs:
             looked_well.add(check.rule.id)
@@ -74,7 +76,7 @@ def judge(
         found += [_finished(f, check.rule, profile) for f in hits]
         if outcome.crashed:
             unchecked.append(outcome.crashed)
-        elif not hits and applies(check.rule, machine):
+        elif not hits and of_machine:
             if PROFILE in _words(check.rule):
                 _profiled(check.rule, machine, profile, clear, unchecked)
             elif outcome.ran and check.rule.needs:  # one that only an error text raises is not clear without one
@@ -136,12 +138,21 @@ def _of_text(
 
 def applies(rule: Rule, machine: Snapshot) -> bool:
     """False where the rule is one vendor's and the machine is known to have no GPU of that vendor."""
-    vendors = [v for v in _VENDORS if v in rule.tags]
-    if not vendors or (machine.gpus is None and machine.pci is None):
-        return True
+    return _is_of(rule, _absent_vendors(machine))
+
+
+def _absent_vendors(machine: Snapshot) -> set[str]:
+    """The vendors of which the machine is known to have no GPU."""
+    if machine.gpus is None and machine.pci is None:
+        return set()
     there = {g.vendor for g in machine.gpus or ()}
     ids = {d.vendor_id for d in machine.pci or () if d.kind in ("gpu", "accelerator")}
-    return any(v in there or ids & set(_VENDORS[v]) for v in vendors)
+    return {vendor for vendor, known in _VENDORS.items() if vendor not in there and not ids & set(known)}
+
+
+def _is_of(rule: Rule, absent: set[str]) -> bool:
+    """Whether the rule is of no vendor, or of one that may be there."""
+    return not absent or not (vendors := _VENDORS.keys() & set(rule.tags)) or bool(vendors - absent)
 
 
 def _asked_for(rule: Rule, only: Sequence[str], skip: Sequence[str]) -> bool:
