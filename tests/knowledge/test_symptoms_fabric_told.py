@@ -143,8 +143,22 @@ CASES = [
     ("error invoking 'nvcc --version': [Errno 2]\nit works in the terminal", "env-not-seen-by-service"),
     ("nvcc builds fail\nthe compiler is found for alice but not for bob", "env-not-seen-by-service"),
     ("aiter: the tuned file has cu_num 304, the GPU 80", "companion-kernel-lib-outdated"),
+    (
+        "all_gather returns wrong data\nwith NCCL_BUFFSIZE=4194304 it is right\n$ env\nNCCL_BUFFSIZE=1000000",
+        "collective-flag-misconfigured",
+    ),
+    (
+        "GPU 0: NVIDIA RTX A5000\nGPU 1: NVIDIA RTX A5000\nNCCL's all_reduce hangs\nthe NVLink bridge was loose",
+        "pcie-p2p-unusable",
+    ),
+    (
+        "GPU 0: NVIDIA L4\nthe server does not start, insufficient GPU memory\ntwo models share the same GPU",
+        "gpu-memory-exhausted",
+    ),
 ]
 NEARLY = [
+    ("all_gather is slow\nwith NCCL_BUFFSIZE=4194304 it is right", "collective-flag-misconfigured"),
+    ("GPU 0: NVIDIA L4\ninsufficient memory of the host\none model on the GPU", "gpu-memory-exhausted"),
     ("GPU 0: NVIDIA L4\nGPU 1: NVIDIA A40\ndevice 1 is GPU 1 of nvidia-smi", "visible-devices-conflict"),
     ("cudaHostAlloc fails with out of memory at 2 GB\nGPU 0: NVIDIA T1000", "wsl-gpu-misconfigured"),
     ("error invoking 'nvcc --version': [Errno 2]", "env-not-seen-by-service"),
