@@ -53,7 +53,30 @@ HEALTHY = (
 )
 
 
-@pytest.mark.parametrize("line", HEALTHY)
+DOCUMENTS = (
+    "- **Uncorrectable ECC Errors:**",
+    "`total_count` | Uncorrectable ECC error count",
+    "`count` | Count of uncorrectable errors",
+    "* `AmdSmiLibraryException`",
+    "* Make sure that you have increased the locked memory limits",
+    "2. Run the RCCL regression suite:",
+    "export ROCM_PATH=$(python -c 'import rocm_sdk; print(rocm_sdk.root())')",
+    "The tool requires CUDA version >= 10.1.",
+    "### 5. Handle a PyTorch CUDA version mismatch (if needed)",
+    "This pass can be very slow; it writes tunableop_results.csv",
+    "Tests for unsupported architectures are automatically skipped.",
+    "- **AMD_VISIBLE_DEVICES=all** - Makes all GPUs visible to the container",
+    "It is recommended to set `CUDA_DEVICE_ORDER` to `PCI_BUS_ID`.",
+    "so that it does not incur CUDA out of memory",
+    "For NVIDIA GPUs, to check if the GPU gets throttled down, run nvidia-smi -q",
+    "Providers may keep unsupported OS versions for long.",
+    "To use a folder other than certs, override CERTS_DIR",
+    "without bounded regressions srun is as fast",
+    "a stall-free engine for training with 8 GPUs",
+)
+
+
+@pytest.mark.parametrize("line", HEALTHY + DOCUMENTS)
 def test_a_healthy_line_shows_nothing(line: str) -> None:
     """Beyond words by which other texts are read, which point to nothing."""
     assert [hit for hit in SYMPTOMS.find([(1, line)]) if SYMPTOMS.signatures[hit.key].points_to] == []
