@@ -197,6 +197,19 @@ NEARLY = [
     ("ngpus was not requested, the job runs on the CPU as it should", "scheduler-no-gpu-allocated"),
     ("only root can install CUDA packages", "device-node-permission"),
     ("toolkit-validation completed", "container-runtime-not-configured"),
+    (
+        "flatpak update brought org.freedesktop.Platform.GL.nvidia-580; OBS crashes in its own plugin",
+        "nvidia-driver-library-mismatch",
+    ),
+    ("docker run works; the pod fails to pull its image, kubernetes", "container-runtime-not-configured"),
+    ("docker run sees the GPU and pods do not start: ImagePullBackOff", "container-runtime-not-configured"),
+    (
+        "akmods failed once on the laptop; it ran again, nvidia-smi works and no display is missing",
+        "nvidia-driver-not-loaded",
+    ),
+    ("update-glx offers mesa and nvidia; a game is slow on my CPU", "gpu-libs-conflict"),
+    ("power limit was set to 300 W, the data loader is slow, NVIDIA A40", "gpu-throttled"),
+    ("fabric manager is not installed on the RTX A6000 box and CUDA works", "nvidia-fabricmanager-not-running"),
     ("MNNVL fails: /dev/nvidia-caps-imex-channels is missing", "container-missing-gpu-passthrough"),
     ("vllm: Failed to infer device type\n" + UNREACHED, "vllm-build-mismatch"),
     (

@@ -87,8 +87,6 @@ _UNREACHED = (
     "nvidia-driver-absent-told",
     "nvidia-module-unloaded-told",
     "nvidia-module-of-other-kernel",
-    "module-built-for-other-kernels-told",
-    "akmods-failed-told",
     "nvidia-smi-absent-on-host-told",
     "nvidia-module-no-such-device",
     "modprobe-nvidia-not-found",
