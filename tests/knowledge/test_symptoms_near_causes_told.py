@@ -81,6 +81,41 @@ CASES = [
     ),
 ]
 BOTH = [
+    (CARDS + "simpleP2P: Verification error @ element 1\nkernel command line: amd_iommu=on", "iommu-not-passthrough"),
+    (CARDS + "all_reduce_perf hangs\nbooted with intel_iommu=on", "iommu-not-passthrough"),
+    (
+        "2 Insufficient nvidia.com/gpu\nthe runtime was added to /etc/containerd/config.toml, rke2 reads its own",
+        "container-runtime-not-configured",
+    ),
+    (INSIDE + "Error 805: MPS client failed to connect to the MPS control daemon", "container-missing-gpu-passthrough"),
+    (INSIDE + "cudaErrorMpsConnectionFailed in the first call", "container-missing-gpu-passthrough"),
+    ('no runtime for "nvidia" is configured\nno NVIDIA driver is on the node', "nvidia-driver-not-loaded"),
+    ("cuInit() = 802\nGPU 0: NVIDIA H100 80GB HBM3", "nvidia-fabricmanager-not-running"),
+    ("cuInit returned 802 in the guest", "nvidia-fabricmanager-not-running"),
+    ("CUDA_ERROR_INVALID_DEVICE on rank 1\nnvidia-smi -i 0 -c EXCLUSIVE_PROCESS was run", "compute-mode-exclusive"),
+    ("CUDA_ERROR_INVALID_DEVICE on rank 1\nnvidia-smi -c 3 is in the boot script", "compute-mode-exclusive"),
+    (
+        INSIDE + "podman-compose up\nRuntimeError: Found no NVIDIA driver on your system",
+        "container-missing-gpu-passthrough",
+    ),
+    (
+        INSIDE + "dind in the CI runner\nnvidia-container-cli: mount error: stat failed: /proc/driver/nvidia/gpus:"
+        " no such file or directory",
+        "container-missing-gpu-passthrough",
+    ),
+    (INSIDE + "the kata pod with a GPU does not start\nKernel driver in use: nvidia", "gpu-bound-to-other-driver"),
+    (
+        "ROCk module is NOT loaded, possibly no GPU devices\n00:02.0 VGA: VMware SVGA II Adapter\nRadeon RX 470",
+        "pcie-atomics-missing",
+    ),
+    ("amd-smi: ModuleNotFoundError: No module named 'yaml'", "amdsmi-mismatch"),
+    ("WSL2\nCUDA driver is a stub library\n/usr/lib/wsl/lib comes after it on the path", "wsl-gpu-misconfigured"),
+    (
+        INSIDE + 'Failed to initialize NVML: Unknown Error\nopen("/dev/nvidiactl", O_RDWR) = -1 EPERM (Operation not'
+        " permitted)\nkubelet: cpuManagerPolicy: static",
+        "container-lost-devices",
+    ),
+    ("CUDA initialization: driver too old (found version 11040)\ntorch 2.6.0+cu124", "nvidia-driver-too-old"),
     (CARDS + "training over both cards hangs\nNCCL_P2P_DISABLE=1 makes it run", "pcie-p2p-unusable"),
     (CARDS + "training over both cards hangs\nNCCL_P2P_DISABLE=1 makes it run", "iommu-not-passthrough"),
     (CARDS + "moving a tensor from one GPU to another gives zeros", "iommu-not-passthrough"),
@@ -93,6 +128,16 @@ BOTH = [
     ),
 ]
 NEARLY = [
+    (CARDS + "all_reduce_perf hangs\nbooted with intel_iommu=on iommu=pt", "iommu-not-passthrough"),
+    (CARD + "intel_iommu=on is set for the virtual machines", "iommu-not-passthrough"),
+    ("the runtime was added to /etc/containerd/config.toml and works", "container-runtime-not-configured"),
+    ("MPS client failed to connect to the MPS control daemon", "container-missing-gpu-passthrough"),
+    ("the printer queue returns 802 pages", "nvidia-fabricmanager-not-running"),
+    ("nvidia-smi -c 0 was run\nCUDA_ERROR_INVALID_DEVICE", "compute-mode-exclusive"),
+    (INSIDE + "podman-compose up starts it and the GPU is used", "container-missing-gpu-passthrough"),
+    ("Kernel driver in use: nvidia\nnvidia-smi lists it", "gpu-bound-to-other-driver"),
+    ("00:02.0 VGA: VMware SVGA II Adapter\nthe desktop is slow", "pcie-atomics-missing"),
+    ("CUDA driver is a stub library\n/usr/local/cuda/lib64/stubs is on LD_LIBRARY_PATH", "wsl-gpu-misconfigured"),
     (CARD + "the driver works\ndkms status: nvidia is installed for all kernels", "nvidia-driver-not-loaded"),
     (RADEON + "dkms autoinstall failed for amdgpu", "nvidia-driver-not-loaded"),
     ("amdgpu: version magic '6.8.0-31-generic' should be '6.8.0-45-generic'", "nvidia-driver-not-loaded"),
