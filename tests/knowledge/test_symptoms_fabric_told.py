@@ -155,6 +155,8 @@ CASES = [
         "GPU 0: NVIDIA L4\nthe server does not start, insufficient GPU memory\ntwo models share the same GPU",
         "gpu-memory-exhausted",
     ),
+    ("NCCL INFO Using network Socket\nRoCE was expected, the sweep crawls", "collective-flag-misconfigured"),
+    ("tensor parallel of 4 hangs\n/proc/cmdline: quiet splash, no iommu option", "iommu-not-passthrough"),
 ]
 NEARLY = [
     ("all_gather is slow\nwith NCCL_BUFFSIZE=4194304 it is right", "collective-flag-misconfigured"),
@@ -243,3 +245,14 @@ def test_work_that_runs_without_copies_between_gpus() -> None:
     assert "p2p-off-works" in keys("with P2P disabled it runs")
     assert "p2p-off-works" in keys("without P2P the test completes")
     assert "p2p-off-works" not in keys("with P2P off nothing is printed")
+
+
+@pytest.mark.parametrize(
+    "text", ["a step takes three times as long", "copies crawl", "it takes much longer than before"]
+)
+def test_what_takes_longer_is_slow(text: str) -> None:
+    assert "said-slow" in keys(text)
+
+
+def test_what_takes_its_time_is_not_slow() -> None:
+    assert "said-slow" not in keys("a step takes as long as before")
