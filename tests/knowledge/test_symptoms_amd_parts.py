@@ -417,3 +417,94 @@ def test_trouble_since_another_firmware(line: str) -> None:
 )
 def test_firmware_that_nothing_is_told_of(line: str) -> None:
     assert "firmware-updated-before-told" not in keys(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "It was working on rocm 1.6",
+        "worked with MIOpen 2.20",
+        "the error is gone with rocBLAS 4.2.1",
+        "it is fixed by hipBLASLt 0.12.0",
+        "the fault is in rocBLAS, not in MIOpen",
+        "the same load runs on 7.13.0",
+    ],
+)
+def test_a_release_that_did_or_does_well(line: str) -> None:
+    text = f"Error output:\nSegmentation fault (core dumped)\n{gpu('gfx1030')}\nOther output:\n{line}\n"
+    assert told(text)[0] == "known-bad-library-version"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "is the fault in rocBLAS?",
+        "the fault is in rocBLAS 's build script",
+        "it works with the driver of ROCm 6.2",
+        "worked with the image of ROCm 6.2",
+        "the same load runs on 6.14.0",
+        "the same load runs on 2.6.0",
+        "I am not sure it works with ROCm 6.2 only",
+    ],
+)
+def test_releases_of_which_other_things_are_told(line: str) -> None:
+    assert "rocm-part-of-other-release-fine-told" not in keys(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "clr-rocm-6.0.2/rocclr/os/os_posix.cpp:321: static void amd::Os::currentStackInfo(unsigned char**, size_t*): Assertion `Os::currentStackPtr() >= *base - *size' failed.",
+        "/hipamd/src/hip_memory.cpp:88: hipError_t ihipFree(void*): Assertion `device != nullptr' failed.",
+        "python3: /build/rocclr/platform/memory.cpp:12: void amd::Os::x(): Assertion `size > 0' failed.",
+    ],
+)
+def test_an_assertion_of_hips_runtime(line: str) -> None:
+    assert "known-bad-library-version" in raised(f"Error output:\n{line}\n{gpu('gfx1030')}")
+
+
+def test_an_assertion_of_a_program() -> None:
+    line = "llama.cpp/ggml-cuda.cu:88: Assertion `device >= 0' failed, see amd::Os::abort"
+    assert "hip-runtime-asserts" not in keys(line)
+    assert "hip-runtime-asserts" not in keys("/rocclr/os/os_posix.cpp is compiled with assertions")
+
+
+def test_memory_of_kfd_that_a_container_may_not_map() -> None:
+    error = (
+        "Memory critical error by agent node-0 (Agent handle: 0x388b) on address 0x7f561fead000. Reason: Memory in use."
+    )
+    inside = "Container:\nrunning inside a container: yes\ncontainer engine: podman\n$ podman run --device /dev/kfd --device /dev/dri{} own/rocm:7.2\n"
+    text = f"Error output:\n{error}\n{gpu('gfx1151')}\n"
+    assert "container-security-profile" in raised(text + inside.format(""))
+    for option in (" --ipc=host", " --security-opt label=disable", " --privileged"):
+        assert "container-security-profile" not in raised(text + inside.format(option))
+    assert "container-security-profile" not in raised(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "removing HSA_OVERRIDE_GFX_VERSION from the environment variables solved it",
+        "works after unsetting HSA_OVERRIDE_GFX_VERSION",
+        "without HSA_OVERRIDE_GFX_VERSION it works",
+        "solved by deleting HSA_OVERRIDE_GFX_VERSION",
+    ],
+)
+def test_an_override_whose_absence_cures(line: str) -> None:
+    assert "hsa-override-misuse" in raised(
+        f"Error output:\namdgpu is not supported (supported types:[])\nOther output:\n{line}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "removing HSA_OVERRIDE_GFX_VERSION does not help",
+        "without HSA_OVERRIDE_GFX_VERSION the same error",
+        "works with HSA_OVERRIDE_GFX_VERSION=10.3.0",
+        "solved by HSA_OVERRIDE_GFX_VERSION=10.3.0",
+        "without HSA_OVERRIDE_GFX_VERSION it crashes",
+    ],
+)
+def test_an_override_whose_absence_cures_nothing(line: str) -> None:
+    assert "override-gone-cures-told" not in keys(line)

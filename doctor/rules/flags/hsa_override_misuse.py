@@ -32,9 +32,8 @@ RULE = Rule(
         "amd",
     ),
     doc="""## What it finds
-HSA_OVERRIDE_GFX_VERSION, also in its form for one node, on a GPU that ROCm supports natively, with another
-instruction set,
-or with a value that is no version.
+HSA_OVERRIDE_GFX_VERSION, also in its form for one node of KFD, on a GPU that ROCm supports natively, with another
+instruction set, with a value that is no version, or for node 0, which is the processor.
 
 ## Why it matters
 The right code objects are replaced by those of another chip: memory faults, 'invalid device function', hangs of the
@@ -78,6 +77,8 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         node = name.removeprefix(f"{_NAME}_")
         meant = [g for g in chosen if name == _NAME or str(g.index.kfd) == node]
         faults = [f for f in (_fault(machine, kb, _chip(g, value), value) for g in meant) if f]
+        if node == "0" and not meant and not any(g.index.kfd == 0 for g in gpus):
+            faults = [(Severity.WARNING, _OF_PROCESSOR)]
         if not gpus and _malformed(value):
             faults = [(Severity.ERROR, _MALFORMED)]
         if not faults:
@@ -87,7 +88,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             summary=f"{name}={value[:20]} {why}.",
             severity=severity,
             suspect=2 if severity is Severity.INFO and run_line.from_text(machine, "environment") else 0,
-            explains=(*RULE.explains, "container-missing-gpu-passthrough") if why is _MALFORMED else RULE.explains,
+            explains=(*RULE.explains, *_ALSO.get(why, ())),
             subject=Subject(kind="variable", id=name),
             evidence=(
                 Evidence(text=f"{name}={value[:40]}", source="environment"),
@@ -98,7 +99,10 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         )
 
 
+_OF_PROCESSOR = "is for node 0, the processor: KFD counts GPUs from the node after the last processor"
 _MALFORMED = "is no MAJOR.MINOR.STEPPING: ROCm then lists no GPU"
+_ALSO = {_MALFORMED: ("container-missing-gpu-passthrough",), _OF_PROCESSOR: ("torch-missing-gpu-arch",)}
+"""What follows of it as well."""
 
 
 def _malformed(value: str) -> bool:

@@ -38,3 +38,15 @@ def test_an_empty_one_explains_a_container_that_sees_no_gpu() -> None:
     for value, explained in (("", True), ("10.3.0", False)):
         (finding,) = found(rule, machines.rx7900_desktop({"environment": {name: value}, GFX: "gfx1100"}))
         assert ("container-missing-gpu-passthrough" in finding.explains) is explained
+
+
+def test_one_for_node_0_reaches_no_gpu() -> None:
+    """KFD's node 0 is the processor, whose entry is left before the variable is read."""
+    name = "HSA_OVERRIDE_GFX_VERSION_0"
+    unknown = machines.rx7900_desktop({"environment": {name: "10.3.0"}, GFX: "gfx1032"})
+    (finding,) = found(rule, unknown)
+    assert finding.severity == "warning"
+    assert "node 0, the processor" in finding.summary
+    assert "torch-missing-gpu-arch" in finding.explains
+    of_gpu = {"environment": {name: "10.3.0"}, GFX: "gfx1032", f"gpus[{machines.RX7900}].index.kfd": 0}
+    assert not any("node 0" in f.summary for f in found(rule, machines.rx7900_desktop(of_gpu)))
