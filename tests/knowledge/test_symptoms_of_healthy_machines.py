@@ -72,6 +72,10 @@ DOCUMENTS = (
     "Providers may keep unsupported OS versions for long.",
     "To use a folder other than certs, override CERTS_DIR",
     "without bounded regressions srun is as fast",
+    "| `--floor GB` | 32 | `RLIMIT_MEMLOCK` threshold (0 disables). |",
+    "when a GPU gets an uncorrectable ECC error, the plugin marks it",
+    "Use the helper to skip tests on unsupported GPU architectures:",
+    "export ROCM_PATH=$HOME/env/rocm",
     "a stall-free engine for training with 8 GPUs",
 )
 
