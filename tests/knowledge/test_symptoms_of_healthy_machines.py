@@ -76,6 +76,8 @@ DOCUMENTS = (
     "when a GPU gets an uncorrectable ECC error, the plugin marks it",
     "Use the helper to skip tests on unsupported GPU architectures:",
     "export ROCM_PATH=$HOME/env/rocm",
+    "- Host limits: `RLIMIT_MEMLOCK`, `RLIMIT_NOFILE`, `RLIMIT_NPROC`",
+    "[aiter] shape is M:16, N:1536, K:7168, is tuned on cu_num = 304 in CKGEMM",
     "a stall-free engine for training with 8 GPUs",
 )
 
