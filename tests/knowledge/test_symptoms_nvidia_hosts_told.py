@@ -126,6 +126,13 @@ CASES = [
     (NO_CUDA + "qsub without any GPU in the PBS job", "scheduler-no-gpu-allocated"),
     ("only root can run CUDA programs, NVIDIA T4", "device-node-permission"),
     ("gpu-operator: toolkit-validation Init:0/1, the driver is preinstalled", "container-runtime-not-configured"),
+    ("podman run without --device: torch says no NVIDIA driver", "container-missing-gpu-passthrough"),
+    (NO_CUDA + "the container was started without --gpus", "container-missing-gpu-passthrough"),
+    ('k3s: pods say "nvidia-smi": executable file not found in $PATH', "container-runtime-not-configured"),
+    (NO_CUDA + "Debian: nvidia-driver is not installed", "nvidia-driver-not-loaded"),
+    ("modprobe nvidia: Operation not permitted (lockdown)", "secure-boot-blocks-module"),
+    ("DGX: PSU lost, power brake, all GPUs at 345 MHz, NVIDIA A100", "gpu-throttled"),
+    ("laptop in iGPU only mode (MUX)\nnvidia-smi: No devices were found", "integrated-gpu-conflict"),
 ]
 NEARLY = [
     ("the GPU sits on a riser and trains well", "pcie-link-degraded"),
@@ -210,6 +217,10 @@ NEARLY = [
     ("update-glx offers mesa and nvidia; a game is slow on my CPU", "gpu-libs-conflict"),
     ("power limit was set to 300 W, the data loader is slow, NVIDIA A40", "gpu-throttled"),
     ("fabric manager is not installed on the RTX A6000 box and CUDA works", "nvidia-fabricmanager-not-running"),
+    ("run without --nv on the login node: the docs say so", "container-missing-gpu-passthrough"),
+    ("kernel is in lockdown mode; modprobe nvidia works", "secure-boot-blocks-module"),
+    ("HW Power Brake Slowdown : Not Active, 1410 MHz", "gpu-throttled"),
+    ("MUX switch: how do I set it? the laptop renders well", "integrated-gpu-conflict"),
     ("MNNVL fails: /dev/nvidia-caps-imex-channels is missing", "container-missing-gpu-passthrough"),
     ("vllm: Failed to infer device type\n" + UNREACHED, "vllm-build-mismatch"),
     (
