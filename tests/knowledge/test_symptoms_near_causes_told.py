@@ -81,6 +81,25 @@ CASES = [
     ),
 ]
 BOTH = [
+    (
+        "$ sudo snap install docker\ndocker: Error response from daemon: unknown or invalid runtime name: nvidia.",
+        "container-runtime-not-configured",
+    ),
+    (
+        "snap install docker\nnvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1:"
+        " cannot open shared object file",
+        "container-engine-no-gpu-support",
+    ),
+    (
+        "snap install docker\nnvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1:"
+        " cannot open shared object file",
+        "container-runtime-not-configured",
+    ),
+    (
+        "running Docker on my Windows 10 machine with a Titan V\ndocker: Error response from daemon: could not select"
+        ' device driver "" with capabilities: [[gpu]].',
+        "container-runtime-not-configured",
+    ),
     (CARDS + "simpleP2P: Verification error @ element 1\nkernel command line: amd_iommu=on", "iommu-not-passthrough"),
     (CARDS + "all_reduce_perf hangs\nbooted with intel_iommu=on", "iommu-not-passthrough"),
     (
@@ -128,6 +147,7 @@ BOTH = [
     ),
 ]
 NEARLY = [
+    ("$ sudo snap install docker\nGPU 0: NVIDIA T4\nall containers see it", "container-runtime-not-configured"),
     (CARDS + "all_reduce_perf hangs\nbooted with intel_iommu=on iommu=pt", "iommu-not-passthrough"),
     (CARD + "intel_iommu=on is set for the virtual machines", "iommu-not-passthrough"),
     ("the runtime was added to /etc/containerd/config.toml and works", "container-runtime-not-configured"),

@@ -72,11 +72,21 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         summary=f"This engine runs apart from the host's GPUs: {(machine.container.engine_text or '')[:60]}.",
         severity=Severity.ERROR if refused else Severity.WARNING if sure else Severity.INFO,
         suspect=0 if sure else 4,
+        explains=_explained(machine),
         subject=Subject(kind="container", id="engine"),
         evidence=evidence(machine, ("container.engine_text", "os.name")),
         fixes=FIXES,
         verify=("docker", "context", "ls"),
     )
+
+
+def _explained(machine: Snapshot) -> tuple[str, ...]:
+    """An engine that says that it has no such runtime may as well lack only that: both are named. A snap's hook that
+    finds no library is another sign of it."""
+    unset = machine.symptom("docker-no-gpu-capability", "docker-no-nvidia-runtime") is not None
+    if machine.symptom("snap-docker") is not None and machine.symptom("container-cli-load-library") is not None:
+        unset = True
+    return tuple(rule for rule in RULE.explains if not unset or rule != "container-runtime-not-configured")
 
 
 _REFUSED = (
