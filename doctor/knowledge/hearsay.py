@@ -6,26 +6,25 @@ from __future__ import annotations
 import re
 
 from doctor.facts.snapshot import Snapshot
-from doctor.redaction.lazy import Lazy
 
-_TOLD = Lazy(r"-(?:told|said|inline|helps|helped|works|void)$|-told-|^helped-by-")
+_TOLD = re.compile(r"-(?:told|said|inline|helps|helped|works|void)$|-told-|^helped-by-")
 """Ids of signatures that read what people say, and no output of a program."""
-_ASKS = Lazy(
+_ASKS = re.compile(
     r"^\W*(?:(?:question|usage|q)\W+)?(?:is|are|does|do|did|can|could|should|would|will|may|which|what"
     r"|how (?:do|to|can|should|much|many|long|would)|any (?:plans?|chance|way))\b[^?]*\?$",
     re.IGNORECASE,
 )
-_MEANT = Lazy(
+_MEANT = re.compile(
     r"\b(?:on purpose|by (?:choice|design)|deliberate(?:ly)?|intentional(?:ly)?|as (?:intended|documented)"
     r"|feature request|would be nice)\b",
     re.IGNORECASE,
 )
-_LONG_AGO = Lazy(
+_LONG_AGO = re.compile(
     r"\b(?:previously|formerly|in the past|(?:some )?(?:weeks|months|years) ago|last (?:week|month|year)|long ago)\b",
     re.IGNORECASE,
 )
-_MENDED = Lazy(r"\b(?:solved|fixed|cured|repaired|resolved|went away|never again|not since)\b", re.IGNORECASE)
-_SENTENCE_ENDS = Lazy(r"[.;?!](?=\s)")
+_MENDED = re.compile(r"\b(?:solved|fixed|cured|repaired|resolved|went away|never again|not since)\b", re.IGNORECASE)
+_SENTENCE_ENDS = re.compile(r"[.;?!](?=\s)")
 _HELPED = (
     r"(?<![\w/:=-])(?:works?|worked|working|solve[sd]|fixe[sd]|fix|helps?|helped|resolve[sd]?|cure[sd]?|fine|runs"
     r"|runs on|succeeds?|disappears?|gone|stable|fast|correct|recogni[sz]ed|detected)\b(?![/:=-]\w)"
@@ -70,7 +69,7 @@ def beside_the_point(text: str, end: int) -> bool:
 
 def of_the_past(text: str, end: int) -> bool:
     """Whether a line tells that what ends at `end` was long ago and has been mended since."""
-    return _LONG_AGO.search(text) is not None and _MENDED.search(text[end:]) is not None
+    return _LONG_AGO.search(text) is not None and _MENDED.search(text, end) is not None
 
 
 def trouble(machine: Snapshot, key: str) -> bool:
