@@ -2,7 +2,7 @@
 whose causes are known (data/akin.json).
 
 >>> round(shared().fair("container-render-group-mismatch", "device-node-permission"), 1)
-0.9
+0.8
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ FIXES = (
 
 
 def excludes(machine: Snapshot) -> bool:
-    """A GPU that works and is lost later has found room for its memory: what else texts say of windows is of another."""
+    """A GPU that works and is lost later has found room for its memory: what texts say of windows is of another."""
     return machine.symptom("gpu-lost-later-told") is not None
 
 
