@@ -148,6 +148,7 @@ EXAMPLES = {
     "name-of-torch-not-importable": "AttributeError: module 'torch' has no attribute 'float8_e4m3fn'",
 }
 NEAR = (
+    ("arch-not-known-to-library", "hipBLASLt: unsupported architecture gfx1100, falling back to hipBLAS"),
     ("cmake-finds-no-cuda", "-- Could NOT find CUDNN (missing: CUDNN_LIBRARY_PATH)"),
     (
         "hopper-kernels-on-another-gpu",
