@@ -10,6 +10,7 @@ from doctor.facts.snapshot import Symptom
 from doctor.intake import read_text
 from doctor.knowledge import Knowledge, hearsay
 from doctor.knowledge.symptoms import shared
+from tests.knowledge.texts import keys, told
 
 
 def raised(text: str) -> dict[str, str]:
@@ -159,3 +160,24 @@ def test_what_was_mended_long_ago_is_told_no_more() -> None:
     assert "nvidia-smi-cannot-communicate" in seen(
         "last week I fixed the fan, now nvidia-smi couldn't communicate with the NVIDIA driver"
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("CUDA_LAUNCH_BLOCKING=1 gives the same trace", "launch-blocking-left-on"),
+        ("AMD_SERIALIZE_KERNEL=3 makes no difference", "launch-blocking-left-on"),
+        ("with HSA_OVERRIDE_GFX_VERSION unset and set the same", "hsa-override-said"),
+    ],
+)
+def test_a_variable_that_was_tried_without_effect_is_not_left_on(line: str, key: str) -> None:
+    assert key not in keys(line)
+    assert "launch-blocking-left-on" in keys("export CUDA_LAUNCH_BLOCKING=1")
+    assert "hsa-override-said" in keys("HSA_OVERRIDE_GFX_VERSION is still set to 10.3.0")
+
+
+def test_torch_s_remark_on_segments_is_no_second_cause() -> None:
+    remark = "UserWarning: expandable_segments not supported on this platform"
+    assert told(f"What is wrong here?\n{remark}") == ["allocator-flag-unsupported"]
+    failure = "CUDA driver version is insufficient for CUDA runtime version"
+    assert "allocator-flag-unsupported" not in told(f"What is wrong here?\n{failure}\n{remark}")
