@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from doctor.diagnosis.registry import Check
-from doctor.diagnosis.resemblance import ASK, inline, is_cause, spoken_for
+from doctor.diagnosis.resemblance import ANSWERS, ASK, inline, is_cause, spoken_for
 from doctor.facts import Snapshot
 from doctor.facts.snapshot import Resemblance
 from doctor.findings import Evidence, Finding, Severity
@@ -46,6 +46,8 @@ def with_akin(
     if len({f.rule for f in loud}) != 1 or loud[0].rule not in told or any(f.basis != "symptom" for f in loud):
         return list(findings)
     first = loud[0]
+    if first.rule in ANSWERS:
+        return list(findings)
     shares = {like.cause: like for like in machine.resembles}
     sure = any(f.severity is Severity.ERROR for f in loud)
     if not sure and (not shares or (HEALTHY in shares and shares[HEALTHY].share > HEALTHY_AT_MOST)):

@@ -79,6 +79,13 @@ def test_none_stands_beside_facts_or_beside_a_suspicion_from_words() -> None:
     assert named([found(GROUPS)], COMPLAINT, []) == [GROUPS]
 
 
+def test_none_stands_beside_what_answers_by_itself() -> None:
+    machine = said(known_bad_library_version=0.6, companion_kernel_lib_outdated=0.3)
+    assert named([found("known-bad-library-version")], machine, ["known-bad-library-version"]) == [
+        "known-bad-library-version"
+    ]
+
+
 def test_none_where_nobody_complains_or_where_it_may_be_that_nothing_is_wrong() -> None:
     assert named([found(GROUPS)], Snapshot(), [GROUPS]) == [GROUPS]
     healthy = said(container_render_group_mismatch=0.9, **{HEALTHY: HEALTHY_AT_MOST + 0.01})

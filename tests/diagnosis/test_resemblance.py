@@ -6,6 +6,7 @@ from doctor.diagnosis.judge import judge
 from doctor.diagnosis.rank import ranked
 from doctor.diagnosis.registry import checks
 from doctor.diagnosis.resemblance import (
+    ANSWERS,
     BESIDE_TEXT_AGAINST_FACTS_SHARE,
     BESIDE_TEXT_SHARE,
     BESIDE_WHAT_WORKS_SHARE,
@@ -115,10 +116,11 @@ def test_where_somebody_says_what_works_words_beside_an_error_text_must_be_all_b
     assert suspected([TEXT_ALONE], texts[1].model_copy(update={"symptoms": (own,)}), CHECKS, ()) == [TEXT_ALONE]
 
 
-def test_beside_memory_that_ran_out_words_name_no_other_cause() -> None:
-    full = Finding(rule="gpu-memory-exhausted", severity=Severity.WARNING, summary="memory ran out", basis="symptom")
+@pytest.mark.parametrize("rule", sorted(ANSWERS))
+def test_beside_what_answers_by_itself_words_name_no_other_cause(rule: str) -> None:
+    told = Finding(rule=rule, severity=Severity.WARNING, summary="memory ran out", basis="symptom")
     certain = Snapshot(spoken=True, resembles=(Resemblance(cause="wsl-gpu-misconfigured", share=0.97),))
-    assert suspected([full], certain, CHECKS, ()) == [full]
+    assert suspected([told], certain, CHECKS, ()) == [told]
 
 
 def test_where_nothing_may_be_wrong_words_name_no_second_cause() -> None:
