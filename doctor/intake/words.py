@@ -22,11 +22,13 @@ _FORM = Lazy(
     r"\s*(?:Is debug build|GCC version|Clang version|CMake version|Libc version|CUDA runtime version|cuDNN version"
     r"|CUDA_MODULE_LOADING set to|HIP runtime version|MIOpen runtime version|Is XNNPACK available"
     r"|Caching allocator config)\s*: "
+    r"|\s*\|\s{1,40}(?:GPU\s{1,8}(?:Name|GI)\b|Fan\s{1,8}Temp\b|GPU-Util\b|MIG M\.|ID\s{1,8}ID\b|Processes:)"
     r"|(?=[^\n]{0,400}\b(?:amdgpu|ttm|(?:amd_|intel_)?iommu|pci|nvidia[\w-]{0,12}|BOOT_IMAGE|root)(?:\.\w{1,40})?=)"
     r"(?:(?:[\w./:-]{1,80}=\S{1,200}|r[ow]|quiet|splash|nomodeset|nosplash|nowatchdog|--+)(?: |\s*$)){2,60}$"
 )
-"""Fields of `python -m torch.utils.collect_env`, whose words are the same on every machine, and a kernel's command
-line: they may speak for a machine in which nothing is wrong, and make no cause likelier. What they tell is read."""
+"""Fields of `python -m torch.utils.collect_env`, the head of nvidia-smi's table (`Volatile Uncorr. ECC`), whose words
+are the same on every machine, and a kernel's command line: they may speak for a machine in which nothing is wrong, and
+make no cause likelier. What they tell is read."""
 
 
 class Words:

@@ -33,6 +33,8 @@ _MARKS = frozenset(
     (*_LISTS, "shm_size", "runtime", "gpus", "deploy", "services", "runtimeClassName", "resources", "containers")
 )
 """One of these must stand in the text: a lone `image:` or `user:` is no manifest."""
+_SHARING = frozenset(("mps", "timeSlicing", "renameByDefault", "failRequestsGreaterThanOne"))
+"""Before `resources:` in the NVIDIA device plugin's own configuration, which asks for nothing."""
 _ARGS_LIMIT = 200
 
 
@@ -66,6 +68,7 @@ class _Manifest:
         self.marked = False
         self.kubernetes = False
         self.list = ""
+        self.key_before = ""
         self.driver = False
 
     def take(self, where: str, line: str) -> None:
@@ -77,7 +80,8 @@ class _Manifest:
 
     def key(self, where: str, key: str, value: str) -> None:
         self.list = ""
-        if key in _MARKS and not value.startswith(("{", "<")):
+        plugin, self.key_before = self.key_before in _SHARING, key
+        if key in _MARKS and not plugin and not value.startswith(("{", "<")):
             self.marked, self.first = True, self.first or where
         if key == "image" and value:
             self.image = self.image or kept(value, 200)

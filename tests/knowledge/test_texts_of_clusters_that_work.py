@@ -7,6 +7,7 @@ import pytest
 from doctor.diagnosis.judge import judge
 from doctor.findings import Severity
 from doctor.intake import read_text
+from doctor.intake.words import Words
 from doctor.knowledge import Knowledge
 from doctor.rules.access import container_missing_gpu_passthrough, scheduler_no_gpu_allocated, wsl_gpu_misconfigured
 from doctor.rules.flags import collective_flag_misconfigured
@@ -197,3 +198,33 @@ def test_and_what_is_one_still_is(line: str, cause: str) -> None:
 def test_settings_of_nccl_beside_an_ordinal_out_of_range_are_not_suspected() -> None:
     settings = "export NCCL_SOCKET_IFNAME=eth0\nexport NCCL_DEBUG=INFO\nexport NCCL_IB_HCA=mlx5_0,mlx5_1\n"
     assert told(f"{ORDINAL}{settings}sbatch --gres=gpu:2, torchrun --nproc_per_node=4") == ["visible-devices-conflict"]
+
+
+@pytest.mark.parametrize(
+    ("works", "fails", "cause"),
+    [
+        (
+            "the controller: Could not get any nodes to match nvidia.com/gpu.present label",
+            "the pod has no nvidia.com/gpu under limits",
+            "container-missing-gpu-passthrough",
+        ),
+        ('MIG strategy "none"', "the plugin fails with MIG strategy single", "mig-misconfigured"),
+        (
+            "g++: error: version:: No such file or directory\ng++: error: NVIDIA: No such file or directory",
+            "g++: error: Files: No such file or directory",
+            "install-path-has-space",
+        ),
+    ],
+)
+def test_what_names_a_part_and_accuses_nothing(works: str, fails: str, cause: str) -> None:
+    assert cause not in told(works)
+    assert cause in told(fails)
+
+
+def test_the_head_of_nvidia_smi_s_table_makes_no_cause_likelier() -> None:
+    head = "| GPU  Name      Persistence-M | Bus-Id        Disp.A | Volatile Uncorr. ECC |"
+    for line, counts in ((head, False), ("Volatile Uncorr. ECC of the second card is 17", True)):
+        words = Words()
+        list(words.through([(1, line)]))
+        assert ("ecc" in words.told) is counts
+        assert "ecc" in words.lines

@@ -72,6 +72,13 @@ def test_a_pod() -> None:
     assert sheet.get("container.run_args") == ["-d", "--runtime=nvidia", "--group-add=109", "--gpus=nvidia.com/gpu=1"]
 
 
+def test_what_the_device_plugin_shares_is_asked_of_no_engine() -> None:
+    shared = "resources:\n    - name: nvidia.com/gpu\n      replicas: 16\n"
+    with pytest.raises(ReaderError):
+        container_manifest.read(f"sharing:\n  mps:\n    {shared}")
+    assert container_manifest.read(f"containers:\n  {shared}").get("container.run_args") == ["-d"]
+
+
 def test_a_change_of_the_toolkit_is_no_version() -> None:
     with pytest.raises(ReaderError):
         container_config.read("fails since nvidia-container-toolkit 1.18.0 was upgraded from 1.17.8")
