@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.knowledge.texts import raised
+from tests.knowledge.texts import keys, raised
 
 
 @pytest.mark.parametrize(
@@ -179,3 +179,8 @@ def test_a_text_and_its_cause(text: str, cause: str) -> None:
 )
 def test_what_speaks_against_it(text: str, cause: str) -> None:
     assert cause not in raised(text)
+
+
+def test_an_smi_tool_that_is_slow_only_while_the_gpus_work_does_not_wait_for_the_driver() -> None:
+    assert "nvidia-smi-slow-told" not in keys("nvidia-smi takes long when the GPU is busy")
+    assert "nvidia-smi-slow-told" in keys("nvidia-smi takes long when no job runs")

@@ -36,6 +36,7 @@ another build (+cpu beside +cu121).
 ## Not raised when
 Releases are of one series. Of nightlies and builds from source, whose companions are numbered when they are cut,
 neighbouring series are taken for one; releases that pin no torch fit any.
+Where both are built from source at a commit, the numbers say nothing: the companion was compiled against its torch.
 
 ## How to confirm
 `python -m pip check`
@@ -54,6 +55,8 @@ Requirement lines in the published metadata of torchvision and torchaudio (2026-
 _RELEASE = Lazy(r"^(\d+\.\d+\.\d+)(?:\+([\w.]+))?$")
 _BUILD = Lazy(r"\+(cpu|cu\d{3}|rocm\d+\.\d+)")
 _NIGHTLY = Lazy(r"\.dev(20\d{6})")
+_COMMIT = Lazy(r"^\d[\d.]*(?:a0)?\+(?:git)?[0-9a-f]{7,40}$")
+"""A build from source: 2.5.0a0+git2694f6c, 0.18.0a0+bf01bab."""
 _A_MONTH = 100
 """Between dates written as one number, 20250930 and 20251002."""
 _FAMILY = ("torchvision", "torchaudio")
@@ -121,6 +124,8 @@ def _other_series(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for package in machine.packages or ():
         held = Dotted(package.version).numbers[:2]
         if _of_one_nightly(machine.torch.version or "", package.version):
+            continue
+        if _COMMIT.match(machine.torch.version or "") and _COMMIT.match(package.version):
             continue
         if package.name in wanted and len(held) == 2 and abs(held[1] - wanted[package.name][1]) > _slack(machine):
             series = ".".join(map(str, wanted[package.name]))

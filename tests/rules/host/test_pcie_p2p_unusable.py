@@ -26,3 +26,14 @@ def test_a_hang_that_is_gone_without_peer_copies_is_told() -> None:
 
 def test_one_gpu_has_no_peer() -> None:
     assert not found(CARDS.split("GPU 1")[0] + "all_reduce_perf hangs\nwith NCCL_P2P_DISABLE=1 it runs through")
+
+
+def test_wrong_values_of_compiled_code_are_the_compilers() -> None:
+    assert not found(CARDS + "torch.var compiled with inductor gives NaN; eager is right")
+    (finding,) = found(CARDS + "the model gives NaN on two cards")
+    assert finding.severity is Severity.WARNING
+
+
+def test_compiled_code_that_is_right_without_peer_copies_is_told() -> None:
+    (finding,) = found(CARDS + "torch.compile gives NaN\nwith NCCL_P2P_DISABLE=1 it works")
+    assert not finding.suspect

@@ -37,3 +37,12 @@ def test_nightlies_of_the_same_weeks_belong_together_whatever_their_series() -> 
 def test_nightlies_of_other_seasons_do_not() -> None:
     (finding,) = found(rule, with_audio("2.6.0.dev20241112+rocm6.2", torch="2.10.0.dev20250929+rocm7.0"))
     assert finding.subject.id == "torchaudio"
+
+
+def test_builds_from_source_on_both_sides_have_no_numbers_to_compare() -> None:
+    assert told(rule, with_audio("2.2.0a0+1980f8a", torch="2.5.0a0+git2694f6c")) == []
+
+
+def test_a_release_beside_a_torch_built_from_source_has() -> None:
+    (finding,) = found(rule, with_audio("2.2.0", torch="2.5.0a0+git2694f6c"))
+    assert finding.subject.id == "torchaudio"
