@@ -39,7 +39,7 @@ EXAMPLES = {
     "tensorrt-library-missing": "ImportError: libnvinfer.so.10: cannot open shared object file",
     "link-bandwidth-limited": "pci 0000:01:00.0: 15.752 Gb/s available PCIe bandwidth, limited by 8.0 GT/s x2",
     "container-built-for-newer-driver": "This container was built for NVIDIA Driver Release 580.82 or later",
-    "expandable-segments-refused": "expandable_segments not supported on this platform",
+    "expandable-segments-refused": "INTERNAL ASSERT FAILED: expandable_segments: pidfd_getfd failed",
 }
 HEALTHY = (
     "ROCR_VISIBLE_DEVICES=0",
