@@ -73,8 +73,11 @@ def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet
             continue
         how = found.groupdict().get("how") or ""
         if command or (how in ("", "export ") and _for_one_command(found["value"])):
-            for name, value in _typed(line):
-                sheet.put(f"environment[{name}]", kept(value), where)
+            pairs = _typed(line)
+            if not command and len({name for name, _ in pairs}) < len(pairs):
+                continue  # values of one variable that were tried in turn: `A=0, A=1, B=0: all crash`
+            for name, value in pairs:
+                sheet.put(f"environment[{name}]", kept(value if command else value.rstrip(",")), where)
             continue
         if not how and _TRIED.match(found["value"]):
             continue

@@ -46,3 +46,14 @@ def test_a_flag_as_a_compose_file_has_it(line: str) -> None:
 def test_a_flag_that_is_explained_is_not_set(line: str) -> None:
     with pytest.raises(ReaderError):
         read(line)
+
+
+def test_values_of_one_variable_that_were_tried_in_turn_are_none_of_them_set() -> None:
+    with pytest.raises(ReaderError):
+        read("HIP_VISIBLE_DEVICES=0, HIP_VISIBLE_DEVICES=1, ROCR_VISIBLE_DEVICES=0: all crash")
+
+
+def test_a_comma_between_assignments_is_no_part_of_a_value() -> None:
+    sheet = read("HIP_VISIBLE_DEVICES=0, HSA_XNACK=1")
+    assert sheet.get("environment[HIP_VISIBLE_DEVICES]") == "0"
+    assert sheet.get("environment[HSA_XNACK]") == "1"

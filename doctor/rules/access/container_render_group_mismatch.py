@@ -142,6 +142,14 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the account in the container is root, and nobody says that a node is refused or no GPU seen, or a group
+    unknown."""
+    said = machine.symptom("kfd-open-permission", "dri-open-permission", "group-not-in-image")
+    of_root = run_line.passes_amd(machine) and (_privileged(machine) or _image_of_root(machine))
+    return of_root and said is None and not run_line.sees_none(machine)
+
+
 _NO_DRIVER = ("rocm-module-not-loaded", "kfd-absent-told", "gpu-module-not-loading-told", "amdgpu-kept-away")
 
 
@@ -176,8 +184,11 @@ def _by_number(group: str) -> bool:
     return group.strip("\"'").isdigit() or group.startswith(_BY_NUMBER) or "{" in group
 
 
-_ROOT_IMAGE = Lazy(r"^(?:\S{1,60}/)?(?:rocm/(?:pytorch|vllm|tensorflow|jax|sglang|megatron-lm|dev-)|ollama/ollama\b)")
-"""AMD's images for frameworks, and Ollama's: none names a USER, the account in them is root."""
+_ROOT_IMAGE = Lazy(
+    r"^(?:\S{1,60}/)?(?:rocm/(?:pytorch|vllm|tensorflow|jax|sglang|sgl-dev|megatron-lm|dev-)"
+    r"|ollama/ollama\b|lmsysorg/sglang|vllm/vllm-openai-rocm)"
+)
+"""AMD's images for frameworks, Ollama's, SGLang's and vLLM's: none names a USER, the account in them is root."""
 
 
 def _image_of_root(machine: Snapshot) -> bool:

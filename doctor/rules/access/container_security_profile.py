@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot, Symptom
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import run_line
 from doctor.rules.hardware import needed_nodes, refused
 
 if TYPE_CHECKING:
@@ -109,6 +110,11 @@ _PROFILE = Fix(
 )
 _RECORDS = ("selinux-record", "selinux-denies")
 """The kernel asks SELinux after owner and mode have agreed, so a record of a denial is not about groups."""
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where the container is started with --privileged: it has no profile."""
+    return bool(run_line.options(machine, "--privileged"))
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:

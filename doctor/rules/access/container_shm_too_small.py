@@ -76,6 +76,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     )
 
 
+_FULL = ("bus-error", "nccl-shm-open", "shm-no-space", "shm-nccl", "shm-dataloader")
 _SHARERS = Lazy(r"--?(?:tp|tensor-parallel-size|tp-size|nproc[-_]per[-_]node|num-shard|num_workers|dp)(?:=|$)")
 
 
@@ -85,9 +86,7 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         return
     args = machine.container.run_args or ()
     several = [word for word in args if _SHARERS.match(word)] or len(compute_gpus(machine)) > 1
-    fails = machine.symptom(
-        "bus-error", "nccl-system-error", "nccl-shm-open", "shm-no-space", "shm-nccl", "shm-dataloader"
-    )
+    fails = machine.symptom("nccl-system-error", *_FULL)
     if not several and not fails:
         return
     yield Finding(
@@ -103,6 +102,18 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
 
 def _mounts_shm(machine: Snapshot) -> bool:
     return any("/dev/shm" in value for value in run_line.options(machine, "-v", "--volume", "--tmpfs", "--mount"))
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where the run line gives the container the host's shared memory, or gigabytes of its own, and no error tells of
+    either."""
+    if machine.symptom(*_FULL):
+        return False
+    sizes = run_line.options(machine, "--shm-size")
+    return "host" in run_line.options(machine, "--ipc") or any(_GIGABYTES.fullmatch(size) for size in sizes)
+
+
+_GIGABYTES = Lazy(r"[1-9]\d*(?:\.\d+)?\s?[gG](?:i?[bB])?")
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:

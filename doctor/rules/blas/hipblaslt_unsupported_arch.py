@@ -74,3 +74,10 @@ _NEVER = ("gfx8", "gfx900", "gfx906", "gfx90c", "gfx101", "gfx103")
 
 def _without(machine: Snapshot, arch: str) -> bool:
     return arch.startswith(_NEVER) or hipblaslt_has(rocm_of(machine), arch) is False
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where hipBLASLt has kernels for each of the GPUs: what it refuses is the work it was given."""
+    archs = [g.arch for g in machine.of_vendor("amd")]
+    rocm = rocm_of(machine)
+    return bool(archs) and all(arch is not None and hipblaslt_has(rocm, arch) is True for arch in archs)

@@ -72,6 +72,17 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             yield from _build_list(machine, name, value, archs)
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the flags for AITER that are set are all for the GPU at hand, and none else of the table is set."""
+    archs = {str(g.arch).split(":")[0] for g in machine.gpus or () if g.arch}
+    fits = []
+    for name, value in (machine.environment or {}).items() if archs else ():
+        flag = next((f for f in _FLAGS if f.name.fullmatch(name) and f.value.fullmatch(value.strip())), None)
+        if flag is not None and "AITER" in name:
+            fits.append(all(map(flag.fits.match, archs)))
+    return bool(fits) and all(fits)
+
+
 class _Flag(NamedTuple):
     name: re.Pattern[str]
     value: re.Pattern[str]

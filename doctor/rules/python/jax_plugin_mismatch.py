@@ -106,6 +106,21 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where jax, jaxlib and AMD's plugin and PJRT are shown, all of one release."""
+    names = ("jax", "jaxlib", "plugin", "pjrt")
+    held: dict[str, Package | None] = {"jax": package(machine, "jax"), "jaxlib": package(machine, "jaxlib")}
+    for found in machine.packages or ():
+        kind = _ROCM_PART.fullmatch(found.name.lower().replace("_", "-")[:60])
+        if kind is not None:
+            held[kind[1]] = found
+    versions = {release(part.version) for name in names if (part := held.get(name)) is not None}
+    return sum(held.get(name) is not None for name in names[:3]) == 3 and len(versions) == 1 and None not in versions
+
+
+_ROCM_PART = Lazy(r"jax-rocm\d+-(plugin|pjrt)")
+
+
 def _of_other_vendor(machine: Snapshot, plugins: Sequence[Package]) -> list[Package]:
     """The plugins, where all of them are for GPUs that this machine surely does not have."""
     amd, nvidia = machine.of_vendor("amd"), machine.of_vendor("nvidia")

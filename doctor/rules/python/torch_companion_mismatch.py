@@ -34,6 +34,7 @@ another build (+cpu beside +cu121).
 "operator torchvision::nms does not exist", undefined symbols, or an import that crashes.
 
 ## Not raised when
+Both are AMD's own wheels of one series: repo.radeon.com pairs torch 2.9.1 with torchvision 0.24.0.
 Releases are of one series. Of nightlies and builds from source, whose companions are numbered when they are cut,
 neighbouring series are taken for one; releases that pin no torch fit any.
 Where both are built from source at a commit, the numbers say nothing: the companion was compiled against its torch.
@@ -54,6 +55,7 @@ Requirement lines in the published metadata of torchvision and torchaudio (2026-
 
 _RELEASE = Lazy(r"^(\d+\.\d+\.\d+)(?:\+([\w.]+))?$")
 _BUILD = Lazy(r"\+(cpu|cu\d{3}|rocm\d+\.\d+)")
+_ROCM = Lazy(r"rocm(\d+)\.")
 _NIGHTLY = Lazy(r"\.dev(20\d{6})")
 _COMMIT = Lazy(r"^\d[\d.]*(?:a0)?\+(?:git)?[0-9a-f]{7,40}$")
 """A build from source: 2.5.0a0+git2694f6c, 0.18.0a0+bf01bab."""
@@ -93,10 +95,23 @@ def _by_table(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         wanted = row.made_for(package.name)
         if not held or not wanted or held[1] in wanted or not kb.is_companion(package.name, held[1]):
             continue
+        if _of_amd(torch[1], torch[2]) and _of_amd(torch[1], held[2]) and _same_series(held[1], wanted[0]):
+            continue
         since = row.serves_from(package.name)
         if since and Dotted(held[1]) >= since:
             continue
         yield _finding(machine, package, torch[1], torch[2], wanted[0], row)
+
+
+def _of_amd(torch: str, tag: str | None) -> bool:
+    """Whether the tag is of AMD's own wheels, which repo.radeon.com pairs within a series: torch 2.9.1+rocm7.2.0.git…
+    with torchvision 0.24.0 and torchaudio 2.9.0. PyTorch's index has no build for ROCm 7 before torch 2.10."""
+    rocm = _ROCM.match(tag or "")
+    return rocm is not None and (".git" in str(tag) or (int(rocm[1]) >= 7 and Dotted(torch) < "2.10"))
+
+
+def _same_series(held: str, wanted: str) -> bool:
+    return Dotted(held).numbers[:2] == Dotted(wanted).numbers[:2]
 
 
 def _other_builds(machine: Snapshot) -> Iterator[Finding]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from doctor.facts import Snapshot
 from doctor.rules.python import torch_companion_mismatch as rule
 from tests.rules import machines
@@ -28,6 +30,19 @@ def test_the_right_one_and_releases_that_no_table_has() -> None:
 
 def with_audio(version: str, torch: str) -> Snapshot:
     return machines.h100_host({"torch.version": torch, "packages": [{"name": "torchaudio", "version": version}]})
+
+
+@pytest.mark.parametrize("torch", ["2.9.1+rocm7.2.1.lw.gitff65f5bc", "2.9.1+rocm7.2"])
+def test_amds_own_wheels_pair_releases_of_one_series(torch: str) -> None:
+    tag = "rocm7.2.1.gitb919bd0c" if "git" in torch else "rocm7.2"
+    assert told(rule, with_vision(f"0.24.0+{tag}", torch)) == []
+    assert told(rule, with_audio(f"2.9.0+{tag}", torch)) == []
+    assert len(told(rule, with_vision(f"0.23.0+{tag}", torch))) == 1
+
+
+def test_pytorchs_own_do_not() -> None:
+    assert len(told(rule, with_vision("0.24.0+rocm6.4", "2.9.1+rocm6.4"))) == 1
+    assert len(told(rule, with_vision("0.24.0", "2.9.1+rocm7.2"))) == 1
 
 
 def test_nightlies_of_the_same_weeks_belong_together_whatever_their_series() -> None:
