@@ -49,6 +49,8 @@ _NAME_VARIABLES = {
     "USER": "user", "LOGNAME": "user", "SUDO_USER": "user", "USERNAME": "user", "HOSTNAME": "host", "HOST": "host",
     "SLURMD_NODENAME": "host", "SLURM_JOB_USER": "user", "SLURM_SUBMIT_HOST": "host",
 }  # fmt: skip
+_OF_REPORT = frozenset(("clear", "facts", "explains"))
+"""Lists of a report that name rules and facts: what was found to hold nothing once is not asked after by its key."""
 _OF_ABOVE = ("value", "Value", "default", "plaintext")
 """Keys that say nothing themselves: the name stands above them."""
 _CLEAN: set[str] = set()
@@ -142,7 +144,7 @@ class Redactor:
             return data
         if isinstance(data, str):
             return self._word(data, key)
-        if isinstance(data, Mapping):
+        if isinstance(data, (dict, Mapping)):  # the plain kind first: to ask for any is slow
             if key in ("environment", "environ") and all(isinstance(value, str) for value in data.values()):
                 return {name: self.variable(name, str(value)) for name, value in data.items()}
             told = {
@@ -181,6 +183,12 @@ class Redactor:
 
     def _list(self, data: Sequence[Any], key: str) -> list[Any]:
         """Its members; as a list of arguments, where a secret follows its flag."""
+        if (
+            key in _OF_REPORT
+            and not self._words
+            and all(isinstance(item, str) and item in _CLEAN and "=" not in item for item in data)
+        ):
+            return list(data)
         told = [self.data(item, key) for item in data]
         if len(told) < 2 or not all(isinstance(item, str) and "\0" not in item for item in told):
             return told
@@ -214,7 +222,7 @@ class Redactor:
 
     def learn(self, data: Any, key: str = "") -> None:
         """Takes note of user and host names that stand under their own keys, before anything is written."""
-        if isinstance(data, Mapping):
+        if isinstance(data, (dict, Mapping)):
             kinds = _NAME_VARIABLES if key in ("environment", "environ") else _NAME_KEYS
             for name, value in data.items():
                 if isinstance(value, str):

@@ -119,3 +119,13 @@ def test_ids_of_what_was_redacted_once_stay_and_secrets_do_not() -> None:
     assert again.text(text) == "GPU-8f2a1b3c unique_id: 0x8f2a1b3c4d5e6f70 user-0a1b HF_TOKEN=[secret]"
     assert again.id_text("0x8f2a") == "0x8f2a"
     assert "uuid" not in again.counts
+
+
+def test_lists_of_rules_and_facts_are_looked_through_as_well() -> None:
+    redactor = Redactor()
+    names = {"clear": ["torch-sees-no-gpu"], "facts": ["gpus", "kernel.release"]}
+    assert redactor.data(names) == redactor.data(names) == names
+    planted = {"facts": ["gpus", "API_TOKEN=9f8a7c6b5d4e3f2a1b0c"]}
+    assert "9f8a7c6b5d4e3f2a1b0c" not in str([redactor.data(planted), redactor.data(planted)])
+    redactor.know("user", "kernelsmith")
+    assert "kernelsmith" not in str(redactor.data({"facts": ["kernelsmith", "gpus"]}))
