@@ -37,3 +37,5 @@ class CdiFile(Model):
     """The NVIDIA driver whose libraries it mounts."""
     missing: tuple[str, ...] | None = None
     """Paths of the host that it names and that are not there; () where all are."""
+    majors: dict[str, int] | None = None
+    """The major number that it gives a device node, by the node's path on the host."""

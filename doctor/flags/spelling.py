@@ -9,7 +9,7 @@ True
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -107,7 +107,7 @@ def no_longer_read(name: str, situation: Situation) -> Gone | None:
         since = _RELEASE.search(row.get("when") or "")
         release = (since[1] or since[2]) if since else None
         at_hand = situation.version(_PACKAGES.get(row["component"], row["component"]))
-        if release and at_hand and Dotted(at_hand) < Dotted(release):
+        if release and at_hand and _may_read(Dotted(at_hand), Dotted(release), row, last=bool(since and since[1])):
             return None
         use = f"; {row['use']} is what is read" if row.get("use") else ""
         why = _SAID.get(row["status"], f"{row['component']} no longer reads it")
@@ -119,4 +119,15 @@ def no_longer_read(name: str, situation: Situation) -> Gone | None:
     return None
 
 
+def _may_read(at_hand: Dotted, release: Dotted, row: Mapping[str, Any], *, last: bool) -> bool:
+    """Whether the release at hand is the last that reads the name or an older one, or lies before the first of those
+    compared that is known not to: which one between them dropped it is not known."""
+    if not last:
+        return at_hand < release
+    compared = [Dotted(v) for v in _COMPARED.findall(str(row["source"])) if "comparison of" in str(row["source"])]
+    first = min((v for v in compared if v > release), default=None)
+    return at_hand <= release or (first is not None and at_hand < first)
+
+
+_COMPARED = re.compile(r"(?<= )\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?=[,:])")
 _PACKAGES = {"huggingface": "transformers", "rccl": "rocm", "hip-clr": "rocm", "rocr-hsa": "rocm"}

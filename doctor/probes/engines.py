@@ -150,6 +150,8 @@ def _spec(system: System, sheet: FactSheet, path: str) -> None:
     sheet.put(f"{fact}.kind", spec.kind, reading.source)
     sheet.put(f"{fact}.version", spec.version, reading.source)
     sheet.put(f"{fact}.devices", sorted(spec.devices)[:200], reading.source)
+    if majors := spec.majors():
+        sheet.put(f"{fact}.majors", dict(list(majors.items())[:_PATHS_AT_MOST]), reading.source)
     drivers = [match[1] for one in named if (match := _DRIVER_FILE.search(one))]
     if drivers:
         sheet.put(f"{fact}.driver", drivers[0], reading.source)

@@ -37,6 +37,8 @@ class Edits:
     """additionalGids, of spec 0.7.0 and later."""
     owners: tuple[tuple[str, int], ...] = ()
     """(path on the host, gid) of the nodes that get a gid of their own in the container."""
+    majors: tuple[tuple[str, int], ...] = ()
+    """(path on the host, major number) of the nodes that the spec numbers."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,11 @@ class CdiSpec:
         """Every path of the host that the spec names."""
         edits = (self.common, *self.devices.values())
         return tuple(sorted({path for one in edits for path in (*one.nodes, *one.mounts)}))
+
+    def majors(self) -> dict[str, int]:
+        """Major numbers of device nodes, by the path on the host; of the first device that gives one."""
+        edits = (self.common, *self.devices.values())
+        return dict(pair for one in reversed(edits) for pair in one.majors)
 
 
 def read(text: str) -> CdiSpec:
@@ -107,17 +114,18 @@ def _edits(value: Any) -> Edits:
     gids = value.get("additionalGids")
     return Edits(
         nodes=_paths(value.get("deviceNodes"), "hostPath", "path"),
-        owners=tuple(_owners(value.get("deviceNodes"))),
+        owners=tuple(_numbers(value.get("deviceNodes"), "gid")),
+        majors=tuple(_numbers(value.get("deviceNodes"), "major")),
         mounts=_paths(value.get("mounts"), "hostPath"),
         gids=tuple(g for g in gids[:64] if _is_gid(g)) if isinstance(gids, list) else (),
     )
 
 
-def _owners(nodes: Any) -> Iterator[tuple[str, int]]:
+def _numbers(nodes: Any, key: str) -> Iterator[tuple[str, int]]:
     for row in _rows(nodes):
         for path in _paths([row], "hostPath", "path"):
-            if _is_gid(row.get("gid")):
-                yield path, row["gid"]
+            if _is_gid(row.get(key)):
+                yield path, row[key]
 
 
 def _is_gid(value: Any) -> bool:

@@ -10,12 +10,21 @@ from __future__ import annotations
 
 import re
 
+from doctor.errors import ReaderError
 from doctor.facts.sheet import FactSheet
 from doctor.readers import cdi_spec
 from doctor.readers.printable import clean
 
 _DRIVER = re.compile(r"/lib(?:cuda|nvidia-ml)\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,3})?)$")
 _SHOWN = 256
+_NUMBERED = re.compile(
+    r"^[ \t]{0,40}(?:\S{1,80}: )?(?:- )?[\"']?(?:hostPath|path)[\"']?: ?[\"']?"
+    r"(/dev/(?:nvidia[\w/-]{0,24}|kfd|dri/\w{1,16}))[\"']?,?"
+    r"(?:[ \t]{1,4}|[ \t]{0,8}\n(?:[ \t]{1,40}[\"']?\w{1,16}[\"']?: [^\n]{1,60}\n){0,3}[ \t]{1,40})"
+    r"[\"']?major[\"']?: ?(\d{1,4})\b",
+    re.MULTILINE,
+)
+"""A device node of a spec with its major number, where no more of the spec is shown."""
 
 
 def read(text: str, source: str = "text") -> FactSheet:
@@ -28,9 +37,28 @@ def read(text: str, source: str = "text") -> FactSheet:
     sheet.put("cdi[shown].kind", clean(spec.kind, 100), where)
     sheet.put("cdi[shown].version", spec.version, where)
     sheet.put("cdi[shown].devices", [clean(name, 100) for name in list(spec.devices)[:_SHOWN]], where)
+    if majors := spec.majors():
+        sheet.put("cdi[shown].majors", dict(list(majors.items())[:_SHOWN]), where)
     driver = next((found[1] for path in spec.needs() if (found := _DRIVER.search(path))), None)
     if driver:
         line = text.count("\n", 0, max(text.find(f".so.{driver}"), 0)) + 1
         sheet.put("cdi[shown].driver", driver, f"{source}:{line}")
         sheet.put("container.cdi_driver", driver, f"{source}:{line}")
+    return sheet
+
+
+def read_nodes(text: str, source: str = "text") -> FactSheet:
+    """Device nodes and their numbers out of a spec of which only a part is shown. Raises ReaderError without any.
+
+    >>> read_nodes("  deviceNodes:\\n  - path: /dev/nvidia-uvm\\n    major: 506\\n").get("cdi[shown].majors")
+    {'/dev/nvidia-uvm': 506}
+    """
+    found = list(_NUMBERED.finditer(text))
+    if not found or "cdiVersion" in text:
+        raise ReaderError("no numbered device node of a CDI spec, or a whole one")
+    sheet = FactSheet()
+    where = f"{source}:{text.count(chr(10), 0, found[0].start()) + 1}"
+    kind = "nvidia.com/gpu" if "/dev/nvidia" in found[0][1] else "amd.com/gpu"
+    sheet.put("cdi[shown].kind", kind, where)
+    sheet.put("cdi[shown].majors", {one[1]: int(one[2]) for one in found[:_SHOWN]}, where)
     return sheet

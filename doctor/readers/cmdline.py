@@ -14,6 +14,9 @@ from doctor.readers.source_lines import kept, source_lines
 
 _WORD = re.compile(r"[a-zA-Z][\w.,:-]{0,60}(?:=\S{0,400})?$")
 
+_BOOTS = re.compile(
+    r"(?:^|\s)(?:(?:BOOT_IMAGE|root|initrd|console|rd\.[\w.]+|\w*iommu|crashkernel|pci)=|(?:ro|rw|quiet|splash)(?!\S))"
+)
 _FLAGS = {"quiet", "splash", "ro", "rw", "nomodeset"}
 
 
@@ -25,6 +28,8 @@ def read(text: str, source: str = "text") -> FactSheet:
             continue
         if len(words) > 1 and not any("=" in word or word in _FLAGS for word in words):
             continue
+        if not all("=" in word or "." in word or word in _FLAGS for word in words) and not _BOOTS.search(line):
+            continue  # a sentence with an assignment in it
         sheet = FactSheet()
         sheet.put("kernel.cmdline", kept(line, 4000), where)
         iommu = {w.partition("=")[2] for w in words if w.startswith(("iommu=", "amd_iommu=", "intel_iommu="))}

@@ -15,6 +15,7 @@ import re
 from doctor.errors import ReaderError
 from doctor.facts.sheet import FactSheet
 from doctor.readers import packages
+from doctor.readers.env_lines import for_one_command
 from doctor.readers.os_name import os_facts
 from doctor.readers.source_lines import kept, source_lines
 from doctor.readers.torch_build import build_facts
@@ -71,7 +72,8 @@ class _Reader:
             _LABELS[key](self, where, kept(value))
             return
         if found := _VARIABLE.match(line):
-            self.sheet.put(f"environment[{found[1]}]", kept(found[2]), where)
+            value = found[2].split()[0].rstrip(";") if for_one_command(found[2]) else found[2]
+            self.sheet.put(f"environment[{found[1]}]", kept(value), where)
 
     def package(self, where: str, name: str, version: str) -> None:
         row = packages.package(name, version)

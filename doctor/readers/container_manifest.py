@@ -33,6 +33,10 @@ _MARKS = frozenset(
     (*_LISTS, "shm_size", "runtime", "gpus", "deploy", "services", "runtimeClassName", "resources", "containers")
 )
 """One of these must stand in the text: a lone `image:` or `user:` is no manifest."""
+_MAPPINGS = frozenset(("deploy", "services", "resources", "containers"))
+"""What these hold stands on lines of its own: with a word beside it, it is another tool's setting or a sentence."""
+_OTHER_TOOLS = frozenset(("gpu", "accelerator", "accelerators"))
+"""Beneath `resources:` in files of dstack, SkyPilot and the like, which give a container its GPUs by themselves."""
 _SHARING = frozenset(("mps", "timeSlicing", "renameByDefault", "failRequestsGreaterThanOne"))
 """Before `resources:` in the NVIDIA device plugin's own configuration, which asks for nothing."""
 _ARGS_LIMIT = 200
@@ -48,7 +52,7 @@ def read(text: str, source: str = "text") -> FactSheet:
             manifest.other(other, found["key"], found["value"])
         elif len(line) < 600:
             manifest.take(where, line.split(" #")[0].rstrip())
-    if not manifest.marked:
+    if not manifest.marked or manifest.other_tool:
         raise ReaderError("no compose file or manifest in the text")
     sheet = FactSheet()
     where = manifest.first
@@ -66,6 +70,8 @@ class _Manifest:
         self.first = ""
         self.image = ""
         self.marked = False
+        self.other_tool = False
+        self.resources: int | None = None
         self.kubernetes = False
         self.list = ""
         self.key_before = ""
@@ -74,14 +80,25 @@ class _Manifest:
     def take(self, where: str, line: str) -> None:
         found = _LINE.match(line)
         if found:
+            self.beneath(len(found["indent"]), found["key"], found["value"] or "")
             self.key(where, found["key"], _plain(found["value"] or ""))
         elif (item := _ITEM.match(line)) and self.list:
             self.item(_plain(item["value"]))
 
+    def beneath(self, indent: int, key: str, value: str) -> None:
+        """Notes a key that another tool's `resources:` holds."""
+        if self.resources is not None and indent <= self.resources:
+            self.resources = None
+        if self.resources is not None and key in _OTHER_TOOLS and value.strip():
+            self.other_tool = True
+        if key == "resources" and not value.strip():
+            self.resources = indent
+
     def key(self, where: str, key: str, value: str) -> None:
         self.list = ""
         plugin, self.key_before = self.key_before in _SHARING, key
-        if key in _MARKS and not plugin and not value.startswith(("{", "<")):
+        sentence = key in _MAPPINGS and value != "" and value[0] not in "[&*!"
+        if key in _MARKS and not plugin and not sentence and not value.startswith(("{", "<")):
             self.marked, self.first = True, self.first or where
         if key == "image" and value:
             self.image = self.image or kept(value, 200)

@@ -72,7 +72,7 @@ def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet
         if not found:
             continue
         how = found.groupdict().get("how") or ""
-        if command or (how in ("", "export ") and _for_one_command(found["value"])):
+        if command or (how in ("", "export ") and for_one_command(found["value"])):
             pairs = _typed(line)
             if not command and len({name for name, _ in pairs}) < len(pairs):
                 continue  # values of one variable that were tried in turn: `A=0, A=1, B=0: all crash`
@@ -90,7 +90,7 @@ def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet
     return sheet
 
 
-def _for_one_command(value: str) -> bool:
+def for_one_command(value: str) -> bool:
     """`0 python x.py`, `1 OTHER=2 ./run`, `1; export OTHER=2`: the line is typed, the value ends at the first space."""
     words = value[:400].split()
     if len(words) < 2 or re.fullmatch(r"[\w.,:/+-]{0,200};?", words[0]) is None:

@@ -179,6 +179,7 @@ class _Reader:
             self.sheet.put("host.cpu", value[:120], where)
 
     def rocm(self, where: str, value: str) -> None:
+        value = re.sub(r"^\((\d{1,2}), (\d{1,2})\)", r"\1.\2", value)  # a pair, as ComfyUI prints it
         if found := _ROCM_NUMBER.search(value[:120]) or _VERSION.match(value):
             self.facts(where, {"rocm[shown].path": "", "rocm[shown].version": found[1]})
 

@@ -17,6 +17,8 @@ from doctor.readers.source_lines import source_lines
 _MEMLOCK = re.compile(
     r".{0,60}?max locked memory\s{1,20}\(?(?P<unit>kbytes|bytes)?,?[^)]{0,12}\)?:?\s{1,20}(?P<value>unlimited|\d{1,15})"
 )
+_ASKS = re.compile(r"\bulimit -[HS]?l\b\s*(?:$|[|;&\"'])")
+_ANSWER = re.compile(r"\s{0,8}(?P<value>unlimited|\d{1,15})\s*$")
 _MEMLOCK_SAID = re.compile(
     r".{0,60}?(?:max(?:imum)? locked memory|memlock)\b[^\d\n]{0,20}(?P<value>\d{1,9}) ?(?P<unit>[KMG])i?B\b",
     re.IGNORECASE,
@@ -41,6 +43,21 @@ def read(text: str, source: str = "text") -> FactSheet:
     if not len(sheet):
         raise ReaderError("no limit in the text")
     return sheet
+
+
+def read_ulimit_l(text: str, source: str = "text", *, command: str = "ulimit -l") -> FactSheet:
+    """The answer to `ulimit -l`, in KiB; one that sets the limit has none.
+
+    >>> read_ulimit_l("8192").get("host.memlock_bytes")
+    8388608
+    """
+    sheet = FactSheet()
+    for where, line in source_lines(text, source):
+        if (found := _ANSWER.match(line)) and _ASKS.search(command):
+            value = found["value"]
+            sheet.put("host.memlock_bytes", -1 if value == "unlimited" else int(value) << 10, where)
+            return sheet
+    raise ReaderError("no limit in the text")
 
 
 def _one(sheet: FactSheet, where: str, line: str) -> None:

@@ -51,6 +51,8 @@ def read(text: str, source: str = "text") -> FactSheet:
             _pool(agents[-1], found[1], found[2], where)
         elif "ROCk module" in line and (found := _MODULE.search(line)):
             _module(sheet, found, where)
+        elif "WSL environment detected." in line:
+            sheet.put("host.wsl", True, where)
         elif "Unable to open /dev/" in line and (found := _REFUSED.search(line)):
             _refused(sheet, found, where)
     if not agents:

@@ -29,12 +29,18 @@ _PACKAGE = re.compile(
     r"\bnvidia-(?:(?:driver|dkms|headless|kernel-source)-\d{3}(?:-server)?(?P<open>-open)?|(?P<named>open-kernel-dkms|open-dkms|"
     r"kernel-dkms))\b"
 )
+_MANAGER = (
+    r"\s{0,8}(?:(?:local|extra|core)/|(?:driver|pacman|apt|dpkg|dnf|rpm|packages?|kernel modules?|installed)"
+    r"(?: package)?(?: -Qs?)?:? )?"
+)
+"""What stands before a package's name: the repository that pacman prints, or who lists it."""
 _PACKAGE_ALONE = re.compile(
-    r"\s{0,8}(?:driver(?: package)?: ?)?nvidia-(?:driver|dkms|headless)-\d{3}(?:-server)?(?P<open>-open)?"
+    rf"{_MANAGER}nvidia-(?:driver|dkms|headless)-\d{{3}}(?:-server)?(?P<open>-open)?"
     r"(?:[ /:]\S{1,30})?\s{0,8}$|"
     r"\s{0,8}(?:siderolabs/)?(?:nonfree-kmod-nvidia|(?P<talos>nvidia-open-gpu-kernel-modules))(?:-(?:lts|production))?"
     r"(?:[ :]\S{1,40})?\s{0,8}$|"
-    r"\s{0,8}(?P<arch>nvidia-open)(?:-dkms|-lts)?(?: \d{3}\.\S{1,20})?\s{0,8}$|"
+    rf"{_MANAGER}(?P<arch>nvidia-open)(?:-dkms|-lts)?(?: \d{{3}}\.\S{{1,20}})?"
+    r"(?: (?:is )?installed| \[installed\])?\s{0,8}$|"
     r".{0,120}\breplaced (?:by|with) nvidia-(?P<now>open)(?:-dkms)?\s{0,8}$"
 )
 """The driver's package as the whole of a line (Talos's and Arch's have their own names), or as what an upgrade put in

@@ -32,6 +32,13 @@ _IOMMU = re.compile(
     r"\bIOMMU\b[^\n]{0,24}(?<!not )\b(translat)(?:ing|es|ion (?:on|enabled))\b",
     re.IGNORECASE,
 )
+_IOMMU_OFF = re.compile(r"\bIOMMU[: ]{1,3}(?:is |was )?(?:disabled|(?:turned |switched )?off)\b", re.IGNORECASE)
+_OF_A_TRIAL = re.compile(
+    r"\b(?:if|when|once|with|without|try|tried|trying|works?|worked|fix\w*|solv\w*|helps?|helped|cure[sd]|should|must|need\w*"
+    r"|recommend\w*|not|n.t|kvm|vm|guest)\b",
+    re.IGNORECASE,
+)
+"""What is told of a remedy, or of another machine."""
 _MEMORY = re.compile(r"mem_info_(vis_vram|vram|gtt)_total['\"]?\s{0,3}[:=]?\s{0,3}(\d{6,15})\b")
 _LIMITED = re.compile(
     r"available PCIe bandwidth, limited by ([\d.]{1,5}) GT/s PCIe x(\d{1,2}) link at .{4,40}?"
@@ -99,7 +106,9 @@ def _settings(line: str) -> Iterator[tuple[str, int | str]]:
         yield "host.cpu_governor", found[1]
     if found := _SECURE_BOOT.search(line):
         yield "kernel.secure_boot", found[1].lower() in ("enabled", "on")
-    if found := _IOMMU.search(line):
+    if _IOMMU_OFF.search(line) and not _OF_A_TRIAL.search(line):
+        yield "host.iommu", "off"
+    elif found := _IOMMU.search(line):
         yield "host.iommu", "passthrough" if (found[1] or "").lower() == "passthrough" else "translated"
 
 

@@ -17,6 +17,8 @@ from doctor.facts.sheet import FactSheet
 from doctor.readers.source_lines import kept, source_lines
 from doctor.readers.torch_build import build_facts
 
+_Said = list[tuple[str, object, str]]
+"""What was printed, in the order of the text: name, value, place."""
 _LINE_LIMIT = 600
 _ASKED_LIMIT = 8
 _ASKED = re.compile(
@@ -34,44 +36,67 @@ _ARCH = re.compile(r"\b(?:sm_\d{2,3}[af]?|compute_\d{2,3}|gfx[0-9a-f]{3,4})\b")
 
 def read(text: str, source: str = "text") -> FactSheet:
     """Only an answer of the form that the call gives counts. Raises ReaderError without one."""
-    sheet = FactSheet()
+    said: _Said = []
     waiting: list[str] = []
     for where, line in source_lines(text, source):
         line = line[:_LINE_LIMIT]
         asked = _ASKED.findall(line)[:_ASKED_LIMIT] if "torch." in line else []
         if asked:
-            waiting = [] if _answered(sheet, where, line, asked) else asked
+            waiting = [] if _answered(said, where, line, asked) else asked
         elif waiting and (answer := _PROMPT.sub("", line).strip()):
-            waiting = _answer(sheet, where, answer, waiting)
-    if not len(sheet):
+            waiting = _answer(said, where, answer, waiting)
+    if not said:
         raise ReaderError("nothing that torch printed of itself")
+    sheet = FactSheet()
+    for name, value, place in _of_the_right_environment(said):
+        sheet.put(name, value, place)
     return sheet
 
 
-def _answered(sheet: FactSheet, where: str, line: str, asked: list[str]) -> bool:
+def _of_the_right_environment(said: _Said) -> _Said:
+    """Without what a CPU build said where a build for a GPU sees one afterwards: that was another environment's."""
+    builds = [value for name, value, _ in said if name == "torch.build"]
+    sees = [value for name, value, _ in said if name == "torch.available"]
+    if "cpu" not in builds or builds[-1] not in ("cuda", "rocm") or not sees or sees[-1] is not True:
+        return said
+    last = max(place for place, (name, value, _) in enumerate(said) if (name, value) == ("torch.build", "cpu"))
+    return [
+        row
+        for place, row in enumerate(said)
+        if not (row[0] == "torch.available" and row[1] is False)
+        and not (place <= last and row[0] in ("torch.installed", "torch.version", "torch.build"))
+    ]
+
+
+def _answered(said: _Said, where: str, line: str, asked: list[str]) -> bool:
     """Whether the answer stands on the line of the question."""
     if len(asked) != 1:
         return False
     found = _REMARK.search(line) or _ARROW.search(line)
-    return found is not None and _take(sheet, where, asked[0], found[1])
+    return found is not None and _take(said, where, asked[0], found[1])
 
 
-def _answer(sheet: FactSheet, where: str, line: str, waiting: list[str]) -> list[str]:
+def _answer(said: _Said, where: str, line: str, waiting: list[str]) -> list[str]:
     """What is still waited for after a line: a tuple or a row of words answers all, one word the first."""
     inner = _TUPLE.match(line)
-    parts = [part.strip() for part in inner[1].split(", ")] if inner else line.split()
+    apart, words = (", ", inner[1]) if inner else (None, line)
+    parts = [part.strip() for part in words.split(apart, len(waiting) - 1 if _names_last(waiting) else -1)]
     if len(waiting) > 1 and len(parts) == len(waiting):
         for asked, part in zip(waiting, parts, strict=True):
-            _take(sheet, where, asked, part)
+            _take(said, where, asked, part)
         return []
-    return waiting[1:] if _take(sheet, where, waiting[0], line) else []
+    return waiting[1:] if _take(said, where, waiting[0], line) else []
 
 
-def _take(sheet: FactSheet, where: str, asked: str, answer: str) -> bool:
+def _names_last(waiting: list[str]) -> bool:
+    """Whether the last answer is a device's name, of several words."""
+    return waiting[-1].startswith("cuda.get_device_name")
+
+
+def _take(said: _Said, where: str, asked: str, answer: str) -> bool:
     take = _TAKES[asked.partition("(")[0]]
     facts = take(kept(answer, 300).strip("'\"` ,;"))
-    for name, value in facts.items():
-        sheet.put(name, value, where)
+    said.extend((name, value, where) for name, value in facts.items())
     return bool(facts)
 
 

@@ -82,3 +82,13 @@ def test_an_environment_of_others_has_no_finding() -> None:
     env |= {"LOCAL_WORLD_SIZE": "1", "CUDA_ROOT": "/usr/local/cuda", "MALLOC_CONF": "background_thread:true"}
     warned = [f.summary for f in lint.findings(Situation(env, Snapshot())) if f.severity.value != "info"]
     assert warned == []
+
+
+@pytest.mark.parametrize(
+    ("vllm", "gone"), [("0.16.0", False), ("0.20.2rc1.dev353", False), ("0.26.0", True), ("0.33.0", True)]
+)
+def test_a_name_may_be_read_until_the_first_of_the_compared_releases_without_it(vllm: str, gone: bool) -> None:
+    """Which release between two that were compared dropped it is not known."""
+    machine = Snapshot.model_validate({"packages": [{"name": "vllm", "version": vllm}]})
+    told = spelling.no_longer_read("VLLM_USE_FLASHINFER_MOE_MXFP4_BF16", Situation({}, machine))
+    assert (told is not None) is gone

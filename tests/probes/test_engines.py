@@ -77,3 +77,35 @@ def test_a_spec_of_the_driver_before_the_update(tmp_path: Path) -> None:
     driver.put("nvidia_driver.version", "575.57.08", "file:/proc/driver/nvidia/version")
     found = [f for f in judge(seen(tmp_path, driver), Knowledge(), None).findings if f.rule.startswith("cdi-")]
     assert "is of driver 570.124.06; 575.57.08 is loaded" in found[0].summary
+
+
+NUMBERED = {
+    "cdiVersion": "0.5.0",
+    "kind": "nvidia.com/gpu",
+    "devices": [],
+    "containerEdits": {"deviceNodes": [{"path": "/dev/nvidia-uvm", "major": 506}, {"path": "/dev/nvidiactl"}]},
+}
+
+
+def _of_node(root: Path, major: int, *folders: str) -> list[str]:
+    spec = {f"{folder}/nvidia.yaml": json.dumps(NUMBERED) for folder in folders}
+    write(root, {**spec, "dev/nvidia-uvm": "", "dev/nvidiactl": ""})
+    node = FactSheet()
+    node.put("nodes[/dev/nvidia-uvm].kind", "nvidia-uvm", "stat:/dev/nvidia-uvm")
+    node.put("nodes[/dev/nvidia-uvm].major", major, "stat:/dev/nvidia-uvm")
+    machine = seen(root, node)
+    return [f.summary for f in judge(machine, Knowledge(), None).findings if f.rule.startswith("cdi-")]
+
+
+def test_a_spec_that_numbers_a_node_as_it_was_before(tmp_path: Path) -> None:
+    (told,) = _of_node(tmp_path, 504, "etc/cdi")
+    assert "gives /dev/nvidia-uvm the major number 506; it has 504" in told
+
+
+def test_a_spec_with_the_number_of_the_host_is_none(tmp_path: Path) -> None:
+    assert _of_node(tmp_path, 506, "etc/cdi") == []
+
+
+def test_only_the_spec_that_an_engine_takes_is_told(tmp_path: Path) -> None:
+    told = _of_node(tmp_path, 504, "etc/cdi", "var/run/cdi")
+    assert [line.split()[3] for line in told] == ["/var/run/cdi/nvidia.yaml"]

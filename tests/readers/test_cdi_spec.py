@@ -44,7 +44,8 @@ containerEdits:
 def test_amd_s_with_the_gid_on_each_node() -> None:
     nodes = ("/dev/kfd", "/dev/dri/renderD128")
     owned = tuple((path, 992) for path in nodes)
-    assert cdi_spec.read(AMD) == CdiSpec("0.6.0", "amd.com/gpu", {"0": Edits(nodes, owners=owned)}, Edits())
+    edits = Edits(nodes, owners=owned, majors=(("/dev/kfd", 510),))
+    assert cdi_spec.read(AMD) == CdiSpec("0.6.0", "amd.com/gpu", {"0": edits}, Edits())
 
 
 def test_nvidia_s_with_a_library() -> None:
@@ -67,3 +68,8 @@ def test_a_gid_that_is_none_is_not_told(gid: object) -> None:
     table = json.loads(AMD)
     table["devices"][0]["containerEdits"]["deviceNodes"] = [{"path": "/dev/kfd", "gid": gid}]
     assert cdi_spec.read(json.dumps(table)).devices["0"] == Edits(("/dev/kfd",))
+
+
+def test_numbers_of_nodes() -> None:
+    assert cdi_spec.read(AMD).majors() == {"/dev/kfd": 510}
+    assert cdi_spec.read(NVIDIA).majors() == {}

@@ -85,7 +85,12 @@ def test_a_change_of_the_toolkit_is_no_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "image: x", "user: someone", "Operating System: Ubuntu\nruntime error: x", "- item"]
+    "text",
+    [
+        *("", "image: x", "user: someone", "Operating System: Ubuntu\nruntime error: x", "- item"),
+        *("resources: gpu: l4, 2 of them", "resources:\n  gpu: 24GB\n  disk: 100GB", "containers: 3 of them run"),
+        "name: train\nresources:\n  accelerators: L4:1\nsetup: pip install torch",
+    ],
 )
 def test_what_is_no_manifest(text: str) -> None:
     with pytest.raises(ReaderError):
