@@ -27,7 +27,8 @@ _MENDED = re.compile(r"\b(?:solved|fixed|cured|repaired|resolved|went away|never
 _SENTENCE_ENDS = re.compile(r"[.;?!](?=\s)")
 _HELPED = (
     r"(?<![\w/:=-])(?:works?|worked|working|solve[sd]|fixe[sd]|fix|helps?|helped|resolve[sd]?|cure[sd]?|fine|runs"
-    r"|runs on|succeeds?|disappears?|gone|stable|fast|correct|recogni[sz]ed|detected)\b(?![/:=-]\w)"
+    r"|runs on|succeeds?|disappears?|gone|stable|fast|correct|recogni[sz]ed|detected"
+    r"|(?:models?|it|tests?|training|program) (?:now )?(?:loads?|passes|goes through)|avoids it)\b(?![/:=-]\w)"
 )
 """Not as a part of a name: an image of stable-diffusion, a script for fine-tuning."""
 HELPED_BY = (

@@ -43,6 +43,7 @@ _CODENAMES = (
     (re.compile(r"\bstrix point\b"), "gfx1150"),
     (re.compile(r"\b(?:rx )?vega ?(?:10|56|64)\b|\bmi25\b|\bvega fe\b"), "gfx900"),
     (re.compile(r"\bpolaris\b|\brx ?[45][5-9]0\b|\bellesmere\b|\bfiji\b"), "gfx803"),
+    (re.compile(r"\b(?:radeon|rx) (?:pro )?(?:5[4-8][05]x?|4[56][05])\b"), "gfx803"),
     (re.compile(r"\boland\b"), "gfx601"),
     (re.compile(r"\btahiti\b"), "gfx600"),
     (re.compile(r"\bhawaii\b"), "gfx701"),

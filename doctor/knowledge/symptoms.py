@@ -56,6 +56,9 @@ BLOCK_CHARACTERS = 1 << 16
 TEXT_CHARACTERS = 300
 _START = 4
 """Characters by which literals are sorted; none is shorter."""
+_STOCK = "This can potentially cause a hang if this rank to GPU mapping is incorrect"
+"""What torch's ProcessGroupNCCL warns of at every start without a device id: nothing hangs by it
+(torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp)."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that a terminal or a browser obeys, those that turn the direction of writing among them."""
 
@@ -224,6 +227,7 @@ def _blocks(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]
     block: list[tuple[int, str]] = []
     size = 0
     for number, text in lines:
+        text = text.replace(_STOCK, "")
         block.append((number, text))
         size += len(text)
         if size > BLOCK_CHARACTERS:

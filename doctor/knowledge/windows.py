@@ -72,7 +72,7 @@ def driver_knows_gpu(kb: Knowledge, driver: str | None, arch: str | None) -> Ans
     if not capability:
         return Answer("unknown", f"GPU {arch} is {UNKNOWN_HERE}")
     last = capability.last_driver_branch
-    if last and (Dotted(driver or "").major or 0) > int(last):
+    if last and is_past_branch(Dotted(driver or "").major or 0, int(last)):
         return _said("no", f"driver {last} is the last branch for {arch}; {driver} is loaded", capability)
     if not branch or not branch.cuda or not capability.first_cuda:
         return Answer("unknown", f"driver {driver or ''} is {UNKNOWN_HERE}".replace("  ", " "))
@@ -83,6 +83,20 @@ def driver_knows_gpu(kb: Knowledge, driver: str | None, arch: str | None) -> Ans
         told = f"driver branch >= {first}" if first else f"a driver that serves CUDA {capability.first_cuda}"
         return _said("no", f"{arch} needs {told} (CUDA {capability.first_cuda}); {driver} is loaded", capability)
     return _said("yes", f"{arch} is driven by branch {branch.branch}", capability)
+
+
+def is_past_branch(major: int, last: int) -> bool:
+    """Whether a driver is of a branch after this one. On Windows a branch's releases have numbers of their own.
+
+    >>> is_past_branch(581, 580), is_past_branch(590, 580), is_past_branch(475, 470), is_past_branch(495, 470)
+    (False, True, False, True)
+    """
+    return major >= _NEXT_BRANCH.get(last, last + 1)
+
+
+_NEXT_BRANCH = {390: 396, 470: 495, 580: 590}
+"""The branch after each that was the last for some GPUs: 391 is of 390, 471 to 475 are of 470, 581 and 582 of 580.
+Source: docs.nvidia.com/datacenter/tesla: release notes of R470 and R580, versions on Windows."""
 
 
 def driver_branches_of(kb: Knowledge, arch: str | None) -> tuple[str | None, str | None]:

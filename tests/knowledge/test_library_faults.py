@@ -10,6 +10,8 @@ from doctor.diagnosis import registry
 from doctor.knowledge.library_faults import LibraryFault, library_faults
 from doctor.knowledge.symptoms import Symptoms
 from doctor.rules.library_release import known_faults
+from doctor.rules.python import known_bad_library_version
+from tests.knowledge.texts import KB
 from tests.rules.machines import build
 
 RULES = {check.rule.id for check in registry.checks()}
@@ -111,3 +113,15 @@ def test_nccl_on_blackwell_without_nvlink_is_bad_before_2_27(arch: str, nccl: st
 def test_one_mig_instance_a_process_is_by_design(text: str, expected: str) -> None:
     facts = {"torch.version": "1.13.1", "symptoms": {"mig-count-told": text}}
     assert ("torch-1.13-mig-count", expected) in [(name, severity) for name, severity, _ in told(facts)]
+
+
+def test_one_sign_is_of_one_fault() -> None:
+    gpu = {"gpus[#0].vendor": "amd", "gpus[#0].arch": "gfx1201"}
+    facts = {**rocm("7.1.1"), "symptoms": {"output-garbage": "the model answers !!!!"}, **gpu}
+    may_be = [name for name, severity, suspect in told(facts) if suspect or severity == "warning"]
+    assert len(may_be) > 1
+    found = list(known_bad_library_version.check(build(facts), KB, None))
+    loud = [f.subject.id for f in found if f.suspect or f.severity.value == "warning"]
+    assert len(loud) == 1
+    assert loud[0] in may_be
+    assert len(found) == len(told(facts))

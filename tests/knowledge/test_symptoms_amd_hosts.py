@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.knowledge.texts import keys, raised, told
+from tests.knowledge.texts import keys, names, names_not, raised, told
 
 EXAMPLES = {
+    "amdgpu-not-in-lsmod-told": "amdgpu is not in lsmod after boot",
     "rocm-package-of-other-repository": "rocm-dev : Depends: rocm-cmake (= 0.14.0.60401-83~22.04) but 5.0.0-1 is to be installed",
     "distribution-pockets-apart": "zlib1g-dev : Depends: zlib1g (= 1:1.3.dfsg-3.1ubuntu2) but 1:1.3.dfsg-3.1ubuntu2.1 is to be installed",
     "package-needs-what-no-source-has": "Problem: nothing provides 'perl-URI-Encode' needed by the to be installed hip-devel-5.4",
@@ -274,3 +275,17 @@ def test_one_line_and_the_line_near_it(line: str, cause: str, near: str) -> None
 @pytest.mark.parametrize("line", ["rocminfo lists the CPU agent only", "rocminfo shows the CPU only"])
 def test_a_card_that_is_no_agent(line: str) -> None:
     assert "pcie-atomics-missing" in told(CARD.format("Radeon RX 580") + line + "\n")
+
+
+NOT_LOADED = "amdgpu-driver-not-loaded"
+HOST = "AMD Instinct MI250X is not recognized\n"
+LSMOD = [
+    (HOST + "lsmod shows no amdgpu", NOT_LOADED),
+    (HOST + "$ lsmod | grep amdgpu prints nothing", NOT_LOADED),
+    (HOST + "the amdgpu module is missing from lsmod", NOT_LOADED),
+]
+test_what_people_say_of_lsmod = names(LSMOD)
+test_of_a_container_lsmod_tells_nothing = names_not(
+    [("running inside a container: yes\n" + text, cause) for text, cause in LSMOD]
+    + [(HOST + "amdgpu is in lsmod, not nouveau", NOT_LOADED)]
+)

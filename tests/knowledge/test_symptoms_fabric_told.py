@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.knowledge.texts import keys, told
+from tests.knowledge.texts import keys, names, names_not, told
 
 RADEON = (
     "$ rocminfo\n  Name:                    gfx900\n  Marketing Name:          Radeon RX Vega\n  Vendor Name: AMD\n"
@@ -212,14 +212,8 @@ NEARLY = [
 ]
 
 
-@pytest.mark.parametrize(("text", "cause"), CASES)
-def test_it_is_named(text: str, cause: str) -> None:
-    assert cause in told(text)[:1]
-
-
-@pytest.mark.parametrize(("text", "cause"), NEARLY)
-def test_what_nearly_says_it(text: str, cause: str) -> None:
-    assert cause not in told(text)
+test_it_is_named = names(CASES, first=True)
+test_what_nearly_says_it = names_not(NEARLY)
 
 
 def test_a_path_that_is_off_and_slow_is_still_told() -> None:

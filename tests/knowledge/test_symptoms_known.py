@@ -69,3 +69,15 @@ def test_the_line_shows_the_symptom(key: str) -> None:
 def test_a_healthy_line_shows_nothing(line: str) -> None:
     """Beyond words by which other texts are read, which point to nothing."""
     assert [hit for hit in SYMPTOMS.find([(1, line)]) if SYMPTOMS.signatures[hit.key].points_to] == []
+
+
+def test_an_instruction_of_gpus_that_llvm_cannot_select_and_an_operation_of_the_language() -> None:
+    of_the_gpu = "LLVM ERROR: Cannot select: intrinsic %llvm.amdgcn.sdot4"
+    assert "llvm-cannot-select-intrinsic" in {hit.key for hit in SYMPTOMS.find([(1, of_the_gpu)])}
+    for line in ("LLVM ERROR: Cannot select: 0x58: bf16 = uint_to_fp", "LLVM ERROR: Cannot select: t5: i16 = ctlz t2"):
+        assert {hit.key for hit in SYMPTOMS.find([(1, line)])} == {"llvm-cannot-select"}
+
+
+def test_collected_garbage_is_no_result() -> None:
+    for line in ("PYTORCH_HIP_ALLOC_CONF=garbage_collection_threshold:0.8", "the garbage-collector ran"):
+        assert "output-garbage" not in {hit.key for hit in SYMPTOMS.find([(1, line)])}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.knowledge.texts import keys, told
+from tests.knowledge.texts import keys, names, names_not
 
 SMI = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
 CARD = "GPU 0: NVIDIA RTX A4000\n"
@@ -188,14 +186,8 @@ NEARLY = [
 ]
 
 
-@pytest.mark.parametrize(("text", "cause"), CASES + BOTH)
-def test_it_is_named(text: str, cause: str) -> None:
-    assert cause in told(text)
-
-
-@pytest.mark.parametrize(("text", "cause"), NEARLY)
-def test_what_nearly_says_it(text: str, cause: str) -> None:
-    assert cause not in told(text)
+test_it_is_named = names(CASES + BOTH)
+test_what_nearly_says_it = names_not(NEARLY)
 
 
 def test_a_tensor_by_way_of_the_cpu() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.knowledge.texts import told
+from tests.knowledge.texts import names, names_not, told
 
 GONE = "nvidia-smi: No devices were found\n\n"
 UNREACHED = "nvidia-smi cannot communicate with the NVIDIA driver\n\n"
@@ -230,14 +230,8 @@ NEARLY = [
 ]
 
 
-@pytest.mark.parametrize(("text", "cause"), CASES)
-def test_it_is_named(text: str, cause: str) -> None:
-    assert cause in told(text)[:1]
-
-
-@pytest.mark.parametrize(("text", "cause"), NEARLY)
-def test_what_nearly_says_it(text: str, cause: str) -> None:
-    assert cause not in told(text)
+test_it_is_named = names(CASES, first=True)
+test_what_nearly_says_it = names_not(NEARLY)
 
 
 def test_the_first_use_on_the_host_may_be_two_causes() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.knowledge.texts import keys, raised, told
+from tests.knowledge.texts import keys, names, raised, told
 
 INSIDE = "Container:\n```\nrunning inside a container: yes\ncontainer engine: kubernetes\n```\n"
 NOT_LOADED, KERNEL = "nvidia-driver-not-loaded", "nvidia-kernel-incompatible"
@@ -60,12 +60,15 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "cause"), CASES)
-def test_the_cause_is_told(text: str, cause: str) -> None:
-    assert cause in told(text)
+test_the_cause_is_told = names(CASES)
 
 
 SILENT = [
+    (
+        "C:\\comfy\\ldm\\modules\\attention.py:407: UserWarning: 1Torch was not compiled with flash attention.",
+        NOT_LOADED,
+    ),
+    ("nvidia-smi works\nsite-packages/torch/nn/modules/activation.py: this torch was not built for it", NOT_LOADED),
     ("amdgpu module was not rebuilt for the new kernel; Radeon RX 7800", NOT_LOADED),
     ("linux-headers-6.8.0-45 installed\nnvidia-smi works\ntorch.cuda.is_available() returns False", NOT_LOADED),
     ("nvidia-uvm: could not insert 'nvidia_uvm': Exec format error", NOT_LOADED),

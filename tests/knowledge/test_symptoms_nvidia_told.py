@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.knowledge.texts import told
+from tests.knowledge.texts import names, names_not
 
 INSIDE = "Container:\n```\nrunning inside a container: yes\ncontainer engine: docker compose\n"
 NO_CUDA = "RuntimeError: No CUDA GPUs are available\n\n"
+NO_LIBCUDA = "| NVIDIA-SMI 550.90.07    Driver Version: 550.90.07    CUDA Version: {}  |\n"
+BLIND = "torch.cuda.is_available(): False\n"
+IN_DOCKER = "Container:\n```\nrunning inside a container: yes\ncontainer engine: docker\n```\n"
 CASES = [
+    (NO_LIBCUDA.format("N/A") + BLIND, "gpu-libs-not-found"),
+    ("OS: Ubuntu 22.04 (WSL2)\n" + NO_LIBCUDA.format("ERR!"), "wsl-gpu-misconfigured"),
+    ("2 nodes reach 6 GB/s where 20 GB/s are expected\nlsmod has no nvidia_peermem", "gpudirect-rdma-missing"),
+    ("all_reduce_perf is slow over InfiniBand\nnv_peer_mem is missing from lsmod", "gpudirect-rdma-missing"),
+    (NO_LIBCUDA.format("N/A") + BLIND + IN_DOCKER, "container-missing-gpu-passthrough"),
+    ("nvidia-docker | Error: unsupported CUDA version: driver 0.0 < image 9.0", "nvidia-driver-not-loaded"),
+    ("CUDA driver version is 0, runtime version is 11080", "nvidia-driver-not-loaded"),
+    ("  CUDA Driver Version / Runtime Version          0.0 / 10.1", "nvidia-driver-not-loaded"),
+    ("cudaDriverGetVersion: 0, cudaRuntimeGetVersion: 12040\n" + IN_DOCKER, "container-missing-gpu-passthrough"),
+    ("RuntimeError: No CUDA GPUs are available\n$ CUDA_VISIBLE_DEVICES=$0 python demo.py", "visible-devices-conflict"),
     ("host: 525.60.12 vgpu-kvm\nguest: nvidia-driver-470 (apt)", "nvidia-driver-library-mismatch"),
     ("the plugin is built against libfabric 1.19\nlibfabric 1.15 (distribution) is loaded", "gpu-libs-conflict"),
     ("Return value 46 from 'cudaStreamCreate(&stream)'.", "compute-mode-exclusive"),
@@ -62,6 +73,14 @@ CASES = [
     ("driver: nvidia-driver-580-open\n\nGPU 0: Tesla P100-PCIE-16GB\n", "nvidia-open-module-unsupported-gpu"),
 ]
 NEARLY = [
+    ("Error: unsupported CUDA version: driver 0.0 < image 9.0", "nvidia-driver-too-old"),
+    ("Error: unsupported CUDA version: driver 8.0 < image 9.0", "nvidia-driver-not-loaded"),
+    ("  CUDA Driver Version / Runtime Version          10.1 / 10.0", "nvidia-driver-not-loaded"),
+    (NO_LIBCUDA.format("N/A") + "ollama serves from the GPU", "gpu-libs-not-found"),
+    (NO_LIBCUDA.format("ERR!") + BLIND, "nvidia-xid-fatal"),
+    (NO_LIBCUDA.format("ERR!") + BLIND, "wsl-gpu-misconfigured"),
+    ("loss 0.3, 2 nodes\nlsmod has no nvidia_peermem", "gpudirect-rdma-missing"),
+    ("$ CUDA_VISIBLE_DEVICES=0 python demo.py\nloss 0.2", "visible-devices-conflict"),
     ("host: 525.60.13\nguest: nvidia-driver-525 (apt)", "nvidia-driver-library-mismatch"),
     ("the plugin is built against libfabric 1.19\nthe plugin is loaded", "gpu-libs-conflict"),
     ("Return value 46 from 'malloc_hook(stream)'.", "compute-mode-exclusive"),
@@ -96,11 +115,5 @@ NEARLY = [
 ]
 
 
-@pytest.mark.parametrize(("text", "cause"), CASES)
-def test_it_is_named(text: str, cause: str) -> None:
-    assert cause in told(text)[:1]
-
-
-@pytest.mark.parametrize(("text", "cause"), NEARLY)
-def test_what_nearly_says_it(text: str, cause: str) -> None:
-    assert cause not in told(text)
+test_it_is_named = names(CASES, first=True)
+test_what_nearly_says_it = names_not(NEARLY)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.knowledge.texts import told
+from tests.knowledge.texts import names, names_not
 
 POD = "Container:\n```\nrunning inside a container: yes\ncontainer engine: kubernetes (rke2)\n```\n"
 APU = "Agent 2\n*******\n  Name:            gfx1151\n  Vendor Name:             AMD\n  Device Type:             GPU\n"
@@ -109,11 +107,5 @@ NEARLY = [
 ]
 
 
-@pytest.mark.parametrize(("text", "cause"), CASES)
-def test_it_is_told(text: str, cause: str) -> None:
-    assert cause in told(text)
-
-
-@pytest.mark.parametrize(("text", "cause"), NEARLY)
-def test_what_nearly_says_it(text: str, cause: str) -> None:
-    assert cause not in told(text)
+test_it_is_told = names(CASES)
+test_what_nearly_says_it = names_not(NEARLY)

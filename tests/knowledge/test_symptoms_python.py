@@ -28,6 +28,7 @@ IDS = tuple(
 RULES = {check.rule.id for check in registry.checks()}
 SO = "cannot open shared object file: No such file or directory"
 EXAMPLES = {
+    "compile-not-on-this-python": "RuntimeError: Dynamo is not supported on Python 3.14+",
     "jax-backend-not-initialized": "RuntimeError: Unable to initialize backend 'cuda': FAILED_PRECONDITION",
     "flash-attn-needs-ampere": "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
     "error-of-attention-kernel": "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
@@ -92,6 +93,7 @@ EXAMPLES = {
     "kernel-missing-in-named-library": "flash_attn/csrc: CUDA error: no kernel image is available for execution",
     "ggml-no-kernel-image": "ggml_cuda_compute_forward: RMS_NORM failed: ROCm error: invalid device function",
     "ollama-gpu-not-supported": "amdgpu is not supported gpu_type=gfx1010",
+    "bitsandbytes-no-kernel-image": "Error named symbol not found at line 74 in file /src/csrc/ops.cu",
     "bitsandbytes-binary-missing": "Configured CUDA binary not found at libbitsandbytes_cuda128.so",
     "jax-pjrt-size": "Unexpected PJRT_Client_Create_Args size: expected 88, got 72.",
     "jax-plugin-version": "JAX plugin jax_cuda12_plugin version 0.4.31 is installed, but it is not compatible with the "
@@ -100,6 +102,8 @@ EXAMPLES = {
     "tensorflow-dlopen-failed": "Cannot dlopen some GPU libraries. Please make sure the missing libraries are installed",
     "tensorflow-cudnn-older": "Loaded runtime CuDNN library: 8.2.4 but source was compiled with: 8.6.0.",
     "tensorflow-no-gpu-listed": "tf.config.list_physical_devices('GPU') -> []",
+    "tensorflow-told-to-hide-gpus": "tf.config.set_visible_devices([], 'GPU')",
+    "hip-invalid-device-function": "RuntimeError: HIP error: invalid device function",
     "tensorflow-rocm-undefined-symbol": "_pywrap_tensorflow_internal.so: undefined symbol: hipGetDevice",
     "vllm-op-of-cuda-alone": "AttributeError: '_OpNamespace' '_C' object has no attribute 'scaled_fp4_quant'",
     "jax-cuda-jaxlib-not-installed": "a CUDA-enabled jaxlib is not installed. Falling back to cpu.",

@@ -14,6 +14,7 @@ from doctor.facts import Snapshot
 from doctor.knowledge import symptoms
 from doctor.knowledge.symptoms import Signature, Symptoms
 from tests.knowledge.test_symptoms_python import HEALTHY
+from tests.knowledge.texts import told
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -58,6 +59,7 @@ EXAMPLES = {
     "toolkit-floor-told": "this kernel needs at least CUDA 12.4",
     "jit-fails-told": "the JIT of the attention kernel failed",
     "torch-version-printed-cpu": "'2.5.1+cpu'",
+    "gpu-torch-printed-true": "2.5.1+cu121 True NVIDIA GeForce RTX 3080",
     "tensorrt-engine-of-another-release": "Error Code 1: Serialization (stdVersionRead == serializationVersion failed.Version tag does not match. Note: Current Version: 232, Serialized Engine Version: 205)",
     "tensorrt-engine-of-another-gpu": "The engine plan file is generated on an incompatible device, expecting compute 7.5 got compute 8.6, please rebuild.",
     "framework-told-built-without-gpu": "src/imperative/./imperative_utils.h:91: GPU support is disabled. Compile MXNet with USE_CUDA=1 to enable GPU support.",
@@ -217,3 +219,12 @@ def test_a_library_without_cuda_is_no_module_that_was_not_built() -> None:
     line = "DNN module was not built with CUDA backend; switching to CPU"
     assert "module-not-rebuilt-told" not in _found(line)
     assert "module-not-rebuilt-told" in _found("the nvidia module was not built for the running kernel")
+
+
+def test_an_engine_of_another_tensorrt_is_no_conflict_of_libraries() -> None:
+    text = (
+        "The engine plan file is not compatible with this version of TensorRT,"
+        " expecting library version 9.2.0.5 got 9.1.0.4"
+    )
+    assert told(text) == ["extension-abi-mismatch"]
+    assert told("cuDNN is compiled against version 9.1.0 but found 8.9.2") == ["gpu-libs-conflict"]

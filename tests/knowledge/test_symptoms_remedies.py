@@ -10,6 +10,7 @@ EXAMPLES = {
     "group-add": "fixed by adding --group-add render",
     "security-option": "works with --security-opt label=disable",
     "privileged": "works with docker run --privileged",
+    "ldconfig": "after ldconfig in the container it works",
     "shared-memory": "solved with --shm-size=8g",
     "open-files": "ulimit -n 65536 fixes it",
     "locked-memory": "works after setting memlock to unlimited",
@@ -31,6 +32,11 @@ EXAMPLES = {
     "secure-boot-off": "works with Secure Boot disabled",
     "wave-save-off": "stable with amdgpu.cwsr_enable=0",
     "other-firmware": "fixed by another linux-firmware package",
+    "apu-memory-setting": "with ttm.pages_limit=12582912 the model loads",
+    "rocr-choice": "with ROCR_VISIBLE_DEVICES=0 it starts",
+    "tunableop-off": "PYTORCH_TUNABLEOP_ENABLED=0 avoids it",
+    "hipblaslt-off": "DISABLE_ADDMM_HIP_LT=1 makes it work",
+    "memory-left-free": "works with XLA_PYTHON_CLIENT_MEM_FRACTION=0.5",
 }
 NOT_HELPED = ("{} does not help", "{} has no effect", "{} did not fix it", "still fails with {}")
 

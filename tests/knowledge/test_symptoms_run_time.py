@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.knowledge.texts import SYMPTOMS, keys, told
+from tests.knowledge.texts import SYMPTOMS, keys, names, names_not, told
 
 EXAMPLES = {
     "visible-devices-hide-told": "the launcher exports CUDA_VISIBLE_DEVICES=3, which makes torch detect no GPU",
@@ -277,3 +277,20 @@ def test_what_only_tells_others_apart_accuses_nothing_by_itself() -> None:
     assert not SYMPTOMS.accuses("variable-told")
     assert not SYMPTOMS.accuses("tensor-of-zeros-printed")
     assert SYMPTOMS.accuses("one-of-a-newer-catalogue")
+
+
+SLOW_LINK = "LnkCap: Speed 16GT/s, Width x16\n01:00.0 LnkSta: Speed 5GT/s (downgraded), Width x16\n"
+test_a_link_that_is_slow_at_work_is_named = names(
+    [
+        ("slow copies to the GPU\n" + SLOW_LINK + "seen under load", "pcie-link-degraded"),
+        ("12 GB/s where the others have 25 GB/s\n" + SLOW_LINK + "while training", "pcie-link-degraded"),
+        ("PCIe bandwidth is only 3 GB/s\n" + SLOW_LINK + "utilization 100%", "pcie-link-degraded"),
+    ]
+)
+test_a_link_that_rests_is_none = names_not(
+    [
+        (SLOW_LINK + "idle; under load it goes to 16GT/s", "pcie-link-degraded"),
+        (SLOW_LINK, "pcie-link-degraded"),
+        ("stable under load\nLnkSta: Speed 16GT/s, Width x16", "pcie-link-degraded"),
+    ]
+)

@@ -80,6 +80,7 @@ FOUND = (
         "compile-in-path-with-space-fails",
         "Command ['/usr/bin/gcc', '-I/data/AI Tools/venv/include'] returned non-zero exit status 1",
     ),
+    ("path-shown-with-space", "E:\\AI tools\\ComfyUI\\venv\\Scripts\\python.exe"),
 )
 NEAR = (
     ("engine-with-own-kernels", "Sage Attn / SageAttention is not installed!"),

@@ -3,9 +3,7 @@ people say of them, and what nearly reads so."""
 
 from __future__ import annotations
 
-import pytest
-
-from tests.knowledge.texts import told
+from tests.knowledge.texts import names, names_not, told
 
 NVIDIA = "\n\n$ nvidia-smi -L\nGPU 0: NVIDIA L4\n"
 AMD = (
@@ -209,14 +207,8 @@ NEARLY = [
 ]
 
 
-@pytest.mark.parametrize(("text", "rule"), CASES)
-def test_the_text_names_its_cause(text: str, rule: str) -> None:
-    assert rule in told(text)
-
-
-@pytest.mark.parametrize(("text", "rule"), NEARLY)
-def test_what_nearly_reads_so_does_not(text: str, rule: str) -> None:
-    assert rule not in told(text)
+test_the_text_names_its_cause = names(CASES)
+test_what_nearly_reads_so_does_not = names_not(NEARLY)
 
 
 def test_a_libtriton_that_does_not_load_accuses_no_other_extension() -> None:

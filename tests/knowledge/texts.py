@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+import pytest
+
 from doctor.diagnosis.judge import judge
 from doctor.findings import Finding, Severity
 from doctor.intake import read_text
@@ -27,6 +31,35 @@ def told(text: str) -> list[str]:
     return [f.rule for f in _loud(text) if not f.summary.startswith("Suspected from the words")]
 
 
+def certain(text: str) -> set[str]:
+    """Causes to which an error text points with certainty: as loud as a text alone may be, and an error with facts."""
+    machine = read_text([text.encode()])
+    causes = (cause for symptom in machine.symptoms for cause in SYMPTOMS.causes(symptom.key, machine))
+    return {cause.rule for cause in causes if cause.sure == "certain"}
+
+
 def _loud(text: str) -> list[Finding]:
     findings = judge(read_text([text.encode()]), KB).findings
     return [f for f in findings if f.severity is not Severity.INFO and not f.explained_by]
+
+
+def names(cases: Sequence[tuple[str, str]], *, first: bool = False) -> Callable[[str, str], None]:
+    """A test: each text names its cause, or names it first."""
+
+    @pytest.mark.parametrize(("text", "cause"), cases)
+    def test(text: str, cause: str) -> None:
+        found = told(text)
+        assert cause in (found[:1] if first else found), found
+
+    return test
+
+
+def names_not(cases: Sequence[tuple[str, str]]) -> Callable[[str, str], None]:
+    """A test: each text, near to one that does, does not name that cause."""
+
+    @pytest.mark.parametrize(("text", "cause"), cases)
+    def test(text: str, cause: str) -> None:
+        found = told(text)
+        assert cause not in found, found
+
+    return test
