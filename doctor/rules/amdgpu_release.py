@@ -24,6 +24,11 @@ class Release(NamedTuple):
     exact: bool
 
 
+def told_of(machine: Snapshot) -> bool:
+    """Whether a text shows or tells something of the driver, beyond its name."""
+    return any(s.key.startswith(("amdgpu-", "kfd-")) and s.key != "amdgpu-driver-named" for s in machine.symptoms)
+
+
 def release_of(machine: Snapshot) -> Release | None:
     """None where the driver is the kernel's own, or its number tells nothing."""
     driver = machine.amdgpu_driver

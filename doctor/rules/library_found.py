@@ -55,6 +55,25 @@ def other_release_told(machine: Snapshot) -> Iterator[Finding]:
     )
 
 
+_FOR_CUDA = Lazy(r"(?i)nccl\w*[-=]{1,2}\d[\w.]*-\d\+cuda(\d{1,2})\.\d|\bCUDA[ -]?v?(\d{1,2})(?:\.\d)?")
+
+
+def nccl_of_another_cuda(machine: Snapshot) -> Iterator[Finding]:
+    """NCCL's own package is of another CUDA than the only toolkit, and a call of it fails."""
+    told, failed = machine.symptom("nccl-of-cuda-told"), machine.symptom("nccl-test-fails-at-cuda")
+    match = _FOR_CUDA.search(told.text) if told else None
+    here = {Dotted(i.version).major for i in machine.cuda or () if i.version}
+    if not told or not failed or not match or len(here) != 1 or int(match[1] or match[2]) in here:
+        return
+    yield Finding(
+        summary=f"NCCL is built for CUDA {match[1] or match[2]}, the installed toolkit is of CUDA {here.pop()}.",
+        severity=Severity.WARNING,
+        basis="both",
+        subject=Subject(kind="library", id="nccl"),
+        evidence=tuple(Evidence(text=said.text, source=said.source) for said in (failed, told)),
+    )
+
+
 def _wheel(machine: Snapshot, name: str, cuda: str) -> Package | None:
     return package(machine, f"nvidia-{name}-cu{cuda}")
 

@@ -9,6 +9,8 @@ from doctor.findings import Evidence, Finding, Severity, Subject
 from doctor.rules import commands, presence
 
 _REFUSED = {"module-version-magic": "is of another kernel", "module-unknown-symbol": "asks for symbols that it lacks"}
+_OF_ANOTHER_MODULE = "Unknown symbol amd_iommu_"
+"""Of amd_iommu_v2: a module of the same kernel that is not installed (linux-modules-extra), not of a wrong kernel."""
 
 
 def elsewhere(machine: Snapshot, vendor: Literal["nvidia", "amd"]) -> bool:
@@ -34,6 +36,8 @@ def refused(machine: Snapshot, vendor: Literal["nvidia", "amd"]) -> Finding | No
             evidence=(Evidence(text=f"the last build, for {running}, failed", source=f"file:{log}"),),
         )
     for event in machine.kernel_log.events or ():
+        if _OF_ANOTHER_MODULE in event.text:
+            continue
         if event.code in _REFUSED and stem in event.text:
             return Finding(
                 severity=Severity.ERROR,

@@ -127,3 +127,22 @@ def too_new_for_wheel(machine: Snapshot, kb: Knowledge, arch: str) -> bool:
     same = (kb.compute_capability(f"{found.cc.partition('.')[0]}.{minor}") for minor in range(10))
     first = min((Dotted(c.first_cuda) for c in same if c and c.first_cuda), default=None)
     return first is not None and Dotted(machine.torch.cuda or "99") < first
+
+
+_RANGE = Lazy(r"\((\d{1,2}\.\d)\) - \((\d{1,2}\.\d)\)")
+_CAPABILITY = Lazy(r"(?i)which is of cuda capability (\d{1,2}\.\d)")
+
+
+def within_told_range(machine: Snapshot) -> bool:
+    """Whether torch warns of a GPU that lies between the capabilities which it names itself, or that has a later minor
+    of the last one's major: 2.9 warned of 8.9 beside "(8.9) - (9.0)", and of GB10 (12.1) beside "(8.0) - (12.0)"."""
+    told = [s for key in _TOLD if (s := machine.symptom(key)) is not None]
+    ends = next((found for s in told if (found := _RANGE.search(s.text))), None)
+    own = next((found for s in told if (found := _CAPABILITY.search(s.text))), None)
+    if ends is None or own is None:
+        return False
+    first, last, held = Dotted(ends[1]), Dotted(ends[2]), Dotted(own[1])
+    return first <= held and (held <= last or held.series(1) == last.series(1))
+
+
+_TOLD = ("torch-install-lacks-capability", "torch-capability-range-told")

@@ -10,8 +10,17 @@ from doctor.rules.access import container_render_group_mismatch as groups
 from doctor.rules.access import container_security_profile as profile
 from doctor.rules.access import container_shm_too_small as shm
 from doctor.rules.blas import hipblaslt_unsupported_arch as hipblaslt
+from doctor.rules.driver import amdgpu_driver_known_bad as amd_driver
+from doctor.rules.driver import amdgpu_kernel_or_os_unsupported as amd_kernel
 from doctor.rules.flags import env_flag_wrong_for_gpu as flag
+from doctor.rules.host import integrated_gpu_conflict as integrated
 from doctor.rules.python import jax_plugin_mismatch as jax
+from doctor.rules.python import library_missing_gpu_arch as library_arch
+from doctor.rules.python import rocm_path_broken as rocm_path
+from doctor.rules.python import toolkit_torch_mismatch as toolkit
+from doctor.rules.python import torch_companion_mismatch as companion
+from doctor.rules.python import torch_cpu_only_build as cpu_only
+from doctor.rules.python import torch_missing_gpu_arch as torch_arch
 
 RUN = "$ docker run --device /dev/kfd --device /dev/dri "
 JAX = "$ pip list\nPackage    Version\n---------- -------\njax 0.6.0\njaxlib 0.6.0\n"
@@ -65,10 +74,82 @@ def test_hipblaslt_has_kernels_for_each_gpu() -> None:
 def test_aiter_is_for_the_gpu_at_hand() -> None:
     assert flag.unheard(of(f"export VLLM_ROCM_USE_AITER=1\n{agent('gfx942')}"))
     assert not flag.unheard(of(f"export VLLM_ROCM_USE_AITER=1\n{agent('gfx90a')}"))
-    assert not flag.unheard(of(agent("gfx942")))
+    assert flag.unheard(of(agent("gfx942")))
 
 
 def test_jax_and_its_plugin_are_of_one_release() -> None:
     assert jax.unheard(of(f"{JAX}jax-rocm60-plugin 0.6.0\njax-rocm60-pjrt 0.6.0\n"))
     assert not jax.unheard(of(f"{JAX}jax-rocm60-plugin 0.5.0\n"))
     assert not jax.unheard(of(JAX))
+
+
+@pytest.mark.parametrize(
+    "cpu", ["AMD Ryzen 5 5600X", "AMD Ryzen 9 3900XT 12-Core", "AMD EPYC 9575F", "Intel Xeon 6130"]
+)
+def test_a_processor_without_a_gpu_disturbs_no_card(cpu: str) -> None:
+    assert integrated.unheard(of(f"CPU: {cpu}\n{agent('gfx1201')}"))
+
+
+@pytest.mark.parametrize(
+    "cpu", ["AMD Ryzen 5 5600G", "AMD Ryzen 7 5700U", "AMD Ryzen 9 9950X", "AMD EPYC 4564P", "Intel Core i7-12700K"]
+)
+def test_one_with_a_gpu_may(cpu: str) -> None:
+    assert not integrated.unheard(of(f"CPU: {cpu}\n{agent('gfx1201')}"))
+
+
+def test_a_gpu_that_is_alone_or_a_servers_is_in_nobodys_way() -> None:
+    assert integrated.unheard(of(agent("gfx1151")))
+    assert integrated.unheard(of(agent("gfx942")))
+    assert not integrated.unheard(of(agent("gfx1036")))
+    assert not integrated.unheard(of(agent("gfx1151") + agent("gfx1201").replace("Agent 2", "Agent 3")))
+
+
+def test_a_kernel_that_touched_memory_was_there() -> None:
+    fault = "Memory access fault by GPU node-1 on address 0x7f. Reason: Page not present or supervisor privilege.\n"
+    assert library_arch.unheard(of(fault + agent("gfx906")))
+    assert not library_arch.unheard(of(agent("gfx906")))
+
+
+def test_what_gives_wrong_values_found_its_rocm() -> None:
+    assert rocm_path.unheard(of("export ROCM_PATH=/opt/rocm\nthe example gives wrong results\n"))
+    assert not rocm_path.unheard(of("export ROCM_PATH=/opt/rocm\nthe example does not build\n"))
+
+
+def test_the_number_of_a_kernel_accuses_no_driver() -> None:
+    assert amd_driver.unheard(of("Kernel: 6.12.9-arch1-1\nthe monitor shows no watts for the RX 7600\n"))
+    assert not amd_driver.unheard(of("Kernel: 6.12.9-arch1-1\nthe RX 7600 hangs under load\n"))
+    assert not amd_driver.unheard(of("Kernel: 6.12.9-arch1-1\namdgpu: SMU may be not in the right state!\n"))
+    assert amd_kernel.unheard(of("OS: Ubuntu 20.04\nKernel: 5.15.0-52-generic\nKeyError: 'EndNs'\n"))
+    assert not amd_kernel.unheard(of("OS: Ubuntu 20.04\nKernel: 5.15.0-52-generic\nthe GPU is not detected\n"))
+
+
+def test_a_flag_that_no_table_has_is_for_any_gpu() -> None:
+    assert flag.unheard(of(f"export FLASH_ATTENTION_TRITON_AMD_ENABLE=TRUE\n{agent('gfx1100')}"))
+    assert not flag.unheard(of(f"export HSA_XNACK=1\n{agent('gfx1100')}"))
+
+
+def test_one_rocm_is_no_other_than_torchs() -> None:
+    torch = "PyTorch version: 2.7.0\nCUDA used to build PyTorch: N/A\nROCM used to build PyTorch: 6.3.42133\n"
+    assert toolkit.unheard(of(torch))
+    assert toolkit.unheard(of(f"{torch}ROCm version: 6.3.1\n"))
+    assert not toolkit.unheard(of(f"{torch}ROCm version: 5.7\n"))
+
+
+def test_wheels_of_one_build_go_together() -> None:
+    wheels = "$ pip list\nPackage    Version\n---------- -------\ntorch 2.13.0+rocm7.15.0\n"
+    assert companion.unheard(of(f"{wheels}torchvision 0.28.0+rocm7.15.0\ntorchaudio 2.11.0+rocm7.15.0\n"))
+    assert not companion.unheard(of(f"{wheels}torchvision 0.28.0\n"))
+    crash = "import torchaudio: Segmentation fault\n"
+    assert not companion.unheard(of(f"{crash}{wheels}torchaudio 2.11.0+rocm7.15.0\n"))
+
+
+def test_a_build_of_torch_is_accused_where_torch_is_named() -> None:
+    assert cpu_only.unheard(of("CPU: AMD EPYC 7313\nOS: Ubuntu 22.04.5 LTS\namd-smi shows 0.5 % of the memory\n"))
+    assert not cpu_only.unheard(of("CPU: AMD EPYC 7313\nthe pytorch script runs on the processor\n"))
+
+
+def test_a_capture_that_is_refused_had_kernels_to_capture() -> None:
+    refused = "torch on an MI300X\nHIP error: operation not permitted when stream is capturing\n"
+    assert torch_arch.unheard(of(refused))
+    assert not torch_arch.unheard(of(f"{refused}HIP error: invalid device function\n"))
+    assert not torch_arch.unheard(of("torch on an MI300X\nHIP error: invalid argument\n"))

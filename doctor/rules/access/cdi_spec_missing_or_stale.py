@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.engines import CdiFile
+from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 
@@ -27,14 +28,15 @@ RULE = Rule(
     facts_decide=False,
     tags=("access", "container"),
     doc="""## What it finds
-No spec for nvidia.com/gpu (or amd.com/gpu) under /etc/cdi or /var/run/cdi, or one that names files of another driver.
+No spec for nvidia.com/gpu (or amd.com/gpu) under /etc/cdi or /var/run/cdi, or one that names files of another driver,
+or that gives a device node a number which it had before.
 
 ## Why it matters
 'unresolvable CDI devices nvidia.com/gpu=all', or a mount of a library that is not there after a driver update.
 
 ## Not raised when
-The spec names files of the driver that is loaded, and all of them are there; there is no spec, and nothing asked
-for one.
+The spec names files of the driver that is loaded, all of them are there and its nodes have the host's numbers;
+there is no spec, and nothing asked for one.
 
 ## How to confirm
 `nvidia-ctk cdi list` on the host; the driver version in the file names of /etc/cdi/nvidia.yaml.
@@ -65,6 +67,11 @@ _MAKE = {
 }
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the toolkit lists the devices of a spec."""
+    return machine.symptom("cdi-devices-listed-told") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """The driver whose files a spec names against the one that is loaded, and files that are not there."""
     spec, loaded = machine.container.cdi_driver, machine.nvidia_driver.version
@@ -80,18 +87,30 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield from _stale(machine, file)
 
 
+def _moved(machine: Snapshot, file: CdiFile) -> DeviceNode | None:
+    """A node that the spec numbers otherwise than the host: a module that was loaded anew may get another number."""
+    given = file.majors or {}
+    of_kind = [other.key for other in machine.cdi or () if other.kind == file.kind]
+    if file.key.startswith("/etc/") and any(key.startswith("/var/") for key in of_kind):
+        return None  # the engine takes the spec of /var/run/cdi
+    return next((n for n in machine.nodes or () if n.major is not None and given.get(n.key, n.major) != n.major), None)
+
+
 def _stale(machine: Snapshot, file: CdiFile) -> Iterator[Finding]:
     """A warning: only containers that ask for its devices fail."""
     if file.kind not in _MAKE:
         return
     loaded = machine.nvidia_driver.version
+    names: tuple[str, ...] = (f"cdi[{file.key}].driver", "nvidia_driver.version", f"cdi[{file.key}].missing")
     if file.driver and loaded and file.driver != loaded:
         why = f"is of driver {file.driver[:20]}; {loaded[:20]} is loaded"
     elif file.missing:
         why = f"names {file.missing[0][:60]}, which is not there"
+    elif moved := _moved(machine, file):
+        why = f"gives {moved.key[:60]} the major number {(file.majors or {})[moved.key]}; it has {moved.major}"
+        names = (*names, f"cdi[{file.key}].majors", f"nodes[{moved.key}].major")
     else:
         return
-    names = (f"cdi[{file.key}].driver", "nvidia_driver.version", f"cdi[{file.key}].missing")
     yield Finding(
         summary=f"The CDI spec {file.key[:60]} {why}.",
         severity=Severity.WARNING,

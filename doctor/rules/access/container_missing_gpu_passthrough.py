@@ -105,13 +105,24 @@ def excludes(machine: Snapshot) -> bool:
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where torch has its GPU, or the run line asks for GPUs and nobody says that none is seen."""
+    """Where torch has its GPU, or the run line asks for GPUs and nobody says that none is seen. What a line that
+    asks for NVIDIA's GPUs starts was given them, whatever is said; not every release takes what a compose file asks.
+    Where the image is told to lack a package that the GPU's runtime loads, that is why none is seen."""
+    if machine.symptom("system-package-told-not-installed") is not None:
+        return True
+    args = machine.container.run_args or ()
+    line = machine.container.image is not None and any(not word.startswith("-") for word in args)
+    if line and run_line.passes_nvidia(machine) and not run_line.lacking(machine, "nvidia"):
+        return True
+    alone = not args or bool(run_line.options(machine, "--nv"))
+    if alone and machine.symptom("nvidia-smi-in-container-told") is not None:
+        return True  # a compose file may still leave CUDA's library out
     given = run_line.passes_nvidia(machine) or (run_line.passes_amd(machine) and not run_line.lacking(machine, "amd"))
     seen = machine.torch.available is True or machine.symptom(*_IS_THERE) is not None
     return seen or (given and not run_line.sees_none(machine))
 
 
-_IS_THERE = ("gpu-is-detected-told", "gpu-gone-in-long-run-told")
+_IS_THERE = ("gpu-is-detected-told", "gpu-works-in-container-told", "gpu-gone-in-long-run-told")
 _OF_UVM = ("nvidia-uvm-missing", "nvidia-uvm-stale-after-suspend", "nvidia-uvm-hmm-init-failure")
 _WITHOUT_UVM = ("cuda-unknown-999", "unknown-error-999")
 

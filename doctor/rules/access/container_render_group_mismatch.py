@@ -121,8 +121,8 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         return  # it was not started, or runs in a VM: the engine's host has no such node
     if machine.symptom("selinux-record", "selinux-denies") is not None:
         return  # owner and mode agreed: SELinux is asked after them
-    if machine.symptom("rocm-of-other-release-sees-gpu-told") is not None:
-        return  # its nodes may be opened
+    if machine.symptom("rocm-of-other-release-sees-gpu-told", "torch-no-nvidia-driver") is not None:
+        return  # its nodes may be opened, or torch asks for another vendor's
     seen = machine.symptom("kfd-open-permission", "dri-open-permission") is not None
     sure = (
         seen
@@ -188,7 +188,8 @@ _ROOT_IMAGE = Lazy(
     r"^(?:\S{1,60}/)?(?:rocm/(?:pytorch|vllm|tensorflow|jax|sglang|sgl-dev|megatron-lm|dev-)"
     r"|ollama/ollama\b|lmsysorg/sglang|vllm/vllm-openai-rocm)"
 )
-"""AMD's images for frameworks, Ollama's, SGLang's and vLLM's: none names a USER, the account in them is root."""
+"""AMD's images for frameworks, Ollama's, SGLang's and vLLM's, whose account is root: the run lines that their projects
+publish mount caches under /root (docs.vllm.ai, docs.sglang.ai, hub.docker.com/r/ollama/ollama, rocm.docs.amd.com)."""
 
 
 def _image_of_root(machine: Snapshot) -> bool:

@@ -75,6 +75,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the engine itself lists NVIDIA's runtime. Pods take it where it is the default one."""
+    listed = any("nvidia" in name for name in machine.container.runtimes or ())
+    return listed and machine.container.engine != "kubernetes" and machine.symptom("kubernetes-told") is None
+
+
 def _pods_run_under_it(machine: Snapshot) -> bool:
     """A pod without a runtimeClass; or a text that speaks of pods that see no GPU beside the engine's settings."""
     if machine.container.engine == "kubernetes":

@@ -124,10 +124,12 @@ def _inside(machine: Snapshot) -> Iterator[Finding]:
 
 
 def _not_joined(machine: Snapshot, nodes: Iterable[DeviceNode]) -> Iterator[Finding]:
-    """Of a text: the container knows the owning group by a name, and its account is shown not to be in it. To join it
-    helps there, as the group's number on the run line does."""
+    """The container knows the owning group by a name, and its account is shown not to be in it. To join it helps there,
+    as the group's number on the run line does. A node that opens is open, whatever its mode says: by an access list or
+    a capability."""
     mine = machine.account.member_of or ()
-    shut = [n for n in nodes if n.uid == 0 and n.group in ("render", "video") and n.group not in mine and _shut(n)]
+    owned = (n for n in nodes if n.uid == 0 and n.group in ("render", "video") and n.group not in mine)
+    shut = [n for n in owned if _shut(n) and not n.openable]
     if not shut or machine.account.uid is None or any((n.gid or -1) in (machine.account.gids or ()) for n in shut):
         return
     yield Finding(

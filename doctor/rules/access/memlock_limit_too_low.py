@@ -72,7 +72,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not (machine.rdma or text or tight):
         return
     on = " on a machine with RDMA devices" if machine.rdma else ": too little for RDMA"
-    refused = machine.symptom(*_REFUSED) if text and limit < _KERNEL_DEFAULT_BYTES else None
+    refused = machine.symptom(*_REFUSED) if text and limit <= _KERNEL_DEFAULT_BYTES else None
     yield Finding(
         summary=f"Locked memory is limited to {limit >> 10} KiB{on}.",
         severity=Severity.WARNING if refused else Severity.INFO,

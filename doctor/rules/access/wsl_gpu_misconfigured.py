@@ -80,7 +80,12 @@ _NO_DRIVER = (
 def _said(machine: Snapshot) -> Iterator[Finding]:
     """A text from WSL that says that no driver is there: under WSL it is Windows' driver that is not reached."""
     symptom = machine.symptom(*_NO_DRIVER)
-    if machine.torch.build == "cpu" or machine.container.inside:
+    if (
+        machine.torch.available is True
+        or machine.torch.build == "cpu"
+        or machine.container.inside
+        or machine.symptom("ray-worker-without-gpu")
+    ):
         return
     if symptom is None:
         if run_line.sees_none(machine):
@@ -105,7 +110,9 @@ def _said(machine: Snapshot) -> Iterator[Finding]:
 
 
 def unheard(machine: Snapshot) -> bool:
-    """That somebody works under WSL is no complaint of its way to the GPU."""
+    """That somebody works under WSL is no complaint of its way to the GPU; nor is anything where torch has its GPU."""
+    if machine.torch.available is True:
+        return True
     return machine.host.wsl is True and not run_line.sees_none(machine) and not run_line.complained_of(machine)
 
 

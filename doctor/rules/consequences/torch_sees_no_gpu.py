@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules.hardware import vendors_there
+from doctor.rules.torch_build_at_hand import of_another_environment
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -54,7 +55,8 @@ FIXES = (
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Only where a GPU is known to be there."""
-    if machine.torch.available is False and vendors_there(machine):
+    seen = of_another_environment(machine, "torch.available")
+    if machine.torch.available is False and vendors_there(machine) and not seen:
         yield Finding(
             summary="torch.cuda.is_available() is False on a machine with a GPU.",
             subject=Subject(kind="package", id="torch"),

@@ -91,6 +91,7 @@ _REFUSED = (
     "rocm-no-agent-told",
     "hip-no-device",
     "hsa-init-out-of-resources",
+    "first-hip-call-crashes-told",
 )
 
 

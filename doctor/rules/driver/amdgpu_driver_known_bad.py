@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity
-from doctor.rules.amdgpu_release import known_faults
+from doctor.rules.amdgpu_release import known_faults, told_of
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -47,6 +47,17 @@ https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/
 """,
 )
 FIXES = (Fix(text="Show the driver's release.", command=("modinfo", "amdgpu")),)
+
+
+def unheard(machine: Snapshot) -> bool:
+    """The number of a kernel alone: nobody says that work on the GPU goes wrong, and nothing is told of the driver."""
+    return machine.symptom(*_GOES_WRONG) is None and not told_of(machine)
+
+
+_GOES_WRONG = (
+    *("gpu-work-goes-wrong", "stands-still-told", "hang-word-told", "program-crashed", "gpu-not-seen-said"),
+    *("kernel-regression-told", "kernel-suspended"),
+)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -36,7 +36,8 @@ There is no /dev/kfd: `rocminfo` says "ROCk module is NOT loaded", torch finds n
 - No AMD GPU is known to be there, or it is unknown whether amdgpu is loaded.
 - amdgpu is built into the kernel, has made /dev/kfd or owns a GPU: a missing line in /proc/modules means nothing
   then, nor does a `blacklist`.
-- Another driver owns the GPU (gpu-bound-to-other-driver), or the system is WSL.
+- Another driver owns the GPU (gpu-bound-to-other-driver), or the system is WSL or said to be.
+- `rocminfo` lists a GPU, or a torch built for ROCm reaches one.
 
 ## How to confirm
 `lspci -nnk -d 1002:` shows the GPU without `Kernel driver in use: amdgpu`; `ls /sys/module/amdgpu /dev/kfd`.
@@ -54,13 +55,23 @@ https://rocm.docs.amd.com/projects/install-on-linux/
 FIXES = (commands.load_module("amdgpu", "Load amdgpu on the host; if that fails the kernel log says why."),)
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where files are shown that amdgpu makes for a card that it drives, or the runtime lists one."""
+    return machine.symptom("files-of-amdgpu-card-shown", *_REACHED) is not None
+
+
+_REACHED = ("rocminfo-lists-gpu-told", "rocminfo-agent-shown-told")
+"""The driver may be built into the kernel, where tools that look for the module miss it."""
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     gpus = presence.present(machine, "amd")
     free = presence.takeable(gpus)
-    if not free or commands.in_wsl(machine):
+    if not free or commands.in_wsl(machine) or machine.symptom("wsl-told"):
         return
     owned = presence.bound(gpus, "amdgpu")
-    if machine.amdgpu_driver.loaded is False and not owned and not machine.kfd.present:
+    reached = machine.symptom(*_REACHED) is not None or (machine.torch.build == "rocm" and machine.torch.available)
+    if machine.amdgpu_driver.loaded is False and not owned and not machine.kfd.present and not reached:
         yield _absent(machine, free)
         return
     yield from _left_out(machine, gpus)

@@ -54,6 +54,11 @@ FIXES = (
 )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where an installer names the firmware of every GPU that the driver could drive."""
+    return machine.symptom("firmware-of-other-gpus-noted") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each known fault of the firmware that a GPU runs."""
     yield from known_faults(machine, RULE.id)

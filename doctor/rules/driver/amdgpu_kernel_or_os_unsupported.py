@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import commands
-from doctor.rules.amdgpu_release import known_faults
+from doctor.rules import commands, run_line, work_done
+from doctor.rules.amdgpu_release import known_faults, told_of
 from doctor.rules.module_build import refused
 
 if TYPE_CHECKING:
@@ -69,6 +69,24 @@ FIXES = (
 )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """The names of a system and a kernel alone: nobody says that a GPU is not seen, that work on it goes wrong or that
+    something does not build or install, and nothing is told of the driver."""
+    built = any(s.key.startswith(("dkms-", "rocm-")) for s in machine.symptoms)
+    return machine.symptom(*_AMISS) is None and not built and not told_of(machine)
+
+
+_AMISS = (
+    "gpu-not-seen-said",
+    "gpu-module-not-loading-told",
+    "build-command-failed",
+    "gpu-work-goes-wrong",
+    "stands-still-told",
+    "program-crashed",
+    *run_line.NO_GPU_SEEN,
+)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Known failures of this driver's build, a kernel that it was not built for, a system that ROCm does not list."""
     yield from known_faults(machine, RULE.id)
@@ -108,7 +126,7 @@ def _unlisted(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         if answer.no:
             yield Finding(
                 severity=Severity.WARNING if _not_built(machine) else Severity.INFO,
-                suspect=True,
+                suspect=not work_done.ran(machine),  # kernels do on a system that the driver is for
                 summary=f"ROCm {(install.version or '')[:20]} does not list {(machine.os.name or '')[:40]}.",
                 subject=Subject(kind="os", id=machine.os.id or "-"),
                 evidence=evidence(machine, ("os.name", f"rocm[{install.key}].version")),

@@ -10,6 +10,7 @@ from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
+from doctor.rules import work_done
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -59,6 +60,11 @@ FIXES = (
     Fix(text="Show which libcuda the loader finds.", command=("ldconfig", "-p")),
     Fix(text="Take cuda-compat off LD_LIBRARY_PATH, or use an image of a CUDA release that the driver supports."),
 )
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where kernels ran: the driver took its libraries."""
+    return work_done.ran(machine)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -135,9 +135,17 @@ def _dropped(machine: Snapshot, kb: Knowledge) -> Finding | None:
     )
     if not unseen or commands.in_wsl(machine) or machine.os.id == "windows":
         return None
+    from doctor.knowledge.windows import is_past_branch
+
     for gpu in machine.of_vendor("nvidia"):
         last = _last_branch(kb, gpu)
-        if last is None or major <= last or gpu.uuid or gpu.driver == "nvidia" or gpu.index.smi is not None:
+        if (
+            last is None
+            or not is_past_branch(major, last)
+            or gpu.uuid
+            or gpu.driver == "nvidia"
+            or gpu.index.smi is not None
+        ):
             continue
         return Finding(
             severity=Severity.ERROR,

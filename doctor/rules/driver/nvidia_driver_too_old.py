@@ -10,7 +10,7 @@ from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evi
 from doctor.knowledge import Knowledge
 from doctor.knowledge.catalogue import table
 from doctor.redaction.lazy import Lazy
-from doctor.rules import commands, presence
+from doctor.rules import commands, presence, work_done
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ RULE = Rule(
         {"nvidia_driver.version", "gpus"},
         {"nvidia_driver.version", "packages"},
         {"nvidia_driver.version", "torch.version"},
+        {"nvidia_driver.version", "container.image"},
         {"nvidia_driver.version", "symptom:cuda-build-asked-for-told"},
         {"nvidia_driver.cuda_version", "symptom:cuda-build-asked-for-told"},
     ],
@@ -88,6 +89,7 @@ _NEWER_THAN_FLOOR = (
     "container-unsatisfied-cuda",
     "driver-symbol-missing",
     "cuda-driver-insufficient",
+    "image-refused-by-old-driver",
 )
 """Error texts that the floor of a CUDA major does not answer: PTX and images want the toolkit's own driver."""
 
@@ -108,6 +110,33 @@ def excludes(machine: Snapshot) -> bool:
 _NO_LIBRARY_GIVEN = ("device-plugin-no-nvml", "default-runtime-not-nvidia-told", "runtime-class-lacking-said")
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where kernels ran: a driver that is too old for the runtime starts none. Where there is no driver at all. Where a
+    program says that the driver is older than one that by its own numbers it is newer than."""
+    if machine.symptom("cuda-driver-version-zero"):
+        return True
+    return work_done.ran(machine) or any(_contradicts(s.text) for s in machine.symptoms if s.key == _NAMED)
+
+
+def _contradicts(line: str) -> bool:
+    """Whether what a line asks for is no newer than what it says is there."""
+    asked = _ASKED.search(line)
+    if asked is None:
+        return False
+    there = [(m[1] or m[2], m.start(1) if m[1] else m.start(2)) for m in _THERE.made.finditer(line)]
+    others = [release for release, at in there if at != asked.start(1)]
+    return bool(others) and all(Dotted(release) >= Dotted(asked[1]) for release in others)
+
+
+_NAMED = "driver-release-compared-told"
+_RELEASE = r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)"
+_ASKED = Lazy(rf"(?i)\b(?:older than|minimum|at least|requires?|needs?|expects?)\b[^\n\d]{{0,40}}{_RELEASE}")
+_THERE = Lazy(
+    rf"(?i)\b(?:current(?:ly)?|installed|found|detected|have|got)\b[^\n\d]{{0,24}}{_RELEASE}"
+    rf"|{_RELEASE}\)?,? (?:is |was )?(?:found|installed|detected|there)\b"
+)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     for need in _needs(machine):
         floor = kb.cuda_floor(need.cuda)
@@ -117,7 +146,22 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             yield found.model_copy(update={"severity": Severity.WARNING}) if held else found
             return
     told = list(_too_old_for_gpu(machine, kb))
-    yield from told or list(_default_wheel(machine, kb)) or _asked_for(machine, kb)
+    yield from told or list(_default_wheel(machine, kb)) or list(_asked_for(machine, kb)) or _of_image(machine, kb)
+
+
+_CUDA_IMAGE = Lazy(r"(?:nvcr\.io/|docker\.io/)?nvidia/cuda:(\d{1,2}\.\d)(?:\.\d{1,2})?(?=-|$)")
+
+
+def _of_image(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
+    """NVIDIA's own CUDA image that is started: it asks its runtime for a driver that serves its CUDA."""
+    container = machine.container
+    found = _CUDA_IMAGE.match(container.image or "")
+    floor = kb.cuda_floor(found[1]) if found and container.run_args else None
+    if found is None or floor is None or not machine.nvidia_driver.version or _served(machine, found[1], floor):
+        return
+    said = f"The image is of CUDA {found[1]}, which needs driver {floor.driver}."
+    about = _finding(machine, kb, _Need("the image", found[1], "container.image"), floor)
+    yield about.model_copy(update={"severity": Severity.WARNING, "summary": said})
 
 
 def _asked_for(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:

@@ -89,6 +89,11 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
     return not alone or machine.nvidia_driver.fabric_manager.installed is not False
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where CUDA finds no device: without the fabric manager it says that the system is not ready."""
+    return machine.symptom("cuda-no-device") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     driver, manager = machine.nvidia_driver, machine.nvidia_driver.fabric_manager
     gpus = machine.of_vendor("nvidia")

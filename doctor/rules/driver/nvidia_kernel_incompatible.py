@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import commands
+from doctor.rules import commands, run_line, work_done
 from doctor.rules.module_build import refused
 
 if TYPE_CHECKING:
@@ -60,6 +60,22 @@ FIXES = (
 
 _SEEN_BY = ("torch-sees-no-gpu", "framework-sees-no-gpu")
 """What a module of another kernel explains: that none is loaded is the same matter, and no other."""
+
+_OF_THE_HOST = (
+    "gpu-work-goes-wrong", "program-crashed", "stands-still-told", "said-slow", "build-command-failed",
+    "nvidia-installer-told", "nvidia-smi-fails-told", "kernel-headers-missing-told", "amdgpu-dkms-said-to-fail",
+    "other-kernel-works", "kernel-regression-told", "another-version-works-told", "worked-in-older-release-told",
+    *sorted(run_line.NO_GPU_SEEN),
+)  # fmt: skip
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where kernels ran, nvidia-smi works or a library is in use of which nothing tells that it sees no GPU."""
+    if work_done.ran(machine) or machine.symptom("nvidia-smi-works-told"):
+        return True
+    torch = machine.torch.version is not None or machine.torch.cuda is not None
+    used = torch or machine.symptom("tensorflow-named") is not None
+    return used and machine.symptom(*_OF_THE_HOST) is None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

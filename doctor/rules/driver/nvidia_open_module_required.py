@@ -61,6 +61,11 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
     return bool(machine.nvidia_driver.flavour and gpus) and all(module_flavour.takes(g, kb) for g in gpus)
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where nvidia-smi works: the modules that are loaded drive the GPU."""
+    return machine.symptom("nvidia-smi-works-told") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     device = module_flavour.misfit(machine, kb, verdict="required", loaded="proprietary", event=_EVENT)
     if device is not None:

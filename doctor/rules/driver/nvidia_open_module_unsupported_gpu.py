@@ -9,6 +9,7 @@ from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity
 from doctor.knowledge import Knowledge
 from doctor.rules import module_flavour
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -64,6 +65,18 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
         return False
     gpus = machine.of_vendor("nvidia")
     return bool(machine.nvidia_driver.flavour and gpus) and all(module_flavour.takes(g, kb) for g in gpus)
+
+
+_FIRST_OPEN = "515"
+"""The driver with which the open kernel modules came (github.com/NVIDIA/open-gpu-kernel-modules: 515.43.04)."""
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where the driver is of a release before the first with open modules, or nvidia-smi works."""
+    version = machine.nvidia_driver.version
+    if version is not None and Dotted(version) < _FIRST_OPEN:
+        return True
+    return machine.symptom("nvidia-smi-works-told") is not None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
@@ -32,7 +32,8 @@ or library cures that.
 
 ## Not raised when
 The system is another or not known, or the text shows a GPU of AMD or NVIDIA, its driver or a ROCm: then another machine
-is meant than the Mac at which somebody sits. It is a remark where nothing in the text asks for CUDA or ROCm.
+is meant than the Mac at which somebody sits. It is a remark where nothing in the text asks for CUDA or ROCm, and a
+warning where nothing but a sentence does.
 
 ## How to confirm
 `uname -s` prints Darwin; `python3 -c "import torch; print(torch.backends.mps.is_available())"`
@@ -56,10 +57,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """Loud where an error text asks for CUDA or ROCm."""
     if not is_mac(machine):
         return
-    asks = any(_asks(symptom) for symptom in machine.symptoms)
+    asks = [symptom.key for symptom in machine.symptoms if _asks(symptom)]
     yield Finding(
         summary="macOS has neither CUDA nor ROCm: torch runs there on the CPU and, on Apple silicon, on Metal (mps).",
-        severity=RULE.severity if asks else Severity.INFO,
+        severity=_loud(asks),
         subject=Subject(kind="os", id="macos"),
         evidence=evidence(machine, ("os.id", "os.name")),
         fixes=(
@@ -73,8 +74,22 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     )
 
 
-_LISTED = ("is cuda available:", "cuda available:", "cuda_available:")
-"""A row of a listing, which says that of every Mac."""
+def _loud(asks: Sequence[str]) -> Severity:
+    """An error where a program asks; that somebody has no NVIDIA GPU there may be no complaint."""
+    from doctor.knowledge.hearsay import is_told
+
+    if not asks:
+        return Severity.INFO
+    return Severity.WARNING if all(is_told(key) for key in asks) else RULE.severity
+
+
+_LISTED = (
+    *("is cuda available:", "cuda available:", "cuda_available:", "cuda used to build pytorch:"),
+    *("cuda runtime version:", "cudnn version:", "torch.cuda.is_available()", ">>> torch.cuda.is_available()"),
+)
+"""A row of a listing or a question, which says that of every Mac."""
+_NONE_THERE = "no-nvidia-gpu-told"
+"""What somebody says of the machine, and no error."""
 
 
 def _asks(symptom: Symptom) -> bool:
@@ -82,6 +97,6 @@ def _asks(symptom: Symptom) -> bool:
     from doctor.knowledge.symptoms import shared
 
     signature, text = shared().signatures.get(symptom.key), symptom.text.lower()
-    if signature is None or "mps" in text or text.lstrip("- ").startswith(_LISTED):
+    if signature is None or symptom.key == _NONE_THERE or "mps" in text or text.lstrip("- ").startswith(_LISTED):
         return False
     return any(cause.rule not in HOLD for cause in signature.points_to)

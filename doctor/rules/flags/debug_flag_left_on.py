@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
-from doctor.rules import run_line
+from doctor.rules import run_line, work_done
 from doctor.rules.flags_read import evaluated
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ their like.
 Each launch waits for the one before, or each call writes a line: correct results, much slower.
 
 ## Not raised when
-The flag is unset, 0, or a level that costs little. From facts alone it is information.
+The flag is unset, 0, or a level that costs little. From facts alone it is information; so it is beside an error of a
+kernel that read where nothing is, which such a flag is set to find.
 
 ## How to confirm
 `env | grep -E 'SERIALIZE|BLOCKING|LOG_LEVEL|NCCL_DEBUG'`
@@ -56,6 +57,14 @@ _LOUD = {"AMD_LOG_LEVEL": 3}
 FIXES = (Fix(text="Unset the debugging flag where the program is started.", where="environment"),)
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where no variable of the kind is set: a flag is read, the words of a text set none. Where a fault is looked for,
+    that is what they are set for."""
+    return _sought(machine) or not any(
+        _is_on(name, value.strip()) or name in _WAITS for name, value in (machine.environment or {}).items()
+    )
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a variable."""
     yield from evaluated(machine, RULE.id, _own(machine, kb))
@@ -71,13 +80,18 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
                 if name in _WAITS
                 else f"{name}={value[:20]} is a debugging flag: it slows every GPU program started from here.",
                 severity=Severity.INFO,
-                suspect=2 if text else 0,
+                suspect=2 if text and not _sought(machine) else 0,
                 subject=Subject(kind="variable", id=name),
                 evidence=(Evidence(text=f"{name}={value[:40]}", source="environment"),),
                 fixes=(
                     Fix(text=f"Start without {name}.", command=("env", "-u", name, "COMMAND"), where="environment"),
                 ),
             )
+
+
+def _sought(machine: Snapshot) -> bool:
+    """Whether a kernel went astray and nobody speaks of slowness: the flags are set to find where."""
+    return work_done.went_astray(machine) and machine.symptom("said-slow") is None
 
 
 def _is_on(name: str, value: str) -> bool:

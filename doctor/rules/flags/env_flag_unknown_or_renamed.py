@@ -12,7 +12,7 @@ from doctor.flags import spelling
 from doctor.flags.situation import Situation
 from doctor.knowledge.store import table
 from doctor.redaction.lazy import Lazy
-from doctor.rules import run_line
+from doctor.rules import run_line, work_done
 from doctor.rules.flags_read import evaluated
 
 if TYPE_CHECKING:
@@ -56,12 +56,23 @@ FIXES = (Fix(text="Use the name that the warning gives, or unset the old one.", 
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where no variable is told, none has another name; nor where each that is told is one that something reads."""
+    """Where no variable is told, none has another name; nor where each that is told is one that some release at hand
+    may read, or of a program whose names are not listed; where kernels ran and went astray."""
+    if work_done.ran(machine) or _ignored_are_read(machine):
+        return True
     if machine.symptom("variable-name-slips", "variable-ignored-told") is not None:
         return False
     if machine.environment:
-        return all(spelling.is_known(name) and not _gone(machine, name) for name in machine.environment)
+        names = [n for n in machine.environment if spelling.is_known(n) or n.startswith(spelling.FAMILIES)]
+        return all(spelling.is_known(name) and not _gone_surely(machine, name) for name in names)
     return machine.symptom("variable-told") is None
+
+
+def _ignored_are_read(machine: Snapshot) -> bool:
+    """Whether what is told to be ignored is no variable of a family that is listed, or is one that is read."""
+    told = [s.text for s in machine.symptoms if s.key == "variable-ignored-told"]
+    names = [name for text in told for name in _NAME.findall(text)]
+    return bool(told) and machine.symptom("variable-name-slips") is None and all(map(spelling.is_known, names))
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -79,7 +90,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             yield Finding(
                 summary=f"{name} has no effect: {why}.",
                 severity=Severity.WARNING if not gone and meant and meant.endswith(_HIDES) else Severity.INFO,
-                suspect=strength if run_line.from_text(machine, "environment") else 0,
+                suspect=strength if run_line.from_text(machine, "environment") and not work_done.ran(machine) else 0,
                 subject=Subject(kind="variable", id=name),
                 evidence=(Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),),
                 fixes=FIXES,
@@ -125,6 +136,12 @@ def _gone(machine: Snapshot, name: str) -> str | None:
     """Removed, renamed without the old name being read, or never there; for the version at hand where one is known."""
     gone = spelling.no_longer_read(name, Situation(machine.environment or {}, machine))
     return gone[0] if gone else None
+
+
+def _gone_surely(machine: Snapshot, name: str) -> bool:
+    """The same, where the release at hand is known or no release ever read it."""
+    gone = spelling.no_longer_read(name, Situation(machine.environment or {}, machine))
+    return gone is not None and gone.sure
 
 
 def _slip(name: str) -> str | None:

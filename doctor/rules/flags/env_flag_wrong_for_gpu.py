@@ -73,13 +73,19 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where the flags for AITER that are set are all for the GPU at hand, and none else of the table is set."""
+    """Where none of the tables is set; where the flags for AITER and the lists to build for that are set are all for
+    the GPU at hand."""
+    names = machine.environment or {}
+    if not any(f.name.fullmatch(name) or name in _BUILD for name in names for f in _FLAGS):
+        return True
     archs = {str(g.arch).split(":")[0] for g in machine.gpus or () if g.arch}
     fits = []
-    for name, value in (machine.environment or {}).items() if archs else ():
+    for name, value in names.items() if archs else ():
         flag = next((f for f in _FLAGS if f.name.fullmatch(name) and f.value.fullmatch(value.strip())), None)
         if flag is not None and "AITER" in name:
             fits.append(all(map(flag.fits.match, archs)))
+        elif name in _BUILD:
+            fits.append(next(_build_list(machine, name, value, archs), None) is None)
     return bool(fits) and all(fits)
 
 

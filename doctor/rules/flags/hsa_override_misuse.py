@@ -41,7 +41,7 @@ driver.
 
 ## Not raised when
 It is unset. On a GPU that ROCm does not support, a relative of the same generation (gfx1031 as 10.3.0) is information
-only.
+only; in a pasted text so is the GPU's own number, which changes nothing.
 
 ## How to confirm
 `env | grep HSA_OVERRIDE` and `rocminfo | grep gfx`.
@@ -84,10 +84,12 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         if not faults:
             continue
         severity, why = min(faults, key=lambda f: f[0].rank)
+        pasted = run_line.from_text(machine, "environment")
+        idle = pasted and all(fault.endswith(_ANYWAY) for _, fault in faults)  # it changes nothing, and breaks nothing
         yield Finding(
             summary=f"{name}={value[:20]} {why}.",
-            severity=severity,
-            suspect=2 if severity is Severity.INFO and run_line.from_text(machine, "environment") else 0,
+            severity=Severity.INFO if idle else severity,
+            suspect=1 if idle else 2 if severity is Severity.INFO and pasted else 0,
             explains=(*RULE.explains, *_ALSO.get(why, ())),
             subject=Subject(kind="variable", id=name),
             evidence=(
@@ -99,6 +101,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         )
 
 
+_ANYWAY = "is anyway"
 _OF_PROCESSOR = "is for node 0, the processor: KFD counts GPUs from the node after the last processor"
 _MALFORMED = "is no MAJOR.MINOR.STEPPING: ROCm then lists no GPU"
 _ALSO = {_MALFORMED: ("container-missing-gpu-passthrough",), _OF_PROCESSOR: ("torch-missing-gpu-arch",)}
@@ -126,7 +129,7 @@ def _fault(machine: Snapshot, kb: Knowledge, arch: str, value: str) -> tuple[Sev
     if mine is None:
         return None
     if asked == mine:
-        return Severity.WARNING, f"says what the GPU ({arch}) is anyway"
+        return Severity.WARNING, f"says what the GPU ({arch}) {_ANYWAY}"
     if asked[0] != mine[0]:
         return Severity.ERROR, f"names another instruction set than {arch} has"
     if _native(machine, kb, arch):

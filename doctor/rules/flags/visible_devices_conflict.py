@@ -73,6 +73,30 @@ FIXES = (
 )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the one list shown is what images of NVIDIA set themselves, and the text speaks of none; where each list
+    has every GPU of the machine once, and nothing says that one is missed."""
+    shown = {n: v.strip() for n, v in (machine.environment or {}).items() if n.endswith("_VISIBLE_DEVICES")}
+    if shown == {"NVIDIA_VISIBLE_DEVICES": "all"}:
+        return machine.symptom("variable-told") is None
+    many = len(machine.gpus or ())
+    whole = bool(shown) and many > 1 and all(_names_each(value, many) for value in shown.values())
+    return whole and not _fails(machine) and machine.symptom("gpu-not-seen-said") is None
+
+
+def _names_each(listed: str, many: int) -> bool:
+    """Whether a list names every one of so many GPUs, each once: by numbers from 0 on, or by their names."""
+    names = [name.strip() for name in listed.split(",")]
+    numbers = {int(name) for name in names if name.isdigit() and len(name) < _DIGITS}
+    if numbers:
+        return numbers == set(range(many)) and len(names) == many
+    return listed == "all" or (len(set(names)) == len(names) == many and all(n.startswith(_UUID) for n in names))
+
+
+_DIGITS = 6
+_UUID = ("GPU-", "MIG-")
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Each fault of each list is its own finding; a single valid list is none."""
     own = _own(machine, kb)
@@ -159,6 +183,9 @@ def _count(machine: Snapshot, name: str, there: frozenset[str], env: Mapping[str
     """GPUs that the list's numbers count among; None when not known, partitions included."""
     vendor = "nvidia" if name == _CUDA and "nvidia" in there else "amd"
     gpus = machine.of_vendor(vendor)
+    given = _given(machine) if vendor == "amd" and there == {"amd"} else 0
+    if given and (name == _HSA or not env.get(_HSA)):
+        return given
     if not machine.gpus and there == {"amd"} and name != _HSA:
         return len([t for t in env.get(_HSA, "").split(",") if t.strip()]) or None  # ROCR's list bounds the inner one
     parted = any(g.partitions or g.mig_mode == "enabled" or g.compute_partition not in (None, "SPX") for g in gpus)
@@ -166,6 +193,17 @@ def _count(machine: Snapshot, name: str, there: frozenset[str], env: Mapping[str
         return None
     outer = [t for t in env.get(_HSA, "").split(",") if t.strip()]
     return len(outer) if vendor == "amd" and name != _HSA and outer else len(gpus)
+
+
+_NODE = Lazy(r"/dev/dri/renderD\d{3}(?=:|$)")
+
+
+def _given(machine: Snapshot) -> int:
+    """AMD's GPUs that a container is given one by one; 0 where it gets all of them, or that is not shown."""
+    devices = [value.strip("\"'") for value in run_line.options(machine, "--device")]
+    if any(re.match(r"/dev/dri/?(?::|$)", value) for value in devices) or run_line.options(machine, "--privileged"):
+        return 0
+    return len({value.split(":")[0] for value in devices if _NODE.match(value)})
 
 
 _NO_WORD = "is no list of GPU numbers or ids: only NVIDIA_VISIBLE_DEVICES takes that word"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import presence
+from doctor.rules import presence, work_done
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -50,6 +50,11 @@ https://docs.pytorch.org/docs/stable/notes/cuda.html
 FIXES = (
     Fix(text="End what else holds the GPU's memory, or lower batch size, context length or the server's memory share."),
 )
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where a kernel went astray, and nothing tells that memory ran out."""
+    return work_done.went_astray(machine)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

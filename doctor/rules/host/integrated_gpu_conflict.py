@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules.integrated import discrete, integrated, is_integrated, processor_has_gpu
+from doctor.redaction.lazy import Lazy
+from doctor.rules.integrated import APU_TARGETS, discrete, integrated, is_integrated, processor_has_gpu
 
 if TYPE_CHECKING:
     from doctor.facts.gpu import Gpu
@@ -71,11 +72,38 @@ FIXES = (
     ),
     Fix(text="Or turn the integrated GPU off in the firmware settings.", reboot=True),
 )
+HIDDEN_FROM_ROCR = Fix(
+    text="Hide it from ROCr, which looks at every GPU before HIP's variable is read.",
+    command=("env", "ROCR_VISIBLE_DEVICES=0", "python3"),
+)
 
 
 _EXPLAINS = ("amd-gpu-unsupported-by-rocm", "known-bad-library-version", "visible-devices-conflict")
 _NO_CODE = ("torch-missing-gpu-arch", "library-missing-gpu-arch")
 """What programs say of the integrated GPU, where ROCm lists the card."""
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where no GPU is in the processor, or the only one that is shown is no desktop's second one."""
+    if _NONE_IN_IT.search(machine.host.cpu or "") and not integrated(machine):
+        return True
+    amd = machine.of_vendor("amd")
+    archs = {(g.arch or "").partition(":")[0] for g in amd}
+    if amd and archs <= _OF_SERVERS:
+        return True
+    alone = len(amd) == len(machine.gpus or ()) == 1 and _CARD.search(amd[0].name or "") is None
+    return alone and bool(archs & APU_TARGETS) and "gfx1036" not in archs
+
+
+_NONE_IN_IT = Lazy(
+    r"(?i)\bryzen (?:threadripper|\d [1-5]\d00(?:X|XT|X3D|E)?\b(?! with))"
+    r"|\bepyc\b(?! 4\d\d[45])|\bxeon\b|\bi\d-\d{4,5}K?F\b"
+)
+"""Processors without a GPU: Ryzen of the series 1000 to 5000 that have no letter for one, EPYC but for its 4004 and
+4005, Xeon (some have Intel's, which ROCm does not list). Source: www.amd.com's table of processor specifications,
+column Graphics Model, as of 2026-08."""
+_CARD = Lazy(r"\bRX ?\d|\bW\d{4}\b|\bR9\d00\b|\bVII\b")
+_OF_SERVERS = frozenset(("gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950"))
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -128,6 +156,12 @@ def _of_processor(machine: Snapshot, cards: tuple[Gpu, ...]) -> Iterator[Finding
     )
 
 
+_SHOWN_FIRST = {
+    "rocblas-lacks-gpu-of-cpu": ("blas-kernels-missing", "amd-gpu-unsupported-by-rocm", *_NO_CODE),
+    "integrated-gpu-first-told": _NO_CODE,
+}
+
+
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
     """Kernels that are missing for the GPU inside the CPU are not what is wrong: it should not be asked."""
     of_the_cpu = symptom.key == "rocblas-lacks-gpu-of-cpu"
@@ -136,8 +170,8 @@ def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[F
     summary = "A library was asked for kernels of the small GPU inside the CPU."
     yield Finding(
         summary=summary if of_the_cpu else RULE.title,
-        explains=("blas-kernels-missing", "amd-gpu-unsupported-by-rocm", *_NO_CODE) if of_the_cpu else (),
+        explains=_SHOWN_FIRST.get(symptom.key, ()),
         subject=Subject(kind="gpu", id="integrated"),
         evidence=(Evidence(text=symptom.text, source=symptom.source),),
-        fixes=FIXES,
+        fixes=(HIDDEN_FROM_ROCR, *FIXES[1:]) if symptom.key == "helped-by-rocr-choice" else FIXES,
     )

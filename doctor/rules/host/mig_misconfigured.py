@@ -53,6 +53,17 @@ FIXES = (
 )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where every GPU at hand is of a kind that has no MIG: all GeForce cards, and chips between the large ones."""
+    gpus = machine.of_vendor("nvidia")
+    return bool(gpus) and all(g.arch and (g.arch not in _HAS_MIG or "GeForce" in (g.name or "")) for g in gpus)
+
+
+_HAS_MIG = ("sm_80", "sm_90", "sm_100", "sm_103", "sm_107", "sm_110", "sm_120")
+"""A100 and A30, Hopper, data-centre Blackwell and later, RTX PRO Blackwell. Source: docs.nvidia.com MIG User Guide,
+Supported GPUs."""
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each such GPU."""
     for gpu in machine.gpus or ():

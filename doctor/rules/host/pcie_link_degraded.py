@@ -59,6 +59,13 @@ _ENOUGH = 8
 """Lanes: what boards that share one slot's sixteen between two give each."""
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the link has all its lanes and rests: GPUs lower its speed while nothing is to be moved."""
+    if machine.symptom("link-has-all-lanes") is None:
+        return False
+    return machine.symptom("said-slow", "link-complained-of") is None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each GPU with a narrow link, or with bus errors of its link in the kernel log."""
     hit = set()

@@ -51,9 +51,11 @@ https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 _JOINED = Lazy(r"SXM|NVL\d|HBM3|\b[BH][123]00\b|MI250|MI3\d\d", re.IGNORECASE)
 """Products whose boards join them by NVLink or xGMI."""
 _COMPILED = Lazy(
-    r"\binductor\b|\btorch\.compile\b|\bcompiled (?:with|by|model|code|function)\b|\bjit(?:ted)?\b", re.IGNORECASE
+    r"\binductor\b|\btorch\.compile\b|\bcompiled (?:with|by|model|code|function)\b|\bjit(?:ted)?\b|\btriton\b|\bptxas\b"
+    r"|\bautotun\w*|\beager\b|\bkernel (?:produces?|gives?|returns?|computes?|writes?|outputs?)\b",
+    re.IGNORECASE,
 )
-"""Wrong values told of compiled code: the compiler makes them."""
+"""Wrong values told of compiled code, or of one kernel: the compiler or the kernel makes them."""
 FIXES = (Fix(text="Try without peer-to-peer copies.", command=("env", "NCCL_P2P_DISABLE=1", "python3")),)
 
 

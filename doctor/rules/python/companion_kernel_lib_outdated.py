@@ -49,7 +49,17 @@ https://docs.flashinfer.ai/installation.html
 
 FIXES = (Fix(text="Install the release of the named kernel library that the framework pins.", where="environment"),)
 
+_OF_VERSIONS = (
+    "kernel-library-api-differs", "kernel-library-version-below-floor", "kernel-package-below-minimum",
+    "flash-attention-package-below-minimum", "kernel-package-absent-told", "import-fails-told",
+)  # fmt: skip
 _PARTS = ("flashinfer-cubin", "flashinfer-jit-cache")
+
+
+def unheard(machine: Snapshot) -> bool:
+    """On NVIDIA's GPUs, where no error is of a kernel library's names or versions: a list of them is in any text."""
+    nvidia = machine.torch.cuda is not None or (machine.of_vendor("nvidia") and not machine.of_vendor("amd"))
+    return bool(nvidia) and machine.symptom(*_OF_VERSIONS) is None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

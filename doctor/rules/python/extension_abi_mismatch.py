@@ -9,7 +9,7 @@ from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import python_files
+from doctor.rules import python_files, work_done
 from doctor.rules.framework_pins import torch_series
 from doctor.rules.missing_libraries import sought_of_another_cuda
 from doctor.rules.python_packages import pip_install, release, shown
@@ -83,6 +83,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         wanted = f"{held.name}=={held.version.partition('+')[0]}"
         yield Finding(
             summary=f"{held.name} was built for {built_for}; torch {machine.torch.version} is installed."[:200],
+            severity=Severity.WARNING if work_done.ran(machine) else Severity.ERROR,
             subject=Subject(kind="package", id=held.name),
             evidence=(*evidence(machine, ("torch.version",)), *shown(machine, held)),
             fixes=(

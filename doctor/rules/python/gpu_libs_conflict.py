@@ -28,6 +28,7 @@ RULE = Rule(
         {"loader", "torch.build"},
         {"process.libraries"},
         {"symptom:library-built-with-told", "symptom:library-on-system-told"},
+        {"symptom:nccl-of-cuda-told", "cuda"},
     ),
     proven="live",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -86,6 +87,23 @@ _ELSEWHERE = Lazy(r"/(?:usr/local/cuda[\w.-]*|opt/rocm[\w.-]*|opt/cuda[\w.-]*|[\
 _STACK = Lazy(r"/(?:rocm|cuda)-(\d{1,2}(?:\.\d{1,2})?)")
 
 
+_OF_IMAGES = (
+    "/usr/local/nvidia/lib", "/usr/local/nvidia/lib64", "/usr/local/cuda/lib64", "/usr/local/cuda/lib",
+    "/usr/local/cuda/compat", "/usr/local/cuda/compat/lib",
+)  # fmt: skip
+_NAMES_A_LIBRARY = (
+    "gpu-dll-named", "gpu-library-of-system-listed", "cublas-or-cudnn-call-failed", "cuda-library-undefined-symbol",
+    "cuda-library-not-found", "program-crashed", "import-fails-told",
+)  # fmt: skip
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where the loader's path is the one that NVIDIA's images set, and no library is named by an error."""
+    path = (machine.environment or {}).get("LD_LIBRARY_PATH", "")[:4000]
+    own = bool(path) and all(part.rstrip("/") in _OF_IMAGES for part in path.split(":") if part)
+    return own and machine.symptom(*_NAMES_A_LIBRARY) is None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Packages that overwrite each other, then the loader's path."""
     yield from process_maps.twice(machine)
@@ -105,6 +123,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             )
     yield from library_found.another_copy(machine)
     yield from library_found.other_release_told(machine)
+    yield from library_found.nccl_of_another_cuda(machine)
     yield from _loader_path(machine)
     yield from _files_of_another_rocm(machine)
     yield from _unpinned(machine, kb)

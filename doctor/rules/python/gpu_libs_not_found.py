@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity
-from doctor.rules import python_loading, python_plugins
+from doctor.rules import python_loading, python_plugins, work_done
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -56,6 +56,11 @@ FIXES = (
         where="environment",
     ),
 )
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where kernels ran: the libraries that they need were found."""
+    return work_done.ran(machine)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

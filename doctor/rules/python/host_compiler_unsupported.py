@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import work_done
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -66,6 +67,11 @@ _GCC_MAX = (
     ("11.0", 9),
 )
 """First CUDA of a row -> newest gcc that its nvcc takes (crt/host_config.h of published nvcc wheels, 2026-11-20)."""
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where what was compiled ran, or nothing is compiled."""
+    return work_done.ran(machine) or machine.symptom("compiles-told", *_BUILDS) is None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ RULE = Rule(
     title="The environment lies under a path with a space.",
     needs=({"interpreter.prefix", "torch.build"}, {"torch.location", "torch.build"}),
     proven="synthetic",
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "torch-missing-gpu-arch"),
     order=39,
     facts_decide=False,
     tags=(
@@ -49,6 +49,17 @@ https://github.com/ROCm/clr/issues
 )
 
 FIXES = (Fix(text="Make the environment anew under a path without spaces.", where="environment"),)
+
+
+_SHOWN = (
+    *("path-shown-with-space", "path-with-space", "path-told-to-hold-a-space", "include-path-cut-at-space"),
+    *("input-path-cut", "no-such-include-part", "home-path-shown-with-space"),
+)
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where a text neither shows a path with a space nor speaks of one."""
+    return machine.symptom(*_SHOWN) is None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject
 from doctor.redaction.lazy import Lazy
-from doctor.rules import accusing, python_files, python_plugins
+from doctor.rules import accusing, python_files, python_plugins, work_done
 from doctor.rules.hardware import discrete
 from doctor.rules.python_packages import below, package, pip_install, release, shown
 from doctor.rules.torch_install import python_of
@@ -31,7 +31,7 @@ RULE = Rule(
     tags=("python",),
     doc="""## What it finds
 A jaxlib without any GPU plugin on a machine with a GPU, plugins that are all for the other vendor's GPUs, or plugin
-packages of another release than jaxlib.
+packages of another release than jaxlib: CUDA's plugin must be of the very same one, or jaxlib leaves it aside.
 
 ## Why it matters
 JAX runs on the CPU, or stops at 'Unable to initialize backend'.
@@ -63,6 +63,7 @@ FIXES = (
 )
 
 _PLUGIN = Lazy(r"jax-(?:cuda|rocm)\d+-(?:plugin|pjrt)$")
+_CUDA_PLUGIN = Lazy(r"jax-cuda\d+-plugin$")
 _SPLIT = "0.4.24"
 """From this release on the GPU code is in plugin packages."""
 
@@ -82,14 +83,16 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     plugins = [p for p in machine.packages or () if _PLUGIN.match(p.name.lower().replace("_", "-")[:60])]
     series = Dotted(jaxlib.version).series()
     other = [p for p in plugins if release(p.version) and Dotted(p.version).series() != series]
+    aside = [] if other else [p for p in plugins if _unused(p, jaxlib.version)]
     there = [v for v in ("nvidia", "amd") if discrete(machine, v)]
     bare = not plugins and "+" not in jaxlib.version and not below(jaxlib.version, _SPLIT)
     alone = bare and there and machine.symptom("jax-lists-gpu") is None
     foreign = _of_other_vendor(machine, plugins)
-    if not other and not alone and not foreign:
+    if not other and not alone and not foreign and not aside:
         return
-    what = f"{other[0].name} {other[0].version[:20]} is not of" if other else "No GPU plugin is installed for"
-    if foreign and not other:
+    differs = [*other, *aside]
+    what = f"{differs[0].name} {differs[0].version[:20]} is not of" if differs else "No GPU plugin is installed for"
+    if foreign and not differs:
         what = f"{foreign[0].name[:40]} is for the other vendor's GPUs, and there is no other plugin for"
     extra = "jax[rocm]" if there == ["amd"] else "jax[cuda12]"
     yield Finding(
@@ -100,25 +103,43 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             *RULE.explains,
             *(("torch-built-for-other-vendor",) if foreign and not machine.torch.installed else ()),
         ),
-        evidence=shown(machine, jaxlib, *(other or foreign)),
+        evidence=shown(machine, jaxlib, *(differs or foreign)),
         fixes=(pip_install(machine, "Install plugin and jaxlib of one release.", "--upgrade", extra),),
         verify=(python_of(machine), "-c", "import jax; print(jax.devices())"),
     )
 
 
+def _unused(plugin: Package, jaxlib: str) -> bool:
+    """A CUDA plugin that jaxlib does not load, being of another release (jaxlib/plugin_support.py); AMD's may be."""
+    if not _CUDA_PLUGIN.match(plugin.name.lower().replace("_", "-")[:60]) or "+" in jaxlib:
+        return False
+    mine, theirs = release(plugin.version), release(jaxlib)
+    return bool(mine and theirs) and Dotted(mine or "").compare(theirs or "") != 0
+
+
+_LACKS_ITS_GPU = (
+    *("jax-backend-not-initialized", "jax-backend-is-cpu-told", "jax-lists-cpu-only", "jax-cuda-jaxlib-not-installed"),
+    *("framework-falls-back-to-cpu", "gpu-not-seen-said"),
+)
+
+
 def unheard(machine: Snapshot) -> bool:
-    """Where jax, jaxlib and AMD's plugin and PJRT are shown, all of one release."""
+    """Where jax lists a GPU or kernels ran, its parts are of one release, or only other hardware's backends lack."""
+    if machine.symptom("jax-lists-gpu") or work_done.ran(machine):
+        return True
+    if machine.symptom("jax-notes-other-backends") and machine.symptom(*_LACKS_ITS_GPU) is None:
+        return True
     names = ("jax", "jaxlib", "plugin", "pjrt")
     held: dict[str, Package | None] = {"jax": package(machine, "jax"), "jaxlib": package(machine, "jaxlib")}
     for found in machine.packages or ():
-        kind = _ROCM_PART.fullmatch(found.name.lower().replace("_", "-")[:60])
+        kind = _PART.fullmatch(found.name.lower().replace("_", "-")[:60])
         if kind is not None:
             held[kind[1]] = found
     versions = {release(part.version) for name in names if (part := held.get(name)) is not None}
     return sum(held.get(name) is not None for name in names[:3]) == 3 and len(versions) == 1 and None not in versions
 
 
-_ROCM_PART = Lazy(r"jax-rocm\d+-(plugin|pjrt)")
+_PART = Lazy(r"jax-(?:rocm|cuda)\d+-(plugin|pjrt)")
 
 
 def _of_other_vendor(machine: Snapshot, plugins: Sequence[Package]) -> list[Package]:

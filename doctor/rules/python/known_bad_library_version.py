@@ -55,5 +55,11 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """The table of known faults; other releases are named by error texts only."""
-    yield from known_faults(machine, RULE.id)
+    """The table of known faults; other releases are named by error texts only. One sign is of one fault: of several
+    that it may be, the one that rests on most is told, and the others are remarks."""
+    found = list(known_faults(machine, RULE.id))
+    loud = [f for f in found if f.severity is not Severity.INFO or f.suspect]
+    told = max(loud, key=lambda f: (f.severity is not Severity.INFO, f.suspect, len(f.evidence)), default=None)
+    for finding in found:
+        quiet = finding is not told and finding in loud
+        yield finding.model_copy(update={"severity": Severity.INFO, "suspect": 0}) if quiet else finding

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import python_code, python_support
-from doctor.rules.torch_archs import torch_serves
+from doctor.rules import python_code, python_support, work_done
+from doctor.rules.torch_archs import torch_serves, within_told_range
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -68,6 +68,21 @@ FIXES = (
 
 
 _NO_KERNEL = ("cuda-no-kernel-image",)
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where kernels ran: a library without code for the GPU starts none. Where torch warns of a GPU that it serves all
+    the same or a kernel itself is refused, and none is missed."""
+    if work_done.ran(machine) or _served_before(machine):
+        return True
+    there = machine.symptom("layers-on-gpu", "kernel-itself-refused-told") is not None
+    return (there or within_told_range(machine)) and machine.symptom(*_NO_KERNEL) is None
+
+
+def _served_before(machine: Snapshot) -> bool:
+    """An older release is told to do the work of a GPU of the newest family: later ones leave out old GPUs alone."""
+    new = machine.symptom("blackwell-card-told") is not None
+    return new and machine.symptom("another-version-works-told") is not None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -60,6 +60,11 @@ _FIRST = {"torch": "2.3", "tensorflow": "2.18", "onnxruntime": "1.19", "onnxrunt
 """The first release that was compiled for NumPy 2 too (published metadata, 2026-11-20)."""
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Words say only that numpy is in the list of packages: a module of the other ABI fails with numpy's own text."""
+    return True
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """The frameworks whose bound is known; of other modules only their error texts tell."""
     yield from python_files.numpy(machine)

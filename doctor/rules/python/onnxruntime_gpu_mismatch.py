@@ -9,7 +9,7 @@ from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import python_plugins
+from doctor.rules import python_plugins, work_done
 from doctor.rules.python_packages import below, package, pip_install, pip_remove, release, shown
 from doctor.versions import Dotted
 
@@ -56,6 +56,11 @@ FIXES = (Fix(text="Install the ONNX Runtime build for the CUDA and cuDNN (or ROC
 _GPU = ("onnxruntime-gpu", "onnxruntime-rocm", "onnxruntime-migraphx", "onnxruntime-directml")
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the provider ran the model, and what came out is not right or an access went astray."""
+    return work_done.ran(machine) or machine.symptom("onnx-session-ran-told") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Both write the same folder; the one installed last wins."""
     yield from python_plugins.mismatched(machine, "onnxruntime-")
@@ -75,15 +80,16 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield from _other_cuda(machine, gpu)
 
 
-_CUDA_13, _CUDNN_9, _CUDA_12 = "1.27", "1.19", "1.19"
-"""PyPI's builds: CUDA 13 from 1.27, CUDA 12 with cuDNN 9 from 1.19, CUDA 11 with cuDNN 8 before (release notes)."""
+_BUILT_FOR = (("1.27", 13), ("1.19", 12), ("1.7", 11))
+"""First release of a row -> major of CUDA that PyPI's builds are for, 10 before
+(onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html#requirements)."""
 _WHEEL = Lazy(r"nvidia-(?:cublas|cuda-runtime|cudnn)(?:-cu(\d\d))?$")
 
 
 def _other_cuda(machine: Snapshot, gpu: Package) -> Iterator[Finding]:
     """The toolkit at hand is of another major than the provider was built for, and no wheels bring that one."""
     version = release(gpu.version)
-    needed = 13 if not below(version, _CUDA_13) else 12 if not below(version, _CUDA_12) else 11
+    needed = next((major for first, major in _BUILT_FOR if not below(version, first)), 10)
     brought = {int(m[1] or 13) for p in machine.packages or () if (m := _WHEEL.match(p.name[:60]))}
     toolkits = {Dotted(i.version).major for i in machine.cuda or () if i.version}
     here = brought | {m for m in toolkits if m} | {m for m in (Dotted(machine.torch.cuda or "").major,) if m}

@@ -62,6 +62,11 @@ _NAMED = Lazy(r"/opt/rocm-(\d+\.\d+)")
 _VARIABLES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where what was built and run gives wrong values: nothing of ROCm was missed."""
+    return machine.symptom("output-garbage") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """A pasted text does not list every installation: there only another release than the one it names counts."""
     roots = [install.path.rstrip("/") for install in machine.rocm or ()]

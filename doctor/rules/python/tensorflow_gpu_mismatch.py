@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import accusing, python_files, python_plugins
+from doctor.rules import accusing, python_files, python_plugins, work_done
 from doctor.rules.hardware import discrete, vendors_there
 from doctor.rules.library_release import known_faults
 from doctor.rules.missing_libraries import missing_runtimes
@@ -72,9 +72,23 @@ _WINDOWS_ENDS = "2.11"
 _CUDNN = Lazy(r"nvidia-cudnn-cu(\d\d)$")
 
 
+_LACKS = (
+    *("gpu-not-seen-said", "framework-falls-back-to-cpu", "library-of-tensorflow-missing", "only-cpu-listed-told"),
+    *("import-fails-told", "program-crashed", "tensorflow-binary-lacks-capability"),
+)
+
+
 def excludes(machine: Snapshot) -> bool:
     """Where TensorFlow lists its GPU, and no error text accuses anything."""
     return accusing.works_alone(machine, "tensorflow-lists-gpu")
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where work ran, or is slower than in an older release; where TensorFlow asked where its GPU sits, or compiles
+    for it."""
+    if machine.symptom("slower-than-before-told", "llvm-cannot-select") is not None or work_done.ran(machine):
+        return True
+    return machine.symptom("tensorflow-asks-place-of-gpu") is not None and machine.symptom(*_LACKS) is None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import python_files
+from doctor.rules import python_files, work_done
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -65,6 +65,20 @@ FIXES = (
 
 _BUILDS = ("build-command-failed", "nvcc-unsupported-gpu-architecture", "ptxas-unknown-gpu-name")
 """Symptoms that show that something is compiled: without that, a toolkit that differs is harmless."""
+
+
+_COMPILES = ("build-command-failed", "extension-of-research-code-told", "torch-compile-fails-told", "compiles-told")
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where kernels ran, and where nothing tells that anything is compiled; where torch is of ROCm and no compiler of
+    another release is shown, nor one of CUDA."""
+    if work_done.ran(machine) or machine.symptom(*_COMPILES) is None:
+        return True
+    ours, held = machine.torch.rocm or machine.torch.hip, [i.version for i in machine.rocm or () if i.version]
+    if not ours or machine.cuda:
+        return False
+    return all(Dotted(version).series(2) == Dotted(ours).series(2) for version in held)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -33,7 +33,7 @@ The default wheel of torch is a CUDA build: on AMD it installs, imports and sees
 
 ## Not raised when
 GPUs of both vendors are there, or the GPUs are not known. With integrated AMD GPUs only it is information. Variables
-such as CUDA_HOME and toolkits on disk play no part.
+such as CUDA_HOME and toolkits on disk play no part. ZLUDA runs builds for CUDA on AMD's GPUs.
 
 ## How to confirm
 `python -c 'import torch; print(torch.version.cuda, torch.version.hip)'`
@@ -61,7 +61,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     there = vendors_there(machine)
     if made_for is None or not there or made_for in there:
         return
-    if made_for == "nvidia" and machine.nvidia_driver.loaded:
+    if made_for == "nvidia" and (machine.nvidia_driver.loaded or machine.symptom("zluda-in-use-told")):
         return
     (vendor,) = there
     yield Finding(
@@ -78,8 +78,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
-    """A plain version tells no build."""
-    return build_of(machine, kb) is not None
+    """A plain version tells no build, and torch's own build nothing of a module that was built for CUDA beside it."""
+    return build_of(machine, kb) is not None and machine.symptom("cuda-driver-library-asked-on-amd") is None
 
 
 def unheard(machine: Snapshot) -> bool:

@@ -9,7 +9,7 @@ from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import python_files
+from doctor.rules import python_files, work_done
 from doctor.rules.torch_install import INDEX, python_of
 from doctor.versions import Dotted
 
@@ -34,6 +34,7 @@ another build (+cpu beside +cu121).
 "operator torchvision::nms does not exist", undefined symbols, or an import that crashes.
 
 ## Not raised when
+Patch releases of one series (torchvision 0.15.2 beside torch 2.0.0) are a warning: their ABI is one.
 Both are AMD's own wheels of one series: repo.radeon.com pairs torch 2.9.1 with torchvision 0.24.0.
 Releases are of one series. Of nightlies and builds from source, whose companions are numbered when they are cut,
 neighbouring series are taken for one; releases that pin no torch fit any.
@@ -66,6 +67,22 @@ _AUDIO_ENDS = (2, 11)
 """From this torch on torchaudio has no releases of its own number (PyPI, 2026-11-20)."""
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where kernels ran: companions of another torch fail as they are loaded. Where no companion is shown or told of: a
+    command that installs them says nothing of their releases. Where all are of one build for ROCm, with its release
+    behind their numbers, and nothing crashes."""
+    shown = any(p.name in (*_FAMILY, "torchao", "torchtext", "torchcodec", "torchdata") for p in machine.packages or ())
+    told = shown or machine.symptom("torch-companion-told", "import-fails-told")
+    return work_done.ran(machine) or not told or _of_one_rocm(machine)
+
+
+def _of_one_rocm(machine: Snapshot) -> bool:
+    held = [p.version or "" for p in machine.packages or () if p.name in _FAMILY]
+    builds = {version.partition("+")[2] for version in (machine.torch.version or "", *held)}
+    crash = machine.symptom("program-crashed", "import-fails-told")
+    return crash is None and bool(held) and len(builds) == 1 and _ROCM.match(builds.pop()) is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """The releases where the table knows them, else their series; then whether all are of one build."""
     named = set()
@@ -90,6 +107,7 @@ def _by_table(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     row = kb.companions(torch[1]) if torch else None
     if torch is None or row is None:
         return
+    patched = False
     for package in machine.packages or ():
         held = _RELEASE.match(package.version)
         wanted = row.made_for(package.name)
@@ -100,7 +118,12 @@ def _by_table(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         since = row.serves_from(package.name)
         if since and Dotted(held[1]) >= since:
             continue
-        yield _finding(machine, package, torch[1], torch[2], wanted[0], row)
+        found = _finding(machine, package, torch[1], torch[2], wanted[0], row)
+        if not _same_series(held[1], wanted[0]):
+            yield found
+        elif not patched:  # one for all: patch releases of torch keep their ABI, though pip complains
+            patched = True
+            yield found.model_copy(update={"severity": Severity.WARNING, "suspect": 1})
 
 
 def _of_amd(torch: str, tag: str | None) -> bool:
@@ -142,6 +165,8 @@ def _other_series(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             continue
         if _COMMIT.match(machine.torch.version or "") and _COMMIT.match(package.version):
             continue
+        if package.name == "torchvision" and held[:1] != (0,):
+            continue  # torch's number, written for both: torchvision has none of its own
         if package.name in wanted and len(held) == 2 and abs(held[1] - wanted[package.name][1]) > _slack(machine):
             series = ".".join(map(str, wanted[package.name]))
             text = f"{package.name} {package.version[:40]} is not made for torch {major}.{minor}, but {series} is."

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import work_done
 from doctor.rules.hardware import discrete, vendors_there
-from doctor.rules.torch_build_at_hand import build_of
+from doctor.rules.torch_build_at_hand import build_of, of_another_environment
 from doctor.rules.torch_install import INDEX, install, see_gpu
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ no GPU and misses one of a vendor gives a warning.
 
 ## Not raised when
 No GPU of AMD or NVIDIA is known to be there. With integrated AMD GPUs only it is information, and where the text's
-error is one of torch and NumPy, which any build gives.
+error is one of torch and NumPy, which any build gives. Where a build for a GPU sees one further down in the text, the
+CPU build was another environment's.
 
 ## How to confirm
 `python -c 'import torch; print(torch.__version__, torch.version.cuda, torch.version.hip)'`: both are None.
@@ -71,11 +73,19 @@ _OF_NUMPY = ("numpy-major-told", "numpy-not-available-in-torch", "numpy-compiled
 _OF_THE_GPU = ("torch-reports-no-gpu", "torch-not-compiled-with-cuda", "gpu-idle-said", "torch-version-printed-cpu")
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where torch says that it has a GPU, or its kernels ran; where neither torch nor a program on it is named."""
+    if machine.torch.available is True or work_done.ran(machine):
+        return True
+    named = machine.symptom("torch-program-named", "extension-built-without-gpu")
+    return named is None and not machine.torch.installed and not machine.torch.version
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding, with a fix for each vendor that is there."""
     vendors = sorted(vendors_there(machine), reverse=True)
     build = build_of(machine, kb)
-    if build is None or build.kind != "cpu":
+    if build is None or build.kind != "cpu" or of_another_environment(machine, "torch.build"):
         return
     if not vendors:
         yield from _of_a_gpu_told(machine, build.said)

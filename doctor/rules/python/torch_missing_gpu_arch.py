@@ -9,7 +9,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Rule, Severity, Subject, evidence
 from doctor.rules import python_files
 from doctor.rules.integrated import is_integrated
-from doctor.rules.torch_archs import made_for, no_wheel_serves, runs, too_new_for_wheel, torch_serves
+from doctor.rules.torch_archs import made_for, no_wheel_serves, runs, too_new_for_wheel, torch_serves, within_told_range
 from doctor.rules.torch_install import install, see_gpu
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ A GPU whose sm_XX or gfxXXX is not served by any architecture that torch was com
 
 ## Not raised when
 Code of the same major and a lower minor, PTX, or a generic gfx target serves it; HSA_OVERRIDE_GFX_VERSION makes it
-pass as a served one; it is an integrated GPU beside one that is served; the list of architectures is not known.
+pass as a served one; it is an integrated GPU beside one that is served; the list of architectures is not known. A
+warning of torch names a GPU between the capabilities that it gives itself, or of the last one's major.
 
 ## How to confirm
 `python -c 'import torch; print(torch.cuda.get_arch_list())'`
@@ -55,6 +56,16 @@ Replaces torch in this environment.
 https://docs.pytorch.org/docs/stable/generated/torch.cuda.get_arch_list.html
 """,
 )
+
+
+def excludes(machine: Snapshot) -> bool:
+    """Where torch warns of a GPU that it serves all the same, and nothing fails for want of code."""
+    return within_told_range(machine) and machine.symptom(*_NO_CODE) is None
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where a stream is being captured and no code is missed: kernels were launched into it."""
+    return machine.symptom("capture-not-permitted") is not None and machine.symptom(*_NO_CODE) is None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import python_files
+from doctor.rules import python_files, work_done
 from doctor.rules.python_packages import package, pip_install, pip_remove, release, shown
 from doctor.versions import Dotted
 
@@ -57,6 +57,11 @@ FIXES = (
 _FROM_SOURCE = Lazy(r"\+git|\da0\b|\.dev|\+\w*nv\d")
 """A build of somebody's own, as images of AMD and NVIDIA carry them, goes with the triton that it was built beside."""
 _SAME_MODULE = ("triton", "pytorch-triton", "pytorch-triton-rocm", "triton-windows", "triton-rocm")
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where kernels ran: what a missing or foreign triton compiles does not."""
+    return work_done.ran(machine)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import python_files
+from doctor.rules import python_files, work_done
 from doctor.rules.framework_pins import series_of, torch_series
 from doctor.rules.presence import present
 from doctor.rules.python_packages import package, pip_install, release, shown
@@ -102,5 +102,7 @@ def _finding(machine: Snapshot, vllm: Package, summary: str, *fixes: Fix) -> Fin
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Words alone blame no program that the text does not name."""
+    """Words alone blame no program that the text does not name, nor one whose kernels ran."""
+    if work_done.ran(machine):
+        return True
     return machine.symptom("vllm-named") is None and not any(p.name == "vllm" for p in machine.packages or ())

@@ -86,3 +86,13 @@ def test_nvidias_runtime_that_is_told_which_gpus_to_give_excludes_it() -> None:
     chosen = "$ docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES={} acme/app:1"
     assert [rule.excludes(read_text([chosen.format(given).encode()])) for given in ("all", "none")] == [True, False]
     assert not rule.excludes(read_text([b"$ docker run --gpus all acme/app:1"]))
+
+
+def test_words_accuse_no_run_line_that_gives_nvidias_gpus() -> None:
+    seen = "the app in the container says: no GPU is found\n"
+    assert rule.unheard(read_text([f"{seen}$ docker run --gpus all -p 80:80 serve/app:2".encode()]))
+    assert not rule.unheard(read_text([f"{seen}$ docker run -p 80:80 serve/app:2".encode()]))
+    assert rule.unheard(read_text([f"{seen}$ docker run --runtime nvidia -d serve/app:2".encode()]))
+    assert rule.unheard(read_text([f"{seen}nvidia-smi works in the container".encode()]))
+    asked = "services:\n  app:\n    image: serve/app:2\n    deploy:\n      resources:\n        capabilities: [gpu]\n"
+    assert not rule.unheard(read_text([f"{seen}{asked}".encode()]))

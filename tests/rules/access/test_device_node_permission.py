@@ -88,3 +88,12 @@ def test_in_a_container_that_names_the_owning_group_its_account_is_shown_not_to_
     assert raised("render") == ["This container's account is not in the group render, which owns /dev/kfd."]
     assert raised("render", ",993(render)") == []
     assert raised("993") == []
+
+
+def test_a_node_that_opens_is_not_shut_whatever_its_mode_and_group_say() -> None:
+    inside = {
+        "account.uid": 1000, "account.gids": [1000], "account.member_of": ["me"], "nodes[/dev/kfd].group": "render",
+        "nodes[/dev/kfd].openable": False, "nodes[/dev/kfd].open_error": "EACCES",
+    }  # fmt: skip
+    assert told(rule, machines.rx7900_container(inside)) != []
+    assert told(rule, machines.rx7900_container(inside | {"nodes[/dev/kfd].openable": True})) == []

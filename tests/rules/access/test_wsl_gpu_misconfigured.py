@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctor.rules.access import wsl_gpu_misconfigured as rule
+from tests.knowledge.texts import raised
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
 
@@ -25,3 +26,9 @@ def test_dxg_is_there_or_it_is_a_container_or_no_wsl() -> None:
 def test_nodes_that_are_unknown() -> None:
     assert told(rule, machines.no_gpu_host({"host.wsl": True, "nodes": None})) == []
     assert told(rule, machines.no_gpu_host({"host.wsl": None})) == []
+
+
+def test_a_remark_of_ldconfig_where_torch_has_its_gpu() -> None:
+    remark = "Linux 5.15.1-microsoft-standard-WSL2\nldconfig: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link\n"
+    assert "wsl-gpu-misconfigured" not in raised(f"{remark}torch.cuda.is_available(): True")
+    assert "wsl-gpu-misconfigured" in raised(f"{remark}torch.cuda.is_available(): False")

@@ -77,6 +77,8 @@ def test_a_gpu_that_the_branch_still_drives_and_one_that_is_seen() -> None:
         "GPU: GeForce GTX 780 Ti\nDriver: 470.256.02\nnvidia-smi: No devices were found",
         "GPU: GeForce GTX 750 Ti\nDriver: 550.120\nnvidia-smi: No devices were found",
         "GPU: NVIDIA GeForce RTX 4070\nDriver: 590.48.01\nnvidia-smi: No devices were found",
+        "GPU: Quadro P4000\nDriver: 581.57\nnvidia-smi: No devices were found",  # Windows' numbers of branch 580
+        "GPU: GeForce GTX 780 Ti\nDriver: 475.14\nnvidia-smi: No devices were found",
         "GPU: GeForce GTX 780 Ti\nDriver: 550.120",
         "GPU: GeForce GTX 780 Ti\nnvidia-smi: No devices were found",
     ):

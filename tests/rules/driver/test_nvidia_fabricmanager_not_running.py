@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctor.facts import Snapshot
+from doctor.intake import read_text
 from doctor.rules.driver import nvidia_fabricmanager_not_running as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -39,3 +40,8 @@ def test_it_is_impossible_where_no_gpu_sits_on_a_switch() -> None:
     assert rule.excludes(machines.rtx4090_desktop())
     assert not rule.excludes(machines.h100_host())
     assert not rule.excludes(Snapshot())
+
+
+def test_words_are_not_heard_where_cuda_finds_no_device() -> None:
+    assert rule.unheard(read_text([b"Call to cuInit results in CUDA_ERROR_NO_DEVICE"]))
+    assert not rule.unheard(read_text([b"cuInit: system not yet initialized\n8x H100"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.intake import read_text
 from doctor.rules.driver import nvidia_open_module_required as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found
@@ -28,3 +29,8 @@ def test_near_misses_and_unknown() -> None:
     assert found(rule, machines.rtx4090_desktop()) == []
     assert found(rule, machines.rtx4090_desktop(BLACKWELL | {"nvidia_driver.flavour": "open"})) == []
     assert found(rule, machines.rtx4090_desktop(BLACKWELL | {"nvidia_driver.flavour": None})) == []
+
+
+def test_words_are_not_heard_where_nvidia_smi_works() -> None:
+    assert rule.unheard(read_text([b"GPU 0: NVIDIA GeForce RTX 5080\nnvidia-smi works, the program stops"]))
+    assert not rule.unheard(read_text([b"GPU 0: NVIDIA GeForce RTX 5080\nnvidia-smi: No devices were found"]))

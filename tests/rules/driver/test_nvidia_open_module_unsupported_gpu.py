@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.intake import read_text
 from doctor.rules.driver import nvidia_open_module_unsupported_gpu as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found
@@ -36,3 +37,8 @@ def test_near_misses_and_unknown() -> None:
         )
         == []
     )
+
+
+def test_words_are_not_heard_where_nvidia_smi_works() -> None:
+    assert rule.unheard(read_text([b"GPU 0: Tesla P40\nnvidia-smi works, the program stops"]))
+    assert not rule.unheard(read_text([b"GPU 0: Tesla P40\nnvidia-smi: No devices were found"]))

@@ -18,6 +18,11 @@ def test_an_error_text_of_cuda_makes_it_the_cause() -> None:
     assert one.evidence[0].text == "os.id = macos"
 
 
+def test_a_sentence_that_asks_is_a_warning() -> None:
+    (one,) = found(os_without_cuda_or_rocm, machines.build(MAC | {"symptoms": {"gpu-not-seen-said": "no NVIDIA GPU"}}))
+    assert one.severity is Severity.WARNING
+
+
 def test_a_mac_alone_is_a_remark() -> None:
     (one,) = found(os_without_cuda_or_rocm, machines.build(MAC))
     assert one.severity is Severity.INFO
@@ -34,3 +39,9 @@ def test_what_is_not_known_is_no_mac() -> None:
     assert found(os_without_cuda_or_rocm, machine) == []
     assert holds("torch-cpu-only-build", machine)
     assert not holds("torch-cpu-only-build", machines.build(MAC))
+
+
+def test_what_every_mac_prints_asks_for_nothing() -> None:
+    for line in (">>> torch.cuda.is_available()  False", "cuDNN version: No CUDA", "CUDA used to build PyTorch: None"):
+        (one,) = found(os_without_cuda_or_rocm, machines.build(MAC | {"symptoms": {"torch-reports-no-gpu": line}}))
+        assert one.severity is Severity.INFO, line

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
 from doctor.rules.flags import hsa_override_misuse as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -26,6 +28,14 @@ def test_override(arch: str, value: str, severity: str, why: str) -> None:
     machine = machines.rx7900_desktop({"environment": {name: value}, GFX: arch})
     assert told(rule, machine) == [(severity, name, f"{name}={value} {why}.")]
     assert found(rule, machine)[0].fixes[0].command == ("env", "-u", name, "COMMAND")
+
+
+def test_the_gpus_own_number_in_a_text_is_a_remark() -> None:
+    agent = "*******\nAgent 2\n*******\n  Name: gfx1030\n  Vendor Name: AMD\n  Device Type: GPU\n"
+    for value, severity, suspect in (("10.3.0", "info", 1), ("9.0.0", "error", 0)):
+        text = f"$ rocminfo\n{agent}export HSA_OVERRIDE_GFX_VERSION={value}\n"
+        (finding,) = rule.check(read_text([text.encode()]), Knowledge(), None)
+        assert (finding.severity.value, finding.suspect) == (severity, suspect), value
 
 
 def test_another_node_and_unknown_arch() -> None:

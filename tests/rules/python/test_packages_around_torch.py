@@ -39,6 +39,8 @@ CASES = [
     ("tensorflow-gpu-mismatch", packages(tensorflow_cpu="2.18.0"), packages(tensorflow="2.18.0")),
     ("jax-plugin-mismatch", packages(jaxlib="0.4.38", jax_cuda12_plugin="0.5.0"),
      packages(jaxlib="0.4.38", jax_cuda12_plugin="0.4.38")),
+    ("jax-plugin-mismatch", packages(jaxlib="0.7.0", jax_cuda12_plugin="0.7.1", jax_cuda12_pjrt="0.7.1"),
+     packages(jaxlib="0.7.1", jax_cuda12_plugin="0.7.1", jax_cuda12_pjrt="0.7.0")),
     ("jax-plugin-mismatch", packages(jaxlib="0.4.38"), packages(jaxlib="0.4.20+cuda12.cudnn89")),
     ("vllm-build-mismatch", packages(vllm="0.33.0"), {**packages(vllm="0.33.0"), "torch.version": "2.14.0+cu130"}),
     ("onnxruntime-gpu-mismatch", packages(onnxruntime="1.20.0", onnxruntime_gpu="1.20.0"),

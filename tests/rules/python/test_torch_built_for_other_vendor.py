@@ -25,3 +25,9 @@ def test_words_are_not_heard_where_nothing_of_amd_is_named() -> None:
     assert rule.unheard(read_text([asks]))
     assert not rule.unheard(read_text([asks + b"\nMIOPEN_FIND_MODE=2"]))
     assert not rule.unheard(read_text([b"AssertionError: Torch not compiled with CUDA enabled"]))
+
+
+def test_zluda_runs_builds_for_cuda() -> None:
+    cuda = {"torch.build": "cuda", "torch.version": "2.3.1+cu118"}
+    assert found(rule, machines.mi300x_host(cuda | {"symptoms": {"zluda-in-use-told": "Using ZLUDA in D:\\sd"}})) == []
+    assert found(rule, machines.mi300x_host(cuda | {"symptoms": {"rocminfo-lists-gpu": "gfx942"}})) != []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.facts import Snapshot
+from doctor.findings import Severity
 from doctor.rules.python import torch_companion_mismatch as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -26,6 +27,12 @@ def test_the_right_one_and_releases_that_no_table_has() -> None:
     assert told(rule, with_vision("0.22.0+cu128")) == []
     assert told(rule, with_vision("0.22.0a0+git1")) == []
     assert told(rule, with_vision("0.21.0", torch="2.7.0a0+nv25.3")) == []
+
+
+def test_patch_releases_of_one_series_are_one_warning() -> None:
+    packages = [{"name": "torchvision", "version": "0.15.2+cu118"}, {"name": "torchaudio", "version": "2.0.2+cu118"}]
+    (finding,) = found(rule, machines.h100_host({"torch.version": "2.0.0+cu118", "packages": packages}))
+    assert finding.severity is Severity.WARNING
 
 
 def with_audio(version: str, torch: str) -> Snapshot:
@@ -61,3 +68,7 @@ def test_builds_from_source_on_both_sides_have_no_numbers_to_compare() -> None:
 def test_a_release_beside_a_torch_built_from_source_has() -> None:
     (finding,) = found(rule, with_audio("2.2.0", torch="2.5.0a0+git2694f6c"))
     assert finding.subject.id == "torchaudio"
+
+
+def test_torchs_own_number_written_for_both_is_none_of_torchvision() -> None:
+    assert found(rule, with_vision("1.6.0", torch="1.6.0")) == []

@@ -1,0 +1,24 @@
+"""What a text tells of work that a GPU did: kernels that ran and read where nothing is, results that are not right.
+
+Causes that keep work from starting show neither, and words alone don't accuse them there.
+"""
+
+from __future__ import annotations
+
+from doctor.facts.snapshot import Snapshot
+from doctor.rules.run_line import NO_GPU_SEEN
+
+_ASTRAY = ("kernel-went-astray-told", "amd-memory-access-fault", "hip-launch-failure")
+_RESULTS = ("results-not-right-told",)
+_MEMORY = ("memory-ran-out-told", "cuda-out-of-memory", "gpu-out-of-memory-told", "hsa-out-of-memory")
+_NEVER_STARTED = ("import-fails-told", "cuda-no-kernel-image", "hip-invalid-device-function", *sorted(NO_GPU_SEEN))
+
+
+def ran(machine: Snapshot) -> bool:
+    """Whether kernels ran, and went astray or computed what is not right; nothing tells that work never started."""
+    return machine.symptom(*_ASTRAY, *_RESULTS) is not None and machine.symptom(*_NEVER_STARTED) is None
+
+
+def went_astray(machine: Snapshot) -> bool:
+    """Whether a kernel read or wrote where nothing is, and no memory ran out."""
+    return machine.symptom(*_ASTRAY) is not None and machine.symptom(*_MEMORY) is None

@@ -1,0 +1,30 @@
+"""cdi-spec-missing-or-stale: where mere words say nothing of it, and numbers of nodes in pasted text."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.intake import read_text
+from doctor.rules.access import cdi_spec_missing_or_stale as rule
+from tests.knowledge.texts import told
+
+LISTED = "crw-rw-rw- 1 root root {}, 0 Nov  2 10:01 /dev/nvidia-uvm\n"
+EXCERPT = "  deviceNodes:\n  - path: /dev/nvidia-uvm\n    hostPath: /dev/nvidia-uvm\n    major: 506\n\n"
+ONE_LINE = "/etc/cdi/nvidia.yaml: path: /dev/nvidia-uvm major: 506\n"
+WHOLE = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices: []\ncontainerEdits:\n"
+
+
+def test_words_are_not_heard_where_the_toolkit_lists_devices() -> None:
+    assert rule.unheard(read_text([b"nvidia-ctk cdi list: nvidia.com/gpu=all"]))
+    assert not rule.unheard(read_text([b"nvidia-ctk cdi list: Found 0 CDI devices"]))
+
+
+@pytest.mark.parametrize("spec", [EXCERPT, ONE_LINE, WHOLE + EXCERPT])
+def test_a_node_with_another_number_on_the_host(spec: str) -> None:
+    assert told(f"{spec}$ ls -l /dev/nvidia-uvm\n{LISTED.format(504)}") == ["cdi-spec-missing-or-stale"]
+    assert told(f"{spec}on the host: {LISTED.format(504)}") == ["cdi-spec-missing-or-stale"]
+
+
+@pytest.mark.parametrize("spec", [EXCERPT, ONE_LINE, WHOLE + EXCERPT])
+def test_the_same_number_is_none(spec: str) -> None:
+    assert told(f"{spec}$ ls -l /dev/nvidia-uvm\n{LISTED.format(506)}") == []
