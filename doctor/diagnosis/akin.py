@@ -28,6 +28,11 @@ HEALTHY_AT_MOST = 0.02
 """Where the words say so much that nothing is wrong, an unsure cause is no reason to name two."""
 
 
+def guesses(machine: Snapshot, told: Collection[str]) -> set[str]:
+    """Causes that words or the signs of what is told may name."""
+    return {like.cause for like in machine.resembles}.union(*(shared().around(cause) for cause in told))
+
+
 def with_akin(
     findings: Sequence[Finding],
     machine: Snapshot,

@@ -116,7 +116,8 @@ def _of_text(
 
     checks = {check.rule.id: check for check in asked}
     rules = {name: check.rule for name, check in checks.items()}
-    ruled_out = ruled_out | resemblance.unheard(machine, checks)
+    told = {f.rule for f in found if f.severity is not Severity.INFO}
+    ruled_out = ruled_out | resemblance.unheard(machine, checks, akin.guesses(machine, told))
 
     def finished(findings: Iterable[Finding]) -> list[Finding]:
         return [f if f.fingerprint else _finished(f, rules[f.rule], profile) for f in findings]
@@ -130,10 +131,9 @@ def _of_text(
     ordered = rank.settled(kept, rules) if asks else kept
     findings = rank.ranked(rank.folded(rank.ranked(ordered, rules)), rules)
     findings = rank.ranked(rank.capped(findings), rules)
-    if not asks:
-        return findings
-    told = {f.rule for f in found if f.severity is not Severity.INFO}
-    return rank.ranked(finished(akin.with_akin(findings, machine, checks, ruled_out, told)), rules)
+    if asks:
+        findings = rank.ranked(finished(akin.with_akin(findings, machine, checks, ruled_out, told)), rules)
+    return rank.unproven(findings, rules)
 
 
 def applies(rule: Rule, machine: Snapshot) -> bool:

@@ -5,13 +5,13 @@ The words say which causes such texts had (doctor/knowledge/wording.py); a cause
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from doctor.diagnosis import rank
 from doctor.diagnosis.registry import Check
 from doctor.facts import Snapshot
 from doctor.facts.snapshot import Resemblance
-from doctor.findings import Evidence, Finding, Severity
+from doctor.findings import Evidence, Finding, Rule, Severity
 from doctor.knowledge.wording import HEALTHY
 
 LEAST_SHARE = 0.1
@@ -71,9 +71,11 @@ def suspected(
     if not told and own_code(machine):
         return list(findings)
     likes = {k.cause: k for k in machine.resembles if k.cause not in ruled_out and is_cause(k.cause, checks)}
+    if not told and _likeliest(machine) in ruled_out:
+        return list(findings)
     if told:  # what its rule weighed and found to be no more than a remark adds nothing to a surer cause
         weighed = {f.rule for f in findings if f.severity is Severity.INFO and f.basis != "symptom"}
-        likes = {cause: like for cause, like in likes.items() if cause not in weighed}
+        likes = {c: like for c, like in likes.items() if c not in weighed and not _alone(checks[c].rule)}
     if (bounds := _bounds(told, findings, machine)) is None:
         return list(findings)
     least, against = bounds
@@ -92,10 +94,26 @@ def suspected(
     update: dict[str, object] = {"severity": Severity.WARNING, "suspect": int(bool(told))}
     if told:
         update["explains"] = ()
-    known = max((f for f in findings if f.rule == cause), key=lambda f: f.suspect, default=None)
-    if known is not None:  # of several settings that its rule remarks on, one is the suspect
+    known = max((f for f in findings if f.rule == cause and f.suspect), key=lambda f: f.suspect, default=None)
+    if known is not None:  # of several that its rule suspects, one; what it only notes may be something else
         return [f.model_copy(update=update) if f is known else f for f in findings]
     return [*findings, _finding(likes[cause], checks[cause]).model_copy(update=update)]
+
+
+def _alone(rule: Rule) -> bool:
+    """A setting or a release that words blame is no second cause: over 2,480 texts that no rule had seen 13 were blamed
+    so, one fairly and none rightly, and in 11 nothing was wrong."""
+    return rule.id in ANSWERS or ("flags" in rule.tags and rule.id not in _NO_SETTINGS)
+
+
+_NO_SETTINGS = ("env-not-seen-by-service", "visible-devices-conflict")
+"""Where a variable is set, and which GPUs a program sees: what fails is told in words as other causes are."""
+
+
+def _likeliest(machine: Snapshot) -> str | None:
+    """The cause that the words speak for most. Where it can't be, they say little of the others: of 40 suspicions of a
+    less likely cause that stood there 37 were raised on machines in which nothing was wrong, and 2 were right."""
+    return next((like.cause for like in machine.resembles if like.cause != HEALTHY), None)
 
 
 def _bounds(told: Collection[str], findings: Sequence[Finding], machine: Snapshot) -> tuple[float, float] | None:
@@ -120,12 +138,13 @@ def own_code(machine: Snapshot) -> bool:
     return any(symptom.key.startswith(OWN_CODE) for symptom in machine.symptoms)
 
 
-def unheard(machine: Snapshot, checks: Mapping[str, Check]) -> set[str]:
-    """The rules of whose causes mere words say nothing in this text."""
+def unheard(machine: Snapshot, checks: Mapping[str, Check], causes: Iterable[str]) -> set[str]:
+    """Those of the causes of which mere words say nothing in this text."""
     away = _vendors_away(machine)
+    asked = [checks[cause] for cause in {*causes} if cause in checks]
     return {
-        name
-        for name, check in checks.items()
+        check.rule.id
+        for check in asked
         if {"amd", "nvidia"}.intersection(check.rule.tags) in away
         or (check.unheard is not None and check.unheard(machine))
     }

@@ -9,6 +9,7 @@ from doctor.findings import Severity
 from doctor.intake import read_text
 from doctor.knowledge import Knowledge
 from doctor.knowledge.symptoms import Symptoms
+from tests.knowledge.texts import certain
 
 
 def _loud(text: str) -> list[tuple[str, Severity]]:
@@ -37,13 +38,21 @@ def test_what_a_program_goes_on_after_is_a_warning(line: str) -> None:
     assert (WARNED[line], Severity.WARNING) in _loud(line)
 
 
-def test_what_stops_a_program_stays_an_error() -> None:
-    assert _loud("RuntimeError: Attempting to use hipBLASLt on a unsupported architecture!") == [
-        ("hipblaslt-unsupported-arch", Severity.ERROR)
-    ]
-    assert _loud("ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96, got 88") == [
-        ("numpy-abi-mismatch", Severity.ERROR)
-    ]
+TOO_OLD = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n"
+ITS_VERSIONS = "PyTorch version: 2.6.0+cu124\nCUDA used to build PyTorch: 12.4\nNvidia driver version: 470.82.01\n"
+
+
+def test_what_stops_a_program_is_an_error_where_facts_agree_and_a_warning_alone() -> None:
+    """An error text may be quoted, or old."""
+    assert _loud(TOO_OLD) == [("nvidia-driver-too-old", Severity.WARNING)]
+    assert _loud(TOO_OLD + ITS_VERSIONS) == [("nvidia-driver-too-old", Severity.ERROR)]
+
+
+def test_a_text_sure_of_itself_stands_before_one_that_is_not() -> None:
+    likely = "A module that was compiled using NumPy 1.x cannot be run in NumPy 2.1.3 as it may crash.\n"
+    sure = "RuntimeError: Attempting to use hipBLASLt on a unsupported architecture!\n"
+    rules = ["hipblaslt-unsupported-arch", "numpy-abi-mismatch"]
+    assert _loud(likely + sure) == [(rule, Severity.WARNING) for rule in rules]
 
 
 def test_of_what_rccl_advises_at_its_start_one_is_told() -> None:
@@ -106,4 +115,25 @@ def test_a_triton_of_pypi_beside_rocm_is_a_cause_where_triton_fails() -> None:
 
 def test_a_parameter_of_amdgpu_that_still_counts_is_no_error() -> None:
     line = "amdgpu 0000:c1:00.0: amdgpu: [drm] Configuring gttsize via module parameter is deprecated\n"
-    assert Severity.ERROR not in {severity for _, severity in _loud(line + "works, 42 tokens/s")}
+    assert certain(line + "works, 42 tokens/s") == set()
+
+
+STOCK = (
+    "[W ProcessGroupNCCL.cpp:4115] using GPU 0 to perform barrier as devices used by this process are unknown. "
+    "This can potentially cause a hang if this rank to GPU mapping is incorrect. Specify device_ids in barrier()"
+)
+
+
+def test_a_hang_of_which_torch_only_warns_is_none() -> None:
+    def hangs(line: str) -> set[str]:
+        return {hit.key for hit in Symptoms().find([(1, line)]) if "hang" in hit.key or "still" in hit.key}
+
+    assert hangs(STOCK) == set()
+    assert hangs("all_reduce hangs at the second step") != set()
+
+
+def test_no_throttling_and_a_checkpoint_that_is_refused_name_no_gpu_and_no_numpy() -> None:
+    assert "gpu-throttled" not in {rule for rule, _ in _loud("THROTTLE_STATUS: UNTHROTTLED")}
+    assert ("gpu-throttled", Severity.WARNING) in _loud("the GPU is thermal throttling, its clock stays at 600 MHz")
+    refused = "UnpicklingError: Weights only load failed. Unsupported global: GLOBAL numpy.core.multiarray._reconstruct"
+    assert "numpy-abi-mismatch" not in {rule for rule, _ in _loud(refused)}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from doctor.diagnosis import rank
+from typing import Literal
+
+from doctor.diagnosis import rank, registry
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Rule, Severity, fingerprint
+from doctor.findings import Finding, Rule, Severity, Subject, fingerprint
 from tests.rules import machines
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
@@ -52,6 +54,18 @@ def test_two_causes_stay_loud_and_one_cause_may_have_several_findings() -> None:
     ]
 
 
+def test_of_the_warnings_on_variables_of_one_cause_the_first_stays_loud_and_each_gpu_has_its_own() -> None:
+    def of(name: str, severity: Severity, kind: str) -> Finding:
+        return finding(name, severity).model_copy(update={"subject": Subject(kind=kind, id="x")})
+
+    def loud(*found: Finding) -> list[str]:
+        return [severity for _, severity in told(rank.capped(found))]
+
+    assert loud(of("a", WARNING, "variable"), of("a", WARNING, "variable")) == ["warning", "info"]
+    assert loud(of("a", ERROR, "variable"), of("a", ERROR, "variable")) == ["error", "error"]
+    assert loud(of("a", WARNING, "gpu"), of("a", WARNING, "gpu")) == ["warning", "warning"]
+
+
 def test_explained_findings_are_no_causes() -> None:
     explained = finding("a", INFO).model_copy(update={"explained_by": "x"})
     found = [explained, finding("b", ERROR), finding("c", ERROR), finding("d", WARNING)]
@@ -62,3 +76,17 @@ def test_a_machine_is_no_text() -> None:
     assert not rank.from_text(machines.h100_host())
     assert not rank.from_text(Snapshot())
     assert rank.from_text(machines.h100_host({"symptoms": {"cuda-no-device": "no CUDA-capable device"}}))
+
+
+def test_in_a_pasted_text_an_error_has_two_witnesses_or_is_a_state_of_driver_or_hardware() -> None:
+    rules = {check.rule.id: check.rule for check in registry.checks()}
+
+    def severity(name: str, basis: Literal["facts", "symptom", "both"]) -> str:
+        one = finding(name, ERROR).model_copy(update={"basis": basis})
+        return told(rank.unproven([one], rules))[0][1]
+
+    assert severity("torch-missing-gpu-arch", "both") == "error"
+    assert severity("torch-missing-gpu-arch", "facts") == "warning"
+    assert severity("torch-missing-gpu-arch", "symptom") == "warning"
+    assert severity("gpu-ecc-errors", "facts") == "error"
+    assert severity("gpu-ecc-errors", "symptom") == "warning"

@@ -165,19 +165,19 @@ def test_a_described_fault_without_any_error_text_is_suspected() -> None:
 def test_a_text_of_one_vendors_stack_is_not_suspected_of_the_others_causes() -> None:
     words = (Resemblance(cause="nvidia-kernel-incompatible", share=0.6),)
     rocm = Snapshot(rocm=(Install(path="", version="6.4.1", key="shown"),), resembles=words)
-    assert suspected([], rocm, CHECKS, unheard(rocm, CHECKS)) == []
+    assert suspected([], rocm, CHECKS, unheard(rocm, CHECKS, CHECKS)) == []
     assert [f.rule for f in suspected([], Snapshot(resembles=words), CHECKS, ())] == ["nvidia-kernel-incompatible"]
 
 
 def test_a_text_that_names_one_vendor_alone_is_not_suspected_of_the_others_causes() -> None:
-    like = (Resemblance(cause="amdgpu-kernel-or-os-unsupported", share=0.5),)
+    like = (Resemblance(cause="amdgpu-rocm-version-skew", share=0.5),)
 
     def told(*keys: str) -> Snapshot:
         return Snapshot(resembles=like, symptoms=tuple(Symptom(key=key, text="said", source="text:1") for key in keys))
 
-    nvidia, amd = told("nvidia-driver-named"), told("amd-gpu-told")
-    assert not suspected([], nvidia, CHECKS, unheard(nvidia, CHECKS))
-    assert suspected([], amd, CHECKS, unheard(amd, CHECKS))
+    nvidia, amd = told("nvidia-driver-named"), told("amd-gpu-told", "gpu-not-seen-said")
+    assert not suspected([], nvidia, CHECKS, unheard(nvidia, CHECKS, CHECKS))
+    assert suspected([], amd, CHECKS, unheard(amd, CHECKS, CHECKS))
     assert suspected([], told("nvidia-gpu-told", "amdgpu-driver-named"), CHECKS, ())
 
 
@@ -186,3 +186,26 @@ def test_what_a_rule_weighed_as_a_remark_is_not_suspected_beside_a_surer_cause()
     remark = Finding(rule="hsa-override-misuse", severity=Severity.INFO, summary="a relative", basis="facts")
     words = Snapshot(spoken=True, resembles=(Resemblance(cause="hsa-override-misuse", share=0.97),))
     assert suspected([sure, remark], words, CHECKS, ()) == [sure, remark]
+
+
+def test_where_the_likeliest_cause_cannot_be_no_less_likely_one_is_suspected() -> None:
+    less = Resemblance(cause="memlock-limit-too-low", share=0.3)
+    machine = Snapshot(resembles=(*LIKE.resembles, less))
+    assert suspected([], machine, CHECKS, {SHM}) == []
+    first = Snapshot(resembles=(less.model_copy(update={"share": 0.7}), *LIKE.resembles))
+    assert [f.rule for f in suspected([], first, CHECKS, {SHM})] == ["memlock-limit-too-low"]
+
+
+def test_what_a_rule_only_notes_is_not_what_the_words_speak_of() -> None:
+    noted = Finding(rule=SHM, severity=Severity.INFO, summary="a known fault of something else", basis="facts")
+    kept, said = suspected([noted], LIKE, CHECKS, ())
+    assert (kept, said.summary.partition(":")[0]) == (noted, "Suspected from the words of the text")
+
+
+@pytest.mark.parametrize(
+    ("cause", "named"), [("collective-flag-misconfigured", False), ("env-not-seen-by-service", True)]
+)
+def test_a_setting_is_no_second_cause_by_words_alone(cause: str, named: bool) -> None:
+    words = Snapshot(spoken=True, resembles=(Resemblance(cause=cause, share=0.97),))
+    assert [f.rule for f in suspected([TEXT_ALONE], words, CHECKS, ())][1:] == [cause] * named
+    assert [f.rule for f in suspected([], words, CHECKS, ())] == [cause]
