@@ -133,7 +133,7 @@ def _of_text(
     findings = rank.ranked(rank.capped(findings), rules)
     if asks:
         findings = rank.ranked(finished(akin.with_akin(findings, machine, checks, ruled_out, told)), rules)
-    return rank.unproven(findings, rules)
+    return rank.once(rank.unproven(findings, rules))
 
 
 def applies(rule: Rule, machine: Snapshot) -> bool:

@@ -88,25 +88,41 @@ def settled(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Find
     return [louder if f is suspect else f for f in ordered]
 
 
-_OF_ONE_FAULT = ("variable", "package")
-
-
 def capped(findings: Sequence[Finding]) -> list[Finding]:
-    """Of the ranked and folded findings of a pasted text, the causes after the second become information, and so do the
-    warnings of a cause of settings or packages after its first: five variables tell of one fault, five GPUs of five."""
+    """Of the ranked and folded findings of a pasted text, the causes after the second become information."""
     kept: list[Finding] = []
     causes: set[str] = set()
     for finding in findings:
-        loud = finding.severity is not Severity.INFO and not finding.explained_by
-        again = finding.rule in causes
-        one_fault = finding.subject.kind in _OF_ONE_FAULT and finding.severity is Severity.WARNING
-        if loud and (one_fault if again else len(causes) >= _LOUD_IN_TEXT):
-            kept.append(finding.model_copy(update={"severity": Severity.INFO}))
+        loud = _loud(finding)
+        if loud and finding.rule not in causes and len(causes) >= _LOUD_IN_TEXT:
+            kept.append(_remark(finding))
             continue
         if loud:
             causes.add(finding.rule)
         kept.append(finding)
     return kept
+
+
+def once(findings: Sequence[Finding]) -> list[Finding]:
+    """Of the findings of a pasted text, in the order they have, the warnings of a cause that was told before become
+    information: five variables or five GPUs of which one thing is suspected are one suspicion. Errors stand each for
+    itself."""
+    kept: list[Finding] = []
+    causes: set[str] = set()
+    for finding in findings:
+        again = finding.rule in causes and finding.severity is Severity.WARNING
+        kept.append(_remark(finding) if again and _loud(finding) else finding)
+        if _loud(finding):
+            causes.add(finding.rule)
+    return sorted(kept, key=lambda f: f.severity is Severity.INFO)
+
+
+def _loud(finding: Finding) -> bool:
+    return finding.severity is not Severity.INFO and not finding.explained_by
+
+
+def _remark(finding: Finding) -> Finding:
+    return finding.model_copy(update={"severity": Severity.INFO})
 
 
 _MISFITS = {"python", "access", "flags"}

@@ -54,16 +54,11 @@ def test_two_causes_stay_loud_and_one_cause_may_have_several_findings() -> None:
     ]
 
 
-def test_of_the_warnings_on_variables_of_one_cause_the_first_stays_loud_and_each_gpu_has_its_own() -> None:
-    def of(name: str, severity: Severity, kind: str) -> Finding:
-        return finding(name, severity).model_copy(update={"subject": Subject(kind=kind, id="x")})
-
-    def loud(*found: Finding) -> list[str]:
-        return [severity for _, severity in told(rank.capped(found))]
-
-    assert loud(of("a", WARNING, "variable"), of("a", WARNING, "variable")) == ["warning", "info"]
-    assert loud(of("a", ERROR, "variable"), of("a", ERROR, "variable")) == ["error", "error"]
-    assert loud(of("a", WARNING, "gpu"), of("a", WARNING, "gpu")) == ["warning", "warning"]
+def test_of_a_cause_s_warnings_the_first_stays_loud_and_each_error_does() -> None:
+    assert told(rank.once([finding("a", WARNING), finding("a", WARNING)])) == [("a", "warning"), ("a", "info")]
+    assert told(rank.once([finding("a", ERROR), finding("a", WARNING)])) == [("a", "error"), ("a", "info")]
+    assert told(rank.once([finding("a", ERROR), finding("a", ERROR)])) == [("a", "error"), ("a", "error")]
+    assert told(rank.once([finding("a", WARNING), finding("b", WARNING)])) == [("a", "warning"), ("b", "warning")]
 
 
 def test_explained_findings_are_no_causes() -> None:
