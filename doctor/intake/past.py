@@ -39,7 +39,7 @@ _SOLVED = re.compile(
     r"|\b(?:fixed|solved|resolved) (?:now|already|meanwhile)\b"
     rf"|\b{_TROUBLE}(?: (?:is|are|was|were|has|have))?(?: now| since)? (?:gone|went away)\b"
     rf"|\bno longer (?:get (?:it|that|this|the)\b.{{0,20}}{_TROUBLE}|happens?|occurs?|crash(?:es)?|fails?)\b"
-    r"|\b(?:does|do|did)(?: not|n.t) (?:happen|occur) any ?more\b",
+    r"|\b(?:does|do|did)(?: not|n['’]t) (?:happen|occur) any ?more\b",
     re.IGNORECASE,
 )
 _OVER = re.compile(

@@ -32,7 +32,7 @@ _HELPED = (
 )
 """Not as a part of a name: an image of stable-diffusion, a script for fine-tuning."""
 HELPED_BY = (
-    r"^(?!.*(?:\bnot (?:help|work|fix|solve|change)|n.t (?:help|work|fix|solve|change)"
+    r"^(?!.*(?:\bnot (?:help|work|fix|solve|change)|n['’]t (?:help|work|fix|solve|change)"
     r"|no (?:effect|difference|change|luck)|\bstill\b)).*?"
     rf"(?:{_HELPED}(?:[^\n.]|\.(?! )){{0,20}}?\b(?:with|by|after|when|once|using|if|under|through)\b[^\n]{{0,32}}?@"
     rf"|\bwith[^\n]{{0,30}}?@[^\n]{{0,60}}?{_HELPED}"

@@ -35,7 +35,7 @@ _IOMMU = re.compile(
 _IOMMU_OFF = re.compile(r"\bIOMMU[: ]{1,3}(?:is |was )?(?:disabled|(?:turned |switched )?off)\b", re.IGNORECASE)
 _OF_A_TRIAL = re.compile(
     r"\b(?:if|when|once|with|without|try|tried|trying|works?|worked|fix\w*|solv\w*|helps?|helped|cure[sd]|should|must|need\w*"
-    r"|recommend\w*|not|n.t|kvm|vm|guest)\b",
+    r"|recommend\w*|not|n['’]t|kvm|vm|guest)\b",
     re.IGNORECASE,
 )
 """What is told of a remedy, or of another machine."""

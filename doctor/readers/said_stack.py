@@ -98,7 +98,7 @@ _CPU = re.compile(
 )
 _ELSEWHERE = re.compile(
     r"\b(?:works?|worked|working|fine|runs?) (?:on|with|for|in|under|fine|well)|\bsame\b"
-    r"|\b(?:does|did)(?: not|n.t)? work"
+    r"|\b(?:does|did)(?: not|n['’]t)? work"
     r"|\b(?:up|down)grad|\bupdate[sd]? to|\bswitch|\brevert|\broll(?:ed|ing)? back|\breplac|\boverwrit|\buninstall"
     r"|\b(?:than|since|until|before|instead|unlike|versus|vs|except|older|newer|earlier|later)\b"
     r"|\b(?:require|need|expect|recommend|support|want|compatible|suggest|minimum|should|would|could|only|please|if|from"
@@ -107,7 +107,7 @@ _ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 _IDLE = re.compile(
-    r"\b(?:(?:is|was|do|does|did)(?: not|n.t)|won.t|cannot|can.t|can not|never|not) (?:be |being |get |gets |getting )?"
+    r"\b(?:(?:is|was|do|does|did)(?: not|n['’]t)|won['’]t|cannot|can['’]t|can not|never|not) (?:be |being |get |gets |getting )?"
     r"(?:turn(?:ed)? on|used|utili[sz]ed|detected|recogni[sz]ed|seen|found|visible|listed|shown?|picked up)\b"
     r"|\bno (?:CUDA |GPU )?devices? (?:were |was |are |is )?(?:found|detected|available)\b",
     re.IGNORECASE,
