@@ -107,7 +107,8 @@ _ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 _IDLE = re.compile(
-    r"\b(?:(?:is|was|do|does|did)(?: not|n['’]t)|won['’]t|cannot|can['’]t|can not|never|not) (?:be |being |get |gets |getting )?"
+    r"\b(?:(?:is|was|do|does|did)(?: not|n['’]t)|won['’]t|cannot|can['’]t|can not|never|not) "
+    r"(?:be |being |get |gets |getting )?"
     r"(?:turn(?:ed)? on|used|utili[sz]ed|detected|recogni[sz]ed|seen|found|visible|listed|shown?|picked up)\b"
     r"|\bno (?:CUDA |GPU )?devices? (?:were |was |are |is )?(?:found|detected|available)\b",
     re.IGNORECASE,

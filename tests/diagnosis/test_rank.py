@@ -6,7 +6,7 @@ from typing import Literal
 
 from doctor.diagnosis import rank, registry
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Rule, Severity, Subject, fingerprint
+from doctor.findings import Finding, Rule, Severity, fingerprint
 from tests.rules import machines
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO

@@ -17,6 +17,7 @@ import pytest
 from tests.probes import amd_trees
 
 REPO = Path(__file__).resolve().parents[2]
+SLIM = "doctor-test/debian:1"
 IMAGE = "doctor-test/debian-rocm:1"
 PACKAGES = "python3,ca-certificates"
 ROCM_PACKAGES = ["rocminfo", "rocm-smi", "libamdhip64-5"]
@@ -44,22 +45,33 @@ def engine() -> str:
 
 @pytest.fixture(scope="session")
 def image(engine: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Debian bookworm with Debian's own ROCm tools, imported once and kept by the engine."""
-    if run(engine, "image", "inspect", IMAGE).returncode == 0:
+    """Debian bookworm with Debian's own ROCm tools, imported once and kept by the engine; and what it stands on."""
+    if all(run(engine, "image", "inspect", name).returncode == 0 for name in (SLIM, IMAGE)):
         return IMAGE
     if os.geteuid() or not shutil.which("debootstrap"):
         unmet("making the image needs root and debootstrap")
     root = tmp_path_factory.mktemp("image") / "root"
     suite = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm", str(root)]
     subprocess.run(suite, check=True, stdout=subprocess.DEVNULL, timeout=600)
+    _imported(engine, root, SLIM)
     install = ["chroot", str(root), "apt-get", "install", "-y", "-q", "--no-install-recommends", *ROCM_PACKAGES]
     subprocess.run(["chroot", str(root), "apt-get", "update", "-q"], check=True, stdout=subprocess.DEVNULL, timeout=300)
     subprocess.run(install, check=True, stdout=subprocess.DEVNULL, timeout=600)
-    shutil.rmtree(root / "var/cache/apt", ignore_errors=True)
-    with subprocess.Popen(["tar", "-C", str(root), "-c", "."], stdout=subprocess.PIPE) as tar:
-        subprocess.run([engine, "import", "-", IMAGE], stdin=tar.stdout, check=True, stdout=subprocess.DEVNULL)
+    _imported(engine, root, IMAGE)
     shutil.rmtree(root, ignore_errors=True)
     return IMAGE
+
+
+@pytest.fixture(scope="session")
+def slim(image: str) -> str:
+    """Debian bookworm with Python alone: what images are built on, which lie on the disk several times."""
+    return SLIM
+
+
+def _imported(engine: str, root: Path, name: str) -> None:
+    shutil.rmtree(root / "var/cache/apt", ignore_errors=True)
+    with subprocess.Popen(["tar", "-C", str(root), "-c", "."], stdout=subprocess.PIPE) as tar:
+        subprocess.run([engine, "import", "-", name], stdin=tar.stdout, check=True, stdout=subprocess.DEVNULL)
 
 
 @pytest.fixture(scope="session")

@@ -84,7 +84,7 @@ class Place:
 
 
 @pytest.fixture(scope="session")
-def registry(engine: str, image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def registry(engine: str, slim: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Debian's own registry on loopback, with the base pushed to it."""
     program = shutil.which("docker-registry") or _fetched_registry(tmp_path_factory.mktemp("registry-package"))
     data = tmp_path_factory.mktemp("registry")
@@ -98,7 +98,7 @@ def registry(engine: str, image: str, tmp_path_factory: pytest.TempPathFactory) 
             if serving.poll() is None and _answers():
                 break
             time.sleep(0.1)
-        assert run(engine, "tag", image, BASE).returncode == 0
+        assert run(engine, "tag", slim, BASE).returncode == 0
         pushed = run(engine, "push", "-q", BASE, timeout=300)
         assert pushed.returncode == 0, pushed.stderr
         run(engine, "rmi", BASE)

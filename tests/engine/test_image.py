@@ -158,15 +158,15 @@ def test_the_entrypoint_says_what_is_missing_before_the_workload_fails(
     assert given.stderr == ""
 
 
-def test_changed_input_changes_the_digest(built: Place) -> None:
+def test_changed_input_changes_the_digest(built: Place, tmp_path: Path) -> None:
     before = built.record["digest"]
     path = built.root / "config/doctor/profiles/doctor-test.toml"
     path.write_text(PROFILE.replace('value = "1"', 'value = "0"'))
-    words = ("image", "build", "doctor-test", "--wheels=wheels", "--no-load", "--compression=zstd", "--records=changed")
-    done = built.doctor(*words, *SECRETS)
+    words = ("image", "build", "doctor-test", "--wheels=wheels", "--no-load", "--compression=zstd")
+    done = built.doctor(*words, f"--records={tmp_path}", *SECRETS)
     path.write_text(PROFILE)
     assert done.returncode == 0, done.stderr
-    changed = json.loads((built.root / "changed" / "doctor-test.build.json").read_text())
+    changed = json.loads((tmp_path / "doctor-test.build.json").read_text())
     assert changed["digest"] != before
     assert changed["locked"] is True
 

@@ -116,10 +116,10 @@ def test_where_the_registry_can_t_be_asked_the_engine_says_the_digest(held: Plac
     assert found == json.loads((held.files / "lock.json").read_text())["base"]["digest"]
 
 
-def test_an_update_shows_that_the_tag_has_moved_and_writes_only_when_told(held: Place, engine: str, image: str) -> None:
+def test_an_update_shows_that_the_tag_has_moved_and_writes_only_when_told(held: Place, engine: str, slim: str) -> None:
     context = held.root / "moved"
     context.mkdir()
-    (context / "Dockerfile").write_text(f"FROM {image}\nLABEL moved=yes\n")
+    (context / "Dockerfile").write_text(f"FROM {slim}\nLABEL moved=yes\n")
     shutil.copytree(held.root / "dockerfiles", held.root / "updated")
     path = held.root / "updated/doctor-test/lock.json"
     before = path.read_bytes()
@@ -134,7 +134,7 @@ def test_an_update_shows_that_the_tag_has_moved_and_writes_only_when_told(held: 
         assert written.returncode == 0, written.stderr
         assert json.loads(path.read_bytes())["base"]["digest"] != json.loads(before)["base"]["digest"]
     finally:
-        run(engine, "tag", image, BASE)
+        run(engine, "tag", slim, BASE)
         run(engine, "push", "-q", BASE, timeout=300)
         run(engine, "rmi", BASE)
 
@@ -170,7 +170,7 @@ def test_a_disk_without_room_is_told_before_and_while_it_is_built(held: Place, e
         engines.build(Request(context, full / "image.tar", "doctor/full", 7))
 
 
-def test_without_a_network_the_same_image_comes_from_a_folder(built: Place) -> None:
+def test_without_a_network_the_same_image_comes_from_a_folder(built: Place, tmp_path: Path) -> None:
     """Wheels and the distribution's packages are fetched by the lock, and each has its hash; then nothing is asked."""
     folder = built.root / "files"
     shutil.copytree(built.root / "wheels", folder)
@@ -181,9 +181,9 @@ def test_without_a_network_the_same_image_comes_from_a_folder(built: Place) -> N
     assert sorted(p.name.partition("_")[0] for p in folder.glob("*.deb")) == sorted(debs)
     closed = {**built.environment, "HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9"}
     closed |= {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
-    words = ("--offline", "--wheels=files", "--no-cache", "--no-load", "--compression=zstd", "--records=offline")
+    words = ("--offline", "--wheels=files", "--no-cache", "--no-load", "--compression=zstd", f"--records={tmp_path}")
     done = built.doctor("image", "build", "doctor-test", *words, environment=closed)
     assert done.returncode == 0, done.stderr
-    offline = json.loads((built.root / "offline/doctor-test.build.json").read_text())
+    offline = json.loads((tmp_path / "doctor-test.build.json").read_text())
     assert offline["offline"] is True
     assert offline["digest"] == built.record["digest"]
