@@ -7,6 +7,7 @@ from typing import Any
 
 from doctor.findings import Report
 from doctor.redaction import Redactor
+from doctor.redaction.secrets import MASK
 from doctor.report.key import key_of
 
 
@@ -18,7 +19,11 @@ def as_data(report: Report, *, unredacted: bool = False) -> dict[str, Any]:
     redactor = Redactor(key=key_of(report), remember=True)
     redactor.learn(data)
     kept = {key: data[key] for key in ("schema", "doctor", "status")}
-    return {**redactor.again(redactor.data(data)), **kept}
+    told = {**redactor.again(redactor.data(data)), **kept}
+    folder, slash, name = (told["source"] or "").rpartition("/")
+    if report.source and MASK not in name:  # a name that the text teaches doesn't rename the file it is found by
+        told["source"] = f"{folder}{slash}{report.source.rpartition('/')[2]}"
+    return told
 
 
 def render(report: Report, *, unredacted: bool = False) -> str:

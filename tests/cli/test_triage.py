@@ -30,6 +30,15 @@ def test_several_files_in_order_and_one_that_is_missing(tmp_path: Path, capsys: 
     assert "no.md" in err
 
 
+def test_a_user_of_the_text_does_not_rename_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "ollama-gpu.md"
+    path.write_text("$ id\nuid=959(ollama) gid=959(ollama) groups=959(ollama),44(video)\n")
+    run(["triage", "--format", "jsonl", str(path)])
+    row = json.loads(capsys.readouterr().out)
+    assert Path(row["source"]).name == "ollama-gpu.md"
+    assert "959(ollama)" not in json.dumps(row["snapshot"])
+
+
 def test_a_reader_that_fails_costs_only_what_it_would_have_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -103,7 +103,7 @@ def test_a_plug_in_that_is_not_there(machine: TreeSystem) -> None:
     assert said(machine, "NCCL_NET_PLUGIN=none NCCL_TUNER_PLUGIN=libnccl-tuner.so") == []
 
 
-def test_the_mount_of_a_path_is_the_longest_and_the_last() -> None:
+def test_the_mount_of_a_path_is_the_longest_and_the_last(tmp_path: Path) -> None:
     mounts = mountinfo.read(MOUNTS + "6 1 0:6 / /data rw - xfs /dev/sdc rw\n")
     held = {path: folders.holding(mounts, path) for path in ("/data/x", "/database", "/")}
     assert {path: mount and mount.fstype for path, mount in held.items()} == {
@@ -112,7 +112,7 @@ def test_the_mount_of_a_path_is_the_longest_and_the_last() -> None:
         "/": "overlay",
     }
     assert folders.holding((), "/") is None
-    assert list(folders.look(TreeSystem(Path("/nonexistent")), Situation({}))) == []
+    assert list(folders.look(TreeSystem(tmp_path), Situation({}))) == []
 
 
 @pytest.mark.parametrize("name", ["LD_PRELOAD", "VLLM_NCCL_SO_PATH"])
