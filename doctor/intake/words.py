@@ -22,8 +22,10 @@ _FORM = Lazy(
     r"\s*(?:Is debug build|GCC version|Clang version|CMake version|Libc version|CUDA runtime version|cuDNN version"
     r"|CUDA_MODULE_LOADING set to|HIP runtime version|MIOpen runtime version|Is XNNPACK available"
     r"|Caching allocator config)\s*: "
-    r"|\s*(?:\d\.\s)?/(?:[\w.+-]{1,40}/){1,8}libcudnn[\w.-]{0,40}\s*$|\s*\[(?:pip3?|conda)\] numpy(?:doc)?\b"
+    r"|\s*(?:\d\.\s)?/(?:[\w.+-]{1,40}/){1,8}libcudnn[\w.-]{0,40}\s*$"
+    r"|\s*\[(?:pip3?|conda)\] (?:numpy(?:doc)?\b|nvidia-[\w-]{2,24}-cu1\d\b)"
     r"|[^\n]{0,90}(?:loading out-of-tree module taints|module verification failed: signature|' taints kernel"
+    r'|apparmor="STATUS"'
     r"|lock debugging due to kernel taint|SMU driver if version not matched|optional \w{2,16} ta ucode is not"
     r"|(?:SECUREDISPLAY|Secure display): |PSP runtime database doesn't|Argument #\d type mismatch|\bvgaarb: )"
     r"|\s*\|\s{1,40}(?:GPU\s{1,8}(?:Name|GI)\b|Fan\s{1,8}Temp\b|GPU-Util\b|MIG M\.|ID\s{1,8}ID\b|Processes:)"
@@ -31,8 +33,9 @@ _FORM = Lazy(
     r"(?:(?:[\w./:-]{1,80}=\S{1,200}|r[ow]|quiet|splash|nomodeset|nosplash|nowatchdog|--+)(?: |\s*$)){2,60}$"
 )
 """Fields of `python -m torch.utils.collect_env`, the head of nvidia-smi's table (`Volatile Uncorr. ECC`), whose words
-are the same on every machine, and a kernel's command line: they may speak for a machine in which nothing is wrong, and
-make no cause likelier. What they tell is read."""
+are the same on every machine, the wheels that torch brings along, what AppArmor loads at every start, and a kernel's
+command line: they may speak for a machine in which nothing is wrong, and make no cause likelier. What they tell is
+read."""
 
 
 class Words:

@@ -134,6 +134,9 @@ test_names = names([(f"RuntimeError: {CUDA_LACKS}", "jax-plugin-mismatch")])
         "amdgpu 0000:03:00.0: amdgpu: PSP runtime database doesn't exist",
         "ACPI Warning: \\_SB.PCI0.PEG0.PEGP._DSM: Argument #4 type mismatch - Found [Buffer], ACPI requires [Package]",
         "pci 0000:01:00.0: vgaarb: setting as boot VGA device",
+        'audit: type=1400 audit(1734600012.111:71): apparmor="STATUS" operation="profile_load" profile="unconfined"',
+        "[pip3] nvidia-nccl-cu12==2.20.5",
+        "[conda] nvidia-cuda-runtime-cu12 12.1.105 pypi_0 pypi",
     ],
 )
 def test_notes_of_every_start_are_a_form(line: str) -> None:
@@ -142,7 +145,15 @@ def test_notes_of_every_start_are_a_form(line: str) -> None:
     assert not words.told
 
 
-def test_other_lines_of_the_kernel_are_none() -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, the firmware hangs",
+        'audit: type=1400 audit(1734600012.1:72): apparmor="DENIED" operation="open" profile="docker-default"',
+        "pip installs nvidia-nccl-cu12 2.20.5 and it hangs",
+    ],
+)
+def test_other_lines_are_none(line: str) -> None:
     words = Words()
-    list(words.through([(1, "amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, the firmware hangs")]))
+    list(words.through([(1, line)]))
     assert words.told

@@ -14,6 +14,9 @@ LISTED = "tf.config.list_physical_devices('GPU') returns []\n"
 CUBLAS = "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`\n"
 XFORMERS = "A matching Triton is not available, some optimizations will not be enabled\n"
 NO_TRITON = "ModuleNotFoundError: No module named 'triton'\n"
+ARCHS = "torch/utils/cpp_extension.py:2425] TORCH_CUDA_ARCH_LIST is not set, all archs for visible cards are included"
+ALIAS = "AttributeError: module 'numpy' has no attribute '{}'"
+STOPS = "\nRuntimeError: CUDA error: operation failed\nSegmentation fault (core dumped)\n"
 NOUVEAU = "ERROR: The Nouveau kernel driver is currently in use by your system.\n"
 
 test_fault_is_named = names(
@@ -36,6 +39,9 @@ test_fault_is_named = names(
         (CUBLAS, "gpu-libs-conflict"),
         (NO_TRITON, "triton-mismatch"),
         (LISTED, "tensorflow-gpu-mismatch"),
+        ("TORCH_CUDA_ARCH_LIST omits sm_120" + STOPS, "library-missing-gpu-arch"),
+        (ALIAS.format("float_"), "numpy-abi-mismatch"),
+        (ALIAS.format("product"), "numpy-abi-mismatch"),
     )
 )
 
@@ -73,6 +79,9 @@ test_remark_accuses_nothing = names_not(
         ("it fails with cuDNN 8.7. Works on CPU.", "gpu-libs-conflict"),
         ("Indexing.cu:1292: Assertion `srcIndex < srcSelectDimSize` failed.\n" + CUBLAS, "gpu-libs-conflict"),
         (XFORMERS + NO_TRITON, "triton-mismatch"),
+        (ARCHS + STOPS, "library-missing-gpu-arch"),
+        (ALIAS.format("bool"), "numpy-abi-mismatch"),
+        (ALIAS.format("float"), "numpy-abi-mismatch"),
         (LISTED + "my own cell ran tf.config.set_visible_devices([], 'GPU')", "tensorflow-gpu-mismatch"),
     )
 )
@@ -87,6 +96,18 @@ test_remark_accuses_nothing = names_not(
         ("cuDNN 8.9.7 works", "cudnn-release-that-helps", True),
         ("cuDNN 8.9.7. Works after a restart", "cudnn-release-that-helps", False),
         ("torch 2.1.0 works", "another-version-works-told", True),
+        ("[TensorRT-LLM][WARNING] Device 0 peer access Device 1 is not available.", "gpu-not-seen-said", False),
+        ("Device 0 is not available.", "gpu-not-seen-said", True),
+        ("peer access works, GPU 1 is not detected", "gpu-not-seen-said", True),
+        (
+            "HIP kernel errors might be reported late, so the stacktrace below might be incorrect.",
+            "values-wrong-said",
+            False,
+        ),
+        ("the values below might be incorrect", "values-wrong-said", True),
+        ("[pip3] nvidia-nccl-cu12==2.20.5", "several-gpus-work-together-told", False),
+        ("nvidia-nccl-cu12 2.26.2", "several-gpus-work-together-told", False),
+        ("all_reduce with nvidia-nccl-cu12 2.26.2", "several-gpus-work-together-told", True),
         ("driver 535.129.03. Works", "another-version-works-told", False),
     ],
 )

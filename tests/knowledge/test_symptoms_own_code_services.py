@@ -19,6 +19,7 @@ EXAMPLES = {
     "user-error-request-refused": "BadRequestError: This model's maximum context length is 8192 tokens",
     "user-error-file-of-its-own": "PermissionError: [Errno 13] Permission denied: '/srv/out/a.json'",
     "user-error-disk-full": "OSError: [Errno 28] No space left on device: '/home/a/.cache/x'",
+    "user-error-file-handle-stale": "OSError: [Errno 116] Stale file handle: '/home/a/.cache/x'",
     "user-error-image-not-pulled": "Error response from daemon: pull access denied for team/serve",
     "user-error-queue-limit": "slurmstepd: error: *** JOB 17 ON n4 CANCELLED AT 10:00 DUE TO TIME LIMIT ***",
     "user-error-figures-of-monitor": "ValueError: could not convert string to float: '[N/A]'",

@@ -28,6 +28,7 @@ IDS = tuple(
 RULES = {check.rule.id for check in registry.checks()}
 SO = "cannot open shared object file: No such file or directory"
 EXAMPLES = {
+    "numpy-removed-alias": "AttributeError: module 'numpy' has no attribute 'product'",
     "compile-not-on-this-python": "RuntimeError: Dynamo is not supported on Python 3.14+",
     "jax-backend-not-initialized": "RuntimeError: Unable to initialize backend 'cuda': FAILED_PRECONDITION",
     "flash-attn-needs-ampere": "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
