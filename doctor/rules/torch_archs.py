@@ -145,4 +145,4 @@ def within_told_range(machine: Snapshot) -> bool:
     return first <= held and (held <= last or held.series(1) == last.series(1))
 
 
-_TOLD = ("torch-install-lacks-capability", "torch-capability-range-told")
+_TOLD = ("torch-install-lacks-capability", "torch-capability-range-told", "torch-warns-of-capability-told")

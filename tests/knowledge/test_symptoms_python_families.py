@@ -30,6 +30,7 @@ IDS = tuple(
 )
 RULES = {check.rule.id for check in registry.checks()}
 EXAMPLES = {
+    "vllm-extension-installed-told": "  vllm/_C.abi3.so",
     "flash-attn-needs-newer-toolkit": "RuntimeError: FlashAttention is only supported on CUDA 11.7 and above.",
     "torch-companion-told": "torchvision from PyPI beside a torch for ROCm",
     "stubs-folder-on-the-path": "LD_LIBRARY_PATH=/opt/cuda/lib64:/opt/cuda/lib64/stubs",

@@ -112,8 +112,9 @@ _NO_LIBRARY_GIVEN = ("device-plugin-no-nvml", "default-runtime-not-nvidia-told",
 
 def unheard(machine: Snapshot) -> bool:
     """Where kernels ran: a driver that is too old for the runtime starts none. Where there is no driver at all. Where a
-    program says that the driver is older than one that by its own numbers it is newer than."""
-    if machine.symptom("cuda-driver-version-zero"):
+    program says that the driver is older than one that by its own numbers it is newer than. Where torch warns of the
+    GPU's capability: it asks for that when CUDA is up, which it is not with a driver that is too old."""
+    if machine.symptom("cuda-driver-version-zero", "torch-warns-of-capability-told"):
         return True
     return work_done.ran(machine) or any(_contradicts(s.text) for s in machine.symptoms if s.key == _NAMED)
 

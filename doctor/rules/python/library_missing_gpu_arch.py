@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import python_code, python_support, work_done
+from doctor.rules import python_code, python_support, run_line, work_done
 from doctor.rules.torch_archs import torch_serves, within_told_range
 
 if TYPE_CHECKING:
@@ -72,8 +72,9 @@ _NO_KERNEL = ("cuda-no-kernel-image",)
 
 def unheard(machine: Snapshot) -> bool:
     """Where kernels ran: a library without code for the GPU starts none. Where torch warns of a GPU that it serves all
-    the same or a kernel itself is refused, and none is missed."""
-    if work_done.ran(machine) or _served_before(machine):
+    the same or a kernel itself is refused, and none is missed. Where an engine took the GPU, and nothing fails or is
+    slow."""
+    if work_done.ran(machine) or _served_before(machine) or _taken(machine):
         return True
     there = machine.symptom("layers-on-gpu", "kernel-itself-refused-told") is not None
     return (there or within_told_range(machine)) and machine.symptom(*_NO_KERNEL) is None
@@ -83,6 +84,18 @@ def _served_before(machine: Snapshot) -> bool:
     """An older release is told to do the work of a GPU of the newest family: later ones leave out old GPUs alone."""
     new = machine.symptom("blackwell-card-told") is not None
     return new and machine.symptom("another-version-works-told") is not None
+
+
+def _taken(machine: Snapshot) -> bool:
+    """An engine with kernels of its own says which GPU it works on, and would say of a missing kernel too."""
+    took = machine.symptom("ollama-serves-from-gpu-told", "ggml-took-gpu-told") is not None
+    return took and machine.symptom(*_AMISS) is None and not run_line.complained_of(machine)
+
+
+_AMISS = (
+    *("program-crashed", "gpu-work-goes-wrong", "values-wrong-said", "said-slow", "slower-than-before-told"),
+    *("gpu-idle-said", "stands-still-told", "hang-word-told"),
+)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
