@@ -119,7 +119,15 @@ def unheard(machine: Snapshot) -> bool:
         return True  # a compose file may still leave CUDA's library out
     given = run_line.passes_nvidia(machine) or (run_line.passes_amd(machine) and not run_line.lacking(machine, "amd"))
     seen = machine.torch.available is True or machine.symptom(*_IS_THERE) is not None
+    given = given or _given_by_plugin(machine)
     return seen or (given and not run_line.sees_none(machine))
+
+
+def _given_by_plugin(machine: Snapshot) -> bool:
+    """NVIDIA's device plugin names the GPU that a pod is given by its UUID, and nvidia-smi lists that GPU."""
+    named = (machine.environment or {}).get("NVIDIA_VISIBLE_DEVICES", "").strip()
+    listed = {gpu.uuid for gpu in machine.of_vendor("nvidia") if gpu.uuid}
+    return machine.container.engine == "kubernetes" and bool(named) and set(named.split(",")) <= listed
 
 
 _IS_THERE = ("gpu-is-detected-told", "gpu-works-in-container-told", "gpu-gone-in-long-run-told")

@@ -61,12 +61,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Lines of an NCCL that comes up, where nobody says that anything fails, stands still or is slow; and more devices
-    asked for than there are, which stops a program before any collective."""
+    """Lines of an NCCL that comes up, or of a NIXL whose UCX does, where nobody says that anything fails, stands still
+    or is slow; and more devices asked for than there are, which stops a program before any collective."""
     if machine.symptom("invalid-device-ordinal"):
         return True
-    works = machine.symptom("nccl-goes-on-with-sockets")
-    complaint = machine.symptom("said-slow", "hang-word-told", "stands-still-told", *_FAILS)
+    works = machine.symptom("nccl-goes-on-with-sockets", "nixl-backend-up-told")
+    complaint = machine.symptom("said-slow", "hang-word-told", "stands-still-told", *_FAILS, *_OF_NIXL)
     return works is not None and complaint is None and not run_line.complained_of(machine)
 
 
@@ -126,9 +126,31 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
         return Severity.INFO, "NCCL reads a number here, and a word as 0", 3
     if name == "NCCL_IB_GID_INDEX" and not machine.symptom(*_FAILS[:-1]):
         return None  # an index is used on a device that was found
+    if name == "NCCL_SOCKET_IFNAME" and _taken(machine, value):
+        return None
     if name in _NAMED and fails and not machine.symptom(*_LIBRARY, *_LIMITS):
         return Severity.WARNING, "it names what NCCL uses, and NCCL fails to use it", 0
     return None
+
+
+def _taken(machine: Snapshot, value: str) -> bool:
+    """Whether NCCL's log shows that it took an interface of that name, and nothing fails on a socket: what it says of
+    InfiniBand is not about the name of an interface."""
+    told = machine.symptom("nccl-interface-told")
+    found = _INTERFACE.search(told.text) if told else None
+    if found is None or machine.symptom(*_ON_SOCKETS) is not None:
+        return False
+    exact, names = value.startswith("="), value.lstrip("=").split(",")
+    return any(found[1] == n if exact else n and found[1].startswith(n) for n in (n.partition(":")[0] for n in names))
+
+
+_INTERFACE = Lazy(r"(?:Bootstrap ?: ?Using |NET/Socket ?: ?Using \[0\]|; OOB )([\w.-]{1,15}):")
+_ON_SOCKETS = (
+    *("nccl-no-socket", "gloo-interface", "nccl-system-error", "nccl-connect-failed", "nccl-net-plugin"),
+    "machine-of-several-nodes-told",
+)
+"""The last is no failure: between nodes an interface that is there may reach none of the others."""
+_OF_NIXL = ("nixl-transfer-fails-told",)
 
 
 def _gpu_memory_left_out(machine: Snapshot, value: str) -> str:

@@ -62,6 +62,20 @@ def excludes(machine: Snapshot) -> bool:
     return machine.symptom("gpu-lost-later-told") is not None
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the kernel tells that it gave a GPU's window its addresses above 4 GiB, and of none that found no room."""
+    return machine.symptom("bar-assigned-told") is not None and machine.symptom(*_NO_PLACE) is None
+
+
+_NO_PLACE = (
+    "bar-invalid",
+    "amdgpu-bar-not-assigned",
+    "nvrm-no-room-for-bar",
+    "bar-smaller-than-offered",
+    "rm-init-open-with-bar",
+)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """A GPU that found no room for its memory, or of whose memory the CPU reaches a part only."""
     for event in machine.kernel_log.events or ():

@@ -32,7 +32,7 @@ not there.
 CUDA sees no device although nvidia-smi shows the GPU.
 
 ## Not raised when
-Instances exist, or are not known.
+Instances exist, or are not known. A program that reads a number where an instance's UUID stands says nothing of them.
 
 ## How to confirm
 `nvidia-smi -L` and `nvidia-smi mig -lgi`.
@@ -54,8 +54,12 @@ FIXES = (
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where every GPU at hand is of a kind that has no MIG: all GeForce cards, and chips between the large ones."""
+    """Where every GPU at hand is of a kind that has no MIG: all GeForce cards, and chips between the large ones. Where
+    torch has a GPU, and the one instance that is asked for is among those that are listed."""
     gpus = machine.of_vendor("nvidia")
+    asked = (machine.environment or {}).get("CUDA_VISIBLE_DEVICES", "").strip()
+    if machine.torch.available and any(part.uuid == asked for gpu in gpus for part in gpu.partitions or ()):
+        return True
     return bool(gpus) and all(g.arch and (g.arch not in _HAS_MIG or "GeForce" in (g.name or "")) for g in gpus)
 
 

@@ -71,10 +71,14 @@ _COMPILES = ("build-command-failed", "extension-of-research-code-told", "torch-c
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where kernels ran, and where nothing tells that anything is compiled; where torch is of ROCm and no compiler of
-    another release is shown, nor one of CUDA."""
+    """Where kernels ran, and where nothing tells that anything is compiled; where every toolkit that is shown is of the
+    CUDA that torch was built with; where torch is of ROCm and no compiler of another release is shown, nor one of
+    CUDA."""
     if work_done.ran(machine) or machine.symptom(*_COMPILES) is None:
         return True
+    shown, cuda = [i.version for i in machine.cuda or ()], machine.torch.cuda
+    if cuda and shown and not machine.rocm and machine.symptom(*_BUILDS[1:]) is None:
+        return all(version and Dotted(version).series(2) == Dotted(cuda).series(2) for version in shown)
     ours, held = machine.torch.rocm or machine.torch.hip, [i.version for i in machine.rocm or () if i.version]
     if not ours or machine.cuda:
         return False

@@ -60,8 +60,23 @@ _SAME_MODULE = ("triton", "pytorch-triton", "pytorch-triton-rocm", "triton-windo
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where kernels ran: what a missing or foreign triton compiles does not."""
-    return work_done.ran(machine)
+    """Where kernels ran: what a missing or foreign triton compiles does not. Where the list of packages shows the one
+    triton that this torch pins, and no error names triton."""
+    return work_done.ran(machine) or (_goes_with_torch(machine) and not _of_triton(machine))
+
+
+def _goes_with_torch(machine: Snapshot) -> bool:
+    from doctor.knowledge import Knowledge
+
+    torch, held = release(machine.torch.version), [p for name in _SAME_MODULE if (p := package(machine, name))]
+    build = Knowledge().torch_build(torch) if torch and len(held) == 1 else None
+    pin = (build.pins.get("triton") or "").removeprefix("==") if build else ""
+    return bool(release(pin)) and held[0].name == "triton" and release(held[0].version) == release(pin)
+
+
+def _of_triton(machine: Snapshot) -> bool:
+    """Whether an error that was seen names Triton."""
+    return any("triton" in f"{s.key} {s.text}".lower() for s in machine.symptoms if not s.mention)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -84,7 +99,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     of_pypi = held is not None and release(held.version) == held.version and not own
     if machine.torch.build == "rocm" and held and of_pypi and not of_rocm:
         # Wheels of PyPI have code for AMD's GPUs since 3.0 and often serve: a cause where something of Triton fails.
-        fails = any("triton" in f"{s.key} {s.text}".lower() for s in machine.symptoms if not s.mention)
+        fails = _of_triton(machine)
         yield Finding(
             summary=f"triton {held.version[:20]} of PyPI stands beside a torch for ROCm, which brings its own.",
             severity=Severity.WARNING if fails or not machine.symptoms else Severity.INFO,
