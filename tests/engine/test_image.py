@@ -6,6 +6,8 @@ One profile bears all (tests/engine/image_place.py): an apt layer, a Python laye
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -21,6 +23,14 @@ from tests.engine.test_containers import RENDER_GID, node_folder, passed
 
 pytestmark = pytest.mark.engine
 _ = node_folder  # a fixture of the neighbour
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(engine: str) -> Iterator[None]:
+    """What the builds leave in the cache is some 2 GB; where the engine is the tests' own it is given back."""
+    yield
+    if os.environ.get("DOCTOR_REQUIRE_ENGINE"):
+        run(engine, "builder", "prune", "--all", "--force")
 
 
 def test_the_lock_has_the_registrys_digest_and_what_apt_would_install(built: Place, registry: str) -> None:
