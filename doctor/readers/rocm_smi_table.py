@@ -19,18 +19,21 @@ from doctor.readers.source_lines import kept, source_lines
 _KEYED = re.compile(r"\s{0,4}(?:GPU\[(\d{1,4})\]|(Driver version))\s*:\s*(?:([^:\s][^:]{0,60}):)?\s*(.*?)\s*$")
 _ROW = re.compile(r"\s{0,4}(\d{1,4})\s{1,12}(?:(\d{1,4})\s{1,8})?\[?(0x[0-9a-f]{1,4}|N/A)\b(.{0,160})$")
 _OLD_ROW = re.compile(
-    r"\s{0,4}(\d{1,3})\s{2,12}(\d{1,3}\.\d)[cC]\s{1,20}(\d{1,4}\.\d{1,3})W\s{1,12}\d{1,5}[Mm]hz\s{1,12}\S{1,9}\s{1,12}[\d.]{1,6}%"
+    r"\s{0,4}(\d{1,3})\s{2,12}(\d{1,3}\.\d)[cC]\s{1,20}(?:(\d{1,4}\.\d{1,3})W|N/A)\s{1,12}\d{1,5}[Mm]hz\s{1,12}\S{1,9}\s{1,12}[\d.]{1,6}%"
     r"\s{1,8}\w{2,12}\s{1,12}(\d{1,4}(?:\.\d)?)W\s{1,10}\d{1,3}%\s{1,10}(\d{1,3})%\s*$"
 )
 _READINGS = re.compile(
     r"(\d{1,3}\.\d)°?[cC]\s{1,20}(\d{1,4}\.\d{1,3})W\b.{0,120}?\b(\d{1,4}\.\d)W\s{1,10}\d{1,3}%\s{1,10}(\d{1,3})%\s*$"
 )
-"""Rows of releases up to 5, and the end of later ones: temperature, power, its cap, use."""
+"""Rows of releases up to 5, and the end of later ones: temperature, power, its cap, use. Of an MI250X, whose two dies
+have one meter, only the first has a power."""
 _BUS = re.compile(r"GPU\[(\d{1,4})\]\s{0,16}: PCI Bus: ([0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2})\.([0-7])")
 _BUS_TEXT = 1 << 20
 _PARTITIONS = re.compile(r"(NPS\d|N/A), ([A-Z]{3}|N/A)(?:, (\d{1,3}))?")
 _NAME_BELOW = re.compile(r"\s{4,16}((?:AMD|Radeon|Instinct)[\w /+-]{2,40}?)\s*$")
 _NO_DRIVER = re.compile(r"(?:amdgpu not found in modules|Driver not initialized)")
+_BOARD = "Card model"
+"""Up to ROCm 5 the subsystem's id, which the maker of the board chose; since then "Card Model" is the device's."""
 _UNKNOWN = {"", "n/a", "none", "not supported"}
 
 
@@ -91,12 +94,13 @@ class _Reader:
         if found[2]:
             _driver(self.sheet, value, where)
             return
-        key = (found[3] or "").strip().lower()
+        label = (found[3] or "").strip()
+        key = label.lower()
         if key == "driver version":
             _driver(self.sheet, value, where)
         elif found[1] in self.owners:
             self.sheet.put(f"gpus[#{int(self.owners[found[1]])}].partitions[{found[1]}].kind", "compute", where)
-        elif key in _KEYS and not (self.partitioned and key.startswith("(topology)")):
+        elif key in _KEYS and label != _BOARD and not (self.partitioned and key.startswith("(topology)")):
             _KEYS[key](self.sheet, self.gpu(found[1], where), value, where)
 
     def concise(self, where: str, found: re.Match[str]) -> None:
@@ -119,11 +123,12 @@ class _Reader:
         if partitions and partitions[2] != "N/A":
             self.sheet.put(f"{at}.compute_partition", partitions[2], where)
 
-    def readings(self, at: str, where: str, values: tuple[str, ...]) -> None:
+    def readings(self, at: str, where: str, values: tuple[str | None, ...]) -> None:
         for name, value in zip(
             ("temperature_c", "power_w", "power_limit_w", "utilisation_percent"), values, strict=True
         ):
-            self.sheet.put(f"{at}.sensors.{name}", float(value), where)
+            if value is not None:
+                self.sheet.put(f"{at}.sensors.{name}", float(value), where)
 
 
 def _driver(sheet: FactSheet, value: str, where: str) -> None:

@@ -64,6 +64,7 @@ def test_what_is_only_asked_for_is_not_there(text: str) -> None:
             "12.1",
         ),
         ("torch.cuda.get_device_name(0) -> 'NVIDIA A100-SXM4-40GB'", "gpus[#0].name", "NVIDIA A100-SXM4-40GB"),
+        (">>> torch.cuda.get_device_name(0)\n'AMD Radeon RX 9070'", "torch.available", True),
         ("print(torch.version.cuda)     # 12.4", "torch.cuda", "12.4"),
         (">>> torch.cuda.get_arch_list()\n['sm_75', 'compute_90']", "torch.arch_list", ["sm_75", "compute_90"]),
         ("torch.cuda.is_available()\n\nTrue", "torch.available", True),

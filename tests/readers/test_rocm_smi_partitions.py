@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from doctor.facts import Snapshot
 from doctor.intake import read_text
+from doctor.readers import rocm_smi_table
 from tests.paths import FIELDLAB, needs_shared
 
 HEAD = "============================ ROCm System Management Interface ============================\n"
@@ -34,3 +35,17 @@ def test_four_gpus_with_wrong_bus_numbers() -> None:
     assert told(many) == [("0000:01:00.0", 20), ("0001:01:00.0", 0), ("0002:01:00.0", 0), ("0003:01:00.0", 0)]
     topology = read_text([(folder / "rocm-smi-showtopo-tpx.txt").read_bytes()])
     assert topology.gpus is None  # twelve rows, some of one GPU: how many GPUs there are is not told
+
+
+def test_the_second_die_of_an_mi250x_has_no_power_of_its_own() -> None:
+    row = "{}    41.0c           {}   800Mhz   1600Mhz  0%   manual  {}    0%   0%\n"
+    sheet = rocm_smi_table.read(row.format(0, "93.0W", "500.0W") + row.format(1, "N/A  ", "0.0W  "))
+    assert [sheet.get(f"gpus[#{n}].index.smi") for n in (0, 1)] == [0, 1]
+    assert [sheet.get(f"gpus[#{n}].sensors.power_w") for n in (0, 1)] == [93.0, None]
+
+
+def test_the_model_of_the_board_is_no_id_of_the_chip() -> None:
+    """Up to ROCm 5 it is written `Card model`."""
+    shown = "GPU[0]\t\t: Card {}: \t\t0x0c34\nGPU[0]\t\t: Card Series: \t\tInstinct MI210\n"
+    assert rocm_smi_table.read(shown.format("model")).get("gpus[#0].pci_id") is None
+    assert rocm_smi_table.read(shown.format("Model")).get("gpus[#0].pci_id") == "1002:0c34"
