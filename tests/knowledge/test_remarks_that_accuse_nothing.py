@@ -118,3 +118,24 @@ def test_line_shows_its_symptom(line: str, key: str, shown: bool) -> None:
 @pytest.mark.parametrize(("beside", "rules"), [("", {"nouveau-loaded"}), (SMI, set())])
 def test_nouveau_in_the_installers_way_is_certain_until_nvidias_driver_is_loaded(beside: str, rules: set[str]) -> None:
     assert certain(NOUVEAU + beside) == rules
+
+
+@pytest.mark.parametrize(
+    ("line", "symptom"),
+    [
+        ("WARNING: Turning off GPU-aware MPI since it is not detected", "gpu-not-seen-said"),
+        ("load_backend: loaded CPU backend from /opt/llama/libggml-cpu-zen4.so", "gpu-idle-said"),
+        (
+            "AttributeError: module 'torch.distributed' has no attribute 'is_initialized'",
+            "name-of-torch-not-importable",
+        ),
+    ],
+)
+def test_what_is_there_beside_a_gpu_says_nothing_of_it(line: str, symptom: str) -> None:
+    assert symptom not in keys(line)
+
+
+def test_a_gpu_that_is_not_seen_is_still_read() -> None:
+    assert "gpu-not-seen-said" in keys("the GPU is not detected by MPI")
+    assert "gpu-idle-said" in keys("it goes to the CPU backend")
+    assert "name-of-torch-not-importable" in keys("module 'torch.distributed' has no attribute '_tensor'")

@@ -23,6 +23,12 @@ FAULT = (
     "Memory access fault by GPU node-1 on address 0x7f2b40001000. Reason: Page not present.\n"
     "amdgpu 0000:03:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 vmid:8 pasid:32770)\n"
 )
+NO_ATOMICS = "RX 6800\namdgpu 0000:07:00.0: amdgpu: PCIE atomic ops is not supported\n"
+GTT = "gfx1151\n[drm] amdgpu: 131072M of GTT memory ready.\n"
+SHAPE = "hipblaslt_gemm: Assertion failed: algo_arr.size() > 0. HIPBLASLT_STATUS_NOT_SUPPORTED m=50257\n"
+FP8 = "torch._scaled_mm is only supported on CUDA devices with compute capability >= 9.0 or 8.9, or ROCm MI300+\n"
+DEBUGGER = "warning: os_agent_id 60121: `AMD Radeon Graphics' architecture gfx1036 is not supported\n"
+PROFILER = "ERROR Cannot find a supported arch in rocminfo: gfx1100\nSoC gfx1100 is not supported. Supported: gfx90a\n"
 JAX = "MI210, jax 0.4\nWARNING: A ROCm-enabled jaxlib is not installed. Falling back to cpu.\n"
 
 test_names = names(
@@ -41,6 +47,13 @@ test_names = names(
         ("RX 6700 XT crashes. HSA_OVERRIDE_GFX_VERSION unset: works", "hsa-override-misuse"),
         (JAX, "jax-plugin-mismatch"),
         (FAULT, "amdgpu-gpu-hang"),
+        (NO_ATOMICS, "pcie-atomics-missing"),
+        (NO_ATOMICS + "kfd kfd: amdgpu: skipped device 1002:73bf, PCI rejects atomics", "pcie-atomics-missing"),
+        (GTT + "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2 GiB", "apu-memory-pool-misconfigured"),
+        ("RX 6800 XT gfx1030\n" + SHAPE, "hipblaslt-unsupported-arch"),
+        ("ValueError: FP8 needs compute capability 8.9, the kernel does not start", "library-missing-gpu-arch"),
+        ("RX 7900 XTX\nexport ROCM_PATH=/opt/rocm\n/opt/rocm/bin/hipcc: not found", "rocm-path-broken"),
+        ("RX 7900 XTX\nRuntimeError: unsupported architecture gfx1100", "library-missing-gpu-arch"),
         ("RX 7900 XTX\nImportError: Triton not found; it is needed\nTraining fails.", "triton-mismatch"),
     )
 )
@@ -73,6 +86,19 @@ test_names_not = names_not(
         (
             "RX 7900 XTX, ComfyUI\npytorch version: 2.9.0+rocm6.4\nROCm version: (6, 4)\nIt runs; how do I save?",
             "toolkit-torch-mismatch",
+        ),
+        (NO_ATOMICS + "kfd kfd: amdgpu: added device 1002:73bf", "pcie-atomics-missing"),
+        (GTT + "The desktop is slow.", "apu-memory-pool-misconfigured"),
+        (f"$ rocminfo\n  Name:                    gfx942\n{SHAPE}", "hipblaslt-unsupported-arch"),
+        ("RX 7900 XTX\n" + FP8, "library-missing-gpu-arch"),
+        ("RX 7900 XTX\n" + PROFILER, "library-missing-gpu-arch"),
+        ("RX 7900 XTX\n" + PROFILER, "amd-gpu-unsupported-by-rocm"),
+        ("RX 7900 XTX\n" + DEBUGGER, "library-missing-gpu-arch"),
+        ("RX 7900 XTX\n" + DEBUGGER, "amd-gpu-unsupported-by-rocm"),
+        (
+            "RX 6800\nraster.hip:22:10: fatal error: 'cub/cub.cuh' file not found\n"
+            "error: command '/opt/rocm/bin/hipcc' failed with exit code 1",
+            "rocm-path-broken",
         ),
         ("MI210\nMemory access fault by GPU node-1 on address 0x7f.\nWith if(i<n) it works.", "amdgpu-gpu-hang"),
     )

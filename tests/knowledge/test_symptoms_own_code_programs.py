@@ -32,6 +32,10 @@ EXAMPLES = [
     ("user-error-compiler-of-torch", "BackendCompilerFailed: backend='inductor' raised: KeyError: 'op9'"),
     ("user-error-not-divisible", "Total number of attention heads (28) must be divisible by tensor parallel size (8)."),
     ("user-error-traced-value", "jax.errors.ConcretizationTypeError: Abstract tracer value encountered"),
+    ("user-error-fp8-product-refused", "RuntimeError: torch._scaled_mm is only supported on CUDA devices with"),
+    ("user-error-number-of-heads", "AssertionError: mla_decode only supports num_heads 16 or 128, got 8"),
+    ("user-error-hash-file", "Hashfile 'net.hc22000' on line 1 (WPA*01...): Separator unmatched"),
+    ("user-error-context-too-small", "request (18231 tokens) exceeds the available context size (8192 tokens)"),
     ("user-error-no-leave-to-load", "You are trying to access a gated repo."),
 ]
 NEAR = [
