@@ -6,14 +6,18 @@ import pytest
 
 from doctor.facts import Snapshot
 from doctor.intake import read_text
+from doctor.knowledge import Knowledge
 from doctor.rules.access import container_render_group_mismatch as groups
 from doctor.rules.access import container_security_profile as profile
 from doctor.rules.access import container_shm_too_small as shm
 from doctor.rules.blas import hipblaslt_unsupported_arch as hipblaslt
 from doctor.rules.driver import amdgpu_driver_known_bad as amd_driver
+from doctor.rules.driver import amdgpu_firmware_bad as firmware
 from doctor.rules.driver import amdgpu_kernel_or_os_unsupported as amd_kernel
 from doctor.rules.flags import env_flag_wrong_for_gpu as flag
+from doctor.rules.host import apu_memory_pool_misconfigured as apu
 from doctor.rules.host import integrated_gpu_conflict as integrated
+from doctor.rules.python import gpu_libs_not_found as libs
 from doctor.rules.python import jax_plugin_mismatch as jax
 from doctor.rules.python import library_missing_gpu_arch as library_arch
 from doctor.rules.python import rocm_path_broken as rocm_path
@@ -153,3 +157,53 @@ def test_a_capture_that_is_refused_had_kernels_to_capture() -> None:
     assert torch_arch.unheard(of(refused))
     assert not torch_arch.unheard(of(f"{refused}HIP error: invalid device function\n"))
     assert not torch_arch.unheard(of("torch on an MI300X\nHIP error: invalid argument\n"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "unheard"),
+    [
+        ("", True),
+        ("amdgpu: ring gfx_0.0.0 timeout, signaled seq=4, emitted seq=6\nGPU reset begin!\n", False),
+    ],
+)
+def test_firmware_that_the_driver_does_without(lines: str, unheard: bool) -> None:
+    noise = "amdgpu: [drm] psp gfx command LOAD_TA(0x1) failed and response status is (0x7)\n"
+    noise += "amdxdna 0000:c6:00.1: Direct firmware load for amdnpu/17f0_10/npu_7.sbin failed with error -2\n"
+    assert firmware.unheard(of(noise + lines)) is unheard
+    assert not firmware.unheard(of(lines or "amdgpu: the firmware is old\n"))
+
+
+@pytest.mark.parametrize(
+    ("size", "line", "unheard"),
+    [
+        (113246208, "", True),
+        (16252928, "", False),
+        (113246208, "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2 GiB\n", False),
+    ],
+)
+def test_an_apu_whose_pool_is_above_what_linux_gives(size: int, line: str, unheard: bool) -> None:
+    pool = "    Pool 1\n      Segment:                 GLOBAL; FLAGS: COARSE GRAINED\n"
+    pool += f"      Size:                    {size}(0x0) KB\n"
+    assert apu.unheard(of(f"$ rocminfo\n{agent('gfx1151')}  Pool Info:\n{pool}{line}")) is unheard
+
+
+def test_a_program_that_falls_over_its_own_line() -> None:
+    both = f"$ rocminfo\n{agent('gfx1100')}{agent('gfx1036').replace('Agent 2', 'Agent 3')}"
+    crash = 'Thread 6 "saxpy" received signal SIGSEGV, Segmentation fault.\n'
+    for frame, own in (("at saxpy.hip:37", True), ("from /opt/rocm/lib/libamdhip64.so.6", False)):
+        machine = of(f"{both}{crash}#0  0x0000555555556b9f in init (p=0x7ffe50000000) {frame}\n")
+        (finding,) = integrated.check(machine, Knowledge(), None)
+        assert (finding.severity == "info") is own
+        assert integrated.unheard(machine) is own
+
+
+def test_hipblaslt_has_kernels_for_instinct_in_each_release() -> None:
+    assert hipblaslt.unheard(of(f"$ rocminfo\n{agent('gfx942')}"))
+    assert not hipblaslt.unheard(of(f"$ rocminfo\n{agent('gfx1101')}"))
+
+
+def test_torch_that_names_its_gpu_found_its_libraries() -> None:
+    named = ">>> torch.cuda.get_device_name(0)\n'AMD Radeon RX 9070'\n"
+    assert libs.unheard(of(named))
+    assert not libs.unheard(of(f"{named}ImportError: libMIOpen.so.1: cannot open shared object file"))
+    assert not libs.unheard(of("rocm-sdk-libraries-gfx120X-all 7.10.0"))

@@ -122,6 +122,7 @@ def test_lists_that_name_every_gpu_once() -> None:
         text = f"$ nvidia-smi -L\n{gpus}export CUDA_VISIBLE_DEVICES={part}\nthe workers hang"
         assert not visible_devices_conflict.unheard(read_text([text.encode()])), part
     assert not visible_devices_conflict.unheard(read_text([b"export CUDA_VISIBLE_DEVICES=0,1\nthe workers hang"]))
+    assert visible_devices_conflict.unheard(read_text([f"export HIP_VISIBLE_DEVICES=0\n{WRONG}".encode()]))
 
 
 @pytest.mark.parametrize(

@@ -77,9 +77,22 @@ _NO_DRIVER = (
 )
 
 
+_NO_MODULE = "rocm-module-not-loaded"
+
+
+def _lists_gpu(machine: Snapshot) -> bool:
+    """Whether rocminfo lists a GPU: then WSL's way to it is whole. That no amdgpu is loaded is said there always."""
+    return any(gpu.index.hip is not None for gpu in machine.of_vendor("amd"))
+
+
+def _misses_module_alone(machine: Snapshot) -> bool:
+    """Whether nothing says that no GPU is seen but the tool that looks for the module, which WSL has not."""
+    return machine.symptom(*(run_line.NO_GPU_SEEN - {_NO_MODULE})) is None and machine.torch.available is not False
+
+
 def _said(machine: Snapshot) -> Iterator[Finding]:
     """A text from WSL that says that no driver is there: under WSL it is Windows' driver that is not reached."""
-    symptom = machine.symptom(*_NO_DRIVER)
+    symptom = machine.symptom(*(key for key in _NO_DRIVER if key != _NO_MODULE or not _lists_gpu(machine)))
     if (
         machine.torch.available is True
         or machine.torch.build == "cpu"
@@ -88,7 +101,7 @@ def _said(machine: Snapshot) -> Iterator[Finding]:
     ):
         return
     if symptom is None:
-        if run_line.sees_none(machine):
+        if run_line.sees_none(machine) and not (_lists_gpu(machine) and _misses_module_alone(machine)):
             yield Finding(
                 summary="A program under WSL sees no GPU: WSL's own path to it comes first.",
                 severity=Severity.INFO,
@@ -110,8 +123,9 @@ def _said(machine: Snapshot) -> Iterator[Finding]:
 
 
 def unheard(machine: Snapshot) -> bool:
-    """That somebody works under WSL is no complaint of its way to the GPU; nor is anything where torch has its GPU."""
-    if machine.torch.available is True:
+    """That somebody works under WSL is no complaint of its way to the GPU; nor is anything where torch has its GPU, or
+    rocminfo lists it and no program misses it."""
+    if machine.torch.available is True or (_lists_gpu(machine) and _misses_module_alone(machine)):
         return True
     return machine.host.wsl is True and not run_line.sees_none(machine) and not run_line.complained_of(machine)
 

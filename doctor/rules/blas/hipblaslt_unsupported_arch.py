@@ -69,6 +69,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 _ASKING = ("TORCH_BLAS_PREFER_HIPBLASLT", "ROCBLAS_USE_HIPBLASLT", "PYTORCH_TUNABLEOP_HIPBLASLT_ENABLED")
+_ALWAYS = ("gfx90a", "gfx94", "gfx95")
+"""Each release of ROCm that runs one of them with hipBLASLt has its kernels."""
 _NEVER = ("gfx8", "gfx900", "gfx906", "gfx90c", "gfx101", "gfx103")
 
 
@@ -80,4 +82,6 @@ def unheard(machine: Snapshot) -> bool:
     """Where hipBLASLt has kernels for each of the GPUs: what it refuses is the work it was given."""
     archs = [g.arch for g in machine.of_vendor("amd")]
     rocm = rocm_of(machine)
-    return bool(archs) and all(arch is not None and hipblaslt_has(rocm, arch) is True for arch in archs)
+    return bool(archs) and all(
+        arch is not None and (arch.startswith(_ALWAYS) or hipblaslt_has(rocm, arch) is True) for arch in archs
+    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.knowledge import hearsay
 from doctor.rules.amdgpu_release import known_faults
 
 if TYPE_CHECKING:
@@ -55,8 +56,14 @@ FIXES = (
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where an installer names the firmware of every GPU that the driver could drive."""
-    return machine.symptom("firmware-of-other-gpus-noted") is not None
+    """Where an installer names the firmware of every GPU that the driver could drive. Where the kernel misses firmware
+    that it does without, and nothing else fails."""
+    if machine.symptom("firmware-of-other-gpus-noted"):
+        return True
+    return machine.symptom(_OPTIONAL) is not None and not hearsay.trouble(machine, _OPTIONAL)
+
+
+_OPTIONAL = "firmware-optional-missed-told"
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

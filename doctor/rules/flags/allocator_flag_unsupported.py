@@ -32,7 +32,7 @@ An option of PYTORCH_CUDA_ALLOC_CONF, PYTORCH_HIP_ALLOC_CONF or PYTORCH_ALLOC_CO
 
 ## Not raised when
 The option and its value are known and the platform has it. Under WSL expandable_segments fails on some GPUs only: there
-it is information without an error of the allocator.
+it is information without an error of the allocator. So it is on ROCm where memory ran out: the option does nothing.
 
 ## How to confirm
 Unset the variable and run again.
@@ -99,6 +99,7 @@ _OPTIONS = frozenset(
     )
 )
 """torch 2.13 c10/cuda/CUDAAllocatorConfig.h, c10/core/AllocatorConfig.h, and the names of older releases."""
+_MEMORY = ("cuda-out-of-memory", "gpu-out-of-memory-told", "hsa-out-of-memory")
 _FAILS = ("cuda-driver-error", "expandable-segments", "allocator-option-unknown", "cuda-unknown-999")
 
 
@@ -147,5 +148,7 @@ def _expandable(machine: Snapshot) -> tuple[Severity, str] | None:
     if torch.version and Dotted(torch.version) < Dotted("2.1"):
         return Severity.WARNING, f"torch {torch.version[:20]} has no expandable_segments"
     if torch.build == "rocm" and (not torch.version or Dotted(torch.version) < Dotted("2.11")):
-        return Severity.WARNING, "torch before 2.11 has no expandable_segments on ROCm"
+        # torch goes on without it: where memory ran out, what asks for so much is what to look at
+        out = machine.symptom(*_MEMORY) is not None
+        return (Severity.INFO if out else Severity.WARNING), "torch before 2.11 has no expandable_segments on ROCm"
     return None

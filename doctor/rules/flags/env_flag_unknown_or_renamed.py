@@ -86,17 +86,20 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         why, strength = gone or _slip(name), 4
         if not why and run_line.from_text(machine, "environment"):
             why, strength = _words_differ(name), 1
+        # where what is gone is turned off, all is as it was meant
+        told = run_line.from_text(machine, "environment") and not (gone and value.strip().lower() in _OFF)
         if why:
             yield Finding(
                 summary=f"{name} has no effect: {why}.",
                 severity=Severity.WARNING if not gone and meant and meant.endswith(_HIDES) else Severity.INFO,
-                suspect=strength if run_line.from_text(machine, "environment") and not work_done.ran(machine) else 0,
+                suspect=strength if told and not work_done.ran(machine) else 0,
                 subject=Subject(kind="variable", id=name),
                 evidence=(Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),),
                 fixes=FIXES,
             )
 
 
+_OFF = ("0", "false", "off", "no", "none", "")
 _HIDES = "_VISIBLE_DEVICES"
 """A slip in such a name is never without effect: every GPU is taken, the first one most."""
 

@@ -13,6 +13,7 @@ from doctor.rules import run_line
 from doctor.rules.blas_support import rocblas_has, rocm_of
 from doctor.rules.flags_read import evaluated
 from doctor.rules.hardware import gfx_version
+from doctor.rules.integrated import is_integrated
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -72,7 +73,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         return
     overrides = {n: v for n, v in (machine.environment or {}).items() if n == _NAME or n.startswith(f"{_NAME}_")}
     gpus = [g for g in machine.of_vendor("amd") if g.arch]
-    chosen = [g for g in gpus if not g.integrated] or gpus
+    chosen = [g for g in gpus if not is_integrated(g)] or gpus
     for name, value in overrides.items():
         node = name.removeprefix(f"{_NAME}_")
         meant = [g for g in chosen if name == _NAME or str(g.index.kfd) == node]
@@ -86,10 +87,12 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         severity, why = min(faults, key=lambda f: f[0].rank)
         pasted = run_line.from_text(machine, "environment")
         idle = pasted and all(fault.endswith(_ANYWAY) for _, fault in faults)  # it changes nothing, and breaks nothing
+        pretended = idle and all(map(_unnamed, meant))
+        weak = 0 if pretended else 1 if idle else 2 if severity is Severity.INFO and pasted else 0
         yield Finding(
-            summary=f"{name}={value[:20]} {why}.",
+            summary=f"{name}={value[:20]} {_PRETENDED if pretended else why}.",
             severity=Severity.INFO if idle else severity,
-            suspect=1 if idle else 2 if severity is Severity.INFO and pasted else 0,
+            suspect=weak,
             explains=(*RULE.explains, *_ALSO.get(why, ())),
             subject=Subject(kind="variable", id=name),
             evidence=(
@@ -102,6 +105,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
 
 
 _ANYWAY = "is anyway"
+_PRETENDED = "is what tools then show: which GPU it is really, its name does not tell"
 _OF_PROCESSOR = "is for node 0, the processor: KFD counts GPUs from the node after the last processor"
 _MALFORMED = "is no MAJOR.MINOR.STEPPING: ROCm then lists no GPU"
 _ALSO = {_MALFORMED: ("container-missing-gpu-passthrough",), _OF_PROCESSOR: ("torch-missing-gpu-arch",)}
@@ -111,6 +115,12 @@ _ALSO = {_MALFORMED: ("container-missing-gpu-passthrough",), _OF_PROCESSOR: ("to
 def _malformed(value: str) -> bool:
     parts = value.split(".")
     return len(parts) != 3 or not all(p.isdigit() and len(p) < 4 for p in parts)
+
+
+def _unnamed(gpu: Gpu) -> bool:
+    """Whether the GPU's name is one that many have ("AMD Radeon Graphics"): the number that tools show may be the one
+    that the override pretends."""
+    return gpu.name is not None and gpu_by_name(gpu.name) is None
 
 
 def _chip(gpu: Gpu, value: str) -> str:

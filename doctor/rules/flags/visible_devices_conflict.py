@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.redaction.lazy import Lazy
-from doctor.rules import run_line
+from doctor.rules import run_line, work_done
 from doctor.rules.flags_read import evaluated
 from doctor.rules.hardware import has_no, vendors_there
 
@@ -75,7 +75,10 @@ FIXES = (
 
 def unheard(machine: Snapshot) -> bool:
     """Where the one list shown is what images of NVIDIA set themselves, and the text speaks of none; where each list
-    has every GPU of the machine once, and nothing says that one is missed."""
+    has every GPU of the machine once, and nothing says that one is missed; where kernels ran, on the GPU that a program
+    was given."""
+    if work_done.ran(machine):
+        return True
     shown = {n: v.strip() for n, v in (machine.environment or {}).items() if n.endswith("_VISIBLE_DEVICES")}
     if shown == {"NVIDIA_VISIBLE_DEVICES": "all"}:
         return machine.symptom("variable-told") is None

@@ -53,6 +53,20 @@ _SMALL_SHARE = 0.4
 FIXES = (Fix(text="Raise ttm.pages_limit on the kernel command line and reboot.", root=True, reboot=True),)
 
 
+_MISSED = ("memory-ran-out-told", "gpu-out-of-memory-told", "apu-pool-told-small", "apu-carve-out-told")
+_ABOVE_DEFAULT = 64 << 30
+"""Half of the most memory that an APU takes."""
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where tools show a pool above what Linux gives by default, by the machine's memory or by any, and nothing ran out
+    of it."""
+    apus, memory = integrated(machine), machine.host.memory_bytes
+    least = memory // 2 if memory else _ABOVE_DEFAULT
+    whole = bool(apus) and all((gpu.memory_bytes or 0) + (gpu.gtt_bytes or 0) > least for gpu in apus)
+    return whole and machine.symptom(*_OUT_OF_MEMORY, *_MISSED) is None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for the APU that a program has found too small, or whose pools are."""
     apus = integrated(machine)

@@ -83,8 +83,20 @@ _NO_CODE = ("torch-missing-gpu-arch", "library-missing-gpu-arch")
 """What programs say of the integrated GPU, where ROCm lists the card."""
 
 
+_OWN_SOURCE = "crash-in-own-source-told"
+
+
+def _crash(machine: Snapshot) -> Symptom | None:
+    """How programs break that have no code for a GPU: not by a fault of a line of their own source."""
+    own = machine.symptom(_OWN_SOURCE) is not None
+    return machine.symptom(*(key for key in _CRASHES if not own or key != "program-crashed"))
+
+
 def unheard(machine: Snapshot) -> bool:
-    """Where no GPU is in the processor, or the only one that is shown is no desktop's second one."""
+    """Where no GPU is in the processor, or the only one that is shown is no desktop's second one; where a
+    program fell over a line of its own."""
+    if machine.symptom(_OWN_SOURCE) and _crash(machine) is None:
+        return True
     if _NONE_IN_IT.search(machine.host.cpu or "") and not integrated(machine):
         return True
     amd = machine.of_vendor("amd")
@@ -115,7 +127,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield from _of_processor(machine, cards)
         return
     chosen = machine.symptom("device-choice-helps")
-    crash = chosen or machine.symptom(*_CRASHES)
+    crash = chosen or _crash(machine)
     lacks = machine.symptom("rocblas-tensile-missing", "blas-kernels-missing")
     for_it = lacks is not None and small[0].arch is not None and small[0].arch in lacks.text
     crash = crash or (lacks if for_it else None)
@@ -123,7 +135,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield Finding(
         severity=Severity.WARNING if crash else Severity.INFO,
         basis="both" if crash else "facts",
-        suspect=any(not s.mention for s in machine.symptoms),
+        suspect=any(not s.mention for s in machine.symptoms)
+        and (crash is not None or not machine.symptom(_OWN_SOURCE)),
         explains=(
             *(_EXPLAINS if chosen else ()),
             *(("blas-kernels-missing", "library-missing-gpu-arch") if for_it else ()),

@@ -59,8 +59,10 @@ FIXES = (
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where kernels ran: the libraries that they need were found."""
-    return work_done.ran(machine)
+    """Where kernels ran: the libraries that they need were found. Where torch has its GPU, for which it loads them, and
+    nothing names a library or fails to import."""
+    missed = machine.symptom("gpu-dll-named", "import-fails-told", "gpu-library-not-found-said", "program-crashed")
+    return work_done.ran(machine) or (machine.torch.available is True and missed is None)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
 from doctor.rules.access import wsl_gpu_misconfigured as rule
 from tests.knowledge.texts import raised
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
+
+NO_MODULE = "ERROR:root:Driver not initialized (amdgpu not found in modules)\n"
+LISTED = "$ rocminfo\nWSL environment detected.\n*******\nAgent 2\n*******\n  Name: gfx1100\n  Device Type: GPU\n"
 
 DXG = {"nodes[/dev/dxg].kind": "dxg", "nodes[/dev/dxg].is_device": True}
 
@@ -32,3 +39,17 @@ def test_a_remark_of_ldconfig_where_torch_has_its_gpu() -> None:
     remark = "Linux 5.15.1-microsoft-standard-WSL2\nldconfig: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link\n"
     assert "wsl-gpu-misconfigured" not in raised(f"{remark}torch.cuda.is_available(): True")
     assert "wsl-gpu-misconfigured" in raised(f"{remark}torch.cuda.is_available(): False")
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        (LISTED + "$ rocm-smi\n" + NO_MODULE, False),
+        ("WSL environment detected.\n$ rocm-smi\n" + NO_MODULE, True),
+        (LISTED + "RuntimeError: No HIP GPUs are available\n", True),
+    ],
+)
+def test_rocm_smi_under_wsl_misses_a_module_that_is_never_there(text: str, warned: bool) -> None:
+    machine = read_text([text.encode()])
+    assert any(f.severity == "warning" for f in rule.check(machine, Knowledge(), None)) is warned
+    assert not rule.unheard(machine) or not warned

@@ -60,3 +60,25 @@ def test_one_for_node_0_reaches_no_gpu() -> None:
     assert "torch-missing-gpu-arch" in finding.explains
     of_gpu = {"environment": {name: "10.3.0"}, GFX: "gfx1032", f"gpus[{machines.RX7900}].index.kfd": 0}
     assert not any("node 0" in f.summary for f in found(rule, machines.rx7900_desktop(of_gpu)))
+
+
+def _agents(*agents: tuple[str, str]) -> bytes:
+    rows = [
+        f"*******\nAgent {n}\n*******\n  Name: {arch}\n  Marketing Name: {name}\n  Device Type: GPU\n"
+        for n, (arch, name) in enumerate(agents, 2)
+    ]
+    return ("$ rocminfo\n" + "".join(rows) + "export HSA_OVERRIDE_GFX_VERSION=10.3.0\n").encode()
+
+
+def test_one_for_the_card_is_not_judged_by_the_gpu_in_the_processor() -> None:
+    card, small = ("gfx1030", "AMD Radeon RX 6800"), ("gfx1103", "AMD Radeon 780M")
+    (finding,) = rule.check(read_text([_agents(card, small)]), Knowledge(), None)
+    assert (finding.severity, finding.suspect) == ("info", 1)
+    (alone,) = rule.check(read_text([_agents(small)]), Knowledge(), None)
+    assert alone.severity == "error"
+
+
+def test_a_name_that_many_gpus_have_does_not_tell_what_the_override_replaces() -> None:
+    (finding,) = rule.check(read_text([_agents(("gfx1030", "AMD Radeon Graphics"))]), Knowledge(), None)
+    assert (finding.severity, finding.suspect) == ("info", 0)
+    assert "anyway" not in finding.summary

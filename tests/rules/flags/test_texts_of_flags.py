@@ -28,6 +28,7 @@ from doctor.rules.flags import (
     hsa_override_misuse,
     visible_devices_conflict,
 )
+from tests.knowledge.texts import raised
 
 HIP = "\nRuntimeError: HIP error: invalid device function\n"
 ROCMINFO = "  Name:                    {}\n  Device Type:             GPU\n"
@@ -200,3 +201,17 @@ def test_where_each_variable_that_is_told_is_one_that_is_read_no_name_is_suspect
     assert silent("export NCCL_DEBUG=INFO\nexport RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES=1")
     assert not silent("export NCCL_DEBUGG=INFO")
     assert not silent("export RAY_EXPERIMENTAL_NOSET_ROCR_VISIBLE_DEVICES=1")
+
+
+def test_an_option_that_does_nothing_is_a_remark_where_memory_ran_out() -> None:
+    text = "torch 2.6.0+rocm6.2.4\nexport PYTORCH_HIP_ALLOC_CONF=expandable_segments:True\n"
+    out = "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 1.96 GiB\n"
+    assert "allocator-flag-unsupported" in raised(text)
+    assert raised(text + out) == ["gpu-memory-exhausted"]
+
+
+def test_what_is_gone_and_turned_off_is_not_suspected() -> None:
+    for value, suspect in (("0", 0), ("1", 4)):
+        text = f"transformer_engine 1.12.0\nexport NVTE_USE_ROCBLAS={value}\n"
+        findings = [*env_flag_unknown_or_renamed.check(read_text([text.encode()]), Knowledge(), None)]
+        assert [f.suspect for f in findings] == [suspect], value
