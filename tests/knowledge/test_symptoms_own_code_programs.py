@@ -37,11 +37,18 @@ EXAMPLES = [
     ("user-error-hash-file", "Hashfile 'net.hc22000' on line 1 (WPA*01...): Separator unmatched"),
     ("user-error-context-too-small", "request (18231 tokens) exceeds the available context size (8192 tokens)"),
     ("user-error-no-leave-to-load", "You are trying to access a gated repo."),
+    ("user-error-names-of-layers", "ValueError: Target modules ['c_attn'] not found in the base model. Please check"),
+    ("user-error-sound-not-read", "error: failed to read audio file 'talk.opus'"),
+    ("user-error-sound-not-read", "read_audio_data: failed to open audio data from buffer (Invalid argument)"),
+    ("user-error-array-of-gpu", "TypeError: Implicit conversion to a NumPy array is not allowed. Please use `.get()`"),
+    ("user-error-array-of-gpu", "TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()"),
 ]
 NEAR = [
     "BackendCompilerFailed: backend='inductor' raised: RuntimeError: Cannot find a working triton installation",
     "KeyError: 'CUDA_VISIBLE_DEVICES'",
     "overflow! of the ring buffer",
+    "libcuda.so was not found in the base model of the image",
+    "error: failed to read /sys/class/drm/card0/device/vendor",
     "the memory must be free",
 ]
 
