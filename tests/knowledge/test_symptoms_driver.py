@@ -33,7 +33,8 @@ EXAMPLES = {
     "container-unsatisfied-cuda": "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.6, please update your driver to a newer version",  # noqa: E501
     "cuda-ptx-toolchain": "RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.",
     "driver-symbol-missing": "ImportError: vllm/_C.abi3.so: undefined symbol: cuTensorMapEncodeTiled",
-    "jax-driver-too-old": "The NVIDIA driver's CUDA version is 12.2 which is older than the ptxas CUDA version (12.8.93). Because the driver is older than the ptxas version, XLA is disabling parallel compilation",  # noqa: E501
+    "jax-driver-too-old": "RuntimeError: Outdated CUDA installation found.",
+    "xla-ptxas-newer-than-driver": "The NVIDIA driver's CUDA version is 12.2 which is older than the ptxas CUDA version (12.8.93). Because the driver is older than the ptxas version, XLA is disabling parallel compilation",  # noqa: E501
     "nvrm-open-required": "NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
     "nvrm-open-unsupported": "NVRM: installed in this system is not supported by open",
     "nvrm-legacy-branch": "NVRM: The NVIDIA GPU 0000:01:00.0 installed in this system is supported through the NVIDIA 470.xx Legacy drivers.",  # noqa: E501
