@@ -126,7 +126,8 @@ def _unlisted(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         if answer.no:
             yield Finding(
                 severity=Severity.WARNING if _not_built(machine) else Severity.INFO,
-                suspect=not work_done.ran(machine),  # kernels do on a system that the driver is for
+                # a GPU is taken, and kernels run, on a system that the driver is for
+                suspect=not work_done.ran(machine) and not work_done.took_gpu(machine, *work_done.GPU_LISTED),
                 summary=f"ROCm {(install.version or '')[:20]} does not list {(machine.os.name or '')[:40]}.",
                 subject=Subject(kind="os", id=machine.os.id or "-"),
                 evidence=evidence(machine, ("os.name", f"rocm[{install.key}].version")),

@@ -53,7 +53,10 @@ FIXES = (
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where a kernel went astray, and nothing tells that memory ran out."""
+    """Where a kernel went astray, and nothing tells that memory ran out. Where a pool is full that the program itself
+    gave a bound: the GPU may have memory left."""
+    if machine.symptom("memory-pool-bounded-told") and machine.symptom("memory-pool-is-full-told"):
+        return True
     return work_done.went_astray(machine)
 
 

@@ -94,8 +94,10 @@ def _crash(machine: Snapshot) -> Symptom | None:
 
 def unheard(machine: Snapshot) -> bool:
     """Where no GPU is in the processor, or the only one that is shown is no desktop's second one; where a
-    program fell over a line of its own."""
+    program fell over a line of its own; where it took the card and left the other one out."""
     if machine.symptom(_OWN_SOURCE) and _crash(machine) is None:
+        return True
+    if _card_is_used(machine) and machine.symptom(*_CRASHES) is None:
         return True
     if _NONE_IN_IT.search(machine.host.cpu or "") and not integrated(machine):
         return True
@@ -105,6 +107,17 @@ def unheard(machine: Snapshot) -> bool:
         return True
     alone = len(amd) == len(machine.gpus or ()) == 1 and _CARD.search(amd[0].name or "") is None
     return alone and bool(archs & APU_TARGETS) and "gfx1036" not in archs
+
+
+def _card_is_used(machine: Snapshot) -> bool:
+    """Whether the card is what runs the work: TensorFlow made a device of it; whisper.cpp and DirectML take one GPU,
+    the first, and that is the card."""
+    made = machine.symptom("tensorflow-made-gpu-device-told")
+    if made is not None and _CARD.search(made.text):
+        return True
+    first = next((g.name or "" for g in machine.of_vendor("amd")), "")
+    directml = any(p.name.endswith("-directml") for p in machine.packages or ())
+    return bool(_CARD.search(first)) and (directml or machine.symptom("first-gpu-is-used-told") is not None)
 
 
 _NONE_IN_IT = Lazy(

@@ -71,6 +71,11 @@ _BUILT_FOR_CUDA = Lazy(r"\+(?:pt\d+)?cu(\d{2})(?:\d)?(?=torch|$)")
 _TORCH_OWN = ("torch", "torchvision", "torchaudio", "pytorch", "jaxlib", "vllm", "torchcodec")
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where xformers was given tensors on the CPU: no build of it has kernels for these."""
+    return machine.torch.build != "cpu" and machine.symptom("attention-given-cpu-tensors-told") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Wheels that name their torch or CUDA, and xformers, whose releases pin one torch."""
     yield from python_files.extension_abi(machine)

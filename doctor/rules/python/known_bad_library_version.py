@@ -54,6 +54,11 @@ FIXES = (
 )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where XLA dropped a kernel whose results were not those of the others, and what it took instead works."""
+    return machine.symptom("xla-drops-kernel-told") is not None and machine.symptom("something-works-told") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """The table of known faults; other releases are named by error texts only. One sign is of one fault: of several
     that it may be, the one that rests on most is told, and the others are remarks."""

@@ -57,8 +57,16 @@ _GPU = ("onnxruntime-gpu", "onnxruntime-rocm", "onnxruntime-migraphx", "onnxrunt
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where the provider ran the model, and what came out is not right or an access went astray."""
+    """Where the provider ran the model, and what came out is not right or an access went astray; where it took nodes of
+    the model, or heads the list of providers and no more is told than that Linux lists no card."""
+    if work_done.took_gpu(machine, "onnxruntime-placed-nodes-told", "onnxruntime-applied-gpu"):
+        return True
+    if machine.symptom("onnxruntime-reads-list-of-cards-told") and work_done.took_gpu(machine, _FIRST):
+        return True
     return work_done.ran(machine) or machine.symptom("onnx-session-ran-told") is not None
+
+
+_FIRST = "onnxruntime-gpu-provider-first-told"
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -63,8 +63,9 @@ _VARIABLES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where what was built and run gives wrong values: nothing of ROCm was missed."""
-    return machine.symptom("output-garbage") is not None
+    """Where what was built and run gives wrong values, or a report names the compiler that it found: nothing of ROCm
+    was missed."""
+    return machine.symptom("output-garbage", "hipcc-found-told") is not None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

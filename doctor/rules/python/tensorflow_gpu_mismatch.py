@@ -84,8 +84,10 @@ def excludes(machine: Snapshot) -> bool:
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where work ran, or is slower than in an older release; where TensorFlow asked where its GPU sits, or compiles
-    for it."""
+    """Where work ran, or is slower than in an older release; where TensorFlow asked where its GPU sits, made a device
+    of it, or compiles for it."""
+    if work_done.took_gpu(machine, "tensorflow-made-gpu-device-told", "ptxas-spilled-registers-told"):
+        return True
     if machine.symptom("slower-than-before-told", "llvm-cannot-select") is not None or work_done.ran(machine):
         return True
     return machine.symptom("tensorflow-asks-place-of-gpu") is not None and machine.symptom(*_LACKS) is None

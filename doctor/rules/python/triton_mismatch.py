@@ -61,8 +61,15 @@ _SAME_MODULE = ("triton", "pytorch-triton", "pytorch-triton-rocm", "triton-windo
 
 def unheard(machine: Snapshot) -> bool:
     """Where kernels ran: what a missing or foreign triton compiles does not. Where the list of packages shows the one
-    triton that this torch pins, and no error names triton."""
-    return work_done.ran(machine) or (_goes_with_torch(machine) and not _of_triton(machine))
+    triton that this torch pins, and no error names triton. Where xformers notes that there is none, with the traceback
+    that it caught, and nothing that compiles asks for it."""
+    if work_done.ran(machine) or (_goes_with_torch(machine) and not _of_triton(machine)):
+        return True
+    noted = machine.symptom("xformers-without-triton-told") is not None
+    return noted and machine.symptom(*_ASKS_FOR_IT) is None
+
+
+_ASKS_FOR_IT = ("triton-inductor-no-working", "triton-active-drivers", "user-error-compiler-of-torch")
 
 
 def _goes_with_torch(machine: Snapshot) -> bool:
