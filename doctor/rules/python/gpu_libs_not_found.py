@@ -60,7 +60,7 @@ FIXES = (
 
 def unheard(machine: Snapshot) -> bool:
     """Where kernels ran: the libraries that they need were found. Where a search that told of each folder found the one
-    that it was for. Where torch has its GPU, for which it loads them, and nothing names a library or fails to import."""
+    that it was for. Where torch has its GPU, for which it loads them, and nothing names one or fails to import."""
     if work_done.ran(machine) or work_done.took_gpu(machine, "bitsandbytes-found-cudart-told"):
         return True
     missed = machine.symptom("gpu-dll-named", "import-fails-told", "gpu-library-not-found-said", "program-crashed")
