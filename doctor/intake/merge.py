@@ -8,7 +8,7 @@ counted twice: a bare mention joins a GPU that it may be.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,8 @@ class Mention:
     address: str | None = None
     identity: str = ""
     number: int | None = None
+    named: str | None = None
+    """The architecture by its name, where an override may have changed the one that is shown."""
 
     def settle(self) -> None:
         """Work out what is compared, after `facts` changed."""
@@ -55,10 +57,12 @@ def merge(sheets: Sequence[FactSheet], learn: Callable[[dict[str, Any]], None]) 
     known: list[Mention] = []
     merged = []
     left = MENTIONS_LIMIT
+    pretended = _pretended(sheets)
     for sheet in sheets:
         mentions = _mentions(sheet)
         for mention in mentions[:left]:
             learn(mention.facts)
+            _unmask(mention, pretended, learn)
             mention.settle()
         dropped = {mention.key: "" for mention in mentions[left:]}
         mentions = mentions[:left]
@@ -68,7 +72,37 @@ def merge(sheets: Sequence[FactSheet], learn: Callable[[dict[str, Any]], None]) 
     final = {m.key: m.address for m in known if m.address and m.key != m.address}
     taken = {m.key for m in known}
     final = {old: new for old, new in final.items() if new not in taken}
+    if masked := {f"gpus[{m.key}].arch" for m in known if m.facts.get("arch", pretended) != pretended}:
+        merged = [_without(sheet, masked, pretended) for sheet in merged]
     return [_renamed(sheet, final) if final else sheet for sheet in merged]
+
+
+def _pretended(sheets: Iterable[FactSheet]) -> str | None:
+    """The architecture that HSA_OVERRIDE_GFX_VERSION makes ROCm's runtime give to every GPU."""
+    value = next((v for sheet in sheets if (v := sheet.get("environment[HSA_OVERRIDE_GFX_VERSION]"))), None)
+    found = re.fullmatch(r"(\d{1,2})\.(\d{1,2})\.(\d{1,2})", value) if isinstance(value, str) else None
+    return f"gfx{int(found[1])}{int(found[2]):x}{int(found[3]):x}" if found else None
+
+
+def _unmask(mention: Mention, pretended: str | None, learn: Callable[[dict[str, Any]], None]) -> None:
+    """What a runtime prints under an override is no evidence of the chip: its name is, and a PCI id."""
+    if not pretended or mention.facts.get("arch") != pretended or mention.facts.get("pci_id"):
+        return
+    del mention.facts["arch"]
+    named: dict[str, Any] = {k: mention.facts[k] for k in ("name", "vendor") if k in mention.facts}
+    learn(named)
+    mention.named = named.get("arch")
+
+
+def _without(sheet: FactSheet, masked: Collection[str], pretended: str | None) -> FactSheet:
+    """A copy without the architecture that an override pretends, of GPUs whose own is known."""
+    if not any(entry.name in masked and entry.value == pretended for entry in sheet):
+        return sheet
+    copy = FactSheet()
+    for entry in sheet:
+        if entry.name not in masked or entry.value != pretended:
+            put(copy, entry)
+    return copy
 
 
 def one_log(sheets: Sequence[FactSheet]) -> list[FactSheet]:
@@ -139,6 +173,7 @@ def _join(mention: Mention, into: Mention, names: dict[str, str], used: set[str]
     used.add(into.key)
     for name, value in mention.facts.items():
         into.facts.setdefault(name, value)
+    into.named = into.named or mention.named
     into.settle()
 
 
@@ -155,9 +190,12 @@ def _may_be(a: Mention, b: Mention) -> bool:
         return False
     if a.identity and b.identity and len(a.identity) == len(b.identity) and a.identity != b.identity:
         return False
-    for name in ("vendor", "arch", "pci_id"):
+    for name in ("vendor", "pci_id"):
         if a.facts.get(name) and b.facts.get(name) and a.facts[name] != b.facts[name]:
             return False
+    mine, theirs = (m.facts.get("arch") or m.named for m in (a, b))
+    if mine and theirs and mine != theirs:
+        return False
     return bool(a.facts.get("vendor")) and a.facts.get("vendor") == b.facts.get("vendor")
 
 

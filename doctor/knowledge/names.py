@@ -47,8 +47,14 @@ _CODENAMES = (
     (re.compile(r"\boland\b"), "gfx601"),
     (re.compile(r"\btahiti\b"), "gfx600"),
     (re.compile(r"\bhawaii\b"), "gfx701"),
+    (re.compile(r"\brx ?(?:66[05]0[ms]|6[78]00s)\b"), "gfx1032"),
+    (re.compile(r"\brx ?(?:6[78]00m|6850m)\b"), "gfx1031"),
+    (re.compile(r"\brx ?(?:6[345][05]0[ms])\b"), "gfx1034"),
+    (re.compile(r"\brx ?(?:7600[ms]|7700s)\b"), "gfx1102"),
+    (re.compile(r"\brx ?7900m\b"), "gfx1100"),
 )
-"""Names outside the tables: old cards, dies. Source: LLVM's AMDGPU processor table, as of 2026-08."""
+"""Names outside the tables: old cards, dies, GPUs of notebooks. Source: LLVM's AMDGPU processor table, as of 2026-08;
+pci.ids, which names the die of each."""
 
 _LEGACY = (
     (re.compile(r"\btesla k80\b|^(?:nvidia )?k80\b"), "sm_37"),

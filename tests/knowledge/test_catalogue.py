@@ -176,6 +176,23 @@ def test_names_of_gpus_before_pascal_and_as_people_join_them(name: str, arch: st
     assert (found.vendor, found.arch) == ("nvidia", arch)
 
 
+@pytest.mark.parametrize(
+    ("name", "arch"),
+    [
+        ("AMD Radeon RX 6600M", "gfx1032"),
+        ("Radeon RX 6800S", "gfx1032"),
+        ("Radeon RX 6800M", "gfx1031"),
+        ("AMD Radeon RX 6850M XT", "gfx1031"),
+        ("RX 6500M", "gfx1034"),
+        ("AMD Radeon RX 7600M XT", "gfx1102"),
+        ("Radeon RX 7900M", "gfx1100"),
+        ("Radeon RX 6800", "gfx1030"),
+    ],
+)
+def test_gpus_of_notebooks_have_the_die_of_their_number(name: str, arch: str) -> None:
+    assert gpu_by_name(name) == ("amd", arch)
+
+
 @pytest.mark.parametrize("name", ["RX 970", "GTX 860M", "TITAN X (Pascal)", "Core i7-940"])
 def test_names_that_leave_the_architecture_open(name: str) -> None:
     assert gpu_by_name(name) is None
