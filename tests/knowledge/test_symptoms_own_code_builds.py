@@ -12,6 +12,16 @@ EXAMPLES = [
     ("user-error-sources-refused", "7 errors generated when compiling for gfx90a."),
     ("user-error-sources-refused", "note: in instantiation of function template specialization 'scan<float>' here"),
     ("user-error-own-symbol", "ld.lld: error: undefined reference to 'Solver::Grid<Host>::Grid(int)'"),
+    (
+        "user-error-include-missing",
+        "src/h.h:3:1: note: 'std::uint8_t' is defined in header '<cstdint>'; did you forget to '#include <cstdint>'?",
+    ),
+    (
+        "user-error-include-missing",
+        "src/a.h:9:1: note: 'std::optional' is defined in header '<optional>'; this is probably fixable by adding",
+    ),
+    ("user-error-include-missing", "h.h:9:1: note: this is probably fixable by adding '#include <array>'"),
+    ("user-error-cmake-policies-removed", "  Compatibility with CMake < 3.5 has been removed from CMake."),
     ("user-error-test-fails", "[  FAILED  ] Gemm.Batched/fp16_TN_96_64_128 (3 ms)"),
     ("user-error-test-fails", "97% tests passed, 3 tests failed out of 118"),
     ("user-error-test-fails", "FAILED tests/ops/test_softmax.py::test_backward[bf16]"),
@@ -26,6 +36,9 @@ EXAMPLES = [
     ("all-works-told-of-first-start", "cold Triton cache: five minutes until it is ready"),
 ]
 NEAR = [
+    "/usr/local/cuda/include/x.h:3:1: note: 'std::pair' is defined in header '<utility>'; did you forget to",
+    "fatal error: cuda_runtime.h: No such file or directory",
+    "  Compatibility with CMake < 3.10 will be removed from a future version of CMake.",
     "undefined reference to 'std::__throw_bad_array_new_length()'",
     "undefined reference to 'c10::Error::Error(std::string)'",
     "undefined reference to `hipGetDeviceCount'",

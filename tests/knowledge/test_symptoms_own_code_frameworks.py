@@ -26,6 +26,10 @@ EXAMPLES = [
     ("user-error-meta-tensor", "NotImplementedError: Cannot copy out of meta tensor; no data!"),
     ("user-error-meta-tensor", "RuntimeError: Tensor on device meta is not on the expected device cuda:0!"),
     (
+        "user-error-tensors-of-two-kinds",
+        "RuntimeError: aten.add.Tensor: got mixed torch.Tensor and DTensor, need to convert all",
+    ),
+    (
         "user-error-no-attention-for-inputs",
         "ValueError: No dot product attention backend is available for the provided inputs. Please run with",
     ),

@@ -21,6 +21,14 @@ EXAMPLES = [
     ("user-error-nothing-compared", "TypeError: unsupported operand type(s) for /: 'NoneType' and 'int'"),
     ("user-error-process-gone", "FileNotFoundError: [Errno 2] No such file or directory: '/proc/714/stat'"),
     ("user-error-process-gone", "psutil.NoSuchProcess: process no longer exists (pid=714)"),
+    (
+        "user-error-packages-of-profiler",
+        "The 'plotext' package was not found in the current execution environment.",
+    ),
+    (
+        "user-error-packages-of-profiler",
+        "the 'numpy' distribution does not meet version requirements to use omni",
+    ),
     ("user-error-own-script-missing", "python3: can't open file '/srv/check.py': [Errno 2] No such file or directory"),
     ("user-error-name-not-in-table", "ValueError: Unknown device name: NVIDIA L2. Expected one of: ['a100']"),
     ("user-error-name-not-in-table", "KeyError: 'NVIDIA RTX 4000 SFF Ada Generation'"),

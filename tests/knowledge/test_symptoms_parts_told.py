@@ -20,6 +20,7 @@ CASES = [
     ("Segmentation fault\nwith the system's ROCm it works\n" + CARD, "gpu-libs-conflict"),
     ("segfault in libhsa-runtime64.so\nworks with the host's HIP\n" + CARD, "gpu-libs-conflict"),
     ("the cuDNN libraries could not be found", "gpu-libs-not-found"),
+    ("Cannot find cuDNN library, the program stops", "gpu-libs-not-found"),
     ("whisper runs on the CPU: cannot find the ROCm libraries", "gpu-libs-not-found"),
     ("discovered ROCm libraries: []", "gpu-libs-not-found"),
     (OWN + "_ZN3c104cuda14ExchangeDeviceEa", "gpu-libs-conflict"),
@@ -109,3 +110,12 @@ NEARLY = [
 
 test_it_is_told = names(CASES)
 test_what_nearly_says_it = names_not(NEARLY)
+
+
+test_a_library_that_a_configuration_does_without_is_not_missed = names_not(
+    [
+        ("  Caffe2: Cannot find cuDNN library. Turning the option off", "gpu-libs-not-found"),
+        ("-- Could not find NCCL library, distributed support disabled", "gpu-libs-not-found"),
+        ("-- Could NOT find CUDA library (missing: CUDA_CUDART_LIBRARY)", "gpu-libs-not-found"),
+    ]
+)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.knowledge.texts import keys, names, names_not, told
+import pytest
+
+from tests.knowledge.texts import keys, names, names_not, raised, told
 
 CRASH = "Segmentation fault (core dumped)\n"
 NVIDIA = "\nGPU 0: NVIDIA GeForce RTX 3060"
@@ -192,3 +194,14 @@ def test_a_module_that_does_not_load_needs_the_package_for_the_gpu() -> None:
     line = "ImportError: cannot import name 'get_device' from 'onnxruntime.capi._pybind_state'"
     assert "onnxruntime-module-does-not-load" in keys(line)
     assert "onnxruntime-gpu-mismatch" not in told(line)
+
+
+@pytest.mark.parametrize("text", ["ray::Job.run() (pid=3) RuntimeError: No CUDA GPUs are available", "@ray.remote"])
+def test_the_list_that_ray_empties_is_no_second_cause(text: str) -> None:
+    error = f"{NO_GPU}CUDA_VISIBLE_DEVICES is empty in the worker\n{text}\nclass Job: ...\n"
+    assert raised(error) == ["scheduler-no-gpu-allocated"]
+
+
+def test_a_list_that_the_user_set_beside_ray_is_told_too() -> None:
+    error = f"{NO_GPU}@ray.remote\n$ env\nCUDA_VISIBLE_DEVICES=-1\n"
+    assert {"scheduler-no-gpu-allocated", "visible-devices-conflict"} <= set(raised(error))
