@@ -35,6 +35,8 @@ _PROGRAM = re.compile(
     r"docker|node|llama[\w-]{0,20}|rocminfo|rocm-smi|nvidia-smi|hipcc|nohup|time|export|[~.]{0,2}/\S{1,200}|[A-Z][A-Z0-9_]{2,80}=\S{0,200})$"
 )
 """What follows an assignment that holds for one command only."""
+_WITH_OPTION = re.compile(r"\d[\d,]{0,80} [a-z][\w.+-]{1,60} --?[A-Za-z]")
+"""Behind a list of numbers: a program of any name, with an option."""
 _TRIED = re.compile(
     r"\S{1,80},? (?:also |always |it )?(?:avoids?|fix(?:es|ed)|help(?:s|ed)?|work(?:s|ed)|makes?|made|solve[sd]|"
     r"cure[sd]|gives?|complete[sd]?|restore[sd]?|is (?:fine|right|ok)|runs (?:fine|well))\b"
@@ -95,7 +97,7 @@ def for_one_command(value: str) -> bool:
     words = value[:400].split()
     if len(words) < 2 or re.fullmatch(r"[\w.,:/+-]{0,200};?", words[0]) is None:
         return False
-    return _PROGRAM.match(words[1]) is not None
+    return _PROGRAM.match(words[1]) is not None or _WITH_OPTION.match(" ".join(words[:3])) is not None
 
 
 def _typed(line: str) -> list[tuple[str, str]]:

@@ -57,3 +57,8 @@ def test_a_comma_between_assignments_is_no_part_of_a_value() -> None:
     sheet = read("HIP_VISIBLE_DEVICES=0, HSA_XNACK=1")
     assert sheet.get("environment[HIP_VISIBLE_DEVICES]") == "0"
     assert sheet.get("environment[HSA_XNACK]") == "1"
+
+
+def test_a_program_of_any_name_that_is_given_options_is_no_part_of_a_list() -> None:
+    assert read("HIP_VISIBLE_DEVICES=1,2 gemm-tool -m 64").get("environment[HIP_VISIBLE_DEVICES]") == "1,2"
+    assert read("MY_FLAGS=-O2 fast -m64").get("environment[MY_FLAGS]") == "-O2 fast -m64"

@@ -32,8 +32,8 @@ NCCL_SOCKET_IFNAME, NCCL_IB_HCA, NCCL_IB_GID_INDEX, NCCL_NET_PLUGIN or NCCL_P2P_
 Ranks hang or fail at start ('no socket interface found'), or traffic takes a slow path.
 
 ## Not raised when
-The flag names one interface that fits, or only makes logs. A path that is turned off is information where no error of
-the collective library was seen: it may be meant.
+The flag names one interface that fits, lists what is left out while an interface is found, or only makes logs. A path
+that is turned off is information where no error of the collective library was seen: it may be meant.
 
 ## How to confirm
 Run with NCCL_DEBUG=INFO and read which interface and transport NCCL took.
@@ -62,12 +62,25 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 def unheard(machine: Snapshot) -> bool:
     """Lines of an NCCL that comes up, or of a NIXL whose UCX does, where nobody says that anything fails, stands still
-    or is slow; and more devices asked for than there are, which stops a program before any collective."""
-    if machine.symptom("invalid-device-ordinal"):
+    or is slow; and more devices asked for than there are, which stops a program before any collective. Where the one
+    thing set is which interfaces are left out, and that is right."""
+    if machine.symptom("invalid-device-ordinal") or _only_leaves_out(machine):
         return True
     works = machine.symptom("nccl-goes-on-with-sockets", "nixl-backend-up-told")
     complaint = machine.symptom("said-slow", "hang-word-told", "stands-still-told", *_FAILS, *_OF_NIXL)
     return works is not None and complaint is None and not run_line.complained_of(machine)
+
+
+def _only_leaves_out(machine: Snapshot) -> bool:
+    env = machine.environment or {}
+    steers = {n: env[n].strip() for n in env if n.startswith(_FAMILIES) and not n.startswith("NCCL_DEBUG")}
+    leaves_out = all(
+        n.endswith("_IFNAME") and v.startswith("^") and not _fault(machine, n, v) for n, v in steers.items()
+    )
+    return bool(steers) and leaves_out and not machine.symptom(*_NONE_LEFT)
+
+
+_FAMILIES = ("NCCL_", "RCCL_", "GLOO_", "TORCH_NCCL_")
 
 
 def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
@@ -128,6 +141,8 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
         return None  # an index is used on a device that was found
     if name == "NCCL_SOCKET_IFNAME" and _taken(machine, value):
         return None
+    if name in _NAMED and value.startswith("^") and not machine.symptom(*_NONE_LEFT):
+        return None  # a list of what is left out names nothing that must be there
     if name in _NAMED and fails and not machine.symptom(*_LIBRARY, *_LIMITS):
         return Severity.WARNING, "it names what NCCL uses, and NCCL fails to use it", 0
     return None
@@ -168,6 +183,7 @@ def _gpu_memory_left_out(machine: Snapshot, value: str) -> str:
 _NEEDS_COPY = {"cuda": {"cuda_ipc", "gdr_copy"}, "rocm": {"rocm_ipc", "rocm_gdr"}}
 _CRASHES = ("program-crashed", "ucx-transport-missing-told")
 _NAMED = ("NCCL_IB_HCA", "NCCL_IB_GID_INDEX", "NCCL_NET", "NCCL_NET_PLUGIN", "NCCL_SOCKET_IFNAME")
+_NONE_LEFT = ("nccl-no-socket", "nccl-no-ib-device")
 _LIBRARY = ("nccl-without-ibverbs", "loader-cache-lacks-system-library")
 """NCCL finds no device of any name where it has no libibverbs."""
 _LIMITS = ("too-many-open-files", "memlock-rdma", "ibv-no-memory", "shm-nccl", "nccl-shm-open")

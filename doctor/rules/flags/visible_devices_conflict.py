@@ -75,14 +75,19 @@ FIXES = (
 
 def unheard(machine: Snapshot) -> bool:
     """Where the one list shown is what images of NVIDIA set themselves, and the text speaks of none; where each list
-    has every GPU of the machine once, and nothing says that one is missed; where kernels ran, on the GPU that a program
-    was given."""
+    has every GPU of the machine once, and nothing says that one is missed; where each task of a job is given one GPU
+    and asks for another; where kernels ran, on the GPU that a program was given."""
     if work_done.ran(machine):
         return True
-    shown = {n: v.strip() for n, v in (machine.environment or {}).items() if n.endswith("_VISIBLE_DEVICES")}
+    if machine.symptom("one-gpu-each-task-told") and machine.symptom("invalid-device-ordinal"):
+        return True
+    lists = (_HSA, _HIP, _CUDA, "NVIDIA_VISIBLE_DEVICES")
+    shown = {n: v.strip() for n, v in (machine.environment or {}).items() if n in lists}
     if shown == {"NVIDIA_VISIBLE_DEVICES": "all"}:
         return machine.symptom("variable-told") is None
     many = len(machine.gpus or ())
+    if many == 1:  # of one GPU output is pasted: the lists are of a machine that has more
+        many = max((len(value.split(",")) for value in shown.values()), default=0)
     whole = bool(shown) and many > 1 and all(_names_each(value, many) for value in shown.values())
     return whole and not _fails(machine) and machine.symptom("gpu-not-seen-said") is None
 
@@ -123,6 +128,8 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             sure = not pasted or _fails(machine) or "twice" in fault
             if not sure and count == len(env[name].split(",")) > 1:
                 continue  # programs list the GPUs that the variable leaves them
+            if not sure and count == 1 and _names_each(env[name].strip(), len(env[name].split(","))):
+                continue  # the list is of a whole machine, and tools' output is pasted of one of its GPUs
             finding = _finding(name, f"{name}={env[name][:40]!r} {fault}.", Severity.ERROR, env)
             yield finding if sure else finding.model_copy(update={"severity": Severity.INFO, "suspect": 4})
     yield from _stacked(machine, env, there)
@@ -192,7 +199,9 @@ def _count(machine: Snapshot, name: str, there: frozenset[str], env: Mapping[str
     if not machine.gpus and there == {"amd"} and name != _HSA:
         return len([t for t in env.get(_HSA, "").split(",") if t.strip()]) or None  # ROCR's list bounds the inner one
     parted = any(g.partitions or g.mig_mode == "enabled" or g.compute_partition not in (None, "SPX") for g in gpus)
-    if not gpus or parted or (name == _CUDA and len(there) > 1):
+    numbers = (number for g in gpus for number in (g.index.smi, g.index.hip, g.index.visible) if number is not None)
+    cut = any(number >= len(gpus) for number in numbers)  # output is pasted of some of them
+    if not gpus or parted or cut or (name == _CUDA and len(there) > 1):
         return None
     outer = [t for t in env.get(_HSA, "").split(",") if t.strip()]
     return len(outer) if vendor == "amd" and name != _HSA and outer else len(gpus)

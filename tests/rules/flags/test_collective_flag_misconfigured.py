@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.diagnosis.judge import judge
 from doctor.intake import read_text
+from doctor.knowledge import Knowledge
 from doctor.rules.flags import collective_flag_misconfigured as rule
 from tests.rules.driver.asked import told
 
@@ -37,3 +39,28 @@ def test_a_buffer_far_above_the_default_where_memory_runs_out() -> None:
     assert told(rule, read_text([f"export NCCL_BUFFSIZE=8388608{fails}".encode()])) == []
     quiet = told(rule, read_text([b"export NCCL_BUFFSIZE=536870912\nall is well"]))
     assert [row[0] for row in quiet] in ([], ["info"])
+
+
+RESET = "\nNCCL WARN [Proxy Progress] Call to recv from 10.0.0.4<41000> failed : Connection reset by peer\n"
+
+
+def loud(text: str) -> list[str]:
+    return [f.rule for f in judge(read_text([text.encode()]), Knowledge()).findings if f.severity.value != "info"]
+
+
+def test_a_list_of_what_is_left_out_names_nothing_that_must_be_there() -> None:
+    assert told(rule, read_text([f"$ env\nNCCL_SOCKET_IFNAME=^docker,lo{RESET}".encode()])) == []
+    assert rule.RULE.id not in loud(f"$ env\nNCCL_DEBUG=INFO\nNCCL_SOCKET_IFNAME=^docker,lo{RESET}")
+    assert rule.RULE.id in loud(f"$ env\nNCCL_DEBUG=INFO\nNCCL_SOCKET_IFNAME=eth7{RESET}")
+
+
+def test_a_list_that_leaves_none_is_a_fault() -> None:
+    none = "\nNCCL WARN Bootstrap : no socket interface found\n"
+    ((level, subject, _),) = told(rule, read_text([f"export NCCL_SOCKET_IFNAME=^eno,lo{none}".encode()]))
+    assert (level, subject) == ("warning", "NCCL_SOCKET_IFNAME")
+
+
+def test_words_accuse_no_list_of_what_is_left_out() -> None:
+    assert rule.unheard(read_text([b"$ env\nNCCL_DEBUG=INFO\nNCCL_SOCKET_IFNAME=^docker,lo\nit stops\n"]))
+    assert not rule.unheard(read_text([b"$ env\nNCCL_P2P_DISABLE=1\nNCCL_SOCKET_IFNAME=^docker,lo\nit stops\n"]))
+    assert not rule.unheard(read_text([b"$ env\nNCCL_DEBUG=INFO\nit stops and says nothing\n"]))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.diagnosis.judge import judge
 from doctor.intake import read_text
+from doctor.knowledge import Knowledge
 from doctor.rules.flags import visible_devices_conflict as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -72,3 +74,41 @@ TWO = "$ nvidia-smi -L\nGPU 0: NVIDIA RTX A6000\nGPU 1: NVIDIA RTX A6000\nexport
 )
 def test_as_many_gpus_as_the_list_names_are_those_that_it_leaves(given: str, line: str, raised: bool) -> None:
     assert bool(found(rule, read_text([TWO.format(given, line).encode()]))) is raised
+
+
+ONE = "$ rocminfo\n*******\nAgent 3\n*******\n  Name: gfx942\n  Vendor Name: AMD\n  Device Type: GPU\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "raised"),
+    [
+        ("$ env\nHIP_VISIBLE_DEVICES=0,1,2,3", False),
+        ("$ env\nHIP_VISIBLE_DEVICES=2,3", True),
+        ("$ env\nHIP_VISIBLE_DEVICES=0,1,2,3\nRuntimeError: No HIP GPUs are available", True),
+        (
+            "HIP_VISIBLE_DEVICES=5 gemm_tool -m 64\n"
+            "$ rocm-smi --showpower\nGPU[5]\t\t: Average Graphics Package Power (W): 90.0",
+            False,
+        ),
+        ("HIP_VISIBLE_DEVICES=5 gemm_tool -m 64", True),
+    ],
+)
+def test_a_list_beside_an_excerpt_of_one_gpu_tells_how_many_there_are(line: str, raised: bool) -> None:
+    assert bool(found(rule, read_text([f"{ONE}\n{line}\n".encode()]))) is raised
+
+
+def test_words_accuse_no_whole_list_beside_an_excerpt() -> None:
+    assert rule.unheard(read_text([f"{ONE}$ env\nHIP_VISIBLE_DEVICES=0,1,2,3\nKeyError: 'score'\n".encode()]))
+    assert not rule.unheard(read_text([f"{ONE}$ env\nHIP_VISIBLE_DEVICES=1,3\nKeyError: 'score'\n".encode()]))
+
+
+ORDINAL = "RuntimeError: CUDA error: invalid device ordinal\n"
+
+
+def test_a_task_of_one_gpu_that_asks_for_another_is_its_scripts() -> None:
+    step = "srun --ntasks-per-node=4 --gpus-per-task={} python run.py\n"
+    own, shared = (read_text([f"{ORDINAL}{step.format(gpus)}".encode()]) for gpus in (1, 4))
+    assert (rule.unheard(own), rule.unheard(shared)) == (True, False)
+    for machine, loud in ((own, False), (shared, True)):
+        findings = judge(machine, Knowledge()).findings
+        assert any(f.rule == rule.RULE.id and f.severity.value != "info" for f in findings) is loud
