@@ -113,6 +113,19 @@ def test_texts_that_need_one_another_name_the_cause_together(text: str) -> None:
     assert TOLD[text] in told(text)
 
 
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        ("s: UCX_ROOT; UCX_MAX_RNDV_RAIL", True),
+        (": UCX_HOME", False),
+        (": UCX_HOME (maybe: UCX_TLS?)", False),
+        ("s: UCX_ROOT; UCX_VERSION", False),
+    ],
+)
+def test_where_a_module_says_that_ucx_lies_is_no_option_of_it(names: str, shown: bool) -> None:
+    assert ("ucx-variable-unused" in keys(f"parser.c:2033 UCX  WARN  unused environment variable{names}")) is shown
+
+
 def test_a_plugin_that_nothing_asks_for_is_no_fault() -> None:
     assert not told("NCCL INFO NET/Plugin : No plugin found (libnccl-net.so), using internal implementation\nloss 1.2")
 

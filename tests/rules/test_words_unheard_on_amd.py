@@ -14,6 +14,8 @@ from doctor.rules.blas import hipblaslt_unsupported_arch as hipblaslt
 from doctor.rules.driver import amdgpu_driver_known_bad as amd_driver
 from doctor.rules.driver import amdgpu_firmware_bad as firmware
 from doctor.rules.driver import amdgpu_kernel_or_os_unsupported as amd_kernel
+from doctor.rules.flags import allocator_flag_unsupported as allocator
+from doctor.rules.flags import env_flag_unknown_or_renamed as renamed
 from doctor.rules.flags import env_flag_wrong_for_gpu as flag
 from doctor.rules.host import apu_memory_pool_misconfigured as apu
 from doctor.rules.host import integrated_gpu_conflict as integrated
@@ -207,3 +209,42 @@ def test_torch_that_names_its_gpu_found_its_libraries() -> None:
     assert libs.unheard(of(named))
     assert not libs.unheard(of(f"{named}ImportError: libMIOpen.so.1: cannot open shared object file"))
     assert not libs.unheard(of("rocm-sdk-libraries-gfx120X-all 7.10.0"))
+
+
+def test_a_variable_that_names_the_installed_rocm_leads_there() -> None:
+    text = "ROCm version: 6.2.4\n$ env\nROCM_PATH={}\nthe example does not build\n"
+    assert rocm_path.unheard(of(text.format("/opt/rocm-6.2.4")))
+    assert not rocm_path.unheard(of(text.format("/opt/rocm-6.1.0")))
+    assert not rocm_path.unheard(of(text.format("/srv/rocm")))
+
+
+def test_copy_engines_that_are_off_are_missed_where_something_is_slow_or_stands_still() -> None:
+    text = f"{agent('gfx90a')}$ env\nHSA_ENABLE_SDMA=0\nHSA_XNACK=1\n"
+    assert flag.unheard(of(f"{text}the input names an unknown group\n"))
+    assert not flag.unheard(of(f"{text}copies to the host are slow\n"))
+    for line, suspect in (("the input names an unknown group", 0), ("copies to the host are slow", 2)):
+        (found,) = flag.check(of(f"{text}{line}\n"), Knowledge(), None)
+        assert found.suspect == suspect
+
+
+def test_a_name_that_old_releases_read_is_a_remark_where_the_release_is_not_known() -> None:
+    for release, suspect in (("", 0), ("vllm 0.13.0", 4)):
+        text = f"$ env\nVLLM_USE_TRITON_FLASH_ATTN=0\n\n$ pip list\nPackage    Version\n---------- -------\n{release}\n"
+        (found,) = renamed.check(of(text), Knowledge(), None)
+        assert found.suspect == suspect
+    assert not list(renamed.check(of("$ env\nVLLM_FP8_PADDING=1\n"), Knowledge(), None))
+
+
+def test_an_old_name_beside_todays_is_a_remark() -> None:
+    old, today = (f"RAY_EXPERIMENTAL_NOSET_{runtime}_VISIBLE_DEVICES" for runtime in ("ROCR", "HIP"))
+    packages = "$ pip list\nPackage    Version\n---------- -------\nray 2.48.0\n"
+    for names, suspect in (((old,), 4), ((old, today), 0)):
+        text = "$ env\n" + "".join(f"{name}=1\n" for name in names) + f"\n{packages}"
+        assert [found.suspect for found in renamed.check(of(text), Knowledge(), None)] == [suspect]
+
+
+def test_segments_that_rocm_lacks_are_a_remark_beside_another_error() -> None:
+    torch = "PyTorch version: 2.9.1+rocm6.4\nROCM used to build PyTorch: 6.4.43482\n"
+    text = f"{torch}\n$ env\nPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n"
+    (found,) = allocator.check(of(text), Knowledge(), None)
+    assert (found.severity.value, found.suspect) == ("info", 4)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.rules import run_line
 from doctor.rules.flags_read import evaluated
 from doctor.versions import Dotted
 
@@ -32,7 +33,7 @@ An option of PYTORCH_CUDA_ALLOC_CONF, PYTORCH_HIP_ALLOC_CONF or PYTORCH_ALLOC_CO
 
 ## Not raised when
 The option and its value are known and the platform has it. Under WSL expandable_segments fails on some GPUs only: there
-it is information without an error of the allocator. So it is on ROCm where memory ran out: the option does nothing.
+it is information without an error of the allocator; in a pasted text so it is on a ROCm build, which goes on without.
 
 ## How to confirm
 Unset the variable and run again.
@@ -59,6 +60,21 @@ FIXES = (
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a variable with an option that its torch or its platform refuses."""
     yield from evaluated(machine, RULE.id, _own(machine, kb))
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where every option that is set is one of torch's, on NVIDIA's cards, and nothing says that it is refused."""
+    if machine.symptom(*_FAILS) or machine.torch.build == "rocm" or machine.host.wsl:
+        return False
+    values = [(n, v) for n in _NAMES if (v := (machine.environment or {}).get(n))]
+    cards = [g for g in machine.gpus or () if g.vendor == "nvidia" and g.arch and g.arch not in _TEGRA]
+    if not values or not cards or len(cards) < len(machine.gpus or ()):
+        return False
+    return all(_fault(machine, value) is None and _unread(machine, name) is None for name, value in values)
+
+
+_TEGRA = ("sm_53", "sm_62", "sm_72", "sm_87", "sm_101", "sm_110")
+"""GPUs of Jetson: their driver maps memory in other ways."""
 
 
 def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
@@ -148,7 +164,7 @@ def _expandable(machine: Snapshot) -> tuple[Severity, str] | None:
     if torch.version and Dotted(torch.version) < Dotted("2.1"):
         return Severity.WARNING, f"torch {torch.version[:20]} has no expandable_segments"
     if torch.build == "rocm" and (not torch.version or Dotted(torch.version) < Dotted("2.11")):
-        # torch goes on without it: where memory ran out, what asks for so much is what to look at
-        out = machine.symptom(*_MEMORY) is not None
-        return (Severity.INFO if out else Severity.WARNING), "torch before 2.11 has no expandable_segments on ROCm"
+        # It warns and goes on without them: of a text that tells something else it is a remark.
+        pasted = any(run_line.from_text(machine, f"environment[{name}]") for name in _NAMES)
+        return (Severity.INFO if pasted else Severity.WARNING), "torch before 2.11 has no expandable_segments on ROCm"
     return None

@@ -63,9 +63,17 @@ def unheard(machine: Snapshot) -> bool:
     if machine.symptom("variable-name-slips", "variable-ignored-told") is not None:
         return False
     if machine.environment:
-        names = [n for n in machine.environment if spelling.is_known(n) or n.startswith(spelling.FAMILIES)]
+        names = [n for n in machine.environment if spelling.is_known(n) or _of_family(n)]
         return all(spelling.is_known(name) and not _gone_surely(machine, name) for name in names)
     return machine.symptom("variable-told") is None
+
+
+_PLACE = Lazy(r"_(?:HOME|ROOT|DIR|PATH|PREFIX|BASE|VERSION)$")
+"""What modules of clusters set for builds: where a release lies, and which. No component reads it as an option."""
+
+
+def _of_family(name: str) -> bool:
+    return name.startswith(spelling.FAMILIES) and not _PLACE.search(name)
 
 
 def _ignored_are_read(machine: Snapshot) -> bool:
@@ -83,7 +91,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for name, value in (machine.environment or {}).items():
         gone, meant = _gone(machine, name), _meant(name)
-        why, strength = gone or _slip(name), 4
+        why, strength = gone or _slip(name), 4 if not gone or _is_missed(machine, name) else 0
         if not why and run_line.from_text(machine, "environment"):
             why, strength = _words_differ(name), 1
         # where what is gone is turned off, all is as it was meant
@@ -147,6 +155,12 @@ def _gone_surely(machine: Snapshot, name: str) -> bool:
     return gone is not None and gone.sure
 
 
+def _is_missed(machine: Snapshot, name: str) -> bool:
+    """Whether what an old name was set for is missed: nothing at hand reads it, and today's name is not set."""
+    today = {row.get("use") for row in spelling.gone(name)}
+    return _gone_surely(machine, name) and today.isdisjoint(machine.environment or {})
+
+
 def _slip(name: str) -> str | None:
     meant = _meant(name)
     return f"{meant} is the name that is read" if meant else None
@@ -161,7 +175,7 @@ def _meant(name: str) -> str | None:
 
 def _words_differ(name: str) -> str | None:
     """The words of a name that is read in another order, or with one word more or less: a guess, for texts."""
-    if not name.startswith(_LISTED) or len(name) > _LONGEST or name in _known():
+    if not name.startswith(_LISTED) or len(name) > _LONGEST or name in _known() or _OF_FORKS.fullmatch(name):
         return None
     words = sorted(name.split("_"))
     if len(words) < _FEWEST:
@@ -174,6 +188,8 @@ def _words_differ(name: str) -> str | None:
     return f"{more[0]} is a name that is read" if len(more) == 1 else None
 
 
+_OF_FORKS = Lazy(r"VLLM_FP8_(?:(?:ACT_|WEIGHT_)?PADDING|REDUCE_CONV)")
+"""What AMD's own vLLM reads, of which the images rocm/vllm are made (ROCm/vllm vllm/envs.py)."""
 _FEWEST = 3
 _LISTED = ("HSA_", "HIP_", "ROCR_", "CUDA_", "NCCL_", "RCCL_", "VLLM_", "PYTORCH_", "TORCH_")
 """Families whose names are known in full."""

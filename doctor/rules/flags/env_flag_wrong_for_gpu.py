@@ -73,8 +73,8 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where none of the tables is set; where the flags for AITER and the lists to build for that are set are all for
-    the GPU at hand."""
+    """Where none of the tables is set; where the flags for AITER, of XNACK and of the copy engines and the lists to
+    build for that are set are all for the GPU at hand."""
     names = machine.environment or {}
     if not any(f.name.fullmatch(name) or name in _BUILD for name in names for f in _FLAGS):
         return True
@@ -82,11 +82,17 @@ def unheard(machine: Snapshot) -> bool:
     fits = []
     for name, value in names.items() if archs else ():
         flag = next((f for f in _FLAGS if f.name.fullmatch(name) and f.value.fullmatch(value.strip())), None)
-        if flag is not None and "AITER" in name:
-            fits.append(all(map(flag.fits.match, archs)))
+        if flag is not None and (flag.name.pattern in _WEIGHED or "AITER" in name):
+            fits.append(_harmless(machine, flag, archs))
         elif name in _BUILD:
             fits.append(next(_build_list(machine, name, value, archs), None) is None)
     return bool(fits) and all(fits)
+
+
+def _harmless(machine: Snapshot, flag: _Flag, archs: set[str]) -> bool:
+    """Whether the flag is for every GPU here, or takes away what nobody misses."""
+    unmissed = flag.name.pattern == _SDMA and machine.symptom(*_COPIES) is None
+    return unmissed or all(map(flag.fits.match, archs))
 
 
 class _Flag(NamedTuple):
@@ -104,13 +110,15 @@ def _flag(name: str, value: str, fits: str, why: str, strength: int = 0) -> _Fla
 
 
 _ON = "1|true|yes|on"
+_SDMA = "HSA_ENABLE_SDMA"
+_WEIGHED = (_SDMA, "HSA_XNACK")
 _FLAGS = (
     _flag(r"VLLM_ROCM_USE_AITER_\w*(?:FP4|A4W4|MXFP4)\w*", _ON, "gfx95|sm_", "FP4 kernels are for gfx950"),
     _flag(r"(?:VLLM_ROCM|SGLANG)_USE_AITER\w*", _ON, "gfx9[45]|sm_", "AITER's kernels are for gfx942 and gfx950"),
     _flag(r"AITER_MXFP4_\w+", _ON, "gfx95|sm_", "MXFP4 is for gfx950", 4),
     _flag("USE_MNNVL|NCCL_MNNVL_ENABLE", "1|2", "sm_10[03]|gfx", "NVLink between nodes is of rack systems only", 4),
     _flag("HSA_XNACK", "1", "gfx9|sm_", "RDNA has no XNACK", 3),
-    _flag("HSA_ENABLE_SDMA", "0", "gfx1[01]|gfx90[06c]|sm_", "it takes the copy engines away", 2),
+    _flag(_SDMA, "0", "gfx1[01]|gfx90[06c]|sm_", "it takes the copy engines away", 2),
     _flag(r"(?:HIP|ROCR|HSA|MIOPEN|RCCL|ROCBLAS|HIPBLASLT|AMD)_\w+", ".+", "gfx", "it is AMD's, the GPU NVIDIA's", 1),
     _flag(r"NVTE_FP8_\w+|NVTE_USE_FP8", _ON, "sm_(?:89|9|1)|gfx9[45]|gfx12", "FP8 needs a newer GPU", 3),
     _flag("VLLM_USE_DEEP_GEMM", _ON, "sm_(?:9|1[02])|gfx", "DeepGEMM needs Hopper or later", 3),
@@ -135,11 +143,16 @@ _BUILD = {
 _MISSING = ("hip-invalid-device-function", "cuda-no-kernel-image", "rocclr-no-compatible-code-objects")
 
 
+_COPIES = ("said-slow", "stands-still-told", "hang-word-told")
+"""Without its copy engines a GPU copies by kernels: slower, and beside them. Nothing is refused for that."""
+
+
 def _finding(machine: Snapshot, name: str, value: str, flag: _Flag, archs: list[str]) -> Finding:
+    suspected = run_line.from_text(machine, "environment") and (name != _SDMA or machine.symptom(*_COPIES) is not None)
     return Finding(
         summary=f"{name}={value[:30]} on {', '.join(archs)[:60]}: {flag.why}.",
         severity=Severity.INFO if flag.strength else Severity.WARNING,
-        suspect=flag.strength if run_line.from_text(machine, "environment") else 0,
+        suspect=flag.strength if suspected else 0,
         subject=Subject(kind="variable", id=name),
         evidence=(Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),),
         fixes=(Fix(text=f"Start without {name}.", command=("env", "-u", name, "COMMAND"), where="environment"),),

@@ -56,9 +56,22 @@ FIXES = (Fix(text="Mend airflow, power cabling or the power cap."),)
 
 
 def excludes(machine: Snapshot) -> bool:
-    """Where somebody shows that no reason for slower clocks is active."""
-    active = machine.symptom("gpu-throttle", "throttle-reason-active-told")
-    return machine.symptom("throttle-reasons-inactive-told") is not None and active is None
+    """Where somebody shows that no reason for slower clocks is active, or none but the limit of power that the GPU at
+    work draws: so does every GPU under full load."""
+    if machine.symptom("gpu-throttle", "throttle-reason-active-told"):
+        return False
+    if machine.symptom("throttle-reasons-inactive-told"):
+        return True
+    at_limit = [_at_its_limit(gpu.sensors) for gpu in machine.gpus or () if gpu.sensors.throttle_reasons]
+    return bool(at_limit) and all(at_limit) and not _more_is_said(machine)
+
+
+def _more_is_said(machine: Snapshot) -> bool:
+    """Whether more is told than clocks that fall: of a limit that was set low, of heat."""
+    from doctor.knowledge.symptoms import shared
+
+    keys = {symptom.key for symptom in machine.symptoms} - {"clocks-fall-told"}
+    return any(cause.rule == RULE.id for key in keys for cause in shared().causes(key, machine))
 
 
 def unheard(machine: Snapshot) -> bool:
@@ -75,6 +88,19 @@ _LOW_CAP = 0.7
 _HOT_C, _BUSY_PERCENT, _STARVED = 85.0, 90.0, 0.5
 """Of a GPU at work: as hot as this, as busy, and with less than this share of its power limit. Cooled well, a GPU that
 is busy all the time stays below 85 °C, or runs into its power limit."""
+
+
+_FULL = 0.95
+"""Of the limit of power: a draw that is held there."""
+
+
+def _at_its_limit(sensors: Sensors) -> bool:
+    """Whether the limit of power is the one reason, is not set low, and is drawn."""
+    draw, limit, default = sensors.power_w, sensors.power_limit_w, sensors.power_limit_default_w
+    reasons = {re.sub(r"[-_ ]", "", reason).lower() for reason in sensors.throttle_reasons or ()}
+    if reasons != {"swpowercap"} or not draw or not limit:
+        return False
+    return draw >= _FULL * limit and (default is None or limit >= _FULL * default)
 
 
 def _held_by_heat(sensors: Sensors) -> bool:

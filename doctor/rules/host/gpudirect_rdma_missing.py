@@ -60,6 +60,11 @@ def excludes(machine: Snapshot) -> bool:
     return bool(machine.symptom("nccl-uses-gdrdma") and not machine.symptom("net-path-without-gdr"))
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the module is loaded that is said to be missing."""
+    return machine.nvidia_driver.peermem_loaded is True
+
+
 _FACTS = ("nvidia_driver.peermem_loaded", "nvidia_driver.flavour", "kernel.release")
 
 

@@ -64,8 +64,15 @@ _VARIABLES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
 
 def unheard(machine: Snapshot) -> bool:
     """Where what was built and run gives wrong values, or a report names the compiler that it found: nothing of ROCm
-    was missed."""
-    return machine.symptom("output-garbage", "hipcc-found-told") is not None
+    was missed. Where variables lead to ROCm and each names the release that is installed."""
+    return machine.symptom("output-garbage", "hipcc-found-told") is not None or _all_lead_there(machine)
+
+
+def _all_lead_there(machine: Snapshot) -> bool:
+    shown = [value for name in _VARIABLES if (value := (machine.environment or {}).get(name))]
+    named = [_NAMED.match(value) for value in shown]
+    installed = {Dotted(i.version).series() for i in machine.rocm or () if i.version}
+    return bool(shown) and all(found and Dotted(found[1]).series() in installed for found in named)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
