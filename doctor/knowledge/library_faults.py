@@ -91,6 +91,8 @@ def _within(version: str | None, ends: Range) -> bool:
     plain = (version or "").partition("+")[0]
     if not Dotted(plain).numbers:
         return False
+    if ".dev" in plain and Dotted(plain).compare(ends[0]) == 0:
+        return False  # a nightly build came before the release whose number it bears
     return Dotted(ends[0]) <= plain and Dotted(plain) <= ends[1]
 
 

@@ -30,6 +30,13 @@ _GCC = re.compile(r"\s{0,8}(?:gcc|g\+\+|cc|c\+\+) \([^)]{1,60}\) (\d{1,2}\.\d{1,
 _GPU_LINE = re.compile(
     r"\s{0,8}(?:[-*] )?GPU ?#?(\d{1,3}): (?P<name>[A-Za-z][^:=|]{2,100}?)(?: \(UUID: (?P<uuid>[\w-]{8,60})\))?\s*$"
 )
+_MANY = re.compile(
+    r"\s{0,8}(?:[-*+•] {0,3})?(?P<gpus>[1-9]\d? ?[x×] ?(?:NVIDIA|AMD|Tesla|GeForce|Quadro|Radeon|Instinct|RTX|GTX|RX)"
+    r"(?:[ -](?:GeForce|Quadro|Tesla|Radeon|Instinct|RTX|GTX|RX|PRO|TITAN|Ti|SUPER|Ada|Generation|Blackwell|Server"
+    r"|Workstation|Edition|PCIe|NVL|OAM|XTX?|GRE|HBM\w{1,2}|[A-Z]{0,3}\d{1,5}[A-Z]{0,3}\d?)){1,8})"
+    r"\s{0,4}(?:\([^()]{1,60}\)\s{0,4})?$"
+)
+"""Several of one product, alone on its line: a sentence that names as many goes on."""
 _GGML = re.compile(
     r"\s{0,8}Device (\d{1,3}): (?P<name>[^,]{3,80}), "
     r"(?:(?P<gfx>gfx[0-9a-f]{3,4})\b|compute capability (?P<cc>\d{1,2}\.\d))"
@@ -86,6 +93,8 @@ class _Reader:
             self.sheet.put(f"gpus[#{int(found[1])}].arch", arch, where)
         elif "NVIDIA-SMI" in line:
             self.smi(where, line)
+        elif found := _MANY.match(line):
+            self.gpu(where, found["gpus"])
         elif (found := _LABEL.match(line)) and self.label(where, found["label"], found["value"]):
             return
         elif found := _GCC.match(line):

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
+
 from doctor.facts import Snapshot
 from doctor.intake.read import read_text
+from doctor.knowledge import Knowledge
+from doctor.rules.flags import visible_devices_conflict
 
 
 def read(text: str) -> Snapshot:
     return read_text([text.encode()])
+
+
+def raised_of(text: str) -> list[str]:
+    return [f.summary for f in visible_devices_conflict.check(read(text), Knowledge(), None)]
 
 
 def test_firmware_that_a_tool_printed_leaves_the_gpus_name_to_the_sentence() -> None:
@@ -69,3 +77,24 @@ def test_a_cpu_that_is_named_in_passing() -> None:
 def test_a_gpu_that_lies_idle_is_there() -> None:
     (gpu,) = read("Processing on the 1050ti GPU does not turn on.\n").gpus or ()
     assert gpu.vendor == "nvidia"
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("8x Tesla V100-SXM2-32GB (a DGX-1)", ["Tesla V100-SXM2-32GB"] * 8),
+        ("- 4 x NVIDIA H100 80GB HBM3", ["NVIDIA H100 80GB HBM3"] * 4),
+        ("2× RX 7900 XTX", ["RX 7900 XTX"] * 2),
+        ("2x RTX 4090 and a 3090", ["RTX 4090"]),
+        ("2x RTX 4090 works fine", []),
+        ("2x RTX 4090 2.5.1", ["RTX 4090"]),
+    ],
+)
+def test_several_of_one_product_alone_on_a_line_are_so_many(line: str, names: list[str]) -> None:
+    assert [gpu.name for gpu in read(f"{line}\n").gpus or ()] == names
+
+
+def test_a_list_of_visible_gpus_counts_among_them() -> None:
+    line = "export CUDA_VISIBLE_DEVICES=0,1,2,3\n"
+    assert not raised_of(f"4x NVIDIA A100-SXM4-80GB\n{line}")
+    assert raised_of(f"2x NVIDIA A100-SXM4-80GB\n{line}")

@@ -67,6 +67,12 @@ def test_every_condition_must_be_met() -> None:
     assert told({"torch.version": "2.9.1+cu128"}) == []
 
 
+def test_a_nightly_build_is_not_yet_the_release_whose_number_it_bears() -> None:
+    trouble = {"symptoms": {"cuda-out-of-memory": "OOM in conv3d"}}
+    assert told({"torch.version": "2.9.0.dev20250815+cu129", **trouble}) == []
+    assert told({"torch.version": "2.9.0+cu129", **trouble}) == [("torch-conv3d-bf16", "warning", 0)]
+
+
 def test_the_release_of_a_known_library_decides_in_the_place_of_torch_alone() -> None:
     facts: dict[str, Any] = {"torch.version": "2.9.0", "symptoms": {"cuda-out-of-memory": "OOM in conv3d"}}
     assert [row[0] for row in told(facts)] == ["torch-conv3d-bf16"]

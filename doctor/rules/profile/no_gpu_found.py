@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor.facts.gpu import Gpu
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Rule, Severity
+from doctor.rules import run_line
 from doctor.rules.hardware import vendors_there
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """What was looked at is said; a container proves nothing about its host."""
     if machine.gpus is None or any(g.vendor in ("nvidia", "amd", "intel") for g in machine.gpus):
         return
-    if vendors_there(machine):
+    if vendors_there(machine) or any(_told_by_address(machine, gpu) for gpu in machine.gpus):
         return
     looked = "PCI devices, /sys/class/kfd and device nodes"
     inside = " Its host may have some." if machine.container.inside else ""
@@ -60,3 +62,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         evidence=(Evidence(text="no AMD, NVIDIA or Intel GPU", source=machine.source("gpus")),),
         verify=("lspci", "-nn"),
     )
+
+
+def _told_by_address(machine: Snapshot, gpu: Gpu) -> bool:
+    """Whether a text tells of the GPU by its address alone, as logs of NCCL and RCCL do: whose it is it leaves open."""
+    return gpu.vendor is None and run_line.from_text(machine, f"gpus[{gpu.key}].pci_address")
