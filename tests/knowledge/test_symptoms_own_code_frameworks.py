@@ -23,6 +23,20 @@ EXAMPLES = [
     ("user-error-compiler-pass", "AssertionError: expected size 4==4, stride 1==8 at dim=0"),
     ("user-error-tensor-of-collective", "RuntimeError: Tensors must be CUDA and dense"),
     ("user-error-tensor-of-collective", "RuntimeError: Tensors must be contiguous"),
+    (
+        "user-error-samples",
+        "TypeError: default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found <class",
+    ),
+    (
+        "user-error-flat-parameters",
+        "ValueError: Must flatten tensors with uniform `requires_grad` when `use_orig_params=False`",
+    ),
+    (
+        "user-error-attention-input",
+        "UserWarning: Expected query, key and value to all be of dtype: {Half}. Got Query dtype: c10::BFloat16",
+    ),
+    ("user-error-shapes", "RuntimeError: Gather got an input of invalid size: got [4], but expected [8]"),
+    ("user-error-graph", "ValueError: optimizer got an empty parameter list"),
     ("user-error-meta-tensor", "NotImplementedError: Cannot copy out of meta tensor; no data!"),
     ("user-error-meta-tensor", "RuntimeError: Tensor on device meta is not on the expected device cuda:0!"),
     (

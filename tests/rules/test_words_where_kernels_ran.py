@@ -22,7 +22,7 @@ from doctor.rules.flags import (
     env_flag_wrong_for_gpu,
     visible_devices_conflict,
 )
-from doctor.rules.host import gpu_memory_exhausted
+from doctor.rules.host import gpu_memory_exhausted, pcie_p2p_unusable
 from doctor.rules.python import (
     companion_kernel_lib_outdated,
     extension_abi_mismatch,
@@ -30,6 +30,7 @@ from doctor.rules.python import (
     gpu_libs_not_found,
     host_compiler_unsupported,
     jax_plugin_mismatch,
+    known_bad_library_version,
     library_missing_gpu_arch,
     numpy_abi_mismatch,
     onnxruntime_gpu_mismatch,
@@ -123,6 +124,48 @@ def test_lists_that_name_every_gpu_once() -> None:
         assert not visible_devices_conflict.unheard(read_text([text.encode()])), part
     assert not visible_devices_conflict.unheard(read_text([b"export CUDA_VISIBLE_DEVICES=0,1\nthe workers hang"]))
     assert visible_devices_conflict.unheard(read_text([f"export HIP_VISIBLE_DEVICES=0\n{WRONG}".encode()]))
+
+
+def test_a_list_that_names_some_gpus_by_their_right_numbers() -> None:
+    shown = (
+        "$ nvidia-smi -L\nGPU 0: NVIDIA H100\nGPU 1: NVIDIA H100\nGPU 2: NVIDIA T4\nexport CUDA_VISIBLE_DEVICES={}\n{}"
+    )
+    for listed in ("0,1", "2,0"):
+        assert visible_devices_conflict.unheard(read_text([shown.format(listed, "the workers hang").encode()]))
+    for listed in ("0,3", "0,0", "1", "0,GPU-5f0b0c6e"):
+        text = shown.format(listed, "the workers hang")
+        assert not visible_devices_conflict.unheard(read_text([text.encode()])), listed
+    text = shown.format("0,1", "RuntimeError: CUDA error: invalid device ordinal")
+    assert not visible_devices_conflict.unheard(read_text([text.encode()]))
+    stacked = shown.format("0,1", "export NVIDIA_VISIBLE_DEVICES=2\nthe workers hang")
+    assert not visible_devices_conflict.unheard(read_text([stacked.encode()]))
+
+
+def test_peer_copies_that_are_off_where_nothing_hangs() -> None:
+    run = "export NCCL_P2P_DISABLE=1\n"
+    assert pcie_p2p_unusable.unheard(read_text([f"{run}ValueError: no such layer".encode()]))
+    for felt in ("it hangs at the first step", "all_reduce gives wrong results"):
+        assert not pcie_p2p_unusable.unheard(read_text([f"{run}{felt}".encode()])), felt
+    assert not pcie_p2p_unusable.unheard(
+        read_text([b"torchrun --nproc_per_node=2 train.py\nValueError: no such layer"])
+    )
+
+
+def test_elements_that_no_release_of_cudnn_counts() -> None:
+    refused = "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_SUPPORTED\n"
+    for size in ("the input has 2.6e9 elements", "3 billion elements", "numel() > 2**31"):
+        assert known_bad_library_version.unheard(read_text([f"{refused}{size}".encode()])), size
+    assert not known_bad_library_version.unheard(read_text([f"{refused}the input has 2.0e9 elements".encode()]))
+    failed = "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED\nthe input has 2.6e9 elements"
+    assert not known_bad_library_version.unheard(read_text([failed.encode()]))
+
+
+def test_a_precision_that_the_trainer_refuses() -> None:
+    line = "ValueError: Your setup doesn't support bf16/gpu. You need torch>=1.10, using Ampere GPU with cuda>=11.0"
+    assert library_missing_gpu_arch.unheard(read_text([line.encode()]))
+    assert "library-missing-gpu-arch" not in raised(f"GPU 0: Tesla T4\n{line}")
+    missed = f"{line}\nCUDA error: no kernel image is available for execution on the device"
+    assert not library_missing_gpu_arch.unheard(read_text([missed.encode()]))
 
 
 @pytest.mark.parametrize(

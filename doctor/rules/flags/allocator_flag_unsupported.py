@@ -115,7 +115,6 @@ _OPTIONS = frozenset(
     )
 )
 """torch 2.13 c10/cuda/CUDAAllocatorConfig.h, c10/core/AllocatorConfig.h, and the names of older releases."""
-_MEMORY = ("cuda-out-of-memory", "gpu-out-of-memory-told", "hsa-out-of-memory")
 _FAILS = ("cuda-driver-error", "expandable-segments", "allocator-option-unknown", "cuda-unknown-999")
 
 

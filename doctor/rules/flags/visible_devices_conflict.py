@@ -75,8 +75,8 @@ FIXES = (
 
 def unheard(machine: Snapshot) -> bool:
     """Where the one list shown is what images of NVIDIA set themselves, and the text speaks of none; where each list
-    has every GPU of the machine once, and nothing says that one is missed; where each task of a job is given one GPU
-    and asks for another; where kernels ran, on the GPU that a program was given."""
+    has every GPU of the machine once, or CUDA's alone some of them, and nothing says that one is missed; where each
+    task of a job is given one GPU and asks for another; where kernels ran, on the GPU that a program was given."""
     if work_done.ran(machine):
         return True
     if machine.symptom("one-gpu-each-task-told") and machine.symptom("invalid-device-ordinal"):
@@ -89,7 +89,8 @@ def unheard(machine: Snapshot) -> bool:
     if many == 1:  # of one GPU output is pasted: the lists are of a machine that has more
         many = max((len(value.split(",")) for value in shown.values()), default=0)
     whole = bool(shown) and many > 1 and all(_names_each(value, many) for value in shown.values())
-    return whole and not _fails(machine) and machine.symptom("gpu-not-seen-said") is None
+    some = [*shown] == [_CUDA] and many > 1 and _names_some(shown[_CUDA], many)
+    return (whole or some) and not _fails(machine) and machine.symptom("gpu-not-seen-said") is None
 
 
 def _names_each(listed: str, many: int) -> bool:
@@ -99,6 +100,13 @@ def _names_each(listed: str, many: int) -> bool:
     if numbers:
         return numbers == set(range(many)) and len(names) == many
     return listed == "all" or (len(set(names)) == len(names) == many and all(n.startswith(_UUID) for n in names))
+
+
+def _names_some(listed: str, many: int) -> bool:
+    """Whether a list names several of so many GPUs by their numbers, each once."""
+    names = [name.strip() for name in listed.split(",")]
+    numbers = {int(name) for name in names if name.isdigit() and len(name) < _DIGITS}
+    return len(numbers) == len(names) > 1 and max(numbers) < many
 
 
 _DIGITS = 6

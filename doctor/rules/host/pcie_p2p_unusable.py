@@ -33,6 +33,7 @@ Collectives hang and models give wrong output on several GPUs, and right output 
 ## Not raised when
 - One GPU only, or GPUs that NVLink or xGMI joins.
 - Nothing hangs or answers wrongly.
+- Collectives went through before one hangs: after an epoch, at saving, at a high sequence number.
 - The line that tells of wrong values tells of compiled code, and nobody found that it works without peer copies.
 
 ## How to confirm
@@ -59,6 +60,23 @@ _COMPILED = Lazy(
 FIXES = (Fix(text="Try without peer-to-peer copies.", command=("env", "NCCL_P2P_DISABLE=1", "python3")),)
 
 
+_OFF_HELPS = ("p2p-off-works", "peer-copies-off-helps")
+_WENT_ON = ("collectives-went-on-told",)
+_FELT = (
+    *("collective-hangs", "stands-still-told", "hang-word-told"),
+    *("output-garbage", "results-not-right-told", "values-wrong-said", "values-are-nan"),
+)
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where collectives went through first; where peer copies are turned off already, and nothing hangs or answers
+    wrongly."""
+    if machine.symptom(*_OFF_HELPS) is not None:
+        return False
+    off = (machine.environment or {}).get("NCCL_P2P_DISABLE") == "1"
+    return machine.symptom(*_WENT_ON) is not None or (off and machine.symptom(*_FELT) is None)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding where several GPUs of one vendor have no link but PCIe, and work on them hangs or answers wrongly."""
     gpus = next((g for g in (machine.of_vendor("nvidia"), machine.of_vendor("amd")) if len(g) > 1), ())
@@ -66,8 +84,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not gpus or shown is None or any(g.links for g in gpus) or _JOINED.search(gpus[0].name or ""):
         return
     garbage = shown.key == "output-garbage"
-    without = machine.symptom("p2p-off-works", "peer-copies-off-helps")  # who tried says that the copies are at fault
-    if without is None and _COMPILED.search(shown.text):
+    without = machine.symptom(*_OFF_HELPS)  # who tried says that the copies are at fault
+    went_on = not garbage and machine.symptom(*_WENT_ON) is not None
+    if without is None and (went_on or _COMPILED.search(shown.text)):
         return
     yield Finding(
         severity=Severity.WARNING if garbage or without else Severity.INFO,

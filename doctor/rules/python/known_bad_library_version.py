@@ -54,9 +54,16 @@ FIXES = (
 )
 
 
+_CALLS = ("cublas-or-cudnn-call-failed", "cudnn-finds-no-engine")
+
+
 def unheard(machine: Snapshot) -> bool:
-    """Where XLA dropped a kernel whose results were not those of the others, and what it took instead works."""
-    return machine.symptom("xla-drops-kernel-told") is not None and machine.symptom("something-works-told") is not None
+    """Where XLA dropped a kernel whose results were not those of the others, and what it took instead works; where
+    cuDNN refuses more elements than 32 bits count, which no release of it takes."""
+    if machine.symptom("xla-drops-kernel-told") is not None and machine.symptom("something-works-told") is not None:
+        return True
+    refused = any("NOT_SUPPORTED" in s.text for s in machine.symptoms if s.key in _CALLS)
+    return refused and machine.symptom("elements-past-32-bits-told") is not None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
