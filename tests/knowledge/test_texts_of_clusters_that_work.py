@@ -230,3 +230,32 @@ def test_the_head_of_nvidia_smi_s_table_makes_no_cause_likelier() -> None:
         list(words.through([(1, line)]))
         assert ("ecc" in words.told) is counts
         assert "ecc" in words.lines
+
+
+def test_ranks_on_one_gpu_accuse_a_list_that_is_set() -> None:
+    line = "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1a000\n"
+    gpus = "GPU 0: NVIDIA A40\nGPU 1: NVIDIA A40\n"
+    assert told(f"{gpus}torchrun --nproc_per_node 2 train.py\n{line}") == []
+    assert told(f"{gpus}export CUDA_VISIBLE_DEVICES=1\n{line}") == ["visible-devices-conflict"]
+    assert told(f"export HIP_VISIBLE_DEVICES=0\n{line}") == ["visible-devices-conflict"]
+
+
+RESET = "store->get('0') got error: Connection reset by peer\n"
+STORE = "[c10d] The client socket has failed to connect to [{}]:29500 (errno: {}).\n"
+
+
+def test_a_rank_that_ends_by_its_own_exception_takes_its_store_along() -> None:
+    info = Severity.INFO
+    unreachable = STORE.format("n1", "110 - Connection timed out")
+    for line in (RESET, unreachable):
+        assert "collective-flag-misconfigured" in told(line, info)
+        assert "collective-flag-misconfigured" not in told(f"[rank0]: KeyError: 'mask'\n{line}", info)
+        assert "collective-flag-misconfigured" in told(f"[rank0]: RuntimeError: CUDA error\n{line}", info)
+
+
+def test_the_name_of_the_own_machine_is_tried_by_ipv6_first() -> None:
+    assert "collective-flag-misconfigured" not in told(
+        STORE.format("localhost", "99 - Cannot assign requested address"), Severity.INFO
+    )
+    for host, error in (("n1", "99 - Cannot assign requested address"), ("localhost", "111 - Connection refused")):
+        assert "collective-flag-misconfigured" in told(STORE.format(host, error), Severity.INFO), host
