@@ -105,12 +105,13 @@ def capped(findings: Sequence[Finding]) -> list[Finding]:
 
 def once(findings: Sequence[Finding]) -> list[Finding]:
     """Of the findings of a pasted text, in the order they have, the warnings of a cause that was told before become
-    information: five variables or five GPUs of which one thing is suspected are one suspicion. Errors stand each for
-    itself."""
+    information: five variables of which one thing is suspected are one suspicion. Errors stand each for itself, and so
+    does what the facts of a GPU show: five GPUs are five."""
     kept: list[Finding] = []
     causes: set[str] = set()
     for finding in findings:
-        again = finding.rule in causes and finding.severity is Severity.WARNING
+        shown = finding.subject.kind == "gpu" and finding.basis == "facts"
+        again = finding.rule in causes and finding.severity is Severity.WARNING and not shown
         kept.append(_remark(finding) if again and _loud(finding) else finding)
         if _loud(finding):
             causes.add(finding.rule)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from doctor.diagnosis import rank, registry
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Rule, Severity, fingerprint
+from doctor.findings import Finding, Rule, Severity, Subject, fingerprint
 from tests.rules import machines
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
@@ -59,6 +59,8 @@ def test_of_a_cause_s_warnings_the_first_stays_loud_and_each_error_does() -> Non
     assert told(rank.once([finding("a", ERROR), finding("a", WARNING)])) == [("a", "error"), ("a", "info")]
     assert told(rank.once([finding("a", ERROR), finding("a", ERROR)])) == [("a", "error"), ("a", "error")]
     assert told(rank.once([finding("a", WARNING), finding("b", WARNING)])) == [("a", "warning"), ("b", "warning")]
+    gpu = finding("a", WARNING).model_copy(update={"subject": Subject(kind="gpu", id="0"), "basis": "facts"})
+    assert told(rank.once([gpu, gpu])) == [("a", "warning"), ("a", "warning")]
 
 
 def test_explained_findings_are_no_causes() -> None:

@@ -229,7 +229,7 @@ def test_copy_engines_that_are_off_are_missed_where_something_is_slow_or_stands_
 
 def test_a_name_that_old_releases_read_is_a_remark_where_the_release_is_not_known() -> None:
     for release, suspect in (("", 0), ("vllm 0.13.0", 4)):
-        text = f"$ env\nVLLM_USE_TRITON_FLASH_ATTN=0\n\n$ pip list\nPackage    Version\n---------- -------\n{release}\n"
+        text = f"$ env\nVLLM_USE_TRITON_FLASH_ATTN=1\n\n$ pip list\nPackage    Version\n---------- -------\n{release}\n"
         (found,) = renamed.check(of(text), Knowledge(), None)
         assert found.suspect == suspect
     assert not list(renamed.check(of("$ env\nVLLM_FP8_PADDING=1\n"), Knowledge(), None))

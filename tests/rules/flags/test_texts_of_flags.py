@@ -212,6 +212,6 @@ def test_an_option_that_does_nothing_is_a_remark_where_memory_ran_out() -> None:
 
 def test_what_is_gone_and_turned_off_is_not_suspected() -> None:
     for value, suspect in (("0", 0), ("1", 4)):
-        text = f"transformer_engine 1.12.0\nexport NVTE_USE_ROCBLAS={value}\n"
+        text = f"$ pip list\nPackage    Version\n---------- -------\nvllm 0.13.0\n\n$ env\nVLLM_USE_TRITON_FLASH_ATTN={value}\n"
         findings = [*env_flag_unknown_or_renamed.check(read_text([text.encode()]), Knowledge(), None)]
         assert [f.suspect for f in findings] == [suspect], value
