@@ -21,6 +21,8 @@ from doctor.readers.source_lines import source_lines
 _DIRECTIVE = re.compile(r"\s{0,8}#(?:SBATCH|PBS|BSUB|\$)\s{1,8}(?P<rest>.{1,200})$")
 _ASKS = re.compile(r"--g(?:res|pus)\b.{0,40}|(?:^|\s)-G\b|-gpu\b|ngpus=|gpus?=\d|--gpus-per-\w+", re.IGNORECASE)
 _STEP = re.compile(r"\s{0,8}[\w.@:~\]\[ -]{0,60}[$#>%]\s{1,4}(?:srun|salloc|sbatch|qsub)\s(?P<rest>.{1,200})$")
+_ASKED_STEP = re.compile(r"\s{0,8}(?:srun|salloc|sbatch)\s(?P<rest>.{0,200}?--g(?:res|pus)\b.{1,60})")
+"""A line without a prompt may be part of what a person tells of: only what it asks for counts."""
 _TRES = re.compile(r".{0,40}?\b(?:Alloc|Req)?TRES(?:PerNode)?=(?P<rest>\S{1,300})")
 _POD = re.compile(r"\s{0,24}(?:resources:\s{0,4})?requests:\s{0,4}(?P<rest>.{0,200})$")
 _POD_NONE = re.compile(r"\s{0,24}(?:- )?resources:\s{1,4}\{\s{0,4}\}\s{0,8}$")
@@ -36,7 +38,7 @@ def read(text: str, source: str = "text") -> FactSheet:
     first, asks = "", False
     for where, line in source_lines(text, source):
         found = ("#" in line and _DIRECTIVE.match(line)) or ("TRES" in line and _TRES.match(line))
-        found = found or _STEP.match(line) or None
+        found = found or _STEP.match(line) or _ASKED_STEP.match(line) or None
         if found:
             first = first or where
             asks = (

@@ -29,6 +29,8 @@ _OTHER_MARKS = re.compile(
 )
 """GitLab's config.toml and devcontainer.json, whose keys are those of a run line."""
 _GPU_LIMIT = re.compile(r"(?:nvidia|amd)\.com/[\w.-]{1,40}$")
+_FLOW_GPU = re.compile(r"\bcapabilities[\"']?:\s{0,4}\[[^\]]{0,60}\bgpu\b")
+_FLOW_LIMIT = re.compile(r"\b((?:nvidia|amd)\.com/[\w.-]{1,40})[\"']?:\s{0,4}[\"']?([1-9]\d{0,3})\b")
 _MARKS = frozenset(
     (*_LISTS, "shm_size", "runtime", "gpus", "deploy", "services", "runtimeClassName", "resources", "containers")
 )
@@ -39,6 +41,8 @@ _OTHER_TOOLS = frozenset(("gpu", "accelerator", "accelerators"))
 """Beneath `resources:` in files of dstack, SkyPilot and the like, which give a container its GPUs by themselves."""
 _SHARING = frozenset(("mps", "timeSlicing", "renameByDefault", "failRequestsGreaterThanOne"))
 """Before `resources:` in the NVIDIA device plugin's own configuration, which asks for nothing."""
+_MOUNTS = {"volumes": "--volume", "tmpfs": "--tmpfs"}
+_SHM = "/dev/shm"  # noqa: S108 - the container's own
 _ARGS_LIMIT = 200
 
 
@@ -81,9 +85,22 @@ class _Manifest:
         found = _LINE.match(line)
         if found:
             self.beneath(len(found["indent"]), found["key"], found["value"] or "")
+            if "{" in (found["value"] or ""):
+                self.flow(found["value"])
             self.key(where, found["key"], _plain(found["value"] or ""))
-        elif (item := _ITEM.match(line)) and self.list:
-            self.item(_plain(item["value"]))
+        elif item := _ITEM.match(line):
+            if "{" in item["value"]:
+                self.flow(item["value"])
+            elif self.list:
+                self.item(_plain(item["value"]))
+
+    def flow(self, value: str) -> None:
+        """Mappings on one line: `deploy: {resources: {reservations: {devices: [{capabilities: [gpu]}]}}}`."""
+        if _FLOW_GPU.search(value):
+            self.args.append("--gpus=all")
+        for limit in _FLOW_LIMIT.finditer(value):
+            self.kubernetes = True
+            self.args.append(f"--gpus={limit[1]}={limit[2]}")
 
     def beneath(self, indent: int, key: str, value: str) -> None:
         """Notes a key that another tool's `resources:` holds."""
@@ -102,7 +119,9 @@ class _Manifest:
             self.marked, self.first = True, self.first or where
         if key == "image" and value:
             self.image = self.image or kept(value, 200)
-        elif key in _LISTS or key in ("capabilities", "supplementalGroups"):
+        elif key == "mountPath" and value == _SHM:
+            self.args.append(f"--mount=target={_SHM}")
+        elif key in _LISTS or key in ("capabilities", "supplementalGroups", *_MOUNTS):
             self.list = key
             for part in value.strip("[]").split(",") if value else ():
                 self.item(_plain(part))
@@ -138,6 +157,9 @@ class _Manifest:
         if self.list == "capabilities":
             if value == "gpu":
                 self.args.append("--gpus=all")
+        elif self.list in _MOUNTS:  # of what is mounted, shared memory alone says something of work on GPUs
+            if _SHM in value:
+                self.args.append(f"{_MOUNTS[self.list]}={kept(value, 200)}")
         elif self.list == "supplementalGroups":
             self.args.append(f"--group-add={value}")
         elif self.list == "devices":

@@ -56,6 +56,8 @@ _FLAGS = frozenset(
     )
 )
 _SHORT_FLAGS = re.compile(r"-[ditPq]{1,5}$")
+_HELP = re.compile(r"--help\b")
+"""What the engine's own errors end with: `See 'docker run --help'.` tells how to read its manual and starts nothing."""
 _ARGS_LIMIT = 200
 
 
@@ -79,6 +81,8 @@ def read(text: str, source: str = "text") -> FactSheet:
         if not quoted and _SAID_TO_WORK.search(line) and not _AT_PROMPT.match(line[: found.start()]):
             continue
         words = _words(here if quoted else _joined([here, *(rest for _, rest in lines[position + 1 : position + 100])]))
+        if words and _HELP.match(words[0]):
+            continue
         if found[3] and not any(word.startswith(("--container-image", "--container-name")) for word in words):
             continue
         if found[1] and line[: found.start()].endswith("nvidia-"):  # the wrapper passes the GPUs by itself

@@ -220,3 +220,39 @@ def test_the_prompt_of_an_older_singularity_is_inside() -> None:
 def test_images_of_apptainer_before_a_program() -> None:
     for line in ("apptainer exec --nv tools.sif python x.py", "$ singularity shell tools.sif\nSingularity> ls"):
         assert read_text([line.encode()]).container.image == "tools.sif"
+
+
+def test_what_the_engine_s_errors_end_with_is_no_run_line() -> None:
+    foot = "docker: Error response from daemon: manifest unknown.\n{}\n\n$ docker run --gpus all acme/app:1\n"
+    for said in ("See 'docker run --help'.", "Run 'docker run --help' for more information"):
+        assert values(docker_run_line.read(foot.format(said)))["container.run_args"] == ["--gpus", "all", "acme/app:1"]
+    with pytest.raises(ReaderError):
+        docker_run_line.read("See 'docker run --help'.\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "args"),
+    [
+        (
+            "services:\n  a:\n    image: acme/a:1\n    deploy: {resources: {reservations: {devices: "
+            "[{driver: nvidia, count: 1, capabilities: [gpu]}]}}}\n",
+            ["-d", "--gpus=all"],
+        ),
+        (
+            "services:\n  a:\n    deploy:\n      resources:\n        reservations:\n          devices:\n"
+            "            - {driver: nvidia, count: all, capabilities: [gpu, utility]}\n",
+            ["-d", "--gpus=all"],
+        ),
+        ("containers:\n- name: a\n  resources: {limits: {nvidia.com/gpu: 2}}\n", ["-d", "--gpus=nvidia.com/gpu=2"]),
+        ("services:\n  a:\n    deploy: {resources: {limits: {memory: 4G}}}\n", ["-d"]),
+    ],
+)
+def test_mappings_on_one_line(text: str, args: list[str]) -> None:
+    assert values(container_manifest.read(text))["container.run_args"] == args
+
+
+def test_of_what_is_mounted_shared_memory_counts() -> None:
+    pod = "containers:\n- name: a\n  volumeMounts:\n    - mountPath: /models\n    - mountPath: /dev/shm\n"
+    assert values(container_manifest.read(pod))["container.run_args"] == ["-d", "--mount=target=/dev/shm"]
+    service = "services:\n  a:\n    volumes:\n      - models:/models\n      - /dev/shm:/dev/shm\n"
+    assert values(container_manifest.read(service))["container.run_args"] == ["-d", "--volume=/dev/shm:/dev/shm"]

@@ -30,6 +30,7 @@ def test_what_a_job_asks_for(text: str, asks: bool) -> None:
 def test_a_step_in_a_script_is_no_job() -> None:
     with pytest.raises(ReaderError):
         batch_script.read("srun python train.py\n")
+    assert batch_script.read("sbatch -p gpu --gres=gpu:a100:2 train.sh\n").get("host.job_asks_gpus") is True
 
 
 def test_a_compose_file_asks_for_nothing() -> None:
