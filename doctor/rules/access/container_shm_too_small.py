@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,8 @@ Data loader workers die with "Bus error", and NCCL or RCCL fails with
 
 ## Not raised when
 Outside of a container, without GPU and torch, or with more room. With one GPU, or without torch, it is information.
+Apptainer and enroot give the host's own /dev/shm. A run line alone accuses neither servers that are one process, nor
+pods, nor where nothing tells of processes that work together.
 
 ## How to confirm
 `df -h /dev/shm` in the container.
@@ -77,6 +80,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 _FULL = ("bus-error", "nccl-shm-open", "shm-no-space", "shm-nccl", "shm-dataloader")
+_HOSTS_OWN = ("apptainer", "enroot")
+"""Engines that put the host's own /dev into the container (apptainer.conf `mount dev`; enroot's 10-system.fstab)."""
+_SERVES_ALONE = Lazy(r"(?:^|/)(?:ollama|llama\.cpp|llama-swap|koboldcpp)\b", re.IGNORECASE)
+"""Images of servers that drive all their GPUs from one process: they share no memory."""
+_TOGETHER = ("several-gpus-work-together-told", "worker-dies-told", "hang-word-told", "stands-still-told")
+"""What tells of processes that share work: several GPUs at hand alone do not, whatever else fails on them."""
 _SHARERS = Lazy(r"--?(?:tp|tensor-parallel-size|tp-size|nproc[-_]per[-_]node|num-shard|num_workers|dp)(?:=|$)")
 
 
@@ -84,15 +93,19 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     """A run line that asks for no shared memory, where processes share some: several GPUs, or options that say so."""
     if not run_line.shown(machine) or run_line.options(machine, "--shm-size", "--ipc") or _mounts_shm(machine):
         return
+    if machine.container.engine in _HOSTS_OWN:
+        return
     args = machine.container.run_args or ()
-    several = [word for word in args if _SHARERS.match(word)] or len(compute_gpus(machine)) > 1
+    shared = any(_SHARERS.match(word) for word in args)
+    several = shared or len(compute_gpus(machine)) > 1
     fails = machine.symptom("nccl-system-error", *_FULL)
-    if not several and not fails:
+    pod = machine.container.engine == "kubernetes"  # its volumes stand further down, and what is pasted is often cut
+    if not fails and (not several or pod or _SERVES_ALONE.search(machine.container.image or "")):
         return
     yield Finding(
         summary="The container is started without --shm-size or --ipc=host: /dev/shm holds 64 MiB.",
         severity=Severity.WARNING if fails else Severity.INFO,
-        suspect=0 if fails else 3,
+        suspect=3 if not fails and (shared or machine.symptom(*_TOGETHER)) else 0,
         subject=Subject(kind="path", id="/dev/shm"),
         evidence=evidence(machine, ("container.run_args",)),
         fixes=FIXES,
