@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules import run_line
-from doctor.rules.hardware import nodes_of
+from doctor.rules.hardware import nodes_of, vendors_there
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -18,7 +18,12 @@ RULE = Rule(
     id="scheduler-no-gpu-allocated",
     severity=Severity.ERROR,
     title="The job has no GPU in its allocation.",
-    needs=({"environment"}, {"host.job_asks_gpus"}),
+    needs=(
+        {"environment"},
+        {"host.job_asks_gpus"},
+        {"symptom:k8s-insufficient-gpu"},
+        {"host.job_asks_gpus", "symptom:slurm-no-gpu"},
+    ),
     proven="synthetic",
     explains=(
         *("torch-sees-no-gpu", "framework-sees-no-gpu", "no-gpu-found", "nvidia-driver-not-loaded"),
@@ -77,6 +82,38 @@ def _asked_for_none(machine: Snapshot) -> Iterator[Finding]:
     )
 
 
+def _refused(machine: Snapshot) -> Finding | None:
+    """A request for GPUs that no node meets: to ask for some is no remedy there."""
+    insufficient = machine.symptom("k8s-insufficient-gpu")
+    pod = insufficient is not None and machine.symptom("node-labeller-finds-no-topology") is None
+    refused = insufficient if pod else machine.symptom("slurm-no-gpu") if machine.host.job_asks_gpus else None
+    if refused is None or (not pod and "node configuration" not in refused.text):
+        return None
+    other = pod and vendors_there(machine) == {"amd"} and "nvidia.com/gpu" in refused.text
+    return Finding(
+        summary="No node has as many GPUs to give as the pod asks for."
+        if pod
+        else "Slurm has no node with the GPUs that the job asks for: it counts others, or fewer.",
+        severity=Severity.INFO,
+        suspect=1,
+        basis="symptom",
+        subject=Subject(kind="job", id="pod" if pod else "slurm"),
+        evidence=(Evidence(text=refused.text, source=refused.source),),
+        fixes=(_AMD_NAME, *_POD_OFFERED) if other else _POD_OFFERED if pod else _SLURM_OFFERED,
+        verify=("kubectl", "describe", "nodes") if pod else ("sinfo", "-o", "%P %N %G"),
+    )
+
+
+_AMD_NAME = Fix(text="Ask for amd.com/gpu in the limits of the container's resources: AMD's plugin offers no other.")
+_POD_OFFERED = (
+    Fix(text="See what each node offers, and which pods hold it.", command=("kubectl", "describe", "nodes")),
+    Fix(text="End pods that hold GPUs without need, or ask for fewer; a node that offers 0 needs its device plugin."),
+)
+_SLURM_OFFERED = (
+    Fix(text="See the types and numbers of GPUs that Slurm counts.", command=("sinfo", "-o", "%P %N %G")),
+    Fix(text="Ask by the name that stands there: --gres=gpu:TYPE:NUMBER, or without a type."),
+)
+
 _VISIBLE = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 
@@ -94,6 +131,9 @@ def unheard(machine: Snapshot) -> bool:
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Needs a positive sign: missing variables alone may mean that the cluster does not manage GPUs."""
     env = machine.environment or {}
+    if (refused := _refused(machine)) is not None:
+        yield refused
+        return
     if machine.host.job_asks_gpus is False:
         yield from _asked_for_none(machine)
         return

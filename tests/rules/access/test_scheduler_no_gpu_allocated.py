@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.diagnosis.judge import judge
-from doctor.findings import Severity
+from doctor.findings import Finding, Severity
 from doctor.intake import read_text
 from doctor.knowledge import Knowledge
 from doctor.rules.access import scheduler_no_gpu_allocated as rule
@@ -59,3 +59,25 @@ def test_a_pod_without_gpus_of_which_nobody_complains() -> None:
     pod = "container engine: kubernetes\nthe exporter runs\nresources:\n  requests:\n    cpu: 2\n"
     findings = [f for f in judge(read_text([pod.encode()]), Knowledge()).findings if f.rule == rule.RULE.id]
     assert [f.severity for f in findings] == [Severity.INFO]
+
+
+def _of(text: str) -> Finding:
+    return next(f for f in judge(read_text([text.encode()]), Knowledge()).findings if f.rule == rule.RULE.id)
+
+
+def test_gpus_that_were_asked_for_and_that_no_node_has_to_give() -> None:
+    pending = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.\n"
+    pod = _of(pending)
+    assert pod.severity is Severity.WARNING
+    assert pod.summary == "No node has as many GPUs to give as the pod asks for."
+    assert [fix.command for fix in pod.fixes] == [("kubectl", "describe", "nodes"), None]
+    amd = _of(pending + "Name: gfx942\nMarketing Name: AMD Instinct MI300X\n")
+    assert "amd.com/gpu" in amd.fixes[0].text
+
+
+def test_a_job_that_names_a_kind_of_gpu_which_slurm_does_not_know() -> None:
+    refused = "sbatch: error: Batch job submission failed: Requested node configuration is not available\n"
+    asked = _of("sbatch --gres=gpu:a100:2 train.sbatch\n" + refused)
+    assert asked.severity is Severity.WARNING
+    assert asked.fixes[0].command == ("sinfo", "-o", "%P %N %G")
+    assert _of(refused).fixes == rule.FIXES
