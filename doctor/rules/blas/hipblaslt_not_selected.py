@@ -58,7 +58,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     text = any(run_line.from_text(machine, f) for f in ("torch.version", "environment[ROCBLAS_USE_HIPBLASLT]"))
     slow = machine.symptom("said-slow", "hipblaslt-not-selected", "preferred-blas-said") is not None
-    refused = machine.symptom("assertion-of-python-told") is not None  # what ends at its own check is not about speed
+    # What ends at its own check, or is about how many devices there are, is not about speed.
+    refused = machine.symptom("assertion-of-python-told", "devices-counted-told") is not None
     yield Finding(
         summary=f"Matrix products of {want[0]} run on rocBLAS: {why}.",
         severity=Severity.WARNING if slow else Severity.INFO,

@@ -81,6 +81,20 @@ def unheard(machine: Snapshot) -> bool:
     return named is None and not machine.torch.installed and not machine.torch.version
 
 
+def excludes(machine: Snapshot) -> bool:
+    """A build without GPU that was asked for by name, where nothing tells of a GPU and a program's own check fails, as
+    on a runner for tests."""
+    if (
+        machine.symptom("torch-from-cpu-index-told") is None
+        or machine.gpus
+        or machine.pci
+        or machine.nvidia_driver.version
+    ):
+        return False
+    own = any(symptom.key.startswith("user-error-") for symptom in machine.symptoms)
+    return own and machine.symptom(*_TOLD["amd"], *_TOLD["nvidia"]) is None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding, with a fix for each vendor that is there."""
     vendors = sorted(vendors_there(machine), reverse=True)

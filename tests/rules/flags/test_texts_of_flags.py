@@ -185,6 +185,16 @@ def test_no_one_asks_for_a_hipblaslt_that_torch_refuses_on_the_gpu() -> None:
     assert "hipblaslt-not-selected" not in {f.rule for f in findings}
 
 
+def test_a_count_of_gpus_is_not_about_the_blas_library() -> None:
+    def suspects(line: str) -> list[int]:
+        text = f"{MI300}torch==2.3.1+rocm6.0\n{line}\n"
+        return [f.suspect for f in hipblaslt_not_selected.check(read_text([text.encode()]), Knowledge(), None)]
+
+    assert suspects("torch.cuda.device_count() = 8") == [0]
+    assert suspects("I see 8 devices and expected 4") == [0]
+    assert suspects("is that all that the card can do?") == [4]
+
+
 def test_a_misspelt_list_of_gpus_is_a_warning_and_another_slip_is_not() -> None:
     def severities(line: str) -> list[str]:
         findings = judge(read_text([line.encode()]), Knowledge()).findings

@@ -46,3 +46,14 @@ def test_a_text_that_shows_no_gpu_and_misses_one() -> None:
     (finding,) = rule.check(missed, Knowledge(), None)
     assert finding.severity is Severity.WARNING
     assert not list(rule.check(read_text([f"a sum is wrong\n{text}".encode()]), Knowledge(), None))
+
+
+def test_a_build_without_gpu_that_a_runner_for_tests_asks_for() -> None:
+    text = (
+        "pip install torch --index-url https://download.pytorch.org/whl/cpu\nPyTorch version: 2.8.0+cpu\n"
+        "SKIPPED [48] tests/test_sum.py:19: CUDA not available\n"
+    )
+    fails = text + "FAILED tests/test_sum.py::test_sum - AssertionError: Tensor-likes are not close!\n"
+    assert rule.excludes(read_text([fails.encode()]))
+    assert not rule.excludes(read_text([text.encode()]))
+    assert not rule.excludes(read_text([f"{fails}GPU: NVIDIA GeForce RTX 3090\n".encode()]))
