@@ -110,7 +110,7 @@ def once(findings: Sequence[Finding]) -> list[Finding]:
     kept: list[Finding] = []
     causes: set[str] = set()
     for finding in findings:
-        shown = finding.subject.kind == "gpu" and finding.basis == "facts"
+        shown = finding.subject.kind == "gpu" and finding.basis != "symptom"
         again = finding.rule in causes and finding.severity is Severity.WARNING and not shown
         kept.append(_remark(finding) if again and _loud(finding) else finding)
         if _loud(finding):

@@ -13,6 +13,13 @@ GPU = "$ nvidia-smi -L\nGPU 0: NVIDIA GeForce RTX 3090\n\n{}\n"
 SAID = (
     "WARNING [cuda.py:435] Detected different devices in the system: NVIDIA RTX A6000, NVIDIA RTX A5000. Please make "
     "sure to set `CUDA_DEVICE_ORDER=PCI_BUS_ID` to avoid unexpected behavior.",
+    "Please make sure to set `CUDA_DEVICE_ORDER=PCI_BUS_ID` to avoid unexpected behavior.",
+    "Ignore import error when loading acme.models.vit. FlashAttention only supports Ampere GPUs or newer",
+    "UserWarning: TORCH_CUDA_ARCH_LIST is not set, all archs for visible cards are included for compilation.",
+    "[FAIL] CUDA version mismatch: driver (12.8) != toolkit (12.4) != torch (12.6). Refusing to start.",
+    "[c10d] The client socket has failed to connect to [job-master-0]:23456 (errno: 104 - Connection reset by peer).",
+    "checking for nvidia-docker2 ... not found",
+    "nvidia-container-toolkit 1.17.9\nE: package nvidia-docker2 is not installed. Aborting.",
     "A matching Triton is not available, some optimizations will not be enabled.",
     "No ROCm runtime is found, using ROCM_HOME='/usr'",
     "Could not load dynamic library 'libnvinfer.so.7'; dlerror: libnvinfer.so.7: cannot open shared object file",
@@ -20,6 +27,15 @@ SAID = (
     "INFO:jax._src.xla_bridge:Unable to initialize backend 'tpu': libtpu.so: cannot open shared object file",
 )
 FAILS = (
+    ("RuntimeError: FlashAttention only supports Ampere GPUs or newer.", "library-missing-gpu-arch"),
+    ("build fails: TORCH_CUDA_ARCH_LIST is not set", "library-missing-gpu-arch"),
+    ("RuntimeError: CUDA version mismatch: nvcc is of 12.4, torch was built with 12.6", "toolkit-torch-mismatch"),
+    (
+        "NCCL_SOCKET_IFNAME=eth9\n[c10d] The client socket has timed out after 60s trying to connect to (n0, 2345).",
+        "collective-flag-misconfigured",
+    ),
+    ("nvidia-docker2 is deprecated and breaks the start of containers", "container-toolkit-too-old"),
+    ("nvidia-docker2 is not installed\nRuntimeError: No CUDA GPUs are available", "container-runtime-not-configured"),
     ("ModuleNotFoundError: No module named 'triton'", "triton-mismatch"),
     ("ImportError: libnvinfer.so.7: cannot open shared object file: No such file or directory", "gpu-libs-not-found"),
     ("RuntimeError: Unable to initialize backend 'cuda': FAILED_PRECONDITION", "jax-plugin-mismatch"),

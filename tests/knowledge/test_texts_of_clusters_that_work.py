@@ -9,9 +9,14 @@ from doctor.findings import Severity
 from doctor.intake import read_text
 from doctor.intake.words import Words
 from doctor.knowledge import Knowledge
-from doctor.rules.access import container_missing_gpu_passthrough, scheduler_no_gpu_allocated, wsl_gpu_misconfigured
+from doctor.rules.access import (
+    container_missing_gpu_passthrough,
+    container_runtime_not_configured,
+    scheduler_no_gpu_allocated,
+    wsl_gpu_misconfigured,
+)
 from doctor.rules.flags import collective_flag_misconfigured
-from doctor.rules.host import gpu_throttled
+from doctor.rules.host import gpu_throttled, mig_misconfigured, pcie_link_degraded
 from tests.knowledge.texts import certain
 
 SOCKETS = "NCCL WARN Failed to open libibverbs.so[.1]\nNCCL INFO NET/Socket : Using [0]eno1:10.0.0.4<0>\n"
@@ -241,7 +246,7 @@ def test_ranks_on_one_gpu_accuse_a_list_that_is_set() -> None:
 
 
 RESET = "store->get('0') got error: Connection reset by peer\n"
-STORE = "[c10d] The client socket has failed to connect to [{}]:29500 (errno: {}).\n"
+STORE = "GLOO_SOCKET_IFNAME=eth0\n[c10d] The client socket has failed to connect to [{}]:29500 (errno: {}).\n"
 
 
 def test_a_rank_that_ends_by_its_own_exception_takes_its_store_along() -> None:
@@ -259,3 +264,46 @@ def test_the_name_of_the_own_machine_is_tried_by_ipv6_first() -> None:
     )
     for host, error in (("n1", "99 - Cannot assign requested address"), ("localhost", "111 - Connection refused")):
         assert "collective-flag-misconfigured" in told(STORE.format(host, error), Severity.INFO), host
+
+
+def test_a_shell_without_nvidia_smi_where_torch_has_the_gpu() -> None:
+    shell = "container: yes\nGPU 0: NVIDIA L4\nbash: nvidia-smi: command not found\n"
+    assert told(shell + "torch.cuda.is_available() -> True") == []
+    assert told(shell) != []
+
+
+def test_variables_of_nccl_that_a_cluster_sets_for_every_job() -> None:
+    listed = b"NCCL_SOCKET_IFNAME=hsn0,hsn1\nNCCL_NET_GDR_LEVEL=3\n"
+    assert collective_flag_misconfigured.unheard(read_text([listed + b"torch.cuda.device_count() = 8"]))
+    assert not collective_flag_misconfigured.unheard(read_text([listed + b"the ranks hang"]))
+
+
+def test_ranks_that_do_not_meet_and_no_flag_of_an_interface() -> None:
+    apart = b"[c10d] The client socket has timed out after 900s while trying to connect to (master-0, 23456).\n"
+    assert collective_flag_misconfigured.unheard(read_text([apart]))
+    assert not collective_flag_misconfigured.unheard(read_text([apart + b"GLOO_SOCKET_IFNAME=eth0"]))
+
+
+def test_a_container_that_lacks_a_program_of_its_own_runs() -> None:
+    said = (
+        'OCI runtime exec failed: exec failed: unable to start container process: exec: "{}": executable file not found'
+    )
+    assert container_runtime_not_configured.unheard(read_text([said.format("curl").encode()]))
+    assert not container_runtime_not_configured.unheard(read_text([said.format("nvidia-smi").encode()]))
+    hook = b'exec: "nvidia-container-runtime-hook": executable file not found in $PATH'
+    assert not container_runtime_not_configured.unheard(read_text([hook]))
+
+
+def test_a_link_that_the_kernel_says_is_whole() -> None:
+    line = "pci 0001:00:00.0: {}\n"
+    whole = line.format("252.048 Gb/s available PCIe bandwidth (16.0 GT/s PCIe x16 link)")
+    assert pcie_link_degraded.unheard(read_text([whole.encode()]))
+    limited = line.format("31.504 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x4 link at 0000:00:01.1")
+    assert not pcie_link_degraded.unheard(read_text([limited.encode()]))
+
+
+def test_instances_that_are_listed_and_that_nobody_misses() -> None:
+    cut = b"GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-1)\n  MIG 1g.10gb     Device  0: (UUID: MIG-2)\n"
+    assert mig_misconfigured.unheard(read_text([cut + b"the health check counts 2 GPUs, expected 1"]))
+    assert not mig_misconfigured.unheard(read_text([cut + b"RuntimeError: No CUDA GPUs are available"]))
+    assert not mig_misconfigured.unheard(read_text([b"GPU 0: NVIDIA A100-SXM4-80GB\nMIG M.: Enabled"]))

@@ -117,6 +117,14 @@ def unheard(machine: Snapshot) -> bool:
     alone = not args or bool(run_line.options(machine, "--nv"))
     if alone and machine.symptom("nvidia-smi-in-container-told") is not None:
         return True  # a compose file may still leave CUDA's library out
+    if machine.symptom(*_GIVEN) is not None and not run_line.sees_none(machine):
+        return True
+    if (
+        machine.symptom("nvidia-smi-run-inside-told")
+        and machine.of_vendor("nvidia")
+        and not run_line.sees_none(machine)
+    ):
+        return True  # what it printed stands there, too
     given = run_line.passes_nvidia(machine) or (run_line.passes_amd(machine) and not run_line.lacking(machine, "amd"))
     seen = machine.torch.available is True or machine.symptom(*_IS_THERE) is not None
     given = given or _given_by_plugin(machine)
@@ -131,6 +139,8 @@ def _given_by_plugin(machine: Snapshot) -> bool:
 
 
 _IS_THERE = ("gpu-is-detected-told", "gpu-works-in-container-told", "gpu-gone-in-long-run-told")
+_GIVEN = ("ggml-finds-gpus-told", "ollama-serves-from-gpu-told", "layers-on-gpu", "gpu-options-told")
+"""What says that a GPU is used, or that the container is given one."""
 _OF_UVM = ("nvidia-uvm-missing", "nvidia-uvm-stale-after-suspend", "nvidia-uvm-hmm-init-failure")
 _WITHOUT_UVM = ("cuda-unknown-999", "unknown-error-999")
 
@@ -150,7 +160,7 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     yield Finding(
         summary=f"The container is not given {lacking}.",
         severity=(Severity.ERROR if machine.gpus else Severity.WARNING) if sure else Severity.INFO,
-        suspect=0 if sure else 1 if vendor == "any" else 4,
+        suspect=0 if sure or machine.torch.available else 1 if vendor == "any" else 4,
         subject=Subject(kind="container", id=vendor),
         evidence=evidence(machine, ("container.run_args", "container.image", "torch.available")),
         fixes=_fixes_any(machine)

@@ -76,9 +76,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where the engine itself lists NVIDIA's runtime. Pods take it where it is the default one."""
+    """Where the engine itself lists NVIDIA's runtime. Pods take it where it is the default one. Where a container runs
+    that lacks a program of its own, or in which a server took its GPU."""
+    if machine.symptom(*_RUNS) is not None and not run_line.sees_none(machine):
+        return True
     listed = any("nvidia" in name for name in machine.container.runtimes or ())
     return listed and machine.container.engine != "kubernetes" and machine.symptom("kubernetes-told") is None
+
+
+_RUNS = ("program-missing-in-container-told", "ggml-finds-gpus-told", "ollama-serves-from-gpu-told", "layers-on-gpu")
 
 
 def _pods_run_under_it(machine: Snapshot) -> bool:

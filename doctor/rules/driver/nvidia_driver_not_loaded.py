@@ -76,6 +76,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield from _left_out(machine, gpus)
 
 
+def excludes(machine: Snapshot) -> bool:
+    """A Space of ZeroGPU: its main process has no GPU by design, and nobody in it loads a driver."""
+    return machine.symptom("zerogpu-told") is not None
+
+
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
     """A version alone is that of a package where something says that the module can't be reached, or was not built."""
     return machine.nvidia_driver.loaded is not None or machine.symptom(*_UNREACHED) is None

@@ -62,13 +62,20 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 def unheard(machine: Snapshot) -> bool:
     """Lines of an NCCL that comes up, or of a NIXL whose UCX does, where nobody says that anything fails, stands still
-    or is slow; and more devices asked for than there are, which stops a program before any collective. Where the one
-    thing set is which interfaces are left out, and that is right."""
-    if machine.symptom("invalid-device-ordinal") or _only_leaves_out(machine):
+    or is slow; variables of NCCL that are listed there; and more devices asked for than there are, which stops a
+    program before any collective. Where the one thing set is which interfaces are left out, and that is right."""
+    if machine.symptom("invalid-device-ordinal") or _only_leaves_out(machine) or _store_unreached(machine):
         return True
     works = machine.symptom("nccl-goes-on-with-sockets", "nixl-backend-up-told")
     complaint = machine.symptom("said-slow", "hang-word-told", "stands-still-told", *_FAILS, *_OF_NIXL)
-    return works is not None and complaint is None and not run_line.complained_of(machine)
+    listed = any(name.startswith("NCCL_") for name in machine.environment or {})  # as clusters set it for every job
+    return (works is not None or listed) and complaint is None and not run_line.complained_of(machine)
+
+
+def _store_unreached(machine: Snapshot) -> bool:
+    """Whether ranks do not reach torch's own store, before any collective, and no flag of an interface is in sight."""
+    told = machine.symptom("c10d-socket-unreachable") is not None
+    return told and machine.symptom("interface-flag-told", *_FAILS) is None
 
 
 def _only_leaves_out(machine: Snapshot) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import run_line
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -55,11 +56,16 @@ FIXES = (
 
 def unheard(machine: Snapshot) -> bool:
     """Where every GPU at hand is of a kind that has no MIG: all GeForce cards, and chips between the large ones. Where
-    torch has a GPU, and the one instance that is asked for is among those that are listed."""
+    torch has a GPU, and the one instance that is asked for is among those that are listed, or none is asked for and
+    nobody says that a process sees none. In a Space of ZeroGPU, whose slices are the operator's."""
+    if machine.symptom("zerogpu-told") is not None:
+        return True
     gpus = machine.of_vendor("nvidia")
     asked = (machine.environment or {}).get("CUDA_VISIBLE_DEVICES", "").strip()
     if machine.torch.available and any(part.uuid == asked for gpu in gpus for part in gpu.partitions or ()):
         return True
+    if any(gpu.partitions for gpu in gpus) and not asked and not run_line.sees_none(machine):
+        return machine.symptom("invalid-device-ordinal", "nccl-duplicate-gpu", "program-crashed") is None
     return bool(gpus) and all(g.arch and (g.arch not in _HAS_MIG or "GeForce" in (g.name or "")) for g in gpus)
 
 

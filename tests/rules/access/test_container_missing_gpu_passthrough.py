@@ -96,3 +96,35 @@ def test_words_accuse_no_run_line_that_gives_nvidias_gpus() -> None:
     assert rule.unheard(read_text([f"{seen}nvidia-smi works in the container".encode()]))
     asked = "services:\n  app:\n    image: serve/app:2\n    deploy:\n      resources:\n        capabilities: [gpu]\n"
     assert not rule.unheard(read_text([f"{seen}{asked}".encode()]))
+
+
+TABLE = "| NVIDIA-SMI 535.183.01   Driver Version: 535.183.01   CUDA Version: 12.2 |\nGPU 0: Quadro P2200\n"
+
+
+def test_words_accuse_no_container_in_which_a_gpu_is_used_or_given() -> None:
+    for line in (
+        "ggml_cuda_init: found 2 CUDA devices:",
+        'level=INFO msg="inference compute" id=GPU-1 library=cuda compute=8.6',
+        "--runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all",
+        "deploy.resources.reservations.devices: driver nvidia, count all, capabilities [gpu]",
+        f"$ docker exec worker nvidia-smi\n{TABLE}",
+    ):
+        assert rule.unheard(read_text([f"the container is slow\n{line}".encode()])), line
+    for line in (
+        "ggml_cuda_init: no CUDA devices found",
+        "it runs without --runtime=nvidia",
+        f"{TABLE}$ docker exec worker nvidia-smi\nbash: nvidia-smi: command not found",
+        "$ docker exec worker nvidia-smi",
+    ):
+        assert not rule.unheard(read_text([f"the container is slow\n{line}".encode()])), line
+
+
+def test_a_run_line_without_gpus_where_torch_has_one_is_a_remark() -> None:
+    text = "GPU 0: Tesla T4\nservices:\n  app:\n    image: serve/app:2\n    shm_size: 8gb\nthe app stops\n{}\n"
+
+    def suspect(line: str) -> int:
+        (finding,) = rule.check(read_text([text.format(line).encode()]), Knowledge(), None)
+        return finding.suspect
+
+    assert suspect("") > 0
+    assert suspect("torch.cuda.is_available() -> True") == 0

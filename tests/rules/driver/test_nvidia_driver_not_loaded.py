@@ -83,3 +83,10 @@ def test_a_gpu_that_the_branch_still_drives_and_one_that_is_seen() -> None:
         "GPU: GeForce GTX 780 Ti\nnvidia-smi: No devices were found",
     ):
         assert found(rule, read_text([text.encode()])) == []
+
+
+def test_a_space_of_zerogpu_loads_no_driver() -> None:
+    missing = "GPU: NVIDIA A100\nbash: nvidia-smi: command not found\n"
+    assert rule.excludes(read_text([f"{missing}SPACES_ZERO_GPU=true".encode()]))
+    assert rule.excludes(read_text([f'{missing}  File "/usr/lib/python3/spaces/zero/__init__.py", line 17'.encode()]))
+    assert not rule.excludes(read_text([missing.encode()]))
