@@ -60,7 +60,9 @@ def read(text: str, source: str = "text") -> FactSheet:
         raise ReaderError("no compose file or manifest in the text")
     sheet = FactSheet()
     where = manifest.first
-    sheet.put("container.run_args", manifest.args[:_ARGS_LIMIT], where)
+    # Another file holds the rest: what this one does not ask for may be asked for there.
+    if not manifest.extends or manifest.asks_for_gpu():
+        sheet.put("container.run_args", manifest.args[:_ARGS_LIMIT], where)
     if manifest.image:
         sheet.put("container.image", manifest.image, where)
     if manifest.kubernetes:
@@ -74,6 +76,7 @@ class _Manifest:
         self.first = ""
         self.image = ""
         self.marked = False
+        self.extends = False
         self.other_tool = False
         self.resources: int | None = None
         self.kubernetes = False
@@ -102,6 +105,9 @@ class _Manifest:
             self.kubernetes = True
             self.args.append(f"--gpus={limit[1]}={limit[2]}")
 
+    def asks_for_gpu(self) -> bool:
+        return any(word.startswith(("--gpus", "--device", "--runtime", "--privileged")) for word in self.args)
+
     def beneath(self, indent: int, key: str, value: str) -> None:
         """Notes a key that another tool's `resources:` holds."""
         if self.resources is not None and indent <= self.resources:
@@ -114,6 +120,7 @@ class _Manifest:
     def key(self, where: str, key: str, value: str) -> None:
         self.list = ""
         plugin, self.key_before = self.key_before in _SHARING, key
+        self.extends = self.extends or key == "extends"
         sentence = key in _MAPPINGS and value != "" and value[0] not in "[&*!"
         if key in _MARKS and not plugin and not sentence and not value.startswith(("{", "<")):
             self.marked, self.first = True, self.first or where

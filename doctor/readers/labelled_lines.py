@@ -41,6 +41,8 @@ _GGML = re.compile(
     r"\s{0,8}Device (\d{1,3}): (?P<name>[^,]{3,80}), "
     r"(?:(?P<gfx>gfx[0-9a-f]{3,4})\b|compute capability (?P<cc>\d{1,2}\.\d))"
 )
+_FIELD = re.compile(r'\b(library|compute|name)=(?:"([^"]{1,80})"|([^\s"]{1,40}))')
+"""Of Ollama's list of the GPUs that it takes, a line for each."""
 _SMI = re.compile(r"NVIDIA-SMI (\d{3}\.[\d.]{2,12}).{0,60}?Driver Version: (\d{3}\.[\d.]{2,12})")
 _SMI_CUDA = re.compile(r"CUDA Version: (\d{1,2}\.\d{1,2})\b")
 _VERSION = re.compile(r"(?:.{0,60}?[^\w.])?v?(\d{1,3}(?:\.\d{1,4}){0,3})\b")
@@ -58,6 +60,7 @@ _NVIDIA = re.compile(
     r"\b(?:NVIDIA|GeForce|RTX|GTX|Quadro|Tesla|Jetson|[ABHLV]\d{2,3}S?|GB?[HB]?[123]00|TITAN|Orin|Xavier)\b",
     re.IGNORECASE,
 )
+_CAPABILITY = re.compile(r"(\d{1,2})\.(\d)")
 _NOTHING = {"n/a", "none", "unknown", "no", "_no response_", "not applicable", "-", "?", "could not collect", "no cuda"}
 _GPUS_LIMIT = 256
 FIRST_PACKAGE_RELEASE = 20
@@ -80,9 +83,11 @@ class _Reader:
     def __init__(self) -> None:
         self.sheet = FactSheet()
         self.gpus = 0
+        self.served = 0
         self.capability: tuple[str, str] | None = None
         self.module: tuple[str, str] | None = None
         self.driver_said: tuple[str, str] | None = None
+        self.hip_said: tuple[str, str] | None = None
 
     def take(self, where: str, line: str) -> None:
         if "GPU" in line and (found := _GPU_LINE.match(line)):
@@ -91,6 +96,8 @@ class _Reader:
             self.gpu(where, found["name"], int(found[1]))
             arch = found["gfx"] or "sm_" + found["cc"].replace(".", "")
             self.sheet.put(f"gpus[#{int(found[1])}].arch", arch, where)
+        elif 'msg="inference compute"' in line:
+            self.serves(where, {name: quoted or plain for name, quoted, plain in _FIELD.findall(line)})
         elif "NVIDIA-SMI" in line:
             self.smi(where, line)
         elif found := _MANY.match(line):
@@ -157,6 +164,20 @@ class _Reader:
                 self.sheet.put(f"{at}.uuid", uuid, where)
             self.gpus = max(self.gpus, place + 1)
 
+    def serves(self, where: str, fields: dict[str, str]) -> None:
+        """Only where nothing else has numbered the GPUs: a list of the others may have another order."""
+        compute = fields.get("compute", "")
+        vendor = {"cuda": "nvidia", "rocm": "amd", "hip": "amd"}.get(fields.get("library", "").lower())
+        arch = _GFX.fullmatch(compute) if vendor == "amd" else _CAPABILITY.fullmatch(compute)
+        if vendor is None or arch is None or self.gpus != self.served or self.served >= _GPUS_LIMIT:
+            return
+        at = f"gpus[#{self.served}]"
+        self.gpus = self.served = self.served + 1
+        self.sheet.put(f"{at}.vendor", vendor, where)
+        self.sheet.put(f"{at}.arch", arch[0] if vendor == "amd" else f"sm_{arch[1]}{arch[2]}", where)
+        if name := fields.get("name"):
+            self.sheet.put(f"{at}.name", name, where)
+
     def arch(self, where: str, value: str) -> None:
         if found := _GFX.search(value):
             self.capability = (found[1], where)
@@ -188,8 +209,9 @@ class _Reader:
             self.sheet.put("host.cpu", value[:120], where)
 
     def rocm(self, where: str, value: str) -> None:
-        value = re.sub(r"^\((\d{1,2}), (\d{1,2})\)", r"\1.\2", value)  # a pair, as ComfyUI prints it
-        if found := _ROCM_NUMBER.search(value[:120]) or _VERSION.match(value):
+        if pair := re.match(r"\((\d{1,2}), (\d{1,2})\)", value):  # the HIP of torch's build, as ComfyUI prints it
+            self.hip_said = self.hip_said or (f"{pair[1]}.{pair[2]}", where)
+        elif found := _ROCM_NUMBER.search(value[:120]) or _VERSION.match(value):
             self.facts(where, {"rocm[shown].path": "", "rocm[shown].version": found[1]})
 
     def toolkit(self, where: str, value: str) -> None:
@@ -275,7 +297,11 @@ class _Reader:
             self.sheet.put("kernel.secure_boot", found[1] in ("enabled", "on", "yes"), where)
 
     def close(self) -> None:
-        """A module's version beside a driver's: the driver's is then that of the user space."""
+        """A module's version beside a driver's: the driver's is then that of the user space. The ROCm in the number of
+        a wheel says more than its HIP, which AMD numbers apart."""
+        if self.hip_said and self.sheet.get("rocm[shown].version") is None:
+            version = self.sheet.get("torch.rocm") or self.hip_said[0]
+            self.facts(self.hip_said[1], {"rocm[shown].path": "", "rocm[shown].version": str(version)})
         if self.module:
             self.sheet.put("nvidia_driver.version", *self.module)
             self.sheet.put("nvidia_driver.loaded", True, self.module[1])

@@ -256,3 +256,17 @@ def test_of_what_is_mounted_shared_memory_counts() -> None:
     assert values(container_manifest.read(pod))["container.run_args"] == ["-d", "--mount=target=/dev/shm"]
     service = "services:\n  a:\n    volumes:\n      - models:/models\n      - /dev/shm:/dev/shm\n"
     assert values(container_manifest.read(service))["container.run_args"] == ["-d", "--volume=/dev/shm:/dev/shm"]
+
+
+EXTENDS = (
+    "services:\n  ml:\n    image: example.org/ml:1\n    extends:\n      file: hwaccel.yml\n      service: cuda\n{}"
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "args"),
+    [("", None), ("    runtime: nvidia\n", ["-d", "--runtime=nvidia"])],
+)
+def test_what_another_compose_file_may_ask_for_is_not_known(more: str, args: list[str] | None) -> None:
+    sheet = container_manifest.read(EXTENDS.format(more))
+    assert (sheet.get("container.run_args"), sheet.get("container.image")) == (args, "example.org/ml:1")
