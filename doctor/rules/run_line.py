@@ -132,6 +132,19 @@ def unseen(machine: Snapshot) -> Symptom | None:
     return machine.symptom(*NO_GPU_SEEN)
 
 
+_WEB_PAGE = Lazy(
+    r"(?:^|/)(?:anythingllm|sillytavern|librechat|lobe-chat|chatbox|big-agi)(?:[:@]|$)"
+    r"|(?:^|/)open-webui(?:$|@|:(?![\w.-]*(?:cuda|ollama)))",
+    re.IGNORECASE,
+)
+"""Images of pages that talk to a server of models elsewhere. Open WebUI has some with that server, or with CUDA."""
+
+
+def needs_no_gpu(machine: Snapshot) -> bool:
+    """Whether the container is of a page that computes nothing itself."""
+    return _WEB_PAGE.search(machine.container.image or "") is not None
+
+
 def sees_none(machine: Snapshot) -> bool:
     """Whether a text or torch itself says that no GPU is seen."""
     return machine.torch.available is False or unseen(machine) is not None
@@ -162,7 +175,7 @@ def _amd_lacking(machine: Snapshot) -> str:
     devices = options(machine, "--device")
     kfd = any(word in d for d in devices for word in ("/dev/kfd", "amd.com", "/dev/dxg"))
     render = any(word in d for d in devices for word in ("/dev/dri", "amd.com", "/dev/dxg"))
-    if not devices or _by_runtime(machine) or (kfd and render):
+    if not devices or options(machine, "--privileged") or _by_runtime(machine) or (kfd and render):
         return ""
     return "the render nodes of /dev/dri" if kfd else "/dev/kfd"
 

@@ -39,6 +39,8 @@ The driver is fine, and inside nothing can reach it: torch sees no GPU, `nvidia-
 The kernel's driver is not known to be loaded; GPUs of another vendor were passed and torch is not built for this one;
 only integrated GPUs are there (then it is information); under WSL; NVIDIA's runtime is chosen and
 NVIDIA_VISIBLE_DEVICES names GPUs. A run line where nobody says that no GPU is seen is information.
+A page for a server of models, which computes nothing itself, needs no GPU. A compose file that extends another may ask
+for the GPU there.
 
 ## How to confirm
 `ls /dev/kfd /dev/dri /dev/nvidia*` in the container and on the host.
@@ -107,8 +109,9 @@ def excludes(machine: Snapshot) -> bool:
 def unheard(machine: Snapshot) -> bool:
     """Where torch has its GPU, or the run line asks for GPUs and nobody says that none is seen. What a line that
     asks for NVIDIA's GPUs starts was given them, whatever is said; not every release takes what a compose file asks.
-    Where the image is told to lack a package that the GPU's runtime loads, that is why none is seen."""
-    if machine.symptom("system-package-told-not-installed") is not None:
+    Where the image is told to lack a package that the GPU's runtime loads, that is why none is seen. A web page for a
+    server of models needs none."""
+    if machine.symptom("system-package-told-not-installed") is not None or run_line.needs_no_gpu(machine):
         return True
     args = machine.container.run_args or ()
     line = machine.container.image is not None and any(not word.startswith("-") for word in args)
@@ -138,8 +141,11 @@ def _given_by_plugin(machine: Snapshot) -> bool:
     return machine.container.engine == "kubernetes" and bool(named) and set(named.split(",")) <= listed
 
 
-_IS_THERE = ("gpu-is-detected-told", "gpu-works-in-container-told", "gpu-gone-in-long-run-told")
-_GIVEN = ("ggml-finds-gpus-told", "ollama-serves-from-gpu-told", "layers-on-gpu", "gpu-options-told")
+_IS_THERE = (
+    *("gpu-is-detected-told", "gpu-works-in-container-told", "gpu-gone-in-long-run-told", "gpu-codec-opened-told"),
+    "ollama-serves-from-gpu-told",
+)
+_GIVEN = ("ggml-finds-gpus-told", "layers-on-gpu", "gpu-options-told")
 """What says that a GPU is used, or that the container is given one."""
 _OF_UVM = ("nvidia-uvm-missing", "nvidia-uvm-stale-after-suspend", "nvidia-uvm-hmm-init-failure")
 _WITHOUT_UVM = ("cuda-unknown-999", "unknown-error-999")
@@ -149,6 +155,8 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     """What the options lack, where a text shows them and it is known whose GPUs are meant."""
     meant = run_line.vendors_meant(machine)
     if not run_line.shown(machine) or len(meant) > 1 or run_line.options(machine, "--privileged"):
+        return
+    if run_line.needs_no_gpu(machine):
         return
     vendor = next(iter(meant), "any")
     lacking = run_line.lacking(machine, vendor)

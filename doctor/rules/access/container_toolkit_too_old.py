@@ -39,7 +39,8 @@ An NVIDIA or AMD container toolkit that predates the driver, the engine or a sec
 Containers start without some libraries or nodes, or not at all ('nvidia-container-cli: … undefined symbol').
 
 ## Not raised when
-The release has no known fault that fits what is seen. A release with a known hole alone is information.
+The release has no known fault that fits what is seen. A release with a known hole alone is information,
+and so is one with a known fault in a text that points to no cause.
 
 ## How to confirm
 `nvidia-ctk --version` and `nvidia-container-cli --version` on the host.
@@ -78,7 +79,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield Finding(
         summary=f"Container toolkit {version[:20]}: {why}.",
         severity=Severity.WARNING if told else Severity.INFO,
-        suspect=0 if told else 2 if _FLOOR in why else 4,
+        # A hole makes nothing fail, and a fault of which nothing is seen is none of this text.
+        suspect=0 if told or not run_line.complained_of(machine) else 2 if _FLOOR in why else 4,
         subject=Subject(kind="package", id="nvidia-container-toolkit"),
         evidence=evidence(machine, ("container.toolkit_version", "nvidia_driver.version", "container.engine_text")),
         fixes=FIXES,

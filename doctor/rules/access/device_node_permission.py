@@ -66,6 +66,13 @@ FIXES = (
 )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where AMD's nodes are shown, and the account is in each group that owns one, or all may open it."""
+    mine, nodes = machine.account.member_of or (), nodes_of(machine, "kfd", "render")
+    whole = {n.kind for n in nodes} == {"kfd", "render"}
+    return whole and all(n.group in mine or ((n.mode or 0) & 0o006) == 0o006 for n in nodes)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each group that owns refused nodes."""
     if (machine.container.inside and "nvidia" not in run_line.vendors_meant(machine)) or run_line.passes_amd(machine):
