@@ -14,3 +14,8 @@ def works_alone(machine: Snapshot, key: str) -> bool:
     return not any(
         cause.sure != "possible" for symptom in machine.symptoms for cause in shared().causes(symptom.key, machine)
     )
+
+
+def leaves_gpu_alone(machine: Snapshot) -> bool:
+    """Whether a program on TensorFlow is told to leave the GPU alone: CUDA's libraries are tried all the same."""
+    return machine.symptom("gpu-use-off-told") is not None and machine.symptom("tensorflow-named") is not None

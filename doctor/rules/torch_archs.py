@@ -145,4 +145,16 @@ def within_told_range(machine: Snapshot) -> bool:
     return first <= held and (held <= last or held.series(1) == last.series(1))
 
 
+_WARNED_OF = Lazy(r"(?i)Found GPU ?(\d{1,2})\b")
+_TAKEN = Lazy(r"(?i)Device: cuda:(\d{1,2})\b")
+
+
+def of_another_gpu(machine: Snapshot) -> bool:
+    """Whether torch warns of one GPU by its number and the program tells that it takes another."""
+    told = [found[1] for key in _TOLD if (s := machine.symptom(key)) and (found := _WARNED_OF.search(s.text))]
+    device = machine.symptom("launcher-device-told")
+    taken = _TAKEN.search(device.text) if device else None
+    return taken is not None and bool(told) and taken[1] not in told
+
+
 _TOLD = ("torch-install-lacks-capability", "torch-capability-range-told", "torch-warns-of-capability-told")

@@ -105,6 +105,7 @@ EXAMPLES = {
     "tensorflow-dlopen-failed": "Cannot dlopen some GPU libraries. Please make sure the missing libraries are installed",
     "tensorflow-cudnn-older": "Loaded runtime CuDNN library: 8.2.4 but source was compiled with: 8.6.0.",
     "tensorflow-no-gpu-listed": "tf.config.list_physical_devices('GPU') -> []",
+    "gpu-use-off-told": '"Use GPU" off',
     "tensorflow-told-to-hide-gpus": "tf.config.set_visible_devices([], 'GPU')",
     "hip-invalid-device-function": "RuntimeError: HIP error: invalid device function",
     "tensorflow-rocm-undefined-symbol": "_pywrap_tensorflow_internal.so: undefined symbol: hipGetDevice",

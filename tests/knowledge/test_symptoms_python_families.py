@@ -32,6 +32,7 @@ RULES = {check.rule.id for check in registry.checks()}
 EXAMPLES = {
     "vllm-extension-installed-told": "  vllm/_C.abi3.so",
     "flash-attn-needs-newer-toolkit": "RuntimeError: FlashAttention is only supported on CUDA 11.7 and above.",
+    "host-allocator-refused-told": "DefaultCPUAllocator: not enough memory: you tried to allocate 10485760 bytes.",
     "torch-companion-told": "torchvision from PyPI beside a torch for ROCm",
     "stubs-folder-on-the-path": "LD_LIBRARY_PATH=/opt/cuda/lib64:/opt/cuda/lib64/stubs",
     "extension-broke-after-torch-changed": "flash-attn stopped working after pip upgraded torch to 2.6",

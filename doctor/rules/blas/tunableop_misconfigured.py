@@ -33,7 +33,7 @@ Tuning slows the first steps, and a faulty candidate ends the run with a memory 
 
 ## Not raised when
 TunableOp is off, or on without tuning and with results of this very stack. From the variables alone it is
-information.
+information, and so where nothing of the text points to a cause and no work is slow, crashes or is short of memory.
 
 ## How to confirm
 Run once with PYTORCH_TUNABLEOP_ENABLED=0.
@@ -67,7 +67,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     yield Finding(
         summary=f"TunableOp {why}.",
         severity=Severity.WARNING if stale else Severity.INFO,
-        suspect=0 if stale else 4 if run_line.from_text(machine, "environment") else 0,
+        suspect=4 if not stale and run_line.from_text(machine, "environment") and _felt(machine) else 0,
         subject=Subject(kind="variable", id="PYTORCH_TUNABLEOP_ENABLED"),
         evidence=tuple(
             Evidence(text=f"{n}={v[:60]}", source=machine.source(f"environment[{n}]"))
@@ -76,6 +76,21 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         ),
         fixes=FIXES,
     )
+
+
+def _felt(machine: Snapshot) -> bool:
+    """Whether anything is told of a fault, of slow work or of memory: what tuning can be the cause of."""
+    return run_line.complained_of(machine) or machine.symptom(*_FELT) is not None
+
+
+_FELT = (
+    "said-slow",
+    "speed-or-heat-told",
+    "memory-ran-out-told",
+    "stands-still-told",
+    "slower-than-before-told",
+    "program-crashed",
+)
 
 
 def _stale(machine: Snapshot) -> str | None:

@@ -114,7 +114,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     seen: set[str] = set()
     other = any(shared().causes(symptom.key, machine) for symptom in machine.symptoms)  # a mention has no cause
     fits = None if machine.symptom("rocblas-of-program-lacks-target") else machine.symptom(*_FITS)
-    serves = fits is None and machine.symptom("ollama-serves-from-gpu-told") is not None
+    serves = fits is None and machine.symptom("ollama-serves-from-gpu-told", "layers-on-gpu") is not None
     doubtful = fits is None and (other or serves)
     others = discrete(machine)
     for gpu in machine.of_vendor("amd"):

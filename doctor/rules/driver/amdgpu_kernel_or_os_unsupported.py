@@ -114,6 +114,9 @@ def _not_built(machine: Snapshot) -> bool:
     return absent and machine.container.inside is not True and machine.symptom("amdgpu-kept-away") is None
 
 
+_GPU_TAKEN = (*work_done.GPU_LISTED, "rocminfo-agent-shown-told")
+
+
 def _unlisted(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     from doctor.knowledge.windows import os_serves_rocm
 
@@ -127,7 +130,7 @@ def _unlisted(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.WARNING if _not_built(machine) else Severity.INFO,
                 # a GPU is taken, and kernels run, on a system that the driver is for
-                suspect=not work_done.ran(machine) and not work_done.took_gpu(machine, *work_done.GPU_LISTED),
+                suspect=not work_done.ran(machine) and not work_done.took_gpu(machine, *_GPU_TAKEN),
                 summary=f"ROCm {(install.version or '')[:20]} does not list {(machine.os.name or '')[:40]}.",
                 subject=Subject(kind="os", id=machine.os.id or "-"),
                 evidence=evidence(machine, ("os.name", f"rocm[{install.key}].version")),

@@ -57,6 +57,14 @@ FIXES = (
 )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where torch is a build for CUDA on Linux whose release has each option that is set, and none is refused."""
+    values = [value for name in _NAMES if (value := (machine.environment or {}).get(name))]
+    known = machine.torch.build == "cuda" and machine.torch.version and machine.os.id not in (None, "windows")
+    refused = machine.symptom(*_FAILS) is not None or any(_fault(machine, value) for value in values)
+    return bool(values and known) and not refused
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a variable with an option that its torch or its platform refuses."""
     yield from evaluated(machine, RULE.id, _own(machine, kb))

@@ -53,11 +53,15 @@ FIXES = (
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where a kernel went astray, and nothing tells that memory ran out. Where a pool is full that the program itself
-    gave a bound: the GPU may have memory left."""
+    """Where a kernel went astray, and nothing tells that memory ran out; where it is the host's that did, and no GPU's
+    allocator complains. Where a pool is full that the program itself gave a bound: the GPU may have memory left."""
     if machine.symptom("memory-pool-bounded-told") and machine.symptom("memory-pool-is-full-told"):
         return True
-    return work_done.went_astray(machine)
+    of_host = machine.symptom("host-allocator-refused-told") is not None
+    return work_done.went_astray(machine) or (of_host and machine.symptom(*_OF_A_GPU) is None)
+
+
+_OF_A_GPU = ("cuda-out-of-memory", "gpu-out-of-memory-told", "hsa-out-of-memory")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

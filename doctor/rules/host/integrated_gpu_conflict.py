@@ -94,7 +94,8 @@ def _crash(machine: Snapshot) -> Symptom | None:
 
 def unheard(machine: Snapshot) -> bool:
     """Where no GPU is in the processor, or the only one that is shown is no desktop's second one; where a
-    program fell over a line of its own; where it took the card and left the other one out."""
+    program fell over a line of its own; where it took the card and left the other one out. Where a server of models put
+    its layers on the GPUs that it lists by target, and none of these is integrated."""
     if machine.symptom(_OWN_SOURCE) and _crash(machine) is None:
         return True
     if _card_is_used(machine) and machine.symptom(*_CRASHES) is None:
@@ -104,6 +105,8 @@ def unheard(machine: Snapshot) -> bool:
     amd = machine.of_vendor("amd")
     archs = {(g.arch or "").partition(":")[0] for g in amd}
     if amd and archs <= _OF_SERVERS:
+        return True
+    if len(discrete(machine)) == len(amd) > 0 and machine.symptom("layers-on-gpu") is not None:
         return True
     alone = len(amd) == len(machine.gpus or ()) == 1 and _CARD.search(amd[0].name or "") is None
     return alone and bool(archs & APU_TARGETS) and "gfx1036" not in archs

@@ -9,7 +9,7 @@ from doctor.facts.drivers import Install, LoaderChoice
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import library_found, process_maps, python_files, python_loading
+from doctor.rules import library_found, process_maps, python_files, python_loading, run_line
 from doctor.rules.python_packages import package, pip_install, pip_remove, release, shown
 from doctor.versions import Dotted
 
@@ -47,7 +47,8 @@ The loader takes the first copy it finds: undefined symbols, CUDNN_STATUS_SUBLIB
 
 ## Not raised when
 LD_LIBRARY_PATH leads to the release that torch was built with, or its release is not known and no error text was
-seen.
+seen. In a pasted text in which nothing fails to load or crashes, the path to a CUDA of another major is information:
+its libraries have other names.
 
 ## How to confirm
 `LD_DEBUG=libs python -c 'import torch' 2>&1 | grep -E 'calling init.*(cudnn|nccl|cublas|amdhip)'`
@@ -98,10 +99,15 @@ _NAMES_A_LIBRARY = (
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where the loader's path is the one that NVIDIA's images set, and no library is named by an error."""
-    path = (machine.environment or {}).get("LD_LIBRARY_PATH", "")[:4000]
-    own = bool(path) and all(part.rstrip("/") in _OF_IMAGES for part in path.split(":") if part)
-    return own and machine.symptom(*_NAMES_A_LIBRARY) is None
+    """Where the loader's path is the one that NVIDIA's images set, and no library is named by an error. Where it leads
+    to toolkits of CUDA alone, one of another major first, and nothing fails: the rule has said what that is worth."""
+    parts = [part for part in (machine.environment or {}).get("LD_LIBRARY_PATH", "")[:4000].split(":") if part]
+    if parts and all(part.rstrip("/") in _OF_IMAGES for part in parts):
+        return machine.symptom(*_NAMES_A_LIBRARY) is None
+    led = [found[1] for part in parts if (found := _STACK.match(part.removeprefix("/usr/local")))]
+    ours = machine.torch.cuda
+    other = ours is not None and len(led) == len(parts) > 0 and Dotted(led[0]).major != Dotted(ours).major
+    return other and _nothing_fails(machine) and not run_line.complained_of(machine)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -149,7 +155,10 @@ def _loader_path(machine: Snapshot) -> Iterator[Finding]:
     if other:
         yield Finding(
             summary=f"LD_LIBRARY_PATH leads to {stack.upper()} {other[0]}; torch was built with {(ours or '')[:12]}.",
-            severity=Severity.WARNING,
+            # Libraries of another CUDA have other names (libcudart.so.11.0, libcudart.so.12): a text in which none
+            # fails to load tells of no harm. ROCm's keep theirs, and a live loader shows what it takes.
+            severity=Severity.INFO if (harmless := stack == "cuda" and _nothing_fails(machine)) else Severity.WARNING,
+            suspect=2 if harmless and run_line.complained_of(machine) else 0,
             subject=Subject(kind="variable", id="LD_LIBRARY_PATH"),
             evidence=(
                 *evidence(machine, ("environment[LD_LIBRARY_PATH]", "torch.version", "torch.build")),
@@ -157,6 +166,12 @@ def _loader_path(machine: Snapshot) -> Iterator[Finding]:
             ),
             fixes=FIXES[:1],
         )
+
+
+def _nothing_fails(machine: Snapshot) -> bool:
+    """Whether this is a pasted text in which no library is told to fail, and nothing to crash or not to import."""
+    said = _felt(machine) or machine.symptom("gpu-dll-named", "program-crashed", "import-fails-told") is not None
+    return run_line.from_text(machine, "environment") and not said
 
 
 def _files_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:

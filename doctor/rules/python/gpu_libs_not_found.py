@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity
-from doctor.rules import python_loading, python_plugins, work_done
+from doctor.rules import accusing, python_loading, python_plugins, work_done
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -56,6 +56,11 @@ FIXES = (
         where="environment",
     ),
 )
+
+
+def excludes(machine: Snapshot) -> bool:
+    """Where a program on TensorFlow leaves the GPU alone."""
+    return accusing.leaves_gpu_alone(machine)
 
 
 def unheard(machine: Snapshot) -> bool:

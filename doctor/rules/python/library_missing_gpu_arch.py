@@ -72,12 +72,15 @@ _NO_KERNEL = ("cuda-no-kernel-image",)
 
 def unheard(machine: Snapshot) -> bool:
     """Where kernels ran: a library without code for the GPU starts none. Where torch warns of a GPU that it serves all
-    the same, or a kernel itself or the precision that was asked for is refused, and none is missed. Where an engine
-    took the GPU, and nothing fails or is slow."""
+    the same, a kernel itself or the precision that was asked for is refused or the client left before a model was
+    loaded, and none is missed. Where an engine took the GPU, and nothing fails or is slow."""
     if work_done.ran(machine) or _served_before(machine) or _taken(machine):
         return True
-    there = machine.symptom("layers-on-gpu", "kernel-itself-refused-told", "bf16-asked-of-trainer") is not None
+    there = machine.symptom("layers-on-gpu", *_NOT_THE_LIBRARY) is not None
     return (there or within_told_range(machine)) and machine.symptom(*_NO_KERNEL) is None
+
+
+_NOT_THE_LIBRARY = ("kernel-itself-refused-told", "bf16-asked-of-trainer", "client-left-while-loading-told")
 
 
 def _served_before(machine: Snapshot) -> bool:

@@ -66,6 +66,13 @@ FIXES = (
 )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where a build misses pkg_resources: setuptools left it out, whatever the Python. From 3.12 on environments have
+    no setuptools to begin with, and there the Python may be why."""
+    here = Dotted(machine.interpreter.version or "0").series()
+    return machine.symptom("pkg-resources-missing-told") is not None and Dotted(here or "0") < "3.12"
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Metadata of what is installed; of what could not be installed only error texts tell."""
     yield from python_files.python_version(machine)

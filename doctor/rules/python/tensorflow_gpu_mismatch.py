@@ -79,8 +79,8 @@ _LACKS = (
 
 
 def excludes(machine: Snapshot) -> bool:
-    """Where TensorFlow lists its GPU, and no error text accuses anything."""
-    return accusing.works_alone(machine, "tensorflow-lists-gpu")
+    """Where TensorFlow lists its GPU, and no error text accuses anything; where its program leaves the GPU alone."""
+    return accusing.works_alone(machine, "tensorflow-lists-gpu") or accusing.leaves_gpu_alone(machine)
 
 
 def unheard(machine: Snapshot) -> bool:

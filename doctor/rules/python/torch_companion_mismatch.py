@@ -70,10 +70,19 @@ _AUDIO_ENDS = (2, 11)
 def unheard(machine: Snapshot) -> bool:
     """Where kernels ran: companions of another torch fail as they are loaded. Where no companion is shown or told of: a
     command that installs them says nothing of their releases. Where all are of one build for ROCm, with its release
-    behind their numbers, and nothing crashes."""
+    behind their numbers, and nothing crashes. Where nothing is missed but a module that torchvision has no more, and
+    such a release is there: the facts say whether it fits torch."""
+    if machine.symptom("torchvision-module-removed") is not None and not _before_removal(machine):
+        return True
     shown = any(p.name in (*_FAMILY, "torchao", "torchtext", "torchcodec", "torchdata") for p in machine.packages or ())
     told = shown or machine.symptom("torch-companion-told", "import-fails-told")
     return work_done.ran(machine) or not told or _of_one_rocm(machine)
+
+
+def _before_removal(machine: Snapshot) -> bool:
+    """Whether the torchvision that is there is not known to be 0.17 or later."""
+    held = next((p.version for p in machine.packages or () if p.name == "torchvision"), None)
+    return held is None or Dotted(held) < "0.17"
 
 
 def _of_one_rocm(machine: Snapshot) -> bool:

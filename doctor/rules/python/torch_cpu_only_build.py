@@ -74,8 +74,11 @@ _OF_THE_GPU = ("torch-reports-no-gpu", "torch-not-compiled-with-cuda", "gpu-idle
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where torch says that it has a GPU, or its kernels ran; where neither torch nor a program on it is named."""
+    """Where torch says that it has a GPU, or its kernels ran; where neither torch nor a program on it is named. Where a
+    build for CUDA was installed, and neither torch nor a person misses the GPU."""
     if machine.torch.available is True or work_done.ran(machine):
+        return True
+    if machine.symptom("cuda-build-asked-for-told") is not None and machine.symptom(*_OF_THE_GPU, *_MISSED) is None:
         return True
     named = machine.symptom("torch-program-named", "extension-built-without-gpu")
     return named is None and not machine.torch.installed and not machine.torch.version

@@ -9,7 +9,15 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Rule, Severity, Subject, evidence
 from doctor.rules import python_files
 from doctor.rules.integrated import is_integrated
-from doctor.rules.torch_archs import made_for, no_wheel_serves, runs, too_new_for_wheel, torch_serves, within_told_range
+from doctor.rules.torch_archs import (
+    made_for,
+    no_wheel_serves,
+    of_another_gpu,
+    runs,
+    too_new_for_wheel,
+    torch_serves,
+    within_told_range,
+)
 from doctor.rules.torch_install import install, see_gpu
 
 if TYPE_CHECKING:
@@ -59,13 +67,17 @@ https://docs.pytorch.org/docs/stable/generated/torch.cuda.get_arch_list.html
 
 
 def excludes(machine: Snapshot) -> bool:
-    """Where torch warns of a GPU that it serves all the same, and nothing fails for want of code."""
-    return within_told_range(machine) and machine.symptom(*_NO_CODE) is None
+    """Where torch warns of a GPU that it serves all the same, or of one that the program does not take, and nothing
+    fails for want of code."""
+    beside = within_told_range(machine) or (of_another_gpu(machine) and machine.symptom("cuda-no-kernel-image") is None)
+    return beside and machine.symptom(*_NO_CODE) is None
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where a stream is being captured and no code is missed: kernels were launched into it."""
-    return machine.symptom("capture-not-permitted") is not None and machine.symptom(*_NO_CODE) is None
+    """Where a stream is being captured and no code is missed: kernels were launched into it. Where torch warns of a GPU
+    that the program does not take."""
+    captures = machine.symptom("capture-not-permitted") is not None and machine.symptom(*_NO_CODE) is None
+    return captures or (of_another_gpu(machine) and excludes(machine))
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -85,7 +97,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             summary=" ".join(("torch", *filter(None, (machine.torch.version or "")[:40].split())))
             + f" has no code for {str(arch)[:20]} ({(first.name or first.key)[:40]}).",
             severity=Severity.INFO
-            if _unseen(machine, vendor)
+            if _unseen(machine, vendor) or (served and excludes(machine))
             else Severity.WARNING
             if served or _fails_earlier(machine, vendor)
             else Severity.ERROR,
