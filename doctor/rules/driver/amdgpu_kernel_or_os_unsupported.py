@@ -10,6 +10,7 @@ from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules import commands, run_line, work_done
 from doctor.rules.amdgpu_release import known_faults, told_of
 from doctor.rules.module_build import refused
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -114,7 +115,13 @@ def _not_built(machine: Snapshot) -> bool:
     return absent and machine.container.inside is not True and machine.symptom("amdgpu-kept-away") is None
 
 
-_GPU_TAKEN = (*work_done.GPU_LISTED, "rocminfo-agent-shown-told")
+def _served_all_the_same(machine: Snapshot, kb: Knowledge, version: str | None) -> bool:
+    """Whether rocminfo lists a GPU on a point release of a system of which the release lists another: 22.04.5 beside
+    22.04.3 has a newer kernel at most, which the driver was built for then."""
+    from doctor.knowledge.windows import os_serves_rocm
+
+    listed = os_serves_rocm(kb, version, machine.os.id, Dotted(machine.os.version or "").series()).verdict == "yes"
+    return listed and work_done.took_gpu(machine, "rocminfo-agent-shown-told")
 
 
 def _unlisted(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
@@ -130,7 +137,9 @@ def _unlisted(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.WARNING if _not_built(machine) else Severity.INFO,
                 # a GPU is taken, and kernels run, on a system that the driver is for
-                suspect=not work_done.ran(machine) and not work_done.took_gpu(machine, *_GPU_TAKEN),
+                suspect=not work_done.ran(machine)
+                and not work_done.took_gpu(machine, *work_done.GPU_LISTED)
+                and not _served_all_the_same(machine, kb, install.version),
                 summary=f"ROCm {(install.version or '')[:20]} does not list {(machine.os.name or '')[:40]}.",
                 subject=Subject(kind="os", id=machine.os.id or "-"),
                 evidence=evidence(machine, ("os.name", f"rocm[{install.key}].version")),
