@@ -55,6 +55,7 @@ HEARD = (
     ("allocator-flag-unsupported", SEGMENTS.format("2.0.1+cu118")),
     ("gpu-memory-exhausted", HOST + "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"),
     ("container-missing-gpu-passthrough", "libva info: va_openDriver() returns -1\n"),
+    ("container-missing-gpu-passthrough", CODEC + "CUDA error: no CUDA-capable device is detected\n"),
     ("container-missing-gpu-passthrough", RENDER.format("")),
     ("container-missing-gpu-passthrough", COMPOSE.format("ghcr.io/open-webui/open-webui:ollama")),
     ("container-missing-gpu-passthrough", COMPOSE.format("ghcr.io/open-webui/open-webui:cuda")),

@@ -130,7 +130,8 @@ def unheard(machine: Snapshot) -> bool:
         return True  # what it printed stands there, too
     given = run_line.passes_nvidia(machine) or (run_line.passes_amd(machine) and not run_line.lacking(machine, "amd"))
     seen = machine.torch.available is True or machine.symptom(*_IS_THERE) is not None
-    given = given or _given_by_plugin(machine)
+    # A codec that loads may be another GPU's: it counts where no GPU is missed.
+    given = given or _given_by_plugin(machine) or machine.symptom("gpu-codec-opened-told") is not None
     return seen or (given and not run_line.sees_none(machine))
 
 
@@ -142,7 +143,7 @@ def _given_by_plugin(machine: Snapshot) -> bool:
 
 
 _IS_THERE = (
-    *("gpu-is-detected-told", "gpu-works-in-container-told", "gpu-gone-in-long-run-told", "gpu-codec-opened-told"),
+    *("gpu-is-detected-told", "gpu-works-in-container-told", "gpu-gone-in-long-run-told"),
     "ollama-serves-from-gpu-told",
 )
 _GIVEN = ("ggml-finds-gpus-told", "layers-on-gpu", "gpu-options-told")
