@@ -103,6 +103,7 @@ _UNREACHED = (
     "kernel-build-tree-missing",
     "module-compiler-refused",
     "driver-not-loaded-told",
+    "nvtop-nvml-without-driver",
     "nvidia-unit-failed",
     "nvidia-packages-unresolved",
     "kernel-module-package-helps-told",
