@@ -13,6 +13,7 @@ _NVIDIA_IMAGE = Lazy(
     r"nvidia|cuda|nvcr\.io|cu1[1-3]\d\b|pytorch/pytorch|vllm-openai|tensorrt|triton|-gpu\b", re.IGNORECASE
 )
 _AMD_NODE = Lazy(r"/dev/(?:kfd|dri|dxg)\b|amd\.com/gpu")
+_MONITOR = Lazy(r"exporter|nvtop|gpustat|netdata|telegraf|glances|zabbix", re.IGNORECASE)
 _NVIDIA_ASKED = Lazy(r"nvidia|^all$|^\d|^\"?device=|count", re.IGNORECASE)
 
 NO_GPU_SEEN = frozenset(
@@ -185,6 +186,8 @@ def _nvidia_lacking(machine: Snapshot) -> str:
         return ""
     nodes = [d for d in options(machine, "--device") if d.startswith("/dev/nvidia")]
     if nodes:
+        if _MONITOR.search(machine.container.image or ""):  # it asks NVML, which needs no CUDA
+            return ""
         return "" if any("uvm" in d for d in nodes) else "/dev/nvidia-uvm, which CUDA needs beside the other nodes"
     if not passes_nvidia(machine):
         return "NVIDIA's GPUs (no --gpus, --runtime=nvidia or CDI device)"

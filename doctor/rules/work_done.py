@@ -6,7 +6,7 @@ Causes that keep work from starting show neither, and words alone don't accuse t
 from __future__ import annotations
 
 from doctor.facts.snapshot import Snapshot
-from doctor.rules.run_line import NO_GPU_SEEN
+from doctor.rules.run_line import NO_GPU_SEEN, from_text
 
 _ASTRAY = ("kernel-went-astray-told", "amd-memory-access-fault", "hip-launch-failure")
 _RESULTS = ("results-not-right-told",)
@@ -26,6 +26,13 @@ _CALLS_FAIL = (
 def ran(machine: Snapshot) -> bool:
     """Whether kernels ran, and went astray or computed what is not right; nothing tells that work never started."""
     return machine.symptom(*_ASTRAY, *_RESULTS) is not None and machine.symptom(*_NEVER_STARTED) is None
+
+
+def nothing_fails(machine: Snapshot, fact: str) -> bool:
+    """Whether a pasted text shows that fact and tells of no trouble: what a list of releases lacks is no complaint."""
+    from doctor.knowledge.hearsay import trouble
+
+    return from_text(machine, fact) and not trouble(machine, "")
 
 
 def went_astray(machine: Snapshot) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import work_done
 from doctor.rules.blas_support import rocblas_has
 from doctor.rules.integrated import APU_TARGETS, discrete, is_integrated
 from doctor.versions import Dotted
@@ -116,6 +117,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     fits = None if machine.symptom("rocblas-of-program-lacks-target") else machine.symptom(*_FITS)
     serves = fits is None and machine.symptom("ollama-serves-from-gpu-told", "layers-on-gpu") is not None
     doubtful = fits is None and (other or serves)
+    asked = fits is None and machine.symptom("amdsmi-answers-told") is not None  # a reading failed, and no work
+    fine = asked or work_done.nothing_fails(machine, "rocm")
     others = discrete(machine)
     for gpu in machine.of_vendor("amd"):
         arch = gpu.arch
@@ -135,8 +138,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         names = [f"gpus[{gpu.key}].arch", *(f"rocm[{key}].version" for _, key in releases)]
         code = _has_code(machine, kb, releases, arch)
         yield Finding(
-            severity=Severity.INFO if doubtful or code else Severity.WARNING,
-            suspect=not serves and not (code and _others_listed(machine, kb, releases, arch)),
+            severity=Severity.INFO if doubtful or code or fine else Severity.WARNING,
+            suspect=not serves and not fine and not (code and _others_listed(machine, kb, releases, arch)),
             summary=f"ROCm {str(releases[0][0])[:40]} does not list {arch[:40]} among its supported GPUs.",
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=(*evidence(machine, names), _range(kb, str(releases[0][0]), arch)),

@@ -115,6 +115,12 @@ def _not_built(machine: Snapshot) -> bool:
     return absent and machine.container.inside is not True and machine.symptom("amdgpu-kept-away") is None
 
 
+def _may_matter(machine: Snapshot) -> bool:
+    """Whether something fails, and no GPU was taken and no kernel ran, as they are on a system that the driver is for."""
+    worked = work_done.ran(machine) or work_done.took_gpu(machine, *work_done.GPU_LISTED)
+    return not worked and not work_done.nothing_fails(machine, "rocm")
+
+
 def _served_all_the_same(machine: Snapshot, kb: Knowledge, version: str | None) -> bool:
     """Whether rocminfo lists a GPU on a point release of a system of which the release lists another: 22.04.5 beside
     22.04.3 has a newer kernel at most, which the driver was built for then."""
@@ -136,10 +142,7 @@ def _unlisted(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         if answer.no:
             yield Finding(
                 severity=Severity.WARNING if _not_built(machine) else Severity.INFO,
-                # a GPU is taken, and kernels run, on a system that the driver is for
-                suspect=not work_done.ran(machine)
-                and not work_done.took_gpu(machine, *work_done.GPU_LISTED)
-                and not _served_all_the_same(machine, kb, install.version),
+                suspect=_may_matter(machine) and not _served_all_the_same(machine, kb, install.version),
                 summary=f"ROCm {(install.version or '')[:20]} does not list {(machine.os.name or '')[:40]}.",
                 subject=Subject(kind="os", id=machine.os.id or "-"),
                 evidence=evidence(machine, ("os.name", f"rocm[{install.key}].version")),

@@ -9,7 +9,7 @@ from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
-from doctor.rules import presence
+from doctor.rules import presence, run_line
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -61,6 +61,16 @@ FIXES = (Fix(text="Give the GPU back to its own driver on the host, then reboot.
 
 _PASSED_ON = ("vfio-pci", "pci-stub", "xen-pciback")
 """Drivers that hold a device for a guest; they take none of themselves."""
+
+
+def excludes(machine: Snapshot) -> bool:
+    """Where the command line gives GPUs to guests by their ids, NVIDIA's driver has another one, and somebody says that
+    it works: so it was meant."""
+    if "vfio-pci.ids=10de" not in (machine.kernel.cmdline or "") or run_line.sees_none(machine):
+        return False
+    driven = machine.nvidia_driver.version is not None and bool(machine.of_vendor("nvidia"))
+    meant = machine.symptom("guest-has-gpu-told") is not None and machine.symptom("something-works-told") is not None
+    return driven and meant
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -131,7 +131,7 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
     if name.endswith("_SOCKET_IFNAME") and _INNER.match(value.lstrip("=")):
         return (Severity.WARNING if fails else Severity.INFO), "an interface of containers or VMs reaches no node", 3
     if name in _OFF and value in _OFF_VALUES.get(name, ("1",)):
-        return Severity.INFO, _OFF[name], 3
+        return Severity.INFO, _OFF[name], 0 if _comes_up(machine) else 3
     if name == "NCCL_IB_TIMEOUT" and value.isdigit() and int(value[:6]) > _LONGEST_TIMEOUT:
         return Severity.WARNING, "from 32 on the timeout never ends", 0
     if name == "NCCL_IB_TIMEOUT" and value.isdigit() and int(value[:6]) < _SHORTEST_TIMEOUT:
@@ -173,6 +173,13 @@ _ON_SOCKETS = (
 )
 """The last is no failure: between nodes an interface that is there may reach none of the others."""
 _OF_NIXL = ("nixl-transfer-fails-told",)
+
+
+def _comes_up(machine: Snapshot) -> bool:
+    """Whether NCCL's log shows that it connected all GPUs, and nobody says that it is slow, hangs or fails: a path that
+    is turned off was replaced by another."""
+    complaint = machine.symptom("said-slow", "hang-word-told", "stands-still-told", "collective-hangs", *_FAILS)
+    return machine.symptom("nccl-connected-told") is not None and complaint is None
 
 
 def _gpu_memory_left_out(machine: Snapshot, value: str) -> str:

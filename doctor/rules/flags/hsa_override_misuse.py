@@ -9,7 +9,7 @@ from doctor.facts.gpu import Gpu
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge.names import gpu_by_name
-from doctor.rules import run_line
+from doctor.rules import run_line, work_done
 from doctor.rules.blas_support import rocblas_has, rocm_of
 from doctor.rules.flags_read import evaluated
 from doctor.rules.hardware import gfx_version
@@ -63,6 +63,15 @@ _NAME = "HSA_OVERRIDE_GFX_VERSION"
 FIXES = (Fix(text=f"Start without {_NAME}.", command=("env", "-u", _NAME, "COMMAND"), where="environment"),)
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where each GPU takes the code of a relative of its own generation, and nothing tells of trouble: that is what
+    the override is for."""
+    value = (machine.environment or {}).get(_NAME)
+    gpus = [gfx_version(gpu.arch) for gpu in machine.of_vendor("amd") if gpu.arch]
+    usual = bool(value and gpus) and all(mine and f"{mine[0]}.{mine[1]}.0" == value for mine in gpus)
+    return usual and work_done.nothing_fails(machine, "environment")
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Judges each override against the GPUs it applies to; integrated GPUs beside a discrete one are left out."""
     yield from evaluated(machine, RULE.id, _own(machine, kb))
@@ -86,9 +95,10 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             continue
         severity, why = min(faults, key=lambda f: f[0].rank)
         pasted = run_line.from_text(machine, "environment")
+        usual = all(fault.endswith(_OFTEN) for _, fault in faults) and work_done.nothing_fails(machine, "environment")
         idle = pasted and all(fault.endswith(_ANYWAY) for _, fault in faults)  # it changes nothing, and breaks nothing
         pretended = idle and all(map(_unnamed, meant))
-        weak = 0 if pretended else 1 if idle else 2 if severity is Severity.INFO and pasted else 0
+        weak = 0 if pretended or usual else 1 if idle else 2 if severity is Severity.INFO and pasted else 0
         yield Finding(
             summary=f"{name}={value[:20]} {_PRETENDED if pretended else why}.",
             severity=Severity.INFO if idle else severity,
@@ -106,6 +116,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
 
 _ANYWAY = "is anyway"
 _PRETENDED = "is what tools then show: which GPU it is really, its name does not tell"
+_OFTEN = "unsupported, and often works"
 _OF_PROCESSOR = "is for node 0, the processor: KFD counts GPUs from the node after the last processor"
 _MALFORMED = "is no MAJOR.MINOR.STEPPING: ROCm then lists no GPU"
 _ALSO = {_MALFORMED: ("container-missing-gpu-passthrough",), _OF_PROCESSOR: ("torch-missing-gpu-arch",)}
@@ -146,7 +157,7 @@ def _fault(machine: Snapshot, kb: Knowledge, arch: str, value: str) -> tuple[Sev
         return Severity.ERROR, f"replaces the right code of {arch}, which ROCm supports natively"
     if mine[0] == 9:
         return Severity.ERROR, f"names a gfx9 target that {arch} can't run"
-    return Severity.INFO, f"lets {arch} pass as a relative: unsupported, and often works"
+    return Severity.INFO, f"lets {arch} pass as a relative: {_OFTEN}"
 
 
 def _native(machine: Snapshot, kb: Knowledge, arch: str) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules.integrated import discrete, integrated
 
 if TYPE_CHECKING:
@@ -67,10 +68,24 @@ def unheard(machine: Snapshot) -> bool:
     return whole and machine.symptom(*_OUT_OF_MEMORY, *_MISSED) is None
 
 
+def excludes(machine: Snapshot) -> bool:
+    """Where the limit was raised to three quarters of the memory or more: the GPU has all that it can have."""
+    found = _LIMIT.search(machine.kernel.cmdline or "")
+    memory = machine.host.memory_bytes or _MOST_MEMORY
+    return found is not None and int(found[1]) * _PAGE >= _LARGE_SHARE * memory
+
+
+_LIMIT = Lazy(r"\b(?:amd)?ttm\.pages_limit=(\d{1,12})\b")
+_PAGE = 4096
+_LARGE_SHARE = 0.75
+_MOST_MEMORY = 128 << 30
+"""Of what a text does not tell: no board with such a processor has more."""
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for the APU that a program has found too small, or whose pools are."""
     apus = integrated(machine)
-    if not apus or discrete(machine) or machine.of_vendor("nvidia"):
+    if not apus or discrete(machine) or machine.of_vendor("nvidia") or excludes(machine):
         return
     gpu, out = apus[0], machine.symptom(*_OUT_OF_MEMORY)
     pools, memory = (gpu.memory_bytes or 0) + (gpu.gtt_bytes or 0), machine.host.memory_bytes
