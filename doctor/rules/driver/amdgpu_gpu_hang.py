@@ -68,6 +68,17 @@ _SAID = {
 }
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the log tells of queues that a program left behind as it ended, and nobody of work that stood still."""
+    return machine.symptom("queue-evicted-at-end-told") is not None and machine.symptom(*_HUNG) is None
+
+
+_HUNG = (
+    *("stands-still-told", "hang-word-told", "program-crashed", "gpu-work-goes-wrong", "amdgpu-ring-timeout"),
+    *("amd-memory-access-fault", "hip-launch-failure"),
+)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     by_device: dict[str, list[KernelEvent]] = {}
     told = [e for e in machine.kernel_log.events or () if e.code in _SAID]

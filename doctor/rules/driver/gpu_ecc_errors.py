@@ -66,6 +66,11 @@ def excludes(machine: Snapshot) -> bool:
     return bool(machine.symptom("host-memory-uncorrectable-told") and not machine.symptom(*_OF_GPU))
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where nothing but amdgpu's lines of every start speak of ECC: that it is on, and that RAS was set up."""
+    return machine.symptom("ecc-set-up-told") is not None and machine.symptom("memory-fails-told") is None
+
+
 _OF_GPU = ("ecc-uncorrectable", "cuda-code-ecc")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, evidence
 from doctor.knowledge import Knowledge
-from doctor.rules import commands, presence
+from doctor.rules import commands, presence, run_line
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -47,6 +47,17 @@ https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/ (disabling n
 """,
 )
 FIXES = (Fix(text="Install NVIDIA's driver on the host, which blacklists nouveau, then reboot.", reboot=True),)
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where X looks for nouveau among its modules and has none, NVIDIA's driver answers, and nothing else speaks of
+    nouveau. X's part alone does not show that the kernel's is not loaded."""
+    absent = machine.symptom(_MISSING) is not None and machine.nvidia_driver.version is not None
+    others = any(s.key.startswith("nouveau-") and s.key != _MISSING for s in machine.symptoms)
+    return absent and not others and bool(machine.of_vendor("nvidia")) and not run_line.sees_none(machine)
+
+
+_MISSING = "nouveau-of-x-missing-told"
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -113,10 +113,18 @@ _NO_LIBRARY_GIVEN = ("device-plugin-no-nvml", "default-runtime-not-nvidia-told",
 def unheard(machine: Snapshot) -> bool:
     """Where kernels ran: a driver that is too old for the runtime starts none. Where there is no driver at all. Where a
     program says that the driver is older than one that by its own numbers it is newer than. Where torch warns of the
-    GPU's capability: it asks for that when CUDA is up, which it is not with a driver that is too old."""
+    GPU's capability: it asks for that when CUDA is up, which it is not with a driver that is too old. Where a GPU is at
+    work and nothing tells of trouble."""
     if machine.symptom("cuda-driver-version-zero", "torch-warns-of-capability-told"):
         return True
+    busy = any((gpu.sensors.utilisation_percent or 0) >= _BUSY for gpu in machine.of_vendor("nvidia"))
+    if busy and work_done.nothing_fails(machine, "nvidia_driver.version"):
+        return True
     return work_done.ran(machine) or any(_contradicts(s.text) for s in machine.symptoms if s.key == _NAMED)
+
+
+_BUSY = 90
+"""Percent of the time in which a kernel runs."""
 
 
 def _contradicts(line: str) -> bool:

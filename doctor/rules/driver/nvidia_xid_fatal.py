@@ -64,6 +64,20 @@ _OLD_S = 86400
 """A fault that is older, on a GPU that answers since, is not today's cause."""
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the log's Xids are read and none is fatal: the words that Xids have in common say no more of them."""
+    events = [e for e in machine.kernel_log.events or () if e.code.startswith("xid-")]
+    return bool(events) and all(e.code in _OF_PROGRAMS for e in events) and machine.symptom(*_LOST) is None
+
+
+_LOST = (
+    *("gpu-fallen-off-bus", "gpu-left-the-bus", "gpu-falls-off-bus-told", "gpu-lost-later-told", "xid-fatal"),
+    "gpu-gone-from-bus-told",
+)
+_OF_PROGRAMS = ("xid-13", "xid-31", "xid-43", "xid-45")
+"""Xids of what a program did, or of its end. Source: docs.nvidia.com/deploy/xid-errors."""
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     lost = {gpu.pci_address or gpu.key: gpu for gpu in machine.of_vendor("nvidia") if gpu.lost}
     if not (machine.kernel_log.events or lost):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
@@ -75,8 +75,17 @@ def _more_is_said(machine: Snapshot) -> bool:
 
 
 def unheard(machine: Snapshot) -> bool:
-    """A table of watts, clocks and fans is no complaint: nobody says that something is slower or hotter than it was."""
-    return machine.symptom("speed-or-heat-told", "said-slow") is None
+    """A table of watts, clocks and fans is no complaint: nobody says that something is slower or hotter than it was.
+    Where the driver lists its reasons and none holds the clocks down, and nobody says that work is slow."""
+    if machine.symptom("said-slow"):
+        return False
+    listed = [gpu.sensors.throttle_reasons for gpu in machine.gpus or () if gpu.sensors.throttle_reasons is not None]
+    free = bool(listed) and not any(_held(reasons) for reasons in listed) and not machine.symptom("gpu-throttle")
+    return free or machine.symptom("speed-or-heat-told") is None
+
+
+def _held(reasons: Sequence[str]) -> bool:
+    return any(_BAD.match(reason) or _BAD.search(reason[2:]) for reason in reasons)
 
 
 _BAD = Lazy(r"hw[-_ ]?|thermal|brake", re.IGNORECASE)
@@ -116,7 +125,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     for gpu in machine.gpus or ():
         sensors = gpu.sensors
         limit, default = sensors.power_limit_w, sensors.power_limit_default_w
-        held = any(_BAD.match(r) or _BAD.search(r[2:]) for r in sensors.throttle_reasons or ())
+        held = _held(sensors.throttle_reasons or ())
         capped = bool(limit and default and limit < _LOW_CAP * default)
         hot = _held_by_heat(sensors)
         if not held and not capped and not hot:

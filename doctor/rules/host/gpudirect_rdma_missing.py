@@ -61,8 +61,9 @@ def excludes(machine: Snapshot) -> bool:
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where the module is loaded that is said to be missing."""
-    return machine.nvidia_driver.peermem_loaded is True
+    """Where the module is loaded that is said to be missing. Where no adapter speaks RDMA, GPU memory has none to go
+    to."""
+    return machine.nvidia_driver.peermem_loaded is True or machine.symptom("no-verbs-device-told") is not None
 
 
 _FACTS = ("nvidia_driver.peermem_loaded", "nvidia_driver.flavour", "kernel.release")

@@ -63,8 +63,10 @@ def excludes(machine: Snapshot) -> bool:
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where the kernel tells that it gave a GPU's window its addresses above 4 GiB, and of none that found no room."""
-    return machine.symptom("bar-assigned-told") is not None and machine.symptom(*_NO_PLACE) is None
+    """Where the kernel tells that it gave a GPU's window its addresses above 4 GiB, or lspci shows a window of
+    gigabytes, and of none that found no room."""
+    there = machine.symptom("bar-assigned-told", "large-bar-shown-told") is not None
+    return there and machine.symptom(*_NO_PLACE) is None
 
 
 _NO_PLACE = (

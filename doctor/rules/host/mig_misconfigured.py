@@ -56,19 +56,22 @@ FIXES = (
 
 def unheard(machine: Snapshot) -> bool:
     """Where every GPU at hand is of a kind that has no MIG: all GeForce cards, and chips between the large ones. Where
-    torch has a GPU, and the one instance that is asked for is among those that are listed, or none is asked for and
-    nobody says that a process sees none. In a Space of ZeroGPU, whose slices are the operator's."""
+    torch has a GPU, or nothing tells that none is seen, and the one instance that is asked for is among those that are
+    listed; people shorten its number. Where instances are listed, none is asked for and nobody says that a process sees
+    none. In a Space of ZeroGPU, whose slices are the operator's."""
     if machine.symptom("zerogpu-told") is not None:
         return True
     gpus = machine.of_vendor("nvidia")
     asked = (machine.environment or {}).get("CUDA_VISIBLE_DEVICES", "").strip()
-    if machine.torch.available and any(part.uuid == asked for gpu in gpus for part in gpu.partitions or ()):
+    listed = any(part.uuid and asked.startswith(part.uuid) for gpu in gpus for part in gpu.partitions or ())
+    if listed and (machine.torch.available or not (run_line.sees_none(machine) or machine.symptom(*_FAILS))):
         return True
     if any(gpu.partitions for gpu in gpus) and not asked and not run_line.sees_none(machine):
         return machine.symptom("invalid-device-ordinal", "nccl-duplicate-gpu", "program-crashed") is None
     return bool(gpus) and all(g.arch and (g.arch not in _HAS_MIG or "GeForce" in (g.name or "")) for g in gpus)
 
 
+_FAILS = ("invalid-device-ordinal", "program-crashed", "cuda-unknown-999", "unknown-error-999")
 _HAS_MIG = ("sm_80", "sm_90", "sm_100", "sm_103", "sm_107", "sm_110", "sm_120")
 """A100 and A30, Hopper, data-centre Blackwell and later, RTX PRO Blackwell. Source: docs.nvidia.com MIG User Guide,
 Supported GPUs."""

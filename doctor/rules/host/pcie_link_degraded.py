@@ -11,6 +11,7 @@ from doctor.redaction.lazy import Lazy
 from doctor.rules import presence
 
 if TYPE_CHECKING:
+    from doctor.facts.gpu import Gpu
     from doctor.facts.snapshot import Symptom
     from doctor.knowledge import Knowledge
     from doctor.profiles import Profile
@@ -34,7 +35,8 @@ Copies are slower, and a bad link can drop the GPU off the bus.
 
 ## Not raised when
 Lanes are as many as can be; a lower speed alone is power saving. x8 of x16, which many boards give by design. A virtual
-function. A slot without more lanes makes it information. A few corrected errors.
+function. A slot without more lanes makes it information, and so does a tunnel (Thunderbolt, USB4), which reports four
+lanes at 2.5 GT/s. A few corrected errors.
 
 ## How to confirm
 `lspci -vv`: LnkSta against LnkCap.
@@ -60,10 +62,52 @@ _ENOUGH = 8
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where the link has all its lanes and rests: GPUs lower its speed while nothing is to be moved."""
-    if machine.symptom("link-has-all-lanes") is None:
+    """Where the link has all its lanes and rests: GPUs lower its speed while nothing is to be moved. Where its few
+    errors were corrected, or the errors are of another device. Where it is a tunnel's."""
+    if machine.symptom("said-slow", "link-complained-of"):
         return False
-    return machine.symptom("said-slow", "link-complained-of") is None
+    if machine.symptom("bus-error-of-other-device-told") and not machine.symptom("bus-error-of-gpu-told"):
+        return True
+    lanes = machine.symptom("link-has-all-lanes") is not None
+    return lanes or _rests(machine) or _corrected(machine) or _by_tunnel(machine, machine.symptom(_LIMITED))
+
+
+def _rests(machine: Snapshot) -> bool:
+    """Whether tools show enough lanes of every GPU whose link they show, and GPUs with nothing to do."""
+    shown = [gpu for gpu in machine.gpus or () if gpu.link.width]
+    idle = all(gpu.sensors.utilisation_percent == 0 for gpu in shown)
+    return bool(shown) and idle and all((gpu.link.width or 0) >= _ENOUGH for gpu in shown)
+
+
+_MORE_IS_WRONG = (
+    *("gpu-lost-later-told", "gpu-fallen-off-bus", "gpu-left-the-bus", "gpu-gone-from-bus-told", "gpu-not-seen-said"),
+    *("gpu-falls-off-bus-told", "gpu-work-goes-wrong", "program-crashed", "bus-errors-are-many-told"),
+)
+
+
+def _corrected(machine: Snapshot) -> bool:
+    """Whether the kernel's log shows a few corrected errors of the link and nothing else, and nobody minds more."""
+    events = machine.kernel_log.events or ()
+    few = bool(events) and all(e.code == "pcie-aer-correctable" and e.count < _MANY for e in events)
+    return few and machine.symptom(*_MORE_IS_WRONG) is None
+
+
+def _tunnelled(machine: Snapshot, gpu: Gpu) -> bool:
+    """Whether a link of four lanes at the lowest speed is what the tunnel of Thunderbolt or USB4 reports of itself."""
+    slowest = gpu.link.width == _OF_TUNNEL and gpu.link.speed_gt_s == _SLOWEST
+    return slowest and machine.symptom("thunderbolt-told") is not None
+
+
+def _by_tunnel(machine: Snapshot, symptom: Symptom | None) -> bool:
+    """The same of a line in which the bus says what limits a device."""
+    slowest = symptom is not None and _OF_A_TUNNEL.search(symptom.text) is not None
+    return slowest and machine.symptom("thunderbolt-told") is not None
+
+
+_LIMITED = "link-bandwidth-limited"
+_OF_TUNNEL, _SLOWEST = 4, 2.5
+"""Lanes and GT/s of the virtual link, whatever the cable carries (USB4 specification, PCIe tunnelling)."""
+_OF_A_TUNNEL = Lazy(r"limited by 2\.5 GT/s PCIe x4 link")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -80,10 +124,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         ):
             hit.add(gpu.pci_address or gpu.key)
             by_slot = gpu.link.slot_width is not None and gpu.link.slot_width <= gpu.link.width
+            tunnel = _tunnelled(machine, gpu)
             yield Finding(
-                severity=Severity.INFO if by_slot else Severity.WARNING,
+                severity=Severity.INFO if by_slot or tunnel else Severity.WARNING,
                 summary=f"{gpu.key}: x{gpu.link.width} of x{gpu.link.max_width} PCIe lanes"
-                + (", and its slot has no more." if by_slot else "."),
+                + (", and its slot has no more." if by_slot else ", as tunnels report." if tunnel else "."),
                 subject=Subject(kind="gpu", id=gpu.key),
                 evidence=evidence(machine, [f"gpus[{gpu.key}].link.{n}" for n in ("width", "max_width", "slot_width")]),
                 fixes=FIXES[2:] if by_slot else FIXES[:2],
@@ -127,6 +172,8 @@ def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[F
     gpus = {g.pci_address for g in machine.gpus or ()} | {e.device for e in machine.kernel_log.events or ()}
     gpus.discard(None)
     if address and gpus and address not in gpus:
+        return
+    if _by_tunnel(machine, symptom):
         return
     yield Finding(
         summary=RULE.title,

@@ -65,6 +65,11 @@ _ROCM_NUMBERS = range(5, 20)
 _FELT = ("vllm-no-platform", "amdsmi-undefined-symbol", "amdsmi-library-missing", "amdsmi-import-told")
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the library was loaded and answers that the GPU does not have what was asked for."""
+    return machine.symptom("amdsmi-answers-told") is not None and not any(s.key in _FELT for s in machine.symptoms)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """The package is a thin layer over the installed library, which changes from release to release."""
     held = package(machine, "amdsmi")

@@ -64,8 +64,12 @@ _VARIABLES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
 
 def unheard(machine: Snapshot) -> bool:
     """Where what was built and run gives wrong values, or a report names the compiler that it found: nothing of ROCm
-    was missed. Where variables lead to ROCm and each names the release that is installed."""
-    return machine.symptom("output-garbage", "hipcc-found-told") is not None or _all_lead_there(machine)
+    was missed. Where variables lead to ROCm and each names the release that is installed. Where ROCm's tools were run
+    by their path and show the GPUs, and nothing is told to be absent or of another release."""
+    if machine.symptom("output-garbage", "hipcc-found-told") or _all_lead_there(machine):
+        return True
+    ran = machine.symptom("rocm-tool-run-told") is not None and bool(machine.of_vendor("amd"))
+    return ran and machine.symptom("rocm-part-missed-told") is None
 
 
 def _all_lead_there(machine: Snapshot) -> bool:
