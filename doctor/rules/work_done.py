@@ -32,7 +32,7 @@ def nothing_fails(machine: Snapshot, fact: str) -> bool:
     """Whether a pasted text shows that fact and tells of no trouble: what a list of releases lacks is no complaint."""
     from doctor.knowledge.hearsay import trouble
 
-    return from_text(machine, fact) and not trouble(machine, "")
+    return from_text(machine, fact) and not trouble(machine, "") and machine.symptom("work-fails-told") is None
 
 
 def went_astray(machine: Snapshot) -> bool:

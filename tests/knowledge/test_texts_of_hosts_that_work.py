@@ -180,6 +180,8 @@ def test_what_is_only_not_listed_stays_a_remark(text: str, rule: str) -> None:
 test_is_named = names(
     (
         (UNLISTED + "the program crashed with a segfault\n", "amdgpu-kernel-or-os-unsupported"),
+        (UNLISTED + "Blender stops after a minute\n", "amdgpu-kernel-or-os-unsupported"),
+        (OVERRIDE + "Hello, since today the model fails on this card, what can it be?\n", "hsa-override-misuse"),
         ("ROCm version: 6.2.4\n" + RX.format("gfx1101") + "Segmentation fault\n", "amd-gpu-unsupported-by-rocm"),
         (OVERRIDE + "Memory access fault by GPU node-1 on address 0x7f\n", "hsa-override-misuse"),
         ("$ env\nNCCL_IB_DISABLE=1\nall_reduce over two nodes is slow\n", "collective-flag-misconfigured"),
