@@ -57,26 +57,20 @@ FIXES = (
 )
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where torch is a build for CUDA on Linux whose release has each option that is set, and none is refused."""
-    values = [value for name in _NAMES if (value := (machine.environment or {}).get(name))]
-    known = machine.torch.build == "cuda" and machine.torch.version and machine.os.id not in (None, "windows")
-    refused = machine.symptom(*_FAILS) is not None or any(_fault(machine, value) for value in values)
-    return bool(values and known) and not refused
-
-
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a variable with an option that its torch or its platform refuses."""
     yield from evaluated(machine, RULE.id, _own(machine, kb))
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where every option that is set is one of torch's, on NVIDIA's cards, and nothing says that it is refused."""
-    if machine.symptom(*_FAILS) or machine.torch.build == "rocm" or machine.host.wsl:
-        return False
+    """Where every option that is set is one of torch's, on NVIDIA's cards or by a build for CUDA on Linux, and nothing
+    says that it is refused."""
     values = [(n, v) for n in _NAMES if (v := (machine.environment or {}).get(n))]
-    cards = [g for g in machine.gpus or () if g.vendor == "nvidia" and g.arch and g.arch not in _TEGRA]
-    if not values or not cards or len(cards) < len(machine.gpus or ()):
+    if not values or machine.symptom(*_FAILS) or machine.torch.build == "rocm" or machine.host.wsl:
+        return False
+    gpus, cuda = machine.gpus or (), machine.torch.build == "cuda" and machine.torch.version is not None
+    cards = bool(gpus) and all(g.vendor == "nvidia" and g.arch and g.arch not in _TEGRA for g in gpus)
+    if not cards and not (cuda and machine.os.id not in (None, "windows")):
         return False
     return all(_fault(machine, value) is None and _unread(machine, name) is None for name, value in values)
 
