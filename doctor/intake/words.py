@@ -23,7 +23,9 @@ _FORM = Lazy(
     r"|CUDA_MODULE_LOADING set to|HIP runtime version|MIOpen runtime version|Is XNNPACK available"
     r"|Caching allocator config)\s*: "
     r"|\s*(?:\d\.\s)?/(?:[\w.+-]{1,40}/){1,8}libcudnn[\w.-]{0,40}\s*$"
-    r"|\s*\[(?:pip3?|conda)\] (?:numpy(?:doc)?\b|nvidia-[\w-]{2,24}-cu1\d\b)"
+    r"|\s*(?:\[(?:pip3?|conda)\] )?[A-Za-z][\w.-]{1,60}(?:==|\s+)\d+\.\S{0,60}"
+    r"(?:\s+(?=[^\s\d]{0,24}\d)\S{1,40}(?:\s+[\w-]{1,24})?)?\s*$"
+    r"|\s*(?:export )?[A-Z][A-Z0-9_]{2,60}=\S{0,300}\s*$|\s*File \""
     r"|[^\n]{0,90}(?:loading out-of-tree module taints|module verification failed: signature|' taints kernel"
     r'|apparmor="STATUS"'
     r"|lock debugging due to kernel taint|SMU driver if version not matched|optional \w{2,16} ta ucode is not"
@@ -33,9 +35,9 @@ _FORM = Lazy(
     r"(?:(?:[\w./:-]{1,80}=\S{1,200}|r[ow]|quiet|splash|nomodeset|nosplash|nowatchdog|--+)(?: |\s*$)){2,60}$"
 )
 """Fields of `python -m torch.utils.collect_env`, the head of nvidia-smi's table (`Volatile Uncorr. ECC`), whose words
-are the same on every machine, the wheels that torch brings along, what AppArmor loads at every start, and a kernel's
-command line: they may speak for a machine in which nothing is wrong, and make no cause likelier. What they tell is
-read."""
+are the same on every machine, lists of packages, of variables and of the frames of a traceback, what AppArmor loads at
+every start, and a kernel's command line: they may speak for a machine in which nothing is wrong, and make no cause
+likelier. What they tell is read."""
 
 
 class Words:

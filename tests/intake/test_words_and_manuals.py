@@ -9,6 +9,7 @@ import pytest
 from doctor.intake import manuals, read_text
 from doctor.intake.speech import SAID_AT_LEAST
 from doctor.intake.words import Words
+from doctor.knowledge.wording import HEALTHY
 from tests.intake.test_fieldlab import index
 from tests.paths import FIELDLAB
 
@@ -169,3 +170,28 @@ def test_a_kernel_command_line_speaks_for_no_cause() -> None:
         "the amdgpu.gttsize= and ttm.pages_limit= that I found are too small"
     )
     assert "apu-memory-pool-misconfigured" not in causes("ro quiet amdgpu.gttsize=126976 ttm.pages_limit=32505856")
+
+
+WHEELS = "nvidia-cusparse-cu12{0}12.1.0.106\nnvidia-nvjitlink-cu12{0}12.1.105\nnvidia-cudnn-cu12{0}8.9.2.26\n"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        WHEELS.format("=="),
+        WHEELS.format("   "),
+        "NCCL_SOCKET_IFNAME=eno1\nexport NCCL_IB_DISABLE=1\n",
+        '  File "/opt/conda/lib/python3.11/site-packages/aiter/ops/flash_attn.py", line 3, in fwd\n',
+    ],
+)
+def test_lists_and_frames_make_no_cause_likelier(rows: str) -> None:
+    def shares(text: str) -> dict[str, float]:
+        words = Words()
+        list(words.through(enumerate(text.splitlines(), 1)))
+        return {like.cause: like.share for like in words.resembles() if like.cause != HEALTHY}
+
+    asked = "My program ends with a ValueError. What can I do?\n"
+    before = shares(asked)
+    assert all(share <= before.get(cause, 0.0) for cause, share in shares(asked + rows).items())
+    told = shares(asked + re.sub(r"(?m)^(?=.)", "I see this: ", rows))
+    assert any(share > before.get(cause, 0.0) for cause, share in told.items())
