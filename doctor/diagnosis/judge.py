@@ -112,7 +112,8 @@ def _of_text(
     profile: Profile | None,
 ) -> list[Finding]:
     """The findings of a pasted text with the suspicions that its words leave, ranked, folded and few."""
-    from doctor.diagnosis import akin, resemblance  # here, for a live machine needs neither
+    from doctor.diagnosis import akin, resemblance  # here, for a live machine needs none of them
+    from doctor.rules import work_done
 
     checks = {check.rule.id: check for check in asked}
     rules = {name: check.rule for name, check in checks.items()}
@@ -133,7 +134,8 @@ def _of_text(
     findings = rank.ranked(rank.capped(findings), rules)
     if asks:
         findings = rank.ranked(finished(akin.with_akin(findings, machine, checks, ruled_out, told)), rules)
-    return rank.once(rank.unproven(findings, rules))
+    works = machine.torch.available is True or work_done.ran(machine)
+    return rank.once(rank.unproven(findings, rules, works))
 
 
 def applies(rule: Rule, machine: Snapshot) -> bool:

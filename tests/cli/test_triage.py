@@ -13,7 +13,10 @@ import pytest
 from doctor.cli.main import run
 from doctor.intake import read
 
-MISMATCH = "NVIDIA driver version: 570.124.04\nNVIDIA kernel module version: 570.124.06\n"
+MISMATCH = (
+    "NVIDIA driver version: 570.124.04\nNVIDIA kernel module version: 570.124.06\n"
+    "Failed to initialize NVML: Driver/library version mismatch\n"
+)
 
 
 def test_several_files_in_order_and_one_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,15 +75,16 @@ def test_a_machine_is_no_text() -> None:
     assert rank.from_text(machines.h100_host({"symptoms": {"cuda-no-device": "no CUDA-capable device"}}))
 
 
-def test_in_a_pasted_text_an_error_has_two_witnesses_or_is_a_state_of_driver_or_hardware() -> None:
+def test_in_a_pasted_text_an_error_has_two_witnesses_or_is_what_a_gpu_logged() -> None:
     rules = {check.rule.id: check.rule for check in registry.checks()}
 
-    def severity(name: str, basis: Literal["facts", "symptom", "both"]) -> str:
+    def severity(name: str, basis: Literal["facts", "symptom", "both"], works: bool = False) -> str:
         one = finding(name, ERROR).model_copy(update={"basis": basis})
-        return told(rank.unproven([one], rules))[0][1]
+        return told(rank.unproven([one], rules, works))[0][1]
 
-    assert severity("torch-missing-gpu-arch", "both") == "error"
-    assert severity("torch-missing-gpu-arch", "facts") == "warning"
-    assert severity("torch-missing-gpu-arch", "symptom") == "warning"
-    assert severity("gpu-ecc-errors", "facts") == "error"
+    for name in ("torch-missing-gpu-arch", "nvidia-driver-too-old"):
+        assert severity(name, "both") == "error"
+        assert severity(name, "facts") == severity(name, "symptom") == "warning"
+        assert severity(name, "both", works=True) == "warning"
+    assert severity("gpu-ecc-errors", "facts", works=True) == "error"
     assert severity("gpu-ecc-errors", "symptom") == "warning"
