@@ -30,14 +30,23 @@ _FORM = Lazy(
     r'|apparmor="STATUS"'
     r"|lock debugging due to kernel taint|SMU driver if version not matched|optional \w{2,16} ta ucode is not"
     r"|(?:SECUREDISPLAY|Secure display): |PSP runtime database doesn't|Argument #\d type mismatch|\bvgaarb: )"
+    r"|[^\n]{0,200}(?:, not found tuned config in |attention on (?:Current )?AMD GPU is still experimental\b"
+    r"|\bMost likely this shouldn['’]t be a problem)"
     r"|\s*\|\s{1,40}(?:GPU\s{1,8}(?:Name|GI)\b|Fan\s{1,8}Temp\b|GPU-Util\b|MIG M\.|ID\s{1,8}ID\b|Processes:)"
     r"|(?=[^\n]{0,400}\b(?:amdgpu|ttm|(?:amd_|intel_)?iommu|pci|nvidia[\w-]{0,12}|BOOT_IMAGE|root)(?:\.\w{1,40})?=)"
     r"(?:(?:[\w./:-]{1,80}=\S{1,200}|r[ow]|quiet|splash|nomodeset|nosplash|nowatchdog|--+)(?: |\s*$)){2,60}$"
 )
 """Fields of `python -m torch.utils.collect_env`, the head of nvidia-smi's table (`Volatile Uncorr. ECC`), whose words
 are the same on every machine, lists of packages, of variables and of the frames of a traceback, what AppArmor loads at
-every start, and a kernel's command line: they may speak for a machine in which nothing is wrong, and make no cause
-likelier. What they tell is read."""
+every start, a kernel's command line, and notes of AITER and torch which say themselves that all goes on: they may speak
+for a machine in which nothing is wrong, and make no cause likelier. What they tell is read."""
+
+_FRAME = Lazy(
+    r"\bterminate called after throwing an instance of\b|\b(?:torch\.)?AcceleratorError(?=: )"
+    r"|\btime=\S{10,40}(?= level=)|\blevel=[A-Za-z]{4,7}\b|\bsource=[\w./-]{1,60}\.go:\d{1,6}|\bmsg=(?=\")"
+)
+"""What stands around every message of a kind, whatever it says: C++'s last words, torch's name for any error of a GPU's
+runtime, the fields of Go's log. Such words make no cause likelier either."""
 
 
 class Words:
@@ -54,12 +63,12 @@ class Words:
         for count, row in enumerate(lines):
             if count < LINES_LIMIT and row[1].strip():
                 self.speech.hear(row[1])
-                of_form = _FORM.match(row[1]) is not None
-                for word in words_of(row[1]):
-                    if word in self.known:
-                        self.lines.setdefault(word, row[0])
-                        if not of_form:
-                            self.told.add(word)
+                known = [word for word in words_of(row[1]) if word in self.known]
+                for word in known:
+                    self.lines.setdefault(word, row[0])
+                if _FORM.match(row[1]) is None:
+                    bare = _FRAME.sub(" ", row[1])
+                    self.told.update(known if bare == row[1] else self.lines.keys() & set(words_of(bare)))
             yield row
 
     def resembles(self, symptoms: Iterable[str] = ()) -> tuple[Resemblance, ...]:

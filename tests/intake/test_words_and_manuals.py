@@ -195,3 +195,52 @@ def test_lists_and_frames_make_no_cause_likelier(rows: str) -> None:
     assert all(share <= before.get(cause, 0.0) for cause, share in shares(asked + rows).items())
     told = shares(asked + re.sub(r"(?m)^(?=.)", "I see this: ", rows))
     assert any(share > before.get(cause, 0.0) for cause, share in told.items())
+
+
+def _share(cause: str, text: str) -> float:
+    words = Words()
+    list(words.through(enumerate(text.splitlines(), 1)))
+    return max((like.share for like in words.resembles() if like.cause == cause), default=0.0)
+
+
+@pytest.mark.parametrize(
+    ("cause", "frame", "message"),
+    [
+        ("torch-missing-gpu-arch", "torch.AcceleratorError", ": stopped"),
+        ("collective-flag-misconfigured", "terminate called after throwing an instance of", " 'abc::exception'"),
+        (
+            "library-missing-gpu-arch",
+            "time=2026-01-02T10:00:00Z level=INFO source=amd_linux.go:402 msg=",
+            '"amdgpu"',
+        ),
+    ],
+)
+def test_what_stands_around_every_message_makes_no_cause_likelier(cause: str, frame: str, message: str) -> None:
+    asked = "My program gives a wrong result. What can I do?\n"
+    assert _share(cause, asked + frame + message) <= _share(cause, asked + message)
+
+
+@pytest.mark.parametrize(
+    ("cause", "line"),
+    [
+        (
+            "companion-kernel-lib-outdated",
+            "[aiter] shape is M:16, N:5120, not found tuned config in /tmp/a.csv, will use default config! using torch",
+        ),
+        (
+            "companion-kernel-lib-outdated",
+            "UserWarning: Flash Efficient attention on Current AMD GPU is still experimental. Enable it with",
+        ),
+        (
+            "toolkit-torch-mismatch",
+            "The detected CUDA version (12.6) has a minor version mismatch with the version that was used to compile"
+            " PyTorch (12.4). Most likely this shouldn't be a problem.",
+        ),
+    ],
+)
+def test_a_note_that_says_itself_that_all_goes_on_speaks_for_no_cause(cause: str, line: str) -> None:
+    asked = "My program gives a wrong result. What can I do?\n"
+    assert _share(cause, asked + line) <= _share(cause, asked)
+    told = line.replace(", not found tuned", ", no tuned").replace("still experimental", "too old")
+    told = told.replace("Most likely this shouldn't be a problem.", "")
+    assert _share(cause, asked + told) > _share(cause, asked + line)
