@@ -33,6 +33,14 @@ EXAMPLES = [
     ("user-error-not-divisible", "Total number of attention heads (28) must be divisible by tensor parallel size (8)."),
     ("user-error-traced-value", "jax.errors.ConcretizationTypeError: Abstract tracer value encountered"),
     ("user-error-fp8-product-refused", "RuntimeError: torch._scaled_mm is only supported on CUDA devices with"),
+    ("user-error-fp8-product-refused", "RuntimeError: Float8_e4m3fnuz is only supported for gfx942"),
+    (
+        "user-error-map-of-saved-device",
+        "RuntimeError: Attempting to deserialize object on CUDA device 2 but torch.cuda.device_count() is 2. Please",
+    ),
+    ("user-error-operator-of-model", "/src/onnx/onnx_parser.cpp:417: parse_graph: Unknown operator: GridSample"),
+    ("user-error-encoder-option", "[hevc_nvenc @ 0x55d0c8] Temporal AQ not supported"),
+    ("user-error-encoder-option", "[h264_nvenc @ 0x55d0c8] B frames as references are not supported"),
     ("user-error-number-of-heads", "AssertionError: mla_decode only supports num_heads 16 or 128, got 8"),
     ("user-error-hash-file", "Hashfile 'net.hc22000' on line 1 (WPA*01...): Separator unmatched"),
     ("user-error-context-too-small", "request (18231 tokens) exceeds the available context size (8192 tokens)"),
@@ -44,6 +52,10 @@ EXAMPLES = [
     ("user-error-array-of-gpu", "TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()"),
 ]
 NEAR = [
+    "Attempting to deserialize object on CUDA device 2 but torch.cuda.device_count() is 0.",
+    "the flag's unknown operator: what is it?",
+    "[h264_nvenc @ 0x55d0c8] Driver does not support the required nvenc API version, 13.0 is not supported",
+    "FP8 is only supported for gfx94 and later",
     "BackendCompilerFailed: backend='inductor' raised: RuntimeError: Cannot find a working triton installation",
     "KeyError: 'CUDA_VISIBLE_DEVICES'",
     "overflow! of the ring buffer",
