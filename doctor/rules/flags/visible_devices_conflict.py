@@ -45,8 +45,8 @@ Runtimes end the list silently at the first entry that is wrong: GPUs vanish wit
 
 ## Not raised when
 One valid list is set, or both are equal. NVIDIA_VISIBLE_DEVICES=void with nodes present is how CDI works. An empty
-list in
-a Slurm job belongs to scheduler-no-gpu-allocated.
+list in a Slurm job belongs to scheduler-no-gpu-allocated. A program is told to take a GPU by a number which the GPUs of
+the text do not have, and no list is set: that number is wrong.
 
 ## How to confirm
 `env | grep VISIBLE_DEVICES`
@@ -71,6 +71,25 @@ FIXES = (
         where="environment",
     ),
 )
+
+
+_LISTS = (_HSA, _HIP, _CUDA, "NVIDIA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
+_NUMBER = Lazy(
+    r"(?:--(?:gpu|device)(?:[_-]id)?[= ]|(?:device|to|cuda|set_device)\([\"']?)(?:cuda:)?(\d{1,2})(?![\w/,.:-])"
+)
+
+
+def excludes(machine: Snapshot) -> bool:
+    """Where a program is told to take a GPU by a number which the GPUs of the text do not have, and no list of GPUs is
+    set or spoken of: the number is wrong."""
+    asked, spoken = machine.symptom("gpu-asked-by-number-told"), machine.symptom("visible-devices-said")
+    told = machine.symptom("variable-told")
+    if asked is None or spoken or not machine.gpus or machine.symptom("invalid-device-ordinal") is None:
+        return False
+    if any(name in _LISTS for name in machine.environment or {}) or (told and "_VISIBLE_DEVICES" in told.text):
+        return False
+    number = _NUMBER.search(asked.text)
+    return number is not None and int(number[1]) >= len(machine.gpus)
 
 
 def unheard(machine: Snapshot) -> bool:

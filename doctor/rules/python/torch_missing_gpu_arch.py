@@ -74,10 +74,11 @@ def excludes(machine: Snapshot) -> bool:
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where a stream is being captured and no code is missed: kernels were launched into it. Where torch warns of a GPU
-    that the program does not take."""
-    captures = machine.symptom("capture-not-permitted") is not None and machine.symptom(*_NO_CODE) is None
-    return captures or (of_another_gpu(machine) and excludes(machine))
+    """Where a stream is being captured and no code is missed: kernels were launched into it. Where the number of a GPU
+    that is not there is refused, before any code is looked for. Where torch warns of a GPU that the program does not
+    take."""
+    other = machine.symptom("capture-not-permitted", "invalid-device-ordinal") is not None
+    return (other and machine.symptom(*_NO_CODE) is None) or (of_another_gpu(machine) and excludes(machine))
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -112,3 +112,27 @@ def test_a_task_of_one_gpu_that_asks_for_another_is_its_scripts() -> None:
     for machine, loud in ((own, False), (shared, True)):
         findings = judge(machine, Knowledge()).findings
         assert any(f.rule == rule.RULE.id and f.severity.value != "info" for f in findings) is loud
+
+
+CARD = "GPU 0: NVIDIA GeForce RTX 3090\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "loud"),
+    [
+        ("python train.py --device cuda:1", False),
+        ("python train.py --epochs 10 --gpu_id 3", False),
+        ('model.to("cuda:2")', False),
+        ("torch.cuda.set_device(1)", False),
+        ("python train.py --device cuda:0", True),
+        ("python train.py --epochs 10 --device cuda:0", True),
+        ("python train.py", True),
+        ("CUDA_VISIBLE_DEVICES=1 python train.py --device cuda:1", True),
+        ("export CUDA_VISIBLE_DEVICES=0\npython train.py --device cuda:1", True),
+        ("docker run --gpus all --device 1 IMAGE", True),
+        ("GPU 1: NVIDIA GeForce RTX 3090\npython train.py --device cuda:1", True),
+    ],
+)
+def test_a_number_that_the_gpus_do_not_have_is_the_programs(lines: str, loud: bool) -> None:
+    findings = judge(read_text([f"{CARD}{lines}\n{ORDINAL}".encode()]), Knowledge()).findings
+    assert any(f.rule == rule.RULE.id and f.severity.value != "info" for f in findings) is loud
