@@ -26,6 +26,17 @@ FAULT = "Memory access fault by GPU node-1 on address 0x7f. Reason: Page not pre
 MI50 = "ROCm version: 6.3.4\n  Device 0: AMD Radeon Graphics, gfx906:sramecc+:xnack- (0x906), VMM: no\n"
 OLDER = "ROCm version: 5.7.1\nOS: Ubuntu 22.04.5\nollama: Cannot connect to host 10.0.0.2:11434\n"
 CHAT = "GPU 0: NVIDIA L4\n$ docker run -d -p 3001:3001 {}\nCUDA error: no CUDA-capable device is detected\n"
+IMPORTED = (
+    '  File "/srv/venv/lib/python3.10/site-packages/abcsr/data.py", line 8, in <module>\n'
+    "    from torchvision.transforms.functional_tensor import rgb_to_grayscale\n"
+)
+VLLM = "DEBUG [__init__.py:85] ROCm platform is not available because: No module named 'amdsmi'\n"
+LOADER = (
+    "W dso_loader.cc:64] Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open"
+    " shared object file: No such file or directory\nI tensorflow/stream_executor/cuda/cudart_stub.cc:29] Ignore\n"
+)
+TOOLS = "{}\ntorch 2.3.1+cu121, torch.cuda.is_available() True\n"
+FP8 = "RuntimeError: Float8_e4m3fn is only supported for gfx950 and gfx12xx\n"
 COMPOSE = "GPU 0: NVIDIA L4\nservices:\n  ml:\n    image: example.org/ml:1\n{}no CUDA-capable device is detected\n"
 
 test_it_is_named = names(
@@ -38,6 +49,12 @@ test_it_is_named = names(
         ),
         (REMOVED, "torch-companion-mismatch"),
         (REMOVED + "torchvision 0.15.2\n", "torch-companion-mismatch"),
+        (IMPORTED + REMOVED + "torchvision 0.15.2\n", "torch-companion-mismatch"),
+        (VLLM, "amdsmi-mismatch"),
+        (VLLM + "AMD Instinct MI300X\nAutomatically detected platform cpu\n", "amdsmi-mismatch"),
+        ("ThinkPad, Intel UHD Graphics 620\n" + LOADER, "gpu-libs-not-found"),
+        ("Intel UHD Graphics 620 only for the display, GeForce MX150\n" + LOADER, "gpu-libs-not-found"),
+        (TOOLS.format("nvcc: release 11.8, V11.8.89\nnvcc: error: no input files"), "toolkit-torch-mismatch"),
         (PATH + "Segmentation fault (core dumped)\n", "gpu-libs-conflict"),
         (CARDS, "torch-missing-gpu-arch"),
         (CARDS + "Device: cuda:1 Quadro K620 : native\n", "torch-missing-gpu-arch"),
@@ -57,6 +74,13 @@ test_it_is_not_named = names_not(
         ('Radeon R5\nSettings: "Use GPU" off\n' + PROBE, "gpu-libs-not-found"),
         ("GPU 0: NVIDIA L4\nuse_gpu=False\n" + PROBE, "nvidia-driver-not-loaded"),
         (REMOVED + "torchvision 0.19.0+cu124\n", "torch-companion-mismatch"),
+        (IMPORTED + REMOVED, "torch-companion-mismatch"),
+        (VLLM + "DEBUG [__init__.py:58] Confirmed CUDA platform is available.\n", "amdsmi-mismatch"),
+        (VLLM + "INFO [__init__.py:243] Automatically detected platform cuda.\n", "amdsmi-mismatch"),
+        ("ThinkPad, Intel UHD Graphics 620 only\n" + LOADER, "gpu-libs-not-found"),
+        ("The laptop has only an Intel HD Graphics chip\n" + LOADER, "tensorflow-gpu-mismatch"),
+        (TOOLS.format("nvcc: release 11.8, V11.8.89"), "toolkit-torch-mismatch"),
+        (FP8 + "MI300X\n", "library-missing-gpu-arch"),
         (PATH, "gpu-libs-conflict"),
         (CARDS + "Device: cuda:0 NVIDIA GeForce RTX 3060 : cudaMallocAsync\n", "torch-missing-gpu-arch"),
         (TOOLKIT.format("1.16.2"), "container-toolkit-too-old"),
@@ -101,3 +125,14 @@ def test_a_program_told_to_leave_the_gpu_alone_is_left_alone() -> None:
 @pytest.mark.parametrize("line", ["Use GPU: False", "use_gpu=True", "cannot use GPU; offline"])
 def test_what_a_program_found_out_is_no_setting(line: str) -> None:
     assert "gpu-use-off-told" not in keys(line)
+
+
+def test_a_platform_that_was_tried_tells_of_no_gpu() -> None:
+    assert not {"amd-gpu-told", "amdgpu-driver-named"} & keys(VLLM.strip())
+    assert {"amd-gpu-told", "amdgpu-driver-named"} <= keys("ROCm 6.4 does not see the GPU")
+
+
+def test_a_program_that_counts_its_gpus_tells_of_no_partition() -> None:
+    line = "torch.cuda.device_count() is 1"
+    assert "mig-one-device-seen" in keys(f"two MIG instances, {line}")
+    assert "mig-one-device-seen" not in keys(f"Attempting to deserialize object on CUDA device 3 but {line}.")

@@ -46,6 +46,8 @@ EXAMPLES = {
     ],
     "only-integrated-gpu-told": [
         "this server has only an Intel iGPU",
+        "graphics: Intel(R) UHD Graphics 630 only",
+        "it has only an Intel Iris Xe",
         "there is only the integrated graphics of an Intel N100",
     ],
     "nvrtc-builtins-missing": ["nvrtc: error: failed to open libnvrtc-builtins.so.11.1."],

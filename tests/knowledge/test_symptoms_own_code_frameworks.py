@@ -126,8 +126,16 @@ def test_what_is_told_of_the_work(key: str, lines: list[str], holds: bool) -> No
     assert found == [holds] * len(lines)
 
 
-def test_a_list_of_versions_is_no_build() -> None:
-    line = "NVCC: Cuda compilation tools, release 12.6, V12.6.68"
+@pytest.mark.parametrize(
+    "line",
+    [
+        "NVCC: Cuda compilation tools, release 12.6, V12.6.68",
+        "nvcc: release 12.6, V12.6.68",
+        "CUDA nvcc: 12.6",
+        "nvcc: NVIDIA (R) Cuda compiler driver",
+    ],
+)
+def test_a_list_of_versions_is_no_build(line: str) -> None:
     assert "build-command-failed" not in {hit.key for hit in SYMPTOMS.find([(1, line)])}
     assert "build-command-failed" in {hit.key for hit in SYMPTOMS.find([(1, "nvcc: error: no input files")])}
 

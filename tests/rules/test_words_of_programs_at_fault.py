@@ -29,8 +29,20 @@ REMOVED = "No module named 'torchvision.transforms.functional_tensor'\ntorchvisi
 CARDS = (
     "GPU 0: NVIDIA GeForce RTX 3060\nGPU 1: Quadro K620\n    Found GPU1 Quadro K620 which is of cuda capability 5.0.\n"
 )
+OLLAMA = 'level=INFO source=amd_linux.go:325 msg="unsupported Radeon iGPU detected skipping" id=1\n'
+TAKEN = 'level=INFO source=amd_linux.go:402 msg="amdgpu is supported" gpu=GPU-5 gpu_type=gfx1101\n'
+PLATFORM = "ROCm platform is not available because: No module named 'amdsmi'\n"
+ORDINAL = "torch.AcceleratorError: HIP error: invalid device ordinal\n"
+NODES_OF_MODEL = (
+    "[W:onnxruntime:] Some nodes were not assigned to the preferred execution providers which may or may not\n"
+)
 
 UNHEARD = (
+    ("library-missing-gpu-arch", OLLAMA + TAKEN),
+    ("amd-gpu-unsupported-by-rocm", OLLAMA + TAKEN),
+    ("amdsmi-mismatch", PLATFORM + "Confirmed CUDA platform is available.\n"),
+    ("torch-missing-gpu-arch", ORDINAL),
+    ("onnxruntime-gpu-mismatch", NODES_OF_MODEL),
     ("integrated-gpu-conflict", LLAMA.format("gfx906:sramecc+") + OFFLOADED),
     ("device-node-permission", NODES.format("486(render)")),
     ("torch-cpu-only-build", INSTALLED),
@@ -48,6 +60,12 @@ UNHEARD = (
     ("torch-missing-gpu-arch", CARDS + "Device: cuda:0 NVIDIA GeForce RTX 3060 : cudaMallocAsync\n"),
 )
 HEARD = (
+    ("library-missing-gpu-arch", OLLAMA),
+    ("library-missing-gpu-arch", OLLAMA + TAKEN + "Segmentation fault (core dumped)\n"),
+    ("amd-gpu-unsupported-by-rocm", OLLAMA),
+    ("amdsmi-mismatch", PLATFORM),
+    ("torch-missing-gpu-arch", ORDINAL + "HIP error: invalid device function\n"),
+    ("onnxruntime-gpu-mismatch", NODES_OF_MODEL + "libcudnn.so.9: cannot open shared object file\n"),
     ("integrated-gpu-conflict", LLAMA.format("gfx1036") + OFFLOADED),
     ("integrated-gpu-conflict", LLAMA.format("gfx906:sramecc+")),
     ("device-node-permission", NODES.format("485(video)")),

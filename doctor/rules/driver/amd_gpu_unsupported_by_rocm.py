@@ -104,6 +104,12 @@ _FIRST_LISTED = 10
 """gfx10: of older generations the releases that listed them are not all in the table."""
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where Ollama passes over the processor's own GPU for a card that it says is supported."""
+    passed_over = machine.symptom("ollama-integrated-passed-over-told") is not None
+    return passed_over and machine.symptom("ollama-card-supported-told") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each gfx target that no installed ROCm supports."""
     from doctor.knowledge.symptoms import shared

@@ -66,7 +66,10 @@ _FELT = ("vllm-no-platform", "amdsmi-undefined-symbol", "amdsmi-library-missing"
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where the library was loaded and answers that the GPU does not have what was asked for."""
+    """Where the library was loaded and answers that the GPU does not have what was asked for; where vLLM, which tries
+    each platform in turn, took NVIDIA's."""
+    if machine.symptom("vllm-takes-cuda-told") is not None:
+        return True
     return machine.symptom("amdsmi-answers-told") is not None and not any(s.key in _FELT for s in machine.symptoms)
 
 

@@ -59,8 +59,8 @@ FIXES = (
 
 
 def excludes(machine: Snapshot) -> bool:
-    """Where a program on TensorFlow leaves the GPU alone."""
-    return accusing.leaves_gpu_alone(machine)
+    """Where a program on TensorFlow leaves the GPU alone, and where there is none."""
+    return accusing.leaves_gpu_alone(machine) or accusing.has_no_card(machine)
 
 
 def unheard(machine: Snapshot) -> bool:

@@ -93,8 +93,8 @@ def _served_before(machine: Snapshot) -> bool:
 
 def _taken(machine: Snapshot) -> bool:
     """An engine with kernels of its own says which GPU it works on, and would say of a missing kernel too."""
-    took = machine.symptom("ollama-serves-from-gpu-told", "ggml-took-gpu-told") is not None
-    return took and machine.symptom(*_AMISS) is None and not run_line.complained_of(machine)
+    took = machine.symptom("ollama-serves-from-gpu-told", "ggml-took-gpu-told", "ollama-card-supported-told")
+    return took is not None and machine.symptom(*_AMISS) is None and not run_line.complained_of(machine)
 
 
 _AMISS = (

@@ -79,8 +79,11 @@ _LACKS = (
 
 
 def excludes(machine: Snapshot) -> bool:
-    """Where TensorFlow lists its GPU, and no error text accuses anything; where its program leaves the GPU alone."""
-    return accusing.works_alone(machine, "tensorflow-lists-gpu") or accusing.leaves_gpu_alone(machine)
+    """Where TensorFlow lists its GPU, and no error text accuses anything; where its program leaves the GPU alone, or
+    there is none."""
+    if accusing.leaves_gpu_alone(machine) or accusing.has_no_card(machine):
+        return True
+    return accusing.works_alone(machine, "tensorflow-lists-gpu")
 
 
 def unheard(machine: Snapshot) -> bool:
