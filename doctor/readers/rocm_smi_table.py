@@ -162,6 +162,7 @@ _KEYS: dict[str, Callable[..., None]] = {
     "vbios version": _put("vbios"),
     "vram total memory (b)": _put("memory_bytes", r"(\d{6,15})$", int),
     "vram total used memory (b)": _put("memory_used_bytes", r"(\d{1,15})$", int),
+    "gtt total memory (b)": _put("gtt_bytes", r"(\d{6,15})$", int),
     "pci bus": _put("pci_address", r"([0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)$", str.lower),
     "node id": _put("index.kfd", r"(\d{1,4})$", int),
     "(topology) numa node": _put("numa_node", r"(-?\d{1,4})$", int),

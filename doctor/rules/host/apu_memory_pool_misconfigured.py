@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
+from doctor.facts.gpu import Gpu
+from doctor.facts.snapshot import Symptom
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.integrated import discrete, integrated
@@ -48,7 +51,8 @@ A change of the host: plan it for when no job runs on the node.
 https://rocm.docs.amd.com/projects/radeon-ryzen/en/latest/
 """,
 )
-_OUT_OF_MEMORY = ("cuda-out-of-memory", "hsa-out-of-memory", "vllm-free-memory", "memory-pool-seen-small")
+_RAN_OUT = ("cuda-out-of-memory", "hsa-out-of-memory", "vllm-free-memory")
+_OUT_OF_MEMORY = (*_RAN_OUT, "memory-pool-seen-small")
 _SMALL_SHARE = 0.4
 """Of the machine's memory: Linux gives the GPU half of it by default (ttm.pages_limit)."""
 FIXES = (Fix(text="Raise ttm.pages_limit on the kernel command line and reboot.", root=True, reboot=True),)
@@ -61,11 +65,22 @@ _ABOVE_DEFAULT = 64 << 30
 
 def unheard(machine: Snapshot) -> bool:
     """Where tools show a pool above what Linux gives by default, by the machine's memory or by any, and nothing ran out
-    of it."""
+    of it. Where torch has its GPU and only the carve-out is told to be small, beside a larger pool."""
     apus, memory = integrated(machine), machine.host.memory_bytes
     least = memory // 2 if memory else _ABOVE_DEFAULT
     whole = bool(apus) and all((gpu.memory_bytes or 0) + (gpu.gtt_bytes or 0) > least for gpu in apus)
+    out = machine.symptom(*_OUT_OF_MEMORY)
+    if machine.torch.available is True and out is not None and _of_carve_out(out, apus):
+        return (
+            machine.symptom(*_RAN_OUT, "memory-ran-out-told", "gpu-out-of-memory-told", "apu-pool-told-small") is None
+        )
     return whole and machine.symptom(*_OUT_OF_MEMORY, *_MISSED) is None
+
+
+def _of_carve_out(shown: Symptom, apus: Sequence[Gpu]) -> bool:
+    """Whether a line tells of the carve-out alone, beside which tools show a larger pool: so AMD advises to set it."""
+    larger = bool(apus) and all((gpu.gtt_bytes or 0) > (gpu.memory_bytes or 0) for gpu in apus)
+    return larger and _CARVE_OUT.search(shown.text) is not None
 
 
 def excludes(machine: Snapshot) -> bool:
@@ -75,6 +90,7 @@ def excludes(machine: Snapshot) -> bool:
     return found is not None and int(found[1]) * _PAGE >= _LARGE_SHARE * memory
 
 
+_CARVE_OUT = Lazy(r"\bUMA frame ?buffer size\b", re.IGNORECASE)
 _LIMIT = Lazy(r"\b(?:amd)?ttm\.pages_limit=(\d{1,12})\b")
 _PAGE = 4096
 _LARGE_SHARE = 0.75
@@ -88,6 +104,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not apus or discrete(machine) or machine.of_vendor("nvidia") or excludes(machine):
         return
     gpu, out = apus[0], machine.symptom(*_OUT_OF_MEMORY)
+    if out and _of_carve_out(out, apus):
+        out = machine.symptom(*_RAN_OUT)
     pools, memory = (gpu.memory_bytes or 0) + (gpu.gtt_bytes or 0), machine.host.memory_bytes
     small = bool(gpu.memory_bytes and gpu.gtt_bytes and memory and pools < _SMALL_SHARE * memory)
     if not small and out is None:
