@@ -144,10 +144,11 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
 
 def unheard(machine: Snapshot) -> bool:
     """Where the account in the container is root, and nobody says that a node is refused or no GPU seen, or a group
-    unknown."""
+    unknown. Where the run line gives the nodes' group by its number, and nobody says so either."""
+    by_number = any(_by_number(group) for group in run_line.options(machine, "--group-add"))
     said = machine.symptom("kfd-open-permission", "dri-open-permission", "group-not-in-image")
     of_root = run_line.passes_amd(machine) and (_privileged(machine) or _image_of_root(machine))
-    return of_root and said is None and not run_line.sees_none(machine)
+    return (of_root or by_number) and said is None and not run_line.sees_none(machine)
 
 
 _NO_DRIVER = ("rocm-module-not-loaded", "kfd-absent-told", "gpu-module-not-loading-told", "amdgpu-kept-away")

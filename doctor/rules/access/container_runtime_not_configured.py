@@ -75,6 +75,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         )
 
 
+def excludes(machine: Snapshot) -> bool:
+    """Where the device plugin waits on a node whose lspci shows no GPU of NVIDIA: there is none to pass."""
+    none = machine.pci and not machine.gpus and all(device.vendor_id != "10de" for device in machine.pci)
+    return bool(none) and machine.symptom("device-plugin-finds-none-told") is not None
+
+
 def unheard(machine: Snapshot) -> bool:
     """Where the engine itself lists NVIDIA's runtime. Pods take it where it is the default one. Where a container runs
     that lacks a program of its own, or in which a server took its GPU."""

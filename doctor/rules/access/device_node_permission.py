@@ -73,6 +73,13 @@ def unheard(machine: Snapshot) -> bool:
     return whole and all(n.group in mine or ((n.mode or 0) & 0o006) == 0o006 for n in nodes)
 
 
+def excludes(machine: Snapshot) -> bool:
+    """Where AMD's nodes are shown and all may open them: a tool's list of groups is not asked then."""
+    nodes = nodes_of(machine, "kfd", "render")
+    whole = {n.kind for n in nodes} == {"kfd", "render"}
+    return whole and all(((n.mode or 0) & 0o006) == 0o006 for n in nodes)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each group that owns refused nodes."""
     if (machine.container.inside and "nvidia" not in run_line.vendors_meant(machine)) or run_line.passes_amd(machine):

@@ -77,7 +77,8 @@ _NO_DRIVER = (
 )
 
 
-_NO_MODULE = "rocm-module-not-loaded"
+_NEVER_THERE = frozenset({"rocm-module-not-loaded", "kfd-missing-in-container"})
+"""Said under WSL always: no amdgpu is loaded there and no /dev/kfd made, the way to the GPU is /dev/dxg."""
 
 
 def _lists_gpu(machine: Snapshot) -> bool:
@@ -86,13 +87,13 @@ def _lists_gpu(machine: Snapshot) -> bool:
 
 
 def _misses_module_alone(machine: Snapshot) -> bool:
-    """Whether nothing says that no GPU is seen but the tool that looks for the module, which WSL has not."""
-    return machine.symptom(*(run_line.NO_GPU_SEEN - {_NO_MODULE})) is None and machine.torch.available is not False
+    """Whether nothing says that no GPU is seen but what looks for the module or its node, which WSL has not."""
+    return machine.symptom(*(run_line.NO_GPU_SEEN - _NEVER_THERE)) is None and machine.torch.available is not False
 
 
 def _said(machine: Snapshot) -> Iterator[Finding]:
     """A text from WSL that says that no driver is there: under WSL it is Windows' driver that is not reached."""
-    symptom = machine.symptom(*(key for key in _NO_DRIVER if key != _NO_MODULE or not _lists_gpu(machine)))
+    symptom = machine.symptom(*(key for key in _NO_DRIVER if key not in _NEVER_THERE or not _lists_gpu(machine)))
     if (
         machine.torch.available is True
         or machine.torch.build == "cpu"
@@ -120,6 +121,11 @@ def _said(machine: Snapshot) -> Iterator[Finding]:
         fixes=FIXES,
         verify=("ls", "-l", "/dev/dxg"),
     )
+
+
+def excludes(machine: Snapshot) -> bool:
+    """Where rocminfo lists a GPU under WSL, and no program misses it."""
+    return machine.host.wsl is True and _lists_gpu(machine) and _misses_module_alone(machine)
 
 
 def unheard(machine: Snapshot) -> bool:

@@ -60,10 +60,14 @@ def unheard(machine: Snapshot) -> bool:
     that it does without, and nothing else fails."""
     if machine.symptom("firmware-of-other-gpus-noted"):
         return True
-    return machine.symptom(_OPTIONAL) is not None and not hearsay.trouble(machine, _OPTIONAL)
+    others = tuple(symptom for symptom in machine.symptoms if symptom.key not in _NOTED)
+    alone = not hearsay.trouble(machine.model_copy(update={"symptoms": others}), "")
+    return machine.symptom(_OPTIONAL) is not None and alone
 
 
 _OPTIONAL = "firmware-optional-missed-told"
+_NOTED = (_OPTIONAL, "pcie-atomics")
+"""Boot lines of cards that work. What the bus can't do is no fault of firmware."""
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.knowledge import hearsay
 from doctor.rules import commands, run_line, work_done
 from doctor.rules.amdgpu_release import known_faults, told_of
 from doctor.rules.module_build import refused
@@ -72,7 +73,11 @@ FIXES = (
 
 def unheard(machine: Snapshot) -> bool:
     """The names of a system and a kernel alone: nobody says that a GPU is not seen, that work on it goes wrong or that
-    something does not build or install, and nothing is told of the driver."""
+    something does not build or install, and nothing is told of the driver. Where rocminfo lists a GPU, or apt only
+    notes of what its lists lack, and nothing fails: that DKMS holds no module is so with the kernel's own driver."""
+    shown = machine.symptom("rocminfo-agent-shown-told", "apt-notes-of-lists-told") is not None
+    if shown and machine.symptom(*_AMISS) is None and not hearsay.trouble(machine, "dkms-status-without-build"):
+        return True
     built = any(s.key.startswith(("dkms-", "rocm-")) for s in machine.symptoms)
     return machine.symptom(*_AMISS) is None and not built and not told_of(machine)
 

@@ -62,6 +62,21 @@ _MISMATCH = ("LIB_RM_VERSION_MISMATCH", "version mismatch", "Function Not Found"
 """The last one: nvidia-smi asks the library for a function of another release (NVML_ERROR_FUNCTION_NOT_FOUND)."""
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the module that runs, the one on disk and the libraries are all shown, as far as they are, of one version,
+    and neither NVML nor nvidia-smi was refused."""
+    driver = machine.nvidia_driver
+    shown = [v for v in (driver.version, driver.module_on_disk, driver.user_version) if v]
+    refused = driver.nvml_error or driver.smi_error or machine.symptom(*_REFUSED)
+    return len(shown) > 1 and not refused and not any(_differ(shown[0], other) for other in shown[1:])
+
+
+_REFUSED = (
+    *("nvml-version-mismatch", "nvrm-api-mismatch", "cuda-driver-mismatch-803"),
+    *("nvidia-smi-fails-told", "nvidia-smi-refuses-told", "nvidia-smi-cannot-communicate"),
+)
+
+
 _RECENT_S = 14 * 86400
 
 

@@ -70,8 +70,12 @@ _OF_THE_HOST = (
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where kernels ran, nvidia-smi works or a library is in use of which nothing tells that it sees no GPU."""
+    """Where kernels ran, nvidia-smi works or a library is in use of which nothing tells that it sees no GPU. Where the
+    module is loaded or nvidia-smi lists a GPU by its UUID, and nothing is told of the host but packages: it loaded."""
     if work_done.ran(machine) or machine.symptom("nvidia-smi-works-told"):
+        return True
+    loaded = machine.nvidia_driver.loaded is True or any(gpu.uuid for gpu in machine.of_vendor("nvidia"))
+    if loaded and machine.symptom(*(key for key in _OF_THE_HOST if key != "nvidia-installer-told")) is None:
         return True
     torch = machine.torch.version is not None or machine.torch.cuda is not None
     used = torch or machine.symptom("tensorflow-named") is not None

@@ -60,12 +60,16 @@ https://github.com/ROCm/rocm-systems/issues/3531
 )
 
 _NAME = "HSA_OVERRIDE_GFX_VERSION"
+_NAMED = "override-named-told"
 FIXES = (Fix(text=f"Start without {_NAME}.", command=("env", "-u", _NAME, "COMMAND"), where="environment"),)
 
 
 def unheard(machine: Snapshot) -> bool:
     """Where each GPU takes the code of a relative of its own generation, and nothing tells of trouble: that is what
-    the override is for."""
+    the override is for. Where no override is named and a program took its GPU."""
+    named = any(name.startswith(_NAME) for name in machine.environment or ()) or machine.symptom(_NAMED)
+    if not named and work_done.took_gpu(machine, "ollama-serves-from-gpu-told", *work_done.GPU_LISTED):
+        return True
     value = (machine.environment or {}).get(_NAME)
     gpus = [gfx_version(gpu.arch) for gpu in machine.of_vendor("amd") if gpu.arch]
     usual = bool(value and gpus) and all(mine and f"{mine[0]}.{mine[1]}.0" == value for mine in gpus)

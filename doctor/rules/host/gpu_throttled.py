@@ -70,8 +70,11 @@ def _more_is_said(machine: Snapshot) -> bool:
     """Whether more is told than clocks that fall: of a limit that was set low, of heat."""
     from doctor.knowledge.symptoms import shared
 
-    keys = {symptom.key for symptom in machine.symptoms} - {"clocks-fall-told"}
+    keys = {s.key for s in machine.symptoms if s.key != "clocks-fall-told" and not _NEVER_ABOVE.search(s.text)}
     return any(cause.rule == RULE.id for key in keys for cause in shared().causes(key, machine))
+
+
+_NEVER_ABOVE = Lazy(r"\bnever (?:goes|gets|rises|boosts) (?:above|over) \d{2,4} ?mhz", re.IGNORECASE)
 
 
 def unheard(machine: Snapshot) -> bool:

@@ -58,10 +58,13 @@ def unheard(machine: Snapshot) -> bool:
     """Where every GPU at hand is of a kind that has no MIG: all GeForce cards, and chips between the large ones. Where
     torch has a GPU, or nothing tells that none is seen, and the one instance that is asked for is among those that are
     listed; people shorten its number. Where instances are listed, none is asked for and nobody says that a process sees
-    none. In a Space of ZeroGPU, whose slices are the operator's."""
-    if machine.symptom("zerogpu-told") is not None:
+    none. In a Space of ZeroGPU, whose slices are the operator's. Where nvidia-smi shows every GPU with MIG off, or
+    Kubernetes' labels say that there is none to turn on."""
+    if machine.symptom("zerogpu-told", "mig-not-capable-told") is not None:
         return True
     gpus = machine.of_vendor("nvidia")
+    if gpus and all(gpu.mig_mode == "disabled" for gpu in gpus) and machine.symptom("mig-mentioned", *_FAILS) is None:
+        return True
     asked = (machine.environment or {}).get("CUDA_VISIBLE_DEVICES", "").strip()
     listed = any(part.uuid and asked.startswith(part.uuid) for gpu in gpus for part in gpu.partitions or ())
     if listed and (machine.torch.available or not (run_line.sees_none(machine) or machine.symptom(*_FAILS))):

@@ -61,6 +61,7 @@ FIXES = (Fix(text="Try without peer-to-peer copies.", command=("env", "NCCL_P2P_
 
 
 _OFF_HELPS = ("p2p-off-works", "peer-copies-off-helps")
+_NONE_TO_USE = ("hip-peer-access-refused",)
 _WENT_ON = ("collectives-went-on-told",)
 _FELT = (
     *("collective-hangs", "stands-still-told", "hang-word-told"),
@@ -70,9 +71,14 @@ _FELT = (
 
 def unheard(machine: Snapshot) -> bool:
     """Where collectives went through first; where peer copies are turned off already, and nothing hangs or answers
-    wrongly."""
+    wrongly. Where all GPUs are GeForce cards, the driver says that they have none, and nothing hangs: so NVIDIA made
+    them."""
     if machine.symptom(*_OFF_HELPS) is not None:
         return False
+    cards = machine.of_vendor("nvidia")
+    without = bool(cards) and all("GeForce" in (gpu.name or "") for gpu in cards) and machine.symptom(*_NONE_TO_USE)
+    if without and machine.symptom(*_FELT) is None:
+        return True
     off = (machine.environment or {}).get("NCCL_P2P_DISABLE") == "1"
     return machine.symptom(*_WENT_ON) is not None or (off and machine.symptom(*_FELT) is None)
 

@@ -100,7 +100,11 @@ _NAMES_A_LIBRARY = (
 
 def unheard(machine: Snapshot) -> bool:
     """Where the loader's path is the one that NVIDIA's images set, and no library is named by an error. Where it leads
-    to toolkits of CUDA alone, one of another major first, and nothing fails: the rule has said what that is worth."""
+    to toolkits of CUDA alone, one of another major first, and nothing fails: the rule has said what that is worth.
+    Where it is named by no more than the advice that an installer of CUDA ends with."""
+    advised = machine.symptom("cuda-installer-advice-told") is not None
+    if advised and "LD_LIBRARY_PATH" not in (machine.environment or {}) and not machine.symptom(*_NAMES_A_LIBRARY):
+        return True
     parts = [part for part in (machine.environment or {}).get("LD_LIBRARY_PATH", "")[:4000].split(":") if part]
     if parts and all(part.rstrip("/") in _OF_IMAGES for part in parts):
         return machine.symptom(*_NAMES_A_LIBRARY) is None

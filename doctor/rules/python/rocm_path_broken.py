@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.knowledge import hearsay
 from doctor.redaction.lazy import Lazy
 from doctor.versions import Dotted
 
@@ -65,8 +66,12 @@ _VARIABLES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
 def unheard(machine: Snapshot) -> bool:
     """Where what was built and run gives wrong values, or a report names the compiler that it found: nothing of ROCm
     was missed. Where variables lead to ROCm and each names the release that is installed. Where ROCm's tools were run
-    by their path and show the GPUs, and nothing is told to be absent or of another release."""
+    by their path and show the GPUs, and nothing is told to be absent or of another release. Where a build names the
+    folder of ROCm that it found, or variables the one that every installation has, and nothing fails."""
     if machine.symptom("output-garbage", "hipcc-found-told") or _all_lead_there(machine):
+        return True
+    found = machine.symptom("rocm-home-found-told") is not None
+    if (found or (_all_usual(machine) and not hearsay.trouble(machine, ""))) and not machine.symptom("work-fails-told"):
         return True
     ran = machine.symptom("rocm-tool-run-told") is not None and bool(machine.of_vendor("amd"))
     return ran and machine.symptom("rocm-part-missed-told") is None
@@ -77,6 +82,11 @@ def _all_lead_there(machine: Snapshot) -> bool:
     named = [_NAMED.match(value) for value in shown]
     installed = {Dotted(i.version).series() for i in machine.rocm or () if i.version}
     return bool(shown) and all(found and Dotted(found[1]).series() in installed for found in named)
+
+
+def _all_usual(machine: Snapshot) -> bool:
+    shown = [value.rstrip("/") for name in _VARIABLES if (value := (machine.environment or {}).get(name))]
+    return bool(shown and machine.rocm) and set(shown) == {"/opt/rocm"}
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
