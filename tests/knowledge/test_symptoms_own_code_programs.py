@@ -22,6 +22,11 @@ EXAMPLES = [
     ),
     ("user-error-model-unknown-to-program", "Model architectures ['AbcForCausalLM'] are not supported for now."),
     ("user-error-model-unknown-to-program", "error loading model: unknown model architecture: 'abc'"),
+    (
+        "user-error-labels-all-masked",
+        "ZeroDivisionError: Unsloth: All labels in your dataset are -100. Training losses",
+    ),
+    ("user-error-nan-without-gpu-too", "same on Platform Reference: NaN at step 61"),
     ("user-error-loss-scale", "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536"),
     ("user-error-loss-scale", "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 512.0"),
     ("user-error-loss-scale", "ValueError: Attempting to unscale FP16 gradients."),

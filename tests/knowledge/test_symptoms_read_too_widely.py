@@ -1,0 +1,45 @@
+"""Lines near to those of a symptom that tell of something else: each beside one that shows it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.knowledge.texts import keys
+
+NEAR = [
+    (
+        "another-version-works-told",
+        "x.shape == torch.Size([16384, 1024])  # works",
+        "with torch 2.5 the same script works",
+    ),
+    ("amdgpu-ring-timeout", "GPU core dump failed", "HW Exception by GPU node-1 reason :GPU Hang"),
+    (
+        "nan-on-gpu-not-on-cpu-told",
+        "nan at step 1 on the GPU; on CPU step 1 is fine, nan at step 3",
+        "nan at step 1 on the GPU; on CPU it is fine",
+    ),
+    ("ctranslate2-on-amd-told", "whisperx 3.3.1", "whisperx does not use the GPU"),
+    ("ctranslate2-on-amd-told", "faster-whisper==1.1.0", "faster-whisper on my Radeon"),
+    ("rank-raised-told", "12: RuntimeError: NCCL error", "12: AssertionError: /scratch/data"),
+    ("build-command-failed", "Fra:1 Mem:4410.4M (Peak 5044.1M) | Building BVH", "Building wheel for apex fails"),
+    (
+        "speed-or-heat-told",
+        "Unless you supply more work, your cracking speed will drop.",
+        "the clocks drop after a minute",
+    ),
+    ("crash-in-own-source-told", "#0  f (n=1) at /usr/src/hip.cpp:3", "#0  f (n=1) at csrc/knn.cpp:33"),
+    (
+        "crash-in-own-source-told",
+        "0x00007f7b80a03f1d in f () from /opt/rocm/lib/libamdhip64.so",
+        "0x0000000000403b1c in advect_ (t=...) at ocean.f90:411",
+    ),
+    ("some-shapes-work-told", "x.shape == torch.Size([4, 1000])  # faults", "torch.Size([4, 1024])  # works"),
+    ("user-error-nan-without-gpu-too", "same on CPU: no NaN", "same on Platform Reference: NaN at step 61"),
+    ("user-error-nan-without-gpu-too", "NaN on the GPU, the CPU is right", "NaN at step 3, the same on the CPU"),
+]
+
+
+@pytest.mark.parametrize(("key", "near", "shows"), NEAR)
+def test_a_line_that_is_near(key: str, near: str, shows: str) -> None:
+    assert key not in keys(near)
+    assert key in keys(shows)
