@@ -121,8 +121,9 @@ def _not_built(machine: Snapshot) -> bool:
 
 
 def _may_matter(machine: Snapshot) -> bool:
-    """Whether something fails, and no GPU was taken and no kernel ran: both are on a system that the driver is for."""
-    worked = work_done.ran(machine) or work_done.took_gpu(machine, *work_done.GPU_LISTED)
+    """Whether something fails, and no GPU was taken and no kernel ran: both are on a system that the driver is for.
+    Values that are not finite were computed."""
+    worked = work_done.ran(machine) or work_done.took_gpu(machine, *work_done.GPU_LISTED, "values-are-nan")
     return not worked and not work_done.nothing_fails(machine, "rocm")
 
 

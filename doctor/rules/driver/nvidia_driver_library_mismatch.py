@@ -106,6 +106,12 @@ def _history(machine: Snapshot) -> Iterator[Evidence]:
         yield Evidence(text=text, source=machine.source("holders"))
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where one version of the driver is all that is shown, and a program fell over a line of its own source: it takes
+    two versions to differ."""
+    return bool(machine.nvidia_driver.version) and machine.symptom("crash-in-own-source-told") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     driver = machine.nvidia_driver
     module, library = driver.version, driver.user_version

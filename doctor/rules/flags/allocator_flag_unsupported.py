@@ -64,10 +64,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 def unheard(machine: Snapshot) -> bool:
     """Where every option that is set is one of torch's, on NVIDIA's cards or by a build for CUDA on Linux, and nothing
-    says that it is refused."""
+    says that it is refused; with a build for ROCm where each is one that its allocator has had all along."""
     values = [(n, v) for n in _NAMES if (v := (machine.environment or {}).get(n))]
-    if not values or machine.symptom(*_FAILS) or machine.torch.build == "rocm" or machine.host.wsl:
+    if not values or machine.symptom(*_FAILS) or machine.host.wsl:
         return False
+    if machine.torch.build == "rocm":
+        return machine.os.id not in (None, "windows") and all(_names(v) <= _OF_BOTH for _, v in values)
     gpus, cuda = machine.gpus or (), machine.torch.build == "cuda" and machine.torch.version is not None
     cards = bool(gpus) and all(g.vendor == "nvidia" and g.arch and g.arch not in _TEGRA for g in gpus)
     if not cards and not (cuda and machine.os.id not in (None, "windows")):
@@ -75,6 +77,8 @@ def unheard(machine: Snapshot) -> bool:
     return all(_fault(machine, value) is None and _unread(machine, name) is None for name, value in values)
 
 
+_OF_BOTH = {"max_split_size_mb", "garbage_collection_threshold"}
+"""Options by which the allocator of either build cuts and frees its own blocks; no call of the driver is in it."""
 _TEGRA = ("sm_53", "sm_62", "sm_72", "sm_87", "sm_101", "sm_110")
 """GPUs of Jetson: their driver maps memory in other ways."""
 
@@ -141,8 +145,17 @@ def _unread(machine: Snapshot, name: str) -> str | None:
     return "PYTORCH_HIP_ALLOC_CONF" if machine.torch.build == "rocm" else "PYTORCH_CUDA_ALLOC_CONF"
 
 
+def _pairs(value: str) -> list[tuple[str, str]]:
+    parts = re.sub(r"\[[^\]]{0,200}\]", "", value).split(",")
+    return [(name, text) for name, _, text in (part.partition(":") for part in parts if part.strip())]
+
+
+def _names(value: str) -> set[str]:
+    return {name.strip() for name, _ in _pairs(value)}
+
+
 def _fault(machine: Snapshot, value: str) -> tuple[Severity, str] | None:
-    pairs = [part.partition(":")[::2] for part in re.sub(r"\[[^\]]{0,200}\]", "", value).split(",") if part.strip()]
+    pairs = _pairs(value)
     unknown = next((name.strip() for name, _ in pairs if name.strip() not in _OPTIONS), None)
     if unknown is not None:
         return Severity.WARNING, f"torch knows no option {unknown[:40]}"

@@ -32,7 +32,8 @@ NCCL_SOCKET_IFNAME, NCCL_IB_HCA, NCCL_IB_GID_INDEX, NCCL_NET_PLUGIN or NCCL_P2P_
 Ranks hang or fail at start ('no socket interface found'), or traffic takes a slow path.
 
 ## Not raised when
-The flag names one interface that fits, lists what is left out while an interface is found, or only makes logs. A path
+The flag names one interface that fits, lists what is left out while an interface is found, or only makes logs; a rank
+raised an error of its own and left the others, which no flag mends. A path
 that is turned off is information where no error of the collective library was seen: it may be meant.
 
 ## How to confirm
@@ -63,8 +64,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 def unheard(machine: Snapshot) -> bool:
     """Lines of an NCCL that comes up, or of a NIXL whose UCX does, where nobody says that anything fails, stands still
     or is slow; variables of NCCL that are listed there; and more devices asked for than there are, which stops a
-    program before any collective. Where the one thing set is which interfaces are left out, and that is right."""
-    if machine.symptom("invalid-device-ordinal") or _only_leaves_out(machine) or _store_unreached(machine):
+    program before any collective, as a rank does that raised an error of its own. Where the one thing set is which
+    interfaces are left out, and that is right."""
+    if machine.symptom("invalid-device-ordinal", "rank-raised-told"):
+        return True
+    if _only_leaves_out(machine) or _store_unreached(machine):
         return True
     works = machine.symptom("nccl-goes-on-with-sockets", "nixl-backend-up-told")
     complaint = machine.symptom("said-slow", "hang-word-told", "stands-still-told", *_FAILS, *_OF_NIXL)
@@ -151,7 +155,7 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
         return None
     if name in _NAMED and value.startswith("^") and not machine.symptom(*_NONE_LEFT):
         return None  # a list of what is left out names nothing that must be there
-    if name in _NAMED and fails and not machine.symptom(*_LIBRARY, *_LIMITS):
+    if name in _NAMED and fails and not machine.symptom(*_LIBRARY, *_LIMITS, "rank-raised-told"):
         return Severity.WARNING, "it names what NCCL uses, and NCCL fails to use it", 0
     return None
 

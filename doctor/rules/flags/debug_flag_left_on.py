@@ -31,8 +31,9 @@ their like.
 Each launch waits for the one before, or each call writes a line: correct results, much slower.
 
 ## Not raised when
-The flag is unset, 0, or a level that costs little. From facts alone it is information; so it is beside an error of a
-kernel that read where nothing is, which such a flag is set to find.
+The flag is unset, 0, or a level that costs little. From facts alone it is information; so it is in a text that tells
+of an error of a program or of a kernel that read where nothing is, which such a flag is set to find, and not of
+slowness.
 
 ## How to confirm
 `env | grep -E 'SERIALIZE|BLOCKING|LOG_LEVEL|NCCL_DEBUG'`
@@ -90,8 +91,17 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
 
 
 def _sought(machine: Snapshot) -> bool:
-    """Whether a kernel went astray and nobody speaks of slowness: the flags are set to find where."""
-    return work_done.went_astray(machine) and machine.symptom("said-slow") is None
+    """Whether an error is told, and none that the flags make; nobody speaks of slowness. They are set to find it."""
+    from doctor.knowledge.hearsay import trouble
+
+    if machine.symptom(*_SLOW, *_MADE_BY_THEM) is not None:
+        return False
+    own = any(s.key.startswith("user-error-") or s.key == "kernel-itself-refused-told" for s in machine.symptoms)
+    return own or work_done.went_astray(machine) or trouble(machine, "launch-blocking-left-on")
+
+
+_SLOW = ("said-slow", "gpus-no-faster-told", "slower-than-before-told", "use-is-low-told", "gpu-idle-said")
+_MADE_BY_THEM = ("capture-not-permitted",)
 
 
 def _is_on(name: str, value: str) -> bool:

@@ -57,14 +57,15 @@ FIXES = (Fix(text="Use the name that the warning gives, or unset the old one.", 
 
 def unheard(machine: Snapshot) -> bool:
     """Where no variable is told, none has another name; nor where each that is told is one that some release at hand
-    may read, or of a program whose names are not listed; where kernels ran and went astray."""
+    may read, or of a program whose names are not listed; where kernels ran and went astray. An old name beside
+    today's is there for older releases."""
     if work_done.ran(machine) or _ignored_are_read(machine):
         return True
     if machine.symptom("variable-name-slips", "variable-ignored-told") is not None:
         return False
     if machine.environment:
         names = [n for n in machine.environment if spelling.is_known(n) or _of_family(n)]
-        return all(spelling.is_known(name) and not _gone_surely(machine, name) for name in names)
+        return all(spelling.is_known(name) and not _is_missed(machine, name) for name in names)
     return machine.symptom("variable-told") is None
 
 

@@ -42,7 +42,8 @@ driver.
 
 ## Not raised when
 It is unset. On a GPU that ROCm does not support, a relative of the same generation (gfx1031 as 10.3.0) is information
-only; in a pasted text so is the GPU's own number, which changes nothing.
+only; in a pasted text so is the GPU's own number, which changes nothing, and that of another chip of the same family
+(gfx1101 as 11.0.0), whose code runs, where something else fails than code of another chip does.
 
 ## How to confirm
 `env | grep HSA_OVERRIDE` and `rocminfo | grep gfx`.
@@ -101,11 +102,13 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         pasted = run_line.from_text(machine, "environment")
         usual = all(fault.endswith(_OFTEN) for _, fault in faults) and work_done.nothing_fails(machine, "environment")
         idle = pasted and all(fault.endswith(_ANYWAY) for _, fault in faults)  # it changes nothing, and breaks nothing
+        of_kin = pasted and all(fault.endswith(_NATIVE) and _kin(g, value) for g in meant for _, fault in faults)
+        apart = of_kin and _fails_otherwise(machine)
         pretended = idle and all(map(_unnamed, meant))
-        weak = 0 if pretended or usual else 1 if idle else 2 if severity is Severity.INFO and pasted else 0
+        weak = 0 if pretended or usual or apart else 1 if idle else 2 if severity is Severity.INFO and pasted else 0
         yield Finding(
             summary=f"{name}={value[:20]} {_PRETENDED if pretended else why}.",
-            severity=Severity.INFO if idle else severity,
+            severity=Severity.INFO if idle or apart else severity,
             suspect=weak,
             explains=(*RULE.explains, *_ALSO.get(why, ())),
             subject=Subject(kind="variable", id=name),
@@ -118,6 +121,34 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         )
 
 
+def _kin(gpu: Gpu, value: str) -> bool:
+    """Whether the override names a chip of the GPU's own family: gfx1100 to gfx1103 differ in their stepping only."""
+    mine = gfx_version(gpu.arch or "")
+    return mine is not None and mine[0] > _LAST_APART and value.startswith(f"{mine[0]}.{mine[1]}.")
+
+
+def _fails_otherwise(machine: Snapshot) -> bool:
+    """Whether a text tells of trouble, and none of it is what the code of another chip brings about."""
+    from doctor.knowledge.hearsay import trouble
+
+    return trouble(machine, "") and machine.symptom(*_BROUGHT_ABOUT) is None
+
+
+_LAST_APART = 9
+"""Up to gfx9 each stepping is an instruction set of its own (gfx900, gfx906, gfx908, gfx90a)."""
+_BROUGHT_ABOUT = (
+    *("amd-memory-access-fault", "kernel-went-astray-told", "hip-launch-failure", "program-crashed"),
+    *(
+        "cuda-no-kernel-image",
+        "hip-invalid-device-function",
+        "hip-shared-object-init-failed",
+        "rocblas-tensile-missing",
+    ),
+    *("rocclr-no-compatible-code-objects", "hsa-incompatible-kernel-object", "hsa-init-out-of-resources"),
+    *("amdgpu-ring-timeout", "amdgpu-vm-fault", "stands-still-told", "hang-word-told", "gpu-work-goes-wrong"),
+    *("values-wrong-said", "output-garbage", *run_line.NO_GPU_SEEN),
+)
+_NATIVE = "which ROCm supports natively"
 _ANYWAY = "is anyway"
 _PRETENDED = "is what tools then show: which GPU it is really, its name does not tell"
 _OFTEN = "unsupported, and often works"
@@ -158,7 +189,7 @@ def _fault(machine: Snapshot, kb: Knowledge, arch: str, value: str) -> tuple[Sev
     if asked[0] != mine[0]:
         return Severity.ERROR, f"names another instruction set than {arch} has"
     if _native(machine, kb, arch):
-        return Severity.ERROR, f"replaces the right code of {arch}, which ROCm supports natively"
+        return Severity.ERROR, f"replaces the right code of {arch}, {_NATIVE}"
     if mine[0] == 9:
         return Severity.ERROR, f"names a gfx9 target that {arch} can't run"
     return Severity.INFO, f"lets {arch} pass as a relative: {_OFTEN}"

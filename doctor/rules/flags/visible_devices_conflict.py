@@ -95,7 +95,8 @@ def excludes(machine: Snapshot) -> bool:
 def unheard(machine: Snapshot) -> bool:
     """Where the one list shown is what images of NVIDIA set themselves, and the text speaks of none; where each list
     has every GPU of the machine once, or CUDA's alone some of them, and nothing says that one is missed; where each
-    task of a job is given one GPU and asks for another; where kernels ran, on the GPU that a program was given."""
+    task of a job is given one GPU and asks for another; where kernels ran, on the GPU that a program was given; where
+    one list names the first GPU alone, which is there."""
     if work_done.ran(machine):
         return True
     if machine.symptom("one-gpu-each-task-told") and machine.symptom("invalid-device-ordinal"):
@@ -109,7 +110,8 @@ def unheard(machine: Snapshot) -> bool:
         many = max((len(value.split(",")) for value in shown.values()), default=0)
     whole = bool(shown) and many > 1 and all(_names_each(value, many) for value in shown.values())
     some = [*shown] == [_CUDA] and many > 1 and _names_some(shown[_CUDA], many)
-    return (whole or some) and not _fails(machine) and machine.symptom("gpu-not-seen-said") is None
+    first = many == 1 and [*shown.values()] == ["0"]
+    return (whole or some or first) and not _fails(machine) and machine.symptom("gpu-not-seen-said") is None
 
 
 def _names_each(listed: str, many: int) -> bool:

@@ -34,7 +34,8 @@ torch.compile and every triton kernel fail at import or at the first compilation
 
 ## Not raised when
 torch is not a plain release with a pin that is known, or triton has the pinned release. Beside a torch for ROCm a
-triton of PyPI is information where a text tells of another failure: it has code for AMD's GPUs too.
+triton of PyPI is information where a text tells of another failure: it has code for AMD's GPUs too. AMD's images have
+one without a suffix as well, built for their torch.
 
 ## How to confirm
 `python -m pip check` and `python -c 'import triton; print(triton.__version__)'`
@@ -63,7 +64,8 @@ def unheard(machine: Snapshot) -> bool:
     """Where kernels ran: what a missing or foreign triton compiles does not. Where the list of packages shows the one
     triton that this torch pins, and no error names triton. Where xformers notes that there is none, with the traceback
     that it caught, and nothing that compiles asks for it."""
-    if work_done.ran(machine) or (_goes_with_torch(machine) and not _of_triton(machine)):
+    fits = _goes_with_torch(machine) or _of_amds_image(machine)
+    if work_done.ran(machine) or (fits and not _of_triton(machine)):
         return True
     noted = machine.symptom("xformers-without-triton-told") is not None
     return noted and machine.symptom(*_ASKS_FOR_IT) is None
@@ -84,6 +86,13 @@ def _goes_with_torch(machine: Snapshot) -> bool:
 def _of_triton(machine: Snapshot) -> bool:
     """Whether an error that was seen names Triton."""
     return any("triton" in f"{s.key} {s.text}".lower() for s in machine.symptoms if not s.mention)
+
+
+def _of_amds_image(machine: Snapshot) -> bool:
+    """Whether AMD put the packages together: its image, or a vLLM that was built for ROCm, comes with its triton."""
+    vllm = package(machine, "vllm")
+    image = (machine.container.image or "").removeprefix("docker.io/")
+    return image.startswith("rocm/") or "+rocm" in ((vllm and vllm.version) or "")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -110,7 +119,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield Finding(
             summary=f"triton {held.version[:20]} of PyPI stands beside a torch for ROCm, which brings its own.",
             severity=Severity.WARNING if fails or not machine.symptoms else Severity.INFO,
-            suspect=0 if fails else 1,
+            suspect=0 if fails or _of_amds_image(machine) else 1,
             subject=Subject(kind="package", id="triton"),
             evidence=(*evidence(machine, ("torch.version",)), *shown(machine, held)),
             fixes=(pip_remove(machine, "Remove it, then install torch for ROCm again.", "triton"),),
