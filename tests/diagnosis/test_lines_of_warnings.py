@@ -71,9 +71,11 @@ def test_graphics_of_a_desktop_processor_lack_no_slot(chip: str) -> None:
     assert _loud(line + "[    4.3] kfd kfd: amdgpu: added device 1002:744c\n") == []
 
 
-def test_a_card_without_atomics_is_an_error() -> None:
+def test_a_card_without_atomics_is_an_error_with_two_witnesses() -> None:
     line = "[    4.2] kfd kfd: amdgpu: skipped device 1002:67df, PCI rejects atomics 730<0\n"
-    assert ("pcie-atomics-missing", Severity.ERROR) in _loud(line)
+    assert ("pcie-atomics-missing", Severity.WARNING) in _loud(line)
+    bridge = "[    4.1] amdgpu 0000:03:00.0: amdgpu: PCIE atomic ops is not supported\n"
+    assert ("pcie-atomics-missing", Severity.ERROR) in _loud(bridge + line)
 
 
 CUDA_ALONE = "AttributeError: '_OpNamespace' '_C' object has no attribute 'silu_and_mul_nvfp4_quant'"

@@ -6,7 +6,7 @@ from typing import Literal
 
 from doctor.diagnosis import rank, registry
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Rule, Severity, Subject, fingerprint
+from doctor.findings import Evidence, Finding, Rule, Severity, Subject, fingerprint
 from tests.rules import machines
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
@@ -78,13 +78,17 @@ def test_a_machine_is_no_text() -> None:
 def test_in_a_pasted_text_an_error_has_two_witnesses_or_is_what_a_gpu_logged() -> None:
     rules = {check.rule.id: check.rule for check in registry.checks()}
 
-    def severity(name: str, basis: Literal["facts", "symptom", "both"], works: bool = False) -> str:
-        one = finding(name, ERROR).model_copy(update={"basis": basis})
+    def severity(
+        name: str, basis: Literal["facts", "symptom", "both"], works: bool = False, lines: tuple[int, ...] = (3, 7)
+    ) -> str:
+        seen = tuple(Evidence(text="x", source=f"text:{line}") for line in lines)
+        one = finding(name, ERROR).model_copy(update={"basis": basis, "evidence": seen})
         return told(rank.unproven([one], rules, works))[0][1]
 
     for name in ("torch-missing-gpu-arch", "nvidia-driver-too-old"):
         assert severity(name, "both") == "error"
         assert severity(name, "facts") == severity(name, "symptom") == "warning"
         assert severity(name, "both", works=True) == "warning"
+        assert severity(name, "both", lines=(3, 3)) == "warning"
     assert severity("gpu-ecc-errors", "facts", works=True) == "error"
     assert severity("gpu-ecc-errors", "symptom") == "warning"

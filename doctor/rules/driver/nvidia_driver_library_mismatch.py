@@ -64,8 +64,11 @@ _MISMATCH = ("LIB_RM_VERSION_MISMATCH", "version mismatch", "Function Not Found"
 
 def unheard(machine: Snapshot) -> bool:
     """Where the module that runs, the one on disk and the libraries are all shown, as far as they are, of one version,
-    and neither NVML nor nvidia-smi was refused."""
+    and neither NVML nor nvidia-smi was refused. Where one version is all that is shown, and a program fell over a line of
+    its own source: it takes two versions to differ."""
     driver = machine.nvidia_driver
+    if driver.version and machine.symptom("crash-in-own-source-told"):
+        return True
     shown = [v for v in (driver.version, driver.module_on_disk, driver.user_version) if v]
     refused = driver.nvml_error or driver.smi_error or machine.symptom(*_REFUSED)
     return len(shown) > 1 and not refused and not any(_differ(shown[0], other) for other in shown[1:])
@@ -104,12 +107,6 @@ def _history(machine: Snapshot) -> Iterator[Evidence]:
     if held:
         text = f"the loaded module is held by {', '.join(held[:6])}"
         yield Evidence(text=text, source=machine.source("holders"))
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where one version of the driver is all that is shown, and a program fell over a line of its own source: it takes
-    two versions to differ."""
-    return bool(machine.nvidia_driver.version) and machine.symptom("crash-in-own-source-told") is not None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
