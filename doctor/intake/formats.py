@@ -128,7 +128,7 @@ FORMATS = (
     Format("said_host", commands=("numa_balancing",), call="read_numa_balancing"),
     Format("said_host", commands=("scaling_governor",), call="read_governor"),
     Format("torch_prints", ("torch.__version__", "torch.version.", "is_available()", "get_device_name(",
-                            "get_arch_list(")),
+                            "get_arch_list("), ("print(torch.",), told=True),
     Format("said_cuda", ("nvidia-smi", "driver")),
     Format("torch_arch_list", ("arch list", "arch_list", "archs", "arches", "architectures", "for sm_", "supports sm_",
                                "install supports",

@@ -34,10 +34,11 @@ _NUMBERS = re.compile(r"\d{1,2}\.\d{1,2}(?:[\w.-]{0,40})$")
 _ARCH = re.compile(r"\b(?:sm_\d{2,3}[af]?|compute_\d{2,3}|gfx[0-9a-f]{3,4})\b")
 
 
-def read(text: str, source: str = "text") -> FactSheet:
-    """Only an answer of the form that the call gives counts. Raises ReaderError without one."""
+def read(text: str, source: str = "text", command: str = "") -> FactSheet:
+    """Only an answer of the form that the call gives counts. The question may be the command that printed the text:
+    `python -c "import torch; print(torch.__version__)"`. Raises ReaderError without an answer."""
     said: _Said = []
-    waiting: list[str] = []
+    waiting: list[str] = _ASKED.findall(command[:_LINE_LIMIT])[:_ASKED_LIMIT] if "print" in command else []
     for where, line in source_lines(text, source):
         line = line[:_LINE_LIMIT]
         asked = _ASKED.findall(line)[:_ASKED_LIMIT] if "torch." in line else []
@@ -82,7 +83,10 @@ def _answer(said: _Said, where: str, line: str, waiting: list[str]) -> list[str]
     apart, words = (", ", inner[1]) if inner else (None, line)
     parts = [part.strip() for part in words.split(apart, len(waiting) - 1 if _names_last(waiting) else -1)]
     if len(waiting) > 1 and len(parts) == len(waiting):
-        for asked, part in zip(waiting, parts, strict=True):
+        fits = _take(said, where, waiting[0], parts[0])
+        if not inner and not fits:  # words of another form: a message of the call that failed
+            return waiting
+        for asked, part in zip(waiting[1:], parts[1:], strict=True):
             _take(said, where, asked, part)
         return []
     return waiting[1:] if _take(said, where, waiting[0], line) else []
@@ -120,12 +124,12 @@ def _device(answer: str) -> dict[str, object]:
     low = answer.lower()
     vendor = (
         "nvidia"
-        if re.search(r"nvidia|geforce|tesla|quadro|rtx", low)
+        if re.search(r"nvidia|geforce|tesla|quadro|rtx|^(?:orin|xavier|thor)\b", low)  # a Jetson's name is its chip's
         else "amd"
         if "amd" in low or "radeon" in low
         else ""
     )
-    if not vendor or len(answer) > 80:
+    if not vendor or len(answer) > 80 or ":" in answer:  # a message of the call that failed
         return {}
     # the call fails where torch has no GPU
     return {"gpus[#0].vendor": vendor, "gpus[#0].name": answer, "torch.available": True}

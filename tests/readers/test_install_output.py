@@ -74,6 +74,16 @@ def test_what_torch_printed(text: str, fact: str, value: object) -> None:
     assert torch_prints.read(text).get(fact) == value
 
 
+def test_what_a_command_asked_of_torch() -> None:
+    asked = '$ python3 -c "import torch; print(torch.__version__, torch.cuda.get_device_name())"\n'
+    machine = read_text([f"{asked}2.8.0 Orin\n".encode()])
+    assert machine.torch.available is True
+    assert machine.torch.version == "2.8.0"
+    assert read_text([f"{asked}RuntimeError: Found no NVIDIA driver\n".encode()]).torch.available is None
+    unasked = "$ python3 main.py torch.cuda.is_available()\nTrue\n"
+    assert read_text([unasked.encode()]).torch.available is None
+
+
 @pytest.mark.parametrize(
     "text",
     [
