@@ -71,6 +71,14 @@ def test_graphics_of_a_desktop_processor_lack_no_slot(chip: str) -> None:
     assert _loud(line + "[    4.3] kfd kfd: amdgpu: added device 1002:744c\n") == []
 
 
+def test_graphics_of_a_laptops_processor_lack_no_slot_beside_a_card() -> None:
+    line = "[    4.2] kfd kfd: amdgpu: skipped device 1002:1638, PCI rejects atomics 730<0\n"
+    assert _loud(line + "[    4.3] kfd kfd: amdgpu: added device 1002:73df\n") == []
+    assert ("pcie-atomics-missing", Severity.WARNING) in _loud(line)
+    card = line.replace("1638", "67df") + "[    4.3] kfd kfd: amdgpu: added device 1002:73df\n"
+    assert ("pcie-atomics-missing", Severity.WARNING) in _loud(card)
+
+
 def test_a_card_without_atomics_is_an_error_with_two_witnesses() -> None:
     line = "[    4.2] kfd kfd: amdgpu: skipped device 1002:67df, PCI rejects atomics 730<0\n"
     assert ("pcie-atomics-missing", Severity.WARNING) in _loud(line)

@@ -136,6 +136,28 @@ def test_an_x_server_without_nouveau_says_nothing_of_the_kernel() -> None:
     assert not nouveau_loaded.unheard(of(f"{NVIDIA}{line}Kernel driver in use: nouveau\nnouveau is loaded\n"))
 
 
+def test_a_command_line_that_keeps_nouveau_out() -> None:
+    boot = "$ cat /proc/cmdline\nBOOT_IMAGE=/vmlinuz-6.14 ro rhgb quiet rd.driver.blacklist=nouveau {}\n\n"
+    assert nouveau_loaded.unheard(of(NVIDIA + boot.format("nvidia-drm.modeset=1")))
+    assert not nouveau_loaded.unheard(of(SMI_L + boot.format("nvidia-drm.modeset=1")))
+    assert not nouveau_loaded.unheard(of(NVIDIA + boot.format("").replace("blacklist=nouveau", "blacklist=nvidiafb")))
+
+
+def test_small_windows_of_a_bridge_are_no_gpus_memory() -> None:
+    for line in (
+        "pci 0000:05:00.0: BAR 15: no space for [mem size 0x00200000 64bit pref]",
+        "pci 0000:05:00.0: BAR 15: failed to assign [mem size 0x00200000 64bit pref]",
+        "pcieport 0000:04:01.0: bridge window [mem size 0x00200000 64bit pref]: can't assign; no space",
+    ):
+        assert not keys(line) & {"bar-invalid", "amdgpu-bar-not-assigned"}, line
+    for line in (
+        "pci 0000:05:00.0: BAR 15: no space for [mem size 0x600000000 64bit pref]",
+        "pci 0000:05:00.0: BAR 15: no space for [mem size 0x18000000 64bit pref]",
+        "pci 0000:06:00.0: BAR 0: no space for [mem size 0x01000000]",
+    ):
+        assert keys(line) >= {"bar-invalid", "amdgpu-bar-not-assigned"}, line
+
+
 def test_windows_of_io_ports_are_none_of_a_gpus() -> None:
     assert not keys(IO) & {"bar-invalid", "amdgpu-bar-not-assigned"}
     assert not keys("pci 0000:02:00.0: BAR 7: failed to assign [io  size 0x1000]") & {"amdgpu-bar-not-assigned"}

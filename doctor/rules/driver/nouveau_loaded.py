@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, evidence
 from doctor.knowledge import Knowledge
+from doctor.redaction.lazy import Lazy
 from doctor.rules import commands, presence, run_line
 
 if TYPE_CHECKING:
@@ -50,13 +51,15 @@ FIXES = (Fix(text="Install NVIDIA's driver on the host, which blacklists nouveau
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where X looks for nouveau among its modules and has none, NVIDIA's driver answers, and nothing else speaks of
-    nouveau. X's part alone does not show that the kernel's is not loaded."""
-    absent = machine.symptom(_MISSING) is not None and machine.nvidia_driver.version is not None
+    """Where the kernel's command line keeps nouveau out, or X looks for it among its modules and has none; NVIDIA's
+    driver answers, and nothing else speaks of nouveau. X's part alone does not show that the kernel's is not loaded."""
+    kept_out = _KEPT_OUT.search(machine.kernel.cmdline or "") is not None
+    absent = (kept_out or machine.symptom(_MISSING) is not None) and machine.nvidia_driver.version is not None
     others = any(s.key.startswith("nouveau-") and s.key != _MISSING for s in machine.symptoms)
     return absent and not others and bool(machine.of_vendor("nvidia")) and not run_line.sees_none(machine)
 
 
+_KEPT_OUT = Lazy(r"\bblacklist=(?:[\w-]+,){0,8}nouveau\b")
 _MISSING = "nouveau-of-x-missing-told"
 
 

@@ -35,7 +35,8 @@ rocminfo shows no agent for it.
 
 ## Not raised when
 The kernel log can't be read, or tells of no such GPU and no error text was seen; the CPU is not known, or one with
-atomics (Intel from Haswell on, AMD from Zen on). Where ROCm lists the GPU, it has what it needs.
+atomics (Intel from Haswell on, AMD from Zen on). The graphics of a processor was left out and another GPU added. Where
+ROCm lists the GPU, it has what it needs.
 
 ## How to confirm
 Look for 'PCI rejects atomics' in the kernel log.
@@ -68,7 +69,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield from _by_cpu(machine)
     source = machine.source("kernel_log.events")
     for event in machine.kernel_log.events or ():
-        if event.code == "kfd-no-atomics":
+        if event.code == "kfd-no-atomics" and not _beside_a_card(machine, event.text):
             device = event.device or "-"
             yield Finding(
                 summary=f"KFD left out {'GPU ' + device if event.device else 'a GPU'}: its slot gives no PCIe atomics.",
@@ -76,6 +77,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 evidence=(Evidence(text=f"{presence.times(event)}{event.text}", source=source),),
                 fixes=FIXES,
             )
+
+
+_IN_PROCESSOR = Lazy(r"skipped device 1002:1[0-9a-f]{3}\b", re.IGNORECASE)
+"""AMD numbers the graphics of its processors from 1000 to 1fff, and no card (pci.ids, vendor 1002)."""
+
+
+def _beside_a_card(machine: Snapshot, line: str) -> bool:
+    """Whether what was left out is in the processor, and the driver took another GPU: no slot is at fault."""
+    return bool(_IN_PROCESSOR.search(line)) and machine.symptom("kfd-takes-gpu-told") is not None
 
 
 def _by_cpu(machine: Snapshot) -> Iterator[Finding]:
