@@ -20,8 +20,46 @@ ON_CPU = "`cutlassF` is not supported because:\n    device=cpu (supported: {'cud
 HIPBLASLT = "Attempting to use hipBLASLt on an unsupported architecture! Overriding blas backend to hipblas\n"
 FP8 = 'ValueError("type fp8e4nv not supported in this architecture. The supported fp8 dtypes are (@)")'
 
+NOT_AVAILABLE = "UserWarning: Specified provider 'CUDAExecutionProvider' is not in available provider names."
+CPU_TORCH = "GPU:\nGPU 0: AMD Radeon RX 6800\n\n$ pip list\nPackage    Version\n---------- -------\ntorch 2.3.1+cpu\n\n"
+APPLIED = "Applied providers: ['{}', 'CPUExecutionProvider'], with options: {{}}\n"
+SMI_MISSING = "-bash: nvidia-smi: command not found\n"
+NVCC_MISSING = "-bash: nvcc: command not found\n"
+HIERARCHY = 'These module(s) or extension(s) exist but cannot be loaded as requested: "cuda/12.4"\n'
+INERT = "Warning: TORCH_FOO_BAR is the default now, this environment variable is thus deprecated.\n"
+LOADS = "libfoo.so.0: cannot open shared object file: No such file or directory\n"
+LIBCUDA = "libcuda.so: cannot open shared object file: No such file or directory\n"
+AMD_OPENCL = "GPU 0: AMD Radeon RX 6600 (gfx1032)\n"
+ROCM = "ROCm version: 5.7.1\nAgent 2\n  Name:                    gfx1032\n  Vendor Name:             AMD\n"
+OPENCL_ROW = "OpenCL Device 0: Platform:0 Device:0 Bus:43 Slot:0 Compute:2.0 Driver:3590.0\n"
+NIX_AMD = (
+    "OS: NixOS 25.05\n$ lspci\n03:00.0 VGA compatible controller: Advanced Micro Devices, Inc. [AMD/ATI] Navi 31\n"
+)
+EFA = "$ env\nFI_PROVIDER=efa\n\n"
+PLUGIN = "NCCL INFO NET/Plugin : dlerror=libnccl-net.so{0}: cannot open shared object file: No such file or directory "
+
 test_fault_is_named = names(
     (
+        (
+            SMI + NOT_AVAILABLE + "Available providers: 'AzureExecutionProvider, CPUExecutionProvider'",
+            "onnxruntime-gpu-mismatch",
+        ),
+        (CPU_TORCH + APPLIED.format("CPUExecutionProvider"), "torch-cpu-only-build"),
+        (
+            CPU_TORCH + APPLIED.format("DmlExecutionProvider") + "AssertionError: Torch not compiled with CUDA enabled",
+            "torch-cpu-only-build",
+        ),
+        ("the workstation\n" + SMI_MISSING, "nvidia-driver-not-loaded"),
+        (SMI + "error: command failed\n" + SMI_MISSING.replace("nvidia-smi", "nvcc"), "toolkit-torch-mismatch"),
+        (INERT, "env-flag-unknown-or-renamed"),
+        ("ImportError: " + LOADS, "system-library-missing"),
+        ("OS: NixOS 25.05\n" + SMI + "Cannot load libcuda.so.1\n", "gpu-libs-not-found"),
+        (
+            EFA + PLUGIN.format("") + "No plugin found (libnccl-net.so), using internal implementation",
+            "gpu-libs-not-found",
+        ),
+        (AMD_OPENCL + "ImportError: " + LIBCUDA, "torch-built-for-other-vendor"),
+        (ROCM + "the program does not start: error\n", "amd-gpu-unsupported-by-rocm"),
         ("Error: wrong values since the regression in cuDNN 9.1.0\nSegmentation fault", "known-bad-library-version"),
         (SMI + "RuntimeError: CUDA error: invalid device ordinal", "visible-devices-conflict"),
         (SMI + SEARCH, "gpu-libs-not-found"),
@@ -60,6 +98,32 @@ test_what_goes_on_accuses_nothing = names_not(
             SMI + "Caught CUDARuntimeError in DataLoader worker process 0.\n" + NOT_SET_UP,
             "nvidia-uvm-hmm-init-failure",
         ),
+        (
+            SMI + NOT_AVAILABLE + "Available providers: 'DmlExecutionProvider, CPUExecutionProvider'",
+            "onnxruntime-gpu-mismatch",
+        ),
+        (CPU_TORCH + APPLIED.format("DmlExecutionProvider"), "torch-cpu-only-build"),
+        ("OS: AlmaLinux 9.4, login node narval3\n" + SMI_MISSING, "nvidia-driver-not-loaded"),
+        (HIERARCHY + SMI + NVCC_MISSING + "command failed\n", "toolkit-torch-mismatch"),
+        ("$ pip list\nPackage    Version\n---------- -------\nvllm 0.8.5\n\n" + INERT, "env-flag-unknown-or-renamed"),
+        (
+            f"(gst-plugin-scanner:61): GStreamer-WARNING **: Failed to load plugin '/x/y.so': {LOADS}",
+            "system-library-missing",
+        ),
+        (f"[MANGOHUD] [error] [nvctrl.cpp:46] Failed to open {LOADS}", "system-library-missing"),
+        (NIX_AMD + "Cannot load libcuda.so.1\n", "gpu-libs-not-found"),
+        (
+            EFA
+            + PLUGIN.format(".0")
+            + "No plugin found (libnccl-net.so.0), using internal implementation? trying libnccl-net.so",
+            "gpu-libs-not-found",
+        ),
+        (EFA + "NET/Plugin: Could not find: librccl-net.so. Using internal net plugin.", "gpu-libs-not-found"),
+        (
+            AMD_OPENCL + f"CUDA: Not detected: Failed to open dynamic library 'libcuda.so': {LIBCUDA}",
+            "torch-built-for-other-vendor",
+        ),
+        (ROCM + "the program does not start: error\n" + OPENCL_ROW, "amd-gpu-unsupported-by-rocm"),
         (f"{OWN_SITE}abc/run.py:126: UserWarning: FP16 is not supported on CPU\n", "python-user-site-leak"),
         (SMI + NO_OPERATOR + ON_CPU, "extension-abi-mismatch"),
         (RX6800 + NO_OPERATOR + ON_CPU, "library-missing-gpu-arch"),

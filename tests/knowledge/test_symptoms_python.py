@@ -116,6 +116,7 @@ EXAMPLES = {
     "vllm-built-for-other-torch": "vllm was built with torch 2.4.0 but torch 2.5.1 is installed",
     "sglang-kernel-load": "ImportError: [sgl_kernel] CRITICAL: Could not load any common_ops library!",
     "transformer-engine-load": "AssertionError: Could not find shared object file for Transformer Engine torch lib.",
+    "onnxruntime-provider-not-available": "Specified provider 'ROCMExecutionProvider' is not in available provider names.",
     "onnxruntime-provider-not-loaded": "Failed to create CUDAExecutionProvider. Require cuDNN 9.* and CUDA 12.*",
     "framework-falls-back-to-cpu": "ggml_cuda_init: failed to initialize ROCm: no ROCm-capable device is detected",
     "rocminfo-shows-no-gpu": "rocminfo doesn't show GPU",

@@ -13,6 +13,7 @@ from doctor.rules.python import (
     extension_abi_mismatch,
     gpu_libs_not_found,
     known_bad_library_version,
+    library_missing_gpu_arch,
     onnxruntime_gpu_mismatch,
     rocm_path_broken,
     tensorflow_gpu_mismatch,
@@ -31,6 +32,9 @@ CARDS = '[W:onnxruntime:Default, device_discovery.cc:164] GPU device discovery f
 NODES = "[W:onnxruntime:, transformer_memcpy.cc:74] 2 Memcpy nodes are added to the graph g for CUDAExecutionProvider."
 XFORMERS = "A matching Triton is not available, some optimizations will not be enabled\n"
 POOL = "MemoryError: std::bad_alloc: Maximum pool size exceeded (failed to allocate 2.0 GiB)\n"
+RENDERS = "AMD Ryzen 7 8845HS with Radeon 780M Graphics\nNVIDIA GeForce RTX 4060 Laptop GPU\n"
+TRTEXEC = "[I] Selected Device: Xavier\n[I] Compute Capability: 7.2\n"
+NO_KERNEL = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
 CASES: list[tuple[ModuleType, str, str]] = [
     (tensorflow_gpu_mismatch, MADE.format("Tesla T4"), "\nCould not load library libcudnn_ops.so.9, Aborted"),
     (tensorflow_gpu_mismatch, "Num GPUs Available:  1", "\nRuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED"),
@@ -41,6 +45,13 @@ CASES: list[tuple[ModuleType, str, str]] = [
     (integrated_gpu_conflict, f"{BOTH}using ROCm0 backend\n", "Segmentation fault (core dumped)"),
     (integrated_gpu_conflict, MADE.format("Radeon RX 7900 XTX"), "\nSegmentation fault (core dumped)"),
     (integrated_gpu_conflict, LISTED + DIRECTML, "\nSegmentation fault (core dumped)"),
+    (
+        integrated_gpu_conflict,
+        LISTED + "Device: cuda:0 AMD Radeon RX 6800 : native\n",
+        "Segmentation fault (core dumped)",
+    ),
+    (integrated_gpu_conflict, RENDERS + "using OPTIX: NVIDIA GeForce RTX 4060\n", "Segmentation fault (core dumped)"),
+    (library_missing_gpu_arch, TRTEXEC + "[E] Failed to parse onnx file", f"\n{NO_KERNEL}"),
     (gpu_libs_not_found, "CUDA SETUP: CUDA runtime path found: /opt/lib/libcudart.so.11.0", "\nSegmentation fault"),
 ]
 NEAR: list[tuple[ModuleType, str]] = [
@@ -51,6 +62,9 @@ NEAR: list[tuple[ModuleType, str]] = [
     (integrated_gpu_conflict, BOTH),
     (integrated_gpu_conflict, LISTED),
     (integrated_gpu_conflict, MADE.format("AMD Radeon Graphics")),
+    (integrated_gpu_conflict, LISTED + "Device: cuda:1 AMD Radeon(TM) Graphics : native\n"),
+    (integrated_gpu_conflict, RENDERS + "using HIP: AMD Radeon(TM) Graphics\n"),
+    (library_missing_gpu_arch, TRTEXEC),
     (gpu_memory_exhausted, POOL),
     (gpu_memory_exhausted, "rmm.reinitialize(maximum_pool_size=2**32)"),
     (rocm_path_broken, "hipcc PATH                   : None"),
@@ -76,6 +90,12 @@ def test_a_pool_with_a_bound_of_the_programs_own() -> None:
 
 def test_a_compiler_that_was_found() -> None:
     assert rocm_path_broken.unheard(read_text([b"hipcc PATH                   : /opt/rocm/bin/hipcc"]))
+
+
+def test_parts_of_rocm_that_julia_found() -> None:
+    row = "│     {}     │ HIP              │ 6.0.32831 │ {:<41} │\n"
+    assert rocm_path_broken.unheard(read_text([row.format("+", "/opt/rocm/lib/libamdhip64.so").encode()]))
+    assert not rocm_path_broken.unheard(read_text([row.format("-", "-").encode()]))
 
 
 def test_tensors_on_the_cpu() -> None:

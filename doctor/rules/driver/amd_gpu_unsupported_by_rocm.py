@@ -40,8 +40,8 @@ rocminfo shows no GPU agent, or libraries have no kernels for it.
 
 ## Not raised when
 The knowledge has no row for the release or the GPU, or torch is known to work, or ollama says that it serves from the
-GPU; it is a processor's own GPU, and a card is there too. Where rocBLAS of that release has code for the GPU it is
-information.
+GPU, or Folding@home lists it as a device of OpenCL; it is a processor's own GPU, and a card is there too. Where
+rocBLAS of that release has code for the GPU it is information.
 
 ## How to confirm
 Compare the gfx target of `rocminfo` with AMD's list.
@@ -78,6 +78,10 @@ _FITS = (
     "rocblas-tensile-missing",
 )
 """What programs say on a GPU that their ROCm does not know. Another error text is of another cause, most likely."""
+
+
+_SERVES = ("ollama-serves-from-gpu-told", "layers-on-gpu", "folding-lists-opencl-told")
+"""Engines with kernels of their own that took the GPU; OpenCL's are compiled for whatever GPU its platform lists."""
 
 
 _STARTS_AND_DIES = ("program-crashed", "amd-memory-access-fault")
@@ -121,7 +125,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     seen: set[str] = set()
     other = any(shared().causes(symptom.key, machine) for symptom in machine.symptoms)  # a mention has no cause
     fits = None if machine.symptom("rocblas-of-program-lacks-target") else machine.symptom(*_FITS)
-    serves = fits is None and machine.symptom("ollama-serves-from-gpu-told", "layers-on-gpu") is not None
+    serves = fits is None and machine.symptom(*_SERVES) is not None
     doubtful = fits is None and (other or serves)
     asked = fits is None and machine.symptom("amdsmi-answers-told") is not None  # a reading failed, and no work
     fine = asked or work_done.nothing_fails(machine, "rocm")

@@ -33,7 +33,7 @@ or library cures that.
 ## Not raised when
 The system is another or not known, or the text shows a GPU of AMD or NVIDIA, its driver or a ROCm: then another machine
 is meant than the Mac at which somebody sits. It is a remark where nothing in the text asks for CUDA or ROCm, and a
-warning where nothing but a sentence does.
+warning where nothing but a sentence does, or the program was told to run on Metal.
 
 ## How to confirm
 `uname -s` prints Darwin; `python3 -c "import torch; print(torch.backends.mps.is_available())"`
@@ -60,7 +60,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     asks = [symptom.key for symptom in machine.symptoms if _asks(symptom)]
     yield Finding(
         summary="macOS has neither CUDA nor ROCm: torch runs there on the CPU and, on Apple silicon, on Metal (mps).",
-        severity=_loud(asks),
+        severity=_loud(asks, machine),
         subject=Subject(kind="os", id="macos"),
         evidence=evidence(machine, ("os.id", "os.name")),
         fixes=(
@@ -74,13 +74,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     )
 
 
-def _loud(asks: Sequence[str]) -> Severity:
-    """An error where a program asks; that somebody has no NVIDIA GPU there may be no complaint."""
+def _loud(asks: Sequence[str], machine: Snapshot) -> Severity:
+    """An error where a program asks; that somebody has no NVIDIA GPU there may be no complaint. Where Metal was asked
+    for, the machine is what it was taken for: a line of the program asks for CUDA all the same."""
     from doctor.knowledge.hearsay import is_told
 
     if not asks:
         return Severity.INFO
-    return Severity.WARNING if all(is_told(key) for key in asks) else RULE.severity
+    metal = machine.symptom("metal-device-asked-told") is not None
+    return Severity.WARNING if metal or all(is_told(key) for key in asks) else RULE.severity
 
 
 _LISTED = (

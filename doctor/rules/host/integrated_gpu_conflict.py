@@ -113,16 +113,17 @@ def unheard(machine: Snapshot) -> bool:
 
 
 def _card_is_used(machine: Snapshot) -> bool:
-    """Whether the card is what runs the work: TensorFlow made a device of it; whisper.cpp and DirectML take one GPU,
-    the first, and that is the card."""
-    made = machine.symptom("tensorflow-made-gpu-device-told")
-    if made is not None and _CARD.search(made.text):
+    """Whether the card is what runs the work: TensorFlow made a device of it, ComfyUI and its kin or a renderer name it
+    as theirs; whisper.cpp and DirectML take one GPU, the first, and that is the card."""
+    named = (machine.symptom(key) for key in _TAKEN)
+    if any(taken is not None and _CARD.search(taken.text) for taken in named):
         return True
     first = next((g.name or "" for g in machine.of_vendor("amd")), "")
     directml = any(p.name.endswith("-directml") for p in machine.packages or ())
     return bool(_CARD.search(first)) and (directml or machine.symptom("first-gpu-is-used-told") is not None)
 
 
+_TAKEN = ("tensorflow-made-gpu-device-told", "launcher-device-told", "program-names-its-device-told")
 _NONE_IN_IT = Lazy(
     r"(?i)\bryzen (?:threadripper|\d [1-5]\d00(?:X|XT|X3D|E)?\b(?! with))"
     r"|\bepyc\b(?! 4\d\d[45])|\bxeon\b|\bi\d-\d{4,5}K?F\b"
@@ -130,7 +131,7 @@ _NONE_IN_IT = Lazy(
 """Processors without a GPU: Ryzen of the series 1000 to 5000 that have no letter for one, EPYC but for its 4004 and
 4005, Xeon (some have Intel's, which ROCm does not list). Source: www.amd.com's table of processor specifications,
 column Graphics Model, as of 2026-08."""
-_CARD = Lazy(r"\bRX ?\d|\bW\d{4}\b|\bR9\d00\b|\bVII\b")
+_CARD = Lazy(r"\bRX ?\d|\bW\d{4}\b|\bR9\d00\b|\bVII\b|\bGeForce\b|\bRTX ?[A-Z]?\d|\bQuadro\b")
 _OF_SERVERS = frozenset(("gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950"))
 
 

@@ -72,8 +72,8 @@ _NO_KERNEL = ("cuda-no-kernel-image",)
 
 def unheard(machine: Snapshot) -> bool:
     """Where kernels ran: a library without code for the GPU starts none. Where torch warns of a GPU that it serves all
-    the same, a kernel itself or the precision that was asked for is refused or the client left before a model was
-    loaded, and none is missed. Where an engine took the GPU, and nothing fails or is slow."""
+    the same, a kernel itself, the model or the precision that was asked for is refused or the client left before a
+    model was loaded, and none is missed. Where an engine took the GPU, and nothing fails or is slow."""
     if work_done.ran(machine) or _served_before(machine) or _taken(machine):
         return True
     if machine.symptom("powerd-speaks-told") and work_done.nothing_fails(machine, "packages"):
@@ -82,7 +82,10 @@ def unheard(machine: Snapshot) -> bool:
     return (there or within_told_range(machine)) and machine.symptom(*_NO_KERNEL) is None
 
 
-_NOT_THE_LIBRARY = ("kernel-itself-refused-told", "bf16-asked-of-trainer", "client-left-while-loading-told")
+_NOT_THE_LIBRARY = (
+    *("kernel-itself-refused-told", "bf16-asked-of-trainer", "client-left-while-loading-told"),
+    "trtexec-refuses-model-told",
+)
 
 
 def _served_before(machine: Snapshot) -> bool:

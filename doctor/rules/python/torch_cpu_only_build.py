@@ -41,8 +41,8 @@ no GPU and misses one of a vendor gives a warning.
 
 ## Not raised when
 No GPU of AMD or NVIDIA is known to be there. With integrated AMD GPUs only it is information, and where the text's
-error is one of torch and NumPy, which any build gives. Where a build for a GPU sees one further down in the text, the
-CPU build was another environment's.
+error is one of torch and NumPy, which any build gives, or ONNX Runtime runs its models on the GPU and no error is
+torch's. Where a build for a GPU sees one further down in the text, the CPU build was another environment's.
 
 ## How to confirm
 `python -c 'import torch; print(torch.__version__, torch.version.cuda, torch.version.hip)'`: both are None.
@@ -70,6 +70,8 @@ FIXES = (
 
 _OF_NUMPY = ("numpy-major-told", "numpy-not-available-in-torch", "numpy-compiled-with-1x", "numpy-unknown-to-torch")
 """Errors that a CPU build and a GPU build give alike."""
+_ANOTHER_ENGINE = ("onnxruntime-applied-gpu",)
+"""The work is another engine's, which took the GPU: torch only prepares its data."""
 _OF_THE_GPU = ("torch-reports-no-gpu", "torch-not-compiled-with-cuda", "gpu-idle-said", "torch-version-printed-cpu")
 
 
@@ -108,7 +110,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield from _of_a_gpu_told(machine, build.said)
         return
     names = {"amd": "an AMD", "nvidia": "an NVIDIA"}
-    elsewhere = machine.symptom(*_OF_NUMPY) is not None and machine.symptom(*_OF_THE_GPU) is None
+    elsewhere = machine.symptom(*_OF_NUMPY, *_ANOTHER_ENGINE) is not None and machine.symptom(*_OF_THE_GPU) is None
     serious = any(discrete(machine, v) for v in vendors) and not elsewhere
     yield Finding(
         summary=f"torch {(machine.torch.version or '')[:40]} is a CPU-only build on a machine with".replace("  ", " ")

@@ -23,6 +23,14 @@ def test_a_sentence_that_asks_is_a_warning() -> None:
     assert one.severity is Severity.WARNING
 
 
+def test_a_program_that_was_told_to_take_metal_is_a_warning() -> None:
+    asked = {
+        "symptoms": {"torch-not-compiled-with-cuda": "Torch not compiled", "metal-device-asked-told": "--device mps"}
+    }
+    (one,) = found(os_without_cuda_or_rocm, machines.build(MAC | asked))
+    assert one.severity is Severity.WARNING
+
+
 def test_a_mac_alone_is_a_remark() -> None:
     (one,) = found(os_without_cuda_or_rocm, machines.build(MAC))
     assert one.severity is Severity.INFO
