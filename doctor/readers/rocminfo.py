@@ -42,8 +42,11 @@ def read(text: str, source: str = "text") -> FactSheet:
     """A paste without any agent may still say how the module stands. Raises ReaderError when it says nothing."""
     sheet = FactSheet()
     agents: list[_Agent] = []
+    whole = True
     for where, line in source_lines(text, source):
-        if _AGENT.match(line) and len(agents) < _AGENTS_LIMIT:
+        if (header := _AGENT.match(line)) and len(agents) < _AGENTS_LIMIT:
+            # The first agent is a processor. Where one is left out of the paste, it may have been a GPU.
+            whole = whole and int(header[1]) <= max(2, len(agents) + 2)
             agents.append(_Agent())
         elif agents and (found := _FIELD.match(line)) and found[1] in _WANTED:
             agents[-1].fields.setdefault(found[1], (found[2], where))
@@ -62,7 +65,7 @@ def read(text: str, source: str = "text") -> FactSheet:
         raise ReaderError("no agent and no word on the module in the text")
     addresses = Counter(_address(a) for a in gpus)
     for number, agent in enumerate(gpus):
-        _gpu(sheet, agent, number, unique=addresses[_address(agent)] == 1)
+        _gpu(sheet, agent, number, unique=addresses[_address(agent)] == 1, counted=whole)
     return sheet
 
 
@@ -122,11 +125,12 @@ def _address(agent: _Agent) -> str | None:
     return f"0000:{number >> 8:02x}:{number >> 3 & 31:02x}.{number & 7}"
 
 
-def _gpu(sheet: FactSheet, agent: _Agent, number: int, *, unique: bool) -> None:
+def _gpu(sheet: FactSheet, agent: _Agent, number: int, *, unique: bool, counted: bool = True) -> None:
     at = f"gpus[#{number}]"
     name, where = agent.fields.get("Name", ("", ""))
     sheet.put(f"{at}.vendor", "amd", where or agent.fields["Device Type"][1])
-    sheet.put(f"{at}.index.hip", number, where or agent.fields["Device Type"][1])
+    if counted:
+        sheet.put(f"{at}.index.hip", number, where or agent.fields["Device Type"][1])
     if re.match(r"gfx[0-9a-f]{3,4}$", name):
         sheet.put(f"{at}.arch", name, where)
     marketing, where = agent.fields.get("Marketing Name", ("", ""))

@@ -76,6 +76,19 @@ def passes_nvidia(machine: Snapshot) -> bool:
     )
 
 
+def given_unasked(machine: Snapshot, vendor: str) -> bool:
+    """Whether the engine gives GPUs that no option asks for: Apptainer binds the host's /dev unless it is told to
+    contain (libraries of ROCm come with the image), and enroot's hook reads what the image's own variables ask for."""
+    if machine.container.engine == "apptainer" and vendor == "amd":
+        args, image = machine.container.run_args or (), machine.container.image
+        own = args[: args.index(image)] if image in args else args
+        return not any(word in _CONTAINED for word in own)
+    return machine.container.engine == "enroot" and vendor == "nvidia"
+
+
+_CONTAINED = ("-c", "-C", "--contain", "--containall")
+
+
 def _of_the_job(machine: Snapshot) -> bool:
     """pyxis gives its container the GPUs of the Slurm job, without an option of its own."""
     asked = options(machine, "--gpus", "-G", "--gpus-per-task", "--gpus-per-node", "--gpus-per-socket")

@@ -38,7 +38,8 @@ The driver is fine, and inside nothing can reach it: torch sees no GPU, `nvidia-
 ## Not raised when
 The kernel's driver is not known to be loaded; GPUs of another vendor were passed and torch is not built for this one;
 only integrated GPUs are there (then it is information); under WSL; NVIDIA's runtime is chosen and
-NVIDIA_VISIBLE_DEVICES names GPUs. A run line where nobody says that no GPU is seen is information.
+NVIDIA_VISIBLE_DEVICES names GPUs; Apptainer binds the host's /dev and its image is ROCm's, or enroot's hook gives an
+image NVIDIA's GPUs, and nobody says that none is seen. A run line where nobody says that no GPU is seen is information.
 A page for a server of models, which computes nothing itself, needs no GPU. A compose file that extends another may ask
 for the GPU there.
 
@@ -160,6 +161,8 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     if run_line.needs_no_gpu(machine):
         return
     vendor = next(iter(meant), "any")
+    if run_line.given_unasked(machine, vendor) and not run_line.sees_none(machine):
+        return
     lacking = run_line.lacking(machine, vendor)
     no_library = "uvm" not in lacking and _driver_said_insufficient(machine)
     sure = run_line.sees_none(machine) or ("uvm" in lacking and machine.symptom(*_WITHOUT_UVM) is not None)

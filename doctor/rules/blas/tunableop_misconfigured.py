@@ -51,6 +51,14 @@ https://docs.pytorch.org/docs/stable/cuda.tunable.html
 FIXES = (Fix(text="Run without TunableOp.", command=("env", "PYTORCH_TUNABLEOP_ENABLED=0", "python3")),)
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where it is turned off, or on with the tuning off: the words are then the variable's name alone. Not where
+    results are at hand that may be stale."""
+    env = machine.environment or {}
+    on, tunes = env.get("PYTORCH_TUNABLEOP_ENABLED"), env.get("PYTORCH_TUNABLEOP_TUNING")
+    return on == "0" or (on == "1" and tunes == "0" and not machine.torch.tunableop_validators)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Tuning left on, and results of another stack."""
     yield from evaluated(machine, RULE.id, _own(machine, kb))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules import work_done
 from doctor.rules.blas_support import rocblas_has
 from doctor.rules.integrated import APU_TARGETS, discrete, is_integrated
@@ -40,8 +41,8 @@ rocminfo shows no GPU agent, or libraries have no kernels for it.
 
 ## Not raised when
 The knowledge has no row for the release or the GPU, or torch is known to work, or ollama says that it serves from the
-GPU, or Folding@home lists it as a device of OpenCL; it is a processor's own GPU, and a card is there too. Where
-rocBLAS of that release has code for the GPU it is information.
+GPU, or Folding@home lists it as a device of OpenCL; wheels of ROCm for the target are installed; it is a processor's
+own GPU, and a card is there too. Where rocBLAS of that release has code for the GPU it is information.
 
 ## How to confirm
 Compare the gfx target of `rocminfo` with AMD's list.
@@ -109,9 +110,18 @@ _FIRST_LISTED = 10
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where Ollama passes over the processor's own GPU for a card that it says is supported."""
-    passed_over = machine.symptom("ollama-integrated-passed-over-told") is not None
-    return passed_over and machine.symptom("ollama-card-supported-told") is not None
+    """Where Ollama passes over the processor's own GPU for a card that it says is supported. Where the table lists the
+    target of every GPU with the ROCm that is told, and no program says that it is refused or lacks code."""
+    from doctor.knowledge import Knowledge
+
+    if machine.symptom("ollama-integrated-passed-over-told") and machine.symptom("ollama-card-supported-told"):
+        return True
+    archs = {g.arch for g in machine.of_vendor("amd")}
+    versions = [r.version for r in machine.rocm or () if r.version]
+    if not archs or not versions or machine.symptom(*_FITS, *_REFUSED) is not None:
+        return False
+    kb = Knowledge()
+    return all(arch is not None and all(_supports(kb, v, arch) for v in versions) for arch in archs)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -128,6 +138,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     serves = fits is None and machine.symptom(*_SERVES) is not None
     doubtful = fits is None and (other or serves)
     asked = fits is None and machine.symptom("amdsmi-answers-told") is not None  # a reading failed, and no work
+    works = machine.symptom("llama-server-answers-told") is not None  # kernels of its own and of rocBLAS ran
     fine = asked or work_done.nothing_fails(machine, "rocm")
     others = discrete(machine)
     for gpu in machine.of_vendor("amd"):
@@ -141,6 +152,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             yield from _listed_by_none(machine, kb, gpu.key, arch)
             yield from _older_than_gpu(machine, gpu.key, arch)
             continue
+        if _libraries_for(machine, arch):
+            continue
         if any(_supports(kb, version, arch) is not False for version, _ in releases):
             if not any(rocblas_has(version, arch) for version, _ in releases):
                 yield from _listed_by_none(machine, kb, gpu.key, arch)
@@ -148,14 +161,30 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         names = [f"gpus[{gpu.key}].arch", *(f"rocm[{key}].version" for _, key in releases)]
         code = _has_code(machine, kb, releases, arch)
         yield Finding(
-            severity=Severity.INFO if doubtful or code or fine else Severity.WARNING,
-            suspect=not serves and not fine and not (code and _others_listed(machine, kb, releases, arch)),
+            severity=Severity.INFO if doubtful or code or fine or works else Severity.WARNING,
+            suspect=not serves
+            and not fine
+            and not works
+            and not (code and _others_listed(machine, kb, releases, arch)),
             summary=f"ROCm {str(releases[0][0])[:40]} does not list {arch[:40]} among its supported GPUs.",
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=(*evidence(machine, names), _range(kb, str(releases[0][0]), arch)),
             fixes=FIXES,
             explains=(*RULE.explains, *_refused_too(machine)),
         )
+
+
+def _libraries_for(machine: Snapshot, arch: str) -> bool:
+    """Whether the wheels of ROCm that are installed name the target, or its family: they are built for it, whatever
+    AMD lists. Source: ROCm/TheRock RELEASES.md (rocm-sdk-libraries-gfx1151, -gfx120X-all, -gfx94X-dcgpu)."""
+    for installed in machine.packages or ():
+        found = _LIBRARIES.match(installed.name.lower().replace("_", "-"))
+        if found and re.fullmatch(found[1].replace("x", "."), arch):
+            return True
+    return False
+
+
+_LIBRARIES = Lazy(r"rocm-sdk-libraries-(gfx\d{1,3}[0-9a-fx]{1,2})(?:-|$)")
 
 
 def _refused_too(machine: Snapshot) -> Iterator[str]:

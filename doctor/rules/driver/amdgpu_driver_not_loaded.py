@@ -60,7 +60,7 @@ def unheard(machine: Snapshot) -> bool:
     return machine.symptom("files-of-amdgpu-card-shown", *_REACHED) is not None
 
 
-_REACHED = ("rocminfo-lists-gpu-told", "rocminfo-agent-shown-told")
+_REACHED = ("rocminfo-lists-gpu-told", "rocminfo-agent-shown-told", "ollama-lists-amd-gpu-told")
 """The driver may be built into the kernel, where tools that look for the module miss it."""
 
 

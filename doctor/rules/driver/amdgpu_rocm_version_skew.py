@@ -42,7 +42,8 @@ The runtime asks for kernel interfaces that are not there: GPUs vanish or calls 
 ## Not raised when
 - The kernel's own driver runs: it has no release number, and its kernel tells what it supports. An exception is Strix
   Halo on a kernel that tells user space other sizes of its wave state than ROCm before 7.2 takes, where programs crash.
-- The release of either is not known, or AMD's tables do not speak of it.
+- The release of either is not known, or AMD's tables do not speak of it; another patch of the driver's series is
+  listed.
 - ROCm is older than the driver and the driver's release is only estimated from its module number.
 
 ## How to confirm
@@ -68,6 +69,11 @@ FIXES = (
 )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where both releases are told: then the tables speak, and words add nothing to them."""
+    return release_of(machine) is not None and any(version for _, version in _spoken(machine))
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for the first ROCm that the driver's release is not listed with."""
     from doctor.knowledge.windows import kmd_serves_rocm
@@ -79,7 +85,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     for name, rocm in _spoken(machine):
         answer = kmd_serves_rocm(kb, driver.text, rocm)
         newer = Dotted(rocm or "").numbers[:2] > Dotted(driver.text).numbers[:2] or driver.text.startswith("3")
-        if not answer.no or not (driver.exact or newer):
+        if not answer.no or not (driver.exact or newer) or _unlisted(kb, driver.text, rocm or ""):
             continue
         yield Finding(
             severity=Severity.WARNING,
@@ -93,6 +99,19 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             source=f"{answer.source} ({answer.as_of})",
         )
         return
+
+
+def _unlisted(kb: Knowledge, driver: str, rocm: str) -> bool:
+    """Whether the tables are silent rather than against it: another patch of the driver's series is listed with the
+    ROCm, or that series of ROCm is in none of them (previews, builds for vendors)."""
+    from doctor.knowledge.windows import kmd_serves_rocm
+
+    series = Dotted(rocm).series()
+    known = any(kb.user_window(v) or kb.rocm_release(v) for v in (rocm, series, f"{series}.0"))
+    patch = Dotted(driver)
+    first = ".".join(map(str, patch.numbers[:2]))
+    near = len(patch.numbers) > 2 and kmd_serves_rocm(kb, f"{first}.0", rocm).verdict == "yes"
+    return near or not known
 
 
 def _spoken(machine: Snapshot) -> list[tuple[str, str | None]]:

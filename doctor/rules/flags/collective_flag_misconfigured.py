@@ -73,7 +73,8 @@ def unheard(machine: Snapshot) -> bool:
     works = machine.symptom("nccl-goes-on-with-sockets", "nixl-backend-up-told")
     complaint = machine.symptom("said-slow", "hang-word-told", "stands-still-told", *_FAILS, *_OF_NIXL)
     # as clusters set them for every job
-    listed = any(n.startswith("NCCL_") and not n.startswith("NCCL_DEBUG") for n in machine.environment or {})
+    listed = machine.symptom("launcher-lists-nccl-told") is not None
+    listed = listed or any(n.startswith("NCCL_") and not n.startswith("NCCL_DEBUG") for n in machine.environment or {})
     return (works is not None or listed) and complaint is None and not run_line.complained_of(machine)
 
 
@@ -136,7 +137,7 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
     if name.endswith("_SOCKET_IFNAME") and _INNER.match(value.lstrip("=")):
         return (Severity.WARNING if fails else Severity.INFO), "an interface of containers or VMs reaches no node", 3
     if name in _OFF and value in _OFF_VALUES.get(name, ("1",)):
-        return Severity.INFO, _OFF[name], 0 if _comes_up(machine) else 3
+        return Severity.INFO, _OFF[name], 0 if _comes_up(machine) or _of_the_program(machine) else 3
     if name == "NCCL_IB_TIMEOUT" and value.isdigit() and int(value[:6]) > _LONGEST_TIMEOUT:
         return Severity.WARNING, "from 32 on the timeout never ends", 0
     if name == "NCCL_IB_TIMEOUT" and value.isdigit() and int(value[:6]) < _SHORTEST_TIMEOUT:
@@ -185,6 +186,17 @@ def _comes_up(machine: Snapshot) -> bool:
     is turned off was replaced by another."""
     complaint = machine.symptom("said-slow", "hang-word-told", "stands-still-told", "collective-hangs", *_FAILS)
     return machine.symptom("nccl-connected-told") is not None and complaint is None
+
+
+def _of_the_program(machine: Snapshot) -> bool:
+    """Whether a program ends at an error of its own Python code, and nobody says that a collective fails, hangs or is
+    slow: cluster images and users of consumer cards turn paths off for good."""
+    own = machine.symptom(*_OWN_END) is not None
+    complaint = machine.symptom("said-slow", "hang-word-told", "stands-still-told", "collective-hangs", *_FAILS)
+    return own and complaint is None
+
+
+_OWN_END = ("nothing-is-called-for-a-kernel",)
 
 
 def _gpu_memory_left_out(machine: Snapshot, value: str) -> str:

@@ -75,7 +75,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
 def unheard(machine: Snapshot) -> bool:
     """Where none of the tables is set; where the flags for AITER, of XNACK and of the copy engines and the lists to
     build for that are set are all for the GPU at hand."""
-    names = machine.environment or {}
+    names = {name: value for name, value in (machine.environment or {}).items() if (name, value) not in _DEFAULTS}
     if not any(f.name.fullmatch(name) or name in _BUILD for name in names for f in _FLAGS):
         return True
     archs = {str(g.arch).split(":")[0] for g in machine.gpus or () if g.arch}
@@ -111,6 +111,7 @@ def _flag(name: str, value: str, fits: str, why: str, strength: int = 0) -> _Fla
 
 _ON = "1|true|yes|on"
 _SDMA = "HSA_ENABLE_SDMA"
+_DEFAULTS = ((_SDMA, "1"),)
 _WEIGHED = (_SDMA, "HSA_XNACK")
 _FLAGS = (
     _flag(r"VLLM_ROCM_USE_AITER_\w*(?:FP4|A4W4|MXFP4)\w*", _ON, "gfx95|sm_", "FP4 kernels are for gfx950"),

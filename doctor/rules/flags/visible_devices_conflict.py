@@ -12,6 +12,7 @@ from doctor.redaction.lazy import Lazy
 from doctor.rules import run_line, work_done
 from doctor.rules.flags_read import evaluated
 from doctor.rules.hardware import has_no, vendors_there
+from doctor.rules.python_packages import package
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -45,8 +46,9 @@ Runtimes end the list silently at the first entry that is wrong: GPUs vanish wit
 
 ## Not raised when
 One valid list is set, or both are equal. NVIDIA_VISIBLE_DEVICES=void with nodes present is how CDI works. An empty
-list in a Slurm job belongs to scheduler-no-gpu-allocated. A program is told to take a GPU by a number which the GPUs of
-the text do not have, and no list is set: that number is wrong.
+list in a Slurm job belongs to scheduler-no-gpu-allocated, and in Ray's driver Ray sets it itself. A paste of rocminfo
+that leaves agents out does not tell how many GPUs there are. A program is told to take a GPU by a number which the GPUs
+of the text do not have, and no list is set: that number is wrong.
 
 ## How to confirm
 `env | grep VISIBLE_DEVICES`
@@ -106,6 +108,8 @@ def unheard(machine: Snapshot) -> bool:
     if shown == {"NVIDIA_VISIBLE_DEVICES": "all"}:
         return machine.symptom("variable-told") is None
     many = len(machine.gpus or ())
+    if many == 1 and [*shown.values()] == ["0"] and not _fails(machine):
+        return machine.symptom("gpu-not-seen-said") is None  # the first GPU is there where any is
     if many == 1:  # of one GPU output is pasted: the lists are of a machine that has more
         many = max((len(value.split(",")) for value in shown.values()), default=0)
     whole = bool(shown) and many > 1 and all(_names_each(value, many) for value in shown.values())
@@ -155,6 +159,8 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         if fault and env[name] != "NoDevFiles" and not (job and env[name] == ""):
             pasted = run_line.from_text(machine, f"environment[{name}]")
             sure = not pasted or _fails(machine) or "twice" in fault
+            if not sure and not env[name].strip() and _under_ray(machine, env):
+                continue  # Ray hides the GPUs from its driver and from tasks that ask for none
             if not sure and count == len(env[name].split(",")) > 1:
                 continue  # programs list the GPUs that the variable leaves them
             if not sure and count == 1 and _names_each(env[name].strip(), len(env[name].split(","))):
@@ -171,6 +177,11 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     if (gone or asked) and "amd" not in there:
         text = f"NVIDIA_VISIBLE_DEVICES={hidden!r} tells the runtime to pass no GPU into this container."
         yield _finding("NVIDIA_VISIBLE_DEVICES", text, Severity.ERROR, env)
+
+
+def _under_ray(machine: Snapshot, env: Mapping[str, str]) -> bool:
+    """Whether a program runs on Ray: its package is there, or variables of its own are set."""
+    return package(machine, "ray") is not None or any(name.startswith("RAY_") for name in env)
 
 
 _FAILS = ("invalid-device-ordinal", "cuda-no-device", "visible-devices-said", "hip-cuda-visible-inconsistent")
@@ -230,6 +241,8 @@ def _count(machine: Snapshot, name: str, there: frozenset[str], env: Mapping[str
     parted = any(g.partitions or g.mig_mode == "enabled" or g.compute_partition not in (None, "SPX") for g in gpus)
     numbers = (number for g in gpus for number in (g.index.smi, g.index.hip, g.index.visible) if number is not None)
     cut = any(number >= len(gpus) for number in numbers)  # output is pasted of some of them
+    if not cut and machine.symptom("rocminfo-agent-shown-told") is not None:
+        cut = run_line.from_text(machine, "gpus") and all(g.index.hip is None and g.index.smi is None for g in gpus)
     if not gpus or parted or cut or (name == _CUDA and len(there) > 1):
         return None
     outer = [t for t in env.get(_HSA, "").split(",") if t.strip()]

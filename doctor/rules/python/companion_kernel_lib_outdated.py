@@ -59,7 +59,16 @@ _PARTS = ("flashinfer-cubin", "flashinfer-jit-cache")
 def unheard(machine: Snapshot) -> bool:
     """On NVIDIA's GPUs, where no error is of a kernel library's names or versions: a list of them is in any text."""
     nvidia = machine.torch.cuda is not None or (machine.of_vendor("nvidia") and not machine.of_vendor("amd"))
-    return bool(nvidia) and machine.symptom(*_OF_VERSIONS) is None
+    own = machine.symptom("framework-class-lacks-argument-told") is not None  # both sides are of one package
+    return bool(nvidia or own or _without_aiter(machine)) and machine.symptom(*_OF_VERSIONS) is None
+
+
+def _without_aiter(machine: Snapshot) -> bool:
+    """Whether AITER, the library that frameworks pin on AMD's GPUs, is turned off."""
+    env = machine.environment or {}
+    return any(
+        env.get(name, "").strip().lower() in ("0", "false") for name in ("SGLANG_USE_AITER", "VLLM_ROCM_USE_AITER")
+    )
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -71,7 +71,7 @@ _GCC_MAX = (
 
 def unheard(machine: Snapshot) -> bool:
     """Where what was compiled ran, or nothing is compiled."""
-    return work_done.ran(machine) or machine.symptom("compiles-told", *_BUILDS) is None
+    return work_done.ran(machine) or machine.symptom("compiles-here-told", *_BUILDS) is None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

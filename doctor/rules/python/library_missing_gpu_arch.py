@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -74,7 +75,7 @@ def unheard(machine: Snapshot) -> bool:
     """Where kernels ran: a library without code for the GPU starts none. Where torch warns of a GPU that it serves all
     the same, a kernel itself, the model or the precision that was asked for is refused or the client left before a
     model was loaded, and none is missed. Where an engine took the GPU, and nothing fails or is slow."""
-    if work_done.ran(machine) or _served_before(machine) or _taken(machine):
+    if work_done.ran(machine) or _served_before(machine) or _taken(machine) or _built_for_it(machine):
         return True
     if machine.symptom("powerd-speaks-told") and work_done.nothing_fails(machine, "packages"):
         return True  # the service of a laptop's firmware loads no library
@@ -92,6 +93,14 @@ def _served_before(machine: Snapshot) -> bool:
     """An older release is told to do the work of a GPU of the newest family: later ones leave out old GPUs alone."""
     new = machine.symptom("blackwell-card-told") is not None
     return new and machine.symptom("another-version-works-told") is not None
+
+
+def _built_for_it(machine: Snapshot) -> bool:
+    """Whether the build that is shown names the target of every GPU, and no kernel is missed."""
+    told, archs = machine.symptom("build-targets-told"), {str(g.arch).split(":")[0] for g in machine.gpus or ()}
+    if told is None or "None" in archs or machine.symptom(*_NO_KERNEL, "hip-invalid-device-function") is not None:
+        return False
+    return bool(archs) and archs <= set(re.findall(r"gfx[0-9a-f]{3,4}", told.text))
 
 
 def _taken(machine: Snapshot) -> bool:

@@ -63,6 +63,8 @@ def unheard(machine: Snapshot) -> bool:
         return True
     if machine.symptom("onnxruntime-reads-list-of-cards-told") and work_done.took_gpu(machine, _FIRST):
         return True
+    if machine.symptom("migraphx-parser-speaks-told") is not None:
+        return True  # the provider was loaded with all its libraries, and its parser does not take the model
     return work_done.ran(machine) or machine.symptom("onnx-session-ran-told") is not None
 
 

@@ -38,7 +38,8 @@ for), or too late for Windows.
 TensorFlow runs on the CPU with one line of warning.
 
 ## Not raised when
-tensorflow-cpu is not installed, the GPUs are NVIDIA's, CUDA and cuDNN are of the majors that the release was built for
+tensorflow-cpu is not installed, or stands beside JAX and says nothing (then it is information), the GPUs are
+NVIDIA's, CUDA and cuDNN are of the majors that the release was built for
 or not known, and no error text was seen.
 
 ## How to confirm
@@ -114,13 +115,21 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         wrong, why = plain, other
     if wrong is None:
         return
+    # tensorflow-datasets and tf.data bring it beside JAX, which has the GPU: TensorFlow itself need not.
+    beside = wrong is cpu and package(machine, "jax", "jaxlib") and not _speaks(machine)
     yield Finding(
         summary=f"{wrong.name} {wrong.version[:30]} {why}.",
-        severity=Severity.WARNING,
+        severity=Severity.INFO if beside else Severity.WARNING,
         subject=Subject(kind="package", id=wrong.name),
         evidence=(*shown(machine, wrong), *evidence(machine, ("gpus", "os.id", "cuda"))),
         fixes=(pip_install(machine, "Install TensorFlow for ROCm.", "tensorflow-rocm"),) if there == {"amd"} else FIXES,
     )
+
+
+def _speaks(machine: Snapshot) -> bool:
+    """Whether TensorFlow prints anything of its own, or a GPU is missed."""
+    of_it = any(s.key.startswith("tensorflow-") and s.key != "tensorflow-named" for s in machine.symptoms)
+    return of_it or machine.symptom(*_LACKS) is not None
 
 
 def _library_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:

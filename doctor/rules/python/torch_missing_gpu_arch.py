@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Rule, Severity, Subject, evidence
-from doctor.rules import python_files
+from doctor.rules import python_files, run_line
 from doctor.rules.integrated import is_integrated
 from doctor.rules.torch_archs import (
     made_for,
@@ -48,7 +48,8 @@ A GPU whose sm_XX or gfxXXX is not served by any architecture that torch was com
 
 ## Not raised when
 Code of the same major and a lower minor, PTX, or a generic gfx target serves it; HSA_OVERRIDE_GFX_VERSION makes it
-pass as a served one; it is an integrated GPU beside one that is served; the list of architectures is not known. A
+pass as a served one; it is an integrated GPU beside one that is served; the list of architectures is not known. Where
+a text tells of another failure and another GPU is served, it is information. A
 warning of torch names a GPU between the capabilities that it gives itself, or of the last one's major.
 
 ## How to confirm
@@ -98,7 +99,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             summary=" ".join(("torch", *filter(None, (machine.torch.version or "")[:40].split())))
             + f" has no code for {str(arch)[:20]} ({(first.name or first.key)[:40]}).",
             severity=Severity.INFO
-            if _unseen(machine, vendor) or (served and excludes(machine))
+            if _unseen(machine, vendor) or (served and (excludes(machine) or _fails_elsewhere(machine)))
             else Severity.WARNING
             if served or _fails_earlier(machine, vendor)
             else Severity.ERROR,
@@ -112,6 +113,17 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             verify=see_gpu(machine),
             explains=(*RULE.explains, *(_OF_A_LIBRARY if not served and machine.symptom(*_MET_BY_TORCH_TOO) else ())),
         )
+
+
+def _fails_elsewhere(machine: Snapshot) -> bool:
+    """Whether a text tells of a failure and of none that an unserved GPU beside a served one has: that GPU may drive
+    the display, or be hidden."""
+    from doctor.knowledge.hearsay import trouble
+
+    own = any(symptom.key.startswith("user-error-") for symptom in machine.symptoms)
+    if not run_line.from_text(machine, "gpus") or not (own or trouble(machine, "")):
+        return False
+    return machine.symptom(*_NO_CODE, *_NO_FILE, *_OF_UNSERVED) is None
 
 
 def _unseen(machine: Snapshot, vendor: str | None) -> bool:
@@ -137,6 +149,11 @@ def _fails(machine: Snapshot) -> bool:
     return machine.symptom(*said) is not None or any(shared().causes(s.key, machine) for s in machine.symptoms)
 
 
+_OF_UNSERVED = (
+    *("cuda-no-kernel-image", "program-crashed", "amd-memory-access-fault", "hip-launch-failure"),
+    *("hip-no-binary-for-gpu", "torch-install-lacks-capability", "torch-capability-range-told"),
+    *("torch-warns-of-capability-told", "gpu-work-goes-wrong", "values-wrong-said"),
+)
 _NO_FILE = ("rocblas-tensile-missing", "rocblaslt-could-not-load", "miopen-compile-failed")
 
 

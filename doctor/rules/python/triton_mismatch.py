@@ -85,7 +85,11 @@ def _goes_with_torch(machine: Snapshot) -> bool:
 
 def _of_triton(machine: Snapshot) -> bool:
     """Whether an error that was seen names Triton."""
-    return any("triton" in f"{s.key} {s.text}".lower() for s in machine.symptoms if not s.mention)
+    return any(
+        "triton" in f"{s.key} {s.text}".lower()
+        for s in machine.symptoms
+        if not s.mention and not s.key.endswith("-named")
+    )
 
 
 def _of_amds_image(machine: Snapshot) -> bool:
@@ -119,7 +123,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield Finding(
             summary=f"triton {held.version[:20]} of PyPI stands beside a torch for ROCm, which brings its own.",
             severity=Severity.WARNING if fails or not machine.symptoms else Severity.INFO,
-            suspect=0 if fails or _of_amds_image(machine) else 1,
+            # a banner gives torch's own the same number
+            suspect=0 if fails or _of_amds_image(machine) or _goes_with_torch(machine) else 1,
             subject=Subject(kind="package", id="triton"),
             evidence=(*evidence(machine, ("torch.version",)), *shown(machine, held)),
             fixes=(pip_remove(machine, "Remove it, then install torch for ROCm again.", "triton"),),
