@@ -60,6 +60,16 @@ def excludes(machine: Snapshot) -> bool:
     return machine.host.virtual_machine is True or machine.symptom("gpu-of-virtual-guest-told") is not None
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the kernel's command line or its log shows that devices pass through already."""
+    asked = re.search(r"\biommu=pt\b|\biommu\.passthrough=1\b", machine.kernel.cmdline or "") is not None
+    return (
+        asked
+        or machine.host.iommu in ("passthrough", "off")
+        or machine.symptom("iommu-passes-through-told") is not None
+    )
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding where the IOMMU translates, or where it refused a GPU's accesses."""
     faults = [e for e in machine.kernel_log.events or () if e.code == "iommu-fault" and e.device]
