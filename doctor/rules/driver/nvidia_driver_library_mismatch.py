@@ -64,8 +64,8 @@ _MISMATCH = ("LIB_RM_VERSION_MISMATCH", "version mismatch", "Function Not Found"
 
 def unheard(machine: Snapshot) -> bool:
     """Where the module that runs, the one on disk and the libraries are all shown, as far as they are, of one version,
-    and neither NVML nor nvidia-smi was refused. Where one version is all that is shown, and a program fell over a line of
-    its own source: it takes two versions to differ."""
+    and neither NVML nor nvidia-smi was refused. Where one version is all that is shown, and a program fell over a line
+    of its own source: it takes two versions to differ."""
     driver = machine.nvidia_driver
     if driver.version and machine.symptom("crash-in-own-source-told"):
         return True

@@ -64,10 +64,10 @@ _VARIABLES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where what was built and run gives wrong values, or a report names the compiler or the parts that it found: nothing
-    of ROCm was missed. Where variables lead to ROCm and each names the release that is installed. Where ROCm's tools
-    were run by their path and show the GPUs, and nothing is told to be absent or of another release. Where a build names
-    the folder of ROCm that it found, or variables the one that every installation has, and nothing fails."""
+    """Where what was built and run gives wrong values, or a report names the compiler or the parts that it found:
+    nothing of ROCm was missed. Where variables lead to ROCm and each names the release that is installed. Where ROCm's
+    tools were run by their path and show the GPUs, and nothing is told to be absent or of another release. Where a
+    build names the folder of ROCm that it found, or variables the usual one, and nothing fails."""
     if machine.symptom("output-garbage", "hipcc-found-told", "julia-found-rocm-told") or _all_lead_there(machine):
         return True
     found = machine.symptom("rocm-home-found-told") is not None
