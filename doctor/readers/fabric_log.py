@@ -26,10 +26,11 @@ _LIMIT = 200
 
 
 def read(text: str, source: str = "text") -> FactSheet:
-    """The last error counts: what it had said before a restart was mended. Raises ReaderError without a line of its
-    form."""
+    """The last error and the last version count: what it had said before a restart was mended, or is of before an
+    upgrade. Raises ReaderError without a line of its form."""
     sheet = FactSheet()
     error: tuple[str, str] | None = None
+    started: tuple[str, str] | None = None
     events: dict[str, dict[str, Any]] = {}
     first = ""
     for where, line in source_lines(text, source):
@@ -40,10 +41,12 @@ def read(text: str, source: str = "text") -> FactSheet:
             first = where
             sheet.put("nvidia_driver.fabric_manager.installed", True, where)
         if version := _VERSION.search(found[3]):
-            sheet.put("nvidia_driver.fabric_manager.version", version[1], where)
+            started = (version[1], where)
         if found[2] in ("ERROR", "FATAL", "CRITICAL"):
             error = (kept(found[3], 300), where)
             _event(events, found)
+    if started:
+        sheet.put("nvidia_driver.fabric_manager.version", *started)
     if error:
         sheet.put("nvidia_driver.fabric_manager.error", *error)
     if events:

@@ -128,7 +128,7 @@ class _Reader:
             and not _NOT_NOW.search(line[: found.start()])
         ):
             self.sheet.put("nvidia_driver.loaded", True, where)
-        if found := _FABRIC.search(line):
+        if (found := _FABRIC.search(line)) and not _GONE.match(line):
             self.sheet.put("nvidia_driver.fabric_manager.installed", True, where)
             self.sheet.put("nvidia_driver.fabric_manager.version", found[1], where)
         elif _NO_FABRIC.search(line):

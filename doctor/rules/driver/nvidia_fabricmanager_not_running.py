@@ -43,6 +43,7 @@ CUDA fails with "system not yet initialized" (802) although nvidia-smi lists all
 - No NVSwitch is on the bus (PCIe cards, NVLink bridges, GB200 compute nodes) and no GPU waits for a fabric.
 - Every GPU reports that its fabric is complete, or torch is known to work.
 - Inside a container, unless the GPUs themselves say that they wait: the service runs on the host.
+- The bus is not known and there are fewer than eight GPUs of boards with NVSwitches, unless error 802 is there too.
 
 ## How to confirm
 `systemctl status nvidia-fabricmanager` and `nvidia-smi -q | grep -A2 Fabric`.
@@ -64,10 +65,15 @@ FIXES = (
         root=True,
     ),
 )
-_ON_BOARD = Lazy(r"SXM|HBM3|\bB[123]00\b|\bH[12]00\b(?! (?:PCIe|NVL))|\bH[28]0{1,2}\b", re.IGNORECASE)
-"""Products that sit on boards with NVSwitches where there are several."""
+_ON_BOARD = Lazy(
+    r"^(?!.*(?:SXM2|\bNVL|PCIe|\bG[BH]\d{3}))(?:.*SXM|.*HBM3|.*\b(?:B[123]00|H[128]00|H20)\b)",
+    re.IGNORECASE,
+)
+"""Products that sit on boards with NVSwitches where there are eight or more. Boards of two or four (and those of V100
+SXM2 and GH200) join their GPUs by NVLink alone."""
+_OF_A_BOARD = 8
 _NO_SWITCH = Lazy(
-    r"GeForce|\b[RG]TX\b|Quadro|Titan|Jetson|Orin|Xavier|\bGB10\b|PCIe?\b"
+    r"GeForce|\b[RG]TX\b|Quadro|Titan|Jetson|Orin|Xavier|\bGB10\b|PCIe?\b|SXM2\b|\bH[12]00 NVL\b|\bGH200\b"
     r"|\b(?:T(?:4|400|600|1000)|A(?:2|10G?|16|30|40|2000|[456]000)|L(?:4|40S?)|[PKM]\d{1,4})\b",
     re.IGNORECASE,
 )
@@ -90,8 +96,20 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where CUDA finds no device: without the fabric manager it says that the system is not ready."""
-    return machine.symptom("cuda-no-device") is not None
+    """Where CUDA finds no device: without the fabric manager it says that the system is not ready. Where the service is
+    merely absent from a container, which does not see the host's, or beside fewer GPUs than a board with NVSwitches
+    has, and nothing says that the fabric is not ready."""
+    if machine.symptom("cuda-no-device"):
+        return True
+    if machine.nvidia_driver.fabric_manager.installed is not False or machine.symptom(*_NOT_READY):
+        return False
+    return commands.in_container(machine) or 1 < len(machine.of_vendor("nvidia")) < _OF_A_BOARD
+
+
+_NOT_READY = (
+    *("cuda-802", "cuda-802-of-wrappers", "fabric-manager-of-other-driver", "nccl-nvls-fabric"),
+    *("nccl-multicast-refused", "fabric-state-inline", "cuda-init-802-told"),
+)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -103,14 +121,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     switches = any(d.kind == "nvswitch" for d in machine.pci or ())
     on_host = switches and driver.loaded is True and not commands.in_container(machine)
-    board = len(gpus) > 1 and all(_ON_BOARD.search(g.name or "") for g in gpus) and not machine.pci
-    stopped = (on_host and manager.running is False) or (board and manager.installed is False)
-    skewed = bool(
-        (on_host or board)
-        and manager.version
-        and driver.version
-        and Dotted(manager.version).compare(driver.version) != 0
-    )
+    named = len(gpus) > 1 and all(_ON_BOARD.search(g.name or "") for g in gpus) and not machine.pci
+    board = named and not commands.in_container(machine)
+    whole = board and (len(gpus) >= _OF_A_BOARD or machine.symptom(*_NOT_READY) is not None)
+    stopped = (on_host and manager.running is False) or (whole and manager.installed is False)
+    skewed = (on_host or board) and _differ(manager.version, driver.version)
     if not (waiting or stopped or skewed):
         return
     if skewed:
@@ -131,6 +146,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         verify=("systemctl", "is-active", "nvidia-fabricmanager"),
         source="https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/",
     )
+
+
+def _differ(manager: str | None, driver: str | None) -> bool:
+    """By the numbers that both have: people write 550.127 of 550.127.05."""
+    ours, theirs = Dotted(manager or "").numbers, Dotted(driver or "").numbers
+    width = min(len(ours), len(theirs))
+    return ours[:width] != theirs[:width]
 
 
 def _fixes(machine: Snapshot, skewed: bool) -> tuple[Fix, ...]:

@@ -24,13 +24,14 @@ RULE = Rule(
     tags=("nvidia", "host"),
     doc="""
 ## What it finds
-Compute mode Exclusive_Process or Prohibited with a process at work, or the error text of a busy GPU.
+Compute mode Prohibited, or Exclusive_Process with a process at work or the error text of a busy GPU.
 
 ## Why it matters
 Every second process fails with 'all CUDA-capable devices are busy or unavailable'.
 
 ## Not raised when
-The mode is Default, or no process holds the GPU.
+The mode is Default, or no process holds the GPU. In a pasted text, where no error text tells of a busy GPU. MPS serves
+the GPU: then the exclusive mode is meant, and processes share the server's.
 
 ## How to confirm
 `nvidia-smi -q -d COMPUTE`.
@@ -48,8 +49,23 @@ https://docs.nvidia.com/deploy/nvml-api/
 FIXES = (Fix(text="Set the compute mode to Default.", command=("nvidia-smi", "-c", "0"), root=True),)
 
 
+_REFUSED = ("cuda-devices-refused", "cuda-invalid-device")
+"""Error texts of a process that was turned away."""
+
+
+def unheard(machine: Snapshot) -> bool:
+    """The mode alone, which schedulers set on purpose, or a GPU that MPS shares: nobody was turned away."""
+    return machine.symptom(*_REFUSED, "program-crashed") is None or _shared(machine)
+
+
+def _shared(machine: Snapshot) -> bool:
+    return machine.symptom("mps-serves") is not None and machine.symptom(*_REFUSED) is None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each such GPU."""
+    if _shared(machine):
+        return
     refused = machine.symptom("cuda-devices-busy", "cuda-invalid-device")
     for gpu in machine.gpus or ():
         if gpu.compute_mode and (

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from doctor.facts import Snapshot
 from doctor.intake import read_text
 from doctor.rules.driver import nvidia_fabricmanager_not_running as rule
+from tests.knowledge.texts import raised
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
 
@@ -45,3 +48,57 @@ def test_it_is_impossible_where_no_gpu_sits_on_a_switch() -> None:
 def test_words_are_not_heard_where_cuda_finds_no_device() -> None:
     assert rule.unheard(read_text([b"Call to cuInit results in CUDA_ERROR_NO_DEVICE"]))
     assert not rule.unheard(read_text([b"cuInit: system not yet initialized\n8x H100"]))
+
+
+_NO_UNIT = "Unit nvidia-fabricmanager.service could not be found."
+
+
+def _board(count: int, product: str, *lines: str) -> str:
+    return "\n".join([f"GPU {at}: {product} (UUID: GPU-{at}c1d2b0a-1c7d)" for at in range(count)] + list(lines))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _board(8, "NVIDIA H100 80GB HBM3", _NO_UNIT),
+        _board(8, "NVIDIA A100-SXM4-40GB", _NO_UNIT),
+        _board(2, "NVIDIA H100 80GB HBM3", _NO_UNIT, "RuntimeError: Error 802: system not yet initialized"),
+        _board(8, "NVIDIA H100 80GB HBM3", "driver version: 550.127.05", "ii nvidia-fabricmanager-550 550.90.07-1 amd64"),
+    ],
+)
+def test_on_a_board_with_switches(text: str) -> None:
+    assert rule.RULE.id in raised(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # boards of four join their GPUs by NVLink alone
+        _board(4, "NVIDIA A100-SXM4-40GB", _NO_UNIT),
+        _board(8, "Tesla V100-SXM2-32GB", _NO_UNIT),
+        _board(8, "NVIDIA H200 NVL", _NO_UNIT),
+        _board(2, "NVIDIA GH200 144G HBM3e", _NO_UNIT),
+        # a container does not see the host's services
+        _board(8, "NVIDIA H100 80GB HBM3", "running inside a container: yes", _NO_UNIT),
+        # 550.127 is how people write 550.127.05
+        _board(8, "NVIDIA H100 80GB HBM3", "driver version: 550.127", "ii nvidia-fabricmanager-550 550.127.05-1 amd64"),
+        # a removed package, of which dpkg keeps the configuration
+        _board(
+            8,
+            "NVIDIA A100-SXM4-80GB",
+            "driver version: 535.183.01",
+            "rc  nvidia-fabricmanager-525 525.147.05-1 amd64",
+            "ii  nvidia-fabricmanager-535 535.183.01-1 amd64",
+        ),
+        # a log that is older than the upgrade
+        _board(
+            8,
+            "NVIDIA H100 80GB HBM3",
+            "driver version: 550.127.05",
+            "[Mar 04 2024 08:11:20] [INFO] [tid 2201] Fabric Manager version 535.161.08 is running with options",
+            "[Nov 12 2024 09:40:02] [INFO] [tid 2188] Fabric Manager version 550.127.05 is running with options",
+        ),
+    ],
+)
+def test_not_where_no_switch_waits_for_it(text: str) -> None:
+    assert rule.RULE.id not in raised(text)
