@@ -207,12 +207,13 @@ def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None) -> Answ
     release = kb.rocm_release(rocm)
     if release and release.kmd_versions and _listed(version, release.kmd_versions):
         return _said("yes", f"ROCm {rocm} is listed with amdgpu {ranged(release.kmd_versions)}", release)
-    if back:
+    latest = max((Dotted(v.removesuffix(".x")) for v in back.kmd), default=None) if back else None
+    if back and latest is not None and version.compare(latest) <= 0:
         return _said("no", f"ROCm {rocm} is listed with amdgpu {ranged(back.kmd)}, not {driver}", back)
     newest = max((Dotted(v.removesuffix(".x")) for v in forward.user_space), default=None) if forward else None
     if forward and newest is not None and wanted.compare(newest) <= 0:
         return _said("no", f"amdgpu {driver} is listed with ROCm {ranged(forward.user_space)}, not {rocm}", forward)
-    # A matrix does not speak of a ROCm that is newer than it.
+    # A matrix does not speak of a ROCm, nor of a driver, that is newer than it.
     return Answer("unknown", f"whether amdgpu {driver} serves ROCm {rocm} is {UNKNOWN_HERE}")
 
 

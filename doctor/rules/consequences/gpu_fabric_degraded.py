@@ -35,6 +35,7 @@ Collectives take a slower way, run at the speed of the slowest GPU, or do not st
 ## Not raised when
 - The links or ports are not known, or all are alike: without a bridge the links of PCIe cards are all down.
 - A port that is near no GPU is down: many nodes leave some unused.
+- A GPU is in MIG mode, which has no NVLink.
 - Error counters alone are not zero: they count since the port came up, and some stop at 255.
 
 ## How to confirm
@@ -99,6 +100,8 @@ def _nvlink(machine: Snapshot) -> Iterator[Finding]:
     most = max(ups.values(), default=0)
     switched = any(d.kind == "nvswitch" for d in machine.pci or ())
     for gpu in gpus:
+        if gpu.mig_mode == "enabled":  # MIG turns a GPU's NVLinks off by design
+            continue
         alone = most == 0 and "SXM" in (gpu.name or "") and all(link.up is False for link in gpu.links or ())
         if alone:  # the board of an SXM GPU joins it to others; in a virtual machine of one GPU nothing is joined
             if not machine.host.virtual_machine:

@@ -30,8 +30,8 @@ Compute mode Prohibited, or Exclusive_Process with a process at work or the erro
 Every second process fails with 'all CUDA-capable devices are busy or unavailable'.
 
 ## Not raised when
-The mode is Default, or no process holds the GPU. In a pasted text, where no error text tells of a busy GPU. MPS serves
-the GPU: then the exclusive mode is meant, and processes share the server's.
+The mode is Default, or no process holds the GPU. Exclusive_Process is information where no error text tells of a busy
+GPU: schedulers set it, and MPS wants it.
 
 ## How to confirm
 `nvidia-smi -q -d COMPUTE`.
@@ -49,30 +49,16 @@ https://docs.nvidia.com/deploy/nvml-api/
 FIXES = (Fix(text="Set the compute mode to Default.", command=("nvidia-smi", "-c", "0"), root=True),)
 
 
-_REFUSED = ("cuda-devices-refused", "cuda-invalid-device")
-"""Error texts of a process that was turned away."""
-
-
-def unheard(machine: Snapshot) -> bool:
-    """The mode alone, which schedulers set on purpose, or a GPU that MPS shares: nobody was turned away."""
-    return machine.symptom(*_REFUSED, "program-crashed") is None or _shared(machine)
-
-
-def _shared(machine: Snapshot) -> bool:
-    return machine.symptom("mps-serves") is not None and machine.symptom(*_REFUSED) is None
-
-
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each such GPU."""
-    if _shared(machine):
-        return
-    refused = machine.symptom("cuda-devices-busy", "cuda-invalid-device")
+    """One finding for each such GPU. Clusters set the exclusive mode on purpose: beside a process at work it is
+    information, until an error text tells of one that was turned away."""
+    refused = machine.symptom("cuda-devices-busy", "cuda-code-busy", "cuda-invalid-device")
     for gpu in machine.gpus or ():
-        if gpu.compute_mode and (
-            re.search("prohibit", gpu.compute_mode, re.IGNORECASE)
-            or ((gpu.processes or refused) and re.search(r"(?i)exclusive|E\. ?(?:Process|Thread)", gpu.compute_mode))
-        ):
+        prohibited = re.search("prohibit", gpu.compute_mode or "", re.IGNORECASE)
+        exclusive = re.search(r"(?i)exclusive|E\. ?(?:Process|Thread)", gpu.compute_mode or "")
+        if gpu.compute_mode and (prohibited or ((gpu.processes or refused) and exclusive)):
             yield Finding(
+                severity=Severity.ERROR if prohibited or refused else Severity.INFO,
                 summary=f"{gpu.key}: compute mode {gpu.compute_mode[:40]} refuses a further process.",
                 subject=Subject(kind="gpu", id=gpu.key),
                 evidence=evidence(machine, [f"gpus[{gpu.key}].compute_mode", f"gpus[{gpu.key}].processes"]),

@@ -37,7 +37,8 @@ draws far less than its power limit: heat holds it down.
 Work runs slower than the GPU can.
 
 ## Not raised when
-Only idle, application clocks or the power cap are the reason.
+Only idle, application clocks or the power cap are the reason. A low power limit is information where nobody says that
+work is slow: people set it for their power supply.
 
 ## How to confirm
 `nvidia-smi -q -d PERFORMANCE` or `amd-smi metric`.
@@ -124,7 +125,8 @@ def _held_by_heat(sensors: Sensors) -> bool:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each such GPU."""
+    """One finding for each such GPU. A low limit of power is somebody's choice until work is said to be slow or hot."""
+    minded = machine.symptom("said-slow", "gpu-held-down-told", "gpu-throttle", "clocks-fall-told") is not None
     for gpu in machine.gpus or ():
         sensors = gpu.sensors
         limit, default = sensors.power_limit_w, sensors.power_limit_default_w
@@ -134,6 +136,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if not held and not capped and not hot:
             continue
         yield Finding(
+            severity=Severity.WARNING if held or hot or minded else Severity.INFO,
             summary=_summary(gpu, held, hot),
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, [f"gpus[{gpu.key}].sensors.{n}" for n in _SHOWN]),

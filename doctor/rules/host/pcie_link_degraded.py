@@ -35,7 +35,8 @@ Copies are slower, and a bad link can drop the GPU off the bus.
 
 ## Not raised when
 Lanes are as many as can be; a lower speed alone is power saving. x8 of x16, which many boards give by design. A virtual
-function. A slot without more lanes makes it information, and so does a tunnel (Thunderbolt, USB4), which reports four
+function. A slot without more lanes makes it information, and so do several GPUs that all have the same lanes while
+nobody complains of speed or of the link, and so does a tunnel (Thunderbolt, USB4), which reports four
 lanes at 2.5 GT/s. A few corrected errors.
 
 ## How to confirm
@@ -113,6 +114,7 @@ _OF_A_TUNNEL = Lazy(r"limited by 2\.5 GT/s PCIe x4 link")
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each GPU with a narrow link, or with bus errors of its link in the kernel log."""
     hit = set()
+    designed = _alike(machine) and machine.symptom(*_MINDED) is None
     for gpu in machine.gpus or ():
         if (
             gpu.link.width
@@ -126,7 +128,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             by_slot = gpu.link.slot_width is not None and gpu.link.slot_width <= gpu.link.width
             tunnel = _tunnelled(machine, gpu)
             yield Finding(
-                severity=Severity.INFO if by_slot or tunnel else Severity.WARNING,
+                severity=Severity.INFO if by_slot or tunnel or designed else Severity.WARNING,
                 summary=f"{gpu.key}: x{gpu.link.width} of x{gpu.link.max_width} PCIe lanes"
                 + (", and its slot has no more." if by_slot else ", as tunnels report." if tunnel else "."),
                 subject=Subject(kind="gpu", id=gpu.key),
@@ -134,6 +136,18 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 fixes=FIXES[2:] if by_slot else FIXES[:2],
             )
     yield from _bus_errors(machine, hit)
+
+
+_MINDED = ("said-slow", "link-complained-of", "bus-error-of-gpu-told", "link-bandwidth-limited", *_MORE_IS_WRONG)
+"""What makes a narrow link worth a word though all are alike."""
+
+
+def _alike(machine: Snapshot) -> bool:
+    """Whether several GPUs have links of the same width: the board gives them no more (bifurcation, risers). A bad
+    contact takes lanes from one."""
+    widths = [gpu.link.width for gpu in machine.gpus or () if gpu.link.width and not gpu.integrated]
+    errors = any(event.code == "pcie-aer-uncorrectable" for event in machine.kernel_log.events or ())
+    return len(widths) > 1 and len(set(widths)) == 1 and not errors
 
 
 _MANY = 100

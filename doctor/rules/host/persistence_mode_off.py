@@ -51,16 +51,22 @@ FIXES = (
 )
 
 
+_SLOW = ("slow-start-told", "headless-hang-told")
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each such GPU."""
-    for gpu in machine.gpus or ():
-        if gpu.vendor == "nvidia" and gpu.persistence_mode is False:
-            slow = machine.symptom("slow-start-told", "headless-hang-told")
-            yield Finding(
-                severity=Severity.WARNING if slow else Severity.INFO,
-                basis="both" if slow else "facts",
-                summary=f"{gpu.key}: persistence mode is off.",
-                subject=Subject(kind="gpu", id=gpu.key),
-                evidence=evidence(machine, [f"gpus[{gpu.key}].persistence_mode"]),
-                fixes=FIXES,
-            )
+    """One finding: the daemon serves all GPUs."""
+    off = [gpu for gpu in machine.gpus or () if gpu.vendor == "nvidia" and gpu.persistence_mode is False]
+    if not off:
+        return
+    slow = machine.symptom(*_SLOW)
+    yield Finding(
+        severity=Severity.WARNING if slow else Severity.INFO,
+        basis="both" if slow else "facts",
+        summary=f"{off[0].key}: persistence mode is off."
+        if len(off) == 1
+        else f"{len(off)} NVIDIA GPUs: persistence mode is off.",
+        subject=Subject(kind="gpu", id=off[0].key if len(off) == 1 else "-"),
+        evidence=evidence(machine, [f"gpus[{gpu.key}].persistence_mode" for gpu in off[:8]]),
+        fixes=FIXES,
+    )

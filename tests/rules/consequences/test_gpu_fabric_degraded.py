@@ -49,6 +49,10 @@ def test_a_gpu_with_links_down_on_a_switched_fabric() -> None:
     assert finding.severity.value == "warning"
 
 
+def test_mig_turns_the_links_of_a_gpu_off() -> None:
+    assert found(rule, machines.h100_host(nvlinks({A: 0}) | {f"gpus[{A}].mig_mode": "enabled"})) == []
+
+
 def test_all_alike_is_no_fault_whether_up_or_down() -> None:
     assert found(rule, machines.h100_host(nvlinks({}))) == []
     assert found(rule, machines.h100_host(nvlinks(dict.fromkeys(machines.H100, 0)))) == []

@@ -20,6 +20,7 @@ from doctor.rules.host import (
     pcie_p2p_unusable,
     persistence_mode_off,
 )
+from tests.knowledge.texts import raised
 from tests.rules.driver.asked import found
 from tests.rules.machines import build, event
 
@@ -165,3 +166,55 @@ def test_a_processor_with_a_gpu_beside_a_card_may_be_what_breaks_programs(cpu: s
     assert told == (["warning"] if has_one else [])
     assert found(integrated_gpu_conflict, build(card)) == []
     assert found(integrated_gpu_conflict, build(card | WRONG_CODE | {"environment[HIP_VISIBLE_DEVICES]": "0"})) == []
+
+
+def test_one_finding_tells_of_persistence_mode_on_all_gpus() -> None:
+    off = A100 | {"gpus[#0].persistence_mode": False, "gpus[#1].vendor": "nvidia", "gpus[#1].persistence_mode": False}
+    assert len(found(persistence_mode_off, build(off))) == 1
+
+
+TABLE = "index, name, driver_version, {}\n0, {}\n1, {}\n"
+CAPPED = TABLE.format(
+    "power.draw [W], power.limit [W], power.default_limit [W]",
+    "NVIDIA GeForce RTX 3090, 550.107.02, 24.11 W, 220.00 W, 350.00 W",
+    "NVIDIA GeForce RTX 3090, 550.107.02, 21.90 W, 220.00 W, 350.00 W",
+)
+NARROW = TABLE.format(
+    "pcie.link.width.current, pcie.link.width.max",
+    "NVIDIA GeForce RTX 3060, 560.35.03, 4, 16",
+    "NVIDIA GeForce RTX 3060, 560.35.03, 4, 16",
+)
+EXCLUSIVE = TABLE.format(
+    "compute_mode",
+    "Tesla V100-SXM2-32GB, 535.161.08, Exclusive_Process",
+    "Tesla V100-SXM2-32GB, 535.161.08, Exclusive_Process",
+)
+OFF = "index, name, driver_version, persistence_mode\n0, NVIDIA L40S, 570.86.15, Disabled\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (CAPPED + "tokens per second are far lower: it is slow since yesterday", "gpu-throttled"),
+        (NARROW + "copies are slow", "pcie-link-degraded"),
+        (NARROW.replace("560.35.03, 4, 16\n1", "560.35.03, 16, 16\n1"), "pcie-link-degraded"),
+        (EXCLUSIVE + "CUDA error: all CUDA-capable devices are busy or unavailable", "compute-mode-exclusive"),
+        (OFF + "the first CUDA call takes 20 s", "persistence-mode-off"),
+    ],
+)
+def test_a_setting_that_work_suffers_from(text: str, cause: str) -> None:
+    assert cause in raised(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (CAPPED, "gpu-throttled"),
+        (NARROW, "pcie-link-degraded"),
+        (EXCLUSIVE, "compute-mode-exclusive"),
+        ("|  0  Tesla V100  On | N/A 41C  P0  38W / 250W | 812MiB / 32510MiB | 37%   E. Process |", "compute-mode-exclusive"),
+        (OFF + "vLLM starts slow since torch.compile is on", "persistence-mode-off"),
+    ],
+)
+def test_a_setting_that_somebody_chose(text: str, cause: str) -> None:
+    assert cause not in raised(text)
