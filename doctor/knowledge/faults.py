@@ -42,6 +42,10 @@ class Fault(BaseModel):
     firmware: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     unseen: bool = False
     """Only where a text says that the GPU is not seen and shows no driver of a package, which knows more GPUs."""
+    guest: bool = False
+    """Only in a virtual machine: not where the machine is known to be none."""
+    build: bool = False
+    """Of a module that does not build: not where it is known to be loaded, so that it was built."""
     fix: str
     source: str
     as_of: str
@@ -50,6 +54,8 @@ class Fault(BaseModel):
         """Names of the facts that meet its conditions; None where one is not known or not met."""
         gpu = next((g for g in machine.of_vendor("amd") if self._is(g)), None)
         if self.unseen and not _unseen(machine):
+            return None
+        if (self.guest and machine.host.virtual_machine is False) or (self.build and machine.amdgpu_driver.loaded):
             return None
         if gpu is None and (self.gfx or self.name or self.firmware):
             return None

@@ -54,6 +54,12 @@ FIXES = (
 _SLOW = ("slow-start-told", "headless-hang-told")
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the mode is shown and nobody waits for CUDA's start: a table's words of it are no complaint."""
+    shown = any(gpu.persistence_mode is not None for gpu in machine.of_vendor("nvidia"))
+    return shown and machine.symptom(*_SLOW) is None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding: the daemon serves all GPUs."""
     off = [gpu for gpu in machine.gpus or () if gpu.vendor == "nvidia" and gpu.persistence_mode is False]
