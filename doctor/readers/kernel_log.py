@@ -69,6 +69,11 @@ _PROGRAM = (
 )
 _BARE_XID = re.compile(r"(?:NVRM: )?Xid:? (\d{1,3})\b(?!:)")
 """As people cut it down: `Xid 79`."""
+_ROW = re.compile(r"[-*#]? ?Xid:? (\d{1,3})\b(:?)", re.IGNORECASE)
+_MEANINGS, _CODES_LISTED = 2, 4
+"""Rows without a time that begin with a code and its meaning, or with a code: so many different ones are a table of
+what Xids mean, or of those that a monitor watches."""
+_NEGATED = re.compile(r"\b(?:no|without|neither|nor)\b[^.,;:\n]{0,24}(?:fallen off the bus|GPU is lost)", re.IGNORECASE)
 _SXID = re.compile(r"SXid \(([^)]{1,60})\): (\d{1,6})")
 _LOADING = re.compile(
     r"NVRM: loading NVIDIA UNIX (?P<open>Open )?(?:\S{1,12} )?Kernel Module(?: for \S{1,12})?\s+"
@@ -97,7 +102,9 @@ _CODES = (
                             r"|Loading of unsigned module is rejected"),
     ("module-lockdown", r"Lockdown: .{0,60}unsigned module loading is restricted"),
     ("module-version-magic", r"(?:nvidia|amdgpu)\S{0,20}: version magic"),
-    ("module-unknown-symbol", r"(?:nvidia|amdgpu|amdkcl|amdttm)\S{0,20}: Unknown symbol"),
+    # nvidia_peermem asks for symbols of another vendor's RDMA stack, and the driver works without it.
+    ("module-unknown-symbol", r"\bnvidia(?:[-_](?:modeset|uvm|drm))?: Unknown symbol"
+                              r"|(?:amdgpu|amdkcl|amdttm)\S{0,20}: Unknown symbol"),
     ("nouveau-error", r"nouveau .{0,80}(?:timeout|fifo: fault|GPU lockup|failed)"),
     ("amdgpu-ring-timeout-recovered", r"ring \S{1,24} timeout, but soft recovered"),
     ("amdgpu-ring-timeout", r"ring \S{1,24} timeout"),
@@ -150,6 +157,7 @@ def read(text: str, source: str = "text") -> FactSheet:
     log = _Log()
     for line in _lines(text):
         log.take(line)
+    log.settle()
     if not log.lines and not log.events:
         raise ReaderError("no line of a kernel log")
     sheet = FactSheet()
@@ -173,6 +181,7 @@ class _Log:
         self.module: tuple[int, str, str] | None = None
         self._nvrm_device: str | None = None
         self._open: dict[str, Any] | None = None
+        self._rows: list[_Line] = []
 
     def take(self, line: _Line) -> None:
         if line.when is not None:
@@ -180,6 +189,14 @@ class _Log:
         low = line.text.lower()
         if not any(word in low for word in _INTERESTING):
             return
+        if line.when is None and _ROW.match(line.text):
+            self._rows.append(line)
+            return
+        if line.when is None and _NEGATED.search(line.text):
+            return
+        self._judge(line, low)
+
+    def _judge(self, line: _Line, low: str) -> None:
         device = _device(line.text)
         self._remember(line, device)
         if self._open and line.text.startswith("NVRM:") and "kernel module has the version" in line.text:
@@ -223,9 +240,18 @@ class _Log:
             event["text"] = line.text[:MAX_TEXT]
         return event
 
+    def settle(self) -> None:
+        """Once all is read: rows that are no table are what people cut of a log."""
+        rows = [found for line in self._rows if (found := _ROW.match(line.text))]
+        codes, meant = {row[1] for row in rows}, {row[1] for row in rows if row[2]}
+        if len(codes) < _CODES_LISTED and len(meant) < _MEANINGS:
+            for line in self._rows:
+                self._judge(line, line.text.lower())
+
     def kept(self) -> list[dict[str, Any]]:
         """In order of appearance; bus errors only where the log shows a GPU at that address."""
-        return [e for e in self.events.values() if e["code"] not in _GPU_ONLY or e.get("device") in self.gpus]
+        events = sorted(self.events.values(), key=lambda event: int(event["line"]))
+        return [e for e in events if e["code"] not in _GPU_ONLY or e.get("device") in self.gpus]
 
 
 def _lines(text: str) -> Iterator[_Line]:

@@ -126,3 +126,22 @@ def test_work_is_bounded() -> None:
 def test_a_number_that_is_no_xid_is_not_cut_to_one() -> None:
     with pytest.raises(ReaderError):
         kernel_log.read("NVRM: Xid (PCI:0000:af:00): 999999999999999999, pid=77")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Xid 79", ["xid-79"]),
+        ("Xid 79: GPU has fallen off the bus", ["gpu-fell-off-bus"]),
+        ("nvidia: Unknown symbol drm_gem_object_put (err -2)", ["module-unknown-symbol"]),
+        ("nvidia-uvm: Unknown symbol nvUvmInterfaceRegister (err -2)", ["module-unknown-symbol"]),
+        # a table of what Xids mean, or of those that a monitor watches
+        ("Xid 63: row remapping event\nXid 79: GPU has fallen off the bus", []),
+        ("# fatal\nXid 48  double bit\nXid 74  nvlink\nXid 79  fallen off the bus\nXid 95  uncontained", []),
+        ('There is no Xid and no "GPU has fallen off the bus" of nvidia in dmesg.', []),
+        ("nvidia_peermem: Unknown symbol ib_register_peer_memory_client (err -2)", []),
+    ],
+)
+def test_lines_without_a_time(text: str, expected: list[str]) -> None:
+    log = "[    1.000000] nvidia: loading out-of-tree module taints kernel.\n"
+    assert [event["code"] for event in events(log + text)] == expected
