@@ -57,6 +57,8 @@ Where only torch's release is known and torch reports no GPU: what PyPI's wheel 
 - Forward-compatibility libraries (cuda-compat, for data-centre GPUs) are on the loader's path: they
   raise what the driver
   serves, and nvidia-smi shows it.
+- An image brings them (NV_CUDA_COMPAT_PACKAGE, VLLM_ENABLE_CUDA_COMPATIBILITY) and lists the driver's branch in
+  NVIDIA_REQUIRE_CUDA, the GPUs are of the data centre, and nothing says that the GPU is not seen.
 - torch says that it has its GPU, and nothing asks for a CUDA of a newer major than torch's.
 - Either version is unknown.
 
@@ -276,6 +278,8 @@ def _packages(machine: Snapshot) -> Iterator[_Need]:
     if machine.torch.build not in (None, "cuda"):
         return
     for package in (machine.packages or ())[:2000]:
+        if package.name.startswith("nvidia-cuda-runtime") and machine.torch.available:
+            continue  # a loose library, which nothing is told to load: torch has its GPU with its own
         if found := _MAJOR_PACKAGE.match(package.name):
             yield _Need(package.name, f"{found[1] or found[2]}.0", "packages")
         elif package.name in _CONDA_CUDA and (found := _CONDA_CUDA_RELEASE.match(package.version)):
@@ -297,7 +301,27 @@ def _served(machine: Snapshot, cuda: str, floor: Floor) -> bool:
         return True
     if "compat" in (machine.environment or {}).get("LD_LIBRARY_PATH", ""):
         return True
+    if _forward_compatible(machine):
+        return True
     return Dotted(driver.version) >= floor.driver if driver.version else not driver.cuda_version
+
+
+_DATA_CENTRE = Lazy(
+    r"\b(?:Tesla|A(?:2|10|16|30|40|100|800)|L(?:4|20|40S?)|[BH][1238]00|H20|G[BH]\d{3}|[TP]4|[PV]100S?)(?![\w.])"
+)
+
+
+def _forward_compatible(machine: Snapshot) -> bool:
+    """Whether an image brings the forward-compatibility libraries, lists the driver's branch among those that they work
+    on, and the GPUs are of the data centre; and nothing tells that they don't."""
+    shown, branch = machine.environment or {}, Dotted(machine.nvidia_driver.version or "").major
+    brought = "NV_CUDA_COMPAT_PACKAGE" in shown or shown.get("VLLM_ENABLE_CUDA_COMPATIBILITY") in ("1", "true", "True")
+    listed = f"brand=tesla,driver>={branch},driver<" in shown.get("NVIDIA_REQUIRE_CUDA", "")
+    gpus = machine.of_vendor("nvidia")
+    if not brought or not listed or not gpus or not all(_DATA_CENTRE.search(gpu.name or "") for gpu in gpus):
+        return False
+    failed = machine.symptom(*_NEWER_THAN_FLOOR, "torch-reports-no-gpu", "gpu-not-seen-said", "cuda-no-device")
+    return failed is None and machine.torch.available is not False
 
 
 def _runs(machine: Snapshot, need: _Need) -> bool:

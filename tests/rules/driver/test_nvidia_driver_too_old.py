@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from doctor.facts import Snapshot
 from doctor.intake import read_text
 from doctor.rules.driver import nvidia_driver_too_old as rule
+from tests.knowledge.texts import raised
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
 
@@ -112,3 +115,30 @@ def test_conda_s_package_of_the_runtime_tells_the_cuda_and_its_floor() -> None:
     assert (severity, summary) == ("warning", "CUDA 12.1 needs NVIDIA driver 525.60.13 or newer; 470.256.02 is loaded.")
     assert found(rule, machine("cudatoolkit", "11.8.0")) == []
     assert found(rule, machine("cuda-version", "12.8")) == []
+
+
+_R570 = "driver version: 570.133.20\nGPU: {}\ntorch 2.9.1+cu130\n"
+_BROUGHT = """NVIDIA_REQUIRE_CUDA=cuda>=13.0 brand=unknown,driver>=550,driver<551 brand=tesla,driver>=570,driver<571
+VLLM_ENABLE_CUDA_COMPATIBILITY=1
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "old"),
+    [
+        (_R570.format("8x NVIDIA H100 80GB HBM3") + _BROUGHT, False),
+        (_R570.format("8x NVIDIA H100 80GB HBM3"), True),
+        (_R570.format("8x NVIDIA H100 80GB HBM3") + _BROUGHT + "torch.cuda.is_available() is False", True),
+        (_R570.format("2x NVIDIA GeForce RTX 4090") + _BROUGHT, True),
+        (_R570.format("8x NVIDIA H100 80GB HBM3") + _BROUGHT.replace("570,driver<571", "535,driver<536"), True),
+    ],
+)
+def test_forward_compatibility_that_an_image_brings(text: str, old: bool) -> None:
+    assert (rule.RULE.id in raised(text)) is old
+
+
+def test_a_loose_runtime_beside_a_torch_that_has_its_gpu_is_no_need() -> None:
+    text = "Nvidia driver version: 515.65.01\nPyTorch version: 2.0.1+cu118\nIs CUDA available: {}\n"
+    text += "[pip3] nvidia-cuda-runtime-cu12==12.1.105"
+    assert rule.RULE.id not in raised(text.format("True"))
+    assert rule.RULE.id in raised(text.format("False").replace("2.0.1+cu118", "2.1.0+cu121"))
