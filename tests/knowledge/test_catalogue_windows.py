@@ -42,6 +42,11 @@ def test_a_matrix_does_not_speak_of_a_rocm_that_is_newer_than_it() -> None:
     assert windows.kmd_serves_rocm(KB, "6.2.0", "10.0.0").verdict == "unknown"
 
 
+def test_a_matrix_does_not_speak_of_a_driver_that_is_newer_than_it() -> None:
+    assert windows.kmd_serves_rocm(KB, "30.20.1", "7.1.1").verdict == "unknown"  # which shipped together
+    assert windows.kmd_serves_rocm(KB, "5.4.0", "7.1.0").verdict == "no"
+
+
 @pytest.mark.parametrize(
     ("arch", "built", "cuda", "verdict"),
     [

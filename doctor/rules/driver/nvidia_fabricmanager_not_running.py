@@ -122,8 +122,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     switches = any(d.kind == "nvswitch" for d in machine.pci or ())
     on_host = switches and driver.loaded is True and not commands.in_container(machine)
     named = len(gpus) > 1 and all(_ON_BOARD.search(g.name or "") for g in gpus) and not machine.pci
-    board = named and not commands.in_container(machine)
-    whole = board and (len(gpus) >= _OF_A_BOARD or machine.symptom(*_NOT_READY) is not None)
+    not_ready = machine.symptom(*_NOT_READY) is not None
+    board = named and (not_ready or not commands.in_container(machine))
+    whole = board and (not_ready or len(gpus) >= _OF_A_BOARD)
     stopped = (on_host and manager.running is False) or (whole and manager.installed is False)
     skewed = (on_host or board) and _differ(manager.version, driver.version)
     if not (waiting or stopped or skewed):

@@ -56,8 +56,11 @@ _SLOW = ("slow-start-told", "headless-hang-told")
 
 def unheard(machine: Snapshot) -> bool:
     """Where the mode is shown and nobody waits for CUDA's start: a table's words of it are no complaint."""
+    from doctor.knowledge.symptoms import shared
+
     shown = any(gpu.persistence_mode is not None for gpu in machine.of_vendor("nvidia"))
-    return shown and machine.symptom(*_SLOW) is None
+    pointed = (cause.rule for symptom in machine.symptoms for cause in shared().causes(symptom.key, machine))
+    return shown and machine.symptom(*_SLOW) is None and RULE.id not in pointed
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -32,6 +32,13 @@ PATH = {"rocm[shown].path": ""}
 Row = tuple[ModuleType, dict[str, Any], dict[str, Any], str]
 
 ROWS: tuple[Row, ...] = (
+    (amdgpu_driver_known_bad, MI300X | {"amdgpu_driver.release": "30.20.0"}, {"host.virtual_machine": False}, "amdgpu_driver.release"),
+    (
+        amdgpu_kernel_or_os_unsupported,
+        {"amdgpu_driver.version": "6.14.14", "kernel.release": "6.17.0-5-generic"},
+        {"amdgpu_driver.loaded": True},
+        "kernel.release",
+    ),
     (amdgpu_driver_known_bad, MI300X | {"amdgpu_driver.release": "30.20.0"}, {"amdgpu_driver.release": "30.20.1"}, "amdgpu_driver.release"),
     (amdgpu_firmware_bad, HALO | {"gpus[#0].firmware": {"mes": "0x83"}}, {"gpus[#0].firmware": {"mes": "0x82"}}, "gpus[#0].firmware"),
     (

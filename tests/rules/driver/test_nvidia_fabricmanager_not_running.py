@@ -63,7 +63,17 @@ def _board(count: int, product: str, *lines: str) -> str:
         _board(8, "NVIDIA H100 80GB HBM3", _NO_UNIT),
         _board(8, "NVIDIA A100-SXM4-40GB", _NO_UNIT),
         _board(2, "NVIDIA H100 80GB HBM3", _NO_UNIT, "RuntimeError: Error 802: system not yet initialized"),
-        _board(8, "NVIDIA H100 80GB HBM3", "driver version: 550.127.05", "ii nvidia-fabricmanager-550 550.90.07-1 amd64"),
+        _board(
+            8, "NVIDIA H100 80GB HBM3", "driver version: 550.127.05", "ii nvidia-fabricmanager-550 550.90.07-1 amd64"
+        ),
+        _board(
+            2,
+            "NVIDIA H100 80GB HBM3",
+            "running inside a container: yes",
+            "driver version: 550.54.15",
+            "ii  nvidia-fabricmanager-535    535.161.08-0ubuntu0.22.04.1",
+            "RuntimeError: Error 802: system not yet initialized",
+        ),
     ],
 )
 def test_on_a_board_with_switches(text: str) -> None:

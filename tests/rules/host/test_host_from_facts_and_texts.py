@@ -212,7 +212,10 @@ def test_a_setting_that_work_suffers_from(text: str, cause: str) -> None:
         (CAPPED, "gpu-throttled"),
         (NARROW, "pcie-link-degraded"),
         (EXCLUSIVE, "compute-mode-exclusive"),
-        ("|  0  Tesla V100  On | N/A 41C  P0  38W / 250W | 812MiB / 32510MiB | 37%   E. Process |", "compute-mode-exclusive"),
+        (
+            "|  0  Tesla V100  On | N/A 41C  P0  38W / 250W | 812MiB / 32510MiB | 37%   E. Process |",
+            "compute-mode-exclusive",
+        ),
         (OFF + "vLLM starts slow since torch.compile is on", "persistence-mode-off"),
     ],
 )
