@@ -83,6 +83,7 @@ _HARMLESS = re.compile(
     r"SMU driver if version not matched|optional ras ta ucode|securedisplay ta ucode|module verification failed"
     r"|Ignoring ACPI CRAT|PSP runtime database doesn't exist|AER: enabled with|MCE: In-kernel MCE decoding"
     r"|detected invalid context, skipping|Correctable Errors? (?:detected|count)"
+    r"|insert (?:module )?['\"](?!nvidia|amdgpu|amdkcl|amdttm|amd-sched|nvkm)[\w-]{1,40}['\"]: Key was rejected"
     r"|skipped device 1002:(?:164e|13c0)\b",  # the graphics of a desktop processor, which has no atomics
     re.IGNORECASE,
 )

@@ -45,7 +45,10 @@ def misfit(
     verdicts = {takes(gpu, kb) for gpu in machine.of_vendor("nvidia")}
     if verdicts and verdicts <= ({"required", "either"} if verdict == "unsupported" else {"unsupported"}):
         return None  # the driver says so too where it cannot read the GPU's registers
-    unfit = [g for g in machine.of_vendor("nvidia") if takes(g, kb) == verdict]
+    # A GPU that nvidia-smi lists is driven: its modules fit, whatever somebody calls them.
+    unfit = [g for g in machine.of_vendor("nvidia") if takes(g, kb) == verdict and not presence.listed(machine, g)]
+    if not unfit and presence.answers(machine, "nvidia"):
+        return None
     logged = [e for e in machine.kernel_log.events or () if e.code == event]
     if not logged and not (flavour == loaded and unfit):
         return None
@@ -59,7 +62,8 @@ def finding(machine: Snapshot, summary: str, wants: Flavour, event: str) -> Find
     events = [e for e in machine.kernel_log.events or () if e.code == event]
     log = tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in events[:1])
     return Finding(
-        severity=Severity.ERROR,
+        # Beside a GPU that works with these modules the other one is left alone, which may be meant (a display's).
+        severity=Severity.INFO if presence.answers(machine, "nvidia") else Severity.ERROR,
         summary=summary,
         subject=Subject(kind="driver", id="nvidia"),
         evidence=evidence(machine, ("nvidia_driver.flavour", "nvidia_driver.version")) + log,

@@ -8,6 +8,7 @@ from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.facts.host import KernelEvent
 from doctor.findings import Subject
+from doctor.rules import run_line
 
 OTHER_DRIVERS = ("vfio-pci", "pci-stub", "xen-pciback", "uio_pci_generic", "radeon", "nvidiafb")
 """Modules that own a GPU and keep the compute driver from it. The boot framebuffer (simple-framebuffer, efifb) is not
@@ -35,6 +36,32 @@ def bound(gpus: tuple[Gpu, ...], module: str) -> bool:
 def takeable(gpus: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
     """Those that no other driver owns (nouveau and the pass-through drivers have rules of their own)."""
     return tuple(gpu for gpu in gpus if gpu.driver not in (*OTHER_DRIVERS, "nouveau"))
+
+
+def answers(machine: Snapshot, vendor: Literal["nvidia", "amd"]) -> bool:
+    """Whether a pasted text shows that the vendor's tool (nvidia-smi, rocminfo) lists a GPU, which only a driver that
+    works lets it do, and nothing tells that none is seen."""
+    if run_line.sees_none(machine) or (vendor == "nvidia" and machine.nvidia_driver.smi_error is not None):
+        return False
+    return any(listed(machine, gpu) for gpu in machine.of_vendor(vendor))
+
+
+def listed(machine: Snapshot, gpu: Gpu) -> bool:
+    """Whether a pasted text shows that the vendor's tool lists this GPU."""
+    known = {"uuid": gpu.uuid, "index.smi": gpu.index.smi} if gpu.vendor == "nvidia" else {"index.hip": gpu.index.hip}
+    shown = [name for name, value in known.items() if value is not None]
+    return any(run_line.from_text(machine, f"gpus[{gpu.key}].{name}") for name in shown)
+
+
+def work_is_of(machine: Snapshot, vendor: Literal["nvidia", "amd"]) -> bool:
+    """Whether the GPUs that compute are that vendor's: its stack is what is there, and its driver has one of them. A
+    card of the other vendor beside them shows a desktop."""
+    module, build = ("nvidia", "cuda") if vendor == "nvidia" else ("amdgpu", "rocm")
+    meant = machine.torch.build == build
+    if machine.torch.build not in ("cuda", "rocm"):
+        nvidia, amd = machine.nvidia_driver.version is not None, bool(machine.rocm)
+        meant = nvidia != amd and (nvidia if vendor == "nvidia" else amd)
+    return meant and (bound(present(machine, vendor), module) or answers(machine, vendor))
 
 
 def subject(gpu: Gpu) -> Subject:

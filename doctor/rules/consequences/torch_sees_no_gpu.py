@@ -29,7 +29,8 @@ torch.cuda.is_available() answered False, or torch said that it found no GPU, on
 Work runs on the CPU or stops. It is a consequence: its cause stands above it where one is known.
 
 ## Not raised when
-torch sees a GPU, or no GPU is known to be there.
+torch sees a GPU, or no GPU is known to be there. A build for Intel's GPUs (+xpu) asks for no CUDA. Only a warning where
+the text speaks of a login node.
 
 ## How to confirm
 `python -c 'import torch; print(torch.cuda.is_available())'`
@@ -55,10 +56,12 @@ FIXES = (
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Only where a GPU is known to be there."""
-    seen = of_another_environment(machine, "torch.available")
+    seen = of_another_environment(machine, "torch.available") or machine.torch.build == "xpu"
     if machine.torch.available is False and vendors_there(machine) and not seen:
         yield Finding(
             summary="torch.cuda.is_available() is False on a machine with a GPU.",
+            # Asked on a login node it is no surprise, and says nothing of the nodes that have the GPUs.
+            severity=Severity.WARNING if machine.symptom("login-node-said") else RULE.severity,
             subject=Subject(kind="package", id="torch"),
             evidence=evidence(machine, ("torch.available", "torch.version", "gpus")),
             fixes=FIXES,

@@ -37,7 +37,7 @@ There is no /dev/kfd: `rocminfo` says "ROCk module is NOT loaded", torch finds n
 - amdgpu is built into the kernel, has made /dev/kfd or owns a GPU: a missing line in /proc/modules means nothing
   then, nor does a `blacklist`.
 - Another driver owns the GPU (gpu-bound-to-other-driver), or the system is WSL or said to be.
-- `rocminfo` lists a GPU, or a torch built for ROCm reaches one.
+- `rocminfo` or llama.cpp lists a GPU, or a torch built for ROCm reaches one.
 
 ## How to confirm
 `lspci -nnk -d 1002:` shows the GPU without `Kernel driver in use: amdgpu`; `ls /sys/module/amdgpu /dev/kfd`.
@@ -57,7 +57,13 @@ FIXES = (commands.load_module("amdgpu", "Load amdgpu on the host; if that fails 
 
 def unheard(machine: Snapshot) -> bool:
     """Where files are shown that amdgpu makes for a card that it drives, or the runtime lists one."""
-    return machine.symptom("files-of-amdgpu-card-shown", *_REACHED) is not None
+    return machine.symptom("files-of-amdgpu-card-shown") is not None or _reached(machine)
+
+
+def _reached(machine: Snapshot) -> bool:
+    """Whether the runtime lists a GPU, or a program that computes with it found one."""
+    found = machine.symptom("ggml-finds-gpus-told")
+    return machine.symptom(*_REACHED) is not None or bool(found and "ROCm" in found.text)
 
 
 _REACHED = ("rocminfo-lists-gpu-told", "rocminfo-agent-shown-told", "ollama-lists-amd-gpu-told")
@@ -70,7 +76,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not free or commands.in_wsl(machine) or machine.symptom("wsl-told"):
         return
     owned = presence.bound(gpus, "amdgpu")
-    reached = machine.symptom(*_REACHED) is not None or (machine.torch.build == "rocm" and machine.torch.available)
+    reached = _reached(machine) or (machine.torch.build == "rocm" and machine.torch.available)
     if machine.amdgpu_driver.loaded is False and not owned and not machine.kfd.present and not reached:
         yield _absent(machine, free)
         return

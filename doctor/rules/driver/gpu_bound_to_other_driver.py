@@ -30,7 +30,8 @@ card that radeon
 owns. Error where no GPU of the vendor is left to the compute driver, warning otherwise.
 
 All GPUs of a vendor held for guests are a hypervisor: one finding, info unless torch or a
-toolkit on the host wants them.
+toolkit on the host wants them. A remark too where the text shows that it is meant (a guest that has the GPU, others
+that the compute driver has, and nothing that misses one), and for a display's card beside a stack of the other vendor.
 
 ## Why it matters
 The GPU is on the bus and no compute runtime can see it.
@@ -73,6 +74,14 @@ def excludes(machine: Snapshot) -> bool:
     return driven and meant
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where each GPU that is held for a guest is meant for it."""
+    gpus = (*presence.present(machine, "nvidia"), *presence.present(machine, "amd"))
+    held = [gpu for gpu in gpus if gpu.driver in presence.OTHER_DRIVERS]
+    others = presence.bound(gpus, "nvidia") or presence.bound(gpus, "amdgpu")
+    return bool(held) and all(_meant(machine, gpu, others) for gpu in held)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     for gpus, module in ((presence.present(machine, "nvidia"), "nvidia"), (presence.present(machine, "amd"), "amdgpu")):
         name = "gpus" if machine.of_vendor("nvidia" if module == "nvidia" else "amd") else "pci"
@@ -84,13 +93,29 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             if gpu.driver not in presence.OTHER_DRIVERS:
                 continue
             yield Finding(
-                severity=Severity.WARNING if others or gpu.driver == "radeon" else Severity.ERROR,
+                severity=_severity(machine, gpu, others),
                 summary=f"{gpu.driver} owns {presence.label(gpu)}; {module} can't use it.",
                 subject=presence.subject(gpu),
                 evidence=evidence(machine, (f"{name}[{gpu.key}].driver", "kernel.cmdline")),
                 fixes=_fixes(gpu),
                 verify=("lspci", "-nnk", "-s", gpu.pci_address) if gpu.pci_address else None,
             )
+
+
+def _severity(machine: Snapshot, gpu: Gpu, others: bool) -> Severity:
+    if presence.work_is_of(machine, "amd" if gpu.vendor == "nvidia" else "nvidia") or _meant(machine, gpu, others):
+        return Severity.INFO
+    return Severity.WARNING if others or gpu.driver == "radeon" else Severity.ERROR
+
+
+def _meant(machine: Snapshot, gpu: Gpu, others: bool) -> bool:
+    """Of a pasted text: a GPU is held for a guest, and a guest's nvidia-smi lists one, somebody tells that it is passed
+    on, or the compute driver has others. Where something says that no GPU is seen, it may be held by mistake."""
+    name = "gpus" if machine.of_vendor(gpu.vendor or "nvidia") else "pci"
+    if gpu.driver not in _PASSED_ON or not run_line.from_text(machine, f"{name}[{gpu.key}].driver"):
+        return False
+    told = machine.symptom("guest-has-gpu-told", "card-passed-to-guest-told") is not None
+    return (told or others or presence.answers(machine, "nvidia")) and not run_line.sees_none(machine)
 
 
 def _hypervisor(machine: Snapshot, gpus: tuple[Gpu, ...], module: str, name: str) -> Finding:

@@ -34,6 +34,8 @@ nouveau has no CUDA, and NVIDIA's module can't take the GPU while nouveau has it
 - nouveau is loaded and owns no GPU.
 - The bound driver is unknown.
 
+It is a remark where the stack is AMD's and amdgpu has its GPU: the NVIDIA card then shows the desktop.
+
 ## How to confirm
 `lspci -nnk -d 10de:` shows `Kernel driver in use: nouveau`.
 
@@ -60,12 +62,20 @@ def unheard(machine: Snapshot) -> bool:
 
 
 _KEPT_OUT = Lazy(r"\bblacklist=(?:[\w-]+,){0,8}nouveau\b")
+_NVIDIA_WANTED = (
+    "nvidia-smi-cannot-communicate",
+    "nvidia-smi-no-devices",
+    "nvidia-smi-not-found",
+    "torch-no-nvidia-driver",
+)
+"""Somebody asks NVIDIA's driver there."""
 _MISSING = "nouveau-of-x-missing-told"
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     gpus = presence.present(machine, "nvidia")
     others = presence.bound(gpus, "nvidia")
+    display = presence.work_is_of(machine, "amd") and not machine.symptom(*_NVIDIA_WANTED)
     for gpu in gpus:
         if gpu.driver != "nouveau":
             continue
@@ -75,7 +85,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         )
         name = "gpus" if machine.of_vendor("nvidia") else "pci"
         yield Finding(
-            severity=Severity.WARNING if others else Severity.ERROR,
+            severity=Severity.INFO if display else Severity.WARNING if others else Severity.ERROR,
             summary=f"nouveau owns {presence.label(gpu)}; CUDA needs NVIDIA's driver.",
             subject=presence.subject(gpu),
             evidence=evidence(machine, (f"{name}[{gpu.key}].driver", "nvidia_driver.loaded")),

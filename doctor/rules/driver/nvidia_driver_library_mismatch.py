@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
-from doctor.rules import commands, process_maps
+from doctor.rules import commands, presence, process_maps, run_line
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ another. Most often the driver package was updated and the old module is still l
 ## Not raised when
 - Either version is unknown and nothing reported the mismatch.
 - The newer library is a forward-compatibility copy (cuda-compat), which is meant to differ.
-- A pasted text shows nvidia-smi's table beside it: NVML, which checks both versions, answered.
+- A pasted text shows nvidia-smi's table or list of GPUs beside it: NVML, which checks both versions, answered. A
+  client of another version that the kernel log names is then one program (a flatpak, a container), not the machine.
+- The system is WSL, where NVML and the driver of Windows have numbers of their own.
 - The kernel log tells of an older mismatch, and both versions are known to agree now.
 
 ## How to confirm
@@ -91,8 +93,10 @@ def _differ(module: str, library: str) -> bool:
 
 
 def _answered(machine: Snapshot) -> bool:
-    """Of a pasted text: nvidia-smi printed its table, so NVML and module agree; the package may be another."""
-    return machine.source("nvidia_driver.user_version").startswith("text:") and bool(machine.nvidia_driver.cuda_version)
+    """Of a pasted text: nvidia-smi printed its table or listed GPUs, so NVML and module agree; the package, or the
+    line of an older boot, may be another."""
+    table = run_line.from_text(machine, "nvidia_driver.user_version") and bool(machine.nvidia_driver.cuda_version)
+    return table or presence.answers(machine, "nvidia")
 
 
 def _history(machine: Snapshot) -> Iterator[Evidence]:
@@ -109,7 +113,20 @@ def _history(machine: Snapshot) -> Iterator[Evidence]:
         yield Evidence(text=text, source=machine.source("holders"))
 
 
+def excludes(machine: Snapshot) -> bool:
+    """Where the kernel log names one client of another version, nvidia-smi lists GPUs, and no program says that the
+    versions differ: it was one program with libraries of its own (a flatpak, a container)."""
+    from doctor.knowledge.symptoms import shared
+
+    if machine.symptom("nvrm-api-mismatch") is None or not presence.answers(machine, "nvidia"):
+        return False
+    others = (s.key for s in machine.symptoms if s.key != "nvrm-api-mismatch")
+    return not any(cause.rule == RULE.id for key in others for cause in shared().causes(key, machine))
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    if commands.in_wsl(machine):  # NVML there is of the Linux side, the driver of Windows: they are numbered apart
+        return
     driver = machine.nvidia_driver
     module, library = driver.version, driver.user_version
     mapped = process_maps.driver_of_another_version(machine)
@@ -117,9 +134,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         library = mapped[0]
     said = [name for name in ("nvml_error", "smi_error") if any(m in (getattr(driver, name) or "") for m in _MISMATCH)]
     differ = bool(module and library and _differ(module, library) and not _is_compat(machine, library))
-    differ = differ and not _answered(machine)
+    answered = _answered(machine)
+    differ = differ and not answered
     logged = [e for e in machine.kernel_log.events or () if e.code == "nvidia-api-mismatch"]
-    if not (said or differ or (logged and not (module and library))):
+    if not (said or differ or (logged and not (module and library) and not answered)):
         yield from _second_driver(machine)
         return
     names = ["nvidia_driver.version", "nvidia_driver.user_version", "nvidia_driver.module_on_disk"]

@@ -40,6 +40,7 @@ Nothing can use the GPU: `nvidia-smi` says that it couldn't communicate with the
 ## Not raised when
 - No NVIDIA GPU is known to be there, or it is unknown whether the module is loaded.
 - Another driver owns the GPU (nouveau-loaded, gpu-bound-to-other-driver).
+- A pasted text shows that nvidia-smi lists the GPU, as in the guest to which a hypervisor's host passes it.
 - The system is WSL, where the driver is on the Windows side.
 - The module is loaded and only the container lacks the devices (container-missing-gpu-passthrough).
 
@@ -70,6 +71,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     if not free or commands.in_wsl(machine):
         return
+    if machine.nvidia_driver.loaded is False and presence.answers(machine, "nvidia"):
+        return  # nvidia-smi lists it in the guest or machine that it is for
     if machine.nvidia_driver.loaded is False and not presence.bound(gpus, "nvidia"):
         yield _absent(machine, kb, len(free))
     elif machine.nvidia_driver.loaded:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
+from doctor.redaction.lazy import Lazy
 from doctor.rules import commands, run_line
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     unusable = machine.symptom("cuda-unknown-999") is not None
     unseen = unusable or machine.symptom("gpu-idle-said", *run_line.NO_GPU_SEEN) is not None
     works = machine.nvidia_driver.loaded or (machine.nvidia_driver.loaded is None and unseen)
-    if not works or commands.in_wsl(machine) or "nvgpu" in modules or machine.gpus == ():
+    if not works or commands.in_wsl(machine) or "nvgpu" in modules or _tegra(machine) or machine.gpus == ():
         return
     no_module = machine.nvidia_driver.uvm_loaded is False
     no_node = _node_missing(machine)
@@ -94,6 +96,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         fixes=_fixes(inside and not no_module),
         verify=("ls", "-l", "/dev/nvidia-uvm"),
     )
+
+
+def _tegra(machine: Snapshot) -> bool:
+    """A Jetson, by its kernel or by the name of its GPU: newer JetPacks load a module named nvidia, for the display."""
+    named = any(_JETSON.search(gpu.name or "") for gpu in machine.gpus or ())
+    return named or (machine.kernel.release or "").endswith("-tegra")
+
+
+_JETSON = Lazy(r"\bJetson\b|\bTegra|\bOrin\b|\bXavier\b|\bnvgpu\b", re.IGNORECASE)
 
 
 def _node_missing(machine: Snapshot) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules.macos import HOLD, is_mac
 
 if TYPE_CHECKING:
@@ -32,7 +34,8 @@ or library cures that.
 
 ## Not raised when
 The system is another or not known, or the text shows a GPU of AMD or NVIDIA, its driver or a ROCm: then another machine
-is meant than the Mac at which somebody sits. It is a remark where nothing in the text asks for CUDA or ROCm, and a
+is meant than the Mac at which somebody sits. It is a remark where nothing in the text asks for CUDA or ROCm (a warning
+or a caught exception, after which the program goes on, asks for nothing), and a
 warning where nothing but a sentence does, or the program was told to run on Metal.
 
 ## How to confirm
@@ -90,6 +93,14 @@ _LISTED = (
     *("cuda runtime version:", "cudnn version:", "torch.cuda.is_available()", ">>> torch.cuda.is_available()"),
 )
 """A row of a listing or a question, which says that of every Mac."""
+_NOTICE = Lazy(
+    r"\bwarning\b|\w(?<!Error)Warning\b|\bnotice\b|\bcaught\b|\binfo\b|proceeding without|disabl(?:ed|ing)",
+    re.IGNORECASE,
+)
+"""The line reports what it goes on without, as programs do on every Mac."""
+_EXCEPTION = Lazy(r"(?:Error|Exception|Failure)\b")
+_OPTIONAL = ("bitsandbytes-", "triton-", "xformers-")
+"""Signatures of packages that print what they lack and go on: only an exception of theirs ends the program."""
 _NONE_THERE = "no-nvidia-gpu-told"
 """What somebody says of the machine, and no error."""
 
@@ -100,5 +111,7 @@ def _asks(symptom: Symptom) -> bool:
 
     signature, text = shared().signatures.get(symptom.key), symptom.text.lower()
     if signature is None or symptom.key == _NONE_THERE or "mps" in text or text.lstrip("- ").startswith(_LISTED):
+        return False
+    if _NOTICE.search(symptom.text) or (symptom.key.startswith(_OPTIONAL) and not _EXCEPTION.search(symptom.text)):
         return False
     return any(cause.rule not in HOLD for cause in signature.points_to)

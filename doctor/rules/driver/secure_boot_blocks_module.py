@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
+from doctor.facts.gpu import Gpu
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
 from doctor.rules import commands, presence
@@ -39,7 +40,8 @@ the module that was built for it on this machine (NVIDIA's, or AMD's from DKMS) 
 `modprobe` fails with "Key was rejected by service", and every boot ends without a GPU.
 
 ## Not raised when
-- The GPU's driver is loaded, or Secure Boot is known to be off.
+- The GPU's driver is loaded, its tool lists the GPU, or Secure Boot is known to be off.
+- The module that is refused is another one by its name (vboxdrv, v4l2loopback).
 - Secure Boot is on, and there is no module on disk (the driver is just not installed).
 
 ## How to confirm
@@ -80,8 +82,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     nvidia, amd = presence.present(machine, "nvidia"), presence.present(machine, "amd")
     driven = [
-        (nvidia, machine.nvidia_driver.loaded is True or presence.bound(nvidia, "nvidia")),
-        (amd, machine.amdgpu_driver.loaded is True or presence.bound(amd, "amdgpu")),
+        (nvidia, machine.nvidia_driver.loaded is True or _works(machine, nvidia, "nvidia")),
+        (amd, machine.amdgpu_driver.loaded is True or _works(machine, amd, "amdgpu")),
     ]
     there = [works for gpus, works in driven if gpus] or [works for _, works in driven if works]
     refused = [e for e in machine.kernel_log.events or () if e.code in _REFUSED]
@@ -104,6 +106,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         fixes=_fixes(machine),
         verify=("mokutil", "--sb-state"),
     )
+
+
+def _works(machine: Snapshot, gpus: tuple[Gpu, ...], module: str) -> bool:
+    """Whether the module has one of the GPUs, by the bus or since its tool lists one."""
+    return presence.bound(gpus, module) or presence.answers(machine, "nvidia" if module == "nvidia" else "amd")
 
 
 _ABSENT = (

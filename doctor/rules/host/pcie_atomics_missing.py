@@ -68,11 +68,14 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding for each GPU that the compute driver left out for it."""
     yield from _by_cpu(machine)
     source = machine.source("kernel_log.events")
+    # The GPUs that compute are NVIDIA's: an AMD card beside them drives monitors, which needs no KFD.
+    display = presence.work_is_of(machine, "nvidia")
     for event in machine.kernel_log.events or ():
         if event.code == "kfd-no-atomics" and not _beside_a_card(machine, event.text):
             device = event.device or "-"
             yield Finding(
                 summary=f"KFD left out {'GPU ' + device if event.device else 'a GPU'}: its slot gives no PCIe atomics.",
+                severity=Severity.INFO if display else RULE.severity,
                 subject=Subject(kind="gpu", id=device),
                 evidence=(Evidence(text=f"{presence.times(event)}{event.text}", source=source),),
                 fixes=FIXES,

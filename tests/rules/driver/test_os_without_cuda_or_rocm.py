@@ -53,3 +53,21 @@ def test_what_every_mac_prints_asks_for_nothing() -> None:
     for line in (">>> torch.cuda.is_available()  False", "cuDNN version: No CUDA", "CUDA used to build PyTorch: None"):
         (one,) = found(os_without_cuda_or_rocm, machines.build(MAC | {"symptoms": {"torch-reports-no-gpu": line}}))
         assert one.severity is Severity.INFO, line
+
+
+def test_what_a_program_reports_and_goes_on_after_asks_for_nothing() -> None:
+    notices = {
+        "torch-not-compiled-with-cuda": "Warning: caught exception 'Torch not compiled with CUDA enabled', memory monitor disabled",
+        "bitsandbytes-binary-missing": "bitsandbytes was compiled without GPU support",
+        "triton-module-missing": "No module named 'triton'",
+        "onnxruntime-provider-not-available": "UserWarning: Specified provider 'CUDAExecutionProvider' is not in available provider names",
+    }  # fmt: skip
+    for key, line in notices.items():
+        (one,) = found(os_without_cuda_or_rocm, machines.build(MAC | {"symptoms": {key: line}}))
+        assert one.severity is Severity.INFO, line
+    for key, line in {
+        "torch-not-compiled-with-cuda": "AssertionError: Torch not compiled with CUDA enabled",
+        "triton-module-missing": "ModuleNotFoundError: No module named 'triton'",
+    }.items():
+        (one,) = found(os_without_cuda_or_rocm, machines.build(MAC | {"symptoms": {key: line}}))
+        assert one.severity is Severity.ERROR, line
