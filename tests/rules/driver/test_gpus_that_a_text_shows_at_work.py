@@ -22,16 +22,16 @@ NVIDIA = """01:00.0 VGA compatible controller [0300]: NVIDIA Corporation GA102 [
 SECOND = """21:00.0 VGA compatible controller [0300]: NVIDIA Corporation TU102 [GeForce RTX 2080 Ti] [10de:1e07]
 \tKernel driver in use: {}
 """
-RADEON = """05:00.0 VGA compatible controller [0300]: Advanced Micro Devices, Inc. [AMD/ATI] Cedar [Radeon HD 5000] [1002:68f9]
+RADEON = """05:00.0 VGA compatible controller [0300]: Advanced Micro Devices, Inc. [AMD/ATI] Cedar [1002:68f9]
 \tKernel driver in use: radeon
 """
-NAVI = """03:00.0 Display controller [0380]: Advanced Micro Devices, Inc. [AMD/ATI] Navi 31 [Radeon RX 7900 XTX] [1002:744c]
+NAVI = """03:00.0 Display controller [0300]: Advanced Micro Devices, Inc. [AMD/ATI] Navi 31 [1002:744c]
 \tKernel driver in use: amdgpu
 """
 AGENT = "$ rocminfo\nAgent 2\n  Name:                    gfx1100\n  Device Type:             GPU\n"
 REFUSED = "SecureBoot enabled\n[ 8.1] {}\n"
 SKIPPED = "[ 4.1] kfd kfd: amdgpu: skipped device 1002:699f, PCI rejects atomics 730<0\n"
-LSMOD = "$ lsmod | grep nvidia\nnvidia_modeset       1261568  6 nvidia_drm\nnvidia               1454080  9 nvidia_modeset\n"
+LSMOD = "$ lsmod | grep nvidia\nnvidia_modeset 1261568  6 nvidia_drm\nnvidia 1454080  9 nvidia_modeset\n"
 NOT_FOUND = "$ rocm-smi\nERROR:root:Driver not initialized (amdgpu not found in modules)\n"
 FALSE = "PyTorch version: 2.7.0+{}\nIs CUDA available: False\nGPU models and configuration: GPU 0: NVIDIA T400 4GB\n"
 
