@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
@@ -11,6 +11,7 @@ from doctor.knowledge import Knowledge
 from doctor.knowledge.catalogue import table
 from doctor.redaction.lazy import Lazy
 from doctor.rules import commands, presence, work_done
+from doctor.rules.cuda_needs import CONDA_CUDA, NEWER_THAN_FLOOR, Need, needs, runs, served
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -77,28 +78,11 @@ https://docs.nvidia.com/deploy/cuda-compatibility/ ; https://docs.nvidia.com/cud
 """,
 )
 FIXES = (Fix(text="Update NVIDIA's driver on the host, or install a torch built for an older CUDA.", reboot=True),)
-_REQUIRED = Lazy(r"\bcuda>=(\d{1,2}\.\d{1,2})\b")
-
-
-class _Need(NamedTuple):
-    who: str
-    cuda: str
-    fact: str
-
-
-_NEWER_THAN_FLOOR = (
-    "cuda-ptx-toolchain",
-    "container-unsatisfied-cuda",
-    "driver-symbol-missing",
-    "cuda-driver-insufficient",
-    "image-refused-by-old-driver",
-)
-"""Error texts that the floor of a CUDA major does not answer: PTX and images want the toolkit's own driver."""
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
     """Whether facts that are known, and no floor that they meet, end the matter."""
-    return machine.symptom(*_NEWER_THAN_FLOOR) is None and bool(machine.torch.cuda)
+    return machine.symptom(*NEWER_THAN_FLOOR) is None and bool(machine.torch.cuda)
 
 
 def excludes(machine: Snapshot) -> bool:
@@ -149,11 +133,11 @@ _THERE = Lazy(
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    for need in _needs(machine):
+    for need in needs(machine):
         floor = kb.cuda_floor(need.cuda)
-        if floor and not _served(machine, need.cuda, floor) and not _runs(machine, need):
+        if floor and not served(machine, need.cuda, floor) and not runs(machine, need):
             found = _finding(machine, kb, need, floor)
-            held = need.who.startswith(_CONDA_CUDA)  # what uses it is not told
+            held = need.who.startswith(CONDA_CUDA)  # what uses it is not told
             yield found.model_copy(update={"severity": Severity.WARNING}) if held else found
             return
     told = list(_too_old_for_gpu(machine, kb))
@@ -168,10 +152,10 @@ def _of_image(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     container = machine.container
     found = _CUDA_IMAGE.match(container.image or "")
     floor = kb.cuda_floor(found[1]) if found and container.run_args else None
-    if found is None or floor is None or not machine.nvidia_driver.version or _served(machine, found[1], floor):
+    if found is None or floor is None or not machine.nvidia_driver.version or served(machine, found[1], floor):
         return
     said = f"The image is of CUDA {found[1]}, which needs driver {floor.driver}."
-    about = _finding(machine, kb, _Need("the image", found[1], "container.image"), floor)
+    about = _finding(machine, kb, Need("the image", found[1], "container.image"), floor)
     yield about.model_copy(update={"severity": Severity.WARNING, "summary": said})
 
 
@@ -185,10 +169,10 @@ def _asked_for(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     found = _CUDA_ASKED.search(asked.text[:600])
     cuda = (found[1] or f"{found[2][:-1]}.{found[2][-1]}") if found else ""
     floor = kb.cuda_floor(cuda) if cuda else None
-    if floor is None or _served(machine, cuda, floor):
+    if floor is None or served(machine, cuda, floor):
         return
     said = f"The installation command asks for CUDA {cuda}, which needs driver {floor.driver}."
-    about = _finding(machine, kb, _Need("the build", cuda, "torch.version"), floor)
+    about = _finding(machine, kb, Need("the build", cuda, "torch.version"), floor)
     line = Evidence(text=asked.text[:200], source=asked.source)
     yield about.model_copy(
         update={"severity": Severity.WARNING, "basis": "both", "summary": said, "evidence": (*about.evidence, line)}
@@ -213,8 +197,8 @@ def _default_wheel(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     if row is None or not row.default_cuda or not machine.of_vendor("nvidia") or "+" in (machine.torch.version or ""):
         return
     floor = kb.cuda_floor(row.default_cuda)
-    if floor and not _served(machine, row.default_cuda, floor):
-        need = _Need(f"torch {row.version}", row.default_cuda, "torch.version")
+    if floor and not served(machine, row.default_cuda, floor):
+        need = Need(f"torch {row.version}", row.default_cuda, "torch.version")
         found = _finding(machine, kb, need, floor)
         said = f"PyPI's torch {row.version} is built for CUDA {row.default_cuda}, which needs driver {floor.driver}."
         yield found.model_copy(update={"severity": Severity.WARNING, "summary": said})
@@ -255,84 +239,7 @@ def _documented(name: str | None) -> str | None:
     return None
 
 
-def _needs(machine: Snapshot) -> Iterator[_Need]:
-    if machine.torch.cuda:
-        yield _Need(f"torch {machine.torch.version or ''}".strip(), machine.torch.cuda, "torch.cuda")
-    yield from _packages(machine)
-    asked = _REQUIRED.search((machine.environment or {}).get("NVIDIA_REQUIRE_CUDA", ""))
-    if asked and (machine.environment or {}).get("NVIDIA_DISABLE_REQUIRE") not in ("1", "true"):
-        yield _Need("this image", asked[1], "environment")
-
-
-_MAJOR_PACKAGE = Lazy(
-    r"(?:nvidia-cuda-runtime|jax-cuda|torch-tensorrt)-?cu(?:da)?(1[1-9])|jax-cuda(1[1-9])-(?:plugin|pjrt)$"
-)
-_CONDA_CUDA = ("cudatoolkit", "pytorch-cuda")
-"""Conda's packages of the CUDA runtime, numbered as it is. `cuda-version` names a bound, not what is there."""
-_CONDA_CUDA_RELEASE = Lazy(r"\d{1,2}\.\d{1,2}")
-_LOCAL = Lazy(r"\+cu(?:da)?(1[1-9])(\d)?(?!\d)")
-
-
-def _packages(machine: Snapshot) -> Iterator[_Need]:
-    """Packages whose name or version says the CUDA that they are built for."""
-    if machine.torch.build not in (None, "cuda"):
-        return
-    for package in (machine.packages or ())[:2000]:
-        if package.name.startswith("nvidia-cuda-runtime") and machine.torch.available:
-            continue  # a loose library, which nothing is told to load: torch has its GPU with its own
-        if found := _MAJOR_PACKAGE.match(package.name):
-            yield _Need(package.name, f"{found[1] or found[2]}.0", "packages")
-        elif package.name in _CONDA_CUDA and (found := _CONDA_CUDA_RELEASE.match(package.version)):
-            yield _Need(f"{package.name} {found[0]}", found[0], "packages")
-        elif found := _LOCAL.search(package.version):
-            yield _Need(f"{package.name} {package.version}"[:60], f"{found[1]}.{found[2] or 0}", "packages")
-
-
-_COMPATIBLE = 11
-"""From CUDA 11 on a driver of the same major serves each minor release (CUDA compatibility guide, minor versions)."""
-
-
-def _served(machine: Snapshot, cuda: str, floor: Floor) -> bool:
-    """Whether the driver serves the CUDA version, also where forward-compatibility libraries may do so."""
-    driver = machine.nvidia_driver
-    serves, wanted = Dotted(driver.cuda_version or ""), Dotted(cuda)
-    major = wanted.major or 0
-    if driver.cuda_version and ((serves.major or 0) >= major if major >= _COMPATIBLE else serves >= wanted):
-        return True
-    if "compat" in (machine.environment or {}).get("LD_LIBRARY_PATH", ""):
-        return True
-    if _forward_compatible(machine):
-        return True
-    return Dotted(driver.version) >= floor.driver if driver.version else not driver.cuda_version
-
-
-_DATA_CENTRE = Lazy(
-    r"\b(?:Tesla|A(?:2|10|16|30|40|100|800)|L(?:4|20|40S?)|[BH][1238]00|H20|G[BH]\d{3}|[TP]4|[PV]100S?)(?![\w.])"
-)
-
-
-def _forward_compatible(machine: Snapshot) -> bool:
-    """Whether an image brings the forward-compatibility libraries, lists the driver's branch among those that they work
-    on, and the GPUs are of the data centre; and nothing tells that they don't."""
-    shown, branch = machine.environment or {}, Dotted(machine.nvidia_driver.version or "").major
-    brought = "NV_CUDA_COMPAT_PACKAGE" in shown or shown.get("VLLM_ENABLE_CUDA_COMPATIBILITY") in ("1", "true", "True")
-    listed = f"brand=tesla,driver>={branch},driver<" in shown.get("NVIDIA_REQUIRE_CUDA", "")
-    gpus = machine.of_vendor("nvidia")
-    if not brought or not listed or not gpus or not all(_DATA_CENTRE.search(gpu.name or "") for gpu in gpus):
-        return False
-    failed = machine.symptom(*_NEWER_THAN_FLOOR, "torch-reports-no-gpu", "gpu-not-seen-said", "cuda-no-device")
-    return failed is None and machine.torch.available is not False
-
-
-def _runs(machine: Snapshot, need: _Need) -> bool:
-    """Whether torch says that it has its GPU: then something serves its CUDA, as forward-compatibility libraries do,
-    and what asks for no newer major runs on them too."""
-    if not machine.torch.available or not machine.torch.cuda or machine.symptom(*_NEWER_THAN_FLOOR):
-        return False
-    return (Dotted(need.cuda).major or 0) <= (Dotted(machine.torch.cuda).major or 0)
-
-
-def _finding(machine: Snapshot, kb: Knowledge, need: _Need, floor: Floor) -> Finding:
+def _finding(machine: Snapshot, kb: Knowledge, need: Need, floor: Floor) -> Finding:
     driver = machine.nvidia_driver
     has = f"{driver.version[:20]} is loaded" if driver.version else f"the loaded one serves CUDA {driver.cuda_version}"
     serves = driver.cuda_version or kb.driver_serves_cuda(driver.version)
@@ -356,7 +263,7 @@ def _finding(machine: Snapshot, kb: Knowledge, need: _Need, floor: Floor) -> Fin
     )
 
 
-def _older_build(machine: Snapshot, need: _Need) -> Fix | None:
+def _older_build(machine: Snapshot, need: Need) -> Fix | None:
     """The newest torch that runs on the driver as it is, where torch is what asks for more."""
     from doctor.rules.torch_install import install, solved
 
