@@ -47,6 +47,8 @@ _SECTION = re.compile(
 _SUMMARY = re.compile(r"<summary>\s*(.{0,200}?)\s*(?:</summary>|$)", re.IGNORECASE)
 
 
+_SCRIPT = ("#!/", "#SBATCH", "#PBS ", "#BSUB ", "#$ -")
+"""Lines that only a script has: what stands behind a `# ` there is a comment."""
 _SECTION_STARTS = frozenset(("***", "/us", "/bi", "/sb", "==="))
 
 
@@ -96,11 +98,13 @@ class _Cutter:
         self.named = ""
         self.run = Fragment(1)
         self.continued = False
+        self.script = False
 
     def take(self, number: int, line: str) -> Iterator[Fragment]:
         mark = _FENCE.match(line) if "```" in line or "~~~" in line else None
         if mark and (not self.fence or (mark[1][0] == self.fence[0] and len(mark[1]) >= len(self.fence))):
             yield from self.flush()
+            self.script = False
             self.fence = "" if self.fence else mark[1]
             command, self.named = self.named if self.fence else "", ""
             self._start(number + 1, command)
@@ -115,9 +119,11 @@ class _Cutter:
             if not self.continued:
                 yield from self._typed(number)
             return
+        self.script = self.script or line.startswith(_SCRIPT)
         command = self._command(line)
         if command:
             yield from self.flush()
+            self.script = False
             at = "@" in line[: line.index(command)]
             self.run = Fragment(number, command, bool(self.fence), typed=True, at=at)
             self.run.add(command)
@@ -152,7 +158,8 @@ class _Cutter:
             return ""
         if "$" in line or "#" in line or head in "$#❯➜P":
             found = _PROMPT.match(line)
-            if found and (self.fence or not line.startswith("#")):
+            commented = line.lstrip().startswith("#") and (self.script or not self.fence)
+            if found and not commented:
                 return found["command"]
         if self.fence and not self.run.lines and head.isalpha() and _BARE.match(line):
             return line.strip()

@@ -29,6 +29,7 @@ from doctor.intake.merge import merge, one_log, put
 from doctor.intake.sieve import Grams, Sieve, grams_of
 from doctor.intake.words import Words
 from doctor.knowledge.symptoms import shared
+from doctor.versions import Dotted
 
 FRAGMENTS_LIMIT = 2000
 CHARS_PER_READER = 3_000_000
@@ -209,13 +210,18 @@ def _shifted(entry: Entry, offset: int) -> Any:
 
 
 def _packages(sheets: Iterable[FactSheet]) -> FactSheet:
-    """Packages of all sheets as one list, the first version of each name."""
+    """Packages of all sheets as one list, the first version of each name. A list with another torch than the first is
+    of another environment, or asks for what is not installed."""
     rows: dict[str, dict[str, str]] = {}
     sheet = FactSheet()
     source = ""
     for entry in itertools.chain.from_iterable(sheets):
         if entry.name == "packages" and isinstance(entry.value, list):
             source = source or entry.source
+            other = next((row["version"] for row in entry.value if row["name"] == "torch"), None)
+            here = rows.get("torch")
+            if here and other and len(entry.value) > 1 and Dotted(other).series() != Dotted(here["version"]).series():
+                continue
             for row in entry.value[:_PACKAGES_LIMIT]:
                 rows.setdefault(row["name"], row)
     if rows:

@@ -32,11 +32,11 @@ _IN_PYTHON = re.compile(
 )
 _PROGRAM = re.compile(
     r"(?:python[\d.]{0,4}|torchrun|vllm|sglang|ollama|accelerate|deepspeed|bash|sh|mpirun|mpiexec|srun|sudo|env|exec|uv|"
-    r"docker|node|llama[\w-]{0,20}|rocminfo|rocm-smi|nvidia-smi|hipcc|nohup|time|export|[~.]{0,2}/\S{1,200}|[A-Z][A-Z0-9_]{2,80}=\S{0,200})$"
+    r"trl|swift|axolotl|llamafactory-cli|lmdeploy|lm_eval|jupyter|ray|trtllm-\w{1,20}|docker|node|llama[\w-]{0,20}|rocminfo|rocm-smi|nvidia-smi|hipcc|nohup|time|export|[~.]{0,2}/\S{1,200}|[A-Z][A-Z0-9_]{2,80}=\S{0,200})$"
 )
 """What follows an assignment that holds for one command only."""
-_WITH_OPTION = re.compile(r"\d[\d,]{0,80} [a-z][\w.+-]{1,60} --?[A-Za-z]")
-"""Behind a list of numbers: a program of any name, with an option."""
+_WITH_OPTION = re.compile(r"\d[\d,]{0,80} [a-z][\w.+-]{1,60}(?: [a-z][\w-]{1,30})? --?[A-Za-z]")
+"""Behind a list of numbers: a program of any name, with an option, that of a command of its own included."""
 _TRIED = re.compile(
     r"\S{1,80},? (?:also |always |it )?(?:avoids?|fix(?:es|ed)|help(?:s|ed)?|work(?:s|ed)|makes?|made|solve[sd]|"
     r"cure[sd]|gives?|complete[sd]?|restore[sd]?|is (?:fine|right|ok)|runs (?:fine|well))\b"
@@ -51,6 +51,8 @@ _SAID_OF_IT = re.compile(
 """A sentence goes on behind the value: `NAME=1 in ~/.bashrc`, `NAME=1 makes no difference`."""
 _MPI = re.compile(r"\s-x\s{1,3}([A-Z][A-Z0-9_]{2,80})=(\S{1,300})")
 """What Open MPI's launcher hands to the ranks."""
+_DEFAULTED = re.compile(r"^\$\{[A-Za-z_]\w{0,80}:?[-=]([^${}`]{0,400})\}$")
+"""`${NAME:-text}` of a compose file: the text, unless it was set before."""
 _NOT_SHOWN = {"unset", "<unset>", "not set", "(unset)", "(not set)", "<not set>"}
 _LIMIT = 400
 
@@ -81,11 +83,18 @@ def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet
             for name, value in pairs:
                 sheet.put(f"environment[{name}]", kept(value if command else value.rstrip(",")), where)
             continue
+        if how == "Environment=" and len(pairs := _typed(line.partition("Environment=")[2])) > 1:
+            for name, value in pairs:  # systemd: several on a line, each quoted by itself
+                sheet.put(f"environment[{name}]", kept(value), where)
+            continue
         if not how and _TRIED.match(found["value"]):
+            continue
+        if found["value"].strip(" `\t").lower() in _NOT_SHOWN or found["value"].startswith("# "):
             continue
         said = _SAID_OF_IT.match(found["value"]) if how in ("", "export ") else None
         value = said[1] if said else _unquoted(found["value"], shell=bool(how))
-        if value.lower() not in _NOT_SHOWN:
+        value = _DEFAULTED.sub(r"\1", value)
+        if value.lower() not in _NOT_SHOWN and value != "None":
             sheet.put(f"environment[{found['name']}]", kept(value), where)
     if not len(sheet):
         raise ReaderError("no assignment of a variable in the text")
@@ -97,7 +106,7 @@ def for_one_command(value: str) -> bool:
     words = value[:400].split()
     if len(words) < 2 or re.fullmatch(r"[\w.,:/+-]{0,200};?", words[0]) is None:
         return False
-    return _PROGRAM.match(words[1]) is not None or _WITH_OPTION.match(" ".join(words[:3])) is not None
+    return _PROGRAM.match(words[1]) is not None or _WITH_OPTION.match(" ".join(words[:4])) is not None
 
 
 def _typed(line: str) -> list[tuple[str, str]]:
@@ -122,6 +131,6 @@ def _unquoted(value: str, *, shell: bool) -> str:
     for quote in ("'", '"'):
         if value.startswith(quote) and (end := value.find(quote, 1)) > 0:
             return value[1:end]
-    if shell and " #" in value:
+    if " #" in value and (shell or "=" not in value):
         value = value.partition(" #")[0]
     return value.rstrip(" ;&\\\"'")

@@ -65,3 +65,17 @@ def test_a_shell_of_apptainer_and_a_step_with_an_image_are_inside() -> None:
 
 def test_a_step_without_an_image_is_on_the_host() -> None:
     assert read("$ srun --gpus=2 --pty bash\n").container.inside is None
+
+
+def test_a_comment_of_a_script_is_no_command_at_a_prompt_of_root() -> None:
+    script = "```\n#!/bin/bash\n#SBATCH --nodes=1\n# export HSA_OVERRIDE_GFX_VERSION=10.3.0\npython train.py\n```\n"
+    assert "HSA_OVERRIDE_GFX_VERSION" not in (read(script).environment or {})
+    typed = "```\n# export HSA_OVERRIDE_GFX_VERSION=10.3.0\n# rocminfo\n```\n"
+    assert read(typed).environment == {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"}
+
+
+def test_a_list_with_another_torch_is_of_another_environment() -> None:
+    text = "$ pip list\ntorch 2.6.0\nnumpy 1.26.4\n\nrequirements.txt:\n```\ntorch==2.0.1\nxformers==0.0.20\n```\n"
+    held = {package.name: package.version for package in read(text).packages or ()}
+    assert held["torch"] == "2.6.0"
+    assert "xformers" not in held

@@ -62,3 +62,28 @@ def test_a_comma_between_assignments_is_no_part_of_a_value() -> None:
 def test_a_program_of_any_name_that_is_given_options_is_no_part_of_a_list() -> None:
     assert read("HIP_VISIBLE_DEVICES=1,2 gemm-tool -m 64").get("environment[HIP_VISIBLE_DEVICES]") == "1,2"
     assert read("MY_FLAGS=-O2 fast -m64").get("environment[MY_FLAGS]") == "-O2 fast -m64"
+
+
+def test_several_assignments_of_a_service_on_one_line() -> None:
+    sheet = read("Environment=HSA_OVERRIDE_GFX_VERSION=11.0.0 HIP_VISIBLE_DEVICES=0")
+    assert sheet.get("environment[HSA_OVERRIDE_GFX_VERSION]") == "11.0.0"
+    assert sheet.get("environment[HIP_VISIBLE_DEVICES]") == "0"
+
+
+def test_the_default_of_a_compose_file_is_the_value() -> None:
+    sheet = read("      - 'HSA_OVERRIDE_GFX_VERSION=${HSA_OVERRIDE_GFX_VERSION-11.0.0}'")
+    assert sheet.get("environment[HSA_OVERRIDE_GFX_VERSION]") == "11.0.0"
+
+
+@pytest.mark.parametrize("value", ["None", "(not set)", "not set", "# as before"])
+def test_what_says_that_a_variable_is_not_set_is_no_value(value: str) -> None:
+    with pytest.raises(ReaderError):
+        read(f"PYTORCH_CUDA_ALLOC_CONF={value}")
+
+
+def test_a_comment_behind_a_value_is_no_part_of_it() -> None:
+    assert read("HSA_OVERRIDE_GFX_VERSION=10.3.0 # old card").get("environment[HSA_OVERRIDE_GFX_VERSION]") == "10.3.0"
+
+
+def test_a_program_with_a_command_of_its_own_ends_the_value() -> None:
+    assert read("CUDA_VISIBLE_DEVICES=0 trl sft --model m").get("environment[CUDA_VISIBLE_DEVICES]") == "0"

@@ -85,7 +85,9 @@ _TEGRA = ("sm_53", "sm_62", "sm_72", "sm_87", "sm_101", "sm_110")
 
 def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for name in _NAMES:
-        value = (machine.environment or {}).get(name)
+        value = (machine.environment or {}).get(name, "")
+        if value[:1] in ("$", "%", "<", "{", "("):
+            continue  # it is taken from elsewhere, or left out by who wrote the text
         fault = _fault(machine, value) if value else None
         instead = _unread(machine, name) if value and fault is None else None
         if instead:
