@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from doctor.versions import Dotted
 
 _VLLM = (
@@ -16,12 +18,16 @@ _XFORMERS = (
 """First release that pins that series of torch; every later one does until the next row."""
 _OPEN_ENDED = {"vllm": None, "xformers": "0.0.34"}
 """From that release on a range is asked for, not one torch."""
+_OWN_BUILD = re.compile(r"(?:g(?:it)?)?[0-9a-f]{7,40}(?:\.|$)|(?:[\w-]{1,40}\.)?d20\d{6}$")
 _TABLES = {"vllm": _VLLM, "xformers": _XFORMERS}
 
 
 def torch_series(package: str, version: str) -> str | None:
-    """`torch_series("vllm", "0.6.3")` is `2.4`. None before the first row, and where a range is asked for."""
-    plain = version.partition("+")[0]
+    """`torch_series("vllm", "0.6.3")` is `2.4`. None before the first row, where a range is asked for, and for a
+    build of one's own, which is made for the torch that was there: its version names a commit or a day."""
+    plain, _, local = version.partition("+")
+    if _OWN_BUILD.match(local):
+        return None
     until = _OPEN_ENDED[package]
     if not all(part.isdigit() or part.startswith("post") for part in plain.split(".")):
         return None
