@@ -54,7 +54,7 @@ def shown(machine: Snapshot) -> bool:
 def passes_amd(machine: Snapshot) -> bool:
     """Whether the container is given AMD's nodes (any of them)."""
     return (
-        any(_AMD_NODE.search(value) for value in (*options(machine, "--device"), *_limits(machine)))
+        any(_AMD_NODE.search(value) for value in (*options(machine, "--device"), *limits(machine)))
         or bool(options(machine, "--privileged", "--rocm"))
         or _by_runtime(machine)
     )
@@ -70,7 +70,7 @@ def passes_nvidia(machine: Snapshot) -> bool:
     devices = options(machine, "--device")
     return (
         any(_NVIDIA_ASKED.search(value) or not value for value in options(machine, "--gpus"))
-        or any("nvidia" in value for value in (*options(machine, "--runtime"), *devices, *_limits(machine)))
+        or any("nvidia" in value for value in (*options(machine, "--runtime"), *devices, *limits(machine)))
         or bool(options(machine, "--nv", "--nvccli"))
         or (machine.container.engine == "enroot" and _of_the_job(machine))
     )
@@ -95,7 +95,8 @@ def _of_the_job(machine: Snapshot) -> bool:
     return bool(asked) or any("gpu" in value for value in options(machine, "--gres", "--tres-per-task"))
 
 
-def _limits(machine: Snapshot) -> tuple[str, ...]:
+def limits(machine: Snapshot) -> tuple[str, ...]:
+    """What a pod asks its device plugin for."""
     return tuple(value for value in options(machine, "--gpus") if "/gpu" in value)
 
 
@@ -154,9 +155,27 @@ _WEB_PAGE = Lazy(
 """Images of pages that talk to a server of models elsewhere. Open WebUI has some with that server, or with CUDA."""
 
 
+_FOR_PROCESSORS = Lazy(
+    r"(?:^|/)tensorflow/tensorflow(?:$|@|:(?![\w.-]*gpu))|(?:^|/)tritonserver:[\w.-]{1,40}-(?:sdk|cpu-only)\b"
+    r"|:(?:[\w.]{1,40}-)?cpu(?:$|-)",
+    re.IGNORECASE,
+)
+"""Images without CUDA: TensorFlow's have it under tags with -gpu only; Triton's -sdk holds clients of a server."""
+
+
 def needs_no_gpu(machine: Snapshot) -> bool:
-    """Whether the container is of a page that computes nothing itself."""
-    return _WEB_PAGE.search(machine.container.image or "") is not None
+    """Whether the container is of a page or a client that computes nothing itself, or its image is for processors."""
+    image = machine.container.image or ""
+    if _WEB_PAGE.search(image) is not None:
+        return True
+    missed = machine.torch.available is False or any(
+        symptom.key in NO_GPU_SEEN and not _AT_START.search(symptom.text) for symptom in machine.symptoms
+    )
+    return _FOR_PROCESSORS.search(image) is not None and not missed
+
+
+_AT_START = Lazy(r"Could not find cuda drivers|NVIDIA Driver was not detected")
+"""What TensorFlow, and the entry point of NVIDIA's images, print at each start without a GPU."""
 
 
 def sees_none(machine: Snapshot) -> bool:

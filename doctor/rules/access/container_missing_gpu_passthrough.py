@@ -104,6 +104,8 @@ def excludes(machine: Snapshot) -> bool:
     video = machine.symptom("video-library-missing") is not None  # a capability of its own, which it may lack
     if machine.symptom("root-in-container-sees-gpu-told") is not None:
         return True  # it was given, and its account may not open it
+    if run_line.needs_no_gpu(machine):
+        return True
     return machine.nodes is None and chosen and given not in ("", "none", "void") and not video
 
 

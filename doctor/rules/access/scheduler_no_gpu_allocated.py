@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -118,14 +119,37 @@ _VISIBLE = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 
 def excludes(machine: Snapshot) -> bool:
-    """An ordinal out of range is told where at least one GPU is there: without any, CUDA and HIP say that none is."""
+    """An ordinal out of range is told where at least one GPU is there: without any, CUDA and HIP say that none is.
+    A job in a partition of processors has none, and is not meant to."""
+    if _of_processors(machine):
+        return True
     out_of_range = machine.symptom("invalid-device-ordinal") is not None
     return out_of_range and not machine.symptom("device-count-is-zero-told", *run_line.NO_GPU_SEEN)
 
 
 def unheard(machine: Snapshot) -> bool:
     """That work runs on a cluster is no complaint of what its scheduler gives."""
+    if _of_processors(machine):
+        return True
     return not run_line.sees_none(machine) and not run_line.complained_of(machine)
+
+
+_CPU_PARTITION = re.compile(
+    r"(?:^|[-_])cpus?(?:$|[-_\d])|^(?:bigmem|highmem|himem|hugemem|fat)(?:$|[-_\d])", re.IGNORECASE
+)
+_GPU_PARTITION = re.compile(r"gpu|cuda|a100|h[12]00|v100|mi\d{3}", re.IGNORECASE)
+
+
+def _of_processors(machine: Snapshot) -> bool:
+    """Whether a pasted job runs in a partition that is named for processors, and nothing says that a GPU is missed."""
+    partition = (machine.environment or {}).get("SLURM_JOB_PARTITION", "")
+    named = _CPU_PARTITION.search(partition) is not None and _GPU_PARTITION.search(partition) is None
+    return (
+        named
+        and run_line.from_text(machine, "environment[SLURM_JOB_ID]")
+        and machine.host.job_asks_gpus is not True
+        and not run_line.sees_none(machine)
+    )
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -146,6 +170,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             fixes=FIXES,
         )
     if "SLURM_JOB_ID" not in env or any(env.get(name, "0") not in ("0", "") for name in _GIVEN):
+        return
+    if _of_processors(machine):
         return
     sign = next((f"{n}={env[n]!r}" for n in _VISIBLE if env.get(n) in ("", "NoDevFiles")), None)
     gpus = nodes_of(machine, "nvidia", "render", "kfd")

@@ -99,6 +99,7 @@ def _said(machine: Snapshot) -> Iterator[Finding]:
         or machine.torch.build == "cpu"
         or machine.container.inside
         or machine.symptom("ray-worker-without-gpu")
+        or (machine.environment or {}).get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1")  # that hides them all
     ):
         return
     if symptom is None:

@@ -83,7 +83,9 @@ _NUMBER = Lazy(
 
 def excludes(machine: Snapshot) -> bool:
     """Where a program is told to take a GPU by a number which the GPUs of the text do not have, and no list of GPUs is
-    set or spoken of: the number is wrong."""
+    set or spoken of: the number is wrong. Where the GPUs are hidden as one who wants the processor hides them."""
+    if _hidden_by_choice(machine):
+        return True
     asked, spoken = machine.symptom("gpu-asked-by-number-told"), machine.symptom("visible-devices-said")
     told = machine.symptom("variable-told")
     if asked is None or spoken or not machine.gpus or machine.symptom("invalid-device-ordinal") is None:
@@ -94,12 +96,22 @@ def excludes(machine: Snapshot) -> bool:
     return number is not None and int(number[1]) >= len(machine.gpus)
 
 
+def _hidden_by_choice(machine: Snapshot) -> bool:
+    """Whether -1 or an empty list hides every GPU and nothing asks for one: TensorFlow tries the driver at each start
+    and goes on without. What torch says, and a person who misses the GPU, is something else."""
+    if (machine.environment or {}).get(_CUDA, "0").strip() not in ("", "-1"):
+        return False
+    tried = machine.symptom("cuda-no-device")
+    others = machine.symptom(*run_line.NO_GPU_SEEN - {"cuda-no-device"}) or machine.torch.available is False
+    return tried is not None and "failed call to cuInit" in tried.text and not others
+
+
 def unheard(machine: Snapshot) -> bool:
     """Where the one list shown is what images of NVIDIA set themselves, and the text speaks of none; where each list
     has every GPU of the machine once, or CUDA's alone some of them, and nothing says that one is missed; where each
     task of a job is given one GPU and asks for another; where kernels ran, on the GPU that a program was given; where
     one list names the first GPU alone, which is there."""
-    if work_done.ran(machine):
+    if work_done.ran(machine) or _hidden_by_choice(machine):
         return True
     if machine.symptom("one-gpu-each-task-told") and machine.symptom("invalid-device-ordinal"):
         return True
@@ -158,7 +170,8 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         fault = _fault(env[name], count) or (_NO_WORD if name == _CUDA and env[name].strip() == "all" else None)
         if fault and env[name] != "NoDevFiles" and not (job and env[name] == ""):
             pasted = run_line.from_text(machine, f"environment[{name}]")
-            sure = not pasted or _fails(machine) or "twice" in fault
+            chosen = name == _CUDA and _hidden_by_choice(machine)
+            sure = not pasted or (_fails(machine) and not chosen) or "twice" in fault
             if not sure and not env[name].strip() and _under_ray(machine, env):
                 continue  # Ray hides the GPUs from its driver and from tasks that ask for none
             if not sure and count == len(env[name].split(",")) > 1:
@@ -166,13 +179,19 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             if not sure and count == 1 and _names_each(env[name].strip(), len(env[name].split(","))):
                 continue  # the list is of a whole machine, and tools' output is pasted of one of its GPUs
             finding = _finding(name, f"{name}={env[name][:40]!r} {fault}.", Severity.ERROR, env)
-            yield finding if sure else finding.model_copy(update={"severity": Severity.INFO, "suspect": 4})
+            yield (
+                finding
+                if sure
+                else finding.model_copy(update={"severity": Severity.INFO, "suspect": 0 if chosen else 4})
+            )
     yield from _stacked(machine, env, there)
     if "amd" in there and env.get(_HIP) and env.get(_CUDA) and env[_HIP] != env[_CUDA]:
         text = f"{_HIP}={env[_HIP][:20]} and {_CUDA}={env[_CUDA][:20]} differ: HIP and launchers take other GPUs."
         yield _finding(_HIP, text, Severity.ERROR if "nvidia" not in there else Severity.WARNING, env)
     hidden = env.get("NVIDIA_VISIBLE_DEVICES")
     asked = "nvidia" in run_line.options(machine, "--runtime") and hidden in ("void", "none")
+    if hidden == "void" and run_line.limits(machine) and not run_line.sees_none(machine):
+        return  # a device plugin that hands out GPUs by CDI sets it
     gone = machine.container.inside and hidden in ("void", "none", "") and has_no(machine, "nvidia")
     if (gone or asked) and "amd" not in there:
         text = f"NVIDIA_VISIBLE_DEVICES={hidden!r} tells the runtime to pass no GPU into this container."
