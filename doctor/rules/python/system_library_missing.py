@@ -62,6 +62,11 @@ _APT = {
 """What the error names -> package of Debian and Ubuntu (packages.debian.org, 2026-11)."""
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the header that a build misses is torch's own, and of another release of it."""
+    return machine.symptom("torch-header-of-another-torch") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """What torch needs, and what plugins need that frameworks open by name; of others error texts tell."""
     lacking = [(held.key, "torch", shown) for held, shown in python_loading.system_libraries(machine)]
