@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.facts.snapshot import Snapshot
 from doctor.redaction.lazy import Lazy
 from doctor.rules.python_packages import release
+from doctor.rules.run_line import from_text
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -69,3 +70,15 @@ def _cpu_only(machine: Snapshot, kb: Knowledge, version: str) -> bool:
     row = kb.torch_build(version)
     arm = on_arm(machine) and row is not None and not getattr(row, "default_cuda_aarch64", None)
     return arm or machine.os.id == "windows"
+
+
+GPU_MISSED = ("torch-reports-no-gpu", "torch-not-compiled-with-cuda", "gpu-idle-said", "torch-version-printed-cpu")
+"""A person or a program misses the GPU."""
+
+
+def cpu_on_purpose(machine: Snapshot) -> bool:
+    """Whether a pasted text of a CPU build misses no GPU, and its error is one that a build for a GPU gives as well."""
+    if machine.torch.build != "cpu" or not from_text(machine, "torch.build"):
+        return False
+    own = any(symptom.key.startswith(("user-error-", "plain-exception-")) for symptom in machine.symptoms)
+    return own and machine.symptom(*GPU_MISSED) is None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules.hardware import vendors_there
-from doctor.rules.torch_build_at_hand import of_another_environment
+from doctor.rules.torch_build_at_hand import cpu_on_purpose, of_another_environment
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -58,10 +58,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """Only where a GPU is known to be there."""
     seen = of_another_environment(machine, "torch.available") or machine.torch.build == "xpu"
     if machine.torch.available is False and vendors_there(machine) and not seen:
+        # Asked on a login node it is no surprise, and says nothing of the nodes that have the GPUs.
+        severity = Severity.WARNING if machine.symptom("login-node-said") else RULE.severity
+        if cpu_on_purpose(machine):
+            severity = Severity.INFO
         yield Finding(
             summary="torch.cuda.is_available() is False on a machine with a GPU.",
-            # Asked on a login node it is no surprise, and says nothing of the nodes that have the GPUs.
-            severity=Severity.WARNING if machine.symptom("login-node-said") else RULE.severity,
+            severity=severity,
             subject=Subject(kind="package", id="torch"),
             evidence=evidence(machine, ("torch.available", "torch.version", "gpus")),
             fixes=FIXES,

@@ -9,7 +9,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules import work_done
 from doctor.rules.hardware import discrete, vendors_there
-from doctor.rules.torch_build_at_hand import build_of, of_another_environment
+from doctor.rules.torch_build_at_hand import GPU_MISSED, build_of, cpu_on_purpose, of_another_environment
 from doctor.rules.torch_install import INDEX, install, see_gpu
 
 if TYPE_CHECKING:
@@ -72,7 +72,6 @@ _OF_NUMPY = ("numpy-major-told", "numpy-not-available-in-torch", "numpy-compiled
 """Errors that a CPU build and a GPU build give alike."""
 _ANOTHER_ENGINE = ("onnxruntime-applied-gpu",)
 """The work is another engine's, which took the GPU: torch only prepares its data."""
-_OF_THE_GPU = ("torch-reports-no-gpu", "torch-not-compiled-with-cuda", "gpu-idle-said", "torch-version-printed-cpu")
 
 
 def unheard(machine: Snapshot) -> bool:
@@ -80,7 +79,7 @@ def unheard(machine: Snapshot) -> bool:
     build for CUDA was installed, and neither torch nor a person misses the GPU."""
     if machine.torch.available is True or work_done.ran(machine):
         return True
-    if machine.symptom("cuda-build-asked-for-told") is not None and machine.symptom(*_OF_THE_GPU, *_MISSED) is None:
+    if machine.symptom("cuda-build-asked-for-told") is not None and machine.symptom(*GPU_MISSED, *_MISSED) is None:
         return True
     named = machine.symptom("torch-program-named", "extension-built-without-gpu")
     return named is None and not machine.torch.installed and not machine.torch.version
@@ -110,8 +109,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield from _of_a_gpu_told(machine, build.said)
         return
     names = {"amd": "an AMD", "nvidia": "an NVIDIA"}
-    elsewhere = machine.symptom(*_OF_NUMPY, *_ANOTHER_ENGINE) is not None and machine.symptom(*_OF_THE_GPU) is None
-    serious = any(discrete(machine, v) for v in vendors) and not elsewhere
+    elsewhere = machine.symptom(*_OF_NUMPY, *_ANOTHER_ENGINE) is not None and machine.symptom(*GPU_MISSED) is None
+    serious = any(discrete(machine, v) for v in vendors) and not elsewhere and not cpu_on_purpose(machine)
     yield Finding(
         summary=f"torch {(machine.torch.version or '')[:40]} is a CPU-only build on a machine with".replace("  ", " ")
         + f" {' and '.join(names[v] for v in vendors)} GPU.",
