@@ -128,8 +128,11 @@ def _of_text(
     fails = any(not symptom.mention for symptom in machine.symptoms)
     complains = fails or machine.spoken or bool(machine.resembles)
     # Where a program's own error is told, or that all works, what might be is no answer to it.
-    asks = complains and not resemblance.own_code(machine)
+    own = resemblance.own_exception(machine)
+    asks = complains and not own and not resemblance.own_code(machine)
     ordered = rank.settled(kept, rules) if asks else kept
+    if own:
+        ordered = rank.beside_the_error(ordered, rules)
     findings = rank.ranked(rank.folded(rank.ranked(ordered, rules)), rules)
     findings = rank.ranked(rank.capped(findings), rules)
     if asks:

@@ -88,6 +88,20 @@ def settled(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Find
     return [louder if f is suspect else f for f in ordered]
 
 
+def beside_the_error(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
+    """Of a pasted text whose error is a program's own: what releases and settings alone show, and no error text, is a
+    remark. Such misfits are in most environments, and nothing here came of them."""
+    return [
+        _remark(f)
+        if f.severity is Severity.WARNING and f.basis == "facts" and f.rule in rules and _BESIDE & {*rules[f.rule].tags}
+        else f
+        for f in findings
+    ]
+
+
+_BESIDE = {"python", "flags"}
+
+
 def capped(findings: Sequence[Finding]) -> list[Finding]:
     """Of the ranked and folded findings of a pasted text, the causes after the second become information."""
     kept: list[Finding] = []

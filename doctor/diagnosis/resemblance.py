@@ -35,7 +35,7 @@ second cause, of the sick ones two lost the right one that stood second and one 
 AGAINST_FACTS_SHARE = 0.15
 """Where nothing surer told a cause, but the rule of the suspected one saw facts and found nothing in them, though they
 did not rule it out: 489 of the 594 were named, 487 from 0.3 on."""
-OWN_CODE = ("user-error-", "all-works-told", "use-is-low-told", "nccl-duplicate-gpu")
+OWN_CODE = ("user-error-", "plain-exception-", "all-works-told", "use-is-low-told", "nccl-duplicate-gpu")
 """Symptoms of a program's own code, and that all works: beside one of them words alone accuse nothing."""
 _WORKS = "something-works-told"
 """Of 21 texts of sick machines in which words told a second cause beside an unsure one none says that something works;
@@ -136,6 +136,11 @@ def _bounds(told: Collection[str], findings: Sequence[Finding], machine: Snapsho
 def own_code(machine: Snapshot) -> bool:
     """Whether the text tells an error of a program's own code, or that all works."""
     return any(symptom.key.startswith(OWN_CODE) for symptom in machine.symptoms)
+
+
+def own_exception(machine: Snapshot) -> bool:
+    """Whether an exception is told that is a program's own: its line names no library and nothing of a GPU."""
+    return any(symptom.key.startswith(("user-error-", "plain-exception-")) for symptom in machine.symptoms)
 
 
 def unheard(machine: Snapshot, checks: Mapping[str, Check], causes: Iterable[str]) -> set[str]:

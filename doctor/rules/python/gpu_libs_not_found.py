@@ -59,8 +59,11 @@ FIXES = (
 
 
 def excludes(machine: Snapshot) -> bool:
-    """Where a program on TensorFlow leaves the GPU alone, and where there is none."""
-    return accusing.leaves_gpu_alone(machine) or accusing.has_no_card(machine)
+    """Where a program on TensorFlow leaves the GPU alone, and where there is none. Where torch has its GPU, and what
+    misses a library is TensorFlow alone, which TensorBoard loads beside it."""
+    missed = machine.symptom("cuda-library-not-found")
+    beside = machine.torch.available is True and missed is not None and "dso_loader.cc" in missed.text
+    return beside or accusing.leaves_gpu_alone(machine) or accusing.has_no_card(machine)
 
 
 def unheard(machine: Snapshot) -> bool:

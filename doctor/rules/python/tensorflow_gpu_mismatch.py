@@ -158,6 +158,8 @@ def _without_gpus(machine: Snapshot, version: str, there: frozenset[str]) -> boo
 
 def _other_library(machine: Snapshot, version: str) -> str | None:
     """`is built for CUDA 12; CUDA 11 is what is here`."""
+    if work_done.took_gpu(machine, "tensorflow-made-gpu-device-told"):
+        return None  # it found its libraries, whatever toolkit lies beside them
     held = release(version)
     row = next((r for r in _BUILT if held and Dotted(held) >= r[0]), None)
     if row is None:
