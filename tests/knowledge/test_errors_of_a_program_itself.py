@@ -64,7 +64,6 @@ test_the_same_without_an_own_error_is_named = names(
         (SMI + CPU_TORCH, "torch-cpu-only-build"),
         (SMI + SEES.format("False") + NO_CUDART, "gpu-libs-not-found"),
         (SMI + LIST + "tensorflow 2.13.0\n\n" + NO_DRIVERS, "tensorflow-gpu-mismatch"),
-        (SMI + HIDDEN + NO_DEVICE, "visible-devices-conflict"),
         (OPENIB, "collective-flag-misconfigured"),
         (UCX, "env-flag-unknown-or-renamed"),
         (RENDER, "device-node-permission"),
