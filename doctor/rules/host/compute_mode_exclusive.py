@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules.run_line import from_text
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -30,8 +31,8 @@ Compute mode Prohibited, or Exclusive_Process with a process at work or the erro
 Every second process fails with 'all CUDA-capable devices are busy or unavailable'.
 
 ## Not raised when
-The mode is Default, or no process holds the GPU. Exclusive_Process is information where no error text tells of a busy
-GPU: schedulers set it, and MPS wants it.
+The mode is Default, or no process holds the GPU. Exclusive_Process is information in a pasted text where no error text
+tells of a busy GPU: schedulers set it, and MPS wants it.
 
 ## How to confirm
 `nvidia-smi -q -d COMPUTE`.
@@ -50,15 +51,16 @@ FIXES = (Fix(text="Set the compute mode to Default.", command=("nvidia-smi", "-c
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each such GPU. Clusters set the exclusive mode on purpose: beside a process at work it is
-    information, until an error text tells of one that was turned away."""
+    """One finding for each such GPU. Clusters set the exclusive mode on purpose: in a pasted text it is information
+    beside a process at work, until an error text tells of one that was turned away."""
     refused = machine.symptom("cuda-devices-busy", "cuda-code-busy", "cuda-invalid-device")
     for gpu in machine.gpus or ():
         prohibited = re.search("prohibit", gpu.compute_mode or "", re.IGNORECASE)
         exclusive = re.search(r"(?i)exclusive|E\. ?(?:Process|Thread)", gpu.compute_mode or "")
         if gpu.compute_mode and (prohibited or ((gpu.processes or refused) and exclusive)):
+            chosen = not prohibited and not refused and from_text(machine, f"gpus[{gpu.key}].compute_mode")
             yield Finding(
-                severity=Severity.ERROR if prohibited or refused else Severity.INFO,
+                severity=Severity.INFO if chosen else Severity.ERROR,
                 summary=f"{gpu.key}: compute mode {gpu.compute_mode[:40]} refuses a further process.",
                 subject=Subject(kind="gpu", id=gpu.key),
                 evidence=evidence(machine, [f"gpus[{gpu.key}].compute_mode", f"gpus[{gpu.key}].processes"]),

@@ -10,6 +10,7 @@ from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu, Sensors
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
+from doctor.rules.run_line import from_text
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -125,7 +126,8 @@ def _held_by_heat(sensors: Sensors) -> bool:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each such GPU. A low limit of power is somebody's choice until work is said to be slow or hot."""
+    """One finding for each such GPU. In a pasted text a low limit of power is somebody's choice until work is said to
+    be slow or hot."""
     minded = machine.symptom("said-slow", "gpu-held-down-told", "gpu-throttle", "clocks-fall-told") is not None
     for gpu in machine.gpus or ():
         sensors = gpu.sensors
@@ -136,12 +138,16 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if not held and not capped and not hot:
             continue
         yield Finding(
-            severity=Severity.WARNING if held or hot or minded else Severity.INFO,
+            severity=Severity.WARNING if held or hot or minded or not _pasted(machine, gpu) else Severity.INFO,
             summary=_summary(gpu, held, hot),
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, [f"gpus[{gpu.key}].sensors.{n}" for n in _SHOWN]),
             fixes=FIXES,
         )
+
+
+def _pasted(machine: Snapshot, gpu: Gpu) -> bool:
+    return from_text(machine, f"gpus[{gpu.key}].sensors.power_limit_w")
 
 
 def _summary(gpu: Gpu, held: bool, hot: bool) -> str:

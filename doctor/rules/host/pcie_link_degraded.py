@@ -9,6 +9,7 @@ from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules import presence
+from doctor.rules.run_line import from_text
 
 if TYPE_CHECKING:
     from doctor.facts.gpu import Gpu
@@ -35,8 +36,8 @@ Copies are slower, and a bad link can drop the GPU off the bus.
 
 ## Not raised when
 Lanes are as many as can be; a lower speed alone is power saving. x8 of x16, which many boards give by design. A virtual
-function. A slot without more lanes makes it information, and so do several GPUs that all have the same lanes while
-nobody complains of speed or of the link, and so does a tunnel (Thunderbolt, USB4), which reports four
+function. A slot without more lanes makes it information, and so do several GPUs of a pasted text that all have the same
+lanes while nobody complains of speed or of the link, and so does a tunnel (Thunderbolt, USB4), which reports four
 lanes at 2.5 GT/s. A few corrected errors.
 
 ## How to confirm
@@ -143,9 +144,10 @@ _MINDED = ("said-slow", "link-complained-of", "bus-error-of-gpu-told", "link-ban
 
 
 def _alike(machine: Snapshot) -> bool:
-    """Whether several GPUs have links of the same width: the board gives them no more (bifurcation, risers). A bad
-    contact takes lanes from one."""
-    widths = [gpu.link.width for gpu in machine.gpus or () if gpu.link.width and not gpu.integrated]
+    """Whether several GPUs of a pasted text have links of the same width: the board gives them no more (bifurcation,
+    risers). A bad contact takes lanes from one."""
+    gpus = [g for g in machine.gpus or () if not g.integrated and from_text(machine, f"gpus[{g.key}].link.width")]
+    widths = [gpu.link.width for gpu in gpus if gpu.link.width]
     errors = any(event.code == "pcie-aer-uncorrectable" for event in machine.kernel_log.events or ())
     return len(widths) > 1 and len(set(widths)) == 1 and not errors
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from doctor.knowledge import Knowledge
 from doctor.rules.host import (
     apu_memory_pool_misconfigured,
     compute_mode_exclusive,
@@ -17,6 +18,7 @@ from doctor.rules.host import (
     large_bar_disabled,
     mig_misconfigured,
     pcie_atomics_missing,
+    pcie_link_degraded,
     pcie_p2p_unusable,
     persistence_mode_off,
 )
@@ -221,3 +223,24 @@ def test_a_setting_that_work_suffers_from(text: str, cause: str) -> None:
 )
 def test_a_setting_that_somebody_chose(text: str, cause: str) -> None:
     assert cause not in raised(text)
+
+
+LOW: dict[str, Any] = {"gpus[#0].sensors.power_limit_w": 100.0, "gpus[#0].sensors.power_limit_default_w": 400.0}
+FEW_LANES: dict[str, Any] = {f"gpus[#{n}].link.{k}": v for n in (0, 1) for k, v in (("width", 4), ("max_width", 16))}
+BUSY: dict[str, Any] = {"gpus[#0].compute_mode": "Exclusive_Process", "gpus[#0].processes": 1}
+
+
+@pytest.mark.parametrize(
+    ("rule", "cards", "facts", "severity"),
+    [
+        (gpu_throttled, A100, LOW, "warning"),
+        (pcie_link_degraded, TWO, FEW_LANES, "warning"),
+        (compute_mode_exclusive, A100, BUSY, "error"),
+    ],
+)
+def test_on_the_machine_itself_what_somebody_may_have_chosen_is_told(
+    rule: ModuleType, cards: dict[str, Any], facts: dict[str, Any], severity: str
+) -> None:
+    """In a pasted text it is a remark until work suffers (tests of pasted texts)."""
+    machine = build({**cards, **facts})
+    assert {finding.severity.value for finding in rule.check(machine, Knowledge(), None)} == {severity}
