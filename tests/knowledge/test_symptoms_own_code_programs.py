@@ -9,6 +9,7 @@ from doctor.findings import Severity
 from doctor.intake import read_text
 from doctor.knowledge import Knowledge
 from doctor.knowledge.symptoms import Symptoms
+from tests.knowledge import test_symptoms_own_code_frameworks as frameworks
 
 SYMPTOMS = Symptoms()
 EXAMPLES = [
@@ -70,18 +71,18 @@ NEAR = [
 ]
 
 
-@pytest.mark.parametrize(("key", "line"), EXAMPLES)
+@pytest.mark.parametrize(("key", "line"), EXAMPLES + frameworks.EXAMPLES)
 def test_the_line_shows_the_symptom_and_points_to_nothing(key: str, line: str) -> None:
     assert key in {hit.key for hit in SYMPTOMS.find([(1, line)])}
     assert SYMPTOMS.signatures[key].points_to == ()
 
 
-@pytest.mark.parametrize("line", NEAR)
+@pytest.mark.parametrize("line", NEAR + frameworks.NEAR)
 def test_what_is_near_is_no_error_of_a_program(line: str) -> None:
     assert not [hit.key for hit in SYMPTOMS.find([(1, line)]) if hit.key.startswith("user-error-")]
 
 
-@pytest.mark.parametrize("line", [line for _, line in EXAMPLES])
+@pytest.mark.parametrize("line", [line for _, line in EXAMPLES + frameworks.EXAMPLES])
 def test_nothing_of_the_machine_is_accused(line: str) -> None:
     text = f"Serving in a container on two GPUs in WSL2 stops, docker run --gpus all.\n{line}\nWhat is wrong here?"
     report = judge(read_text([text.encode()]), Knowledge())
