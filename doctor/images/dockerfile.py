@@ -117,7 +117,9 @@ def _python(recipe: Recipe) -> Iterator[str]:
         # No cache of pip's: it would be locked for as long as this takes, and a wheel kept there is of other targets.
         yield from _run(iter([*_mounts("python"), _WHEELS]), script)
     yield f"COPY --from=doctor . {DOCTOR}/"
-    yield f"RUN PYTHONHASHSEED=0 {VENV}/bin/python -m compileall -q -j 1 {DOCTOR}"
+    yield "# BuildKit hands on a folder that itself is unchanged with the time it had in an earlier build's context."
+    yield f"RUN PYTHONHASHSEED=0 {VENV}/bin/python -m compileall -q -j 1 {DOCTOR} \\"
+    yield f'    && find {DOCTOR} -type d -exec touch -d "@${{SOURCE_DATE_EPOCH:-0}}" {{}} +'
 
 
 def _runtime(recipe: Recipe) -> Iterator[str]:

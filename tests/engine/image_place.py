@@ -20,6 +20,9 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from doctor.images import engine as engines
+from doctor.images import inside
+from doctor.images.engine import Request
 from doctor.images.verify import wheel
 from tests.engine.conftest import CA_BUNDLE, REPO, run, unmet
 
@@ -178,10 +181,25 @@ def held(place: Place) -> Place:
     return place
 
 
+def _built_an_hour_before(place: Place, epoch: int) -> None:
+    """BuildKit keeps a context between builds whose folders have the same name and brings only what changed; a folder's
+    time is no change to it."""
+    folder = place.root / "hour-before"
+    inside.write(folder / "doctor", epoch - 3600)
+    (folder / "context").mkdir()
+    (folder / "context/Dockerfile").write_text("FROM scratch AS doctor\nFROM scratch\nCOPY --from=doctor . /\n")
+    contexts = {"doctor": folder / "doctor"}
+    engines.build(
+        Request(folder / "context", folder / "image.tar", "doctor/before", epoch, contexts=contexts, cache=False)
+    )
+    shutil.rmtree(folder)
+
+
 @pytest.fixture(scope="session")
 def built(held: Place) -> Place:
-    """Locked, then built twice without cache."""
+    """Locked, then built twice without cache, where the doctor has been a context of a build before."""
     place = held
+    _built_an_hour_before(place, json.loads((place.files / "lock.json").read_text())["epoch"])
     words = ("image", "build", "doctor-test", "--wheels=wheels", "--verify", "--compression=zstd", *SECRETS)
     done = place.doctor(*words, environment=_behind_a_proxy(place))
     assert done.returncode == 0, done.stdout + done.stderr

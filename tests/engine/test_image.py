@@ -120,6 +120,23 @@ def test_planted_secrets_are_in_no_layer_label_history_or_record(built: Place, e
     assert [p.name for p in made if PLANTED in p.read_text(errors="replace")] == []
 
 
+def test_the_doctor_in_it_bears_the_locks_time_whatever_was_built_before(
+    built: Place, engine: str, tmp_path: Path
+) -> None:
+    archive = tmp_path / "image.tar"
+    assert run(engine, "save", "-o", str(archive), "doctor/doctor-test", timeout=300).returncode == 0
+    image = oci.read(archive)
+    other: dict[str, int] = {}
+
+    def look(entry: oci.Entry, _: bytes | None) -> None:
+        if entry.path.startswith("opt/doctor") and entry.mtime != built.record["epoch"]:
+            other[entry.path] = entry.mtime
+
+    for layer in image.layers:
+        oci.walk(image, layer, look)
+    assert other == {}
+
+
 def test_hostile_prose_is_a_label_and_nothing_else(built: Place, engine: str) -> None:
     form = '{{index .Config.Labels "org.opencontainers.image.description"}}'
     label = run(engine, "image", "inspect", "--format", form, "doctor/doctor-test").stdout.strip()
