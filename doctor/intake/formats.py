@@ -106,6 +106,7 @@ FORMATS = (
                             "requests:", "resources: {")),
     Format("tunableop_csv", ("validator,",)),
     Format("service_unit", ("[service]", "server config", "systemctl", "environ", "gpu_type=gfx", "compute=gfx")),
+    Format("service_unit", commands=("systemctl",), call="read_shown", told=True),
     Format("dockerfile", ("from ",)),
     Format("docker_run_line", ("docker run", "podman run", "docker container run", "nerdctl run", "docker create",
                                "apptainer", "singularity", " exec ", "--container-image", "--container-name")),
@@ -113,6 +114,7 @@ FORMATS = (
                          "pytorch_", "miopen_", "vllm_", "torch_", "hip_", "cuda_", "hipblaslt", "rocblas_",
                          "flash_attention_", "python", "slurm_", "os.environ"),
            ("env", "printenv", "export")),
+    Format("env_lines", commands=("echo $", "echo \"$"), call="read_echo", told=True),
     Format("traceback", ("-packages/", ".cpython-")),
     Format("nvidia_smi_excerpt", ("slowdown", "sw power cap", "persistence mode", "compute mode", "link width",
                                   "remapped rows", "_reasons.", "retired pages", "power limit", "mig mode",
@@ -159,6 +161,6 @@ def rank(form: Format) -> int:
     return FORMATS.index(form)
 
 
-def named(reader: str) -> Format:
-    """The format of that reader."""
-    return next(form for form in FORMATS if form.reader == reader)
+def named(reader: str, call: str = "read") -> Format:
+    """The format of that reader and function of its module."""
+    return next(form for form in FORMATS if (form.reader, form.call) == (reader, call))

@@ -41,6 +41,9 @@ _STRUCTURED = {"nvidia_smi_xml", "nvidia_smi_query", "rocminfo", "lspci", "amd_s
 _PACKAGES_LIMIT = 4000
 _SAID_BY_SOMEBODY = ("gpu-not-seen-said", "gpu-idle-said")
 """Complaints in people's words; the same words in a tool's output are of something else."""
+_ASKS = ("lsmod", "sudo lsmod", "systemctl cat", "sudo systemctl cat")
+"""Commands whose silence tells something."""
+_SILENT = {"lsmod_silent": "read", "service_unit": "read_shown"}
 _PROMPT_OF_CONTAINER = "prompt-of-container"
 _SAID = formats.rank(formats.named("said_stack"))
 catalogue = shared
@@ -140,8 +143,9 @@ class _Reading:
         """A prompt line: what it sets and runs, and that the one right before it printed nothing."""
         text = fragment.text
         if self.asked is not None and self.asked.first + len(self.asked.lines) == fragment.first and fragment.at:
-            self.offer(formats.named("lsmod_silent"), self.asked, self.asked.text)
-        self.asked = fragment if fragment.at and text.lstrip().startswith(("lsmod", "sudo lsmod")) else None
+            silent = "service_unit" if "systemctl" in self.asked.text else "lsmod_silent"
+            self.offer(formats.named(silent, _SILENT[silent]), self.asked, self.asked.text)
+        self.asked = fragment if fragment.at and text.lstrip().startswith(_ASKS) else None
         if "=" in text:
             self.offer(formats.named("env_lines"), fragment, text, command=True)
         if any(word in text for word in (" run", " create", " exec ", " shell ", "--container-")):

@@ -54,6 +54,7 @@ _MPI = re.compile(r"\s-x\s{1,3}([A-Z][A-Z0-9_]{2,80})=(\S{1,300})")
 _DEFAULTED = re.compile(r"^\$\{[A-Za-z_]\w{0,80}:?[-=]([^${}`]{0,400})\}$")
 """`${NAME:-text}` of a compose file: the text, unless it was set before."""
 _NOT_SHOWN = {"unset", "<unset>", "not set", "(unset)", "(not set)", "<not set>"}
+_ECHO = re.compile(r"echo {1,3}[\"']?\$\{?(?P<name>[A-Z][A-Z0-9_]{2,80})\}?[\"']?")
 _LIMIT = 400
 
 
@@ -98,6 +99,19 @@ def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet
             sheet.put(f"environment[{found['name']}]", kept(value), where)
     if not len(sheet):
         raise ReaderError("no assignment of a variable in the text")
+    return sheet
+
+
+def read_echo(text: str, source: str = "text", command: str = "") -> FactSheet:
+    """What `echo $NAME` printed. Raises ReaderError where it asks for more, or printed nothing."""
+    sheet = FactSheet()
+    asked = _ECHO.fullmatch(command.strip())
+    for where, line in source_lines(text, source) if asked else ():
+        if asked and line.strip():
+            sheet.put(f"environment[{asked['name']}]", kept(line.strip()), where)
+        break
+    if not len(sheet):
+        raise ReaderError("no variable was printed")
     return sheet
 
 

@@ -1,14 +1,18 @@
-"""A systemd unit, or the environment that a server logs at its start -> what the service was given.
+"""A systemd unit, the environment that a server logs at its start, or a command that asks for a service's environment
+-> what the service was given.
 
 >>> read("[Service]\\nExecStart=/bin/x\\nEnvironment=A_B=1").get("service_environment")
 {'A_B': '1'}
 >>> read('server config env="map[CUDA_VISIBLE_DEVICES: OLLAMA_DEBUG:false]"').get("service_environment")
 {'OLLAMA_DEBUG': 'false'}
+>>> read_shown("Environment=PATH=/bin A_B=1", command="systemctl show x -p Environment").get("service_environment")
+{'PATH': '/bin', 'A_B': '1'}
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 
 from doctor.errors import ReaderError
 from doctor.facts.sheet import FactSheet
@@ -18,6 +22,13 @@ _MAP = re.compile(r"server config\"? env=\"?map\[(?P<pairs>[^\]]{0,6000})")
 _PAIR = re.compile(r"(?:(?<=\s)|^)([A-Za-z][A-Za-z0-9_]{1,80}):(?!//)")
 _VARIABLE = re.compile(r"\s{0,8}Environment=[\"']?(?P<name>[A-Za-z_][A-Za-z0-9_]{1,80})=(?P<value>[^\"']{0,300})")
 _SEEN = re.compile(r".{0,400}?\b(?:gpu_type|compute)=(?P<arch>gfx\d{1,2}[0-9a-f]{2})\b")
+_ASKED = re.compile(
+    r"(?:.{0,200}?[\s\"'])?systemctl (?:--user )?(?:cat|show) [^|]{1,200}"
+    r"(?:\| {0,2}(?:e|z)?grep (?:-\w{1,6} ){0,3}[\"']?\^?environ(?:ment)?=?[\"']?)?\s{0,4}$",
+    re.IGNORECASE,
+)
+"""Asks for a unit, whole or by its environment alone; another filter leaves variables out."""
+_ONE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{1,80}")
 _LIMIT = 400
 
 
@@ -44,6 +55,38 @@ def read(text: str, source: str = "text") -> FactSheet:
     if not len(sheet):
         raise ReaderError("no unit and no logged environment in the text")
     return sheet
+
+
+def read_shown(text: str, source: str = "text", command: str = "") -> FactSheet:
+    """What `systemctl cat` or `show` prints of a unit's environment, several assignments to a line where it quotes each
+    by itself. `text` is the line at the prompt where nothing was printed. Raises ReaderError where something else was
+    asked for."""
+    sheet = FactSheet()
+    silent = command.strip() in ("", text.strip())
+    if _ASKED.match((command or text).strip()) is None or (silent and "grep" not in text):
+        raise ReaderError("no question for a service's environment")
+    given: dict[str, str] = {}
+    shown = ""
+    for where, line in source_lines(text, source):
+        name, sign, rest = line.strip().partition("=")
+        if silent or (name == "Environment" and sign):
+            shown = shown or where
+        if name == "Environment" and not silent:
+            for word in _words(rest):
+                variable, has, value = word.partition("=")
+                if has and _ONE.fullmatch(variable) and len(given) < _LIMIT:
+                    given[variable] = kept(value, 300)
+    if not shown:
+        raise ReaderError("no environment of a service in the text")
+    sheet.put("service_environment", given, shown)
+    return sheet
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line[:4000])
+    except ValueError:
+        return line[:4000].split()
 
 
 def _logged(sheet: FactSheet, where: str, pairs: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.errors import ReaderError
+from doctor.intake import read_text
 from doctor.readers import batch_script, container_config, container_manifest, limits, service_unit, tunableop_csv
 
 
@@ -77,6 +78,35 @@ def test_limits_as_people_write_them() -> None:
 
 def test_the_gpu_that_a_service_names() -> None:
     assert service_unit.read('msg="amdgpu is supported" gpu_type=gfx1103\n').get("gpus[#0].arch") == "gfx1103"
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("$ systemctl show ollama -p Environment\nEnvironment=PATH=/bin A_B=1\n$ id\n", {"PATH": "/bin", "A_B": "1"}),
+        ('$ systemctl cat ollama | grep -i environ\nEnvironment="A_B=1 2"\n', {"A_B": "1 2"}),
+        ("u@h:~$ systemctl cat ollama | grep Environment\nu@h:~$ uname -r\n", {}),
+        ("$ systemctl cat ollama | grep Environment\n$ uname -r\n", None),  # a list of commands
+        ("u@h:~$ systemctl cat ollama | grep CUDA\nu@h:~$ uname -r\n", None),
+        ("u@h:~$ systemctl cat ollama\nu@h:~$ uname -r\n", None),
+        ("$ systemctl status ollama\nEnvironment=1\n", None),
+    ],
+)
+def test_what_a_command_says_that_a_service_was_given(text: str, given: dict[str, str] | None) -> None:
+    assert read_text([text.encode()]).service_environment == given
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("$ echo $HSA_OVERRIDE_GFX_VERSION\n10.3.0\n", "10.3.0"),
+        ('$ echo "${HSA_OVERRIDE_GFX_VERSION}"\n10.3.0\n', "10.3.0"),
+        ("$ echo $HSA_OVERRIDE_GFX_VERSION\n\n", None),
+        ("$ echo $HSA_OVERRIDE_GFX_VERSION $HOME\n10.3.0 /home/x\n", None),
+    ],
+)
+def test_a_variable_that_is_printed(text: str, value: str | None) -> None:
+    assert (read_text([text.encode()]).environment or {}).get("HSA_OVERRIDE_GFX_VERSION") == value
 
 
 def test_validators_of_tuned_results() -> None:

@@ -12,6 +12,7 @@ from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
 from doctor.redaction.lazy import Lazy
 from doctor.rules import commands, presence, run_line
+from doctor.rules.module_build import elsewhere
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -21,7 +22,12 @@ RULE = Rule(
     id="nvidia-driver-not-loaded",
     severity=Severity.ERROR,
     title="The NVIDIA kernel module is not loaded.",
-    needs=[{"nvidia_driver.loaded", "gpus"}, {"nvidia_driver.loaded", "pci"}, {"nvidia_driver.version", "gpus"}],
+    needs=[
+        {"nvidia_driver.loaded", "gpus"},
+        {"nvidia_driver.loaded", "pci"},
+        {"nvidia_driver.version", "gpus"},
+        {"nvidia_driver.built_for", "kernel.release"},
+    ],
     proven="synthetic",
     order=10,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "nvidia-uvm-missing", "device-node-permission"),
@@ -30,6 +36,8 @@ RULE = Rule(
 ## What it finds
 An NVIDIA GPU on the PCI bus while the kernel module `nvidia` is not loaded, or is loaded and does not drive that GPU.
 A container shares the host's kernel: seen from inside one, the module is missing on the host.
+
+Also a module that DKMS built for other kernels than the one that runs, where it isn't known whether it is loaded.
 
 Also a driver of a branch that no longer drives the GPU (Kepler after 470; Maxwell, Pascal and Volta after 580), where
 something says that no GPU is seen.
@@ -68,6 +76,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     free = presence.takeable(gpus)
     if dropped := _dropped(machine, kb):
         yield dropped
+        return
+    if machine.nvidia_driver.loaded is None and (other := _of_other_kernels(machine)):
+        yield other
         return
     if not free or commands.in_wsl(machine):
         return
@@ -168,6 +179,24 @@ def _dropped(machine: Snapshot, kb: Knowledge) -> Finding | None:
     return None
 
 
+def _of_other_kernels(machine: Snapshot) -> Finding | None:
+    """A module that was built, and not for the kernel that runs: after an update of the kernel without its headers."""
+    built, running = machine.nvidia_driver.built_for, machine.kernel.release
+    if not built or not running or running in built or elsewhere(machine, "nvidia"):
+        return None
+    if presence.answers(machine, "nvidia") or presence.bound(presence.present(machine, "nvidia"), "nvidia"):
+        return None
+    return Finding(
+        severity=Severity.WARNING,
+        summary=f"DKMS built the NVIDIA module for kernel {built[0][:40]}, and {running[:40]} runs: it has none.",
+        subject=Subject(kind="driver", id="nvidia"),
+        evidence=evidence(machine, ("nvidia_driver.built_for", "kernel.release")),
+        fixes=(commands.rebuild_modules(machine),),
+        verify=("dkms", "status"),
+        source="https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
+    )
+
+
 def _last_branch(kb: Knowledge, gpu: Gpu) -> int | None:
     from doctor.knowledge.windows import driver_branches_of
 
@@ -196,6 +225,9 @@ def _absent(machine: Snapshot, kb: Knowledge, gpus: int) -> Finding:
 def _fixes(machine: Snapshot, kb: Knowledge) -> tuple[Fix, ...]:
     if machine.nvidia_driver.module_on_disk and not commands.in_container(machine):
         return (commands.load_module("nvidia"),)
+    built, running = machine.nvidia_driver.built_for, machine.kernel.release
+    if built and running and running not in built and not commands.in_container(machine):
+        return (commands.rebuild_modules(machine),)
     flavours = {
         kb.open_module(g.pci_id or g.arch) or kb.open_module(g.arch) for g in presence.present(machine, "nvidia")
     }

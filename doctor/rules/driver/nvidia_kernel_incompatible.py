@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Finding, Fix, Rule, Severity
 from doctor.rules import commands, run_line, work_done
 from doctor.rules.module_build import refused
 
@@ -18,7 +18,7 @@ RULE = Rule(
     id="nvidia-kernel-incompatible",
     severity=Severity.ERROR,
     title="This kernel release breaks the NVIDIA stack; another kernel works.",
-    needs=[{"nvidia_driver.built_for", "kernel.release"}, {"kernel.dkms", "kernel.release"}, {"kernel_log.events"}],
+    needs=[{"kernel.dkms", "kernel.release"}, {"kernel_log.events"}],
     facts_decide=False,
     proven="synthetic",
     order=12,
@@ -26,8 +26,8 @@ RULE = Rule(
     tags=("nvidia", "driver"),
     doc="""
 ## What it finds
-A driver module that does not build for, or does not load into, the running kernel; or one that DKMS built for other
-kernels only.
+A driver module that does not build for, or does not load into, the running kernel. One that was built for other
+kernels alone, without a try for this one, is nvidia-driver-not-loaded: nothing says that this kernel breaks it.
 
 ## Why it matters
 After a kernel update the GPU is gone until the module fits again.
@@ -83,18 +83,7 @@ def unheard(machine: Snapshot) -> bool:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding where the running kernel has no module: its build failed, it was refused, or none was tried."""
+    """One finding where the module's build for the running kernel failed, or the kernel refused it."""
     if told := refused(machine, "nvidia"):
         left = {"explains": _SEEN_BY} if machine.symptom("nvidia-module-of-other-kernel") else {}
         yield told.model_copy(update={"fixes": (commands.rebuild_modules(machine), *FIXES), **left})
-        return
-    built, running = machine.nvidia_driver.built_for, machine.kernel.release
-    if not built or not running or running in built or machine.nvidia_driver.loaded is True:
-        return
-    yield Finding(
-        severity=Severity.WARNING,
-        summary=f"DKMS built the NVIDIA module for kernel {built[0][:40]}, and {running[:40]} runs.",
-        subject=Subject(kind="driver", id="nvidia"),
-        evidence=evidence(machine, ("nvidia_driver.built_for", "kernel.release")),
-        fixes=FIXES,
-    )

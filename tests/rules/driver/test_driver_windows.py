@@ -15,8 +15,8 @@ from doctor.rules.driver import (
     amdgpu_kernel_or_os_unsupported,
     amdgpu_rocm_version_skew,
     cuda_compat_conflict,
+    nvidia_driver_not_loaded,
     nvidia_driver_too_old,
-    nvidia_kernel_incompatible,
 )
 from tests.rules.driver.asked import found
 from tests.rules.machines import build
@@ -76,7 +76,7 @@ ROWS: tuple[Row, ...] = (
         "packages",
     ),
     (
-        nvidia_kernel_incompatible,
+        nvidia_driver_not_loaded,
         {"nvidia_driver.built_for": ["6.2.0-39-generic"], "kernel.release": "6.5.0-14-generic"},
         {"nvidia_driver.built_for": ["6.2.0-39-generic", "6.5.0-14-generic"]},
         "nvidia_driver.built_for",
