@@ -125,6 +125,7 @@ FORMATS = (
                            "amdgpu version", "mes ", "moduletype", "module_type", "modinfo amdgpu", " installed",
                            "nvidia-driver-", "nvidia-open", "nonfree-kmod-nvidia", "kernel module ",
                            "ii ")),
+    Format("said_driver", commands=("/sys/module/", "modinfo -f", "modinfo --field"), call="read_version", told=True),
     Format("said_host", ("numa_balancing", "secureboot", "secure boot", "governor", "default domain type", "mem_info_",
                          "pcie", "translat", "iommu disabled", "iommu is ", "iommu off")),
     Format("said_host", commands=("numa_balancing",), call="read_numa_balancing"),

@@ -58,6 +58,8 @@ _FLAGS = frozenset(
 _SHORT_FLAGS = re.compile(r"-[ditPq]{1,5}$")
 _HELP = re.compile(r"--help\b")
 """What the engine's own errors end with: `See 'docker run --help'.` tells how to read its manual and starts nothing."""
+_LEFT_OUT = ("...", "…", "[...]", "[…]")
+"""Stands for options that the writer leaves out."""
 _ARGS_LIMIT = 200
 
 
@@ -154,6 +156,9 @@ def _options(sheet: FactSheet, words: list[str], where: str) -> None:
     position = 0
     while position < len(words):
         word = words[position]
+        if word in _LEFT_OUT:
+            position += 1
+            continue
         if not word.startswith("-"):
             if _IMAGE.match(word) and (_NAMED.search(word) or position == len(words) - 1):
                 sheet.put("container.image", word, where)

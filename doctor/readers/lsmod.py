@@ -21,7 +21,7 @@ FACTS = {
     "amdgpu": "amdgpu_driver.loaded",
 }
 _SEARCHED = re.compile(
-    r"(?:sudo )?lsmod ?\| ?[ef]?grep (?P<options>(?:-[a-zA-Z]{1,6} ){0,3})['\"]?(?P<names>[\w|\\-]{3,80})['\"]?\s*$"
+    r"(?:sudo )?lsmod ?\| ?[ef]?grep (?P<options>(?:-[a-zA-Z]{1,6} ){0,3})['\"]?\^?(?P<names>[\w|\\-]{3,80})['\"]?\s*$"
 )
 _GPU_MODULES = {*FACTS, "nouveau", "nvidia_drm", "amdkfd", "vfio_pci"}
 _FULL = 30

@@ -106,6 +106,31 @@ def read(text: str, source: str = "text") -> FactSheet:
     return reader.sheet
 
 
+_ASKED = re.compile(
+    r"(?:sudo )?(?:cat /sys/module/(?P<shown>amdgpu|nvidia)/version"
+    r"|modinfo (?:-F ?|--field[= ])version (?P<field>amdgpu|nvidia))$"
+)
+_NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,3}$")
+
+
+def read_version(text: str, source: str = "text", command: str = "") -> FactSheet:
+    """The version that the module itself, or its file, says it has. Raises ReaderError where something else was asked
+    for, or no number came."""
+    sheet = FactSheet()
+    asked = _ASKED.match(command.strip()[:200])
+    where, line = next(source_lines(text, source), ("", ""))
+    if asked and _NUMBER.match(line.strip()):
+        module = asked["shown"] or asked["field"]
+        sheet.put(f"{module}_driver.version", line.strip(), where)
+        if asked["shown"]:
+            sheet.put(f"{module}_driver.loaded", True, where)
+        if module == "amdgpu":  # the kernel's own has no version there
+            sheet.put("amdgpu_driver.source", "dkms", where)
+    if not len(sheet):
+        raise ReaderError("no module was asked for its version")
+    return sheet
+
+
 class _Reader:
     def __init__(self, of_nvidia: bool) -> None:
         self.sheet = FactSheet()

@@ -166,7 +166,7 @@ _FOR_PROCESSORS = Lazy(
 def needs_no_gpu(machine: Snapshot) -> bool:
     """Whether the container is of a page or a client that computes nothing itself, or its image is for processors."""
     image = machine.container.image or ""
-    if _WEB_PAGE.search(image) is not None:
+    if _WEB_PAGE.search(image) is not None or _LISTS.search(" ".join(machine.container.run_args or ())) is not None:
         return True
     missed = machine.torch.available is False or any(
         symptom.key in NO_GPU_SEEN and not _AT_START.search(symptom.text) for symptom in machine.symptoms
@@ -174,6 +174,8 @@ def needs_no_gpu(machine: Snapshot) -> bool:
     return _FOR_PROCESSORS.search(image) is not None and not missed
 
 
+_LISTS = Lazy(r"\b(?:pip3?|conda|mamba|dpkg|apt|rpm) (?:list|freeze|show|-l|-qa)\b[^;&]{0,80}$")
+"""What is started in the container to see its packages tells nothing of what the work that fails was given."""
 _AT_START = Lazy(r"Could not find cuda drivers|NVIDIA Driver was not detected")
 """What TensorFlow, and the entry point of NVIDIA's images, print at each start without a GPU."""
 

@@ -65,6 +65,13 @@ FIXES = (
 _KINDS = ("kfd", "render", "nvidia")
 
 
+def excludes(machine: Snapshot) -> bool:
+    """Where the run line of a pasted text asked the engine for the GPUs and a restart gives them back: the device
+    cgroup allowed them at the start (container-lost-devices)."""
+    given = run_line.passes_nvidia(machine) and run_line.from_text(machine, "container.run_args")
+    return given and machine.symptom("container-restart-cures", "new-container-works-told") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a kind of node, when none of that kind opens and none is refused by its mode."""
     if "SLURM_JOB_ID" in (machine.environment or {}):

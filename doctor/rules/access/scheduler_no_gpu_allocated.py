@@ -161,6 +161,18 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if machine.host.job_asks_gpus is False:
         yield from _asked_for_none(machine)
         return
+    void_pod = machine.container.engine == "kubernetes" and env.get("NVIDIA_VISIBLE_DEVICES") == "void"
+    if void_pod and run_line.sees_none(machine) and not nodes_of(machine, "nvidia"):  # with CDI it stands beside GPUs
+        yield Finding(
+            summary="The pod was given no GPU (NVIDIA_VISIBLE_DEVICES=void): its limits ask for none.",
+            severity=Severity.WARNING,
+            explains=("container-missing-gpu-passthrough", "container-runtime-not-configured", *RULE.explains),
+            subject=Subject(kind="job", id="pod"),
+            evidence=evidence(machine, ("environment[NVIDIA_VISIBLE_DEVICES]",)),
+            fixes=(_POD_FIX,),
+            verify=("kubectl", "describe", "pod", "POD"),
+        )
+        return
     void = next((n for n in _VISIBLE if env.get(n) == "NoDevFiles"), None)
     if void and "SLURM_JOB_ID" not in env:
         yield Finding(

@@ -79,7 +79,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not works or commands.in_wsl(machine) or "nvgpu" in modules or _tegra(machine) or machine.gpus == ():
         return
     no_module = machine.nvidia_driver.uvm_loaded is False
-    no_node = _node_missing(machine)
+    # NVML opens no node of nvidia_uvm: where it fails, a listing of some nodes is no sign that this one is missing.
+    fails = machine.nvidia_driver.nvml_error is not None or machine.nvidia_driver.smi_error is not None
+    no_node = _node_missing(machine) and not (fails and run_line.from_text(machine, "nodes"))
     if not no_module and not no_node:
         return
     inside = commands.in_container(machine)

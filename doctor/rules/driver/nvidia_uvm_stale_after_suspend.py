@@ -53,6 +53,11 @@ FIXES = (
 )
 
 
+def excludes(machine: Snapshot) -> bool:
+    """Where the module is not loaded: nothing of it can be stale (nvidia-uvm-missing)."""
+    return machine.nvidia_driver.uvm_loaded is False
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Raised from error texts only."""
     yield from ()

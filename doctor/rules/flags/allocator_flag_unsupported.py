@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.redaction.lazy import Lazy
 from doctor.rules import run_line
 from doctor.rules.flags_read import evaluated
 from doctor.versions import Dotted
@@ -169,6 +170,21 @@ def _fault(machine: Snapshot, value: str) -> tuple[Severity, str] | None:
     return _expandable(machine)
 
 
+_TRIED = Lazy(r"Tried to allocate (?P<size>\d{1,4}(?:\.\d{1,2})?) (?P<unit>[GM]iB)")
+_HELD = Lazy(r"(?P<size>\d{1,4}(?:\.\d{1,2})?) (?P<unit>[GM]iB) is reserved by PyTorch but unallocated")
+
+
+def _in_pieces(machine: Snapshot) -> bool:
+    """Whether memory ran out while the allocator held more free than was asked for: what the option is there for."""
+    told = (s.text for s in machine.symptoms if s.key == "cuda-out-of-memory")
+    sizes = ([pattern.search(text) for pattern in (_TRIED, _HELD)] for text in told)
+    return any(tried and held and _mib(held) > _mib(tried) for tried, held in sizes)
+
+
+def _mib(found: re.Match[str]) -> float:
+    return float(found["size"]) * (1024 if found["unit"] == "GiB" else 1)
+
+
 def _expandable(machine: Snapshot) -> tuple[Severity, str] | None:
     """No expandable segments: Windows, ROCm before torch 2.11, torch before 2.1; under WSL they fail."""
     torch = machine.torch
@@ -181,6 +197,6 @@ def _expandable(machine: Snapshot) -> tuple[Severity, str] | None:
         return Severity.WARNING, f"torch {torch.version[:20]} has no expandable_segments"
     if torch.build == "rocm" and (not torch.version or Dotted(torch.version) < Dotted("2.11")):
         # It warns and goes on without them: of a text that tells something else it is a remark.
-        pasted = any(run_line.from_text(machine, f"environment[{name}]") for name in _NAMES)
+        pasted = any(run_line.from_text(machine, f"environment[{name}]") for name in _NAMES) and not _in_pieces(machine)
         return (Severity.INFO if pasted else Severity.WARNING), "torch before 2.11 has no expandable_segments on ROCm"
     return None

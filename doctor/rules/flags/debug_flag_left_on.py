@@ -74,14 +74,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     text = run_line.from_text(machine, "environment")
     slow = machine.symptom("said-slow", "gpus-no-faster-told") is not None
+    slower = machine.symptom("slower-than-before-told", "said-slow") is not None
     for name, value in (machine.environment or {}).items():
         if _is_on(name, value.strip()) or (slow and name in _WAITS and value.strip() == "1"):
             yield Finding(
                 summary=f"{name}={value[:20]} makes torch wait for the end of each collective."
                 if name in _WAITS
                 else f"{name}={value[:20]} is a debugging flag: it slows every GPU program started from here.",
-                severity=Severity.INFO,
-                suspect=2 if text and not _sought(machine) else 0,
+                severity=Severity.WARNING if text and slower and name in _BLOCKING else Severity.INFO,
+                suspect=2 if text and not _sought(machine) and not (slower and name in _BLOCKING) else 0,
                 subject=Subject(kind="variable", id=name),
                 evidence=(Evidence(text=f"{name}={value[:40]}", source="environment"),),
                 fixes=(

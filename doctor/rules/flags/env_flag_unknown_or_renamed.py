@@ -97,15 +97,36 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             why, strength = _words_differ(name), 1
         # where what is gone is turned off, all is as it was meant
         told = run_line.from_text(machine, "environment") and not (gone and value.strip().lower() in _OFF)
+        missed = () if gone or meant is None else _MENDS.get(meant, ()) if _fails_for_want(machine, meant) else ()
+        hides = not gone and meant is not None and meant.endswith(_HIDES)
         if why:
             yield Finding(
                 summary=f"{name} has no effect: {why}.",
-                severity=Severity.WARNING if not gone and meant and meant.endswith(_HIDES) else Severity.INFO,
-                suspect=strength if told and not work_done.ran(machine) else 0,
+                severity=Severity.WARNING if hides or missed else Severity.INFO,
+                suspect=strength if told and not missed and not work_done.ran(machine) else 0,
+                explains=(*RULE.explains, *missed),
                 subject=Subject(kind="variable", id=name),
                 evidence=(Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),),
                 fixes=FIXES,
             )
+
+
+_MENDS = {
+    "HSA_OVERRIDE_GFX_VERSION": (
+        *("amd-gpu-unsupported-by-rocm", "blas-kernels-missing", "library-missing-gpu-arch"),
+        *("torch-missing-gpu-arch", "framework-sees-no-gpu"),
+    ),
+}
+"""What is told where the variable that was meant is not set: with a slip in its name it has no say."""
+
+
+def _fails_for_want(machine: Snapshot, meant: str) -> bool:
+    """Whether an error text points to what the variable that was meant would have mended."""
+    from doctor.knowledge.symptoms import shared
+
+    wanted = set(_MENDS.get(meant, ()))
+    told = (s.key for s in machine.symptoms if not s.mention) if wanted else ()
+    return any(wanted & {cause.rule for cause in shared().causes(key, machine)} for key in told)
 
 
 _OFF = ("0", "false", "off", "no", "none", "")

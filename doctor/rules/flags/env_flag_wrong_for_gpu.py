@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.facts.snapshot import Snapshot
+from doctor.facts.snapshot import Snapshot, Symptom
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.rules import run_line
 from doctor.rules.flags_read import evaluated
@@ -103,19 +103,31 @@ class _Flag(NamedTuple):
     why: str
     strength: int
     """0: a warning; else how strong a suspect."""
+    felt: re.Pattern[str] | None
+    """How an error text names what the flag turns on: a warning then, and what the error tells follows from it."""
 
 
-def _flag(name: str, value: str, fits: str, why: str, strength: int = 0) -> _Flag:
-    return _Flag(re.compile(name), re.compile(value, re.IGNORECASE), re.compile(fits), why, strength)
+def _flag(name: str, value: str, fits: str, why: str, strength: int = 0, felt: str = "") -> _Flag:
+    named = re.compile(felt, re.IGNORECASE) if felt else None
+    return _Flag(re.compile(name), re.compile(value, re.IGNORECASE), re.compile(fits), why, strength, named)
 
 
 _ON = "1|true|yes|on"
+_AITER = r"aiter|Get GPU arch from rocminfo failed"
+_FA = r"\bFA ?(?:version ?)?[34]\b|flash_attn_interface|FlashAttention-?[34]"
 _SDMA = "HSA_ENABLE_SDMA"
 _DEFAULTS = ((_SDMA, "1"),)
 _WEIGHED = (_SDMA, "HSA_XNACK")
 _FLAGS = (
     _flag(r"VLLM_ROCM_USE_AITER_\w*(?:FP4|A4W4|MXFP4)\w*", _ON, "gfx95|sm_", "FP4 kernels are for gfx950"),
-    _flag(r"(?:VLLM_ROCM|SGLANG)_USE_AITER\w*", _ON, "gfx9[45]|sm_", "AITER's kernels are for gfx942 and gfx950"),
+    _flag(
+        r"(?:VLLM_ROCM|SGLANG)_USE_AITER\w*",
+        _ON,
+        "gfx9[45]|sm_",
+        "AITER's kernels are for gfx942 and gfx950",
+        0,
+        _AITER,
+    ),
     _flag(r"AITER_MXFP4_\w+", _ON, "gfx95|sm_", "MXFP4 is for gfx950", 4),
     _flag("USE_MNNVL|NCCL_MNNVL_ENABLE", "1|2", "sm_10[03]|gfx", "NVLink between nodes is of rack systems only", 4),
     _flag("HSA_XNACK", "1", "gfx9|sm_", "RDNA has no XNACK", 3),
@@ -123,8 +135,8 @@ _FLAGS = (
     _flag(r"(?:HIP|ROCR|HSA|MIOPEN|RCCL|ROCBLAS|HIPBLASLT|AMD)_\w+", ".+", "gfx", "it is AMD's, the GPU NVIDIA's", 1),
     _flag(r"NVTE_FP8_\w+|NVTE_USE_FP8", _ON, "sm_(?:89|9|1)|gfx9[45]|gfx12", "FP8 needs a newer GPU", 3),
     _flag("VLLM_USE_DEEP_GEMM", _ON, "sm_(?:9|1[02])|gfx", "DeepGEMM needs Hopper or later", 3),
-    _flag("VLLM_FLASH_ATTN_VERSION", "3", "sm_9|gfx", "FlashAttention 3 is for Hopper", 3),
-    _flag("VLLM_FLASH_ATTN_VERSION", "4", "sm_(?:9|10)|gfx", "FlashAttention 4 is for Hopper and Blackwell", 3),
+    _flag("VLLM_FLASH_ATTN_VERSION", "3", "sm_9|gfx", "FlashAttention 3 is for Hopper", 3, _FA),
+    _flag("VLLM_FLASH_ATTN_VERSION", "4", "sm_(?:9|10)|gfx", "FlashAttention 4 is for Hopper and Blackwell", 3, _FA),
     _flag(
         r"VLLM_ROCM_QUICK_REDUCE_QUANTIZATION",
         r"FP|INT\d|FP\d",
@@ -150,14 +162,34 @@ _COPIES = ("said-slow", "stands-still-told", "hang-word-told")
 
 def _finding(machine: Snapshot, name: str, value: str, flag: _Flag, archs: list[str]) -> Finding:
     suspected = run_line.from_text(machine, "environment") and (name != _SDMA or machine.symptom(*_COPIES) is not None)
+    said = _said_of_it(machine, flag)
+    more = {"explains": _OF_LIBRARIES} if said else {}
     return Finding(
         summary=f"{name}={value[:30]} on {', '.join(archs)[:60]}: {flag.why}.",
-        severity=Severity.INFO if flag.strength else Severity.WARNING,
-        suspect=flag.strength if suspected else 0,
+        severity=Severity.INFO if flag.strength and not said else Severity.WARNING,
+        suspect=flag.strength if suspected and not said else 0,
         subject=Subject(kind="variable", id=name),
-        evidence=(Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),),
+        evidence=(
+            Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),
+            *((Evidence(text=said.text[:300], source=said.source),) if said else ()),
+        ),
         fixes=(Fix(text=f"Start without {name}.", command=("env", "-u", name, "COMMAND"), where="environment"),),
+        **more,
     )
+
+
+_OF_LIBRARIES = ("library-missing-gpu-arch", "companion-kernel-lib-outdated", "torch-missing-gpu-arch")
+"""What an error tells of the library that the flag turns on."""
+
+
+def _said_of_it(machine: Snapshot, flag: _Flag) -> Symptom | None:
+    """The error text that names what the flag turns on, and tells that it has no code for the GPU."""
+    if flag.felt is None:
+        return None
+    from doctor.knowledge.symptoms import shared
+
+    told = (s for s in machine.symptoms if flag.felt.search(s.text) and not s.mention)
+    return next((s for s in told if set(_OF_LIBRARIES) & {c.rule for c in shared().causes(s.key, machine)}), None)
 
 
 def _build_list(machine: Snapshot, name: str, value: str, archs: set[str]) -> Iterator[Finding]:

@@ -112,7 +112,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             summary=f"{name}={value[:20]} {_PRETENDED if pretended else why}.",
             severity=Severity.INFO if idle or apart else severity,
             suspect=weak,
-            explains=(*RULE.explains, *_ALSO.get(why, ())),
+            explains=(*RULE.explains, *_ALSO.get(why, ()), *(_HANGS if _COUNTED in why else ())),
             subject=Subject(kind="variable", id=name),
             evidence=(
                 Evidence(text=f"{name}={value[:40]}", source="environment"),
@@ -154,10 +154,22 @@ _NATIVE = "which ROCm supports natively"
 _ANYWAY = "is anyway"
 _PRETENDED = "is what tools then show: which GPU it is really, its name does not tell"
 _OFTEN = "unsupported, and often works"
+_FEWER_REGISTERS = ((11, 0, 2), (11, 0, 3), (11, 5, 0), (11, 5, 2), (11, 5, 3))
+"""gfx1100, gfx1101 and gfx1151 have half as many vector registers more, and their code counts them in other steps
+(FeatureGFX11FullVGPRs in llvm/lib/Target/AMDGPU/AMDGPU.td)."""
+_COUNTED = "which its code counts otherwise (11.0.2 has as many)"
+_ASTRAY = (
+    "amdgpu-ring-timeout",
+    "amdgpu-vm-fault",
+    "amd-memory-access-fault",
+    "hip-launch-failure",
+    "stands-still-told",
+)
 _OF_PROCESSOR = "is for node 0, the processor: KFD counts GPUs from the node after the last processor"
 _MALFORMED = "is no MAJOR.MINOR.STEPPING: ROCm then lists no GPU"
 _ALSO = {_MALFORMED: ("container-missing-gpu-passthrough",), _OF_PROCESSOR: ("torch-missing-gpu-arch",)}
 """What follows of it as well."""
+_HANGS = ("amdgpu-gpu-hang", "amdgpu-firmware-bad")
 
 
 def _malformed(value: str) -> bool:
@@ -194,6 +206,9 @@ def _fault(machine: Snapshot, kb: Knowledge, arch: str, value: str) -> tuple[Sev
         return Severity.ERROR, f"replaces the right code of {arch}, {_NATIVE}"
     if mine[0] == 9:
         return Severity.ERROR, f"names a gfx9 target that {arch} can't run"
+    if mine in _FEWER_REGISTERS and asked not in _FEWER_REGISTERS:
+        severity = Severity.WARNING if machine.symptom(*_ASTRAY) is not None else Severity.INFO
+        return severity, f"lets {arch} pass as a chip with more registers, {_COUNTED}: {_OFTEN}"
     return Severity.INFO, f"lets {arch} pass as a relative: {_OFTEN}"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -17,7 +17,7 @@ RULE = Rule(
     id="python-user-site-leak",
     severity=Severity.WARNING,
     title="Packages of ~/.local shadow those of the environment.",
-    needs=({"packages"},),
+    needs=({"packages"}, {"torch.location", "container.engine"}),
     proven="synthetic",
     order=40,
     facts_decide=False,
@@ -27,6 +27,8 @@ A GPU package that is installed twice in different versions, once under ~/.local
 
 ## Why it matters
 Python takes the user's copy first: imports fail with undefined symbols, or another torch runs than the one installed.
+
+Also torch of ~/.local in a container of an engine that shows the host's home, where torch is not known to work.
 
 ## Not raised when
 Both copies are of one version, or only one is there.
@@ -58,6 +60,9 @@ _MATTERS = (
     "jax",
     "amdsmi",
 )
+_SHOWS_HOME = "apptainer"
+"""Mounts the home folder unless told otherwise (apptainer.org/docs: bind paths and mounts)."""
+_OF_ANOTHER_TORCH = ("torch-built-for-other-vendor", "torch-companion-mismatch", "torch-cpu-only-build")
 FIXES = (
     Fix(
         text="Start Python without the user's own packages.",
@@ -68,7 +73,21 @@ FIXES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """A package that is there twice, in other versions, once under ~/.local."""
+    """A package that is there twice, in other versions, once under ~/.local; torch of ~/.local in a container that
+    shows the host's home."""
+    location = machine.torch.location or ""
+    home = machine.container.inside is not False and machine.container.engine == _SHOWS_HOME
+    if home and _USER_SITE in location and machine.torch.available is not True:
+        yield Finding(
+            severity=RULE.severity,
+            summary="torch in this container is that of ~/.local, which the engine shows of the host.",
+            subject=Subject(kind="package", id="torch"),
+            explains=(*RULE.explains, *_OF_ANOTHER_TORCH),
+            evidence=evidence(machine, ("torch.location", "container.engine")),
+            fixes=FIXES,
+            verify=("python3", "-m", "site"),
+        )
+        return
     places: dict[str, list[Package]] = {}
     for package in machine.packages or ():
         if package.name in _MATTERS or package.name.startswith(("nvidia-", "pytorch-triton")):

@@ -1,0 +1,114 @@
+"""Texts whose error names one cause and whose facts show the one behind it: that one is named first."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.intake import read_text
+from tests.knowledge.texts import names, names_not, told
+
+GFX1031 = "GPU: AMD Radeon RX 6700 XT (gfx1031)\nROCm version: 6.1.3\n"
+NO_KERNELS = (
+    "rocBLAS error: Cannot read /opt/rocm/lib/rocblas/library/TensileLibrary.dat: No such file or directory for GPU"
+    " arch : gfx1031\n"
+)
+FA3 = (
+    "ERROR [fa_utils.py:57] Cannot use FA version 3 is not supported due to FA3 is only supported on devices with"
+    " compute capability\n"
+)
+AITER = "RuntimeError: Get GPU arch from rocminfo failed \"Unknown GPU architecture: gfx1201. Supported: ['gfx942']\"\n"
+GFX1103 = (
+    "05:00.0 VGA compatible controller [0300]: Advanced Micro Devices, Inc. [AMD/ATI] Phoenix1 [1002:15bf] (rev c4)\n"
+)
+HANG = "HW Exception by GPU node-1 (Agent handle: 0x55d0c0) reason :GPU Hang\n"
+HOME_TORCH = (
+    '  File "/users/u/.local/lib/python3.10/site-packages/torch/cuda/__init__.py", line 298, in _lazy_init\n'
+    "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU\n"
+    "GPU: AMD Instinct MI250X\n"
+)
+OOM = (
+    "torch.OutOfMemoryError: HIP out of memory. Tried to allocate {asked} GiB. GPU 0 has a total capacity of 19.98 GiB"
+    " of which 612.00 MiB is free. Of the allocated memory 13.20 GiB is allocated by PyTorch, and 5.71 GiB is reserved"
+    " by PyTorch but unallocated.\n"
+    "UserWarning: expandable_segments not supported on this platform (function operator())\n"
+    "export PYTORCH_HIP_ALLOC_CONF=expandable_segments:True\ntorch 2.5.1+rocm6.2\n"
+)
+VOID = "container engine: kubernetes\n$ kubectl exec pod-1 -- env | grep NVIDIA\nNVIDIA_VISIBLE_DEVICES=void\n"
+NO_CUDA = "RuntimeError: No CUDA GPUs are available\n"
+SLOW = "decode dropped from 41 to 11 tokens/s since last week\nGPU: AMD Instinct MI210\nROCm version: 6.1.2\n"
+LOST = (
+    "Failed to initialize NVML: Unknown Error\n"
+    '# strace nvidia-smi\nopenat(AT_FDCWD, "/dev/nvidiactl", O_RDWR) = -1 EPERM (Operation not permitted)\n'
+    "running inside a container: yes\n{line}\ndocker restart lab brings it back for a day\n"
+)
+MODULES = "$ lsmod | grep ^nvidia\nnvidia_modeset 1605632 24 -\nnvidia 60358656 410 nvidia_modeset\n{more}"
+INIT_999 = 'msg="unable to load cuda driver library" error="cuda driver library init failure: 999"\n'
+
+test_it_is_named_first = names(
+    [
+        (NO_KERNELS + GFX1031 + "$ env | grep HSA\nHSA_OVERIDE_GFX_VERSION=10.3.0\n", "env-flag-unknown-or-renamed"),
+        (FA3 + "GPU 0: NVIDIA GeForce RTX 4090\nexport VLLM_FLASH_ATTN_VERSION=3\n", "env-flag-wrong-for-gpu"),
+        (AITER + "GPU: gfx1201\ndocker run ... -e VLLM_ROCM_USE_AITER=1 ... img\n", "env-flag-wrong-for-gpu"),
+        (GFX1103 + HANG + "export HSA_OVERRIDE_GFX_VERSION=11.0.0\n", "hsa-override-misuse"),
+        (HOME_TORCH + "$ singularity exec --rocm x.sif python t.py\n", "python-user-site-leak"),
+        (VOID + NO_CUDA, "scheduler-no-gpu-allocated"),
+        (SLOW + "export AMD_SERIALIZE_KERNEL=3\n", "debug-flag-left-on"),
+        (
+            LOST.format(line="docker run -d --gpus all --name lab nvcr.io/nvidia/pytorch:22.11-py3"),
+            "container-lost-devices",
+        ),
+        (INIT_999 + MODULES.format(more=""), "nvidia-uvm-missing"),
+        (
+            "Segmentation fault in hsaKmtAllocMemoryAlign\nROCm version: 6.4.1\nGPU: AMD Instinct MI210\n"
+            "$ cat /sys/module/amdgpu/version\n5.18.13\n",
+            "amdgpu-rocm-version-skew",
+        ),
+    ],
+    first=True,
+)
+test_it_is_named = names(
+    [
+        (OOM.format(asked="1.27"), "allocator-flag-unsupported"),
+        (
+            "BLAS = 0\nManually-specified variables were not used by the project:\n    LLAMA_CUBLAS\n",
+            "env-flag-unknown-or-renamed",
+        ),
+    ]
+)
+test_it_is_not_named = names_not(
+    [
+        (NO_KERNELS + GFX1031 + "$ env | grep HSA\nHSA_OVERRIDE_GFX_VERSION=10.3.0\n", "env-flag-unknown-or-renamed"),
+        (FA3 + "GPU 0: NVIDIA H100\nexport VLLM_FLASH_ATTN_VERSION=3\n", "env-flag-wrong-for-gpu"),
+        (GFX1103 + "it runs\nexport HSA_OVERRIDE_GFX_VERSION=11.0.0\n", "hsa-override-misuse"),
+        (GFX1103 + HANG + "export HSA_OVERRIDE_GFX_VERSION=11.0.2\n", "hsa-override-misuse"),
+        (HOME_TORCH + "$ docker run --device /dev/kfd rocm/pytorch:x python t.py\n", "python-user-site-leak"),
+        (HOME_TORCH + "$ singularity exec $SIF bash -c 'pip list | grep torch'\n", "container-missing-gpu-passthrough"),
+        (VOID, "scheduler-no-gpu-allocated"),  # with CDI it stands in a container that has its GPUs
+        (SLOW + "export AMD_SERIALIZE_KERNEL=0\n", "debug-flag-left-on"),
+        (LOST.format(line="docker run -v /dev/nvidia0:/dev/nvidia0 img:1"), "container-lost-devices"),
+        (INIT_999 + MODULES.format(more="nvidia_uvm 1605632 24 -\n"), "nvidia-uvm-missing"),
+        (INIT_999 + MODULES.format(more=""), "nvidia-uvm-stale-after-suspend"),
+        (OOM.format(asked="9.50"), "allocator-flag-unsupported"),
+        ("    LLAMA_CUBLAS stands in my notes\n", "env-flag-unknown-or-renamed"),
+    ]
+)
+
+
+def test_nvml_needs_no_node_of_uvm() -> None:
+    node = "crw-rw-rw- 1 root root 195, {} Dec 20 17:02 /dev/nvidia{}\n"
+    inside = "running inside a container: yes\n" + node.format(0, 0) + node.format(255, "ctl")
+    assert "nvidia-uvm-missing" in told(inside + NO_CUDA)
+    assert "nvidia-uvm-missing" not in told("Failed to initialize NVML: Unknown Error\n" + inside + NO_CUDA)
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "version"),
+    [
+        ("cat /sys/module/amdgpu/version", "6.12.12", "6.12.12"),
+        ("modinfo -F version amdgpu", "6.12.12", "6.12.12"),
+        ("cat /sys/module/amdgpu/version", "cat: /sys/module/amdgpu/version: No such file or directory", None),
+        ("cat /sys/module/amdgpu/srcversion", "6.12.12", None),
+    ],
+)
+def test_a_module_that_is_asked_for_its_version(command: str, output: str, version: str | None) -> None:
+    assert read_text([f"$ {command}\n{output}\n".encode()]).amdgpu_driver.version == version
