@@ -127,7 +127,7 @@ FORMATS = (
                            "ii ")),
     Format("said_driver", commands=("/sys/module/", "modinfo -f", "modinfo --field"), call="read_version", told=True),
     Format("said_host", ("numa_balancing", "secureboot", "secure boot", "governor", "default domain type", "mem_info_",
-                         "pcie", "translat", "iommu disabled", "iommu is ", "iommu off")),
+                         "config_iommu_", "pcie", "translat", "iommu disabled", "iommu is ", "iommu off")),
     Format("said_host", commands=("numa_balancing",), call="read_numa_balancing"),
     Format("said_host", commands=("scaling_governor",), call="read_governor"),
     Format("torch_prints", ("torch.__version__", "torch.version.", "is_available()", "get_device_name(",

@@ -33,6 +33,8 @@ _IOMMU = re.compile(
     re.IGNORECASE,
 )
 _IOMMU_OFF = re.compile(r"\bIOMMU[: ]{1,3}(?:is |was )?(?:disabled|(?:turned |switched )?off)\b", re.IGNORECASE)
+_IOMMU_BUILT_IN = re.compile(r"^\s{0,20}CONFIG_IOMMU_DEFAULT_PASSTHROUGH=y\b")
+"""The kernel's own configuration: without a word on its command line the IOMMU passes through."""
 _OF_A_TRIAL = re.compile(
     r"\b(?:if|when|once|with|without|try|tried|trying|works?|worked|fix\w*|solv\w*|helps?|helped|cure[sd]|should|must|need\w*"
     r"|recommend\w*|not|n['’]t|kvm|vm|guest)\b",
@@ -108,6 +110,8 @@ def _settings(line: str) -> Iterator[tuple[str, int | str]]:
         yield "kernel.secure_boot", found[1].lower() in ("enabled", "on")
     if _IOMMU_OFF.search(line) and not _OF_A_TRIAL.search(line):
         yield "host.iommu", "off"
+    elif _IOMMU_BUILT_IN.search(line):
+        yield "host.iommu", "passthrough"
     elif found := _IOMMU.search(line):
         yield "host.iommu", "passthrough" if (found[1] or "").lower() == "passthrough" else "translated"
 

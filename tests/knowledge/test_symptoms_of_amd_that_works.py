@@ -10,6 +10,10 @@ WSL = (
 )
 NO_DRIVER = "$ lspci\n03:00.0 VGA compatible controller: AMD/ATI Navi 31 [Radeon RX 7900 XTX]\n$ rocm-smi\n"
 NO_DRIVER += "ERROR:root:Driver not initialized (amdgpu not found in modules)\n"
+NO_MODULE = "$ amd-smi list\nERROR:root:Unable to detect any GPU devices, check amdgpu version and module status\n"
+LISTED_IN_WSL = (
+    "$ rocminfo\nWSL environment detected.\n*******\nAgent 2\n*******\n  Name: gfx1100\n  Device Type: GPU\n"
+)
 SKIPPED = (
     'level=INFO source=amd_linux.go:296 msg="unsupported Radeon iGPU detected skipping" id=1 total="512.0 MiB"\n{next}'
 )
@@ -23,6 +27,7 @@ FAULT = (
     "Memory access fault by GPU node-1 on address 0x7f2b40001000. Reason: Page not present.\n"
     "amdgpu 0000:03:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 vmid:8 pasid:32770)\n"
 )
+ASTRAY = "Memory access fault by GPU node-4 (Agent handle: 0x2a) on address 0x7f1200000000. Reason: Page not present.\n"
 NO_ATOMICS = "RX 6800\namdgpu 0000:07:00.0: amdgpu: PCIE atomic ops is not supported\n"
 GTT = "gfx1151\n[drm] amdgpu: 131072M of GTT memory ready.\n"
 SHAPE = "hipblaslt_gemm: Assertion failed: algo_arr.size() > 0. HIPBLASLT_STATUS_NOT_SUPPORTED m=50257\n"
@@ -34,9 +39,11 @@ JAX = "MI210, jax 0.4\nWARNING: A ROCm-enabled jaxlib is not installed. Falling 
 test_names = names(
     (
         (NO_DRIVER, "amdgpu-driver-not-loaded"),
+        ("RX 7900 XTX, Ubuntu 24.04\n" + NO_MODULE, "amdgpu-driver-not-loaded"),
         (SKIPPED.format(next=NO_CARD), "library-missing-gpu-arch"),
         (ASKED + PASSES + "all_reduce hangs", "iommu-not-passthrough"),
         (ASKED + PASSES + BOOTED.format(mode="quiet") + "all_reduce hangs", "iommu-not-passthrough"),
+        (ASKED + PASSES + "# CONFIG_IOMMU_DEFAULT_PASSTHROUGH is not set\nall_reduce hangs", "iommu-not-passthrough"),
         ("MI300X: NCCL_DEBUG is missing in the kernel of the notebook", "env-not-seen-by-service"),
         (
             "MI300X in a docker container, NCCL fails\nprocess_vm_readv: Operation not permitted",
@@ -47,6 +54,7 @@ test_names = names(
         ("RX 6700 XT crashes. HSA_OVERRIDE_GFX_VERSION unset: works", "hsa-override-misuse"),
         (JAX, "jax-plugin-mismatch"),
         (FAULT, "amdgpu-gpu-hang"),
+        (f"MI300X\n{ASTRAY}vllm serve m --enforce-eager faults as well.", "amdgpu-gpu-hang"),
         (NO_ATOMICS, "pcie-atomics-missing"),
         (NO_ATOMICS + "kfd kfd: amdgpu: skipped device 1002:73bf, PCI rejects atomics", "pcie-atomics-missing"),
         (GTT + "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2 GiB", "apu-memory-pool-misconfigured"),
@@ -61,6 +69,7 @@ test_names_not = names_not(
     (
         (WSL.format(banner="WSL environment detected.\n", name="gfx1100"), "amdgpu-driver-not-loaded"),
         ("On WSL2 Ubuntu 24.04\n" + NO_DRIVER, "amdgpu-driver-not-loaded"),
+        (LISTED_IN_WSL + NO_MODULE, "amdgpu-driver-not-loaded"),
         (WSL.format(banner="", name="gfx1100"), "amdgpu-driver-not-loaded"),
         (NO_DRIVER + "torch 2.9.0+rocm6.4\nIs CUDA available: True\n", "amdgpu-driver-not-loaded"),
         (SKIPPED.format(next=TAKEN), "library-missing-gpu-arch"),
@@ -70,6 +79,7 @@ test_names_not = names_not(
             "amd-gpu-unsupported-by-rocm",
         ),
         (ASKED + PASSES + BOOTED.format(mode="iommu=pt"), "iommu-not-passthrough"),
+        (ASKED + PASSES + "CONFIG_IOMMU_DEFAULT_PASSTHROUGH=y\n", "iommu-not-passthrough"),
         (ASKED + PASSES, "env-not-seen-by-service"),
         (
             "MI50: GGML_ASSERT(max_bias == 0.0f) failed\nptrace: Operation not permitted.\nNo stack.",
@@ -101,5 +111,8 @@ test_names_not = names_not(
             "rocm-path-broken",
         ),
         ("MI210\nMemory access fault by GPU node-1 on address 0x7f.\nWith if(i<n) it works.", "amdgpu-gpu-hang"),
+        (f"MI300X\n{ASTRAY}With --enforce-eager it runs for days.", "amdgpu-gpu-hang"),
+        (f"MI300X\n{ASTRAY}It is stable without CUDA graphs.", "amdgpu-gpu-hang"),
+        ("MI300X\nHSA_STATUS_ERROR_EXCEPTION\neager mode works", "amdgpu-gpu-hang"),
     )
 )

@@ -67,6 +67,7 @@ def test_a_package_that_is_gone_is_no_version(text: str) -> None:
         ("kernel.numa_balancing = 1", "host.numa_balancing", 1),
         ("cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor\npowersave", "host.cpu_governor", "powersave"),
         ("iommu: Default domain type: Passthrough (set via kernel command line)", "host.iommu", "passthrough"),
+        ("CONFIG_IOMMU_DEFAULT_PASSTHROUGH=y", "host.iommu", "passthrough"),
         ("SecureBoot enabled", "kernel.secure_boot", True),
         ("mem_info_gtt_total 103079215104", "gpus[#0].gtt_bytes", 103079215104),
         (
