@@ -110,7 +110,8 @@ def excludes(machine: Snapshot) -> bool:
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where torch has its GPU, or the run line asks for GPUs and nobody says that none is seen. What a line that
+    """Where torch has its GPU, or the run line asks for GPUs and nobody says that none is seen; nor where nobody does
+    and the work stands still one way and goes on another: without a GPU it would not have begun. What a line that
     asks for NVIDIA's GPUs starts was given them, whatever is said; not every release takes what a compose file asks.
     Where the image is told to lack a package that the GPU's runtime loads, that is why none is seen. A web page for a
     server of models needs none."""
@@ -119,6 +120,9 @@ def unheard(machine: Snapshot) -> bool:
     args = machine.container.run_args or ()
     line = machine.container.image is not None and any(not word.startswith("-") for word in args)
     if line and run_line.passes_nvidia(machine) and not run_line.lacking(machine, "nvidia"):
+        return True
+    began = machine.symptom("stands-still-told") and machine.symptom("something-works-told")
+    if began and not run_line.sees_none(machine):
         return True
     alone = not args or bool(run_line.options(machine, "--nv"))
     if alone and machine.symptom("nvidia-smi-in-container-told") is not None:

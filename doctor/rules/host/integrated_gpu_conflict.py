@@ -108,8 +108,18 @@ def unheard(machine: Snapshot) -> bool:
         return True
     if len(discrete(machine)) == len(amd) > 0 and machine.symptom("layers-on-gpu") is not None:
         return True
+    if _cards_alone_are_listed(machine):
+        return True
     alone = len(amd) == len(machine.gpus or ()) == 1 and _CARD.search(amd[0].name or "") is None
     return alone and bool(archs & APU_TARGETS) and "gfx1036" not in archs
+
+
+def _cards_alone_are_listed(machine: Snapshot) -> bool:
+    """Whether a program that computes with every GPU that ROCm shows it counts them, and so many cards are known: none
+    is left that could be in the processor."""
+    counted = machine.symptom("ggml-finds-gpus-told")
+    found = _COUNTED.search(counted.text) if counted else None
+    return found is not None and int(found[1]) == len(discrete(machine)) == len(machine.of_vendor("amd"))
 
 
 def _card_is_used(machine: Snapshot) -> bool:
@@ -131,6 +141,7 @@ _NONE_IN_IT = Lazy(
 """Processors without a GPU: Ryzen of the series 1000 to 5000 that have no letter for one, EPYC but for its 4004 and
 4005, Xeon (some have Intel's, which ROCm does not list). Source: www.amd.com's table of processor specifications,
 column Graphics Model, as of 2026-08."""
+_COUNTED = Lazy(r"\bfound (\d{1,3}) ROCm devices")
 _CARD = Lazy(r"\bRX ?\d|\bW\d{4}\b|\bR9\d00\b|\bVII\b|\bGeForce\b|\bRTX ?[A-Z]?\d|\bQuadro\b")
 _OF_SERVERS = frozenset(("gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950"))
 

@@ -58,13 +58,13 @@ _GPU = ("onnxruntime-gpu", "onnxruntime-rocm", "onnxruntime-migraphx", "onnxrunt
 
 def unheard(machine: Snapshot) -> bool:
     """Where the provider ran the model, and what came out is not right or an access went astray; where it took nodes of
-    the model, or heads the list of providers and no more is told than that Linux lists no card."""
+    the model or translates it, or heads the list of providers and no more is told than that Linux lists no card."""
     if work_done.took_gpu(machine, "onnxruntime-placed-nodes-told", "onnxruntime-applied-gpu"):
         return True
     if machine.symptom("onnxruntime-reads-list-of-cards-told") and work_done.took_gpu(machine, _FIRST):
         return True
-    if machine.symptom("migraphx-parser-speaks-told") is not None:
-        return True  # the provider was loaded with all its libraries, and its parser does not take the model
+    if machine.symptom("migraphx-parser-speaks-told", "migraphx-provider-compiles-told") is not None:
+        return True  # the provider was loaded with all its libraries: what its parser or compiler does is their own
     return work_done.ran(machine) or machine.symptom("onnx-session-ran-told") is not None
 
 
