@@ -28,6 +28,14 @@ EXAMPLES = [
         "ZeroDivisionError: Unsloth: All labels in your dataset are -100. Training losses",
     ),
     ("user-error-nan-without-gpu-too", "same on Platform Reference: NaN at step 61"),
+    (
+        "user-error-not-a-distribution",
+        "Debug Assertion Failed! Expression: invalid probability vector for discrete_distribution",
+    ),
+    (
+        "user-error-assertion-of-monitor",
+        "nvtop: ./src/extract_gpuinfo_amdgpu.c:324: initDeviceSysfsPaths: Assertion `info->hwmon != NULL' failed.",
+    ),
     ("user-error-loss-scale", "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536"),
     ("user-error-loss-scale", "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 512.0"),
     ("user-error-loss-scale", "ValueError: Attempting to unscale FP16 gradients."),
@@ -68,6 +76,8 @@ NEAR = [
     "libcuda.so was not found in the base model of the image",
     "error: failed to read /sys/class/drm/card0/device/vendor",
     "the memory must be free",
+    "rocminfo: ./thunk_proxy.cpp:111: void QueryAdapterInfo(): Assertion `ret == STATUS_SUCCESS' failed.",
+    "nvtop shows no GPU",
 ]
 
 

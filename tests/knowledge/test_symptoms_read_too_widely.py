@@ -12,6 +12,15 @@ NEAR = [
         "x.shape == torch.Size([16384, 1024])  # works",
         "with torch 2.5 the same script works",
     ),
+    (
+        "another-version-works-told",
+        "the server crashes with Vulkan and with ROCm works",
+        "the server crashes with ROCm 7.1 and with ROCm 6.3 works",
+    ),
+    ("another-version-works-told", "Vulkan crashes, the ROCm backend works", "the backend of ROCm 6.3 works"),
+    ("eager-mode-cures-told", "no longer works with --enforce-eager", "works with --enforce-eager"),
+    ("eager-mode-cures-told", "the same fault in eager mode", "in eager mode it runs"),
+    ("eager-mode-cures-told", "CUDA graphs captured, works", "works without CUDA graphs"),
     ("amdgpu-ring-timeout", "GPU core dump failed", "HW Exception by GPU node-1 reason :GPU Hang"),
     (
         "nan-on-gpu-not-on-cpu-told",
