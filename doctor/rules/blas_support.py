@@ -21,6 +21,14 @@ def hipblaslt_has(rocm: str | None, gfx: str) -> bool | None:
     return _has("hipblaslt_releases", rocm, gfx)
 
 
+def hipblaslt_lacks(machine: Snapshot, gfx: str) -> bool:
+    """Whether no hipBLASLt was ever built for the GPU, or not that of the machine's ROCm."""
+    return gfx.startswith(_NEVER) or hipblaslt_has(rocm_of(machine), gfx) is False
+
+
+_NEVER = ("gfx8", "gfx900", "gfx906", "gfx90c", "gfx101", "gfx103")
+
+
 def rocblas_has(rocm: str | None, gfx: str) -> bool | None:
     """Whether rocBLAS of that ROCm has kernels for the GPU; None where the table can't tell."""
     return _has("rocblas_releases", rocm, gfx)

@@ -9,6 +9,7 @@ from doctor.blas.predict import on_rocm
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules import run_line
+from doctor.rules.blas_support import hipblaslt_lacks
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -31,7 +32,8 @@ Texts that say that rocBLAS runs where hipBLASLt is meant to.
 Matrix products are several times slower than the GPU can.
 
 ## Not raised when
-The GPUs are no such ones, or torch takes hipBLASLt by itself. From facts alone it is information.
+The GPUs are no such ones, hipBLASLt has no kernels for them, or torch takes it by itself. From facts alone it is
+information.
 
 ## How to confirm
 `torch.backends.cuda.preferred_blas_library()`.
@@ -47,6 +49,12 @@ https://github.com/pytorch/pytorch/pull/128753
 """,
 )
 FIXES = (Fix(text="Ask for hipBLASLt.", command=("env", "TORCH_BLAS_PREFER_HIPBLASLT=1", "python3")),)
+
+
+def excludes(machine: Snapshot) -> bool:
+    """Where hipBLASLt has no kernels for any of the GPUs: rocBLAS is what they are to run on, whatever torch prints."""
+    archs = [gpu.arch for gpu in machine.of_vendor("amd")]
+    return bool(archs) and all(arch is not None and hipblaslt_lacks(machine, arch) for arch in archs)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

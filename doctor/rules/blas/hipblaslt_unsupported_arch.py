@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules.blas_support import hipblaslt_has, rocm_of
+from doctor.rules.blas_support import hipblaslt_has, hipblaslt_lacks, rocm_of
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -57,7 +57,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding where a variable asks for it on GPUs that hipBLASLt was never built for, or not in this ROCm."""
     env = machine.environment or {}
     name = next((n for n in _ASKING if env.get(n) == "1"), None)
-    bare = [g for g in machine.of_vendor("amd") if g.arch and _without(machine, g.arch)]
+    bare = [g for g in machine.of_vendor("amd") if g.arch and hipblaslt_lacks(machine, g.arch)]
     if name is None or not bare:
         return
     yield Finding(
@@ -71,11 +71,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 _ASKING = ("TORCH_BLAS_PREFER_HIPBLASLT", "ROCBLAS_USE_HIPBLASLT", "PYTORCH_TUNABLEOP_HIPBLASLT_ENABLED")
 _ALWAYS = ("gfx90a", "gfx94", "gfx95")
 """Each release of ROCm that runs one of them with hipBLASLt has its kernels."""
-_NEVER = ("gfx8", "gfx900", "gfx906", "gfx90c", "gfx101", "gfx103")
-
-
-def _without(machine: Snapshot, arch: str) -> bool:
-    return arch.startswith(_NEVER) or hipblaslt_has(rocm_of(machine), arch) is False
 
 
 def unheard(machine: Snapshot) -> bool:
