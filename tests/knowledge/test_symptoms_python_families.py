@@ -14,7 +14,7 @@ from doctor.facts import Snapshot
 from doctor.knowledge import symptoms
 from doctor.knowledge.symptoms import Signature, Symptoms
 from tests.knowledge.test_symptoms_python import HEALTHY
-from tests.knowledge.texts import told
+from tests.knowledge.texts import keys, told
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -230,3 +230,20 @@ def test_an_engine_of_another_tensorrt_is_no_conflict_of_libraries() -> None:
     )
     assert told(text) == ["extension-abi-mismatch"]
     assert told("cuDNN is compiled against version 9.1.0 but found 8.9.2") == ["gpu-libs-conflict"]
+
+
+HSA = "/opt/rocm/lib/libhsa-runtime64.so.1"
+BOUND = [
+    f"docker run --device=/dev/dxg -v {HSA}:{HSA} rocm/pytorch",
+    f"docker run --volume={HSA}:/usr/lib/libhsa-runtime64.so.1 rocm/pytorch",
+    f"apptainer exec --bind {HSA}:/usr/lib/libhsa-runtime64.so.1 image.sif python3",
+    f"docker run --mount type=bind,source={HSA},target=/usr/lib/libhsa-runtime64.so.1 rocm/pytorch",
+    f"      - {HSA}:/usr/lib/libhsa-runtime64.so.1:ro",
+]
+TWICE = {"same-library-twice-on-a-line", "gpu-library-in-two-places"}
+
+
+@pytest.mark.parametrize("line", BOUND)
+def test_a_library_that_is_bound_into_a_container_is_one(line: str) -> None:
+    assert not TWICE & keys(line)
+    assert keys(f"{HSA} is loaded beside /usr/lib/x86_64-linux-gnu/libhsa-runtime64.so.1") >= TWICE

@@ -205,3 +205,28 @@ def test_the_list_that_ray_empties_is_no_second_cause(text: str) -> None:
 def test_a_list_that_the_user_set_beside_ray_is_told_too() -> None:
     error = f"{NO_GPU}@ray.remote\n$ env\nCUDA_VISIBLE_DEVICES=-1\n"
     assert {"scheduler-no-gpu-allocated", "visible-devices-conflict"} <= set(raised(error))
+
+
+LD = "/usr/bin/ld: {}: undefined reference to `{}'\ncollect2: error: ld returned 1 exit status\n"
+HIP, VMEM = "/opt/rocm/lib/libamdhip64.so.6.4.43482", "hsa_amd_vmem_map@ROCR_1"
+NEEDED = "/usr/bin/ld: warning: libhsa-runtime64.so.1, needed by /opt/rocm/lib/libamdhip64.so, not found\n"
+
+test_a_library_that_lacks_what_another_calls = names(
+    [
+        (LD.format(HIP, VMEM), "gpu-libs-conflict"),
+        (LD.format("/opt/conda/lib/libcusparse.so.12", "__nvJitLinkAddData_12_1"), "gpu-libs-conflict"),
+        (LD.format("/venv/torch/lib/libtorch_cuda.so", "ncclCommSplit"), "gpu-libs-conflict"),
+    ]
+)
+test_what_the_linker_misses_otherwise = names_not(
+    [
+        (LD.format("main.o", "hipMalloc"), "gpu-libs-conflict"),
+        (LD.format("build/libengine.so", "engine_start"), "gpu-libs-conflict"),
+        (NEEDED + LD.format(HIP, VMEM), "gpu-libs-conflict"),
+    ]
+)
+
+
+def test_the_linker_names_a_library_that_it_does_not_find() -> None:
+    assert "gpu-library-needed-not-found" in keys(NEEDED)
+    assert "gpu-library-lacks-what-another-calls" in keys(LD.format(HIP, VMEM).splitlines()[0])
