@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules import run_line
+from doctor.rules.blas_support import rocm_of
 from doctor.rules.hardware import has_no
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -28,7 +30,8 @@ RULE = Rule(
     facts_decide=False,
     tags=("access", "wsl"),
     doc="""## What it finds
-WSL without /dev/dxg, through which all GPU work goes there.
+WSL without /dev/dxg, through which all GPU work goes there, and a container of ROCm 7.2 to 7.12 that was given it
+and is not told to look there.
 
 ## Why it matters
 Under WSL the driver lives on the Windows side. Without /dev/dxg no library can reach it; a Linux driver does not help.
@@ -148,4 +151,31 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             verify=("ls", "-l", "/dev/dxg"),
         )
     elif machine.host.wsl:
+        yield from _unasked(machine)
         yield from _said(machine)
+
+
+_BY_LIBROCDXG, _BY_ITSELF = Dotted("7.2"), Dotted("7.13")
+"""The release whose runtime reaches WSL's GPU through librocdxg (ROCm/librocdxg#1), and the one that looks there
+unasked (rocr-runtime core/util/flag.h)."""
+
+
+def _unasked(machine: Snapshot) -> Iterator[Finding]:
+    """A container that has /dev/dxg and sees no GPU, of a ROCm that looks there only when it is asked to."""
+    rocm = Dotted(rocm_of(machine) or "")
+    given = any("/dev/dxg" in device for device in run_line.options(machine, "--device"))
+    if not given or not rocm.numbers or not _BY_LIBROCDXG <= rocm < _BY_ITSELF:
+        return
+    asked = (machine.environment or {}).get(_DETECTION) == "1"
+    if asked or "amd" not in run_line.vendors_meant(machine) or not run_line.sees_none(machine):
+        return
+    yield Finding(
+        summary=f"The container has /dev/dxg, and its ROCm looks for a GPU there only with {_DETECTION}=1.",
+        severity=Severity.WARNING,
+        subject=Subject(kind="variable", id=_DETECTION),
+        evidence=evidence(machine, ("host.wsl", "container.run_args", "rocm", "torch.rocm")),
+        fixes=FIXES[2:],
+    )
+
+
+_DETECTION = "HSA_ENABLE_DXG_DETECTION"

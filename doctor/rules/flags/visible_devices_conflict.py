@@ -39,7 +39,8 @@ RULE = Rule(
     doc="""## What it finds
 HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES that differ on AMD; a list that is empty, repeats or is out of range (HIP
 counts
-inside ROCR's list); NVIDIA_VISIBLE_DEVICES that asks for no GPU.
+inside ROCR's list); NVIDIA_VISIBLE_DEVICES that asks for no GPU, or numbers GPUs beside nodes that are
+passed too.
 
 ## Why it matters
 Runtimes end the list silently at the first entry that is wrong: GPUs vanish without an error, or torch raises.
@@ -188,6 +189,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     if "amd" in there and env.get(_HIP) and env.get(_CUDA) and env[_HIP] != env[_CUDA]:
         text = f"{_HIP}={env[_HIP][:20]} and {_CUDA}={env[_CUDA][:20]} differ: HIP and launchers take other GPUs."
         yield _finding(_HIP, text, Severity.ERROR if "nvidia" not in there else Severity.WARNING, env)
+    yield from _given_twice(machine, env)
     hidden = env.get("NVIDIA_VISIBLE_DEVICES")
     asked = "nvidia" in run_line.options(machine, "--runtime") and hidden in ("void", "none")
     if hidden == "void" and run_line.limits(machine) and not run_line.sees_none(machine):
@@ -196,6 +198,23 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     if (gone or asked) and "amd" not in there:
         text = f"NVIDIA_VISIBLE_DEVICES={hidden!r} tells the runtime to pass no GPU into this container."
         yield _finding("NVIDIA_VISIBLE_DEVICES", text, Severity.ERROR, env)
+
+
+def _given_twice(machine: Snapshot, env: Mapping[str, str]) -> Iterator[Finding]:
+    """A container that is given GPUs by their nodes and by the runtime's list as well: a node bears the driver's minor
+    number, the list counts as nvidia-smi does, and what both name is there."""
+    listed = [t.strip() for t in env.get("NVIDIA_VISIBLE_DEVICES", "").split(",")]
+    nodes = [d for d in run_line.options(machine, "--device") if _NVIDIA_NODE.match(d)]
+    runtime = "nvidia" in run_line.options(machine, "--runtime") or run_line.options(machine, "--gpus")
+    if not nodes or not runtime or not all(t.isdigit() for t in listed):
+        return
+    more = len(machine.of_vendor("nvidia")) > max(len(listed), len(nodes))
+    text = f"NVIDIA_VISIBLE_DEVICES={','.join(listed)[:20]} and --device={nodes[0][:20]} count in different orders."
+    finding = _finding("NVIDIA_VISIBLE_DEVICES", text, Severity.WARNING if more else Severity.INFO, env)
+    yield finding if more else finding.model_copy(update={"suspect": 2})
+
+
+_NVIDIA_NODE = Lazy(r"/dev/nvidia\d{1,3}(?::|$)")
 
 
 def _under_ray(machine: Snapshot, env: Mapping[str, str]) -> bool:

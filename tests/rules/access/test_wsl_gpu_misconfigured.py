@@ -53,3 +53,23 @@ def test_rocm_smi_under_wsl_misses_a_module_that_is_never_there(text: str, warne
     machine = read_text([text.encode()])
     assert any(f.severity == "warning" for f in rule.check(machine, Knowledge(), None)) is warned
     assert not rule.unheard(machine) or not warned
+
+
+RUN = "docker run -it {}rocm/pytorch:latest python3 -c 'import torch'\ntorch.cuda.is_available(): False\n"
+
+
+@pytest.mark.parametrize(
+    ("rocm", "options", "warned"),
+    [
+        ("7.2", "--device=/dev/dxg ", True),
+        ("7.2.1", "--device /dev/dxg -e HSA_ENABLE_DXG_DETECTION=0 ", True),
+        ("7.2", "--device=/dev/dxg -e HSA_ENABLE_DXG_DETECTION=1 ", False),
+        ("7.2", "", False),  # it was given no /dev/dxg: another cause's
+        ("7.13", "--device=/dev/dxg ", False),
+        ("6.4.2", "--device=/dev/dxg ", False),
+    ],
+)
+def test_a_container_under_wsl_whose_rocm_looks_for_dxg_only_when_asked(rocm: str, options: str, warned: bool) -> None:
+    text = f"OS: Ubuntu 24.04 (WSL 2)\nROCm version: {rocm}\n{RUN.format(options)}"
+    found = rule.check(read_text([text.encode()]), Knowledge(), None)
+    assert any("HSA_ENABLE_DXG_DETECTION=1" in f.summary for f in found) is warned

@@ -136,3 +136,25 @@ CARD = "GPU 0: NVIDIA GeForce RTX 3090\n"
 def test_a_number_that_the_gpus_do_not_have_is_the_programs(lines: str, loud: bool) -> None:
     findings = judge(read_text([f"{CARD}{lines}\n{ORDINAL}".encode()]), Knowledge()).findings
     assert any(f.rule == rule.RULE.id and f.severity.value != "info" for f in findings) is loud
+
+
+NODES = "docker run {}-e NVIDIA_VISIBLE_DEVICES={} ubuntu nvidia-smi -L\n"
+BOTH = "--runtime=nvidia --device=/dev/nvidiactl --device=/dev/nvidia0 "
+K80S = "GPU 0: Tesla K80 (UUID: GPU-6f233ab5-200d-f809-b2d6-8d9909735d41)\nGPU 1: Tesla K80 (UUID: GPU-36a06e86-501a-6f52-3938-13a884435fe0)\n"  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("options", "listed", "seen", "severity"),
+    [
+        (BOTH, "0", K80S, "warning"),
+        (BOTH, "0", K80S.splitlines()[0], "info"),
+        (BOTH, "void", K80S, None),
+        ("--runtime=nvidia ", "0", K80S, None),
+        ("--runtime=nvidia --device=/dev/nvidia-uvm ", "0", K80S, None),
+    ],
+)
+def test_gpus_given_by_nodes_and_by_the_list(options: str, listed: str, seen: str, severity: str | None) -> None:
+    text = f"$ {NODES.format(options, listed)}{seen}\n"
+    found = rule.check(read_text([text.encode()]), Knowledge(), None)
+    said = [f.severity.value for f in found if "count in different orders" in f.summary]
+    assert said == ([severity] if severity else [])
