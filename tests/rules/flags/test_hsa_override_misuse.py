@@ -7,6 +7,7 @@ import pytest
 from doctor.intake import read_text
 from doctor.knowledge import Knowledge
 from doctor.rules.flags import hsa_override_misuse as rule
+from tests.knowledge.texts import told as told_of
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
 
@@ -82,3 +83,31 @@ def test_a_name_that_many_gpus_have_does_not_tell_what_the_override_replaces() -
     (finding,) = rule.check(read_text([_agents(("gfx1030", "AMD Radeon Graphics"))]), Knowledge(), None)
     assert (finding.severity, finding.suspect) == ("info", 0)
     assert "anyway" not in finding.summary
+
+
+def _text(arch: str, name: str, after: str) -> str:
+    return (
+        f"$ rocminfo\n*******\nAgent 2\n*******\n  Name:                    {arch}\n  Marketing Name: {name}\n"
+        f"  Vendor Name: AMD\n  Device Type: GPU\n\n{after}\n"
+    )
+
+
+FAULT = "Memory access fault by GPU node-2 on address (nil). Reason: Unknown."
+NO_CODE = "RuntimeError: HIP error: invalid device function"
+MIXED = "*******\nAgent 3\n*******\n  Name:                    gfx90a\n  Vendor Name: AMD\n  Device Type: GPU\n"
+
+
+@pytest.mark.parametrize(
+    ("arch", "name", "says", "warned"),
+    [
+        ("gfx1030", "AMD Instinct MI210", FAULT, True),
+        ("gfx1030", "AMD Instinct MI210", NO_CODE, True),
+        ("gfx900", "AMD Radeon RX 6800", NO_CODE, True),
+        ("gfx90a", "AMD Instinct MI210", FAULT, False),
+        ("gfx1030", "AMD Radeon RX 6800", FAULT, False),
+        ("gfx900", "AMD Radeon RX Vega", FAULT, False),
+        ("gfx1030", "AMD Instinct MI210", f"{MIXED}\n{FAULT}", False),  # two GPUs, and a name that is the other's
+    ],
+)
+def test_a_gpu_shown_under_a_number_of_another_generation(arch: str, name: str, says: str, warned: bool) -> None:
+    assert ("hsa-override-misuse" in told_of(_text(arch, name, says))) is warned
