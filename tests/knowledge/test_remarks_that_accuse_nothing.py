@@ -105,6 +105,8 @@ test_remark_accuses_nothing = names_not(
             False,
         ),
         ("the values below might be incorrect", "values-wrong-said", True),
+        ("The command '/bin/sh -c make' returned a non-zero code: 2", "values-wrong-said", False),
+        ("the command exits with zero, the outputs are zero", "values-wrong-said", True),
         ("[pip3] nvidia-nccl-cu12==2.20.5", "several-gpus-work-together-told", False),
         ("nvidia-nccl-cu12 2.26.2", "several-gpus-work-together-told", False),
         ("all_reduce with nvidia-nccl-cu12 2.26.2", "several-gpus-work-together-told", True),

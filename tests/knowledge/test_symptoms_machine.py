@@ -44,6 +44,7 @@ from tests.knowledge.texts import keys, raised
         ("echo $CUDA_VISIBLE_DEVICES -> NoDevFiles", "scheduler-no-gpu-allocated"),
         ("Linux D 5.15.90.1-microsoft-standard-WSL2\nFailed to initialize NVML: N/A", "wsl-gpu-misconfigured"),
         ("Strix Halo, 128 GB: ROCm only sees 15.5GB", "apu-memory-pool-misconfigured"),
+        ("Ryzen AI MAX+ 395: PyTorch can only allocate about 62 GB", "apu-memory-pool-misconfigured"),
         ("[WARN] Kernel module nvidia_uvm is not loaded.", "nvidia-uvm-missing"),
         (
             "kubectl logs train-0: RuntimeError: Found no NVIDIA driver on your system.",

@@ -3,7 +3,7 @@ say of it, and what nearly reads so."""
 
 from __future__ import annotations
 
-from tests.knowledge.texts import names, names_not, told
+from tests.knowledge.texts import names, names_not, raised, told
 
 NVIDIA = "\n\n$ nvidia-smi -L\nGPU 0: NVIDIA GeForce RTX 5070\n"
 AMD = (
@@ -122,3 +122,14 @@ def test_a_ptxas_that_triton_calls_accuses_no_driver() -> None:
 def test_a_library_of_torch_that_torchvision_misses_is_told_of_torchvision_first() -> None:
     text = "Failed to load image Python extension: libtorch_cuda_cu.so: cannot open shared object file"
     assert told(text)[0] == "torch-companion-mismatch"
+
+
+def test_an_index_without_pip_has_nothing_for_any_python() -> None:
+    """Not what the words of such a text are taken for: no build for this Python."""
+    text = (
+        "Using pip 25.1.1 from /tmp/pip.zip/pip (python 3.12)\nLooking in indexes: https://wheels.example.org/cu129\n"
+        "ERROR: Could not find a version that satisfies the requirement {0} (from versions: none)\n"
+        "ERROR: No matching distribution found for {0}\n"
+    )
+    assert "python-version-unsupported" not in raised(text.format("pip"))
+    assert "python-version-unsupported" in raised(text.format("torch==2.1.0"))
