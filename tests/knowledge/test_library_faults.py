@@ -60,6 +60,24 @@ def test_releases_beside_the_range_are_not_meant(version: str) -> None:
     assert "gemm-ex-k1" not in {name for name, _, _ in told({**rocm(version), **WRONG})}
 
 
+@pytest.mark.parametrize(
+    ("name", "arch", "version", "line", "named"),
+    [
+        ("AMD Instinct MI300A", "gfx942", "6.2.0", "gang copies reach 45 GB/s instead of 90", "mi300a-sdma-6.2"),
+        ("AMD Instinct MI300A", "gfx942", "6.3.0", "gang copies reach 45 GB/s instead of 90", ""),
+        ("AMD Instinct MI300X", "gfx942", "6.2.0", "gang copies reach 45 GB/s instead of 90", ""),
+        ("AMD Radeon Graphics", "gfx90c", "6.0.2", "the second hipMemcpy hangs", "vega-apu-copies-hang"),
+        ("AMD Radeon Graphics", "gfx90c", "6.1.0", "the second hipMemcpy hangs", ""),
+        ("AMD Radeon Graphics", "gfx1103", "6.0.2", "the second hipMemcpy hangs", ""),
+        ("AMD Radeon Graphics", "gfx90c", "6.0.2", "the build of the kernel hangs", ""),
+    ],
+)
+def test_copies_that_are_slow_or_hang(name: str, arch: str, version: str, line: str, named: str) -> None:
+    gpu = {"gpus[#0].vendor": "amd", "gpus[#0].name": name, "gpus[#0].arch": arch}
+    facts = {**gpu, **rocm(version), "symptoms": {"gpu-work-goes-wrong": line}}
+    assert [row for row, severity, _ in told(facts) if severity == "warning"] == ([named] if named else [])
+
+
 def test_every_condition_must_be_met() -> None:
     wheel = {"packages": [{"name": "nvidia-cudnn-cu12", "version": "9.10.2.21"}]}
     assert told({**wheel, "torch.version": "2.9.0+cu128"}) == [("cudnn-conv3d-bf16", "info", 0)]

@@ -15,6 +15,7 @@ EXAMPLES = {
     "debug-flag-said": "throughput is 40% lower because CUDA_LAUNCH_BLOCKING=1 was left set",
     "expandable-segments": "UserWarning: expandable_segments not supported on this platform",
     "allocator-option-unknown": "RuntimeError: Unrecognized CachingAllocator option: garbage_collection",
+    "list-of-cuda-deprecated-on-rocm": "WARNING 08-20 13:33:28 [rocm.py:134] Using CUDA_VISIBLE_DEVICES on ROCm is deprecated and support will be removed in vLLM v0.26.0.",  # noqa: E501
     "allocator-env-deprecated": "Warning: PYTORCH_CUDA_ALLOC_CONF is deprecated, use PYTORCH_ALLOC_CONF instead",
     "nccl-no-socket": "NCCL WARN Bootstrap : no socket interface found",
     "gloo-interface": "RuntimeError: [enforce fail at gloo/transport/tcp/device.cc:84] ifa != nullptr. Unable to find interface for: eth0",  # noqa: E501
@@ -49,3 +50,10 @@ EXAMPLES = {
 def test_the_line_shows_the_symptom(key: str) -> None:
     hits = SYMPTOMS.find([(7, f"12:00:01 {EXAMPLES[key]}")])
     assert (key, 7) in [(hit.key, hit.line) for hit in hits]
+
+
+def test_a_figure_is_slow_beside_what_was_expected() -> None:
+    for line in ("copies reach 45 GB/s instead of 60", "12.4GiB/s (expected 25)", "40 TFLOP/s, expected 90"):
+        assert "said-slow" in {hit.key for hit in SYMPTOMS.find([(7, line)])}, line
+    for line in ("copies reach 60 GB/s, as expected", "the link carries 64 GB/s", "5300 GB/s of memory bandwidth"):
+        assert "said-slow" not in {hit.key for hit in SYMPTOMS.find([(7, line)])}, line

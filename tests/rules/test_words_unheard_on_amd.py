@@ -19,6 +19,7 @@ from doctor.rules.flags import env_flag_unknown_or_renamed as renamed
 from doctor.rules.flags import env_flag_wrong_for_gpu as flag
 from doctor.rules.host import apu_memory_pool_misconfigured as apu
 from doctor.rules.host import integrated_gpu_conflict as integrated
+from doctor.rules.host import pcie_link_degraded as link
 from doctor.rules.python import gpu_libs_not_found as libs
 from doctor.rules.python import jax_plugin_mismatch as jax
 from doctor.rules.python import library_missing_gpu_arch as library_arch
@@ -41,6 +42,12 @@ def agent(arch: str) -> str:
         f"*******\nAgent 2\n*******\n  Name:                    {arch}\n"
         "  Vendor Name:             AMD\n  Device Type:             GPU\n"
     )
+
+
+def test_a_gpu_in_the_processors_socket_has_no_slot() -> None:
+    slow = "GPU[0] : Card Series: AMD Instinct {}\ncopies reach 45 GB/s instead of 60 GB/s\n"
+    assert link.unheard(of(slow.format("MI300A")))
+    assert not link.unheard(of(slow.format("MI210")))
 
 
 @pytest.mark.parametrize("options", ["--ipc=host", "--shm-size 64G", "--shm-size=16gb"])

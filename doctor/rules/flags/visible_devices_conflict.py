@@ -111,7 +111,9 @@ def unheard(machine: Snapshot) -> bool:
     """Where the one list shown is what images of NVIDIA set themselves, and the text speaks of none; where each list
     has every GPU of the machine once, or CUDA's alone some of them, and nothing says that one is missed; where each
     task of a job is given one GPU and asks for another; where kernels ran, on the GPU that a program was given; where
-    one list names the first GPU alone, which is there."""
+    one list names the first GPU alone, which is there; where vLLM only says that a name will go, and nothing fails."""
+    if machine.symptom("list-of-cuda-deprecated-on-rocm") is not None and not _fails(machine):
+        return True
     if work_done.ran(machine) or _hidden_by_choice(machine):
         return True
     if machine.symptom("one-gpu-each-task-told") and machine.symptom("invalid-device-ordinal"):

@@ -38,7 +38,7 @@ Copies are slower, and a bad link can drop the GPU off the bus.
 Lanes are as many as can be; a lower speed alone is power saving. x8 of x16, which many boards give by design. A virtual
 function. A slot without more lanes makes it information, and so do several GPUs of a pasted text that all have the same
 lanes while nobody complains of speed or of the link, and so does a tunnel (Thunderbolt, USB4), which reports four
-lanes at 2.5 GT/s. A few corrected errors.
+lanes at 2.5 GT/s. A few corrected errors. Words accuse no MI300A, which has processor and GPU in one socket.
 
 ## How to confirm
 `lspci -vv`: LnkSta against LnkCap.
@@ -65,13 +65,19 @@ _ENOUGH = 8
 
 def unheard(machine: Snapshot) -> bool:
     """Where the link has all its lanes and rests: GPUs lower its speed while nothing is to be moved. Where its few
-    errors were corrected, or the errors are of another device. Where it is a tunnel's."""
+    errors were corrected, or the errors are of another device. Where it is a tunnel's, or GPU and processor are one."""
+    if machine.gpus and all(_SOCKETED in (gpu.name or "") for gpu in machine.gpus):
+        return True
     if machine.symptom("said-slow", "link-complained-of"):
         return False
     if machine.symptom("bus-error-of-other-device-told") and not machine.symptom("bus-error-of-gpu-told"):
         return True
     lanes = machine.symptom("link-has-all-lanes") is not None
     return lanes or _rests(machine) or _corrected(machine) or _by_tunnel(machine, machine.symptom(_LIMITED))
+
+
+_SOCKETED = "MI300A"
+"""A processor with its GPU in one socket (SH5): no slot, and no PCIe link between the two."""
 
 
 def _rests(machine: Snapshot) -> bool:

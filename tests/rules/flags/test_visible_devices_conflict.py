@@ -8,6 +8,7 @@ from doctor.diagnosis.judge import judge
 from doctor.intake import read_text
 from doctor.knowledge import Knowledge
 from doctor.rules.flags import visible_devices_conflict as rule
+from tests.knowledge.texts import raised
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
 
@@ -100,6 +101,14 @@ def test_a_list_beside_an_excerpt_of_one_gpu_tells_how_many_there_are(line: str,
 def test_words_accuse_no_whole_list_beside_an_excerpt() -> None:
     assert rule.unheard(read_text([f"{ONE}$ env\nHIP_VISIBLE_DEVICES=0,1,2,3\nKeyError: 'score'\n".encode()]))
     assert not rule.unheard(read_text([f"{ONE}$ env\nHIP_VISIBLE_DEVICES=1,3\nKeyError: 'score'\n".encode()]))
+
+
+def test_a_name_that_will_go_is_no_conflict() -> None:
+    note = "WARNING Using CUDA_VISIBLE_DEVICES on ROCm is deprecated and support will be removed in vLLM v0.26.0.\n"
+    note += "Please use HIP_VISIBLE_DEVICES instead.\n"
+    assert raised(note) == ["env-flag-unknown-or-renamed"]
+    assert rule.unheard(read_text([note.encode()]))
+    assert not rule.unheard(read_text([f"{note}{ORDINAL}".encode()]))
 
 
 ORDINAL = "RuntimeError: CUDA error: invalid device ordinal\n"
