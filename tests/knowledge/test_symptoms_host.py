@@ -31,6 +31,7 @@ EXAMPLES = {
     "iommu-change-helps": "booting with intel_iommu=off helps",
     "cross-gpu-copy-wrong": "a tensor copied from cuda:0 to cuda:1 is all zeros",
     "device-choice-helps": "HIP_VISIBLE_DEVICES=0 avoids the segfault",
+    "acs-redirects-nothing-told": "ACSCtl: SrcValid+ TransBlk- ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl-",
     "p2p-off-works": "NCCL_P2P_DISABLE=1 avoids the hang",
     "igpu-off-helps": "disabling the iGPU in the BIOS fixes it",
     "program-crashed": "Segmentation fault (core dumped)",

@@ -10,6 +10,7 @@ from doctor.rules.flags import allocator_flag_unsupported as allocator
 from doctor.rules.flags import env_flag_unknown_or_renamed as renamed
 from doctor.rules.host import gpu_throttled as throttled
 from doctor.rules.host import gpudirect_rdma_missing as gpudirect
+from doctor.rules.host import pcie_acs_enabled as acs
 from doctor.rules.python import toolkit_torch_mismatch as toolkit
 
 
@@ -41,6 +42,13 @@ def test_a_module_that_is_loaded_is_not_missing() -> None:
 def test_options_that_the_allocator_has_are_not_refused(card: str, value: str, line: str, silent: bool) -> None:
     text = f"$ nvidia-smi -L\nGPU 0: {card}\n\n$ env\nPYTORCH_CUDA_ALLOC_CONF={value}\n\n{line}\n"
     assert allocator.unheard(of(text)) is silent
+
+
+def test_bridges_that_redirect_nothing_have_no_acs_to_turn_off() -> None:
+    line = "        ACSCtl: SrcValid+ TransBlk- ReqRedir{} CmpltRedir{} UpstreamFwd- EgressCtrl- DirectTrans-\n"
+    assert acs.unheard(of("all_reduce_perf hangs\n" + line.format("-", "-") * 2))
+    assert not acs.unheard(of("all_reduce_perf hangs\n" + line.format("-", "-") + line.format("+", "+")))
+    assert not acs.unheard(of("all_reduce_perf hangs\n"))
 
 
 def test_where_a_library_lies_is_no_name_that_nothing_reads() -> None:

@@ -31,7 +31,7 @@ PCIe bridges above a GPU with ACS redirection on, on bare metal.
 GPU-to-GPU copies lose bandwidth or hang.
 
 ## Not raised when
-A virtual machine, one GPU only, or no bridge redirects.
+A virtual machine, one GPU only, or no bridge redirects (SrcValid+ alone sends nothing elsewhere).
 
 ## How to confirm
 `lspci -vvv`: ReqRedir+ in ACSCtl of the bridges.
@@ -49,6 +49,11 @@ https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 FIXES = (
     Fix(text="Turn ACS off in the firmware settings, or clear ACSCtl of the bridges with setpci at boot.", root=True),
 )
+
+
+def unheard(machine: Snapshot) -> bool:
+    """Where every ACSCtl of a text sends requests and answers straight on."""
+    return machine.symptom("acs-redirects-nothing-told") is not None and machine.symptom("acs-enabled") is None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

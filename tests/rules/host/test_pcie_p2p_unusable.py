@@ -25,6 +25,17 @@ def test_a_hang_that_is_gone_without_peer_copies_is_told() -> None:
     assert (finding.severity, bool(finding.suspect)) == (Severity.WARNING, False)
 
 
+def test_a_level_that_allows_no_peer_copies_is_the_same() -> None:
+    hangs = CARDS + "all_reduce_perf hangs\n"
+    for line, severity in (
+        ("with NCCL_P2P_LEVEL=LOC the test finishes", Severity.WARNING),
+        ("with NCCL_P2P_LEVEL=LOC it never finishes either", Severity.INFO),
+        ("NCCL_P2P_LEVEL=PIX finishes", Severity.INFO),
+    ):
+        (finding,) = found(hangs + line)
+        assert finding.severity is severity, line
+
+
 def test_one_gpu_has_no_peer() -> None:
     assert not found(CARDS.split("GPU 1")[0] + "all_reduce_perf hangs\nwith NCCL_P2P_DISABLE=1 it runs through")
 
