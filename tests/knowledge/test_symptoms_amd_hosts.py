@@ -264,6 +264,11 @@ def test_a_kfd_that_the_kernel_has_not() -> None:
             "integrated-gpu-conflict",
             "rocBLAS is built for gfx1100 and gfx1036; it hangs",
         ),
+        (
+            "rocminfo shows gfx1100 and gfx1036; the program hangs",
+            "integrated-gpu-conflict",
+            "it hangs as amdgcn-amd-amdhsa--gfx1100 and as amdgcn-amd-amdhsa--gfx1036",
+        ),
     ],
 )
 def test_one_line_and_the_line_near_it(line: str, cause: str, near: str) -> None:

@@ -41,9 +41,10 @@ The right code objects are replaced by those of another chip: memory faults, 'in
 driver.
 
 ## Not raised when
-It is unset. On a GPU that ROCm does not support, a relative of the same generation (gfx1031 as 10.3.0) is information
-only; in a pasted text so is the GPU's own number, which changes nothing, and that of another chip of the same family
-(gfx1101 as 11.0.0), whose code runs, where something else fails than code of another chip does.
+It is unset. On a GPU that ROCm does not support, a relative of the same generation (gfx1031 as 10.3.0, a
+processor's gfx90c as 9.0.0) is information only; in a pasted text so is the GPU's own number, which changes nothing,
+and that of another chip of the same family (gfx1101 as 11.0.0), whose code runs, where something else fails than code
+of another chip does.
 
 ## How to confirm
 `env | grep HSA_OVERRIDE` and `rocminfo | grep gfx`.
@@ -138,6 +139,9 @@ def _fails_otherwise(machine: Snapshot) -> bool:
 
 _LAST_APART = 9
 """Up to gfx9 each stepping is an instruction set of its own (gfx900, gfx906, gfx908, gfx90a)."""
+_OF_VEGA = ("gfx902", "gfx909", "gfx90c")
+"""Processors of Vega's own instruction set: they run the code of gfx900
+(llvm.org/docs/AMDGPUUsage.html: gfx9-generic)."""
 _BROUGHT_ABOUT = (
     *("amd-memory-access-fault", "kernel-went-astray-told", "hip-launch-failure", "program-crashed"),
     *(
@@ -204,7 +208,7 @@ def _fault(machine: Snapshot, kb: Knowledge, arch: str, value: str) -> tuple[Sev
         return Severity.ERROR, f"names another instruction set than {arch} has"
     if _native(machine, kb, arch):
         return Severity.ERROR, f"replaces the right code of {arch}, {_NATIVE}"
-    if mine[0] == 9:
+    if mine[0] == 9 and not (arch in _OF_VEGA and value == "9.0.0"):
         return Severity.ERROR, f"names a gfx9 target that {arch} can't run"
     if mine in _FEWER_REGISTERS and asked not in _FEWER_REGISTERS:
         severity = Severity.WARNING if machine.symptom(*_ASTRAY) is not None else Severity.INFO

@@ -19,6 +19,8 @@ GFX = f"gpus[{machines.RX7900}].arch"
     [
         ("gfx1100", "10.3.0", "error", "names another instruction set than gfx1100 has"),
         ("gfx1031", "10.3.0", "info", "lets gfx1031 pass as a relative: unsupported, and often works"),
+        ("gfx90c", "9.0.0", "info", "lets gfx90c pass as a relative: unsupported, and often works"),
+        ("gfx90c", "9.0.6", "error", "names a gfx9 target that gfx90c can't run"),
         ("gfx1100", "11.0.0", "warning", "says what the GPU (gfx1100) is anyway"),
         ("gfx1100", "11.0.1", "error", "replaces the right code of gfx1100, which ROCm supports natively"),
         ("gfx1100", "", "error", "is no MAJOR.MINOR.STEPPING: ROCm then lists no GPU"),
