@@ -34,8 +34,8 @@ nodes.
 --device answers 'no such file or directory' for a node that the host has; the NVIDIA runtime finds no driver.
 
 ## Not raised when
-On Windows, where Docker Desktop passes NVIDIA's GPUs through WSL. Where nobody says that no GPU is seen it is
-information.
+On Windows, where Docker Desktop passes NVIDIA's GPUs through WSL. Where nobody says that no GPU is seen, or that a
+container may not open /dev/kfd, it is information.
 
 ## How to confirm
 `docker context ls` and `docker info`: a context desktop-linux, or Docker Root Dir under /var/snap.
@@ -67,7 +67,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not run_line.apart(machine):
         return
     refused = machine.symptom(*_REFUSED) is not None
-    sure = refused or run_line.sees_none(machine) or bool(machine.gpus)
+    shut = machine.symptom(_SHUT) is not None and (machine.container.inside is True or run_line.passes_amd(machine))
+    sure = refused or shut or run_line.sees_none(machine) or bool(machine.gpus)
     yield Finding(
         summary=f"This engine runs apart from the host's GPUs: {(machine.container.engine_text or '')[:60]}.",
         severity=Severity.ERROR if refused else Severity.WARNING if sure else Severity.INFO,
@@ -89,6 +90,8 @@ def _explained(machine: Snapshot) -> tuple[str, ...]:
     return tuple(rule for rule in RULE.explains if not unset or rule != "container-runtime-not-configured")
 
 
+_SHUT = "kfd-open-permission"
+"""A node of that name is there, and the account of the VM may not open it."""
 _REFUSED = (
     *(
         "docker-no-gpu-capability",

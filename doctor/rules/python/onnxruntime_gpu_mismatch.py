@@ -35,7 +35,8 @@ built for another major of CUDA than what is here.
 Sessions fall back to the CPU provider with a warning.
 
 ## Not raised when
-One package of ONNX Runtime is installed, CUDA of its major is here or not known, and no error text was seen.
+One package of ONNX Runtime is installed, CUDA of its major is here or not known, and no error text was seen. A
+package of CUDA beside AMD's GPUs alone, or one that only keeps its name, is no CUDA that is here.
 
 ## How to confirm
 `python -c 'import onnxruntime; print(onnxruntime.get_available_providers())'`
@@ -93,6 +94,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 _BUILT_FOR = (("1.27", 13), ("1.19", 12), ("1.7", 11))
 """First release of a row -> major of CUDA that PyPI's builds are for, 10 before
 (onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html#requirements)."""
+_NAME_ONLY = "0.0.0"
+"""Release of the packages that only keep a name on PyPI: nvidia-cuda-runtime-cu13 0.0.0a0 holds no library."""
 _WHEEL = Lazy(r"nvidia-(?:cublas|cuda-runtime|cudnn)(?:-cu(\d\d))?$")
 
 
@@ -100,7 +103,13 @@ def _other_cuda(machine: Snapshot, gpu: Package) -> Iterator[Finding]:
     """The toolkit at hand is of another major than the provider was built for, and no wheels bring that one."""
     version = release(gpu.version)
     needed = next((major for first, major in _BUILT_FOR if not below(version, first)), 10)
-    brought = {int(m[1] or 13) for p in machine.packages or () if (m := _WHEEL.match(p.name[:60]))}
+    if machine.of_vendor("amd") and not machine.of_vendor("nvidia"):
+        return  # no CUDA serves these GPUs: its wheels came with some requirement
+    brought = {
+        int(m[1] or 13)
+        for p in machine.packages or ()
+        if (m := _WHEEL.match(p.name[:60])) and not (p.version or "").startswith(_NAME_ONLY)
+    }
     toolkits = {Dotted(i.version).major for i in machine.cuda or () if i.version}
     here = brought | {m for m in toolkits if m} | {m for m in (Dotted(machine.torch.cuda or "").major,) if m}
     if version is None or not here or needed in here:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctor.intake import read_text
+from doctor.rules.access import container_engine_no_gpu_support as apart
 from doctor.rules.access import container_render_group_mismatch as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -40,6 +41,24 @@ def test_a_desktop_engine_has_no_such_node() -> None:
     for engine, fires in (("Docker Desktop for Linux", False), ("docker", True)):
         text = f"Container:\n```\nrunning inside a container: yes\ncontainer engine: {engine}\n```\n\n```\n{run}\n```\n"
         assert bool(told(rule, read_text([text.encode()]))) is fires
+
+
+def test_a_desktop_engines_vm_is_named_where_its_node_is_shut() -> None:
+    shut = "Unable to open /dev/kfd read-write: Permission denied"
+    inside = "Container:\n```\nrunning inside a container: yes\ncontainer engine: {}\n```\n\n```\n{}\n```\n"
+    for engine, line, severity in (
+        ("Docker Desktop for Linux", shut, ["warning"]),
+        ("Docker Desktop for Linux", "the model answers", ["info"]),
+        ("docker", shut, []),
+    ):
+        run = (
+            f"```\n$ docker run --device=/dev/kfd --device=/dev/dri rocm/pytorch\n{line}\n```\n\n{engine} is running\n"
+        )
+        for text in (inside.format(engine, line), run):
+            findings = found(apart, read_text([text.encode()]))
+            assert [f.severity.value for f in findings] == severity, text
+    text = "```\nUnable to open /dev/kfd read-write: Permission denied\n```\n\nDocker Desktop for Linux is running\n"
+    assert [f.severity.value for f in found(apart, read_text([text.encode()]))] == ["info"]
 
 
 def test_a_run_line_is_no_suspect_where_torch_has_its_gpu() -> None:
