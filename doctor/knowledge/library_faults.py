@@ -78,9 +78,16 @@ class LibraryFault(BaseModel):
         return tuple(package for package in met if package)
 
     def shown(self, machine: Snapshot) -> list[Symptom]:
-        """The symptoms by which the fault shows here."""
+        """The symptoms by which the fault shows here. A line that only names the operation shows it where another
+        of them tells that something fails."""
         pattern = re.compile(self.says, re.IGNORECASE)
-        return [s for s in machine.symptoms if s.key in self.felt and pattern.search(s.text)]
+        felt = [s for s in machine.symptoms if s.key in self.felt]
+        return [s for s in felt if pattern.search(s.text)] if not all(map(names_operation, felt)) else []
+
+
+def names_operation(symptom: Symptom) -> bool:
+    """Whether the line only names what was called: `F.conv3d(` of a traceback."""
+    return symptom.key.endswith("-called-told")
 
 
 def _named(name: str | None, parts: tuple[str, ...]) -> bool:

@@ -19,7 +19,7 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
     itself tells of a release at fault: it would speak in that word's place."""
     if machine.gpus == ():
         return  # these faults are of libraries on GPUs
-    from doctor.knowledge.library_faults import library_faults
+    from doctor.knowledge.library_faults import library_faults, names_operation
     from doctor.knowledge.symptoms import shared
 
     seen = {symptom.key for symptom in machine.symptoms}
@@ -30,7 +30,7 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
         if facts is None or (trouble and not seen & set(fault.felt)):
             continue
         shown = fault.shown(machine)
-        felt = bool(seen & (set(fault.felt) - _ANYTHING))
+        felt = any(s.key in fault.felt and s.key not in _ANYTHING and not names_operation(s) for s in machine.symptoms)
         if told and not shown and not felt:
             continue
         yield Finding(

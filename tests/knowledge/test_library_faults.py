@@ -11,7 +11,7 @@ from doctor.knowledge.library_faults import LibraryFault, library_faults
 from doctor.knowledge.symptoms import Symptoms
 from doctor.rules.library_release import known_faults
 from doctor.rules.python import known_bad_library_version
-from tests.knowledge.texts import KB
+from tests.knowledge.texts import KB, raised
 from tests.rules.machines import build
 
 RULES = {check.rule.id for check in registry.checks()}
@@ -149,3 +149,23 @@ def test_one_sign_is_of_one_fault() -> None:
     assert len(loud) == 1
     assert loud[0] in may_be
     assert len(found) == len(told(facts))
+
+
+CONV3D = 'File "torch/nn/modules/conv.py", line 712, in _conv_forward\n    return F.conv3d(\n'
+NO_MEMORY = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 32.18 GiB. GPU 0 has 44.40 GiB\n"
+OF_2_9 = "GPU 0: NVIDIA L40S\nPyTorch version: 2.9.0+cu128\n[pip3] nvidia-cudnn-cu12=={}\n[pip3] torch==2.9.0\n"
+NO_PLAN = "RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans support the graph.\n"
+OF_HOPPER = "GPU 0: NVIDIA H100\nPyTorch version: {}+cu124\nCUDA used to build PyTorch: 12.4\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (CONV3D + NO_MEMORY + OF_2_9.format("9.10.2.21"), True),
+        (CONV3D + NO_MEMORY + OF_2_9.format("9.15.1.9"), False),
+        (CONV3D + OF_2_9.format("9.10.2.21"), False),
+        (NO_PLAN + OF_HOPPER.format("2.5.0"), True),
+    ],
+)
+def test_the_operation_that_fails_is_named_by_the_traceback(text: str, named: bool) -> None:
+    assert ("known-bad-library-version" in raised(text)[:1]) is named
