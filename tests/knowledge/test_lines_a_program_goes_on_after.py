@@ -145,3 +145,41 @@ def test_an_assertion_is_not_about_speed() -> None:
     assert "hipblaslt-not-selected" in raised(f"{machine}Is that all that the card can do?\n")
     asserted = "    assert size in (64, 128)\nAssertionError\n"
     assert "hipblaslt-not-selected" not in raised(f"{machine}Is that all that the card can do?\n{asserted}")
+
+
+PLATFORMS = (
+    "DEBUG [__init__.py:88] Exception happens when checking CUDA platform: NVML Shared Library Not Found\n"
+    "DEBUG [__init__.py:120] ROCm platform is not available because: No module named 'amdsmi'\n"
+)
+WITH_ROCM = "Error output:\n```\n" + PLATFORMS + "```\n\nSystem:\n```\nROCm version: 6.4.2\n```\n"
+
+
+def test_a_machine_of_rocm_misses_no_library_of_nvidia() -> None:
+    """vLLM asks for every platform in turn, and says of each what it lacks."""
+    assert raised(WITH_ROCM)[0] == "amdsmi-mismatch"
+    assert "nvidia-driver-not-loaded" not in raised(WITH_ROCM)
+    assert "nvidia-driver-not-loaded" in raised(PLATFORMS)
+
+
+def test_a_script_that_keeps_the_variable_under_sudo_loses_none() -> None:
+    kept = "The sudo command resets the non-essential environment variables, we keep the LD_LIBRARY_PATH variable."
+    assert "sudo-resets-told" not in keys(kept)
+    assert "sudo-resets-told" in keys("the sudo command resets LD_LIBRARY_PATH, and torch finds another cuDNN")
+
+
+NOT_LOADED = "$ rocminfo\nROCk module is NOT loaded, possibly no GPU devices\n"
+
+
+def test_a_driver_that_is_part_of_the_kernel_is_loaded() -> None:
+    """rocminfo before ROCm 6.3 looked for the module alone."""
+    for there in (
+        "$ ls -l /dev/kfd\ncrw-rw---- 1 root render 242, 0 Jun 29 10:12 /dev/kfd\n",
+        "amdgpu is built into the kernel\n",
+        "CONFIG_DRM_AMDGPU=y\n",
+    ):
+        assert "amdgpu-driver-not-loaded" not in raised(f"{NOT_LOADED}\n{there}"), there
+    for absent in (
+        "$ ls -l /dev/kfd\nls: cannot access '/dev/kfd': No such file or directory\n",
+        "CONFIG_DRM_AMDGPU=m\n",
+    ):
+        assert "amdgpu-driver-not-loaded" in raised(f"{NOT_LOADED}\n{absent}"), absent

@@ -45,6 +45,7 @@ NEAR = [
     ("some-shapes-work-told", "x.shape == torch.Size([4, 1000])  # faults", "torch.Size([4, 1024])  # works"),
     ("user-error-nan-without-gpu-too", "same on CPU: no NaN", "same on Platform Reference: NaN at step 61"),
     ("user-error-nan-without-gpu-too", "NaN on the GPU, the CPU is right", "NaN at step 3, the same on the CPU"),
+    ("values-wrong-said", "/usr/lib/libnvidia-ml.so.535.1: wrong ELF class: ELFCLASS32", "the second value is wrong"),
 ]
 
 
