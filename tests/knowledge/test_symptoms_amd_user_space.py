@@ -163,3 +163,13 @@ def test_an_iommu_that_is_off_is_a_fact() -> None:
     assert told("it works with IOMMU disabled") is None
     assert told("try again with the IOMMU off") is None
     assert told("the IOMMU is not disabled") is None
+
+
+FAT = "python: /src/clr/hipamd/src/hip_code_object.cpp:762: hip::FatBinaryInfo** hip::StatCO::addFatBinary(const void*, bool): Assertion `err == hipSuccess' failed.\n"
+OTHER = "app: /src/clr/hipamd/src/hip_code_object.cpp:120: void hip::f(int): Assertion `handle != nullptr' failed.\n"
+
+test_a_library_without_code_for_the_gpu = names([(FAT + NEW, "library-missing-gpu-arch")], first=True)
+test_no_fault_of_the_runtime = names_not(
+    [(FAT + NEW, "known-bad-library-version"), (OTHER + NEW, "library-missing-gpu-arch")]
+)
+test_another_assertion_is_one = names([(OTHER + NEW, "known-bad-library-version")])
