@@ -15,6 +15,9 @@ IN_VAIN = [
     ("p2p-off-works", "NCCL_P2P_DISABLE=1 does not help"),
     ("iommu-change-helps", "it hangs, and iommu=pt made no difference"),
     ("iommu-change-helps", "iommu=off does not help"),
+    ("iommu-settings-in-vain-told", "it hangs; iommu=pt helped"),
+    ("iommu-settings-in-vain-told", "I tried amd_iommu=off and iommu=pt, the last one fixed it"),
+    ("iommu-settings-in-vain-told", "the kernel runs with amd_iommu=on iommu=pt"),
     ("acs-enabled", "with ACS disabled it still hangs"),
     ("peer-copies-off-helps", "NCCL_P2P_DISABLE=1 no change: it starts and hangs"),
     ("p2p-off-works-chinese", "设置 NCCL_P2P_DISABLE=1 仍然不可以"),
@@ -39,6 +42,10 @@ CURES = [
     ("p2p-off-works", "gibberish with peer copies, right with NCCL_P2P_DISABLE=1"),
     ("p2p-off-works", "NCCL_P2P_DISABLE=1 works, without it, it does not work"),
     ("iommu-change-helps", "iommu=soft did not help, iommu=off fixed it"),
+    ("iommu-settings-in-vain-told", "tried iommu=off, amd_iommu=off, iommu=pt"),
+    ("iommu-settings-in-vain-told", "with iommu=pt it still hangs"),
+    ("iommu-settings-in-vain-told", "disabling the IOMMU made no difference"),
+    ("iommu-settings-in-vain-told", "iommu=off does not help"),
     ("acs-enabled", "disabling ACS on the bridges doubled the bandwidth"),
     ("collective-hangs", "NCCL all_reduce hangs"),
     ("compile-not-on-this-python", "RuntimeError: Python 3.12+ not yet supported for torch.compile"),
@@ -63,6 +70,7 @@ def test_a_cure_is_one(key: str, line: str) -> None:
 test_it_is_named = names(
     [
         (CARDS + "training over both hangs\nNCCL_P2P_DISABLE=1 solved it", "pcie-p2p-unusable"),
+        (CARDS + "all_reduce_perf hangs\nI tried iommu=off, intel_iommu=off and iommu=pt", "pcie-p2p-unusable"),
         (
             "torch.cuda.device_count() shows one\nCUDA_VISIBLE_DEVICES=MIG-4ac2b1f0,MIG-5d\nMIG 1g.5gb",
             "mig-misconfigured",
@@ -76,6 +84,7 @@ test_it_is_not_named = names_not(
             CARDS + "training hangs\nI set NCCL_P2P_DISABLE=1, no change.\nOpenCV was it, solved",
             "iommu-not-passthrough",
         ),
+        (CARDS + "all_reduce_perf hangs\nI tried iommu=off, intel_iommu=off and iommu=pt", "iommu-not-passthrough"),
         ("torch.cuda.device_count() shows one\nCUDA_VISIBLE_DEVICES=MIG-4ac2b1f0\nMIG 1g.5gb", "mig-misconfigured"),
     ]
 )

@@ -21,6 +21,7 @@ RULE = Rule(
     needs=[
         {"rdma", "nvidia_driver.peermem_loaded", "nvidia_driver.flavour"},
         {"rdma", "nvidia_driver.peermem_loaded"},
+        {"rocm", "kernel.release", "symptom:verbs-adapter-told"},
     ],
     proven="synthetic",
     order=65,
@@ -30,7 +31,8 @@ RULE = Rule(
 ## What it finds
 RDMA devices that are up beside NVIDIA GPUs under the proprietary modules without nvidia_peermem (info); texts of
 collectives or tools that say that the NIC cannot reach GPU memory, or that show InfiniBand and a search of lsmod for
-the module that found nothing.
+the module that found nothing; texts of slow work between nodes where an RCCL of ROCm before 6.3 runs on Linux 6.8 or
+newer, which it gives no GPUDirect RDMA.
 
 ## Why it matters
 Traffic between nodes takes a detour through host memory.
@@ -43,7 +45,8 @@ one of these is not known.
 `lsmod`: nvidia_peermem; or a kernel and driver with DMA-BUF.
 
 ## Fix
-Load nvidia_peermem after the RDMA drivers, or use a kernel, driver and NIC stack with DMA-BUF.
+Load nvidia_peermem after the RDMA drivers, or use a kernel, driver and NIC stack with DMA-BUF. On AMD GPUs an RCCL
+of ROCm 6.3 or newer.
 
 ## Fix safety
 Harmless.
@@ -77,6 +80,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     # The open modules export DMA-BUFs, which NCCL and UCX use without nvidia_peermem on kernels from 5.12 on.
     by_dmabuf = driver.flavour != "proprietary" and Dotted(machine.kernel.release or "") >= "5.12"
     yield from _text(machine)
+    yield from _old_rccl(machine)
     if not up or len(gpus) < 2 or driver.peermem_loaded is not False or by_dmabuf or commands.in_container(machine):
         return
     yield Finding(
@@ -103,3 +107,31 @@ def _text(machine: Snapshot) -> Iterator[Finding]:
         evidence=evidence(machine, ("nvidia_driver.peermem_loaded", f"rdma[{links[0].key}].link_layer")),
         fixes=FIXES,
     )
+
+
+def _old_rccl(machine: Snapshot) -> Iterator[Finding]:
+    """A text of slow work between nodes with verbs adapters, where the kernel is newer than this RCCL can use: before
+    2.21.5, which came with ROCm 6.3, it turns GPUDirect RDMA off there."""
+    installs = [i for i in machine.rocm or () if i.version]
+    old = bool(installs) and all(Dotted(i.version or "") < "6.3" for i in installs)
+    if not old or Dotted(machine.kernel.release or "0") < "6.8" or machine.symptom("net-path-with-gdr"):
+        return
+    if machine.symptom("verbs-adapter-told") is None or machine.symptom(*_BETWEEN_NODES) is None:
+        return
+    if machine.symptom(*_SLOW) is None:
+        return
+    yield Finding(
+        severity=Severity.WARNING,
+        basis="both",
+        summary="RCCL before ROCm 6.3 has no GPUDirect RDMA on Linux 6.8: GPU memory goes through the host's.",
+        subject=Subject(kind="driver", id="rccl"),
+        evidence=evidence(
+            machine, (f"rocm[{installs[0].key}].version", "kernel.release", "symptom:verbs-adapter-told")
+        ),
+        fixes=(Fix(text="Use RCCL 2.21.5 or newer (ROCm 6.3)."),),
+        source="https://github.com/ROCm/legacy-rocm-build/issues/3772",
+    )
+
+
+_BETWEEN_NODES = ("machine-of-several-nodes-told",)
+_SLOW = ("said-slow", "slower-than-before-told")

@@ -61,12 +61,14 @@ def excludes(machine: Snapshot) -> bool:
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where the kernel's command line or its log shows that devices pass through already."""
+    """Where the kernel's command line or its log shows that devices pass through already, or its settings were tried in
+    vain."""
     asked = re.search(r"\biommu=pt\b|\biommu\.passthrough=1\b", machine.kernel.cmdline or "") is not None
     return (
         asked
         or machine.host.iommu in ("passthrough", "off")
         or machine.symptom("iommu-passes-through-told") is not None
+        or (machine.symptom("iommu-settings-in-vain-told") is not None and not machine.symptom("iommu-change-helps"))
     )
 
 

@@ -244,3 +244,19 @@ def test_on_the_machine_itself_what_somebody_may_have_chosen_is_told(
     """In a pasted text it is a remark until work suffers (tests of pasted texts)."""
     machine = build({**cards, **facts})
     assert {finding.severity.value for finding in rule.check(machine, Knowledge(), None)} == {severity}
+
+
+BETWEEN = "all_reduce over 2 nodes is slow\n\nSystem:\nKernel: {}\nROCm version: {}\n\nNIC: bnxt_re0, RoCE\n"
+
+
+def test_an_rccl_older_than_its_kernel_takes_the_detour_through_the_host() -> None:
+    assert raised(BETWEEN.format("6.8.0-45-generic", "6.2.1"))[:1] == ["gpudirect-rdma-missing"]
+    near = (
+        BETWEEN.format("6.5.0-45-generic", "6.2.1"),
+        BETWEEN.format("6.8.0-45-generic", "6.3.0"),
+        BETWEEN.format("6.8.0-45-generic", "6.2.1").replace("is slow", "ends"),
+        BETWEEN.format("6.8.0-45-generic", "6.2.1").replace("bnxt_re0, RoCE", "eth0"),
+        BETWEEN.format("6.8.0-45-generic", "6.2.1") + "NCCL INFO Channel 00 : 0 -> 1 via NET/IB/0/GDRDMA\n",
+    )
+    for text in near:
+        assert "gpudirect-rdma-missing" not in raised(text), text
