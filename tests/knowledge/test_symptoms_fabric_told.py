@@ -250,3 +250,11 @@ def test_what_takes_longer_is_slow(text: str) -> None:
 
 def test_what_takes_its_time_is_not_slow() -> None:
     assert "said-slow" not in keys("a step takes as long as before")
+
+
+LENT = "cudaIpcOpenMemHandle: cudaErrorMapBufferObjectFailed\n"
+
+
+def test_memory_that_another_container_lends_is_not_mapped_by_the_bus() -> None:
+    assert "large-bar-disabled" in told(LENT + "it is shared between two processes\n")
+    assert "large-bar-disabled" not in told(LENT + "it is shared between two pods without hostIPC\n")

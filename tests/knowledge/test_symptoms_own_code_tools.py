@@ -11,6 +11,7 @@ from doctor.rules.python import install_path_has_space, library_missing_gpu_arch
 from tests.knowledge.texts import keys, raised, told
 
 EXAMPLES = [
+    ("user-error-table-of-rvs", "RVS-ERROR [CLI] No platform support for the detected GPU or no GPU detected !"),
     ("user-error-plain-type", "    name = name.decode()\nAttributeError: 'str' object has no attribute 'decode'"),
     ("user-error-plain-type", "AttributeError: 'list' object has no attribute 'memory'"),
     ("user-error-number-read", "OverflowError: Python int too large to convert to C long"),
