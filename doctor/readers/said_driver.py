@@ -74,6 +74,8 @@ _MES = re.compile(r"\bMES\b.{0,60}?(?:version:? |firmware )0x0{0,6}([0-9a-f]{2,6
 _KFD_THERE = re.compile(
     r"/dev/kfd[`'\"]? (?:is )?(?:present|there|exists|accessible|available|readable)\b", re.IGNORECASE
 )
+_KFD_ADDED = re.compile(r"\bkfd kfd: (?:amdgpu: )?added device 1002:[0-9a-f]{4}\b", re.IGNORECASE)
+"""The kernel's line for each GPU that KFD takes (drivers/gpu/drm/amd/amdkfd/kfd_device.c)."""
 _AMDGPU_THERE = re.compile(
     r"\bamdgpu[`'\"]?(?: driver| module| kernel module)? (?:is )?(?:loaded|built[- ]in(?:to the kernel)?|compiled in"
     r"|built into the kernel)\b",
@@ -89,7 +91,7 @@ _NOT_NOW = re.compile(
     r"n[o']t\b|\bnever\b|\buntil\b|\bunless\b|\bused to\b|\bno longer\b|\bbefore\b|\bif\b|\bno\b", re.IGNORECASE
 )
 """`nvidia-smi works` said of another time, or of a wish."""
-_WORDS = ("nvidia", "amdgpu", "license", "libcuda", "kernel", "mes", "/dev/kfd", "moduletype", "rock module")
+_WORDS = ("nvidia", "amdgpu", "license", "libcuda", "kernel", "mes", "/dev/kfd", "moduletype", "rock module", "kfd kfd")
 
 
 def read(text: str, source: str = "text") -> FactSheet:
@@ -196,6 +198,9 @@ class _Reader:
             self.sheet.put("amdgpu_driver.source", "dkms", where)
         if (found := _KFD_THERE.search(line)) and not _NOT_NOW.search(line):
             self.sheet.put("kfd.present", True, where)
+        if _KFD_ADDED.search(line):
+            self.sheet.put("kfd.present", True, where)
+            self.sheet.put("amdgpu_driver.loaded", True, where)
         if (found := _AMDGPU_THERE.search(line)) and not _NOT_NOW.search(line):
             self.sheet.put("amdgpu_driver.loaded", True, where)
         if found := _MES.search(line):

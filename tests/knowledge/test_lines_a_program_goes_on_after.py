@@ -176,6 +176,7 @@ def test_a_driver_that_is_part_of_the_kernel_is_loaded() -> None:
         "$ ls -l /dev/kfd\ncrw-rw---- 1 root render 242, 0 Jun 29 10:12 /dev/kfd\n",
         "amdgpu is built into the kernel\n",
         "CONFIG_DRM_AMDGPU=y\n",
+        "kfd kfd: amdgpu: added device 1002:744c\n",
     ):
         assert "amdgpu-driver-not-loaded" not in raised(f"{NOT_LOADED}\n{there}"), there
     for absent in (

@@ -21,6 +21,7 @@ NEAR = [
     ("eager-mode-cures-told", "no longer works with --enforce-eager", "works with --enforce-eager"),
     ("eager-mode-cures-told", "the same fault in eager mode", "in eager mode it runs"),
     ("eager-mode-cures-told", "CUDA graphs captured, works", "works without CUDA graphs"),
+    ("gsp-boot-failed", "NVRM: GFW_BOOT took 4 ms", "NVRM kgspWaitForGfwBootOk_TU102: failed to wait for GFW_BOOT"),
     ("amdgpu-ring-timeout", "GPU core dump failed", "HW Exception by GPU node-1 reason :GPU Hang"),
     (
         "nan-on-gpu-not-on-cpu-told",

@@ -148,3 +148,16 @@ def test_another_time_or_a_wish_is_no_driver_that_works(text: str) -> None:
 )
 def test_a_drivers_flavour_may_stand_behind_its_number(value: str, flavour: str | None) -> None:
     assert labelled_lines.read(f"NVIDIA driver version: {value}").get("nvidia_driver.flavour") == flavour
+
+
+@pytest.mark.parametrize(
+    "line", ["kfd kfd: amdgpu: added device 1002:744c", "[   13.3] kfd kfd: added device 1002:6fdf"]
+)
+def test_a_gpu_that_kfd_took_has_a_driver(line: str) -> None:
+    sheet = said_driver.read(line)
+    assert (sheet.get("kfd.present"), sheet.get("amdgpu_driver.loaded")) == (True, True)
+
+
+def test_one_that_kfd_left_out_tells_of_none() -> None:
+    with pytest.raises(ReaderError):
+        said_driver.read("kfd kfd: amdgpu: skipped device 1002:67df, PCI rejects atomics 730<0")
