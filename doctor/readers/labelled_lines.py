@@ -26,6 +26,11 @@ _PLAIN = re.compile(
     r"\s{0,8}(?:[-*+•] {0,3})?(?P<label>PyTorch|torch|Python|ROCm|Ubuntu|Debian|Fedora|Kernel|Linux kernel)"
     r" {1,2}(?:version )?v?(?P<value>\d[\w.+-]{0,60})(?P<more>.{0,60})$"
 )
+_MOVED = re.compile(
+    r" ?(?:->|=>|→|to) ?(?:(?:PyTorch|torch|Python|ROCm|Linux kernel|Kernel) )?v?(\d{1,3}\.\d[\w.+-]{0,60})",
+    re.IGNORECASE,
+)
+"""`ROCm 6.4 -> ROCm 7.1`, `Kernel 6.8 to 6.11`: the second is there now."""
 _GCC = re.compile(r"\s{0,8}(?:gcc|g\+\+|cc|c\+\+) \([^)]{1,60}\) (\d{1,2}\.\d{1,2}\.\d{1,2})\b")
 _GPU_LINE = re.compile(
     r"\s{0,8}(?:[-*] )?GPU ?#?(\d{1,3}): (?P<name>[A-Za-z][^:=|]{2,100}?)(?: \(UUID: (?P<uuid>[\w-]{8,60})\))?\s*$"
@@ -128,6 +133,8 @@ class _Reader:
             self.facts(where, os_facts(f"{label} {value}"))
         elif "(you have " in found["more"]:  # xFormers: what it was built for, then what is there
             self.label(where, label, found["more"].partition("(you have ")[2].rstrip(") "))
+        elif moved := _MOVED.match(found["more"]):
+            self.label(where, label, moved[1])
         elif label != "rocm" or "." in value:  # "ROCm 7 on Ubuntu" names a generation, not a release
             self.label(where, label, value)
 

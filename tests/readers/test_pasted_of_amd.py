@@ -73,3 +73,17 @@ def test_gpus_that_another_list_numbers_stay() -> None:
     lines = SERVES.format("0", "cuda", "compute=5.2", 'driver=12.8 name="Tesla M40 24GB" total="22.4 GiB"')
     sheet = labelled_lines.read(f"GPU 0: NVIDIA GeForce RTX 3090\nGPU 1: Tesla M40 24GB\n{lines}")
     assert (sheet.get("gpus[#0].name"), sheet.get("gpus[#0].arch")) == ("NVIDIA GeForce RTX 3090", None)
+
+
+@pytest.mark.parametrize(
+    ("line", "release"),
+    [
+        ("ROCm 6.4 -> ROCm 7.1 fp32 kernels regress", "7.1"),
+        ("ROCm 6.4 to 7.1: slower", "7.1"),
+        ("ROCm 6.4 → 7.1.1", "7.1.1"),
+        ("ROCm 6.4 to be installed on Ubuntu", "6.4"),
+        ("ROCm 6.4.1 on two machines", "6.4.1"),
+    ],
+)
+def test_of_two_releases_the_one_that_was_moved_to_is_there(line: str, release: str) -> None:
+    assert labelled_lines.read(line).get("rocm[shown].version") == release
