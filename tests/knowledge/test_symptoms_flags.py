@@ -29,6 +29,8 @@ EXAMPLES = {
     "env-not-inherited": "HSA_OVERRIDE_GFX_VERSION works in the shell but not when started by systemd",
     "said-slow": "training is 3x slower",
     "capture-not-permitted": "CUDA error: operation not permitted when stream is capturing",
+    "rocr-waits-for-vm-timeline": "#2  0x00007f2e in hsaKmtMemoryVaMap () from libhsa-runtime64.so.1",
+    "hip-maps-memory-told": "hipMemSetAccess blocks",
     "expandable-segments-elsewhere": "Expandable segments are not compatible with memory pool",
     "nccl-connect-failed": "NCCL WARN socketStartConnect: Connect to 10.0.0.1<4000> failed : Connection refused",
     "nccl-uses-loopback": "NCCL INFO Bootstrap : Using lo:127.0.0.1<0>",

@@ -97,7 +97,9 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             why, strength = _words_differ(name), 1
         # where what is gone is turned off, all is as it was meant
         told = run_line.from_text(machine, "environment") and not (gone and value.strip().lower() in _OFF)
-        missed = () if gone or meant is None else _MENDS.get(meant, ()) if _fails_for_want(machine, meant) else ()
+        missed = _felt(machine, name) if gone and told else ()
+        if meant is not None and not gone:
+            missed = _MENDS.get(meant, ()) if _fails_for_want(machine, meant) else ()
         hides = not gone and meant is not None and meant.endswith(_HIDES)
         if why:
             yield Finding(
@@ -129,6 +131,16 @@ def _fails_for_want(machine: Snapshot, meant: str) -> bool:
     return any(wanted & {cause.rule for cause in shared().causes(key, machine)} for key in told)
 
 
+def _felt(machine: Snapshot, name: str) -> tuple[str, ...]:
+    """What comes of it that an old name does nothing, where the text shows that error and today's name is not set."""
+    symptom, follows = _FELT_BY.get(name, ("", ()))
+    return follows if _is_missed(machine, name) and machine.symptom(symptom) is not None else ()
+
+
+_FELT_BY = {"RAY_EXPERIMENTAL_NOSET_ROCR_VISIBLE_DEVICES": ("invalid-device-ordinal", ("visible-devices-conflict",))}
+"""Old name → the error that shows that it is not read, and the cause that this error would tell of by itself. Ray cuts
+each worker's list to its own GPU, and a program that counts on the whole list asks for one beyond it (ray
+python/ray/_private/accelerators/amd_gpu.py; https://github.com/vllm-project/vllm/pull/21522)."""
 _OFF = ("0", "false", "off", "no", "none", "")
 _HIDES = "_VISIBLE_DEVICES"
 """A slip in such a name is never without effect: every GPU is taken, the first one most."""

@@ -225,3 +225,27 @@ def test_what_is_gone_and_turned_off_is_not_suspected() -> None:
         text = f"$ pip list\nPackage    Version\n---------- -------\nvllm 0.13.0\n\n$ env\nVLLM_USE_TRITON_FLASH_ATTN={value}\n"
         findings = [*env_flag_unknown_or_renamed.check(read_text([text.encode()]), Knowledge(), None)]
         assert [f.suspect for f in findings] == [suspect], value
+
+
+NOSET = "export RAY_EXPERIMENTAL_NOSET_ROCR_VISIBLE_DEVICES=1\n"
+ORDINAL = "torch.AcceleratorError: HIP error: invalid device ordinal\n"
+
+
+def test_a_name_that_ray_no_longer_reads_explains_the_error_that_comes_of_it() -> None:
+    assert raised(NOSET + ORDINAL) == ["env-flag-unknown-or-renamed"]
+    assert "visible-devices-conflict" in raised(NOSET.replace("=1", "=0") + ORDINAL)
+    assert raised(f"{NOSET}export RAY_EXPERIMENTAL_NOSET_HIP_VISIBLE_DEVICES=1\n{ORDINAL}") == [
+        "visible-devices-conflict"
+    ]
+    assert "env-flag-unknown-or-renamed" not in raised(f"{NOSET}torch.OutOfMemoryError: HIP out of memory\n")
+
+
+GROW = "export PYTORCH_HIP_ALLOC_CONF=expandable_segments:True\n"
+WAITS = "tensor.cuda() never returns on the RX 9070\n#1  drmSyncobjTimelineWait ()\n#2  hsaKmtMemoryVaMap ()\n"
+
+
+def test_segments_that_grow_hang_on_a_driver_without_the_timeline() -> None:
+    assert raised(GROW + WAITS) == ["allocator-flag-unsupported"]
+    assert raised(WAITS)[:1] == ["amdgpu-rocm-version-skew"]
+    # a graphical program waits so at each frame
+    assert raised("the RX 9070 shows a black window\n#1  drmSyncobjTimelineWait ()\n#2  vkWaitForFences ()\n") == []
