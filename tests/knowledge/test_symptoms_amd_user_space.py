@@ -140,6 +140,14 @@ test_not_named = names_not(
             "rocm-path-broken",
         ),
         (
+            "WSL environment detected.\nImportError: env/lib/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by env/torch/lib/libhsa-runtime64.so)\n",
+            "wsl-gpu-misconfigured",
+        ),
+        (
+            "ImportError: env/lib/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by env/torch/lib/libhsa-runtime64.so)\n",
+            "system-library-missing",
+        ),
+        (
             "[ONNXRuntimeError] : 1 : FAIL : Failed to load library libonnxruntime_providers_migraphx.so with error: undefined symbol: rocblas_create_handle\n",
             "gpu-libs-conflict",
         ),

@@ -74,6 +74,7 @@ EXAMPLES = {
     "cuda-library-symbol-version": "symbol cublasLtGetStatus version libcublasLt.so.12 not defined in file "
     "libcublasLt.so.12 with link time reference",
     "glibcxx-not-found": "libstdc++.so.6: version `GLIBCXX_3.4.30' not found",
+    "rocm-library-wants-newer-libstdcxx": "libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by venv/torch/lib/libhsa-runtime64.so)",
     "glibc-not-found": "/lib/libc.so.6: version `GLIBC_2.34' not found",
     "rocm-loads-two-runtimes": ": CommandLine Error: Option 'amdgpu-x' registered more than once!",
     "system-library-not-found": f"ImportError: libGL.so.1: {SO}",

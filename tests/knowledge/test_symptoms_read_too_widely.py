@@ -44,6 +44,37 @@ NEAR = [
         "0x0000000000403b1c in advect_ (t=...) at ocean.f90:411",
     ),
     ("some-shapes-work-told", "x.shape == torch.Size([4, 1000])  # faults", "torch.Size([4, 1024])  # works"),
+    (
+        "wheel-libhsa-under-wsl",
+        "libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by venv/torch/lib/libhsa-runtime64.so)",
+        "venv/torch/lib/libhsa-runtime64.so",
+    ),
+    ("glibc-asked-for-told", "librocfft.so needs GLIBCXX_3.4.30", "the wheel needs glibc 2.34"),
+    (
+        "wsl-librocdxg",
+        "OSError: GLIBCXX_3.4.32 not found while loading librocdxg.so",
+        "OSError: librocdxg.so: cannot open shared object file: No such file or directory",
+    ),
+    (
+        "aotriton-refuses",
+        "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1 python serve.py",
+        "RuntimeError: AOTriton attention is experimental on this GPU",
+    ),
+    (
+        "system-library-not-found",
+        "python3: libpython3.12.so.1.0: cannot open shared object file: Permission denied",
+        "python3: libpython3.12.so.1.0: cannot open shared object file: No such file or directory",
+    ),
+    (
+        "some-system-library-missing",
+        "ImportError: libsnd.so.1: cannot open shared object file: Permission denied",
+        "ImportError: libsnd.so.1: cannot open shared object file: No such file or directory",
+    ),
+    (
+        "gsp-boot-failed",
+        "NVRM: GFW_BOOT progress 0xff",
+        "NVRM: gpuWaitForGfwBootComplete_TU102: failed to wait for GFW_BOOT: (progress 0x1)",
+    ),
     ("user-error-nan-without-gpu-too", "same on CPU: no NaN", "same on Platform Reference: NaN at step 61"),
     ("user-error-nan-without-gpu-too", "NaN on the GPU, the CPU is right", "NaN at step 3, the same on the CPU"),
     ("values-wrong-said", "/usr/lib/libnvidia-ml.so.535.1: wrong ELF class: ELFCLASS32", "the second value is wrong"),
