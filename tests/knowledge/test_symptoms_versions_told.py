@@ -57,6 +57,11 @@ CASES = [
         "torch-cpu-only-build",
     ),
     ("Installation replaces the ROCm wheels with CUDA ones" + AMD, "torch-built-for-other-vendor"),
+    ("the CUDA build of torch overwrites the ROCm one at each update", "torch-built-for-other-vendor"),
+    (
+        "PyTorch for ROCm gets replaced by PyTorch for CUDA as soon as accelerate comes in",
+        "torch-built-for-other-vendor",
+    ),
     (
         "ImportError: vllm/_C.abi3.so: undefined symbol: cuX\nvllm was built for CUDA 12.1, the host has 11.8",
         "vllm-build-mismatch",
@@ -160,6 +165,7 @@ NEARLY = [
     ("CUDA_HOME=/usr/local/cuda-12.1, torch cu121: apex fails to build", "toolkit-torch-mismatch"),
     ("torch 2.6.0+cu126 was upgraded to 2.7.1+cu126" + NVIDIA, "torch-cpu-only-build"),
     ("docs: ROCm wheels and CUDA wheels" + AMD, "torch-built-for-other-vendor"),
+    ("GPU 0: NVIDIA RTX A5000\nI replaced the ROCm torch with the CUDA build", "torch-built-for-other-vendor"),
     ("vllm was built for CUDA 12.8, the host has 12.9", "vllm-build-mismatch"),
     ("jax-cuda12-plugin 0.4.38 and jax 0.4.38" + NVIDIA, "jax-plugin-mismatch"),
     ("MIOPEN_DEBUG_FIND_ONLY_SOLVER=1 prints more, results are right" + AMD, "known-bad-library-version"),

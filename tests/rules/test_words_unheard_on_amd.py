@@ -10,6 +10,7 @@ from doctor.knowledge import Knowledge
 from doctor.rules.access import container_render_group_mismatch as groups
 from doctor.rules.access import container_security_profile as profile
 from doctor.rules.access import container_shm_too_small as shm
+from doctor.rules.blas import hipblaslt_not_selected as not_selected
 from doctor.rules.blas import hipblaslt_unsupported_arch as hipblaslt
 from doctor.rules.driver import amdgpu_driver_known_bad as amd_driver
 from doctor.rules.driver import amdgpu_firmware_bad as firmware
@@ -82,6 +83,12 @@ def test_hipblaslt_has_kernels_for_each_gpu() -> None:
     assert hipblaslt.unheard(of(text + agent("gfx90a")))
     assert not hipblaslt.unheard(of(text + agent("gfx1030")))
     assert not hipblaslt.unheard(of(text))
+
+
+def test_hipblaslt_is_what_runs_where_it_is_the_slower_one() -> None:
+    assert not_selected.unheard(of("torch.mm is 2x slower than rocBLAS here\n"))
+    assert not not_selected.unheard(of("$ hipblaslt-bench -m 4096: 400 TFLOPS\ntorch.mm is 2x slower than that\n"))
+    assert not not_selected.unheard(of("$ rocblas-bench -f gemm_ex -m 4096\n17 TFLOPS, slower than hipBLASLt\n"))
 
 
 def test_aiter_is_for_the_gpu_at_hand() -> None:

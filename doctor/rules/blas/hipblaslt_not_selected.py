@@ -57,6 +57,11 @@ def excludes(machine: Snapshot) -> bool:
     return bool(archs) and all(arch is not None and hipblaslt_lacks(machine, arch) for arch in archs)
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where hipBLASLt is said to be the slower one of the two: then it is what runs."""
+    return machine.symptom("hipblaslt-slower-told") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """torch's choice by its version, the GPUs and the variable."""
     archs = sorted({str(g.arch).split(":")[0] for g in machine.of_vendor("amd") if g.arch})
