@@ -30,8 +30,9 @@ RULE = Rule(
     doc="""## What it finds
 Inside a container, a GPU node whose owning gid is not among this account's groups. The kernel compares numbers: a group
 named render in the image often has another number than on the host. Of a pasted text also: a run line that passes AMD's
-nodes and no number of a group; and refused nodes that nobody's group (65534) owns: a user namespace (rootless engines,
-unprivileged LXC) has no number for the host's group.
+nodes and no number of a group; one whose numbers may be another host's, where no GPU is seen (a suspicion); and refused
+nodes that nobody's group (65534) owns: a user namespace (rootless engines, unprivileged LXC) has no number for the
+host's group.
 
 ## Why it matters
 `--group-add render` then adds the image's number, and `rocminfo` still says "Unable to open /dev/kfd".
@@ -73,7 +74,7 @@ FIXES = (
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each owning gid that the account lacks; else what the run line lacks."""
     told = list(_of_nodes(machine)) or list(_unmapped(machine))
-    yield from told or list(_of_run_line(machine)) or _of_whole_dev(machine)
+    yield from told or list(_of_run_line(machine)) or list(_of_numbers(machine)) or _of_whole_dev(machine)
 
 
 def _unmapped(machine: Snapshot) -> Iterator[Finding]:
@@ -138,6 +139,28 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         evidence=evidence(machine, ("container.run_args",)),
         fixes=FIXES,
         ask="`id -G` in the container, and `stat -c '%g %n' /dev/kfd /dev/dri/renderD*`",
+        verify=("id", "-G"),
+    )
+
+
+def _of_numbers(machine: Snapshot) -> Iterator[Finding]:
+    """Groups are passed by numbers that stand in the line, and no GPU is seen: they may be another host's."""
+    groups = [g.strip("\"'") for g in run_line.options(machine, "--group-add")]
+    fixed = [g for g in groups if g.isdigit()]
+    if not fixed or not run_line.passes_amd(machine) or not run_line.sees_none(machine):
+        return
+    if _privileged(machine) or _image_of_root(machine) or machine.account.uid == 0 or run_line.apart(machine):
+        return
+    if nodes_of(machine, "kfd", "render") or machine.symptom(*_NO_DRIVER) is not None:
+        return  # the nodes' own owners decide, or there are none
+    yield Finding(
+        summary=f"The container is given groups by number ({', '.join(fixed[:4])}): this host's render may be another.",
+        severity=Severity.INFO,
+        suspect=1,
+        subject=Subject(kind="container", id="groups"),
+        evidence=evidence(machine, ("container.run_args",)),
+        fixes=FIXES,
+        ask="`stat -c '%g %n' /dev/kfd /dev/dri/renderD*` on the host, and `id -G` in the container",
         verify=("id", "-G"),
     )
 
