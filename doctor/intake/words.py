@@ -32,21 +32,27 @@ _FORM = Lazy(
     r"|(?:SECUREDISPLAY|Secure display): |PSP runtime database doesn't|Argument #\d type mismatch|\bvgaarb: )"
     r"|[^\n]{0,200}(?:, not found tuned config in |attention on (?:Current )?AMD GPU is still experimental\b"
     r"|\bMost likely this shouldn['’]t be a problem)"
+    r"|[^\n]{0,120}(?:\bCUDA kernel errors might be asynchronously reported at\b"
+    r"|\bFor debugging consider passing CUDA_LAUNCH_BLOCKING\b|\bCompile with `TORCH_USE_CUDA_DSA`"
+    r"|\bNET/Plugin ?: [^\n]{0,120}\blib[nr]ccl-net)"
     r"|\s*\|\s{1,40}(?:GPU\s{1,8}(?:Name|GI)\b|Fan\s{1,8}Temp\b|GPU-Util\b|MIG M\.|ID\s{1,8}ID\b|Processes:)"
     r"|(?=[^\n]{0,400}\b(?:amdgpu|ttm|(?:amd_|intel_)?iommu|pci|nvidia[\w-]{0,12}|BOOT_IMAGE|root)(?:\.\w{1,40})?=)"
     r"(?:(?:[\w./:-]{1,80}=\S{1,200}|r[ow]|quiet|splash|nomodeset|nosplash|nowatchdog|--+)(?: |\s*$)){2,60}$"
 )
 """Fields of `python -m torch.utils.collect_env`, the head of nvidia-smi's table (`Volatile Uncorr. ECC`), whose words
 are the same on every machine, lists of packages, of variables and of the frames of a traceback, what AppArmor loads at
-every start, a kernel's command line, and notes of AITER and torch which say themselves that all goes on: they may speak
-for a machine in which nothing is wrong, and make no cause likelier. What they tell is read."""
+every start, a kernel's command line, notes of AITER and torch which say themselves that all goes on, what torch adds
+to every error of CUDA's, and NCCL's search for a plugin that it does without: they may speak for a machine in which
+nothing is wrong, and make no cause likelier. What they tell is read."""
 
 _FRAME = Lazy(
     r"\bterminate called after throwing an instance of\b|\b(?:torch\.)?AcceleratorError(?=: )"
+    r"|\bFatal Python error(?=: )"
     r"|\btime=\S{10,40}(?= level=)|\blevel=[A-Za-z]{4,7}\b|\bsource=[\w./-]{1,60}\.go:\d{1,6}|\bmsg=(?=\")"
 )
 """What stands around every message of a kind, whatever it says: C++'s last words, torch's name for any error of a GPU's
-runtime, the fields of Go's log. Such words make no cause likelier either."""
+runtime, what Python says of itself before the signal that ends it, the fields of Go's log. Such words make no cause
+likelier either."""
 
 
 class Words:

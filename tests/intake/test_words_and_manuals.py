@@ -213,6 +213,7 @@ def _share(cause: str, text: str) -> float:
             "time=2026-01-02T10:00:00Z level=INFO source=amd_linux.go:402 msg=",
             '"amdgpu"',
         ),
+        ("python-version-unsupported", "Fatal Python error", ": Bus error"),
     ],
 )
 def test_what_stands_around_every_message_makes_no_cause_likelier(cause: str, frame: str, message: str) -> None:
@@ -244,3 +245,30 @@ def test_a_note_that_says_itself_that_all_goes_on_speaks_for_no_cause(cause: str
     told = line.replace(", not found tuned", ", no tuned").replace("still experimental", "too old")
     told = told.replace("Most likely this shouldn't be a problem.", "")
     assert _share(cause, asked + told) > _share(cause, asked + line)
+
+
+@pytest.mark.parametrize(
+    ("cause", "line", "said"),
+    [
+        (
+            "amd-gpu-unsupported-by-rocm",
+            "CUDA kernel errors might be asynchronously reported at some other API call,so the stacktrace below might",
+            "kernel errors are reported at some other API call",
+        ),
+        (
+            "debug-flag-left-on",
+            "For debugging consider passing CUDA_LAUNCH_BLOCKING=1.",
+            "we run with CUDA_LAUNCH_BLOCKING=1",
+        ),
+        (
+            "gpu-libs-not-found",
+            "n1:7:7 [0] NCCL INFO NET/Plugin : Plugin load (libnccl-net.so) returned 2 : libnccl-net.so: cannot open"
+            " shared object file: No such file or directory",
+            "libabc.so: cannot open shared object file: No such file or directory",
+        ),
+    ],
+)
+def test_what_is_printed_at_every_error_or_start_speaks_for_no_cause(cause: str, line: str, said: str) -> None:
+    asked = "My program gives a wrong result. What can I do?\n"
+    assert _share(cause, asked + line) <= _share(cause, asked)
+    assert _share(cause, asked + said) > _share(cause, asked)
