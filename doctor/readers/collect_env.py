@@ -23,6 +23,8 @@ from doctor.readers.torch_build import build_facts
 _LABEL = re.compile(r"\s{0,4}(?:[-*] )?\**([A-Za-z][\w ./-]{1,40}?)\**\s{0,30}:\s?(.*)$")
 _UNKNOWN = {"", "n/a", "could not collect", "none", "no cuda", "unknown", "not available"}
 _GPU = re.compile(r"(?:GPU (\d{1,3}): )?(.{2,120}?)(?: \(UUID: ([\w-]{8,60})\))?$")
+_MIG = re.compile(r"\s+MIG (\S.{0,30}?)\s+Device\s+(\d{1,3}):(?: \(UUID: (MIG-[0-9A-Za-z/-]{1,90})\))?\s*$")
+"""What `nvidia-smi -L` lists below a GPU; torch's collect_env leaves the UUIDs out."""
 _PACKAGE = re.compile(r"\s{0,4}\[(pip3?|conda|uv)\]\s+(\S{1,100}?)(?:==|\s+)(\S{1,60})(?:\s|$)")
 _PLATFORM = re.compile(r"Linux-(\d+\.\d+[^ ]*?)(?:-(x86_64|aarch64|ppc64le))?-with")
 _VARIABLE = re.compile(r"([A-Z][A-Z0-9_]{2,60})=(.*)$")
@@ -55,12 +57,16 @@ class _Reader:
         self.built_at = ""
         self.in_gpus = False
         self.gpus = 0
+        self.key = ""
         self.packages: list[dict[str, str]] = []
         self.packages_at = ""
 
     def take(self, where: str, line: str) -> None:
         if self.in_gpus and (found := re.match(r"\s*GPU (\d{1,3}): ", line)):
             self.gpu(where, line.strip())
+            return
+        if self.in_gpus and self.key and (found := _MIG.match(line)):
+            self.instance(where, found)
             return
         if found := _PACKAGE.match(line):
             self.package(where, found[2], found[3])
@@ -93,6 +99,7 @@ class _Reader:
             return
         key = f"gpus[#{int(found[1]) if found[1] else self.gpus}]"
         self.gpus += 1
+        self.key = key
         self.in_gpus = True
         name = found[2]
         if arch := re.search(r"\((gfx[0-9a-f]{3,4})[^)]{0,40}\)", name):
@@ -104,6 +111,13 @@ class _Reader:
         self.sheet.put(f"{key}.vendor", vendor, where)
         if found[3]:
             self.sheet.put(f"{key}.uuid", found[3], where)
+
+    def instance(self, where: str, found: re.Match[str]) -> None:
+        base = f"{self.key}.partitions[mig{int(found[2])}]"
+        for fact, word in (("kind", "mig"), ("name", found[1]), ("uuid", found[3])):
+            if word:
+                self.sheet.put(f"{base}.{fact}", word, where)
+        self.sheet.put(f"{self.key}.mig_mode", "enabled", where)
 
     def torch(self, where: str, value: str) -> None:
         if re.match(r"\d", value):

@@ -17,6 +17,7 @@ EXAMPLES = [
     ("user-error-compiler-pass", "jaxlib.xla_extension.XlaRuntimeError: UNIMPLEMENTED: batch in most minor dimension"),
     ("user-error-compiler-pass", "AssertionError: wrong number of dimensions"),
     ("user-error-compiler-pass", "AssertionError: expected size 4==4, stride 1==8 at dim=0"),
+    ("user-error-attention-bias", "attn_bias.stride(-2) % 8 != 0 (attn_bias.stride() = (400, 100, 10, 1))"),
     ("user-error-tensor-of-collective", "RuntimeError: Tensors must be CUDA and dense"),
     ("user-error-tensor-of-collective", "RuntimeError: Tensors must be contiguous"),
     (

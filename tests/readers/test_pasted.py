@@ -129,6 +129,17 @@ def test_collect_env_of_a_rocm_build_with_gpus() -> None:
     assert sheet.get("gpus[#1].name") == "AMD Instinct MI300X"
 
 
+def test_collect_env_of_a_gpu_that_is_cut_up() -> None:
+    sheet = collect_env.read(
+        "PyTorch version: 2.4.0+cu121\nGPU models and configuration: \nGPU 0: NVIDIA A100-SXM4-80GB\n"
+        "  MIG 3g.40gb     Device  0:\n  MIG 1g.10gb     Device  1:\nGPU 1: NVIDIA A100-SXM4-80GB\n\n"
+        "Nvidia driver version: 550.90.07\n"
+    )
+    assert sheet.get("gpus[#0].mig_mode") == "enabled"
+    assert [sheet.get(f"gpus[#0].partitions[mig{n}].name") for n in (0, 1, 2)] == ["3g.40gb", "1g.10gb", None]
+    assert (sheet.get("gpus[#1].mig_mode"), sheet.get("gpus[#1].name")) == (None, "NVIDIA A100-SXM4-80GB")
+
+
 def test_options_of_docker_run() -> None:
     sheet = docker_run_line.read("docker run -it --device /dev/kfd -e A_B=1 --shm-size 16G rocm/vllm:latest python x")
     assert sheet.get("container.image") == "rocm/vllm:latest"

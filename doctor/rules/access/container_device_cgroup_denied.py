@@ -72,6 +72,11 @@ def excludes(machine: Snapshot) -> bool:
     return given and machine.symptom("container-restart-cures", "new-container-works-told") is not None
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where a stream captures: its GPU is open, and it is CUDA that permits no such call, not the kernel."""
+    return machine.symptom("capture-not-permitted") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a kind of node, when none of that kind opens and none is refused by its mode."""
     if "SLURM_JOB_ID" in (machine.environment or {}):

@@ -113,8 +113,9 @@ _RECORDS = ("selinux-record", "selinux-denies")
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where the container is started with --privileged: it has no profile."""
-    return bool(run_line.options(machine, "--privileged"))
+    """Where the container is started with --privileged: it has no profile. Where a stream captures: its GPU is open,
+    and it is CUDA that permits no such call, not the kernel."""
+    return bool(run_line.options(machine, "--privileged")) or machine.symptom("capture-not-permitted") is not None
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:

@@ -33,7 +33,8 @@ Collectives hang and models give wrong output on several GPUs, and right output 
 ## Not raised when
 - One GPU only, or GPUs that NVLink or xGMI joins.
 - Nothing hangs or answers wrongly.
-- Collectives went through before one hangs: after an epoch, at saving, at a high sequence number.
+- Collectives went through before one hangs: after an epoch, at saving, at a high sequence number. Another stage of
+  ZeRO works.
 - The line that tells of wrong values tells of compiled code, and nobody found that it works without peer copies.
 
 ## How to confirm
@@ -62,7 +63,7 @@ FIXES = (Fix(text="Try without peer-to-peer copies.", command=("env", "NCCL_P2P_
 
 _OFF_HELPS = ("p2p-off-works", "peer-copies-off-helps")
 _NONE_TO_USE = ("hip-peer-access-refused",)
-_WENT_ON = ("collectives-went-on-told",)
+_WENT_ON = ("collectives-went-on-told", "other-zero-stage-works-told")
 _FELT = (
     *("collective-hangs", "stands-still-told", "hang-word-told"),
     *("output-garbage", "results-not-right-told", "values-wrong-said", "values-are-nan"),
@@ -70,9 +71,9 @@ _FELT = (
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where collectives went through first; where peer copies are turned off already, and nothing hangs or answers
-    wrongly. Where all GPUs are GeForce cards, the driver says that they have none, and nothing hangs: so NVIDIA made
-    them."""
+    """Where collectives went through first, or another stage of ZeRO works on the same GPUs; where peer copies are
+    turned off already, and nothing hangs or answers wrongly. Where all GPUs are GeForce cards, the driver says that
+    they have none, and nothing hangs: so NVIDIA made them."""
     if machine.symptom(*_OFF_HELPS) is not None:
         return False
     cards = machine.of_vendor("nvidia")

@@ -38,7 +38,7 @@ JAX runs on the CPU, or stops at 'Unable to initialize backend'.
 
 ## Not raised when
 Plugin and jaxlib are of one release, jaxlib carries CUDA or ROCm itself, or no GPU is known. A text that
-shows JAX's own list of GPUs, of an incomplete list of packages.
+shows JAX's own list of GPUs, or an error of XLA's on a GPU, of an incomplete list of packages.
 
 ## How to confirm
 `python -c 'import jax; print(jax.devices())'`
@@ -86,7 +86,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     aside = [] if other else [p for p in plugins if _unused(p, jaxlib.version)]
     there = [v for v in ("nvidia", "amd") if discrete(machine, v)]
     bare = not plugins and "+" not in jaxlib.version and not below(jaxlib.version, _SPLIT)
-    alone = bare and there and machine.symptom("jax-lists-gpu") is None
+    alone = bare and there and machine.symptom("jax-lists-gpu", "xla-on-gpu-told") is None
     foreign = _of_other_vendor(machine, plugins)
     if not other and not alone and not foreign and not aside:
         return
@@ -124,8 +124,9 @@ _LACKS_ITS_GPU = (
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where jax lists a GPU or kernels ran, its parts are of one release, or only other hardware's backends lack."""
-    if machine.symptom("jax-lists-gpu") or work_done.ran(machine):
+    """Where jax lists a GPU, XLA is at work on one or kernels ran, its parts are of one release, or only other
+    hardware's backends lack."""
+    if machine.symptom("jax-lists-gpu", "xla-on-gpu-told") or work_done.ran(machine):
         return True
     if machine.symptom("jax-notes-other-backends") and machine.symptom(*_LACKS_ITS_GPU) is None:
         return True

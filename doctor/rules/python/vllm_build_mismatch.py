@@ -103,7 +103,8 @@ def _finding(machine: Snapshot, vllm: Package, summary: str, *fixes: Fix) -> Fin
 
 def unheard(machine: Snapshot) -> bool:
     """Words alone blame no program that the text does not name, nor one whose kernels ran, nor one whose extension is
-    listed among its files: a module that is not found beside it is looked for elsewhere, as in a checkout."""
-    if work_done.ran(machine) or machine.symptom("vllm-extension-installed-told") is not None:
+    listed among its files: a module that is not found beside it is looked for elsewhere, as in a checkout. Nor one that
+    another program asks for and that is not there at all: no build of it can be the wrong one."""
+    if work_done.ran(machine) or machine.symptom("vllm-extension-installed-told", "vllm-absent-told") is not None:
         return True
     return machine.symptom("vllm-named") is None and not any(p.name == "vllm" for p in machine.packages or ())
