@@ -134,6 +134,8 @@ def test_the_name_of_a_class_says_nothing_of_cuda() -> None:
         ("Error named symbol not found at line 74 in file /src/csrc/ops.cu", True),
         ("Error invalid configuration argument at line 119 in file /src/csrc/ops.cu", False),
         ("Error an illegal memory access was encountered at line 76 in file /src/csrc/ops.hip", False),
+        ("Error an illegal instruction was encountered at line 74 in file /src/csrc/ops.cu", False),
+        ("Error invalid program counter at line 74 in file /src/csrc/ops.cu", False),
     ],
 )
 def test_a_kernel_of_bitsandbytes_that_is_missing(line: str, shown: bool) -> None:

@@ -39,6 +39,11 @@ NEAR = [
     ),
     ("crash-in-own-source-told", "#0  f (n=1) at /usr/src/hip.cpp:3", "#0  f (n=1) at csrc/knn.cpp:33"),
     (
+        "user-site-in-what-fails-told",
+        "bin /home/ada/.local/lib/python3.9/site-packages/bitsandbytes/libbitsandbytes_cuda118.so",
+        "OSError: /home/ada/.local/lib/python3.9/site-packages/bitsandbytes/libbitsandbytes_cuda118.so: not found",
+    ),
+    (
         "crash-in-own-source-told",
         "0x00007f7b80a03f1d in f () from /opt/rocm/lib/libamdhip64.so",
         "0x0000000000403b1c in advect_ (t=...) at ocean.f90:411",

@@ -10,7 +10,13 @@ from doctor.facts import Snapshot
 from doctor.intake import read_text
 from doctor.rules.access import container_device_cgroup_denied, container_security_profile
 from doctor.rules.host import mig_misconfigured, pcie_p2p_unusable
-from doctor.rules.python import jax_plugin_mismatch, python_version_unsupported, vllm_build_mismatch
+from doctor.rules.python import (
+    jax_plugin_mismatch,
+    python_version_unsupported,
+    torch_cpu_only_build,
+    triton_mismatch,
+    vllm_build_mismatch,
+)
 from tests.knowledge.texts import raised, told
 
 
@@ -118,3 +124,21 @@ def test_a_handle_that_fails_after_an_index_beyond_a_table_lacks_no_memory() -> 
     assert told(ALLOC) == ["gpu-memory-exhausted"]
     assert raised(ALLOC + "on the CPU: IndexError: index out of range in self\n") == []
     assert raised("Indexing.cu:1146: Assertion `srcIndex < srcSelectDimSize` failed.\n" + ALLOC) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "triton.code_gen.OutOfResources: out of resource: shared memoryRequired: 98304Hardware limit: 65536",
+        "OutOfResources: out of resource: shared memory, Required: 98304, Hardware limitation: 65536",
+    ],
+)
+def test_a_kernel_too_large_for_the_gpu_was_compiled_by_a_triton_that_fits(line: str) -> None:
+    assert triton_mismatch.unheard(of(line))
+    assert not triton_mismatch.unheard(of("triton.code_gen: ImportError: cannot import name 'x' from 'triton'"))
+
+
+def test_a_torch_that_calls_cublas_is_no_cpu_build() -> None:
+    line = "RuntimeError: cublas runtime error : resource allocation failed at aten/src/THC/THCGeneral.cpp:228\ntorch\n"
+    assert torch_cpu_only_build.unheard(of(line))
+    assert not torch_cpu_only_build.unheard(of("AssertionError: Torch not compiled with CUDA enabled\ntorch 2.3.0\n"))

@@ -75,9 +75,10 @@ _ANOTHER_ENGINE = ("onnxruntime-applied-gpu",)
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where torch says that it has a GPU, or its kernels ran; where neither torch nor a program on it is named. Where a
-    build for CUDA was installed, and neither torch nor a person misses the GPU."""
-    if machine.torch.available is True or work_done.ran(machine):
+    """Where torch says that it has a GPU, its kernels ran or a call of cuBLAS failed; where neither torch nor a
+    program on it is named. Where a build for CUDA was installed, and neither torch nor a person misses the GPU."""
+    called = machine.symptom("cudnn-execution-failed", "cublas-alloc-failed") is not None
+    if machine.torch.available is True or called or work_done.ran(machine):
         return True
     if machine.symptom("cuda-build-asked-for-told") is not None and machine.symptom(*GPU_MISSED, *_MISSED) is None:
         return True

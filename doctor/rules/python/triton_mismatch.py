@@ -61,11 +61,13 @@ _SAME_MODULE = ("triton", "pytorch-triton", "pytorch-triton-rocm", "triton-windo
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where kernels ran: what a missing or foreign triton compiles does not. Where the list of packages shows the one
-    triton that this torch pins, and no error names triton. Where xformers notes that there is none, with the traceback
-    that it caught, and nothing that compiles asks for it."""
+    """Where kernels ran, or triton compiled one for more shared memory than the GPU has: what a missing or foreign
+    triton compiles does not. Where the list of packages shows the one triton that this torch pins, and no error names
+    triton. Where xformers notes that there is none, with the traceback that it caught, and nothing that compiles asks
+    for it."""
     fits = _goes_with_torch(machine) or _of_amds_image(machine)
-    if work_done.ran(machine) or (fits and not _of_triton(machine)):
+    compiles = machine.symptom("triton-kernel-too-large") is not None
+    if compiles or work_done.ran(machine) or (fits and not _of_triton(machine)):
         return True
     noted = machine.symptom("xformers-without-triton-told") is not None
     return noted and machine.symptom(*_ASKS_FOR_IT) is None
