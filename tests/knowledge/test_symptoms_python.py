@@ -92,6 +92,7 @@ EXAMPLES = {
     "aotriton-version": f"libaotriton_v2.so.0.11.0: {SO}",
     "quantization-below-minimum-capability": "The quantization method awq is not supported for the current GPU. Minimum "
     "capability: 75. Current capability: 70.",
+    "xformers-operator-of-torch-told": "`cutlassF-pt` is not supported because:",
     "xformers-capability": "requires device with capability <= (9, 0) but your GPU has capability (12, 0) (too new)",
     "flashinfer-capability": "FlashInfer requires GPUs with sm75 or higher",
     "kernel-missing-in-named-library": "flash_attn/csrc: CUDA error: no kernel image is available for execution",

@@ -31,6 +31,7 @@ IDS = tuple(
 RULES = {check.rule.id for check in registry.checks()}
 EXAMPLES = {
     "vllm-extension-installed-told": "  vllm/_C.abi3.so",
+    "vllm-absent-told": "ImportError: vllm is not installed. To use Fp8Linear, please install vllm",
     "flash-attn-needs-newer-toolkit": "RuntimeError: FlashAttention is only supported on CUDA 11.7 and above.",
     "host-allocator-refused-told": "DefaultCPUAllocator: not enough memory: you tried to allocate 10485760 bytes.",
     "torch-companion-told": "torchvision from PyPI beside a torch for ROCm",

@@ -14,6 +14,7 @@ from doctor.rules.python import (
     jax_plugin_mismatch,
     python_version_unsupported,
     torch_cpu_only_build,
+    torch_missing_gpu_arch,
     triton_mismatch,
     vllm_build_mismatch,
 )
@@ -142,3 +143,11 @@ def test_a_torch_that_calls_cublas_is_no_cpu_build() -> None:
     line = "RuntimeError: cublas runtime error : resource allocation failed at aten/src/THC/THCGeneral.cpp:228\ntorch\n"
     assert torch_cpu_only_build.unheard(of(line))
     assert not torch_cpu_only_build.unheard(of("AssertionError: Torch not compiled with CUDA enabled\ntorch 2.3.0\n"))
+
+
+def test_a_kernel_that_is_refused_for_its_grid_was_found() -> None:
+    line = "RuntimeError: CUDA error: {}\nq = torch.randn(1, 99999, 3, 8).cuda()\n"
+    assert torch_missing_gpu_arch.unheard(of(line.format("invalid configuration argument")))
+    assert not torch_missing_gpu_arch.unheard(of(line.format("NVRTC_ERROR_COMPILATION")))
+    other = line.format("invalid configuration argument") + line.format("invalid device function")
+    assert not torch_missing_gpu_arch.unheard(of(other))

@@ -76,9 +76,11 @@ def excludes(machine: Snapshot) -> bool:
 
 def unheard(machine: Snapshot) -> bool:
     """Where a stream is being captured and no code is missed: kernels were launched into it. Where the number of a GPU
-    that is not there is refused, before any code is looked for. Where torch warns of a GPU that the program does not
-    take."""
-    other = machine.symptom("capture-not-permitted", "invalid-device-ordinal") is not None
+    that is not there is refused, before any code is looked for, or a kernel that was found, for the size of its grid.
+    Where torch warns of a GPU that the program does not take."""
+    refused = machine.symptom("kernel-itself-refused-told")
+    too_large = refused is not None and "NVRTC" not in refused.text
+    other = too_large or machine.symptom("capture-not-permitted", "invalid-device-ordinal") is not None
     return (other and machine.symptom(*_NO_CODE) is None) or (of_another_gpu(machine) and excludes(machine))
 
 
