@@ -113,7 +113,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             summary=f"{name}={value[:20]} {_PRETENDED if pretended else why}.",
             severity=Severity.INFO if idle or apart else severity,
             suspect=weak,
-            explains=(*RULE.explains, *_ALSO.get(why, ()), *(_HANGS if _COUNTED in why else ())),
+            explains=(*RULE.explains, *_ALSO.get(why, ()), *(_HANGS if _hangs(why) else ())),
             subject=Subject(kind="variable", id=name),
             evidence=(
                 Evidence(text=f"{name}={value[:40]}", source="environment"),
@@ -171,9 +171,16 @@ _ASTRAY = (
 )
 _OF_PROCESSOR = "is for node 0, the processor: KFD counts GPUs from the node after the last processor"
 _MALFORMED = "is no MAJOR.MINOR.STEPPING: ROCm then lists no GPU"
+_ANOTHER_SET = "names another instruction set"
 _ALSO = {_MALFORMED: ("container-missing-gpu-passthrough",), _OF_PROCESSOR: ("torch-missing-gpu-arch",)}
 """What follows of it as well."""
 _HANGS = ("amdgpu-gpu-hang", "amdgpu-firmware-bad")
+"""Code that is not the GPU's leaves its scheduler without an answer: the ring is reset, its firmware is not at fault
+(https://github.com/ROCm/rocm-systems/issues/3531)."""
+
+
+def _hangs(why: str) -> bool:
+    return _COUNTED in why or why.startswith(_ANOTHER_SET)
 
 
 def _malformed(value: str) -> bool:
@@ -205,7 +212,7 @@ def _fault(machine: Snapshot, kb: Knowledge, arch: str, value: str) -> tuple[Sev
     if asked == mine:
         return Severity.WARNING, f"says what the GPU ({arch}) {_ANYWAY}"
     if asked[0] != mine[0]:
-        return Severity.ERROR, f"names another instruction set than {arch} has"
+        return Severity.ERROR, f"{_ANOTHER_SET} than {arch} has"
     if _native(machine, kb, arch):
         return Severity.ERROR, f"replaces the right code of {arch}, {_NATIVE}"
     if mine[0] == 9 and not (arch in _OF_VEGA and value == "9.0.0"):

@@ -53,6 +53,14 @@ def test_an_empty_one_explains_a_container_that_sees_no_gpu() -> None:
         assert ("container-missing-gpu-passthrough" in finding.explains) is explained
 
 
+def test_one_of_another_family_explains_a_scheduler_that_answers_no_more() -> None:
+    """Its firmware is then not at fault; a relative's code is no reason for it."""
+    name = "HSA_OVERRIDE_GFX_VERSION"
+    for arch, value, explained in (("gfx1100", "10.3.0", True), ("gfx1100", "11.0.1", False)):
+        (finding,) = found(rule, machines.rx7900_desktop({"environment": {name: value}, GFX: arch}))
+        assert ({"amdgpu-firmware-bad", "amdgpu-gpu-hang"} <= set(finding.explains)) is explained
+
+
 def test_one_for_node_0_reaches_no_gpu() -> None:
     """KFD's node 0 is the processor, whose entry is left before the variable is read."""
     name = "HSA_OVERRIDE_GFX_VERSION_0"
