@@ -89,7 +89,7 @@ FORMATS = (
     Format("nvcc_version", ("compilation tools",)),
     Format("conda_list", ("build  channel", "packages in environment"), ("conda list", "mamba list")),
     Format("install_output", ("successfully installed", "already satisfied", " + ", "\n+ ", " ~ ", "name: ")),
-    Format("pip_list", ("package  ", "=="),
+    Format("pip_list", ("package  ", "==", "torch  ", "torchvision  ", "torchaudio  ", "triton  ", "vllm  ", "numpy  "),
            ("pip list", "pip freeze", "pip3 list", "pip3 freeze", "uv pip")),
     Format("container_manifest", ("services:", "deploy:", "devices:", "group_add", "shm_size", "runtime:", "limits:",
                                   "runtimeclassname", "supplementalgroups", "resources:", "image:",

@@ -94,3 +94,9 @@ def test_a_long_line_is_read_in_bounded_memory() -> None:
 
 def test_bytes_that_are_no_text_are_no_error() -> None:
     assert read_text([bytes(range(256)) * 20]).gpus is None
+
+
+def test_rows_of_pip_list_that_grep_left_have_no_heading() -> None:
+    machine = shown("Packages:\n```\ntorch             2.8.0+rocm7.1.0\ntriton            3.4.0+gitf9e5bf54\n```\n")
+    assert (machine.torch.version, [p.name for p in machine.packages or ()]) == ("2.8.0+rocm7.1.0", ["torch", "triton"])
+    assert shown("I have torch  2.8.0 and numpy  on it\n").packages is None
