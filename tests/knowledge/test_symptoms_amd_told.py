@@ -9,7 +9,7 @@ import pytest
 from doctor.diagnosis.judge import judge
 from doctor.findings import Finding, Severity
 from doctor.intake import read_text
-from tests.knowledge.texts import KB, keys, raised, told
+from tests.knowledge.texts import KB, keys, names, names_not, raised, told
 
 CARD = "GPUs:\nGPU 0: AMD Radeon RX 7900 GRE\n"
 
@@ -306,3 +306,23 @@ def test_headers_that_amdgpu_dkms_needs() -> None:
 def test_windows_part_of_wsl_that_is_not_found() -> None:
     line = "rocminfo: error while loading shared libraries: libdxcore.so: cannot open shared object file: No such file or directory"
     assert told(f"Error output:\n{line}\n" + CARD) == ["wsl-gpu-misconfigured"]
+
+
+WHEEL = "Downloading vllm-0.11.0-cp38-abi3-manylinux1_x86_64.whl (438.2 MB)"
+LT = "UserWarning: Attempting to use hipBLASLt on an unsupported architecture! Overriding blas backend to hipblas"
+STRIX = "System:\nROCm version: 7.1\n$ rocminfo\n*******\nAgent 2\n*******\n  Name: gfx1151\n  Vendor Name: AMD\n  Device Type: GPU\n"
+test_named = names(
+    [
+        (f"Error output:\n{WHEEL}\nno platform detected\n{CARD}", "vllm-build-mismatch"),
+        (f"Error output:\n{LT}\n{STRIX}export TORCH_BLAS_PREFER_HIPBLASLT=1\n", "hipblaslt-unsupported-arch"),
+        # A kernel of the GPU, and of two releases the one after the update.
+        ("Error output:\nROCm 6.4 -> ROCm 7.1 fp32 GEMM kernel regression\n" + CARD, "known-bad-library-version"),
+    ]
+)
+test_near = names_not(
+    [
+        (f"Error output:\n{WHEEL}\n$ nvidia-smi -L\nGPU 0: NVIDIA L40S\n", "vllm-build-mismatch"),
+        (f"Error output:\n{LT}\n{STRIX}", "hipblaslt-unsupported-arch"),
+        ("Error output:\nROCm 6.4 -> ROCm 7.1 fp32 GEMM kernel regression\n" + CARD, "amdgpu-driver-known-bad"),
+    ]
+)

@@ -34,6 +34,9 @@ EXAMPLES = [
     ("user-error-commit-found", "bisected to 9af3c01d, the change of the batch splitter"),
     ("user-error-commit-found", "runs again without #4711"),
     ("all-works-told-of-first-start", "cold Triton cache: five minutes until it is ready"),
+    ("user-error-build-takes-long-told", "pip install flash-attn is still compiling after three hours"),
+    ("user-error-build-takes-long-told", "building the wheel of xformers took 90 minutes"),
+    ("user-error-build-takes-long-told", "the build is really slow, one core is busy"),
 ]
 NEAR = [
     "/usr/local/cuda/include/x.h:3:1: note: 'std::pair' is defined in header '<utility>'; did you forget to",
@@ -48,6 +51,10 @@ NEAR = [
     "bisected the kernel to 9af3c01d, amdgpu",
     "the kernel works again since #4711 was reverted",
     "3 tests passed",
+    "the build of flash-attn hangs, still compiling after three hours",
+    "flash-attn: still compiling after 20 min, then nvcc was killed",
+    "the JIT build takes 2 hours at every start",
+    "torch is very slow since the build of yesterday",
     "1 error generated when linking",
 ]
 

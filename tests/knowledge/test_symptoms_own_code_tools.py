@@ -47,6 +47,12 @@ EXAMPLES = [
     ("user-error-asking-tool-missing", "failed while querying the graphics cards: [WinError 2] Das System kann die"),
     ("user-error-asking-tool-missing", "/bin/sh: 1: wmic: not found"),
     ("user-error-figures-not-drawn-told", "fan_speed is never collected since the update"),
+    (
+        "user-error-gpu-not-in-tables-of-suite",
+        "RVS-ERROR [CLI] No platform support for the detected GPU or no GPU detected !",
+    ),
+    ("user-error-module-not-imported", "    if torch.version.hip is None:\nNameError: name 'torch' is not defined"),
+    ("user-error-module-not-imported", "NameError: name 'plt' is not defined"),
 ]
 NEAR = [
     "ImportError: /usr/lib/x86_64-linux-gnu/libcuda.so.1: file too short",
@@ -61,6 +67,9 @@ NEAR = [
     "Warning: unknown GPU architecture gfx1201, taking the default",
     "could not convert string to float: 'a dog'",
     "the node has no label nvidia.com/gpu.present",
+    "NameError: name 'flash_attn_2_cuda' is not defined",
+    "NameError: name 'amdsmi' is not defined",
+    "RVS-ERROR: no GPU detected",
 ]
 
 

@@ -83,6 +83,15 @@ NEAR = [
     ("user-error-nan-without-gpu-too", "same on CPU: no NaN", "same on Platform Reference: NaN at step 61"),
     ("user-error-nan-without-gpu-too", "NaN on the GPU, the CPU is right", "NaN at step 3, the same on the CPU"),
     ("values-wrong-said", "/usr/lib/libnvidia-ml.so.535.1: wrong ELF class: ELFCLASS32", "the second value is wrong"),
+    ("kernel-regression-told", "bf16 GEMM kernel regression since ROCm 7.1", "amdgpu: a kernel regression since 6.17"),
+    ("kernel-regression-told", "regression in the attention kernel", "a regression of the new kernel"),
+    ("torch-hip-none-printed", "    if torch.version.hip is None:  # CUDA", "torch.version.hip is None here"),
+    ("torch-cuda-build-told-on-amd", "    elif torch.version.hip is None:", "torch.version.hip: None"),
+    (
+        "vllm-wheel-of-pypi-told",
+        "vllm-0.22.1+rocm722-cp312-cp312-manylinux_2_34_x86_64.whl",
+        "Downloading vllm-0.10.2-cp38-abi3-manylinux1_x86_64.whl (413.5 MB)",
+    ),
 ]
 
 
