@@ -40,7 +40,7 @@ OWN_CODE = ("user-error-", "plain-exception-", "all-works-told", "use-is-low-tol
 _WORKS = "something-works-told"
 """Of 21 texts of sick machines in which words told a second cause beside an unsure one none says that something works;
 the four in which nothing was wrong do."""
-ANSWERS = frozenset({"gpu-memory-exhausted", "known-bad-library-version"})
+ANSWERS = frozenset({"gpu-memory-exhausted", "host-memory-exhausted", "known-bad-library-version"})
 """Memory that ran out is answered by the size of the work, a release that fails by another that does well: of 4,500
 texts none had a second cause that words found, and of 107 that tell of frameworks' own faults two got one."""
 SUSPECT_SHARE = 0.15

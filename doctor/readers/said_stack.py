@@ -87,7 +87,7 @@ _OS = re.compile(
 _WSL = re.compile(
     r"(?<![\w/-])(?:(?:in|on|under|inside|within|using|via|running|through|into) (?:(?:a|the|my|Windows) )?"
     r"(?:\w{1,12} )?(?:WSL ?2?|WLS ?2)|(?:WSL2?|WLS2)(?= ?[-:(+/,]? ?(?:Ubuntu|Debian|Fedora|Arch)\b)"
-    r"|(?:Ubuntu|Debian)[ \d.]{0,8} ?[(+/,]? ?WSL ?2?)(?![\w/-])",
+    r"|(?:Ubuntu|Debian)[ \d.]{0,8} ?[(+/,]? ?WSL ?2?|^\s{0,8}WSL ?2?(?=[ .]{0,4}$))(?![\w/-])",
     re.IGNORECASE | re.ASCII,
 )
 _CPU = re.compile(

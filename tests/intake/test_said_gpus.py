@@ -64,6 +64,7 @@ def test_the_image_says_which_rocm_is_used() -> None:
 def test_a_sentence_that_says_where_it_was_installed_tells_of_wsl() -> None:
     assert read("i tried install on WSL2, rocminfo fails\n").host.wsl
     assert read("WSL2 - Ubuntu: 20.04\nRX580\n").host.wsl
+    assert read("System:\n```\nWSL2\n```\nRTX 3060\n").host.wsl
 
 
 def test_wsl_where_it_works_is_another_machine() -> None:

@@ -315,6 +315,12 @@ test_named = names(
     [
         (f"Error output:\n{WHEEL}\nno platform detected\n{CARD}", "vllm-build-mismatch"),
         (f"Error output:\n{LT}\n{STRIX}export TORCH_BLAS_PREFER_HIPBLASLT=1\n", "hipblaslt-unsupported-arch"),
+        # What the suite lacks for a card is no part of torch.
+        (
+            "Error output:\nhipErrorNoBinaryForGpu: Unable to find code object for all current devices!\n"
+            "GPU: AMD Radeon Pro V520\nOther output:\nrvs 0.0.50203\nwith HSA_OVERRIDE_GFX_VERSION=10.3.0 it runs\n",
+            "amd-gpu-unsupported-by-rocm",
+        ),
         # A kernel of the GPU, and of two releases the one after the update.
         ("Error output:\nROCm 6.4 -> ROCm 7.1 fp32 GEMM kernel regression\n" + CARD, "known-bad-library-version"),
     ]

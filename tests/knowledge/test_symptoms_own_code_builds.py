@@ -75,6 +75,12 @@ def test_nothing_of_the_machine_is_accused(text: str) -> None:
     assert raised(f"We build it for our two MI210 on Ubuntu 22.04, ROCm 6.2.\n{text}\nWhat is wrong?") == []
 
 
+def test_beside_a_compiler_that_was_killed_words_blame_no_toolkit() -> None:
+    card = "$ nvidia-smi -L\nGPU 0: NVIDIA GeForce RTX 5090\n"
+    text = f"Killed\nninja: build stopped: subcommand failed.\n{card}MAX_JOBS=32 python setup.py install\n64 GB RAM"
+    assert raised(text) == ["host-memory-exhausted"]
+
+
 ARCH = "library-missing-gpu-arch"
 test_named = names(
     [
@@ -94,6 +100,10 @@ test_named = names(
         ("RX 7800 XT, ROCm 7.1\nfaster-whisper does not use the GPU", ARCH),
         ("torch extension: error: use of undeclared identifier 'hipblasLtCreate'", "toolkit-torch-mismatch"),
         ("Radeon VII\nollama: could not find the rocm libraries", "gpu-libs-not-found"),
+        ("c++: fatal error: Killed signal terminated program cc1plus\nmake: *** Error 1", "host-memory-exhausted"),
+        ("nvcc error   : 'cicc' died due to signal 9 (Kill signal)\nBuilding wheel for apex", "host-memory-exhausted"),
+        ("Killed\nninja: build stopped: subcommand failed.", "host-memory-exhausted"),
+        ("FAILED: [code=137] attention.cuda.o\nninja: build stopped: subcommand failed.", "host-memory-exhausted"),
     ]
 )
 test_near = names_not(
@@ -103,6 +113,12 @@ test_near = names_not(
         ("the wheel has libamdhip64.so.7, the program looks for libamdhip64.so", "gpu-libs-conflict"),
         ("hipcc of ROCm 6.3 on MI250X\ninternal compiler error in pair.cpp", "host-compiler-unsupported"),
         ("RX 7800 XT\nMemory access fault by GPU node-1 on address 0x7f.\nfaster-whisper crashes", ARCH),
+        ("nvcc error   : 'cicc' died due to signal 11 (Invalid memory reference)", "host-memory-exhausted"),
+        (
+            "Killed the old server, then started it anew\nninja: build stopped: subcommand failed.",
+            "host-memory-exhausted",
+        ),
+        ("Killed\nthe job of the queue was over its time", "host-memory-exhausted"),
         ("saxpy.cpp:8:23: error: use of undeclared identifier 'hipLaneWidth'", "toolkit-torch-mismatch"),
         ("MI210\nCould not load CUDA library libcuda.so\nloaded OpenCL library libOpenCL.so.1", "gpu-libs-not-found"),
         (

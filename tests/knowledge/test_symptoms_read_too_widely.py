@@ -88,6 +88,11 @@ NEAR = [
     ("torch-hip-none-printed", "    if torch.version.hip is None:  # CUDA", "torch.version.hip is None here"),
     ("torch-cuda-build-told-on-amd", "    elif torch.version.hip is None:", "torch.version.hip: None"),
     (
+        "arch-told-to-have-no-kernels",
+        "the nccl library may be corrupted or does not support the current platform Linux-6.8.0-x86_64-with-glibc2.35",
+        "fp8 attention is not supported on this platform",
+    ),
+    (
         "vllm-wheel-of-pypi-told",
         "vllm-0.22.1+rocm722-cp312-cp312-manylinux_2_34_x86_64.whl",
         "Downloading vllm-0.10.2-cp38-abi3-manylinux1_x86_64.whl (413.5 MB)",

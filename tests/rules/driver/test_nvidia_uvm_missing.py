@@ -5,6 +5,7 @@ from __future__ import annotations
 from doctor.intake.read import read_text
 from doctor.knowledge import Knowledge
 from doctor.rules.driver import nvidia_uvm_missing as rule
+from tests.knowledge.texts import raised
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
 
@@ -51,3 +52,9 @@ crw-rw-rw- 1 nobody nogroup ? 195, 255 Apr  7 06:52 /dev/nvidiactl
     assert not list(rule.check(read_text([with_it]), Knowledge(), None))
     only_one = b"torch sees no GPU\ncrw-rw---- 1 root video 195, 255 Apr  7 06:52 /dev/nvidiactl\n"
     assert not list(rule.check(read_text([only_one]), Knowledge(), None))
+
+
+def test_wsl_has_no_such_module() -> None:
+    text = "GPU 0: NVIDIA RTX A4000\ncuMemSetAccess returns CUDA_ERROR_UNKNOWN (999)\nKernel: 6.6.87\n"
+    assert rule.RULE.id in raised(text)
+    assert rule.RULE.id not in raised(f"WSL2\n{text}")
