@@ -54,7 +54,10 @@ FIXES = (Fix(text="Install NVIDIA's driver on the host, which blacklists nouveau
 
 def unheard(machine: Snapshot) -> bool:
     """Where the kernel's command line keeps nouveau out, or X looks for it among its modules and has none; NVIDIA's
-    driver answers, and nothing else speaks of nouveau. X's part alone does not show that the kernel's is not loaded."""
+    driver answers, and nothing else speaks of nouveau. X's part alone does not show that the kernel's is not loaded. On
+    Windows, which does not have it."""
+    if machine.os.id == "windows":
+        return True
     kept_out = _KEPT_OUT.search(machine.kernel.cmdline or "") is not None
     absent = (kept_out or machine.symptom(_MISSING) is not None) and machine.nvidia_driver.version is not None
     others = any(s.key.startswith("nouveau-") and s.key != _MISSING for s in machine.symptoms)

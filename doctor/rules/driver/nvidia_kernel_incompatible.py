@@ -71,7 +71,10 @@ _OF_THE_HOST = (
 
 def unheard(machine: Snapshot) -> bool:
     """Where kernels ran, nvidia-smi works or a library is in use of which nothing tells that it sees no GPU. Where the
-    module is loaded or nvidia-smi lists a GPU by its UUID, and nothing is told of the host but packages: it loaded."""
+    module is loaded or nvidia-smi lists a GPU by its UUID, and nothing is told of the host but packages: it loaded. On
+    Windows no module is built for a kernel."""
+    if machine.os.id == "windows":
+        return True
     if work_done.ran(machine) or machine.symptom("nvidia-smi-works-told"):
         return True
     loaded = machine.nvidia_driver.loaded is True or any(gpu.uuid for gpu in machine.of_vendor("nvidia"))

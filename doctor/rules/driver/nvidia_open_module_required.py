@@ -62,8 +62,9 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where nvidia-smi works: the modules that are loaded drive the GPU."""
-    return machine.symptom("nvidia-smi-works-told") is not None
+    """Where nvidia-smi works: the modules that are loaded drive the GPU. On Windows, whose driver comes in one
+    flavour."""
+    return machine.os.id == "windows" or machine.symptom("nvidia-smi-works-told") is not None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -72,7 +72,10 @@ _FIRST_OPEN = "515"
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where the driver is of a release before the first with open modules, or nvidia-smi works."""
+    """Where the driver is of a release before the first with open modules, nvidia-smi works, or Windows is what the
+    text is of: its driver comes in one flavour."""
+    if machine.os.id == "windows":
+        return True
     version = machine.nvidia_driver.version
     if version is not None and Dotted(version) < _FIRST_OPEN:
         return True
