@@ -8,6 +8,8 @@ Values stand on the line that names the file, or alone on the next one (`cat` an
 'powersave'
 >>> read("iommu: Default domain type: Translated").get("host.iommu")
 'translated'
+>>> read("CONFIG_IOMMU_DEFAULT_PASSTHROUGH=y").get("host.iommu")
+'passthrough'
 """
 
 from __future__ import annotations

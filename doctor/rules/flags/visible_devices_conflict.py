@@ -49,7 +49,8 @@ Runtimes end the list silently at the first entry that is wrong: GPUs vanish wit
 One valid list is set, or both are equal. NVIDIA_VISIBLE_DEVICES=void with nodes present is how CDI works. An empty
 list in a Slurm job belongs to scheduler-no-gpu-allocated, and in Ray's driver Ray sets it itself. A paste of rocminfo
 that leaves agents out does not tell how many GPUs there are. A program is told to take a GPU by a number which the GPUs
-of the text do not have, and no list is set: that number is wrong.
+of the text do not have, and no list is set: that number is wrong. A number is out of range, and the one list that is
+set names every GPU of the text once: the list hides none.
 
 ## How to confirm
 `env | grep VISIBLE_DEVICES`
@@ -84,8 +85,9 @@ _NUMBER = Lazy(
 
 def excludes(machine: Snapshot) -> bool:
     """Where a program is told to take a GPU by a number which the GPUs of the text do not have, and no list of GPUs is
-    set or spoken of: the number is wrong. Where the GPUs are hidden as one who wants the processor hides them."""
-    if _hidden_by_choice(machine):
+    set or spoken of: the number is wrong. Where a number is out of range, and the one list that is set names every GPU
+    of the text. Where the GPUs are hidden as one who wants the processor hides them."""
+    if _hidden_by_choice(machine) or _hides_none(machine):
         return True
     asked, spoken = machine.symptom("gpu-asked-by-number-told"), machine.symptom("visible-devices-said")
     told = machine.symptom("variable-told")
@@ -95,6 +97,20 @@ def excludes(machine: Snapshot) -> bool:
         return False
     number = _NUMBER.search(asked.text)
     return number is not None and int(number[1]) >= len(machine.gpus)
+
+
+def _hides_none(machine: Snapshot) -> bool:
+    """Whether a program asks for a GPU by a number that is out of range, though the one list that is set names each of
+    several GPUs once, and nothing tells that fewer are seen: the program counts GPUs that are not there."""
+    if machine.symptom("invalid-device-ordinal") is None or len(machine.gpus or ()) < _SEVERAL:
+        return False
+    shown = [v.strip() for n, v in (machine.environment or {}).items() if n in (_HSA, _HIP, _CUDA)]
+    fewer = run_line.sees_none(machine) or machine.symptom("gpu-not-seen-said", *_COUNTS)
+    return len(shown) == 1 and not fewer and _names_each(shown[0], len(machine.gpus or ()))
+
+
+_SEVERAL = 2
+_COUNTS = ("device-count-is-zero-told", "visible-devices-said")
 
 
 def _hidden_by_choice(machine: Snapshot) -> bool:
