@@ -62,6 +62,12 @@ _REFUSED = ("rdma-registration-refused", "buffer-not-allocated-as-mr")
 """What verbs say where memory can't be locked."""
 
 
+def unheard(machine: Snapshot) -> bool:
+    """On a Jetson, which has no RDMA network, where nobody speaks of locked memory or of what verbs register."""
+    board = machine.symptom("jetson-told") is not None and not machine.rdma
+    return board and machine.host.memlock_bytes is None and machine.symptom(*_REFUSED) is None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Information only, unless a text shows a very small limit beside memory that verbs do not register."""
     limit = machine.host.memlock_bytes

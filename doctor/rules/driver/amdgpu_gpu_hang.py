@@ -69,8 +69,10 @@ _SAID = {
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where the log tells of queues that a program left behind as it ended, and nobody of work that stood still."""
-    return machine.symptom("queue-evicted-at-end-told") is not None and machine.symptom(*_HUNG) is None
+    """Where the log tells of queues that a program left behind as it ended, or Ollama that the driver still counts
+    memory which a model gave back, and nobody of work that stood still."""
+    harmless = machine.symptom("queue-evicted-at-end-told", "ollama-waits-for-memory-told")
+    return harmless is not None and machine.symptom(*_HUNG) is None
 
 
 _HUNG = (

@@ -95,7 +95,12 @@ def _crash(machine: Snapshot) -> Symptom | None:
 def unheard(machine: Snapshot) -> bool:
     """Where no GPU is in the processor, or the only one that is shown is no desktop's second one; where a
     program fell over a line of its own; where it took the card and left the other one out. Where a server of models put
-    its layers on the GPUs that it lists by target, and none of these is integrated."""
+    its layers on the GPUs that it lists by target, and none of these is integrated. Where no GPU, processor or vendor
+    is named, and where bbswitch lists both of a laptop and nothing crashes."""
+    if _names_none(machine):
+        return True
+    if machine.symptom("bbswitch-lists-adapters-told") and not machine.symptom(*_CRASHES):
+        return True
     if machine.symptom(_OWN_SOURCE) and _crash(machine) is None:
         return True
     if _card_is_used(machine) and machine.symptom(*_CRASHES) is None:
@@ -120,6 +125,15 @@ def _cards_alone_are_listed(machine: Snapshot) -> bool:
     counted = machine.symptom("ggml-finds-gpus-told")
     found = _COUNTED.search(counted.text) if counted else None
     return found is not None and int(found[1]) == len(discrete(machine)) == len(machine.of_vendor("amd"))
+
+
+def _names_none(machine: Snapshot) -> bool:
+    """Whether the text tells of no GPU at all whose kind it is: that a program crashes is no pair of GPUs."""
+    shown = machine.gpus or machine.pci or machine.rocm or machine.host.cpu or machine.torch.version
+    return not shown and machine.symptom(*_OF_A_KIND) is None
+
+
+_OF_A_KIND = ("amd-gpu-told", "amdgpu-driver-named", "amd-gpu-by-name-told", "nvidia-gpu-told", "device-choice-helps")
 
 
 def _card_is_used(machine: Snapshot) -> bool:

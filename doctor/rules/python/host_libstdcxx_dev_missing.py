@@ -59,6 +59,11 @@ _NEWEST = {"22.04": "12", "24.04": "14", "12": "12", "13": "14"}
 _CLANG = ("hipcc", "amdclang++")
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the header that a compiler misses is named, and is none of the C++ library."""
+    return machine.symptom("header-of-other-missed-told") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """The newest gcc folder that clang would take, and no headers of that release."""
     newest = max(machine.host.gcc_runtimes or (), key=lambda v: Dotted(v).numbers, default=None)

@@ -79,6 +79,8 @@ def unheard(machine: Snapshot) -> bool:
         return True
     if machine.symptom("powerd-speaks-told") and work_done.nothing_fails(machine, "packages"):
         return True  # the service of a laptop's firmware loads no library
+    if machine.symptom("health-watch-speaks-told") and machine.symptom(*_NO_KERNEL, *_AMISS) is None:
+        return True  # what watches over GPUs runs no kernels on them
     there = machine.symptom("layers-on-gpu", *_NOT_THE_LIBRARY) is not None
     return (there or within_told_range(machine)) and machine.symptom(*_NO_KERNEL) is None
 
@@ -104,9 +106,16 @@ def _built_for_it(machine: Snapshot) -> bool:
 
 
 def _taken(machine: Snapshot) -> bool:
-    """An engine with kernels of its own says which GPU it works on, and would say of a missing kernel too."""
+    """An engine with kernels of its own says which GPU it works on, and would say of a missing kernel too: on NVIDIA's
+    GPUs before it crashes by it (ggml-cuda/common.cuh: no_device_code)."""
     took = machine.symptom("ollama-serves-from-gpu-told", "ggml-took-gpu-told", "ollama-card-supported-told")
-    return took is not None and machine.symptom(*_AMISS) is None and not run_line.complained_of(machine)
+    nvidia = bool(machine.of_vendor("nvidia")) and machine.symptom(*_NO_KERNEL) is None
+    said = nvidia and machine.symptom("ggml-took-gpu-told") is not None
+    amiss = machine.symptom(*(key for key in _AMISS if not said or key not in _CRASH))
+    return took is not None and amiss is None and not run_line.complained_of(machine)
+
+
+_CRASH = ("program-crashed", "gpu-work-goes-wrong")
 
 
 _AMISS = (

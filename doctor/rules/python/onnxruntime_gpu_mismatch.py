@@ -66,10 +66,11 @@ def unheard(machine: Snapshot) -> bool:
         return True
     if machine.symptom("migraphx-parser-speaks-told", "migraphx-provider-compiles-told") is not None:
         return True  # the provider was loaded with all its libraries: what its parser or compiler does is their own
-    return work_done.ran(machine) or machine.symptom("onnx-session-ran-told") is not None
+    return work_done.ran(machine) or machine.symptom("onnx-session-ran-told", _MODELS_OWN) is not None
 
 
 _FIRST = "onnxruntime-gpu-provider-first-told"
+_MODELS_OWN = "onnx-node-met-shape-told"
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
