@@ -61,6 +61,9 @@ EXAMPLES = {
     "hip-compiler-test-fails": "The HIP compiler is not able to compile a simple test program.",
     "pip-no-matching-distribution": "ERROR: No matching distribution found for torch==2.1.0",
     "python-too-old-or-new": "RuntimeError: this package requires Python 3.10 or newer",
+    "monitor-leaves-amd-out": (
+        "INFO: Failed to load librocm_smi64.so, AMD GPUs will not be detected: librocm_smi64.so: cannot open shared object"
+    ),
     "user-site-program-told": '  File "/home/u/.local/bin/gpustat", line 5, in <module>',
     "user-site-in-what-fails-told": '  File "/home/me/.local/lib/python3.12/site-packages/torch/__init__.py", line 1',
     "bf16-needs-capability-8": "ValueError: type fp8e4nv not supported in this architecture",

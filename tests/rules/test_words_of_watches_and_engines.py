@@ -22,6 +22,16 @@ CRASH = "Segmentation fault (core dumped)\n"
 HEADER = "<kernel>:13:10: fatal error: '{}' file not found\n"
 COMPOSE = "$ docker compose up chat-cuda\nno such service: chat-cuda\n"
 RETRIED = "NCCL INFO NET/FastSocket : Connected after 17 retries.\n"
+NO_XLA = "I tensorflow/compiler/jit/xla_cpu_device.cc:41] Not creating XLA devices, tf_xla_enable_xla_devices not set\n"
+MEASURED = (
+    "[Warning] [gpu.foundation.plugin] Detected IOMMU is enabled. Running CUDA peer-to-peer validation.\n"
+    "[Warning] [gpu.foundation.plugin] CUDA peer-to-peer observed bandwidth: {} GB/s.\n"
+)
+LACT = "ERROR lact_daemon::server::handler: could not apply settings: io error: Permission denied (os error 13)\n"
+MADE = '$ nvidia-ctk cdi generate\nlevel=info msg="Selecting /dev/nvidia0 as /dev/nvidia0"\n'
+ASTRAY = "CudaAPIError: [700] Call to cuCtxSynchronize results in UNKNOWN_CUDA_ERROR\n"
+NOT_OPENED = "librocm_smi64.so: cannot open shared object file: No such file or directory\n"
+BTOP = "INFO: Failed to load librocm_smi64.so, AMD GPUs will not be detected: " + NOT_OPENED
 
 UNHEARD = (
     ("amdgpu-gpu-hang", WAITS),
@@ -34,6 +44,18 @@ UNHEARD = (
     ("host-libstdcxx-dev-missing", HEADER.format("inc_types.h")),
     ("container-missing-gpu-passthrough", COMPOSE),
     ("collective-flag-misconfigured", RETRIED),
+    ("tensorflow-gpu-mismatch", NO_XLA),
+    ("iommu-not-passthrough", MEASURED.format("9.9")),
+    ("device-node-permission", LACT),
+    ("mig-misconfigured", "MIG is on: unsupported character in float while parsing\n"),
+    ("library-missing-gpu-arch", "Tesla K80\nFailed to collect metrics: nvml: Not Supported\n"),
+    ("wsl-gpu-misconfigured", "Radeon RX 580\nnot detected on Linux, and works in Windows 10\n"),
+    ("gpu-libs-not-found", BTOP + "btop with a GeForce GTX 1080\n"),
+    ("cdi-spec-missing-or-stale", MADE + "WARN Could not locate nvidia_layers.json: pattern not found\n"),
+    ("container-engine-no-gpu-support", "btop is installed from snap and shows no GPU\n"),
+    ("nvidia-fabricmanager-not-running", ASTRAY),
+    ("nvidia-fabricmanager-not-running", "OS: Windows 11\nCUDA initialization: unknown error\n"),
+    ("library-missing-gpu-arch", "Jetson AGX Thor\njtop: JetPack: MISSING\n"),
     ("library-missing-gpu-arch", "Exception: Error invoking kernel: Invalid error code (700)\n"),
     ("library-missing-gpu-arch", "CUDA Error [ 700 ]: launching kernel\n"),
     ("library-missing-gpu-arch", "CUDA error at k.cu:9 code=700(cudaErrorIllegalAddress)\n"),
@@ -58,6 +80,20 @@ HEARD = (
     ("host-libstdcxx-dev-missing", HEADER.format("bits/c++config.h")),
     ("container-missing-gpu-passthrough", COMPOSE + "RuntimeError: Found no NVIDIA driver on your system.\n"),
     ("collective-flag-misconfigured", RETRIED + "the job hangs\n"),
+    ("tensorflow-gpu-mismatch", NO_XLA + "TensorFlow falls back to the CPU: GPU will not be used\n"),
+    ("iommu-not-passthrough", MEASURED.format("0.0")),
+    ("gpu-libs-not-found", BTOP + "btop with an RX 7900\n"),
+    ("mig-misconfigured", "MIG is on: no CUDA device is found in the pod\n"),
+    ("library-missing-gpu-arch", "Tesla K80\nFailed to collect metrics: nvml: Not Supported\n" + NO_CODE),
+    ("wsl-gpu-misconfigured", "RX 9070\nlibdxcore.so: not found, no GPU is detected\n"),
+    ("wsl-gpu-misconfigured", "Radeon RX 580\nno GPU is detected in WSL 2\n"),
+    ("device-node-permission", "Permission denied: the program can not open the render node (os error 13)\n"),
+    ("cdi-spec-missing-or-stale", '$ nvidia-ctk cdi generate\nlevel=error msg="failed to create the spec"\n'),
+    ("container-engine-no-gpu-support", "docker is installed from snap and shows no GPU\n"),
+    ("nvidia-fabricmanager-not-running", ASTRAY + "Error 802: system not yet initialized\n"),
+    ("nvidia-fabricmanager-not-running", "OS: Ubuntu 22.04\nCUDA initialization: unknown error\n"),
+    ("library-missing-gpu-arch", "Jetson AGX Thor\njtop: JetPack: MISSING\n" + NO_CODE),
+    ("iommu-not-passthrough", MEASURED.format("9.9") + "all_reduce hangs on two GPUs\n"),
     ("library-missing-gpu-arch", "Exception: Error invoking kernel: Invalid error code (209)\n"),
     ("nvidia-open-module-unsupported-gpu", LINUX),
     ("nvidia-open-module-required", LINUX),
@@ -86,11 +122,20 @@ GPUS = "$ nvidia-smi -L\n" + "".join(f"GPU {i}: NVIDIA A100-SXM4-40GB\n" for i i
 LISTS = "\n$ env\nCUDA_VISIBLE_DEVICES={}\n\n"
 MISSING = 'NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!\n'
 LEAK = 'File "/home/ana/.local/lib/python3.10/site-packages/gpustat/nvml.py", line 7, in <module>\nAttributeError: x\n'
+UNDER_WSL = "kernel: 5.15.167.4-microsoft-standard-WSL2\n"
+NOT_READ = "| N/A   48C    P8     3W /  N/A |    161MiB /  8192MiB |    ERR!      Default |\n"
 
 test_what_speaks_against_it = names_not(
     [
         (GPUS + LISTS.format("0,1,2,3") + ORDINAL, "visible-devices-conflict"),
         (MISSING + "CONFIG_IOMMU_DEFAULT_PASSTHROUGH=y in /boot/config-5.14.0\n", "iommu-not-passthrough"),
+        (BTOP + "GPU 0: NVIDIA GeForce RTX 3060\n", "gpu-libs-not-found"),
+        (BTOP + "btop with a GeForce GTX 1080\n", "gpu-libs-not-found"),
+        (BTOP, "jax-plugin-mismatch"),
+        (
+            UNDER_WSL + NOT_READ,
+            "nvidia-xid-fatal",
+        ),
     ]
 )
 
@@ -103,6 +148,9 @@ test_what_speaks_against_it = names_not(
         (GPUS + ORDINAL, "visible-devices-conflict"),
         (MISSING + "CONFIG_IOMMU_DEFAULT_DMA_LAZY=y in /boot/config-5.14.0\n", "iommu-not-passthrough"),
         (MISSING + "# CONFIG_IOMMU_DEFAULT_PASSTHROUGH is not set\n", "iommu-not-passthrough"),
+        (BTOP, "gpu-libs-not-found"),
+        ("OSError: librocm_smi64.so.7: cannot open shared object file: No such file\n", "gpu-libs-not-found"),
+        (NOT_READ, "nvidia-xid-fatal"),
     ],
 )
 def test_and_where_nothing_does(text: str, cause: str) -> None:

@@ -68,8 +68,8 @@ _MAKE = {
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where the toolkit lists the devices of a spec."""
-    return machine.symptom("cdi-devices-listed-told") is not None
+    """Where the toolkit lists the devices of a spec, or what it puts into one."""
+    return machine.symptom("cdi-devices-listed-told", "cdi-spec-made-told") is not None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

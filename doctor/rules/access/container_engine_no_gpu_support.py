@@ -62,6 +62,12 @@ FIXES = (
 )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where no container and no engine is named: any other program may be a snap as well."""
+    shown = machine.container.inside or machine.container.engine_text or machine.container.run_args
+    return not shown and machine.symptom("container-engine-named") is None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """By the engine as a text names it."""
     if not run_line.apart(machine):

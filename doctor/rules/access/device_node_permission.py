@@ -67,7 +67,10 @@ FIXES = (
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where AMD's nodes are shown, and the account is in each group that owns one, or all may open it."""
+    """Where AMD's nodes are shown, and the account is in each group that owns one, or all may open it. Where what is
+    refused is a setting of LACT's, whose daemon is root."""
+    if machine.symptom("lact-told") is not None:
+        return True
     mine, nodes = machine.account.member_of or (), nodes_of(machine, "kfd", "render")
     whole = {n.kind for n in nodes} == {"kfd", "render"}
     return whole and all(n.group in mine or ((n.mode or 0) & 0o006) == 0o006 for n in nodes)

@@ -134,7 +134,9 @@ def excludes(machine: Snapshot) -> bool:
 
 def unheard(machine: Snapshot) -> bool:
     """That somebody works under WSL is no complaint of its way to the GPU; nor is anything where torch has its GPU, or
-    rocminfo lists it and no program misses it."""
+    rocminfo lists it and no program misses it; nor where WSL is not named at all."""
+    if machine.host.wsl is None and machine.symptom("wsl-named", "wsl-told") is None:
+        return True
     if machine.torch.available is True or (_lists_gpu(machine) and _misses_module_alone(machine)):
         return True
     return machine.host.wsl is True and not run_line.sees_none(machine) and not run_line.complained_of(machine)

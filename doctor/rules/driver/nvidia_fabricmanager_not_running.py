@@ -10,7 +10,7 @@ from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
 from doctor.redaction.lazy import Lazy
-from doctor.rules import commands
+from doctor.rules import commands, work_done
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -98,8 +98,11 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
 def unheard(machine: Snapshot) -> bool:
     """Where CUDA finds no device: without the fabric manager it says that the system is not ready. Where the service is
     merely absent from a container, which does not see the host's, or beside fewer GPUs than a board with NVSwitches
-    has, and nothing says that the fabric is not ready."""
-    if machine.symptom("cuda-no-device"):
+    has, and nothing says that the fabric is not ready. On Windows, which has no such service, and where a kernel ran
+    and went astray."""
+    if machine.symptom("cuda-no-device") or machine.os.id == "windows":
+        return True
+    if work_done.went_astray(machine) and machine.symptom(*_NOT_READY) is None:
         return True
     if machine.nvidia_driver.fabric_manager.installed is not False or machine.symptom(*_NOT_READY):
         return False

@@ -55,6 +55,9 @@ FIXES = (
 )
 
 
+_COPIES_FAIL = ("collective-hangs", "output-garbage", "p2p-slow-told")
+
+
 def excludes(machine: Snapshot) -> bool:
     """A guest's kernel command line is not where its GPU's accesses are translated: no line that asks for it counts."""
     return machine.host.virtual_machine is True or machine.symptom("gpu-of-virtual-guest-told") is not None
@@ -62,7 +65,10 @@ def excludes(machine: Snapshot) -> bool:
 
 def unheard(machine: Snapshot) -> bool:
     """Where the kernel's command line or its log shows that devices pass through already, or its settings were tried in
-    vain."""
+    vain; where Omniverse has measured copies between the GPUs with the IOMMU on, and nobody tells of a hang, of garbage
+    or of slow copies."""
+    if machine.symptom("omniverse-measured-peer-copies-told") and machine.symptom(*_COPIES_FAIL) is None:
+        return True
     asked = re.search(r"\biommu=pt\b|\biommu\.passthrough=1\b", machine.kernel.cmdline or "") is not None
     return (
         asked
@@ -99,7 +105,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             source="https://github.com/ROCm/rccl/issues/1129",
         )
     elif translates:
-        hangs = machine.symptom("collective-hangs", "output-garbage", "p2p-slow-told")
+        hangs = machine.symptom(*_COPIES_FAIL)
         yield Finding(
             severity=Severity.WARNING,
             basis="both" if hangs else "facts",

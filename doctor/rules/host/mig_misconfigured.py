@@ -59,8 +59,10 @@ def unheard(machine: Snapshot) -> bool:
     torch has a GPU, or nothing tells that none is seen, and the one instance that is asked for is among those that are
     listed; people shorten its number. Where instances are listed, none is asked for and nobody says that a process sees
     none. In a Space of ZeroGPU, whose slices are the operator's. Where nvidia-smi shows every GPU with MIG off, or
-    Kubernetes' labels say that there is none to turn on."""
+    Kubernetes' labels say that there is none to turn on. Where a value is no number for what reads it."""
     if machine.symptom("zerogpu-told", "mig-not-capable-told") is not None:
+        return True
+    if machine.symptom("metric-not-parsed-told") and not run_line.sees_none(machine) and not machine.symptom(*_FAILS):
         return True
     gpus = machine.of_vendor("nvidia")
     if gpus and all(gpu.mig_mode == "disabled" for gpu in gpus) and machine.symptom("mig-mentioned", *_FAILS) is None:

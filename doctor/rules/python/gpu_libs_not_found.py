@@ -68,7 +68,11 @@ def excludes(machine: Snapshot) -> bool:
 
 def unheard(machine: Snapshot) -> bool:
     """Where kernels ran: the libraries that they need were found. Where a search that told of each folder found the one
-    that it was for. Where torch has its GPU, for which it loads them, and nothing names one or fails to import."""
+    that it was for. Where torch has its GPU, for which it loads them, and nothing names one or fails to import. Where a
+    monitor of both vendors' GPUs leaves AMD's out, and NVIDIA's are what is there."""
+    nvidia = machine.of_vendor("nvidia") or machine.symptom("nvidia-gpu-told")
+    if nvidia and not machine.of_vendor("amd") and machine.symptom("monitor-leaves-amd-out"):
+        return True
     if work_done.ran(machine) or work_done.took_gpu(machine, "bitsandbytes-found-cudart-told"):
         return True
     missed = machine.symptom("gpu-dll-named", "import-fails-told", "gpu-library-not-found-said", "program-crashed")

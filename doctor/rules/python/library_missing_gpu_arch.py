@@ -79,7 +79,10 @@ def unheard(machine: Snapshot) -> bool:
         return True
     if machine.symptom("powerd-speaks-told") and work_done.nothing_fails(machine, "packages"):
         return True  # the service of a laptop's firmware loads no library
-    if machine.symptom("health-watch-speaks-told") and machine.symptom(*_NO_KERNEL, *_AMISS) is None:
+    if (
+        machine.symptom("health-watch-speaks-told", "metric-not-parsed-told")
+        and machine.symptom(*_NO_KERNEL, *_AMISS) is None
+    ):
         return True  # what watches over GPUs runs no kernels on them
     there = machine.symptom("layers-on-gpu", *_NOT_THE_LIBRARY) is not None
     return (there or within_told_range(machine)) and machine.symptom(*_NO_KERNEL) is None

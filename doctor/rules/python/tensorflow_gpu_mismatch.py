@@ -89,12 +89,13 @@ def excludes(machine: Snapshot) -> bool:
 
 def unheard(machine: Snapshot) -> bool:
     """Where work ran, or is slower than in an older release; where TensorFlow asked where its GPU sits, made a device
-    of it, or compiles for it."""
+    of it, or compiles for it; where it says that it makes no devices of XLA's, as it does at each start."""
     if work_done.took_gpu(machine, "tensorflow-made-gpu-device-told", "ptxas-spilled-registers-told"):
         return True
     if machine.symptom("slower-than-before-told", "llvm-cannot-select") is not None or work_done.ran(machine):
         return True
-    return machine.symptom("tensorflow-asks-place-of-gpu") is not None and machine.symptom(*_LACKS) is None
+    at_start = machine.symptom("tensorflow-asks-place-of-gpu", "tensorflow-makes-no-xla-devices-told")
+    return at_start is not None and machine.symptom(*_LACKS) is None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
