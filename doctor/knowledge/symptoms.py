@@ -267,7 +267,7 @@ def is_so(machine: Snapshot, name: str, wanted: Any) -> bool:
     """Whether what `name` asks for (a fact, `package:…`, `env:…` or `gpu:…`) is known and one of `wanted`."""
     values = [value for value in _values(machine, name) if value is not None]
     if wanted == "known":
-        return bool(values)
+        return any(value != "" for value in values)  # an empty variable is shown as often as it is set
     choices = wanted if isinstance(wanted, list) else [wanted]
     return any(_matches(value, choice) for value in values for choice in choices)
 

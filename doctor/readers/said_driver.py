@@ -112,7 +112,7 @@ _ASKED = re.compile(
     r"(?:sudo )?(?:cat /sys/module/(?P<shown>amdgpu|nvidia)/version"
     r"|modinfo (?:-F ?|--field[= ])version (?P<field>amdgpu|nvidia))$"
 )
-_NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,3}$")
+_NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,4}$")
 
 
 def read_version(text: str, source: str = "text", command: str = "") -> FactSheet:

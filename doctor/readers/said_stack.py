@@ -187,9 +187,12 @@ def _facts(line: str) -> Iterator[tuple[str, object]]:
         yield from build_facts(torch[1].rstrip(".")).items()
     elif label := _TORCH_BUILD_IS.search(line):
         yield from said_facts(label[1]).items()
-    if rocm := _ROCM.search(line) or _ROCM_IMAGE.search(line):
+    image = _ROCM_IMAGE.search(line)
+    if rocm := _ROCM.search(line) or image:
         yield "rocm[shown].path", ""
         yield "rocm[shown].version", rocm[1]
+    if image and "/pytorch:" in image[0]:  # the host's ROCm may be told as well, and stand before it
+        yield "torch.rocm", image[1]
     if python := _PYTHON.search(line):
         yield "interpreter.version", python[1]
     if driver := _DRIVER.search(line):

@@ -30,6 +30,7 @@ IDS = tuple(
 )
 RULES = {check.rule.id for check in registry.checks()}
 EXAMPLES = {
+    "conv3d-called-told": "    return F.conv3d(",
     "vllm-extension-installed-told": "  vllm/_C.abi3.so",
     "vllm-absent-told": "ImportError: vllm is not installed. To use Fp8Linear, please install vllm",
     "flash-attn-needs-newer-toolkit": "RuntimeError: FlashAttention is only supported on CUDA 11.7 and above.",

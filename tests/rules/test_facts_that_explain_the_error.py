@@ -44,6 +44,37 @@ LOST = (
 MODULES = "$ lsmod | grep ^nvidia\nnvidia_modeset 1605632 24 -\nnvidia 60358656 410 nvidia_modeset\n{more}"
 INIT_999 = 'msg="unable to load cuda driver library" error="cuda driver library init failure: 999"\n'
 
+SMI = (
+    "| NVIDIA-SMI 530.41.03    Driver Version: 530.41.03    CUDA Version: 12.1     |\n"
+    "|   0  NVIDIA GeForce RTX 3080     Off| 00000000:0B:00.0  On |                  N/A |\n"
+    "|  0%   58C    P2              101W / 320W|   {used}MiB / 10240MiB |      3%      Default |\n"
+)
+NO_HANDLE = "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`\n"
+TWO_CARDS = (
+    "0a:00.0 VGA compatible controller [0300]: NVIDIA Corporation GA102 [GeForce RTX 3090] [10de:2204] (rev a1)\n"
+    "\tKernel driver in use: nvidia\n"
+    "0b:00.0 VGA compatible controller [0300]: NVIDIA Corporation GA102 [GeForce RTX 3090] [10de:2204] (rev a1)\n"
+    "\tKernel driver in use: vfio-pci\n"
+)
+TOO_MANY_RANKS = "ValueError: tensor parallel size (2) is larger than the number of available GPUs (1)\n"
+NO_CUDNN = "Could not load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file\n"
+MANAGER = (
+    "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized\n"
+    "$ nvidia-smi --query-gpu=name,driver_version --format=csv,noheader\nNVIDIA H100 80GB HBM3, 550.127.05\n"
+    "nvidia-fabricmanager.service loaded failed failed NVIDIA fabric manager service\n"
+    "ii  nvidia-fabricmanager-550   550.90.07-0ubuntu0.22.04.1\n"
+)
+NO_FUNCTION = (
+    'RuntimeError: HIP error: invalid device function\n  File "bitsandbytes/functional.py", line 1287, in quantize\n'
+)
+ARCHS = (
+    "```\n$ rocminfo\nAgent 2\n  Name:                    gfx1030\n  Device Type:             GPU\n```\n"
+    "$ pip list | grep -i bits\nbitsandbytes 0.44.1\n\ntorch 2.5.1+rocm6.2\n>>> torch.cuda.get_arch_list()\n['gfx906', '{arch}']\n"
+)
+TUNES = "GPU: gfx942 MI300X\nROCm 6.2\nexport PYTORCH_TUNABLEOP_ENABLED=1\n"
+FAULT = "Memory access fault by GPU node-1 (Agent handle: 0x5581ac0) on address 0x7f2a. Reason: Page not present\n"
+
+
 test_it_is_named_first = names(
     [
         (NO_KERNELS + GFX1031 + "$ env | grep HSA\nHSA_OVERIDE_GFX_VERSION=10.3.0\n", "env-flag-unknown-or-renamed"),
@@ -61,6 +92,22 @@ test_it_is_named_first = names(
         (
             "Segmentation fault in hsaKmtAllocMemoryAlign\nROCm version: 6.4.1\nGPU: AMD Instinct MI210\n"
             "$ cat /sys/module/amdgpu/version\n5.18.13\n",
+            "amdgpu-rocm-version-skew",
+        ),
+    ],
+    first=True,
+)
+test_it_is_named_first_too = names(
+    [
+        (NO_HANDLE + SMI.format(used=9894), "gpu-memory-exhausted"),
+        (TOO_MANY_RANKS + TWO_CARDS, "gpu-bound-to-other-driver"),
+        (NO_CUDNN + "GPU: NVIDIA A100\nnotebook:  LD_LIBRARY_PATH is empty\n", "env-not-seen-by-service"),
+        (MANAGER, "nvidia-fabricmanager-not-running"),
+        (NO_FUNCTION + ARCHS.format(arch="gfx1030"), "library-missing-gpu-arch"),
+        (TUNES + "each request with a new length stalls 20 to 90 s\n", "tunableop-misconfigured"),
+        (
+            "RuntimeError: HIP error: out of memory\nhost: amdgpu-dkms 5.18.13 (ROCm 5.4)\n"
+            "image rocm/pytorch:rocm7.0_ubuntu22.04_py3.10_pytorch_release_2.7.1\nGPU: gfx90a AMD Instinct MI250\n",
             "amdgpu-rocm-version-skew",
         ),
     ],
@@ -90,6 +137,11 @@ test_it_is_not_named = names_not(
         (INIT_999 + MODULES.format(more=""), "nvidia-uvm-stale-after-suspend"),
         (OOM.format(asked="9.50"), "allocator-flag-unsupported"),
         ("    LLAMA_CUBLAS stands in my notes\n", "env-flag-unknown-or-renamed"),
+        (NO_HANDLE + SMI.format(used=2894), "gpu-memory-exhausted"),
+        ("it runs well\n" + TWO_CARDS, "gpu-bound-to-other-driver"),
+        (NO_FUNCTION + ARCHS.format(arch="gfx900"), "library-missing-gpu-arch"),
+        (FAULT + "GPU: gfx1151\nHSA_OVERRIDE_GFX_VERSION=\n", "hsa-override-misuse"),
+        (TUNES.replace("ENABLED=1", "ENABLED=0") + "each request stalls 20 to 90 s\n", "tunableop-misconfigured"),
     ]
 )
 

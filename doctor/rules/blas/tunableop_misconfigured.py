@@ -74,8 +74,10 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     why = stale or "tunes while the program runs: PYTORCH_TUNABLEOP_TUNING is 1 unless it is set to 0"
     yield Finding(
         summary=f"TunableOp {why}.",
-        severity=Severity.WARNING if stale else Severity.INFO,
-        suspect=4 if not stale and run_line.from_text(machine, "environment") and _felt(machine) else 0,
+        severity=Severity.WARNING if stale or _waits(machine) else Severity.INFO,
+        suspect=4
+        if not stale and not _waits(machine) and run_line.from_text(machine, "environment") and _felt(machine)
+        else 0,
         subject=Subject(kind="variable", id="PYTORCH_TUNABLEOP_ENABLED"),
         evidence=tuple(
             Evidence(text=f"{n}={v[:60]}", source=machine.source(f"environment[{n}]"))
@@ -84,6 +86,11 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         ),
         fixes=FIXES,
     )
+
+
+def _waits(machine: Snapshot) -> bool:
+    """Whether a pasted text tells that work stalls or got slower: each new shape is tuned while a request waits."""
+    return run_line.from_text(machine, "environment") and machine.symptom("slower-than-before-told") is not None
 
 
 def _felt(machine: Snapshot) -> bool:

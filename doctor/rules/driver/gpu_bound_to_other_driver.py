@@ -115,7 +115,8 @@ def _meant(machine: Snapshot, gpu: Gpu, others: bool) -> bool:
     if gpu.driver not in _PASSED_ON or not run_line.from_text(machine, f"{name}[{gpu.key}].driver"):
         return False
     told = machine.symptom("guest-has-gpu-told", "card-passed-to-guest-told") is not None
-    return (told or others or presence.answers(machine, "nvidia")) and not run_line.sees_none(machine)
+    missed = run_line.sees_none(machine) or machine.symptom("one-gpu-of-several-told") is not None
+    return (told or others or presence.answers(machine, "nvidia")) and not missed
 
 
 def _hypervisor(machine: Snapshot, gpus: tuple[Gpu, ...], module: str, name: str) -> Finding:

@@ -89,8 +89,12 @@ def excludes(machine: Snapshot) -> bool:
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
     """Facts do not decide where the manager is absent and one product is named that sits on boards with NVSwitches:
-    how many there are is not told."""
+    how many there are is not told. Nor where CUDA itself says that the system is not ready, and no fabric is told to be
+    complete."""
     gpus = machine.of_vendor("nvidia")
+    done = any(gpu.fabric_state == "completed" for gpu in gpus)
+    if machine.symptom("cuda-802") is not None and not done and machine.torch.available is not True:
+        return False
     alone = len(gpus) == 1 and machine.pci is None and bool(_ON_BOARD.search(gpus[0].name or ""))
     return not alone or machine.nvidia_driver.fabric_manager.installed is not False
 

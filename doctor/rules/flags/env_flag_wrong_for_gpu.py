@@ -114,6 +114,7 @@ def _flag(name: str, value: str, fits: str, why: str, strength: int = 0, felt: s
 
 _ON = "1|true|yes|on"
 _AITER = r"aiter|Get GPU arch from rocminfo failed"
+_DEEP_GEMM = r"deep_?gemm|csrc/apis/gemm\.hpp"
 _FA = r"\bFA ?(?:version ?)?[34]\b|flash_attn_interface|FlashAttention-?[34]"
 _SDMA = "HSA_ENABLE_SDMA"
 _DEFAULTS = ((_SDMA, "1"),)
@@ -134,7 +135,7 @@ _FLAGS = (
     _flag(_SDMA, "0", "gfx1[01]|gfx90[06c]|sm_", "it takes the copy engines away", 2),
     _flag(r"(?:HIP|ROCR|HSA|MIOPEN|RCCL|ROCBLAS|HIPBLASLT|AMD)_\w+", ".+", "gfx", "it is AMD's, the GPU NVIDIA's", 1),
     _flag(r"NVTE_FP8_\w+|NVTE_USE_FP8", _ON, "sm_(?:89|9|1)|gfx9[45]|gfx12", "FP8 needs a newer GPU", 3),
-    _flag("VLLM_USE_DEEP_GEMM", _ON, "sm_(?:9|1[02])|gfx", "DeepGEMM needs Hopper or later", 3),
+    _flag("VLLM_USE_DEEP_GEMM", _ON, "sm_(?:9|10)|gfx", "DeepGEMM is for sm_90 and sm_100", 3, _DEEP_GEMM),
     _flag("VLLM_FLASH_ATTN_VERSION", "3", "sm_9|gfx", "FlashAttention 3 is for Hopper", 3, _FA),
     _flag("VLLM_FLASH_ATTN_VERSION", "4", "sm_(?:9|10)|gfx", "FlashAttention 4 is for Hopper and Blackwell", 3, _FA),
     _flag(

@@ -19,7 +19,10 @@ RULE = Rule(
     title="A flag is set in the shell and not where the service starts, or the reverse.",
     needs=({"environment", "service_environment"},),
     proven="synthetic",
-    explains=("amd-gpu-unsupported-by-rocm", "library-missing-gpu-arch", "framework-sees-no-gpu"),
+    explains=(
+        *("amd-gpu-unsupported-by-rocm", "library-missing-gpu-arch", "framework-sees-no-gpu"),
+        *("gpu-libs-not-found", "tensorflow-gpu-mismatch"),
+    ),
     order=50,
     facts_decide=False,
     tags=("flags",),

@@ -66,6 +66,7 @@ _OF_A_GPU = ("cuda-out-of-memory", "gpu-out-of-memory-told", "hsa-out-of-memory"
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each GPU that is full, with who holds it; and for command submissions that found no memory."""
+    yield from _no_room_for_a_handle(machine)
     for gpu in machine.gpus or ():
         total, used = gpu.memory_bytes, gpu.memory_used_bytes
         if not total or not used or gpu.integrated or used < total * _FULL:
@@ -93,6 +94,33 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             )
 
 
+def _no_room_for_a_handle(machine: Snapshot) -> Iterator[Finding]:
+    """cuBLAS and cuDNN that can't be set up on a GPU with next to nothing free: their handles take memory."""
+    refused = machine.symptom("cudnn-not-initialized")
+    if refused is None or "NOT_INITIALIZED" not in refused.text:
+        return
+    for gpu in machine.of_vendor("nvidia"):
+        total, used = gpu.memory_bytes, gpu.memory_used_bytes
+        if not total or not used or total - used >= _HANDLES:
+            continue
+        yield Finding(
+            severity=Severity.WARNING,
+            summary=f"{(total - used) >> 20} MiB of the GPU's memory are free: a library's handle finds no room.",
+            subject=presence.subject(gpu),
+            explains=("gpu-libs-conflict",),
+            evidence=(
+                Evidence(text=refused.text, source=refused.source),
+                *evidence(machine, (f"gpus[{gpu.key}].memory_used_bytes", f"gpus[{gpu.key}].memory_bytes")),
+            ),
+            fixes=FIXES,
+            source="https://github.com/pytorch/pytorch/issues/16831",
+        )
+        return
+
+
+_HANDLES = 768 << 20
+"""Bytes that CUDA's context and the workspaces of cuBLAS and cuDNN take together on the GPUs of today, and some to
+spare (docs.nvidia.com/cuda/cublas: cublasSetWorkspace, 32 MiB on Hopper; a context is 300 to 500 MiB)."""
 _FULL = 0.99
 """Servers take 90 to 95 % on purpose."""
 

@@ -68,7 +68,7 @@ FIXES = (
 )
 
 
-_NO_KERNEL = ("cuda-no-kernel-image",)
+_NO_KERNEL = ("cuda-no-kernel-image", "hip-invalid-device-function")
 
 
 def unheard(machine: Snapshot) -> bool:
