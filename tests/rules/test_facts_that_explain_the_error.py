@@ -69,7 +69,8 @@ NO_FUNCTION = (
 )
 ARCHS = (
     "```\n$ rocminfo\nAgent 2\n  Name:                    gfx1030\n  Device Type:             GPU\n```\n"
-    "$ pip list | grep -i bits\nbitsandbytes 0.44.1\n\ntorch 2.5.1+rocm6.2\n>>> torch.cuda.get_arch_list()\n['gfx906', '{arch}']\n"
+    "$ pip list | grep -i bits\nbitsandbytes 0.44.1\n\ntorch 2.5.1+rocm6.2\n"
+    ">>> torch.cuda.get_arch_list()\n['gfx906', '{arch}']\n"
 )
 TUNES = "GPU: gfx942 MI300X\nROCm 6.2\nexport PYTORCH_TUNABLEOP_ENABLED=1\n"
 FAULT = "Memory access fault by GPU node-1 (Agent handle: 0x5581ac0) on address 0x7f2a. Reason: Page not present\n"
