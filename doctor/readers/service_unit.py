@@ -3,6 +3,8 @@
 
 >>> read("[Service]\\nExecStart=/bin/x\\nEnvironment=A_B=1").get("service_environment")
 {'A_B': '1'}
+>>> read('/etc/systemd/system/a.service.d/override.conf:Environment="A_B=1"').get("service_environment")
+{'A_B': '1'}
 >>> read('server config env="map[CUDA_VISIBLE_DEVICES: OLLAMA_DEBUG:false]"').get("service_environment")
 {'OLLAMA_DEBUG': 'false'}
 >>> read_shown("Environment=PATH=/bin A_B=1", command="systemctl show x -p Environment").get("service_environment")
@@ -21,6 +23,11 @@ from doctor.readers.source_lines import kept, source_lines
 _MAP = re.compile(r"server config\"? env=\"?map\[(?P<pairs>[^\]]{0,6000})")
 _PAIR = re.compile(r"(?:(?<=\s)|^)([A-Za-z][A-Za-z0-9_]{1,80}):(?!//)")
 _VARIABLE = re.compile(r"\s{0,8}Environment=[\"']?(?P<name>[A-Za-z_][A-Za-z0-9_]{1,80})=(?P<value>[^\"']{0,300})")
+_DROP_IN = re.compile(
+    r"\s{0,8}/(?:etc|run|usr/lib|lib)/systemd/(?:system|user)/[\w@.-]{1,80}\.service(?:\.d/[\w@.-]{1,80}\.conf)?:"
+    r"(?:\d{1,5}:)?\s{0,4}Environment=[\"']?(?P<name>[A-Za-z_][A-Za-z0-9_]{1,80})=(?P<value>[^\"']{0,300})"
+)
+"""A line of a unit's file behind the file's path, as `grep -r` prints it and people write it."""
 _SEEN = re.compile(r".{0,400}?\b(?:gpu_type|compute)=(?P<arch>gfx\d{1,2}[0-9a-f]{2})\b")
 _ASKED = re.compile(
     r"(?:.{0,200}?[\s\"'])?systemctl (?:--user )?(?:cat|show) [^|]{1,200}"
@@ -37,21 +44,24 @@ def read(text: str, source: str = "text") -> FactSheet:
     ReaderError without either."""
     sheet = FactSheet()
     unit: dict[str, str] = {}
-    section = started = ""
+    section = started = dropped = ""
     for where, line in source_lines(text, source):
         if "server config" in line and (found := _MAP.search(line)):
             _logged(sheet, where, found["pairs"])
         elif "=gfx" in line and (found := _SEEN.match(line)):
             sheet.put("gpus[#0].vendor", "amd", where)
             sheet.put("gpus[#0].arch", found["arch"], where)
+        elif "/systemd/" in line and len(unit) < _LIMIT and (found := _DROP_IN.match(line)):
+            unit[found["name"]] = kept(found["value"], 300)
+            dropped = dropped or where
         elif line.strip() == "[Service]":
             section = where
         elif section and line.lstrip().startswith("ExecStart="):
             started = where
         elif section and len(unit) < _LIMIT and (found := _VARIABLE.match(line)):
             unit[found["name"]] = kept(found["value"], 300)
-    if started or (section and unit):
-        sheet.put("service_environment", unit, section)
+    if started or dropped or (section and unit):
+        sheet.put("service_environment", unit, section or dropped)
     if not len(sheet):
         raise ReaderError("no unit and no logged environment in the text")
     return sheet

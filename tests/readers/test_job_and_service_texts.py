@@ -90,6 +90,10 @@ def test_the_gpu_that_a_service_names() -> None:
         ("u@h:~$ systemctl cat ollama | grep CUDA\nu@h:~$ uname -r\n", None),
         ("u@h:~$ systemctl cat ollama\nu@h:~$ uname -r\n", None),
         ("$ systemctl status ollama\nEnvironment=1\n", None),
+        ('/etc/systemd/system/a.service.d/b.conf:Environment="A_B=1"\n', {"A_B": "1"}),
+        ("/etc/systemd/system/a.service.d/b.conf: Environment=A_B=1\n", {"A_B": "1"}),
+        ("/etc/systemd/system/a.service:#Environment=A_B=1\n", None),
+        ('/home/u/docs/a.service.d/b.conf:Environment="A_B=1"\n', None),
     ],
 )
 def test_what_a_command_says_that_a_service_was_given(text: str, given: dict[str, str] | None) -> None:
