@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import run_line
+from doctor.rules import run_line, wheel_runtime
 from doctor.rules.blas_support import rocm_of
 from doctor.rules.hardware import has_no
 from doctor.versions import Dotted
@@ -37,7 +37,8 @@ and is not told to look there.
 Under WSL the driver lives on the Windows side. Without /dev/dxg no library can reach it; a Linux driver does not help.
 
 ## Not raised when
-/dev/dxg is there, or inside a container (it must be passed there).
+/dev/dxg is there, or inside a container (it must be passed there). Where rocminfo lists the GPU and torch brings an
+older HSA runtime of its own: that is gpu-libs-conflict.
 
 ## How to confirm
 `ls -l /dev/dxg` and, on Windows, `wsl --version` and `wsl -l -v` (VERSION must be 2).
@@ -103,6 +104,7 @@ def _said(machine: Snapshot) -> Iterator[Finding]:
         or machine.container.inside
         or machine.symptom("ray-worker-without-gpu")
         or (machine.environment or {}).get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1")  # that hides them all
+        or wheel_runtime.hides_gpu(machine)  # WSL's own way is whole: rocminfo took it
     ):
         return
     if symptom is None:

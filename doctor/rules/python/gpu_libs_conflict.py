@@ -9,7 +9,7 @@ from doctor.facts.drivers import Install, LoaderChoice
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import library_found, process_maps, python_files, python_loading, run_line
+from doctor.rules import library_found, process_maps, python_files, python_loading, run_line, wheel_runtime
 from doctor.rules.python_packages import package, pip_install, pip_remove, release, shown
 from doctor.versions import Dotted
 
@@ -29,6 +29,7 @@ RULE = Rule(
         {"process.libraries"},
         {"symptom:library-built-with-told", "symptom:library-on-system-told"},
         {"symptom:nccl-of-cuda-told", "cuda"},
+        {"host.wsl", "torch.rocm"},
     ),
     proven="live",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -39,8 +40,8 @@ RULE = Rule(
 From files: the loader's search is followed for every library that torch needs (RPATH, LD_LIBRARY_PATH, RUNPATH,
 ld.so.cache, default folders), and another copy than torch's own wins. Packages in another release than torch pins.
 A GPU library that is not the one the framework was built with: packages for CUDA 12 and 13 that install the same
-file, a library of another release than torch pins, LD_LIBRARY_PATH that leads a wheel to another ROCm or CUDA, or an
-error text that says so.
+file, a library of another release than torch pins, LD_LIBRARY_PATH that leads a wheel to another ROCm or CUDA, a ROCm
+wheel's own HSA runtime under WSL, or an error text that says so.
 
 ## Why it matters
 The loader takes the first copy it finds: undefined symbols, CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH, crashes.
@@ -134,6 +135,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield from library_found.another_copy(machine)
     yield from library_found.other_release_told(machine)
     yield from library_found.nccl_of_another_cuda(machine)
+    yield from wheel_runtime.conflict(machine)
     yield from _loader_path(machine)
     yield from _files_of_another_rocm(machine)
     yield from _unpinned(machine, kb)
