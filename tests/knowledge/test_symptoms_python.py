@@ -30,6 +30,7 @@ SO = "cannot open shared object file: No such file or directory"
 EXAMPLES = {
     "numpy-removed-alias": "AttributeError: module 'numpy' has no attribute 'product'",
     "compile-not-on-this-python": "RuntimeError: Dynamo is not supported on Python 3.14+",
+    "jax-plugin-lacks-system-library": f"Failed to open /v/jax_plugins/xla_rocm7/xla_rocm_plugin.so: libdw.so.1: {SO}",
     "jax-backend-not-initialized": "RuntimeError: Unable to initialize backend 'cuda': FAILED_PRECONDITION",
     "flash-attn-needs-ampere": "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
     "error-of-attention-kernel": "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",

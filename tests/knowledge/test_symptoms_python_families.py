@@ -99,6 +99,7 @@ EXAMPLES = {
     "python-tag-of-wheel-told": "ERROR: Package 'torch' requires a different Python: 3.7.12 not in '>=3.8.0'",
     "conda-environment-told": "torch.cuda.is_available() False in the conda environment",
     "user-site-shadows-told": "transformers is loaded from /users/me/.local/lib/python3.12/site-packages",
+    "user-site-of-windows-shadows-told": r"sys.path: C:\Users\a\AppData\Roaming\Python\Python312\site-packages before D:\ui\python_env\Lib",
     "user-site-in-conda-traceback": "/home/u/.local/lib/python3.12/site-packages/transformers/utils/versions.py",
     "numpy-major-told": "A module that was compiled using NumPy 1.x cannot be run in NumPy 2.2.1",
     "path-told-to-hold-a-space": "moving the virtual environment to a directory without spaces in its name solves it",

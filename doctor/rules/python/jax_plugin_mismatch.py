@@ -128,6 +128,8 @@ def unheard(machine: Snapshot) -> bool:
     hardware's backends lack."""
     if machine.symptom("jax-lists-gpu", "xla-on-gpu-told") or work_done.ran(machine):
         return True
+    if machine.symptom("jax-plugin-lacks-system-library"):  # the plugin is the right one, and cannot be opened
+        return True
     if machine.symptom("jax-notes-other-backends") and machine.symptom(*_LACKS_ITS_GPU) is None:
         return True
     names = ("jax", "jaxlib", "plugin", "pjrt")
