@@ -45,6 +45,16 @@ def nodes_of(machine: Snapshot, *kinds: str) -> tuple[DeviceNode, ...]:
     return tuple(n for n in machine.nodes or () if n.kind in kinds and stands(n))
 
 
+def in_container_unnamed(machine: Snapshot) -> bool:
+    """Whether AMD's nodes were listed inside a container: by a number, for the image names no such group, and closed to
+    others. The host, which made them, has a name for their group."""
+    if not machine.container.inside:
+        return False
+    nodes = nodes_of(machine, "kfd", "render")
+    shut = [n for n in nodes if n.gid and n.group is None and n.mode is not None and not n.mode & 0o006]
+    return bool(shut) and len(shut) == len(nodes) and {n.kind for n in shut} == {"kfd", "render"}
+
+
 def has_no(machine: Snapshot, *kinds: str) -> bool:
     """Whether it is known that no node of those kinds is there: all of /dev was listed, or the nodes that were asked
     for by name are gone. A pasted text that shows some nodes proves nothing of the others."""

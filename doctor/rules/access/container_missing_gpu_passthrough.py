@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.rules import run_line
-from doctor.rules.hardware import has_no, nodes_of
+from doctor.rules.hardware import has_no, in_container_unnamed, nodes_of
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -104,6 +104,8 @@ def excludes(machine: Snapshot) -> bool:
     video = machine.symptom("video-library-missing") is not None  # a capability of its own, which it may lack
     if machine.symptom("root-in-container-sees-gpu-told") is not None:
         return True  # it was given, and its account may not open it
+    if in_container_unnamed(machine):
+        return True  # its nodes are there
     if run_line.needs_no_gpu(machine):
         return True
     return machine.nodes is None and chosen and given not in ("", "none", "void") and not video

@@ -11,7 +11,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules import run_line
-from doctor.rules.hardware import named, needed_nodes, nodes_of, refused
+from doctor.rules.hardware import in_container_unnamed, named, needed_nodes, nodes_of, refused
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -32,7 +32,7 @@ Inside a container, a GPU node whose owning gid is not among this account's grou
 named render in the image often has another number than on the host. Of a pasted text also: a run line that passes AMD's
 nodes and no number of a group; one whose numbers may be another host's, where no GPU is seen (a suspicion); and refused
 nodes that nobody's group (65534) owns: a user namespace (rootless engines, unprivileged LXC) has no number for the
-host's group.
+host's group; and nodes whose group has no name in the image, where the account is told to be none that is root.
 
 ## Why it matters
 `--group-add render` then adds the image's number, and `rocminfo` still says "Unable to open /dev/kfd".
@@ -73,7 +73,7 @@ FIXES = (
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each owning gid that the account lacks; else what the run line lacks."""
-    told = list(_of_nodes(machine)) or list(_unmapped(machine))
+    told = list(_of_nodes(machine)) or list(_unmapped(machine)) or list(_unnamed(machine))
     yield from told or list(_of_run_line(machine)) or list(_of_numbers(machine)) or _of_whole_dev(machine)
 
 
@@ -90,6 +90,29 @@ def _unmapped(machine: Snapshot) -> Iterator[Finding]:
         evidence=tuple(_evidence(machine, _UNMAPPED, shut)),
         explains=(*RULE.explains, "device-node-permission", "container-device-cgroup-denied"),
         fixes=(_map_fix(machine),),
+        verify=("id", "-G"),
+    )
+
+
+def _unnamed(machine: Snapshot) -> Iterator[Finding]:
+    """The listing shows a number where the group's name would stand: the image knows no such group, so that an account
+    which is not root can only be in it where the container was given that number."""
+    if not in_container_unnamed(machine) or machine.account.uid is not None or machine.account.gids is not None:
+        return
+    plain = machine.symptom("pod-runs-as-plain-account-told") is not None
+    given = machine.symptom("groups-given-to-account-told") is not None or run_line.options(machine, "--group-add")
+    refused_here = machine.symptom("kfd-open-permission", "dri-open-permission") is not None
+    if not plain or given or not (refused_here or run_line.sees_none(machine)):
+        return
+    nodes = [n for n in nodes_of(machine, "kfd", "render") if n.gid and n.group is None]
+    yield Finding(
+        summary=f"gid {nodes[0].gid} owns {named([n.key for n in nodes])}; this container's account is not in it.",
+        severity=Severity.WARNING,
+        subject=Subject(kind="node", id=nodes[0].key),
+        basis="both",
+        evidence=tuple(_evidence(machine, nodes[0].gid or 0, nodes)),
+        explains=(*RULE.explains, "device-node-permission"),
+        fixes=(_fix(machine, nodes[0].gid or 0),),
         verify=("id", "-G"),
     )
 
