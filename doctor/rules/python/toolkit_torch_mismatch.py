@@ -89,6 +89,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """Another major of CUDA, or another series of ROCm, than torch was built with, while something is compiled."""
     yield from python_files.deepspeed(machine)
     yield from _older_than_wanted(machine)
+    yield from _bitsandbytes_of_another_rocm(machine)
     if not any(s.key in _BUILDS for s in machine.symptoms):
         return
     yield from _compiler_of_another_cuda(machine)
@@ -105,6 +106,30 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=evidence(machine, ("torch.version", "torch.cuda", "torch.rocm", "cuda", "rocm")),
             fixes=FIXES,
         )
+
+
+_BNB = Lazy(r"(\S{0,400})\blibbitsandbytes_rocm(\d)(\d{1,2})\.so")
+
+
+def _bitsandbytes_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:
+    """bitsandbytes asks for its library by torch's ROCm, and its build names it by hipconfig's: in a tree that was
+    built here the name is missing where the two differ (bitsandbytes: cuda_specs.py, CMakeLists.txt)."""
+    said, ours = machine.symptom("bitsandbytes-lacks-rocm-binary"), machine.torch.rocm
+    asked = _BNB.search(said.text) if said else None
+    if not said or not asked or not ours or Dotted(ours).series(2) != Dotted(f"{asked[2]}.{asked[3]}").series(2):
+        return
+    held = [i.version for i in machine.rocm or () if i.version]
+    if "-packages/" in asked[1] or not held or any(Dotted(v).series(2) == Dotted(ours).series(2) for v in held):
+        return
+    yield Finding(
+        summary=f"bitsandbytes was built with ROCm {held[0][:12]}, and asks for its library of torch's {ours[:12]}.",
+        severity=Severity.WARNING,
+        subject=Subject(kind="toolkit"),
+        basis="both",
+        explains=(*RULE.explains, "extension-abi-mismatch", "library-missing-gpu-arch"),
+        evidence=(Evidence(text=said.text, source=said.source), *evidence(machine, ("torch.version", "rocm"))),
+        fixes=FIXES,
+    )
 
 
 _FLOOR = Lazy(r"(?i)(?:CUDA|nvcc)\D{0,24}(\d{1,2}\.\d)")
