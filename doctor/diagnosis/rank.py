@@ -93,7 +93,10 @@ def beside_the_error(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> 
     remark. Such misfits are in most environments, and nothing here came of them."""
     return [
         _remark(f)
-        if f.severity is Severity.WARNING and f.basis == "facts" and f.rule in rules and _BESIDE & {*rules[f.rule].tags}
+        if f.severity is not Severity.INFO
+        and f.basis == "facts"
+        and f.rule in rules
+        and _BESIDE & {*rules[f.rule].tags}
         else f
         for f in findings
     ]

@@ -21,6 +21,10 @@ from doctor.facts.sheet import FactSheet
 from doctor.readers.source_lines import kept, source_lines
 
 _MAP = re.compile(r"server config\"? env=\"?map\[(?P<pairs>[^\]]{0,6000})")
+_CUT = re.compile(
+    r"\s{0,8}(?P<pairs>(?:[A-Z][A-Z0-9_]{3,60}:\S{0,200} ){1,30}OLLAMA_[A-Z_]{2,40}:\S{0,200}(?: .{0,2000})?)"
+)
+"""A piece of that map, as grep left it."""
 _PAIR = re.compile(r"(?:(?<=\s)|^)([A-Za-z][A-Za-z0-9_]{1,80}):(?!//)")
 _VARIABLE = re.compile(r"\s{0,8}Environment=[\"']?(?P<name>[A-Za-z_][A-Za-z0-9_]{1,80})=(?P<value>[^\"']{0,300})")
 _DROP_IN = re.compile(
@@ -46,7 +50,9 @@ def read(text: str, source: str = "text") -> FactSheet:
     unit: dict[str, str] = {}
     section = started = dropped = ""
     for where, line in source_lines(text, source):
-        if "server config" in line and (found := _MAP.search(line)):
+        if "OLLAMA_" in line and ":" in line and (cut := _CUT.fullmatch(line)):
+            _logged(sheet, where, cut["pairs"])
+        elif "server config" in line and (found := _MAP.search(line)):
             _logged(sheet, where, found["pairs"])
         elif "=gfx" in line and (found := _SEEN.match(line)):
             sheet.put("gpus[#0].vendor", "amd", where)

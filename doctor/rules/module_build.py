@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from doctor.facts import Snapshot
+from doctor.facts.host import KernelEvent
 from doctor.findings import Evidence, Finding, Severity, Subject
 from doctor.rules import commands, presence
 
@@ -24,8 +25,12 @@ def refused(machine: Snapshot, vendor: Literal["nvidia", "amd"]) -> Finding | No
     stem = "nvidia" if vendor == "nvidia" else "amdgpu"
     driver = machine.nvidia_driver if vendor == "nvidia" else machine.amdgpu_driver
     running = machine.kernel.release
-    if driver.loaded is True or elsewhere(machine, vendor):
+    if elsewhere(machine, vendor):
         return None
+    if driver.loaded is True:  # CUDA's own module may be refused all the same
+        uvm = (e for e in machine.kernel_log.events or () if e.code in _REFUSED and "nvidia_uvm" in e.text)
+        event = next(uvm, None) if machine.nvidia_driver.uvm_loaded is not True else None
+        return _refusal(machine, event, "nvidia_uvm") if event and vendor == "nvidia" else None
     failed = next((m for m in machine.kernel.dkms or () if m.key.startswith(stem) and m.failed_for == running), None)
     if failed and running:
         log = f"/var/lib/dkms/{failed.key}/build/make.log"
@@ -39,10 +44,14 @@ def refused(machine: Snapshot, vendor: Literal["nvidia", "amd"]) -> Finding | No
         if _OF_ANOTHER_MODULE in event.text:
             continue
         if event.code in _REFUSED and stem in event.text:
-            return Finding(
-                severity=Severity.ERROR,
-                summary=f"The running kernel refuses the {stem} module: it {_REFUSED[event.code]}.",
-                subject=Subject(kind="driver", id=stem),
-                evidence=(Evidence(text=event.text, source=machine.source("kernel_log.events")),),
-            )
+            return _refusal(machine, event, stem)
     return None
+
+
+def _refusal(machine: Snapshot, event: KernelEvent, module: str) -> Finding:
+    return Finding(
+        severity=Severity.ERROR,
+        summary=f"The running kernel refuses the {module} module: it {_REFUSED[event.code or '']}.",
+        subject=Subject(kind="driver", id=module),
+        evidence=(Evidence(text=event.text, source=machine.source("kernel_log.events")),),
+    )

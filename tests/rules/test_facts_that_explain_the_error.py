@@ -73,6 +73,15 @@ ARCHS = (
     ">>> torch.cuda.get_arch_list()\n['gfx906', '{arch}']\n"
 )
 TUNES = "GPU: gfx942 MI300X\nROCm 6.2\nexport PYTORCH_TUNABLEOP_ENABLED=1\n"
+UVM = (
+    "$ nvidia-smi -L\nGPU 0: GeForce RTX 2070 (UUID: GPU-8a3d)\n"
+    "nvidia_uvm: Unknown symbol radix_tree_preloads (err -2)\n"
+)
+MI50 = "0b:00.0 Display controller [0380]: AMD/ATI Vega 20 [Radeon Instinct MI50 32GB] [1002:66a1] (rev 06)\n"
+IDS = "$ cat /proc/cmdline\nBOOT_IMAGE=/vmlinuz ro quiet iommu=pt vfio-pci.ids={}\n"
+NO_AGENT = "rocminfo shows only the CPU agent, rocm-smi: no AMD GPUs specified\n"
+FLASHMLA = "ValueError: Selected backend FLASHMLA is not valid. Reason: FlashMLA is only supported on Hopper devices.\n"
+OLLAMA = 'level=WARN msg="amdgpu is not supported" gpu=0 gpu_type=gfx1032\nexport HSA_OVERRIDE_GFX_VERSION=10.3.0\n'
 FAULT = "Memory access fault by GPU node-1 (Agent handle: 0x5581ac0) on address 0x7f2a. Reason: Page not present\n"
 
 
@@ -106,6 +115,11 @@ test_it_is_named_first_too = names(
         (MANAGER, "nvidia-fabricmanager-not-running"),
         (NO_FUNCTION + ARCHS.format(arch="gfx1030"), "library-missing-gpu-arch"),
         (TUNES + "each request with a new length stalls 20 to 90 s\n", "tunableop-misconfigured"),
+        (NO_CUDA + UVM, "nvidia-kernel-incompatible"),
+        (NO_AGENT + MI50 + IDS.format("1002:66a1"), "gpu-bound-to-other-driver"),
+        (FLASHMLA + "GPU 0: NVIDIA A100\nexport VLLM_ATTENTION_BACKEND=FLASHMLA\n", "env-flag-wrong-for-gpu"),
+        (OLLAMA + "HSA_OVERRIDE_GFX_VERSION: OLLAMA_DEBUG:false\n", "env-not-seen-by-service"),
+        ("torch.cuda.device_count() -> 1, there are two cards\n" + TWO_CARDS, "gpu-bound-to-other-driver"),
         (
             "RuntimeError: HIP error: out of memory\nhost: amdgpu-dkms 5.18.13 (ROCm 5.4)\n"
             "image rocm/pytorch:rocm7.0_ubuntu22.04_py3.10_pytorch_release_2.7.1\nGPU: gfx90a AMD Instinct MI250\n",
@@ -138,6 +152,15 @@ test_it_is_not_named = names_not(
         (INIT_999 + MODULES.format(more=""), "nvidia-uvm-stale-after-suspend"),
         (OOM.format(asked="9.50"), "allocator-flag-unsupported"),
         ("    LLAMA_CUBLAS stands in my notes\n", "env-flag-unknown-or-renamed"),
+        (NO_CUDA + UVM, "nvidia-uvm-stale-after-suspend"),
+        (NO_AGENT + MI50 + IDS.format("10de:1db6"), "gpu-bound-to-other-driver"),
+        (FLASHMLA + "GPU 0: NVIDIA H100\nexport VLLM_ATTENTION_BACKEND=FLASHMLA\n", "env-flag-wrong-for-gpu"),
+        (OLLAMA + "HSA_OVERRIDE_GFX_VERSION:10.3.0 OLLAMA_DEBUG:false\n", "env-not-seen-by-service"),
+        (
+            "ValueError: No data found. Please verify the folders\nGPU: gfx1103\ntorch 2.6.0+rocm6.2.4\n"
+            ">>> torch.cuda.get_arch_list()\n['gfx1030', 'gfx1100']\n",
+            "torch-missing-gpu-arch",
+        ),
         (NO_HANDLE + SMI.format(used=2894), "gpu-memory-exhausted"),
         ("it runs well\n" + TWO_CARDS, "gpu-bound-to-other-driver"),
         (NO_FUNCTION + ARCHS.format(arch="gfx900"), "library-missing-gpu-arch"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -90,6 +91,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             continue
         others = presence.bound(gpus, module)
         for gpu in gpus:
+            if gpu.driver is None and _claimed(machine, gpu) and not others and run_line.sees_none(machine):
+                yield _for_a_guest(machine, gpu, module, name)
+                continue
             if gpu.driver not in presence.OTHER_DRIVERS:
                 continue
             yield Finding(
@@ -100,6 +104,26 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 fixes=_fixes(gpu),
                 verify=("lspci", "-nnk", "-s", gpu.pci_address) if gpu.pci_address else None,
             )
+
+
+_IDS = re.compile(r"\bvfio-pci\.ids=([0-9a-fA-F:,]{9,400})")
+
+
+def _claimed(machine: Snapshot, gpu: Gpu) -> bool:
+    """Whether the command line gives devices of the GPU's id to guests."""
+    found = _IDS.search(machine.kernel.cmdline or "")
+    return found is not None and bool(gpu.pci_id) and (gpu.pci_id or "").lower() in found[1].lower().split(",")
+
+
+def _for_a_guest(machine: Snapshot, gpu: Gpu, module: str, name: str) -> Finding:
+    return Finding(
+        severity=Severity.WARNING,
+        summary=f"The kernel's command line gives {presence.label(gpu)} to guests (vfio-pci.ids); {module} gets none.",
+        subject=presence.subject(gpu),
+        evidence=evidence(machine, (f"{name}[{gpu.key}].pci_id", "kernel.cmdline")),
+        fixes=_fixes(gpu),
+        verify=("lspci", "-nnk", "-s", gpu.pci_address) if gpu.pci_address else None,
+    )
 
 
 def _severity(machine: Snapshot, gpu: Gpu, others: bool) -> Severity:

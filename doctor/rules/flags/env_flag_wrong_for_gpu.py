@@ -136,6 +136,7 @@ _FLAGS = (
     _flag(r"(?:HIP|ROCR|HSA|MIOPEN|RCCL|ROCBLAS|HIPBLASLT|AMD)_\w+", ".+", "gfx", "it is AMD's, the GPU NVIDIA's", 1),
     _flag(r"NVTE_FP8_\w+|NVTE_USE_FP8", _ON, "sm_(?:89|9|1)|gfx9[45]|gfx12", "FP8 needs a newer GPU", 3),
     _flag("VLLM_USE_DEEP_GEMM", _ON, "sm_(?:9|10)|gfx", "DeepGEMM is for sm_90 and sm_100", 3, _DEEP_GEMM),
+    _flag("VLLM_ATTENTION_BACKEND", "FLASHMLA", "sm_(?:9|10)|gfx", "FlashMLA is for sm_90 and sm_100", 3, "flash_?mla"),
     _flag("VLLM_FLASH_ATTN_VERSION", "3", "sm_9|gfx", "FlashAttention 3 is for Hopper", 3, _FA),
     _flag("VLLM_FLASH_ATTN_VERSION", "4", "sm_(?:9|10)|gfx", "FlashAttention 4 is for Hopper and Blackwell", 3, _FA),
     _flag(
