@@ -23,6 +23,12 @@ _BANNER = re.compile(
     r"(?P<version>\d{3}\.\d{1,3}(?:\.\d{1,3})?)"
 )
 _TYPE = re.compile(r"kernel_?module_?type[\"']?\s{0,4}[:=]\s{0,4}[\"']?(open|proprietary)\b", re.IGNORECASE)
+_MODULES_ALONE = re.compile(
+    r"\s{0,8}(?:the )?(?:nvidia(?:['’]s)? )?(?P<flavour>open|proprietary)(?:[- ]source)?(?: gpu)? kernel modules?"
+    r"(?: (?:are |is )?(?:loaded|installed|used|in use))?\s{0,8}\.?$",
+    re.IGNORECASE,
+)
+"""The flavour as the whole of a line: in a sentence it may be what somebody would take, or took before."""
 _LICENSE = re.compile(r"\blicense:\s{0,16}(Dual MIT/GPL|NVIDIA)\b")
 _NOT = re.compile(r"\bnot \S{1,60}|\bno \S{1,60}")
 _PACKAGE = re.compile(
@@ -164,6 +170,8 @@ class _Reader:
     def flavour(self, where: str, line: str) -> None:
         if found := _TYPE.search(line):
             self.sheet.put("nvidia_driver.flavour", found[1].lower(), where)
+        elif found := _MODULES_ALONE.match(line):
+            self.sheet.put("nvidia_driver.flavour", found["flavour"].lower(), where)
         elif (found := _LICENSE.search(line)) and self.of_nvidia:
             self.sheet.put("nvidia_driver.flavour", "open" if found[1] != "NVIDIA" else "proprietary", where)
         elif alone := _PACKAGE_ALONE.match(line):

@@ -2,6 +2,9 @@
 
 Values stand on the line that names the file, or alone on the next one (`cat` and what it printed).
 
+>>> read_iommu_domain("DMA-FQ").get("host.iommu")
+'translated'
+
 >>> read("cat /proc/sys/kernel/numa_balancing\\n1").get("host.numa_balancing")
 1
 >>> read("scaling_governor: powersave").get("host.cpu_governor")
@@ -27,6 +30,10 @@ _NUMA_ASKED = re.compile(r"numa_balancing\s*$")
 _GOVERNORS = "performance|powersave|ondemand|schedutil|conservative|userspace"
 _GOVERNOR = re.compile(rf"(?:scaling_governor|governor)['\"]?\s{{0,3}}(?:[:=]|is|\s)\s{{0,3}}[\"']?({_GOVERNORS})\b")
 _GOVERNOR_ASKED = re.compile(r"scaling_governor\s*$")
+_DOMAIN_ASKED = re.compile(r"/sys/kernel/iommu_groups/[\w*]{1,6}/type\s*$")
+_QUESTIONS = (("numa", _NUMA_ASKED), ("governor", _GOVERNOR_ASKED), ("domain", _DOMAIN_ASKED))
+_DOMAIN_ALONE = re.compile(r"\s{0,8}(?:/sys/kernel/iommu_groups/\d{1,4}/type:)?(identity|DMA|DMA-FQ)\s*$")
+"""What the kernel writes into `iommu_groups/N/type` (Documentation/ABI/testing/sysfs-kernel-iommu_groups)."""
 _GOVERNOR_ALONE = re.compile(rf"\s{{0,8}}({_GOVERNORS})\s*$")
 _NUMBER_ALONE = re.compile(r"\s{0,8}(\d{1,2})\s*$")
 _IOMMU = re.compile(
@@ -69,7 +76,7 @@ def read(text: str, source: str = "text") -> FactSheet:
             continue
         for name, value in (*_settings(line), *_windows(line), *_links(line)):
             sheet.put(name, value, where)
-        asked = "numa" if _NUMA_ASKED.search(line) else "governor" if _GOVERNOR_ASKED.search(line) else ""
+        asked = next((what for what, question in _QUESTIONS if question.search(line)), "")
     if not len(sheet):
         raise ReaderError("nothing said of the host")
     return sheet
@@ -83,6 +90,18 @@ def read_numa_balancing(text: str, source: str = "text") -> FactSheet:
 def read_governor(text: str, source: str = "text") -> FactSheet:
     """What `cat …/cpufreq/scaling_governor` printed."""
     return _printed(text, source, "governor")
+
+
+def read_iommu_domain(text: str, source: str = "text") -> FactSheet:
+    """What `cat /sys/kernel/iommu_groups/…/type` printed, of one group or of several that agree: the groups of one
+    machine may differ, and then it is not told which is the GPUs'."""
+    found = [(where, m[1]) for where, line in source_lines(text, source) if (m := _DOMAIN_ALONE.match(line[:120]))]
+    kinds = {kind == "identity" for _, kind in found}
+    if len(kinds) != 1:
+        raise ReaderError("not that file's text")
+    sheet = FactSheet()
+    sheet.put("host.iommu", "passthrough" if kinds == {True} else "translated", found[0][0])
+    return sheet
 
 
 def _printed(text: str, source: str, asked: str) -> FactSheet:
@@ -101,6 +120,8 @@ def _answer(sheet: FactSheet, where: str, line: str, asked: str) -> None:
         sheet.put("host.numa_balancing", int(found[1]), where)
     elif asked == "governor" and (found := _GOVERNOR_ALONE.match(line)):
         sheet.put("host.cpu_governor", found[1], where)
+    elif asked == "domain" and (found := _DOMAIN_ALONE.match(line[:120])):
+        sheet.put("host.iommu", "passthrough" if found[1] == "identity" else "translated", where)
 
 
 def _settings(line: str) -> Iterator[tuple[str, int | str]]:

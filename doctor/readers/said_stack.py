@@ -32,6 +32,7 @@ _NVIDIA = (
     r"|(?:GH200|GB200|GB300|GB10|B200|B300|H200|H100|H20|A100|A800|H800|A6000|A5000|A10G|L40S|L40|V100|P100|P40)"
     r"(?:[ -](?:SXM\d?|PCIe|NVL|SXM\d-\d{2,3}GB))?"
     r"|(?:9[678]0|10[5-8]0|16[56]0|20[678]0|[34]0[5-9]0|50[5-9]0) ?(?:Ti\b(?: SUPER)?|(?=(?:GPU|card|graphics)\b))"
+    r"|DGX Spark|(?:(?<=NVIDIA )|(?<=\d[x*] )|(?<=\d[x*]))(?:T4|L4|A2|A10|A16|A30|A40|K80|M60)"
     r"|Tesla (?:T4|P4|K80|M40|M60)|Quadro [A-Z]{0,3}\d{3,4}M?|P[1-6]000|Jetson(?: AGX)? (?:Orin|Xavier|Nano|Thor))"
 )
 _AMD = (
@@ -118,7 +119,8 @@ _CLAUSE = re.compile(r"[;,(]\s|\.\s|\s(?:but|while|whereas|though|although)\s", 
 _MAKER = re.compile(r"nvidia|geforce|quadro|tesla|amd|radeon|instinct|[\s-]")
 _WORDS = (
     "rtx", "gtx", "radeon", "tesla", "gfx", "torch", "rocm", "cuda", "100", "200", "300", " mi", "x6", "x7", "x9", "rx",
-    "l40", "p40", "flash", "vllm", "triton", "numpy", "jetson", "strix", "driver", "ubuntu", "debian", "python",
+    "l40", "p40", "800", "h20", "a10g", "gb10", "dgx spark", "x t4", "x l4", "x a", "x k80", "nvidia ",
+    "flash", "vllm", "triton", "numpy", "jetson", "strix", "driver", "ubuntu", "debian", "python",
     "sglang", "onnxruntime", "nvidia-", "nccl", "rccl", "cublas",
     " ti", "0ti", " gpu", " card", "wsl", "wls2", "quadro", "win1", "win 1", "windows",
     "000", "core i", " i3", " i5", " i7", " i9", "xeon", "fx-",
@@ -149,7 +151,8 @@ def read(text: str, source: str = "text") -> FactSheet:
 
 def alike(name: str, value: object) -> str:
     """What two ways to write the same GPU have in common."""
-    return _MAKER.sub("", str(value).lower()) if name.endswith(".name") else str(value)
+    # The one GPU of a DGX Spark is called by the machine's name as often as by its own.
+    return _MAKER.sub("", str(value).lower()).replace("dgxspark", "gb10") if name.endswith(".name") else str(value)
 
 
 def gpus_torn(torn: set[str], archs: Collection[str]) -> bool:

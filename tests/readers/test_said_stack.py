@@ -20,6 +20,8 @@ from doctor.readers import said_stack
         ("nvidia-smi shows NVIDIA GH200 480GB, driver 560.35.03", "nvidia_driver.version", "560.35.03"),
         ("it hangs on H100 GPUs, the same code runs on A100", "gpus[#0].name", "H100"),
         ("Tensorflow 2.12, Ubuntu 22.04, python 3.10", "interpreter.version", "3.10"),
+        ("DGX Spark\nits GB10 is idle", "gpus[#0].name", "DGX Spark"),
+        ("2x A40 in the node", "gpus[#0].name", "A40"),
     ],
 )
 def test_facts_of_a_sentence(line: str, fact: str, value: str) -> None:
