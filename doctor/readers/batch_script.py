@@ -25,6 +25,11 @@ _ASKED_STEP = re.compile(r"\s{0,8}(?:srun|salloc|sbatch)\s(?P<rest>.{0,200}?--g(
 """A line without a prompt may be part of what a person tells of: only what it asks for counts."""
 _TRES = re.compile(r".{0,40}?\b(?:Alloc|Req)?TRES(?:PerNode)?=(?P<rest>\S{1,300})")
 _POD = re.compile(r"\s{0,24}(?:resources:\s{0,4})?requests:\s{0,4}(?P<rest>.{0,200})$")
+_POD_LIMITS = re.compile(
+    r"^[ \t]{0,24}limits:[ \t]{0,4}\n[ \t\"']{0,26}(?:cpu[\"']?:|memory[\"']?:[ \t]{0,12}[\"']?\d{1,6}[KMG]i\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Limits alone, as `kubectl describe pod` and a manifest without requests show them: compose writes `cpus` and `4G`."""
 _POD_NONE = re.compile(r"\s{0,24}(?:- )?resources:\s{1,4}\{\s{0,4}\}\s{0,8}$")
 _POD_PART = re.compile(r"[\s{\"']{0,26}(?:cpu|memory|ephemeral-storage)[\"']?:", re.IGNORECASE)
 _POD_GPU = re.compile(
@@ -58,7 +63,7 @@ def read(text: str, source: str = "text") -> FactSheet:
 def _pod(text: str, source: str) -> tuple[str, bool] | None:
     """Where a pod's `requests:` of processor or memory or its empty `resources:` stand, and whether any resource of the
     text is a GPU. A compose file knows neither."""
-    if "requests:" not in text and "resources: {" not in text:
+    if "requests:" not in text and "resources: {" not in text and not _POD_LIMITS.search(text):
         return None
     before, place = False, ""
     for where, line in source_lines(text, source):
@@ -70,4 +75,6 @@ def _pod(text: str, source: str) -> tuple[str, bool] | None:
         ):
             place = place or where
         before = head is not None
+    if not place and (limits := _POD_LIMITS.search(text)):
+        place = f"{source}:{text.count(chr(10), 0, limits.start()) + 1}"
     return (place, bool(_POD_GPU.search(text))) if place else None

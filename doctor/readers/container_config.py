@@ -34,6 +34,7 @@ _APART = re.compile(
     r"|(?<![\w/-])docker\s{1,20}\d[\w.+]{1,16}\s{1,12}\d{2,6}\s{1,12}(?:latest|core\d\d|\d[\d.]*)/(?:stable|edge|candidate|beta))",
     re.IGNORECASE,
 )
+_APART_WORDS = ("esktop", "snap", "docker.dockerd", "/stable", "/edge", "/candidate", "/beta")
 _TOOLKIT = re.compile(
     r".{0,200}?(?:nvidia-container-toolkit(?:-base)?(?::\w{2,8})?|container toolkit(?: cli)?|nvidia-ctk"
     r"|container runtime hook)`?(?: version)?[\s:=@v-]{1,40}(1\.\d{1,2}\.\d{1,2})\b",
@@ -79,8 +80,9 @@ def _one(sheet: FactSheet, where: str, line: str) -> None:
         sheet.put("container.engine_text", f"docker desktop (context {found['name']})", where)
     if "Root Dir" in line and (found := _ROOT.match(line)) and "snap" in found["path"]:
         sheet.put("container.engine_text", f"docker snap ({found['path']})", where)
-    if ("esktop" in line or "snap" in line or "docker.dockerd" in line) and (found := _APART.match(line)):
-        of_snap = found["name"].startswith("docker.dockerd")
+    # A row of `snap list` has no word of snap's own but its channel.
+    if any(word in line for word in _APART_WORDS) and (found := _APART.match(line)):
+        of_snap = found["name"].startswith(("docker.dockerd", "docker "))
         sheet.put("container.engine_text", f"docker{' snap' if of_snap else ''}: {found['name']}", where)
     if "rootless" in line.lower() and re.match(r"\s{0,8}rootless:?\s{0,3}(?:true|yes)?$", line.lower()):
         sheet.put("container.rootless", True, where)

@@ -17,6 +17,8 @@ from doctor.facts.sheet import FactSheet
 from doctor.readers.source_lines import kept, source_lines
 from doctor.readers.torch_build import build_facts
 
+_NONE = "none"
+"""What stands for an answer of None until both are known."""
 _Said = list[tuple[str, object, str]]
 """What was printed, in the order of the text: name, value, place."""
 _LINE_LIMIT = 600
@@ -49,9 +51,21 @@ def read(text: str, source: str = "text", command: str = "") -> FactSheet:
     if not said:
         raise ReaderError("nothing that torch printed of itself")
     sheet = FactSheet()
-    for name, value, place in _of_the_right_environment(said):
+    for name, value, place in _of_the_right_environment(_without_backend(said)):
         sheet.put(name, value, place)
+    if not len(sheet):
+        raise ReaderError("nothing that torch printed of itself")
     return sheet
+
+
+def _without_backend(said: _Said) -> _Said:
+    """With the build that both answers give: where neither CUDA's version nor HIP's is any, torch is a CPU build. One
+    of them alone is None in every build for the other vendor."""
+    none = {str(value): place for name, value, place in said if name == _NONE}
+    rest = [row for row in said if row[0] != _NONE]
+    if len(none) < 2 or any(name == "torch.build" and value in ("cuda", "rocm") for name, value, _ in rest):
+        return rest
+    return [*(row for row in rest if row[0] != "torch.build"), ("torch.build", "cpu", none["hip"])]
 
 
 def _of_the_right_environment(said: _Said) -> _Said:
@@ -109,10 +123,14 @@ def _version(answer: str) -> dict[str, object]:
 
 
 def _cuda(answer: str) -> dict[str, object]:
+    if answer == "None":
+        return {_NONE: "cuda"}
     return {"torch.build": "cuda", "torch.cuda": answer} if _NUMBERS.match(answer) else {}
 
 
 def _hip(answer: str) -> dict[str, object]:
+    if answer == "None":
+        return {_NONE: "hip"}
     return {"torch.build": "rocm", "torch.rocm": answer.partition("-")[0]} if _NUMBERS.match(answer) else {}
 
 

@@ -22,6 +22,8 @@ from doctor.readers import batch_script, container_config, container_manifest, l
         ("resources:\n  requests:\n    cpu: 500m\n  limits:\n    nvidia.com/gpu: 1\n", True),
         ("containers:\n- name: serve\n  resources: {}\n", False),
         ('"requests": {"cpu": "1"}\nresources: requests: memory: 8Gi\n', False),
+        ("resources:\n  limits:\n    memory: 16Gi\n", False),
+        ("    Limits:\n      cpu:             4\n      nvidia.com/gpu:  1\n", True),
     ],
 )
 def test_what_a_job_asks_for(text: str, asks: bool) -> None:
