@@ -48,7 +48,14 @@ def answers(machine: Snapshot, vendor: Literal["nvidia", "amd"]) -> bool:
 
 def listed(machine: Snapshot, gpu: Gpu) -> bool:
     """Whether a pasted text shows that the vendor's tool lists this GPU."""
-    known = {"uuid": gpu.uuid, "index.smi": gpu.index.smi} if gpu.vendor == "nvidia" else {"index.hip": gpu.index.hip}
+    known: dict[str, object] = {"index.hip": gpu.index.hip}
+    if gpu.vendor == "nvidia":  # what no other tool tells
+        known = {
+            "uuid": gpu.uuid,
+            "index.smi": gpu.index.smi,
+            "mig_mode": gpu.mig_mode,
+            "compute_mode": gpu.compute_mode,
+        }
     shown = [name for name, value in known.items() if value is not None]
     return any(run_line.from_text(machine, f"gpus[{gpu.key}].{name}") for name in shown)
 

@@ -91,8 +91,14 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 def excludes(machine: Snapshot) -> bool:
-    """A Space of ZeroGPU: its main process has no GPU by design, and nobody in it loads a driver."""
-    return machine.symptom("zerogpu-told") is not None
+    """A Space of ZeroGPU: its main process has no GPU by design, and nobody in it loads a driver. Where nvidia-smi
+    lists a GPU of the text and nothing says that it can't be reached, its driver is loaded, whatever a program sees."""
+    if machine.symptom("zerogpu-told") is not None:
+        return True
+    if machine.nvidia_driver.smi_error is not None or machine.nvidia_driver.loaded is False:
+        return False
+    listed = any(presence.listed(machine, gpu) for gpu in machine.of_vendor("nvidia"))
+    return listed and machine.symptom(*_UNREACHED) is None
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
 from doctor.redaction.lazy import Lazy
-from doctor.rules import run_line, work_done
+from doctor.rules import presence, run_line, work_done
 from doctor.rules.flags_read import evaluated
 from doctor.rules.hardware import has_no, vendors_there
 from doctor.rules.python_packages import package
@@ -86,8 +86,9 @@ _NUMBER = Lazy(
 def excludes(machine: Snapshot) -> bool:
     """Where a program is told to take a GPU by a number which the GPUs of the text do not have, and no list of GPUs is
     set or spoken of: the number is wrong. Where a number is out of range, and the one list that is set names every GPU
-    of the text. Where the GPUs are hidden as one who wants the processor hides them."""
-    if _hidden_by_choice(machine) or _hides_none(machine):
+    of the text. Where the GPUs are hidden as one who wants the processor hides them. Where CUDA's list alone is set, and
+    names GPUs that nvidia-smi lists."""
+    if _hidden_by_choice(machine) or _hides_none(machine) or _fits(machine):
         return True
     asked, spoken = machine.symptom("gpu-asked-by-number-told"), machine.symptom("visible-devices-said")
     told = machine.symptom("variable-told")
@@ -111,6 +112,16 @@ def _hides_none(machine: Snapshot) -> bool:
 
 _SEVERAL = 2
 _COUNTS = ("device-count-is-zero-told", "visible-devices-said")
+
+
+def _fits(machine: Snapshot) -> bool:
+    """Whether CUDA's list alone is set, by numbers, and a pasted nvidia-smi has a GPU for each of them."""
+    env = machine.environment or {}
+    gpus = machine.of_vendor("nvidia")
+    if [name for name in _LISTS if name in env] != [_CUDA] or not all(presence.listed(machine, gpu) for gpu in gpus):
+        return False
+    count = _count(machine, _CUDA, vendors_there(machine), env)
+    return count is not None and re.search(r"\d", env[_CUDA]) is not None and _fault(env[_CUDA], count) is None
 
 
 def _hidden_by_choice(machine: Snapshot) -> bool:
@@ -299,7 +310,9 @@ def _count(machine: Snapshot, name: str, there: frozenset[str], env: Mapping[str
     cut = any(number >= len(gpus) for number in numbers)  # output is pasted of some of them
     if not cut and machine.symptom("rocminfo-agent-shown-told") is not None:
         cut = run_line.from_text(machine, "gpus") and all(g.index.hip is None and g.index.smi is None for g in gpus)
-    if not gpus or parted or cut or (name == _CUDA and len(there) > 1):
+    # `2x RTX 3090` names one GPU and tells of two.
+    told = machine.symptom("several-gpus-told") is not None and not any(presence.listed(machine, gpu) for gpu in gpus)
+    if not gpus or parted or cut or (told and len(gpus) == 1) or (name == _CUDA and len(there) > 1):
         return None
     outer = [t for t in env.get(_HSA, "").split(",") if t.strip()]
     return len(outer) if vendor == "amd" and name != _HSA and outer else len(gpus)

@@ -19,7 +19,12 @@ RULE = Rule(
     id="iommu-not-passthrough",
     severity=Severity.WARNING,
     title="The IOMMU translates where the GPU stack wants pass-through.",
-    needs=[{"host.iommu"}, {"kernel_log.events", "gpus"}, {"kernel.cmdline", "gpus", "symptom:collective-hangs"}],
+    needs=[
+        {"host.iommu"},
+        {"kernel_log.events", "gpus"},
+        {"kernel.cmdline", "gpus", "symptom:collective-hangs"},
+        {"kernel.cmdline", "symptom:peer-copy-differs-told"},
+    ],
     proven="synthetic",
     order=81,
     facts_decide=False,
@@ -55,7 +60,7 @@ FIXES = (
 )
 
 
-_COPIES_FAIL = ("collective-hangs", "output-garbage", "p2p-slow-told")
+_COPIES_FAIL = ("collective-hangs", "output-garbage", "p2p-slow-told", "peer-copy-differs-told")
 
 
 def excludes(machine: Snapshot) -> bool:
@@ -83,7 +88,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     faults = [e for e in machine.kernel_log.events or () if e.code == "iommu-fault" and e.device]
     source = machine.source("kernel_log.events")
     log = tuple(Evidence(text=f"{presence.times(e)}{e.text}", source=source) for e in faults[:3])
-    translates = machine.host.iommu == "translated" and len(machine.gpus or ()) > 1 and not machine.host.virtual_machine
+    hangs = machine.symptom(*_COPIES_FAIL)
+    many = len(machine.gpus or ()) > 1 or (hangs is not None and _several(machine))
+    translates = machine.host.iommu == "translated" and many and not machine.host.virtual_machine
     if faults and machine.host.iommu != "off":
         yield Finding(
             severity=Severity.WARNING,
@@ -97,15 +104,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield Finding(
             severity=Severity.WARNING,
             basis="both",
-            explains=RULE.explains if _told(machine) else (),
-            summary="Work on several GPUs hangs, and the kernel was started without iommu=pt.",
+            # CUDA's guide: no peer copies over PCIe on a bare machine whose IOMMU translates.
+            explains=RULE.explains if _told(machine) or machine.symptom("peer-copy-differs-told") else (),
+            summary="Work on several GPUs goes wrong, and the kernel was started without iommu=pt.",
             subject=Subject(kind="host", id="-"),
             evidence=evidence(machine, ["kernel.cmdline", "symptom:collective-hangs"]),
             fixes=FIXES[:1],
             source="https://github.com/ROCm/rccl/issues/1129",
         )
     elif translates:
-        hangs = machine.symptom(*_COPIES_FAIL)
         yield Finding(
             severity=Severity.WARNING,
             basis="both" if hangs else "facts",
@@ -130,9 +137,12 @@ def _on_by_itself(machine: Snapshot) -> bool:
     """Linux turns AMD's IOMMU on where nobody says otherwise, and Intel's not: beside a hang it may be at fault, or the
     copies themselves."""
     cmdline = machine.kernel.cmdline or ""
-    if not cmdline or "iommu=" in cmdline or machine.host.virtual_machine or not machine.symptom("collective-hangs"):
+    if not cmdline or "iommu=" in cmdline or machine.host.virtual_machine:
         return False
-    return _several(machine) and _AMD_CPU.search(machine.host.cpu or "") is not None
+    if not machine.symptom("collective-hangs", "peer-copy-differs-told"):
+        return False
+    amd = _AMD_CPU.search(machine.host.cpu or "") is not None or machine.symptom("amd-iommu-listed") is not None
+    return _several(machine) and amd
 
 
 _AMD_CPU = Lazy(r"\bAMD\b|\bEPYC\b|\bRyzen\b|\bThreadripper\b", re.IGNORECASE)

@@ -92,9 +92,25 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 evidence=evidence(machine, [f"gpus[{gpu.key}].mig_mode", f"gpus[{gpu.key}].partitions"]),
                 fixes=FIXES,
             )
+        elif gpu.mig_mode == "enabled" and gpu.partitions is None and _unseen(machine):
+            yield Finding(
+                severity=Severity.WARNING,
+                basis="both",
+                summary=f"{gpu.key}: MIG is on, no instance is shown and no GPU is seen: CUDA sees instances only.",
+                subject=Subject(kind="gpu", id=gpu.key),
+                evidence=evidence(machine, [f"gpus[{gpu.key}].mig_mode"]),
+                fixes=FIXES,
+            )
     yield from _several(machine)
     yield from _counted(machine)
     yield from _known_bad(machine)
+
+
+def _unseen(machine: Snapshot) -> bool:
+    """Whether a text says that no GPU is seen, and names no instance to a process nor a GPU without MIG."""
+    asked = (machine.environment or {}).get("CUDA_VISIBLE_DEVICES", "")
+    whole = any(gpu.mig_mode == "disabled" for gpu in machine.of_vendor("nvidia"))
+    return run_line.sees_none(machine) and "MIG-" not in asked and not whole
 
 
 def _several(machine: Snapshot) -> Iterator[Finding]:
