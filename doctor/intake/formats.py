@@ -68,6 +68,7 @@ FORMATS = (
     Format("kubectl_describe", ("kubelet version:", "container id:", "node-selectors:", "qos class:", "system info:")),
     Format("fabric_log", ("] [tid ",)),
     Format("rdma_text", ("hca_id:", "ca 'mlx", "ca '", "infiniband device '", '"physical_state"')),
+    Format("interfaces_text", ("<loopback", "lo: flags=", "link encap:"), ("ip -br", "ip -brief")),
     Format("cpu_text", ("cpu op-mode", "thread(s) per core", "model name\t:", "cpu implementer", "bogomips"),
            ("lscpu",)),
     Format("modinfo", ("/lib/modules/",)),

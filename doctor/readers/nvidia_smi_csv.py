@@ -96,6 +96,15 @@ _FACTS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "utilization.gpu": ("sensors.utilisation_percent", number),
     "fabric.state": ("fabric_state", lambda text: text.lower().replace(" ", "-")),
 }
+_REASON = re.compile(r"clocks_(?:throttle|event)_reasons\.(\w{2,40})$")
+_REASONS = {
+    "sw_power_cap": (0x4, "SwPowerCap"),
+    "hw_slowdown": (0x8, "HwSlowdown"),
+    "sw_thermal_slowdown": (0x20, "SwThermalSlowdown"),
+    "hw_thermal_slowdown": (0x40, "HwThermalSlowdown"),
+    "hw_power_brake_slowdown": (0x80, "HwPowerBrakeSlowdown"),
+}
+"""Columns and the bits that `active` has of them (nvml.h, nvmlClocksEventReason…)."""
 _ALIASES = {"clocks.current.sm": "clocks.sm", "gpu_bus_id": "pci.bus_id"}
 
 
@@ -141,6 +150,7 @@ class _Reader:
             if name in _FACTS:
                 fact, convert = _FACTS[name]
                 facts[fact] = convert(value)
+        facts["sensors.throttle_reasons"] = _reasons(told)
         if len([value for value in facts.values() if value is not None]) < 2 and not _VERSIONS & told.keys():
             return
         self.rows += 1
@@ -150,6 +160,16 @@ class _Reader:
         for name in ("kmd_version", "driver_version"):
             if found := re.match(r"\d{3}\.\d{1,4}(?:\.\d{1,4})?$", told.get(name, "")):
                 self.sheet.put("nvidia_driver.version", found[0], where)
+
+
+def _reasons(told: dict[str, str]) -> list[str] | None:
+    """What holds the clocks down, of single columns and of their sum; None where no such column was asked for."""
+    asked = {found[1]: text.lower() for name, text in told.items() if (found := _REASON.match(name))}
+    if not asked.keys() & {"active", *_REASONS}:
+        return None
+    total = asked.get("active", "")
+    bits = int(total, 16) if re.fullmatch(r"0x[0-9a-f]{1,16}", total) else 0
+    return [nvml for column, (bit, nvml) in _REASONS.items() if asked.get(column) == "active" or bits & bit]
 
 
 _PROPERTY = re.compile(r"[a-z]{2,20}(?:[._][a-zA-Z0-9_]{2,40}){1,5}")

@@ -18,6 +18,10 @@ ZEROS = "p2p copies between two RTX 3090 come out as all zeros\n"
 DOMAIN = "$ cat /sys/kernel/iommu_groups/0/type\n"
 BOOTED = "$ cat /proc/cmdline\nBOOT_IMAGE=/boot/vmlinuz quiet splash"
 UNITS = "$ ls /sys/class/iommu\nivhd0  ivhd1\n"
+ETH0 = "NCCL timeouts between nodes\n$ env | grep NCCL\nNCCL_SOCKET_IFNAME=eth0\n"
+LINKS = "$ ip -br a\nlo               UNKNOWN        127.0.0.1/8\nens5             UP             10.0.0.5/24\n"
+CLOCKS = "inference is slow\n$ nvidia-smi --query-gpu=name,clocks_event_reasons.active --format=csv\n"
+CLOCKS += "name, clocks_event_reasons.active\nNVIDIA A100-SXM4-80GB, "
 INIT = "No devices were found\nNVRM: GPU 0000:01:00.0: RmInitAdapter failed! "
 
 test_named = names(
@@ -39,6 +43,8 @@ test_named = names(
             "scheduler-no-gpu-allocated",
         ),
         (UNSEEN + "$ env | grep CUDA\nCUDA_VISIBLE_DEVICES=2", "visible-devices-conflict"),
+        (ETH0 + LINKS, "collective-flag-misconfigured"),
+        (CLOCKS + "0x0000000000000048", "gpu-throttled"),
         (
             INIT + "(0x62:0x1a:2631)\n\nDGX Spark (GB10), aarch64\nproprietary kernel modules",
             "nvidia-open-module-required",
@@ -70,6 +76,10 @@ test_not_named = names_not(
         ("$ scontrol show node c1\nNodeName=c1\n   Gres=(null)", "scheduler-no-gpu-allocated"),
         # A job is given the GPUs of its own by number.
         (UNSEEN + "SLURM_JOB_ID=77\nSLURM_JOB_GPUS=2\nCUDA_VISIBLE_DEVICES=2", "visible-devices-conflict"),
+        (ETH0.replace("eth0", "ens") + LINKS, "collective-flag-misconfigured"),
+        # One interface alone is no list of all.
+        (ETH0 + "$ ip -br a show ens5\nens5             UP             10.0.0.5/24\n", "collective-flag-misconfigured"),
+        (CLOCKS + "0x0000000000000001", "gpu-throttled"),
         # Two GPUs are there: the second is one of them.
         (UNSEEN + "CUDA_VISIBLE_DEVICES=1\n2x RTX 3090 in the workstation", "visible-devices-conflict"),
         (INIT + "(0x62:0x1a:2631)\n\nDGX Spark\nopen kernel modules", "nvidia-open-module-required"),

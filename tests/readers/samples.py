@@ -15,6 +15,12 @@ kernel version 525.105.17 does not match DSO version 525.125.6 -- cannot find wo
 MES feature version: 1, firmware version: 0x00000083
 nvidia-fabricmanager-550  550.90.12-1
 """,
+    "interfaces_text": """1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN group default
+2: ens5@if7: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 9001 qdisc mq state UP group default
+docker0   Link encap:Ethernet  HWaddr 02:42:a9:9e:3d:33
+ib0: flags=4163<UP,BROADCAST,RUNNING,MULTICAST>  mtu 2044
+ib1              UP             10.0.0.5/24
+""",
     "said_host": """$ cat /proc/sys/kernel/numa_balancing
 1
 scaling_governor: powersave

@@ -136,6 +136,8 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
         return (Severity.WARNING if fails else Severity.INFO), "without lo in the list, NCCL may take the loopback", 3
     if name.endswith("_SOCKET_IFNAME") and _INNER.match(value.lstrip("=")):
         return (Severity.WARNING if fails else Severity.INFO), "an interface of containers or VMs reaches no node", 3
+    if name == "NCCL_SOCKET_IFNAME" and _absent(machine, value):
+        return Severity.WARNING, "no interface of the list that is shown begins so", 0
     if name in _OFF and value in _OFF_VALUES.get(name, ("1",)):
         return Severity.INFO, _OFF[name], 0 if _comes_up(machine) or _of_the_program(machine) else 3
     if name == "NCCL_IB_TIMEOUT" and value.isdigit() and int(value[:6]) > _LONGEST_TIMEOUT:
@@ -159,6 +161,17 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
     if name in _NAMED and fails and not machine.symptom(*_LIBRARY, *_LIMITS, "rank-raised-told"):
         return Severity.WARNING, "it names what NCCL uses, and NCCL fails to use it", 0
     return None
+
+
+def _absent(machine: Snapshot, value: str) -> bool:
+    """Whether a pasted list of all interfaces has none that the value names: NCCL takes prefixes, and whole names after
+    `=`. Of a live machine the lint of variables says it."""
+    there = machine.host.interfaces
+    if there is None or not run_line.from_text(machine, "host.interfaces") or not value or value.startswith("^"):
+        return False
+    exact = value.startswith("=")
+    names = [name for part in value.lstrip("=").split(",") if (name := part.partition(":")[0].strip())]
+    return not any(i == n if exact else i.startswith(n) for n in names for i in there)
 
 
 def _taken(machine: Snapshot, value: str) -> bool:
