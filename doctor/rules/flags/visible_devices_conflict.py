@@ -86,8 +86,8 @@ _NUMBER = Lazy(
 def excludes(machine: Snapshot) -> bool:
     """Where a program is told to take a GPU by a number which the GPUs of the text do not have, and no list of GPUs is
     set or spoken of: the number is wrong. Where a number is out of range, and the one list that is set names every GPU
-    of the text. Where the GPUs are hidden as one who wants the processor hides them. Where CUDA's list alone is set, and
-    names GPUs that nvidia-smi lists."""
+    of the text. Where the GPUs are hidden as one who wants the processor hides them. Where CUDA's list alone is set,
+    and names GPUs that nvidia-smi lists."""
     if _hidden_by_choice(machine) or _hides_none(machine) or _fits(machine):
         return True
     asked, spoken = machine.symptom("gpu-asked-by-number-told"), machine.symptom("visible-devices-said")

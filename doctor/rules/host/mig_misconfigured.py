@@ -33,7 +33,8 @@ not there.
 CUDA sees no device although nvidia-smi shows the GPU.
 
 ## Not raised when
-Instances exist, or are not known. A program that reads a number where an instance's UUID stands says nothing of them.
+Instances exist, or are not known and nothing says that no GPU is seen. A program that reads a number
+where an instance's UUID stands says nothing of them.
 
 ## How to confirm
 `nvidia-smi -L` and `nvidia-smi mig -lgi`.
