@@ -69,6 +69,11 @@ _SIDE_BY_SIDE = re.compile(
 )
 _REPORTED = re.compile(r"(libcuda|kernel) reported version is: (\d{3}\.\d{1,3}(?:\.\d{1,3})?)")
 _DKMS = re.compile(r"\b(nvidia|amdgpu)[\w-]{0,20}[/,] ?[\w.:~+-]{1,60}, (\d[\w.+-]{2,60}), [\w-]{1,12}: installed")
+_DKMS_SOURCE = re.compile(
+    r"(?<![\w./])(?P<module>nvidia|amdgpu)(?:/|, )(?P<release>\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)[\w.~-]{0,30}"
+    r"(?:, (?P<kernel>\d[\w.+-]{2,60}), [\w-]{1,12})?: (?:added|built|installed)\b"
+)
+"""A line of `dkms status`: a module's source, and one kernel that it is built for."""
 _FABRIC = re.compile(r"\bnvidia-fabricmanager(?:-\d{3})?\s{1,8}(\d{3}\.\d{1,3}\.\d{1,3})")
 _NO_FABRIC = re.compile(r"nvidia-fabricmanager(?:\.service)? (?:could not be found|not found|is not installed)")
 _AMDGPU_DKMS = re.compile(r"\bamdgpu-dkms[ _:/]{1,3}(?:1:)?(\d{1,2}\.\d{1,3}\.\d{1,3})(?:\.([0-9]{5,8}))?\b")
@@ -144,6 +149,7 @@ class _Reader:
         self.sheet = FactSheet()
         self.of_nvidia = of_nvidia
         self.built: dict[str, tuple[str, list[str]]] = {}
+        self.sources: dict[str, tuple[str, list[str]]] = {}
 
     def nvidia(self, where: str, line: str) -> None:
         if found := _BANNER.search(line):
@@ -155,6 +161,8 @@ class _Reader:
             kernels = self.built.setdefault(found[1], (where, []))[1]
             if found[2] not in kernels and len(kernels) < _KERNELS_LIMIT:
                 kernels.append(found[2])
+        for found in _DKMS_SOURCE.finditer(line):
+            self.source(where, found)
         if (
             (found := _WORKS.search(line))
             and not _NOT_NOW.search(found[0])
@@ -166,6 +174,15 @@ class _Reader:
             self.sheet.put("nvidia_driver.fabric_manager.version", found[1], where)
         elif _NO_FABRIC.search(line):
             self.sheet.put("nvidia_driver.fabric_manager.installed", False, where)
+
+    def source(self, where: str, found: re.Match[str]) -> None:
+        """Of amdgpu the number is that of the module; NVIDIA's is the driver's release, loaded or not."""
+        if found["module"] == "amdgpu":
+            self.sheet.put("amdgpu_driver.version", found["release"], where)
+            return
+        kernels = self.sources.setdefault(f"nvidia/{found['release']}", (where, []))[1]
+        if found["kernel"] and found["kernel"] not in kernels and len(kernels) < _KERNELS_LIMIT:
+            kernels.append(found["kernel"])
 
     def flavour(self, where: str, line: str) -> None:
         if found := _TYPE.search(line):
@@ -219,6 +236,9 @@ class _Reader:
         for module, (where, kernels) in self.built.items():
             driver = "nvidia_driver" if module == "nvidia" else "amdgpu_driver"
             self.sheet.put(f"{driver}.built_for", kernels, where)
+        rows = [{"key": key, "built_for": kernels} for key, (_, kernels) in self.sources.items()]
+        if rows:
+            self.sheet.put("kernel.dkms", rows, next(iter(self.sources.values()))[0])
 
 
 def _release(digits: str) -> str | None:

@@ -165,3 +165,17 @@ def test_a_gpu_that_kfd_took_has_a_driver(line: str) -> None:
 def test_one_that_kfd_left_out_tells_of_none() -> None:
     with pytest.raises(ReaderError):
         said_driver.read("kfd kfd: amdgpu: skipped device 1002:67df, PCI rejects atomics 730<0")
+
+
+def test_dkms_tells_the_sources_it_keeps_and_for_which_kernels_they_are_built() -> None:
+    lines = (
+        "dkms status\nnvidia/570.153.02: added\nnvidia/550.163.01, 6.12.30-amd64, x86_64: installed\n"
+        "amdgpu/6.14.14-2212064.24.04, 6.14.0-29-generic, x86_64: installed\n"
+    )
+    sheet = said_driver.read(lines)
+    assert sheet.get("kernel.dkms") == [
+        {"key": "nvidia/570.153.02", "built_for": []},
+        {"key": "nvidia/550.163.01", "built_for": ["6.12.30-amd64"]},
+    ]
+    assert sheet.get("amdgpu_driver.version") == "6.14.14"
+    assert said_driver.read("nvidia-fs, 2.19.7, 6.12.30-amd64, x86_64: installed").get("kernel.dkms") is None
