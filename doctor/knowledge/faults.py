@@ -26,7 +26,7 @@ DATA = Path(__file__).parent / "data" / "faults"
 
 
 class Fault(BaseModel):
-    """One known fault. Ranges are [from, to]; `driver` includes its end, `kernel` does not."""
+    """One known fault. Ranges are [from, to]; `driver` and `nvidia` include their end, `kernel` does not."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -35,6 +35,8 @@ class Fault(BaseModel):
     sure: Literal["certain", "likely", "possible"]
     what: str
     driver: tuple[str, str] | None = None
+    nvidia: tuple[str, str] | None = None
+    """Of NVIDIA's driver; `driver` and `module` are of amdgpu."""
     module: tuple[str, ...] = ()
     kernel: tuple[str, str] | None = None
     gfx: tuple[str, ...] = ()
@@ -45,7 +47,10 @@ class Fault(BaseModel):
     guest: bool = False
     """Only in a virtual machine: not where the machine is known to be none."""
     build: bool = False
-    """Of a module that does not build: not where it is known to be loaded, so that it was built."""
+    """Of a module that does not build: not where it is known to be loaded, so that it was built. NVIDIA's is in most
+    texts that name a kernel, so that a text must tell as well that it is not there."""
+    felt: tuple[str, ...] = ()
+    """Symptoms by which one that is only possible is likely, beside those of every GPU that faults or hangs."""
     fix: str
     source: str
     as_of: str
@@ -55,7 +60,11 @@ class Fault(BaseModel):
         gpu = next((g for g in machine.of_vendor("amd") if self._is(g)), None)
         if self.unseen and not _unseen(machine):
             return None
-        if (self.guest and machine.host.virtual_machine is False) or (self.build and machine.amdgpu_driver.loaded):
+        if self.guest and machine.host.virtual_machine is False:
+            return None
+        if self.build and (machine.nvidia_driver.loaded if self.nvidia else machine.amdgpu_driver.loaded):
+            return None
+        if self.nvidia and not (_nvidia_absent(machine) and _nvidia_is(machine, self.nvidia)):
             return None
         if gpu is None and (self.gfx or self.name or self.firmware):
             return None
@@ -64,6 +73,8 @@ class Fault(BaseModel):
             if not self._drives(machine):
                 return None
             names += [f"amdgpu_driver.{n}" for n in ("release", "version")]
+        if self.nvidia:
+            names += ["nvidia_driver.version", "nvidia_driver.module_on_disk", "kernel.dkms"]
         if self.kernel:
             if not _within(machine.kernel.release, self.kernel):
                 return None
@@ -102,6 +113,27 @@ def _unseen(machine: Snapshot) -> bool:
     packaged = driver.source == "dkms" or driver.version or driver.release
     works = machine.torch.available or machine.host.wsl or machine.container.inside
     return not packaged and not works and not _BACKPORTED.search(release) and machine.symptom(*_UNSEEN) is not None
+
+
+_NOT_THERE = (
+    *("nvidia-smi-cannot-communicate", "driver-unreachable-told", "driver-gone-after-kernel-update-told"),
+    *("nvidia-module-build-failed", "nvidia-gpl-symbol", "nvidia-dkms-module-failed"),
+)
+"""Texts of a driver that cannot be reached, or whose module failed to build."""
+
+
+def _nvidia_is(machine: Snapshot, ends: tuple[str, str]) -> bool:
+    """Whether a release of NVIDIA's driver that is here, and not built for this kernel by DKMS, is in range."""
+    driver, running = machine.nvidia_driver, machine.kernel.release
+    sources = [m for m in machine.kernel.dkms or () if m.key.startswith("nvidia/") and running not in m.built_for]
+    named = (driver.version, driver.module_on_disk, driver.user_version, *(m.key.partition("/")[2] for m in sources))
+    return any(v and Dotted(ends[0]) <= v and Dotted(v) <= ends[1] for v in named)
+
+
+def _nvidia_absent(machine: Snapshot) -> bool:
+    if machine.host.wsl or machine.container.inside:
+        return False
+    return machine.nvidia_driver.loaded is False or machine.symptom(*_NOT_THERE) is not None
 
 
 def _plain(version: str) -> str:

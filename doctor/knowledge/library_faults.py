@@ -39,10 +39,17 @@ class LibraryFault(BaseModel):
     names: tuple[str, ...] = ()
     rocm: Range | None = None
     torch: Range | None = None
+    nvidia: Range | None = None
+    """Releases of NVIDIA's driver."""
+    amdgpu: Range | None = None
+    """Releases of the amdgpu driver package."""
+    kernel: Range | None = None
     packages: dict[str, Range] = Field(default_factory=dict)
     without: tuple[str, ...] = ()
     felt: tuple[str, ...]
     says: str = ""
+    only_shown: bool = False
+    """What it shows is what much else shows too: where `says` is in no line, nothing is suspected of it."""
     fix: str
     source: str
     as_of: str
@@ -57,13 +64,20 @@ class LibraryFault(BaseModel):
                 return None
             names.append(f"gpus[{gpu.key}].{'arch' if self.gpus else 'name'}")
         if self.rocm:
-            if not any(_within(i.version, self.rocm) for i in machine.rocm or ()):
+            installed = any(_within(i.version, self.rocm) for i in machine.rocm or ())
+            if not installed and not _series_within(machine.torch.rocm, self.rocm):
                 return None
-            names.append("rocm")
-        if self.torch:
-            if not _within(machine.torch.version, self.torch):
-                return None
-            names.append("torch.version")
+            names.append("rocm" if installed else "torch.rocm")
+        for name, ends in (
+            ("torch.version", self.torch),
+            ("nvidia_driver.version", self.nvidia),
+            ("amdgpu_driver.release", self.amdgpu),
+            ("kernel.release", self.kernel),
+        ):
+            if ends:
+                if not _within(machine.get(name), ends):
+                    return None
+                names.append(name)
         if any(package.name in self.without for package in machine.packages or ()):
             return None
         return tuple(names) if len(self.held(machine)) == len(self.packages) else None
@@ -95,12 +109,28 @@ def _named(name: str | None, parts: tuple[str, ...]) -> bool:
 
 
 def _within(version: str | None, ends: Range) -> bool:
-    plain = (version or "").partition("+")[0]
+    plain = _ordered((version or "").partition("+")[0])
     if not Dotted(plain).numbers:
         return False
     if ".dev" in plain and Dotted(plain).compare(ends[0]) == 0:
         return False  # a nightly build came before the release whose number it bears
-    return Dotted(ends[0]) <= plain and Dotted(plain) <= ends[1]
+    return Dotted(_ordered(ends[0])) <= plain and Dotted(plain) <= _ordered(ends[1])
+
+
+def _ordered(version: str) -> str:
+    """`0.1.19.2` of `0.1.19.post2`, which is a release of its own, after the one whose number it bears."""
+    return _POST.sub(r".\1", version)
+
+
+_POST = re.compile(r"\.post(\d+)")
+
+
+def _series_within(version: str | None, ends: Range) -> bool:
+    """The same of a wheel's ROCm, whose libraries are in the wheel. `7.2` is any release of that series: all of them
+    must be meant."""
+    if version is None or len(Dotted(version).numbers) > 2:
+        return _within(version, ends)
+    return _within(version, ends) and _within(f"{version}.99", ends)
 
 
 @cache

@@ -63,7 +63,7 @@ def _modules() -> list[tuple[str, str]]:
 
 def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
     """A finding for each known fault of that rule whose conditions all hold."""
-    if machine.gpus == () and machine.amdgpu_driver.loaded is not True:
+    if machine.gpus == () and machine.amdgpu_driver.loaded is not True and rule != "nvidia-kernel-incompatible":
         return
     from doctor.knowledge.faults import faults
 
@@ -71,13 +71,13 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
         facts = fault.facts(machine) if fault.rule == rule else None
         if facts is None:
             continue
-        seen = rule == "amdgpu-driver-known-bad" and machine.symptom(*_FAULTS)
+        seen = machine.symptom(*fault.felt, *(_FAULTS if rule == "amdgpu-driver-known-bad" else ()))
         sure = "likely" if seen and fault.sure == "possible" else fault.sure
         yield Finding(
             severity=_SEVERITY[sure],
             suspect=fault.sure == "possible",
             summary=f"{fault.what[:1].upper()}{fault.what[1:]}.",
-            subject=Subject(kind="driver", id="amdgpu"),
+            subject=Subject(kind="driver", id="nvidia" if fault.nvidia else "amdgpu"),
             evidence=evidence(machine, facts),
             fixes=(Fix(text=fault.fix, root=True, reboot=True),),
             source=f"{fault.source} ({fault.as_of})",

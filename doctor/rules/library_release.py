@@ -30,9 +30,15 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
         if facts is None or (trouble and not seen & set(fault.felt)):
             continue
         shown = fault.shown(machine)
-        felt = any(s.key in fault.felt and s.key not in _ANYTHING and not names_operation(s) for s in machine.symptoms)
+        rare = fault.only_shown and not shown
+        if rare and (trouble or seen & set(fault.felt) or not fault.packages):
+            continue  # every release of torch, ROCm and kernels has such faults: of itself it is no news
+        felt = not fault.only_shown and any(
+            s.key in fault.felt and s.key not in _ANYTHING and not names_operation(s) for s in machine.symptoms
+        )
         if told and not shown and not felt:
             continue
+        host = fault.kernel or fault.nvidia or fault.amdgpu
         yield Finding(
             severity=Severity.WARNING if shown else Severity.INFO,
             suspect=2 if felt and not shown else 0,
@@ -43,6 +49,6 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
                 *(Evidence(text=held, source=machine.source("packages")) for held in fault.held(machine)),
                 *(Evidence(text=s.text, source=s.source) for s in shown[:2]),
             ),
-            fixes=(Fix(text=fault.fix, where="environment"),),
+            fixes=(Fix(text=fault.fix, root=True, reboot=True) if host else Fix(text=fault.fix, where="environment"),),
             source=f"{fault.source} ({fault.as_of})",
         )

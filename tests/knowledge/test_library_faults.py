@@ -31,7 +31,7 @@ def told(facts: dict[str, Any]) -> list[tuple[str, str, int]]:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_each_row_asks_for_something_and_names_rule_symptoms_fix_and_source(row: LibraryFault) -> None:
     assert row.rule in RULES
-    assert row.rocm or row.packages or row.torch
+    assert row.rocm or row.packages or row.torch or row.amdgpu or row.kernel
     assert set(row.felt) <= set(Symptoms().signatures)
     assert row.fix.endswith(".")
     assert row.source.startswith("https://")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.rules import library_release
 from doctor.rules.amdgpu_release import known_faults, told_of
 
 if TYPE_CHECKING:
@@ -63,3 +64,4 @@ _GOES_WRONG = (
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each known fault of this driver on a GPU that is here."""
     yield from known_faults(machine, RULE.id)
+    yield from library_release.known_faults(machine, RULE.id)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity
 from doctor.rules import commands, run_line, work_done
+from doctor.rules.amdgpu_release import known_faults as unbuilt
+from doctor.rules.library_release import known_faults
 from doctor.rules.module_build import refused
 
 if TYPE_CHECKING:
@@ -18,7 +20,15 @@ RULE = Rule(
     id="nvidia-kernel-incompatible",
     severity=Severity.ERROR,
     title="This kernel release breaks the NVIDIA stack; another kernel works.",
-    needs=[{"kernel.dkms", "kernel.release"}, {"kernel_log.events"}],
+    needs=[
+        {"kernel.dkms", "kernel.release"},
+        {"kernel_log.events"},
+        {"kernel.release", "nvidia_driver.module_on_disk"},
+        {"kernel.release", "symptom:pinned-memory-refused"},
+        {"kernel.release", "symptom:suspend-resume-told"},
+        {"kernel.release", "symptom:kernel-suspended"},
+        {"kernel.release", "nvidia_driver.version", "symptom:hang-word-told"},
+    ],
     facts_decide=False,
     proven="synthetic",
     order=12,
@@ -86,7 +96,13 @@ def unheard(machine: Snapshot) -> bool:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding where the module's build for the running kernel failed, or the kernel refused it."""
+    """One finding where the module's build for the running kernel failed, or the kernel refused it; else where this
+    driver is known not to build for this kernel. And what a kernel is known to break of a driver that runs."""
+    known = next(unbuilt(machine, RULE.id), None)
     if told := refused(machine, "nvidia"):
         left = {"explains": _SEEN_BY} if machine.symptom("nvidia-module-of-other-kernel") else {}
-        yield told.model_copy(update={"fixes": (commands.rebuild_modules(machine), *FIXES), **left})
+        fixes = (*(known.fixes if known else ()), commands.rebuild_modules(machine), *FIXES)
+        yield told.model_copy(update={"fixes": fixes, **left})
+    elif known:
+        yield known
+    yield from known_faults(machine, RULE.id)

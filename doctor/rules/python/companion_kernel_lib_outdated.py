@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Fix, Rule, Severity, Subject
 from doctor.rules import python_files
+from doctor.rules.library_release import known_faults
 from doctor.rules.python_packages import package, pip_install, release, shown
 
 if TYPE_CHECKING:
@@ -72,8 +73,9 @@ def _without_aiter(machine: Snapshot) -> bool:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """FlashInfer refuses to load when its packages differ."""
+    """FlashInfer refuses to load when its packages differ; releases with a known fault."""
     yield from python_files.kernel_libraries(machine)
+    yield from known_faults(machine, RULE.id)
     main = package(machine, "flashinfer-python")
     for part in (package(machine, name) for name in _PARTS):
         if main and part and release(main.version) and release(main.version) != release(part.version):
