@@ -91,6 +91,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 _FLOOR = "1.17.8"
 """The oldest release in which every hole with a known fix is fixed (knowledge: container_floor)."""
 _FAULTY = {
+    "1.8.0": (
+        "it takes the wrong cgroup in nested containers; 1.8.1 mends it",
+        ("cgroup-subsystem-devices", "device-filter-program-empty"),
+    ),
     "1.14.0": (
         "it ignores settings of config.toml; 1.14.1 reads them",
         ("container-cli-device-unknown", "nvml-unknown-error"),
@@ -104,6 +108,8 @@ _FAULTY = {
         "it drops container flags in some set-ups; 1.17.8 mends it",
         (
             "enroot-nvidia-hook",
+            "container-cli-segfault-logged",
+            "toolkit-ldcache-fails",
             "cuda-no-device",
             "oci-hook-failed",
             "no-gpu-in-compose",
@@ -112,7 +118,12 @@ _FAULTY = {
         ),
     ),
 }
-"""Known faults by release: github.com/NVIDIA/nvidia-container-toolkit issues 108, 776, 1091, 1093, and its notes."""
+"""Known faults by release: github.com/NVIDIA/nvidia-container-toolkit issues 108, 776, 1091, 1093, 1101, and its
+notes."""
+_GRAPHICS_FIRST, _GRAPHICS_LAST = "1.18.0", "1.18.1"
+"""Releases whose hook for DRM nodes is given wrong arguments in legacy mode (release notes of 1.18.2)."""
+_LDCONFIG_FIRST, _LDCONFIG_MENDED = "1.17", "1.18.0"
+"""Releases whose start of ldconfig is killed on newer systems (nvidia-container-toolkit issue 1246)."""
 _GPUCOMP_DRIVER, _GPUCOMP_TOOLKIT = 550, "1.14"
 """Drivers from there on need libnvidia-gpucomp, which these toolkits pass (nvidia-container-toolkit issue 615)."""
 _CGROUP2 = "1.8"
@@ -124,6 +135,12 @@ def _fault(machine: Snapshot, version: Dotted) -> tuple[str, bool] | None:
     if str(version) in _FAULTY:
         why, shows = _FAULTY[str(version)]
         return why, machine.symptom(*shows) is not None or run_line.sees_none(machine)
+    if Dotted(_GRAPHICS_FIRST) <= version <= Dotted(_GRAPHICS_LAST) and machine.symptom("graphics-capability-asked"):
+        why = "containers that ask for graphics do not start in legacy mode; 1.18.2 mends it"
+        return why, machine.symptom("oci-hook-failed", "create-container-hook-failed") is not None
+    ldcache = machine.symptom("toolkit-ldcache-fails")
+    if Dotted(_LDCONFIG_FIRST) <= version < Dotted(_LDCONFIG_MENDED) and ldcache and "signal 9" in ldcache.text:
+        return f"its ldconfig is killed on this system; {_LDCONFIG_MENDED} mends it", True
     driver = Dotted(machine.nvidia_driver.version or "").major
     if driver and driver >= _GPUCOMP_DRIVER and version < Dotted(_GPUCOMP_TOOLKIT):
         return f"it does not pass libnvidia-gpucomp, which driver {driver} needs", machine.symptom(
