@@ -90,19 +90,13 @@ def settled(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Find
 
 def beside_the_error(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
     """Of a pasted text whose error is a program's own: what releases and settings alone show, and no error text, is a
-    remark. Such misfits are in most environments, and nothing here came of them."""
-    return [
-        _remark(f)
-        if f.severity is not Severity.INFO
-        and f.basis == "facts"
-        and f.rule in rules
-        and _BESIDE & {*rules[f.rule].tags}
-        else f
-        for f in findings
-    ]
+    remark. Such misfits are in most environments, and nothing here came of them. A setting that is an error stays."""
 
+    def beside(finding: Finding) -> bool:
+        tags = {*rules[finding.rule].tags} if finding.rule in rules and finding.basis == "facts" else set()
+        return "python" in tags or ("flags" in tags and finding.severity is Severity.WARNING)
 
-_BESIDE = {"python", "flags"}
+    return [_remark(f) if f.severity is not Severity.INFO and beside(f) else f for f in findings]
 
 
 def capped(findings: Sequence[Finding]) -> list[Finding]:
