@@ -56,6 +56,9 @@ _RELEASE = re.compile(r"(\d{1,2}\.\d{1,3}\.\d{1,4}[\w.+-]{0,80}|\d{1,2}\.\d{1,3}
 _AMDGPU_NUMBER = re.compile(
     r"(?<![\w.])(?<!ROCm )(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:-\d{5,8})?)(?=\.x\b|(?![\w.]*[a-z]))"
 )
+_FIVE_PARTS = re.compile(r"5\.\d{1,2}\.\d{1,2}\.\d{1,2}\.\d{1,2}\s*$")
+"""amdgpu's packages of ROCm 5 alone write their number so: `5.13.20.5.0`, `5.18.2.22.40`
+(repo.radeon.com/amdgpu: amdgpu-dkms of 5.0 to 22.40)."""
 _GFX = re.compile(r"\b(gfx[0-9a-f]{3,4})\b")
 _SM = re.compile(r"(?:sm_?)?(\d{1,2})\.?(\d)[af]?\b")
 _AMD = re.compile(
@@ -239,7 +242,7 @@ class _Reader:
 
     def driver(self, where: str, value: str) -> None:
         """A bare "Driver": NVIDIA's numbers are of three digits and a dot; amdgpu's are not."""
-        if "amdgpu" in value.lower():
+        if "amdgpu" in value.lower() or _FIVE_PARTS.match(value):
             self.amdgpu(where, value)
         else:
             self.nvidia_driver(where, value)
@@ -342,7 +345,8 @@ def _labels() -> dict[str, Callable[[_Reader, str, str], None]]:
         ("nvidia kernel module version|kernel module version|nvrm version", _Reader.module_version),
         ("nvidia kernel module type|kernel module type|nvidia kernel modules|kernel module flavour", _Reader.flavour),
         ("nvml library version|nvml version", _Reader.nvml),
-        ("amdgpu|amdgpu version|amdgpu driver|amdgpu driver version|amdgpu-dkms|amdgpu-dkms version", _Reader.amdgpu),
+        ("amdgpu|amdgpu version|amdgpu driver|amdgpu driver version|amdgpu-dkms|amdgpu-dkms version|amdgpu dkms|"
+         "rock-dkms|rock dkms|amdgpu kernel module|amdgpu module", _Reader.amdgpu),
         ("python|python version|python versions", _Reader.python),
         ("pytorch|pytorch version|torch|torch version|torch.__version__|pytorch build|installed torch", _Reader.torch),
         ("compute mode", _Reader.compute_mode),

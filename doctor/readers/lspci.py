@@ -66,6 +66,16 @@ def _arch(what: str) -> str | None:
     return next((arch for start, arch in _CHIPS if chip[1].startswith(start)), None) if chip else None
 
 
+def _vendor(what: str, vendor_id: str) -> str:
+    """By the maker's name; where a line has lost it, or lspci's list of names lacks it, by the number alone."""
+    low = what.lower()
+    if low.startswith("nvidia") or (vendor_id == "10de" and low.startswith("[")):
+        return "nvidia"
+    if low.startswith(("advanced micro", "amd")) or (vendor_id == "1002" and low.startswith("[")):
+        return "amd"
+    return "other"
+
+
 class _Reader:
     def __init__(self) -> None:
         self.sheet = FactSheet()
@@ -87,10 +97,7 @@ class _Reader:
     def device(self, where: str, found: re.Match[str]) -> None:
         self.devices += 1
         what, ids = found["what"], _ID.search(found["what"])
-        low = what.lower()
-        vendor = (
-            "nvidia" if low.startswith("nvidia") else "amd" if low.startswith(("advanced micro", "amd")) else "other"
-        )
+        vendor = _vendor(what, ids[1] if ids else "")
         display = found["class"] in _DISPLAY or found["code"] in _CODES
         switch = vendor == "nvidia" and found["class"] == "Bridge"
         if not (display or switch):

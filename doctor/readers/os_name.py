@@ -52,12 +52,16 @@ _IDS = (
     ("macos", "macos"),
 )
 _VERSION = re.compile(r"(?<![\w.-])(\d{1,4}(?:\.\d{1,4}){0,3})(?![\w-])")
+_KERNEL = re.compile(r"(?:^|,)\s{0,4}(?:linux )?kernel v?(\d\.\d{1,2}\.\d{1,3}[\w.+-]{0,60})", re.IGNORECASE)
+"""`Arch Linux, kernel 6.16.10-arch1-1`: its number is none of the system's."""
 _MACHINE = re.compile(r"\b(x86_64|aarch64|arm64|ppc64le|amd64)\b")
 
 
 def os_facts(text: str) -> dict[str, str | bool]:
     """What the line says; WSL alone says nothing of the distribution. Windows as such is `os.id` windows."""
     text = kept(text, 120)
+    kernel = _KERNEL.search(text)
+    text = text[: kernel.start()] if kernel and kernel.start() else text
     low = text.lower()
     facts: dict[str, str | bool] = {"os.name": text} if text else {}
     wsl = "wsl" in low
@@ -69,6 +73,8 @@ def os_facts(text: str) -> dict[str, str | bool]:
         if found := _VERSION.search(text, at + len(word)) or re.search(r"[RrVv](\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", text):
             facts["os.version"] = found[1]
         break
+    if kernel:
+        facts["kernel.release"] = kernel[1]
     if found := _MACHINE.search(low):
         facts["host.machine"] = {"amd64": "x86_64", "arm64": "aarch64"}.get(found[1], found[1])
     if wsl or "microsoft-standard" in low:

@@ -80,6 +80,10 @@ _AMDGPU_DKMS = re.compile(r"\bamdgpu-dkms[ _:/]{1,3}(?:1:)?(\d{1,2}\.\d{1,3}\.\d
 _AMDGPU_MODULE = re.compile(
     r"ROCk module version (\d{1,2}\.\d{1,3}\.\d{1,3}) is loaded|\[drm\] amdgpu version: (\d{1,2}\.\d{1,3}\.\d{1,3})"
 )
+_OF_ROCM = re.compile(
+    r"\bamdgpu(?:-dkms)?(?: kernel)?(?: driver)? (?:of|from) ROCm (\d\.\d{1,2}(?:\.\d{1,2})?) ?\((?=\d)"
+)
+"""`amdgpu driver of ROCm 5.3 (5.18.13)`: the release, and the number that its module shows."""
 _MODINFO = re.compile(r"modinfo amdgpu\b.{0,30}?\bversion\b\W{1,16}(\d{1,2}\.\d{1,3}\.\d{1,3})\b")
 _MES = re.compile(r"\bMES\b.{0,60}?(?:version:? |firmware )0x0{0,6}([0-9a-f]{2,6})\b", re.IGNORECASE)
 _KFD_THERE = re.compile(
@@ -216,6 +220,8 @@ class _Reader:
             self.sheet.put("amdgpu_driver.version", found[1], where)
             if release := _release(found[2] or ""):
                 self.sheet.put("amdgpu_driver.release", release, where)
+        elif found := _OF_ROCM.search(line):
+            self.sheet.put("amdgpu_driver.release", found[1], where)
         elif found := _MODINFO.search(line):
             self.sheet.put("amdgpu_driver.version", found[1], where)
         elif found := _AMDGPU_MODULE.search(line):

@@ -71,6 +71,14 @@ _ROCM = re.compile(
 _ROCM_IMAGE = re.compile(
     r"(?<![\w/])rocm/[a-z][\w.-]{1,40}:(?:[\w.]{1,40}_)?rocm-?(\d\.\d{1,2}(?:\.\d{1,2})?)(?![\d.])", re.ASCII
 )
+_OF_DISTRIBUTION = re.compile(
+    r"(?<![\w./@:+-])python3?-(?:py)?torch(?:-opt)?(?:-(?P<build>rocm|cuda))?(?:-opt)? "
+    r"(?P<version>\d\.\d{1,2}\.\d{1,2})(?:-\d{1,3}(?:\.\d{1,3})?)?(?=[\s,;)]|$)",
+    re.ASCII,
+)
+"""The package of a distribution, as pacman and rpm list it. Its version bears no label of the build."""
+_HIP = re.compile(r"(?<![\w.])HIP(?: version)?[ :=]{1,2}(\d\.\d{1,2}\.\d{4,6})\b", re.ASCII)
+"""As torch.version.hip writes it: release and build."""
 _PYTHON = re.compile(
     r"(?<![\w.+/-])python(?: version)?(?: is)?[ :=]{0,3}v?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\w.]*\d)",
     re.IGNORECASE | re.ASCII,
@@ -209,6 +217,15 @@ def _facts(line: str) -> Iterator[tuple[str, object]]:
     for name, version in _packages(line):
         if name == "torch":
             yield from build_facts(version).items()
+    if packaged := _OF_DISTRIBUTION.search(line):
+        yield "torch.installed", True
+        yield "torch.version", packaged["version"]
+        hip = _HIP.search(line)
+        if build := packaged["build"] or (hip and "rocm"):
+            yield "torch.build", build
+        if hip:
+            yield "torch.hip", hip[1]
+            yield "torch.rocm", ".".join(hip[1].split(".")[:2])
 
 
 def _packages(line: str) -> Iterator[tuple[str, str]]:
