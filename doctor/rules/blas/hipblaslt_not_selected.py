@@ -72,7 +72,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     text = any(run_line.from_text(machine, f) for f in ("torch.version", "environment[ROCBLAS_USE_HIPBLASLT]"))
     slow = machine.symptom("said-slow", "hipblaslt-not-selected", "preferred-blas-said") is not None
     # What ends at its own check, or is about how many devices there are, is not about speed.
-    refused = machine.symptom("assertion-of-python-told", "devices-counted-told", *_ENDS) is not None
+    refused = machine.symptom("assertion-of-python-told", "devices-counted-told", *_ENDS, *_OF_CONVOLUTIONS) is not None
     yield Finding(
         summary=f"Matrix products of {want[0]} run on rocBLAS: {why}.",
         severity=Severity.WARNING if slow else Severity.INFO,
@@ -83,6 +83,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     )
 
 
+_OF_CONVOLUTIONS = ("miopen-workspace-missing", "vae-takes-long-told")
+"""What is slow are convolutions, which MIOpen does."""
 _ENDS = ("rank-raised-told", "torch-lacks-cuda-parts")
 _WANT = ("gfx90a", "gfx942", "gfx950", "gfx120", "gfx115")
 _LIBRARY = "TORCH_BLAS_PREFER_HIPBLASLT"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.rules import run_line
 from doctor.rules.amdgpu_release import release_of
 from doctor.versions import Dotted
 
@@ -25,6 +26,7 @@ RULE = Rule(
         {"amdgpu_driver.release", "torch.rocm"},
         {"kernel.release", "gpus", "rocm"},
         {"kernel.release", "gpus", "torch.rocm"},
+        {"kernel.release", "amdgpu_driver.built_for", "rocm"},
     ],
     facts_decide=False,
     proven="synthetic",
@@ -33,8 +35,8 @@ RULE = Rule(
     tags=("amd", "driver"),
     doc="""
 ## What it finds
-amdgpu and ROCm releases that AMD does not support together, or a kernel's own amdgpu that is newer than a ROCm which
-crashes there.
+amdgpu and ROCm releases that AMD does not support together, a kernel's own amdgpu that is newer than a ROCm which
+crashes there, or one that runs in place of ROCm's, which DKMS built for another kernel, where ROCm finds no GPU.
 
 ## Why it matters
 The runtime asks for kernel interfaces that are not there: GPUs vanish or calls fail with an invalid argument.
@@ -80,6 +82,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
     driver = release_of(machine)
     if driver is None:
+        yield from _built_for_other_kernel(machine)
         yield from _older_than_kernel(machine)
         return
     for name, rocm in _spoken(machine):
@@ -91,6 +94,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             severity=Severity.WARNING,
             summary=f"amdgpu {driver.text[:20]} and ROCm {(rocm or '')[:20]} are not supported together.",
             subject=Subject(kind="driver", id="amdgpu"),
+            explains=(*RULE.explains, *(("known-bad-library-version",) if machine.symptom(*_OTHER_WORKS) else ())),
             evidence=(
                 *evidence(machine, ("amdgpu_driver.version", "amdgpu_driver.release", name)),
                 Evidence(text=answer.reason, source=f"{answer.source[:200]} ({answer.as_of})"),
@@ -99,6 +103,37 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             source=f"{answer.source} ({answer.as_of})",
         )
         return
+
+
+_OTHER_WORKS = ("image-of-other-rocm-works-told", "rocm-of-other-release-sees-gpu-told")
+"""With another ROCm on the same driver it works: so it does where that one fits."""
+
+
+def _built_for_other_kernel(machine: Snapshot) -> Iterator[Finding]:
+    """ROCm's own amdgpu stands ready for another kernel than the one that runs, whose amdgpu is loaded in its place,
+    and ROCm finds no GPU with it. (Where none is loaded, amdgpu-kernel-or-os-unsupported speaks.)"""
+    built, running = machine.amdgpu_driver.built_for, machine.kernel.release
+    failed = machine.symptom(*_REFUSED, *run_line.NO_GPU_SEEN)
+    if not built or not running or running in built or machine.amdgpu_driver.loaded is not True or failed is None:
+        return
+    yield Finding(
+        severity=Severity.WARNING,
+        summary=f"ROCm's amdgpu is built for kernel {built[0][:40]}; {running[:40]} runs with its own.",
+        subject=Subject(kind="driver", id="amdgpu"),
+        explains=(*RULE.explains, "amd-gpu-unsupported-by-rocm"),
+        evidence=(
+            *evidence(machine, ("amdgpu_driver.built_for", "kernel.release", "amdgpu_driver.source")),
+            Evidence(text=failed.text[:200], source=failed.source),
+        ),
+        fixes=(
+            Fix(text="Boot the kernel that DKMS built amdgpu for, or build it for this one (dkms autoinstall)."),
+            *FIXES,
+        ),
+        source="https://github.com/ROCm/legacy-rocm-build/issues/1663",
+    )
+
+
+_REFUSED = ("kfd-open-no-memory", "hsa-init-out-of-resources", "rocm-no-agent-told", "opencl-finds-none")
 
 
 def _unlisted(kb: Knowledge, driver: str, rocm: str) -> bool:

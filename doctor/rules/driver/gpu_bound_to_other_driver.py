@@ -63,6 +63,8 @@ FIXES = (Fix(text="Give the GPU back to its own driver on the host, then reboot.
 
 _PASSED_ON = ("vfio-pci", "pci-stub", "xen-pciback")
 """Drivers that hold a device for a guest; they take none of themselves."""
+_UNLISTED = "amd-gpu-unsupported-by-rocm"
+"""What no ROCm has been shown yet, none can have refused."""
 
 
 def excludes(machine: Snapshot) -> bool:
@@ -73,6 +75,13 @@ def excludes(machine: Snapshot) -> bool:
     driven = machine.nvidia_driver.version is not None and bool(machine.of_vendor("nvidia"))
     meant = machine.symptom("guest-has-gpu-told") is not None and machine.symptom("something-works-told") is not None
     return driven and meant
+
+
+def decides(machine: Snapshot, kb: Knowledge) -> bool:
+    """A list of the PCI bus without drivers does not decide where `Kernel driver in use:` is quoted apart from it."""
+    gpus = (*presence.present(machine, "nvidia"), *presence.present(machine, "amd"))
+    quoted = machine.symptom("vfio-owns-gpu", "radeon-module-drives-card") is not None
+    return not gpus or not quoted or any(gpu.driver is not None for gpu in gpus)
 
 
 def unheard(machine: Snapshot) -> bool:
@@ -99,6 +108,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             yield Finding(
                 severity=_severity(machine, gpu, others),
                 summary=f"{gpu.driver} owns {presence.label(gpu)}; {module} can't use it.",
+                explains=RULE.explains if others or gpu.driver not in _PASSED_ON else (*RULE.explains, _UNLISTED),
                 subject=presence.subject(gpu),
                 evidence=evidence(machine, (f"{name}[{gpu.key}].driver", "kernel.cmdline")),
                 fixes=_fixes(gpu),

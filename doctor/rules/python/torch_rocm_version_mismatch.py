@@ -77,6 +77,7 @@ _FAR = 2
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """A runtime of torch's own major that is not found, else majors that are far apart; nearer ones work together."""
     yield from _runtime_not_found(machine)
+    yield from _symbol_of_other_release(machine)
     ours = Dotted(machine.torch.rocm or "").major
     held = [Dotted(i.version).major for i in machine.rocm or () if i.version and _meets_torch(i)]
     theirs = [major for major in held if major is not None]
@@ -89,6 +90,32 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         evidence=evidence(machine, ("torch.version", "torch.rocm", "rocm")),
         fixes=FIXES,
     )
+
+
+def _symbol_of_other_release(machine: Snapshot) -> Iterator[Finding]:
+    """LD_LIBRARY_PATH leads torch to the libraries of another ROCm than its own, and a symbol is missing among them:
+    within one release all of them fit."""
+    missing, path = machine.symptom("rocm-library-undefined-symbol"), (machine.environment or {}).get(_PATH, "")
+    ours = Dotted(machine.torch.rocm or "").series()
+    theirs = {Dotted(i.version).series() for i in machine.rocm or () if i.version}
+    if missing is None or "/rocm" not in path or not machine.torch.rocm or not theirs or ours in theirs:
+        return
+    if package(machine, *_OTHERS):
+        return
+    yield Finding(
+        summary=f"torch was built for ROCm {ours[:12]}; {_PATH} leads to ROCm {max(theirs)[:12]}.",
+        severity=Severity.WARNING,
+        subject=Subject(kind="variable", id=_PATH),
+        explains=(*RULE.explains, "gpu-libs-conflict"),
+        evidence=(
+            Evidence(text=missing.text, source=missing.source),
+            *evidence(machine, ("torch.version", "rocm", f"environment[{_PATH}]")),
+        ),
+        fixes=tuple(reversed(FIXES)),
+    )
+
+
+_PATH = "LD_LIBRARY_PATH"
 
 
 def _meets_torch(install: Install) -> bool:
