@@ -83,6 +83,113 @@ NO_AGENT = "rocminfo shows only the CPU agent, rocm-smi: no AMD GPUs specified\n
 FLASHMLA = "ValueError: Selected backend FLASHMLA is not valid. Reason: FlashMLA is only supported on Hopper devices.\n"
 OLLAMA = 'level=WARN msg="amdgpu is not supported" gpu=0 gpu_type=gfx1032\nexport HSA_OVERRIDE_GFX_VERSION=10.3.0\n'
 FAULT = "Memory access fault by GPU node-1 (Agent handle: 0x5581ac0) on address 0x7f2a. Reason: Page not present\n"
+KFD_NO_MEMORY = "ROCk module is loaded\nUnable to open /dev/kfd read-write: Cannot allocate memory\n"
+DKMS = (
+    "Kernel: 5.15.0-91-generic\nROCm version: 5.7\n$ dkms status\namdgpu, 6.2.4-1683306, {kernel}, x86_64: installed\n"
+)
+HAWAII = (
+    "01:00.0 VGA compatible controller [0300]: AMD/ATI Hawaii XT [Radeon R9 290X] [1002:67b0]\n\n"
+    "rocminfo: only the CPU agent\nROCm version: 3.3\n\n```\n\tKernel driver in use: {driver}\n```\n"
+)
+TWO_PROS = (
+    "$ lspci -nnk -d 1002:\n05:00.0 VGA compatible controller [0300]: [1002:7448]\n\tKernel driver in use: amdgpu\n"
+    "86:00.0 VGA compatible controller [0300]: [1002:7448]\n\tKernel driver in use: pci-stub\n"
+)
+HELD = (
+    "41:00.0 Display controller [0380]: Advanced Micro Devices, Inc. [AMD/ATI] Vega 20 [1002:66a1] (rev 06)\n"
+    "\tKernel driver in use: vfio-pci\nROCm version: 6.0.2\nRuntimeError: No HIP GPUs are available\n"
+)
+NO_SYMBOL = "OSError: /opt/rocm-6.0.2/lib/libhipblas.so.2: undefined symbol: rocblas_dgemm_64\n"
+PATH_6_0 = "ROCm version: 6.0.2\nLD_LIBRARY_PATH=/opt/rocm-6.0.2/lib\n"
+NO_HIP_6 = (
+    "ImportError: libamdhip64.so.6: cannot open shared object file: No such file or directory\nROCm version: 7.0.2\n"
+    "python3-torch 2.7.1, HIP {hip}\n"
+)
+HIP_OOM = "RuntimeError: HIP error: out of memory\nGPU: AMD Instinct MI250\n"
+OLD_DKMS = "running inside a container: yes\nROCm version: 6.3\nDriver version: {number}\n"
+NO_OPENCL = "clGetDeviceIDs(-1)\nGPU: Radeon VII\nROCm version: 5.1\nrunning inside a container: yes\n"
+MES = "amdgpu 0000:c4:00.0: amdgpu: MES failed to respond to msg=ADD_QUEUE\nGPU: gfx1151\nKernel: 6.14.0-27-generic\n"
+RUNS_ON = "Segmentation fault (core dumped)\nGPU: AMD Radeon RX 6800 XT (gfx1030)\nKernel: 6.14.4\n"
+VAE = "VAE decode takes {time}\nGPU: AMD Radeon RX 9070 XT (gfx1201)\ntorch 2.7.1+rocm6.3\n"
+WORKSPACE = (
+    "MIOpen(HIP): Warning [IsEnoughWorkspace] [EvaluateInvokers] Solver <GemmFwdRest>, workspace required: 64225280,"
+    " provided ptr: 0 size: 0\n"
+)
+NO_COMPILER = "/bin/sh: line 1: bin/hipcc: No such file or directory\nROCm version: 6.0\n"
+SMALL_IGPU = 'msg="unsupported Radeon iGPU detected skipping" id=0 total="{size}"\nGPU: AMD Radeon 780M (gfx1103)\n'
+
+
+test_a_machine_of_amd_has_it_named_first = names(
+    [
+        (KFD_NO_MEMORY + DKMS.format(kernel="5.13.0-52-generic"), "amdgpu-rocm-version-skew"),
+        (HAWAII.format(driver="radeon"), "gpu-bound-to-other-driver"),
+        ("torch.cuda.device_count() is 1, there are two W7900 in it\n" + TWO_PROS, "gpu-bound-to-other-driver"),
+        (HELD, "gpu-bound-to-other-driver"),
+        (NO_SYMBOL + PATH_6_0 + "torch 2.4.1+rocm6.1\n", "torch-rocm-version-mismatch"),
+        (NO_HIP_6.format(hip="6.3.42134"), "torch-rocm-version-mismatch"),
+        (HIP_OOM + OLD_DKMS.format(number="5.18.2.22.40"), "amdgpu-rocm-version-skew"),
+        (
+            HIP_OOM + "rocm-smi shows 0 % used\nhost: amdgpu driver of ROCm 5.4 (5.18.13)\nROCm version: 6.4\n",
+            "amdgpu-rocm-version-skew",
+        ),
+        (NO_OPENCL + "the image with tag rocm-4.3: 1 device\n", "amdgpu-rocm-version-skew"),
+        (NO_OPENCL + "the ROCm 4.3 image of the same repository works\n", "amdgpu-rocm-version-skew"),
+        (MES + "newest linux-firmware: no change\n", "amdgpu-driver-known-bad"),
+        (RUNS_ON + "6.13.8: works\n", "amdgpu-driver-known-bad"),
+        (RUNS_ON + "it ran for weeks after booting 6.12\n", "amdgpu-driver-known-bad"),
+        (VAE.format(time="80 s") + WORKSPACE, "known-bad-library-version"),
+        (NO_COMPILER, "rocm-path-broken"),
+        ("the build stops\nnvcc = bin/hipcc\nROCm version: 6.0\n", "rocm-path-broken"),
+        (SMALL_IGPU.format(size="512.0 MiB"), "apu-memory-pool-misconfigured"),
+    ],
+    first=True,
+)
+test_a_machine_of_amd_does_not_have_it_named = names_not(
+    [
+        (KFD_NO_MEMORY + DKMS.format(kernel="5.15.0-91-generic"), "amdgpu-rocm-version-skew"),
+        (
+            DKMS.format(kernel="5.13.0-52-generic"),
+            "amdgpu-rocm-version-skew",
+        ),  # the kernel's own serves, and nothing fails
+        (HAWAII.format(driver="amdgpu"), "gpu-bound-to-other-driver"),
+        ("torch.cuda.device_count() is 1\n" + TWO_PROS, "gpu-bound-to-other-driver"),
+        (HELD, "amd-gpu-unsupported-by-rocm"),
+        (NO_SYMBOL + PATH_6_0 + "torch 2.3.1+rocm6.0\n", "torch-rocm-version-mismatch"),
+        (NO_HIP_6.format(hip="6.3.42134").replace("python3-torch", "blender"), "torch-rocm-version-mismatch"),
+        (HIP_OOM + OLD_DKMS.format(number="24.20.1"), "amdgpu-rocm-version-skew"),  # a number of Windows' driver
+        (HIP_OOM + "0 of 64 GB in use\n", "gpu-memory-exhausted"),
+        (NO_OPENCL + "the image with tag rocm-4.3: no device either\n", "amdgpu-rocm-version-skew"),
+        (MES + "newest linux-firmware: no change\n", "amdgpu-firmware-bad"),
+        (RUNS_ON + "6.4.1: works\n", "amdgpu-driver-known-bad"),  # a release of ROCm has such numbers too
+        (RUNS_ON + "it still crashes after booting 6.12\n", "amdgpu-driver-known-bad"),
+        (VAE.format(time="80 s") + WORKSPACE, "hipblaslt-not-selected"),
+        (VAE.format(time="2 s") + WORKSPACE, "known-bad-library-version"),
+        ("nvcc = /opt/rocm/bin/hipcc\nROCm version: 6.0\n", "rocm-path-broken"),
+        (SMALL_IGPU.format(size="2.0 GiB"), "apu-memory-pool-misconfigured"),
+    ]
+)
+test_full_memory_is_named_all_the_same = names(
+    [
+        (HIP_OOM + "rocm-smi shows 97 % used\n", "gpu-memory-exhausted"),
+        (
+            "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 9.5 GiB\n0 of 64 GB in use\n",
+            "gpu-memory-exhausted",
+        ),
+        (MES + "GPU: gfx1151\n", "amdgpu-firmware-bad"),
+    ]
+)
+
+
+def test_what_a_line_says_of_two_things_is_read_as_two() -> None:
+    machine = read_text([b"OS: Arch Linux, kernel 6.16.10-arch1-1\nROCm version: 7.0.1\n"])
+    assert (machine.kernel.release, machine.os.name, machine.os.version) == ("6.16.10-arch1-1", "Arch Linux", None)
+    assert read_text([b"OS: Ubuntu 22.04, kernel unknown\n"]).kernel.release is None
+
+
+def test_packages_of_a_distribution_tell_of_torch() -> None:
+    machine = read_text([b"$ pacman -Q python-pytorch-opt-rocm\npython-pytorch-opt-rocm 2.8.0-4\n"])
+    assert (machine.torch.version, machine.torch.build) == ("2.8.0", "rocm")
+    assert read_text([b"$ pacman -Q python-torchmetrics\npython-torchmetrics 1.4.0-1\n"]).torch.version is None
 
 
 test_it_is_named_first = names(
