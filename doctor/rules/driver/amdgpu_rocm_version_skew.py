@@ -80,9 +80,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding for the first ROCm that the driver's release is not listed with."""
     from doctor.knowledge.windows import kmd_serves_rocm
 
+    apart = list(_built_for_other_kernel(machine))
+    if apart:  # the release that DKMS keeps is none that runs
+        yield from apart
+        return
     driver = release_of(machine)
     if driver is None:
-        yield from _built_for_other_kernel(machine)
         yield from _older_than_kernel(machine)
         return
     for name, rocm in _spoken(machine):

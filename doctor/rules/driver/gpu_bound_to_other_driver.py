@@ -80,8 +80,11 @@ def excludes(machine: Snapshot) -> bool:
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
     """A list of the PCI bus without drivers does not decide where `Kernel driver in use:` is quoted apart from it."""
     gpus = (*presence.present(machine, "nvidia"), *presence.present(machine, "amd"))
-    quoted = machine.symptom("vfio-owns-gpu", "radeon-module-drives-card") is not None
+    quoted = any(s.key in _OWNED and "driver in use" in s.text.lower() for s in machine.symptoms)
     return not gpus or not quoted or any(gpu.driver is not None for gpu in gpus)
+
+
+_OWNED = ("vfio-owns-gpu", "radeon-module-drives-card")
 
 
 def unheard(machine: Snapshot) -> bool:
