@@ -8,6 +8,8 @@ False
 False
 >>> read("resources: {}").get("host.job_asks_gpus")
 False
+>>> read("pod: Limits: cpu 8, memory 64Gi").get("host.job_asks_gpus")
+False
 """
 
 from __future__ import annotations
@@ -31,6 +33,11 @@ _POD_LIMITS = re.compile(
 )
 """Limits alone, as `kubectl describe pod` and a manifest without requests show them: compose writes `cpus` and `4G`."""
 _POD_NONE = re.compile(r"\s{0,24}(?:- )?resources:\s{1,4}\{\s{0,4}\}\s{0,8}$")
+_POD_LINE = re.compile(
+    r"\s{0,8}(?:pod|container)s?:? {1,4}(?:resources:? )?limits?: {1,4}(?P<rest>(?:cpu|memory)\b[^\n]{0,200})$",
+    re.IGNORECASE,
+)
+"""`pod: Limits: cpu 8, memory 64Gi`: all that it is limited to, on one line."""
 _POD_PART = re.compile(r"[\s{\"']{0,26}(?:cpu|memory|ephemeral-storage)[\"']?:", re.IGNORECASE)
 _POD_GPU = re.compile(
     r"(?:nvidia|amd)\.com/|^[\s\"']{0,26}(?:[\w.-]{2,60}/[\w.-]{0,40})?gpu[\w.-]{0,30}[\"']?:\s{0,4}[\"']?[1-9]",
@@ -51,6 +58,8 @@ def read(text: str, source: str = "text") -> FactSheet:
                 or bool(_ASKS.search(found["rest"]))
                 or "gpu" in found["rest"].replace("partition=gpu", "").lower().split("--partition")[0]
             )
+    if not first and (pod := _limits(text, source)):
+        first, asks = pod
     if not first and (pod := _pod(text, source)):
         first, asks = pod
     if not first:
@@ -58,6 +67,14 @@ def read(text: str, source: str = "text") -> FactSheet:
     sheet = FactSheet()
     sheet.put("host.job_asks_gpus", asks, first)
     return sheet
+
+
+def _limits(text: str, source: str) -> tuple[str, bool] | None:
+    """Where a pod's limits stand on a line, and whether a GPU is among them, or in any other part of a pod."""
+    for where, line in source_lines(text, source):
+        if found := _POD_LINE.match(line[:300]):
+            return where, "gpu" in found["rest"].lower() or _POD_GPU.search(found["rest"]) is not None
+    return None
 
 
 def _pod(text: str, source: str) -> tuple[str, bool] | None:

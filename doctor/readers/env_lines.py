@@ -39,7 +39,7 @@ _WITH_OPTION = re.compile(r"\d[\d,]{0,80} [a-z][\w.+-]{1,60}(?: [a-z][\w-]{1,30}
 """Behind a list of numbers: a program of any name, with an option, that of a command of its own included."""
 _TRIED = re.compile(
     r"\S{1,80},? (?:also |always |it )?(?:avoids?|fix(?:es|ed)|help(?:s|ed)?|work(?:s|ed)|makes?|made|solve[sd]|"
-    r"cure[sd]|gives?|complete[sd]?|restore[sd]?|is (?:fine|right|ok)|runs (?:fine|well))\b"
+    r"cure[sd]|gives?|lets?|complete[sd]?|restore[sd]?|is (?:fine|right|ok)|runs (?:fine|well))\b"
 )
 """A remark on a value that was tried and helped: the run that fails is without it."""
 _SAID_OF_IT = re.compile(

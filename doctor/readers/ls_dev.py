@@ -15,7 +15,7 @@ from doctor.facts.sheet import FactSheet
 from doctor.readers.source_lines import source_lines
 
 _NODE = re.compile(
-    r"\s{0,8}(?:(?:on )?(?:the )?host: ?)?(?P<type>[c-])(?P<mode>[rwxsStT-]{9})(?P<list>[.+@]?)"
+    r"\s{0,8}(?:(?:on )?(?:the )?host: {0,10})?(?P<type>[c-])(?P<mode>[rwxsStT-]{9})(?P<list>[.+@]?)"
     r"\s{1,4}\d{1,4}\s{1,8}(?P<user>\S{1,40})\s{1,12}(?P<group>\S{1,40})"
     r"(?:\s{1,4}(?:\?|\w{1,30}:object_r:\S{1,60}))?\s{1,12}(?:(?P<major>\d{1,4}),\s{0,8}(?P<minor>\d{1,7})|\d{1,15})"
     r"(?:\s.{1,40}?)?\s(?P<path>(?:/dev/)?(?:dri/)?[\w@./-]{1,80})\s*$"

@@ -25,6 +25,8 @@ _ANY = re.compile(r"\s{0,8}(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0
 _ID = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
 _REVISION = re.compile(r"\(rev ([0-9a-f]{2})\)")
 _BRACKETS = re.compile(r"\[((?![0-9a-f]{4}:)[^\]]{3,120})\]")
+_SEVERAL = re.compile(r"/(?! ?\d{2,3} ?GB\b)")
+"""`RTX 3060 Ti / 3060`; `GH200 120GB / 480GB` is one product with two memories."""
 _CHIP = re.compile(r"NVIDIA Corporation ([A-Z]{2}\d{3})[A-Z]{0,3}\b")
 _CHIPS = (
     *(("GK110", "sm_35"), ("GK210", "sm_37"), ("GK20", "sm_32"), ("GK", "sm_30"), ("GM10", "sm_50"), ("GM20", "sm_52")),
@@ -137,7 +139,7 @@ class _Reader:
     def name(self, what: str, vendor: str) -> str:
         """The marketing name in brackets; where several are meant by one id, none is said."""
         names = [n for n in _BRACKETS.findall(what.partition(" (prog-if")[0]) if n != "AMD/ATI"]
-        if not names or "/" in names[-1] or vendor == "other":
+        if not names or _SEVERAL.search(names[-1]) or vendor == "other":
             return ""
         return kept(names[-1], 120)
 

@@ -48,6 +48,10 @@ _TOOLKIT = {
     "nvidia-container-toolkit",
     "nvidia container toolkit version",
     "nvidia-ctk version",
+    # The library that does the work: of the toolkit's own number from 1.6 on, and 1.3 to 1.5 before as well.
+    "libnvidia-container1",
+    "libnvidia-container-tools",
+    "libnvidia-container",
 }
 _YES = re.compile(r"(yes|true|no|false)\b", re.IGNORECASE)
 

@@ -128,11 +128,17 @@ _ASKED = re.compile(
     r"|modinfo (?:-F ?|--field[= ])version (?P<field>amdgpu|nvidia))$"
 )
 _NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,4}$")
+_ASKED_LICENSE = re.compile(
+    r"(?:sudo )?modinfo (?:nvidia {0,2}\| {0,2}grep (?:-\w{1,3} )?[\"']?\^?license:?[\"']?"
+    r"|(?:-F ?|--field[= ])license nvidia)$"
+)
+_LICENSE_OF = re.compile(r"(?:license:\s{0,16})?(Dual MIT/GPL|NVIDIA)$")
+"""The open modules are under two licences (NVIDIA/open-gpu-kernel-modules kernel-open/nvidia/nv.c: MODULE_LICENSE)."""
 
 
 def read_version(text: str, source: str = "text", command: str = "") -> FactSheet:
-    """The version that the module itself, or its file, says it has. Raises ReaderError where something else was asked
-    for, or no number came."""
+    """The version that the module itself, or its file, says it has, or its license, which tells the flavour. Raises
+    ReaderError where something else was asked for, or none came."""
     sheet = FactSheet()
     asked = _ASKED.match(command.strip()[:200])
     where, line = next(source_lines(text, source), ("", ""))
@@ -143,6 +149,8 @@ def read_version(text: str, source: str = "text", command: str = "") -> FactShee
             sheet.put(f"{module}_driver.loaded", True, where)
         if module == "amdgpu":  # the kernel's own has no version there
             sheet.put("amdgpu_driver.source", "dkms", where)
+    if _ASKED_LICENSE.match(command.strip()[:200]) and (license_of := _LICENSE_OF.match(line.strip())):
+        sheet.put("nvidia_driver.flavour", "proprietary" if license_of[1] == "NVIDIA" else "open", where)
     if not len(sheet):
         raise ReaderError("no module was asked for its version")
     return sheet
