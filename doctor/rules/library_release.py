@@ -9,6 +9,8 @@ from doctor.findings import Evidence, Finding, Fix, Severity, Subject, evidence
 
 _ANYTHING = frozenset({"gpu-work-goes-wrong"})
 """What every failure shows: a fault of one operation is not suspected from it, where nothing names the operation."""
+_OF_MEMORY = ("gpu-memory-exhausted",)
+"""What follows where the fault itself takes the memory."""
 _LOOSE = frozenset({"another-version-works-told"})
 """What is said of much else than releases."""
 
@@ -39,7 +41,8 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
         if told and not shown and not felt:
             continue
         host = fault.kernel or fault.nvidia or fault.amdgpu
-        yield Finding(
+        takes = bool(shown) and "memory" in fault.what and "cuda-out-of-memory" in fault.felt
+        finding = Finding(
             severity=Severity.WARNING if shown else Severity.INFO,
             suspect=2 if felt and not shown else 0,
             summary=f"{fault.what[:1].upper()}{fault.what[1:]}.",
@@ -52,3 +55,4 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
             fixes=(Fix(text=fault.fix, root=True, reboot=True) if host else Fix(text=fault.fix, where="environment"),),
             source=f"{fault.source} ({fault.as_of})",
         )
+        yield finding.model_copy(update={"explains": _OF_MEMORY}) if takes else finding

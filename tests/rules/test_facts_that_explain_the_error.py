@@ -82,6 +82,35 @@ IDS = "$ cat /proc/cmdline\nBOOT_IMAGE=/vmlinuz ro quiet iommu=pt vfio-pci.ids={
 NO_AGENT = "rocminfo shows only the CPU agent, rocm-smi: no AMD GPUs specified\n"
 FLASHMLA = "ValueError: Selected backend FLASHMLA is not valid. Reason: FlashMLA is only supported on Hopper devices.\n"
 OLLAMA = 'level=WARN msg="amdgpu is not supported" gpu=0 gpu_type=gfx1032\nexport HSA_OVERRIDE_GFX_VERSION=10.3.0\n'
+NONE_FOUND = "$ nvidia-smi\nNo devices were found\n"
+GRACE = (
+    "$ lspci\n0009:01:00.0 3D controller: NVIDIA Corporation GH100 [GH200 120GB / 480GB] (rev a1)\n"
+    "$ modinfo nvidia | grep license\nlicense:        {}\n"
+)
+WSL_RPC = (
+    "nvidia-container-cli: initialization error: driver error: failed to process request: unknown\n"
+    "Kernel: 5.10.16.3-microsoft-standard-WSL2\nlibnvidia-container1: {}\n"
+)
+HELD = (
+    "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
+    "01:00.0 VGA compatible controller: NVIDIA Corporation AD102 [GeForce RTX 4090]\n"
+    "[   12.1] NVRM: GPU 0000:{}:00.0 is already bound to vfio-pci.\n"
+)
+OF_V1 = (
+    "Failed to initialize NVML: Insufficient Permissions\nOS: Proxmox VE {pve}\nrunning inside a container: yes\n"
+    "container engine: lxc\nlxc.{key}.devices.allow: c 195:* rwm\n"
+)
+DRIFT = (
+    "cuInit: CUDA_ERROR_UNKNOWN (999)\nGPU 0: NVIDIA A10\nrunning inside a container: yes\n"
+    "host:      crw-rw-rw- 1 root root {}, 0 /dev/nvidia-uvm\n"
+    "/etc/cdi/nvidia.yaml: - path: /dev/nvidia-uvm  major: 507\n"
+)
+POD = (
+    "Unable to open /dev/kfd read-write: No such file or directory\nGPU: AMD Instinct MI210\n"
+    "running inside a container: yes\ncontainer engine: kubernetes\npod: Limits: cpu 4, memory 32Gi{}\n"
+)
+ADA = "RTX 4090 gives 9 it/s, {}\nGPU 0: NVIDIA GeForce RTX 4090\nPyTorch version: {}\nIs CUDA available: True\n"
+TWO_GPUS = "GPU 0: NVIDIA GeForce RTX 4090\nGPU 1: NVIDIA GeForce RTX 4090\n"
 FAULT = "Memory access fault by GPU node-1 (Agent handle: 0x5581ac0) on address 0x7f2a. Reason: Page not present\n"
 KFD_NO_MEMORY = "ROCk module is loaded\nUnable to open /dev/kfd read-write: Cannot allocate memory\n"
 DKMS = (
@@ -235,6 +264,38 @@ test_it_is_named_first_too = names(
     ],
     first=True,
 )
+test_machines_and_containers_of_nvidia = names(
+    [
+        (NONE_FOUND + GRACE.format("NVIDIA"), "nvidia-open-module-required"),
+        (WSL_RPC.format("1.3.3-1"), "container-toolkit-too-old"),
+        (HELD.format("01"), "gpu-bound-to-other-driver"),
+        (OF_V1.format(pve="7.1", key="cgroup"), "container-device-cgroup-denied"),
+        (DRIFT.format(504), "cdi-spec-missing-or-stale"),
+        (POD.format(""), "scheduler-no-gpu-allocated"),
+        (ADA.format("others report 28", "1.12.1+cu116"), "known-bad-library-version"),
+        (TWO_GPUS + ">>> a.to('cuda:1')\ntensor([0., 0.], device='cuda:1')\n", "pcie-p2p-unusable"),
+    ],
+    first=True,
+)
+test_nothing_like_it_there = names_not(
+    [
+        (NONE_FOUND + GRACE.format("Dual MIT/GPL"), "nvidia-open-module-required"),
+        (WSL_RPC.format("1.4.0-1"), "container-toolkit-too-old"),
+        (HELD.format("41"), "gpu-bound-to-other-driver"),  # another card
+        (OF_V1.format(pve="6.4", key="cgroup"), "container-device-cgroup-denied"),
+        (OF_V1.format(pve="7.1", key="cgroup2"), "container-device-cgroup-denied"),
+        (DRIFT.format(507), "cdi-spec-missing-or-stale"),
+        (POD.format(", amd.com/gpu 1"), "scheduler-no-gpu-allocated"),
+        (ADA.format("others report 28", "2.0.1+cu118"), "known-bad-library-version"),
+        (ADA.format("as it should", "1.12.1+cu116"), "known-bad-library-version"),
+        (TWO_GPUS + ">>> a.to('cuda:1')\ntensor([0., 2.], device='cuda:1')\n", "pcie-p2p-unusable"),
+        (TWO_GPUS + ">>> a.cpu().to('cuda:1')\ntensor([0., 0.], device='cuda:1')\n", "pcie-p2p-unusable"),
+        (
+            TWO_GPUS + ">>> a = torch.zeros(2)\n>>> a.to('cuda:1')\ntensor([0., 0.], device='cuda:1')\n",
+            "pcie-p2p-unusable",
+        ),
+    ]
+)
 test_it_is_named = names(
     [
         (OOM.format(asked="1.27"), "allocator-flag-unsupported"),
@@ -275,6 +336,88 @@ test_it_is_not_named = names_not(
         (TUNES.replace("ENABLED=1", "ENABLED=0") + "each request stalls 20 to 90 s\n", "tunableop-misconfigured"),
     ]
 )
+
+
+ALONE = "as root it works once, then for me\nclGetPlatformIDs(): CL_PLATFORM_NOT_FOUND_KHR\n"
+GPU_999 = "GPU 0: NVIDIA RTX A2000\nRuntimeError: CUDA unknown error - this may be due to an incorrectly set up\n"
+NODE = "crw-rw---- 1 root video {}, {} Dec 14 18:20 /dev/nvidia{}\n"
+NODES = NODE.format(195, 0, 0) + NODE.format(195, 255, "ctl")
+GB10 = "GPU 0: NVIDIA GB10\ntorch.cuda.is_available(): False\n"
+GCC = (
+    "PyTorch version: 2.7.0+cu128\nCUDA used to build PyTorch: 12.8\nGCC version: 13.3.0\n"
+    "CUDA runtime version: 12.0.140\nerror: command '/usr/bin/nvcc' failed with exit code 1\n"
+)
+UNLISTED = (
+    "### Error\nHIP: hipErrorNoDevice\nROCm version: 6.1\nGPU: Radeon RX 6700 XT (gfx1031)\n"
+    "running inside a container: yes\ncontainer engine: incus (lxc)\n"
+)
+HIDDEN = "RuntimeError: No CUDA GPUs are available\nGPU 0: NVIDIA GeForce RTX 3090\nrunning inside a container: yes\n"
+CONV3D = (
+    "    return F.conv3d(\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 30 GiB.\n"
+    "Is CUDA available: True\n{}"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause", "excused"),
+    [
+        (ALONE + "nvidia-smi -L\nGPU 0: NVIDIA RTX A2000\n{}", MODULES.format(more=""), "device-node-permission"),
+        (GPU_999 + "$ ls -l /dev/nvidia*\n{}", NODES, "nvidia-uvm-stale-after-suspend"),
+        (
+            GPU_999 + "uid=1000(u) gid=1000(u) groups=1000(u)\n{}",
+            NODES + NODE.format(247, 0, "-uvm"),
+            "nvidia-uvm-stale-after-suspend",
+        ),
+        (GB10 + "{}", "cuInit: CUDA_ERROR_UNKNOWN (999)\n", "torch-cpu-only-build"),
+        (GB10 + "{}", "RuntimeError: No CUDA GPUs are available\n", "torch-cpu-only-build"),
+        (GCC + "{}", "nvcc fatal   : Unsupported gpu architecture 'compute_120'\n", "host-compiler-unsupported"),
+        (HIDDEN + "{}", "CUDA_VISIBLE_DEVICES=1\n", "container-missing-gpu-passthrough"),
+        (CONV3D, "PyTorch version: 2.9.0+cu128\nnvidia-cudnn-cu12==9.10.2.21\n", "gpu-memory-exhausted"),
+        (
+            "RuntimeError: Failed to infer device type\nPyTorch version: 2.5.1\n{}",
+            "CUDA used to build PyTorch: None\nROCM used to build PyTorch: N/A\n",
+            "vllm-build-mismatch",
+        ),
+        (
+            ">>> torchvision.__version__\n'0.15.2+cpu'\n{}",
+            "NotImplementedError: Could not run 'torchvision::nms' with arguments from the 'CUDA' backend.\n",
+            "torch-cpu-only-build",
+        ),
+        (
+            "error running hook: exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\n"
+            "failed to create shim task: OCI runtime create failed: error running hook #0\n"
+            "nvidia-container-toolkit 1.13.5\nnvidia-container-toolkit: 1.13.5\n{}",
+            "nvidia-container-cli: initialization error: nvml error: driver/library version mismatch: unknown\n",
+            "container-toolkit-too-old",
+        ),
+        (
+            UNLISTED + "{}",
+            "dd: failed to open '/dev/kfd': Operation not permitted\n",
+            "amd-gpu-unsupported-by-rocm",
+        ),
+    ],
+)
+def test_what_is_read_besides_excuses_the_other_cause(text: str, cause: str, excused: str) -> None:
+    assert excused in told(text.format(""))
+    assert excused not in told(text.format(cause))
+
+
+def test_what_a_setting_is_said_to_let_is_no_value_of_it() -> None:
+    told_of = read_text([b"NCCL_P2P_DISABLE=1 lets it run, slowly\n"]).environment or {}
+    assert "NCCL_P2P_DISABLE" not in told_of
+    assert (read_text([b"NCCL_P2P_DISABLE=1\n"]).environment or {})["NCCL_P2P_DISABLE"] == "1"
+
+
+@pytest.mark.parametrize(("when", "stale"), [("suspended overnight", True), ("up 6 days, used overnight", False)])
+def test_a_night_in_suspend(when: str, stale: bool) -> None:
+    keys = {symptom.key for symptom in read_text([f"uptime 6 days, {when}\n".encode()]).symptoms}
+    assert ("suspend-resume-told" in keys) is stale
+
+
+def test_a_run_with_other_options_is_no_other_release() -> None:
+    lines = ("the same script worked with docker --network host", "the same script worked with NCCL 2.18.3")
+    seen = ["another-version-works-told" in {s.key for s in read_text([x.encode()]).symptoms} for x in lines]
+    assert seen == [False, True]
 
 
 def test_nvml_needs_no_node_of_uvm() -> None:

@@ -23,6 +23,7 @@ RULE = Rule(
     explains=(
         *("torch-sees-no-gpu", "framework-sees-no-gpu", "nvidia-driver-library-mismatch", "container-toolkit-too-old"),
         "container-missing-gpu-passthrough",
+        "nvidia-uvm-missing",  # a node of a number that nothing answers is as good as none
     ),
     order=19,
     facts_decide=False,

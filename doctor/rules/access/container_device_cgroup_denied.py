@@ -26,6 +26,7 @@ RULE = Rule(
         "framework-sees-no-gpu",
         "container-lost-devices",
         "container-missing-gpu-passthrough",
+        "amd-gpu-unsupported-by-rocm",
     ),
     order=19,
     facts_decide=False,

@@ -80,6 +80,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         summary=f"Container toolkit {version[:20]}: {why}.",
         severity=Severity.WARNING if told else Severity.INFO,
         # A hole makes nothing fail, and a fault of which nothing is seen is none of this text.
+        explains=(*RULE.explains, "wsl-gpu-misconfigured") if _WSL_NVML in why else RULE.explains,
         suspect=0 if told or not run_line.complained_of(machine) else 2 if _FLOOR in why else 4,
         subject=Subject(kind="package", id="nvidia-container-toolkit"),
         evidence=evidence(machine, ("container.toolkit_version", "nvidia_driver.version", "container.engine_text")),
@@ -126,6 +127,8 @@ _LDCONFIG_FIRST, _LDCONFIG_MENDED = "1.17", "1.18.0"
 """Releases whose start of ldconfig is killed on newer systems (nvidia-container-toolkit issue 1246)."""
 _GPUCOMP_DRIVER, _GPUCOMP_TOOLKIT = 550, "1.14"
 """Drivers from there on need libnvidia-gpucomp, which these toolkits pass (nvidia-container-toolkit issue 615)."""
+_WSL_NVML = "1.4.0"
+"""The first release that knows all of NVML under WSL (NVIDIA/libnvidia-container pkg/deb/changelog.old: 1.4.0)."""
 _CGROUP2 = "1.8"
 """The first release for cgroup v2 (github.com/NVIDIA/nvidia-docker/issues/1447)."""
 
@@ -146,9 +149,13 @@ def _fault(machine: Snapshot, version: Dotted) -> tuple[str, bool] | None:
         return f"it does not pass libnvidia-gpucomp, which driver {driver} needs", machine.symptom(
             "gpucomp-missing", "toolkit-ldcache-fails", "enroot-nvidia-hook", "oci-hook-failed"
         ) is not None
+    if version < Dotted(_WSL_NVML) and machine.host.wsl and machine.symptom("container-cli-driver-rpc"):
+        return f"it asks WSL's driver without NVML; {_WSL_NVML} does with it", True
     if version < Dotted(_CGROUP2) and machine.symptom("cgroup-subsystem-devices"):
         return f"it knows no cgroup v2; {_CGROUP2} does", True
-    if machine.symptom("oci-hook-failed", "cdi-unknown-field") and version < Dotted("1.14"):
+    # A hook that fails on the driver itself says nothing of the specs.
+    of_specs = machine.symptom("oci-hook-failed", "cdi-unknown-field") and not machine.symptom("nvml-version-mismatch")
+    if of_specs and version < Dotted("1.14"):
         return "its hooks do not fit specs of a newer release", True
     if version < Dotted("1.12") and machine.symptom("device-filter-program-empty"):
         return "its filter of devices is refused by the kernel; a newer release reads what is there", True

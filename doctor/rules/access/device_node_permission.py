@@ -99,6 +99,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         owner = f"group {group}{f' ({number})' if number else ''}" if group else number or "another account"
         yield Finding(
             summary=f"This account may not open {named([n.key for n in nodes])}: {owner} owns it.",
+            # CUDA says "unknown error" of a node that it may not open, too.
+            explains=(*RULE.explains, "nvidia-uvm-stale-after-suspend") if _all_of_nvidia(nodes) else RULE.explains,
             subject=Subject(kind="node", id=first.key),
             evidence=(*(_line(machine, n) for n in nodes[:8]), _account(machine)),
             fixes=_fixes(machine, gid, group),
@@ -106,6 +108,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         )
     if not owners:
         yield from _no_group_at_all(machine)
+
+
+def _all_of_nvidia(nodes: Iterable[DeviceNode]) -> bool:
+    return all(node.key.startswith("/dev/nvidia") for node in nodes)
 
 
 def _inside(machine: Snapshot) -> Iterator[Finding]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.facts.host import KernelEvent
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
 from doctor.rules import presence, run_line
 
@@ -26,7 +27,8 @@ RULE = Rule(
     tags=("amd", "nvidia", "driver"),
     doc="""
 ## What it finds
-An NVIDIA or AMD GPU that vfio-pci, pci-stub or a like driver holds for a virtual machine, or an old AMD
+An NVIDIA or AMD GPU that vfio-pci, pci-stub or a like driver holds for a virtual machine, also where
+the kernel log alone says so, or an old AMD
 card that radeon
 owns. Error where no GPU of the vendor is left to the compute driver, warning otherwise.
 
@@ -103,6 +105,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             continue
         others = presence.bound(gpus, module)
         for gpu in gpus:
+            logged = _logged(machine, gpu) if gpu.driver is None else None
+            if logged and logged[0] in presence.OTHER_DRIVERS:
+                yield _told_by_nvrm(machine, gpu, *logged)
+                continue
             if gpu.driver is None and _claimed(machine, gpu) and not others and run_line.sees_none(machine):
                 yield _for_a_guest(machine, gpu, module, name)
                 continue
@@ -134,6 +140,30 @@ def _for_a_guest(machine: Snapshot, gpu: Gpu, module: str, name: str) -> Finding
         summary=f"The kernel's command line gives {presence.label(gpu)} to guests (vfio-pci.ids); {module} gets none.",
         subject=presence.subject(gpu),
         evidence=evidence(machine, (f"{name}[{gpu.key}].pci_id", "kernel.cmdline")),
+        fixes=_fixes(gpu),
+        verify=("lspci", "-nnk", "-s", gpu.pci_address) if gpu.pci_address else None,
+    )
+
+
+_BOUND = re.compile(r"is already bound to ([\w-]{2,40})")
+
+
+def _logged(machine: Snapshot, gpu: Gpu) -> tuple[str, KernelEvent] | None:
+    """The driver that NVIDIA's own found on a GPU (kernel-open/nvidia/nv-pci.c), and the line that says so."""
+    for event in machine.kernel_log.events or ():
+        found = _BOUND.search(event.text or "") if event.code == "nvidia-bound-elsewhere" else None
+        if found and gpu.vendor == "nvidia" and event.device in (gpu.pci_address, gpu.key):
+            return found[1], event
+    return None
+
+
+def _told_by_nvrm(machine: Snapshot, gpu: Gpu, driver: str, event: KernelEvent) -> Finding:
+    """A warning: the log may be of a time when the GPU was meant for a guest."""
+    return Finding(
+        severity=Severity.INFO if presence.answers(machine, "nvidia") else Severity.WARNING,
+        summary=f"{driver} owns {presence.label(gpu)}: the NVIDIA driver found it bound.",
+        subject=presence.subject(gpu),
+        evidence=(Evidence(text=event.text, source=machine.source("kernel_log.events")),),
         fixes=_fixes(gpu),
         verify=("lspci", "-nnk", "-s", gpu.pci_address) if gpu.pci_address else None,
     )

@@ -93,6 +93,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         # On a host the setuid nvidia-modprobe makes the node when the first CUDA program starts.
         severity=Severity.ERROR if failing else Severity.WARNING if no_module else Severity.INFO,
         summary=f"{known} and {what}{where}; CUDA needs it.",
+        # CUDA says the same 999 of a module that is there and stale: this one is not.
+        explains=(*RULE.explains, "nvidia-uvm-stale-after-suspend"),
         subject=Subject(kind="node", id="/dev/nvidia-uvm"),
         evidence=evidence(machine, ("nvidia_driver.version", "nvidia_driver.uvm_loaded", "nodes")),
         fixes=_fixes(inside and not no_module),

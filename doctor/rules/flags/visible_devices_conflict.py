@@ -358,6 +358,8 @@ def _finding(name: str, summary: str, severity: Severity, env: Mapping[str, str]
     return Finding(
         summary=summary,
         severity=severity,
+        # A list that hides the GPU is why none is seen in a container that was given one.
+        explains=(*RULE.explains, "container-missing-gpu-passthrough") if severity is Severity.ERROR else RULE.explains,
         subject=Subject(kind="variable", id=name),
         evidence=tuple(Evidence(text=f"{n}={env[n][:80]}", source="environment") for n in shown),
         fixes=(

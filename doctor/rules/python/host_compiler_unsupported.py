@@ -84,7 +84,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     yield Finding(
         summary=f"gcc {gcc} is newer than CUDA {toolkits[0][:12]} supports ({bound} at most).",
-        severity=Severity.WARNING,
+        # nvcc that does not know the GPU stopped at its own options; the newer toolkit that it takes has another bound.
+        severity=Severity.INFO if machine.symptom("nvcc-unsupported-gpu-architecture") else Severity.WARNING,
         subject=Subject(kind="compiler"),
         evidence=evidence(machine, ("host.gcc_version", "cuda")),
         fixes=FIXES,
