@@ -252,6 +252,11 @@ test_it_is_named_first_too = names(
         (NO_FUNCTION + ARCHS.format(arch="gfx1030"), "library-missing-gpu-arch"),
         (TUNES + "each request with a new length stalls 20 to 90 s\n", "tunableop-misconfigured"),
         (NO_CUDA + UVM, "nvidia-kernel-incompatible"),
+        (
+            "failed to initialize ROCm: no ROCm-capable device is detected\nGPU: AMD Radeon RX 9070 XT\n"
+            "HSA_OVERRIDE_GFX_VERSION=\n",
+            "hsa-override-misuse",
+        ),
         (NO_AGENT + MI50 + IDS.format("1002:66a1"), "gpu-bound-to-other-driver"),
         (FLASHMLA + "GPU 0: NVIDIA A100\nexport VLLM_ATTENTION_BACKEND=FLASHMLA\n", "env-flag-wrong-for-gpu"),
         (OLLAMA + "HSA_OVERRIDE_GFX_VERSION: OLLAMA_DEBUG:false\n", "env-not-seen-by-service"),

@@ -92,8 +92,8 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for name, value in overrides.items():
         if value[:1] in ("$", "%", "<", "{", "("):
             continue  # it is taken from elsewhere, or left out by who wrote the text
-        if not value and run_line.from_text(machine, f"environment[{name}]"):
-            continue  # so people show that it is not set
+        if not value and run_line.from_text(machine, f"environment[{name}]") and not run_line.sees_none(machine):
+            continue  # so people show that it is not set; where it is, as compose files do, ROCm lists no GPU
         node = name.removeprefix(f"{_NAME}_")
         meant = [g for g in chosen if name == _NAME or str(g.index.kfd) == node]
         faults = [f for f in (_fault(machine, kb, _chip(g, value), value) for g in meant) if f]
