@@ -91,7 +91,7 @@ WSL_RPC = (
     "nvidia-container-cli: initialization error: driver error: failed to process request: unknown\n"
     "Kernel: 5.10.16.3-microsoft-standard-WSL2\nlibnvidia-container1: {}\n"
 )
-HELD = (
+NVRM_BOUND = (
     "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
     "01:00.0 VGA compatible controller: NVIDIA Corporation AD102 [GeForce RTX 4090]\n"
     "[   12.1] NVRM: GPU 0000:{}:00.0 is already bound to vfio-pci.\n"
@@ -273,7 +273,7 @@ test_machines_and_containers_of_nvidia = names(
     [
         (NONE_FOUND + GRACE.format("NVIDIA"), "nvidia-open-module-required"),
         (WSL_RPC.format("1.3.3-1"), "container-toolkit-too-old"),
-        (HELD.format("01"), "gpu-bound-to-other-driver"),
+        (NVRM_BOUND.format("01"), "gpu-bound-to-other-driver"),
         (OF_V1.format(pve="7.1", key="cgroup"), "container-device-cgroup-denied"),
         (DRIFT.format(504), "cdi-spec-missing-or-stale"),
         (POD.format(""), "scheduler-no-gpu-allocated"),
@@ -286,7 +286,7 @@ test_nothing_like_it_there = names_not(
     [
         (NONE_FOUND + GRACE.format("Dual MIT/GPL"), "nvidia-open-module-required"),
         (WSL_RPC.format("1.4.0-1"), "container-toolkit-too-old"),
-        (HELD.format("41"), "gpu-bound-to-other-driver"),  # another card
+        (NVRM_BOUND.format("41"), "gpu-bound-to-other-driver"),  # another card
         (OF_V1.format(pve="6.4", key="cgroup"), "container-device-cgroup-denied"),
         (OF_V1.format(pve="7.1", key="cgroup2"), "container-device-cgroup-denied"),
         (DRIFT.format(507), "cdi-spec-missing-or-stale"),
