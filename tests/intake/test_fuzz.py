@@ -24,7 +24,14 @@ PIECES = [
     "compute capability: 9.0", "Driver: 550.54", "ulimit -n: 99999999999999999999",
     "Linux a 6.8.0 #1 SMP x86_64", "\x1b[31m",
     '  File "/a/lib/python3.11/site-packages/torch/x.py"', "nvidia 1234 5", "0  [0x74a1 : 0x00] 1 NPS1, SPX",
+    "Environment=A_B=1 'C_D=2 3", "HSA_OVERRIDE_GFX_VERSION: OLLAMA_DEBUG:false", "6.12.12", "license: Dual MIT/GPL",
+    "1: lo: <LOOPBACK,UP> mtu 65536", "lo UNKNOWN 127.0.0.1/8", "DMA-FQ", "pod: Limits: cpu 8", "10.3.0", "0",
     "", " ", "\x00",
+]  # fmt: skip
+COMMANDS = [
+    "systemctl show a -p Environment", "systemctl cat a | grep -i environ", "sudo systemctl cat a", "echo $HSA_XNACK",
+    'echo "${HSA_XNACK}"', "cat /sys/module/amdgpu/version", "modinfo -F version nvidia", "modinfo -F license nvidia",
+    "lsmod | grep -c ^nvidia", "ulimit -l", "print(torch.cuda.is_available())", "nvidia-smi --query-gpu=name", "",
 ]  # fmt: skip
 TEXTS = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=60)), max_size=25).map("\n".join)
 FORMATS = sorted(formats.FORMATS, key=lambda form: (form.reader, form.call))
@@ -35,10 +42,10 @@ def test_a_reader_raises_reader_error_only(form: formats.Format) -> None:
     read = getattr(importlib.import_module(f"doctor.readers.{form.reader}"), form.call)
 
     @settings(max_examples=60, deadline=None)
-    @given(TEXTS)
-    def run(text: str) -> None:
+    @given(TEXTS, st.one_of(st.sampled_from(COMMANDS), st.text(max_size=60)))
+    def run(text: str, command: str) -> None:
         with contextlib.suppress(ReaderError):
-            read(text, "text")
+            read(text, "text", **({"command": command} if form.told else {}))
 
     run()
 

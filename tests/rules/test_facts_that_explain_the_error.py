@@ -111,6 +111,8 @@ POD = (
 )
 ADA = "RTX 4090 gives 9 it/s, {}\nGPU 0: NVIDIA GeForce RTX 4090\nPyTorch version: {}\nIs CUDA available: True\n"
 TWO_GPUS = "GPU 0: NVIDIA GeForce RTX 4090\nGPU 1: NVIDIA GeForce RTX 4090\n"
+PASSED_OVER = 'msg="unsupported Radeon iGPU detected skipping" id=0 total="512.0 MiB"\n'
+IN_USE = 'level=INFO msg="inference compute" id=GPU-e1e3d16d library=cuda name="NVIDIA GeForce RTX 4060"\n'
 FAULT = "Memory access fault by GPU node-1 (Agent handle: 0x5581ac0) on address 0x7f2a. Reason: Page not present\n"
 KFD_NO_MEMORY = "ROCk module is loaded\nUnable to open /dev/kfd read-write: Cannot allocate memory\n"
 DKMS = (
@@ -251,6 +253,7 @@ test_it_is_named_first_too = names(
         (MANAGER, "nvidia-fabricmanager-not-running"),
         (NO_FUNCTION + ARCHS.format(arch="gfx1030"), "library-missing-gpu-arch"),
         (TUNES + "each request with a new length stalls 20 to 90 s\n", "tunableop-misconfigured"),
+        (PASSED_OVER + 'msg="no compatible GPUs were discovered"\n', "apu-memory-pool-misconfigured"),
         (NO_CUDA + UVM, "nvidia-kernel-incompatible"),
         (
             "failed to initialize ROCm: no ROCm-capable device is detected\nGPU: AMD Radeon RX 9070 XT\n"
@@ -325,6 +328,8 @@ test_it_is_not_named = names_not(
         (INIT_999 + MODULES.format(more=""), "nvidia-uvm-stale-after-suspend"),
         (OOM.format(asked="9.50"), "allocator-flag-unsupported"),
         ("    LLAMA_CUBLAS stands in my notes\n", "env-flag-unknown-or-renamed"),
+        (PASSED_OVER + IN_USE + "CUDA error: out of memory\n", "apu-memory-pool-misconfigured"),
+        ("AMD is well, all works\nservice: HSA_XNACK is not set\n", "env-not-seen-by-service"),
         (NO_CUDA + UVM, "nvidia-uvm-stale-after-suspend"),
         (NO_AGENT + MI50 + IDS.format("10de:1db6"), "gpu-bound-to-other-driver"),
         (FLASHMLA + "GPU 0: NVIDIA H100\nexport VLLM_ATTENTION_BACKEND=FLASHMLA\n", "env-flag-wrong-for-gpu"),

@@ -73,10 +73,14 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=tuple(
                 Evidence(text=f"{n}={own[n][:80]}", source=machine.source(f"environment[{n}]")) for n in lacks[:8]
             ),
+            explains=tuple(r for r in RULE.explains if r not in _OF_PATHS or any(map(_LEADS.search, lacks))),
             fixes=FIXES,
         )
 
 
+_OF_PATHS = ("gpu-libs-not-found", "tensorflow-gpu-mismatch")
+"""What a variable explains that leads to libraries, and no other does."""
+_LEADS = Lazy(r"PATH$|_HOME$")
 _MATTERS = Lazy(
     r"HSA_\w+|(?:HIP|ROCR|CUDA|NVIDIA)_VISIBLE_DEVICES|LD_LIBRARY_PATH|OLLAMA_\w+|NCCL_\w+|(?:HIP|CUDA|ROCM)_(?:PATH|HOME)|"
     r"PYTORCH_\w+|TORCH_\w+|VLLM_\w+|GGML_\w+"

@@ -113,14 +113,14 @@ def _no_room_for_a_handle(machine: Snapshot) -> Iterator[Finding]:
                 *evidence(machine, (f"gpus[{gpu.key}].memory_used_bytes", f"gpus[{gpu.key}].memory_bytes")),
             ),
             fixes=FIXES,
-            source="https://github.com/pytorch/pytorch/issues/16831",
+            source="https://github.com/EleutherAI/lm-evaluation-harness/issues/1689",
         )
         return
 
 
 _HANDLES = 768 << 20
-"""Bytes that CUDA's context and the workspaces of cuBLAS and cuDNN take together on the GPUs of today, and some to
-spare (docs.nvidia.com/cuda/cublas: cublasSetWorkspace, 32 MiB on Hopper; a context is 300 to 500 MiB)."""
+"""Bytes below which a handle may not be had. A bound of ours: 225 MiB were free where it failed (JuliaGPU/CUDA.jl
+issue 1567), and a listing may be of the moment before."""
 _FULL = 0.99
 """Servers take 90 to 95 % on purpose."""
 
