@@ -329,7 +329,7 @@ test_it_is_not_named = names_not(
         (OOM.format(asked="9.50"), "allocator-flag-unsupported"),
         ("    LLAMA_CUBLAS stands in my notes\n", "env-flag-unknown-or-renamed"),
         (PASSED_OVER + IN_USE + "CUDA error: out of memory\n", "apu-memory-pool-misconfigured"),
-        ("AMD is well, all works\nservice: HSA_XNACK is not set\n", "env-not-seen-by-service"),
+        ("torch prints the right sum\nnotebook:  PATH is empty\n", "env-not-seen-by-service"),
         (NO_CUDA + UVM, "nvidia-uvm-stale-after-suspend"),
         (NO_AGENT + MI50 + IDS.format("10de:1db6"), "gpu-bound-to-other-driver"),
         (FLASHMLA + "GPU 0: NVIDIA H100\nexport VLLM_ATTENTION_BACKEND=FLASHMLA\n", "env-flag-wrong-for-gpu"),
