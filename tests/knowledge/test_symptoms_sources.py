@@ -33,7 +33,8 @@ def test_what_was_not_found_at_its_source_is_listed_with_its_reason(file: str) -
 
 
 def test_what_is_listed_is_in_the_catalogue_and_unconfirmed() -> None:
-    text = DOCS.read_text().partition("| why | which |")[2]
-    listed = {key for key in re.findall(r"[a-z0-9]+(?:-[a-z0-9]+)+", text) if key in shared().signatures}
+    listed = re.findall(r"^- ([a-z0-9-]+)$", DOCS.read_text().partition("## Texts of symptoms")[2], re.MULTILINE)
     assert listed
-    assert listed <= set.union(*(unconfirmed(file) for file in FILES))
+    assert len(listed) == len({*listed})
+    assert {*listed} <= shared().signatures.keys()
+    assert {*listed} <= set.union(*(unconfirmed(file) for file in FILES))
