@@ -47,8 +47,9 @@ def answers(machine: Snapshot, vendor: Literal["nvidia", "amd"]) -> bool:
 
 
 def listed(machine: Snapshot, gpu: Gpu) -> bool:
-    """Whether a pasted text shows that the vendor's tool lists this GPU."""
-    known: dict[str, object] = {"index.hip": gpu.index.hip}
+    """Whether a pasted text shows that the vendor's tool lists this GPU. An agent's name alone, without what the
+    runtime tells of it, may say which card it is and be of another day."""
+    known: dict[str, object] = {"index.hip": gpu.index.hip} if gpu.uuid else {}
     if gpu.vendor == "nvidia":  # what no other tool tells
         known = {
             "uuid": gpu.uuid,

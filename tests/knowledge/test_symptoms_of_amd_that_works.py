@@ -6,7 +6,8 @@ from tests.knowledge.texts import names, names_not
 
 WSL = (
     "$ rocm-smi\nERROR:root:Driver not initialized (amdgpu not found in modules)\n"
-    "$ rocminfo\n{banner}  Name:                    {name}\n  Marketing Name:          AMD Radeon RX 7900 XTX\n"
+    "$ rocminfo\n{banner}  Name:                    {name}\n  Uuid:                    GPU-5fe1f4dc8a3c2b11\n"
+    "  Marketing Name:          AMD Radeon RX 7900 XTX\n"
 )
 NO_DRIVER = "$ lspci\n03:00.0 VGA compatible controller: AMD/ATI Navi 31 [Radeon RX 7900 XTX]\n$ rocm-smi\n"
 NO_DRIVER += "ERROR:root:Driver not initialized (amdgpu not found in modules)\n"

@@ -27,8 +27,9 @@ from doctor.rules.host import apu_memory_pool_misconfigured, gpu_throttled, mig_
 from doctor.rules.python import gpu_libs_conflict, rocm_path_broken
 from tests.knowledge.texts import KB, keys, names, names_not, raised
 
-AGENT = "$ rocminfo\n*******\nAgent 2\n*******\n  Name:                    {}\n  Vendor Name:             AMD\n"
-AGENT += "  Device Type:             GPU\n"
+AGENT = "$ rocminfo\n*******\nAgent 2\n*******\n  Name:                    {}\n"
+AGENT += "  Uuid:                    GPU-5fe1f4dc8a3c2b11\n"
+AGENT += "  Vendor Name:             AMD\n  Device Type:             GPU\n"
 SERVED = 'level=INFO msg="inference compute" id=0 library=rocm compute=gfx1030 name=1002:73bf total="16.0 GiB"\n'
 BUILD = "$ docker build -t wheel .\nci runner: no GPU\n"
 FOUND = "No ROCm runtime is found, using ROCM_HOME='/opt/rocm-6.3.0'\n"

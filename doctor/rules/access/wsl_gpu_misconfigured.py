@@ -87,12 +87,17 @@ _NEVER_THERE = frozenset({"rocm-module-not-loaded", "kfd-missing-in-container"})
 
 def _lists_gpu(machine: Snapshot) -> bool:
     """Whether rocminfo lists a GPU: then WSL's way to it is whole. That no amdgpu is loaded is said there always."""
-    return any(gpu.index.hip is not None for gpu in machine.of_vendor("amd"))
+    return any(gpu.index.hip is not None and gpu.uuid is not None for gpu in machine.of_vendor("amd"))
 
 
 def _misses_module_alone(machine: Snapshot) -> bool:
     """Whether nothing says that no GPU is seen but what looks for the module or its node, which WSL has not."""
-    return machine.symptom(*(run_line.NO_GPU_SEEN - _NEVER_THERE)) is None and machine.torch.available is not False
+    missed = machine.symptom(*(run_line.NO_GPU_SEEN - _NEVER_THERE), *_RUNTIME_FAILS)
+    return missed is None and machine.torch.available is not False
+
+
+_RUNTIME_FAILS = ("hsa-init-failed", "hsa-init-out-of-resources")
+"""What rocminfo itself says where it lists nothing: a list beside it is of another day, or of another system."""
 
 
 def _said(machine: Snapshot) -> Iterator[Finding]:

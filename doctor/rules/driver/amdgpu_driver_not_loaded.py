@@ -37,7 +37,8 @@ There is no /dev/kfd: `rocminfo` says "ROCk module is NOT loaded", torch finds n
 - amdgpu is built into the kernel, has made /dev/kfd or owns a GPU: a missing line in /proc/modules means nothing
   then, nor does a `blacklist`.
 - Another driver owns the GPU (gpu-bound-to-other-driver), or the system is WSL or said to be.
-- `rocminfo` or llama.cpp lists a GPU, or a torch built for ROCm reaches one.
+- `rocminfo` shows an agent of a GPU with its Uuid, llama.cpp lists one, or a torch built for ROCm reaches one. A pasted
+  name alone says which card it is, and may be of another day.
 
 ## How to confirm
 `lspci -nnk -d 1002:` shows the GPU without `Kernel driver in use: amdgpu`; `ls /sys/module/amdgpu /dev/kfd`.
@@ -66,7 +67,7 @@ def _reached(machine: Snapshot) -> bool:
     return machine.symptom(*_REACHED) is not None or bool(found and "ROCm" in found.text)
 
 
-_REACHED = ("rocminfo-lists-gpu-told", "rocminfo-agent-shown-told", "ollama-lists-amd-gpu-told")
+_REACHED = ("rocminfo-lists-gpu-told", "rocminfo-agent-whole-told", "ollama-lists-amd-gpu-told")
 """The driver may be built into the kernel, where tools that look for the module miss it."""
 
 

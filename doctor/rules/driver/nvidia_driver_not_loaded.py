@@ -103,7 +103,27 @@ def excludes(machine: Snapshot) -> bool:
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
     """A version alone is that of a package where something says that the module can't be reached, or was not built."""
-    return machine.nvidia_driver.loaded is not None or machine.symptom(*_UNREACHED) is None
+    if machine.nvidia_driver.loaded is not None:
+        return True
+    from doctor.knowledge.symptoms import shared
+
+    told = (symptom.key for symptom in machine.symptoms if symptom.key not in _MISSED_ELSEWHERE)
+    return not any(c.rule == RULE.id and c.sure != "possible" for key in told for c in shared().causes(key, machine))
+
+
+_MISSED_ELSEWHERE = frozenset(
+    {
+        "nvml-library-not-found", "custom-device-nvidia", "container-cli-load-library", "container-cli-driver-rpc",
+        "container-cli-cuda-error", "toolkit-looks-in-driver-container-told", "nvidia-smi-not-found",
+        "torch-no-nvidia-driver", "libcuda-missing", "nvml-library-missing", "cuda-driver-version-zero",
+        "persistenced-no-devices", "apptainer-nv-finds-nothing", "apptainer-host-without-driver", "gres-device-missing",
+        "rm-init-adapter-failed", "device-handle-not-found", "kernel-headers-named", "vgpu-profile-named",
+        "cdi-generation-without-driver", "numba-finds-no-driver", "paddle-driver-library-not-found",
+        "rapids-detects-no-driver", "bitsandbytes-no-libcuda", "gpu-operator-driver-not-ready",
+    }
+)  # fmt: skip
+"""What programs print as well where the driver runs and they have no library of it, no node or no GPU: a version that
+is written down beside them is that of a driver that was seen."""
 
 
 _UNREACHED = (

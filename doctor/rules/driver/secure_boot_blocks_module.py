@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
-from doctor.rules import commands, presence
+from doctor.rules import commands, presence, run_line
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -74,6 +75,15 @@ def excludes(machine: Snapshot) -> bool:
     return bool(machine.symptom("secure-boot-makes-no-difference-told") and not printed)
 
 
+def decides(machine: Snapshot, kb: Knowledge) -> bool:
+    """That Secure Boot is on and which GPUs there are says nothing of a module that was refused."""
+    modules = (machine.nvidia_driver.loaded, machine.amdgpu_driver.loaded)
+    if machine.kernel.secure_boot is False or any(loaded is not None for loaded in modules):
+        return True
+    nvidia, amd = presence.present(machine, "nvidia"), presence.present(machine, "amd")
+    return _works(machine, nvidia, "nvidia") or _works(machine, amd, "amdgpu")
+
+
 _REFUSED = ("module-key-rejected", "module-lockdown")
 
 
@@ -109,8 +119,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 def _works(machine: Snapshot, gpus: tuple[Gpu, ...], module: str) -> bool:
-    """Whether the module has one of the GPUs, by the bus or since its tool lists one."""
-    return presence.bound(gpus, module) or presence.answers(machine, "nvidia" if module == "nvidia" else "amd")
+    """Whether the module has one of the GPUs, by the bus or since its tool lists one. A tool's bare list of names is
+    enough where no line names the GPU's own module: the kernel refuses a webcam's too."""
+    if presence.bound(gpus, module) or presence.answers(machine, "nvidia" if module == "nvidia" else "amd"):
+        return True
+    named = any(run_line.from_text(machine, f"gpus[{gpu.key}].index.hip") for gpu in gpus)
+    absent = (s.text for s in machine.symptoms if s.key in (*_ABSENT, "modprobe-not-permitted"))
+    return named and not any(re.search(r"nvidia|amdgpu|rock module", text, re.IGNORECASE) for text in absent)
 
 
 _ABSENT = (

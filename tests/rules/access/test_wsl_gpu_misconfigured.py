@@ -12,7 +12,8 @@ from tests.rules import machines
 from tests.rules.driver.asked import found, told
 
 NO_MODULE = "ERROR:root:Driver not initialized (amdgpu not found in modules)\n"
-LISTED = "$ rocminfo\nWSL environment detected.\n*******\nAgent 2\n*******\n  Name: gfx1100\n  Device Type: GPU\n"
+NAMED = "$ rocminfo\nWSL environment detected.\n*******\nAgent 2\n*******\n  Name: gfx1100\n  Device Type: GPU\n"
+LISTED = NAMED.replace("gfx1100\n", "gfx1100\n  Uuid:                    GPU-5fe1f4dc8a3c2b11\n")
 
 DXG = {"nodes[/dev/dxg].kind": "dxg", "nodes[/dev/dxg].is_device": True}
 
@@ -45,6 +46,7 @@ def test_a_remark_of_ldconfig_where_torch_has_its_gpu() -> None:
     ("text", "warned"),
     [
         (LISTED + "$ rocm-smi\n" + NO_MODULE, False),
+        (NAMED + "$ rocm-smi\n" + NO_MODULE, True),  # which card it is, and nothing that the runtime alone knows
         ("WSL environment detected.\n$ rocm-smi\n" + NO_MODULE, True),
         (LISTED + "RuntimeError: No HIP GPUs are available\n", True),
     ],
@@ -53,6 +55,11 @@ def test_rocm_smi_under_wsl_misses_a_module_that_is_never_there(text: str, warne
     machine = read_text([text.encode()])
     assert any(f.severity == "warning" for f in rule.check(machine, Knowledge(), None)) is warned
     assert not rule.unheard(machine) or not warned
+
+
+def test_a_runtime_that_fails_outweighs_a_list_of_another_day() -> None:
+    assert raised(LISTED + "hsa_init Failed, possibly no supported GPU devices\n") == [rule.RULE.id]
+    assert raised(LISTED) == []
 
 
 RUN = "docker run -it {}rocm/pytorch:latest python3 -c 'import torch'\ntorch.cuda.is_available(): False\n"
