@@ -86,6 +86,9 @@ EXAMPLES = {
     "paddle-built-for-other-archs": "Mismatched GPU Architecture: The installed PaddlePaddle package was compiled for 60 70 75, but your current GPU is 120",
     "new-gpu-with-old-cuda-told": "my RTX 5080 does not run with CUDA 11.8",
     "undefined-symbols-told-of-vllm": "vllm's _C fails to import with undefined HIP symbols",
+    "vllm-early-module-undefined-symbol": (
+        "/v/site-packages/cache_ops.cpython-39-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi"
+    ),
     "undefined-symbols-told-of-an-extension": "the extension fails to load: undefined c10 symbol",
     "library-named-for-a-torch-missing": "FileNotFoundError: Cannot find DGL C++ sparse library at /v/dgl/dgl_sparse/libdgl_sparse_pytorch_2.5.0.so",
     "extension-built-without-gpu": "RuntimeError: nms_impl: implementation for device cuda:0 not found.",

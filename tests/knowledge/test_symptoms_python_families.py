@@ -139,6 +139,8 @@ EXAMPLES = {
     "vllm-cumem-symbol": "ImportError: undefined symbol: cuMemCreate in vllm/cumem_allocator.abi3.so",
     "vllm-libtorch-missing": "OSError: libtorch_cuda.so: cannot open shared object file: No such file or directory",
     "onnxruntime-uses-cpu": "Loadlibrary failed with error 126 when trying to load onnxruntime_providers_cuda.dll",
+    "onnxruntime-wants-cuda-told": "onnxruntime could not load cuDNN 8",
+    "tensorflow-wants-cuda-told": "tensorflow doesn't find CUDA 11.2",
     "extension-dll-of-any-name": "ImportError: DLL load failed while importing _fused: The specified procedure could not be found.",
     "extension-module-not-built": "ModuleNotFoundError: No module named 'fused_layer_norm_cuda'",
     "mangled-symbol-undefined": "libtriton_tensorrtllm_common.so: undefined symbol: _ZNK12tensorrt_llm8executor8Response11getErrorMsgB5cxx11Ev",
