@@ -41,6 +41,8 @@ def read(text: str, source: str = "text") -> FactSheet:
     if not rows:
         raise ReaderError("no row of name, version and build")
     sheet.put("packages", rows, first)
+    for name, value in packages.compilers(rows):
+        sheet.put(name, value, first)
     return sheet
 
 

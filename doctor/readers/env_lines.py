@@ -54,6 +54,17 @@ _MPI = re.compile(r"\s-x\s{1,3}([A-Z][A-Z0-9_]{2,80})=(\S{1,300})")
 _DEFAULTED = re.compile(r"^\$\{[A-Za-z_]\w{0,80}:?[-=]([^${}`]{0,400})\}$")
 """`${NAME:-text}` of a compose file: the text, unless it was set before."""
 _NOT_SHOWN = {"unset", "<unset>", "not set", "(unset)", "(not set)", "<not set>"}
+_SAID_TO_LACK = re.compile(
+    r"(?:is |was )?(?:(?:not|never) (?:set|exported|defined|passed|present|inherited)|unset|undefined|missing|absent)"
+    r"(?=[\s,;.)]|$)",
+    re.IGNORECASE,
+)
+"""In place of a value: `not exported`, `unset in the service`."""
+_SAID_TO_POINT = re.compile(
+    r"(?:is |was )?(?:set|points?|pointing|pointed|leads?|left) (?:to|at) [\"'`]?((?:/|[A-Za-z]:\\)[^\s\"'`]{1,300})",
+    re.IGNORECASE,
+)
+"""In place of a value: `points to /usr/local/cuda-11.8, which is gone`."""
 _ECHO = re.compile(r"echo {1,3}[\"']?\$\{?(?P<name>[A-Z][A-Z0-9_]{2,80})\}?[\"']?")
 _LIMIT = 400
 
@@ -92,8 +103,11 @@ def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet
             continue
         if found["value"].strip(" `\t").lower() in _NOT_SHOWN or found["value"].startswith("# "):
             continue
-        said = _SAID_OF_IT.match(found["value"]) if how in ("", "export ") else None
-        value = said[1] if said else _unquoted(found["value"], shell=bool(how))
+        if _SAID_TO_LACK.match(found["value"].strip(" `(<")):
+            continue
+        told = found["value"] if how in ("", "export ") else ""
+        said = _SAID_TO_POINT.match(told) or _SAID_OF_IT.match(told)
+        value = said[1].rstrip(",;") if said else _unquoted(found["value"], shell=bool(how))
         value = _DEFAULTED.sub(r"\1", value)
         if value.lower() not in _NOT_SHOWN and value != "None":
             sheet.put(f"environment[{found['name']}]", kept(value), where)

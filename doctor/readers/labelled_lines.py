@@ -32,6 +32,10 @@ _MOVED = re.compile(
 )
 """`ROCm 6.4 -> ROCm 7.1`, `Kernel 6.8 to 6.11`: the second is there now."""
 _GCC = re.compile(r"\s{0,8}(?:gcc|g\+\+|cc|c\+\+) \([^)]{1,60}\) (\d{1,2}\.\d{1,2}\.\d{1,2})\b")
+_CMAKE = re.compile(
+    r"\s{0,8}(?:-- )?The (?:(?:C|CXX) compiler identification is"
+    r"|CUDA compiler identification is NVIDIA [\d.]{1,16} with host compiler) GNU (\d{1,2}\.\d{1,2}\.\d{1,2})\b"
+)
 _GPU_LINE = re.compile(
     r"\s{0,8}(?:[-*] )?GPU ?#?(\d{1,3}): (?P<name>[A-Za-z][^:=|]{2,100}?)(?: \(UUID: (?P<uuid>[\w-]{8,60})\))?\s*$"
 )
@@ -112,7 +116,7 @@ class _Reader:
             self.gpu(where, found["gpus"])
         elif (found := _LABEL.match(line)) and self.label(where, found["label"], found["value"]):
             return
-        elif found := _GCC.match(line):
+        elif found := _GCC.match(line) or _CMAKE.match(line):
             self.sheet.put("host.gcc_version", found[1], where)
         elif (found := _PLAIN.match(line)) and not GONE.search(found["more"]):
             self.plain(where, found)

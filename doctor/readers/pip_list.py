@@ -62,6 +62,8 @@ def read(text: str, source: str = "text") -> FactSheet:
                 sheet.put(name, value, where)
     if rows:
         sheet.put("packages", rows, first)
+        for name, value in packages.compilers(rows):
+            sheet.put(name, value, first)
     if not len(sheet):
         raise ReaderError("no package with a version")
     return sheet

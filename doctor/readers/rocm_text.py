@@ -18,7 +18,9 @@ from doctor.errors import ReaderError
 from doctor.facts.sheet import FactSheet
 from doctor.readers.source_lines import kept, source_lines
 
-_HIP = re.compile(r"\s{0,8}HIP version\s{0,4}: ?(\d{1,2}\.\d{1,3})\.\d{1,6}(?:-[0-9a-f]{5,12})?\b")
+_HIP = re.compile(
+    r"\s{0,8}(?:hipcc(?: --version)?[ :=]{1,4})?HIP version\s{0,4}: ?(\d{1,2}\.\d{1,3})\.\d{1,6}(?:-[0-9a-f]{5,12})?\b"
+)
 _PATH = re.compile(r"\s{0,8}(ROCM_PATH|HIP_PATH)\s{0,20}:\s{0,2}(/[\w./+-]{1,200})\s*$")
 _INSTALLED = re.compile(r"\s{0,8}InstalledDir: (/[\w./+-]{1,160}?)/(?:lib/)?llvm/bin\s*$")
 _BENCH = re.compile(r"\s{0,8}Device ID (\d{1,3}) : (\S.{1,80}?) (gfx[0-9a-f]{3,4})(?::[\w+-]{3,20}){0,3}\s*$")
