@@ -59,6 +59,7 @@ EXAMPLES = {
     "torch-cpp-extension-compiler-bounds": "The current installed version of g++ (14.2.0) is greater than the maximum "
     "required version by CUDA 12.1.",
     "clang-cxx-headers-missing": "__clang_hip_runtime_wrapper.h:50:10: fatal error: 'cmath' file not found",
+    "compiler-said-to-be-absent": "g++ is not installed in the image",
     "hip-compiler-test-fails": "The HIP compiler is not able to compile a simple test program.",
     "pip-no-matching-distribution": "ERROR: No matching distribution found for torch==2.1.0",
     "python-too-old-or-new": "RuntimeError: this package requires Python 3.10 or newer",

@@ -57,6 +57,7 @@ EXAMPLES = {
     "tensorflow-runs-on-cpu-told": "tensorflow-gpu 2.4 just runs everything on the CPU",
     "tensorflow-gpu-on-native-windows": "pip install tensorflow[and-cuda]",
     "numpy-unknown-to-torch": "RuntimeError: Could not infer dtype of numpy.int64",
+    "numba-internal-not-initialized": "SystemError: initialization of _internal failed without raising an exception",
     "llama-cpp-built-without-gpu": "warning: not compiled with GPU offload support, --n-gpu-layers option will be ignored",
     "glibc-asked-for-told": "the wheel needs glibc 2.28",
     "glibc-too-old-told": "our cluster's glibc is too old for this wheel",
