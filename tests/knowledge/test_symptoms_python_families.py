@@ -153,6 +153,7 @@ EXAMPLES = {
     "ck-or-aiter-kernel-refuses": "RuntimeError: invalid gemm config for ck kernel; gemm_a8w8_blockscale is not tuned for this shape",
     "rocm-header-not-found": "fatal error: hip/hip_runtime.h: No such file or directory",
     "compiler-release-refused-told": "flash-attn does not compile with gcc 14",
+    "compiler-taken-for-nvcc-told": "gcc14 is used as the CUDA host compiler",
     "library-update-broke-told": "the TF32 tests fail since the hipBLASLt update",
     "nvcc-of-another-major-than-torch-told": "nvcc is 11.4, torch 2.3.0+cu121",
     "rocm-home-printed-empty": "ROCM_HOME:'', type(ROCM_HOME): '<class 'str'>'",
