@@ -88,6 +88,12 @@ def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet
         if not found:
             continue
         how = found.groupdict().get("how") or ""
+        told = _in_words(found["name"], found["value"]) if how in ("", "export ") else found["value"]
+        if told is None:
+            continue
+        if told != found["value"]:
+            sheet.put(f"environment[{found['name']}]", kept(told), where)
+            continue
         if command or (how in ("", "export ") and for_one_command(found["value"])):
             pairs = _typed(line)
             if not command and len({name for name, _ in pairs}) < len(pairs):
@@ -114,6 +120,36 @@ def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet
     if not len(sheet):
         raise ReaderError("no assignment of a variable in the text")
     return sheet
+
+
+def _in_words(name: str, value: str) -> str | None:
+    """The value that words tell: `set to 0`, `an empty string`, `0 and 1` of a list of GPUs. None where they tell that
+    there is none. A value that is no such phrase stays as it is."""
+    phrase = value.strip(" \t`")
+    if _TOLD_UNSET.match(phrase):
+        return None
+    if _TOLD_EMPTY.match(phrase):
+        return ""
+    if said := _TOLD_VALUE.match(phrase):
+        return said[1]
+    if name.endswith("_VISIBLE_DEVICES") and (listed := _TOLD_LIST.match(phrase)):
+        return ",".join(re.findall(r"\d{1,3}", listed[0]))
+    if name.endswith("_ALLOC_CONF") and (listed := _TOLD_OPTIONS.match(phrase)):
+        return ",".join(re.findall(r"\w{1,60}:[\w.]{1,40}", listed[0]))
+    return value
+
+
+_TOLD_UNSET = re.compile(
+    r"\W?(?:(?:is|was|left) )?(?:un ?set|not (?:set|defined|given)|undefined|removed|missing|absent)\b(?! to\b)"
+    r"(?![=\w/-])",
+    re.IGNORECASE,
+)
+_TOLD_EMPTY = re.compile(
+    r"\W?(?:(?:is|was|set|left|defined)(?: to| as)? )?(?:an? )?empty(?: string| value| list)?(?![\w=/-])", re.IGNORECASE
+)
+_TOLD_VALUE = re.compile(r"(?:(?:is|was|both|all) )?set to [\"'`]?([\w.,:/+-]{1,200})", re.IGNORECASE)
+_TOLD_OPTIONS = re.compile(r"\w{1,60}:[\w.]{1,40}(?:(?:, |,? and )\w{1,60}:[\w.]{1,40}){1,20}")
+_TOLD_LIST = re.compile(r"\d{1,3}(?:(?:, {0,2}|,? and )\d{1,3}){0,63}(?:, | and |, and )\d{1,3}(?![\w.])")
 
 
 def read_echo(text: str, source: str = "text", command: str = "") -> FactSheet:

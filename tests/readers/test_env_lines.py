@@ -87,3 +87,38 @@ def test_a_comment_behind_a_value_is_no_part_of_it() -> None:
 
 def test_a_program_with_a_command_of_its_own_ends_the_value() -> None:
     assert read("CUDA_VISIBLE_DEVICES=0 trl sft --model m").get("environment[CUDA_VISIBLE_DEVICES]") == "0"
+
+
+@pytest.mark.parametrize(
+    ("told", "value"),
+    [
+        ("set to 1", "1"),
+        ("both set to 1", "1"),
+        ("0 and 1", "0,1"),
+        ("0, 1, 2 and 3", "0,1,2,3"),
+        ("an empty string", ""),
+        ("set to an empty string", ""),
+        ("(empty)", ""),
+        ("0,1", "0,1"),
+        ("GPU-7327fca2", "GPU-7327fca2"),
+    ],
+)
+@pytest.mark.parametrize("how", ["", "export "])
+def test_a_value_in_words(how: str, told: str, value: str) -> None:
+    assert read(f"{how}CUDA_VISIBLE_DEVICES={told}").get("environment[CUDA_VISIBLE_DEVICES]") == value
+
+
+@pytest.mark.parametrize("told", ["not set in the container", "unset (default)", "removed", "not defined"])
+def test_a_variable_that_is_said_to_be_unset(told: str) -> None:
+    with pytest.raises(ReaderError):
+        read(f"export HSA_OVERRIDE_GFX_VERSION={told}")
+
+
+def test_options_of_an_allocator_in_words() -> None:
+    line = "export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512 and expandable_segments:True"
+    assert read(line).get("environment[PYTORCH_CUDA_ALLOC_CONF]") == "max_split_size_mb:512,expandable_segments:True"
+
+
+@pytest.mark.parametrize(("name", "value"), [("CACHE_MODE", "empty-dir"), ("BUILD_TAG", "missing_ok"), ("STEP", "set")])
+def test_a_word_that_is_the_value(name: str, value: str) -> None:
+    assert read(f"export {name}={value}").get(f"environment[{name}]") == value
