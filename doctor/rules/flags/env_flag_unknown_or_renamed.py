@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
@@ -92,11 +93,16 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for name, value in (machine.environment or {}).items():
         gone, meant = _gone(machine, name), _meant(name)
-        why, strength = gone or _slip(name), 4 if not gone or _is_missed(machine, name) else 0
+        printed = _is_named(machine, name, "env-renamed")
+        refused = printed or (bool(gone) and _is_named(machine, name, "variable-ignored-told"))
+        why, strength = gone or _slip(name), 4 if not gone or refused or _is_missed(machine, name) else 0
+        if not why and printed:
+            why, strength = "the program itself says that it does not know the name", 4
         if not why and run_line.from_text(machine, "environment"):
             why, strength = _words_differ(name), 1
         # where what is gone is turned off, all is as it was meant
-        told = run_line.from_text(machine, "environment") and not (gone and value.strip().lower() in _OFF)
+        off = gone and not refused and value.strip().lower() in _OFF
+        told = run_line.from_text(machine, "environment") and not off
         missed = _felt(machine, name) if gone and told else ()
         if meant is not None and not gone:
             missed = _MENDS.get(meant, ()) if _fails_for_want(machine, meant) else ()
@@ -111,6 +117,14 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
                 evidence=(Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),),
                 fixes=FIXES,
             )
+
+
+def _is_named(machine: Snapshot, name: str, key: str) -> bool:
+    """Whether the line of that symptom is of this very variable: a setting that is shown as well is no weaker for what
+    a program, or who tried it, says of its name."""
+    whole = re.compile(rf"(?<![A-Z0-9_]){re.escape(name)}(?![A-Z0-9_])")
+    said = machine.symptom(key)
+    return said is not None and whole.search(said.text) is not None
 
 
 _MENDS = {

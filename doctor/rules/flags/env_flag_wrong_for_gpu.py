@@ -116,9 +116,13 @@ _ON = "1|true|yes|on"
 _AITER = r"aiter|Get GPU arch from rocminfo failed"
 _DEEP_GEMM = r"deep_?gemm|csrc/apis/gemm\.hpp"
 _FA = r"\bFA ?(?:version ?)?[34]\b|flash_attn_interface|FlashAttention-?[34]"
+_TURING = "sm_(?:7[5-9]|8|9|1)|gfx"
+_AMPERE = "sm_(?:8|9|1)|gfx"
+_FA2 = "FlashAttention only supports Ampere|Cannot use FlashAttention-2"
 _SDMA = "HSA_ENABLE_SDMA"
 _DEFAULTS = ((_SDMA, "1"),)
-_WEIGHED = (_SDMA, "HSA_XNACK")
+_TRITON_OF_AMD = "FLASH_ATTENTION_TRITON_AMD_ENABLE"
+_WEIGHED = (_SDMA, "HSA_XNACK", _TRITON_OF_AMD)
 _FLAGS = (
     _flag(r"VLLM_ROCM_USE_AITER_\w*(?:FP4|A4W4|MXFP4)\w*", _ON, "gfx95|sm_", "FP4 kernels are for gfx950"),
     _flag(
@@ -133,10 +137,14 @@ _FLAGS = (
     _flag("USE_MNNVL|NCCL_MNNVL_ENABLE", "1|2", "sm_10[03]|gfx", "NVLink between nodes is of rack systems only", 4),
     _flag("HSA_XNACK", "1", "gfx9|sm_", "RDNA has no XNACK", 3),
     _flag(_SDMA, "0", "gfx1[01]|gfx90[06c]|sm_", "it takes the copy engines away", 2),
+    _flag(_TRITON_OF_AMD, _ON, "gfx", "its Triton kernels are AMD's, the GPU NVIDIA's", 3),
     _flag(r"(?:HIP|ROCR|HSA|MIOPEN|RCCL|ROCBLAS|HIPBLASLT|AMD)_\w+", ".+", "gfx", "it is AMD's, the GPU NVIDIA's", 1),
     _flag(r"NVTE_FP8_\w+|NVTE_USE_FP8", _ON, "sm_(?:89|9|1)|gfx9[45]|gfx12", "FP8 needs a newer GPU", 3),
     _flag("VLLM_USE_DEEP_GEMM", _ON, "sm_(?:9|10)|gfx", "DeepGEMM is for sm_90 and sm_100", 3, _DEEP_GEMM),
     _flag("VLLM_ATTENTION_BACKEND", "FLASHMLA", "sm_(?:9|10)|gfx", "FlashMLA is for sm_90 and sm_100", 3, "flash_?mla"),
+    _flag("VLLM_ATTENTION_BACKEND", r"FLASH_ATTN\w*", _AMPERE, "FlashAttention 2 is for Ampere and later", 3, _FA2),
+    _flag("VLLM_ATTENTION_BACKEND", "FLASHINFER", _TURING, "FlashInfer is for Turing and later", 3, "flash-?infer"),
+    _flag("VLLM_ATTENTION_BACKEND", "FLASHINFER", _AMPERE, "it calls FlashAttention 2, for Ampere and later", 1, _FA2),
     _flag("VLLM_FLASH_ATTN_VERSION", "3", "sm_9|gfx", "FlashAttention 3 is for Hopper", 3, _FA),
     _flag("VLLM_FLASH_ATTN_VERSION", "4", "sm_(?:9|10)|gfx", "FlashAttention 4 is for Hopper and Blackwell", 3, _FA),
     _flag(

@@ -249,3 +249,25 @@ def test_segments_that_grow_hang_on_a_driver_without_the_timeline() -> None:
     assert raised(WAITS)[:1] == ["amdgpu-rocm-version-skew"]
     # a graphical program waits so at each frame
     assert raised("the RX 9070 shows a black window\n#1  drmSyncobjTimelineWait ()\n#2  vkWaitForFences ()\n") == []
+
+
+TURING = "GPU 0: Tesla T4\ncompute capability: sm_75\n"
+AMPERE = "GPU 0: NVIDIA A100\ncompute capability: sm_80\n"
+ONLY = "RuntimeError: FlashAttention only supports Ampere GPUs or newer.\n"
+
+
+def test_an_attention_backend_that_the_gpu_has_not() -> None:
+    for chosen in ("FLASH_ATTN", "FLASHINFER"):
+        backend = f"export VLLM_ATTENTION_BACKEND={chosen}\n"
+        assert raised(ONLY + TURING + backend) == ["env-flag-wrong-for-gpu"], chosen
+        assert "env-flag-wrong-for-gpu" not in raised(ONLY + AMPERE + backend), chosen
+    assert raised(ONLY + TURING) == ["library-missing-gpu-arch"]  # nobody chose it
+    assert "env-flag-wrong-for-gpu" not in raised(ONLY + TURING + "export VLLM_ATTENTION_BACKEND=XFORMERS\n")
+
+
+def test_kernels_of_amd_on_a_gpu_of_nvidia() -> None:
+    wrong, amd = "flash_attn gives wrong results\n", "export FLASH_ATTENTION_TRITON_AMD_ENABLE=TRUE\n"
+    assert raised(wrong + AMPERE + amd) == ["env-flag-wrong-for-gpu"]
+    radeon = "$ rocminfo\n  Name:                    gfx1100\n  Vendor Name: AMD\n"
+    assert "env-flag-wrong-for-gpu" not in raised(wrong + radeon + amd)
+    assert "env-flag-wrong-for-gpu" not in raised(wrong + AMPERE + amd.replace("TRUE", "FALSE"))
