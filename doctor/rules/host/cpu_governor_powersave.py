@@ -56,6 +56,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding where the fact says it."""
     if machine.host.cpu_governor == "powersave" and machine.gpus:
         yield Finding(
+            severity=Severity.INFO,
             suspect=True,
             summary="The CPU frequency governor is powersave.",
             subject=Subject(kind="host", id="-"),

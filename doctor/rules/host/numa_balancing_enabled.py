@@ -50,6 +50,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding where the fact says it."""
     if machine.host.numa_balancing and machine.gpus:
         yield Finding(
+            severity=Severity.INFO,
             suspect=True,
             summary="Automatic NUMA balancing is on; GPU nodes want it off.",
             subject=Subject(kind="host", id="-"),
