@@ -17,6 +17,10 @@ FLAGS = [
     ("WARNING [envs.py:1830] Unknown vLLM environment variable detected: VLLM_USE_V1\nexport VLLM_USE_V1=1", "renamed"),
     ("Unknown vLLM environment variable detected: VLLM_FAST\nexport VLLM_FAST=1\nexport VLLM_USE_V1=1", "renamed"),
     ("the flag changes nothing\nVLLM_USE_V1 is a no-op\nexport VLLM_USE_V1=1", "renamed"),
+    ("Unknown vLLM environment variable detected: VLLM_USE_V1\nexport VLLM_USE_V1=0", "renamed"),
+    ("SGL_OLD_FLAG was renamed to SGLANG_NEW_FLAG", "renamed"),
+    ("expandable segments not supported: the option is left out\nit is ignored", "allocator"),
+    ("expandable_segments has no effect on ROCm", "allocator"),
     ("VLLM_USE_V1 is never read by this release", "renamed"),
     ("  Manually-specified variables were not used by the project: LLAMA_CUBLAS", "renamed"),
     ("the logs are flooded with AllGather lines\nexport NCCL_DEBUG=INFO", "debug"),
@@ -42,6 +46,7 @@ test_a_flag_is_not_named = names_not(
         ("VLLM_USE_TRITON_MLA is now read by the worker\nexport VLLM_USE_V1=1", "env-flag-unknown-or-renamed"),
         ("the disk fills with checkpoints, 10 GB of weights\nexport NCCL_DEBUG=INFO", "debug-flag-left-on"),
         ("the logs are flooded with requests\nexport NCCL_DEBUG=WARN", "debug-flag-left-on"),
+        ("models/old.bin was renamed to NEW_MODEL", "env-flag-unknown-or-renamed"),
         ("all_reduce hangs\nexport NCCL_DEBUG=INFO", "debug-flag-left-on"),
         (DETAIL + "torchrun hangs at the start\nthe same without the variables", "debug-flag-left-on"),
     ]
@@ -85,6 +90,7 @@ test_the_only_gpu_is_meant = names_not(
 test_clocks_are_held = names(
     [
         (GEFORCE + "SW Power Cap: Active, clocks at 210 MHz", "gpu-throttled"),
+        (GEFORCE + "clocks_event_reasons.sw_thermal_slowdown: Active", "gpu-throttled"),
         (GEFORCE + "P8 state under load", "gpu-throttled"),
         (RX + "the GPU is stuck in the lowest power state", "gpu-throttled"),
         (RX + "sclk never leaves the lowest DPM level", "gpu-throttled"),
@@ -94,6 +100,7 @@ test_clocks_are_held = names(
 test_clocks_are_free = names_not(
     [
         (GEFORCE + "SW Power Cap: Not Active, clocks at 210 MHz", "gpu-throttled"),
+        (GEFORCE + "clocks_event_reasons.sw_thermal_slowdown: Not Active", "gpu-throttled"),
         (GEFORCE + "P8 state at idle", "gpu-throttled"),
         (RX + "WARNING: AMD GPU device(s) is/are in a low-power state. Check power control", "gpu-throttled"),
         (RX + "it stays in the lowest power state when idle", "gpu-throttled"),
@@ -111,6 +118,7 @@ test_the_processors_gpu_is_taken = names(
             "integrated-gpu-conflict",
         ),
         (GEFORCE + "the server uses Intel UHD instead of the RTX 4070", "integrated-gpu-conflict"),
+        (GEFORCE + "Vulkan picks Intel UHD Graphics", "integrated-gpu-conflict"),
         (GEFORCE + "it initializes on Intel instead of NVIDIA", "integrated-gpu-conflict"),
         (GEFORCE + "it falls back to CPU when the AMD iGPU is present", "integrated-gpu-conflict"),
         (GEFORCE + "CUDA is not found\ndisabling the iGPU in the BIOS makes CUDA work", "integrated-gpu-conflict"),
@@ -122,6 +130,8 @@ test_the_processors_gpu_is_taken = names(
 )
 test_the_card_is_taken = names_not(
     [
+        (GEFORCE + "the desktop runs on Intel UHD Graphics", "integrated-gpu-conflict"),
+        ("Vulkan picks Intel UHD Graphics, there is no other GPU", "integrated-gpu-conflict"),
         (TWO.format("NVIDIA GeForce RTX 4070"), "integrated-gpu-conflict"),
         (
             'msg="dropping integrated GPU; to enable, set OLLAMA_IGPU_ENABLE=1" description="Intel(R) UHD Graphics"\n'
@@ -160,6 +170,17 @@ test_other_states_of_a_host = names(
     [
         ("nvidia.com/gpu: 0\nmig.strategy=single\nMIG devices of different sizes", "mig-misconfigured"),
         ("benchmarks are unpredictable\nthe CPU has the ondemand governor\n" + GEFORCE, "cpu-governor-powersave"),
+        *(
+            ("low GPU utilization, decode is slow\n" + GEFORCE + told, "cpu-governor-powersave")
+            for told in (
+                "governor powersave on all cores",
+                "the CPU has the schedutil governor",
+                "power-profiles-daemon: power-saver",
+                "tuned-adm profile powersave",
+                "all cores stay at 800 MHz",
+            )
+        ),
+        ("all-reduce is slow\n" + GEFORCE + "numa_balancing: 1", "numa-balancing-enabled"),
         (
             "nvidia-container-cli: initialization error: nvml error: timeout\npersistence mode off\n" + GEFORCE,
             "persistence-mode-off",
@@ -171,6 +192,8 @@ test_states_that_are_right = names_not(
     [
         ("nvidia.com/gpu: 0\nmig.strategy=mixed\nMIG devices of different sizes", "mig-misconfigured"),
         ("the CPU has the ondemand governor\n" + GEFORCE, "cpu-governor-powersave"),
+        ("decode is slow\n" + GEFORCE + "power-profiles-daemon: performance", "cpu-governor-powersave"),
+        ("decode is slow\n" + GEFORCE + "all cores at 4800 MHz", "cpu-governor-powersave"),
         ("nvidia-container-cli: initialization error: nvml error: timeout\n" + GEFORCE, "persistence-mode-off"),
         ("the model is unloaded after every job\n" + GEFORCE, "persistence-mode-off"),
     ]
