@@ -62,11 +62,34 @@ SERVICE = [
         "env-not-seen-by-service",
     ),
 ]
+OVERRIDE = "export HSA_OVERRIDE_GFX_VERSION=10.3.0\n"
+SERVICE += [
+    (OVERRIDE + "the server crashes\nsystemctl show-environment lacks it", "env-not-seen-by-service"),
+    (OVERRIDE + "the server crashes\n/proc/4711/environ has no such variable", "env-not-seen-by-service"),
+    (OVERRIDE + "the server crashes\nit was exported in the SSH session only", "env-not-seen-by-service"),
+    (OVERRIDE + "the server crashes\nthe tmux session was started before the export", "env-not-seen-by-service"),
+]
 test_a_shells_own_variable = names(SERVICE)
+test_a_target_that_the_card_has_not = names(
+    [
+        (RX + "crash on model load\nrocminfo shows gfx1100 instead of gfx1030", "hsa-override-misuse"),
+        (RX + "crash on model load\ngfx1030 is detected as gfx1100", "hsa-override-misuse"),
+        (RX + "crash on model load\nit changed gfx1030 detection to gfx1100", "hsa-override-misuse"),
+        (RX + "crash on model load\nthe image forces gfx1100", "hsa-override-misuse"),
+    ]
+)
+test_a_target_that_the_card_has = names_not(
+    [
+        (RX + "crash on model load\ngfx1030 is detected as gfx1030", "hsa-override-misuse"),
+        (RX + "crash on model load\nit was built for gfx1100 instead of gfx1030", "hsa-override-misuse"),
+        (RX + "rocminfo shows gfx1030", "hsa-override-misuse"),
+    ]
+)
 test_an_exported_variable = names_not(
     [
         ("Segmentation fault\nset -Ux HSA_OVERRIDE_GFX_VERSION 10.3.0 in fish", "env-not-seen-by-service"),
         ("the GPU hangs\nHSA_ENABLE_SDMA=0 was exported", "env-not-seen-by-service"),
+        (OVERRIDE + "the server crashes\n/proc/4711/environ has it", "env-not-seen-by-service"),
         ("the model is not exported\nexport LD_LIBRARY_PATH=/opt/rocm/lib", "env-not-seen-by-service"),
     ]
 )
@@ -169,6 +192,8 @@ test_a_pool_is_large_or_a_cards = names_not(
 test_other_states_of_a_host = names(
     [
         ("nvidia.com/gpu: 0\nmig.strategy=single\nMIG devices of different sizes", "mig-misconfigured"),
+        ("pods cannot get a GPU\nstrategy single but two profiles", "mig-misconfigured"),
+        ("CUDA fails on the A100\nGI created, no CI", "mig-misconfigured"),
         ("benchmarks are unpredictable\nthe CPU has the ondemand governor\n" + GEFORCE, "cpu-governor-powersave"),
         *(
             ("low GPU utilization, decode is slow\n" + GEFORCE + told, "cpu-governor-powersave")
@@ -191,6 +216,7 @@ test_other_states_of_a_host = names(
 test_states_that_are_right = names_not(
     [
         ("nvidia.com/gpu: 0\nmig.strategy=mixed\nMIG devices of different sizes", "mig-misconfigured"),
+        ("the tests fail\nGI created in the pipeline without CI checks", "mig-misconfigured"),
         ("the CPU has the ondemand governor\n" + GEFORCE, "cpu-governor-powersave"),
         ("decode is slow\n" + GEFORCE + "power-profiles-daemon: performance", "cpu-governor-powersave"),
         ("decode is slow\n" + GEFORCE + "all cores at 4800 MHz", "cpu-governor-powersave"),
