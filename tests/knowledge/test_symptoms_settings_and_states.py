@@ -45,6 +45,9 @@ test_a_flag_is_not_named = names_not(
         ("Unknown vLLM environment variable detected: VLLM_USE_RAY_SPMD\nexport VLLM_USE_V1=1", "debug-flag-left-on"),
         ("VLLM_USE_TRITON_MLA is now read by the worker\nexport VLLM_USE_V1=1", "env-flag-unknown-or-renamed"),
         ("the disk fills with checkpoints, 10 GB of weights\nexport NCCL_DEBUG=INFO", "debug-flag-left-on"),
+        ("log: total memory 80 GB\nthe log is full of lines\nexport NCCL_DEBUG=INFO", "debug-flag-left-on"),
+        ("the logs are flooded with timeouts\nexport NCCL_DEBUG=INFO", "debug-flag-left-on"),
+        ("it crashes when the flag is set\nexport CUDA_LAUNCH_BLOCKING=1", "debug-flag-left-on"),
         ("the logs are flooded with requests\nexport NCCL_DEBUG=WARN", "debug-flag-left-on"),
         ("models/old.bin was renamed to NEW_MODEL", "env-flag-unknown-or-renamed"),
         ("all_reduce hangs\nexport NCCL_DEBUG=INFO", "debug-flag-left-on"),
@@ -114,6 +117,7 @@ test_clocks_are_held = names(
     [
         (GEFORCE + "SW Power Cap: Active, clocks at 210 MHz", "gpu-throttled"),
         (GEFORCE + "clocks_event_reasons.sw_thermal_slowdown: Active", "gpu-throttled"),
+        (GEFORCE + "the GPUs are power throttling", "gpu-throttled"),
         (GEFORCE + "P8 state under load", "gpu-throttled"),
         (RX + "the GPU is stuck in the lowest power state", "gpu-throttled"),
         (RX + "sclk never leaves the lowest DPM level", "gpu-throttled"),
@@ -124,6 +128,7 @@ test_clocks_are_free = names_not(
     [
         (GEFORCE + "SW Power Cap: Not Active, clocks at 210 MHz", "gpu-throttled"),
         (GEFORCE + "clocks_event_reasons.sw_thermal_slowdown: Not Active", "gpu-throttled"),
+        (GEFORCE + "check whether the GPU is throttling", "gpu-throttled"),
         (GEFORCE + "P8 state at idle", "gpu-throttled"),
         (RX + "WARNING: AMD GPU device(s) is/are in a low-power state. Check power control", "gpu-throttled"),
         (RX + "it stays in the lowest power state when idle", "gpu-throttled"),
