@@ -36,6 +36,7 @@ _ENGINES = {
 }
 _LACKING = re.compile(r"\(?(?:without|no|missing|lacks)$", re.IGNORECASE)
 """What a person adds to a line to say which option is not there; the words after it are no options."""
+_TAKEN_OUT = re.compile(r"\(?(?:removed|dropped|taken out|commented)[,.;)]{0,2}$", re.IGNORECASE)
 _SAID_TO_WORK = re.compile(
     r"\s(?:(?:it )?(?:works?|worked|runs? fine|succeeds|is fine)|on the GPU"
     r"|(?:sees?|finds?|shows?|lists?|uses?|detects?) (?:the |all |both |my |a )?GPUs?)[.!]?\s{0,4}$",
@@ -133,6 +134,9 @@ def _words(text: str) -> list[str]:
         words = text.split()
     words = _from_keys(words)
     lacking = next((n for n, word in enumerate(words) if _LACKING.match(word)), None)
+    taken = next((n for n, word in enumerate(words[:lacking]) if n and _TAKEN_OUT.match(word)), None)
+    if taken is not None:  # the option before the word is no longer there
+        lacking = taken - 1
     return [kept(word, 400) for word in words[:lacking][:_ARGS_LIMIT]]
 
 

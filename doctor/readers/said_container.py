@@ -41,6 +41,11 @@ _ENGINES = (
     ("pyxis", "enroot"),
     ("nspawn", "systemd-nspawn"),
 )
+_BY_NAME = re.compile(
+    r"\b(?:bubblewrap|bwrap|flatpak|firejail|nsjail|landlock|gvisor|runsc|kata|lima|finch|wslc|runc|crun|charliecloud"
+    r"|sarus|shifter|udocker|nomad|ecs|fargate|chroot)\b"
+)
+"""Engines and sandboxes that no rule tells apart by more than their name."""
 _VERSION = re.compile(r"(?<![\w.])v?(\d{1,3}(?:\.\d{1,4}){1,3})\b")
 _TOOLKIT = {
     "container toolkit version",
@@ -78,9 +83,10 @@ def _engine(sheet: FactSheet, where: str, value: str) -> None:
     if re.match(r"docker (?:error|permission|cannot|unknown|failed|invalid|command)", low):
         return  # the client's own error lines start with `docker: `
     engine = next((name for word, name in _ENGINES if word in low), None)
-    if engine is None:
+    if engine is not None:
+        sheet.put("container.engine", engine, where)
+    elif not _BY_NAME.search(low):
         return
-    sheet.put("container.engine", engine, where)
     if "rootless" in low:
         sheet.put("container.rootless", True, where)
     sheet.put("container.engine_text", value[:120], where)

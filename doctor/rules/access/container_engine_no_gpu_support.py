@@ -74,7 +74,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     refused = machine.symptom(*_REFUSED) is not None
     shut = machine.symptom(_SHUT) is not None and (machine.container.inside is True or run_line.passes_amd(machine))
-    sure = refused or shut or run_line.sees_none(machine) or bool(machine.gpus)
+    missed = run_line.sees_none(machine) or machine.symptom("gpu-idle-said") is not None
+    sure = refused or shut or missed or bool(machine.gpus)
     yield Finding(
         summary=f"This engine runs apart from the host's GPUs: {(machine.container.engine_text or '')[:60]}.",
         severity=Severity.ERROR if refused else Severity.WARNING if sure else Severity.INFO,
@@ -89,11 +90,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 def _explained(machine: Snapshot) -> tuple[str, ...]:
     """An engine that says that it has no such runtime may as well lack only that: both are named. A snap's hook that
-    finds no library is another sign of it."""
+    finds no library is another sign of it. What runs in its VM is Linux: that macOS has neither CUDA nor ROCm is said
+    with the VM."""
     unset = machine.symptom("docker-no-gpu-capability", "docker-no-nvidia-runtime") is not None
     if machine.symptom("snap-docker") is not None and machine.symptom("container-cli-load-library") is not None:
         unset = True
-    return tuple(rule for rule in RULE.explains if not unset or rule != "container-runtime-not-configured")
+    explained = (*RULE.explains, "os-without-cuda-or-rocm") if machine.os.id == "macos" else RULE.explains
+    return tuple(rule for rule in explained if not unset or rule != "container-runtime-not-configured")
 
 
 _SHUT = "kfd-open-permission"

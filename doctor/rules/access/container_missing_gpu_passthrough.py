@@ -116,8 +116,11 @@ def unheard(machine: Snapshot) -> bool:
     and the work stands still one way and goes on another: without a GPU it would not have begun. What a line that
     asks for NVIDIA's GPUs starts was given them, whatever is said; not every release takes what a compose file asks.
     Where the image is told to lack a package that the GPU's runtime loads, that is why none is seen. A web page for a
-    server of models needs none. Where compose does not know the service, no container was started."""
-    if machine.symptom("compose-knows-no-service-told") and not run_line.sees_none(machine):
+    server of models needs none. Where compose does not know the service, or takes no such file, no container was
+    started."""
+    if machine.symptom("compose-knows-no-service-told", "compose-file-refused-told") and not run_line.sees_none(
+        machine
+    ):
         return True
     if machine.symptom("system-package-told-not-installed") is not None or run_line.needs_no_gpu(machine):
         return True

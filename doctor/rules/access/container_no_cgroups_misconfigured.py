@@ -62,6 +62,11 @@ FIXES = (
 )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the toolkit's program errs before it comes to the cgroup."""
+    return machine.symptom("container-cli-takes-word-for-path") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """The setting against the way the engine runs."""
     off, rootless = machine.container.no_cgroups, _rootless(machine)

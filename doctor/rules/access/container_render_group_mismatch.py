@@ -148,6 +148,8 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     if machine.symptom("rocm-of-other-release-sees-gpu-told", "torch-no-nvidia-driver") is not None:
         return  # its nodes may be opened, or torch asks for another vendor's
     seen = machine.symptom("kfd-open-permission", "dri-open-permission") is not None
+    if not seen and (run_line.lacking(machine, "amd") or _rocm_is_there(machine)):
+        return  # a node that was not passed misses first; ROCm's own listing opens the nodes
     sure = (
         seen
         or _in_neither(machine)
@@ -164,6 +166,10 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         ask="`id -G` in the container, and `stat -c '%g %n' /dev/kfd /dev/dri/renderD*`",
         verify=("id", "-G"),
     )
+
+
+def _rocm_is_there(machine: Snapshot) -> bool:
+    return machine.symptom("rocminfo-lists-gpus-told") is not None and not run_line.sees_none(machine)
 
 
 def _of_numbers(machine: Snapshot) -> Iterator[Finding]:

@@ -68,8 +68,9 @@ FIXES = (
 
 def unheard(machine: Snapshot) -> bool:
     """Where AMD's nodes are shown, and the account is in each group that owns one, or all may open it. Where what is
-    refused is a setting of LACT's, whose daemon is root."""
-    if machine.symptom("lact-told") is not None:
+    refused is a setting of LACT's, whose daemon is root. Where it is told that a group has another number on the two
+    sides of a container."""
+    if machine.symptom("lact-told", "render-gid-differs-said") is not None:
         return True
     mine, nodes = machine.account.member_of or (), nodes_of(machine, "kfd", "render")
     whole = {n.kind for n in nodes} == {"kfd", "render"}
@@ -99,8 +100,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         owner = f"group {group}{f' ({number})' if number else ''}" if group else number or "another account"
         yield Finding(
             summary=f"This account may not open {named([n.key for n in nodes])}: {owner} owns it.",
-            # CUDA says "unknown error" of a node that it may not open, too.
-            explains=(*RULE.explains, "nvidia-uvm-stale-after-suspend") if _all_of_nvidia(nodes) else RULE.explains,
+            # CUDA says "unknown error" of a node that it may not open, too; a tool, that it does not reach the driver.
+            explains=(*RULE.explains, "nvidia-uvm-stale-after-suspend", "nvidia-driver-not-loaded")
+            if _all_of_nvidia(nodes)
+            else RULE.explains,
             subject=Subject(kind="node", id=first.key),
             evidence=(*(_line(machine, n) for n in nodes[:8]), _account(machine)),
             fixes=_fixes(machine, gid, group),
@@ -211,6 +214,9 @@ def _said_of(machine: Snapshot, node: DeviceNode) -> bool:
         return False
     if machine.symptom(*_REFUSED) is not None:
         return True
+    # The driver makes NVIDIA's nodes open to all: closed ones are somebody's setting.
+    if _all_of_nvidia([node]) and machine.symptom(*_NOT_REACHED) is not None:
+        return True
     if node.uid != 0 or node.kind not in ("kfd", "render") or machine.torch.available:
         return False
     # Open to the group root: so does a container show them in which root works, and all is well there.
@@ -220,6 +226,10 @@ def _said_of(machine: Snapshot, node: DeviceNode) -> bool:
 _REFUSED = (
     *("nvidia-node-permission", "kfd-open-permission", "dri-open-permission", "cuda-unknown-999"),
     "root-alone-reaches-gpu",
+)
+_NOT_REACHED = (
+    *("container-cli-driver-rpc", "insufficient-permissions-said", "cuda-no-device", "nvidia-smi-no-devices"),
+    *("torch-reports-no-gpu", "gpu-not-seen-said", "nvml-unknown-error", "nvidia-smi-cannot-communicate"),
 )
 
 

@@ -58,6 +58,11 @@ FIXES = (
 )
 
 
+def unheard(machine: Snapshot) -> bool:
+    """Where the unit is told to refuse devices: no variable gives them back."""
+    return machine.symptom("unit-lists-devices-told", "unit-hides-devices-told", "unit-refuses-nodes-told") is not None
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for the variables of the shell that matter to GPUs and that the service lacks."""
     given = machine.service_environment

@@ -82,7 +82,14 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
     return build_of(machine, kb) is not None and machine.symptom("cuda-driver-library-asked-on-amd") is None
 
 
+_TORCH = ("torch-program-named", "torch-reports-no-gpu")
+
+
 def unheard(machine: Snapshot) -> bool:
-    """That torch asks for NVIDIA's driver tells nothing of this where the text names nothing of AMD's."""
+    """That torch asks for NVIDIA's driver tells nothing of this where the text names nothing of AMD's. Nor does
+    anything where it names neither torch nor AMD."""
+    named = machine.torch.version is not None or machine.torch.build is not None or machine.symptom(*_TORCH) is not None
+    if not named and not machine.rocm and machine.symptom(*_OF_AMD) is None:
+        return True
     asks = machine.symptom("torch-no-nvidia-driver", "cuda-torch-asks-for-nvidia-driver") is not None
     return asks and not machine.rocm and machine.symptom(*_OF_AMD) is None

@@ -1,0 +1,139 @@
+"""What a unit, a sandbox or an engine keeps from a program that runs well elsewhere, with near misses."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.intake import read_text
+from doctor.readers import docker_run_line
+from doctor.rules.access import container_missing_gpu_passthrough, container_no_cgroups_misconfigured
+from doctor.rules.flags import env_not_seen_by_service
+from doctor.rules.python import torch_built_for_other_vendor
+from tests.knowledge.texts import keys, names, names_not, raised, told
+
+DENIED, PASSED, RUNTIME = (
+    "container-device-cgroup-denied",
+    "container-missing-gpu-passthrough",
+    "container-runtime-not-configured",
+)
+PROFILE, LOST, GROUP = "container-security-profile", "container-lost-devices", "container-render-group-mismatch"
+ENGINE, ACCOUNT, DRIVER = "container-engine-no-gpu-support", "device-node-permission", "nvidia-driver-not-loaded"
+WSL, KERNEL_PART, SLEPT = "wsl-gpu-misconfigured", "amdgpu-driver-not-loaded", "nvidia-uvm-stale-after-suspend"
+SERVICE, JOB = "env-not-seen-by-service", "scheduler-no-gpu-allocated"
+INSIDE = "Container:\n```\nrunning inside a container: yes\ncontainer engine: {}\n```\n"
+NAMED = "Container:\n```\ncontainer engine: {}\n```\n"
+T4 = "GPU:\n```\n$ nvidia-smi -L\nGPU 0: Tesla T4\n```\n"
+NO_NVML = "libnvidia-ml.so.1: cannot open shared object file: No such file or directory\n"
+UNREACHED = "nvidia-smi has failed because it couldn't communicate with the NVIDIA driver\n"
+CLOSED = "crw-rw---- 1 root video 195, 0 Jun 25 11:05 /dev/nvidia0\n"
+RPC = "nvidia-container-cli: initialization error: driver error: failed to process request\n"
+AMD_RUN = "$ docker run -it --device=/dev/kfd --device=/dev/dri --group-add video {}\n"
+
+test_it_is_named = names(
+    [
+        # A unit's list of devices
+        ("the GPU is not found by the service\nDeviceAllow=char-nvidiactl char-nvidia-uvm", DENIED),
+        ("llama-server.service: no ROCm-capable device is detected\nDeviceAllow=/dev/dri/renderD128 rw", DENIED),
+        ("ollama uses the CPU instead of the GPU\nthe unit's device allow list has no /dev/dxg", DENIED),
+        ("GPU not detected since the systemd hardening of the unit", DENIED),
+        (NAMED.format("kubernetes") + "/dev/nvidia-caps/nvidia-cap2 cannot be opened", DENIED),
+        # Counters
+        (INSIDE.format("docker") + "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES", PROFILE),
+        ("$ docker run --gpus=all acme/train\nERR_NVGPUCTRPERM", PROFILE),
+        # A container that lost its GPUs
+        (NAMED.format("docker") + "ollama uses the CPU\nrecreating the container makes it work again", LOST),
+        (NAMED.format("docker") + "the container no longer finds the GPU after a couple of days", LOST),
+        # Outside it works
+        (INSIDE.format("bubblewrap") + UNREACHED + "the same command works outside the sandbox", PASSED),
+        (INSIDE.format("docker") + UNREACHED + "ls /dev | grep nvidia -> nothing", PASSED),
+        # Engines
+        (NAMED.format("k0s containerd") + T4 + NO_NVML, RUNTIME),
+        ("Insufficient nvidia.com/gpu\nthe containerd config has only runc", RUNTIME),
+        ("System:\n```\nOS: macOS 14\n```\n" + NAMED.format("Docker Desktop") + "GPU cannot be used", ENGINE),
+        (NAMED.format("flatpak 1.14") + "the GPU is not found", ENGINE),
+        # Nodes and groups
+        (RPC + CLOSED, ACCOUNT),
+        ("hipErrorNoDevice\ndev5: /dev/kfd,gid=44", GROUP),
+    ]
+)
+test_near_misses = names_not(
+    [
+        ("all GPUs are used by the service\nDeviceAllow=char-nvidiactl char-nvidia-uvm", DENIED),
+        ("the kernel's hardening patches are on\nGPU not detected", DENIED),
+        ("the unit's device allow list has no /dev/dxg\nOS: WSL2 Ubuntu", WSL),
+        ("service finds no GPU\nDeviceAllow=/dev/dri/renderD128 rw and no /dev/kfd", KERNEL_PART),
+        ("running inside a container: no\ncontainer engine: docker\nERR_NVGPUCTRPERM", PROFILE),
+        ("CUPTI_ERROR_INSUFFICIENT_PRIVILEGES\nprofiling works with --privileged", DENIED),
+        (NAMED.format("docker") + "ollama uses the CPU\nrecreating the container does not help", LOST),
+        (INSIDE.format("bubblewrap") + UNREACHED + "the same command works outside the sandbox", DRIVER),
+        (INSIDE.format("docker") + UNREACHED + "it does not work outside the container either", PASSED),
+        (NAMED.format("docker 27") + T4.replace("-L", "-L fails") + NO_NVML, RUNTIME),
+        (NAMED.format("k0s containerd") + T4 + NO_NVML, DRIVER),
+        ("Insufficient nvidia.com/gpu\nthe containerd config has only runc", JOB),
+        ("Insufficient nvidia.com/gpu\nthe containerd config has runc and nvidia", RUNTIME),
+        (RPC + CLOSED, DRIVER),
+        (RPC + CLOSED.replace("rw----", "rw-rw-"), ACCOUNT),
+        ("everything works\ndev5: /dev/kfd,gid=44", GROUP),
+        ("hipErrorNoDevice\ndev5: /dev/kfd,gid=992", GROUP),
+        ("nvidia-smi works at first, the container fails after sleep 30", SLEPT),
+        ("set_mempolicy: Operation not permitted\nthe container has no CAP_SYS_NICE", SERVICE),
+        (
+            "nvidia-container-cli: permission error: capability change failed\nit works without sudo",
+            SERVICE,
+        ),
+        (AMD_RUN.format("acme/llm") + "rocminfo enumerates all 8 agents", GROUP),
+        ("$ docker run -it --device=/dev/kfd acme/llm\nthe GPU is not found\n", GROUP),
+    ]
+)
+
+
+def test_a_machine_whose_cuda_is_gone_after_sleep_is_still_told() -> None:
+    assert "suspend-resume-told" in keys("CUDA fails after sleep")
+    assert "suspend-resume-told" not in keys("nvidia-smi fails after time.sleep(30)")
+
+
+def test_the_vm_of_an_engine_tells_that_macos_has_no_cuda() -> None:
+    text = "System:\n```\nOS: macOS 14\n```\n" + NAMED.format("Docker Desktop") + "GPU cannot be used"
+    assert raised(text) == [ENGINE]
+
+
+def test_an_option_that_is_told_to_be_removed_is_none() -> None:
+    sheet = docker_run_line.read("docker run compose.yml, privileged: true removed, devices: /dev/kfd")
+    assert sheet.get("container.run_args") == ["compose.yml,"]
+    assert docker_run_line.read("docker run --rm --gpus all img").get("container.run_args") == [
+        "--rm",
+        "--gpus",
+        "all",
+        "img",
+    ]
+
+
+def test_a_compose_file_that_was_refused_started_no_container() -> None:
+    text = "The Compose file './compose.yml' is invalid because: Additional properties are not allowed"
+    assert container_missing_gpu_passthrough.unheard(read_text([text.encode()]))
+    assert not container_missing_gpu_passthrough.unheard(read_text([(text + "\nthe GPU is not found").encode()]))
+
+
+def test_words_are_no_sign_of_a_wrong_torch_where_none_is_named() -> None:
+    plain, torch = "nvidia-smi shows all GPUs of the machine", "torch shows all GPUs of the machine"
+    assert torch_built_for_other_vendor.unheard(read_text([plain.encode()]))
+    assert not torch_built_for_other_vendor.unheard(read_text([torch.encode()]))
+
+
+def test_no_variable_gives_back_what_a_unit_refuses() -> None:
+    text = "ollama serve from a shell finds the GPU, the service does not\n"
+    assert not env_not_seen_by_service.unheard(read_text([text.encode()]))
+    assert env_not_seen_by_service.unheard(read_text([(text + "DeviceAllow=char-nvidiactl").encode()]))
+
+
+def test_a_word_taken_for_a_path_is_no_matter_of_the_cgroup() -> None:
+    text = "nvidia-container-cli: mount error: stat failed: /GeForce: no such file or directory"
+    assert container_no_cgroups_misconfigured.unheard(read_text([text.encode()]))
+    other = "nvidia-container-cli: mount error: failed to add device rules"
+    assert not container_no_cgroups_misconfigured.unheard(read_text([other.encode()]))
+
+
+@pytest.mark.parametrize("text", ["Failed to find group", "the gid of render differs from the host's"])
+def test_another_number_of_the_group_is_no_account_to_add(text: str) -> None:
+    said = f"render group: {text}\n" + INSIDE.format("docker")
+    assert (ACCOUNT in told(said)) is False
