@@ -21,11 +21,14 @@ _NODE = re.compile(
     r"(?:\s.{1,40}?)?\s(?P<path>(?:/dev/)?(?:dri/)?[\w@./-]{1,80})\s*$"
 )
 _STATED = re.compile(
-    r"(?:.{0,40}?\s)?(?P<path>/dev/(?:kfd|dri/\w{4,12}|nvidia[\w-]{0,12}))[ :=]{1,4}(?:is |owned by |owner )?"
-    r"(?P<user>[a-z][\w-]{0,20}):(?P<group>[a-z][\w-]{0,20}) \(?0?(?P<mode>[0-7]{3})\b"
+    r"(?:.{0,40}?\s)?(?P<path>/dev/(?:kfd|dri/\w{4,12}|nvidia[\w-]{0,12}))[ :=]{1,4}"
+    r"(?:(?:is |are )?(?:owned by |owner |belongs to )?)(?P<user>[a-z][\w-]{0,20}):(?P<group>[a-z][\w-]{0,20}|\d{1,6})"
+    r",? (?:with |and )?(?:mode |permissions? )?\(?"
+    r"(?:0?(?P<mode>[0-7]{3})\b|c?(?P<letters>[r-][w-][xsS-][r-][w-][xsS-][r-][w-][xtT-]))"
 )
 _OWNER = re.compile(r"\s{0,8}(?P<gid>\d{1,6}) (?P<path>/dev/(?:kfd|dri/renderD\d{1,4}))\s*$")
-"""`/dev/kfd root:render 0660` as people state it, and `992 /dev/kfd` of `stat -c '%g %n'`."""
+"""`/dev/kfd root:render 0660` or `/dev/kfd is root:992 rw-rw----` as people state it, and `992 /dev/kfd` of stat's
+`-c '%g %n'`."""
 _GONE = re.compile(r"(?:ls|stat|cat)?:? ?cannot (?:access|open) ['\"‘]?(/dev/[\w/.*-]{1,60}?)['\"’]?: No such file")
 _KINDS = (
     (re.compile(r"/dev/kfd$"), "kfd"),
@@ -95,8 +98,11 @@ def _stated(sheet: FactSheet, found: re.Match[str], where: str) -> None:
     if kind := kind_of(found["path"]):
         sheet.put(f"{at}.kind", kind, where)
         sheet.put(f"{at}.is_device", True, where)
-        sheet.put(f"{at}.mode", int(found["mode"], 8), where)
-        sheet.put(f"{at}.group", found["group"], where)
+        sheet.put(f"{at}.mode", int(found["mode"], 8) if found["mode"] else _mode(found["letters"]), where)
+        group = found["group"]
+        sheet.put(
+            f"{at}.gid" if group.isdecimal() else f"{at}.group", int(group) if group.isdecimal() else group, where
+        )
 
 
 def _mode(letters: str) -> int:

@@ -54,6 +54,21 @@ test_it_is_named = names(
         # Nodes and groups
         (RPC + CLOSED, ACCOUNT),
         ("hipErrorNoDevice\ndev5: /dev/kfd,gid=44", GROUP),
+        # Rights in people's words
+        ("the nvidia device: no permission to access the nvidia device\nuser: 472:472", ACCOUNT),
+        ("regular users cannot access the nvidia devices", ACCOUNT),
+        ("the GPU is not found\noptions nvidia NVreg_DeviceFileGID=481 NVreg_DeviceFileMode=0660", ACCOUNT),
+        (INSIDE.format("docker") + "no permission on /dev/kfd for the ROCm account", GROUP),
+        ("ROCm finds no GPU agent in the pod\nsupplementalGroups not set in the chart", GROUP),
+        # Lost after a time
+        (NAMED.format("docker") + "ollama fails to use the GPU after idle time", LOST),
+        (NAMED.format("kubernetes") + "CUDA unknown error\nnew pods on the node work", LOST),
+        ("running GPU workspaces lose the GPU\nthe update runs systemctl daemon-reload", LOST),
+        # Video libraries, a default runtime, a sandbox
+        ("$ docker run --gpus all jellyfin/jellyfin\nCannot load libnvcuvid.so.1", PASSED),
+        (NAMED.format("docker") + "Cannot load libcuda.so.1", PASSED),
+        ("nvidia tasks: no GPU\nDefault Runtime: runc", RUNTIME),
+        (NAMED.format("bubblewrap") + "Failed to initialize NVML: Insufficient Permissions", PROFILE),
     ]
 )
 test_near_misses = names_not(
@@ -83,6 +98,17 @@ test_near_misses = names_not(
         ),
         (AMD_RUN.format("acme/llm") + "rocminfo enumerates all 8 agents", GROUP),
         ("$ docker run -it --device=/dev/kfd acme/llm\nthe GPU is not found\n", GROUP),
+        ("the program has no permission to write the cache of the GPU's kernels", ACCOUNT),
+        ("no permission on /dev/kfd for the ROCm account", GROUP),
+        ("the GPU is not found\noptions nvidia NVreg_DeviceFileMode=0666", ACCOUNT),
+        ("supplementalGroups: [993] is set in the chart\nROCm finds no GPU agent in the pod", GROUP),
+        ("ollama fails to use the GPU after idle time", LOST),
+        (NAMED.format("docker") + "the desktop no longer sees the GPU after a few days and suspend", LOST),
+        (NAMED.format("kubernetes") + "CUDA unknown error\nnew pods on the node work", SLEPT),
+        ("the service file was changed, systemctl daemon-reload was run\nthe GPU is used", LOST),
+        ("$ docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=all img\nCannot load libnvcuvid.so.1", PASSED),
+        ("$ docker run --gpus all img\nthe GPU is not found\nDefault Runtime: runc", RUNTIME),
+        (NAMED.format("bubblewrap") + "Failed to initialize NVML: Insufficient Permissions", ACCOUNT),
     ]
 )
 

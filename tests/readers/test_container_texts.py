@@ -270,3 +270,34 @@ EXTENDS = (
 def test_what_another_compose_file_may_ask_for_is_not_known(more: str, args: list[str] | None) -> None:
     sheet = container_manifest.read(EXTENDS.format(more))
     assert (sheet.get("container.run_args"), sheet.get("container.image")) == (args, "example.org/ml:1")
+
+
+@pytest.mark.parametrize(
+    ("line", "mode", "owner"),
+    [
+        ("/dev/dri/renderD128 is root:991 rw-rw----", 0o660, 991),
+        ("/dev/nvidia0 is root:nvidia0 with mode 660", 0o660, "nvidia0"),
+        ("on the node /dev/kfd is owned by root:render, crw-rw-rw-", 0o666, "render"),
+        ("/dev/kfd root:render 0660", 0o660, "render"),
+    ],
+)
+def test_owner_and_mode_of_a_node_as_people_state_them(line: str, mode: int, owner: int | str) -> None:
+    sheet = ls_dev.read(line)
+    node = f"nodes[{line[line.index('/dev/') :].split()[0]}]"
+    assert sheet.get(f"{node}.mode") == mode
+    assert owner in (sheet.get(f"{node}.gid"), sheet.get(f"{node}.group"))
+
+
+def test_an_owner_without_a_mode_is_no_listing() -> None:
+    with pytest.raises(ReaderError):
+        ls_dev.read("/dev/kfd is root:render, as it should be")
+
+
+@pytest.mark.parametrize("engine", ["bubblewrap", "flatpak 1.14", "runc 1.2, systemd cgroup driver", "gVisor (runsc)"])
+def test_an_engine_that_no_rule_knows_is_read_by_its_name(engine: str) -> None:
+    machine = read_text([f"container engine: {engine}\n".encode()])
+    assert (machine.container.engine, machine.container.engine_text) == (None, engine)
+
+
+def test_an_engine_of_another_kind_is_none() -> None:
+    assert read_text([b"engine: V8 12.4\n"]).container.engine_text is None

@@ -158,6 +158,7 @@ def _given_by_plugin(machine: Snapshot) -> bool:
 
 _IS_THERE = (
     *("gpu-is-detected-told", "gpu-works-in-container-told", "gpu-gone-in-long-run-told"),
+    "gpu-lost-after-time-told",
     "ollama-serves-from-gpu-told",
 )
 _GIVEN = ("ggml-finds-gpus-told", "layers-on-gpu", "gpu-options-told")

@@ -83,7 +83,9 @@ def excludes(machine: Snapshot) -> bool:
 
 def unheard(machine: Snapshot) -> bool:
     """Where the engine itself lists NVIDIA's runtime. Pods take it where it is the default one. Where a container runs
-    that lacks a program of its own, or in which a server took its GPU."""
+    that lacks a program of its own, or in which a server took its GPU. Where one lost the GPU that it had."""
+    if machine.symptom("gpu-lost-after-time-told") is not None:
+        return True
     if machine.symptom(*_RUNS) is not None and not run_line.sees_none(machine):
         return True
     listed = any("nvidia" in name for name in machine.container.runtimes or ())

@@ -54,8 +54,9 @@ FIXES = (
 
 
 def excludes(machine: Snapshot) -> bool:
-    """Where the module is not loaded: nothing of it can be stale (nvidia-uvm-missing)."""
-    return machine.nvidia_driver.uvm_loaded is False
+    """Where the module is not loaded: nothing of it can be stale (nvidia-uvm-missing). Nor where another container on
+    the same kernel has its GPU."""
+    return machine.nvidia_driver.uvm_loaded is False or machine.symptom("new-container-works-told") is not None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
