@@ -26,6 +26,11 @@ _STATED = re.compile(
     r",? (?:with |and )?(?:mode |permissions? )?\(?"
     r"(?:0?(?P<mode>[0-7]{3})\b|c?(?P<letters>[r-][w-][xsS-][r-][w-][xsS-][r-][w-][xtT-]))"
 )
+_MODE_FIRST = re.compile(
+    r"(?:.{0,40}?\s)?(?P<path>/dev/(?:kfd|dri/\w{4,12}|nvidia[\w-]{0,12}))[ :=]{1,4}(?P<mode>)"
+    r"c(?P<letters>[r-][w-][xsS-][r-][w-][xsS-][r-][w-][xtT-]) (?:\d{1,3} )?"
+    r"(?P<user>[a-z][\w-]{0,20})[: ](?P<group>[a-z][\w-]{0,20}|\d{1,6})\b"
+)
 _OWNER = re.compile(r"\s{0,8}(?P<gid>\d{1,6}) (?P<path>/dev/(?:kfd|dri/renderD\d{1,4}))\s*$")
 """`/dev/kfd root:render 0660` or `/dev/kfd is root:992 rw-rw----` as people state it, and `992 /dev/kfd` of stat's
 `-c '%g %n'`."""
@@ -52,7 +57,7 @@ def read(text: str, source: str = "text") -> FactSheet:
             sheet.absent(f"nodes[{gone[1]}]", where)
         elif found := _NODE.match(line):
             _node(sheet, found, where)
-        elif found := _STATED.match(line):
+        elif found := _STATED.match(line) or _MODE_FIRST.match(line):
             _stated(sheet, found, where)
         elif (found := _OWNER.match(line)) and (kind := kind_of(found["path"])):
             sheet.put(f"nodes[{found['path']}].kind", kind, where)

@@ -23,6 +23,8 @@ SERVICE, JOB = "env-not-seen-by-service", "scheduler-no-gpu-allocated"
 INSIDE = "Container:\n```\nrunning inside a container: yes\ncontainer engine: {}\n```\n"
 NAMED = "Container:\n```\ncontainer engine: {}\n```\n"
 T4 = "GPU:\n```\n$ nvidia-smi -L\nGPU 0: Tesla T4\n```\n"
+TOOLKIT = "container-toolkit-too-old"
+WINDOWS = "System:\n```\nOS: Windows 11, WSL2\nNVIDIA driver version: 555.99\n```\n" + INSIDE.format("docker")
 NO_NVML = "libnvidia-ml.so.1: cannot open shared object file: No such file or directory\n"
 UNREACHED = "nvidia-smi has failed because it couldn't communicate with the NVIDIA driver\n"
 CLOSED = "crw-rw---- 1 root video 195, 0 Jun 25 11:05 /dev/nvidia0\n"
@@ -69,6 +71,20 @@ test_it_is_named = names(
         (NAMED.format("docker") + "Cannot load libcuda.so.1", PASSED),
         ("nvidia tasks: no GPU\nDefault Runtime: runc", RUNTIME),
         (NAMED.format("bubblewrap") + "Failed to initialize NVML: Insufficient Permissions", PROFILE),
+        # Accounts, groups, profiles
+        ("CUDA initialization fails for normal users", ACCOUNT),
+        ("ROCm: the service user cannot open /dev/dri/renderD128", ACCOUNT),
+        (INSIDE.format("docker") + "render is 104 in the container, 993 on the host", GROUP),
+        ("podman\nUnable to open /dev/kfd read-write: Permission denied\nit works with label=disable", PROFILE),
+        (
+            NAMED.format("systemd-nspawn") + "NVML: Unknown Error\n--bind=/dev/nvidia0 is given, DeviceAllow not set",
+            DENIED,
+        ),
+        # Engines
+        ("the GPU is not detected\nAddDevice lines missing in the .container file", PASSED),
+        ("nvidia: --gpus all has no effect until Docker was restarted", RUNTIME),
+        (NAMED.format("docker") + "containers lose GPU access\nnative.cgroupdriver=systemd", LOST),
+        (WINDOWS + "cudaErrorSymbolNotFound: named symbol not found", TOOLKIT),
     ]
 )
 test_near_misses = names_not(
@@ -109,6 +125,16 @@ test_near_misses = names_not(
         ("$ docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=all img\nCannot load libnvcuvid.so.1", PASSED),
         ("$ docker run --gpus all img\nthe GPU is not found\nDefault Runtime: runc", RUNTIME),
         (NAMED.format("bubblewrap") + "Failed to initialize NVML: Insufficient Permissions", ACCOUNT),
+        ("the desktop fails for normal users of this app", ACCOUNT),
+        ("podman\nUnable to open /dev/kfd read-write: Permission denied\nit works with label=disable", ACCOUNT),
+        (
+            NAMED.format("systemd-nspawn") + "NVML: Unknown Error\n--bind=/dev/nvidia0 is given, DeviceAllow not set",
+            LOST,
+        ),
+        ("the GPU is detected\nAddDevice=/dev/kfd stands in the .container file", PASSED),
+        ("nvidia: the GPU was used until Docker was updated", RUNTIME),
+        (NAMED.format("docker") + "containers use the GPU\nnative.cgroupdriver=systemd", LOST),
+        (WINDOWS.replace("555.99", "537.58") + "cudaErrorSymbolNotFound: named symbol not found", TOOLKIT),
     ]
 )
 

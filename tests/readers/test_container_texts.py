@@ -279,11 +279,13 @@ def test_what_another_compose_file_may_ask_for_is_not_known(more: str, args: lis
         ("/dev/nvidia0 is root:nvidia0 with mode 660", 0o660, "nvidia0"),
         ("on the node /dev/kfd is owned by root:render, crw-rw-rw-", 0o666, "render"),
         ("/dev/kfd root:render 0660", 0o660, "render"),
+        ("/dev/nvidia0: crw-rw---- root:video", 0o660, "video"),
+        ("/dev/kfd = crw-rw---- 1 root 992", 0o660, 992),
     ],
 )
 def test_owner_and_mode_of_a_node_as_people_state_them(line: str, mode: int, owner: int | str) -> None:
     sheet = ls_dev.read(line)
-    node = f"nodes[{line[line.index('/dev/') :].split()[0]}]"
+    node = f"nodes[{line[line.index('/dev/') :].split()[0].rstrip(':')}]"
     assert sheet.get(f"{node}.mode") == mode
     assert owner in (sheet.get(f"{node}.gid"), sheet.get(f"{node}.group"))
 

@@ -119,7 +119,7 @@ def unheard(machine: Snapshot) -> bool:
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
-    """Nothing where owner and mode of a node are seen to keep the account out."""
-    recorded = machine.symptom(*_RECORDS) is not None
+    """Nothing where owner and mode of a node are seen to keep the account out, and nobody gets in past the profile."""
+    recorded = machine.symptom(*_RECORDS, "helped-by-security-option") is not None
     if recorded or not any(refused(machine, n) or (n.mode and n.mode & 0o006 != 0o006) for n in needed_nodes(machine)):
         yield Finding(summary=RULE.title, subject=Subject(kind="container", id="profile"), fixes=FIXES)

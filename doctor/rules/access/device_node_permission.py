@@ -69,8 +69,8 @@ FIXES = (
 def unheard(machine: Snapshot) -> bool:
     """Where AMD's nodes are shown, and the account is in each group that owns one, or all may open it. Where what is
     refused is a setting of LACT's, whose daemon is root. Where it is told that a group has another number on the two
-    sides of a container."""
-    if machine.symptom("lact-told", "render-gid-differs-said") is not None:
+    sides of a container, or that it helps to leave a profile out."""
+    if machine.symptom("lact-told", "render-gid-differs-said", "helped-by-security-option") is not None:
         return True
     mine, nodes = machine.account.member_of or (), nodes_of(machine, "kfd", "render")
     whole = {n.kind for n in nodes} == {"kfd", "render"}
@@ -78,7 +78,10 @@ def unheard(machine: Snapshot) -> bool:
 
 
 def excludes(machine: Snapshot) -> bool:
-    """Where AMD's nodes are shown and all may open them: a tool's list of groups is not asked then."""
+    """Where AMD's nodes are shown and all may open them: a tool's list of groups is not asked then. Where it helps to
+    leave a security profile out."""
+    if machine.symptom("helped-by-security-option") is not None:
+        return True
     nodes = nodes_of(machine, "kfd", "render")
     whole = {n.kind for n in nodes} == {"kfd", "render"}
     return whole and all(((n.mode or 0) & 0o006) == 0o006 for n in nodes)
@@ -86,6 +89,8 @@ def excludes(machine: Snapshot) -> bool:
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each group that owns refused nodes."""
+    if machine.symptom("helped-by-security-option") is not None:
+        return  # mode and groups are asked first: who gets past a profile alone had them
     if (machine.container.inside and "nvidia" not in run_line.vendors_meant(machine)) or run_line.passes_amd(machine):
         yield from _inside(machine)
         return
