@@ -42,7 +42,7 @@ _ENGINES = (
     ("nspawn", "systemd-nspawn"),
 )
 _BY_NAME = re.compile(
-    r"\b(?:bubblewrap|bwrap|flatpak|firejail|nsjail|landlock|gvisor|runsc|kata|lima|finch|wslc|runc|crun|charliecloud"
+    r"\b(?:bubblewrap|bwrap|firejail|nsjail|landlock|gvisor|runsc|kata|lima|finch|wslc|runc|crun|charliecloud"
     r"|sarus|shifter|udocker|nomad|ecs|fargate|chroot)\b"
 )
 """Engines and sandboxes that no rule tells apart by more than their name."""

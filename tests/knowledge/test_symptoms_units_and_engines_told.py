@@ -52,7 +52,7 @@ test_it_is_named = names(
         (NAMED.format("k0s containerd") + T4 + NO_NVML, RUNTIME),
         ("Insufficient nvidia.com/gpu\nthe containerd config has only runc", RUNTIME),
         ("System:\n```\nOS: macOS 14\n```\n" + NAMED.format("Docker Desktop") + "GPU cannot be used", ENGINE),
-        (NAMED.format("flatpak 1.14") + "the GPU is not found", ENGINE),
+        (NAMED.format("gVisor (runsc)") + "the GPU is not found", ENGINE),
         # Nodes and groups
         (RPC + CLOSED, ACCOUNT),
         ("hipErrorNoDevice\ndev5: /dev/kfd,gid=44", GROUP),

@@ -295,7 +295,7 @@ def test_an_owner_without_a_mode_is_no_listing() -> None:
         ls_dev.read("/dev/kfd is root:render, as it should be")
 
 
-@pytest.mark.parametrize("engine", ["bubblewrap", "flatpak 1.14", "runc 1.2, systemd cgroup driver", "gVisor (runsc)"])
+@pytest.mark.parametrize("engine", ["bubblewrap", "firejail 0.9", "runc 1.2, systemd cgroup driver", "gVisor (runsc)"])
 def test_an_engine_that_no_rule_knows_is_read_by_its_name(engine: str) -> None:
     machine = read_text([f"container engine: {engine}\n".encode()])
     assert (machine.container.engine, machine.container.engine_text) == (None, engine)
