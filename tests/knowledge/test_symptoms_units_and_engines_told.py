@@ -6,7 +6,11 @@ import pytest
 
 from doctor.intake import read_text
 from doctor.readers import docker_run_line
-from doctor.rules.access import container_missing_gpu_passthrough, container_no_cgroups_misconfigured
+from doctor.rules.access import (
+    container_missing_gpu_passthrough,
+    container_no_cgroups_misconfigured,
+    container_render_group_mismatch,
+)
 from doctor.rules.flags import env_not_seen_by_service
 from doctor.rules.python import torch_built_for_other_vendor
 from tests.knowledge.texts import keys, names, names_not, raised, told
@@ -25,6 +29,7 @@ NAMED = "Container:\n```\ncontainer engine: {}\n```\n"
 T4 = "GPU:\n```\n$ nvidia-smi -L\nGPU 0: Tesla T4\n```\n"
 TOOLKIT = "container-toolkit-too-old"
 WINDOWS = "System:\n```\nOS: Windows 11, WSL2\nNVIDIA driver version: 555.99\n```\n" + INSIDE.format("docker")
+LXC = NAMED.format("LXC") + "NVIDIA driver version: 550.90.07\n"
 NO_NVML = "libnvidia-ml.so.1: cannot open shared object file: No such file or directory\n"
 UNREACHED = "nvidia-smi has failed because it couldn't communicate with the NVIDIA driver\n"
 CLOSED = "crw-rw---- 1 root video 195, 0 Jun 25 11:05 /dev/nvidia0\n"
@@ -85,6 +90,13 @@ test_it_is_named = names(
         ("nvidia: --gpus all has no effect until Docker was restarted", RUNTIME),
         (NAMED.format("docker") + "containers lose GPU access\nnative.cgroupdriver=systemd", LOST),
         (WINDOWS + "cudaErrorSymbolNotFound: named symbol not found", TOOLKIT),
+        # Root alone, nodes not bound, numbers of LXC
+        ("rocminfo shows the GPU for root only", ACCOUNT),
+        (NAMED.format("LXC") + "the GPU is not found\n/dev/nvidia* not bound in the container's config", PASSED),
+        (LXC + "CUDA unknown error\nnvidia-uvm major is 509, the config allows c 508:* rwm", DENIED),
+        (NAMED.format("docker") + "no GPU found\ngroup_add: 109\nrender:x:992: on the host", GROUP),
+        ("no CUDA-capable device is detected\ndocker restart immich_machine_learning brings it back", LOST),
+        (NAMED.format("docker") + "the GPU vanishes from long-running containers\nnew containers are fine", LOST),
     ]
 )
 test_near_misses = names_not(
@@ -135,6 +147,12 @@ test_near_misses = names_not(
         ("nvidia: the GPU was used until Docker was updated", RUNTIME),
         (NAMED.format("docker") + "containers use the GPU\nnative.cgroupdriver=systemd", LOST),
         (WINDOWS.replace("555.99", "537.58") + "cudaErrorSymbolNotFound: named symbol not found", TOOLKIT),
+        ("rocminfo shows the GPU for root and for users", ACCOUNT),
+        (NAMED.format("LXC") + "the GPU is used\n/dev/nvidia* bound in the container's config", PASSED),
+        (LXC + "CUDA unknown error\nnvidia-uvm major is 509, as in the config", DENIED),
+        (NAMED.format("docker") + "no GPU found\nrender:x:992: in /etc/group", GROUP),
+        ("no CUDA-capable device is detected\ndocker restart immich_machine_learning changes nothing", LOST),
+        (NAMED.format("docker") + "the menu vanishes in containers\nnew containers are fine", LOST),
     ]
 )
 
@@ -189,3 +207,10 @@ def test_a_word_taken_for_a_path_is_no_matter_of_the_cgroup() -> None:
 def test_another_number_of_the_group_is_no_account_to_add(text: str) -> None:
     said = f"render group: {text}\n" + INSIDE.format("docker")
     assert (ACCOUNT in told(said)) is False
+
+
+def test_numbers_of_lxc_that_agree_are_no_sign_of_another_number() -> None:
+    text = "ollama: model requires more system memory\ndev0: /dev/dri/renderD128,gid=993\ndev1: /dev/kfd,gid={}\n"
+    assert container_render_group_mismatch.unheard(read_text([text.format(993).encode()]))
+    assert not container_render_group_mismatch.unheard(read_text([text.format(44).encode()]))
+    assert not container_render_group_mismatch.unheard(read_text([(text + "no GPU found").format(993).encode()]))

@@ -27,6 +27,8 @@ RULE = Rule(
         "container-lost-devices",
         "container-missing-gpu-passthrough",
         "amd-gpu-unsupported-by-rocm",
+        "nvidia-uvm-stale-after-suspend",
+        "nvidia-uvm-missing",
     ),
     order=19,
     facts_decide=False,

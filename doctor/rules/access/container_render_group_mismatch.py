@@ -196,11 +196,17 @@ def _of_numbers(machine: Snapshot) -> Iterator[Finding]:
 
 def unheard(machine: Snapshot) -> bool:
     """Where the account in the container is root, and nobody says that a node is refused or no GPU seen, or a group
-    unknown. Where the run line gives the nodes' group by its number, and nobody says so either."""
-    by_number = any(_by_number(group) for group in run_line.options(machine, "--group-add"))
+    unknown. Where the run line, or LXC's configuration, gives the nodes' group by its number, and nobody says so
+    either."""
+    by_number = _numbers_agree(machine) or any(_by_number(g) for g in run_line.options(machine, "--group-add"))
     said = machine.symptom("kfd-open-permission", "dri-open-permission", "group-not-in-image")
     of_root = run_line.passes_amd(machine) and (_privileged(machine) or _image_of_root(machine))
     return (of_root or by_number) and said is None and not run_line.sees_none(machine)
+
+
+def _numbers_agree(machine: Snapshot) -> bool:
+    """LXC's own configuration gives the nodes a number, and it is not video's."""
+    return machine.symptom("lxc-node-gid") is not None and machine.symptom("lxc-kfd-given-to-video") is None
 
 
 _NO_DRIVER = ("rocm-module-not-loaded", "kfd-absent-told", "gpu-module-not-loading-told", "amdgpu-kept-away")
