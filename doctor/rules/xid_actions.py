@@ -72,6 +72,10 @@ _WORDS = {
     "LOOK_AT_SWITCH": "look at the fabric manager's log and the link that it names",
 }
 _CONTAINED = 94
+_NVLINK5 = range(144, 151)
+"""Each is a unit of NVLink 5, and its line says whether this error is fatal. Source: leptonai/gpud
+components/accelerator/nvidia/xid: `RLW_RXPIPE Nonfatal XC0 i0 Link 13`, `NETIR Fatal`."""
+_NONFATAL = re.compile(r"\bNon-?fatal\b", re.IGNORECASE)
 
 
 def asked(event: KernelEvent, kb: Knowledge) -> Asked | None:
@@ -101,6 +105,8 @@ def _xid(event: KernelEvent, number: int, entry: Xid | None) -> Asked:
         fatal = action in _RECOVERIES.values() and action != "IGNORE"
     elif action == "XID_154":
         action = "IGNORE"
+    elif number in _NVLINK5 and _NONFATAL.search(event.text):
+        fatal = False
     return Asked(event, f"Xid {number}", entry.meaning.partition(";")[0], action, fatal, entry.kind)
 
 

@@ -80,13 +80,15 @@ def excludes(machine: Snapshot) -> bool:
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
-    """A list of the PCI bus without drivers does not decide where `Kernel driver in use:` is quoted apart from it."""
+    """A list of the PCI bus without drivers does not decide where `Kernel driver in use:` is quoted apart from it, or
+    the driver is named beside the device."""
     gpus = (*presence.present(machine, "nvidia"), *presence.present(machine, "amd"))
-    quoted = any(s.key in _OWNED and "driver in use" in s.text.lower() for s in machine.symptoms)
+    quoted = any(s.key in _OWNED and _QUOTED.search(s.text) for s in machine.symptoms)
     return not gpus or not quoted or any(gpu.driver is not None for gpu in gpus)
 
 
 _OWNED = ("vfio-owns-gpu", "radeon-module-drives-card")
+_QUOTED = re.compile(r"driver in use|\bdriver[:= ] ?(?:vfio-pci|pciback|pci-stub)\b", re.IGNORECASE)
 
 
 def unheard(machine: Snapshot) -> bool:
