@@ -23,6 +23,11 @@ _OF_OTHERS = Lazy(
     r"(?i)tensorflow|onnxruntime|ctranslate2|whisper|\bjax|libtorch_cuda\.so|torch/lib/|ollama|llama[._-]?cpp|\bcaffe2?\b"
 )
 """What brings its own CUDA, or has a rule of its own: the library that it lacks is not one of an extension."""
+OF_EXTENSIONS = Lazy(
+    r"(?i)torch[-_](?:scatter|sparse|cluster|spline)|pyg_lib|flash_attn|xformers|bitsandbytes|\btriton\b|vllm|sgl_kernel"
+    r"|\bmmcv\b|detectron2|causal_conv1d|mamba_ssm|natten|exllama|\bapex\b|\baiter\b"
+)
+"""Modules that are compiled against one torch and the runtime that it was built with."""
 _OWN_CUDA = Lazy(r"^(?:cupy-(?:cuda|rocm)|ctranslate2|faster-whisper|onnxruntime|tensorflow|jaxlib|jax-cuda|vllm$)")
 _ROCM = ("amdhip64", "hiprtc", "hipblas", "rocblas")
 _OF_RELEASE = {
@@ -68,6 +73,19 @@ def sought_of_another_cuda(machine: Snapshot) -> Iterator[tuple[Missing, str]]:
         if found and not _OF_OTHERS.search(symptom.text) and not any(_same_cuda(found, v) for v in here):
             version = found[1] + (f".{found[2]}" if found[2] and int(found[1]) < 11 else "")
             yield Missing(found[0], "cuda", int(found[1]), symptom), f"CUDA {version}"
+            return
+
+
+def sought_of_another_rocm(machine: Snapshot) -> Iterator[Missing]:
+    """A HIP runtime of another major than torch's that an extension looks for: its line names it, or torch runs."""
+    ours = Dotted(machine.torch.rocm or "").major
+    if ours is None or any(_OWN_CUDA.search(p.name) for p in machine.packages or ()):
+        return
+    for missing in missing_runtimes(machine):
+        named = OF_EXTENSIONS.search(missing.symptom.text)
+        of_others = _OF_OTHERS.search(missing.symptom.text) or (named and named[0].lower() in ("triton", "vllm"))
+        if missing.stack == "rocm" and missing.major != ours and not of_others and (named or machine.torch.available):
+            yield missing
             return
 
 

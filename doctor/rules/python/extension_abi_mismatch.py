@@ -11,7 +11,7 @@ from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evi
 from doctor.redaction.lazy import Lazy
 from doctor.rules import python_files, work_done
 from doctor.rules.framework_pins import torch_series
-from doctor.rules.missing_libraries import sought_of_another_cuda
+from doctor.rules.missing_libraries import sought_of_another_cuda, sought_of_another_rocm
 from doctor.rules.python_packages import pip_install, release, shown
 from doctor.rules.torch_install import python_of
 from doctor.versions import Dotted
@@ -28,6 +28,7 @@ RULE = Rule(
         {"packages", "torch.version"},
         {"torch.cuda", "symptom:cuda-library-not-found"},
         {"cuda", "symptom:cuda-library-not-found"},
+        {"torch.rocm", "symptom:rocm-library-not-found"},
     ),
     proven="synthetic",
     order=41,
@@ -36,7 +37,8 @@ RULE = Rule(
     doc="""## What it finds
 A compiled extension (flash-attn, xformers, sgl-kernel, TransformerEngine …) made for another release of torch. From
 facts: a wheel whose version names the torch it was built for, or an xformers whose release pins another torch. An
-extension that looks for a library of another CUDA than torch's or the installed one.
+extension that looks for a library of another CUDA than torch's or the installed one, or for the HIP runtime of another
+ROCm than torch's.
 
 ## Why it matters
 Its import ends in an undefined symbol or a DLL that can't be loaded.
@@ -80,6 +82,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """Wheels that name their torch or CUDA, and xformers, whose releases pin one torch."""
     yield from python_files.extension_abi(machine)
     yield from _for_another_cuda(machine)
+    yield from _for_another_rocm(machine)
     torch = release(machine.torch.version)
     for held in machine.packages or ():
         built_for = _other_than(held, torch, machine.torch.cuda)
@@ -112,6 +115,23 @@ def _for_another_cuda(machine: Snapshot) -> Iterator[Finding]:
             evidence=(
                 Evidence(text=missing.symptom.text, source=missing.symptom.source),
                 *evidence(machine, ("torch.version", "cuda")),
+            ),
+            fixes=FIXES,
+        )
+
+
+def _for_another_rocm(machine: Snapshot) -> Iterator[Finding]:
+    for missing in sought_of_another_rocm(machine):
+        yield Finding(
+            summary=f"What looks for {missing.library} was built for ROCm {missing.major}; torch is of ROCm "
+            f"{(machine.torch.rocm or '')[:12]}.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="library", id=missing.library),
+            basis="both",
+            explains=("gpu-libs-not-found",),
+            evidence=(
+                Evidence(text=missing.symptom.text, source=missing.symptom.source),
+                *evidence(machine, ("torch.version", "rocm")),
             ),
             fixes=FIXES,
         )

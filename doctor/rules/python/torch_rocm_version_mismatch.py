@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.drivers import Install
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules.missing_libraries import missing_runtimes
+from doctor.rules.missing_libraries import OF_EXTENSIONS, missing_runtimes
 from doctor.rules.python_packages import package
 from doctor.versions import Dotted
 
@@ -129,6 +129,8 @@ def _runtime_not_found(machine: Snapshot) -> Iterator[Finding]:
     ours = Dotted(machine.torch.rocm or "").major
     held = {Dotted(i.version).major for i in machine.rocm or () if i.version}
     for missing in missing_runtimes(machine):
+        if ours != missing.major and (machine.torch.available is True or OF_EXTENSIONS.search(missing.symptom.text)):
+            continue  # torch runs, or the line names who asks for it
         if missing.stack == "rocm" and held and missing.major not in held and _asks(machine, ours, missing.major, held):
             yield Finding(
                 summary=f"{missing.library} is of ROCm {missing.major}; ROCm {max(map(str, held))} is installed.",
