@@ -133,3 +133,129 @@ def test_an_index_without_pip_has_nothing_for_any_python() -> None:
     )
     assert "python-version-unsupported" not in raised(text.format("pip"))
     assert "python-version-unsupported" in raised(text.format("torch==2.1.0"))
+
+
+APEX = (
+    "RuntimeError: Cuda extensions are being compiled with a version of Cuda that does not match the version used to "
+)
+APEX += "compile Pytorch binaries.  Pytorch binaries were compiled with Cuda {0}.\n"
+WIN127 = 'OSError: [WinError 127] {0}. Error loading "C:\\venv\\Lib\\site-packages\\{1}" or one of its dependencies.'
+NO_NCCL = "RuntimeError: Distributed package doesn't have NCCL built in\n"
+ASSERTED = "AssertionError: Torch not compiled with CUDA enabled"
+INVALID = "CUDA error: invalid device function\n"
+FITS = [
+    ("NVIDIA GeForce RTX 5070 (sm_120) is not supported by this PyTorch build", "torch-missing-gpu-arch"),
+    ("this PyTorch build does not include sm_120" + NVIDIA, "torch-missing-gpu-arch"),
+    ("the installed torch wheel has no kernels for gfx1103", "torch-missing-gpu-arch"),
+    (APEX.format("None"), "torch-cpu-only-build"),
+    (APEX.format("None") + f"{PIP}torch from https://rocm.nightlies.amd.com/v2/gfx94X-dcgpu\n", "torch-cpu-only-build"),
+    (f"{NO_NCCL}CPU: aarch64\n{PIP}torch from https://download.pytorch.org/whl/cu118\n", "torch-cpu-only-build"),
+    (f"{NO_NCCL}GPU 0: GH200\n{PIP}torch from https://download.pytorch.org/whl/cu118\n", "torch-cpu-only-build"),
+    (f"{ASSERTED}{NVIDIA}{PIP}torch from https://download.pytorch.org/whl/cu121\n", "torch-cpu-only-build"),
+    (f"{ASSERTED}{AMD}{PIP}torch from https://download.pytorch.org/whl/rocm6.2\n", "torch-cpu-only-build"),
+    (INVALID + "CMAKE_CUDA_ARCHITECTURES is set to 89", "library-missing-gpu-arch"),
+    (f"{NO_KERNEL}\nnvcc -gencode arch=compute_52,code=sm_52", "library-missing-gpu-arch"),
+    ("HIP error: invalid device function\nAMDGPU_TARGETS=gfx1030", "library-missing-gpu-arch"),
+    (f"the demo ends: {NO_KERNEL}\nCUDA_ARCH_BIN is 5.0 5.2", "library-missing-gpu-arch"),
+    (f"{NO_KERNEL}\nturbomind 0.6" + NVIDIA, "library-missing-gpu-arch"),
+    (f"[TRT] Error Code 1: Cuda Runtime ({NO_KERNEL})", "library-missing-gpu-arch"),
+    ("RuntimeError: CUDA error: an illegal instruction was encountered\nGPU 0: RTX 5090", "library-missing-gpu-arch"),
+    ("the release binary has no code for compute capability 6.1" + NVIDIA, "library-missing-gpu-arch"),
+    ("setup left CPU torch in place" + NVIDIA, "torch-cpu-only-build"),
+    ("the updater falls back to the CPU build of torch" + NVIDIA, "torch-cpu-only-build"),
+    ("CPU torch was restored" + NVIDIA, "torch-cpu-only-build"),
+    ("the image installs torch from the CPU index" + NVIDIA, "torch-cpu-only-build"),
+    ("uv.lock resolves torch to the CPU wheel" + NVIDIA, "torch-cpu-only-build"),
+    ("a plugin's requirements replaced the ROCm torch by the one of PyPI" + AMD, "torch-built-for-other-vendor"),
+    ("ROCm PyTorch is overwritten by the launcher" + AMD, "torch-built-for-other-vendor"),
+    ("the installer picks ROCm wheels" + NVIDIA, "torch-built-for-other-vendor"),
+    ("torch.version.hip is None\ntorch.version.cuda is 12.4" + AMD, "torch-built-for-other-vendor"),
+    ("torch.version.cuda: None, torch.version.hip: 6.1.40091" + NVIDIA, "torch-built-for-other-vendor"),
+    (
+        "import torch ends in a segmentation fault\nthe torch wheel is for ROCm 6.2, the host has ROCm 7.1",
+        "torch-rocm-version-mismatch",
+    ),
+    ("rocprofiler-sdk is loaded and initialized twice" + AMD, "gpu-libs-conflict"),
+    ("cuDNN is loaded twice, from the wheel and from /usr/lib", "gpu-libs-conflict"),
+    ("there are two copies of NCCL in one process\nncclInvalidArgument", "gpu-libs-conflict"),
+    ("paddle and torch load different cuDNN versions in one process", "gpu-libs-conflict"),
+    ("the wheel's libamdhip64.so and /opt/rocm's are both mapped" + AMD, "gpu-libs-conflict"),
+    (
+        WIN127.format("The specified procedure could not be found", "torch\\lib\\cudnn_cnn64_9.dll"),
+        "gpu-libs-conflict",
+    ),
+    (
+        WIN127.format("Die angegebene Prozedur wurde nicht gefunden", "torch\\lib\\cublas64_12.dll"),
+        "gpu-libs-conflict",
+    ),
+    (
+        WIN127.format("The specified procedure could not be found", "torchaudio\\lib\\_torchaudio.pyd"),
+        "torch-companion-mismatch",
+    ),
+    (
+        WIN127.format("The specified procedure could not be found", "torch_scatter\\_scatter_cuda.pyd"),
+        "extension-abi-mismatch",
+    ),
+    ("CUBLAS_STATUS_NOT_SUPPORTED\nLD_LIBRARY_PATH points to the CUDA 11 toolkit" + NVIDIA, "gpu-libs-conflict"),
+    ("Segmentation fault\ntensorflow is imported before torch", "gpu-libs-conflict"),
+    ("Segmentation fault at import torchtext", "torch-companion-mismatch"),
+    ("torchvision import crashes", "torch-companion-mismatch"),
+    ("torchaudio does not load\ntorchvision and torchaudio are unpinned", "torch-companion-mismatch"),
+    ("Segmentation fault\ntorchaudio has no version in requirements.txt", "torch-companion-mismatch"),
+    (
+        "ImportError: triton/backends/amd: libamdhip64.so.6: cannot open shared object file: No such file or directory",
+        "triton-mismatch",
+    ),
+    ("undefined symbol in pointops since the torch upgrade", "extension-abi-mismatch"),
+    ("No module named 'transformer_engine_torch'", "extension-abi-mismatch"),
+    ("No module named 'awq_inference_engine'", "extension-abi-mismatch"),
+    ("TypeError: JITFunction.run() got an unexpected keyword argument 'warmup'", "triton-mismatch"),
+    (
+        "Python version: 3.8.10\nTypeError: unsupported operand type(s) for |: 'type' and 'NoneType'",
+        "python-version-unsupported",
+    ),
+    ("the install fails\nImportError: none\nno wheel of flash-attn for cp313", "python-version-unsupported"),
+    ("Python version: 3.11\ntensorrt wheels end at Python 3.10", "python-version-unsupported"),
+]
+NEARLY_FITS = [
+    ("flash-attn (torch extension) has no kernels for sm_75" + NVIDIA, "torch-missing-gpu-arch"),
+    (APEX.format("11.8"), "torch-cpu-only-build"),
+    (APEX.format("None"), "toolkit-torch-mismatch"),
+    (f"{ASSERTED}{NVIDIA}{PIP}torch 2.4.0+cu121\n", "torch-cpu-only-build"),
+    (f"{NO_NCCL}CPU: aarch64\n{PIP}torch 2.6.0+cu126\n", "torch-cpu-only-build"),
+    (INVALID + "CMAKE_CUDA_ARCHITECTURES is set to 89", "torch-missing-gpu-arch"),
+    (f"{INVALID}{NVIDIA}{PIP}torch 2.4.0+cu121\nCMAKE_CUDA_ARCHITECTURES is set to 89", "library-missing-gpu-arch"),
+    ("RuntimeError: CUDA error: an illegal instruction was encountered\nGPU 0: RTX 3090", "library-missing-gpu-arch"),
+    ("the CPU build of the solver is kept" + NVIDIA, "torch-cpu-only-build"),
+    (f"CPU torch was restored{NVIDIA}{PIP}torch 2.5.1+cu124\n", "torch-cpu-only-build"),
+    ("docs: install torch from the CPU index on small machines" + NVIDIA, "torch-cpu-only-build"),
+    ("the test image installs torch from the CPU index on purpose" + NVIDIA, "torch-cpu-only-build"),
+    ("the ROCm torch wheel was replaced by that of ROCm 6.4" + NVIDIA, "torch-built-for-other-vendor"),
+    ("the installer picks ROCm wheels" + AMD, "torch-built-for-other-vendor"),
+    ("    if torch.version.hip is None:" + AMD, "torch-built-for-other-vendor"),
+    ("torch.version.cuda should be 12.4" + AMD, "torch-built-for-other-vendor"),
+    (
+        "import torch ends in a segmentation fault\nthe torch wheel is for ROCm 6.2, the host has ROCm 6.2.4",
+        "torch-rocm-version-mismatch",
+    ),
+    ("the model is loaded twice, the GPU runs out of memory" + NVIDIA, "gpu-libs-conflict"),
+    (
+        'OSError: [WinError 126] Module not found. Error loading "C:\\torch\\lib\\cudnn_cnn64_9.dll"',
+        "gpu-libs-conflict",
+    ),
+    ("LD_LIBRARY_PATH points to the CUDA 12 toolkit, all is well" + NVIDIA, "gpu-libs-conflict"),
+    ("torchaudio: no backend, ffmpeg is missing, torchaudio import crashes", "torch-companion-mismatch"),
+    ("torchvision and torchaudio are unpinned in the example", "torch-companion-mismatch"),
+    ("ImportError: libamdhip64.so.6: cannot open shared object file: No such file or directory", "triton-mismatch"),
+    ("undefined symbol in libfoo after the compiler update", "extension-abi-mismatch"),
+    ("TypeError: Trainer.run() got an unexpected keyword argument 'warmup'", "triton-mismatch"),
+    (
+        "Python version: 3.12.3\nTypeError: unsupported operand type(s) for |: 'type' and 'NoneType'",
+        "python-version-unsupported",
+    ),
+    ("the release notes say: wheels for Python 3.9 to 3.13", "python-version-unsupported"),
+]
+
+
+test_what_does_not_fit_is_named = names(FITS)
+test_what_nearly_does_not_fit_is_not = names_not(NEARLY_FITS)

@@ -130,6 +130,9 @@ _TOLD = {
 _MISSED = ("gpu-not-seen-said", "torch-reports-no-gpu", "torch-not-compiled-with-cuda")
 
 
+_DENIED = ("torch-not-compiled-with-cuda", "torch-without-nccl", "apex-finds-torch-without-cuda")
+
+
 def _of_a_gpu_told(machine: Snapshot, said: bool) -> Iterator[Finding]:
     """Of a text that shows no GPU, and tells that torch does not find the one of a vendor."""
     missed = machine.symptom(*_MISSED)
@@ -151,6 +154,9 @@ def _of_a_gpu_told(machine: Snapshot, said: bool) -> Iterator[Finding]:
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
-    """A plain version tells no build; a build for a GPU ends the matter, whatever GPUs are there."""
+    """A plain version tells no build; a build for a GPU ends the matter, whatever GPUs are there. Without a version it
+    is known from what was asked for, the index of a CUDA or ROCm: torch's own word on what came decides."""
     build = build_of(machine, kb)
+    if machine.torch.version is None and machine.symptom(*_DENIED) is not None:
+        return False
     return build is not None and (build.kind != "cpu" or bool(vendors_there(machine)) or machine.gpus is not None)
