@@ -5,6 +5,8 @@ list it is: torch's, a wheel's, a build's. A list of another library's kernels i
 
 >>> read("torch's arch list: sm_70, sm_75, sm_80").get("torch.arch_list")
 ['sm_70', 'sm_75', 'sm_80']
+>>> read("sm_61 is not in torch's arch list: sm_75 sm_80").get("torch.arch_list")
+['sm_75', 'sm_80']
 >>> read("flash-attn was built for sm_80 sm_90")
 Traceback (most recent call last):
 doctor.errors.ReaderError: no list of architectures of torch
@@ -33,13 +35,31 @@ _WHOSE = re.compile(
     r"|\b(?:wheel|build)\b.{0,20}\b(?:carries|has|holds|with) (?:code|kernels) for\b",
     re.IGNORECASE,
 )
-_OF_ANOTHER = re.compile(
+_HEAD = re.compile(
+    r"(?:(?<!un)\b(?:supported|available|included|compiled|built)(?:[ _](?:cuda|gpu|gfx))?"
+    r"[ _](?:arch\w*|capabilities|targets)"
+    r"|(?<!missing )(?<!unsupported )\barch(?:itecture)?s?[ _]list"
+    r"|\b(?:only|just) (?:has|ships|carries|includes|supports|contains|comes with)"
+    r"(?: (?:kernels?|code|binaries))?(?: for)?"
+    r"|\((?:it )?(?:(?:is |was )?(?:built|compiled|made) for|has|supports|ships|carries)(?: only)?)"
+    r"[:= ]{0,3}$",
+    re.IGNORECASE,
+)
+"""What leads to a list of what is there, whatever was denied of one GPU before it: `sm_120 is not supported by this
+PyTorch build. Supported architectures: …`."""
+_TORCH = re.compile(r"\b(?:py)?torch\b(?![_-]?(?:vision|audio|scatter|sparse|cluster))", re.IGNORECASE)
+_LIBRARIES = re.compile(
     r"flash|vllm|sgl|xformers|bitsandbytes|ctranslate|onnx|nvcc|ptxas|cuobjdump|extension|TORCH_CUDA_ARCH_LIST"
-    r"|AMDGPU_TARGETS|PYTORCH_ROCM_ARCH|cudnn|cublas|rocblas|triton|\bneeds?\b|\brequire|\bafter\b|\bnightly\b"
-    r"|\b(?:no|not|lacks?|without|misses|missing|only from|newer|later)\b|n't\b",
+    r"|AMDGPU_TARGETS|PYTORCH_ROCM_ARCH|cudnn|cublas|rocblas|triton",
+    re.IGNORECASE,
+)
+_OTHERWISE = re.compile(
+    r"\bneeds?\b|\brequire|\bafter\b|\bnightly\b"
+    r"|\b(?:no|not|lacks?|without|misses|missing|only from|newer|later|unsupported|dropp\w+)\b|n't\b",
     re.IGNORECASE,
 )
 _PREFIX = 90
+_SEVERAL = 2
 
 
 def read(text: str, source: str = "text") -> FactSheet:
@@ -47,9 +67,9 @@ def read(text: str, source: str = "text") -> FactSheet:
     lists: dict[tuple[str, ...], str] = {}
     for where, line in source_lines(text, source):
         line = line[:_LINE_LIMIT]
-        found = _RUN.search(line) if "sm_" in line or "gfx" in line else None
+        found = _list_in(line) if "sm_" in line or "gfx" in line else None
         before = line[max(0, found.start() - _PREFIX) : found.start()] if found else ""
-        if found is None or not _WHOSE.search(before) or _OF_ANOTHER.search(line):
+        if found is None or not _is_of_torch(line, before, found):
             continue
         names = tuple(dict.fromkeys(n.lower() for n in _NAME.findall(found[0])))[:_LIST_LIMIT]
         if "install supports" in before:  # torch says it where it holds its PTX for no help
@@ -62,3 +82,17 @@ def read(text: str, source: str = "text") -> FactSheet:
     ((names, where),) = lists.items()
     sheet.put("torch.arch_list", list(names), where)
     return sheet
+
+
+def _list_in(line: str) -> re.Match[str] | None:
+    """The longest run of architectures: one that stands alone before it is the GPU's."""
+    return max(_RUN.finditer(line), key=lambda run: len(_NAME.findall(run[0])), default=None)
+
+
+def _is_of_torch(line: str, before: str, found: re.Match[str]) -> bool:
+    """Whether the list is said to be that of torch's code. One of several, after words that lead to what is there, may
+    follow the denial of another, and advice may follow it."""
+    told = line[: found.end()]
+    if len(_NAME.findall(found[0])) >= _SEVERAL and _HEAD.search(before) and _TORCH.search(told):
+        return _LIBRARIES.search(told) is None
+    return bool(_WHOSE.search(before)) and not (_LIBRARIES.search(line) or _OTHERWISE.search(line))

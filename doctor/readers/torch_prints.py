@@ -5,6 +5,8 @@
 ('2.6.0', False)
 >>> read("print(torch.version.cuda)   # 12.4").get("torch.cuda")
 '12.4'
+>>> read("torch.version.cuda is None, torch.version.hip is 6.1.40091").get("torch.build")
+'rocm'
 """
 
 from __future__ import annotations
@@ -29,6 +31,18 @@ _ASKED = re.compile(
 )
 _REMARK = re.compile(r"#\s{0,3}(?:->|=>|→)?\s{0,3}(\S.{0,200})$")
 _ARROW = re.compile(r"\)?\s{0,3}(?:->|=>|→|==?>)\s{0,3}(\S.{0,200})$")
+_TOLD = re.compile(
+    r"\btorch\.(__version__|version\.cuda|version\.hip)\b[`'\"]{0,2}"
+    r"(?:\s{1,3}(?:is|was|shows|gives|says|prints|returns|reports)\s{1,3}|\s{0,3}[:=]\s{1,3})"
+    r"[`'\"]{0,2}([\w.+-]{1,60})"
+)
+"""What somebody says that it printed."""
+_NO_ANSWER = re.compile(
+    r"\b(?:if|elif|assert|return|raise|while|else|lambda|and not|or|should|must|expect\w*|when|where|unless|unlike"
+    r"|before|instead|earlier|other|another|until)\b|[{};]",
+    re.IGNORECASE,
+)
+"""A line of a program, and what is told of another environment or another day."""
 _PROMPT = re.compile(r"^\s{0,8}(?:>>>|\.\.\.|In \[\d{1,4}\]:|Out\[\d{1,4}\]:)\s?")
 _TUPLE = re.compile(r"\s{0,4}\((.{1,400})\)\s*$")
 _VERSION = re.compile(r"\d{1,2}\.\d{1,2}\.\d{1,3}[\w.+-]{0,60}$")
@@ -44,7 +58,9 @@ def read(text: str, source: str = "text", command: str = "") -> FactSheet:
     for where, line in source_lines(text, source):
         line = line[:_LINE_LIMIT]
         asked = _ASKED.findall(line)[:_ASKED_LIMIT] if "torch." in line else []
-        if asked:
+        if asked and _told(said, where, line):
+            waiting = []
+        elif asked:
             waiting = [] if _answered(said, where, line, asked) else asked
         elif waiting and (answer := _PROMPT.sub("", line).strip()):
             waiting = _answer(said, where, answer, waiting)
@@ -89,6 +105,14 @@ def _answered(said: _Said, where: str, line: str, asked: list[str]) -> bool:
         return False
     found = _REMARK.search(line) or _ARROW.search(line)
     return found is not None and _take(said, where, asked[0], found[1])
+
+
+def _told(said: _Said, where: str, line: str) -> bool:
+    """Whether the line tells in words what one of them is."""
+    if _NO_ANSWER.search(line):
+        return False
+    answers = [_take(said, where, name, answer.rstrip(".")) for name, answer in _TOLD.findall(line)]
+    return any(answers)
 
 
 def _answer(said: _Said, where: str, line: str, waiting: list[str]) -> list[str]:

@@ -7,6 +7,7 @@ import pytest
 from doctor.errors import ReaderError
 from doctor.intake import read_text
 from doctor.readers import said_cuda, torch_arch_list
+from tests.knowledge.texts import told
 
 
 @pytest.mark.parametrize(
@@ -80,3 +81,45 @@ def test_a_list_alone_tells_whose_gpus_it_is_for() -> None:
 def test_what_torch_prints_of_itself_is_read_without_its_ptx() -> None:
     line = "The current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 compute_37."
     assert torch_arch_list.read(line).get("torch.arch_list") == ["sm_37", "sm_50", "sm_60"]
+
+
+@pytest.mark.parametrize(
+    ("line", "archs"),
+    [
+        (
+            "RTX 4060 (sm_89) is not supported by this PyTorch build. Supported architectures: sm_75, sm_86. "
+            "Try the nightly wheel",
+            ["sm_75", "sm_86"],
+        ),
+        ("sm_89 is missed: this install's PyTorch only has kernels for sm_75 sm_86", ["sm_75", "sm_86"]),
+        ("GPU sm_61 not in torch arch list: sm_75 sm_86", ["sm_75", "sm_86"]),
+        ("this torch build does not include sm_120 (built for: sm_75, sm_86)", ["sm_75", "sm_86"]),
+        ("the torch wheel has no kernels for gfx1103 (has gfx90a gfx1100)", ["gfx90a", "gfx1100"]),
+    ],
+)
+def test_a_list_of_torch_follows_what_was_denied_of_a_gpu(line: str, archs: list[str]) -> None:
+    assert torch_arch_list.read(line).get("torch.arch_list") == archs
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch: unsupported architectures: sm_50 sm_52",
+        "torch no longer supports Pascal (sm_60, sm_61)",
+        "torch 2.8 dropped sm_50 sm_60",
+        "flash-attn beside torch 2.6: sm_75 is not supported. Supported architectures: sm_80 sm_90",
+        "torch has code for sm_120 (it needs sm_120 sm_121)",
+    ],
+)
+def test_what_is_denied_or_of_another_is_no_list_of_torch(line: str) -> None:
+    with pytest.raises(ReaderError):
+        torch_arch_list.read(line)
+
+
+@pytest.mark.parametrize(("gpu", "served"), [("NVIDIA GeForce RTX 4060", True), ("NVIDIA GeForce RTX 5070", False)])
+def test_an_application_that_compares_names_only_is_held_against_what_code_runs_where(gpu: str, served: bool) -> None:
+    """Code for 8.6 runs on 8.9."""
+    line = f"{gpu} is not supported by this PyTorch build. Supported architectures: sm_75, sm_80, sm_86"
+    found = told(f"{line}\n\n$ nvidia-smi -L\nGPU 0: {gpu}\n")
+    assert ("torch-missing-gpu-arch" in found) is not served
+    assert "library-missing-gpu-arch" not in found
