@@ -29,7 +29,10 @@ _NOFILE = re.compile(r".{0,60}?open files:?\s{1,30}(?:\(-n\))?:?\s{0,20}(?P<valu
 _DESCRIPTORS = re.compile(r".{0,120}?file descriptor limit is too low: (?P<value>\d{1,12})")
 _SHM = re.compile(r"\s{0,8}\S{0,60}\s{1,80}(?P<size>\d{1,6}(?:\.\d)?)(?P<unit>[KMGT])(?:i?B)?\s.{0,60}/dev/shm\s*$")
 _SHM_SAID = re.compile(
-    r".{0,60}?/dev/shm(?: size)?(?: is|:|=)?\s{0,3}(?P<size>\d{1,6}(?:\.\d)?) ?(?P<unit>[KMGT])i?B?\b", re.IGNORECASE
+    r".{0,60}?/dev/shm(?: size)?(?: (?:in|inside|of) (?:the|this|each|every|my) (?:container|pod|worker|job))?"
+    r"(?: is| was| has| holds| only|:| ?=)?\s{0,3}(?:only |just )?(?:(?:shm|tmpfs) {1,20})?"
+    r"(?P<size>\d{1,6}(?:\.\d)?) ?(?P<unit>[KMGT])i?B?\b",
+    re.IGNORECASE,
 )
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 

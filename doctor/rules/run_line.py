@@ -23,7 +23,7 @@ NO_GPU_SEEN = frozenset(
         "libcuda-missing", "rocm-module-not-loaded", "nvidia-smi-cannot-communicate", "gpu-not-seen-said",
         "kfd-missing-in-container", "no-gpu-in-compose", "exec-nvidia-smi-missing", "tensile-no-devices",
         "vllm-no-platform", "nvidia-smi-no-devices", "nvml-library-not-found", "tensorflow-no-gpu-listed",
-        "only-cpu-listed-told",
+        "only-cpu-listed-told", "no-device-counted-said",
     }
 )  # fmt: skip
 """Symptoms that say no more than that no GPU is seen."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from doctor.facts.engines import CdiFile
 from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -18,7 +19,11 @@ RULE = Rule(
     id="cdi-spec-missing-or-stale",
     severity=Severity.ERROR,
     title="There is no CDI spec where the engine looks, or it was made for another driver.",
-    needs=({"container.cdi_driver", "nvidia_driver.version"}, {"cdi"}),
+    needs=(
+        {"container.cdi_driver", "nvidia_driver.version"},
+        {"cdi"},
+        {"nvidia_driver.version", "symptom:driver-file-missed-by-engine"},
+    ),
     proven="synthetic",
     explains=(
         *("torch-sees-no-gpu", "framework-sees-no-gpu", "nvidia-driver-library-mismatch", "container-toolkit-too-old"),
@@ -30,7 +35,8 @@ RULE = Rule(
     tags=("access", "container"),
     doc="""## What it finds
 No spec for nvidia.com/gpu (or amd.com/gpu) under /etc/cdi or /var/run/cdi, or one that names files of another driver,
-or that gives a device node a number which it had before.
+or that gives a device node a number which it had before. In a text: an engine that misses a library of another release
+than the driver's.
 
 ## Why it matters
 'unresolvable CDI devices nvidia.com/gpu=all', or a mount of a library that is not there after a driver update.
@@ -86,6 +92,29 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         )
     for file in machine.cdi or ():
         yield from _stale(machine, file)
+    yield from _of_text(machine)
+
+
+_FILE = Lazy(r"(lib[\w-]{1,40})\.so\.(\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w.]*\d)")
+
+
+def _of_text(machine: Snapshot) -> Iterator[Finding]:
+    """A library of the driver that an engine misses, of another release than the one that is told: a list of files that
+    was made before the driver changed."""
+    told, loaded = machine.symptom("driver-file-missed-by-engine"), machine.nvidia_driver.version
+    found = _FILE.search(told.text) if told else None
+    engine = machine.container.engine_text or machine.container.engine or machine.container.run_args
+    if told is None or found is None or not loaded or found[2] == loaded or not (engine or machine.container.inside):
+        return
+    yield Finding(
+        summary=f"The engine wants {found[1]} of driver {found[2]}; {loaded[:20]} is installed.",
+        severity=Severity.WARNING,
+        basis="both",
+        subject=Subject(kind="file", id="/etc/cdi/nvidia.yaml"),
+        evidence=(Evidence(text=told.text, source=told.source), *evidence(machine, ("nvidia_driver.version",))),
+        fixes=FIXES,
+        verify=("nvidia-ctk", "cdi", "list"),
+    )
 
 
 def _moved(machine: Snapshot, file: CdiFile) -> DeviceNode | None:

@@ -20,7 +20,7 @@ RULE = Rule(
     id="container-shm-too-small",
     severity=Severity.WARNING,
     title="/dev/shm is too small for data loaders or collectives.",
-    needs=({"container.inside", "host.shm_bytes"}, {"container.run_args"}),
+    needs=({"container.inside", "host.shm_bytes"}, {"container.engine_text", "host.shm_bytes"}, {"container.run_args"}),
     proven="synthetic",
     order=22,
     facts_decide=False,
@@ -64,7 +64,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield from _of_run_line(machine)
         return
     text = run_line.from_text(machine, "host.shm_bytes")
-    if not machine.container.inside or size > _ENGINE_DEFAULT_BYTES:
+    engine = text and machine.container.inside is None and machine.container.engine_text is not None
+    if not (machine.container.inside or engine) or size > _ENGINE_DEFAULT_BYTES:
         return
     if not (machine.torch.installed or text or vendors_there(machine)):
         return

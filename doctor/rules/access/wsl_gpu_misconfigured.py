@@ -37,8 +37,8 @@ and is not told to look there.
 Under WSL the driver lives on the Windows side. Without /dev/dxg no library can reach it; a Linux driver does not help.
 
 ## Not raised when
-/dev/dxg is there, or inside a container (it must be passed there). Where rocminfo lists the GPU and torch brings an
-older HSA runtime of its own: that is gpu-libs-conflict.
+/dev/dxg is there, or inside a container (it must be passed there). Where rocminfo lists the GPU, its runtime comes up,
+and torch brings an older HSA runtime of its own: that is gpu-libs-conflict.
 
 ## How to confirm
 `ls -l /dev/dxg` and, on Windows, `wsl --version` and `wsl -l -v` (VERSION must be 2).
@@ -85,19 +85,21 @@ _NEVER_THERE = frozenset({"rocm-module-not-loaded", "kfd-missing-in-container"})
 """Said under WSL always: no amdgpu is loaded there and no /dev/kfd made, the way to the GPU is /dev/dxg."""
 
 
+_RUNTIME_FAILS = ("hsa-init-failed", "hsa-init-out-of-resources", "wsl-librocdxg", "wsl-thunk-asserts", "wsl-hsa-kmt")
+"""What ROCm itself says where it lists nothing: a list beside it is of another day, or of another system."""
+
+
 def _lists_gpu(machine: Snapshot) -> bool:
-    """Whether rocminfo lists a GPU: then WSL's way to it is whole. That no amdgpu is loaded is said there always."""
-    return any(gpu.index.hip is not None and gpu.uuid is not None for gpu in machine.of_vendor("amd"))
+    """Whether rocminfo lists a GPU: then WSL's way to it is whole. That no amdgpu is loaded is said there always. A
+    list beside a runtime that does not come up is of another run, or of other settings."""
+    listed = any(gpu.index.hip is not None and gpu.uuid is not None for gpu in machine.of_vendor("amd"))
+    return listed and machine.symptom(*_RUNTIME_FAILS) is None
 
 
 def _misses_module_alone(machine: Snapshot) -> bool:
     """Whether nothing says that no GPU is seen but what looks for the module or its node, which WSL has not."""
     missed = machine.symptom(*(run_line.NO_GPU_SEEN - _NEVER_THERE), *_RUNTIME_FAILS)
     return missed is None and machine.torch.available is not False
-
-
-_RUNTIME_FAILS = ("hsa-init-failed", "hsa-init-out-of-resources")
-"""What rocminfo itself says where it lists nothing: a list beside it is of another day, or of another system."""
 
 
 def _said(machine: Snapshot) -> Iterator[Finding]:

@@ -119,6 +119,8 @@ _OFF = {
     "NCCL_NET_GDR_LEVEL": "GPUDirect RDMA is turned off",
 }
 _OFF_VALUES = {"NCCL_NET_GDR_LEVEL": ("0", "LOC")}
+_FAR = ("PHB", "SYS", "3", "4", "5")
+"""Farther than PXB, the default (docs.nvidia.com NCCL user guide, NCCL_NET_GDR_LEVEL)."""
 _NUMBERS = Lazy(r"NCCL_(?:IB|P2P|SHM|NVLS|NET|CUMEM|COLLNET)_(?:DISABLE|ENABLE|TIMEOUT|GID_INDEX|TC|SL|RETRY_CNT)$")
 _FAILS = (
     *("nccl-no-socket", "gloo-interface", "nccl-ib-gid", "nccl-ib-completion", "nccl-net-plugin", "nccl-system-error"),
@@ -140,6 +142,8 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
         return Severity.WARNING, "no interface of the list that is shown begins so", 0
     if name in _OFF and value in _OFF_VALUES.get(name, ("1",)):
         return Severity.INFO, _OFF[name], 0 if _comes_up(machine) or _of_the_program(machine) else 3
+    if name == "NCCL_NET_GDR_LEVEL" and value.upper() in _FAR and machine.symptom("collective-hangs"):
+        return Severity.INFO, "GPUDirect RDMA is asked for on paths that NCCL leaves out by itself", 3
     if name == "NCCL_IB_TIMEOUT" and value.isdigit() and int(value[:6]) > _LONGEST_TIMEOUT:
         return Severity.WARNING, "from 32 on the timeout never ends", 0
     if name == "NCCL_IB_TIMEOUT" and value.isdigit() and int(value[:6]) < _SHORTEST_TIMEOUT:

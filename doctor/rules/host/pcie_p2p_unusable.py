@@ -61,6 +61,13 @@ _COMPILED = Lazy(
 FIXES = (Fix(text="Try without peer-to-peer copies.", command=("env", "NCCL_P2P_DISABLE=1", "python3")),)
 
 
+_ASKS = "GGML_CUDA_P2P"
+"""llama.cpp copies between GPUs directly where it is set, to whatever (ggml/src/ggml-cuda/ggml-cuda.cu, getenv)."""
+_NOT_ASKED = Fix(
+    text=f"Start without {_ASKS}: 0 turns peer copies on as well.",
+    command=("env", "-u", _ASKS, "COMMAND"),
+    where="environment",
+)
 _OFF_HELPS = ("p2p-off-works", "peer-copies-off-helps")
 _NONE_TO_USE = ("hip-peer-access-refused",)
 _WENT_ON = ("collectives-went-on-told", "other-zero-stage-works-told")
@@ -92,16 +99,19 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     garbage = shown.key == "output-garbage"
     without = machine.symptom(*_OFF_HELPS)  # who tried says that the copies are at fault
+    asked = garbage and _ASKS in (machine.environment or {})
     went_on = not garbage and machine.symptom(*_WENT_ON) is not None
     if without is None and (went_on or _COMPILED.search(shown.text)):
         return
     yield Finding(
         severity=Severity.WARNING if garbage or without else Severity.INFO,
-        suspect=without is None,
+        suspect=without is None and not asked,
         basis="both",
         summary=f"Work on {len(gpus)} GPUs joined by PCIe {'answers wrongly' if garbage else 'hangs'}: copies between"
         " them may be at fault.",
         subject=Subject(kind="gpu", id="-"),
-        evidence=evidence(machine, (f"symptom:{shown.key}", f"gpus[{gpus[0].key}].name")),
-        fixes=FIXES,
+        evidence=evidence(
+            machine, (f"symptom:{shown.key}", f"gpus[{gpus[0].key}].name", f"environment[{_ASKS}]" if asked else "gpus")
+        ),
+        fixes=(_NOT_ASKED, *FIXES) if asked else FIXES,
     )
