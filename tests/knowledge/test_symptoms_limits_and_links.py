@@ -11,6 +11,7 @@ SHM, CDI, PEER, FLAG = (
     *("container-shm-too-small", "cdi-spec-missing-or-stale"),
     *("pcie-p2p-unusable", "collective-flag-misconfigured"),
 )
+ACS, IOMMU, KNOWN = "pcie-acs-enabled", "iommu-not-passthrough", "known-bad-library-version"
 RDMA, WSL, ATOMICS, JOB = (
     *("gpudirect-rdma-missing", "wsl-gpu-misconfigured"),
     *("pcie-atomics-missing", "scheduler-no-gpu-allocated"),
@@ -57,6 +58,17 @@ test_named = names(
         (POLARIS + "no GPU found\nthe slot runs as PCIe Gen1", ATOMICS),
         ("export CUDA_VISIBLE_DEVICES=cleared by Ray\nthe server actor sees no GPU", JOB),
         ("No CUDA GPUs are available\nthe actor is made with num_gpus=0", JOB),
+        ("the sbatch script did not request a GPU\nnvidia-smi: No devices were found", JOB),
+        ("a Slurm job without GPUs in its request\nNo CUDA GPUs are available", JOB),
+        ('srun python3 -c "import torch; print(torch.cuda.is_available())" prints False', JOB),
+        (ENGINE.replace("docker", "podman") + "libnvidia-egl-gbm.so.1.1.2 not found", CDI),
+        ("failed to generate CDI spec: empty device edits\nthe pod does not start", CDI),
+        ("failed to write spec: invalid CDI Spec\nunable to create CDI spec file for the claim", CDI),
+        (TWO + "all_reduce_perf hangs\nACS bits are set on both root ports", ACS),
+        (TWO + "all_reduce_perf hangs\nIOMMU and ACS are enabled in the BIOS", ACS),
+        (TWO + "all_reduce_perf hangs\nIOMMU and ACS are enabled in the BIOS", IOMMU),
+        (TWO + "all_gather hangs\nAMD-Vi in translated mode", IOMMU),
+        ("OS: WSL2\nAssertion `props.EngineId.ui32.Major' failed.\n" + LISTED, WSL),
     ]
 )
 
@@ -81,6 +93,14 @@ test_not_named = names_not(
         (POLARIS + "the miner runs well\nall cards are in x1 slots", ATOMICS),
         ("NVIDIA P106\nno GPU found\nthe card is in an x1 slot", ATOMICS),
         ("the actor is made with num_gpus=0.5\nNo CUDA GPUs are available", JOB),
+        ("the sbatch script did not request a GPU\nthe job is done", JOB),
+        ('srun --gpus=1 python3 -c "import torch; print(torch.cuda.is_available())" prints False', JOB),
+        (ENGINE + "libnvidia-egl-gbm.so.1.1.2: cannot open shared object file: not found", CDI),
+        ("failed to generate CDI spec: failed to initialize NVML: Driver Not Loaded", CDI),
+        (TWO + "all_reduce_perf hangs\nno ACS enabled on any switch", ACS),
+        (TWO + "all_reduce_perf hangs\nACS on all bridges is disabled", ACS),
+        (TWO + "AllReduce hangs\nNCCL_P2P_DISABLE=1 avoids it", KNOWN),
+        ("2x RTX 5090\nall_reduce hangs\nNCCL_P2P_DISABLE=1 with --enforce-eager works", KNOWN),
     ]
 )
 

@@ -85,7 +85,10 @@ _NEVER_THERE = frozenset({"rocm-module-not-loaded", "kfd-missing-in-container"})
 """Said under WSL always: no amdgpu is loaded there and no /dev/kfd made, the way to the GPU is /dev/dxg."""
 
 
-_RUNTIME_FAILS = ("hsa-init-failed", "hsa-init-out-of-resources", "wsl-librocdxg", "wsl-thunk-asserts", "wsl-hsa-kmt")
+_RUNTIME_FAILS = (
+    *("hsa-init-failed", "hsa-init-out-of-resources", "topology-lacks-engine-id"),
+    *("wsl-librocdxg", "wsl-thunk-asserts", "wsl-hsa-kmt"),
+)
 """What ROCm itself says where it lists nothing: a list beside it is of another day, or of another system."""
 
 
