@@ -15,7 +15,7 @@ import re
 from doctor.errors import ReaderError
 from doctor.facts.sheet import FactSheet
 from doctor.readers import packages
-from doctor.readers.env_lines import for_one_command
+from doctor.readers.env_words import for_one_command
 from doctor.readers.os_name import os_facts
 from doctor.readers.source_lines import kept, source_lines
 from doctor.readers.torch_build import build_facts

@@ -122,3 +122,46 @@ def test_options_of_an_allocator_in_words() -> None:
 @pytest.mark.parametrize(("name", "value"), [("CACHE_MODE", "empty-dir"), ("BUILD_TAG", "missing_ok"), ("STEP", "set")])
 def test_a_word_that_is_the_value(name: str, value: str) -> None:
     assert read(f"export {name}={value}").get(f"environment[{name}]") == value
+
+
+@pytest.mark.parametrize("command", [False, True])
+@pytest.mark.parametrize("value", ["empty in the worker", "set to an empty string", "cleared by the launcher"])
+def test_words_that_say_that_a_list_is_empty_are_an_empty_list(value: str, *, command: bool) -> None:
+    sheet = read(f"export HIP_VISIBLE_DEVICES={value}", command=command)
+    assert sheet.get("environment[HIP_VISIBLE_DEVICES]") == ""
+
+
+@pytest.mark.parametrize("command", [False, True])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "export LD_LIBRARY_PATH=points to the toolkit",
+        "export LD_LIBRARY_PATH=does not contain /usr/lib/wsl/lib",
+        "export HSA_OVERRIDE_GFX_VERSION=tried with several values",
+        "export NCCL_IB_DISABLE=set on one node only",
+        "export ROCM_PATH=not set by the installer",
+        "export HSA_ENABLE_DXG_DETECTION=unset on the host",
+        "export NCCL_P2P_DISABLE=1 mitigates it",
+        "export NCCL_P2P_DISABLE=1 makes the job run",
+    ],
+)
+def test_a_sentence_in_place_of_a_value_is_none(line: str, *, command: bool) -> None:
+    with pytest.raises(ReaderError):
+        read(line, command=command)
+
+
+@pytest.mark.parametrize("command", [False, True])
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("export NCCL_P2P_DISABLE=1 crashes too", "1"),
+        ("export NCCL_P2P_DISABLE=1 makes it crash", "1"),
+        ("export NCCL_SOCKET_IFNAME=lo python train.py", "lo"),
+        ("export TORCH_CUDA_ARCH_LIST=default", "default"),
+        ("export NCCL_ALGO=set", "set"),
+        ("export MIOPEN_USER_DB_PATH=/empty cache", "/empty"),
+    ],
+)
+def test_a_value_before_words_is_one(line: str, value: str, *, command: bool) -> None:
+    name = line.split("=")[0].removeprefix("export ")
+    assert read(line, command=command).get(f"environment[{name}]") == value
