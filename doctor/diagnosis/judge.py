@@ -136,6 +136,7 @@ def _of_text(
     findings = rank.ranked(rank.folded(rank.ranked(ordered, rules)), rules)
     findings = rank.ranked(rank.capped(findings), rules)
     if asks:
+        findings = resemblance.with_setting(findings, machine, checks)
         findings = rank.ranked(finished(akin.with_akin(findings, machine, checks, ruled_out, told)), rules)
     works = machine.torch.available is True or work_done.ran(machine)
     return rank.once(rank.unproven(findings, rules, works))
