@@ -56,6 +56,18 @@ class Dotted(str):
         """The first number, or None."""
         return self.numbers[0] if self.numbers else None
 
+    def reaches(self, floor: str) -> bool:
+        """Whether a driver is as new as the floor. Of a branch without its release (`525.x`) any may be there.
+
+        >>> Dotted("525.x").reaches("525.60.13"), Dotted("525.x").reaches("530.30.02")
+        (True, False)
+        """
+        return self >= floor or self.is_branch_of(floor)
+
+    def is_branch_of(self, release: str) -> bool:
+        """Whether this is a driver's branch alone, and the release is of it: `570.x` and `570.86.15`."""
+        return self.endswith(".x") and self.numbers == Dotted(release).numbers[:1]
+
     def series(self, parts: int = 2) -> str:
         """The first `parts` numbers: `12.4` of `12.4.131`."""
         return ".".join(map(str, self.numbers[:parts]))

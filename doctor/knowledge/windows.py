@@ -62,7 +62,7 @@ def driver_serves_cuda(kb: Knowledge, driver: str | None, cuda: str | None) -> A
     need = f"CUDA {cuda} needs driver >= {floor.driver}"
     if not Dotted(driver or "").numbers:
         return Answer("unknown", f"{need}; the driver is not known", floor.source)
-    verdict: Verdict = "yes" if Dotted(driver or "") >= floor.driver else "no"
+    verdict: Verdict = "yes" if Dotted(driver or "").reaches(floor.driver) else "no"
     return Answer(verdict, f"{need}; {driver} is loaded", floor.source)
 
 

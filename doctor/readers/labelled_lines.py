@@ -56,13 +56,38 @@ _SMI = re.compile(r"NVIDIA-SMI (\d{3}\.[\d.]{2,12}).{0,60}?Driver Version: (\d{3
 _SMI_CUDA = re.compile(r"CUDA Version: (\d{1,2}\.\d{1,2})\b")
 _VERSION = re.compile(r"(?:.{0,60}?[^\w.])?v?(\d{1,3}(?:\.\d{1,4}){0,3})\b")
 _ROCM_NUMBER = re.compile(r"\brocm[ _-]?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)(?=a?\d{0,8}\b|[ab]|rc)", re.IGNORECASE)
-_RELEASE = re.compile(r"(\d{1,2}\.\d{1,3}\.\d{1,4}[\w.+-]{0,80}|\d{1,2}\.\d{1,3}(?=$|\s))")
+_RELEASE = re.compile(
+    r"(\d{1,2}\.\d{1,3}\.\d{1,4}[\w.+-]{0,80}|\d{1,2}\.\d{1,3}-rc\d{1,2}[\w.+-]{0,60}|\d{1,2}\.\d{1,3}(?=$|\s|\.x\b))"
+)
 _AMDGPU_NUMBER = re.compile(
     r"(?<![\w.])(?<!ROCm )(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:-\d{5,8})?)(?=\.x\b|(?![\w.]*[a-z]))"
 )
 _FIVE_PARTS = re.compile(r"5\.\d{1,2}\.\d{1,2}\.\d{1,2}\.\d{1,2}\s*$")
 """amdgpu's packages of ROCm 5 alone write their number so: `5.13.20.5.0`, `5.18.2.22.40`
 (repo.radeon.com/amdgpu: amdgpu-dkms of 5.0 to 22.40)."""
+_BRANCH = re.compile(
+    r"(?:(?P<package>nvidia-(?:driver-|headless-)?)|nvidia )?[rv]?(?P<branch>[3-9]\d\d)(?:\.x{1,3}|\+)?(?:-server)?"
+    r"(?P<open>-open|,? ?\(open[^()]{0,30}\))?(?: (?:branch|series))?(?=\s{0,4}$| ?\(|[,;] ?[^\d\s])",
+    re.IGNORECASE | re.ASCII,
+)
+"""A branch of the driver without its release: `535`, `R570`, `550.x`. As a package of Ubuntu it tells the flavour: what
+is not called open is the other. Several numbers are what was tried, and one of them is there, if any."""
+_ON_HOST = r"(?: (?:on|at) (?:the |this )?(?:host|node|machine))?\W{0,3}$"
+_NOT_THERE = re.compile(
+    rf"(?:driver |it )?(?:is |was )?(?:not|never) (?:installed|loaded|present|there){_ON_HOST}"
+    rf"|no (?:nvidia )?driver(?: (?:is )?(?:installed|loaded))?{_ON_HOST}",
+    re.IGNORECASE | re.ASCII,
+)
+"""Of the driver; what is said of a container alone is no word on the host's."""
+_NUMBER = r"(?P<number>\d{3}\.(?:\d{1,3}(?:\.\d{1,3})?|x\b))"
+_ROLE = (
+    r"(?:(?P<kernel>host|kernel|(?:loaded )?module|hypervisor)"
+    r"|(?P<user>container|image|guest|lxc|pod|jail|user[- ]?(?:space|land)|(?:driver )?librar|nvml|libcuda|libnvidia))"
+)
+_OF_ROLE = re.compile(
+    _NUMBER + r" ?(?:\((?:(?:on|in|of|is) )?(?:the )?|(?:on|in|of|for) (?:the )?)" + _ROLE, re.IGNORECASE
+)
+_ROLE_OF = re.compile(_ROLE + r"[^\d,;()]{0,20}?" + _NUMBER, re.IGNORECASE)
 _GFX = re.compile(r"\b(gfx[0-9a-f]{3,4})\b")
 _SM = re.compile(r"(?:sm_?)?(\d{1,2})\.?(\d)[af]?\b")
 _AMD = re.compile(
@@ -89,6 +114,18 @@ def read(text: str, source: str = "text") -> FactSheet:
     if not len(reader.sheet):
         raise ReaderError("no known label in the text")
     return reader.sheet
+
+
+def _kernel_and_user(value: str) -> tuple[str | None, str | None]:
+    """The versions of the module and of the libraries, where one field tells both: `550.90 (host), 550.120 (image)`,
+    `host 550.90, container 550.120`. Libraries of forward compatibility are meant to be newer."""
+    if "compat" in value.lower():
+        return None, None
+    for pattern in (_OF_ROLE, _ROLE_OF):
+        found = list(pattern.finditer(value))
+        if user := [m["number"] for m in found if m["user"]]:
+            return next((m["number"] for m in found if m["kernel"]), None), user[0]
+    return None, None
 
 
 class _Reader:
@@ -239,19 +276,31 @@ class _Reader:
             self.sheet.put("nvidia_driver.cuda_version", found[1], where)
 
     def nvidia_driver(self, where: str, value: str) -> None:
-        if found := re.search(r"\b(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b", value):
+        if _NOT_THERE.match(value):
+            self.sheet.put("nvidia_driver.loaded", False, where)
+        elif (two := _kernel_and_user(value)) and two[0] and two[1]:
+            self.sheet.put("nvidia_driver.version", two[0], where)
+            self.sheet.put("nvidia_driver.user_version", two[1], where)
+        elif found := re.search(r"\b(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b", value):
             self.driver_said = self.driver_said or (found[1], where)
+        elif found := _BRANCH.match(value):
+            self.driver_said = self.driver_said or (f"{found['branch']}.x", where)
+            if found["package"] or found["open"]:
+                self.sheet.put("nvidia_driver.flavour", "open" if found["open"] else "proprietary", where)
         if found := re.search(r"\d[\d.]{4,12}[ ,]{0,3}\(?(?:nvidia[ -])?(open|proprietary)\b", value.lower()):
             self.sheet.put("nvidia_driver.flavour", found[1], where)
 
     def driver(self, where: str, value: str) -> None:
-        """A bare "Driver": NVIDIA's numbers are of three digits and a dot; amdgpu's are not."""
+        """A bare "Driver": NVIDIA's numbers are of three digits and a dot; amdgpu's are not. A branch alone is NVIDIA's
+        where its package is named."""
         if "amdgpu" in value.lower() or _FIVE_PARTS.match(value):
             self.amdgpu(where, value)
-        else:
+        elif "nvidia" in value.lower() or re.search(r"\d\.", value):
             self.nvidia_driver(where, value)
 
     def module_version(self, where: str, value: str) -> None:
+        if user := _kernel_and_user(value)[1]:
+            self.driver_said = (user, where)
         if found := re.search(r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)", value):
             self.module = (found[1], where)
 

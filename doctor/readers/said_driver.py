@@ -74,7 +74,11 @@ _DKMS_SOURCE = re.compile(
     r"(?:, (?P<kernel>\d[\w.+-]{2,60}), [\w-]{1,12})?: (?:added|built|installed)\b"
 )
 """A line of `dkms status`: a module's source, and one kernel that it is built for."""
-_FABRIC = re.compile(r"\bnvidia-fabricmanager(?:-\d{3})?\s{1,8}(\d{3}\.\d{1,3}\.\d{1,3})")
+_FABRIC = re.compile(
+    r"\bnvidia-fabricmanager(?:-\d{3})?\s{1,8}(\d{3}\.\d{1,3}\.\d{1,3})"
+    r"|\b(?:nv-|nvidia[ -])?fabric[ -]?manager(?: version)?(?: is(?: at)?|:| =) ?v?(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b",
+    re.IGNORECASE | re.ASCII,
+)
 _NO_FABRIC = re.compile(r"nvidia-fabricmanager(?:\.service)? (?:could not be found|not found|is not installed)")
 _AMDGPU_DKMS = re.compile(r"\bamdgpu-dkms[ _:/]{1,3}(?:1:)?(\d{1,2}\.\d{1,3}\.\d{1,3})(?:\.([0-9]{5,8}))?\b")
 _AMDGPU_MODULE = re.compile(
@@ -106,7 +110,10 @@ _NOT_NOW = re.compile(
     r"n[o']t\b|\bnever\b|\buntil\b|\bunless\b|\bused to\b|\bno longer\b|\bbefore\b|\bif\b|\bno\b", re.IGNORECASE
 )
 """`nvidia-smi works` said of another time, or of a wish."""
-_WORDS = ("nvidia", "amdgpu", "license", "libcuda", "kernel", "mes", "/dev/kfd", "moduletype", "rock module", "kfd kfd")
+_WORDS = (
+    *("nvidia", "amdgpu", "license", "libcuda", "kernel", "mes", "/dev/kfd", "moduletype", "rock module", "kfd kfd"),
+    "fabric",
+)
 
 
 def read(text: str, source: str = "text") -> FactSheet:
@@ -183,7 +190,7 @@ class _Reader:
             self.sheet.put("nvidia_driver.loaded", True, where)
         if (found := _FABRIC.search(line)) and not _GONE.match(line):
             self.sheet.put("nvidia_driver.fabric_manager.installed", True, where)
-            self.sheet.put("nvidia_driver.fabric_manager.version", found[1], where)
+            self.sheet.put("nvidia_driver.fabric_manager.version", found[1] or found[2], where)
         elif _NO_FABRIC.search(line):
             self.sheet.put("nvidia_driver.fabric_manager.installed", False, where)
 

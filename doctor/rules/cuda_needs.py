@@ -82,7 +82,7 @@ def served(machine: Snapshot, cuda: str, floor: Floor) -> bool:
         return True
     if _forward_compatible(machine):
         return True
-    return Dotted(driver.version) >= floor.driver if driver.version else not driver.cuda_version
+    return Dotted(driver.version).reaches(floor.driver) if driver.version else not driver.cuda_version
 
 
 _DATA_CENTRE = Lazy(

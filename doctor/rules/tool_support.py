@@ -100,7 +100,7 @@ def _nvcc(machine: Snapshot, kb: Knowledge, version: str, path: str, fact: str) 
             fix = f"Install the toolkit of CUDA {first[0]} or newer." if first else "Install a newer toolkit."
             yield Unserved("nvcc", path, text, names, fix, source)
     floor, driver = kb.cuda_floor(row.minor), machine.nvidia_driver.version
-    if floor and driver and Dotted(driver) < floor.driver:
+    if floor and driver and not Dotted(driver).reaches(floor.driver):
         served = kb.driver_serves_cuda(driver)
         yield Unserved(
             "nvcc", path,

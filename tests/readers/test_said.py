@@ -179,3 +179,72 @@ def test_dkms_tells_the_sources_it_keeps_and_for_which_kernels_they_are_built() 
     ]
     assert sheet.get("amdgpu_driver.version") == "6.14.14"
     assert said_driver.read("nvidia-fs, 2.19.7, 6.12.30-amd64, x86_64: installed").get("kernel.dkms") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "version", "flavour"),
+    [
+        ("470", "470.x", None), ("R535", "535.x", None), ("550.x", "550.x", None), ("580-server", "580.x", None),
+        ("570 (open)", "570.x", "open"), ("nvidia-driver-570", "570.x", "proprietary"), ("570-open", "570.x", "open"),
+        ("nvidia-driver-580-open", "580.x", "open"), ("535.104.05", "535.104.05", None),
+    ],
+)  # fmt: skip
+def test_a_branch_of_the_driver_stands_for_its_releases(value: str, version: str, flavour: str | None) -> None:
+    sheet = labelled_lines.read(f"OS: Debian 12\nNVIDIA driver version: {value}")
+    assert (sheet.get("nvidia_driver.version"), sheet.get("nvidia_driver.flavour")) == (version, flavour)
+
+
+@pytest.mark.parametrize("value", ["390, 450 and 455 were tried", "470-550+", "from 535 to 550", "latest", "12.4"])
+def test_several_branches_or_none_are_no_drivers_version(value: str) -> None:
+    assert labelled_lines.read(f"OS: Debian 12\nNVIDIA driver version: {value}").get("nvidia_driver.version") is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "NVIDIA driver version: 550.90.07 (host), 550.120 (container)",
+        "NVIDIA driver version: host 550.90.07, container 550.120",
+        "NVIDIA driver version: 550.120 in the image, 550.90.07 on the host",
+        "NVIDIA kernel module version: 550.90.07, user space 550.120",
+    ],
+)
+def test_the_versions_of_both_halves_in_one_field(line: str) -> None:
+    sheet = labelled_lines.read(line)
+    assert sheet.get("nvidia_driver.version") == "550.90.07"
+    assert sheet.get("nvidia_driver.user_version") == "550.120"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "NVIDIA driver version: 535.104.05 on the host, 570.86.15 of cuda-compat in the container",
+        "NVIDIA driver version: 550.90.07 (in the container)",
+        "NVIDIA kernel module version: 550.90.07 (loaded module)",
+    ],
+)
+def test_one_half_or_libraries_of_forward_compatibility(line: str) -> None:
+    assert labelled_lines.read(line).get("nvidia_driver.user_version") is None
+
+
+def test_a_driver_that_is_not_installed_is_not_loaded() -> None:
+    for value in ("not installed", "no driver installed on the host", "not loaded"):
+        assert labelled_lines.read(f"NVIDIA driver version: {value}").get("nvidia_driver.loaded") is False
+    inside = "OS: Debian 12\nNVIDIA driver version: not installed in the container"
+    assert labelled_lines.read(inside).get("nvidia_driver.loaded") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "release"), [("6.8.x", "6.8"), ("6.19-rc3", "6.19-rc3"), ("7.0-rc4-custom", "7.0-rc4-custom")]
+)
+def test_a_series_or_a_candidate_of_the_kernel(value: str, release: str) -> None:
+    assert labelled_lines.read(f"Kernel: {value}").get("kernel.release") == release
+
+
+@pytest.mark.parametrize("line", ["nv-fabricmanager is 550.127", "NVIDIA Fabric Manager version: 550.127.05"])
+def test_a_fabric_managers_version_in_words(line: str) -> None:
+    assert (said_driver.read(line).get("nvidia_driver.fabric_manager.version") or "").startswith("550.127")
+
+
+def test_a_fabric_manager_that_is_asked_for_has_no_version() -> None:
+    with pytest.raises(ReaderError):
+        said_driver.read("install a fabric manager of driver 550.127 there")

@@ -10,6 +10,7 @@ from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
+from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -82,7 +83,7 @@ def unheard(machine: Snapshot) -> bool:
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """The driver whose files a spec names against the one that is loaded, and files that are not there."""
     spec, loaded = machine.container.cdi_driver, machine.nvidia_driver.version
-    if spec and loaded and spec != loaded:
+    if spec and loaded and spec != loaded and not Dotted(loaded).is_branch_of(spec):
         yield Finding(
             summary=f"The CDI spec names files of driver {spec[:20]}; {loaded[:20]} is loaded.",
             subject=Subject(kind="file", id="/etc/cdi/nvidia.yaml"),

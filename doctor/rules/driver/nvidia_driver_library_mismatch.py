@@ -86,9 +86,9 @@ _RECENT_S = 14 * 86400
 
 
 def _differ(module: str, library: str) -> bool:
-    """By as many numbers as both have: `nvidia-smi --version` calls 595.71.05 595.71."""
+    """By as many numbers as both have: `nvidia-smi --version` calls 595.71.05 595.71, people name the branch alone."""
     ours, theirs = Dotted(module).numbers, Dotted(library).numbers
-    width = max(2, min(len(ours), len(theirs)))
+    width = min(len(ours), len(theirs))
     return ours[:width] != theirs[:width]
 
 

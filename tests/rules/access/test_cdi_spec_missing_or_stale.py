@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.facts import Snapshot
 from doctor.intake import read_text
+from doctor.knowledge import Knowledge
 from doctor.rules.access import cdi_spec_missing_or_stale as rule
 from tests.knowledge.texts import told
 
@@ -28,3 +30,9 @@ def test_a_node_with_another_number_on_the_host(spec: str) -> None:
 @pytest.mark.parametrize("spec", [EXCERPT, ONE_LINE, WHOLE + EXCERPT])
 def test_the_same_number_is_none(spec: str) -> None:
     assert told(f"{spec}$ ls -l /dev/nvidia-uvm\n{LISTED.format(506)}") == []
+
+
+@pytest.mark.parametrize(("loaded", "stale"), [("550.x", False), ("570.x", True), ("550.120", True)])
+def test_a_spec_of_a_release_and_a_driver_of_which_the_branch_is_told(loaded: str, stale: bool) -> None:
+    facts = {"container": {"cdi_driver": "550.90.07"}, "nvidia_driver": {"version": loaded}}
+    assert bool(list(rule.check(Snapshot.model_validate(facts), Knowledge(), None))) is stale

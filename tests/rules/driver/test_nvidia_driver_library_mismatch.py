@@ -59,3 +59,9 @@ def test_the_upgrade_that_made_it_so_is_named_with_who_did_it() -> None:
     assert "the loaded module is held by nv-hostengine (pid 7)" in words
     old = found(rule, machines.h100_host(facts | {"changes[1].age_s": 40 * 86400}))[0].evidence
     assert upgrade not in [e.text for e in old]
+
+
+def test_two_branches_differ_and_a_branch_and_its_release_do_not() -> None:
+    two = {"nvidia_driver.version": "550.x", "nvidia_driver.user_version": "570.x"}
+    assert len(found(rule, machines.h100_host(two))) == 1
+    assert found(rule, machines.h100_host(two | {"nvidia_driver.user_version": "550.120"})) == []
