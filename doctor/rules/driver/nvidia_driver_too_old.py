@@ -32,6 +32,7 @@ RULE = Rule(
         {"nvidia_driver.version", "container.image"},
         {"nvidia_driver.version", "symptom:cuda-build-asked-for-told"},
         {"nvidia_driver.cuda_version", "symptom:cuda-build-asked-for-told"},
+        {"nvidia_driver.version", "symptom:cuda-of-program-told"},
     ],
     proven="synthetic",
     order=12,
@@ -44,6 +45,9 @@ floor is above the
 loaded driver. The floor is that of the CUDA major: 450.80.02 for 11, 525.60.13 for 12, 580.65.06 for 13.
 
 Also a driver of a branch before the GPU itself, or below the one that NVIDIA documents for it.
+
+In a pasted text also the CUDA that a program, an image or a wheel is said to be of, where it goes without the GPU. Of a
+driver that is named by its branch alone (`535`) any release may be there.
 
 Where only torch's release is known and torch reports no GPU: what PyPI's wheel of that release is built for
 (CUDA 13 from 2.11 on). That is a warning, since the wheel may be from elsewhere.
@@ -141,7 +145,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             yield found.model_copy(update={"severity": Severity.WARNING}) if held else found
             return
     told = list(_too_old_for_gpu(machine, kb))
-    yield from told or list(_default_wheel(machine, kb)) or list(_asked_for(machine, kb)) or _of_image(machine, kb)
+    yield from (
+        told
+        or list(_default_wheel(machine, kb))
+        or list(_asked_for(machine, kb))
+        or list(_of_program(machine, kb))
+        or _of_image(machine, kb)
+    )
 
 
 _CUDA_IMAGE = Lazy(r"(?:nvcr\.io/|docker\.io/)?nvidia/cuda:(\d{1,2}\.\d)(?:\.\d{1,2})?(?=-|$)")
@@ -179,6 +189,27 @@ def _asked_for(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     )
 
 
+def _of_program(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
+    """The CUDA that somebody says a program, an image or a wheel is of, where that sees no GPU or goes without."""
+    told = machine.symptom("cuda-of-program-told")
+    blind = machine.torch.available is False or machine.symptom(*_BLIND, *_WITHOUT) is not None
+    found = _CUDA_OF.search(told.text[:600]) if told and blind and not machine.torch.cuda else None
+    if told is None or found is None:
+        return
+    cuda = found[1] or f"{found[2][:2]}.{found[2][2:] or 0}"
+    floor = kb.cuda_floor(cuda)
+    if floor is None or served(machine, cuda, floor):
+        return
+    said = f"What runs is of CUDA {cuda}, which needs driver {floor.driver}."
+    about = _finding(machine, kb, Need("the program", cuda, "nvidia_driver.version"), floor)
+    line = Evidence(text=told.text[:200], source=told.source)
+    yield about.model_copy(
+        update={"severity": Severity.WARNING, "basis": "both", "summary": said, "evidence": (*about.evidence, line)}
+    )
+
+
+_WITHOUT = ("cpu-in-place-of-gpu-told", "framework-falls-back-to-cpu")
+_CUDA_OF = Lazy(r"(?i)\bCUDA (?:toolkit |runtime )?(1\d(?:\.\d{1,2})?)\b|\bcu(1\d{1,2})\b")
 _BLIND = ("torch-reports-no-gpu", "gpu-not-seen-said", "gpu-available-false-printed")
 _CUDA_ASKED = Lazy(
     r"(?:cudatoolkit|pytorch-cuda|cuda-version|cuda-toolkit)[ =]{1,3}(\d{1,2}\.\d)"
@@ -214,7 +245,7 @@ def _too_old_for_gpu(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         before = answer.no and "is the last branch" not in answer.reason
         if gpu.driver == "nvidia" or gpu.uuid:  # only a driver that knows the GPU binds it and tells its UUID
             continue
-        if not before and not (floor and Dotted(version).numbers and Dotted(version) < floor):
+        if not before and not (floor and Dotted(version).numbers and not Dotted(version).reaches(floor)):
             continue
         if machine.torch.available or "nvgpu" in (machine.kernel.modules or ()):
             return

@@ -142,3 +142,21 @@ def test_a_loose_runtime_beside_a_torch_that_has_its_gpu_is_no_need() -> None:
     text += "[pip3] nvidia-cuda-runtime-cu12==12.1.105"
     assert rule.RULE.id not in raised(text.format("True"))
     assert rule.RULE.id in raised(text.format("False").replace("2.0.1+cu118", "2.1.0+cu121"))
+
+
+@pytest.mark.parametrize(
+    ("branch", "cuda", "old"), [("470", "12.4", True), ("535", "13.0", True), ("580", "13.0", False)]
+)
+def test_a_branch_is_too_old_only_where_all_its_releases_are(branch: str, cuda: str, old: bool) -> None:
+    build = "cu" + cuda.replace(".", "")
+    text = f"torch.cuda.is_available(): False\ntorch==2.9.0+{build}\nNVIDIA driver version: {branch}\n"
+    assert bool(found(rule, read_text([text.encode()]))) is old
+
+
+def test_what_a_program_is_said_to_be_built_with() -> None:
+    text = "the server falls back to CPU\nthe binary is built with CUDA 13.1\nNVIDIA driver version: "
+    expected = "What runs is of CUDA 13.1, which needs driver 580.65.06."
+    assert [row[::2] for row in told(rule, read_text([f"{text}535.247.01\n".encode()]))] == [("warning", expected)]
+    assert found(rule, read_text([f"{text}580.95.05\n".encode()])) == []
+    works = text.replace("falls back to CPU", "runs")
+    assert found(rule, read_text([f"{works}535.247.01\n".encode()])) == []
