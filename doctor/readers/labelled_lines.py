@@ -305,8 +305,15 @@ class _Reader:
             self.module = (found[1], where)
 
     def flavour(self, where: str, value: str) -> None:
-        if found := re.search(r"\b(open|proprietary|closed)\b", value.lower()):
+        if found := re.match(r"(?:hardware\.)?nvidia\.open ?= ?(true|false)\b", value):
+            self.sheet.put("nvidia_driver.flavour", "open" if found[1] == "true" else "proprietary", where)
+        elif found := re.search(r"\b(?<!not )(?<!non-)(open|proprietary|closed|non-?free)\b", value.lower()):
             self.sheet.put("nvidia_driver.flavour", "open" if found[1] == "open" else "proprietary", where)
+
+    def nix_open(self, where: str, value: str) -> None:
+        """NixOS' setting of the flavour, as the whole of a line."""
+        if found := re.match(r"(true|false);?$", value):
+            self.sheet.put("nvidia_driver.flavour", "open" if found[1] == "true" else "proprietary", where)
 
     def nvml(self, where: str, value: str) -> None:
         if found := re.match(r"(\d{3}\.[\d.]{1,12})", value):
@@ -394,6 +401,7 @@ def _labels() -> dict[str, Callable[[_Reader, str, str], None]]:
          "host cuda toolkit|local cuda toolkit|installed cuda toolkit|toolkit", _Reader.toolkit),
         ("cuda driver version|cuda version nvidia-smi|nvidia-smi cuda version|cuda umd version", _Reader.smi_cuda),
         ("nvidia driver version|nvidia driver|nvidia gpu driver|kmd version", _Reader.nvidia_driver),
+        ("hardware.nvidia.open|nvidia.open", _Reader.nix_open),
         ("driver|driver version|gpu driver|gpu driver version|gpu drivers", _Reader.driver),
         ("nvidia kernel module version|kernel module version|nvrm version", _Reader.module_version),
         ("nvidia kernel module type|kernel module type|nvidia kernel modules|kernel module flavour", _Reader.flavour),

@@ -248,3 +248,21 @@ def test_a_fabric_managers_version_in_words(line: str) -> None:
 def test_a_fabric_manager_that_is_asked_for_has_no_version() -> None:
     with pytest.raises(ReaderError):
         said_driver.read("install a fabric manager of driver 550.127 there")
+
+
+@pytest.mark.parametrize(
+    ("line", "flavour"),
+    [
+        ("hardware.nvidia.open = false;", "proprietary"),
+        ("NVIDIA kernel module type: hardware.nvidia.open = true", "open"),
+        ("NVIDIA kernel module type: nonfree", "proprietary"),
+        ("NVIDIA kernel module type: not open, proprietary", "proprietary"),
+    ],
+)
+def test_the_flavour_as_nixos_and_others_set_it(line: str, flavour: str) -> None:
+    assert labelled_lines.read(line).get("nvidia_driver.flavour") == flavour
+
+
+def test_a_flavour_that_is_left_to_a_variable_is_not_known() -> None:
+    line = "OS: NixOS 25.05\nhardware.nvidia.open = config.blackwell;"
+    assert labelled_lines.read(line).get("nvidia_driver.flavour") is None
