@@ -118,7 +118,8 @@ def _of_text(
     checks = {check.rule.id: check for check in asked}
     rules = {name: check.rule for name, check in checks.items()}
     told = {f.rule for f in found if f.severity is not Severity.INFO}
-    ruled_out = ruled_out | resemblance.unheard(machine, checks, akin.guesses(machine, told))
+    by_facts = ruled_out
+    ruled_out = by_facts | resemblance.unheard(machine, checks, akin.guesses(machine, told))
 
     def finished(findings: Iterable[Finding]) -> list[Finding]:
         return [f if f.fingerprint else _finished(f, rules[f.rule], profile) for f in findings]
@@ -135,10 +136,12 @@ def _of_text(
         ordered = rank.beside_the_error(ordered, rules)
     findings = rank.ranked(rank.folded(rank.ranked(ordered, rules)), rules)
     findings = rank.ranked(rank.capped(findings), rules)
+    works = machine.torch.available is True or work_done.ran(machine)
     if asks:
         findings = resemblance.with_setting(findings, machine, checks)
+        if not works:
+            findings = finished(resemblance.in_plain_words(findings, machine, checks, by_facts))
         findings = rank.ranked(finished(akin.with_akin(findings, machine, checks, ruled_out, told)), rules)
-    works = machine.torch.available is True or work_done.ran(machine)
     return rank.once(rank.unproven(findings, rules, works))
 
 

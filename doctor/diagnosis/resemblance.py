@@ -127,6 +127,33 @@ def with_setting(findings: Sequence[Finding], machine: Snapshot, checks: Mapping
     return [f.model_copy(update=louder) if f is likeliest else f for f in findings]
 
 
+PLAIN_SHARE = 0.97
+PLAIN_TIMES = 100
+"""From which share on, and how much likelier than that nothing is wrong, words are heard though their rule heard
+nothing that it knows as a complaint: of 584 condensed texts of sick machines 515 were named with it, 511 without, and
+none got a wrong cause; 23 of 1,455 in which nothing is wrong got their one warning."""
+
+
+def in_plain_words(
+    findings: Sequence[Finding], machine: Snapshot, checks: Mapping[str, Check], ruled_out: Collection[str]
+) -> list[Finding]:
+    """The findings; where no cause is an error or a warning, with the one that the words leave no doubt of.
+    `ruled_out`: by facts. Where somebody says that something works, words stay what their rule made of them."""
+    told = any(f.severity is not Severity.INFO and not f.explained_by and is_cause(f.rule, checks) for f in findings)
+    first = next((like for like in machine.resembles if like.cause != HEALTHY), None)
+    healthy = max((like.share for like in machine.resembles if like.cause == HEALTHY), default=0.0)
+    if told or first is None or first.share < max(PLAIN_SHARE, PLAIN_TIMES * healthy) or first.cause in ruled_out:
+        return list(findings)
+    known = checks.get(first.cause) if machine.symptom(_WORKS) is None else None
+    away = known is None or any({"amd", "nvidia"}.intersection(known.rule.tags) == v for v in _vendors_away(machine))
+    if known is None or away or not is_cause(first.cause, checks):
+        return list(findings)
+    remark = next((f for f in findings if f.rule == first.cause and not f.explained_by), None)
+    if remark is not None:
+        return [f.model_copy(update={"severity": Severity.WARNING}) if f is remark else f for f in findings]
+    return [*findings, _finding(first, known)]
+
+
 _SEEKS = "debug-flag-left-on"
 """Beside a fault that is looked for such a flag is what looks for it."""
 

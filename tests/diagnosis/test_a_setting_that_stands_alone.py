@@ -22,3 +22,10 @@ def test_a_setting_beside_a_cause_that_is_told_stays_a_remark() -> None:
 
 def test_a_flag_that_looks_for_a_fault_stays_a_remark() -> None:
     assert raised("Segmentation fault (core dumped)\n$ env\nCUDA_LAUNCH_BLOCKING=1\n") == []
+
+
+def test_words_that_leave_no_doubt_are_heard_though_no_complaint_was_recognised() -> None:
+    text = "NCCL error in training on several nodes\nexport NCCL_SOCKET_IFNAME=en,eth,bond\n"
+    text += "the nodes are connected over wireless, the interface is wlp3s0\n"
+    assert raised(text) == ["collective-flag-misconfigured"]
+    assert raised(f"{text}with another one it works\n") == []

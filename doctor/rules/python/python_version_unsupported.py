@@ -66,13 +66,17 @@ FIXES = (
 )
 
 
+def excludes(machine: Snapshot) -> bool:
+    """Where pip is not found either: there is one for each Python, and an index that has none has nothing."""
+    return machine.symptom("index-without-pip-told") is not None
+
+
 def unheard(machine: Snapshot) -> bool:
     """Where a build misses pkg_resources: setuptools left it out, whatever the Python. From 3.12 on environments have
-    no setuptools to begin with, and there the Python may be why. Where pip is not found either: there is one for each
-    Python, and an index that has none has nothing. Where a compiled module of an installed torch ends the interpreter:
-    a build for this Python is there."""
+    no setuptools to begin with, and there the Python may be why. Where a compiled module of an installed torch ends
+    the interpreter: a build for this Python is there."""
     ended = machine.torch.version is not None and machine.symptom("interpreter-ended-by-signal-told") is not None
-    if ended or machine.symptom("index-without-pip-told"):
+    if ended:
         return True
     here = Dotted(machine.interpreter.version or "0").series()
     return machine.symptom("pkg-resources-missing-told") is not None and Dotted(here or "0") < "3.12"
