@@ -19,6 +19,18 @@ _ID = re.compile(
 )
 _GROUP = re.compile(r"(?:^|,)(\d{1,10})(?:\(([^,]{0,120})\))?")
 _GROUPS = re.compile(r"\s{0,8}(?:[-*] )?groups:\s{1,4}([a-z_][a-z0-9_ ,$-]{1,400})$")
+_SAID = re.compile(r"\d{1,10}\(([^()]{0,200})\)")
+_MEMBER = re.compile(
+    r"(?:[\w ]{0,60}\b(?:in|of|to|has|joined) )?(?:both )?(?:the )?(?:groups? )?"
+    r"((?:render|video|docker|kvm|sudo|wheel|audio)"
+    r"(?:(?:, and |, | and | & |,|;|/|\+| )(?:render|video|docker|kvm|sudo|wheel|audio)){0,6})(?: groups?)?(?: only)?",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(
+    r"\b(?:not|no|never|neither|nor|without|lacks?|missing|outside|except|other|owner|gid|id|nodes?|devices?|host)\b"
+    r"|n['\u2019]t\b",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}\$?$")
 
 
@@ -36,9 +48,17 @@ def read(text: str, source: str = "text") -> FactSheet:
         pairs = [(int(n), name) for n, name in _GROUP.findall(found[5] or "")][:200]
         if pairs:
             sheet.put("account.gids", [n for n, _ in pairs], where)
-            sheet.put("account.member_of", [name for _, name in pairs if _NAME.match(name)], where)
+            names = [name for _, name in pairs if _NAME.match(name)]
+            said = [name for text in _SAID.findall(found[5] or "") for name in _said_to_be_in(text)]
+            sheet.put("account.member_of", [*names, *(name for name in said if name not in names)], where)
         return sheet
     raise ReaderError("no line of `id` in the text")
+
+
+def _said_to_be_in(text: str) -> list[str]:
+    """`ann is member of render and video`, where the name of a group stands: who writes so tells of the account."""
+    found = _MEMBER.fullmatch(text.strip()) if " " in text and not _NEGATED.search(text) else None
+    return [name for name in re.findall(r"[a-z]{3,8}", found[1].lower()) if name != "and"] if found else []
 
 
 def read_groups(text: str, source: str = "text") -> FactSheet:

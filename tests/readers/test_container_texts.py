@@ -303,3 +303,20 @@ def test_an_engine_that_no_rule_knows_is_read_by_its_name(engine: str) -> None:
 
 def test_an_engine_of_another_kind_is_none() -> None:
     assert read_text([b"engine: V8 12.4\n"]).container.engine_text is None
+
+
+@pytest.mark.parametrize(
+    ("said", "groups"),
+    [
+        ("ann is member of render group", ["ann", "render"]),
+        ("user in render and video", ["ann", "render", "video"]),
+        ("video, render", ["ann", "video", "render"]),
+        ("user in video only", ["ann", "video"]),
+        ("container user not in video", ["ann"]),
+        ("render group is gid 992 on the host", ["ann"]),
+        ("in the group of /dev/kfd", ["ann"]),
+    ],
+)
+def test_groups_that_are_told_where_a_name_of_one_stands(said: str, groups: list[str]) -> None:
+    sheet = id_command.read(f"uid=1000(ann) gid=1000(ann) groups=1000(ann),1001({said})")
+    assert sheet.get("account.member_of") == groups
