@@ -49,7 +49,7 @@ _NO_TROUBLE = (
 """How ids begin that speak of no trouble of the machine, though they do not end as mentions do."""
 _TROUBLE_SAID = (
     *("gpu-not-seen-said", "gpu-idle-said", "values-wrong-said", "cuda-999-said", "gpu-library-not-found-said"),
-    "insufficient-permissions-said",
+    *("insufficient-permissions-said", "rocm-tool-lists-none-said"),
 )
 """Of what people say, that which is trouble itself: a remedy that helped, or a part that is not there, is none yet."""
 

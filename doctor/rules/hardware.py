@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from doctor.facts.gpu import Gpu
 from doctor.facts.host import DeviceNode
 from doctor.facts.origin import State
 from doctor.facts.snapshot import Snapshot
+from doctor.versions import Dotted
 
 COMPUTE_VENDORS = ("nvidia", "amd")
 ROOT_UID = 0
@@ -125,3 +128,13 @@ def gfx_version(gfx: str) -> tuple[int, int, int] | None:
         return int(body[:-2]), int(body[-2], 16), int(body[-1], 16)
     except ValueError:
         return None
+
+
+_RUNTIME_WITHOUT_GFX8 = "7.0"
+"""From this ROCm on the runtime itself takes no GPU with the doorbells of gfx7 and gfx8, whatever code libraries have
+for it. Source: github.com/ROCm/clr/issues/269, as of 2026-03."""
+
+
+def runtime_refuses(arch: str | None, rocm: str | None) -> bool:
+    """Whether the runtime of that ROCm leaves an AMD GPU out, whatever the kernel's driver."""
+    return re.match(r"gfx[78]\d\d$", arch or "") is not None and Dotted(rocm or "0") >= _RUNTIME_WITHOUT_GFX8

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import work_done
+from doctor.rules import hardware, work_done
 from doctor.rules.blas_support import rocblas_has
 from doctor.rules.integrated import APU_TARGETS, discrete, is_integrated
 from doctor.versions import Dotted
@@ -63,6 +63,7 @@ FIXES = (Fix(text="Use a ROCm release, or a build by target, that lists this GPU
 _FITS = (
     "hip-no-device",
     "rocm-no-agent-told",
+    "rocm-tool-lists-none-said",
     "amd-gpu-not-supported",
     "kfd-names-chip-unsupported",
     "ollama-amdgpu-unsupported",
@@ -201,6 +202,8 @@ def _has_code(machine: Snapshot, kb: Knowledge, releases: Sequence[tuple[str | N
     often than not. Not where a program refuses the GPU, nor in WSL, whose driver knows fewer."""
     listed = kb.rocm_range(arch)
     if listed is None or machine.host.wsl or machine.symptom(*_REFUSED):
+        return False
+    if all(hardware.runtime_refuses(arch, version) for version, _ in releases):
         return False
     releases = [r for r in releases if Dotted(r[0] or "") < listed[0] or not Dotted(r[0] or "") <= listed[1]]
     return any(rocblas_has(version, arch) for version, _ in releases)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import run_line
+from doctor.rules import hardware, run_line
 from doctor.rules.amdgpu_release import release_of
 from doctor.versions import Dotted
 
@@ -72,7 +72,12 @@ FIXES = (
 
 
 def unheard(machine: Snapshot) -> bool:
-    """Where both releases are told: then the tables speak, and words add nothing to them."""
+    """Where both releases are told: then the tables speak, and words add nothing to them. Where the runtime leaves out
+    each GPU that is there, with whatever driver."""
+    gpus = machine.of_vendor("amd")
+    releases = [r.version for r in machine.rocm or () if r.version]
+    if gpus and releases and all(hardware.runtime_refuses(g.arch, v) for g in gpus for v in releases):
+        return True
     return release_of(machine) is not None and any(version for _, version in _spoken(machine))
 
 

@@ -151,9 +151,10 @@ def _library_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:
 
 
 def _without_gpus(machine: Snapshot, version: str, there: frozenset[str]) -> bool:
-    """The plain build beside AMD's GPUs alone, or a late one on Windows."""
+    """The plain build beside AMD's GPUs alone, or a late one on Windows. One that names an AMD target is ROCm's."""
     if there == {"amd"}:
-        return discrete(machine, "amd") and "rocm" not in version
+        of_rocm = "rocm" in version or machine.symptom("tensorflow-leaves-gfx-out") is not None
+        return discrete(machine, "amd") and not of_rocm
     return "nvidia" in there and machine.os.id == "windows" and not below(version, _WINDOWS_ENDS)
 
 
