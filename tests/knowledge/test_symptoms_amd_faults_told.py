@@ -126,3 +126,111 @@ def test_tensorflow_leaves_an_old_gpu_out() -> None:
     line = OF_TENSORFLOW.format("AMD A12-9800", "gfx801")
     assert raised(f"{line}\n{agent.format('gfx801')}{plain}") == ["amd-gpu-unsupported-by-rocm"]
     assert "amd-gpu-unsupported-by-rocm" not in raised(f"{agent.format('gfx906')}{plain}")
+
+
+test_a_driver_that_is_kept_from_loading = names(
+    [
+        (f"{CARD}amdgpu is on the blacklist of /etc/modprobe.d\nblacklisted amdgpu", "amdgpu-driver-not-loaded"),
+        (f"{CARD}the kernel of the image was built without amdgpu", "amdgpu-driver-not-loaded"),
+        (f"{CARD}CONFIG_DRM_AMDGPU is not set", "amdgpu-driver-not-loaded"),
+    ]
+)
+test_a_driver_that_is_left_to_others = names_not(
+    [
+        (f"{CARD}amdgpu is blacklisted on the host for vfio", "amdgpu-driver-not-loaded"),
+        (f"{CARD}modprobe.blacklist=amdgpu is set and a unit loads it later", "amdgpu-driver-not-loaded"),
+        (f"{CARD}amdgpu is not blacklisted", "amdgpu-driver-not-loaded"),
+    ]
+)
+
+test_firmware_that_is_bad_by_its_date_or_age = names(
+    [
+        (f"{CARD}the screen stutters with linux-firmware 20251125, fine with 20251111", "amdgpu-firmware-bad"),
+        (f"{CARD}the cards had an older IFWI", "amdgpu-firmware-bad"),
+        (f"{CARD}flashing the VBIOS cured it", "amdgpu-firmware-bad"),
+    ]
+)
+test_firmware_that_is_not = names_not(
+    [
+        (f"{CARD}linux-firmware 20251125: same crash as with 20251111", "amdgpu-firmware-bad"),
+        (f"{CARD}updating the VBIOS makes no difference, it works neither way", "amdgpu-firmware-bad"),
+    ]
+)
+
+
+def test_a_kernel_after_which_rocm_stopped() -> None:
+    line = "ROCm stopped working after the update to kernel 6.15.3"
+    assert told(f"{line}\n{CARD}") == ["amdgpu-driver-known-bad"]
+    assert not told(f"all is well since the update to kernel 6.15.3\n{CARD}")
+
+
+test_a_gpu_that_rocm_gave_up = names(
+    [
+        (
+            "rocminfo lists nothing\nsupport for the card was dropped in ROCm 6.0\nGPUs:\nGPU 0: Radeon Pro WX 7100",
+            "amd-gpu-unsupported-by-rocm",
+        ),
+        ("ROCm 7 no longer supports gfx1010\nGPUs:\nGPU 0: AMD Radeon RX 5700 XT", "amd-gpu-unsupported-by-rocm"),
+    ]
+)
+test_what_else_was_dropped = names_not(
+    [
+        (
+            "ROCm 7 no longer supports gfx1010, it works all the same\nGPUs:\nGPU 0: AMD Radeon RX 5700 XT",
+            "amd-gpu-unsupported-by-rocm",
+        ),
+        (f"{CARD}packets are dropped from 10.0.0.4", "amd-gpu-unsupported-by-rocm"),
+    ]
+)
+
+test_nodes_that_a_package_or_a_machine_shuts_off = names(
+    [
+        (f"{CARD}the snap finds no GPU", "container-engine-no-gpu-support"),
+        (f"{CARD}the flatpak can't open /dev/kfd", "container-engine-no-gpu-support"),
+        ("podman machine has no /dev/dri", "container-engine-no-gpu-support"),
+    ]
+)
+test_packages_that_say_nothing = names_not(
+    [
+        (f"{CARD}snap list shows no devices extension", "container-engine-no-gpu-support"),
+        (f"{CARD}neither the snap nor the deb finds a GPU", "container-engine-no-gpu-support"),
+    ]
+)
+
+test_a_folder_of_kernels_that_was_not_taken_along = names(
+    [
+        (f"{CARD}lib/rocblas/library is empty", "blas-kernels-missing"),
+        (f"{CARD}the bundle lacks the rocblas/library folder", "blas-kernels-missing"),
+        (f"{CARD}hipBLASLt ships no kernels for gfx1100", "blas-kernels-missing"),
+    ]
+)
+test_a_folder_that_is_there = names_not([(f"{CARD}rocblas/library has 297 files", "blas-kernels-missing")])
+
+test_an_override_for_whatever_gpu = names(
+    [
+        (
+            f"{CARD}it falls back to the CPU\nrun.sh sets HSA_OVERRIDE_GFX_VERSION=10.3.0 for every AMD GPU",
+            "hsa-override-misuse",
+        ),
+        (f"{CARD}Memory access fault by GPU node-1\nan override left over from another card", "hsa-override-misuse"),
+    ]
+)
+test_an_override_of_an_image_that_works = names_not(
+    [(f"{CARD}HSA_OVERRIDE_GFX_VERSION is hard-coded in the image, all works", "hsa-override-misuse")]
+)
+
+
+def test_nodes_and_groups_that_are_not_given() -> None:
+    compose = f"{INSIDE}compose has no devices section\nthe program runs on the CPU\n"
+    assert told(compose + CARD) == ["container-missing-gpu-passthrough"]
+    assert told(compose.replace("has no", "has a") + CARD) != ["container-missing-gpu-passthrough"]
+    assert told(f"{CARD}the service account lacks render and video") == ["device-node-permission"]
+    assert told(f"{CARD}the user is not in render\nrocminfo finds no GPU")[0] == "device-node-permission"
+    assert not told(f"{CARD}the shader lacks video decoding")
+
+
+def test_a_folder_of_rocm_that_has_another_soname_is_there() -> None:
+    text = "torch 2.5.1+rocm6.2\nlibhipblas.so.1 not found, /opt/rocm has libhipblas.so.2"
+    assert "torch-rocm-version-mismatch" in told(text)
+    assert "rocm-path-broken" not in told(text)
+    assert "rocm-path-broken" in told("could not find hipcc in /opt/rocm/bin")
