@@ -234,3 +234,35 @@ def test_a_folder_of_rocm_that_has_another_soname_is_there() -> None:
     assert "torch-rocm-version-mismatch" in told(text)
     assert "rocm-path-broken" not in told(text)
     assert "rocm-path-broken" in told("could not find hipcc in /opt/rocm/bin")
+
+
+test_hangs_in_the_kernels_words_and_in_peoples = names(
+    [
+        (f"{CARD}gfxhub page fault at every epoch", "amdgpu-gpu-hang"),
+        (f"{CARD}ring sdma0 timeout, says the journal", "amdgpu-gpu-hang"),
+        (f"{CARD}the screen goes black during sampling", "amdgpu-gpu-hang"),
+        (f"{CARD}the card hangs until a power cycle", "amdgpu-gpu-hang"),
+    ]
+)
+test_what_does_not_hang = names_not(
+    [
+        (f"{CARD}no page fault in dmesg, no ring gfx timeout", "amdgpu-gpu-hang"),
+        (f"{CARD}HTTP request timed out", "amdgpu-gpu-hang"),
+        (f"{CARD}the screen never goes black during sampling", "amdgpu-gpu-hang"),
+        (f"{NVIDIA}the screen goes black during sampling", "amdgpu-gpu-hang"),
+    ]
+)
+test_releases_that_do_not_fit = names(
+    [
+        (f"{CARD}amdgpu 5.16.9 on the host is too old for ROCm 6.2", "amdgpu-rocm-version-skew"),
+        (f"{CARD}the kernel driver is newer than the user space by two releases", "amdgpu-rocm-version-skew"),
+        (f"{CARD}the kernel is too old for this ROCm", "amdgpu-kernel-or-os-unsupported"),
+        (f"{CARD}there is no ROCm repository for trixie", "amdgpu-kernel-or-os-unsupported"),
+    ]
+)
+test_releases_that_fit = names_not(
+    [
+        (f"{CARD}the kernel driver is newer than the user space, everything works", "amdgpu-rocm-version-skew"),
+        (f"{CARD}ROCm is not made for this kernel, and works", "amdgpu-kernel-or-os-unsupported"),
+    ]
+)
