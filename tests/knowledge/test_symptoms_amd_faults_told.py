@@ -34,6 +34,12 @@ test_no_gpu_was_reset = names_not(
         (f"the guest starts once, the AMD reset bug needs vendor-reset\n{CARD}", "amdgpu-gpu-hang"),
         (f"VK_ERROR_DEVICE_LOST\n{NVIDIA}", "amdgpu-gpu-hang"),
         (f"USB device lost at suspend\n{CARD}", "amdgpu-gpu-hang"),
+        (f"$ sudo dmesg | grep -i -e timeout -e 'GPU reset'\n{CARD}", "amdgpu-gpu-hang"),
+        (
+            f"terminate called after throwing an instance of 'vk::DeviceLostError'\n{CARD}\n$ dmesg\n"
+            "[ 9112.3] [drm:amdgpu_cs_ioctl [amdgpu]] *ERROR* Not enough memory for command submission!",
+            "amdgpu-gpu-hang",
+        ),
     ]
 )
 

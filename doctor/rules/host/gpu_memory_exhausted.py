@@ -91,6 +91,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                     Evidence(text=f"{presence.times(event)}{event.text}", source=machine.source("kernel_log.events")),
                 ),
                 fixes=FIXES,
+                explains=(*RULE.explains, "amdgpu-gpu-hang"),  # Vulkan calls the device lost then
             )
 
 
