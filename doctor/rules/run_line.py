@@ -73,7 +73,13 @@ def passes_nvidia(machine: Snapshot) -> bool:
         or any("nvidia" in value for value in (*options(machine, "--runtime"), *devices, *limits(machine)))
         or bool(options(machine, "--nv", "--nvccli"))
         or (machine.container.engine == "enroot" and _of_the_job(machine))
+        or _WRAPPER.match(machine.container.engine_text or "") is not None
     )
+
+
+_WRAPPER = Lazy(r"\s*nvidia-docker(?![\w.-]|\s{0,2}2)", re.IGNORECASE)
+"""The wrapper around docker that passes the GPUs by itself, where the text names it as the engine; nvidia-docker2 is a
+package that only brings the runtime."""
 
 
 def given_unasked(machine: Snapshot, vendor: str) -> bool:

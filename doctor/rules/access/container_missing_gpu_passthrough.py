@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules import run_line
 from doctor.rules.hardware import has_no, in_container_unnamed, nodes_of
 
@@ -204,9 +205,16 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
 
 
 def _driver_said_insufficient(machine: Snapshot) -> bool:
-    """What CUDA's runtime says where it finds no driver library, too; torch's own words for an old driver are none."""
+    """What CUDA's runtime says where it finds no driver library, too; torch's own words for an old driver are none, nor
+    is a line that names the CUDA of the driver it found."""
     said = machine.symptom("cuda-driver-insufficient", "cuda-code-insufficient")
-    return not machine.torch.cuda and said is not None and "too old" not in said.text
+    if machine.torch.cuda or said is None:
+        return False
+    return "too old" not in said.text and _FOUND.search(said.text) is None
+
+
+_FOUND = Lazy(r"\bdriver [1-9]\d?\.\d{1,2} < image\b")
+"""nvidia-docker 1 (github.com/NVIDIA/nvidia-docker, src/nvidia-docker/main.go)."""
 
 
 def _left_out(machine: Snapshot) -> Iterator[Finding]:

@@ -140,6 +140,9 @@ def _fault(machine: Snapshot, name: str, value: str) -> tuple[Severity, str, int
         return (Severity.WARNING if fails else Severity.INFO), "an interface of containers or VMs reaches no node", 3
     if name == "NCCL_SOCKET_IFNAME" and _absent(machine, value):
         return Severity.WARNING, "no interface of the list that is shown begins so", 0
+    if name == "NCCL_SOCKET_IFNAME" and _others_told(machine, value):
+        wrong = fails or run_line.complained_of(machine) or machine.symptom(*_STOPS) is not None
+        return (Severity.WARNING if wrong else Severity.INFO), "the interfaces that the text names begin otherwise", 0
     if name in _OFF and value in _OFF_VALUES.get(name, ("1",)):
         return Severity.INFO, _OFF[name], 0 if _comes_up(machine) or _of_the_program(machine) else 3
     if name == "NCCL_NET_GDR_LEVEL" and value.upper() in _FAR and machine.symptom("collective-hangs"):
@@ -176,6 +179,24 @@ def _absent(machine: Snapshot, value: str) -> bool:
     exact = value.startswith("=")
     names = [name for part in value.lstrip("=").split(",") if (name := part.partition(":")[0].strip())]
     return not any(i == n if exact else i.startswith(n) for n in names for i in there)
+
+
+def _others_told(machine: Snapshot, value: str) -> bool:
+    """Whether a person names the interfaces that the nodes have, or says that they are joined by radio, and the value
+    begins none of them. A list of what is left out takes all others."""
+    told = [s.text for s in machine.symptoms if s.key == "interfaces-named-told"]
+    if not told or not value or value.startswith("^"):
+        return False
+    there = {found[0].lower() for text in told for found in _NAME_TOLD.finditer(text)}
+    there |= {"wl" for text in told if _RADIO.search(text)}
+    names = [name for part in value.lstrip("=").split(",") if (name := part.partition(":")[0].strip().lower())]
+    return bool(there) and not any(i.startswith(n) for n in names for i in there)
+
+
+_NAME_TOLD = Lazy(r"\b(?:en[ospx]\w{1,14}|eth\d{1,2}|ib(?:\d|[ops]\w{1,12})|bond\d|hsn\d|wl(?:an\d|[opx]\w{1,14})|wl)\b", re.I)
+_RADIO = Lazy(r"\b(?:wireless|wi-?fi)\b", re.IGNORECASE)
+_STOPS = ("collective-hangs", "hang-word-told", "stands-still-told", "cublas-or-cudnn-call-failed")
+"""The last reads NCCL's errors, too."""
 
 
 def _taken(machine: Snapshot, value: str) -> bool:
