@@ -147,12 +147,26 @@ _KEYS = {
 }
 
 
+_BARE = {
+    "runtime": ("--runtime", re.compile(r"nvidia|amd|rocm|crun|runc")),
+    "gpus": ("--gpus", re.compile(r"all|\d{1,2}|device=\S{1,80}")),
+    "ipc": ("--ipc", re.compile(r"host")),
+    **dict.fromkeys(("shm-size", "shm_size"), ("--shm-size", re.compile(r"\d{1,6}(?:[kmgKMG]i?[bB]?|[bB])?"))),
+}
+"""Names of options that a person writes without their dashes, where the word after one is a value that it takes."""
+
+
 def _from_keys(words: list[str]) -> list[str]:
-    """A compose file's keys that a person wrote into the line (`runtime: nvidia`), as the options they stand for."""
+    """A compose file's keys that a person wrote into the line (`runtime: nvidia`, or `runtime nvidia`), as the options
+    they stand for."""
     found = []
     for word, following in itertools.zip_longest(words, words[1:], fillvalue=""):
-        option = _KEYS.get(word.strip("()-,").removesuffix(":")) if word.endswith(":") else None
-        found.append(f"{option}={following.strip('(),')}" if option and following else word)
+        bare = _BARE.get(word.strip("(,"))
+        told = bare is not None and bare[1].fullmatch(following.strip("(),.;")) is not None
+        option = bare[0] if told and bare else None
+        if word.endswith(":"):
+            option = _KEYS.get(word.strip("()-,").removesuffix(":"))
+        found.append(f"{option}={following.strip('(),;' if told else '(),')}" if option and following else word)
     return [w for n, w in enumerate(found) if not (n and found[n - 1] != words[n - 1])]
 
 

@@ -13,7 +13,7 @@ FLAG, DIFFER, LOST, XID = (
     "container-lost-devices",
     "nvidia-xid-fatal",
 )
-OLD, GIVEN = "nvidia-driver-too-old", "container-missing-gpu-passthrough"
+OLD, GIVEN, NOUVEAU = "nvidia-driver-too-old", "container-missing-gpu-passthrough", "nouveau-loaded"
 CARD = "GPU 0: GeForce GTX 980 (UUID: GPU-1b2c3d4e-0000-1111-2222-333344445555)\n"
 WRAPPED = "container engine: nvidia-docker\n$ docker run --rm nvidia/cuda:8.0 ./train\n"
 CASES = [
@@ -39,6 +39,10 @@ CASES = [
     ("NCCL error at the first step\nexport NCCL_SOCKET_IFNAME=eth0\nthe nodes have ens5 and ens6\n", FLAG),
     ("unhandled system error\nexport NCCL_SOCKET_IFNAME=ib\nthe network interface is called enp24s0f0\n", FLAG),
     ("ranks hang in init_process_group with NCCL\nexport NCCL_SOCKET_IFNAME=en,eth\nthe nodes talk over Wi-Fi\n", FLAG),
+    ("black screen after the install\nnouveau is the only driver in the image\n" + CARD, NOUVEAU),
+    ("nvidia-smi: command not found\nthe live system falls back to nouveau\n" + CARD, NOUVEAU),
+    ("torch.cuda.is_available() is False\nthe kernel uses nouveau instead of nvidia, RTX 4090\n", NOUVEAU),
+    ("no CUDA-capable device is detected\nNVIDIA T4: the only loaded driver is nouveau\n", NOUVEAU),
 ]
 NEARLY = [
     ("the Triton kernel runs out of shared memory with 4 stages\n" + IN, SHM),
@@ -60,6 +64,9 @@ NEARLY = [
     ("NCCL error at the first step\nexport NCCL_SOCKET_IFNAME=ens\nthe nodes have ens5 and ens6\n", FLAG),
     ("unhandled system error\nexport NCCL_SOCKET_IFNAME=^docker0,lo\nthe nodes have ens5\ntoo many open files", FLAG),
     ("export NCCL_SOCKET_IFNAME=eth0\nthe nodes have ens5 and ens6\n", FLAG),
+    ("nouveau is the only driver that this old card needs\n" + CARD, NOUVEAU),
+    ("black screen after the install\nit works with nouveau, and with nvidia 550\n" + CARD, NOUVEAU),
+    ("the desktop is slow\nthe installer falls back to nouveau where no NVIDIA driver fits\nAMD Radeon RX 7600\n", NOUVEAU),
     (
         "no CUDA-capable device is detected\npods that request nvidia.com/gpu get no GPU\nkubernetes, NVIDIA A30\n",
         GIVEN,

@@ -45,6 +45,25 @@ def test_keys_of_a_compose_file_stand_for_options() -> None:
     assert sheet.get("container.run_args") == ["acme/serve:2", "--shm-size=8gb", "--runtime=nvidia"]
 
 
+@pytest.mark.parametrize(
+    ("said", "option"),
+    [
+        ("runtime nvidia, NVIDIA_VISIBLE_DEVICES=all", "--runtime=nvidia"),
+        ("compose file, gpus all", "--gpus=all"),
+        ("pod spec, ipc host", "--ipc=host"),
+        ("shm-size 8g; two GPUs", "--shm-size=8g"),
+    ],
+)
+def test_names_of_options_without_their_dashes_stand_for_them(said: str, option: str) -> None:
+    assert option in (docker_run_line.read(f"$ docker run {said}").get("container.run_args") or [])
+
+
+@pytest.mark.parametrize("said", ["img runtime errors", "img gpus are there", "img --gpus all", "without runtime nvidia"])
+def test_the_same_names_before_other_words_stay_words(said: str) -> None:
+    args = docker_run_line.read(f"$ docker run {said}").get("container.run_args") or []
+    assert not any(arg.startswith(("--runtime=", "--gpus=")) for arg in args)
+
+
 def test_other_words_that_end_in_a_colon_stay() -> None:
     assert docker_run_line.read("docker run -d note: x").get("container.run_args") == ["-d", "note:", "x"]
 
