@@ -14,6 +14,7 @@ FLAG, DIFFER, LOST, XID = (
     "nvidia-xid-fatal",
 )
 OLD, GIVEN, NOUVEAU = "nvidia-driver-too-old", "container-missing-gpu-passthrough", "nouveau-loaded"
+ABSENT, CDI = "nvidia-driver-not-loaded", "cdi-spec-missing-or-stale"
 CARD = "GPU 0: GeForce GTX 980 (UUID: GPU-1b2c3d4e-0000-1111-2222-333344445555)\n"
 WRAPPED = "container engine: nvidia-docker\n$ docker run --rm nvidia/cuda:8.0 ./train\n"
 CASES = [
@@ -30,7 +31,10 @@ CASES = [
     ("NVIDIA T4: CUDA is found only after root has run nvidia-smi once\n", UVM),
     ("NVIDIA L4\nno CUDA device for the service; works once deviceQuery was run by root\n", UVM),
     ("flatpak\norg.freedesktop.Platform.GL.nvidia is of an older version than the host's driver\n", DIFFER),
-    ("games are slow\nthe flatpak runtime org.freedesktop.Platform.GL.nvidia-550-78 does not match the module\n", DIFFER),
+    (
+        "games are slow\nthe flatpak runtime org.freedesktop.Platform.GL.nvidia-550-78 does not match the module\n",
+        DIFFER,
+    ),
     ("Blender finds no GPU\nthe Flatpak driver extension is out of sync with the NVIDIA driver\n", DIFFER),
     ("the pod loses the GPU after a few hours\n" + IN + CARD, LOST),
     ("under load the machine loses the GPU\n" + CARD, XID),
@@ -43,6 +47,15 @@ CASES = [
     ("nvidia-smi: command not found\nthe live system falls back to nouveau\n" + CARD, NOUVEAU),
     ("torch.cuda.is_available() is False\nthe kernel uses nouveau instead of nvidia, RTX 4090\n", NOUVEAU),
     ("no CUDA-capable device is detected\nNVIDIA T4: the only loaded driver is nouveau\n", NOUVEAU),
+    ("no CUDA device\n/proc/driver/nvidia does not exist on the worker\nNVIDIA T4\n", ABSENT),
+    ("GPU not available after the new image\nno nvidia.ko for kernel 6.8.0-1021-aws\n", ABSENT),
+    ("nvidia-smi fails on the nodes after the weekly kernel update\n", ABSENT),
+    ("since the kernel upgrade the NVIDIA driver does not work\n", ABSENT),
+    ("Error: setting up: unresolvable CDI device nvidia.com/gpu=0\n", CDI),
+    ("podman run --device nvidia.com/gpu=all fails\n/etc/cdi is empty\n", CDI),
+    ("the shared memory of Docker is too small for two workers\n" + IN, SHM),
+    ("NCCL init fails with 8 GPUs\nit works with --ipc=host\n" + IN, SHM),
+    ("data loader workers crash in the pod\nno shm volume\n" + IN, SHM),
 ]
 NEARLY = [
     ("the Triton kernel runs out of shared memory with 4 stages\n" + IN, SHM),
@@ -64,9 +77,18 @@ NEARLY = [
     ("NCCL error at the first step\nexport NCCL_SOCKET_IFNAME=ens\nthe nodes have ens5 and ens6\n", FLAG),
     ("unhandled system error\nexport NCCL_SOCKET_IFNAME=^docker0,lo\nthe nodes have ens5\ntoo many open files", FLAG),
     ("export NCCL_SOCKET_IFNAME=eth0\nthe nodes have ens5 and ens6\n", FLAG),
+    ("/proc/driver/nvidia does not exist in the container\n" + IN, ABSENT),
+    ("/proc/driver/nvidia exists, nvidia.ko is loaded\nCUDA fails\n", ABSENT),
+    ("nvidia-smi works after the kernel update\n", ABSENT),
+    ("/etc/cdi has nvidia.yaml, cdi list shows 2 devices\n", CDI),
+    ("the kernel's shared memory is too small for this tile\n" + IN, SHM),
+    ("NCCL init works with --ipc=host and without\n" + IN, SHM),
     ("nouveau is the only driver that this old card needs\n" + CARD, NOUVEAU),
     ("black screen after the install\nit works with nouveau, and with nvidia 550\n" + CARD, NOUVEAU),
-    ("the desktop is slow\nthe installer falls back to nouveau where no NVIDIA driver fits\nAMD Radeon RX 7600\n", NOUVEAU),
+    (
+        "the desktop is slow\nthe installer falls back to nouveau where no NVIDIA driver fits\nAMD Radeon RX 7600\n",
+        NOUVEAU,
+    ),
     (
         "no CUDA-capable device is detected\npods that request nvidia.com/gpu get no GPU\nkubernetes, NVIDIA A30\n",
         GIVEN,

@@ -58,7 +58,9 @@ def test_names_of_options_without_their_dashes_stand_for_them(said: str, option:
     assert option in (docker_run_line.read(f"$ docker run {said}").get("container.run_args") or [])
 
 
-@pytest.mark.parametrize("said", ["img runtime errors", "img gpus are there", "img --gpus all", "without runtime nvidia"])
+@pytest.mark.parametrize(
+    "said", ["img runtime errors", "img gpus are there", "img --gpus all", "without runtime nvidia"]
+)
 def test_the_same_names_before_other_words_stay_words(said: str) -> None:
     args = docker_run_line.read(f"$ docker run {said}").get("container.run_args") or []
     assert not any(arg.startswith(("--runtime=", "--gpus=")) for arg in args)

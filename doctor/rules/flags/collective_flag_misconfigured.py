@@ -193,7 +193,9 @@ def _others_told(machine: Snapshot, value: str) -> bool:
     return bool(there) and not any(i.startswith(n) for n in names for i in there)
 
 
-_NAME_TOLD = Lazy(r"\b(?:en[ospx]\w{1,14}|eth\d{1,2}|ib(?:\d|[ops]\w{1,12})|bond\d|hsn\d|wl(?:an\d|[opx]\w{1,14})|wl)\b", re.I)
+_NAME_TOLD = Lazy(
+    r"\b(?:en[ospx]\w{1,14}|eth\d{1,2}|ib(?:\d|[ops]\w{1,12})|bond\d|hsn\d|wl(?:an\d|[opx]\w{1,14})|wl)\b", re.I
+)
 _RADIO = Lazy(r"\b(?:wireless|wi-?fi)\b", re.IGNORECASE)
 _STOPS = ("collective-hangs", "hang-word-told", "stands-still-told", "cublas-or-cudnn-call-failed")
 """The last reads NCCL's errors, too."""
