@@ -79,6 +79,7 @@ NEARLY = [
     ("export NCCL_SOCKET_IFNAME=eth0\nthe nodes have ens5 and ens6\n", FLAG),
     ("/proc/driver/nvidia does not exist in the container\n" + IN, ABSENT),
     ("/proc/driver/nvidia exists, nvidia.ko is loaded\nCUDA fails\n", ABSENT),
+    ("AMD Radeon RX 7900 XTX\n/proc/driver/nvidia does not exist, TensorFlow runs on ROCm\n", ABSENT),
     ("nvidia-smi works after the kernel update\n", ABSENT),
     ("/etc/cdi has nvidia.yaml, cdi list shows 2 devices\n", CDI),
     ("the kernel's shared memory is too small for this tile\n" + IN, SHM),
