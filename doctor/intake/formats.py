@@ -135,7 +135,7 @@ FORMATS = (
     Format("said_host", commands=("iommu_groups/",), call="read_iommu_domain"),
     Format("torch_prints", ("torch.__version__", "torch.version.", "is_available()", "get_device_name(",
                             "get_arch_list("), ("print(torch.",), told=True),
-    Format("said_cuda", ("nvidia-smi", "driver")),
+    Format("said_cuda", ("nvidia-smi", "driver", "__cuda")),
     Format("torch_arch_list", ("arch list", "arch_list", "archs", "arches", "architectures", "for sm_", "supports sm_",
                                "install supports",
                                "capabilities", "for gfx")),

@@ -29,13 +29,15 @@ _PROSE = (
     "|returns|runs|said|saw|says|sees|showed|shows|still|then|took|tells|was|were|will|with|without|worked|working|works"
 )
 """Words after a tool's name that begin a sentence on it: `nvidia-smi shows the GPU` is no command."""
+_SPOKEN = r"(?:finds|gives|lists|prints|reported|reports|returns|says|sees|showed|shows|tells)"
+"""The same behind a tool's own word: `docker info lists nvidia`, `pip list shows torch 2.6`."""
 _PROMPT = re.compile(
     r"\s{0,8}(?:\([\w.~/-]{1,60}\) ?)?"
     r"(?:\[?[\w.-]{1,40}@[\w.-]{1,80}[ :][^$#>\n]{0,120}[$#]|[$❯➜]|PS [A-Z]:[^>]{0,120}>|sh-[\d.]{1,8}[$#]|"
     rf"bash-[\d.]{{1,8}}[$#]|#(?= (?:{_TOOLS})\b)|(?:root|user)[\w@.:~/-]{{0,80}}[#$])\s+(?P<command>\S.*)$"
 )
 _BARE = re.compile(
-    rf"\s{{0,8}}(?:sudo )?(?:{_TOOLS})(?! (?:{_PROSE})\b)"
+    rf"\s{{0,8}}(?:sudo )?(?:{_TOOLS})(?! (?:{_PROSE})\b)(?! [a-z]{{2,12}} {_SPOKEN} )"
     r"(?: -?[\w./=,|*-]{1,60}(?::[\w./=,*-]{1,40}){0,3}){0,8}\s*$"
 )
 _NAMED = re.compile(rf"`\s*((?:sudo )?(?:{_TOOLS})\b[^`]{{0,200}})`")

@@ -151,6 +151,8 @@ class _Reader:
             self.smi(where, line)
         elif found := _MANY.match(line):
             self.gpu(where, found["gpus"])
+        elif line.lstrip().startswith("__cuda"):
+            pass  # conda's virtual package: `__cuda=12.4=0` is no toolkit
         elif (found := _LABEL.match(line)) and self.label(where, found["label"], found["value"]):
             return
         elif found := _GCC.match(line) or _CMAKE.match(line):

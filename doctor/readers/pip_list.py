@@ -16,8 +16,8 @@ from doctor.readers.torch_build import build_facts, said_facts
 
 _ROW = re.compile(r"\s{0,8}([A-Za-z0-9][\w.-]{0,99})(?:==|\s{1,60})v?(\d[\w.+!-]{0,60})(?:\s|$)")
 _URL = re.compile(r"\s{0,8}([A-Za-z0-9][\w.-]{0,99}) @ \S{0,400}/[\w.]{1,80}-(\d[\w.+!%]{0,60})-")
-_TORCH = re.compile(r"\s{0,8}torch\s{1,20}([A-Za-z].{2,80})$")
-
+_TORCH = re.compile(r"\s{0,8}(?:py)?torch\s{1,20}([A-Za-z].{2,80})$")
+"""Words in place of the version. conda calls the package by its other name."""
 
 _HEADER = re.compile(r"^\s{0,8}Package\s{1,60}Version", re.MULTILINE)
 _SURE = frozenset(

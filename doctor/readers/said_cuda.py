@@ -5,6 +5,8 @@
 >>> read("vLLM needs a driver that supports CUDA 12.8")
 Traceback (most recent call last):
 doctor.errors.ReaderError: nothing said of the CUDA of a driver
+>>> read("virtual packages : __archspec=1=zen3\\n                   __cuda=12.4=0").get("nvidia_driver.loaded")
+True
 """
 
 from __future__ import annotations
@@ -35,19 +37,41 @@ _WISH = re.compile(
 _REFUSED = re.compile(r"\b(?:does(?: not|n't)|do(?: not|n't)|won't|cannot|can't) (?:work|run|start)\b", re.IGNORECASE)
 """That something does not work there is no wish."""
 
+_OF_CONDA = re.compile(
+    r"(?<![\w.])__cuda(?:[= ]{1,8}(?P<cuda>(?:8|9|1[0-4])\.\d{1,2})\b|"
+    r"[`'\" ][^\n]{0,40}\b(?:listed|defined|detected|present|there|shown)\b)|"
+    r"\b(?:lists|shows|has|defines|detects|reports) (?:the |a )?[`'\"]?__cuda\b"
+)
+"""conda's virtual package: it asks libcuda, and has none where this does not start."""
+_NOT_OF_CONDA = re.compile(
+    r"CONDA_OVERRIDE_CUDA|\b(?:not|no|without|nothing|missing|lacks?|if|unless|when|needs?|requires?|should|feature)\b|n't\b|[<>]=?",
+    re.IGNORECASE,
+)
+
 
 def read(text: str, source: str = "text") -> FactSheet:
     """Raises ReaderError without it, and where lines differ."""
     said: dict[str, str] = {}
+    there = ""
+    overridden = "CONDA_OVERRIDE_CUDA" in text
     for where, line in source_lines(text, source):
-        if len(line) > _LINE_LIMIT or "cuda" not in (low := line.lower()) or ("smi" not in low and "driver" not in low):
+        if len(line) > _LINE_LIMIT or "cuda" not in (low := line.lower()):
+            continue
+        conda = _OF_CONDA.search(line) if "__cuda" in line and not overridden else None
+        if conda and not _NOT_OF_CONDA.search(line):
+            there = there or where
+            if conda["cuda"]:
+                said.setdefault(conda["cuda"], where)
+        if "smi" not in low and "driver" not in low:
             continue
         found = _SERVES.search(line)
         if found and not _WISH.search(_REFUSED.sub("", line)):
             said.setdefault(next(part for part in found.groups() if part), where)
-    if len(said) != 1:
+    if len(said) > 1 or not (said or there):
         raise ReaderError("nothing said of the CUDA of a driver")
     sheet = FactSheet()
-    ((version, where),) = said.items()
-    sheet.put("nvidia_driver.cuda_version", version, where)
+    for version, where in said.items():
+        sheet.put("nvidia_driver.cuda_version", version, where)
+    if there:
+        sheet.put("nvidia_driver.loaded", True, there)
     return sheet

@@ -123,3 +123,38 @@ def test_an_application_that_compares_names_only_is_held_against_what_code_runs_
     found = told(f"{line}\n\n$ nvidia-smi -L\nGPU 0: {gpu}\n")
     assert ("torch-missing-gpu-arch" in found) is not served
     assert "library-missing-gpu-arch" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("       virtual packages : __archspec=1=zen3\n                          __cuda=12.4=0", "12.4"),
+        ("__cuda 12.8 0", "12.8"),
+        ("conda info lists the __cuda virtual package", None),
+    ],
+)
+def test_conda_asks_the_driver(text: str, version: str | None) -> None:
+    sheet = said_cuda.read(text)
+    assert (sheet.get("nvidia_driver.loaded"), sheet.get("nvidia_driver.cuda_version")) == (True, version)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CONDA_OVERRIDE_CUDA=12.4\n  __cuda=12.4=0",
+        "nothing provides __cuda needed by pytorch-2.5.1-cuda126",
+        "- __cuda >=12.4",
+        "conda info shows no __cuda",
+    ],
+)
+def test_conda_without_a_driver(text: str) -> None:
+    with pytest.raises(ReaderError):
+        said_cuda.read(text)
+
+
+def test_no_toolkit_of_conda_and_no_command_in_a_sentence() -> None:
+    """The label is of the virtual package; what a tool's own word lists is told, not typed."""
+    machine = read_text([b"torch 2.5.1\n\n__cuda=12.4=0\n__glibc=2.35=0\n"])
+    assert (machine.cuda, machine.nvidia_driver.cuda_version) == (None, "12.4")
+    assert read_text([b"```\nconda info lists the __cuda virtual package\n```\n"]).nvidia_driver.loaded is True
+    assert read_text([b"```\nconda info --json\n```\n"]).nvidia_driver.loaded is None
