@@ -29,6 +29,8 @@ RULE = Rule(
         {"torch.cuda", "symptom:cuda-library-not-found"},
         {"cuda", "symptom:cuda-library-not-found"},
         {"torch.rocm", "symptom:rocm-library-not-found"},
+        {"torch.version", "symptom:extension-told-for-a-torch"},
+        {"torch.cuda", "symptom:extension-told-for-a-torch"},
     ),
     proven="synthetic",
     order=41,
@@ -38,7 +40,8 @@ RULE = Rule(
 A compiled extension (flash-attn, xformers, sgl-kernel, TransformerEngine …) made for another release of torch. From
 facts: a wheel whose version names the torch it was built for, or an xformers whose release pins another torch. An
 extension that looks for a library of another CUDA than torch's or the installed one, or for the HIP runtime of another
-ROCm than torch's.
+ROCm than torch's. What a text says that a wheel or compiled kernels were made for, where torch is of another release
+and nothing is said to work.
 
 ## Why it matters
 Its import ends in an undefined symbol or a DLL that can't be loaded.
@@ -70,6 +73,10 @@ FIXES = (
 _BUILT_FOR = Lazy(r"\+(?:cu\d+)?torch(\d+\.\d+)|\+pt(\d)(\d{1,2})(?=cu|cpu|rocm|$)")
 """`2.7.4+cu12torch2.6cxx11abiFALSE` and `2.1.2+pt20cu117`, as release assets of flash-attn and torch-scatter are."""
 _BUILT_FOR_CUDA = Lazy(r"\+(?:pt\d+)?cu(\d{2})(?:\d)?(?=torch|$)")
+_SAID_FOR = Lazy(
+    r"(?i)\b(?:for|against|with|needs?|requires?|expects?|wants?) (?:py)?torch(?:==|[ -])?v?(\d\.\d{1,2})\b"
+)
+_SAID_FOR_CUDA = Lazy(r"(?i)\b(?:needs?|requires?|expects?|wants?) cu(\d{2})(\d)\b")
 _TORCH_OWN = ("torch", "torchvision", "torchaudio", "pytorch", "jaxlib", "vllm", "torchcodec")
 
 
@@ -83,6 +90,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield from python_files.extension_abi(machine)
     yield from _for_another_cuda(machine)
     yield from _for_another_rocm(machine)
+    yield from _said_for_another(machine)
     torch = release(machine.torch.version)
     for held in machine.packages or ():
         built_for = _other_than(held, torch, machine.torch.cuda)
@@ -102,6 +110,29 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             ),
             verify=(python_of(machine), "-c", "import torch; print(torch.__version__)"),
         )  # fmt: skip
+
+
+def _said_for_another(machine: Snapshot) -> Iterator[Finding]:
+    """What people say that a wheel was made for, beside the torch that is here; nothing is said to work."""
+    told = machine.symptom("extension-told-for-a-torch")
+    if told is None or machine.symptom("all-works-told", "something-works-told") is not None:
+        return
+    torch, cuda = release(machine.torch.version), machine.torch.cuda
+    named, label = _SAID_FOR.search(told.text), _SAID_FOR_CUDA.search(told.text)
+    if named and torch and Dotted(torch).series() != named[1]:
+        wanted, fact = f"torch {named[1]}; torch {torch[:20]} is here", "torch.version"
+    elif label and cuda and cuda != f"{label[1]}.{label[2]}":
+        wanted, fact = f"CUDA {label[1]}.{label[2]}; torch's is {cuda[:8]}", "torch.cuda"
+    else:
+        return
+    yield Finding(
+        summary=f"A compiled extension is said to be built for {wanted}.",
+        severity=Severity.WARNING,
+        subject=Subject(kind="package", id="extension"),
+        basis="both",
+        evidence=(Evidence(text=told.text, source=told.source), *evidence(machine, (fact,))),
+        fixes=FIXES,
+    )
 
 
 def _for_another_cuda(machine: Snapshot) -> Iterator[Finding]:
