@@ -13,7 +13,12 @@ NOT_FOR_CUDA = "NotImplementedError: Could not run '{}' with arguments from the 
 INSIDE = "\n\nrunning inside a container: yes\n"
 FAILS = "AttributeError: module 'torch._C' has no attribute '_SomeStorageBase'\n"
 CONDA = "\n\n    virtual packages : __archspec=1=zen3\n                       __cuda=12.4=0\n"
+NO_SUCH = "ERROR: Could not find a version that satisfies the requirement torch=={} (from versions: {})\n"
+NONE_FOUND = "ERROR: No matching distribution found for torch=={}\n"
 CASES = [
+    # Both were built for this CUDA: the Python has none of the first.
+    (NO_SUCH.format("2.5.1", "2.6.0+cu124") + NONE_FOUND.format("2.5.1"), "python-version-unsupported"),
+    (NO_SUCH.format("2.4.1", "none") + NONE_FOUND.format("2.4.1"), "python-version-unsupported"),
     (NOT_FOR_CUDA.format("torchaudio::rnnt_loss"), "torch-companion-mismatch"),
     (NOT_FOR_CUDA.format("torchcodec_ns::add_video_stream") + NVIDIA, "torch-companion-mismatch"),
     (NOT_FOR_CUDA.format("torch_scatter::scatter_sum"), "extension-abi-mismatch"),
@@ -46,6 +51,12 @@ CASES = [
     (PIP + "pytorch cpu build" + "\n\nconda info lists the __cuda virtual package\n", "torch-cpu-only-build"),
 ]
 NEAR = [
+    # These indexes end before the release.
+    (
+        NO_SUCH.format("2.4.1", "2.2.1+rocm5.6, 2.2.2+rocm5.6") + NONE_FOUND.format("2.4.1"),
+        "python-version-unsupported",
+    ),
+    (NO_SUCH.format("2.6.0", "2.4.1+cu121, 2.5.1+cu121") + NONE_FOUND.format("2.6.0"), "python-version-unsupported"),
     (NOT_FOR_CUDA.format("torchaudio::rnnt_loss"), "extension-abi-mismatch"),
     # The tool was run on the host: what the container lacks is the GPU as a whole.
     ("runs on the CPU\nnvidia-smi works on the host\nlibcuda.so is not available" + INSIDE, "gpu-libs-not-found"),

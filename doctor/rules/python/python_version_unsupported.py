@@ -41,7 +41,8 @@ text that names the Pythons of a package, this one not among them.
 Nothing is installed, or pip silently falls back to an old or CPU-only release.
 
 ## Not raised when
-The metadata of every installed package allows this Python, and no error text was seen.
+The metadata of every installed package allows this Python, and no error text was seen. pip lists wheels of one CUDA or
+ROCm for which the torch that was asked for was never built: that index has none for any Python.
 
 ## How to confirm
 `python --version` against the wheels' tags (cp311, cp312 …).
@@ -102,7 +103,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
-    """Names the Python, where it is known."""
+    """Names the Python, where it is known. Nothing where the index itself has no such release."""
+    if _index_lacks(machine, kb):
+        return
     version = (machine.interpreter.version or "")[:20]
     yield Finding(
         summary=f"No build of the package exists for Python {version}." if version else RULE.title,
@@ -113,6 +116,22 @@ def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[F
         ),
         fixes=FIXES,
     )
+
+
+_OFFERED = Lazy(r"requirement torch==v?(?P<asked>\d\.\d{1,2}\.\d)\S{0,16} \(from versions: (?P<listed>[^)]{1,300})")
+_LABEL = Lazy(r"\+(cu\d{2,3}|rocm\d\.[\d.]{1,4})(?=[,)\s]|$)")
+
+
+def _index_lacks(machine: Snapshot, kb: Knowledge) -> bool:
+    """Whether pip shows wheels for this Python of one CUDA or ROCm, for which the asked torch was never built: cu121
+    ends at torch 2.5, ROCm 5.6 at 2.2."""
+    for symptom in machine.symptoms:
+        found = _OFFERED.search(symptom.text)
+        labels = set(_LABEL.findall(found["listed"])) if found else set()
+        release = kb.torch_build(found["asked"]) if found and len(labels) == 1 else None
+        if release and release.cuda_variants and release.rocm_variants:
+            return not labels & {*release.cuda_variants, *(f"rocm{v}" for v in release.rocm_variants)}
+    return False
 
 
 _NUMBER = Lazy(r"(?:python ?(?P<op>[<>=~!]*) ?|cp|, |or |and |[<>]=? ?)(?P<number>3\.?\d{1,2})\b", re.IGNORECASE)
