@@ -62,6 +62,14 @@ _RELEASE = re.compile(
 _AMDGPU_NUMBER = re.compile(
     r"(?<![\w.])(?<!ROCm )(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:-\d{5,8})?)(?=\.x\b|(?![\w.]*[a-z]))"
 )
+_PCI_ADDRESS = re.compile(r"\b(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7](?!\d)", re.IGNORECASE)
+_OF_A_DRIVER = re.compile(
+    r"(?:(?:kernel|driver|dkms|module|package|release|version|ver|installed|from|of|for|rocm \d[\d.]{0,8})\b[\s:=(,.-]{0,3}){0,5}"
+    r"(?:\d:)?v?\d",
+    re.IGNORECASE,
+)
+"""How a driver's number begins behind its bare name. The kernel begins each of its lines with that name, too:
+`amdgpu: SMU firmware version = 78.57`."""
 _FIVE_PARTS = re.compile(r"5\.\d{1,2}\.\d{1,2}\.\d{1,2}\.\d{1,2}\s*$")
 """amdgpu's packages of ROCm 5 alone write their number so: `5.13.20.5.0`, `5.18.2.22.40`
 (repo.radeon.com/amdgpu: amdgpu-dkms of 5.0 to 22.40)."""
@@ -321,8 +329,14 @@ class _Reader:
         if found := re.match(r"(\d{3}\.[\d.]{1,12})", value):
             self.sheet.put("nvidia_driver.user_version", found[1], where)
 
+    def amdgpu_alone(self, where: str, value: str) -> None:
+        """A label that is the kernel's prefix as well: a number counts where the value is about the driver."""
+        if not re.search(r"\d", value) or _OF_A_DRIVER.match(_PCI_ADDRESS.sub(" ", value).lstrip()):
+            self.amdgpu(where, value)
+
     def amdgpu(self, where: str, value: str) -> None:
         """The module's number, or the release of the driver package: 30.10 and newer are never a module's."""
+        value = _PCI_ADDRESS.sub(" ", value)
         if re.search(r"in-tree|inbox|in-box|kernel", value.lower()):
             self.sheet.put("amdgpu_driver.source", "in-tree", where)
             return
@@ -408,7 +422,8 @@ def _labels() -> dict[str, Callable[[_Reader, str, str], None]]:
         ("nvidia kernel module version|kernel module version|nvrm version", _Reader.module_version),
         ("nvidia kernel module type|kernel module type|nvidia kernel modules|kernel module flavour", _Reader.flavour),
         ("nvml library version|nvml version", _Reader.nvml),
-        ("amdgpu|amdgpu version|amdgpu driver|amdgpu driver version|amdgpu-dkms|amdgpu-dkms version|amdgpu dkms|"
+        ("amdgpu", _Reader.amdgpu_alone),
+        ("amdgpu version|amdgpu driver|amdgpu driver version|amdgpu-dkms|amdgpu-dkms version|amdgpu dkms|"
          "rock-dkms|rock dkms|amdgpu kernel module|amdgpu module", _Reader.amdgpu),
         ("python|python version|python versions", _Reader.python),
         ("pytorch|pytorch version|torch|torch version|torch.__version__|pytorch build|installed torch", _Reader.torch),

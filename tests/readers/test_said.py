@@ -266,3 +266,32 @@ def test_the_flavour_as_nixos_and_others_set_it(line: str, flavour: str) -> None
 def test_a_flavour_that_is_left_to_a_variable_is_not_known() -> None:
     line = "OS: NixOS 25.05\nhardware.nvidia.open = config.blackwell;"
     assert labelled_lines.read(line).get("nvidia_driver.flavour") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("amdgpu: 6.8.5", "6.8.5"),
+        ("amdgpu: 1:6.3.6.60100-1234567", "6.3.6"),
+        ("amdgpu: driver 6.7.0 (DKMS)", "6.7.0"),
+        ("amdgpu driver: 6.10.5 (of 0000:03:00.0)", "6.10.5"),
+    ],
+)
+def test_a_number_behind_amdgpu_is_the_drivers(text: str, version: str) -> None:
+    assert labelled_lines.read(text).get("amdgpu_driver.version") == version
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "amdgpu: probe of 0000:0b:00.0 failed with error -22",
+        "amdgpu: 0000:0b:00.0: Fatal error during GPU init",
+        "amdgpu: SMU firmware version = 78.57 (0x0)",
+        "amdgpu: Display Core v3.2.334 initialized on DCN 3.5.1",
+        "amdgpu driver: probe of 0000:0b:00.0 failed",
+    ],
+)
+def test_the_kernels_line_is_no_release_of_its_driver(text: str) -> None:
+    """amdgpu begins its lines in the kernel's log with its name: an address and a firmware's number follow it there."""
+    with pytest.raises(ReaderError):
+        labelled_lines.read(text)
