@@ -258,3 +258,53 @@ LENT = "cudaIpcOpenMemHandle: cudaErrorMapBufferObjectFailed\n"
 def test_memory_that_another_container_lends_is_not_mapped_by_the_bus() -> None:
     assert "large-bar-disabled" in told(LENT + "it is shared between two processes\n")
     assert "large-bar-disabled" not in told(LENT + "it is shared between two pods without hostIPC\n")
+
+
+HOT = "GPU 0: NVIDIA GeForce RTX 3080\n"
+ROCM_LIBRARY = "libhipblas.so.2: cannot open shared object file: No such file or directory\n"
+OTHER_SONAME = "the system has libhipblas.so.3\n"
+TOLD_AGAIN = [
+    (HOT + "hashrate is far below what others get\nthe temperature is extremely high", "gpu-throttled"),
+    (HOT + "only 20 MH/s instead of 100 MH/s\nVRAM temperature 110 degrees", "gpu-throttled"),
+    (HOT + "3 it/s instead of 12\nGPU temperature 91.5 C", "gpu-throttled"),
+    ("GPU 0: Radeon RX 580\nthe log is full of IOMMU faults of the GPU", "iommu-not-passthrough"),
+    ("GPU 0: Radeon RX 580\nDMAR faults while the driver starts", "iommu-not-passthrough"),
+    (
+        "GPU 0: Radeon RX 580\namdgpu: ring gfx timeout\nCONFIG_INTEL_IOMMU_DEFAULT_ON=y in this kernel only",
+        "iommu-not-passthrough",
+    ),
+    (HOT + "loss is NaN with certain pairs of GPUs", "pcie-p2p-unusable"),
+    (HOT + "one pair of the cards hangs, every other works", "pcie-p2p-unusable"),
+    (ROCM_LIBRARY + OTHER_SONAME + "onnxruntime-rocm from pip", "onnxruntime-gpu-mismatch"),
+    (ROCM_LIBRARY + "providers: MIGraphXExecutionProvider, CPUExecutionProvider", "onnxruntime-gpu-mismatch"),
+    (ROCM_LIBRARY + "tensorflow-rocm latest", "tensorflow-gpu-mismatch"),
+    (ROCM_LIBRARY + "jax-rocm60-plugin from PyPI", "jax-plugin-mismatch"),
+    (ROCM_LIBRARY + OTHER_SONAME, "torch-rocm-version-mismatch"),
+]
+NEARLY_AGAIN = [
+    (HOT + "3 it/s instead of 12\nGPU temperature 62 C", "gpu-throttled"),
+    (HOT + "hashrate is far below what others get\nthe temperature is not too high", "gpu-throttled"),
+    (HOT + "tokens come slower than before\nsampling temperature 0.95, top_p 0.9", "gpu-throttled"),
+    (HOT + "tokens come slower than before\ntemperature: 0.95", "gpu-throttled"),
+    ("GPU 0: Radeon RX 580\nno IOMMU faults in the log", "iommu-not-passthrough"),
+    ("GPU 0: Radeon RX 580\nDMAR: IOMMU fault reporting is on", "iommu-not-passthrough"),
+    ("GPU 0: Radeon RX 580\nCONFIG_INTEL_IOMMU_DEFAULT_ON=y", "iommu-not-passthrough"),
+    (HOT + "all pairs of GPUs pass the test", "pcie-p2p-unusable"),
+    (HOT + "some pairs of words come out wrong", "pcie-p2p-unusable"),
+    (ROCM_LIBRARY + OTHER_SONAME + "onnxruntime-rocm from pip", "torch-rocm-version-mismatch"),
+    (ROCM_LIBRARY + OTHER_SONAME + "tensorflow-rocm latest", "torch-rocm-version-mismatch"),
+]
+test_what_is_told_in_words_is_named = names(TOLD_AGAIN)
+test_what_nearly_tells_it = names_not(NEARLY_AGAIN)
+
+
+@pytest.mark.parametrize("text", ["20 MH/s instead of 100", "60 s/it, 3 expected", "12 fps (expected 60)"])
+def test_a_rate_is_slow_beside_what_was_expected(text: str) -> None:
+    assert "said-slow" in keys(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["40 tok/s as expected", "after the change 40 tok/s instead of 12", "now 60 fps instead of 12"]
+)
+def test_a_rate_that_became_better_is_not_slow(text: str) -> None:
+    assert "said-slow" not in keys(text)
