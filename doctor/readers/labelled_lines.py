@@ -64,8 +64,8 @@ _AMDGPU_NUMBER = re.compile(
 )
 _PCI_ADDRESS = re.compile(r"\b(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7](?!\d)", re.IGNORECASE)
 _OF_A_DRIVER = re.compile(
-    r"(?:(?:kernel|driver|dkms|module|package|release|version|ver|installed|from|of|for|rocm \d[\d.]{0,8})\b[\s:=(,.-]{0,3}){0,5}"
-    r"(?:\d:)?v?\d",
+    r"(?:(?:kernel|driver|dkms|module|package|release|version|ver|installed|from|of|for|rocm \d[\d.]{0,8})\b"
+    r"[\s:=(,.-]{0,3}){0,5}(?:\d:)?v?\d",
     re.IGNORECASE,
 )
 """How a driver's number begins behind its bare name. The kernel begins each of its lines with that name, too:

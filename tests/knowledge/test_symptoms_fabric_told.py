@@ -308,3 +308,13 @@ def test_a_rate_is_slow_beside_what_was_expected(text: str) -> None:
 )
 def test_a_rate_that_became_better_is_not_slow(text: str) -> None:
     assert "said-slow" not in keys(text)
+
+
+CARD = "GPU 0: Radeon RX 7900 XTX (gfx1100)\n"
+BESIDE = "GPU 1: AMD Radeon Graphics (gfx1036)\n"
+
+
+def test_code_that_one_of_two_gpus_lacks() -> None:
+    """HIP names its error, and no program's sentence stands beside it: the GPU in the processor is shown as well."""
+    assert "integrated-gpu-conflict" in told(CARD + BESIDE + "the call returned hipErrorNoBinaryForGpu\n")
+    assert "integrated-gpu-conflict" not in told(CARD + "the call returned hipErrorNoBinaryForGpu\n")

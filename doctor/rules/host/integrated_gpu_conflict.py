@@ -55,6 +55,7 @@ _CRASHES = (
     "hip-invalid-device-function",
     "amd-memory-access-fault",
     "hip-launch-failure",
+    "hip-no-binary-for-gpu",
     "hsa-incompatible-kernel-object",
     "rocclr-no-compatible-code-objects",
     "collective-hangs",
