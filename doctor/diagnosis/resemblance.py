@@ -108,11 +108,11 @@ cause by it; 40 of 1,455 in which nothing is wrong got their one warning."""
 
 
 def with_setting(findings: Sequence[Finding], machine: Snapshot, checks: Mapping[str, Check]) -> list[Finding]:
-    """The findings, ranked and folded; where no cause is an error or a warning, with the setting for which the words
+    """The findings, ranked and folded; where nothing is an error or a warning, with the setting for which the words
     speak as a warning: somebody wrote it down beside what goes wrong. Its rule has seen it, and no error that tells."""
-    causes = [f for f in findings if not f.explained_by and is_cause(f.rule, checks)]
-    if any(f.severity is not Severity.INFO for f in causes) or run_line.sees_none(machine):
+    if _told(findings) or run_line.sees_none(machine):
         return list(findings)  # these settings change how the GPU is used, not whether it is seen
+    causes = [f for f in findings if not f.explained_by and is_cause(f.rule, checks)]
     shares = {like.cause: like.share for like in machine.resembles if like.share >= SETTING_SHARE}
     settings = [
         f
@@ -137,12 +137,16 @@ none got a wrong cause; 23 of 1,455 in which nothing is wrong got their one warn
 def in_plain_words(
     findings: Sequence[Finding], machine: Snapshot, checks: Mapping[str, Check], ruled_out: Collection[str]
 ) -> list[Finding]:
-    """The findings; where no cause is an error or a warning, with the one that the words leave no doubt of.
+    """The findings; where nothing is an error or a warning, with the cause that the words leave no doubt of.
     `ruled_out`: by facts. Where somebody says that something works, words stay what their rule made of them."""
-    told = any(f.severity is not Severity.INFO and not f.explained_by and is_cause(f.rule, checks) for f in findings)
     first = next((like for like in machine.resembles if like.cause != HEALTHY), None)
     healthy = max((like.share for like in machine.resembles if like.cause == HEALTHY), default=0.0)
-    if told or first is None or first.share < max(PLAIN_SHARE, PLAIN_TIMES * healthy) or first.cause in ruled_out:
+    if (
+        _told(findings)
+        or first is None
+        or first.share < max(PLAIN_SHARE, PLAIN_TIMES * healthy)
+        or first.cause in ruled_out
+    ):
         return list(findings)
     known = checks.get(first.cause) if machine.symptom(_WORKS) is None else None
     away = known is None or any({"amd", "nvidia"}.intersection(known.rule.tags) == v for v in _vendors_away(machine))
@@ -152,6 +156,11 @@ def in_plain_words(
     if remark is not None:
         return [f.model_copy(update={"severity": Severity.WARNING}) if f is remark else f for f in findings]
     return [*findings, _finding(first, known)]
+
+
+def _told(findings: Iterable[Finding]) -> bool:
+    """Whether anything, consequences included, is an error or a warning."""
+    return any(f.severity is not Severity.INFO and not f.explained_by for f in findings)
 
 
 _SEEKS = "debug-flag-left-on"

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.diagnosis.judge import judge
+from doctor.intake import read_text
+from doctor.knowledge import Knowledge
 from tests.knowledge.texts import raised
 
 AGENT = """
@@ -39,6 +42,13 @@ KEPT = [
 @pytest.mark.parametrize(("cause", "text"), KEPT)
 def test_an_error_keeps_its_cause_beside_a_name(cause: str, text: str) -> None:
     assert cause in raised(text)
+
+
+def test_a_driver_that_is_missed_beside_a_list_of_names_is_no_error() -> None:
+    text = "ROCk module is NOT loaded, possibly no GPU devices\n$ lsmod | grep amdgpu\n$ uname -r\n6.8.0-60-generic\n"
+    findings = judge(read_text([(text + AGENT).encode()]), Knowledge()).findings
+    (finding,) = [f for f in findings if f.rule == "amdgpu-driver-not-loaded"]
+    assert finding.severity == "warning"
 
 
 def test_what_the_runtime_alone_knows_is_a_proof() -> None:
