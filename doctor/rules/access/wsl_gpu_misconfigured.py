@@ -95,14 +95,20 @@ _RUNTIME_FAILS = (
 def _lists_gpu(machine: Snapshot) -> bool:
     """Whether rocminfo lists a GPU: then WSL's way to it is whole. That no amdgpu is loaded is said there always. A
     list beside a runtime that does not come up is of another run, or of other settings."""
-    listed = any(gpu.index.hip is not None and gpu.uuid is not None for gpu in machine.of_vendor("amd"))
+    listed = any(gpu.index.hip is not None for gpu in machine.of_vendor("amd"))
     return listed and machine.symptom(*_RUNTIME_FAILS) is None
 
 
 def _misses_module_alone(machine: Snapshot) -> bool:
-    """Whether nothing says that no GPU is seen but what looks for the module or its node, which WSL has not."""
+    """Whether nothing says that no GPU is seen, or that a part of WSL's way is absent, but what looks for the module or
+    its node, which WSL has not."""
+    from doctor.knowledge.symptoms import shared
+
     missed = machine.symptom(*(run_line.NO_GPU_SEEN - _NEVER_THERE), *_RUNTIME_FAILS)
-    return missed is None and machine.torch.available is not False
+    if missed is not None or machine.torch.available is False:
+        return False
+    told = (symptom.key for symptom in machine.symptoms if symptom.key not in _NEVER_THERE)
+    return not any(c.rule == RULE.id and c.sure != "possible" for key in told for c in shared().causes(key, machine))
 
 
 def _said(machine: Snapshot) -> Iterator[Finding]:

@@ -75,7 +75,7 @@ def unheard(machine: Snapshot) -> bool:
     """The names of a system and a kernel alone: nobody says that a GPU is not seen, that work on it goes wrong or that
     something does not build or install, and nothing is told of the driver. Where rocminfo lists a GPU, or apt only
     notes of what its lists lack, and nothing fails: that DKMS holds no module is so with the kernel's own driver."""
-    shown = machine.symptom("rocminfo-agent-whole-told", "apt-notes-of-lists-told") is not None
+    shown = machine.symptom("rocminfo-agent-shown-told", "apt-notes-of-lists-told") is not None
     if shown and machine.symptom(*_AMISS) is None and not hearsay.trouble(machine, "dkms-status-without-build"):
         return True
     built = any(s.key.startswith(("dkms-", "rocm-")) for s in machine.symptoms)
@@ -133,7 +133,7 @@ def _served_all_the_same(machine: Snapshot, kb: Knowledge, version: str | None) 
     from doctor.knowledge.windows import os_serves_rocm
 
     listed = os_serves_rocm(kb, version, machine.os.id, Dotted(machine.os.version or "").series()).verdict == "yes"
-    return listed and work_done.took_gpu(machine, "rocminfo-agent-whole-told")
+    return listed and work_done.took_gpu(machine, "rocminfo-agent-shown-told")
 
 
 def _unlisted(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:

@@ -46,7 +46,7 @@ def test_a_remark_of_ldconfig_where_torch_has_its_gpu() -> None:
     ("text", "warned"),
     [
         (LISTED + "$ rocm-smi\n" + NO_MODULE, False),
-        (NAMED + "$ rocm-smi\n" + NO_MODULE, True),  # which card it is, and nothing that the runtime alone knows
+        (NAMED + "$ rocm-smi\n" + NO_MODULE, False),
         ("WSL environment detected.\n$ rocm-smi\n" + NO_MODULE, True),
         (LISTED + "RuntimeError: No HIP GPUs are available\n", True),
     ],
@@ -80,3 +80,8 @@ def test_a_container_under_wsl_whose_rocm_looks_for_dxg_only_when_asked(rocm: st
     text = f"OS: Ubuntu 24.04 (WSL 2)\nROCm version: {rocm}\n{RUN.format(options)}"
     found = rule.check(read_text([text.encode()]), Knowledge(), None)
     assert any("HSA_ENABLE_DXG_DETECTION=1" in f.summary for f in found) is warned
+
+
+def test_a_package_of_wsl_that_is_absent_is_told_beside_the_name_of_a_card() -> None:
+    lacks = "Ubuntu 24.04 (WSL2)\nE: Unable to locate package hsa-runtime-rocr4wsl-amdgpu\n"
+    assert raised(NAMED + lacks) == [rule.RULE.id]
