@@ -99,9 +99,8 @@ def _absent(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Finding:
     there = f"{len(gpus)} AMD GPU" + ("s" if len(gpus) > 1 else "")
     why = [e for e in machine.kernel_log.events or () if e.code in ("amdgpu-init-failed", "amdgpu-firmware-missing")]
     log = tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in why[:2])
-    named = any(
-        run_line.from_text(machine, f"gpus[{g.key}].index.hip") for g in gpus
-    )  # a list of another day, or a doubt
+    # A list of names is of another day, or a doubt.
+    named = any(run_line.from_text(machine, f"gpus[{g.key}].index.hip") for g in gpus)
     return Finding(
         severity=Severity.INFO if beside else Severity.WARNING if named else Severity.ERROR,
         summary=f"amdgpu is not loaded {'on the host of this container (' if inside else 'for '}{there}"
