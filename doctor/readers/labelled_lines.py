@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from doctor.errors import ReaderError
 from doctor.facts.sheet import FactSheet
-from doctor.readers import said_container
+from doctor.readers import driver_in_words, said_container
 from doctor.readers.os_name import os_facts
 from doctor.readers.packages import GONE
 from doctor.readers.source_lines import kept, source_lines
@@ -62,40 +62,6 @@ _RELEASE = re.compile(
 _AMDGPU_NUMBER = re.compile(
     r"(?<![\w.])(?<!ROCm )(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:-\d{5,8})?)(?=\.x\b|(?![\w.]*[a-z]))"
 )
-_PCI_ADDRESS = re.compile(r"\b(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7](?!\d)", re.IGNORECASE)
-_OF_A_DRIVER = re.compile(
-    r"(?:(?:kernel|driver|dkms|module|package|release|version|ver|installed|from|of|for|rocm \d[\d.]{0,8})\b"
-    r"[\s:=(,.-]{0,3}){0,5}(?:\d:)?v?\d",
-    re.IGNORECASE,
-)
-"""How a driver's number begins behind its bare name. The kernel begins each of its lines with that name, too:
-`amdgpu: SMU firmware version = 78.57`."""
-_FIVE_PARTS = re.compile(r"5\.\d{1,2}\.\d{1,2}\.\d{1,2}\.\d{1,2}\s*$")
-"""amdgpu's packages of ROCm 5 alone write their number so: `5.13.20.5.0`, `5.18.2.22.40`
-(repo.radeon.com/amdgpu: amdgpu-dkms of 5.0 to 22.40)."""
-_BRANCH = re.compile(
-    r"(?:(?P<package>nvidia-(?:driver-|headless-)?)|nvidia )?[rv]?(?P<branch>[3-9]\d\d)(?:\.x{1,3}|\+)?(?:-server)?"
-    r"(?P<open>-open|,? ?\(open[^()]{0,30}\))?(?: (?:branch|series))?(?=\s{0,4}$| ?\(|[,;] ?[^\d\s])",
-    re.IGNORECASE | re.ASCII,
-)
-"""A branch of the driver without its release: `535`, `R570`, `550.x`. As a package of Ubuntu it tells the flavour: what
-is not called open is the other. Several numbers are what was tried, and one of them is there, if any."""
-_ON_HOST = r"(?: (?:on|at) (?:the |this )?(?:host|node|machine))?\W{0,3}$"
-_NOT_THERE = re.compile(
-    rf"(?:driver |it )?(?:is |was )?(?:not|never) (?:installed|loaded|present|there){_ON_HOST}"
-    rf"|no (?:nvidia )?driver(?: (?:is )?(?:installed|loaded))?{_ON_HOST}",
-    re.IGNORECASE | re.ASCII,
-)
-"""Of the driver; what is said of a container alone is no word on the host's."""
-_NUMBER = r"(?P<number>\d{3}\.(?:\d{1,3}(?:\.\d{1,3})?|x\b))"
-_ROLE = (
-    r"(?:(?P<kernel>host|kernel|(?:loaded )?module|hypervisor)"
-    r"|(?P<user>container|image|guest|lxc|pod|jail|user[- ]?(?:space|land)|(?:driver )?librar|nvml|libcuda|libnvidia))"
-)
-_OF_ROLE = re.compile(
-    _NUMBER + r" ?(?:\((?:(?:on|in|of|is) )?(?:the )?|(?:on|in|of|for) (?:the )?)" + _ROLE, re.IGNORECASE
-)
-_ROLE_OF = re.compile(_ROLE + r"[^\d,;()]{0,20}?" + _NUMBER, re.IGNORECASE)
 _GFX = re.compile(r"\b(gfx[0-9a-f]{3,4})\b")
 _SM = re.compile(r"(?:sm_?)?(\d{1,2})\.?(\d)[af]?\b")
 _AMD = re.compile(
@@ -122,18 +88,6 @@ def read(text: str, source: str = "text") -> FactSheet:
     if not len(reader.sheet):
         raise ReaderError("no known label in the text")
     return reader.sheet
-
-
-def _kernel_and_user(value: str) -> tuple[str | None, str | None]:
-    """The versions of the module and of the libraries, where one field tells both: `550.90 (host), 550.120 (image)`,
-    `host 550.90, container 550.120`. Libraries of forward compatibility are meant to be newer."""
-    if "compat" in value.lower():
-        return None, None
-    for pattern in (_OF_ROLE, _ROLE_OF):
-        found = list(pattern.finditer(value))
-        if user := [m["number"] for m in found if m["user"]]:
-            return next((m["number"] for m in found if m["kernel"]), None), user[0]
-    return None, None
 
 
 class _Reader:
@@ -286,14 +240,14 @@ class _Reader:
             self.sheet.put("nvidia_driver.cuda_version", found[1], where)
 
     def nvidia_driver(self, where: str, value: str) -> None:
-        if _NOT_THERE.match(value):
+        if driver_in_words.NOT_THERE.match(value):
             self.sheet.put("nvidia_driver.loaded", False, where)
-        elif (two := _kernel_and_user(value)) and two[0] and two[1]:
+        elif (two := driver_in_words.kernel_and_user(value)) and two[0] and two[1]:
             self.sheet.put("nvidia_driver.version", two[0], where)
             self.sheet.put("nvidia_driver.user_version", two[1], where)
         elif found := re.search(r"\b(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b", value):
             self.driver_said = self.driver_said or (found[1], where)
-        elif found := _BRANCH.match(value):
+        elif found := driver_in_words.BRANCH.match(value):
             self.driver_said = self.driver_said or (f"{found['branch']}.x", where)
             if found["package"] or found["open"]:
                 self.sheet.put("nvidia_driver.flavour", "open" if found["open"] else "proprietary", where)
@@ -303,13 +257,13 @@ class _Reader:
     def driver(self, where: str, value: str) -> None:
         """A bare "Driver": NVIDIA's numbers are of three digits and a dot; amdgpu's are not. A branch alone is NVIDIA's
         where its package is named."""
-        if "amdgpu" in value.lower() or _FIVE_PARTS.match(value):
+        if "amdgpu" in value.lower() or driver_in_words.FIVE_PARTS.match(value):
             self.amdgpu(where, value)
         elif "nvidia" in value.lower() or re.search(r"\d\.", value):
             self.nvidia_driver(where, value)
 
     def module_version(self, where: str, value: str) -> None:
-        if user := _kernel_and_user(value)[1]:
+        if user := driver_in_words.kernel_and_user(value)[1]:
             self.driver_said = (user, where)
         if found := re.search(r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)", value):
             self.module = (found[1], where)
@@ -331,12 +285,14 @@ class _Reader:
 
     def amdgpu_alone(self, where: str, value: str) -> None:
         """A label that is the kernel's prefix as well: a number counts where the value is about the driver."""
-        if not re.search(r"\d", value) or _OF_A_DRIVER.match(_PCI_ADDRESS.sub(" ", value).lstrip()):
+        if not re.search(r"\d", value) or driver_in_words.OF_A_DRIVER.match(
+            driver_in_words.PCI_ADDRESS.sub(" ", value).lstrip()
+        ):
             self.amdgpu(where, value)
 
     def amdgpu(self, where: str, value: str) -> None:
         """The module's number, or the release of the driver package: 30.10 and newer are never a module's."""
-        value = _PCI_ADDRESS.sub(" ", value)
+        value = driver_in_words.PCI_ADDRESS.sub(" ", value)
         if re.search(r"in-tree|inbox|in-box|kernel", value.lower()):
             self.sheet.put("amdgpu_driver.source", "in-tree", where)
             return

@@ -52,8 +52,9 @@ https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html
 _BLOCKING = ("AMD_SERIALIZE_KERNEL", "AMD_SERIALIZE_COPY", "HIP_LAUNCH_BLOCKING", "CUDA_LAUNCH_BLOCKING")
 _WAITS = ("NCCL_BLOCKING_WAIT", "TORCH_NCCL_BLOCKING_WAIT")
 """torch's: the program waits for each collective, to be told of its errors. A cost beside slowness, else a choice."""
-_ONE = ("PYTORCH_NO_CUDA_MEMORY_CACHING", "PYTORCH_NO_HIP_MEMORY_CACHING", "HSA_DISABLE_FRAGMENT_ALLOCATOR")
-_COSTLY = (*_BLOCKING, *_ONE[:2])
+_UNCACHED = ("PYTORCH_NO_CUDA_MEMORY_CACHING", "PYTORCH_NO_HIP_MEMORY_CACHING")
+_ONE = (*_UNCACHED, "HSA_DISABLE_FRAGMENT_ALLOCATOR")
+_COSTLY = (*_BLOCKING, *_UNCACHED)
 """Each of these is slow by itself, whatever is written where."""
 _WORDS = {"NCCL_DEBUG": ("TRACE",), "TORCH_DISTRIBUTED_DEBUG": ("DETAIL",), "RCCL_KERNEL_COLL_TRACE_ENABLE": ("1",)}
 _LOUD = {"AMD_LOG_LEVEL": 3}
