@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from doctor.bench.plan import plan
-from doctor.bench.run import SCRIPT
+from doctor.bench.runner import SCRIPT
 from doctor.bench.statistics import paired_ratio
 from doctor.facts.gemm import Spread
 from doctor.system.user_python import Bounds, Child, environment

@@ -1,6 +1,8 @@
 """Time and memory of `doctor fleet report` over synthetic nodes with planted outliers, and whether all are found.
 
-    python -m benchmarks.fleet [NODES]
+    python -m benchmarks.fleet [NODES [EVERY]]
+
+One node of EVERY (100) is odd.
 
 The reports are made from captured machines (tests/fleet/synthetic.py) and read from a file as a stream.
 """
@@ -21,7 +23,7 @@ from tests.fleet.synthetic import Fleet
 
 def main() -> int:
     nodes = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    fleet = Fleet(nodes)
+    fleet = Fleet(nodes, every=int(sys.argv[2]) if len(sys.argv) > 2 else 100)
     with tempfile.TemporaryDirectory() as folder:
         stream = Path(folder) / "reports"
         with stream.open("wb") as held:

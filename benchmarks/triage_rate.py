@@ -11,10 +11,11 @@ import sys
 import time
 from pathlib import Path
 
-from doctor.diagnosis.judge import judge
-from doctor.intake import read_text
+import doctor.cli.main  # noqa: F401 -- sets the garbage collector as the program has it
+from doctor.engine.judge import judge
 from doctor.knowledge import Knowledge
-from doctor.report import jsonl
+from doctor.report.formats import jsonl
+from doctor.triage.read import read_text
 
 TICKETS = Path(__file__).resolve().parents[2] / "shared" / "field" / "dev" / "tickets"
 ROUNDS = 5

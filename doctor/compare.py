@@ -35,7 +35,7 @@ class Changed:
 
 
 def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Changed, ...]:
-    """Of two reports as `doctor.report/1` data. Findings first, the worst first; then facts, the driver's first."""
+    """Of two reports as `doctor.report/2` data. Findings first, the worst first; then facts, the driver's first."""
     return (*_findings(before, after), *_facts(before.get("snapshot") or {}, after.get("snapshot") or {}))
 
 

@@ -4,7 +4,7 @@ DoctorError
 ├── InputError        what the user handed over is wrong or can't be read
 ├── DataFileError     a profile, allow-list or knowledge file is wrong; carries all faults of the file
 ├── ToolError         an outside program failed; carries argv, exit code and both streams
-└── ReaderError       a text is not in the format that its reader reads
+└── ParserError       a text is not in the format that its parser reads
 """
 
 from __future__ import annotations
@@ -60,5 +60,5 @@ class ToolError(DoctorError):
         super().__init__(f"{argv[0]} exited with {code}: {last[0][:200]}")
 
 
-class ReaderError(DoctorError):
-    """A text is not in the format of its reader. Never means that the thing described is absent."""
+class ParserError(DoctorError):
+    """A text is not in the format of its parser. Never means that the thing described is absent."""

@@ -4,10 +4,12 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from doctor.facts.labels import label
 from doctor.facts.snapshot import Snapshot
 
 _LONGEST_VALUE = 400
@@ -41,15 +43,105 @@ class Evidence(_Frozen):
     source: str
 
 
-class Fix(_Frozen):
-    """One way to mend it. `command` is an argv, never a shell line; several commands are several fixes in order."""
+class Scope(str, Enum):
+    """Whose matter a finding is, and what a remedy changes; the widest first."""
+
+    HARDWARE = "hardware"
+    FIRMWARE = "firmware"
+    DRIVER = "driver"
+    HOST = "host"
+    CONTAINER = "container"
+    ENVIRONMENT = "environment"
+    JOB = "job"
+
+
+class Action(str, Enum):
+    """What whoever runs a fleet does with a node that has the finding."""
+
+    REPLACE = "replace"
+    DRAIN = "drain"
+    REBOOT = "reboot"
+    RECONFIGURE = "reconfigure"
+    REBUILD = "rebuild"
+    INFORM = "inform"
+
+
+_NODE_ITSELF = ("hardware", "firmware", "driver")
+_SOMEBODY_S = ("container", "environment", "job")
+
+
+def drains(severity: str, scope: str | None, action: str | None) -> bool:
+    """Whether a finding is a reason to keep jobs from its node: an error of the node itself, or one whose cure takes it
+    out of service. What is wrong with an environment, a container or a job never is."""
+    if severity != "error" or scope in _SOMEBODY_S:
+        return False
+    return action in ("replace", "drain", "reboot") or (scope in _NODE_ITSELF and action not in (None, "inform"))
+
+
+class Layer(str, Enum):
+    """Parts of the stack, from the GPU up; a report says of each whether it was checked."""
+
+    GPU = "gpu"
+    DRIVER = "driver"
+    DEVICES = "devices"
+    LIBRARIES = "libraries"
+    CONTAINER = "container"
+    TORCH = "torch"
+    FLAGS = "flags"
+
+
+class Expect(_Frozen):
+    """One statement about a fact. Exactly one of the four is set."""
+
+    fact: str
+    equals: str | int | bool | None = None
+    at_least: str | None = None
+    """A version that is this one or newer."""
+    has: str | None = None
+    """A member of a list, or one of the words of a text: `iommu=pt` of the kernel's command line."""
+    absent: bool | None = None
+    """True: the variable of `environment[NAME]` is known not to be set. False: it is set."""
+
+
+class Step(_Frozen):
+    """One step of a remedy. `command` is an argv, never a shell line; a word in capitals in it is a placeholder that
+    `text` explains."""
 
     text: str
     command: tuple[str, ...] | None = None
     where: Literal["host", "container", "environment"] = "host"
+
+
+class Remedy(_Frozen):
+    """One way to fix a finding; those of a finding are alternatives, best first."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
+
+    title: str
+    """Starts with a verb and names its object: `Upgrade the driver`."""
+    scope: Scope
+    steps: tuple[Step, ...]
     root: bool = False
     reboot: bool = False
+    restarts: tuple[str, ...] = ()
+    """Services that stop for a moment: `docker`."""
     risk: str | None = None
+    keeps: tuple[str, ...] = ()
+    """What stays as it is: `torch 2.9.1`, `driver branch 570`."""
+    for_: str | None = Field(default=None, alias="for")
+    """The distribution or package manager it is for, where it is for one."""
+    undo: tuple[Step, ...] = ()
+    vendor: Literal["amd", "nvidia"] | None = Field(default=None, exclude=True)
+    """Offered only where this vendor's GPUs may be there."""
+    needs: tuple[Expect, ...] = Field(default=(), exclude=True)
+    """Offered only where no known fact denies one of these."""
+    effect: tuple[Expect, ...] = Field(default=(), exclude=True)
+    """What is so afterwards; a remedy whose effect already holds is not offered."""
+
+    @classmethod
+    def by_hand(cls, text: str, scope: Scope = Scope.JOB) -> "Remedy":
+        """One step without a command, of which the title says all."""
+        return cls(title=text, scope=scope, steps=(Step(text=text, where="environment"),))
 
 
 class Finding(_Frozen):
@@ -59,11 +151,16 @@ class Finding(_Frozen):
     severity: Severity = Severity.ERROR
     summary: str
     """The first 80 characters stand alone."""
+    why: str = ""
+    """Why it matters, in one sentence: the first one of the rule's page."""
     subject: Subject = Subject(kind="machine")
     fingerprint: str = ""
     basis: Literal["facts", "symptom", "both"] = "facts"
     evidence: tuple[Evidence, ...] = ()
-    fixes: tuple[Fix, ...] = ()
+    scope: Scope | None = None
+    """The rule's, unless the finding knows better."""
+    action: Action | None = None
+    remedies: tuple[Remedy, ...] = ()
     verify: tuple[str, ...] | None = None
     ask: str | None = None
     """The one thing to ask for next."""
@@ -110,6 +207,15 @@ class Rule:
     """When a set of facts is known and the check finds nothing, a symptom alone raises nothing."""
     tags: Sequence[str] = ()
     """`amd`, `nvidia`; areas for --only and --skip."""
+    scope: Scope = Scope.HOST
+    action: Action = Action.INFORM
+    layer: Layer | None = None
+    """The part of the stack that it speaks of; None for tuning and measurements."""
+
+    @cached_property
+    def alternatives(self) -> tuple[tuple[str, ...], ...]:
+        """The alternatives of `needs`, the names of each in order."""
+        return tuple(tuple(sorted(names)) for names in self.needs)
 
 
 class Unchecked(_Frozen):
@@ -120,6 +226,13 @@ class Unchecked(_Frozen):
     """The facts that were missing."""
     reason: str
     crashed: bool = False
+
+
+class NotApplicable(_Frozen):
+    """A rule that has nothing to say of this machine, and why."""
+
+    rule: str
+    reason: str
 
 
 class Suppressed(_Frozen):
@@ -168,7 +281,7 @@ class KnowledgeUsed(_Frozen):
     """The signed file that it was installed from; None: the release that this program ships."""
     signer: str | None = None
     aged: tuple[str, ...] = ()
-    """Tables with their oldest entry that something here rests on, where it was looked up more than a year ago."""
+    """Tables with their oldest entry that something here rests on, where that is more than 90 days old."""
     changed: tuple[str, ...] = ()
     """Installed tables that were changed after they were verified: the shipped ones were used."""
 
@@ -182,24 +295,44 @@ class KnowledgeUsed(_Frozen):
         if self.changed:
             told.append(f"Installed knowledge was changed and not used: {', '.join(self.changed)}.")
         if self.aged:
-            told.append(f"This rests on entries looked up more than a year ago: {', '.join(self.aged)}.")
+            told.append(f"This rests on facts that are more than 90 days old: {', '.join(self.aged)}.")
         return tuple(told)
 
 
+class Hint(_Frozen):
+    """A guess from a text's words, beside the findings and never one of them. `confidence` is a calibrated
+    probability, 0 to 1; `ask` is what to send next."""
+
+    rule: str
+    confidence: float
+    ask: str | None = None
+
+
 class Report(BaseModel):
-    """`doctor.report/1`. Findings are ranked, the root cause first."""
+    """`doctor.report/2`. Findings are ranked, the root cause first."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
-    schema_: Literal["doctor.report/1"] = Field(default="doctor.report/1", alias="schema")
+    schema_: Literal["doctor.report/2"] = Field(default="doctor.report/2", alias="schema")
     doctor: str
-    status: Literal["ok", "warning", "error", "unknown"]
+    created: str | None = None
+    """When the report was made, UTC; None in a triage reply."""
+    host: str | None = None
+    """A stable stand-in for the machine's name."""
+    status: Literal["ok", "partial", "warning", "error", "unknown"]
+    layers: dict[str, str] = Field(default_factory=dict)
+    """gpu, driver, devices, libraries, container, torch, flags → ok, problem, partial, unknown, not-applicable."""
     source: str | None = None
     """The file that was judged, for triage and --from."""
     findings: tuple[Finding, ...] = ()
+    hints: tuple[Hint, ...] = ()
+    """Of a pasted text only, the likeliest first; three at most."""
     clear: tuple[str, ...] = ()
     """Rules that ran on known facts and found nothing."""
     unchecked: tuple[Unchecked, ...] = ()
+    not_applicable: tuple[NotApplicable, ...] = ()
+    """Rules that have nothing to say of this machine. Every rule that was asked stands in findings, clear, unchecked,
+    suppressed or here."""
     suppressed: tuple[Suppressed, ...] = ()
     profile: ProfileVerdict | None = None
     knowledge: KnowledgeUsed | None = None
@@ -208,6 +341,14 @@ class Report(BaseModel):
     snapshot: Snapshot = Field(default_factory=Snapshot)
     redacted: bool = Field(default=False, exclude=True)
     """The machine was read from a bundle: its ids are stand-ins, which stay as they are wherever this is written."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_first_form(cls, data: Any) -> Any:
+        """A report of the form before is read too: `doctor.report/1` had no layers, remedies and hints."""
+        if isinstance(data, dict) and data.get("schema") == "doctor.report/1":
+            return {**data, "schema": "doctor.report/2"}
+        return data
 
     def counted(self) -> tuple[Finding, ...]:
         """Findings that no other finding explains."""
@@ -224,7 +365,7 @@ class Progress:
 
 
 def evidence(machine: Snapshot, names: Iterable[str]) -> tuple[Evidence, ...]:
-    """Evidence lines of facts by name: `nvidia_driver.version = 570.124.06`, each with its source."""
+    """Evidence lines of facts by name: `NVIDIA driver: 570.124.06`, each with its source."""
     rows = []
     for name in names:
         if name.startswith("symptom:"):
@@ -234,7 +375,7 @@ def evidence(machine: Snapshot, names: Iterable[str]) -> tuple[Evidence, ...]:
             continue
         value = machine.get(name)
         if value is not None:
-            rows.append(Evidence(text=f"{name} = {_plain(value)}", source=machine.source(name)))
+            rows.append(Evidence(text=f"{label(name)}: {_plain(value)}", source=machine.source(name)))
     return tuple(rows)
 
 
@@ -242,8 +383,9 @@ def _plain(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return ", ".join(_plain(v) for v in value[:8]) + (" …" if len(value) > 8 else "") or "none"
     if isinstance(value, BaseModel):
+        named = getattr(value, "name", None) or getattr(value, "version", None) or getattr(value, "key", None)
         told = (v for v in vars(value).values() if isinstance(v, (str, int, float)))
-        return str(getattr(value, "key", None) or " ".join(map(_plain, told)))
+        return str(named or " ".join(map(_plain, told)))[:_LONGEST_VALUE]
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)[:_LONGEST_VALUE]

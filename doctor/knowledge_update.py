@@ -143,14 +143,14 @@ def _content(path: Path, data: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise DataFileError(str(path), [f"not JSON: {error}"]) from error
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
-        raise DataFileError(str(path), [f"schema: {SCHEMA} is wanted"])
+        raise DataFileError(str(path), [f"schema: expected {SCHEMA}"])
     faults = [f"{key}: unknown" for key in content if key not in ("schema", "release", "as_of", "tables")]
     if not isinstance(content.get("release"), str) or not _RELEASE.match(content["release"]):
-        faults.append("release: a number such as 2026.11.21 is wanted")
+        faults.append("release: expected a number such as 2026.11.21")
     if not isinstance(content.get("as_of"), str):
-        faults.append("as_of: a date such as 2026-11-20 is wanted")
+        faults.append("as_of: expected a date such as 2026-11-20")
     if not isinstance(content.get("tables"), dict) or not content["tables"]:
-        faults.append("tables: at least one is wanted")
+        faults.append("tables: expected at least one")
     if faults:
         raise DataFileError(str(path), faults)
     return content
@@ -163,7 +163,7 @@ def _faults(tables: dict[str, Any]) -> Iterator[str]:
         if kind is None:
             yield f"tables.{name}: not known to this version; a newer doctor reads it"
         elif not isinstance(rows, dict) or not rows:
-            yield f"tables.{name}: entries by key are wanted"
+            yield f"tables.{name}: expected entries by key"
         else:
             yield from faults_of(kind, rows)
 

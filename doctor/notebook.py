@@ -13,7 +13,7 @@ from doctor.report.notebook import Shown
 
 def check(source: str | Path | None = None) -> Shown:
     """This machine; or a bundle or capture. Redacted. Raises DoctorError where `source` can't be read."""
-    from doctor.diagnosis.run import Options, examine
+    from doctor.engine.run import Options, examine
     from doctor.system.base import System
 
     system: System

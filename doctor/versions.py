@@ -15,9 +15,16 @@ True
 from __future__ import annotations
 
 import re
-from functools import total_ordering
+from functools import lru_cache, total_ordering
 
 _NUMBER = re.compile(r"\d+")
+_HEAD = re.compile(r"\D{0,2}(\d+(?:\.\d+)*)")
+
+
+@lru_cache(8192)
+def _numbers(text: str) -> tuple[int, ...]:
+    head = _HEAD.match(text)
+    return tuple(int(n) for n in _NUMBER.findall(head[1])[:8]) if head else ()
 
 
 @total_ordering
@@ -29,8 +36,7 @@ class Dotted(str):
     @property
     def numbers(self) -> tuple[int, ...]:
         """The leading dotted numbers: (6, 8, 0) of `6.8.0-51-generic`; () where there is none."""
-        head = re.match(r"\D{0,2}(\d+(?:\.\d+)*)", self)
-        return tuple(int(n) for n in _NUMBER.findall(head[1])[:8]) if head else ()
+        return _numbers(self)
 
     def compare(self, other: str) -> int:
         """-1, 0 or 1 by the numbers alone."""
@@ -57,12 +63,15 @@ class Dotted(str):
         return self.numbers[0] if self.numbers else None
 
     def reaches(self, floor: str) -> bool:
-        """Whether a driver is as new as the floor. Of a branch without its release (`525.x`) any may be there.
+        """Whether it is as new as the floor. Of a series or a branch (`7.0`, `525.x`) any release may be there.
 
         >>> Dotted("525.x").reaches("525.60.13"), Dotted("525.x").reaches("530.30.02")
         (True, False)
+        >>> Dotted("7.0").reaches("7.0.2"), Dotted("6.4").reaches("7.0.2")
+        (True, False)
         """
-        return self >= floor or self.is_branch_of(floor)
+        held = self.numbers
+        return self >= floor or (bool(held) and Dotted(floor).numbers[: len(held)] == held)
 
     def is_branch_of(self, release: str) -> bool:
         """Whether this is a driver's branch alone, and the release is of it: `570.x` and `570.86.15`."""

@@ -119,7 +119,7 @@ def test_every_fault_of_a_signed_file_is_listed(tmp_path: Path, signer: Signer, 
     assert "xids.79.code: Input should be a valid integer" in told
     assert "xids.79.source: Field required" in told
     assert "tables.potatoes: not known to this version" in told
-    assert "tables.cuda_majors: entries by key are wanted" in told
+    assert "tables.cuda_majors: expected entries by key" in told
     assert not place.exists()
 
 

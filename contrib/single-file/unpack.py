@@ -1,8 +1,13 @@
-"""What the single file runs first: unpack into a folder that belongs to this user alone, then start the doctor."""
+"""What the single file runs first: unpack into a private folder, then start doctor."""
 
 import os
 import stat
 import sys
+
+if not (3, 10) <= sys.version_info[:2] <= (3, 14):  # before any line that an older Python can't read
+    version = "{}.{}".format(*sys.version_info[:2])
+    sys.exit("doctor: this file needs Python 3.10 to 3.14; this is {} ({})".format(version, sys.executable))  # noqa: UP032
+
 from pathlib import Path
 
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Slurm's Epilog: the node is drained when its GPUs are broken.
+# Slurm's Epilog: drains the node when its GPUs are broken.
 #   slurm.conf:  Epilog=/etc/slurm/doctor-epilog.sh
-# slurmd starts it as root with an empty environment. DOCTOR_GPUS: how many GPUs a node has, where all have as many.
-# A doctor that is missing, slow or itself at fault lets the job run: only a known error stops it.
+# slurmd starts it as root with an empty environment. DOCTOR_GPUS: the number of GPUs, if all nodes have the same.
+# If doctor is missing, slow or fails, the job runs: only a known error stops it.
 set -u
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH HOME="${HOME:-/root}"

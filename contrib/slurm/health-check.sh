@@ -4,7 +4,7 @@
 #                HealthCheckInterval=300
 #                HealthCheckNodeState=ANY
 # slurmd kills it after 60 seconds and ignores its exit code. A node that somebody else drained keeps their reason.
-# With DOCTOR_RESUME=1 a node that the doctor drained takes jobs again once it is good.
+# With DOCTOR_RESUME=1 a node that doctor drained takes jobs again once it is healthy.
 set -u
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH HOME="${HOME:-/root}"

@@ -1,10 +1,7 @@
 # Written by `doctor image emit`; an edit is lost. The output is a file: `docker load` keeps its digest.
 # !!! UNLOCKED, never built.
-# The folder that `doctor image context` writes: the doctor that goes into the image.
-variable "DOCTOR" { default = "../doctor-context" }
 target "h100-cuda13-2-train" {
   context = "."
-  contexts = { doctor = "${DOCTOR}" }
   args = { SOURCE_DATE_EPOCH = "1795132800" }
   tags = ["doctor/h100-cuda13.2-train"]
   platforms = ["linux/amd64"]

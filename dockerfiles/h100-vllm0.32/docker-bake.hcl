@@ -1,10 +1,7 @@
 # Written by `doctor image emit`; an edit is lost. The output is a file: `docker load` keeps its digest.
 # !!! UNLOCKED, never built.
-# The folder that `doctor image context` writes: the doctor that goes into the image.
-variable "DOCTOR" { default = "../doctor-context" }
 target "h100-vllm0-32" {
   context = "."
-  contexts = { doctor = "${DOCTOR}" }
   args = { SOURCE_DATE_EPOCH = "1795219200" }
   tags = ["doctor/h100-vllm0.32"]
   platforms = ["linux/amd64"]

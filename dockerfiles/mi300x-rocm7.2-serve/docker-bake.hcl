@@ -1,10 +1,7 @@
 # Written by `doctor image emit`; an edit is lost. The output is a file: `docker load` keeps its digest.
 # !!! UNLOCKED, never built.
-# The folder that `doctor image context` writes: the doctor that goes into the image.
-variable "DOCTOR" { default = "../doctor-context" }
 target "mi300x-rocm7-2-serve" {
   context = "."
-  contexts = { doctor = "${DOCTOR}" }
   args = { SOURCE_DATE_EPOCH = "1793491200" }
   tags = ["doctor/mi300x-rocm7.2-serve"]
   platforms = ["linux/amd64"]

@@ -1,7 +1,7 @@
 """Clocks, power and throttle reasons of one GPU while it works: nvidia-smi, or the driver's files for AMD.
 
-Asked from outside of the measuring process, in the middle of the repeats; that process goes on until it was told that
-they were read. What can't be read stays None.
+Read from outside of the measuring process, several times during the repeats; that process goes on until the last
+reading is done. What can't be read stays None.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from doctor.errors import ReaderError
+from doctor.errors import ParserError
 from doctor.facts.gemm import Clocks
-from doctor.readers import gpu_metrics
+from doctor.parsers.amd import gpu_metrics
 from doctor.system.base import System
 
 _FIELDS = ("clocks.sm", "clocks.mem", "power.draw", "temperature.gpu")
@@ -44,13 +44,15 @@ class Watch:
     _before: gpu_metrics.Metrics | None = None
 
     def begin(self) -> None:
-        """Counters of what holds the clocks down are told by two readings; this is the first."""
+        """Counters of what holds the clocks down need two readings; this is the first."""
         self.seen = Clocks()
         self._before = _metrics(self.system, self.address) if self.build == "rocm" else None
 
     def look(self, folder: str, waits: object) -> None:
         """Reads, and makes the file that the measuring process waits for, which it named: one of `folder` alone."""
-        self.seen = read(self.system, self.address, self.build, self._before)
+        self.seen = slowest([self.seen, _counted(read(self.system, self.address, self.build, self._before))])
+        if self._before is not None:
+            self._before = _metrics(self.system, self.address) or self._before
         path = Path(waits) if isinstance(waits, str) and "\0" not in waits else None
         if path is not None and str(path.parent) == folder and path.name.startswith("seen-"):
             path.touch()
@@ -64,13 +66,27 @@ def read(system: System, address: str | None, build: str | None, before: gpu_met
 
 
 def slowest(of_each: Sequence[Clocks]) -> Clocks:
-    """Of GPUs that work together: the state of the one with the lowest clock, and what holds any of them down."""
+    """Of several readings, or of GPUs that work together: the state with the lowest clock, and what held the clocks
+    down in any of them."""
     known = [c for c in of_each if c.sm_mhz is not None]
-    if not known:
-        return of_each[0] if of_each else Clocks()
-    told = [c.throttle for c in of_each if c.throttle is not None]
-    reasons = tuple(dict.fromkeys(reason for one in told for reason in one)) if told else None
-    return min(known, key=lambda c: c.sm_mhz or 0).model_copy(update={"throttle": reasons})
+    lowest = min(known, key=lambda c: c.sm_mhz or 0) if known else next((c for c in of_each if c.source), Clocks())
+    reported = [c.throttle for c in of_each if c.throttle is not None]
+    reasons = tuple(dict.fromkeys(reason for one in reported for reason in one)) if reported else None
+    highest = max((c.sm_mhz_highest or c.sm_mhz or 0 for c in known), default=0)
+    return lowest.model_copy(
+        update={
+            "throttle": reasons,
+            "sm_mhz_highest": highest if highest > (lowest.sm_mhz or 0) else None,
+            "readings": sum(c.readings for c in of_each),
+            "throttled_readings": sum(c.throttled_readings for c in of_each),
+        }
+    )
+
+
+def _counted(one: Clocks) -> Clocks:
+    return one.model_copy(
+        update={"readings": int(one.source is not None), "throttled_readings": int(bool(one.throttle))}
+    )
 
 
 def _nvidia(system: System, address: str) -> Clocks:
@@ -124,7 +140,7 @@ def _metrics(system: System, address: str | None) -> gpu_metrics.Metrics | None:
     content = system.read_bytes(f"sys/bus/pci/devices/{address}/gpu_metrics", length=gpu_metrics.LIMIT).value
     try:
         return gpu_metrics.read(content) if content else None
-    except ReaderError:
+    except ParserError:
         return None
 
 

@@ -59,7 +59,9 @@ def keep(data: Mapping[str, Any], path: Path) -> None:
             lines = [*before[-(_KEPT - 1) :], json.dumps(data, ensure_ascii=True)]
             _replace(path, "\n".join(lines) + "\n")
     except OSError as error:
-        raise InputError(f"the history {path}: {error.strerror or error}; --no-history leaves it alone") from error
+        raise InputError(
+            f"cannot write the history {path}: {error.strerror or error} (--no-history skips it)"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -102,4 +104,4 @@ def load(path: Path) -> tuple[dict[str, Any], tuple[Measurement, ...]]:
         return data, tuple(Measurement.model_validate(row) for row in rows)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         first = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
-        raise InputError(f"{path}: no result of `doctor bench --format json` ({first})") from error
+        raise InputError(f"{path} is not a result of `doctor bench --format json` ({first})") from error

@@ -10,7 +10,7 @@ from typing import Any
 
 from doctor.errors import InputError
 
-NAMES = ("gemm", "copy", "host", "attention", "flex", "compile", "collectives")
+NAMES = ("gemm", "copy", "host", "attention", "flex", "compile", "launch", "collectives")
 LEVELS = ("quick", "full")
 GEMM_SHAPES = ("16384x8192x1280", "16384x1024x8192", "16384x8192x7168", "16384x3584x8192", "8192x8192x8192")
 """M x N x K of training steps of large models, which public comparisons of GPUs use."""
@@ -18,7 +18,7 @@ _CPU_SHAPES = {"quick": ("512x512x512",), "full": ("512x512x512", "1024x1024x102
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 QUICK_S = 60.0
 ENDS_S = 4.0
-"""Of a quick run, what its end may take: ending children, judging, writing."""
+"""Of a quick run, what its end may take: ending children, applying rules, writing."""
 _FULL_S = 1800.0
 _START_S = 15.0
 """Of a quick run, what importing torch and waking the GPUs takes once more."""
@@ -39,6 +39,9 @@ class Plan:
     at_once: bool = False
     """All GPUs side by side: eight in turn would take longer than a quick run may."""
     silence_s: float = math.inf
+    warm_s: float = 0.2
+    reserved_s: float = 0.0
+    """Of `total_s`, what is kept for the collectives, which come last."""
 
 
 def plan(
@@ -50,7 +53,8 @@ def plan(
     unknown = [name for name in wanted if name not in NAMES]
     if unknown or level not in LEVELS:
         raise InputError(
-            f"{unknown[0] if unknown else level}: one of {', '.join(NAMES if unknown else LEVELS)} is wanted"
+            f"invalid {'case' if unknown else '--level'} '{(unknown[0] if unknown else level)[:40]}' "
+            f"(choose from {', '.join(NAMES if unknown else LEVELS)})"
         )
     for shape in shapes:
         sizes(shape)
@@ -62,16 +66,18 @@ def plan(
     quick = level == "quick"
     number = max(1, len(cases) + len(together))
     if not quick:
-        return Plan(tuple(cases), tuple(together), 100, 5.0, _FULL_S)
+        return Plan(tuple(cases), tuple(together), 100, 5.0, _FULL_S, warm_s=1.0)
     left = min(left_s, QUICK_S)
-    budget = min(5.0, max(0.2, round((left - _START_S) / number, 2)))
-    return Plan(tuple(cases), tuple(together), 100, budget, left, gpus > 1, _QUICK_SILENCE_S)
+    starts = _START_S * (bool(cases) + bool(together))
+    budget = min(5.0, max(0.2, round((left - starts) / number, 2)))
+    reserved = min(left / 2, _START_S + budget * len(together)) if together and cases else 0.0
+    return Plan(tuple(cases), tuple(together), 100, budget, left, gpus > 1, _QUICK_SILENCE_S, reserved_s=reserved)
 
 
 def sizes(shape: str) -> tuple[int, ...]:
     parts = shape.split("x")
     if len(parts) != 3 or not all(p.isascii() and p.isdecimal() and 16 <= int(p) <= 1 << 17 for p in parts):
-        raise InputError(f"--shape {shape[:40]}: MxNxK is wanted, each from 16 to 131072, such as 8192x8192x8192")
+        raise InputError(f"invalid --shape '{shape[:40]}' (MxNxK, each from 16 to 131072, such as 8192x8192x8192)")
     return tuple(int(p) for p in parts)
 
 
@@ -79,7 +85,7 @@ def _gemm(level: str, cpu: bool, shapes: Sequence[str]) -> list[dict[str, Any]]:
     default: tuple[str, ...]
     dtypes: tuple[str, ...]
     if cpu:
-        default, dtypes = _CPU_SHAPES[level], ("float32", "bfloat16")
+        default, dtypes = _CPU_SHAPES[level], ("float32",) if level == "quick" else ("float32", "bfloat16")
     else:
         default = GEMM_SHAPES[-1:] if level == "quick" else GEMM_SHAPES
         dtypes = ("bfloat16",) if level == "quick" else ("bfloat16", "float16", "float8")
@@ -93,18 +99,38 @@ def _cases(name: str, level: str, cpu: bool, shapes: Sequence[str]) -> list[dict
     if name == "gemm":
         return _gemm(level, cpu, shapes)
     if name == "copy":
-        return [{"what": "copy", "dtype": "bytes", "shape": "64MiB" if cpu else "1024MiB"}]
+        return [{"what": "copy", "dtype": "float64", "shape": "64MiB" if cpu else "1024MiB"}]
     if name == "host" and not cpu:
         return [{"what": "host", "dtype": "bytes", "shape": "256MiB"}]
     if name == "attention":
         shape = "1x4x256x64" if cpu else "4x16x2048x128" if level == "quick" else "4x32x4096x128"
         return [{"what": "attention", "dtype": dtype, "shape": shape}]
+    if name == "launch" and (not cpu or level == "full"):
+        sizes = "16x512x512" if cpu else "16x8192x8192"
+        return [
+            {"what": "launch", "dtype": "float32", "shape": "1"},
+            {"what": "decode", "dtype": dtype, "shape": sizes},
+        ]
     if name in ("flex", "compile") and level == "full":
         return [{"what": name, "dtype": dtype, "shape": "1x4x256x64" if name == "flex" else "512x512"}]
     return []
 
 
+_SIZES = {
+    ("quick", True): ("8B", "1MiB"),
+    ("full", True): ("8B", "32KiB", "1MiB", "16MiB"),
+    ("quick", False): ("8B", "1MiB", "256MiB"),
+    ("full", False): ("8B", "64B", "512B", "4KiB", "32KiB", "256KiB", "2MiB", "16MiB", "128MiB", "1GiB", "8GiB"),
+}
+"""By level and whether on a CPU; `nccl-tests -b 8 -e 8G -f 8` takes the last ones."""
+
+
 def collectives(level: str, cpu: bool) -> list[dict[str, Any]]:
-    sizes = (1,) if cpu else (16, 256) if level == "quick" else (16, 32, 64, 128, 256)
-    dtype = "float32" if cpu else "bfloat16"
-    return [{"what": name, "dtype": dtype, "shape": f"{mib}MiB"} for name in COLLECTIVES for mib in sizes]
+    """float32, the default of nccl-tests. One size is also timed as single calls."""
+    sizes = _SIZES[level, cpu]
+    single = sizes[len(sizes) // 2]
+    return [
+        {"what": name, "dtype": "float32", "shape": size, "one_shot": size == single}
+        for name in COLLECTIVES
+        for size in sizes
+    ]

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from doctor.bench.ceilings import Ceiling, flush, peak
+from doctor.bench.plan import COLLECTIVES
 from doctor.bench.statistics import paired_ratio, rate, spread
 from doctor.facts.gemm import Clocks, Measurement, Outcome, Spread
 from doctor.system.user_python import Ended
@@ -16,11 +18,17 @@ _MOST_TIMES = 4000
 
 @dataclass(frozen=True)
 class Device:
-    """`torch`: `cuda:0` or `cpu`."""
+    """`torch`: `cuda:0` or `cpu`; `cache_bytes`: the last-level cache that torch or the kernel reports."""
 
     torch: str
     name: str
     pci: str | None = None
+    cache_bytes: int | None = None
+    ceiling: Ceiling = field(default_factory=Ceiling)
+
+    def flush(self) -> tuple[int, str]:
+        """(bytes that are written before each cold repeat, how that is named)"""
+        return flush(max(self.ceiling.cache_bytes or 0, self.cache_bytes or 0), self.torch != "cpu")
 
 
 @dataclass
@@ -40,45 +48,88 @@ def key_of(case: Mapping[str, Any]) -> str:
 _NAMES = {
     ("gemm", "matmul"): "gemm matmul",
     ("gemm", "linear"): "gemm linear",
+    ("gemm", "matmul-bias"): "gemm matmul-bias",
     ("gemm", "linear-bias"): "gemm linear-bias",
-    ("copy", "hbm"): "copy memory",
+    ("copy", "copy"): "copy memory",
+    ("copy", "scale"): "scale memory",
+    ("copy", "triad"): "triad memory",
     ("host", "to-device"): "copy to-device",
     ("host", "to-host"): "copy to-host",
+    ("host", "to-device-pageable"): "copy to-device-pageable",
+    ("host", "to-host-pageable"): "copy to-host-pageable",
     ("attention", "forward"): "attention forward",
     ("attention", "backward"): "attention backward",
+    ("gemm", "matmul-fast"): "gemm matmul-fast",
     ("flex", "attention"): "flex attention",
+    ("flex", "graph"): "flex attention-graph",
+    ("compile", "graph"): "compile model-graph",
+    ("launch", "eager"): "launch eager",
+    ("launch", "graph"): "launch graph",
+    ("decode", "eager"): "decode eager",
+    ("decode", "graph"): "decode graph",
     ("compile", "model"): "compile model",
 }
-_AGAINST = {"linear": "matmul", "linear-bias": "matmul", "backward": "forward"}
+_WARM = " warm"
+_CALLS = {"launch": 1000, "decode": 20}
+"""Calls of one repeat (CALLS in scripts/bench_launch.py); the time of one is what counts."""
+_ARRAYS = {"copy": 2, "scale": 2, "triad": 3}
+"""Arrays that are read or written, as BabelStream counts them (src/main.cpp). A copy to or from the host is one."""
+_AGAINST = {"linear": "matmul", "linear-bias": "matmul-bias", "backward": "forward", "graph": "eager"}
+"""The way that gives the same result from operands of the same layout; of backward, its own forward."""
 
 
 def measured(
-    case: Mapping[str, Any], event: Mapping[str, Any], device: str, busy: Clocks, together: int = 1
+    case: Mapping[str, Any], event: Mapping[str, Any], device: Device, busy: Clocks, together: int = 1
 ) -> list[Measurement]:
     """One for each way of the case, of which `together` devices ran at once. What a child sends is not trusted to have
     the right shape."""
-    if event.get("outcome") in ("refused", "out-of-memory"):
+    if event.get("outcome") in ("refused", "out-of-memory", "not-run"):
         outcome = cast(Outcome, event["outcome"])
-        return [measurement(case, None, device, outcome=outcome, detail=word(event.get("detail"), 600))]
+        return [measurement(case, None, device.torch, outcome=outcome, detail=word(event.get("detail"), 600))]
     wrong, error = event.get("wrong"), event.get("error")
     sent = event.get("times")
     times = {str(n): times_of(t) for n, t in sent.items()} if isinstance(sent, dict) else {}
+    variants = event.get("variants")
+    variants = variants if isinstance(variants, dict) else {}
     found = []
     for way, taken in times.items():
+        if way.endswith(_WARM):
+            continue
         unit, value = _value(case, way, taken)
         against = _AGAINST.get(way)
         paired = paired_ratio(taken, times[against]) if against in times else None
+        most = peak(device.ceiling, named(case, way), str(case["dtype"]))
         found.append(
             measurement(
-                case, way, device, unit=unit, value=value, clocks=busy,
+                case, way, device.torch, unit=unit, value=value, clocks=busy,
+                warm=_value(case, way, times.get(way + _WARM, ()))[1],
+                peak=most, peak_source=device.ceiling.source if most else None,
                 outcome="wrong" if wrong else "ran",
                 detail=word(wrong, 300) if wrong else None,
                 relative_error=float(error) if isinstance(error, (int, float)) else None,
                 ratio=paired, against=named(case, str(against)) if paired else None,
-                method=f"{len(taken)} repeats, warmed up, cold cache, normal input, ways in turn, {together} at once",
+                variant=word(variants.get(way), 200) or None,
+                method=f"{len(taken)} repeats after warm-up; {_cache(case, device)}; normally distributed input; "
+                f"ways in turn; {together} at once",
             )
         )  # fmt: skip
-    return found or [measurement(case, None, device, outcome="refused", detail="the child sent no times")]
+    return found or [measurement(case, None, device.torch, outcome="refused", detail="the child sent no times")]
+
+
+def _cache(case: Mapping[str, Any], device: Device) -> str:
+    if case["what"] in _CALLS:
+        return f"warm cache, the mean of {_CALLS[str(case['what'])]} calls"
+    return device.flush()[1]
+
+
+def amount(shape: str) -> int:
+    """Bytes of `8B`, `64KiB`, `1024MiB`, `8GiB`.
+
+    >>> amount("64KiB")
+    65536
+    """
+    number, unit = re.fullmatch(r"(\d{1,6})([KMG]?)i?B", shape).groups()  # type: ignore[union-attr]
+    return int(number) << {"": 0, "K": 10, "M": 20, "G": 30}[unit]
 
 
 def times_of(sent: Any) -> list[float]:
@@ -87,7 +138,8 @@ def times_of(sent: Any) -> list[float]:
 
 def named(case: Mapping[str, Any], way: str | None) -> str:
     what = str(case["what"])
-    return _NAMES.get((what, way or ""), f"collective {what}" if "_" in what else what)
+    collective = " ".join(("collective", what, *([way] if way else [])))
+    return _NAMES.get((what, way or ""), collective if what in COLLECTIVES else what)
 
 
 def measurement(case: Mapping[str, Any], way: str | None, device: str, unit: str = "-", **more: Any) -> Measurement:
@@ -97,12 +149,14 @@ def measurement(case: Mapping[str, Any], way: str | None, device: str, unit: str
 
 
 def _value(case: Mapping[str, Any], way: str, times: Sequence[float]) -> tuple[str, Spread | None]:
-    """(unit, value): products in TFLOP/s, copies in GB/s (a copy in memory reads and writes), the rest in ms."""
+    """(unit, value): products in TFLOP/s, copies in GB/s, the rest in ms."""
     numbers = [int(n) for n in re.findall(r"\d+", str(case["shape"]))]
     if case["what"] == "gemm" and len(numbers) == 3:
         return "TFLOP/s", rate(times, 2.0 * numbers[0] * numbers[1] * numbers[2] / 1e12)
     if case["what"] in ("copy", "host"):
-        return "GB/s", rate(times, numbers[0] * (1 << 20) * (2 if way == "hbm" else 1) / 1e9)
+        return "GB/s", rate(times, amount(str(case["shape"])) * _ARRAYS.get(way, 1) / 1e9)
+    if case["what"] in _CALLS:
+        return "us", spread([t * 1e3 / _CALLS[str(case["what"])] for t in times])
     return "ms", spread(times)
 
 

@@ -1,64 +1,30 @@
 """Runs a plan: one child a GPU, and one for each rank of a collective; raw times become measurements.
 
-A case that hangs, dies or takes all memory ends its child, is told as that, and the rest runs in another child.
+A case that hangs, dies or takes all memory ends its child and is reported as that; the rest runs in another child.
 """
 
 from __future__ import annotations
 
-import math
 import queue
 import secrets
 import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from doctor.bench import clocks
 from doctor.bench.plan import Plan
 from doctor.bench.results import Device, Results, failed, key_of, measured, not_run, word
+from doctor.bench.runner import Runner
 from doctor.bench.together import together
 from doctor.facts.gemm import Measurement
 from doctor.findings import Progress
-from doctor.system.base import System
-from doctor.system.user_python import Bounds, Child, environment, tunable
 
-SCRIPT = Path(__file__).parent / "scripts/bench_child.py"
-_LOGS = ("HIPBLASLT_LOG_MASK", "HIPBLASLT_LOG_LEVEL", "ROCBLAS_LAYER", "CUBLASLT_LOG_LEVEL", "CUBLAS_LOGINFO_DBG")
-"""Logging costs time in each product, so a measurement is made without."""
 _MOST_CHILDREN = 5
 _LIST_S = 120.0
-_SILENCE_S = 150.0
-"""A compiler's first run, and the start of a GPU with gigabytes of code objects."""
 _MOST_DEVICES = 64
-
-
-@dataclass(frozen=True)
-class Runner:
-    """What all children share. `memory_bytes` is of one child with all that it starts; `ends` is when the whole run has
-    to be over (time.monotonic); `over` ends every child at once."""
-
-    python: str
-    environ: Mapping[str, str]
-    system: System
-    memory_bytes: int = 24 << 30
-    silence_s: float = _SILENCE_S
-    script: Path = SCRIPT
-    ends: float = math.inf
-    over: threading.Event = field(default_factory=threading.Event)
-
-    def left(self) -> float:
-        """Seconds of the whole run that are left."""
-        return max(0.0, self.ends - time.monotonic())
-
-    def child(self, request: Mapping[str, Any], total_s: float, added: Mapping[str, str] | None = None) -> Child:
-        env = environment(self.environ, added or {}, (*_LOGS, *tunable(self.environ)))
-        allowed = max(0.1, min(total_s, self.left()))
-        child = Child(self.python, self.script, request, env, Bounds(allowed, self.silence_s, self.memory_bytes))
-        child.until(self.over.is_set)
-        return child
 
 
 def devices(runner: Runner, wanted: str | None) -> Results:
@@ -66,23 +32,30 @@ def devices(runner: Runner, wanted: str | None) -> Results:
     results = Results()
     child = runner.child({"mode": "list"}, _LIST_S)
     found: list[Device] = []
+    host_cache: int | None = None
     for event in child.events():
         if event.get("event") != "devices":
             continue
         results.software = {k: word(event[k]) for k in ("torch", "hip", "cuda") if event.get(k)}
-        told = event.get("devices")
-        for number, one in enumerate(told[:_MOST_DEVICES] if isinstance(told, list) else ()):
+        sent = event.get("devices")
+        for number, one in enumerate(sent[:_MOST_DEVICES] if isinstance(sent, list) else ()):
             one = one if isinstance(one, dict) else {}
-            found.append(Device(f"cuda:{number}", word(one.get("name")), word(one.get("pci")) or None))
+            address = word(one.get("pci")) or None
+            found.append(Device(f"cuda:{number}", word(one.get("name")), address, _bytes(one.get("cache"))))
+        host_cache = _bytes(event.get("host_cache"))
     if child.ended.state != "finished":
         results.trouble = child.ended.detail or child.ended.state
     elif wanted == "cpu" or (wanted is None and not found):
-        results.devices = (Device("cpu", "cpu"),)
+        results.devices = (Device("cpu", "cpu", None, host_cache),)
     else:
         results.devices = tuple(d for d in found if wanted in (None, d.torch))
         if not results.devices:
-            results.trouble = f"torch sees no {wanted}: it has {', '.join(d.torch for d in found) or 'no GPU'}"
+            results.trouble = f"torch does not see {wanted}; it sees {', '.join(d.torch for d in found) or 'no GPU'}"
     return results
+
+
+def _bytes(sent: object) -> int | None:
+    return sent if isinstance(sent, int) and 0 < sent < 1 << 40 else None
 
 
 def run(runner: Runner, plan: Plan, results: Results) -> Iterator[Progress]:
@@ -137,7 +110,7 @@ def _on_device(
     runner: Runner, plan: Plan, results: Results, device: Device, build: str, scratch: str
 ) -> Iterator[Progress]:
     left = list(plan.cases)
-    ends = time.monotonic() + plan.total_s
+    ends = time.monotonic() + plan.total_s - plan.reserved_s
     caches = {"TORCHINDUCTOR_CACHE_DIR": f"{scratch}/inductor", "TRITON_CACHE_DIR": f"{scratch}/triton"}
     for turn in range(_MOST_CHILDREN):
         if not left:
@@ -146,7 +119,7 @@ def _on_device(
             break
         request: dict[str, Any] = {"mode": "measure", "device": device.torch, "cases": left}
         request |= {"repeats": plan.repeats, "budget_s": plan.budget_s, "seed": secrets.randbits(31)}
-        request["seen"] = f"{scratch}/seen-{turn}-"
+        request |= {"seen": f"{scratch}/seen-{turn}-", "flush": device.flush()[0], "warm_s": plan.warm_s}
         child = runner.child(request, max(0.1, ends - time.monotonic()), caches)
         child.silence_s = min(runner.silence_s, plan.silence_s)
         watch, begun = clocks.Watch(runner.system, device.pci, build), None
@@ -163,7 +136,7 @@ def _on_device(
                 left.remove(case)
                 begun = None
                 together = len(results.devices) if plan.at_once else 1
-                results.measurements += measured(case, event, device.torch, watch.seen, together)
+                results.measurements += measured(case, event, device, watch.seen, together)
         if begun is None and child.ended.state == "finished":
             return
         if begun is None or child.ended.state in ("out-of-time", "stopped"):
@@ -171,14 +144,14 @@ def _on_device(
             return
         left.remove(begun)
         results.measurements.append(failed(begun, device.torch, child.ended))
-    why = "too many cases before it ended their process"
+    why = "too many earlier cases ended their process"
     if min(ends - time.monotonic(), runner.left()) <= 0:
         why = _over(plan)
     results.measurements += [not_run(c, device.torch, why) for c in left]
 
 
 def _over(plan: Plan) -> str:
-    return f"the time of the run was over ({plan.total_s:g} s)"
+    return f"the run's time limit was reached ({plan.total_s:.0f} s)"
 
 
 def _cut_short(
@@ -191,4 +164,4 @@ def _cut_short(
 ) -> list[Measurement]:
     """Cases that did not come to an end, of which the child was not the cause; or it ended between two of them."""
     said = {"out-of-time": _over(plan), "stopped": "the run was stopped"}.get(state, detail or state)
-    return [not_run(case, device.torch, f"{said}, within this case" if case is begun else said) for case in left]
+    return [not_run(case, device.torch, f"{said} during this case" if case is begun else said) for case in left]

@@ -1,4 +1,4 @@
-"""TunableOp's results: judged against the stack at hand, measured again beside the default, and made within a budget.
+"""TunableOp's results: checked against this stack, measured again beside the default, and made within a budget.
 
 Tuning is on in a child only: nothing of it stays in the environment, and the results are written beside, never loaded.
 """
@@ -15,12 +15,12 @@ from typing import Any
 
 from doctor.bench.plan import sizes
 from doctor.bench.results import times_of, word
-from doctor.bench.run import Runner
+from doctor.bench.runner import Runner
 from doctor.bench.statistics import paired_ratio
 from doctor.facts.gemm import Tuned
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Progress
-from doctor.readers.tunableop_csv import Entry
+from doctor.parsers.blas.tunableop_csv import Entry
 from doctor.versions import Dotted
 
 _CACHE = 8 << 20
@@ -76,14 +76,14 @@ def _stale(validators: Mapping[str, str], machine: Snapshot) -> Iterator[str]:
     version = (machine.torch.version or "").partition("+")[0]
     made = validators.get("PT_VERSION", "").partition("+")[0]
     if made and version and made != version:
-        yield f"PT_VERSION is {made}, and torch {version} is here"
+        yield f"PT_VERSION is {made}, but this torch is {version}"
     rocm = validators.get("ROCM_VERSION", "")
     if rocm and machine.torch.rocm and Dotted(rocm).series() != Dotted(machine.torch.rocm).series():
-        yield f"ROCM_VERSION is {rocm}, and torch is for {machine.torch.rocm}"
+        yield f"ROCM_VERSION is {rocm}, but torch was built for ROCm {machine.torch.rocm}"
     arch = validators.get("GCN_ARCH_NAME", "").partition(":")[0]
     here = {str(g.arch).partition(":")[0] for g in machine.of_vendor("amd") if g.arch}
     if arch and here and arch not in here:
-        yield f"GCN_ARCH_NAME is {arch}, and {', '.join(sorted(here))} is here"
+        yield f"GCN_ARCH_NAME is {arch}, but this machine has {', '.join(sorted(here))}"
 
 
 def _operands(entry: Entry) -> int:
@@ -119,7 +119,7 @@ def cases_of(entries: Sequence[Entry]) -> tuple[list[dict[str, Any]], list[str]]
     for entry in entries:
         key = f"{entry.operator}/{entry.shape}"
         if entry.sizes is None or _of_a_part(entry):
-            refused.append(f"{key}: of a part of a larger matrix, or of no known form")
+            refused.append(f"{key}: part of a larger matrix, or an unknown form")
         elif entry.library != "default":
             case = {"key": key, "operator": entry.operator, "shape": entry.shape, "sizes": list(entry.sizes)}
             found.setdefault(key, {**case, "batch": entry.batch, "solution": entry.solution})
@@ -181,8 +181,8 @@ def measure(
         if kind == "begin":
             yield Progress(word(event.get("case")))
         elif kind == "loaded" and not event.get("taken"):
-            said = ", ".join(_other(event.get("validators"), validators)) or "its validators are of another stack"
-            done.trouble = f"torch did not take the file: {said}"
+            said = ", ".join(_other(event.get("validators"), validators)) or "its validators belong to another stack"
+            done.trouble = f"torch did not load the file: {said}"
         elif kind == "case" and event.get("refused"):
             done.refused.append(f"{word(event.get('case'), 200)}: {word(event['refused'], 200)}")
         elif kind == "case":
@@ -195,7 +195,7 @@ def _other(here: object, made: Mapping[str, str]) -> Iterator[str]:
     """Validators that this torch has otherwise: it compares their text."""
     for one in here[:20] if isinstance(here, list) else ():
         if isinstance(one, list) and len(one) == 2 and made.get(str(one[0]), str(one[1])) != str(one[1]):
-            yield f"{word(one[0], 40)} is {word(made[str(one[0])], 80)} in it and {word(one[1], 80)} here"
+            yield f"{word(one[0], 40)} is {word(made[str(one[0])], 80)} in the file, {word(one[1], 80)} on this machine"
 
 
 def placed(output: Path, device: str) -> tuple[Path, str]:

@@ -85,7 +85,7 @@ def _of_entry(machine: Snapshot, entry: str, choice: Choice) -> tuple[Library | 
     if entry == "scaled_mm":
         return _scaled(rocm)
     if entry == "grouped_mm":
-        return None, (Reason("no source tells which library _grouped_mm takes", "-"),)
+        return None, (Reason("no source says which library _grouped_mm uses", "-"),)
     if entry == "linear-bias":
         return _fused(machine, choice)
     return choice.library, choice.reasons
@@ -94,7 +94,7 @@ def _of_entry(machine: Snapshot, entry: str, choice: Choice) -> tuple[Library | 
 def _scaled(rocm: bool) -> tuple[Library, tuple[Reason, ...]]:
     source = "https://github.com/pytorch/pytorch/pull/122106"
     library: Library = "hipblaslt" if rocm else "cublaslt"
-    return library, (Reason("scaled products exist in this library alone", source),)
+    return library, (Reason("only this library has scaled products", source),)
 
 
 def _tuned(machine: Snapshot) -> Reason | None:
@@ -124,23 +124,23 @@ def on_rocm(machine: Snapshot) -> Choice:
     built = Reason(f"torch {machine.torch.version} for ROCm", machine.source("torch.version"))
     row = row_of(version, is_fork(machine.torch.version or ""))
     if row is None:
-        return Choice(None, (built, Reason("the tables know no rule of this torch", "-")))
+        return Choice(None, (built, Reason("the knowledge base has no selection rule for this torch", "-")))
     source = str(row.get("source", "-"))
     archs = visible_archs(machine)
     supported = all_in(archs, archs_of(row, "supported_archs", machine.torch.rocm), row.get("unsure_archs", ()))
     asked, variable = _asked(machine, version)
     if version < Dotted("2.4"):
-        return Choice("rocblas", (built, Reason("before 2.4 plain products always take rocBLAS", source)), supported)
+        return Choice("rocblas", (built, Reason("before 2.4 plain products always use rocBLAS", source)), supported)
     if version < Dotted("2.5"):
         default: Library = "hipblaslt" if asked in _ON else "rocblas"
-        said = f"{variable}=1" if asked in _ON else "2.4 takes rocBLAS unless asked"
+        said = f"{variable}=1" if asked in _ON else "2.4 uses rocBLAS by default"
         return _checked(default, (built, Reason(said, source)), supported, archs)
     if asked in _ON:
         return _checked("hipblaslt", (built, Reason(f"{variable}=1", f"environment:{variable}")), supported, archs)
     if version < Dotted("2.7"):
         if asked == "0":
             return Choice("rocblas", (built, Reason(f"{variable}=0", f"environment:{variable}")), supported)
-        return _checked("hipblaslt", (built, Reason("2.5 and 2.6 take hipBLASLt by default", source)), supported, archs)
+        return _checked("hipblaslt", (built, Reason("2.5 and 2.6 use hipBLASLt by default", source)), supported, archs)
     return _by_list(machine, row, (built, *_ignored_zero(asked, variable, version)), archs, supported, asked, variable)
 
 
@@ -159,7 +159,11 @@ def _by_list(
         return Choice("rocblas", (*reasons, Reason(f"{variable}=0", f"environment:{variable}")), supported)
     listed = archs_of(row, "preferred_archs", machine.torch.rocm)
     if archs is None or listed is None:
-        return Choice(None, (*reasons, Reason("the GPUs, or which are preferred, are not known", source)), supported)
+        return Choice(
+            None,
+            (*reasons, Reason("the visible GPUs, or the list of preferred GPUs, are not known", source)),
+            supported,
+        )
     outside = [arch for arch in archs if arch not in listed]
     if not outside:
         why = Reason(f"every visible GPU ({_these(archs)}) is preferred", source)
@@ -205,7 +209,7 @@ def _asked(machine: Snapshot, version: Dotted) -> tuple[str | None, str]:
 def _fused(machine: Snapshot, choice: Choice) -> tuple[Library | None, tuple[Reason, ...]]:
     """addmm with a bias of one dimension, which is what F.linear with a bias calls."""
     version, off = Dotted(machine.torch.version or ""), _flag(machine, _NO_FUSED_BIAS)
-    switched = Reason(f"{_NO_FUSED_BIAS}=1 switches the fused path off", f"environment:{_NO_FUSED_BIAS}")
+    switched = Reason(f"{_NO_FUSED_BIAS}=1 disables the fused path", f"environment:{_NO_FUSED_BIAS}")
     if machine.torch.build == "cuda":
         if off in _ON:
             return choice.library, (switched, *choice.reasons)
@@ -221,7 +225,7 @@ def _fused(machine: Snapshot, choice: Choice) -> tuple[Library | None, tuple[Rea
     if choice.supported is None:
         return None, (*choice.reasons, Reason("whether hipBLASLt supports every visible GPU is not known", "-"))
     if not choice.supported:
-        return choice.library, (*choice.reasons, Reason("hipBLASLt supports not every visible GPU", _FUSED_SOURCE))
+        return choice.library, (*choice.reasons, Reason("hipBLASLt does not support every visible GPU", _FUSED_SOURCE))
     if version < Dotted("2.12"):
         text = "before 2.12 the fused bias takes hipBLASLt whatever is preferred"
         return "hipblaslt", (Reason(text, "https://github.com/pytorch/pytorch/pull/174377"),)

@@ -13,8 +13,8 @@ from typing import Any
 
 from doctor.blas.predict import Prediction
 from doctor.facts.gemm import GemmProof, Outcome
-from doctor.readers import gemm_kernel, gemm_log
-from doctor.readers.printable import clean
+from doctor.parsers.blas import gemm_kernel, gemm_log
+from doctor.parsers.lib.printable import clean
 from doctor.system.user_python import Bounds, Child, Ended, environment, tunable
 
 SCRIPT = Path(__file__).parent / "scripts/prove_child.py"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.bundle.pack import LeftOut
 from doctor.bundle.wanted import Ask, wanted
-from doctor.diagnosis.registry import Probe
+from doctor.engine.registry import Probe
 from doctor.report.key import machine_key
 from doctor.system import child
 

@@ -65,7 +65,7 @@ def open_bundle(path: Path) -> Bundle:
     """Raises InputError, one line, for whatever is wrong with it."""
     files = _members(str(path), _unpacked(str(path), _content(path)))
     if MANIFEST not in files:
-        _refuse(str(path), f"no {MANIFEST}: this is no bundle")
+        _refuse(str(path), f"no {MANIFEST}: this is not a bundle")
     manifest = parsed(str(path), MANIFEST, files.pop(MANIFEST))
     schema = manifest.get("schema")
     if schema != SCHEMA:
@@ -75,7 +75,7 @@ def open_bundle(path: Path) -> Bundle:
         )
     rows = manifest.get("files")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        _refuse(str(path), f"{MANIFEST}: files is no list of tables")
+        _refuse(str(path), f"{MANIFEST}: files is not a list of tables")
     told = {str(row.get("name")): row.get("sha256") for row in rows}
     if set(told) != set(files):
         _refuse(str(path), f"{MANIFEST} and the files in it differ")

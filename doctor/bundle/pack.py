@@ -91,7 +91,7 @@ def write(path: Path, files: Mapping[str, bytes]) -> int:
     """Beside its place first, then renamed; the bytes of the archive. Raises InputError when it can't be written, and
     leaves nothing."""
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
-        raise InputError(f"{path}: is no regular file; name a new one")
+        raise InputError(f"{path}: is not a regular file; name a new one")
     packed = _packed(files)
     beside = partial(path)
     try:

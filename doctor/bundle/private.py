@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from doctor.redaction import Redactor
+from doctor.redaction.site import Site
 from doctor.system import asked
 
 _PASSWD = ("text:etc/passwd",)
@@ -19,9 +20,9 @@ FIRST_USER_ID = 1000
 Entries = Mapping[str, dict[str, Any]]
 
 
-def redactor_of(entries: Entries, key: bytes) -> Redactor:
+def redactor_of(entries: Entries, key: bytes, site: Site | None = None) -> Redactor:
     """A redactor that knows the users and hosts which the recording names; `key` is the machine's (report/key.py)."""
-    redactor = Redactor(key=key, remember=True)
+    redactor = Redactor(key=key, site=site, remember=True)
     environ = entries.get(asked.ENVIRON, {}).get("value") or {}
     redactor.learn({"environ": environ})
     redactor.know("user", _last(str(environ.get("HOME") or "")))
@@ -29,6 +30,12 @@ def redactor_of(entries: Entries, key: bytes) -> Redactor:
         redactor.know("host", os.uname().nodename)
     for key_ in _HOST_FILES:
         redactor.know("host", str(entries.get(key_, {}).get("value") or "").strip())
+    for name, value in environ.items():
+        redactor.meet(f"{name}={value}")
+    for row in str(entries.get("text:etc/group", {}).get("value") or "").splitlines():
+        _learn_group(redactor, row.split(":"))
+    # Before anything is written: a name that one text tells must not be left in a text before it.
+    redactor.learn([entry.get("value") for entry in entries.values() if not isinstance(entry.get("value"), int)])
     for key_ in _PASSWD:
         _learn_users(redactor, str(entries.get(key_, {}).get("value") or ""))
     return redactor
@@ -48,6 +55,13 @@ def _learn_users(redactor: Redactor, passwd: str) -> None:
                 redactor.know("user", parts[4].split(",")[0])
 
 
+def _learn_group(redactor: Redactor, row: Sequence[str]) -> None:
+    if len(row) > 3 and row[2].isdigit() and FIRST_USER_ID <= int(row[2]) < 65534:
+        redactor.know("group", row[0])
+        for member in row[3].split(","):
+            redactor.know("user", member.strip())
+
+
 _LOG_HOST = re.compile(
     r"(?m)^(?:\d{4}-\d\d-\d\dT[\d:.]+[+-][\d:]{4,5}|[A-Z][a-z]{2} [ \d]\d [\d:]{8}) ([\w.-]{3,64}) kernel:"
 )
@@ -57,6 +71,7 @@ _NODES = ("SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURMD_NODENAME", "SLURM_TOPO
 def learn_hosts(redactor: Redactor, entries: Entries, texts: Sequence[str]) -> None:
     """Host names that only the logs, etc/hosts or the batch system tell."""
     for text in texts:
+        redactor.meet(text)
         for name in {found[1] for found in _LOG_HOST.finditer(text[:200_000])}:
             redactor.know("host", name)
     environ = entries.get(asked.ENVIRON, {}).get("value") or {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,19 +11,25 @@ from typing import TYPE_CHECKING, Any
 from doctor import __version__
 from doctor.bundle import extras, private
 from doctor.bundle.pack import CAPTURE, MANIFEST, LeftOut, Part, manifest, within
-from doctor.diagnosis import registry
-from doctor.diagnosis.recording import Recording
-from doctor.diagnosis.run import Options, examine
+from doctor.engine import registry
+from doctor.engine.gather import TOTAL_S
+from doctor.engine.recording import Recording
+from doctor.engine.run import Options, examine
 from doctor.report.key import machine_key
 from doctor.system.capture import CaptureSystem
 from doctor.system.capture_store import SCHEMA
 
 if TYPE_CHECKING:
-    from doctor.diagnosis.registry import Probe
+    from doctor.engine.registry import Probe
     from doctor.findings import Report
     from doctor.redaction import Redactor
+    from doctor.redaction.site import Site
     from doctor.system.base import System
 
+_WITHIN_S = 15.0
+_AFTERWARDS_S = 2.0
+"""Processor time of start-up, redaction and report on a machine where no tool answers."""
+_LEAST_S = 4.0
 MAX_SIZE = 40 << 20
 """Bytes of all files before compression, unless the user says otherwise."""
 
@@ -47,13 +54,14 @@ def make(
     pid: int | None = None,
     max_size: int = MAX_SIZE,
     options: Options | None = None,
+    site: Site | None = None,
 ) -> Made:
     """Asks the machine and redacts. The report in it is made from the redacted recording, as the reader's will be."""
-    options = options or Options()
+    options = options or Options(total_s=_time_to_ask())
     found = extras.scout(system, since=since, include=include, pid=pid)
     entries = recorded(system, options, extras.errands(found.asks))
     texts, out = extras.taken(entries, found.asks)
-    redactor = private.redactor_of(entries, found.key)
+    redactor = private.redactor_of(entries, found.key, site)
     private.learn_hosts(redactor, entries, [text for _, _, text in texts])
     clean, removed = private.redacted(entries, redactor)
     rows = [_redacted(row, redactor, removed) for row in texts]
@@ -67,6 +75,13 @@ def make(
     return Made(files, tuple(kept), tuple(left_out), removed, redactor.names())
 
 
+def _time_to_ask() -> float:
+    """Seconds for all questions, so that the bundle is out within `_WITHIN_S`: the more programs wait for a processor,
+    the longer takes what comes after the answers."""
+    waiting = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    return min(TOTAL_S, max(_LEAST_S, _WITHIN_S - extras.SCOUT_S - _AFTERWARDS_S * waiting))
+
+
 def recorded(system: System, options: Options, more: Sequence[Probe] = ()) -> dict[str, dict[str, Any]]:
     """What the probes of a check read, as a capture's entries; `more` run beside them."""
     record = Recording()
@@ -75,10 +90,10 @@ def recorded(system: System, options: Options, more: Sequence[Probe] = ()) -> di
     return record.entries
 
 
-def private_report(system: System, options: Options) -> Report:
+def private_report(system: System, options: Options, site: Site | None = None) -> Report:
     """The report of a machine as its bundle would give it: under the same pseudonyms."""
     entries = recorded(system, options)
-    redactor = private.redactor_of(entries, machine_key(system))
+    redactor = private.redactor_of(entries, machine_key(system), site)
     clean, _ = private.redacted(entries, redactor)
     return examine(CaptureSystem.of(redactor.again(clean)), options)
 
@@ -103,8 +118,9 @@ def _capture(entries: dict[str, dict[str, Any]], created: str) -> Part:
 
 def _reports(entries: dict[str, dict[str, Any]], options: Options) -> list[Part]:
     """The report that the redacted recording gives, as its reader's will be: there is no other that could differ."""
-    from doctor.report import html, terminal
-    from doctor.report import json as as_json
+    from doctor.report import terminal
+    from doctor.report.formats import html
+    from doctor.report.formats import json as as_json
 
     report = examine(CaptureSystem.of(entries), replace(options, record=None))
     text = terminal.render(report, terminal.Look(plain=True), 1)

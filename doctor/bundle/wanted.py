@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.diagnosis import local_engines
+from doctor.engine import local_engines
 
 if TYPE_CHECKING:
     from doctor.system.base import System
@@ -152,7 +152,7 @@ def _kernel_log(since: str | None) -> list[Ask]:
 def _engines(system: System) -> list[Ask]:
     """What the container engines say over their local sockets. DOCKER_HOST, contexts, podman's remote connections and
     curl's own configuration are not followed."""
-    socket = next(local_engines.docker_sockets(system), None)
+    socket = next(local_engines.sockets(system, "docker"), None)
     asks = []
     if socket and system.which("docker").known:
         asks.append(Ask("docker", "engine", ("docker", "-H", f"unix:///{socket}")))

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from doctor.bench.compare import Row
     from doctor.bench.results import Results
-    from doctor.bench.run import Runner
+    from doctor.bench.runner import Runner
     from doctor.facts import Snapshot
     from doctor.findings import Report
     from doctor.profiles import Profile
@@ -23,22 +24,23 @@ def bench(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            help="gemm, copy, host, attention, flex, compile, collectives (else all); or `compare A B`; or `tune`."
+            help="gemm, copy, host, attention, flex, compile, launch, collectives (default: all); "
+            "or `compare A B`, `report FILE`, `tune`."
         ),
     ] = None,
     level: Annotated[str, typer.Option(help="quick (at most 60 s) or full.")] = "quick",
-    device: Annotated[str | None, typer.Option(help="cpu or cuda:0; else every GPU that torch sees.")] = None,
-    python: Annotated[str | None, typer.Option(help="The Python that has torch.")] = None,
-    profile: Annotated[str | None, typer.Option(help="Known-good stack whose baselines to hold against.")] = None,
-    shape: Annotated[list[str] | None, typer.Option(help="MxNxK of the products; may be repeated.")] = None,
-    memory: Annotated[int, typer.Option(help="GiB of host memory that one process may hold.")] = 24,
-    budget: Annotated[float, typer.Option(help="tune: seconds for tuning.")] = 300.0,
-    results: Annotated[Path | None, typer.Option(help="tune: judge and measure this file; nothing is tuned.")] = None,
-    no_history: Annotated[bool, typer.Option("--no-history", help="Keep no line of this run.")] = False,
-    format_: Annotated[str, typer.Option("--format", help="text, json or html (a report with bars).")] = "text",
+    device: Annotated[str | None, typer.Option(help="cpu or cuda:N (default: every GPU that torch sees).")] = None,
+    python: Annotated[str | None, typer.Option(help="Python interpreter that has torch.")] = None,
+    profile: Annotated[str | None, typer.Option(help="Compare with the baselines of this known-good stack.")] = None,
+    shape: Annotated[list[str] | None, typer.Option(help="MxNxK of the matrix products; may be repeated.")] = None,
+    memory: Annotated[int, typer.Option(help="Host memory limit of one process, in GiB.")] = 24,
+    budget: Annotated[float, typer.Option(help="tune: time limit in seconds.")] = 300.0,
+    results: Annotated[Path | None, typer.Option(help="tune: check and measure this file without tuning.")] = None,
+    no_history: Annotated[bool, typer.Option("--no-history", help="Do not record this run.")] = False,
+    format_: Annotated[str, typer.Option("--format", help="text, json or html (with bars).")] = "text",
     output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
 ) -> int:
-    """Measure under your Python, each GPU in its own process. Exit 1 where a number or a value is wrong."""
+    """Measure matrix products, copies, attention and collectives. Exit 1 for findings of severity warning or error."""
     import os
     import re
     import time
@@ -52,18 +54,20 @@ def bench(
     _one_of("--format", format_, ("text", "json", "html") if measures else ("text", "json"))
     if names[:1] == ["compare"]:
         return _compare(names[1:], format_, output)
+    if names[:1] == ["report"]:
+        return _report(names[1:], output)
     if device is not None and not re.fullmatch(r"cpu|cuda:\d{1,3}", device):
-        raise InputError(f"--device {device[:20]}: cpu or cuda:N is wanted")
+        raise InputError(f"invalid --device '{device[:20]}' (cpu or cuda:N)")
     if not 1 <= memory <= 4096 or not 1 <= budget <= 86400:
-        raise InputError("--memory takes 1 to 4096 GiB, --budget 1 to 86400 seconds")
+        raise InputError("--memory must be 1 to 4096 GiB, --budget 1 to 86400 seconds")
     if output is not None and not os.access(output.parent, os.W_OK):
-        raise InputError(f"-o {output}: {output.parent} can't be written to; nothing was measured")
+        raise InputError(f"-o {output}: cannot write to {output.parent}; nothing was measured")
     loaded = _profile(profile)
     tuning = names == ["tune"]
     if not tuning:
         from doctor.bench.plan import plan
 
-        plan(names, level, device or "cpu", 1, shape or [])  # wrong words are told before anything is run
+        plan(names, level, device or "cpu", 1, shape or [])  # reports wrong words before anything runs
     machine, runner = _ready(python, memory, began if level == "quick" and not tuning else None)
     if tuning:
         from doctor.cli.tuning import tune
@@ -78,7 +82,7 @@ def _ready(python: str | None, memory: int, began: float | None) -> tuple[Snapsh
     import os
 
     from doctor.bench.plan import ENDS_S, QUICK_S
-    from doctor.bench.run import Runner
+    from doctor.bench.runner import Runner
     from doctor.cli import measured
     from doctor.cli.check import _python
     from doctor.system.live import LiveSystem
@@ -107,17 +111,23 @@ def _measure(
     format_: str,
     output: Path | None,
 ) -> int:
+    from dataclasses import replace
+
+    from doctor.bench.ceilings import ceiling
     from doctor.bench.plan import plan
     from doctor.bench.run import devices, run
     from doctor.cli import measured
     from doctor.errors import ExitCode, InputError
+    from doctor.knowledge import Knowledge
 
     interrupted = False
     measured.say("looking for GPUs")
     found = devices(runner, device)
     if found.trouble:
         measured.hush()
-        raise InputError(f"nothing can be measured: {found.trouble}")
+        raise InputError(f"cannot measure: {found.trouble}")
+    kb = Knowledge()
+    found.devices = tuple(replace(d, ceiling=ceiling(machine, kb, d.pci)) for d in found.devices)
     wanted = [*shapes, *(s for s in _of_baselines(profile) if level == "full" and s not in shapes)]
     todo = plan(names, level, found.devices[0].torch, len(found.devices), wanted, runner.left())
     try:
@@ -126,7 +136,7 @@ def _measure(
     except KeyboardInterrupt:
         if not found.measurements:
             raise
-        interrupted, found.trouble = True, "the run was interrupted; what was measured until then is here"
+        interrupted, found.trouble = True, "interrupted; results up to then are shown"
     finally:
         measured.hush()
     report = measured.report_of(machine, {"bench": tuple(found.measurements)}, profile)
@@ -162,7 +172,7 @@ def _deliver(
     if format_ == "text":
         text = report.text(found.software, found.measurements, held, findings, found.trouble)
     elif format_ == "html":
-        from doctor.report import html
+        from doctor.report.formats import html
 
         text = html.render(judged)
     try:
@@ -173,7 +183,7 @@ def _deliver(
             if place is not None:
                 history.keep(data, place)
         except InputError as error:
-            tell(f"doctor: not kept: {error}\n")
+            tell(f"doctor: this run is not recorded: {error}\n")
 
 
 def _of_baselines(profile: Profile | None) -> list[str]:
@@ -198,33 +208,45 @@ def _baselines(profile: Profile | None, found: Results) -> dict[str, Any]:
     return held
 
 
+def _report(paths: list[str], output: Path | None) -> int:
+    from doctor.bench import history
+    from doctor.cli.output import deliver
+    from doctor.errors import ExitCode, InputError
+    from doctor.report import bench_html
+
+    if len(paths) != 1:
+        raise InputError("bench report takes one result file: doctor bench report A.json -o bench.html")
+    deliver(bench_html.page(*history.load(Path(paths[0]))), output)
+    return ExitCode.OK
+
+
 def _compare(paths: list[str], format_: str, output: Path | None) -> int:
     import json
     from dataclasses import asdict
 
     from doctor.bench import history
-    from doctor.bench.compare import compare
+    from doctor.bench.compare import compare_pairs
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError
 
-    if len(paths) != 2:
-        raise InputError("bench compare takes two result files: doctor bench compare A.json B.json")
-    (a, first), (b, second) = (history.load(Path(path)) for path in paths)
-    rows = compare(first, second)
+    if not paths or len(paths) % 2:
+        raise InputError(
+            "bench compare takes pairs of result files: doctor bench compare A.json B.json [A2.json B2.json]"
+        )
+    loaded = [history.load(Path(path)) for path in paths]
+    pairs = [(a[1], b[1]) for a, b in zip(loaded[::2], loaded[1::2], strict=True)]
+    rows = compare_pairs(pairs)
+    when = [", ".join(str(data["when"]) for data, _ in loaded[side::2]) for side in (0, 1)]
     if format_ == "json":
-        told = {
-            "schema": "doctor.bench-comparison/1",
-            "a": a["when"],
-            "b": b["when"],
-            "rows": [asdict(r) for r in rows],
-        }
-        deliver(json.dumps(told, indent=2) + "\n", output)
+        data = {"schema": "doctor.bench-comparison/1", "a": when[0], "b": when[1], "rows": [asdict(r) for r in rows]}
+        deliver(json.dumps(data, indent=2) + "\n", output)
     else:
-        lines = [f"A: {paths[0]} ({a['when']})", f"B: {paths[1]} ({b['when']})"]
-        for row in rows:
-            numbers = (
-                f"{row.a:.4g} -> {row.b:.4g} {row.unit} (x{row.change:.3f})" if row.a and row.b and row.change else ""
-            )
-            lines.append(f"  {row.verdict:12} {row.key} {numbers}{f' {row.note}' if row.note else ''}".rstrip())
-        deliver("\n".join(lines) + "\n", output)
+        names = (", ".join(paths[::2]), ", ".join(paths[1::2]))
+        lines = [f"{letter}: {files} ({made})" for letter, files, made in zip("AB", names, when, strict=True)]
+        deliver("\n".join([*lines, *map(_compared, rows)]) + "\n", output)
     return ExitCode.FINDINGS if any(r.verdict == "worse" for r in rows) else ExitCode.OK
+
+
+def _compared(row: Row) -> str:
+    change = f" {row.a:.4g} -> {row.b:.4g} {row.unit} (x{row.change:.3f})" if row.a and row.b and row.change else ""
+    return f"  {row.verdict:12} {row.key}{change}{f'; {row.note}' if row.note else ''}"

@@ -20,16 +20,18 @@ def add(app: typer.Typer) -> None:
 
 def blas(
     prove: Annotated[
-        bool, typer.Option("--prove", help="Run one small product of each under your Python, and see what ran.")
+        bool, typer.Option("--prove", help="Run one small matrix product of each kind under your Python.")
     ] = False,
-    python: Annotated[str | None, typer.Option(help="The Python that has torch.")] = None,
+    python: Annotated[str | None, typer.Option(help="Python interpreter that has torch.")] = None,
     from_: Annotated[Path | None, typer.Option("--from", help="Predict for this capture or bundle.")] = None,
-    device: Annotated[str | None, typer.Option(help="With --prove: cpu, cuda or cuda:1; else what torch has.")] = None,
-    timeout: Annotated[float, typer.Option(help="With --prove: seconds for each process.")] = 300.0,
+    device: Annotated[
+        str | None, typer.Option(help="With --prove: cpu, cuda or cuda:N (default: what torch has).")
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="With --prove: time limit of each process in seconds.")] = 300.0,
     format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
     output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
 ) -> int:
-    """The library of each matrix product, with the chain of reasons. Exit 1 where something that ran is wrong."""
+    """Show which BLAS library each matrix product uses, and why. Exit 1 for findings of severity warning or error."""
     import re
 
     from doctor.blas.predict import predict
@@ -41,16 +43,18 @@ def blas(
 
     _one_of("--format", format_, ("text", "json"))
     if prove and from_ is not None:
-        raise InputError("--prove runs products on this machine; it goes without --from")
+        raise InputError("--prove runs on this machine and cannot be combined with --from")
     if device is not None and not re.fullmatch(r"cpu|cuda(?::\d{1,3})?", device):
-        raise InputError(f"--device {device[:20]}: cpu, cuda or cuda:N is wanted")
+        raise InputError(f"invalid --device '{device[:20]}' (cpu, cuda or cuda:N)")
     if not 1 <= timeout <= 3600:
-        raise InputError(f"--timeout {timeout:g}: 1 to 3600 seconds are wanted")
+        raise InputError(f"--timeout must be 1 to 3600 seconds, not {timeout:g}")
     system = _system(from_)
     machine = measured.facts(system, _python(python, live=from_ is None))
     predictions = predict(machine)
     if not predictions:
-        raise InputError("no torch is known here, so nothing can be predicted; --python names the Python that has it")
+        raise InputError(
+            "torch was not found, so nothing can be predicted; pass the interpreter that has it with --python"
+        )
     findings: list[Any] = []
     proved: Proved | None = None
     withheld: tuple[str, ...] = ()
@@ -59,7 +63,7 @@ def blas(
 
         proved = _proved(machine, predictions, timeout, device)
         if proved.trouble and all(p.outcome == "not-run" for p in proved.proofs):
-            raise InputError(f"no product can be run: {proved.trouble}")
+            raise InputError(f"cannot run a matrix product: {proved.trouble}")
         withheld = kept_back(_environ())
         machine, findings = measured.judged(machine, {"gemm_proofs": tuple(proved.proofs)})
     if format_ == "json":

@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
+from doctor.cli.site_options import Domain, Hide, Key, site_of
+
 
 def add(app: typer.Typer) -> None:
     group = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
     group.callback()(bundle)
     group.command("scan")(scan)
-    app.add_typer(group, name="bundle", help="Record this machine for support: one redacted archive.")
+    app.add_typer(group, name="bundle", help="Record this machine for support, redacted.")
 
 
 def bundle(
@@ -22,11 +24,14 @@ def bundle(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would go in; write nothing.")] = False,
     since: Annotated[str | None, typer.Option(help="Kernel log from then on: 2h, 3d, 2026-11-20.")] = None,
     include: Annotated[list[Path] | None, typer.Option(help="Add this text file, redacted; repeatable.")] = None,
-    pid: Annotated[int | None, typer.Option(help="Add what /proc tells of this process.")] = None,
+    pid: Annotated[int | None, typer.Option(help="Add what /proc shows of this process.")] = None,
     max_size: Annotated[int, typer.Option(min=1, help="MiB before compression; extras beyond are left out.")] = 40,
-    names: Annotated[Path | None, typer.Option("--map", help="Keep the originals here; never send it.")] = None,
+    hide: Hide = None,
+    domain: Domain = None,
+    key: Key = None,
+    names: Annotated[Path | None, typer.Option("--map", help="Write the redaction map here; do not share it.")] = None,
 ) -> int:
-    """Record this machine for support: one redacted archive. Needs no root and no network."""
+    """Record this machine for support, redacted. Needs no root and no network."""
     if context.invoked_subcommand:
         return 0
     import json
@@ -39,7 +44,8 @@ def bundle(
     from doctor.system.live import LiveSystem
 
     if names is not None and names.exists() and not names.is_file():
-        raise InputError(f"--map {names}: is no regular file; name a new one")
+        raise InputError(f"--map {names}: is not a regular file; name a new one")
+    site = site_of(hide, domain, key)
     now = datetime.now(timezone.utc)
     made = make(
         LiveSystem(),
@@ -48,6 +54,7 @@ def bundle(
         include=_included(include or ()),
         pid=_running(pid),
         max_size=max_size << 20,
+        site=site,
     )
     if dry_run:
         listed = [f"{len(p.content):>9}  {p.name}  ({p.origin})\n" for p in made.parts]
@@ -71,7 +78,7 @@ def _moment(since: str | None) -> str | None:
         return None
     from datetime import datetime, timedelta
 
-    from doctor.probes.kernel_log import seconds
+    from doctor.probes.host.kernel_log import seconds
 
     now = datetime.now()
     return f"{now - timedelta(seconds=seconds(since, now.timestamp())):%Y-%m-%d %H:%M:%S}"
@@ -95,20 +102,50 @@ def _running(pid: int | None) -> int | None:
     return pid
 
 
-def scan(path: Annotated[Path, typer.Argument(metavar="FILE", help="A bundle.")]) -> int:
-    """Look in a bundle for what redaction missed: secrets, addresses, homes, this machine's names; exit 1 when there is
-    any."""
+_SHOWN = 200
+
+
+def scan(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A bundle.")],
+    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+) -> int:
+    """Look at a bundle a second time, by another way than redaction's: list what a person should look at; exit 1 when
+    there is any. The words themselves are shown, so keep the output."""
+    import json
     import os
 
     from doctor.bundle.open import open_bundle
+    from doctor.bundle.scan import by_detect_secrets
     from doctor.bundle.scan import scan as look
     from doctor.cli.output import deliver
-    from doctor.errors import ExitCode
+    from doctor.errors import ExitCode, InputError
     from doctor.system.live import LiveSystem
 
+    if format_ not in ("text", "json"):
+        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
     accounts = [line.split(":") for line in (LiveSystem({}).read_text("etc/passwd").value or "").splitlines()]
     users = [row[0] for row in accounts if len(row) > 5 and row[2].isdigit() and 1000 <= int(row[2]) < 65534]
-    missed = look(open_bundle(path), [*users, os.environ.get("USER", "")], [os.uname().nodename])
-    rows = [f"{row.name}: {', '.join(f'{count} {kind}' for kind, count in row.kinds.items())}\n" for row in missed]
-    deliver("".join(rows) or "nothing that looks like a secret or a name\n", None)
-    return ExitCode.FINDINGS if missed else ExitCode.OK
+    bundle = open_bundle(path)
+    more = by_detect_secrets(bundle)
+    seen = [*(more or ()), *look(bundle, [*users, os.environ.get("USER", "").replace("root", ""), os.uname().nodename])]
+    if format_ == "json":
+        data = {"schema": "doctor.scan/1", "detect_secrets": more is not None, "seen": [row._asdict() for row in seen]}
+        deliver(json.dumps(data, indent=1) + "\n", None)
+    else:
+        rows = [f"{row.name}:{row.line}: {row.kind}: {_plain(row.word)}\n" for row in seen[:_SHOWN]]
+        if len(seen) > _SHOWN:
+            rows.append(f"and {len(seen) - _SHOWN} more; --format json lists all\n")
+        ways = "entropy, hosts and names" + (
+            ", detect-secrets" if more is not None else "; detect-secrets is not installed"
+        )
+        rows.append(
+            f"{len(seen)} things to look at in {len(bundle.files)} files, by {ways}."
+            " This is no proof: read what you send.\n"
+        )
+        deliver("".join(rows), None)
+    return ExitCode.FINDINGS if seen else ExitCode.OK
+
+
+def _plain(word: str) -> str:
+    told = "".join(c if c.isprintable() else "?" for c in word)
+    return told if len(told) <= 80 else told[:77] + "..."

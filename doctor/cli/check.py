@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-MACHINE = ("json", "jsonl", "markdown", "sarif", "junit", "github", "prometheus", "html")
-"""Formats for programs, of doctor/report/formats.py."""
+from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
+from doctor.report import formats
 
 if TYPE_CHECKING:
-    from doctor.diagnosis.allow import Allowed
-    from doctor.diagnosis.run import Options
+    from doctor.engine.allow import Allowed
     from doctor.findings import Report
     from doctor.system.base import System
 
@@ -22,46 +21,65 @@ def add(app: typer.Typer) -> None:
 
 
 def check(
-    profile: Annotated[str | None, typer.Option(help="Known-good stack to judge against: a name or a file.")] = None,
-    from_: Annotated[Path | None, typer.Option("--from", help="Judge this capture or bundle.")] = None,
-    root: Annotated[Path | None, typer.Option(help="Judge the tree under this folder; no command is run.")] = None,
-    python: Annotated[str | None, typer.Option(help="The Python whose packages are judged.")] = None,
-    pid: Annotated[str | None, typer.Option(help="Judge this running process by what it has.")] = None,
-    in_: Annotated[
-        str | None, typer.Option("--in", help="Judge this container (docker, podman) or pod (crictl) from its host.")
+    profile: Annotated[str | None, typer.Option(help="Known-good stack to compare with: a name or a file.")] = None,
+    from_: Annotated[Path | None, typer.Option("--from", help="Check this capture or bundle.")] = None,
+    root: Annotated[Path | None, typer.Option(help="Check the tree under this folder; run no command.")] = None,
+    python: Annotated[str | None, typer.Option(help="The Python whose packages are checked.")] = None,
+    pid: Annotated[
+        str | None, typer.Option(help="Check a running process (environment, libraries, devices, limits).")
     ] = None,
-    format_: Annotated[str, typer.Option("--format", help=f"text, {', '.join(MACHINE)}.")] = "text",
+    in_: Annotated[
+        str | None, typer.Option("--in", help="Check this container (docker, podman) or pod (crictl) from its host.")
+    ] = None,
+    format_: Annotated[str, typer.Option("--format", help=f"text, {', '.join(formats.names())}.")] = "text",
     fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
-    strict: Annotated[bool, typer.Option("--strict", help="Exit 4 when GPUs could not be judged.")] = False,
-    only: Annotated[list[str] | None, typer.Option(help="Only this rule or tag; may be repeated.")] = None,
-    skip: Annotated[list[str] | None, typer.Option(help="Not this rule or tag; may be repeated.")] = None,
-    allow: Annotated[Path | None, typer.Option(help="Allow-list (TOML); else that of your configuration.")] = None,
-    plain: Annotated[bool, typer.Option("--plain", help="Words only: no colour, no drawing.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 4 when a layer that matters was not checked.")] = False,
+    expect_gpus: Annotated[
+        int | None, typer.Option(min=0, help="How many GPUs should be usable; 0: none is expected here.")
+    ] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Run only this rule or tag; may be repeated.")] = None,
+    skip: Annotated[list[str] | None, typer.Option(help="Skip this rule or tag; may be repeated.")] = None,
+    allow: Annotated[
+        Path | None, typer.Option(help="Allow-list (TOML); default: the one in your configuration.")
+    ] = None,
+    plain: Annotated[bool, typer.Option("--plain", help="Print words only: no colour, no symbols.")] = False,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour.")] = False,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Print the fixes as one ordered script; nothing of it is run.")
-    ] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Print the fixes as one script; run nothing.")] = False,
+    choose: Annotated[
+        list[str] | None,
+        typer.Option(help="With --plan: RULE=B or FINGERPRINT=B takes alternative B; may be repeated."),
+    ] = None,
     since: Annotated[
-        str | None, typer.Option(help="Kernel log from then on (2h, 3d, 2026-11-20), over all boots; else this boot.")
+        str | None,
+        typer.Option(help="Read the kernel log since then (2h, 3d, 2026-11-20), across boots; default: this boot."),
     ] = None,
     verbose: Annotated[int, typer.Option("-v", count=True, help="-v GPU numbers and facts, -vv origins too.")] = 0,
     output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
     unredacted: Annotated[bool, typer.Option("--unredacted", help="Keep names and ids; only with -o.")] = False,
+    hide: Hide = None,
+    domain: Domain = None,
+    key: Key = None,
 ) -> int:
-    """Judge this machine, and say what is wrong and what mends it."""
+    """Check this machine's GPU setup and show how to fix problems."""
     from doctor.cli.output import deliver
-    from doctor.diagnosis.run import Options, examine
+    from doctor.engine.run import Options, examine
+    from doctor.engine.verdict import exit_code
     from doctor.errors import InputError
 
-    _one_of("--format", format_, ("text", *MACHINE))
+    _one_of("--format", format_, ("text", *formats.names()))
     _one_of("--fail-on", fail_on, ("error", "warning", "never"))
     if unredacted and output is None:
         raise InputError("--unredacted needs -o FILE: unredacted reports go to a file of mode 0600 only")
+    site = site_of(hide, domain, key)
+    if site and unredacted:
+        raise InputError("--unredacted and --hide, --domain, --key exclude each other")
     if plan and format_ != "text":
-        raise InputError("--plan prints a script; it goes without --format")
+        raise InputError("--plan prints a script and takes no --format")
+    if choose and not plan:
+        raise InputError("--choose needs --plan")
     for option, value in (("--pid", pid), ("--in", in_), ("--profile", profile), ("--python", python)):
         if value is not None and not value.strip():  # an unset variable of a script: this host was not meant
-            raise InputError(f"{option} is empty; a value is wanted")
+            raise InputError(f"{option} is empty; expected a value")
     if sum(map(bool, (from_, root, pid, in_))) > 1:
         raise InputError("--from, --root, --pid and --in exclude each other")
     _known_rules((*(only or ()), *(skip or ())))
@@ -80,55 +98,47 @@ def check(
         source=str(source) if source else None,
         python=python,
         since=_since(since),
+        expect_gpus=expect_gpus,
     )
     system = _system(from_, root)
     if pid or in_:
-        options = _of_process(system, options, pid, in_)
+        from doctor.engine.target import of_process
+
+        options = of_process(system, options, _number(pid), in_)
+    elif python and source:
+        from doctor.engine.target import has_python
+
+        has_python(system, python, str(source))
     report = examine(system, options)
+    code = exit_code(report, fail_on, strict=strict)
+    if site:
+        from doctor.report.formats.json import private
+
+        report = private(report, site)
     if plan:
         from doctor.report.plan import render as as_script
 
-        deliver(as_script(report), output)
-        return exit_code(report, fail_on, strict)
-    deliver(_rendered(report, format_, plain, no_color or output is not None, verbose, unredacted), output)
-    return exit_code(report, fail_on, strict)
+        deliver(without_names(as_script(report, choose or ()), site), output)
+        return code
+    told = _rendered(report, format_, plain, no_color or output is not None, verbose, unredacted)
+    deliver(without_names(told, site), output)
+    return code
 
 
 def _since(since: str | None) -> str | None:
     """What --since asks for, once it is understood."""
     if since is not None:
-        from doctor.probes.kernel_log import seconds
+        from doctor.probes.host.kernel_log import seconds
 
         seconds(since, None)
     return since
-
-
-def _of_process(system: System, options: Options, pid: str | None, in_: str | None) -> Options:
-    """The same with probes that look into that process or container, and into this host for the rest."""
-    from dataclasses import replace
-
-    from doctor.diagnosis import containers, inside
-    from doctor.errors import InputError
-    from doctor.system.process import ProcessSystem
-
-    found = containers.find(system, in_) if in_ else None
-    if pid and not (pid.isdecimal() and 0 < int(pid) < 1 << 31):
-        raise InputError(f"--pid {pid[:20]!r}: a number is wanted")
-    number = found.pid if found else int(pid or 0)
-    process = ProcessSystem(number, found.opener if found else None)
-    python = options.python or inside.interpreter(process)
-    told = found.told if found else None
-    if found and told is not None:
-        told.put("process.container", f"{found.engine}:{found.name}", f"command:{found.engine} inspect")
-    source = f"{found.engine} container {found.name}" if found else f"process {number}"
-    return replace(options, probes=inside.probes(process, number, told, python), source=source)
 
 
 def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
     from doctor.errors import InputError
 
     if value not in known:
-        raise InputError(f"{option} {value}: one of {', '.join(known)} is wanted")
+        raise InputError(f"invalid {option} {value!r} (choose from {', '.join(known)})")
 
 
 def _known_rules(words: tuple[str, ...]) -> None:
@@ -139,7 +149,7 @@ def _known_rules(words: tuple[str, ...]) -> None:
         return
     import difflib
 
-    from doctor.diagnosis.registry import checks
+    from doctor.engine.registry import checks
 
     known = {word for c in checks() for word in (c.rule.id, *c.rule.tags)}
     for word in words:
@@ -147,6 +157,14 @@ def _known_rules(words: tuple[str, ...]) -> None:
             near = difflib.get_close_matches(word, known, 1, 0.4)
             hint = f"did you mean {near[0]}?" if near else "`doctor rules` lists them"
             raise InputError(f"no rule or tag {word!r}; {hint}")
+
+
+def _number(pid: str | None) -> int | None:
+    from doctor.errors import InputError
+
+    if pid and not (pid.isdecimal() and 0 < int(pid) < 1 << 31):
+        raise InputError(f"--pid {pid[:20]!r}: not a process number")
+    return int(pid) if pid else None
 
 
 def _python(named: str | None, live: bool) -> str | None:
@@ -170,7 +188,7 @@ def _python(named: str | None, live: bool) -> str | None:
     if not (path.is_dir() or os.access(path, os.X_OK)):
         raise InputError(f"--python {named}: no program; it can't be executed")
     if not path.is_dir() and not any("py" in each.name for each in (path, path.resolve())):
-        raise InputError(f"--python {named}: no Python by its name; bin/python3 of the environment is wanted")
+        raise InputError(f"--python {named}: no Python by its name; expected bin/python3 of the environment")
     return str(path.absolute())
 
 
@@ -198,7 +216,7 @@ def _system(from_: Path | None, root: Path | None) -> System:
 
 
 def _allowed(path: Path | None) -> tuple[Allowed, ...]:
-    from doctor.diagnosis import allow
+    from doctor.engine import allow
 
     chosen = path or allow.user_file()
     return allow.load(chosen) if chosen else ()
@@ -206,39 +224,9 @@ def _allowed(path: Path | None) -> tuple[Allowed, ...]:
 
 def _rendered(report: Report, format_: str, plain: bool, no_color: bool, verbose: int, unredacted: bool) -> str:
     if format_ != "text":
-        from doctor.diagnosis.registry import checks
-        from doctor.report import formats
+        from doctor.engine.registry import rules
 
-        rules = tuple(check.rule for check in checks()) if format_ in formats.NEED_RULES else ()
         return formats.render(format_, report, rules, unredacted=unredacted)
     from doctor.report import terminal
 
     return terminal.render(report, terminal.Look.of_stdout(plain=plain, no_color=no_color), verbose)
-
-
-def exit_code(report: Report, fail_on: str, strict: bool) -> int:
-    """The contract of docs/exit-codes.md."""
-    from doctor.errors import ExitCode
-    from doctor.findings import Severity
-
-    if fail_on != "never":
-        limit = Severity(fail_on).rank
-        if any(f.severity.rank <= limit for f in report.counted()):
-            return ExitCode.FINDINGS
-    if strict and not _judged(report):
-        return ExitCode.UNJUDGED
-    return ExitCode.OK
-
-
-def _judged(report: Report) -> bool:
-    """GPUs are found, and their driver, their device nodes and torch are known; a machine known to have no GPU has
-    nothing to judge unless a profile was asked for."""
-    machine = report.snapshot
-    if not machine.gpus:
-        return machine.gpus is not None and report.profile is None
-    vendors = {g.vendor for g in machine.gpus}
-    drivers = [machine.nvidia_driver.loaded] * ("nvidia" in vendors) + [machine.amdgpu_driver.loaded] * (
-        "amd" in vendors
-    )
-    torch = machine.torch.installed is not None or machine.torch.version is not None
-    return None not in drivers and machine.nodes is not None and torch

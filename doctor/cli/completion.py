@@ -24,13 +24,13 @@ def add(app: typer.Typer) -> None:
 
 
 def completion(shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")]) -> None:
-    """Print the completion for a shell: `doctor completion bash >~/.local/share/bash-completion/completions/doctor`."""
+    """Print the completion script for bash, zsh or fish."""
     from doctor.cli.main import build
     from doctor.cli.output import deliver
     from doctor.errors import InputError
 
     if shell not in SHELLS:
-        raise InputError(f"{shell}: one of {', '.join(SHELLS)} is wanted")
+        raise InputError(f"{shell}: expected one of {', '.join(SHELLS)}")
     rows = dict(_rows(typer.main.get_group(build()), ()))
     deliver(_fish(rows) if shell == "fish" else _bash(rows, zsh=shell == "zsh"), None)
 
@@ -41,7 +41,7 @@ def _rows(command: Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
     options = [o for p in command.params for o in (*p.opts, *p.secondary_opts) if o.startswith("-")]
     words = [*members, *options, "--help"]
     if path == ("explain",):
-        from doctor.diagnosis.registry import checks
+        from doctor.engine.registry import checks
 
         words = [*(c.rule.id for c in checks()), *words]
     yield path, list(dict.fromkeys(words))

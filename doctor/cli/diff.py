@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
+
 if TYPE_CHECKING:
     from doctor.compare import Changed
+    from doctor.redaction.site import Site
 
 
 def add(app: typer.Typer) -> None:
@@ -16,12 +19,20 @@ def add(app: typer.Typer) -> None:
 
 
 def diff(
-    before: Annotated[str, typer.Argument(metavar="A", help="Bundle, capture or JSON report; `this` is this machine.")],
+    before: Annotated[
+        str, typer.Argument(metavar="A", help="A bundle, capture or JSON report; `this` is this machine.")
+    ],
     after: Annotated[str, typer.Argument(metavar="B", help="The same.")],
     format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
     output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    hide: Hide = None,
+    domain: Domain = None,
+    key: Key = None,
 ) -> int:
-    """What differs in findings and facts, what matters first. Exit 1 when something does."""
+    """Show what differs between two machines, most important first.
+
+    Exit 1 when something differs.
+    """
     import json
 
     from doctor.cli.output import deliver
@@ -29,55 +40,23 @@ def diff(
     from doctor.errors import ExitCode, InputError
 
     if format_ not in ("text", "json"):
-        raise InputError(f"--format {format_}: one of text, json is wanted")
-    changes = compare(_report(before), _report(after))
+        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
+    site = site_of(hide, domain, key)
+    changes = compare(_report(before, site), _report(after, site))
     text = (
         json.dumps(as_data(changes, (before, after)), indent=2) + "\n"
         if format_ == "json"
         else _text(changes, (before, after))
     )
-    deliver(text, output)
+    deliver(without_names(text, site), output)
     return ExitCode.FINDINGS if changes else ExitCode.OK
 
 
-_THIS = ("this", "-", ".")
-"""Words for this machine. A file or folder that is called so is named with its folder: `./this`."""
+def _report(name: str, site: Site | None) -> dict[str, Any]:
+    from doctor.report.formats.json import as_data, private
+    from doctor.sides import report
 
-
-def _report(name: str) -> dict[str, Any]:
-    """The report of one side, under the pseudonyms that a bundle of this machine has, so that redaction makes no
-    difference of its own. A bundle is redacted already."""
-    from doctor.bundle.open import is_bundle, open_bundle, parsed
-    from doctor.bundle.record import private_report
-    from doctor.diagnosis.run import Options, examine
-    from doctor.errors import InputError
-    from doctor.report.json import as_data
-    from doctor.system.capture import CaptureSystem
-    from doctor.system.given import read_given_bytes
-    from doctor.system.live import LiveSystem
-
-    if name in _THIS:
-        return as_data(private_report(LiveSystem(), Options()), unredacted=True)
-    path = Path(name)
-    if not path.exists():
-        raise InputError(f"{name}: no such file or folder; `this` is this machine")
-    if path.is_dir():
-        return as_data(private_report(CaptureSystem(path), Options()), unredacted=True)
-    if is_bundle(path):
-        return as_data(examine(open_bundle(path).system(), Options()), unredacted=True)
-    return _checked(name, parsed(name, "report", read_given_bytes(path, 64 << 20)))
-
-
-def _checked(name: str, data: dict[str, Any]) -> dict[str, Any]:
-    """A JSON report of the published form. InputError otherwise."""
-    from doctor.errors import InputError
-    from doctor.findings import Report
-
-    try:
-        return Report.model_validate(data).model_dump(mode="json", by_alias=True)
-    except ValueError as error:  # pydantic's is one
-        fault = " ".join(str(error).split()[:20])
-        raise InputError(f"{name}: not a doctor.report/1: {fault[:160]}") from None
+    return as_data(private(report(name, site), site), unredacted=True)
 
 
 def _text(changes: tuple[Changed, ...], names: tuple[str, str]) -> str:

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from doctor.cli.site_options import Domain, Hide, Key, redacted, site_of
+
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Snapshot
     from doctor.findings import Finding
     from doctor.flags.situation import Situation
+    from doctor.redaction.site import Site
     from doctor.system.base import System
 
 _WORKLOADS = ("train", "serve", "desktop")
@@ -26,44 +29,65 @@ def env(
         list[Path] | None,
         typer.Argument(
             help=".env, shell or batch script, Dockerfile, compose file, manifest, unit; - for stdin; "
-            "without one, this process's environment."
+            "default: the environment of this process."
         ),
     ] = None,
     pid: Annotated[str | None, typer.Option(help="Lint the environment of this running process.")] = None,
-    recommend: Annotated[bool, typer.Option("--recommend", help="Print the least set that a guide supports.")] = False,
-    workload: Annotated[str | None, typer.Option(help="What the program is for: train, serve or desktop.")] = None,
+    recommend: Annotated[
+        bool, typer.Option("--recommend", help="Print the smallest set of variables that a vendor guide recommends.")
+    ] = False,
+    workload: Annotated[str | None, typer.Option(help="Purpose of the program: train, serve or desktop.")] = None,
     context: Annotated[
         str | None,
-        typer.Option(help="What else the job is, by commas: fsdp, deterministic, multi_node, !moe; - lists the words."),
+        typer.Option(help="Properties of the job, comma-separated: fsdp, multi_node, !moe; - lists them."),
     ] = None,
-    gpu: Annotated[str | None, typer.Option(help="Judge for this GPU: MI300X, 8xH100, gfx1100.")] = None,
-    rocm: Annotated[str | None, typer.Option(help="Judge for this ROCm.")] = None,
-    torch: Annotated[str | None, typer.Option(help="Judge for this torch.")] = None,
-    python: Annotated[str | None, typer.Option(help="The Python whose packages count.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Kind of the files: env, shell, dockerfile, yaml, unit.")] = None,
-    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    gpu: Annotated[str | None, typer.Option(help="Check for this GPU: MI300X, 8xH100, gfx1100.")] = None,
+    rocm: Annotated[str | None, typer.Option(help="Check for this ROCm version.")] = None,
+    torch: Annotated[str | None, typer.Option(help="Check for this torch version.")] = None,
+    python: Annotated[str | None, typer.Option(help="Check against the packages of this Python.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="Kind of the files: env, shell, dockerfile, yaml, unit, cron.")
+    ] = None,
+    here: Annotated[
+        bool, typer.Option("--here", help="Check the files against the GPUs, versions and packages of this machine.")
+    ] = False,
+    trace: Annotated[
+        str | None, typer.Option(help="Show how this variable reaches each program that the files start; all: a table.")
+    ] = None,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Print the fixes that can be made automatically as a patch.")
+    ] = False,
+    format_: Annotated[str, typer.Option("--format", help="text, json, sarif or github.")] = "text",
     fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
-    verbose: Annotated[bool, typer.Option("-v", help="Tell of each variable what it is.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", help="Describe each variable.")] = False,
     output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    hide: Hide = None,
+    domain: Domain = None,
+    key: Key = None,
 ) -> int:
-    """Lint environment variables against their parsers, each other, the GPUs and the versions; or recommend some."""
+    """Find environment variables that are misread, contradict each other, or never reach the program."""
     from doctor.cli import env_files, env_output
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError
 
     _check_options(workload, kind, format_, fail_on)
+    site = site_of(hide, domain, key)
     if context == "-":
         return _listed(output)
     told = _told(workload, context)
+    if trace is not None:
+        return _traced(files, trace, kind, pid, format_, output, site)
     if pid and files:
-        raise InputError("--pid and files exclude each other")
+        raise InputError("use either --pid or files, not both")
     if recommend and (files or pid):
-        raise InputError("--recommend looks at GPUs and versions; it goes without files and --pid")
+        raise InputError("--recommend takes no files and no --pid")
     if python and not pid:
         from doctor.cli.check import _python
 
         python = _python(python, live=True)
-    elsewhere = bool(gpu) and not python and (recommend or bool(files))
+    if diff and not files:
+        raise InputError("--diff needs a file")
+    elsewhere = not python and ((bool(gpu) and recommend) or (bool(files) and not here))
     machine = _machine(pid, python, here=not elsewhere)
     machine = _described(machine, gpu, rocm, torch)
     counted = not gpu or _counted(gpu)[0] is not None
@@ -72,26 +96,58 @@ def env(
         deliver(env_output.advised(advice, workload or "serve", format_), output)
         return 0
     looked = list(env_files.looked(files, kind, machine, told, counted)) if files else [_here(machine, pid, told)]
-    if looked:
-        deliver(env_output.rendered(looked, format_, verbose=verbose), output)
+    if diff:
+        deliver(redacted("".join(env_files.patches(looked)), site), output)
+    elif looked:
+        deliver(redacted(env_output.rendered(looked, format_, verbose=verbose), site), output)
     if len(looked) < len(files or ()):
         return ExitCode.USAGE
     return _exit_code([f for one in looked for f in one.findings], fail_on)
 
 
+def _traced(
+    files: list[Path] | None,
+    name: str,
+    kind: str | None,
+    pid: str | None,
+    format_: str,
+    output: Path | None,
+    site: Site | None,
+) -> int:
+    import re
+
+    from doctor.cli import env_trace
+    from doctor.cli.output import deliver
+    from doctor.errors import InputError, ParserError
+
+    if not files:
+        raise InputError("--trace needs a file")
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,127}", name):
+        raise InputError(f"invalid --trace {name[:40]!r} (pass the name of a variable, or all)")
+    if format_ not in ("text", "json"):
+        raise InputError("--trace supports --format text and json only")
+    try:
+        every = env_trace.traced(files, name, kind)
+    except ParserError as error:
+        raise InputError(f"{files[0]}: {error}") from error
+    process = env_trace.live(pid, _process(pid)) if pid else None
+    deliver(redacted(env_trace.rendered(every, name, format_, process), site), output)
+    return 0
+
+
 def _check_options(workload: str | None, kind: str | None, format_: str, fail_on: str) -> None:
     from doctor.errors import InputError
-    from doctor.readers.assigned import KINDS
+    from doctor.parsers.text.assigned import KINDS
 
     asked = (
         ("--workload", workload, _WORKLOADS),
         ("--kind", kind, KINDS),
-        ("--format", format_, ("text", "json")),
+        ("--format", format_, ("text", "json", "sarif", "github")),
         ("--fail-on", fail_on, ("error", "warning", "never")),
     )
     for option, value, known in asked:
         if value is not None and value not in known:
-            raise InputError(f"{option} {value}: one of {', '.join(known)} is wanted")
+            raise InputError(f"invalid {option} {value!r} (choose from {', '.join(known)})")
 
 
 def _machine(pid: str | None, python: str | None, *, here: bool) -> Snapshot:
@@ -103,15 +159,15 @@ def _machine(pid: str | None, python: str | None, *, here: bool) -> Snapshot:
     from dataclasses import replace
     from functools import partial
 
-    from doctor.diagnosis import registry
-    from doctor.diagnosis.gather import gather
-    from doctor.diagnosis.identify import identify
+    from doctor.engine import registry
+    from doctor.engine.gather import gather
+    from doctor.engine.identify import identify
     from doctor.knowledge import Knowledge
     from doctor.system.live import LiveSystem
 
     system = LiveSystem()
     if pid:
-        from doctor.diagnosis import inside
+        from doctor.engine import inside
 
         process = _process(pid)
         probes = inside.probes(process, int(pid), None, python or inside.interpreter(process))
@@ -129,7 +185,7 @@ def _process(pid: str) -> Any:
     from doctor.system.process import ProcessSystem
 
     if not (pid.isdecimal() and 0 < int(pid) < 1 << 31):
-        raise InputError(f"--pid {pid[:20]!r}: a number is wanted")
+        raise InputError(f"invalid --pid {pid[:20]!r} (pass a number)")
     return ProcessSystem(int(pid))
 
 
@@ -144,15 +200,15 @@ def _described(machine: Snapshot, gpu: str | None, rocm: str | None, torch: str 
         count, model = _counted(gpu)
         known = gpu_by_name(model)
         if known is None:
-            raise InputError(f"--gpu {gpu[:40]}: no such GPU is known; a product (MI300X, RTX 4090) or gfx target")
+            raise InputError(f"unknown --gpu {gpu[:40]!r} (pass a product such as MI300X or RTX 4090, or a gfx target)")
         if count == 0:
-            raise InputError(f"--gpu {gpu[:40]}: at least one GPU is wanted")
+            raise InputError(f"invalid --gpu {gpu[:40]!r} (the count must be at least 1)")
         name = None if model.lower().startswith(("gfx", "sm_")) else model  # products of several names have one target
         one = Gpu(key="#0", vendor=known.vendor, name=name, arch=known.arch)
         changes["gpus"] = tuple(one.model_copy(update={"key": f"#{n}"}) for n in range(count or 1))
     for option, version in (("--rocm", rocm), ("--torch", torch)):
         if version is not None and not version[:1].isdigit():
-            raise InputError(f"{option} {version[:40]}: a version such as 7.2 is wanted")
+            raise InputError(f"invalid {option} {version[:40]!r} (pass a version such as 7.2)")
     update = {k: v for k, v in (("rocm", rocm), ("version", torch)) if v}
     if update:
         changes["torch"] = machine.torch.model_copy(update=update)
@@ -189,10 +245,10 @@ def _told(workload: str | None, context: str | None) -> dict[str, bool]:
     words = [word.strip() for word in (context or "").split(",") if word.strip()]
     unknown = {word.lstrip("!") for word in words} - contexts()
     if unknown:
-        raise InputError(f"--context {sorted(unknown)[0][:40]}: no such word; --context - lists them")
+        raise InputError(f"unknown --context {sorted(unknown)[0][:40]!r} (`--context -` lists the words)")
     both = {word for word in words if f"!{word}" in words}
     if both:
-        raise InputError(f"--context {sorted(both)[0]}: said to be so and not to be so")
+        raise InputError(f"--context contains both {sorted(both)[0]} and !{sorted(both)[0]}")
     return {**(told_of(workload) if workload else {}), **{w.lstrip("!"): not w.startswith("!") for w in words}}
 
 
@@ -206,7 +262,8 @@ def _here(machine: Snapshot, pid: str | None, told: dict[str, bool]) -> Any:
     command = system.read_text("proc/self/cmdline").value if pid else None
     seen = launch.contexts((command or "").replace("\0", " "))
     env = dict(machine.environment or {})
-    more = beside.look(system, env)
+    vendors = sorted(Situation({}, machine).vendors or ("amd", "nvidia"))
+    more = beside.look(system, env, vendors)
     situation = Situation({**more.env, **env}, machine, told={**seen, **told})
     found = [*lint.findings(situation, more.places), *more.findings, *folders.look(system, situation)]
     found += [*xla.look(system, situation), *gids.look(system, situation)]

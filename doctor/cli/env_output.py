@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from doctor.flags.recommend import Advice
 
 _WIDTH = 100
-_WORDS = {"error": "error  ", "warning": "warning", "info": "info   "}
 
 
 def rendered(looked: Sequence[Looked], format_: str, *, verbose: bool) -> str:
+    if format_ in ("sarif", "github"):
+        from doctor.cli import env_places
+
+        return (env_places.sarif if format_ == "sarif" else env_places.github)(looked)
     if format_ == "json":
         return json.dumps({"schema": "doctor.env/1", "environments": [_object(one) for one in looked]}, indent=1) + "\n"
     return _joined(line for one in looked for line in _lines(one, verbose=verbose))
@@ -54,7 +57,7 @@ def _variables(one: Looked) -> Iterator[dict[str, Any]]:
             "where": one.places.get(name, "environment"),
             "read_by": sorted({str(flag["component"]) for flag in flags}),
             "reads_as": reading.value if reading else None,
-            "state": reading.state if reading else "unknown",
+            "state": reading.state if reading else "not checked",
             "default": flags[0].get("default"),
             "effect": flags[0]["effect"],
         }
@@ -65,34 +68,40 @@ def _lines(one: Looked, *, verbose: bool) -> Iterator[str]:
 
     rows = list(_variables(one))
     counts = [sum(f.severity.value == level for f in one.findings) for level in ("error", "warning", "info")]
-    told = ", ".join(
+    summary = ", ".join(
         plural(count, word) for count, word in zip(counts, ("error", "warning", "note"), strict=True) if count
     )
-    yield f"{one.source}: {plural(len(rows), 'variable')} of the GPU stack; {told or 'nothing wrong'}"
+    yield f"{one.source}: {plural(len(rows), 'variable')} of the GPU stack; {summary or 'no problem found'}"
     yield from (line for note in one.notes for line in _wrapped(f"note: {note}", 0, 6))
-    for finding in one.findings:
-        yield from _finding(finding)
+    yield from (_finding(finding, one.source) for finding in one.findings)
     if verbose:
         yield ""
         for row in rows:
             default = f"; default {row['default']}" if row["default"] else ""
-            read = "" if row["state"] in ("taken", "unknown") else f" ({row['state']}: reads as {row['reads_as']})"
+            read = (
+                ""
+                if row["state"] == "taken"
+                else " (parsing not checked)"
+                if row["state"] == "not checked"
+                else f" ({row['state']}: reads as {row['reads_as']})"
+            )
             yield f"  {row['name']}={row['value'][:60]}{read}"
             yield from _wrapped(f"{', '.join(row['read_by'])}: {row['effect']}{default}", 6)
     elif rows:
-        yield "-v shows what each of them is, its default and its effect."
+        yield "-v describes each variable: its default and its effect."
 
 
-def _finding(finding: Finding) -> Iterator[str]:
-    place = finding.evidence[0].source if finding.evidence else ""
-    place = f"{place}: " if ":" in place and not place.startswith("http") else ""
-    yield ""
-    yield from _wrapped(f"{_WORDS[finding.severity.value]} {place}{finding.summary}", 0, 8)
-    for fix in finding.fixes[:2]:
-        yield from _wrapped(f"fix: {fix.text}", 8, 13)
+def _finding(finding: Finding, source: str) -> str:
+    """`file:line:column: warning: what. What to do. [rule: ids]`, on one line."""
+    from doctor.cli.env_places import place
+
+    found = place(finding)
+    where = f"{found[0]}:{found[1]}:{found[2]}" if found else source
     texts = [e.text.partition(":")[0] for e in finding.evidence if e.text != finding.subject.id]
     ids = [text for text in texts if "=" not in text]
-    yield f"        [{finding.rule}: {', '.join(ids[:4])}]" if ids else f"        [{finding.rule}]"
+    fixes = " ".join(remedy.title for remedy in finding.remedies[:2])
+    named = f"{finding.rule}: {', '.join(ids[:4])}" if ids else finding.rule
+    return f"{where}: {finding.severity.value}: {' '.join(f'{finding.summary} {fixes}'.split())} [{named}]"
 
 
 def _wrapped(text: str, indent: int, further: int | None = None) -> list[str]:
@@ -110,6 +119,7 @@ def advised(advice: Advice, workload: str, format_: str) -> str:
             "set": [line._asdict() for line in advice.lines],
             "left_out": [row._asdict() for row in advice.left_out],
             "in_a_case": [{"when": when, "set": text} for when, text in advice.conditional],
+            "other_sets": [{"for": what, "set": text, "id": name} for what, text, name in advice.others],
         }
         return json.dumps(made, indent=1) + "\n"
     return _joined(_advised(advice, workload))
@@ -119,11 +129,12 @@ def _advised(advice: Advice, workload: str) -> Iterator[str]:
     import shlex
 
     if not advice.sets and not advice.lines:
-        yield f"# No sourced guide gives variables to {workload} on this GPU and version: set none."
+        yield f"# No vendor guide recommends variables to {workload} on this GPU and version. Set none."
+        yield from _other_sets(advice)
         return
-    yield f"# To {workload} here, after {', '.join(advice.sets) or 'what was checked'}."
+    yield f"# To {workload} on this GPU, from {', '.join(advice.sets) or 'what was checked'}."
     if not advice.lines:
-        yield "# The guide sets no variable for this GPU and version."
+        yield "# The guide recommends no variable for this GPU and version."
     for line in advice.lines:
         yield f"# {line.why} [{line.set_id}; {line.source.split(';')[0][:120]}]"
         yield f"export {line.name}={shlex.quote(line.value)}"
@@ -131,3 +142,9 @@ def _advised(advice: Advice, workload: str) -> Iterator[str]:
         yield f"# For {when}: {text}"
     for row in advice.left_out:
         yield f"# Left out: {row.name}={row.value}: {row.why[:160]}"
+    yield from _other_sets(advice)
+
+
+def _other_sets(advice: Advice) -> Iterator[str]:
+    for what, text, name in advice.others:
+        yield f"# Only for: {what} [{name}]: {text}"

@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from doctor.engine.registry import Check
 
 
 def add(app: typer.Typer) -> None:
     app.command("explain")(explain)
 
 
-def explain(rule: Annotated[str, typer.Argument(help="A rule's id, as `doctor rules` lists them.")]) -> None:
-    """Say what a rule finds, why it matters, and how to mend it."""
+def explain(rule: Annotated[str, typer.Argument(help="The id of a rule; `doctor rules` lists them.")]) -> None:
+    """Say what a rule finds, why it matters, and how to fix it, with the commands of each distribution."""
     import difflib
     import shutil
 
     from doctor.cli.output import deliver
-    from doctor.diagnosis.registry import checks
+    from doctor.engine.registry import checks
     from doctor.errors import InputError
     from doctor.report.prose import fill
 
-    rules = {c.rule.id: c.rule for c in checks()}
+    rules = {c.rule.id: c for c in checks()}
     if rule not in rules:
         near = difflib.get_close_matches(rule, rules, 1, 0.4)
         hint = f"did you mean {near[0]}?" if near else "`doctor rules` lists them"
         raise InputError(f"no rule {rule!r}; {hint}")
-    found = rules[rule]
-    page = f"# {found.id}\n\n{found.title} ({found.severity.value}, proven {found.proven})\n\n{found.doc.strip()}"
-    deliver(fill(page, min(shutil.get_terminal_size((100, 24)).columns, 100)) + "\n", None)
+    found, width = rules[rule].rule, min(shutil.get_terminal_size((100, 24)).columns, 100)
+    head = f"# {found.id}\n\n{found.title} ({found.severity.value}, proven {found.proven})\n\n"
+    page, references, rest = found.doc.strip().partition("## References")
+    parts = [fill(head + page.strip(), width), _commands(rules[rule], width), fill(references + rest, width)]
+    deliver("\n".join(part.rstrip("\n") + "\n" for part in parts if part.strip()), None)
+
+
+def _commands(check: Check, width: int) -> str:
+    from doctor.engine.remedies import offered
+    from doctor.knowledge import Knowledge
+    from doctor.report.advice import commands
+
+    kb = Knowledge()
+    return commands(
+        lambda machine: tuple(offered(check.advice(machine, kb) if check.advice else check.remedies, machine)), width
+    )

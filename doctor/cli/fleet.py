@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from doctor.cli.fleet_diff import diff
+from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
 
 if TYPE_CHECKING:
     from doctor.fleet.tally import Tally
@@ -17,8 +20,8 @@ _FORMATS = ("text", "json", "markdown", "html", "nodes")
 
 
 def add(app: typer.Typer) -> None:
-    group = typer.Typer(help="Many nodes.", no_args_is_help=True, rich_markup_mode=None)
-    for command in (check, report, health):
+    group = typer.Typer(help="Check many nodes.", no_args_is_help=True, rich_markup_mode=None)
+    for command in (check, report, diff, health):
         group.command(command.__name__)(command)
     app.add_typer(group, name="fleet")
 
@@ -29,25 +32,37 @@ def check(
     ansible: Annotated[Path | None, typer.Option(help="Through ansible: an inventory.")] = None,
     emit: Annotated[
         str | None,
-        typer.Option(help="Print for: sbatch, kubernetes-job, kubernetes-daemonset, ansible; nothing is run."),
+        typer.Option(help="Print a job for sbatch, kubernetes-job, kubernetes-daemonset or ansible; run nothing."),
     ] = None,
     nodes: Annotated[str | None, typer.Option(help="Only these nodes: n[001-128], or @FILE of names.")] = None,
     partition: Annotated[str | None, typer.Option(help="Slurm's partition.")] = None,
-    hosts: Annotated[str, typer.Option(help="ansible's pattern of hosts.")] = "all",
-    option: Annotated[list[str] | None, typer.Option(help="One more for srun or sbatch; may be repeated.")] = None,
+    hosts: Annotated[str, typer.Option(help="Ansible's host pattern.")] = "all",
+    option: Annotated[
+        list[str] | None, typer.Option(help="One more option for srun or sbatch; may be repeated.")
+    ] = None,
     doctor: Annotated[str, typer.Option(help="The doctor on the nodes.")] = "doctor",
     image: Annotated[str, typer.Option(help="For Kubernetes: an image with the doctor.")] = "rocm-cuda-doctor:latest",
     node_label: Annotated[str | None, typer.Option(help="For Kubernetes: only nodes with NAME=VALUE.")] = None,
-    timeout: Annotated[int, typer.Option(min=5, max=3600, help="Seconds that a node may take.")] = 60,
-    at_once: Annotated[int, typer.Option(min=1, max=1000, help="Nodes at a time, for ssh and ansible.")] = 32,
+    timeout: Annotated[int, typer.Option(min=5, max=3600, help="Seconds to wait for a node.")] = 60,
+    at_once: Annotated[int, typer.Option(min=1, max=1000, help="Nodes at a time (ssh and ansible).")] = 32,
     keep: Annotated[Path | None, typer.Option(help="Keep the reports in this new folder.")] = None,
+    golden: Annotated[
+        list[Path] | None, typer.Option(help="Report of a node that is as it should be, one for each kind; repeatable.")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 4 when a layer was not checked on a node with GPUs.")
+    ] = False,
     format_: Annotated[str, typer.Option("--format", help=", ".join(_FORMATS))] = "text",
     fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
     output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    hide: Hide = None,
+    domain: Domain = None,
+    key: Key = None,
 ) -> int:
-    """Ask all nodes through an engine that reaches them, and judge them as one."""
+    """Check all nodes over Slurm, ssh or Ansible, and compare them."""
     _one_of("--format", format_, _FORMATS)
     _one_of("--fail-on", fail_on, ("error", "warning", "never"))
+    site = site_of(hide, domain, key)
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError, ToolError
     from doctor.fleet import emit as texts
@@ -57,7 +72,7 @@ def check(
     from doctor.fleet.verdict import judged
 
     if sum(map(bool, (slurm, ssh, ansible, emit))) != 1:
-        raise InputError("one of --slurm, --ssh, --ansible, --emit is wanted")
+        raise InputError("expected one of --slurm, --ssh, --ansible, --emit")
     chosen = ",".join(_expected(nodes)) or None
     if emit:
         _one_of("--emit", emit, texts.KINDS)
@@ -81,30 +96,36 @@ def check(
         tally = Tally().add_all(of_folder(folder))
         tally.missing(done.expected, done.reasons)
     _heard(tally, "no node was there to be asked: none that is named, in the inventory or known to the scheduler")
-    verdict = judged(tally)
-    deliver(_rendered(verdict, format_), output)
-    return _exit_code(verdict, fail_on)
+    verdict = judged(tally, _golden(golden))
+    deliver(without_names(_rendered(verdict, format_), site), output)
+    return _exit_code(verdict, fail_on, strict=strict)
 
 
 def health(
     for_: Annotated[str, typer.Option("--for", help="slurm-prolog, slurm-epilog, slurm-health, npd or nhc.")],
     gpus: Annotated[int | None, typer.Option(min=0, help="GPUs that this node should have.")] = None,
+    scope: Annotated[
+        str | None, typer.Option(help="Only findings of this scope: hardware, firmware, driver or host.")
+    ] = None,
     fail_on: Annotated[str, typer.Option(help="What counts: error or warning.")] = "error",
-    from_: Annotated[Path | None, typer.Option("--from", help="Judge this capture or bundle.")] = None,
-    root: Annotated[Path | None, typer.Option(help="Judge the tree under this folder; no command is run.")] = None,
+    from_: Annotated[Path | None, typer.Option("--from", help="Check this capture or bundle.")] = None,
+    root: Annotated[Path | None, typer.Option(help="Check the tree under this folder; run no command.")] = None,
 ) -> int:
-    """Check this node, and answer as a scheduler or monitor wants it: one line and its exit code."""
+    """Check this node for a scheduler or monitor: one line and an exit code."""
     from doctor.cli.check import _allowed, _system
     from doctor.cli.output import notice, tell
-    from doctor.diagnosis.run import Options, examine
+    from doctor.engine.run import Options, examine
     from doctor.errors import DoctorError
     from doctor.fleet import health as contract
 
     _one_of("--for", for_, contract.CONTRACTS)
     _one_of("--fail-on", fail_on, ("error", "warning"))
+    if scope is not None:
+        _one_of("--scope", scope, ("hardware", "firmware", "driver", "host"))
     system = _system(from_, root)
     try:
-        said = contract.answer(examine(system, Options(allowed=_allowed(None))), for_, fail_on=fail_on, gpus=gpus)
+        found = examine(system, Options(allowed=_allowed(None)))
+        said = contract.answer(found, for_, fail_on=fail_on, gpus=gpus, scope=scope)
     except DoctorError as error:
         said = contract.failed(for_, str(error))
     except Exception as error:  # noqa: BLE001 -- a fault of ours must not drain a node
@@ -115,17 +136,33 @@ def health(
 
 def report(
     source: Annotated[str, typer.Argument(metavar="DIR|-", help="Folder with a NODE.json each; - is a stream.")],
-    format_: Annotated[str, typer.Option("--format", help=f"{', '.join(_FORMATS)} (those to exclude).")] = "text",
-    nodes: Annotated[str | None, typer.Option(help="Who should have answered: n[001-128], or @FILE of names.")] = None,
-    gres: Annotated[Path | None, typer.Option(help="Slurm's gres.conf, to compare.")] = None,
-    slurm: Annotated[Path | None, typer.Option(help="Output of `scontrol show node -o`, to compare.")] = None,
-    kube: Annotated[Path | None, typer.Option(help="Output of `kubectl get nodes -o json`, to compare.")] = None,
+    format_: Annotated[
+        str, typer.Option("--format", help=f"{', '.join(_FORMATS)} (those to keep jobs from).")
+    ] = "text",
+    nodes: Annotated[
+        str | None, typer.Option(help="Nodes that should have answered: n[001-128], or @FILE of names.")
+    ] = None,
+    golden: Annotated[
+        list[Path] | None, typer.Option(help="Report of a node that is as it should be, one for each kind; repeatable.")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 4 when a layer was not checked on a node with GPUs.")
+    ] = False,
+    gres: Annotated[Path | None, typer.Option(help="Slurm's gres.conf, to compare with.")] = None,
+    slurm: Annotated[Path | None, typer.Option(help="Output of `scontrol show node -o`, to compare with.")] = None,
+    kube: Annotated[Path | None, typer.Option(help="Output of `kubectl get nodes -o json`, to compare with.")] = None,
     fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
     output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    hide: Hide = None,
+    domain: Domain = None,
+    key: Key = None,
 ) -> int:
-    """One verdict of any number of `doctor check --format json` reports: who is odd, and what exactly differs."""
+    """Compare many reports: which node is odd, and what differs.
+
+    Each is a `doctor check --format json` report."""
     _one_of("--format", format_, _FORMATS)
     _one_of("--fail-on", fail_on, ("error", "warning", "never"))
+    site = site_of(hide, domain, key)
     from doctor.cli.output import deliver
     from doctor.fleet import kubernetes, views
     from doctor.fleet.verdict import judged
@@ -136,10 +173,10 @@ def report(
     _heard(tally, f"{what}, and --nodes names nobody: nothing was read")
     cluster = _text(kube)
     told = [*views.of_gres(_text(gres)), *views.of_scontrol(_text(slurm)), *kubernetes.of_kubernetes(cluster)]
-    verdict = judged(tally)
+    verdict = judged(tally, _golden(golden))
     verdict.disagreements += [*views.disagreements(tally, told), *kubernetes.operators(cluster)]
-    deliver(_rendered(verdict, format_), output)
-    return _exit_code(verdict, fail_on)
+    deliver(without_names(_rendered(verdict, format_), site), output)
+    return _exit_code(verdict, fail_on, strict=strict)
 
 
 @contextmanager
@@ -157,7 +194,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     try:
         keep.mkdir(mode=0o700)
     except OSError as error:
-        raise InputError(f"--keep {keep}: {error.strerror or error}; a new folder is wanted") from error
+        raise InputError(f"--keep {keep}: {error.strerror or error}; expected a new folder") from error
     yield keep.absolute()
 
 
@@ -165,7 +202,7 @@ def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
     from doctor.errors import InputError
 
     if value not in known:
-        raise InputError(f"{option} {value}: one of {', '.join(known)} is wanted")
+        raise InputError(f"invalid {option} {value!r} (choose from {', '.join(known)})")
 
 
 def _tally(source: str) -> Tally:
@@ -194,13 +231,16 @@ def _heard(tally: Tally, why: str) -> None:
 def _text(path: Path | None) -> str:
     """Of a file that was named; "" without one. InputError where it can't be read."""
     from doctor.errors import InputError
+    from doctor.system.given import open_given
 
     if path is None:
         return ""
     try:
-        if path.stat().st_size > 256 << 20:
+        with open_given(path) as held:
+            content = held.read((256 << 20) + 1)
+        if len(content) > 256 << 20:
             raise InputError(f"{path}: larger than 256 MiB")
-        return path.read_text(encoding="utf-8", errors="replace")
+        return content.decode("utf-8", "replace")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error
 
@@ -227,11 +267,34 @@ def _rendered(verdict: Verdict, format_: str) -> str:
     if format_ == "json":
         return json.dumps(text.as_data(verdict), indent=2) + "\n"
     if format_ == "nodes":
-        return folded(verdict.bad()) + "\n"
+        return folded(node for nodes in verdict.to_drain().values() for node in nodes) + "\n"
     return text.markdown(verdict) if format_ == "markdown" else text.render(verdict)
 
 
-def _exit_code(verdict: Verdict, fail_on: str) -> int:
+def _golden(paths: list[Path] | None) -> list[dict[str, Any]]:
+    """Reports of nodes that are as they should be. InputError for what is no report."""
+    from doctor.bundle.open import parsed
+    from doctor.errors import InputError
+    from doctor.fleet.answers import SCHEMAS
+    from doctor.fleet.configuration import all_facts, identity
+    from doctor.system.given import read_given_bytes
+
+    made: dict[tuple[str, ...], dict[str, Any]] = {}
+    for path in paths or ():
+        data = parsed(str(path), "report", read_given_bytes(path, 64 << 20))
+        try:
+            kind = identity(data["snapshot"]) if data.get("schema") in SCHEMAS and all_facts(data) else None
+        except (AttributeError, KeyError, TypeError, ValueError):
+            kind = None
+        if kind is None:
+            raise InputError(f"--golden {path}: not a report of `doctor check --format json`")
+        if kind in made:
+            raise InputError(f"--golden {path}: another golden report has the same GPUs; name one for each kind")
+        made[kind] = data
+    return list(made.values())
+
+
+def _exit_code(verdict: Verdict, fail_on: str, *, strict: bool) -> int:
     from doctor.errors import ExitCode
 
     if fail_on == "never":
@@ -239,4 +302,4 @@ def _exit_code(verdict: Verdict, fail_on: str) -> int:
     warned = any(p.severity == "warning" for p in verdict.tally.problems) or verdict.divided()
     if verdict.bad() or verdict.disagreements or (fail_on == "warning" and warned):
         return ExitCode.FINDINGS
-    return ExitCode.OK
+    return ExitCode.UNJUDGED if strict and not verdict.good() else ExitCode.OK

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from doctor.readers.gpu_code import GpuCode
+    from doctor.parsers.elf.gpu_code import GpuCode
 
 
 def add(app: typer.Typer) -> None:
@@ -19,12 +19,14 @@ def gpu_code(
     files: Annotated[list[Path], typer.Argument(help="Shared objects, programs, .o and .a files, offload bundles.")],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """Say for which GPUs libraries were compiled: SASS, PTX and gfx targets of each object. Only headers are read."""
+    """Show which GPUs a library was compiled for: SASS, PTX and gfx targets.
+
+    Only headers are read."""
     import json
 
     from doctor.cli.output import deliver
     from doctor.errors import InputError
-    from doctor.readers import gpu_code as reader
+    from doctor.parsers.elf import gpu_code as reader
     from doctor.system.live import LiveSystem
 
     system, wrong, lines = LiveSystem(), [], []

@@ -19,13 +19,18 @@ _PROFILE = Annotated[str, typer.Argument(help="Name of a profile, or path of a .
 _PROFILES = Annotated[list[str] | None, typer.Argument(help="Names of profiles, or paths of .toml files.")]
 _ALL = Annotated[bool, typer.Option("--all", help="All shipped profiles.")]
 _OUTPUT = Annotated[Path, typer.Option("-o", "--output", help="Folder that holds a folder for each profile.")]
+_ENGINE = Annotated[
+    str | None, typer.Option("--engine", help="docker or podman (default: whichever is installed).", show_default=False)
+]
 _FORMAT = Annotated[str, typer.Option("--format", help="text or json.")]
 FOLDER = Path("dockerfiles")
 
 
 def add(app: typer.Typer) -> None:
-    group = typer.Typer(help="Container images of profiles.", no_args_is_help=True, rich_markup_mode=None)
-    for command in (emit, lock, fetch, build, verify, lint, context):
+    group = typer.Typer(
+        help="Write, lock, build, verify and lint GPU images.", no_args_is_help=True, rich_markup_mode=None
+    )
+    for command in (emit, lock, fetch, build, verify, lint):
         group.command(command.__name__)(command)
     app.add_typer(group, name="image")
 
@@ -37,15 +42,29 @@ def emit(
     healthcheck: Annotated[
         bool | None, typer.Option("--healthcheck/--no-healthcheck", help="`doctor check` as the image's HEALTHCHECK.")
     ] = None,
+    doctor: Annotated[
+        bool | None, typer.Option("--doctor/--no-doctor", help="The doctor in the image, as a wheel in the folder.")
+    ] = None,
     output: _OUTPUT = FOLDER,
 ) -> int:
-    """Write Dockerfile, requirements and the rest for each profile; exit 1 where --check finds a difference."""
+    """Write for each profile a folder that `docker build` takes as it is; exit 1 where --check finds a difference, with
+    --all in any folder that is there."""
     from doctor.cli.output import tell
-    from doctor.errors import ExitCode
+    from doctor.errors import ExitCode, InputError
     from doctor.images.emit import differences, wrote
 
     wrong = 0
-    for recipe in _recipes(profiles, all_, output, healthcheck):
+    if check and all_ and output.is_dir():
+        from doctor.profiles.places import files
+
+        folders = sorted(path.name for path in output.iterdir() if path.is_dir())
+        for extra in (name for name in folders if name not in files()):
+            wrong += 1
+            tell(f"doctor: {output / extra}: no profile has this name\n")
+        profiles, all_ = [name for name in folders if name in files()], False
+        if not profiles:
+            raise InputError(f"--all --check: {output} holds no folder of a profile")
+    for recipe in _recipes(profiles, all_, output, healthcheck, doctor):
         folder = output / recipe.name
         if not check:
             wrote(recipe, folder)
@@ -55,12 +74,6 @@ def emit(
         for difference in differences(recipe, folder):
             wrong += 1
             tell(f"doctor: {folder}: {difference}; `doctor image emit {recipe.name}` writes it\n")
-    if check and all_ and output.is_dir():
-        from doctor.profiles.places import files
-
-        for extra in sorted(p.name for p in output.iterdir() if p.is_dir() and p.name not in files()):
-            wrong += 1
-            tell(f"doctor: {output / extra}: no profile has this name\n")
     return ExitCode.FINDINGS if wrong else ExitCode.OK
 
 
@@ -74,16 +87,21 @@ def _text_or_json(format_: str) -> None:
     from doctor.errors import InputError
 
     if format_ not in ("text", "json"):
-        raise InputError(f"--format {format_}: text or json is wanted")
+        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
 
 
 def _recipes(
-    names: Sequence[str] | None, all_: bool, output: Path, healthcheck: bool | None = None
+    names: Sequence[str] | None,
+    all_: bool,
+    output: Path,
+    healthcheck: bool | None = None,
+    doctor: bool | None = None,
 ) -> Iterator[Recipe]:
     """Each as its folder was emitted last, where nothing else is asked for."""
     from doctor.errors import InputError
     from doctor.images import lockfile
     from doctor.images.emit import options_of
+    from doctor.images.inside import wheel
     from doctor.images.recipe import recipe
     from doctor.knowledge import Knowledge
     from doctor.profiles import load
@@ -95,8 +113,10 @@ def _recipes(
     for name in names or [n for n, path in files().items() if is_shipped(path)]:
         profile = load(name)
         folder = output / profile.name
-        health = options_of(folder).get("healthcheck", False) if healthcheck is None else healthcheck
-        yield recipe(profile, lockfile.read(folder), kb, health)
+        before = options_of(folder)
+        inner = before.get("doctor", True) if doctor is None else doctor
+        health = (inner and before.get("healthcheck", False)) if healthcheck is None else healthcheck
+        yield recipe(profile, lockfile.read(folder), kb, health, wheel() if inner else None)
 
 
 def _recipe(name: str, output: Path) -> Recipe:
@@ -106,28 +126,34 @@ def _recipe(name: str, output: Path) -> Recipe:
 def lock(
     profiles: _PROFILES = None,
     all_: _ALL = False,
-    update: Annotated[bool, typer.Option("--update", help="Ask anew for all; without --write, only show it.")] = False,
+    update: Annotated[
+        bool, typer.Option("--update", help="Look everything up again; without --write only show what moved.")
+    ] = False,
     write: Annotated[bool, typer.Option("--write", help="With --update: write what moved.")] = False,
-    base: Annotated[str | None, typer.Option(help="Where the base is pulled from instead: a mirror.")] = None,
+    base: Annotated[str | None, typer.Option(help="Pull the base from this mirror.")] = None,
     wheels: Annotated[Path | None, typer.Option(help="Folder with wheels beside those of the index.")] = None,
     apt_sources: Annotated[Path | None, typer.Option(help="apt's sources.list instead of the base's own.")] = None,
-    ca: Annotated[Path | None, typer.Option(help="Certificates to trust while apt is asked.")] = None,
+    ca: Annotated[Path | None, typer.Option(help="Certificates to trust while registry and apt are asked.")] = None,
     platform: Annotated[str, typer.Option(help="linux/amd64 or linux/arm64.")] = "linux/amd64",
+    engine: _ENGINE = None,
     output: _OUTPUT = FOLDER,
 ) -> int:
-    """Find the bytes that a profile stands for, keep them in lock.json, emit anew; exit 1 if a part is missing."""
+    """Lock a profile's base image, packages and wheels in lock.json.
+
+    Exit 1 when a part is missing."""
     import datetime
     from dataclasses import replace
 
     from doctor.errors import ExitCode, InputError
     from doctor.images import lockfile
     from doctor.images.emit import wrote
+    from doctor.images.engine import chosen
     from doctor.images.lock import Options, changes
     from doctor.images.lock import lock as make
 
     if platform not in ("linux/amd64", "linux/arm64"):
-        raise InputError(f"--platform {platform}: linux/amd64 or linux/arm64 is wanted")
-    options = Options(platform, update, base, apt_sources, ca, wheels)
+        raise InputError(f"--platform {platform}: expected linux/amd64 or linux/arm64")
+    options = Options(platform, update, base, apt_sources, ca, wheels, chosen(engine) if engine else None)
     now, missing = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0), 0
     for recipe in _recipes(profiles, all_, output):
         name = recipe.name
@@ -149,7 +175,7 @@ def lock(
 
 def _note(text: str) -> None:
     from doctor.cli.output import tell
-    from doctor.readers.printable import clean
+    from doctor.parsers.lib.printable import clean
 
     tell(f"doctor: {clean(text)}\n")
 
@@ -157,16 +183,20 @@ def _note(text: str) -> None:
 def fetch(
     profile: _PROFILE,
     folder: Annotated[Path, typer.Argument(help="Folder for the files.")],
-    base: Annotated[str | None, typer.Option(help="Where the base is pulled from instead: a mirror.")] = None,
+    base: Annotated[str | None, typer.Option(help="Pull the base from this mirror.")] = None,
     apt_sources: Annotated[Path | None, typer.Option(help="apt's sources.list instead of the base's own.")] = None,
     ca: Annotated[Path | None, typer.Option(help="Certificates to trust while apt is asked.")] = None,
+    engine: _ENGINE = None,
     output: _OUTPUT = FOLDER,
 ) -> int:
-    """Fetch all files of a profile's lock, for `build --offline --wheels FOLDER`; exit 1 if one is missing."""
+    """Fetch all files of a profile's lock, for `build --offline --wheels FOLDER`.
+
+    Exit 1 when one is missing."""
     from doctor.errors import ExitCode
+    from doctor.images.engine import chosen
     from doctor.images.fetch import fetch as bring
 
-    missing = bring(_recipe(profile, output), folder, base, apt_sources, ca, _note)
+    missing = bring(_recipe(profile, output), folder, base, apt_sources, ca, _note, chosen(engine))
     for line in missing:
         _note(line)
     return ExitCode.FINDINGS if missing else ExitCode.OK
@@ -184,26 +214,42 @@ def build(
     unlocked: Annotated[bool, typer.Option("--unlocked", help="Build though the lock is not complete.")] = False,
     secret: _SECRET = None,
     wheels: Annotated[Path | None, typer.Option(help="Folder with wheels, taken instead of an index's.")] = None,
-    base: Annotated[str | None, typer.Option(help="Where the base is pulled from instead: a mirror.")] = None,
+    base: Annotated[str | None, typer.Option(help="Pull the base from this mirror.")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="No network in any step; needs --wheels.")] = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Run every step anew.")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Run every step again.")] = False,
     no_load: Annotated[bool, typer.Option("--no-load", help="Leave an OCI archive beside the record.")] = False,
-    compression: Annotated[str, typer.Option(help="Of the layers: gzip, or zstd, which is much quicker.")] = "gzip",
-    engine: Annotated[str, typer.Option(help="docker (BuildKit) or podman (buildah).")] = "docker",
+    compression: Annotated[
+        str, typer.Option(help="Compression of the layers: gzip, or zstd, which is much faster.")
+    ] = "gzip",
+    engine: _ENGINE = None,
+    push: Annotated[str | None, typer.Option(help="Push the image under this name too.")] = None,
     records: Annotated[Path, typer.Option(help="Folder for record and bill of materials.")] = Path("images"),
     output: _OUTPUT = FOLDER,
 ) -> int:
-    """Build the image, write its record and bill of materials; exit 1 where --verify finds a difference."""
+    """Build a profile's image, with a record and bill of materials.
+
+    Exit 1 when --verify finds a difference."""
     from doctor.cli.image_output import Told
     from doctor.errors import ExitCode
     from doctor.images.build import Options
     from doctor.images.build import build as make
+    from doctor.images.engine import chosen
 
     options = Options(
-        _pairs(secret), wheels, base, offline, not no_cache, unlocked, verify, not no_load, compression, engine
+        secrets=_pairs(secret),
+        wheels=wheels,
+        base=base,
+        offline=offline,
+        cache=not no_cache,
+        unlocked=unlocked,
+        verify=verify,
+        load=not no_load,
+        compression=compression,
+        engine=chosen(engine),
+        push=push,
     )
     told = Told(sys.stderr is not None and sys.stderr.isatty())
-    built = make(_recipe(profile, output), records, options, told)
+    built = make(_recipe(profile, output), records, options, told, _note)
     told.end()
     size = f"{built.found.bytes / 1e6:.0f} MB, {built.image.size / 1e6:.0f} MB compressed"
     _told(f"{built.tag} {built.image.digest}\n  {size}\n  {built.record}\n  {built.bom}\n")
@@ -221,24 +267,15 @@ def _pairs(words: Sequence[str] | None) -> dict[str, Path]:
     for word in words or ():
         name, sign, path = word.partition("=")
         if not sign or not path:
-            raise InputError(f"--secret {word[:60]}: NAME=FILE is wanted")
+            raise InputError(f"--secret {word[:60]}: expected NAME=FILE")
         found[name] = Path(path)
     return found
 
 
-def context(
-    folder: Annotated[Path, typer.Argument(help="An empty folder, or one that is not there yet.")],
-) -> None:
-    """Write the doctor as a build context, for `docker buildx bake`."""
-    from doctor.images.inside import write
-
-    _told(f"sha256:{write(folder, 0)}\n")
-
-
 def verify(
-    image: Annotated[str, typer.Argument(help="An image that the engine has, or a profile's name.")],
+    image: Annotated[str, typer.Argument(help="An image that the engine has, or a profile: its name or .toml file.")],
     budget: Annotated[str | None, typer.Option(help="Size at most, uncompressed, such as 8G.")] = None,
-    engine: Annotated[str, typer.Option(help="docker or podman.")] = "docker",
+    engine: _ENGINE = None,
     format_: _FORMAT = "text",
 ) -> int:
     """Look an image through and run it: user, secrets, drivers, size, smoke test, the doctor inside, torch held."""
@@ -246,17 +283,18 @@ def verify(
     import tempfile
     from dataclasses import asdict
 
-    from doctor.errors import ExitCode, InputError
+    from doctor.errors import ExitCode
+    from doctor.images.engine import chosen
     from doctor.images.verify import verify as look
-    from doctor.profiles import names
-    from doctor.readers.printable import clean
+    from doctor.parsers.lib.printable import clean
+    from doctor.profiles import load, names
+    from doctor.system.engine_api import connected
 
-    reference = f"doctor/{image}" if image in names() else image
-    if engine not in ("docker", "podman"):
-        raise InputError(f"--engine {engine}: docker or podman is wanted")
+    of_profile = image.endswith(".toml") or image in names()
+    reference = f"doctor/{load(image).name}:latest" if of_profile else image
     _text_or_json(format_)
-    with tempfile.TemporaryDirectory() as work:
-        checks = look(reference, Path(work), _bytes(budget) if budget else None, name=engine)
+    with tempfile.TemporaryDirectory() as work, connected(chosen(engine)) as api:
+        checks = look(api, reference, Path(work), _bytes(budget) if budget else None)
     failed = any(c.outcome == "failed" for c in checks)
     if format_ == "json":
         table = {"schema": "doctor.image-verify/1", "image": reference, "checks": [asdict(c) for c in checks]}
@@ -273,5 +311,5 @@ def _bytes(text: str) -> int:
     number, unit = (text[:-1], text[-1].upper()) if text[-1:].isalpha() else (text, "")
     factor = {"": 1, "M": 10**6, "G": 10**9}.get(unit)
     if factor is None or not number.replace(".", "", 1).isdecimal():
-        raise InputError(f"--budget {text[:40]!r}: a size such as 8G or 900M is wanted")
+        raise InputError(f"--budget {text[:40]!r}: expected a size such as 8G or 900M")
     return int(float(number) * factor)

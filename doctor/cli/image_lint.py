@@ -15,27 +15,38 @@ def lint(
     paths: Annotated[list[Path], typer.Argument(help="Dockerfiles, Containerfiles and compose files.")],
     format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
 ) -> int:
-    """What is wrong with Dockerfiles and compose files for AMD's or NVIDIA's GPUs; exit 1 where there is an error."""
+    """Lint Dockerfiles and compose files for AMD and NVIDIA GPUs.
+
+    Exit 1 when there is an error."""
     import json
     from dataclasses import asdict
 
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError
-    from doctor.readers.printable import clean
+    from doctor.parsers.lib.printable import clean
 
     if format_ not in ("text", "json"):
-        raise InputError(f"--format {format_}: text or json is wanted")
+        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
     read = [(path, _faults(path)) for path in paths]
     rows = [(path, fault) for path, faults in read for fault in faults or ()]
     if format_ == "json":
         told = [{"file": str(path), **asdict(fault)} for path, fault in rows]
         deliver(json.dumps({"schema": "doctor.image-lint/1", "faults": told}, indent=2) + "\n", None)
     else:
-        lines = (f"{path}:{f.line}: {f.level} {f.rule}: {f.text}. To mend: {f.fix}" for path, f in rows)
+        lines = [f"{path}:{f.line}: {f.level} {f.rule}: {f.text}. Fix: {f.fix}" for path, f in rows if not _tag(f)]
+        tags = [f for _, f in rows if _tag(f)]
+        if tags:
+            many = f"{len(tags)} files name" if tags[1:] else "1 file names"
+            lines.append(f"{many} base images by tag, and a tag moves (info, image-base-moves). Fix: {tags[0].fix}")
         deliver("".join(f"{clean(line)}\n" for line in lines), None)
     if any(faults is None for _, faults in read):
         return ExitCode.USAGE
     return ExitCode.FINDINGS if any(fault.level == "error" for _, fault in rows) else ExitCode.OK
+
+
+def _tag(fault: Fault) -> bool:
+    """A base with a version, and without a digest: true of nearly every file, so that the text says it once."""
+    return fault.rule == "image-base-moves" and fault.level == "info"
 
 
 def _faults(path: Path) -> list[Fault] | None:
@@ -43,11 +54,28 @@ def _faults(path: Path) -> list[Fault] | None:
     from doctor.cli.output import tell
     from doctor.errors import InputError
     from doctor.images.lint import lint as look
-    from doctor.readers.printable import clean
+    from doctor.parsers.lib.printable import clean
     from doctor.system.given import read_given
 
     try:
-        return list(look(read_given(path), path.name))
+        return list(look(read_given(path), path.name, lambda name: _beside(path, name)))
     except InputError as error:
         tell(f"doctor: {clean(str(error))}\n")
         return None
+
+
+def _beside(file: Path, name: str) -> str | None:
+    """A file of the build context, which is the Dockerfile's folder or the one above it. None where neither has one, or
+    it leads out of there."""
+    from doctor.errors import InputError
+    from doctor.system.given import read_given
+
+    folder = file.absolute().parent
+    try:
+        for context in (folder, folder.parent):
+            path = (context / name).resolve()
+            if path.is_relative_to(context.resolve()) and path.is_file():
+                return read_given(path)
+    except (OSError, ValueError, InputError):
+        return None
+    return None

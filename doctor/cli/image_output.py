@@ -6,7 +6,7 @@ import re
 
 from doctor.cli.output import tell
 from doctor.images.progress import Outlook, Step, size, words
-from doctor.readers.printable import clean
+from doctor.parsers.lib.printable import clean
 
 
 class Told:

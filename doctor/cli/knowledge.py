@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from doctor.knowledge.tables import Table
 
 Format = Annotated[str, typer.Option("--format", help="text or json.")]
-Named = Annotated[list[str] | None, typer.Argument(metavar="[TABLE]…", help="Tables; all without one.")]
+Named = Annotated[list[str] | None, typer.Argument(metavar="[TABLE]…", help="Tables; default: all.")]
 
 
 def add(app: typer.Typer) -> None:
-    group = typer.Typer(help="What is known, from where, as of when.", no_args_is_help=True, rich_markup_mode=None)
+    group = typer.Typer(help="Inspect and update the knowledge base.", no_args_is_help=True, rich_markup_mode=None)
     group.command("show")(show)
     group.command("sources")(sources)
     group.command("conflicts")(conflicts)
@@ -30,7 +30,7 @@ def add(app: typer.Typer) -> None:
 
 
 def show(
-    name: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="A table; without one all are listed.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="A table; default: list all.")] = None,
     key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="An entry's key, or a part of it.")] = None,
     format_: Format = "text",
 ) -> None:
@@ -60,7 +60,7 @@ def show(
 
 
 def sources(tables: Named = None, format_: Format = "text") -> None:
-    """Every source, with the number of entries that rest on it."""
+    """List the sources, with the number of entries from each."""
     from collections import Counter
 
     from doctor.knowledge.store import table
@@ -75,7 +75,7 @@ def sources(tables: Named = None, format_: Format = "text") -> None:
 
 
 def conflicts(format_: Format = "text") -> None:
-    """Where sources contradict each other, what each says, and what is gone by."""
+    """List where sources contradict each other, and which one is used."""
     from doctor.knowledge.store import table
 
     _format(format_)
@@ -88,7 +88,9 @@ def age(
     max_days: Annotated[int | None, typer.Option(help="Entries older than this are counted as old.", min=0)] = None,
     format_: Format = "text",
 ) -> int:
-    """How old each table's entries are; exit 1 when some are older than --max-days (without it: never)."""
+    """Show how old each table's entries are.
+
+    Exit 1 when some are older than --max-days."""
     from doctor.errors import ExitCode
     from doctor.knowledge.age import LIMIT_DAYS, days_old
     from doctor.knowledge.store import table
@@ -123,12 +125,17 @@ def validate(
     signature: Annotated[Path | None, typer.Option(help="Its signature; else FILE.sig.")] = None,
     signers: Annotated[Path | None, typer.Option(help="Allowed signers; else those of this program.")] = None,
 ) -> None:
-    """Check every entry against its model, or a knowledge file with its signature; list every fault."""
+    """Check every entry against its model and every error text against its sample, or a knowledge file with its
+    signature; list every fault."""
+    import doctor
     from doctor.cli.output import deliver
+    from doctor.engine import registry
     from doctor.errors import DataFileError
     from doctor.knowledge import store
     from doctor.knowledge_update import check, faults_of
     from doctor.system.live import LiveSystem
+    from doctor.triage.templates.catalogue import shared
+    from doctor.triage.templates.check import all_faults
 
     if file is not None:
         checked = check(LiveSystem(), file, signature, signers)
@@ -140,15 +147,21 @@ def validate(
     faults += [f"{name}: changed since it was installed; the shipped table is used" for name in store.changed_since]
     if faults:
         raise DataFileError(str(store.in_use().folder or store.DATA), faults)
-    deliver(f"{sum(len(store.table(k.name)) for k in kinds)} entries of {len(kinds)} tables are valid\n", None)
+    said = f"{sum(len(store.table(k.name)) for k in kinds)} entries of {len(kinds)} tables"
+    if not tables:
+        package = Path(doctor.__file__).parent
+        if faults := all_faults({check.rule.id for check in registry.checks()}, package):
+            raise DataFileError(str(package / "triage/templates/data"), faults)
+        said += f" and {len(shared().templates)} error texts"
+    deliver(f"{said} are valid\n", None)
 
 
 def install(
     file: Annotated[Path, typer.Argument(help="A knowledge file; its signature lies beside it as FILE.sig.")],
-    signature: Annotated[Path | None, typer.Option(help="Another place of the signature.")] = None,
+    signature: Annotated[Path | None, typer.Option(help="Where the signature lies, if not beside the file.")] = None,
     signers: Annotated[Path | None, typer.Option(help="Your own allowed signers, as ssh-keygen(1) has them.")] = None,
 ) -> None:
-    """Install a newer release of the knowledge, after its signature and every entry were checked."""
+    """Install a newer release of the knowledge base; its signature and entries are checked."""
     from doctor.cli.output import deliver
     from doctor.knowledge_update import install as put
     from doctor.system.live import LiveSystem
@@ -159,7 +172,7 @@ def install(
 
 
 def remove() -> None:
-    """Remove installed releases; the shipped knowledge is used again."""
+    """Remove installed releases and use the shipped knowledge again."""
     from doctor.cli.output import deliver
     from doctor.knowledge_update import remove as take
 
@@ -186,7 +199,7 @@ def _format(format_: str) -> None:
     from doctor.errors import InputError
 
     if format_ not in ("text", "json"):
-        raise InputError(f"--format {format_}: text or json is wanted")
+        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
 
 
 def _print(data: Any, format_: str, lines: Iterator[str], *, about: bool = False) -> None:

@@ -43,30 +43,49 @@ def _ctrl_c_is_silent() -> Iterator[None]:
 with _ctrl_c_is_silent():
     import typer
 
+    from doctor.cli.help_texts import ABOUT, CommandsBySection, add_examples, width
     from doctor.cli.plain_options import HELP_NAMES, convert_plainly
     from doctor.errors import DoctorError, ExitCode
 
-_NOT_COMMANDS = ("main", "measured", "no_plugins", "output", "plain_options", "tuning")
-_FIRST = ("check", "triage", "rules", "explain", "profiles", "version")
+_NOT_COMMANDS = (
+    "help_texts",
+    "main",
+    "measured",
+    "no_plugins",
+    "output",
+    "own_modules",
+    "plain_options",
+    "site_options",
+    "tuning",
+)
 
 
 def build(asked: str | None = None) -> typer.Typer:
     """The app with every command of this package; with the one that is asked for, where there is such a command."""
     app = typer.Typer(
         name="doctor",
-        help="Tells what is wrong with this GPU machine's stack, proves it, and gives the command that mends it.",
+        cls=CommandsBySection,
+        help=ABOUT,
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": list(HELP_NAMES)},
+        context_settings={"help_option_names": list(HELP_NAMES), "terminal_width": width()},
     )
+    app.callback(invoke_without_command=True)(_root)
     there = {m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)])} - set(_NOT_COMMANDS)
-    for name in [asked] if asked in there else [*(n for n in _FIRST if n in there), *sorted(there - set(_FIRST))]:
+    for name in [asked] if asked in there else sorted(there):
         module = importlib.import_module(f"doctor.cli.{name}")
         if hasattr(module, "add"):
             module.add(app)
     return app
+
+
+def _root(version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
+    if version:
+        from doctor.cli.version import version as print_version
+
+        print_version()
 
 
 def run(args: Sequence[str] | None = None) -> int:
@@ -75,6 +94,7 @@ def run(args: Sequence[str] | None = None) -> int:
         words = list(sys.argv[1:] if args is None else args) or ["--help"]
         command = typer.main.get_group(build(words[0]))
         convert_plainly(command)
+        add_examples(command)
         result = command(args=words, prog_name="doctor", standalone_mode=False)
         return _flushed() or int(result or 0)
     except DoctorError as error:
@@ -95,9 +115,10 @@ def run(args: Sequence[str] | None = None) -> int:
 
 def _flushed() -> int:
     """2 where stdout takes nothing; where it was closed from the start, nothing is lost that was wanted."""
+    from doctor.cli.output import finished
+
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        finished()
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -165,6 +186,9 @@ def _broken_pipe() -> int:
 def main() -> None:
     """Entry point of the console scripts. SIGTERM and a closed terminal end a check as Ctrl-C does, so that its
     children are killed; under nohup the terminal counts for nothing."""
+    from doctor.cli.output import whole_stdout
+
+    whole_stdout()
     signal.signal(signal.SIGTERM, _interrupt)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
         signal.signal(signal.SIGHUP, _interrupt)

@@ -20,9 +20,9 @@ def facts(system: System, python: str | None) -> Snapshot:
     from dataclasses import replace
     from functools import partial
 
-    from doctor.diagnosis import registry
-    from doctor.diagnosis.gather import gather
-    from doctor.diagnosis.identify import identify
+    from doctor.engine import registry
+    from doctor.engine.gather import gather
+    from doctor.engine.identify import identify
     from doctor.knowledge import Knowledge
 
     probes: Sequence[registry.Probe] = registry.probes()
@@ -38,9 +38,9 @@ def interpreter(machine: Snapshot) -> str:
 
     path = machine.interpreter.path
     if path is None:
-        raise InputError("no Python was found; --python names the one that has torch")
+        raise InputError("Python was not found; pass the interpreter that has torch with --python")
     if machine.torch.installed is False or machine.torch.version is None:
-        raise InputError(f"{path} has no torch; --python names the one that has")
+        raise InputError(f"{path} has no torch; pass the interpreter that has it with --python")
     python = f"/{path.lstrip('/')}"
     location = machine.torch.location
     trusted(python, *([f"/{location.lstrip('/')}"] if location else []))
@@ -55,7 +55,7 @@ def judged(machine: Snapshot, facts: dict[str, Any], profile: Profile | None = N
 
 def report_of(machine: Snapshot, facts: dict[str, Any], profile: Profile | None = None) -> Report:
     """The same as a report."""
-    from doctor.diagnosis.judge import judge
+    from doctor.engine.judge import judge
     from doctor.facts import Origin, State
     from doctor.knowledge import Knowledge
 

@@ -1,7 +1,12 @@
-"""Where a command's result goes: stdout, or a file of mode 0600 that is there whole or not at all."""
+"""Where a command's result goes: stdout, or a file of mode 0600 that is there whole or not at all.
+
+Whoever gets half of a report must learn of it: what is written is written to its end, flushed and closed, and an error
+of any of these is one line and exit code 2. A reader that went away (`| head`) loses nothing that it wanted.
+"""
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
@@ -12,6 +17,35 @@ from typing import TextIO
 from doctor.errors import InputError
 
 
+def whole_stdout() -> None:
+    """Puts a buffer in front of a stdout without one (`python -u`): to write to such a one is to write as much as fits,
+    and to lose the rest without a word. A line is written at once, as `-u` wants."""
+    stream = sys.stdout
+    raw = getattr(stream, "buffer", None)
+    if isinstance(raw, io.RawIOBase) and isinstance(stream, io.TextIOWrapper):
+        encoding, errors = stream.encoding, stream.errors
+        stream.flush()
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(stream.detach()),
+            encoding=encoding,
+            errors=errors,
+            line_buffering=True,
+        )
+
+
+def finished() -> None:
+    """Writes what is still held back. Raises OSError where that, or closing the file behind stdout, fails: a network
+    file system tells of a full disk no sooner."""
+    if sys.stdout is None:
+        return
+    sys.stdout.flush()
+    try:
+        copy = os.dup(sys.stdout.fileno())
+    except (OSError, ValueError):  # a stream of a test's, or closed since
+        return
+    os.close(copy)
+
+
 def deliver(text: str, path: Path | None) -> None:
     """Raises InputError when the file or stdout can't be written; BrokenPipeError when its reader went away."""
     if path is None:
@@ -19,7 +53,7 @@ def deliver(text: str, path: Path | None) -> None:
         return
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
         # Renaming over it would replace a device node or a link such as /dev/stdout for everybody.
-        raise InputError(f"-o {path}: is no regular file; without -o the report goes to stdout")
+        raise InputError(f"-o {path}: is not a regular file; without -o the report goes to stdout")
     try:
         descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
     except OSError as error:
@@ -68,7 +102,7 @@ def _print(text: str) -> None:
         raise InputError("stdout is closed")
     try:
         sys.stdout.write(_encodable(text))
-        sys.stdout.flush()
+        finished()
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -14,6 +14,7 @@ from typing import Any, get_args
 Process = Callable[[Any, Any], Any]
 HELP_NAMES = ("-h", "--help")
 _TAKEN_AS_IS = {str: str, Path: Path}
+_SHOWN_AS = {Path: "PATH", int: "N", float: "N"}
 
 
 def convert_plainly(command: Any) -> None:
@@ -26,6 +27,18 @@ def convert_plainly(command: Any) -> None:
         descriptor = getattr(parameter, "type_descriptor", None)
         if descriptor is not None and (parameter.callback is None or parameter is own_help):
             parameter.process_value = _process(parameter, _plain_type(descriptor.annotation))
+        if descriptor is not None and not descriptor.is_choice:
+            _show_what_it_takes(parameter)
+
+
+def _show_what_it_takes(parameter: Any) -> None:
+    """`--driver DRIVER` in a help text where typer shows `<str>`; an argument's name is enough."""
+    inner = parameter.type_descriptor.annotation
+    while arguments := [a for a in get_args(inner) if a is not type(None)]:
+        inner = arguments[0]
+    own = max(parameter.opts, key=len).lstrip("-").upper()
+    word = "" if parameter.param_type_name == "argument" else parameter.metavar or _SHOWN_AS.get(inner, own)
+    parameter.display_type_rich = lambda ctx: word  # noqa: ARG005 -- the signature is typer's
 
 
 def _plain_type(annotation: Any) -> Callable[[str], Any] | None:

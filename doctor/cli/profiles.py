@@ -10,14 +10,16 @@ import typer
 if TYPE_CHECKING:
     from doctor.facts import Snapshot
 
-_FROM = Annotated[Path | None, typer.Option("--from", help="This capture or bundle instead of this machine.")]
-_ROOT = Annotated[Path | None, typer.Option(help="The tree under this folder; no command is run.")]
+_FROM = Annotated[Path | None, typer.Option("--from", help="Use this capture or bundle instead of this machine.")]
+_ROOT = Annotated[Path | None, typer.Option(help="Use the tree under this folder; run no command.")]
 _FORMAT = Annotated[str, typer.Option("--format", help="text or json.")]
 _OUTPUT = Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")]
 
 
 def add(app: typer.Typer) -> None:
-    group = typer.Typer(help="Known-good stacks.", no_args_is_help=True, rich_markup_mode=None)
+    group = typer.Typer(
+        help="List, compare and capture known-good stacks.", no_args_is_help=True, rich_markup_mode=None
+    )
     group.command("list")(list_)
     for command in (show, validate, match, capture, diff):
         group.command(command.__name__)(command)
@@ -109,7 +111,9 @@ def match(
     format_: _FORMAT = "text",
     output: _OUTPUT = None,
 ) -> int:
-    """Say which profile fits this machine and why, and why the others do not. Exit 1 where none does, or several."""
+    """Find the profile that fits this machine.
+
+    Exit 1 when none fits, or several."""
     from dataclasses import asdict
 
     from doctor.errors import ExitCode, InputError
@@ -117,7 +121,7 @@ def match(
     from doctor.report.profiles import matched
 
     if workload not in (None, "train", "serve"):
-        raise InputError(f"--workload {workload}: one of train, serve is wanted")
+        raise InputError(f"invalid --workload {workload!r} (choose from train, serve)")
     ranking = rank(_machine(from_, root), workload=workload)
     chosen = ranking.chosen.name if ranking.chosen else None
     rows = [{k: v for k, v in asdict(c).items() if k != "place"} for c in ranking.candidates]
@@ -133,7 +137,7 @@ def capture(
     root: _ROOT = None,
     output: _OUTPUT = None,
 ) -> None:
-    """Write a profile of this node, for other nodes to be held against."""
+    """Write a profile of this node, to compare other nodes with."""
     import datetime
 
     from doctor.cli.output import deliver, tell
@@ -156,7 +160,9 @@ def diff(
     format_: _FORMAT = "text",
     output: _OUTPUT = None,
 ) -> int:
-    """What differs between two profiles, or one and this node. Exit 1 when something does, 4 when nothing is known."""
+    """Show what differs between two profiles, or a profile and this node.
+
+    Exit 1 when something differs, 4 when nothing is known."""
     from dataclasses import asdict
 
     from doctor.errors import ExitCode, InputError
@@ -184,9 +190,9 @@ def diff(
 def _machine(from_: Path | None, root: Path | None) -> Snapshot:
     """The facts of this machine, a capture or a tree."""
     from doctor.cli.check import _system
-    from doctor.diagnosis import registry
-    from doctor.diagnosis.gather import gather
-    from doctor.diagnosis.identify import identify
+    from doctor.engine import registry
+    from doctor.engine.gather import gather
+    from doctor.engine.identify import identify
     from doctor.errors import InputError
     from doctor.knowledge import Knowledge
 
@@ -202,6 +208,6 @@ def _deliver(data: Any, lines: list[str], format_: str, output: Path | None) -> 
     from doctor.errors import InputError
 
     if format_ not in ("text", "json"):
-        raise InputError(f"--format {format_}: one of text, json is wanted")
+        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
     text = "\n".join("".join(c if c.isprintable() else " " for c in line) for line in lines)
     deliver((json.dumps(data, indent=2, ensure_ascii=False) if format_ == "json" else text) + "\n", output)

@@ -12,15 +12,15 @@ def add(app: typer.Typer) -> None:
 
 
 def rules(format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text") -> None:
-    """List every rule with its severity, what it was proven on, and its title."""
+    """List every rule with its severity and what it was tested on."""
     import json
 
     from doctor.cli.output import deliver
-    from doctor.diagnosis.registry import checks
+    from doctor.engine.registry import checks
     from doctor.errors import InputError
 
     if format_ not in ("text", "json"):
-        raise InputError(f"--format {format_}: text or json is wanted")
+        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
     found = [c.rule for c in checks()]
     if format_ == "json":
         rows = [

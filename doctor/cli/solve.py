@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from doctor.facts import Snapshot
     from doctor.knowledge import Knowledge
     from doctor.resolve import Solution, Target
+    from doctor.resolve.resolver import Asked
 
 
 def add(app: typer.Typer) -> None:
@@ -29,84 +29,111 @@ def solve(
     os: Annotated[str | None, typer.Option("--os", help="ubuntu-24.04")] = None,
     machine: Annotated[str | None, typer.Option(help="x86_64 or aarch64.")] = None,
     glibc: Annotated[str | None, typer.Option(help="2.35")] = None,
-    from_: Annotated[Path | None, typer.Option("--from", help="For the machine of this capture or bundle.")] = None,
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="Solve for the machine of this capture or bundle.")
+    ] = None,
     tool: Annotated[str, typer.Option(help="pip or uv.")] = "pip",
-    dry_run_resolver: Annotated[
-        bool, typer.Option("--dry-run-resolver", help="Ask pip's or uv's resolver too; opens connections.")
+    offline: Annotated[bool, typer.Option("--offline", help="Open no connection; use recorded resolutions.")] = False,
+    dry_run_resolver: Annotated[  # noqa: ARG001 -- the resolver is always asked; scripts may still name it
+        bool, typer.Option("--dry-run-resolver", hidden=True)
     ] = False,
-    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    format_: Annotated[str, typer.Option("--format", help="text, json, requirements, uv or dockerfile.")] = "text",
+    lock: Annotated[
+        Path | None,
+        typer.Option(help="Write every package with hashes: requirements, or pylock where it ends in .toml."),
+    ] = None,
     output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
 ) -> int:
-    """The exact install command for this machine or a described one; exit 1 where there is none."""
-    import json
-    from dataclasses import replace
+    """Print the install command that fits this machine's GPU and driver.
 
+    Or those of a described machine. Exit 1 when there is none."""
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError
     from doctor.knowledge import Knowledge
-    from doctor.resolve import described
-    from doctor.resolve import solve as answer
+    from doctor.resolve import described, settle
+    from doctor.resolve.formats import FORMATS
 
     if not packages:
         raise InputError("which packages? doctor solve torch vllm")
-    for option, value, known in (("--tool", tool, ("pip", "uv")), ("--format", format_, ("text", "json"))):
+    for option, value, known in (("--tool", tool, ("pip", "uv")), ("--format", format_, tuple(FORMATS))):
         if value not in known:
-            raise InputError(f"{option} {value}: one of {', '.join(known)} is wanted")
+            raise InputError(f"invalid {option} {value!r} (choose from {', '.join(known)})")
     words = {"--gpu": gpu, "--driver": driver, "--rocm": rocm, "--python": python, "--os": os, "--machine": machine,
              "--glibc": glibc}  # fmt: skip
     for option, word in words.items():
         if word is not None and not word.strip():  # an unset variable of a script: this machine was not meant
-            raise InputError(f"{option} is empty; a value is wanted")
+            raise InputError(f"{option} is empty; expected a value")
     kb = Knowledge()
-    if gpu or driver or rocm or os or machine or glibc:
-        if from_:
-            raise InputError("--from and a described machine exclude each other")
+    if from_ and (gpu or driver or rocm or os or machine or glibc):
+        raise InputError("--from and a described machine exclude each other")
+    if gpu or any((driver, rocm, os, machine, glibc)):
         target = described(kb, gpu, driver, rocm, python, os, machine, glibc)
-        if gpu is None:
-            _note(kb, target)
+        target = target if gpu else _merged(kb, target, machine)
     else:
-        target = _probed(kb, from_, python)
-    found = answer(kb, target, packages, tool)  # type: ignore[arg-type]
-    if dry_run_resolver and found.commands:
-        from doctor.resolve.dry_run import check
-        from doctor.system.live import LiveSystem
-
-        found = replace(found, checked=check(LiveSystem(), found, tool))  # type: ignore[arg-type]
-    text = json.dumps(as_data(found), indent=2) + "\n" if format_ == "json" else "\n".join(_text(found)) + "\n"
-    deliver(text, output)
-    wrong = found.status != "solved" or (found.checked or "").startswith("does not resolve")
-    return ExitCode.FINDINGS if wrong else ExitCode.OK
+        target = _own(kb, from_, python)
+    ask = _resolver(offline)
+    found = settle(kb, target, packages, tool, ask)  # type: ignore[arg-type]
+    if lock:
+        _lock(found, ask, lock)
+    deliver(FORMATS[format_](found), output)
+    return ExitCode.OK if found.status == "solved" else ExitCode.FINDINGS
 
 
-def _note(kb: Knowledge, target: Target) -> None:
-    """On stderr: what was described has no GPU, or one of another vendor than this machine."""
-    from doctor.cli.output import tell
-    from doctor.diagnosis import registry
-    from doctor.diagnosis.gather import gather
-    from doctor.diagnosis.identify import identify
-    from doctor.resolve.target import other_here
-    from doctor.system.live import LiveSystem
+def _resolver(offline: bool) -> Asked:
+    """uv, asked now; or the reason why it is not."""
+    from doctor.resolve.resolver import Uv, absent, find_uv
 
-    if target.vendor is None:
-        tell("doctor: note: no GPU is named, so this is for the CPU alone; --gpu names one\n")
-        return
-    machine = identify(gather(LiveSystem(), registry.probes(("pci",)), 5.0).machine, kb)
-    if said := other_here(target, machine):
-        tell(f"doctor: note: {said}\n")
+    if offline:
+        return absent("--offline")
+    uv = find_uv()
+    return Uv(uv) if uv else absent("uv is not installed (pip install uv)")
 
 
-def _probed(kb: Knowledge, from_: Path | None, python: str | None) -> Target:
-    """This machine's GPU, driver, Python and system, or a capture's."""
-    import os
+def _lock(found: Solution, ask: Asked, path: Path) -> None:
+    """Every package of the stack with its hashes. Raises InputError where uv can't say them now."""
+    from doctor.cli.output import deliver
+    from doctor.errors import InputError
+    from doctor.resolve.lock import locked
+    from doctor.resolve.resolver import Uv
+
+    if found.status != "solved":
+        raise InputError(f"--lock {path}: there is no stack to lock")
+    if not isinstance(ask, Uv):
+        raise InputError(f"--lock {path}: it is made by uv, with a connection")
+    deliver(locked(ask, found, pylock=path.suffix == ".toml"), path)
+
+
+def _merged(kb: Knowledge, said: Target, cpu: str | None) -> Target:
+    """What is described, and this machine's GPU and Python where nothing is said of them. Without a GPU of that vendor
+    here: what is described alone, with a note on stderr."""
     from dataclasses import replace
 
+    from doctor.cli.output import tell
+    from doctor.resolve.target import other_here
+
+    machine, here = _probed(kb, None)
+    if here.arch and said.vendor in (None, here.vendor):
+        names = ("driver", "rocm", "python", "os", "os_version", "glibc", "libc")
+        given = {name: getattr(said, name) for name in names} | {"machine": said.machine if cpu else None}
+        merged = replace(here, **{name: value for name, value in given.items() if value})
+        return replace(merged, interpreter=None, installed=()) if said.python else merged
+    if said.vendor is None:
+        tell("doctor: note: no GPU is named, so this is for the CPU alone; --gpu names one\n")
+    elif note := other_here(said, machine):
+        tell(f"doctor: note: {note}\n")
+    return said
+
+
+def _probed(kb: Knowledge, from_: Path | None) -> tuple[Snapshot, Target]:
+    """The facts of this machine or of a capture, and its GPU, driver, Python and system."""
+    import os
+
     from doctor.bundle.open import open_bundle
-    from doctor.diagnosis import registry
-    from doctor.diagnosis.gather import gather
-    from doctor.diagnosis.identify import identify
+    from doctor.engine import registry
+    from doctor.engine.gather import gather
+    from doctor.engine.identify import identify
     from doctor.errors import InputError
     from doctor.resolve import from_snapshot
-    from doctor.resolve.target import python_series
     from doctor.system.base import System
     from doctor.system.capture import CaptureSystem
     from doctor.system.live import LiveSystem
@@ -117,54 +144,17 @@ def _probed(kb: Knowledge, from_: Path | None, python: str | None) -> Target:
     if from_ is not None:
         system = open_bundle(from_).system() if from_.is_file() else CaptureSystem(from_)
     machine = identify(gather(system, registry.probes(), 15.0).machine, kb)
-    target = from_snapshot(kb, machine, os.uname().machine if from_ is None else "x86_64")
+    return machine, from_snapshot(kb, machine, os.uname().machine if from_ is None else "x86_64")
+
+
+def _own(kb: Knowledge, from_: Path | None, python: str | None) -> Target:
+    """This machine, or a capture's. Raises InputError without a GPU."""
+    from dataclasses import replace
+
+    from doctor.errors import InputError
+    from doctor.resolve.target import python_series
+
+    _, target = _probed(kb, from_)
     if not target.arch:
         raise InputError("no GPU that computes was found here; describe one: --gpu gfx942, --gpu sm_90 or a name")
-    return replace(target, python=python_series(python), interpreter=None) if python else target
-
-
-def as_data(found: Solution) -> dict[str, Any]:
-    """`doctor.solution/1`."""
-    from dataclasses import asdict
-
-    from doctor.resolve import explain
-
-    def plain(one: Solution) -> dict[str, Any]:
-        data = asdict(one)
-        data["stack"], data["summary"] = one.stack, explain(one)
-        data["nearest"] = plain(one.nearest) if one.nearest else None
-        return data
-
-    return {"schema": "doctor.solution/1", **plain(found)}
-
-
-def _text(found: Solution) -> Iterator[str]:
-    from doctor.resolve import explain
-
-    yield explain(found)
-    for need in found.needs:
-        yield f"  needs {need}"
-    yield from _commands(found)
-    if found.checked:
-        yield f"  resolver: {found.checked}"
-    if found.status != "solved":
-        yield from (f"  {r.verdict}: {r.text}{_source(r.source, r.as_of)}" for r in found.reasons if r.verdict != "yes")
-        yield from (f"  would do: {c.text} -> {c.stack}" for c in found.changes)
-        if found.nearest:
-            yield f"nearest that works ({found.differs}): {found.nearest.stack}"
-            yield from _commands(found.nearest)
-    for pick in found.picks:
-        if pick.note and found.status == "solved":
-            yield f"  note: {pick.package}: {pick.note}"
-    if found.knowledge.get("file"):
-        yield f"  knowledge: release {found.knowledge['release']} of {found.knowledge['file']}"
-
-
-def _commands(found: Solution) -> Iterator[str]:
-    import shlex
-
-    yield from (f"  $ {shlex.join(command)}" for command in found.commands)
-
-
-def _source(source: str, as_of: str) -> str:
-    return f" [{source[:120]}{f', {as_of}' if as_of else ''}]" if source else ""
+    return replace(target, python=python_series(python), interpreter=None, installed=()) if python else target

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -9,12 +10,15 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
+from doctor.report import formats
+
 if TYPE_CHECKING:
     from doctor.findings import Report
-    from doctor.intake.read import Read
     from doctor.knowledge import Knowledge
+    from doctor.redaction.site import Site
+    from doctor.triage.read import Read
 
-FORMATS = ("text", "json", "jsonl", "markdown")
 _CHUNK = 1 << 18
 _GZIP = b"\x1f\x8b"
 _PLAIN_LIMIT = 256 << 20
@@ -30,30 +34,41 @@ def add(app: typer.Typer) -> None:
 
 
 def triage(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files of pasted text; - is stdin.")],
-    format_: Annotated[str, typer.Option("--format", help="text, json, jsonl or markdown.")] = "text",
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="[PATH...]", help="Files of pasted text; - or none: what is piped in.")
+    ] = None,
+    format_: Annotated[str, typer.Option("--format", help=f"text, {', '.join(formats.names())}.")] = "text",
     fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
     why: Annotated[
-        bool, typer.Option("--why", help="Show what was read at which lines, and which rules were near.")
+        bool, typer.Option("--why", help="Show what was read at which lines, and which rules came close.")
     ] = False,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour.")] = False,
+    hide: Hide = None,
+    domain: Domain = None,
+    key: Key = None,
 ) -> int:
-    """Name the cause from what somebody pasted. Each file gets a report, in order, as soon as it is done."""
-    from doctor.cli.check import exit_code
+    """Diagnose pasted logs and tool output, a report for each file."""
     from doctor.cli.output import tell
+    from doctor.engine.verdict import exit_code
     from doctor.errors import ExitCode, InputError
     from doctor.report.words import reader_failures
 
     for option, value, known in (
-        ("--format", format_, FORMATS),
+        ("--format", format_, ("text", *formats.names())),
         ("--fail-on", fail_on, ("error", "warning", "never")),
     ):
         if value not in known:
-            raise InputError(f"{option} {value}: one of {', '.join(known)} is wanted")
+            raise InputError(f"invalid {option} {value!r} (choose from {', '.join(known)})")
+    if not paths:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise InputError("give the files to diagnose, or pipe a text in: dmesg | doctor triage")
+        paths = ["-"]
     code, unread = ExitCode.OK, False
-    if why and format_ == "markdown":
+    if why and format_ not in ("text", "json", "jsonl"):
         raise InputError("--why is text, json or jsonl")
-    printer = _Printer(format_, len(paths), no_color=no_color)
+    if len(paths) > 1 and format_ not in ("text", "json") and not formats.streams(format_):
+        raise InputError(f"--format {format_} holds one report; give one file, or ask for jsonl")
+    printer = _Printer(format_, len(paths), no_color=no_color, site=site_of(hide, domain, key))
     for path in paths:
         trace: list[Read] | None = [] if why else None
         try:
@@ -65,36 +80,32 @@ def triage(
         for trouble in reader_failures(report.snapshot):
             tell(f"doctor: {_plain(path)}: {trouble}\n")
         printer.report(report, trace)
-        code = max(code, ExitCode(exit_code(report, fail_on, strict=False)))
+        code = max(code, exit_code(report, fail_on, strict=False))
     printer.close()
     return ExitCode.USAGE if unread else code
 
 
 def judged(path: str, trace: list[Read] | None = None) -> Report:
     """The report of one file; `trace` is given what was read where. Raises InputError when it can't be read."""
-    from doctor.diagnosis.judge import judge
-    from doctor.intake import read_text
+    from doctor.engine.pasted import judge_pasted
+    from doctor.triage.read import read_pasted
 
     if _is_bundle(path):
         from pathlib import Path
 
         from doctor.bundle.open import open_bundle
-        from doctor.diagnosis.run import Options, examine
+        from doctor.engine.run import Options, examine
 
         return examine(open_bundle(Path(path)).system(), Options(source=path))
-    return judge(read_text(_chunks(path), trace), _knowledge(), source=path)
+    return judge_pasted(read_pasted(_chunks(path), trace), _knowledge(), source=path)
 
 
 @cache
 def _knowledge() -> Knowledge:
-    """One for all files: the judge takes the symptoms that it carries and does not read the catalogue for each."""
-    from doctor.intake.read import catalogue
+    """One for all files."""
     from doctor.knowledge import Knowledge
 
-    class WithSymptoms(Knowledge):
-        symptoms = catalogue()
-
-    return WithSymptoms()
+    return Knowledge()
 
 
 def _is_bundle(path: str) -> bool:
@@ -122,6 +133,7 @@ def _chunks(path: str) -> Iterator[bytes]:
     from pathlib import Path
 
     from doctor.errors import InputError
+    from doctor.system.given import open_given
 
     try:
         if path == "-":
@@ -131,7 +143,7 @@ def _chunks(path: str) -> Iterator[bytes]:
             return
         if not path:
             raise InputError("the name of a file is empty")
-        with Path(path).open("rb") as held:
+        with open_given(Path(path)) as held:
             yield from _plain_or_inflated(held, path)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
@@ -171,51 +183,49 @@ def _plain(text: str) -> str:
 class _Printer:
     """Writes each report as it comes. JSON of several files is one array."""
 
-    def __init__(self, format_: str, files: int, *, no_color: bool) -> None:
-        self.format, self.many, self.no_color = format_, files > 1, no_color
+    def __init__(self, format_: str, files: int, *, no_color: bool, site: Site | None) -> None:
+        self.format, self.many, self.no_color, self.site = format_, files > 1, no_color, site
         self.printed = 0
 
     def report(self, report: Report, trace: list[Read] | None) -> None:
         from doctor.cli.output import deliver
 
-        between = {"json": ",\n", "text": "\n", "markdown": "\n---\n\n", "jsonl": ""}[self.format]
+        between = {"json": ",\n", "text": "\n", "markdown": "\n---\n\n"}.get(self.format, "")
         opening = "[\n" if self.format == "json" and self.many else ""
-        deliver((between if self.printed else opening) + self.rendered(report, trace), None)
+        told = without_names(self.rendered(report, trace), self.site)
+        deliver((between if self.printed else opening) + told, None)
         self.printed += 1
 
     def rendered(self, report: Report, trace: list[Read] | None) -> str:
         if trace is not None:
             return self.rendered_why(report, trace)
-        if self.format == "jsonl":
-            from doctor.report import jsonl
+        if self.site:
+            from doctor.report.formats.json import private
 
-            return jsonl.render(report)
-        if self.format == "markdown":
-            from doctor.report import markdown
+            report = private(report, self.site)
+        if self.format != "text":
+            from doctor.engine.registry import rules
 
-            return markdown.render(report)
-        if self.format == "json":
-            from doctor.report import json
-
-            return json.render(report)[: -1 if self.many else None]
+            made = formats.render(self.format, report, rules)
+            return made[:-1] if self.format == "json" and self.many else made
         from doctor.report import terminal
 
         return terminal.render(report, terminal.Look.of_stdout(no_color=self.no_color))
 
     def rendered_why(self, report: Report, trace: list[Read]) -> str:
         """Text after the report's own; as JSON in its place."""
-        from doctor.diagnosis.near import near
+        from doctor.engine.near_misses import near
         from doctor.report import why
 
         fragments: dict[tuple[int, int, str], list[dict[str, Any]]] = {}
         for row in trace:
-            formats = fragments.setdefault((row.first, row.last, row.command), [])
-            formats.append({"format": row.reader, "facts": row.facts})
+            readings = fragments.setdefault((row.first, row.last, row.command), [])
+            readings.append({"format": row.parser, "facts": row.facts})
         listed = [
-            {"first": first, "last": last, "command": command, "formats": formats}
-            for (first, last, command), formats in fragments.items()
+            {"first": first, "last": last, "command": command, "formats": readings}
+            for (first, last, command), readings in fragments.items()
         ]
-        data = why.as_data(report, listed, near(report))
+        data = why.as_data(report, listed, near(report), self.site)
         if self.format == "text":
             return f"{self.rendered(report, None)}\n{why.render(data)}"
         line = why.render_json(data)

@@ -1,4 +1,4 @@
-"""`doctor bench tune`: TunableOp's results judged, measured again, or made within a time budget."""
+"""`doctor bench tune`: check, measure again or make TunableOp's results within a time budget."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from doctor.bench.run import Runner
+    from doctor.bench.runner import Runner
     from doctor.bench.tunableop import Tuning
     from doctor.facts import Snapshot
     from doctor.facts.gemm import Spread
@@ -24,7 +24,7 @@ def tune(
     output: Path | None,
 ) -> int:
     """Writes what was tuned beside `-o` (never over a file), and compares. The variables that load it are printed, not
-    set. With `results` that file is judged, and its entries are measured again."""
+    set. With `results` that file is checked, and its entries are measured again."""
     from doctor.bench import tunableop
     from doctor.errors import ExitCode, InputError
 
@@ -39,7 +39,7 @@ def tune(
         where = output
     else:
         if no_gpu:
-            raise InputError("TunableOp tunes products of a GPU, and there is none to tune for here")
+            raise InputError("TunableOp needs a GPU; torch sees none here")
         lines, where = _made(runner, gpu, shapes, budget, output, done), None
     lines += [f"not reached within the budget: {key}" for key in done.left]
     lines += [f"not measured again: {why}" for why in done.refused]
@@ -64,11 +64,11 @@ def _made(runner: Runner, gpu: str, shapes: list[str], budget: float, output: Pa
     from doctor.cli import measured
     from doctor.cli.output import deliver
     from doctor.errors import InputError
-    from doctor.readers import tunableop_csv
+    from doctor.parsers.blas import tunableop_csv
 
     file, variable = tunableop.placed(output, gpu) if output else (None, "")
     if file is not None and file.exists():
-        raise InputError(f"-o {output}: {file} is there already; results are written beside, never over others")
+        raise InputError(f"-o {output}: {file} already exists; doctor does not overwrite it")
     todo = tunableop.cases(shapes or list(GEMM_SHAPES), "bfloat16")
     with tempfile.TemporaryDirectory(prefix="tune-") as scratch:
         held = Path(scratch) / "results.csv"
@@ -78,7 +78,7 @@ def _made(runner: Runner, gpu: str, shapes: list[str], budget: float, output: Pa
         lines = [f"{len(tunableop_csv.entries(made))} entries tuned within {budget:g} s"]
         if made and file is not None:
             deliver(made, file)
-            lines += [f"written to {file}; a run takes it with", f"  {_variables(variable)}"]
+            lines += [f"written to {file}; to use it, set", f"  {_variables(variable)}"]
         if made:
             reached = [case for case in todo if not any(left.startswith(case["key"]) for left in done.left)]
             for event in tunableop.measure(runner, gpu, reached, str(held), done):
@@ -117,28 +117,26 @@ def _judged_file(
 ) -> tuple[list[str], list[dict[str, Any]], dict[str, str]]:
     """(what is said of it, the entries to measure again, its validators)"""
     from doctor.bench import tunableop
-    from doctor.errors import InputError, ReaderError
-    from doctor.readers import tunableop_csv
+    from doctor.errors import InputError, ParserError
+    from doctor.parsers.blas import tunableop_csv
     from doctor.system.given import read_given
 
     text = read_given(results)
     try:
         made = tunableop_csv.read(text).get("torch.tunableop_validators") or {}
-    except ReaderError as error:
+    except ParserError as error:
         raise InputError(f"--results: {error}") from error
     entries = tunableop_csv.entries(text)
     judged = tunableop.judge_file(made, entries, machine)
     todo, done.refused = tunableop.cases_of(entries)
     by = ", ".join(f"{count} {name}" for name, count in sorted(judged.by_library.items()))
     lines = [f"{judged.entries} entries: {by or 'none'}"]
-    lines += [f"stale, and torch takes nothing of it: {why}" for why in judged.stale]
+    lines += [f"stale, so torch ignores it: {why}" for why in judged.stale]
     if judged.repeated:
-        lines.append(f"{judged.repeated} entries of products that have one already: torch takes the first")
+        lines.append(f"{judged.repeated} duplicate entries: torch uses the first of each product")
     if judged.entries:
         lines.append(f"operands of its largest entry: {judged.operand_bytes >> 20} MiB")
-        lines.append(
-            f"tuning it again takes, beside them: {judged.tuning_bytes >> 20} MiB and the libraries' workspace"
-        )
+        lines.append(f"tuning it again also needs: {judged.tuning_bytes >> 20} MiB, and the libraries' workspace")
     return lines, todo, made
 
 

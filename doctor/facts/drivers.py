@@ -12,6 +12,17 @@ class LibraryFile(Model):
     version: str | None = None
 
 
+class DriverLibrary(Model):
+    """The libcuda.so.1 that the loader gives a new program."""
+
+    path: str | None = None
+    by: str | None = None
+    """`LD_LIBRARY_PATH`, `ld.so.cache`, `default folder`."""
+    version: str | None = None
+    stub: bool | None = None
+    """A library to link against, as toolkits bring it: every call of it fails."""
+
+
 class FabricManager(Model):
     """NVIDIA's fabric manager (or NVLink subnet manager), which NVSwitch systems need."""
 
@@ -45,10 +56,14 @@ class NvidiaDriver(Model):
     """Version of the module file for the running kernel."""
     nvml_error: str | None = None
     """What NVML answered when it could not be started: `NVML_ERROR_LIB_RM_VERSION_MISMATCH` …"""
+    nvml_gpus: int | None = None
+    """How many GPUs NVML lists; known where it came up."""
     smi_error: str | None = None
     """The message of nvidia-smi when it failed."""
     smi_seconds: float | None = None
     libraries: tuple[LibraryFile, ...] | None = None
+    libcuda: DriverLibrary = DriverLibrary()
+    libcuda_found: bool | None = None
     uvm_loaded: bool | None = None
     modeset_loaded: bool | None = None
     peermem_loaded: bool | None = None

@@ -14,6 +14,8 @@ class ContainerEngine(Model):
     default_runtime: str | None = None
     cdi: bool | None = None
     """Whether its configuration turns CDI on or off; None where it says nothing."""
+    config_error: str | None = None
+    """Where its configuration is broken: `/etc/docker/daemon.json, line 3: …`."""
 
 
 class Toolkit(Model):
@@ -22,6 +24,9 @@ class Toolkit(Model):
     key: str
     path: str | None = None
     version: str | None = None
+    no_cgroups: bool | None = None
+    """Whether it leaves the device cgroup alone; False where its configuration says nothing."""
+    config_error: str | None = None
 
 
 class CdiFile(Model):

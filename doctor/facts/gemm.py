@@ -37,18 +37,33 @@ class GemmProof(Model):
 
 
 class Spread(Model):
-    """The median of all repeats, and the interval that holds the true median in 95 of 100 runs."""
+    """The median of all repeats, and an interval of order statistics that holds the true median in `coverage` of all
+    runs: at least 0.95 where there are enough repeats."""
 
     p50: float
     low: float
     high: float
     repeats: int
+    coverage: float
+    autocorrelation: float | None = None
+    """Of the ranks of one repeat and the next; where it is more than chance it widens the interval. None: too few
+    values, or all equal."""
+
+    @property
+    def firm(self) -> bool:
+        """Whether the interval may decide: it holds the median in at least 95 of 100 runs."""
+        return self.coverage >= 0.95
 
 
 class Clocks(Model):
-    """Of the GPU while the repeats run; None where it could not be read. `throttle`: what holds the clocks down."""
+    """Of the GPU while the repeats run: of several readings the one with the lowest clock, and what held the clocks
+    down in any of them. None where it could not be read."""
 
     sm_mhz: int | None = None
+    sm_mhz_highest: int | None = None
+    readings: int = 0
+    throttled_readings: int = 0
+    """Of `readings`, those in which something held the clocks down."""
     memory_mhz: int | None = None
     power_w: float | None = None
     temperature_c: float | None = None
@@ -61,16 +76,28 @@ class Measurement(Model):
 
     key: str
     what: str
-    """`gemm matmul`, `gemm linear`, `copy hbm`, `attention backward`, `collective all_reduce` …"""
+    """`gemm matmul`, `gemm linear`, `triad memory`, `attention backward`, `collective all_reduce` …"""
     dtype: str
     shape: str
     device: str
     """`cuda:0`, `cpu`, `cuda:0-7`."""
     unit: str
     value: Spread | None = None
+    """With a cold cache, where the method says so."""
+    warm: Spread | None = None
+    """The same with the cache as the call before left it; in the same unit."""
+    peak: float | None = None
+    """The theoretical peak of the hardware, in the same unit; None: not known."""
+    peak_source: str | None = None
+    size_bytes: int | None = None
+    """Of a collective's message; `value` is its bus bandwidth, and the next two are of the same median."""
+    time_us: float | None = None
+    algorithm_gb_s: float | None = None
     outcome: Outcome = "ran"
     detail: str | None = None
     method: str | None = None
+    variant: str | None = None
+    """What ran, where torch has several: the backend of attention, the recipe of FP8."""
     relative_error: float | None = None
     ratio: Spread | None = None
     """Against the case `against`, paired repeat by repeat: time of this over time of that."""

@@ -4,15 +4,29 @@ The modules of the models have no `from __future__ import annotations`: pydantic
 its text, for which every run pays.
 """
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
 
 from doctor.facts.origin import State
+
+WATCH = " watch"
+"""Where a watched model keeps its prefix and the names that were looked at."""
 
 
 class Model(BaseModel):
     """Base of all facts: frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    def __getattr__(self, name: str) -> Any:
+        """Of a watched machine (doctor/facts/watched.py) an unknown fact: None, and its name is noted."""
+        watch = self.__dict__.get(WATCH)
+        if watch is None or name not in type(self).model_fields:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        prefix, seen = watch
+        seen[prefix + name] = None
+        return None
 
 
 class Alternative(Model):

@@ -1,6 +1,6 @@
 """How asking for a fact went.
 
-Probes and readers run in children of their own and need this alone: it imports no pydantic, which
+Probes and parsers run in children of their own and need this alone: it imports no pydantic, which
 doctor/facts/model.py does.
 
 `absent` is knowledge (the file is not there, and we could have seen it); every other state but `value` is not.

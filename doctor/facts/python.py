@@ -59,6 +59,12 @@ class LoadedLibrary(Model):
     """The copy that came with the wheel (or its nvidia-* packages), where another one wins."""
     beaten: tuple[str, ...] = ()
     """Other copies that were found, each with the way that would have led there."""
+    missing_versions: tuple[str, ...] | None = None
+    """Versions of symbols (`GLIBCXX_3.4.30`) that `wanted_by` needs and the file at `path` does not define."""
+    stub: bool | None = None
+    """A library to link against, as toolkits bring it for libcuda: every call of it fails."""
+    release: str | None = None
+    """Of cuDNN's libraries, where the file says it."""
     same_build: bool | None = None
     """Winner and intended copy have the same build id."""
 
@@ -78,6 +84,22 @@ class PluginLibrary(Model):
     """Names of the same library in another major, which are at hand."""
 
 
+class InstalledFault(Model):
+    """A package that is not installed as its RECORD and METADATA say. `key` is the package and the kind."""
+
+    key: str
+    package: str
+    version: str | None = None
+    kind: Literal["missing", "cut", "other-python", "hidden", "no-binary", "mixed", "not-installed"]
+    """`cut`: not all of it is there; `hidden`: Python takes what is named in `files` for the package or module;
+    `mixed`: its version file is of another release; `not-installed`: `detail`, which it requires, is not there, and
+    `files` import it at once."""
+    number: int = 1
+    files: tuple[str, ...] = ()
+    """The first ones."""
+    detail: str | None = None
+
+
 class Interpreter(Model):
     """The Python that the user works with."""
 
@@ -87,6 +109,8 @@ class Interpreter(Model):
     chosen_by: str | None = None
     """`--python`, `VIRTUAL_ENV`, `CONDA_PREFIX`, `PATH`."""
     site_packages: tuple[str, ...] | None = None
+    broken: str | None = None
+    """Why the environment that VIRTUAL_ENV names does not work; "" where it does, or none is named."""
 
 
 class Torch(Model):

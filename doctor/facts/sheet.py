@@ -1,4 +1,4 @@
-"""How facts come in: probes and readers fill sheets of dotted names, `assemble` makes one Snapshot of many sheets.
+"""How facts come in: probes and parsers fill sheets of dotted names, `assemble` makes one Snapshot of many sheets.
 
 A name is the path in the Snapshot. Members of a list carry their key in brackets, so that several sources speak of
 the same GPU: `gpus[0000:c1:00.0].memory_bytes`. Where no PCI address is known the key is `#` and the number that the
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
 
 
 class FactSheet:
-    """What one probe or one reader learnt, in the order it learnt it. The first word on a fact within a sheet stays;
+    """What one probe or one parser learnt, in the order it learnt it. The first word on a fact within a sheet stays;
     across sheets the earlier sheet is the more trusted one."""
 
     def __init__(self) -> None:

@@ -1,8 +1,9 @@
 """The Snapshot: all that is known of one machine (or of what one text shows), and where each fact was read."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from pydantic import Field
@@ -27,7 +28,7 @@ from doctor.facts.host import (
 from doctor.facts.model import Model, Origin
 from doctor.facts.origin import State
 from doctor.facts.process import Process
-from doctor.facts.python import GpuBinary, Interpreter, LoadedLibrary, Package, PluginLibrary, Torch
+from doctor.facts.python import GpuBinary, InstalledFault, Interpreter, LoadedLibrary, Package, PluginLibrary, Torch
 
 _STEP = re.compile(r"([a-z0-9_]+)(?:\[([^\]]*)\])?")
 
@@ -36,6 +37,12 @@ _STEP = re.compile(r"([a-z0-9_]+)(?:\[([^\]]*)\])?")
 def _steps(name: str) -> tuple[tuple[str, str | None], ...]:
     """The steps of a dotted name, each with the key of the member it asks for: `gpus[0000:c1:00.0].arch`."""
     return tuple((step[1], step[2]) for step in _STEP.finditer(name))
+
+
+@lru_cache(4096)
+def _plain(name: str) -> Callable[[Any], Any] | None:
+    """Reads a dotted name without members in one call; None for any other."""
+    return None if "[" in name else attrgetter(name)
 
 
 class Symptom(Model):
@@ -48,21 +55,6 @@ class Symptom(Model):
     @property
     def id(self) -> str:
         return self.key
-
-    @property
-    def mention(self) -> bool:
-        """Whether it names a thing and no trouble, by the ending of its key."""
-        return self.key.endswith(("-told", "-mentioned", "-named"))
-
-
-class Resemblance(Model):
-    """A cause whose texts a pasted text is like in its words. `share` of what all its words speak for, 0 to 1."""
-
-    cause: str
-    share: float
-    words: tuple[str, ...] = ()
-    """Those that speak for it most."""
-    source: str = ""
 
 
 class Snapshot(Model):
@@ -91,6 +83,8 @@ class Snapshot(Model):
     """Names that torch's libraries ask the loader for, and what it takes for each."""
     plugin_libraries: tuple[PluginLibrary, ...] | None = None
     """What ONNX Runtime's providers and other frameworks' plugins need and would not find; () where nothing lacks."""
+    installed_faults: tuple[InstalledFault, ...] | None = None
+    """Of the packages of the GPU stack; () where every file that counts is there."""
     environment: Mapping[str, str] | None = None
     service_environment: Mapping[str, str] | None = None
     """What a text shows of the environment that a service was started with (its unit, or its own log)."""
@@ -114,14 +108,16 @@ class Snapshot(Model):
     tuned: tuple[Tuned, ...] | None = None
     """Entries of TunableOp's results that were measured again."""
     symptoms: tuple[Symptom, ...] = ()
-    resembles: tuple[Resemblance, ...] = ()
-    """Of a pasted text only; the largest share first."""
-    spoken: bool = False
-    """Whether somebody speaks in the pasted text, beside what tools print."""
     origins: Mapping[str, Origin] = Field(default_factory=dict)
 
     def get(self, name: str) -> Any:
         """The value at a dotted name (`nvidia_driver.version`, `gpus[0000:c1:00.0].arch`); None where unknown."""
+        plain = _plain(name)
+        if plain is not None:
+            try:
+                return plain(self)
+            except AttributeError:
+                pass  # a table of names and values stands on the way, None does, or there is no such fact
         here: Any = self
         for step, member in _steps(name):
             if here is None:
@@ -169,6 +165,8 @@ class Snapshot(Model):
     def driver_known(self, vendor: str) -> bool:
         """Whether it was seen that the driver is loaded or not, or which module has each of the vendor's GPUs."""
         loaded = self.nvidia_driver.loaded if vendor == "nvidia" else self.amdgpu_driver.loaded
+        if self.host.wsl and vendor == "nvidia" and self.nvidia_driver.nvml_gpus:
+            return True  # the module is on the Windows side, and its library answers
         return loaded is not None or all(gpu.driver is not None for gpu in self.of_vendor(vendor))
 
     def unknown(self) -> Iterator[tuple[str, Origin]]:

@@ -1,17 +1,18 @@
 """What stands beside the environment and counts with it: NCCL's own files, and the files that variables name.
 
-NCCL (and RCCL) takes `NAME=value` lines of $NCCL_CONF_FILE, else ~/.nccl.conf, and of /etc/nccl.conf, for names that
-are not set; the first file wins (src/misc/param.cc). The loader passes over a library of LD_PRELOAD that is not there.
+NCCL takes `NAME=value` lines of $NCCL_CONF_FILE, else ~/.nccl.conf, and of /etc/nccl.conf, for names that are not set;
+the first file wins (src/misc/param.cc). RCCL's are ~/.rccl.conf and /etc/rccl.conf (its page on variables). The loader
+passes over a library of LD_PRELOAD that is not there.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts.origin import State
-from doctor.findings import Evidence, Finding, Fix, Severity, Subject, fingerprint
+from doctor.findings import Evidence, Finding, Remedy, Severity, Subject, fingerprint
 from doctor.flags.lint import CONFLICT
 
 if TYPE_CHECKING:
@@ -29,12 +30,13 @@ class Beside(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def look(system: System, env: Mapping[str, str]) -> Beside:
+def look(system: System, env: Mapping[str, str], vendors: Collection[str] = ("nvidia",)) -> Beside:
+    """`vendors` of the GPUs: RCCL's files are read for AMD's, NCCL's for NVIDIA's."""
     added: dict[str, str] = {}
     places: dict[str, str] = {}
     found: list[Finding] = list(_preloads(system, env))
     home = (system.environ().value or {}).get("HOME") or env.get("HOME")
-    for path in _files(env.get("NCCL_CONF_FILE"), home):
+    for path in dict.fromkeys(p for vendor in vendors for p in _files(env.get("NCCL_CONF_FILE"), home, vendor)):
         text = system.read_text(path, limit=1 << 16).value
         for number, name, value in _assignments(text or ""):
             if name not in env and name not in added:
@@ -45,13 +47,14 @@ def look(system: System, env: Mapping[str, str]) -> Beside:
     return Beside(added, places, tuple(found))
 
 
-def _files(named: str | None, home: str | None) -> Iterator[str]:
-    """In the order in which NCCL reads them."""
+def _files(named: str | None, home: str | None, vendor: str) -> Iterator[str]:
+    """In the order in which NCCL, or RCCL, reads them."""
+    library = "rccl" if vendor == "amd" else "nccl"
     if named:
         yield named
     elif home:
-        yield f"{home}/.nccl.conf"
-    yield "etc/nccl.conf"
+        yield f"{home}/.{library}.conf"
+    yield f"etc/{library}.conf"
 
 
 def _assignments(text: str) -> Iterator[tuple[int, str, str]]:
@@ -72,7 +75,7 @@ def _preloads(system: System, env: Mapping[str, str]) -> Iterator[Finding]:
 
 def _hidden(path: str, names: list[str]) -> Finding:
     shown = ", ".join(names[:6])
-    said = f"/{path.lstrip('/')} sets {shown} for NCCL, which the environment does not show"
+    said = f"/{path.lstrip('/')} sets {shown}, which the environment does not show"
     return finding(names[0], "info", said, "Nothing, where it is meant.", "nccl-conf-hidden", f"/{path.lstrip('/')}")
 
 
@@ -86,6 +89,6 @@ def finding(name: str, severity: str, said: str, cure: str, what: str, source: s
         subject=subject,
         fingerprint=fingerprint(f"{CONFLICT} {what}", subject),
         evidence=(Evidence(text=what, source=source),),
-        fixes=(Fix(text=cure, where="environment"),),
+        remedies=(Remedy.by_hand(cure),),
         source=source,
     )

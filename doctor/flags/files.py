@@ -11,20 +11,32 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from doctor.errors import ParserError
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Severity, Subject, fingerprint
-from doctor.flags import launch, lint
+from doctor.findings import Evidence, Finding, Remedy, Severity, Subject, fingerprint
+from doctor.flags import ignored, launch, lint, spelling
 from doctor.flags.names import described
 from doctor.flags.situation import Situation
-from doctor.readers import assigned
-from doctor.readers.assigned import Assigned
-from doctor.readers.assigned_yaml import MOST_NODES
+from doctor.parsers.container.assigned_yaml import MOST_NODES
+from doctor.parsers.text import assigned
+from doctor.parsers.text.assigned import Assigned
 
 _SECRET = re.compile(r"(?:^|_)(?:TOKEN|API_?KEYS?|KEYS?|AUTH|PASS|PAT|CREDS?|COOKIE)(?:_|$)|SECRET|PASSW|CREDENTIAL")
-_NO_SECRET = re.compile(
-    r"(?i).{0,7}|[/.~].{0,400}|[x*.]{1,99}|.{0,99}(?:your[-_ ]|placeholder|change[-_ ]?me|xxxx|\*\*\*).{0,99}"
+"""Names whose values are not read."""
+_CREDENTIAL = re.compile(r"(?:^|_)(?:TOKEN|API_?KEY|ACCESS_KEY|SECRET|SECRET_KEY|PRIVATE_KEY|PASSWORD|PASSWD|PAT)$")
+_KEPT_SECRET = re.compile(
+    r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9_+=.-]{16,400}|(?:hf|gh[opsu]|glpat|sk|nvapi)[-_][\w-]{16,400}"
 )
-"""A switch, a number, a path or a blank to fill in, under a name that sounds like a secret."""
+_BLANK = re.compile(r"(?i)your|example|placeholder|change.?me|xxx|dummy|insert|todo|test")
+_DISTINCT = 6
+"""A credential has so many different characters; `e2b_000…` and `abcabcabc…` are blanks to fill in."""
+_BY_LAUNCHER = frozenset(
+    ("WORLD_SIZE", "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT")
+)
+"""torchrun and its like set them for each process themselves."""
+_STARTS = re.compile(
+    r"(?m)^[^#\n]*?\b(?:python3?|torchrun|srun|mpirun|mpiexec|deepspeed|accelerate|vllm|horovodrun|ray)\b[ \t]+\S"
+)
 _MOST_FILES = 20
 _IN_CONTAINERS = ("dockerfile", "yaml")
 
@@ -55,24 +67,81 @@ def look(
     counted: bool = True,
     named: Named = lambda _path: None,
 ) -> Looked:
-    """Raises ReaderError for a text that is not of its kind."""
+    """Raises ParserError for a text that is not of its kind."""
     kind = kind or assigned.kind_of(source, text)
     every = _followed(assigned.read(text, kind), kind, named)
     rows = [row for row in every if _counts(row)]
+    lines = text.split("\n")
     seen = {**launch.contexts(text), **({"container": True} if kind in _IN_CONTAINERS else {})}
     whole = Situation({}, _seen(machine, kind), partial=True, counted=counted, told={**seen, **told})
-    found = list(_of_lines([row for row in rows if row.how != "from" and not row.file], source, text))
+    found = list(_of_lines([row for row in rows if row.how != "from" and not row.file], source, text, lines))
     env: dict[str, str] = {}
     places: dict[str, str] = {}
+    linted: set[frozenset[tuple[str, str]]] = set()
     for held in _environments(rows):
-        here = {name: f"{row.file or source}:{row.line}" for name, row in held.items()}
+        same = frozenset((name, str(row.value)) for name, row in held.items())
+        if same in linted:  # the same findings: one environment for each command of a script
+            continue
+        linted.add(same)
+        here = {name: _place(row, source, lines) for name, row in held.items()}
         values = {name: str(row.value) for name, row in held.items()}
         known = {(f.rule, f.subject.id, f.summary) for f in found}
         made = lint.findings(replace(whole, env=values), here)
-        found += [f for f in made if (f.rule, f.subject.id, f.summary) not in known]
+        found += [_softened(f) for f in made if (f.rule, f.subject.id, f.summary) not in known]
         env, places = {**env, **values}, {**places, **here}
-    ranked = tuple(sorted(found, key=lambda f: (f.severity.rank, _line(f))))
-    return Looked(source, ranked, replace(whole, env=env), places, tuple(_unread(every, source)))
+    found += _of_the_way(source, text, kind, named)
+    own = frozenset(_REFERENCE.findall(text))
+    ranked = sorted((f for f in found if not _is_own(f, own)), key=lambda f: (f.severity.rank, _line(f)))
+    ruled = ignored.judge(ranked, lines, source)
+    return Looked(source, ruled.kept, replace(whole, env=env), places, (*_unread(every, source), *ruled.notes))
+
+
+def _of_the_way(source: str, text: str, kind: str, named: Named) -> Iterator[Finding]:
+    """What is set and never arrives; a text that can't be followed has said so before."""
+    from doctor.flags.way import findings, run
+
+    if kind == "env":
+        return
+    try:
+        followed = run.follow(source, text, kind, named)
+    except ParserError:
+        return
+    yield from findings.findings(followed, text)
+
+
+def _softened(finding: Finding) -> Finding:
+    """A name that was dropped at a release that is not known: the file may be for an older one."""
+    rows = spelling.gone(finding.subject.id) if finding.rule == lint.UNKNOWN else ()
+    dateless = any(row["status"] in ("renamed", "removed") and not row.get("when") for row in rows)
+    return finding.model_copy(update={"severity": Severity.INFO}) if dateless else finding
+
+
+_REFERENCE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]{0,127})")
+
+
+def _is_own(finding: Finding, own: frozenset[str]) -> bool:
+    """A name that nothing is known to read, and that the file itself reads: a variable of the script's own."""
+    return finding.rule == lint.UNKNOWN and finding.subject.id in own and not described(finding.subject.id)
+
+
+def _place(row: Assigned, source: str, lines: list[str]) -> str:
+    """`file:line:column` of the name."""
+    if row.file or not 0 < row.line <= len(lines):
+        return f"{row.file or source}:{row.line}:1"
+    line = lines[row.line - 1]
+    at = _word_at(line, row.name)
+    return f"{source}:{row.line}:{at + 1 if at >= 0 else len(line) - len(line.lstrip()) + 1}"
+
+
+def _word_at(line: str, name: str) -> int:
+    """Where the name stands as a word of its own, -1 where it does not; no regex, as a file has thousands of names."""
+    at = line.find(name)
+    while at >= 0:
+        around = line[max(0, at - 1) : at] + line[at + len(name) : at + len(name) + 1]
+        if not any(c == "_" or (c.isascii() and c.isalnum()) for c in around):
+            return at
+        at = line.find(name, at + 1)
+    return -1
 
 
 def _unread(rows: Iterable[Assigned], source: str) -> Iterator[str]:
@@ -86,7 +155,9 @@ def _unread(rows: Iterable[Assigned], source: str) -> Iterator[str]:
 
 
 def _counts(row: Assigned) -> bool:
-    return row.how == "from" or row.name.isupper() or bool(described(row.name))
+    if row.how == "from" or row.name.isupper() or described(row.name):
+        return True
+    return row.how == "set" and spelling.nearest(row.name) is not None  # nccl_debug, exported
 
 
 def _followed(rows: Iterable[Assigned], kind: str, named: Named) -> list[Assigned]:
@@ -131,30 +202,29 @@ def _take(row: Assigned, held: _Held) -> None:
 
 
 def _seen(machine: Snapshot, kind: str) -> Snapshot:
-    if kind not in _IN_CONTAINERS:
-        return machine
-    return machine.model_copy(update={"packages": None})
+    return machine.model_copy(update={"packages": None}) if kind in _IN_CONTAINERS else machine
 
 
 def _line(finding: Finding) -> int:
-    found = re.search(r":(\d{1,7})$", finding.evidence[0].source) if finding.evidence else None
+    found = re.search(r":(\d{1,7})(?::\d{1,7})?$", finding.evidence[0].source) if finding.evidence else None
     return int(found[1]) if found else 0
 
 
-def _of_lines(rows: list[Assigned], source: str, text: str) -> Iterator[Finding]:
+def _of_lines(rows: list[Assigned], source: str, text: str, lines: list[str]) -> Iterator[Finding]:
     """Faults of how a line sets a variable: not exported, no string, set twice, a secret in the file."""
     last: dict[str, Assigned] = {}
+    starts = _STARTS.search(text) is not None
     for row in rows:
-        where = f"{source}:{row.line}"
+        where = _place(row, source, lines)
         known = bool(described(row.name))
         before = last.get(row.name)
-        if row.how == "plain" and known and not re.search(rf"\$\{{?{row.name}\b", text):
-            said = "is a variable of the shell only: without export no program sees it"
-            yield _finding(row, "warning", said, f"Write export {row.name}={row.value or ''}.", where, "not-exported")
+        if row.how == "plain" and known and row.value is not None and starts and _is_kept_back(row, text):
+            said = "is a variable of the shell only: without export no program sees it, unless it was exported before"
+            yield _finding(row, "warning", said, f"Write export {row.name}={row.value}.", where, "not-exported")
         elif row.how == "number":
             said = "is no string to YAML, and Kubernetes refuses the manifest"
             yield _finding(row, "error", said, f'Write value: "{row.value}".', where, "unquoted")
-        elif row.value and _SECRET.search(row.name) and not _is_blank(row):
+        elif row.value and _CREDENTIAL.search(row.name) and _is_credential(row.value):
             said = "looks like a secret, and the file keeps its value"
             cure = "Take it from a secret store at start, and make a new one."
             yield _finding(row._replace(value=None), "warning", said, cure, where, "secrets-in-env")
@@ -164,8 +234,20 @@ def _of_lines(rows: list[Assigned], source: str, text: str) -> Iterator[Finding]
         last[row.name] = row
 
 
-def _is_blank(row: Assigned) -> bool:
-    return row.name.startswith("APT_KEY_") or _NO_SECRET.fullmatch(row.value or "") is not None
+def _is_kept_back(row: Assigned, text: str) -> bool:
+    """Nothing in the file takes the shell's variable on to a program: not by $NAME, not by `-x NAME`, `-e NAME`, and no
+    launcher sets it anyway."""
+    handed = rf"\$\{{?{row.name}\b|(?:-x|-e|--env)[= ]+{row.name}\b|--export[= ]\S{{0,200}}\b{row.name}\b"
+    return row.name not in _BY_LAUNCHER and not re.search(handed, text)
+
+
+def _is_credential(value: str) -> bool:
+    return (
+        _KEPT_SECRET.fullmatch(value) is not None
+        and not _BLANK.search(value)
+        and len(set(value)) >= _DISTINCT
+        and not value.startswith("/")
+    )
 
 
 def _finding(row: Assigned, severity: str, said: str, cure: str, where: str, what: str) -> Finding:
@@ -178,5 +260,5 @@ def _finding(row: Assigned, severity: str, said: str, cure: str, where: str, wha
         subject=subject,
         fingerprint=fingerprint(f"{lint.MISREAD} {what}", subject),
         evidence=(Evidence(text=shown, source=where), Evidence(text=what, source=where)),
-        fixes=(Fix(text=cure[:400], where="environment"),),
+        remedies=(Remedy.by_hand(cure[:400]),),
     )

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.flags.beside import finding
 from doctor.flags.situation import release
-from doctor.readers import mountinfo
+from doctor.parsers.kernel import mountinfo
 
 if TYPE_CHECKING:
     from doctor.findings import Finding
     from doctor.flags.situation import Situation
-    from doctor.readers.mountinfo import Mount
+    from doctor.parsers.kernel.mountinfo import Mount
     from doctor.system.base import Stat, System
 
 CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "AITER_JIT_DIR", "VLLM_CACHE_ROOT", "HF_HOME")

@@ -62,6 +62,8 @@ _BOOLEANS: dict[str, _Words] = {
     "eq1": _words("1", "", "false"),
     "exact_TRUE": _words("TRUE", "", "false"),
     "triton_bool": _words("1 true yes y on", "", "false", any_case=True),
+    "py_any": _Words(frozenset(), frozenset(("",)), "true"),
+    "torch_config": _Words(frozenset(("1",)), frozenset(("0", "")), "true"),
     "py_true_or_1": _words("true 1", "", "false", any_case=True),
     "sglang_bool": _words("true 1 yes y", "false 0 no n", "ignored", any_case=True),
     "hf_bool": _words("1 on yes true", "", "false", any_case=True),
@@ -83,12 +85,31 @@ def read(grammar: str | None, text: str) -> Reading | None:
     if grammar in _BOOLEANS:
         return _boolean(_BOOLEANS[grammar], text)
     parser = _PARSERS.get(grammar or "")
-    return parser(text) if parser else None
+    return parser(text) if parser else _told(grammar, text)
+
+
+def _told(grammar: str | None, text: str) -> Reading | None:
+    """As the table of grammars has it: `words` or a `pattern` that a text must match, and what becomes of another."""
+    row = table("flags/grammars").get(grammar or "")
+    if not row or not (row.get("words") or row.get("pattern")):
+        return None
+    word = text.strip() if row.get("stripped") else text
+    cased = (
+        {w.casefold(): w for w in row.get("words", ())} if row.get("any_case") else {w: w for w in row.get("words", ())}
+    )
+    if word in cased or (row.get("any_case") and word.casefold() in cased):
+        return Reading(text, "taken")
+    if row.get("pattern") and re.fullmatch(row["pattern"], word, re.IGNORECASE if row.get("any_case") else 0):
+        return Reading(text, "taken")
+    if not text and row.get("empty") != "other":
+        return Reading(None, "ignored", "is ignored: the default stays")
+    return Reading(None, row["other"], row["on_invalid"])
 
 
 def known() -> frozenset[str]:
     """Ids of the grammars that can be read."""
-    return frozenset(_BOOLEANS) | frozenset(_PARSERS)
+    told = (name for name, row in table("flags/grammars").items() if row.get("words") or row.get("pattern"))
+    return frozenset(_BOOLEANS) | frozenset(_PARSERS) | frozenset(told)
 
 
 def meant(text: str) -> bool | None:
@@ -196,12 +217,37 @@ def _py_int_bool(text: str) -> Reading:
     return Reading(bool(value), "taken") if value is not None else Reading(None, "fails", "int() raises ValueError")
 
 
+def _py_float(text: str) -> Reading:
+    try:
+        value = float(text)
+    except ValueError:
+        return Reading(None, "fails", "float() raises ValueError")
+    return Reading(int(value) if value.is_integer() else text, "taken")
+
+
+def _sglang_int(text: str) -> Reading:
+    value = _python_int(text)
+    return Reading(value, "taken") if value is not None else Reading(None, "ignored", "is ignored: the default stays")
+
+
+def _c10d_int(text: str) -> Reading:
+    """std::stoi: leading decimal digits; none at all, or more than an int holds, raises."""
+    value, whole = atoi(text)
+    if not re.match(r"[ \t\n\v\f\r]*[+-]?\d", text, re.ASCII) or not -(1 << 31) <= value < 1 << 31:
+        return Reading(None, "fails", "torch raises 'Invalid value for environment variable'")
+    return Reading(value, "taken" if whole else "misread", f"reads as {value}")
+
+
 _PARSERS: dict[str, Callable[[str], Reading]] = {
     "nccl_int": _nccl_int,
     "clr_int": _clr_int,
     "clr_bool": _clr_bool,
+    "atoi": _clr_int,
     "py_int": _py_int,
     "py_int_bool": _py_int_bool,
+    "py_float": _py_float,
+    "sglang_int": _sglang_int,
+    "c10d_int": _c10d_int,
     "visible_rocr": lists.visible_rocr,
     "visible_hip": lists.visible_hip,
     "visible_cuda": lists.visible_cuda,

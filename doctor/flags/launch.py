@@ -65,10 +65,27 @@ _ONLY_OF = {"-n": r"(?:srun|mpirun|mpiexec|#SBATCH)", "-tp": _SERVERS, "-dp": _S
 """Short options are those of a command before them."""
 
 
+def _without_branches(text: str) -> str:
+    """The text without what stands between `if` or `case` and its end: which of the branches is taken is not known."""
+    kept, depth = [], 0
+    for line in text.splitlines():
+        word = line.split(maxsplit=1)[:1]
+        depth += word in (["if"], ["case"])
+        if not depth:
+            kept.append(line)
+        if word in (["fi"], ["esac"]) or (depth and line.rstrip().endswith(("; fi", ";fi"))):
+            depth = max(0, depth - 1)
+    return "\n".join(kept)
+
+
 def contexts(text: str) -> dict[str, bool]:
     """What the commands show, each word True. What they do not show is not in it: silence tells nothing."""
     words = _stream(text)
     found = {word: True for word, pattern in _SEEN if re.search(f" (?:{pattern})", words)}
+    chosen = [word for word in found if word.startswith("attention_")]
+    if chosen and (always := _stream(_without_branches(text[:_LONGEST]))) != words:
+        seen = dict(_SEEN)
+        found = {w: True for w in found if w not in chosen or re.search(f" (?:{seen[w]})", always)}
     found |= {word: True for word, options in _NUMBERS if any(n > 1 for n in _numbers(options, words))}
     if found.get("moe") and re.search(r" --fp8-(?:format|recipe)[ =]", words):
         found["fp8_moe"] = True

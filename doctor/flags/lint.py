@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from doctor.findings import Evidence, Finding, Fix, Severity, Subject, fingerprint
+from doctor.findings import Evidence, Finding, Remedy, Severity, Subject, fingerprint
 from doctor.flags import grammars, interactions, presence, spelling
 from doctor.flags.names import described, grammar_of
 from doctor.flags.reading import Reading
 from doctor.flags.situation import Situation
+from doctor.knowledge.store import table
 
 MISREAD = "env-value-misread"
 CONFLICT = "env-flags-conflict"
@@ -84,7 +85,8 @@ def remarks(situation: Situation) -> Iterator[Remark]:
         else:
             yield from _name(name, text, situation)
     for held in interactions.found(situation):
-        yield from _held(held, situation)
+        if not (held.variables and described(held.variables[0]) and presence.unread(held.variables[0], situation)):
+            yield from _held(held, situation)
 
 
 def _name(name: str, text: str, situation: Situation) -> Iterator[Remark]:
@@ -94,7 +96,7 @@ def _name(name: str, text: str, situation: Situation) -> Iterator[Remark]:
     if gone:
         yield _unread(name, text, gone)
     elif near:
-        said = f"no component reads it; {near} is a name that is read"
+        said = f"no component that is known reads it; {near} is a name that is read"
         yield Remark(UNKNOWN, "warning", name, said, "known names", "names of the stack", f"Use {near}.", text)
     elif name.startswith("VLLM_") and not spelling.is_known(name) and not situation.has("vllm"):
         said = "is no name that a known release of vLLM reads; vLLM warns of those at start"
@@ -153,7 +155,8 @@ def _misread(name: str, text: str, reading: Reading, grammar: str, component: st
     better = None if wanted is None else grammars.spelt(grammar, wanted)
     fix = f"Write {name}={better}." if better is not None else f"Write it as {component} reads it, or unset {name}."
     said = f"{reading.says} ({component})"
-    grave = "info" if not text and reading.state == "ignored" else _SEVERITY[reading.state]
+    slight = (not text and reading.state == "ignored") or table("flags/grammars")[grammar].get("remark")
+    grave = "info" if slight else _SEVERITY[reading.state]
     return Remark(rule, grave, name, said, f"grammar {grammar}", grammars.source(grammar), fix, text)
 
 
@@ -189,7 +192,7 @@ def _finding(group: list[Remark], situation: Situation, places: Mapping[str, str
         subject=subject,
         fingerprint=fingerprint(first.rule, subject),
         evidence=(*lines[:8], *told[:8]),
-        fixes=tuple(Fix(text=text, where="environment") for text in cures),
+        remedies=tuple(map(Remedy.by_hand, cures)),
         source=first.source[:400],
     )
 

@@ -24,7 +24,3 @@ def described(name: str) -> tuple[dict[str, Any], ...]:
 def grammar_of(name: str) -> str | None:
     """The grammar of its first reader that has one."""
     return next((f["grammar"] for f in described(name) if f.get("grammar")), None)
-
-
-def component_of(name: str) -> str | None:
-    return next((str(f["component"]) for f in described(name)), None)

@@ -7,11 +7,12 @@ interaction holds to be a fault on this GPU and version, and debugging. What is 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from doctor.flags import conditions, grammars, interactions, presence, spelling
+from doctor.flags import conditions, grammars, interactions, lint, presence, spelling
 from doctor.flags.names import described, grammar_of
 from doctor.flags.situation import Situation
 from doctor.knowledge.store import table
@@ -64,6 +65,8 @@ class Advice(NamedTuple):
     left_out: tuple[LeftOut, ...]
     conditional: tuple[tuple[str, str], ...]
     """(when, assignments): what the same guides add in a case that is not known here."""
+    others: tuple[tuple[str, str, str], ...] = ()
+    """(what for, assignments, set): what other guides give for this GPU in a case of their own."""
 
 
 def told_of(workload: str) -> dict[str, bool]:
@@ -99,7 +102,39 @@ def advice(situation: Situation, workload: str) -> Advice:
                 lines[name] = Line(name, str(value), _reason(name), row["id"], row["source"])
     for name, held in _demanded(bare, {n: line.value for n, line in lines.items()}):
         lines.setdefault(name, held)
-    return Advice(tuple(row["id"] for row in chosen), tuple(lines.values()), tuple(left), tuple(conditional))
+    for name, why in _faults(bare, {n: line.value for n, line in lines.items()}):
+        if name in lines:
+            dropped = lines.pop(name)
+            left.append(LeftOut(name, dropped.value, why, dropped.set_id))
+    ids = tuple(row["id"] for row in chosen)
+    return Advice(ids, tuple(lines.values()), tuple(left), tuple(conditional), tuple(_others(bare, workload, ids)))
+
+
+def _faults(situation: Situation, env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What the lint says of what is recommended: nothing of that is recommended."""
+    for finding in lint.findings(replace(situation, env=dict(env))):
+        if finding.severity.value != "info":
+            yield finding.subject.id, finding.summary
+
+
+def _others(situation: Situation, workload: str, chosen: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    """Every other set for these GPUs and this kind of work: what it is for is for the reader to know."""
+    kinds = (*WORKLOADS[workload], "network/", "inference or training", "training or inference")
+    for row in table("flags/recommended").values():
+        mine = any(_names(re.sub(r" \((?!gfx).{1,40}\)$", "", str(gpu)), situation) for gpu in row["gpu"])
+        if row["id"] in chosen or not mine or not row["workload"].startswith(kinds):
+            continue
+        if not _fits_versions(row, situation):
+            continue
+        env = {str(n): str(v) for n, v in row.get("env", {}).items()}
+        gone = {name for name, _ in _faults(situation, env)}
+        kept = {n: v for n, v in env.items() if n not in gone and described(n) and not _default(n, v)}
+        if kept:
+            yield str(row["title"]), " ".join(f"{n}={shlex.quote(v)}" for n, v in kept.items()), str(row["id"])
+
+
+def _default(name: str, value: str) -> bool:
+    return any(str(flag.get("default")) == value for flag in described(name)) or _same(name, value)
 
 
 def fitting(situation: Situation, workload: str) -> Iterator[Mapping[str, Any]]:
@@ -171,7 +206,7 @@ def _redundant(name: str, value: str, situation: Situation, env: Mapping[str, st
         return "not described by any source of ours"
     if absent := presence.unread(name, situation):
         return absent
-    if any(str(flag.get("default")) == value for flag in flags) or _same(name, value):
+    if _default(name, value):
         return "is the default"
     if done := _done_anyway(flags, value, situation):
         return done

@@ -39,19 +39,65 @@ def is_known(name: str) -> bool:
 @kept
 def nearest(name: str) -> str | None:
     """The name that is read and that this one is a slip away from."""
-    if not name.startswith(FAMILIES) or len(name) > _LONGEST or is_known(name) or _OWN.match(name):
+    if len(name) > _LONGEST or is_known(name) or _OWN.match(name):
         return None
+    if name.upper() != name:
+        return name.upper() if name.upper() in _read() else None
+    if not name.startswith(FAMILIES):
+        return _other_family(name)
     import difflib
 
     family = name.split("_")[0]
     near = [n for n in _by_family().get(family, ()) if abs(len(n) - len(name)) <= 3]
     numbers = re.findall(r"\d+", name)
-    near = [n for n in near if re.findall(r"\d+", n) == numbers]  # MAX_A2 beside MAX_A1 is another name
+    near = [n for n in near if _shape(n).numbers == numbers]  # MAX_A2 beside MAX_A1 is another name
     found = difflib.get_close_matches(name, near, 1, _NEAR)
     if found and _slips(name, found[0]):
         return found[0]
     words = sorted(name.split("_"))
-    return next((n for n in near if sorted(n.split("_")) == words), None)
+    bare = name.replace("_", "")
+    swapped = next((n for n in near if sorted(_shape(n).words) == words), None)
+    mine = name.split("_")
+    alike = (n for n in _by_family().get(family, ()) if _shape(n).bare == bare or _longer(mine, _shape(n).words))
+    return swapped or next(alike, None)
+
+
+class _Shape(NamedTuple):
+    bare: str
+    words: list[str]
+    numbers: list[str]
+
+
+@cache
+def _shape(known: str) -> _Shape:
+    """Of a name that is read: there are a few thousand of them."""
+    return _Shape(known.replace("_", ""), known.split("_"), re.findall(r"\d+", known))
+
+
+def _longer(mine: list[str], theirs: list[str]) -> bool:
+    """One word written out, or cut short: ALLOCATOR for ALLOC."""
+    if len(mine) != len(theirs):
+        return False
+    differing = [sorted((a, b), key=len) for a, b in zip(mine, theirs, strict=True) if a != b]
+    return len(differing) == 1 and len(differing[0][0]) >= 5 and differing[0][1].startswith(differing[0][0])
+
+
+def _other_family(name: str) -> str | None:
+    """NCLL_DEBUG: the first word is made of the letters of a family's, and the rest is a name of it. Other libraries
+    have names of the same form (HCCL_, MCCL_), so the letters and the first of them must be the same."""
+    head, _, tail = name.partition("_")
+    for family in FAMILIES:
+        word = family.rstrip("_")
+        same = set(word) == set(head) and word[:1] == head[:1] and abs(len(word) - len(head)) < 2
+        if same and word != head and f"{word}_{tail}" in _read():
+            return f"{word}_{tail}"
+    return None
+
+
+def _read() -> frozenset[str]:
+    """Names that something reads: not those that were dropped or never were."""
+    dropped = {row["name"] for row in table("flags/renames").values() if row["still_read"] == "no"}
+    return (_known() | frozenset(table("flags/names"))) - dropped
 
 
 def _slips(name: str, other: str) -> bool:
@@ -80,13 +126,17 @@ def _known() -> frozenset[str]:
 @cache
 def _by_family() -> dict[str, list[str]]:
     held: dict[str, list[str]] = {}
-    for name in sorted(_known() | set(table("flags/names"))):
+    for name in sorted(_read()):
         held.setdefault(name.split("_")[0], []).append(name)
     return held
 
 
 _RELEASE = re.compile(r"after (\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)|(?:ROCm |transformers )(\d{1,3}(?:\.\d{1,3})?)")
-_SAID = {"never_existed": "no component has ever read it", "wrong_layer": "it is no variable of the environment"}
+_SAID = {"never_existed": "{} has never read it", "wrong_layer": "it is no variable of the environment to {}"}
+_NATIVE = frozenset(("nccl", "rccl", "rocr-hsa", "hip-clr", "pytorch", "pytorch-c10d"))
+"""Whose names programs hardly take for variables of their own; launch scripts do so with vLLM's and CMake's."""
+_OLDEST = {"nccl": "2.18"}
+"""No torch of the last three years brings an older one (torch 2.1 brought 2.18.1): what went before is gone."""
 
 
 class Gone(NamedTuple):
@@ -109,12 +159,19 @@ def no_longer_read(name: str, situation: Situation) -> Gone | None:
         at_hand = situation.version(_PACKAGES.get(row["component"], row["component"]))
         if release and at_hand and _may_read(Dotted(at_hand), Dotted(release), row, last=bool(since and since[1])):
             return None
-        use = f"; {row['use']} is what is read" if row.get("use") else ""
-        why = _SAID.get(row["status"], f"{row['component']} no longer reads it")
+        name_of = re.fullmatch(r"[A-Z][A-Z0-9_]+", row.get("use") or "")
+        use = f"; {row['use']} {'is what is read' if name_of else 'does that'}" if row.get("use") else ""
+        why = _SAID.get(row["status"], "{} no longer reads it").format(row["component"])
         if row["status"] not in _SAID and not at_hand and row.get("when"):
             why += f" ({row['when'][:80]})"
         cure = f"Use {row['use']}." if row.get("use") else f"Drop {name}."
-        sure = row["status"] in _SAID or bool(at_hand) or not row.get("when")
+        never = row["status"] == "never_existed" and row["component"] in _NATIVE
+        oldest = _OLDEST.get(row["component"])
+        long_gone = (
+            oldest is not None and re.match(r"\d", row.get("when") or "") and Dotted(row["when"]) < Dotted(oldest)
+        )
+        undated = bool(at_hand) or not row.get("when")  # without a release: no known one reads it
+        sure = never or (undated and row["status"] not in _SAID) or bool(long_gone)
         return Gone(f"{why}{use}", str(row["source"]), cure, sure)
     return None
 

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from doctor.errors import ReaderError
-from doctor.findings import Evidence, Finding, Fix, Severity, Subject, fingerprint
+from doctor.errors import ParserError
+from doctor.findings import Evidence, Finding, Remedy, Severity, Subject, fingerprint
 from doctor.flags.situation import Situation, release
 from doctor.knowledge.store import table
-from doctor.readers import tunableop_csv
+from doctor.parsers.blas import tunableop_csv
 
 RULE = "tunableop-misconfigured"
 ENABLED, TUNING, FILENAME = "PYTORCH_TUNABLEOP_ENABLED", "PYTORCH_TUNABLEOP_TUNING", "PYTORCH_TUNABLEOP_FILENAME"
@@ -116,7 +116,7 @@ def _results(file: File, situation: Situation) -> Iterator[Finding]:
     text = file.text or ""
     try:
         made = tunableop_csv.read(text, file.path).get("torch.tunableop_validators") or {}
-    except ReaderError:
+    except ParserError:
         told = f"{file.path} has no validators: torch takes nothing of it"
         yield _finding("warning", told, "tunable-file-rejected", {}, file.path)
         return
@@ -220,5 +220,5 @@ def _finding(severity: str, text: str, what: str, env: Mapping[str, str], path: 
             *(Evidence(text=f"{n}={env[n][:80]}", source="environment") for n in shown[:8]),
             Evidence(text=what, source="aten/src/ATen/cuda/tunable"),
         ),
-        fixes=(Fix(text=_CURES[what], where="environment"),),
+        remedies=(Remedy.by_hand(_CURES[what]),),
     )

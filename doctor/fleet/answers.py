@@ -27,7 +27,7 @@ _PREFIX = re.compile(r"(?:\[[^\]\s]{1,600}\]\s+)?\[?([^\s{\[\]:]{1,253})[\]:]?:?
 _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,252}):")
 SILENT = "it wrote nothing"
 """Why a node has no report, where nobody says more."""
-_SCHEMA = "doctor.report/1"
+SCHEMAS = ("doctor.report/1", "doctor.report/2")
 ANSWERS = "answers.jsonl"
 """The file of a folder that is a stream of many nodes."""
 
@@ -150,9 +150,9 @@ def _opened(node: str, text: bytes) -> Answer:
         node, data = data["node"][:253], data["report"]
     if isinstance(data, dict) and isinstance(data.get("stdout"), str):  # ansible's
         return _opened(node, data["stdout"].encode()) if data["stdout"].strip() else Answer(node, None, _told(data))
-    if isinstance(data, dict) and data.get("schema") == _SCHEMA and _sound(data):
+    if isinstance(data, dict) and data.get("schema") in SCHEMAS and _sound(data):
         return Answer(node, data)
-    return Answer(node, None, _told(data) if isinstance(data, dict) else "what it wrote is no doctor.report/1")
+    return Answer(node, None, _told(data) if isinstance(data, dict) else "what it wrote is no doctor.report/2")
 
 
 def _sound(data: Mapping[str, Any]) -> bool:
@@ -173,7 +173,7 @@ def _told(data: Mapping[str, Any]) -> str:
     for key in ("fault", "error", "msg", "stderr"):
         if isinstance(data.get(key), str) and data[key].strip():
             return str(data[key]).strip().splitlines()[-1][:200]
-    return "what it wrote is no doctor.report/1"
+    return "what it wrote is no doctor.report/2"
 
 
 def _cut_off(text: bytes) -> str:

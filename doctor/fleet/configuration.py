@@ -15,9 +15,13 @@ from typing import Any
 Data = Mapping[str, Any]
 Area = tuple[tuple[str, str], ...]
 
-AREAS = ("doctor", "gpu", "driver", "firmware", "links", "kernel", "system", "stack", "packages", "flags")
+AREAS = (
+    "doctor", "gpu", "driver", "firmware", "links", "devices", "kernel", "system", "stack", "packages", "flags",
+    "bench",
+)  # fmt: skip
 """In the order in which they are told."""
 
+NOT_KNOWN = "not known"
 _LONGEST = 300
 _GIB = 1 << 30
 _PER_NODE = re.compile(
@@ -39,6 +43,11 @@ WHOLE = ("packages", "flags")
 """Areas that are read as a whole: a name that is not in them is known not to be there."""
 AMOUNTS = ("memory", "shm", "GPU memory")
 """Facts in GiB; they differ by a little from kernel to kernel, and are equal within 2 %."""
+OF_ALL_GPUS = ("gpu: GPU addresses", "gpu: GPU slots", "gpu: GPU NUMA nodes")
+"""Lists of one entry a GPU: on a node with another number of GPUs they differ for that alone."""
+_ERRORS = ("uncorrected", "uncorrected_lifetime", "remapped_uncorrectable", "remap_pending", "remap_failed",
+           "retired_pending", "bad_pages")  # fmt: skip
+"""What a sound GPU has none of. Corrected errors, and rows that they had remapped, come with age and mean nothing."""
 
 
 def of(report: Data) -> dict[str, Area]:
@@ -51,15 +60,22 @@ def of(report: Data) -> dict[str, Area]:
         "driver": _driver(machine),
         "firmware": _firmware(machine),
         "links": _links(machine),
+        "devices": _devices(machine),
         "kernel": _kernel(machine),
         "system": _system(machine),
         "stack": _stack(machine),
         "packages": _packages(machine),
         "flags": _flags(machine),
+        "bench": _bench(machine),
     }
     told = {area: tuple(sorted((name, _text(value)) for name, value in rows[area])) for area in AREAS}
     read = {"packages": machine.get("packages") is not None, "flags": machine.get("environment") is not None}
     return {area: facts for area, facts in told.items() if facts or read.get(area)}
+
+
+def all_facts(report: Data) -> dict[str, str]:
+    """`AREA: FACT` -> value, of one report."""
+    return {f"{area}: {name}": value for area, facts in of(report).items() for name, value in facts}
 
 
 def kind(machine: Data) -> str:
@@ -95,15 +111,21 @@ def _plain(of: Data, fields: Iterable[str], before: str = "") -> Iterator[tuple[
 
 
 def _each(gpus: list[Data], value: Callable[[Data], Any]) -> str | None:
-    """The value that all have; else the common one, and the others with their addresses. None when one is unknown."""
+    """The value that all have; else the common one, and the others with their addresses. None where it is not known of
+    any: where the others of one node tell it, one that does not is unlike them."""
     values = [value(gpu) for gpu in gpus]
-    if not values or any(v is None for v in values):
+    known = Counter(v for v in values if v is not None)
+    if not known:
         return None
-    common = Counter(values).most_common(1)[0][0]
+    common = known.most_common(1)[0][0]
     if len(set(values)) == 1:
-        return str(common)
-    others = [f"{g.get('pci_address') or g.get('key')}: {v}" for g, v in zip(gpus, values, strict=True) if v != common]
-    return f"{common}; " + ", ".join(others)
+        return _text(common)
+    others = [
+        f"{g.get('pci_address') or g.get('key')}: {NOT_KNOWN if v is None else _text(v)}"
+        for g, v in zip(gpus, values, strict=True)
+        if v != common
+    ]
+    return f"{_text(common)}; " + ", ".join(others)
 
 
 def _told(gpus: list[Data], asked: Mapping[str, Callable[[Data], Any]]) -> Iterator[tuple[str, str]]:
@@ -152,6 +174,25 @@ def _gpu(machine: Data) -> Iterator[tuple[str, str]]:
             "GPU driver": _field("driver"),
         },
     )
+    yield from _told(gpus, {f"GPU errors: {name.replace('_', ' ')}": _field("errors", name) for name in _ERRORS})
+    for name, field in (("addresses", "pci_address"), ("slots", "slot"), ("NUMA nodes", "numa_node")):
+        rows = sorted(((str(g.get("pci_address")), g.get(field)) for g in gpus), key=lambda row: row[0])
+        if rows and all(value is not None for _, value in rows):
+            yield f"GPU {name}", " ".join(str(value) for _, value in rows)
+
+
+def _devices(machine: Data) -> Iterator[tuple[str, str]]:
+    """Mode and owner of each kind of device node: `0660 root:render`, one that differs with its path."""
+    nodes = [node for node in _dicts(machine.get("nodes")) if node.get("is_device") is not False]
+    for kind in sorted({str(node.get("kind"))[:60] for node in nodes}):
+        yield from _told([node for node in nodes if node.get("kind") == kind], {f"{kind} nodes": _owned})
+
+
+def _owned(node: Data) -> str | None:
+    mode, owner, group = node.get("mode"), node.get("uid"), node.get("group") or node.get("gid")
+    if not isinstance(mode, int) or owner is None or group is None:
+        return None
+    return f"{mode & 0o7777:04o} {'root' if owner == 0 else owner}:{'root' if group == 0 else group}"
 
 
 def _driver(machine: Data) -> Iterator[tuple[str, Any]]:
@@ -181,7 +222,7 @@ def _links(machine: Data) -> Iterator[tuple[str, str]]:
     nics = _dicts(machine.get("rdma"))
     if machine.get("rdma") is not None:
         yield "RDMA NICs", str(len(nics))
-    fields = ("state", "rate", "link_layer")
+    fields = ("state", "physical_state", "rate", "link_layer", "numa_node")
     yield from _told(nics, {f"NIC {f.replace('_', ' ')}": _field(f) for f in fields})
 
 
@@ -239,3 +280,13 @@ def _flags(machine: Data) -> Iterator[tuple[str, str]]:
     for name, value in (told or {}).items() if isinstance(told, Mapping) else ():
         if not _PER_RANK.search(str(name)):
             yield str(name)[:100], str(value)
+
+
+def _bench(machine: Data) -> Iterator[tuple[str, str]]:
+    """What `doctor bench` measured there; a case that failed says how it ended."""
+    for row in _dicts(machine.get("bench"))[:200]:
+        name, spread = str(row.get("key"))[:100], row.get("value")
+        if row.get("outcome") not in ("ran", None):
+            yield name, str(row["outcome"])
+        elif isinstance(spread, dict) and isinstance(spread.get("p50"), (int, float)):
+            yield name, f"{spread['p50']:.4g} {row.get('unit')}"

@@ -10,9 +10,12 @@ import shlex
 from collections.abc import Sequence
 
 from doctor.errors import InputError
-from doctor.fleet.gather import CHECK, NAMED
 from doctor.fleet.names import expanded, folded
 
+CHECK = ("check", "--format", "jsonl", "--fail-on", "never")
+NAMED = 'printf "%s: " "$SLURMD_NODENAME"; exec "$@"'
+"""For sh -c on a node of Slurm: its name first, so that a node which hangs afterwards is known; srun's own %N is a host
+name, which need not be Slurm's name of the node."""
 KINDS = ("sbatch", "kubernetes-job", "kubernetes-daemonset", "ansible")
 _IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]{0,400}")
 _OPTION = re.compile(r"--[a-z][a-z-]{1,40}(=[A-Za-z0-9_.,:@%/\[\]+-]{1,400})?")
@@ -41,7 +44,7 @@ def emit(
 def _sbatch(doctor: str, nodes: str | None, partition: str | None, timeout_s: int, options: Sequence[str]) -> str:
     for option in options:
         if not _OPTION.fullmatch(option):
-            raise InputError(f"--option {option[:60]!r}: one option of sbatch is wanted, such as --gres=gpu:8")
+            raise InputError(f"--option {option[:60]!r}: expected one option of sbatch, such as --gres=gpu:8")
     if partition is not None and not _PARTITION.fullmatch(partition):
         raise InputError(f"--partition {partition[:60]!r}: no partition's name")
     names = expanded(nodes) if nodes else []

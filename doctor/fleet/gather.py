@@ -19,13 +19,10 @@ from pathlib import Path
 
 from doctor.errors import InputError, ToolError
 from doctor.fleet.answers import ANSWERS
+from doctor.fleet.emit import CHECK, NAMED, playbook
 from doctor.fleet.names import expanded, folded, is_name
 from doctor.fleet.views import gpus_of_gres
 
-CHECK = ("check", "--format", "jsonl", "--fail-on", "never")
-NAMED = 'printf "%s: " "$SLURMD_NODENAME"; exec "$@"'
-"""For sh -c on a node of Slurm: its name first, so that a node which hangs afterwards is known; srun's own %N is a host
-name, which need not be Slurm's name of the node."""
 _SSH = (
     'timeout -k 5 "$3" ssh -o BatchMode=yes -o ConnectTimeout=10 "$1" "$4" </dev/null'
     ' >"$2/$1.json" 2>"$2/$1.err"; '
@@ -159,10 +156,8 @@ def _word(doctor: str) -> str:
 
 def by_ansible(folder: Path, *, doctor: str, inventory: Path, pattern: str, timeout_s: int, at_once: int) -> Gathered:
     """A play over the user's inventory, which writes one line a host. ToolError when ansible can't list its hosts."""
-    from doctor.fleet.emit import playbook
-
     if pattern.startswith("-"):
-        raise InputError(f"--hosts {pattern[:60]!r}: a pattern of ansible is wanted")
+        raise InputError(f"--hosts {pattern[:60]!r}: expected a pattern of ansible")
     listing = ["ansible", "-i", str(inventory), "--list-hosts", pattern]
     done = _run(listing, 120)
     if done.returncode:

@@ -7,14 +7,16 @@
 | npd | good | the problem is there | not known | stdout, at most 80 bytes |
 | nhc | good | the line is NHC's message | | stdout |
 
-Only a known error is one: a node of which nothing could be judged keeps its jobs, and a monitor hears `not known`.
+Only a known error of the node itself is one (doctor.findings.drains): a node keeps its jobs when an environment, a
+container or a job is at fault, or when nothing could be checked; a monitor then gets `not known`. With a scope, what
+counts is every error of that scope, for a monitor that has a condition for each.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from doctor.findings import Report, Severity
+from doctor.findings import Finding, Report, Scope, Severity, drains
 from doctor.redaction.secrets import masked
 from doctor.report.words import clean, plural
 
@@ -30,12 +32,14 @@ class Health(NamedTuple):
     to_stderr: bool = False
 
 
-def answer(report: Report, contract: str, *, fail_on: str = "error", gpus: int | None = None) -> Health:
-    """`gpus`: how many GPUs the node should have; fewer are an error, unknown ones are none."""
+def answer(
+    report: Report, contract: str, *, fail_on: str = "error", gpus: int | None = None, scope: str | None = None
+) -> Health:
+    """`gpus`: how many GPUs the node should have; fewer are an error of the hardware, unknown ones are none."""
     limit = Severity(fail_on).rank
-    wrong = [f for f in report.counted() if f.severity.rank <= limit]
+    wrong = [f for f in report.counted() if f.severity.rank <= limit and _counts(f, scope)]
     there = report.snapshot.gpus
-    if gpus is not None and there is not None and len(there) < gpus:
+    if gpus is not None and scope in (None, Scope.HARDWARE.value) and there is not None and len(there) < gpus:
         return _said(contract, 1, f"doctor: {len(there)} of {plural(gpus, 'GPU')} found")
     if wrong:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
@@ -43,6 +47,14 @@ def answer(report: Report, contract: str, *, fail_on: str = "error", gpus: int |
     if there is None or (gpus and report.status == "unknown"):
         return _said(contract, 2 if contract == "npd" else 0, "doctor: GPUs could not be judged")
     return _said(contract, 0, f"doctor: ok, {plural(len(there), 'GPU')}")
+
+
+def _counts(finding: Finding, asked: str | None) -> bool:
+    """A node is not drained for somebody's environment, container or job."""
+    scope, action = finding.scope, finding.action
+    if asked is not None:
+        return scope is not None and scope.value == asked
+    return drains("error", scope.value if scope else None, action.value if action else None)
 
 
 def failed(contract: str, why: str) -> Health:

@@ -22,6 +22,8 @@ _UPGRADES = ("nvidia.com/gpu-driver-upgrade-state", "operator.amd.com/gpu-driver
 _SETTLED = ("", "upgrade-done", "Upgrade-Complete", "Upgrade-Not-Started")
 _MIG_STATE = "nvidia.com/mig.config.state"
 _DEPLOYED = "nvidia.com/gpu.deploy."
+_OURS = ("GPUHardwareProblem", "GPUFirmwareProblem", "GPUDriverProblem", "GPUHostProblem", "GPUStackProblem")
+"""Conditions of contrib/node-problem-detector; the last is the one that it had before."""
 _PARTS = ("driver", "devicePlugin", "metricsExporter", "configManager", "remediationWorkflow")
 
 Item = Mapping[str, Any]
@@ -97,8 +99,8 @@ def _away(item: Item, labels: Mapping[str, str]) -> Iterator[str]:
     for condition in status.get("conditions") or ():
         if condition.get("type") == "Ready" and condition.get("status") != "True":
             yield f"Ready is {condition.get('status')}"
-        elif condition.get("type") == "GPUStackProblem" and condition.get("status") == "True":
-            yield f"GPUStackProblem: {str(condition.get('message'))[:80]}"
+        elif condition.get("type") in _OURS and condition.get("status") == "True":
+            yield f"{condition['type']}: {str(condition.get('message'))[:80]}"
     has, may = _counted(status.get("capacity")), _counted(status.get("allocatable"))
     if has is not None and may is not None and may < has:
         yield f"{has - may} of {has} GPUs not allocatable"

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from doctor.fleet.configuration import AREAS
-from doctor.fleet.names import folded
-from doctor.fleet.text import by_reason, listed, names, problems, shown
-from doctor.fleet.verdict import Kind, Verdict, one_line
+from doctor.fleet.kinds import Kind
+from doctor.fleet.text import by_reason, drain_commands, listed, meaning_of, names, problems, shown
+from doctor.fleet.verdict import Verdict, one_line
 from doctor.report.page import BOTTOM, top
 from doctor.report.words import clean, plural
 
-_CELL, _LEFT, _TOP = 22, 260, 92
+_CELL, _LEFT, _TOP = 22, 210, 92
 _ROWS = 200
 """Groups of one kind that the picture has; the tables below say what it leaves out."""
 
@@ -36,17 +36,19 @@ def _text(value: str) -> str:
 
 def _table(caption: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Cells are HTML."""
-    head = "".join(f'<th scope="col">{escape(h)}</th>' for h in heads)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in rows)
+    labels = [escape(h) for h in heads]
+    head = "".join(f'<th scope="col">{label}</th>' for label in labels)
+    body = "".join(f"<tr>{''.join(map(_cell, row, labels))}</tr>\n" for row in rows)
     return (
-        f'<div class="wide" role="region" aria-label="{escape(caption)}" tabindex="0"><table class="lists">\n<caption>{escape(caption)}</caption>\n'
-        f"<tr>{head}</tr>\n{body}</table></div>\n"
+        f'<div class="wide" role="region" aria-label="{escape(caption)}" tabindex="0"><table class="lists rows">\n<caption>{escape(caption)}</caption>\n'
+        f"<tr class='head'>{head}</tr>\n{body}</table></div>\n"
     )
 
 
-def _cell(cell: str) -> str:
-    """A number or a badge takes no more room than it needs."""
-    return f'<td class="short">{cell}</td>' if cell.isdecimal() or "badge" in cell else f"<td>{cell}</td>"
+def _cell(cell: str, label: str) -> str:
+    """A number or a badge takes no more room than it needs. A narrow window shows the column's name with each cell."""
+    short = ' class="short"' if cell.isdecimal() or "badge" in cell else ""
+    return f'<td{short} data-label="{label}">{cell}</td>'
 
 
 def _findings(verdict: Verdict) -> Iterator[str]:
@@ -57,16 +59,17 @@ def _findings(verdict: Verdict) -> Iterator[str]:
     else:
         yield _table(
             "Findings by the number of nodes",
-            ("Severity", "Rule", "Nodes", "Which", "What"),
+            ("Severity", "Rule", "Scope, action", "Nodes", "Which", "What"),
             (
                 (
-                    f'<span class="badge {escape(severity)}">{escape(severity)}</span>',
-                    f"<code>{_text(rule)}</code>",
+                    f'<span class="badge {problem.severity}">{problem.severity}</span>',
+                    f"<code>{_text(problem.rule)}</code>",
+                    meaning_of(problem.scope, problem.action) or "–",
                     str(len(nodes)),
                     f"<code>{escape(listed(verdict, nodes))}</code>",
                     _text(what),
                 )
-                for severity, rule, what, nodes in rows
+                for problem, what, nodes in rows
             ),
         )
     yield "</section>\n"
@@ -79,13 +82,17 @@ def _kinds(verdict: Verdict) -> Iterator[str]:
         yield _matrix(verdict, kind)
         if kind.differences:
             rows = (
-                tuple(
-                    f"<code>{c}</code>"
-                    for c in (escape(listed(verdict, d.nodes)), *map(_text, (d.fact, d.value, d.common)))
+                (
+                    *(
+                        f"<code>{c}</code>"
+                        for c in (escape(listed(verdict, d.nodes)), *map(_text, (d.fact, d.value, d.common)))
+                    ),
+                    meaning_of(*(word.value for word in d.meaning)),
                 )
                 for d in kind.differences
             )
-            yield _table("Odd ones out", ("Nodes", "Fact", "There", "Elsewhere"), rows)
+            other = "Expected" if kind.golden else "Elsewhere"
+            yield _table("Odd ones out", ("Nodes", "Fact", "There", other, "Scope, action"), rows)
         for division in kind.divisions:
             values = (
                 (f"<code>{_text(v)}</code>", str(len(n)), f"<code>{escape(listed(verdict, n))}</code>")
@@ -155,9 +162,9 @@ def _silent(verdict: Verdict) -> Iterator[str]:
 
 
 def _commands(verdict: Verdict) -> Iterator[str]:
-    bad = folded(verdict.bad())
-    if bad:
+    rows = drain_commands(verdict)
+    if rows:
         yield "<section aria-labelledby='do'>\n<h2 id='do'>To keep jobs from these nodes</h2>\n"
-        for line in (f"sbatch --exclude={bad} …", f"scontrol update NodeName={bad} State=DRAIN Reason=doctor"):
+        for line in rows:
             yield f'<pre tabindex="0"><code>{escape(line)}</code></pre>\n'
         yield "</section>\n"

@@ -28,6 +28,9 @@ class Finding(_Closed):
 
     rule: str
     severity: Literal["error", "warning", "info"]
+    scope: str | None = Field(description="Whose matter it is: hardware, firmware, driver, host …")
+    action: str | None = Field(description="replace, drain, reboot, reconfigure, rebuild or inform.")
+    drains: bool = Field(description="Whether it is a reason to keep jobs from these nodes.")
     summary: str = Field(description="Of the first node that has it.")
     count: int = Field(ge=1, description="Nodes.")
     nodes: str = Field(description=NODES)
@@ -41,6 +44,8 @@ class Odd(_Closed):
     fact: str = Field(description="`AREA: NAME`.")
     value: str = Field(description="There; `not there` for a package or variable that is missing.")
     common: str = Field(description="Elsewhere.")
+    scope: str = Field(description="Whose matter it is: hardware, firmware, driver, host …")
+    action: str = Field(description="drain, reconfigure, rebuild or inform.")
 
 
 class Value(_Closed):
@@ -63,10 +68,20 @@ class Kind(_Closed):
     kind: str = Field(description="The GPUs' model; `no GPU` or `unknown`.")
     count: int = Field(ge=1)
     groups: list[Nodes] = Field(min_length=1, description="Of equal configuration, the largest first.")
+    golden: bool = Field(description="Compared with a golden report, not with the majority.")
+    common: dict[str, str] = Field(description="Fact: the value that two thirds of the nodes have.")
     odd: list[Odd]
     divided: list[Divided]
     varies: list[str] = Field(description="Facts that differ on more than half of the nodes, and were not compared.")
     unknown: dict[str, int] = Field(description="Fact: on how many nodes it is not known where others tell it.")
+
+
+class Drain(_Closed):
+    """Nodes to keep jobs from, for one reason: an error of the node itself, or fewer GPUs or links than its kind
+    has."""
+
+    reason: str
+    nodes: str = Field(description=NODES)
 
 
 class Silent(_Closed):
@@ -84,12 +99,27 @@ class Fleet(_Closed):
     verdict: str = Field(description="Is my fleet good, in one line.")
     good: bool
     nodes: int = Field(ge=0, description="That answered or should have.")
-    bad: Nodes = Field(description="To keep jobs from: with an error, odd, not judged, or without a report.")
+    bad: Nodes = Field(description="Not good: with an error, odd, not checked, or without a report.")
+    drain: list[Drain] = Field(description="To keep jobs from, each node under its first reason.")
+    unchecked: dict[str, str] = Field(description="Layer: nodes on which it could not be checked.")
+    stale: str = Field(description="Nodes whose report is over 24 h older than the newest.")
+    ahead: str = Field(description="Nodes whose report is from the future: their clock is wrong.")
+    golden_without_nodes: list[str] = Field(description="Kinds of golden reports that no node is of.")
     findings: list[Finding]
     kinds: list[Kind] = Field(description="The largest first.")
     silent: list[Silent]
     disagreements: list[str] = Field(description="What a scheduler says and a node does not.")
-    twice: str = Field(description="Nodes of which a second report came; the first counts.")
+    twice: str = Field(description="Nodes of which a second report came; the newest counts.")
+
+
+def read(content: bytes, name: str) -> dict[str, Any]:
+    """A fleet report as data. InputError for anything else."""
+    from doctor.errors import InputError
+
+    try:
+        return Fleet.model_validate_json(content).model_dump(by_alias=True)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name}: not a fleet report of this version (`doctor fleet report --format json`)") from error
 
 
 def schema() -> dict[str, Any]:

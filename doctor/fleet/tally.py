@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
+import datetime
+import time
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
+from doctor.findings import Action, Scope, drains
 from doctor.fleet import configuration
 from doctor.fleet.answers import SILENT, Answer
 from doctor.fleet.configuration import Area
 
 _SEVERITIES = ("error", "warning", "info")
-_STATUSES = ("ok", "warning", "error", "unknown")
+_STATUSES = ("ok", "partial", "warning", "error", "unknown")
+
+
+def _seconds(created: Any) -> int:
+    """Of `2026-11-23T08:00:00Z`, which is UTC without a zone too; 0 for what is no such time."""
+    try:
+        at = datetime.datetime.fromisoformat(str(created)[:40].replace("Z", "+00:00"))
+        return max(int((at if at.tzinfo else at.replace(tzinfo=datetime.timezone.utc)).timestamp()), 0)
+    except (ValueError, OverflowError):
+        return 0
+
+
+def _word(value: Any, known: type[Scope | Action]) -> str | None:
+    """A scope or an action; None for what is none, such as a report of the form before has."""
+    return value if value in [member.value for member in known] else None
 
 
 def _printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
+
+
+LAYERS = ("gpu", "driver", "devices")
+"""Layers that a node with GPUs must have had checked before it is called good."""
+_CHECKED = ("ok", "problem", "not-applicable")
+_LONGEST_REASON = 100
+_SKEW_S = 3600
+"""A report from further in the future than this comes from a clock that is wrong."""
 
 
 class Problem(NamedTuple):
@@ -24,6 +50,10 @@ class Problem(NamedTuple):
 
     rule: str
     severity: str
+    drains: bool = False
+    """Whether it is a reason to keep jobs from the node (doctor.findings.drains)."""
+    scope: str | None = None
+    action: str | None = None
 
 
 @dataclass
@@ -33,6 +63,21 @@ class Seen:
     summary: str
     """Of the first node that has it."""
     nodes: array[int] = field(default_factory=lambda: array("I"))
+
+
+class _Kept(NamedTuple):
+    """What is kept of one report, as places in the tally's lists of distinct things."""
+
+    shape: int
+    status: int
+    gpus: int
+    created: int
+    """Seconds since 1970; 0 where the report does not say."""
+    found: int
+    unchecked: int
+    """A bit for each of LAYERS."""
+    drain: int
+    """Why to drain it: a place in Tally.reasons, whose first is none."""
 
 
 class Shape(NamedTuple):
@@ -62,23 +107,35 @@ class _Read(NamedTuple):
 class Tally:
     """What all answers say together. Memory: distinct areas, distinct shapes, and below 1 KiB a node."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: float | None = None) -> None:
+        """`now`: seconds since 1970, else this machine's clock."""
+        self.now = time.time() if now is None else now
         self.nodes: list[str] = []
         """Those that gave a report, in the order in which they answered."""
         self.shape_of = array("I")
         self.status_of = array("B")
+        self.created_of = array("q")
+        self.unchecked_of = array("B")
+        self.found_of = array("I")
         self.shapes: list[Shape] = []
         self.areas: list[Area] = []
-        self.problems: dict[Problem, Seen] = {}
+        self.summaries: dict[Problem, str] = {}
+        self.found: list[tuple[Problem, ...]] = []
+        """Distinct lists of problems."""
+        self.reasons: list[str] = [""]
+        """Distinct reasons to drain a node, each the first one of its report."""
+        self.drain_of = array("I")
         self.gpus_of = array("h")
         """Number of GPUs that the node has; -1 where that is not known."""
         self.silent: dict[str, str] = {}
         """Node -> why it gave no report."""
         self.twice: list[str] = []
-        """Nodes of which a second report came: the first one counts."""
+        """Nodes of which a second report came: the newest counts."""
         self._places: dict[str, int] = {}
         self._shape_places: dict[Shape, int] = {}
         self._area_places: dict[Area, int] = {}
+        self._found_places: dict[tuple[Problem, ...], int] = {}
+        self._reason_places: dict[str, int] = {"": 0}
 
     def add_all(self, answers: Iterable[Answer]) -> Tally:
         for answer in answers:
@@ -87,29 +144,48 @@ class Tally:
 
     def add(self, answer: Answer) -> None:
         node = _printable(answer.node)
-        if answer.report is None:
-            self.silent.setdefault(node, answer.fault or "it gave no report")
-        elif node in self._places:
+        fault = answer.fault or "it gave no report"
+        if answer.report is not None:
+            try:
+                self._add(node, self._kept(answer.report, _Read.of(answer.report)))
+                return
+            except (AttributeError, KeyError, TypeError, ValueError):  # another program's, or made by hand
+                fault = "its report is not in the form of doctor.report/2"
+        if node in self._places:  # it is known by the report that it gave
             self.twice.append(node)
         else:
-            try:
-                read = _Read.of(answer.report)
-            except (AttributeError, KeyError, TypeError, ValueError):  # another program's, or made by hand
-                self.silent.setdefault(node, "its report is not in the form of doctor.report/1")
-            else:
-                self._add(node, answer.report, read)
+            self.silent.setdefault(node, fault)
 
-    def _add(self, node: str, report: Mapping[str, Any], read: _Read) -> None:
-        place = self._places[node] = len(self.nodes)
-        self.nodes.append(node)
+    def _kept(self, report: Mapping[str, Any], read: _Read) -> _Kept:
         status = report.get("status")
-        self.status_of.append(_STATUSES.index(status if status in _STATUSES else "unknown"))
-        self.gpus_of.append(read.gpus)
         areas = tuple(self._area(read.told[area]) if area in read.told else -1 for area in configuration.AREAS)
-        self.shape_of.append(self._shape(Shape(read.kind, read.identity, areas)))
-        for finding in report.get("findings") or ():
-            if not finding.get("explained_by"):
-                self._found(place, finding)
+        layers = report.get("layers") or {}
+        return _Kept(
+            self._shape(Shape(read.kind, read.identity, areas)),
+            _STATUSES.index(status if status in _STATUSES else "unknown"),
+            read.gpus,
+            _seconds(report.get("created")),
+            self._found(report.get("findings") or ()),
+            sum(1 << bit for bit, layer in enumerate(LAYERS) if layers.get(layer) not in _CHECKED),
+            self._reason(report.get("findings") or ()),
+        )
+
+    def _add(self, node: str, kept: _Kept) -> None:
+        place = self._places.get(node)
+        columns = (self.shape_of, self.status_of, self.gpus_of, self.created_of, self.found_of, self.unchecked_of,
+                   self.drain_of)  # fmt: skip
+        if place is None:
+            if self.silent.pop(node, None) is not None:
+                self.twice.append(node)
+            self._places[node] = len(self.nodes)
+            self.nodes.append(node)
+            for column, value in zip(columns, kept, strict=True):
+                column.append(value)
+            return
+        self.twice.append(node)
+        if kept.created > self.created_of[place]:
+            for column, value in zip(columns, kept, strict=True):
+                column[place] = value
 
     def _area(self, area: Area) -> int:
         place = self._area_places.get(area)
@@ -125,14 +201,66 @@ class Tally:
             self.shapes.append(shape)
         return place
 
-    def _found(self, place: int, finding: Mapping[str, Any]) -> None:
-        severity = finding["severity"] if finding["severity"] in _SEVERITIES else "info"
-        problem = Problem(_printable(str(finding["rule"])[:100]), severity)
-        seen = self.problems.get(problem)
-        if seen is None:
-            seen = self.problems[problem] = Seen(str(finding["summary"])[:300])
-        if not seen.nodes or seen.nodes[-1] != place:
-            seen.nodes.append(place)
+    def _found(self, findings: Iterable[Mapping[str, Any]]) -> int:
+        """The place of a report's problems, each once."""
+        rows: dict[Problem, None] = {}
+        for finding in findings:
+            if finding.get("explained_by"):
+                continue
+            severity = finding["severity"]
+            if severity not in _SEVERITIES:
+                raise ValueError
+            scope, action = (_word(finding.get(name), known) for name, known in (("scope", Scope), ("action", Action)))
+            out = drains(severity, scope, action)
+            problem = Problem(_printable(str(finding["rule"])[:100]), severity, out, scope, action)
+            rows[problem] = None
+            self.summaries.setdefault(problem, str(finding["summary"])[:300])
+        key = tuple(rows)
+        place = self._found_places.get(key)
+        if place is None:
+            place = self._found_places[key] = len(self.found)
+            self.found.append(key)
+        return place
+
+    def _reason(self, findings: Iterable[Mapping[str, Any]]) -> int:
+        """The place of the report's first reason to keep jobs from its node: rule and summary."""
+        for finding in findings:
+            if not finding.get("explained_by") and drains(
+                finding["severity"], finding.get("scope"), finding.get("action")
+            ):
+                reason = f"{finding['rule']}: {finding['summary']}"
+                reason = _printable(reason if len(reason) <= _LONGEST_REASON else reason[: _LONGEST_REASON - 1] + "…")
+                place = self._reason_places.setdefault(reason, len(self.reasons))
+                if place == len(self.reasons):
+                    self.reasons.append(reason)
+                return place
+        return 0
+
+    @cached_property
+    def problems(self) -> dict[Problem, Seen]:
+        """Every problem with its nodes; asked for when all have answered."""
+        seen = {problem: Seen(summary) for problem, summary in self.summaries.items()}
+        for node, place in enumerate(self.found_of):
+            for problem in self.found[place]:
+                seen[problem].nodes.append(node)
+        return {problem: row for problem, row in seen.items() if row.nodes}
+
+    def unchecked(self) -> dict[str, list[int]]:
+        """Layer -> nodes with GPUs, or of which that is not known, on which it could not be checked."""
+        rows = {
+            layer: [n for n, bits in enumerate(self.unchecked_of) if bits >> bit & 1 and self.gpus_of[n] != 0]
+            for bit, layer in enumerate(LAYERS)
+        }
+        return {layer: nodes for layer, nodes in rows.items() if nodes}
+
+    def stale(self, seconds: int) -> list[tuple[int, int]]:
+        """(node, age in seconds) of reports that are older than the newest one by more than that."""
+        newest = max((at for at in self.created_of if at <= self.now + _SKEW_S), default=0)
+        return [(n, newest - at) for n, at in enumerate(self.created_of) if at and newest - at > seconds]
+
+    def ahead(self) -> list[int]:
+        """Nodes whose report is from the future: their clock is wrong."""
+        return [n for n, at in enumerate(self.created_of) if at > self.now + _SKEW_S]
 
     def facts(self, shape: int) -> dict[str, str]:
         """All facts of one distinct configuration, `AREA: FACT` -> value."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from doctor.fleet.kinds import Kind
 from doctor.fleet.names import folded, is_name
-from doctor.fleet.verdict import Kind, Verdict, one_line
+from doctor.fleet.tally import Problem
+from doctor.fleet.verdict import STALE_S, Verdict, one_line
 from doctor.redaction.secrets import masked
 from doctor.report.words import clean, plural
 
 _SEVERITIES = ("error", "warning", "info")
+_WIDTH = 80
 _MOST = 60
 """Differences of one kind that text shows; data has them all."""
 
@@ -31,55 +36,85 @@ def names(names: Iterable[str]) -> str:
     return ", ".join(filter(None, [folded(all_names), *sorted(odd)[:20]]))
 
 
-def problems(verdict: Verdict) -> list[tuple[str, str, str, tuple[int, ...]]]:
-    """(severity, rule, summary, nodes): errors first, then what most nodes have."""
-    rows = [(p.severity, p.rule, s.summary, tuple(s.nodes)) for p, s in verdict.tally.problems.items()]
-    rank = {severity: number for number, severity in enumerate(_SEVERITIES)}
-    return sorted(rows, key=lambda r: (rank.get(r[0], 9), -len(r[3]), r[1]))
+def problems(verdict: Verdict) -> list[tuple[Problem, str, tuple[int, ...]]]:
+    """(problem, summary, nodes): errors first, then what most nodes have."""
+    rows = [(problem, seen.summary, tuple(seen.nodes)) for problem, seen in verdict.tally.problems.items()]
+    return sorted(rows, key=lambda r: (_SEVERITIES.index(r[0].severity), -len(r[2]), r[0].rule))
+
+
+def meaning_of(scope: str | None, action: str | None) -> str:
+    """`hardware, drain`"""
+    return ", ".join(filter(None, (scope, action)))
+
+
+def fit(line: str, then: str = "") -> list[str]:
+    """Lines of 80 columns, where there are spaces to break at; the ones after the first begin with `then`."""
+    return textwrap.wrap(line, _WIDTH, subsequent_indent=then, break_long_words=False, break_on_hyphens=False)
 
 
 def render(verdict: Verdict) -> str:
-    lines = [one_line(verdict), ""]
+    lines = [*fit(one_line(verdict)), ""]
     tally = verdict.tally
-    rows = [row for row in problems(verdict) if row[0] != "info"]
+    rows = [row for row in problems(verdict) if row[0].severity != "info"]
     if rows:
         lines.append("Findings")
-        for severity, rule, summary, nodes in rows:
-            lines.append(f"  {severity:<8} {shown(rule)}: {plural(len(nodes), 'node')}: {listed(verdict, nodes)}")
-            lines.append(f"           {shown(summary)}")
+        for problem, summary, nodes in rows:
+            lines += fit(f"  {problem.severity:<8} {shown(problem.rule)}: {plural(len(nodes), 'node')}", " " * 11)
+            lines += fit(f"           {listed(verdict, nodes)}", " " * 11)
+            about = meaning_of(problem.scope, problem.action)
+            lines += fit(f"           {shown(summary)}{f' ({about})' if about else ''}", " " * 11)
         lines.append("")
     for kind in verdict.kinds:
         lines += [*_kind(verdict, kind), ""]
     if tally.silent:
         lines += ["No answer", *_silent(verdict), ""]
     if verdict.disagreements:
-        lines += ["The scheduler says otherwise", *(f"  {clean(row)}" for row in verdict.disagreements), ""]
+        rows_of = (fit(f"  {clean(row)}", "    ") for row in verdict.disagreements)
+        lines += ["The scheduler says otherwise", *(line for row in rows_of for line in row), ""]
     if tally.twice:
-        lines += [f"Reported twice, the first report counts: {names(tally.twice)}", ""]
+        lines += [*fit(f"Reported more than once, the newest counts: {names(dict.fromkeys(tally.twice))}", "  "), ""]
+    if ahead := tally.ahead():
+        lines += [*fit(f"The clock is wrong, the report is from the future: {listed(verdict, ahead)}", "  "), ""]
+    if verdict.golden_without_nodes:
+        kinds = ", ".join(map(shown, verdict.golden_without_nodes))
+        lines += [*fit(f"No node is of the kind of this golden report: {kinds}", "  "), ""]
+    if stale := tally.stale(STALE_S):
+        lines += [
+            "Old reports",
+            *(f"  {shown(tally.nodes[n])}: {_age(s)} older than the newest" for n, s in stale[:20]),
+            "",
+        ]
     lines += _commands(verdict)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _kind(verdict: Verdict, kind: Kind) -> Iterator[str]:
-    yield f"{shown(kind.name)}: {plural(len(kind.nodes), 'node')}, {plural(len(kind.groups), 'configuration')}"
+    against = "the golden report" if kind.golden else "the majority"
+    size = f"{plural(len(kind.nodes), 'node')}, {plural(len(kind.groups), 'configuration')}"
+    yield from fit(f"{shown(kind.name)}: {size}, compared with {against}", "  ")
     for number, group in enumerate(kind.groups[:8], 1):
-        yield f"  group {number}: {plural(len(group), 'node')}: {listed(verdict, group)}"
+        yield from fit(f"  group {number}: {plural(len(group), 'node')}: {listed(verdict, group)}", "    ")
     if len(kind.groups) > 8:
         yield f"  … {plural(len(kind.groups) - 8, 'more group')}"
     for difference in kind.differences[:_MOST]:
         fact, value, common = map(shown, (difference.fact, difference.value, difference.common))
-        yield f"  odd: {listed(verdict, difference.nodes)}: {fact} is {value}, elsewhere {common}"
+        other = "expected" if kind.golden else "elsewhere"
+        about = meaning_of(*(word.value for word in difference.meaning))
+        line = f"  odd: {listed(verdict, difference.nodes)}: {fact} is {value}, {other} {common} ({about})"
+        yield from fit(line, "    ")
     if len(kind.differences) > _MOST:
         yield f"  … {plural(len(kind.differences) - _MOST, 'more difference')} (--format json has them all)"
     for division in kind.divisions[:_MOST]:
-        yield f"  divided: {shown(division.fact)}"
+        yield from fit(f"  divided: {shown(division.fact)}", "    ")
         for value, nodes in division.values[:8]:
-            yield f"    {shown(value)}: {plural(len(nodes), 'node')}: {listed(verdict, nodes)}"
+            yield from fit(f"    {shown(value)}: {plural(len(nodes), 'node')}: {listed(verdict, nodes)}", "      ")
     if kind.varies:
-        yield f"  differs from node to node, not compared: {', '.join(shown(f) for f in sorted(kind.varies)[:20])}"
+        varies = ", ".join(shown(f) for f in sorted(kind.varies)[:20])
+        yield from fit(f"  differs from node to node, not compared: {varies}", "    ")
     if kind.untold:
         most = max(kind.untold.values())
-        yield f"  {plural(len(kind.untold), 'fact')} not known on some nodes (at most {most}), not compared there"
+        many = plural(len(kind.untold), "fact")
+        yield from fit(f"  {many} not known on some nodes (at most {most}), not compared there", "    ")
 
 
 def by_reason(verdict: Verdict) -> list[tuple[str, list[str]]]:
@@ -92,36 +127,52 @@ def by_reason(verdict: Verdict) -> list[tuple[str, list[str]]]:
 
 def _silent(verdict: Verdict) -> Iterator[str]:
     for why, nodes in by_reason(verdict):
-        yield f"  {names(nodes)}: {shown(why)}"
+        yield from fit(f"  {names(nodes)}: {shown(why)}", "    ")
+
+
+def _age(seconds: int) -> str:
+    return plural(seconds // 86400, "day") if seconds >= 86400 else plural(seconds // 3600, "hour")
 
 
 def _commands(verdict: Verdict) -> Iterator[str]:
-    bad = folded(verdict.bad())
-    if bad:
+    rows = drain_commands(verdict)
+    if rows:
         yield "To keep jobs from these nodes"
-        yield f"  sbatch --exclude={bad} …"
-        yield f"  scontrol update NodeName={bad} State=DRAIN Reason=doctor"
+        yield from (f"  {row}" for row in rows)
+
+
+def drain_commands(verdict: Verdict) -> list[str]:
+    """One for each reason; names that Slurm does not take are left out."""
+    reasons = {reason: folded(nodes) for reason, nodes in verdict.to_drain().items()}
+    return [
+        f"scontrol update NodeName={nodes} State=DRAIN Reason={shlex.quote(f'doctor: {shown(reason)[:100]}')}"
+        for reason, nodes in reasons.items()
+        if nodes
+    ]
 
 
 def markdown(verdict: Verdict) -> str:
     """The same as sections and tables, for a ticket or a chat."""
-    from doctor.report.markdown import cell, code, inert
+    from doctor.report.formats.markdown import cell, code, inert
 
     lines = [f"# {inert(one_line(verdict))}", ""]
-    rows = [row for row in problems(verdict) if row[0] != "info"]
+    rows = [row for row in problems(verdict) if row[0].severity != "info"]
     if rows:
-        lines += ["| severity | rule | nodes | which | what |", "|--|--|--|--|--|"]
-        for severity, rule, summary, nodes in rows:
-            which = cell(listed(verdict, nodes))
-            lines.append(f"| {severity} | {cell(shown(rule))} | {len(nodes)} | {which} | {inert(shown(summary))} |")
+        lines += ["| severity | rule | scope, action | nodes | which | what |", "|--|--|--|--|--|--|"]
+        for problem, summary, nodes in rows:
+            which, about = cell(listed(verdict, nodes)), meaning_of(problem.scope, problem.action) or "–"
+            first = f"{problem.severity} | {cell(shown(problem.rule))} | {about}"
+            lines.append(f"| {first} | {len(nodes)} | {which} | {inert(shown(summary))} |")
         lines.append("")
     for kind in verdict.kinds:
         lines += [f"## {inert(shown(kind.name))}: {plural(len(kind.nodes), 'node')}", ""]
         if kind.differences:
-            lines += ["| odd nodes | fact | is | elsewhere |", "|--|--|--|--|"]
+            other = "expected" if kind.golden else "elsewhere"
+            lines += [f"| odd nodes | fact | is | {other} | scope, action |", "|--|--|--|--|--|"]
         for d in kind.differences[:_MOST]:
             cells = (listed(verdict, d.nodes), shown(d.fact), shown(d.value), shown(d.common))
-            lines.append(f"| {' | '.join(map(cell, cells))} |")
+            about = meaning_of(*(word.value for word in d.meaning))
+            lines.append(f"| {' | '.join(map(cell, cells))} | {about} |")
         lines.append("")
     for why, silent in by_reason(verdict):
         lines.append(f"- no answer: {code(names(silent))}: {inert(shown(why))}")
@@ -136,18 +187,26 @@ def as_data(verdict: Verdict) -> dict[str, Any]:
     return {
         "schema": "doctor.fleet/1",
         "verdict": one_line(verdict),
-        "good": not (bad or verdict.disagreements or verdict.divided()),
+        "good": verdict.good(),
         "nodes": len(tally.nodes) + len(tally.silent),
         "bad": {"count": len(bad), "nodes": names(bad)},
+        "drain": [{"reason": shown(reason), "nodes": names(n)} for reason, n in verdict.to_drain().items()],
+        "unchecked": {layer: listed(verdict, nodes) for layer, nodes in tally.unchecked().items()},
+        "stale": names(tally.nodes[n] for n, _ in tally.stale(STALE_S)),
+        "ahead": listed(verdict, tally.ahead()),
+        "golden_without_nodes": [shown(name) for name in verdict.golden_without_nodes],
         "findings": [
             {
-                "rule": shown(rule),
-                "severity": severity,
+                "rule": shown(problem.rule),
+                "severity": problem.severity,
+                "scope": problem.scope,
+                "action": problem.action,
+                "drains": problem.drains,
                 "summary": shown(what),
                 "count": len(n),
                 "nodes": listed(verdict, n),
             }
-            for severity, rule, what, n in problems(verdict)
+            for problem, what, n in problems(verdict)
         ],
         "kinds": [_kind_data(verdict, kind) for kind in verdict.kinds],
         "silent": [
@@ -162,6 +221,8 @@ def _kind_data(verdict: Verdict, kind: Kind) -> dict[str, Any]:
     return {
         "kind": shown(kind.name),
         "count": len(kind.nodes),
+        "golden": kind.golden,
+        "common": {shown(fact): shown(value) for fact, value in sorted(kind.common.items())},
         "groups": [{"count": len(g), "nodes": listed(verdict, g)} for g in kind.groups],
         "odd": [
             {
@@ -170,6 +231,8 @@ def _kind_data(verdict: Verdict, kind: Kind) -> dict[str, Any]:
                 "fact": shown(d.fact),
                 "value": shown(d.value),
                 "common": shown(d.common),
+                "scope": d.meaning[0].value,
+                "action": d.meaning[1].value,
             }
             for d in kind.differences
         ],

@@ -118,8 +118,8 @@ def disagreements(tally: Tally, told: Iterable[Told]) -> list[str]:
         driver = tally.driver(place)
         if view.driver and driver and not _same_version(view.driver, driver):
             rows[f"{view.view} says driver {view.driver}, loaded is {driver}"].append(view.node)
-        if view.state and tally.status(place) == "ok":
-            rows[f"{view.view} says {view.state}, and the node's report is good"].append(view.node)
+        if view.state and tally.status(place) in ("ok", "partial") and not tally.unchecked_of[place]:
+            rows[f"{view.view} says {view.state}, and no problem was found on the node"].append(view.node)
     return [f"{folded(nodes)}: {sentence}" for sentence, nodes in sorted(rows.items())]
 
 

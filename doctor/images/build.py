@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import doctor
-from doctor.errors import InputError, ToolError
+from doctor.errors import DoctorError, InputError
 from doctor.images import engine, inside, oci, podman
 from doctor.images.debs import unfit
-from doctor.images.emit import emitted
-from doctor.images.engine import Request
-from doctor.images.progress import Progress, Step, Steps, earlier, guessed
+from doctor.images.emit import write
+from doctor.images.engine import Builder, Request
+from doctor.images.progress import Progress, Step, Steps, earlier, guessed, unpacked
 from doctor.images.provenance import statement
 from doctor.images.recipe import Recipe
 from doctor.images.sbom import sbom
 from doctor.images.scan import Findings, scan
+from doctor.system.engine_api import Api, Name, connected
 
 SECRETS = ("ca", "pip_conf", "netrc", "apt_conf", "apt_sources")
-_ROOM = 2 << 30
+_ROOM = 2e9
+_ARCHIVE, _CACHE = 0.5, 2.5
+"""Of an image's bytes: its archive, and what a build leaves in the engine; by the log of docs/images.md."""
+Note = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ class Options:
     verify: bool = False
     load: bool = True
     compression: str = "gzip"
-    engine: str = "docker"
+    engine: Name = "docker"
+    push: str | None = None
+    """The name under which the image is pushed too."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,8 @@ class Built:
     image: oci.Image
     steps: tuple[Step, ...]
     found: Findings
-    doctor_digest: str
+    doctor_digest: str | None
+    builder: Builder
     record: Path
     bom: Path
     verified: bool | None = None
@@ -64,47 +68,80 @@ def tag(recipe: Recipe) -> str:
     return f"doctor/{recipe.name}:latest"
 
 
-def build(recipe: Recipe, output: Path, options: Options, told: Progress | None = None) -> Built:
-    """Raises InputError (not locked, no engine, bad option), BuildFailed (a step, the disk)."""
+def build(recipe: Recipe, output: Path, options: Options, told: Progress | None, note: Note) -> Built:
+    """Raises InputError (not locked, no engine, bad option), BuildFailed (a step, the disk), EngineError."""
     _allowed(recipe, options)
-    make = podman.build if options.engine == "podman" else engine.build
-    if options.engine == "podman":
-        podman.require()
-    else:
-        engine.require()
     output.mkdir(parents=True, exist_ok=True)
-    room = shutil.disk_usage(output).free
-    if room < _ROOM:
-        raise InputError(f"{output}: {room >> 20} MiB are free; an image needs 2 GiB at least: give another --records")
-    with tempfile.TemporaryDirectory(dir=output, prefix=".build-") as held:
-        work = Path(held)
-        request, told_digest = _request(recipe, work, options)
-        steps = make(request, told, _expected(recipe, output, options))
+    with connected(options.engine) as api, tempfile.TemporaryDirectory(dir=output, prefix=".build-") as held:
+        builder = engine.builder(api)
+        if not builder.exports:
+            if options.verify:
+                raise InputError(f"--verify: {engine.CLASSIC}")
+            note(f"this image will not rebuild to the same digest. {engine.CLASSIC}")
+        _room(recipe, output, options, api, note)
+        request = _request(recipe, Path(held), options, builder)
+        inner = recipe.doctor.sha256 if recipe.doctor else None
+        steps = _made(request, told, _expected(recipe, output, options))
+        if not builder.exports:
+            api.save(request.tag, request.output)
         image = oci.read(request.output)
-        differences: tuple[str, ...] | None = None
-        if options.verify:
-            again = replace(request, output=work / "again.tar", cache=False)
-            make(again, told, Steps(earlier(steps), whole=True))
-            other = oci.read(again.output)
-            differences = tuple(oci.differences(image, other)) if image.digest != other.digest else ()
-            again.output.unlink()
+        differences = _again(request, image, steps, output / f"{recipe.name}.oci.tar", told) if options.verify else None
         found = scan(image)
-        if options.load and options.engine == "docker":  # podman built it where its images are
-            engine.load(request.output)
+        if builder.name == "docker" and builder.exports and (options.load or options.push):
+            api.load(request.output, note)  # podman and the classic store built it where their images are
         verified = None if differences is None else not differences
-        stem = output / f"{recipe.name}"
-        record, bom = Path(f"{stem}.build.json"), Path(f"{stem}.cdx.json")
+        record, bom = output / f"{recipe.name}.build.json", output / f"{recipe.name}.cdx.json"
         bom.write_text(sbom(recipe.name, image, found, recipe.epoch), encoding="utf-8")
-        inner = {"version": doctor.__version__, "sha256": told_digest}
-        Path(f"{stem}.provenance.json").write_text(
-            statement(recipe, image, inner, builder(options.engine)), encoding="utf-8"
-        )
-        image = replace(image, path=Path(f"{stem}.oci.tar"))
-        built = Built(tag(recipe), image, tuple(steps), found, told_digest, record, bom, verified, differences or ())
+        provenance = statement(recipe, image, doctor.__version__, builder.versions)
+        (output / f"{recipe.name}.provenance.json").write_text(provenance, encoding="utf-8")
+        image = replace(image, path=output / f"{recipe.name}.oci.tar")
+        shown = (verified, tuple(differences or ()))
+        built = Built(tag(recipe), image, tuple(steps), found, inner, builder, record, bom, *shown)
         record.write_text(json.dumps(_record(recipe, built, options), indent=1) + "\n", encoding="utf-8")
+        if options.push:
+            api.tag(built.tag, options.push)
+            api.push(options.push, note)
         if not options.load:
             shutil.move(request.output, image.path)
         return built
+
+
+def _made(request: Request, told: Progress | None, expected: Steps) -> list[Step]:
+    make = podman.build if request.engine == "podman" else engine.build
+    return make(request, told, expected)
+
+
+def _again(request: Request, first: oci.Image, steps: list[Step], kept: Path, told: Progress | None) -> list[str]:
+    """What a second build differs in. Where it fails, the archive of the first is kept."""
+    again = replace(request, output=request.output.with_name("again.tar"), cache=False)
+    try:
+        _made(again, told, Steps(earlier(steps), whole=True))
+        other = oci.read(again.output)
+        return oci.differences(first, other) if first.digest != other.digest else []
+    except DoctorError as error:
+        shutil.move(first.path, kept)
+        error.args = (f"{error}; the first of the two builds is kept: {kept}",)
+        raise
+    finally:
+        again.output.unlink(missing_ok=True)
+
+
+def _room(recipe: Recipe, output: Path, options: Options, api: Api, note: Note) -> None:
+    """Raises InputError where the archives do not fit; what the engine needs depends on its cache, and is noted."""
+    times = 2 if options.verify else 1
+    image = unpacked(sum(w.size or 0 for w in recipe.wheels or ()))
+    archives = max(_ROOM, times * _ARCHIVE * image)
+    free = shutil.disk_usage(output).free
+    if free < archives:
+        needs = f"{free / 1e9:.1f} GB are free and the archives need about {archives / 1e9:.1f}"
+        raise InputError(f"{output}: {needs}: name a folder with more room by --records")
+    root = Path(str(api.info().get("DockerRootDir") or "/nonexistent"))
+    if not (api.where.is_local and root.is_dir()):
+        return
+    shared = root.stat().st_dev == output.stat().st_dev
+    needed, free = times * _CACHE * image + (archives if shared else 0), shutil.disk_usage(root).free
+    if free < needed:
+        note(f"{root}: {free / 1e9:.1f} GB are free; a build without cache needs about {needed / 1e9:.1f}")
 
 
 def _expected(recipe: Recipe, output: Path, options: Options) -> Steps:
@@ -135,24 +172,20 @@ def _allowed(recipe: Recipe, options: Options) -> None:
             f"`doctor image fetch {recipe.name} FOLDER` fills one"
         )
     if options.compression not in ("gzip", "zstd"):
-        raise InputError(f"--compression {options.compression}: gzip or zstd is wanted")
-    if options.engine not in ("docker", "podman"):
-        raise InputError(f"--engine {options.engine}: docker or podman is wanted")
+        raise InputError(f"invalid --compression {options.compression!r} (choose from gzip, zstd)")
     for name, path in options.secrets.items():
         if name not in SECRETS:
-            raise InputError(f"--secret {name}: one of {', '.join(SECRETS)} is wanted")
+            raise InputError(f"invalid --secret {name!r} (choose from {', '.join(SECRETS)})")
         if not path.is_file():
             raise InputError(f"--secret {name}={path}: no such file")
 
 
-def _request(recipe: Recipe, work: Path, options: Options) -> tuple[Request, str]:
+def _request(recipe: Recipe, work: Path, options: Options, builder: Builder) -> Request:
     """The context is written anew from the recipe: an edited folder is not what gets built."""
-    context, contexts = work / "context", {"doctor": work / "doctor"}
-    for path, text in emitted(recipe).items():
-        (context / path).parent.mkdir(parents=True, exist_ok=True)
-        (context / path).write_text(text, encoding="utf-8")
+    context, contexts = work / "context", dict[str, Path]()
+    write(recipe, context)
     inside.settle(context, recipe.epoch)
-    digest = inside.write(work / "doctor", recipe.epoch)
+    inside.tell_apart(context / "doctor", recipe.epoch)
     if options.wheels:
         if not options.wheels.is_dir():
             raise InputError(f"--wheels {options.wheels}: no such folder")
@@ -162,7 +195,7 @@ def _request(recipe: Recipe, work: Path, options: Options) -> tuple[Request, str
     if options.offline:
         (work / "pip.conf").write_text("[global]\nno-index = true\n", encoding="utf-8")
         secrets["pip_conf"] = work / "pip.conf"
-    request = Request(
+    return Request(
         folder=context,
         output=work / "image.tar",
         tag=tag(recipe),
@@ -174,8 +207,9 @@ def _request(recipe: Recipe, work: Path, options: Options) -> tuple[Request, str
         cache=options.cache and not options.verify,
         network="none" if options.offline else None,
         compression=options.compression,
+        exports=builder.exports,
+        engine=builder.name,
     )
-    return request, digest
 
 
 def _debs_fit(recipe: Recipe, folder: Path) -> None:
@@ -204,7 +238,8 @@ def _record(recipe: Recipe, built: Built, options: Options) -> dict[str, Any]:
         "locked": not recipe.unlocked,
         "base": {"name": recipe.image, "digest": recipe.digest},
         "doctor": {"version": doctor.__version__, "sha256": built.doctor_digest},
-        "builder": builder(options.engine),
+        "builder": built.builder.versions,
+        "fixed_times": built.builder.exports,
         "secrets": sorted(options.secrets),
         "offline": options.offline,
         "rebuilt_to_the_same_digest": built.verified,
@@ -222,42 +257,3 @@ def _record(recipe: Recipe, built: Built, options: Options) -> dict[str, Any]:
 def _unmirrored(name: str, recipe: Recipe, options: Options) -> str:
     """A mirror's name is of the site that built it."""
     return name.replace(options.base, recipe.image.partition("@")[0]) if options.base else name
-
-
-def builder(name: str = "docker") -> dict[str, str]:
-    """The engine and its versions."""
-    if name == "podman":
-        said = json.loads(engine.ask(("podman", "info", "--format", "json"))).get("host", {})
-        return {"name": name, "engine": f"podman {podman.require()}", "buildah": str(said.get("buildahVersion"))}
-    server = engine.ask(("docker", "version", "--format", "{{.Server.Version}}")).strip()
-    return {
-        "name": name,
-        "engine": f"docker {server}",
-        "buildx": engine.ask(("docker", "buildx", "version")).split()[1],
-    }
-
-
-_NOT_THERE = re.compile(r"no such image|image not known|invalid reference", re.IGNORECASE)
-
-
-@contextmanager
-def saved(reference: str, work: Path, name: str = "docker") -> Iterator[oci.Image]:
-    """An image of the engine as an archive, for as long as it is looked at."""
-    path = work / f"saved-{os.getpid()}.tar"
-    try:
-        _save(reference, path, name)
-        yield oci.read(path)
-    finally:
-        path.unlink(missing_ok=True)
-
-
-def _save(reference: str, path: Path, name: str) -> None:
-    try:
-        if name == "podman":
-            podman.save(reference, path)
-        else:
-            engine.ask(("docker", "save", "--output", str(path), reference), timeout_s=1800)
-    except ToolError as error:
-        if _NOT_THERE.search(str(error)):
-            raise InputError(f"{reference[:100]}: {name} has no image of this name; build or pull it first") from error
-        raise

@@ -12,7 +12,6 @@ from doctor.images.requirements import lists
 VENV = "/opt/venv"
 DOCTOR = "/opt/doctor"
 SECRET_LIKE = re.compile(r"TOKEN|SECRET|PASS|CREDENTIAL|AUTH|_KEY|API", re.IGNORECASE)
-OURS = "requirements-doctor.txt"
 _SECRETS = {
     "apt": ("apt_conf", "apt_sources", "ca"),
     "python": ("pip_conf", "netrc", "ca"),
@@ -29,25 +28,25 @@ def _head(recipe: Recipe) -> Iterator[str]:
     yield "# check=error=true"
     yield from comment(f"{recipe.name}: {recipe.profile.about}")
     yield "# Written by `doctor image emit`; an edit is lost. The frontend is the one that BuildKit has built in."
+    yield f"# Build it with Docker 23 or newer: docker build -t doctor/{recipe.name} ."
     if recipe.unlocked:
         yield "#"
         yield "# !!! UNLOCKED, never built: this file does not say which bytes it stands for."
         yield from comment(f"!!! Not locked: {'; '.join(recipe.unlocked)}.")
         yield from comment(
-            f"!!! `doctor image lock {recipe.name}` locks it; `doctor image build` refuses it until then."
+            f"!!! `doctor image lock {recipe.name}` locks it; `doctor image build` needs --unlocked until then."
         )
 
 
 def _outside() -> Iterator[str]:
-    yield "# Named build contexts: `doctor image build` puts the doctor, and wheels that it has, in the place of these."
-    yield "FROM scratch AS doctor"
+    yield "# A named build context: `--build-context wheels=FOLDER` puts files that are at hand in the place of this."
     yield "FROM scratch AS wheels"
 
 
 def _from(recipe: Recipe, stage: str, of: str | None = None) -> Iterator[str]:
     yield f"FROM {of or recipe.reference} AS {stage}"
     yield "# Each stage that runs something bears the same time, or what it writes differs from build to build."
-    yield "ARG SOURCE_DATE_EPOCH"
+    yield f"ARG SOURCE_DATE_EPOCH={recipe.epoch}"
 
 
 def _mounts(kind: str, *caches: str) -> Iterator[str]:
@@ -94,7 +93,7 @@ def _python(recipe: Recipe) -> Iterator[str]:
         yield from (line for p in recipe.build_packages for line in comment(f"{p.name}: {p.why}"))
         yield from _apt_run("sh /run/apt/install.sh build.txt")
     yield f"RUN {recipe.interpreter} -m venv {VENV}"
-    files = [name for name in lists(recipe) if name.startswith("requirements") and name != OURS]
+    files = [name for name in lists(recipe) if name.startswith("requirements")]
     mounts = [*_mounts("python", "/root/.cache/pip"), _WHEELS]
     for package in recipe.pip:
         yield from comment(f"{package.name} {package.full or 'of the day'}: {package.why}")
@@ -106,8 +105,8 @@ def _python(recipe: Recipe) -> Iterator[str]:
         library = f"{VENV}/lib/python{recipe.python}/site-packages/torch/lib"
         commands.append(f"sh /run/image/keep-targets.sh {','.join(recipe.targets)} {library}")
         extra = ["--mount=type=bind,source=image,target=/run/image"]
-    yield "# What the doctor inside needs is out of the way of the stack."
-    yield from _run(iter([*mounts, *extra]), *commands, f"{install} --target {DOCTOR} {OURS}")
+    if commands:
+        yield from _run(iter([*mounts, *extra]), *commands)
     for build in recipe.builds:
         yield from comment(
             f"{build.name} for {', '.join(recipe.targets)} alone; a job takes up to {build.job_gib} GiB: {build.source}"
@@ -116,19 +115,25 @@ def _python(recipe: Recipe) -> Iterator[str]:
         script = f"{words} sh /run/python/compile.sh {VENV}/bin/python {build.job_gib} compiled-{build.name}.txt"
         # No cache of pip's: it would be locked for as long as this takes, and a wheel kept there is of other targets.
         yield from _run(iter([*_mounts("python"), _WHEELS]), script)
-    yield f"COPY --from=doctor . {DOCTOR}/"
-    yield "# BuildKit hands on a folder that itself is unchanged with the time it had in an earlier build's context."
-    yield f"RUN PYTHONHASHSEED=0 {VENV}/bin/python -m compileall -q -j 1 {DOCTOR} \\"
-    yield f'    && find {DOCTOR} -type d -exec touch -d "@${{SOURCE_DATE_EPOCH:-0}}" {{}} +'
+    if recipe.doctor:
+        yield "# The doctor, and what it needs, out of the way of the stack."
+        yield from _run(
+            iter([*mounts, "--mount=type=bind,source=doctor,target=/run/doctor"]),
+            f"{install} --target {DOCTOR} ../doctor/needs.txt ../doctor/doctor.txt",
+            f"PYTHONHASHSEED=0 {VENV}/bin/python -m compileall -q -j 1 {DOCTOR}",
+        )
 
 
 def _runtime(recipe: Recipe) -> Iterator[str]:
     yield from _from(recipe, "runtime", "os")
-    yield f"COPY --from=python {VENV} {VENV}"
-    yield f"COPY --from=python {DOCTOR} {DOCTOR}"
+    yield "# The image's user may install beside the stack; the constraints below hold torch."
+    yield f"COPY --from=python --chown={UID}:{UID} {VENV} {VENV}"
+    if recipe.doctor:
+        yield f"COPY --from=python {DOCTOR} {DOCTOR}"
     yield "COPY --chmod=0644 image/image.conf image/environment python/constraints.txt /etc/doctor/"
     yield "COPY --chmod=0755 image/entrypoint.sh /usr/local/bin/doctor-entrypoint"
-    yield "COPY --chmod=0755 image/doctor.sh /usr/local/bin/doctor"
+    if recipe.doctor:
+        yield "COPY --chmod=0755 image/doctor.sh /usr/local/bin/doctor"
     yield "# The user is a number, so that an orchestrator sees that it is not root; the render group's is the host's."
     yield (
         f"RUN groupadd --gid {UID} worker && useradd --uid {UID} --gid {UID} --create-home --shell /bin/bash "
@@ -178,7 +183,7 @@ def _labels(recipe: Recipe) -> Iterator[str]:
     labels = {
         f"{prefix}.title": recipe.name,
         f"{prefix}.description": recipe.profile.about,
-        f"{prefix}.base.name": recipe.image.partition("@")[0],
+        f"{prefix}.base.name": recipe.place,
         f"{prefix}.base.digest": recipe.digest,
         "doctor.profile": recipe.name,
         "doctor.targets": ",".join(recipe.targets) or None,

@@ -13,11 +13,11 @@ from doctor.images.dockerfile import SECRET_LIKE, VENV, dockerfile
 from doctor.images.lockfile import Deb
 from doctor.images.quoting import hcl, one_line
 from doctor.images.recipe import Recipe, Wanted, asked
-from doctor.images.requirements import constraints, lists
+from doctor.images.requirements import constraints, lists, of_doctor
 from doctor.profiles.expectation import Source
 
 RECORD = "record.json"
-_STATIC = ("apt/install.sh", "python/install.sh", "image/entrypoint.sh", "image/doctor.sh")
+_STATIC = ("apt/install.sh", "python/install.sh", "image/entrypoint.sh")
 
 
 def emitted(recipe: Recipe) -> dict[str, str]:
@@ -25,12 +25,13 @@ def emitted(recipe: Recipe) -> dict[str, str]:
     static = [*_STATIC, *(["python/compile.sh"] if recipe.builds else [])]
     static += ["image/keep-targets.sh"] if recipe.vendor == "amd" else []
     static += ["image/assert-torch"] if recipe.torch else []
+    static += ["image/doctor.sh"] if recipe.doctor else []
     there = resources("doctor.images") / "context"
     found = {path: there.joinpath(path).read_text(encoding="utf-8") for path in static}
     runtime, build = recipe.debs or (None, None)
     found |= {
         "Dockerfile": dockerfile(recipe),
-        ".dockerignore": "*\n!apt\n!python\n!image\n",
+        ".dockerignore": "*\n!apt\n!python\n!image\n" + ("!doctor\n" if recipe.doctor else ""),
         "docker-bake.hcl": bake(recipe),
         "apt/runtime.txt": _packages(recipe.runtime_packages, runtime),
         "apt/build.txt": _packages(recipe.build_packages, build),
@@ -41,9 +42,24 @@ def emitted(recipe: Recipe) -> dict[str, str]:
     if recipe.snapshot:
         found["apt/sources.list"] = recipe.base.sources(recipe.snapshot)
     found |= {f"python/{name}": text for name, text in lists(recipe).items()}
-    written = {**record(recipe), "files": sorted([*found, RECORD])}
+    found |= {f"doctor/{name}": text for name, text in of_doctor(recipe).items()}
+    written = {**record(recipe), "files": sorted([*found, RECORD, *_wheels(recipe)])}
     found[RECORD] = json.dumps(written, indent=1, ensure_ascii=False) + "\n"
     return dict(sorted(found.items()))
+
+
+def _wheels(recipe: Recipe) -> dict[str, bytes]:
+    """Path in the folder → content of what is no text."""
+    return {f"doctor/{recipe.doctor.file}": recipe.doctor.content} if recipe.doctor else {}
+
+
+def write(recipe: Recipe, folder: Path) -> None:
+    """All files of the recipe, into a folder that may hold others. Raises OSError."""
+    texts = {path: text.encode() for path, text in emitted(recipe).items()}
+    for path, content in {**texts, **_wheels(recipe)}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+        (folder / path).chmod(0o755 if path.endswith(".sh") else 0o644)
 
 
 def _packages(wanted: tuple[Wanted, ...], locked: tuple[Deb, ...] | None) -> str:
@@ -76,11 +92,8 @@ def bake(recipe: Recipe) -> str:
     lines = [
         "# Written by `doctor image emit`; an edit is lost. The output is a file: `docker load` keeps its digest.",
         *(["# !!! UNLOCKED, never built."] if recipe.unlocked else []),
-        "# The folder that `doctor image context` writes: the doctor that goes into the image.",
-        'variable "DOCTOR" { default = "../doctor-context" }',
         f"target {hcl(recipe.name.replace('.', '-'))} {{",
         '  context = "."',
-        '  contexts = { doctor = "${DOCTOR}" }',
         f"  args = {{ SOURCE_DATE_EPOCH = {hcl(str(recipe.epoch))} }}",
         f"  tags = [{hcl(f'doctor/{recipe.name}')}]",
         f"  platforms = [{hcl(recipe.lock.platform if recipe.lock else 'linux/amd64')}]",
@@ -108,6 +121,7 @@ def record(recipe: Recipe) -> dict[str, Any]:
         "targets": list(recipe.targets),
         "torch_runtime": recipe.torch_runtime,
         "healthcheck": recipe.healthcheck,
+        "doctor": {"file": recipe.doctor.file, "sha256": recipe.doctor.sha256} if recipe.doctor else None,
         "chosen": [
             *(_chosen(asked(p), p.why, p.source) for p in (wish.pip if wish else ())),
             *(_chosen(f"{a.name} {a.version or ''}".strip(), a.why, a.source) for a in (wish.apt if wish else ())),
@@ -134,10 +148,7 @@ def wrote(recipe: Recipe, folder: Path) -> None:
     """Of an earlier emission what is emitted no more goes; files of others stay. Raises InputError."""
     before = set(_record_of(folder).get("files") or ())
     try:
-        for path, text in emitted(recipe).items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(text, encoding="utf-8")
-            (folder / path).chmod(0o755 if path.endswith(".sh") else 0o644)
+        write(recipe, folder)
         for old in sorted(before & stale(recipe, folder)):
             (folder / old).unlink()
     except OSError as error:
@@ -147,7 +158,7 @@ def wrote(recipe: Recipe, folder: Path) -> None:
 def stale(recipe: Recipe, folder: Path) -> set[str]:
     """Files in the folder that are not emitted."""
     there = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
-    return there - set(emitted(recipe)) - {lockfile.NAME}
+    return there - set(emitted(recipe)) - set(_wheels(recipe)) - {lockfile.NAME}
 
 
 def differences(recipe: Recipe, folder: Path) -> list[str]:
@@ -160,6 +171,11 @@ def differences(recipe: Recipe, folder: Path) -> list[str]:
             pairs = zip(there.splitlines(), text.splitlines(), strict=False)
             line = next((n for n, (a, b) in enumerate(pairs, 1) if a != b), None)
             found.append(f"{path} differs{f' from line {line}' if line else ' in length'}")
+    for path, content in _wheels(recipe).items():
+        if not (folder / path).is_file():
+            found.append(f"{path} is missing")
+        elif (folder / path).read_bytes() != content:
+            found.append(f"{path} is of another doctor")
     return found + [f"{path} is no file of this recipe" for path in sorted(stale(recipe, folder))]
 
 
@@ -170,7 +186,7 @@ def _read(path: Path) -> str:
 def options_of(folder: Path) -> dict[str, bool]:
     """How the folder was emitted last, so that it is emitted the same way again."""
     kept = _record_of(folder)
-    return {"healthcheck": bool(kept.get("healthcheck"))} if kept else {}
+    return {"healthcheck": bool(kept.get("healthcheck")), "doctor": kept.get("doctor", "") is not None} if kept else {}
 
 
 def _record_of(folder: Path) -> dict[str, Any]:

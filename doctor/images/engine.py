@@ -1,7 +1,7 @@
-"""The engine that builds: `docker buildx`, its progress step by step, and each of its failures in one line.
+"""What builds: `docker buildx`, its progress step by step, and each of its failures in one line.
 
 Only argv lists; secrets are handed over as files, a proxy by the name of its variable, so that neither stands in a
-command line, a layer or a history.
+command line, a layer or a history. All that is no build is asked of the engine's API (doctor.system.engine_api).
 """
 
 from __future__ import annotations
@@ -18,15 +18,26 @@ from pathlib import Path
 
 from doctor.errors import InputError, ToolError
 from doctor.images.progress import Progress, Step, Steps
+from doctor.system.engine_api import FULL, Api, Name
 from doctor.versions import Dotted
 
 LEAST_BUILDKIT = "0.13"
 """rewrite-timestamp: BuildKit's docs/build-repro.md."""
+LEAST_BUILDX = "0.10"
+LEAST_PODMAN = "4.2"
+"""Named build contexts: podman-build(1)."""
 _FULL = re.compile(r"(?i)no space left on device|disk quota exceeded")
-FULL = "the disk is full: `{engine} system df` shows what images and caches take"
+_UNTRUSTED = re.compile(
+    r"(?i)certificate[ _]verify[ _]failed|certificate verification failed|self.signed certificate|x509: certificate"
+)
 _FAILED = ("ERROR", "Error: building at STEP", "Error: error building at STEP")
 """How BuildKit and buildah say which step it was."""
 _ERROR = re.compile(r"(?i)error: ")
+_CONTAINERD = ["driver-type", "io.containerd.snapshotter.v1"]
+CLASSIC = (
+    "Docker's classic image store can't export an image with fixed times; with a builder of its own it can: "
+    "docker buildx create --use --driver docker-container"
+)
 
 
 class BuildFailed(ToolError):
@@ -38,48 +49,68 @@ class BuildFailed(ToolError):
         self.args = (why,)
 
 
-def require(name: str = "docker", version_of: str = "{{.Server.Version}}") -> None:
-    """Raises InputError where the engine is not there, does not answer, or is too old."""
-    if not shutil.which(name):
-        other = "docker" if name == "podman" else "podman"
-        hint = f"; {other} is here: --engine {other}" if shutil.which(other) else ""
-        raise InputError(
-            f"{name} is not installed: images are built with it; `doctor image emit` needs no engine{hint}"
-        )
-    answer = _ask((name, "version", "--format", version_of))
-    if answer.returncode:
-        last = (answer.stderr or answer.stdout).strip().splitlines()[-1:] or ["no answer"]
-        raise InputError(f"{name} does not answer: {last[0][:200]}; start it, or get the right to use it")
-    if name != "docker":
-        return
-    plugin = _ask((name, "buildx", "version"))
-    found = re.search(r"v?(\d+\.\d+\.\d+)", plugin.stdout)
-    if plugin.returncode or not found:
+@dataclass(frozen=True)
+class Builder:
+    """What builds here. `exports`: it writes an OCI archive whose files bear a given time."""
+
+    name: Name
+    engine: str
+    tool: str
+    exports: bool = True
+
+    @property
+    def versions(self) -> dict[str, str]:
+        return {"name": self.name, "engine": self.engine, "buildx" if self.name == "docker" else "buildah": self.tool}
+
+
+def chosen(name: str | None) -> Name:
+    """The engine that is asked for, else the one that is here. Raises InputError."""
+    if name not in (None, "docker", "podman"):
+        raise InputError(f"invalid --engine {name!r} (choose from docker, podman)")
+    if name is not None:
+        return "podman" if name == "podman" else "docker"
+    if shutil.which("docker") or os.environ.get("DOCKER_HOST") or Path("/var/run/docker.sock").is_socket():
+        return "docker"
+    if shutil.which("podman"):
+        return "podman"
+    raise InputError("neither docker nor podman is here; `doctor image emit` and `doctor image lint` need none")
+
+
+def builder(api: Api) -> Builder:
+    """Raises InputError where what builds is not there or too old."""
+    said = str(api.version().get("Version") or "")
+    if not shutil.which(api.name):
+        raise InputError(f"the program `{api.name}` is not installed: images are built by it")
+    if api.name == "podman":
+        found = re.match(r"\d+\.\d+(?:\.\d+)?", said)
+        if found and Dotted(found[0]).numbers < Dotted(LEAST_PODMAN).numbers:
+            raise InputError(f"podman {found[0]} is too old: {LEAST_PODMAN} or newer knows named build contexts")
+        return Builder("podman", f"podman {said}", str(api.info().get("BuildahVersion") or "unknown"))
+    plugin = _buildx("version")
+    known = re.search(r"v?(\d+\.\d+\.\d+)", plugin)
+    if not known:
         raise InputError("docker has no buildx plugin: install docker-buildx or docker-buildx-plugin")
-    if Dotted(found[1]).numbers < Dotted("0.10").numbers:
-        raise InputError(f"buildx {found[1]} is too old: 0.10 or newer hands the time of a build on to every stage")
-    kit = _ask((name, "buildx", "inspect"))
-    version = re.search(r"Build[Kk]it(?: version)?:\s+v?(\d+\.\d+(?:\.\d+)?)", kit.stdout)
+    if Dotted(known[1]).numbers < Dotted(LEAST_BUILDX).numbers:
+        raise InputError(
+            f"buildx {known[1]} is too old: {LEAST_BUILDX} or newer hands a build's time on to every stage"
+        )
+    kit = _buildx("inspect")
+    version = re.search(r"Build[Kk]it(?: version)?:\s+v?(\d+\.\d+(?:\.\d+)?)", kit)
     # Debian's builds say 0.0.0: no version is known then.
     if version and version[1] != "0.0.0" and Dotted(version[1]).numbers < Dotted(LEAST_BUILDKIT).numbers:
         raise InputError(f"BuildKit {version[1]} is too old: {LEAST_BUILDKIT} writes layers that bear a given time")
+    driver = re.search(r"(?m)^Driver:\s+(\S+)", kit)
+    own = driver is not None and driver[1] != "docker"
+    return Builder("docker", f"docker {said}", known[1], own or _CONTAINERD in (api.info().get("DriverStatus") or ()))
 
 
-def _ask(argv: Sequence[str], timeout_s: float = 30) -> subprocess.CompletedProcess[str]:
+def _buildx(word: str) -> str:
+    """What a subcommand prints; "" where there is no such plugin or it does not answer."""
     try:
-        return subprocess.run(argv, capture_output=True, text=True, timeout=timeout_s, errors="replace", check=False)
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(argv, 124, "", f"no answer within {timeout_s:.0f} s")
-    except OSError as error:
-        return subprocess.CompletedProcess(argv, 127, "", str(error))
-
-
-def ask(argv: Sequence[str], timeout_s: float = 60) -> str:
-    """stdout of a command of the engine. Raises ToolError."""
-    done = _ask(argv, timeout_s)
-    if done.returncode:
-        raise ToolError(argv, done.returncode, done.stdout, done.stderr)
-    return done.stdout
+        done = subprocess.run(("docker", "buildx", word), capture_output=True, text=True, timeout=30, errors="replace")
+    except (subprocess.TimeoutExpired, OSError):
+        return ""
+    return "" if done.returncode else done.stdout
 
 
 @dataclass(frozen=True)
@@ -99,6 +130,9 @@ class Request:
     network: str | None = None
     compression: str = "gzip"
     """`zstd` is several times quicker and smaller; engines before Docker 23 and containerd 1.5 can't load it."""
+    engine: Name = "docker"
+    exports: bool = True
+    """The builder writes the archive. Where it can't, the image goes into the engine and is saved from there."""
 
 
 PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
@@ -109,7 +143,10 @@ def argv(request: Request) -> list[str]:
     words = ["docker", "buildx", "build", "--progress=plain", "--provenance=false", "--sbom=false"]
     words += [f"--platform={request.platform}", f"--build-arg=SOURCE_DATE_EPOCH={request.epoch}"]
     squeezed = f"compression={request.compression}" + (",oci-mediatypes=true" if request.compression == "zstd" else "")
-    words += [f"--output=type=oci,dest={request.output},rewrite-timestamp=true,name={request.tag},{squeezed}"]
+    if request.exports:
+        words += [f"--output=type=oci,dest={request.output},rewrite-timestamp=true,name={request.tag},{squeezed}"]
+    else:
+        words += ["--load", f"--tag={request.tag}"]
     words += [f"--build-context={name}={path}" for name, path in sorted(request.contexts.items())]
     words += [f"--build-context={name}=docker-image://{place}" for name, place in sorted(request.images.items())]
     words += [f"--secret=id={name},src={path}" for name, path in sorted(request.secrets.items())]
@@ -121,7 +158,7 @@ def argv(request: Request) -> list[str]:
 
 
 def build(request: Request, told: Progress | None = None, expected: Steps | None = None) -> list[Step]:
-    """The image lies at request.output, as an OCI archive. Raises BuildFailed."""
+    """The image lies at request.output, as an OCI archive, or in the engine (`exports`). Raises BuildFailed."""
     unquotable(request)
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(request.epoch), "BUILDX_NO_DEFAULT_ATTESTATIONS": "1"}
     steps = expected or Steps({}, whole=False)
@@ -132,7 +169,7 @@ def unquotable(request: Request) -> None:
     """buildx and podman read their options as CSV. Raises InputError."""
     for path in (request.output, *request.contexts.values(), *request.secrets.values()):
         if "," in str(path) or "\n" in str(path):
-            raise InputError(f"{path}: a path without commas is wanted here")
+            raise InputError(f"{path}: expected a path without commas")
 
 
 def followed(
@@ -200,6 +237,11 @@ def _failure(words: Sequence[str], code: int, steps: Mapping[str, Step], tail: S
     last = [line for line in tail if _ERROR.match(line)][-1:] or list(tail[-1:]) or ["no output"]
     if _FULL.search(output):
         return BuildFailed(words, code, step, output, FULL.format(engine=words[0]))
+    if step is not None and _UNTRUSTED.search("\n".join(step.lines)):
+        why = (
+            f"step {step.name[:80]} failed: a TLS certificate is not trusted there, as behind a proxy that opens TLS; "
+        )
+        return BuildFailed(words, code, step, output, why + "name the authority's file: --secret ca=FILE")
     if step is None:
         return BuildFailed(words, code, None, output, f"the build failed: {_ERROR.sub('', last[0])[:300]}")
     lines = [line for line in step.lines if line.strip() and not line.startswith(_FAILED)][-6:]
@@ -209,8 +251,3 @@ def _failure(words: Sequence[str], code: int, steps: Mapping[str, Step], tail: S
 
 def _short(line: str) -> str:
     return "".join(c if c.isprintable() else " " for c in line).strip()[:240]
-
-
-def load(archive: Path, name: str = "docker") -> str:
-    """The engine has the image; what it said. Raises ToolError."""
-    return ask((name, "load", "--input", str(archive)), timeout_s=1800)

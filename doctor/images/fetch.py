@@ -13,18 +13,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from doctor.errors import DoctorError, InputError
-from doctor.images import engine
 from doctor.images.debs import sha256, unfit
 from doctor.images.lockfile import Deb, Wheel
 from doctor.images.recipe import Recipe
+from doctor.system.engine_api import Api, EngineError, Name, connected
 
 Told = Callable[[str], None]
 _DEB = re.compile(r"(?P<name>[a-z0-9][a-z0-9.+-]{1,127})_(?P<version>[^_/]{1,120})_(?:amd64|arm64|all)\.deb$")
 _CHUNK = 1 << 20
+_APT_S = 3600.0
 
 
 def fetch(
-    recipe: Recipe, folder: Path, base: str | None, sources: Path | None, ca: Path | None, told: Told
+    recipe: Recipe, folder: Path, base: str | None, sources: Path | None, ca: Path | None, told: Told, name: Name
 ) -> list[str]:
     """Fills the folder; in words what is missing. The base is pulled into the engine. Raises InputError."""
     if recipe.unlocked or recipe.lock is None:
@@ -32,12 +33,12 @@ def fetch(
     folder.mkdir(parents=True, exist_ok=True)
     missing = list(_wheels((*(recipe.wheels or ()), *(recipe.doctor_wheels or ())), folder, told))
     missing += [f"{p.name}: a repository at a commit can't be fetched beforehand" for p in recipe.pip if p.git]
-    engine.require()
     reference = f"{(base or recipe.image).partition('@')[0]}@{recipe.digest}"
-    told(f"base {reference}")
-    engine.ask(("docker", "pull", "--quiet", f"--platform={recipe.lock.platform}", reference), timeout_s=3600)
     debs = [d for part in recipe.debs or () for d in part]
-    return missing + list(_debs(reference, recipe, debs, folder, sources, ca, told))
+    with connected(name) as api:
+        told(f"base {reference}")
+        api.pull(reference, recipe.lock.platform, told)
+        return missing + list(_debs(api, reference, recipe, debs, folder, sources, ca, told))
 
 
 def _wheels(wheels: tuple[Wheel, ...], folder: Path, told: Told) -> Iterator[str]:
@@ -94,6 +95,7 @@ chown {owner} ./*.deb
 
 
 def _debs(
+    api: Api,
     reference: str,
     recipe: Recipe,
     debs: list[Deb],
@@ -111,13 +113,16 @@ def _debs(
         (Path(held) / "debs").mkdir()
         text = sources.read_text(encoding="utf-8") if sources else recipe.base.sources(recipe.snapshot or "")
         (Path(held) / "sources.list").write_text(text if sources or recipe.snapshot else "", encoding="utf-8")
-        mounts = [f"--volume={Path(held).resolve()}:/run/apt:ro", f"--volume={Path(held).resolve() / 'debs'}:/run/debs"]
-        mounts += [f"--volume={ca.resolve()}:/run/secrets/ca:ro"] if ca else []
+        mounts = [f"{Path(held).resolve()}:/run/apt:ro", f"{Path(held).resolve() / 'debs'}:/run/debs"]
+        mounts += [f"{ca.resolve()}:/run/secrets/ca:ro"] if ca else []
         asked = " ".join(f"{d.name}={d.version}" for d in wanted)
         owner = f"{folder.stat().st_uid}:{folder.stat().st_gid}"
         script = _SCRIPT.format(wanted=asked, owner=owner)
-        words = ("docker", "run", "--rm", "--user=0", "--entrypoint=sh", *mounts, reference, "-c", script)
-        engine.ask(words, 3600)
+        done = api.run(reference, ("-c", script), deadline_s=_APT_S, entrypoint="sh", user="0", mounts=mounts)
+        if done.code:
+            raise EngineError(
+                f"apt in a container of the base: {(done.stderr.strip() or 'failed').splitlines()[-1][:200]}"
+            )
         known = {d.name: d for d in wanted}
         for path in sorted((Path(held) / "debs").glob("*.deb")):
             match = _DEB.match(path.name)

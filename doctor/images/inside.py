@@ -1,39 +1,69 @@
-"""The doctor that goes into an image: its package and profiles as a build context, with a hash over all of it."""
+"""The doctor that goes into an image, as a wheel beside the Dockerfile; the same doctor gives the same bytes."""
 
 from __future__ import annotations
 
+import base64
+import functools
 import hashlib
+import io
 import os
-import shutil
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import doctor
 from doctor.errors import InputError
 from doctor.profiles.places import folder as profiles_folder
 
+_NAME = "rocm_cuda_doctor"
+_LEFT = ("__pycache__", "_profiles")
 
-def write(target: Path, epoch: int) -> str:
-    """Fills an empty or new folder; the sha256 over names and bytes. The same doctor gives the same hash anywhere: no
-    times, no compiled files, modes of our own. Raises InputError."""
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InputError(f"{target}: an empty folder, or one that is not there yet, is wanted")
-    package = Path(doctor.__file__).parent
-    leave = shutil.ignore_patterns("__pycache__", "*.pyc", "_profiles")
+
+@dataclass(frozen=True)
+class Inner:
+    """A wheel, with the hash that the image's build holds it to."""
+
+    file: str
+    sha256: str
+    content: bytes = field(repr=False)
+
+
+@functools.cache
+def wheel() -> Inner:
+    """Of this very package. Its needs are locked by name beside it (recipe.DOCTOR_NEEDS). Raises InputError."""
+    version = doctor.__version__
+    info = f"{_NAME}-{version}.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: rocm-cuda-doctor\nVersion: {version}\n"
+    tags = "Wheel-Version: 1.0\nGenerator: doctor\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     try:
-        shutil.copytree(package, target / "doctor", ignore=leave)
-        shutil.copytree(profiles_folder(), target / "doctor" / "_profiles", ignore=leave)
-        settle(target, epoch)
-        return digest(target)
+        files = dict(sorted(_files()))
     except OSError as error:
-        raise InputError(f"{error.filename or target}: {error.strerror or error}") from error
+        raise InputError(f"{error.filename}: {error.strerror or error}") from error
+    files |= {f"{info}/METADATA": metadata.encode(), f"{info}/WHEEL": tags.encode()}
+    rows = [f"{name},sha256={_urlsafe(content)},{len(content)}\n" for name, content in files.items()]
+    files[f"{info}/RECORD"] = ("".join(rows) + f"{info}/RECORD,,\n").encode()
+    out = io.BytesIO()
+    # Not compressed, since zlib's bytes differ from one release to the next; with the first date that a zip can bear.
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as held:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = 0o100644 << 16
+            held.writestr(entry, content)
+    content = out.getvalue()
+    return Inner(f"{_NAME}-{version}-py3-none-any.whl", hashlib.sha256(content).hexdigest(), content)
 
 
-def digest(folder: Path) -> str:
-    summed = hashlib.sha256()
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-        summed.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
-        summed.update(path.read_bytes())
-    return summed.hexdigest()
+def _files() -> Iterator[tuple[str, bytes]]:
+    for root, place in ((Path(doctor.__file__).parent, "doctor"), (profiles_folder(), "doctor/_profiles")):
+        for path in root.rglob("*"):
+            name = path.relative_to(root)
+            if path.is_file() and path.suffix != ".pyc" and not set(_LEFT) & set(name.parts):
+                yield f"{place}/{name.as_posix()}", path.read_bytes()
+
+
+def _urlsafe(content: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
 
 
 def settle(folder: Path, epoch: int) -> None:
@@ -41,3 +71,11 @@ def settle(folder: Path, epoch: int) -> None:
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() or path.suffix == ".sh" else 0o644)
         os.utime(path, (epoch, epoch))
+
+
+def tell_apart(folder: Path, epoch: int) -> None:
+    """BuildKit takes a file of the same name, size and time as in an earlier build for unchanged. So each file bears a
+    time that its bytes decide. For files that are only mounted: what is copied would bring it into the image."""
+    for path in folder.glob("*"):
+        moment = epoch - int(hashlib.sha256(path.read_bytes()).hexdigest()[:6], 16)
+        os.utime(path, (moment, moment))

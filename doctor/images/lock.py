@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from doctor.errors import DoctorError, InputError
-from doctor.images import engine, registry, wheels
+from doctor.images import registry, wheels
+from doctor.images.engine import chosen
 from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock, WheelLock
 from doctor.images.recipe import DOCTOR_NEEDS, Recipe
 from doctor.knowledge import Knowledge
 from doctor.resolve.target import glibc_of
+from doctor.system.engine_api import EngineError, Name, connected
 
 Told = Callable[[str], None]
 _APT_S = 900.0
@@ -26,7 +28,8 @@ _URI = re.compile(r"'(?P<url>[^']+)' (?P<file>\S+) (?P<size>\d+) (?:SHA256:(?P<s
 
 @dataclass(frozen=True)
 class Options:
-    """`base`: the base is asked of this image instead (a mirror). `sources`: apt's, instead of the base's."""
+    """`base`: the base is asked of this image instead (a mirror). `sources`: apt's, instead of the base's. `ca`:
+    authorities that the registry and apt are trusted by."""
 
     platform: str = "linux/amd64"
     update: bool = False
@@ -35,6 +38,7 @@ class Options:
     ca: Path | None = None
     wheels: Path | None = None
     """Folder with wheels that are taken beside those of the index."""
+    engine: Name | None = None
 
 
 def lock(recipe: Recipe, options: Options, now: datetime.datetime, told: Told) -> tuple[Lock, list[str]]:
@@ -61,8 +65,10 @@ def lock(recipe: Recipe, options: Options, now: datetime.datetime, told: Told) -
     target = (recipe.python, glibc, options.platform)
     stack = part("wheels", old.stack if old and recipe.wheels is not None and old.stack else None,
                  lambda: wheels.lock(recipe.pip, recipe.compile_needs, *target, options.wheels))  # fmt: skip
-    ours = part("doctor", old.doctor if old and recipe.doctor_wheels is not None else None,
-                lambda: wheels.lock_names(DOCTOR_NEEDS, *target))  # fmt: skip
+    ours = None
+    if recipe.doctor:
+        kept = old.doctor if old and recipe.doctor_wheels is not None else None
+        ours = part("doctor", kept, lambda: wheels.lock_names(DOCTOR_NEEDS, *target))
     made = _with(recipe, fresh, base=base, apt=apt, stack=stack, doctor=ours).lock or fresh
     if old and made.model_copy(update={"epoch": old.epoch}) == old:
         made = old  # an unchanged lock keeps its time, and its bytes
@@ -105,46 +111,71 @@ def _moved(kind: str, old: dict[str, str], new: dict[str, str]) -> Iterator[str]
 
 
 def _base(recipe: Recipe, options: Options) -> BaseLock:
-    """Of the registry; where it can't be reached, of the engine, if it pulled the image by its digest once."""
+    """Of the registry; where it can't be reached from here, of the registry by way of the engine. What lies in the
+    engine is not asked: an image that was built here has a digest too, and nobody else could pull it."""
     if "@" in recipe.image:
         return BaseLock(asked=recipe.image, digest=recipe.image.partition("@")[2])
+    image = options.base or recipe.image
+    platform: str | None = None
     try:
-        digest, platform = registry.resolve(options.base or recipe.image, options.platform)
-        return BaseLock(asked=recipe.image, digest=digest, platform_digest=platform)
+        digest, platform = registry.resolve(image, options.platform, options.ca)
+    except registry.Refused:
+        raise
     except InputError as unreachable:
-        form = "{{range .RepoDigests}}{{println .}}{{end}}"
         try:
-            said = engine.ask(("docker", "image", "inspect", "--format", form, options.base or recipe.image))
+            with connected(chosen(options.engine)) as api:
+                digest = api.registry_digest(image)
         except DoctorError:
             raise unreachable from None
-        found = re.search(r"@(sha256:[0-9a-f]{64})", said)
-        if not found:
-            raise
-        return BaseLock(asked=recipe.image, digest=found[1])
+    mirror = options.base if options.base and not _is_mirror(recipe.image, digest, options) else None
+    return BaseLock(asked=recipe.image, digest=digest, platform_digest=platform, mirror=mirror)
+
+
+def _is_mirror(official: str, digest: str, options: Options) -> bool:
+    """Whether the image's own registry has that digest; False where nobody can ask it. Raises InputError where it has
+    none: what was asked holds another image under its name."""
+    name = registry.without_tag(official)
+    try:
+        registry.resolve(f"{name}@{digest}", options.platform, options.ca)
+    except registry.Refused as error:
+        if error.status != 404:
+            return False
+        raise InputError(
+            f"{options.base} is {digest[:19]}, which {official} never was: it is no mirror of it"
+        ) from error
+    except InputError:
+        return False
+    return True
 
 
 def _apt(recipe: Recipe, options: Options, now: datetime.datetime) -> AptLock:
     """Asked of apt itself in a container of the base, which is thrown away: what it would install, dependencies too."""
     if recipe.digest is None:
         raise InputError("apt is asked inside the base, which is not locked")
-    engine.require()
-    where = (options.base or recipe.image).partition("@")[0]
+    where = (options.base or recipe.place).partition("@")[0]
     moment = f"{now:%Y%m%d}T000000Z"
     snapshot = moment if options.sources is None and _reachable(recipe.base.snapshot.format(moment)) else None
-    with tempfile.TemporaryDirectory() as held:
+    with tempfile.TemporaryDirectory() as held, connected(chosen(options.engine)) as api:
         sources = Path(held) / "sources.list"
         sources.write_text(_sources(recipe, options, snapshot), encoding="utf-8")
         Path(held).chmod(0o755)
         sources.chmod(0o644)
-        ca = (f"--volume={options.ca.resolve()}:/run/secrets/ca:ro",) if options.ca else ()
-        words = ("docker", "run", "--rm", f"--platform={options.platform}", "--user=0", "--entrypoint=sh")
         script = _SCRIPT.format(
             runtime=" ".join(p.asked for p in recipe.runtime_packages),
             build=" ".join(p.asked for p in recipe.build_packages),
         )
-        mounted = (f"--volume={held}:/run/apt:ro", *ca, f"{where}@{recipe.digest}", "-c", script)
-        said = engine.ask((*words, *mounted), _APT_S)
-    runtime, _, build = said.partition("=== build\n")
+        done = api.run(
+            f"{where}@{recipe.digest}",
+            ("-c", script),
+            deadline_s=_APT_S,
+            entrypoint="sh",
+            user="0",
+            mounts=(f"{held}:/run/apt:ro", *((f"{options.ca.resolve()}:/run/secrets/ca:ro",) if options.ca else ())),
+            platform=options.platform,
+        )
+    if done.code:
+        raise EngineError(f"apt in the base: {(done.stderr.strip() or 'no output').splitlines()[-1][:200]}")
+    runtime, _, build = done.stdout.partition("=== build\n")
     first = _uris(runtime)
     second = tuple(d for d in _uris(build) if d not in first)
     return AptLock(asked=recipe.apt_asked, base=recipe.digest, snapshot=snapshot, runtime=first, build=second)

@@ -37,6 +37,8 @@ class BaseLock(_Part):
     digest: Digest
     platform_digest: Digest | None = None
     """Of the one platform's manifest, where `digest` is of an index."""
+    mirror: Image | None = None
+    """Where the digest was seen, if nobody could ask the registry of `asked` for it: what the Dockerfile names then."""
 
 
 class Deb(_Part):

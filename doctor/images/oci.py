@@ -1,6 +1,7 @@
-"""An OCI archive (a tar with index.json and blobs) -> its digest, config and files, layer by layer; what two differ in.
+"""An archive of an image -> its digest, config and files, layer by layer; what two differ in.
 
-Read as a stream of tars; nothing is unpacked to disk. An archive is of our own build or of `docker save`.
+Read as a stream of tars; nothing is unpacked to disk. An archive is an OCI layout (index.json and blobs), of a build or
+of Docker 25 and newer, or Docker's older form (manifest.json), which podman's API and older engines save in.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class Image:
-    """`digest`: of the manifest; `size`: of the compressed layers; `config`: user, labels, environment, history …"""
+    """`digest`: of the manifest, in Docker's older form of the config; `size`: of the layers as they lie there;
+    `config`: user, labels, environment, history …; `layers`: digests, in the older form names in the archive."""
 
     path: Path
     digest: str
@@ -58,6 +60,8 @@ def read(path: Path) -> Image:
     """Raises InputError where it is no such archive."""
     try:
         with tarfile.open(path) as archive:
+            if "index.json" not in archive.getnames():
+                return _older(path, archive)
             found = _json(archive, "index.json")["manifests"][0]
             digest = str(found["digest"])
             manifest = _json(archive, _blob(digest))
@@ -74,16 +78,29 @@ def read(path: Path) -> Image:
         ) from error
 
 
-def _blob(digest: str) -> str:
-    kind, _, value = digest.partition(":")
-    return f"blobs/{kind}/{value}"
+def _older(path: Path, archive: tarfile.TarFile) -> Image:
+    """https://github.com/moby/docker-image-spec/blob/v1.2.0/v1.2.md"""
+    listed = json.loads(_bytes(archive, "manifest.json"))[0]
+    config = _bytes(archive, str(listed["Config"]))
+    layers = tuple(str(name) for name in listed["Layers"])
+    size = sum(archive.getmember(name).size for name in layers)
+    return Image(path, f"sha256:{hashlib.sha256(config).hexdigest()}", json.loads(config), layers, size)
 
 
-def _json(archive: tarfile.TarFile, name: str) -> dict[str, Any]:
+def _blob(layer: str) -> str:
+    """Where a digest lies in an OCI layout; a name is itself."""
+    return f"blobs/{layer.replace(':', '/')}" if layer.startswith("sha256:") else layer
+
+
+def _bytes(archive: tarfile.TarFile, name: str) -> bytes:
     held = archive.extractfile(name)
     if held is None:
         raise KeyError(name)
-    loaded = json.loads(held.read(_JSON_LIMIT))
+    return held.read(_JSON_LIMIT)
+
+
+def _json(archive: tarfile.TarFile, name: str) -> dict[str, Any]:
+    loaded = json.loads(_bytes(archive, name))
     if not isinstance(loaded, dict):
         raise ValueError(f"{name} is no table")
     return loaded

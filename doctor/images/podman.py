@@ -9,29 +9,17 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from doctor.errors import InputError
+from doctor.errors import InputError, ToolError
 from doctor.images import engine
 from doctor.images.engine import PROXIES, Request
 from doctor.images.progress import Progress, Step, Steps
-from doctor.versions import Dotted
 
-LEAST = "4.2"
-"""Named build contexts: podman-build(1)."""
+_SAVE_S = 1800
 _LOCAL = re.compile(r"(?:localhost|127\.[0-9.]+)(?::|/|$)")
-
-
-def require() -> str:
-    """Its version. Raises InputError where it is not there, does not answer, or is too old."""
-    engine.require("podman", "{{.Client.Version}}")
-    version = engine.ask(("podman", "version", "--format", "{{.Client.Version}}")).strip()
-    found = re.match(r"\d+\.\d+(?:\.\d+)?", version)
-    if found and Dotted(found[0]).numbers < Dotted(LEAST).numbers:
-        raise InputError(f"podman {found[0]} is too old: {LEAST} or newer knows named build contexts")
-    return version
 
 
 def adapted(dockerfile: str, images: Sequence[tuple[str, str]]) -> str:
@@ -71,11 +59,10 @@ def build(request: Request, told: Progress | None = None, expected: Steps | None
     request = replace(request, contexts=contexts)
     steps = expected or Steps({}, whole=False)
     rows = engine.followed(argv(request), os.environ, steps, steps.buildah, request.output, told)
-    save(request.tag, request.output)
+    # Its API saves in Docker's older form alone, which has no digest.
+    request.output.unlink(missing_ok=True)
+    save = ("podman", "save", "--quiet", "--format=oci-archive", f"--output={request.output}", request.tag)
+    done = subprocess.run(save, capture_output=True, text=True, errors="replace", timeout=_SAVE_S, check=False)
+    if done.returncode:
+        raise ToolError(save, done.returncode, done.stdout, done.stderr)
     return rows
-
-
-def save(reference: str, output: Path) -> None:
-    """An image of podman's storage as an OCI archive. Raises ToolError."""
-    output.unlink(missing_ok=True)
-    engine.ask(("podman", "save", "--quiet", "--format=oci-archive", f"--output={output}", reference), timeout_s=1800)

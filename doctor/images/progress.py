@@ -155,17 +155,21 @@ def earlier(steps: list[Step]) -> dict[str, float]:
     return {s.key: s.seconds or 0.0 for s in steps if not s.cached}
 
 
+def unpacked(wheel_bytes: int) -> float:
+    """Bytes of an image with wheels of that size on a plain base."""
+    return 200e6 + 2.1 * wheel_bytes
+
+
 def guessed(wheel_bytes: int, compression: str) -> dict[str, float]:
     """For a first build: the steps that take long, by the rates of docs/images.md (two cores, 20 MB/s of wheels fetched
     and installed, which become twice as large; 12 MB/s compressed by zstd, a third of it by gzip)."""
-    unpacked = 200e6 + 2.1 * wheel_bytes
     rate = 12e6 if compression == "zstd" else 4e6
     return {
         "install.sh runtime.txt": 30.0,
         "install.sh build.txt": 12.0,
         " -m venv ": 8.0,
         "requirements": 15.0 + wheel_bytes / 20e6,
-        "exporting": 5.0 + unpacked / rate,
+        "exporting": 5.0 + unpacked(wheel_bytes) / rate,
     }
 
 

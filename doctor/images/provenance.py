@@ -17,9 +17,9 @@ from doctor.images.recipe import Recipe
 _HOME = "urn:rocm-cuda-doctor"
 
 
-def statement(recipe: Recipe, image: Image, doctor: Mapping[str, str], builder: Mapping[str, str]) -> str:
-    """https://in-toto.io/Statement/v1 over https://slsa.dev/provenance/v1. `doctor`: version and sha256 of the doctor
-    inside; `builder`: versions of what built it."""
+def statement(recipe: Recipe, image: Image, version: str, builder: Mapping[str, str]) -> str:
+    """https://in-toto.io/Statement/v1 over https://slsa.dev/provenance/v1. `version`: of the doctor inside; `builder`:
+    versions of what built it."""
     told = {
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{"name": f"doctor/{recipe.name}", "digest": {"sha256": image.digest.partition(":")[2]}}],
@@ -33,7 +33,7 @@ def statement(recipe: Recipe, image: Image, doctor: Mapping[str, str], builder: 
                     "lock": recipe.lock.digest() if recipe.lock else None,
                 },
                 "internalParameters": {"SOURCE_DATE_EPOCH": recipe.epoch},
-                "resolvedDependencies": [*_base(recipe), *_debs(recipe), *_wheels(recipe), _doctor(doctor)],
+                "resolvedDependencies": [*_base(recipe), *_debs(recipe), *_wheels(recipe), *_doctor(recipe, version)],
             },
             "runDetails": {"builder": {"id": f"{_HOME}:image-build", "version": dict(builder)}},
         },
@@ -62,8 +62,9 @@ def _wheels(recipe: Recipe) -> Iterator[dict[str, Any]]:
             yield {"uri": f"git+{package.git}@{package.commit}", "digest": {"gitCommit": package.commit}}
 
 
-def _doctor(doctor: Mapping[str, str]) -> dict[str, Any]:
-    return {"uri": f"pkg:pypi/rocm-cuda-doctor@{doctor['version']}", **_sha256(doctor["sha256"])}
+def _doctor(recipe: Recipe, version: str) -> Iterator[dict[str, Any]]:
+    if recipe.doctor:
+        yield {"uri": f"pkg:pypi/rocm-cuda-doctor@{version}", **_sha256(recipe.doctor.sha256)}
 
 
 def _sha256(digest: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from doctor.errors import InputError
 def one_line(text: str) -> str:
     """Raises InputError for text that could start a line of its own or move a terminal's cursor."""
     if not all(c.isprintable() for c in text):
-        raise InputError(f"{text[:60]!r}: one line of printable text is wanted")
+        raise InputError(f"{text[:60]!r}: expected one line of printable text")
     return text
 
 

@@ -12,18 +12,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from doctor.errors import InputError
 from doctor.images.bases import Base
+from doctor.images.inside import Inner
 from doctor.images.lockfile import Deb, Lock, Wheel, WheelLock
 from doctor.images.refuse import check_stack, checked_base
 from doctor.images.sources import Build, builds
 from doctor.knowledge import Knowledge
+from doctor.parsers.python.dist_info import normal
 from doctor.profiles import Profile
 from doctor.profiles.parts import Flag, Pip
-from doctor.readers.dist_info import normal
 
 UID = 10001
 DOCTOR_NEEDS = ("defusedxml", "nvidia-ml-py", "packaging", "pydantic", "PyYAML", "rich", "typer", "zstandard")
-"""What the doctor inside imports; a test holds it to pyproject.toml."""
+"""What the doctor inside imports: what pyproject.toml lists but docker, since no engine is there; a test says so."""
 _GIB = 1 << 30
 
 
@@ -46,6 +48,8 @@ class Recipe:
     base: Base
     lock: Lock | None
     healthcheck: bool = False
+    doctor: Inner | None = None
+    """The doctor in the image; None: it is left out."""
 
     @property
     def name(self) -> str:
@@ -106,8 +110,12 @@ class Recipe:
         if self.torch:
             why = "Triton compiles and links a launcher while it runs"
             rows += [Wanted("gcc", why), Wanted("libc6-dev", why)]
+            rows.append(Wanted("g++", "torch.compile compiles C++ for what runs on the CPU"))
             if not self.base.own_python:
                 rows.append(Wanted(f"python{self.python}-dev", why))
+        if self.torch and self.profile.workload == "train":
+            why = "NCCL and RCCL load libibverbs for RDMA, and use sockets without it"
+            rows += [Wanted("ibverbs-providers", why), Wanted("librdmacm1", why)]
         if self.profile.image:
             rows += [Wanted(a.name, a.why, a.version) for a in self.profile.image.apt]
         return tuple({r.name: r for r in rows}.values())
@@ -147,8 +155,14 @@ class Recipe:
         return part.digest if part and part.asked == self.image else None
 
     @property
+    def place(self) -> str:
+        """The base's name without a digest: the profile's, or the mirror's that the lock knows it by alone."""
+        part = self.lock.base if self.lock and self.digest else None
+        return (part.mirror if part and part.mirror else self.image).partition("@")[0]
+
+    @property
     def reference(self) -> str:
-        return f"{self.image.partition('@')[0]}@{self.digest}" if self.digest else self.image
+        return f"{self.place}@{self.digest}" if self.digest else self.image
 
     @property
     def debs(self) -> tuple[tuple[Deb, ...], tuple[Deb, ...]] | None:
@@ -168,7 +182,7 @@ class Recipe:
 
     @property
     def doctor_wheels(self) -> tuple[Wheel, ...] | None:
-        return self._wheels(self.lock.doctor if self.lock else None, DOCTOR_NEEDS)
+        return self._wheels(self.lock.doctor if self.lock else None, DOCTOR_NEEDS) if self.doctor else ()
 
     def _wheels(self, part: WheelLock | None, wanted: tuple[str, ...]) -> tuple[Wheel, ...] | None:
         if not wanted:
@@ -182,7 +196,7 @@ class Recipe:
             "the base's digest": self.digest is not None,
             "versions of the distribution's packages": self.debs is not None,
             "hashes of the Python packages": self.wheels is not None,
-            "hashes of what the doctor inside needs": self.doctor_wheels is not None,
+            "hashes of what the doctor inside needs": self.doctor is None or self.doctor_wheels is not None,
         }
         return tuple(name for name, there in parts.items() if not there)
 
@@ -227,10 +241,18 @@ def _dates(profile: Profile) -> Iterator[datetime.date]:
     yield from (package.source.as_of for package in (wish.apt if wish else ()))
 
 
-def recipe(profile: Profile, lock: Lock | None, kb: Knowledge | None = None, healthcheck: bool = False) -> Recipe:
+def recipe(
+    profile: Profile,
+    lock: Lock | None,
+    kb: Knowledge | None = None,
+    healthcheck: bool = False,
+    doctor: Inner | None = None,
+) -> Recipe:
     """Raises Impossible or InputError where there can be no such image."""
+    if healthcheck and doctor is None:
+        raise InputError("--healthcheck needs the doctor in the image: leave out --no-doctor")
     base = checked_base(profile)
     check_stack(kb or Knowledge(), profile, base)
-    made = Recipe(profile, base, lock, healthcheck)
+    made = Recipe(profile, base, lock, healthcheck, doctor)
     builds(profile, made.targets, made.torch_runtime)
     return made

@@ -1,14 +1,18 @@
-"""A tag -> its digest, asked of the registry by the OCI distribution API. Anonymous, or with the token that
-the registry itself hands out for pulling; no login is read from this machine."""
+"""A tag -> its digest, asked of the registry by the OCI distribution API: with the account's login, where Docker's
+configuration has one for that registry, else anonymous. Each name is asked for once."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
+import ssl
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from doctor.errors import InputError
+from doctor.system.engine_api import login
 
 _ACCEPT = ", ".join(
     (
@@ -21,6 +25,14 @@ _ACCEPT = ", ".join(
 _HUB = "registry-1.docker.io"
 _TIMEOUT_S = 20.0
 _LIMIT = 4 << 20
+
+
+class Refused(InputError):
+    """The registry was reached and does not hand it out."""
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 @dataclass(frozen=True)
@@ -45,8 +57,9 @@ class Reference:
         else:
             host, path = _HUB, image if slash else f"library/{image}"
         host = _HUB if host in ("docker.io", "index.docker.io") else host
-        name, _, tag = path.partition(":")
-        return cls(host, name, tag or "latest")
+        name, _, digest = path.partition("@")
+        name, _, tag = name.partition(":")
+        return cls(host, name, digest or tag or "latest")
 
     @property
     def address(self) -> str:
@@ -55,34 +68,58 @@ class Reference:
         return f"{'http' if local else 'https'}://{self.host}/v2/{self.name}/manifests/{self.tag}"
 
 
-def resolve(image: str, platform: str) -> tuple[str, str | None]:
-    """The digest that the tag stands for now, and that of the platform's manifest where the first is an index. What the
-    registry says is not believed: the digest is computed over the manifest's bytes. Raises InputError."""
+def without_tag(image: str) -> str:
+    """
+    >>> without_tag("localhost:5000/team/debian:12")
+    'localhost:5000/team/debian'
+    """
+    folder, slash, name = image.partition("@")[0].rpartition("/")
+    return f"{folder}{slash}{name.partition(':')[0]}"
+
+
+@functools.cache
+def resolve(image: str, platform: str, ca: Path | None = None) -> tuple[str, str | None]:
+    """The digest that a tag stands for now, and that of the platform's manifest where the first is an index. What the
+    registry says is not believed: the digest is computed over the manifest's bytes. Raises InputError, Refused."""
     try:
         import httpx
     except ImportError as error:
         raise InputError("asking a registry needs the extra: pip install 'rocm-cuda-doctor[image]'") from error
     reference = Reference.of(image)
     try:
-        with httpx.Client(timeout=_TIMEOUT_S, follow_redirects=True) as client:
+        with httpx.Client(timeout=_TIMEOUT_S, follow_redirects=True, verify=_trusted(ca)) as client:
             answer = client.get(reference.address, headers={"Accept": _ACCEPT})
             if answer.status_code == 401:
-                token = _token(client, answer.headers.get("www-authenticate", ""), reference)
-                answer = client.get(reference.address, headers={"Accept": _ACCEPT, "Authorization": f"Bearer {token}"})
+                given = _authorization(client, answer.headers.get("www-authenticate", ""), reference)
+                answer = client.get(reference.address, headers={"Accept": _ACCEPT, "Authorization": given})
             if answer.status_code != 200:
-                raise InputError(f"{image}: {reference.host} answers {answer.status_code} {answer.reason_phrase}")
+                said = f"{image}: {reference.host} answers {answer.status_code} {answer.reason_phrase}"
+                raise Refused(said, answer.status_code)
             if len(answer.content) > _LIMIT:
                 raise InputError(f"{image}: {reference.host} answers with more than a manifest can be")
             manifest: Any = answer.json()
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        raise InputError(
-            f"{image}: {reference.host} can't be asked: {type(error).__name__}: {str(error)[:120]}"
-        ) from error
+        untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
+        why = "its certificate is not trusted here; name the authority's file: --ca FILE" if untrusted else str(error)
+        raise InputError(f"{image}: {reference.host} can't be asked: {type(error).__name__}: {why[:120]}") from error
     digest = f"sha256:{hashlib.sha256(answer.content).hexdigest()}"
     said = answer.headers.get("docker-content-digest")
-    if said and said != digest:
-        raise InputError(f"{image}: {reference.host} says {said[:80]}, and what it sent is {digest}")
+    wanted = reference.tag if reference.tag.startswith("sha256:") else said or digest
+    if wanted != digest:
+        raise InputError(f"{image}: {reference.host} says {wanted[:80]}, and what it sent is {digest}")
     return digest, _of_platform(manifest, image, platform)
+
+
+def _trusted(ca: Path | None) -> ssl.SSLContext | bool:
+    """The usual authorities, and those of a file. Raises InputError."""
+    if ca is None:
+        return True
+    context = ssl.create_default_context()
+    try:
+        context.load_verify_locations(ca)
+    except (OSError, ssl.SSLError) as error:
+        raise InputError(f"--ca {ca}: {error.strerror or error}") from error
+    return context
 
 
 def _of_platform(manifest: Any, image: str, platform: str) -> str | None:
@@ -97,15 +134,21 @@ def _of_platform(manifest: Any, image: str, platform: str) -> str | None:
     raise InputError(f"{image}: has no {platform}")
 
 
-def _token(client: Any, challenge: str, reference: Reference) -> str:
+def _authorization(client: Any, challenge: str, reference: Reference) -> str:
+    """The header's value that the registry asks for: a token for pulling, or the login itself."""
+    import base64
+
+    known = login(None if reference.host == _HUB else reference.host)
+    if challenge.lower().startswith("basic") and known:
+        return "Basic " + base64.b64encode(":".join(known).encode()).decode()
     words = dict(re.findall(r'(\w{1,20})="([^"]{1,300})"', challenge))
     realm = words.get("realm", "")
     if not challenge.lower().startswith("bearer") or not realm.startswith("https://"):
-        raise InputError(f"{reference.host} wants a login: pull the image with the engine, then lock by it")
+        raise Refused(f"{reference.host} asks for a login: docker login {reference.host}", 401)
     scope = f"repository:{reference.name}:pull"
-    answer = client.get(realm, params={"service": words.get("service", ""), "scope": scope})
+    answer = client.get(realm, params={"service": words.get("service", ""), "scope": scope}, auth=known)
     told: Any = answer.json() if answer.status_code == 200 else {}
     token = told.get("token") or told.get("access_token")
     if not token:
-        raise InputError(f"{reference.host}: no token for pulling {reference.name} ({answer.status_code})")
-    return str(token)
+        raise Refused(f"{reference.host}: no token for pulling {reference.name} ({answer.status_code})", 401)
+    return f"Bearer {token}"

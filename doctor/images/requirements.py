@@ -28,11 +28,19 @@ def lists(recipe: Recipe) -> dict[str, str]:
         place = "" if index is None else f"--find-links {index}\n" if index in links else f"--index-url {index}\n"
         files[f"requirements{_slug(index)}.txt"] = _HEAD + place + text
     files |= {f"compiled-{b.name}.txt": _compiled(recipe, b.name) for b in recipe.builds}
+    return files
+
+
+def of_doctor(recipe: Recipe) -> dict[str, str]:
+    """File name → text: what the doctor inside needs, and itself; {} where there is none."""
+    if recipe.doctor is None:
+        return {}
     ours = recipe.doctor_wheels
     text = (
         "".join(f"{n}\n" for n in DOCTOR_NEEDS) if ours is None else "--require-hashes\n" + "".join(map(hashed, ours))
     )
-    return files | {"requirements-doctor.txt": _HEAD + text}
+    itself = f"--require-hashes\n/run/doctor/{recipe.doctor.file} --hash=sha256:{recipe.doctor.sha256}\n"
+    return {"needs.txt": _HEAD + text, "doctor.txt": _HEAD + itself}
 
 
 def constraints(recipe: Recipe) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from doctor.images import oci
-from doctor.readers import dist_info
+from doctor.parsers.python import dist_info
 
 _SECRET_FILES = re.compile(
     r"(?:^|/)(?:\.netrc|\.git-credentials|\.pypirc|\.npmrc|id_(?:rsa|dsa|ecdsa|ed25519)|\.docker/config\.json|\.aws/credentials|"

@@ -6,21 +6,22 @@ Everything that runs, runs in a container without network that is thrown away.
 from __future__ import annotations
 
 import json
+import os
 import re
-import resource
-import subprocess
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from doctor.images import engine, oci, podman
-from doctor.images.build import saved
+from doctor.errors import InputError
+from doctor.images import oci
 from doctor.images.lint import lint
 from doctor.images.quoting import docker
 from doctor.images.scan import Findings, scan
+from doctor.system.engine_api import Api, NotThere, Ran
 
 Outcome = Literal["ok", "failed", "note", "not checked"]
 _RUN_S = 300
@@ -42,23 +43,18 @@ class Check:
     text: str
 
 
-def verify(
-    reference: str, work: Path, budget: int | None = None, torch: bool | None = None, name: str = "docker"
-) -> list[Check]:
-    """`budget`: bytes, uncompressed. `torch` None: as the image's label and files say. Raises InputError, ToolError."""
-    if name == "podman":
-        podman.require()
-    else:
-        engine.require()
-    with saved(reference, work, name) as image:
+def verify(api: Api, reference: str, work: Path, budget: int | None = None, torch: bool | None = None) -> list[Check]:
+    """`budget`: bytes, uncompressed. `torch` None: as the image's label and files say. Raises InputError,
+    EngineError."""
+    with saved(api, reference, work) as image:
         found = scan(image)
         checks = [*_settings(image), linted(image), *_files(found), _size(found, image, budget)]
     labels = (image.config.get("config") or {}).get("Labels") or {}
     holds = "torch" in found.wheels if torch is None else torch
-    checks.append(_smoke(name, reference, holds))
-    checks.append(_doctor(name, reference, labels.get("doctor.profile")))
+    checks.append(_smoke(api, reference, holds))
+    checks.append(_doctor(api, reference, labels.get("doctor.profile")))
     checks.append(
-        _guard(name, reference, found, work) if holds else Check("torch is held", "not checked", "there is no torch")
+        _guard(api, reference, found, work) if holds else Check("torch is held", "not checked", "there is no torch")
     )
     return checks
 
@@ -69,7 +65,7 @@ def _settings(image: oci.Image) -> Iterator[Check]:
     number = user.split(":")[0]
     good = number.isdecimal() and int(number) > 0
     yield Check(
-        "user", "ok" if good else "failed", user if good else f"{user or 'root'}: a number that is not 0 is wanted"
+        "user", "ok" if good else "failed", user if good else f"{user or 'root'}: expected a number that is not 0"
     )
     environment = dict(row.partition("=")[::2] for row in settings.get("Env") or ())
     path = environment.get("LD_LIBRARY_PATH", "")
@@ -126,48 +122,53 @@ def _size(found: Findings, image: oci.Image, budget: int | None) -> Check:
     return Check("size", "ok" if found.bytes <= budget else "failed", f"{told}, of {budget / 1e6:.0f} MB")
 
 
-def _inside(name: str, reference: str, *command: str, flags: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-    limits = _own_limits() if name == "podman" else []
-    words = [name, "run", "--rm", *limits, "--network=none", "-e", "DOCTOR_QUIET=1", *flags, reference, *command]
+@contextmanager
+def saved(api: Api, reference: str, work: Path) -> Iterator[oci.Image]:
+    """An image of the engine as an archive, for as long as it is looked at."""
+    path = work / f"saved-{os.getpid()}.tar"
     try:
-        return subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=_RUN_S, check=False)
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(words, 124, "", f"no end within {_RUN_S} s")
+        try:
+            api.save(reference, path)
+        except NotThere as error:
+            text = f"{reference[:100]}: {api.name} has no image of this name; build or pull it first"
+            raise InputError(text) from error
+        yield oci.read(path)
+    finally:
+        path.unlink(missing_ok=True)
 
 
-_ENOUGH = 4096
-"""Files and processes of a check."""
+def _inside(api: Api, reference: str, *command: str, mounts: Sequence[str] = ()) -> Ran:
+    return api.run(
+        reference,
+        command,
+        deadline_s=_RUN_S,
+        network="none",
+        environment={"DOCTOR_QUIET": "1"},
+        mounts=mounts,
+    )
 
 
-def _own_limits() -> list[str]:
-    """podman raises limits to what it thinks is the most, which is refused where it runs in a container itself."""
-    rows = (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC))
-    found = [(name, resource.getrlimit(kind)[0]) for name, kind in rows]
-    kept = [(name, min(n, _ENOUGH) if n > 0 else _ENOUGH) for name, n in found]
-    return [f"--ulimit={name}={n}:{n}" for name, n in kept]
-
-
-def _last(done: subprocess.CompletedProcess[str]) -> str:
+def _last(done: Ran) -> str:
     rows = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()
     return "".join(c if c.isprintable() else " " for c in rows[-1])[:300]
 
 
-def _smoke(engine_name: str, reference: str, torch: bool) -> Check:
+def _smoke(api: Api, reference: str, torch: bool) -> Check:
     command = ("python", "-c", _TORCH) if torch else ("true",)
-    done = _inside(engine_name, reference, *command)
+    done = _inside(api, reference, *command)
     text = done.stdout.strip()[:200] if torch else "a command starts and ends"
     name = "torch computes (on the CPU)" if torch else "it starts"
-    return Check(name, "failed" if done.returncode else "ok", _last(done) if done.returncode else text)
+    return Check(name, "failed" if done.code else "ok", _last(done) if done.code else text)
 
 
-def _doctor(engine_name: str, reference: str, profile: str | None) -> Check:
+def _doctor(api: Api, reference: str, profile: str | None) -> Check:
     """Without a GPU nothing of the GPU can be judged; what can is the stack inside."""
     name = "doctor check inside"
-    if _inside(engine_name, reference, "doctor", "version").returncode:
+    if _inside(api, reference, "sh", "-c", "command -v doctor").code:
         return Check(name, "not checked", "there is no doctor in it")
-    known = profile and not _inside(engine_name, reference, "doctor", "profiles", "show", profile).returncode
+    known = profile and not _inside(api, reference, "doctor", "profiles", "show", profile).code
     words = ["doctor", "check", "--format", "json", *(["--profile", str(profile)] if known else [])]
-    done = _inside(engine_name, reference, *words)
+    done = _inside(api, reference, *words)
     try:
         told: dict[str, Any] = json.loads(done.stdout)
         wrong = [f for f in told["findings"] if f["severity"] == "error" and not f["explained_by"]]
@@ -178,7 +179,7 @@ def _doctor(engine_name: str, reference: str, profile: str | None) -> Check:
     return Check(name, "failed" if wrong else "ok", text or f"{about}: {told.get('status')}, no error")
 
 
-def _guard(engine_name: str, reference: str, found: Findings, work: Path) -> Check:
+def _guard(api: Api, reference: str, found: Findings, work: Path) -> Check:
     """A wheel that asks for another torch, and that torch, lie at hand: pip must refuse."""
     name, there = "torch is held", found.wheels.get("torch", "")
     with tempfile.TemporaryDirectory(dir=work, prefix=".guard-") as held:
@@ -187,10 +188,10 @@ def _guard(engine_name: str, reference: str, found: Findings, work: Path) -> Che
         wheel(folder, "needs-torch", "1.0", "torch==999.0")
         for path in (folder, *folder.iterdir()):
             path.chmod(0o755)
-        flags = (f"--volume={folder.resolve()}:/wheels:ro",)
+        mounts = (f"{folder.resolve()}:/wheels:ro",)
         install = ("pip", "install", "--no-index", "--find-links=/wheels", "needs-torch")
-        done = _inside(engine_name, reference, *install, flags=flags)
-    if done.returncode == 0:
+        done = _inside(api, reference, *install, mounts=mounts)
+    if done.code == 0:
         return Check(name, "failed", f"pip replaced torch {there}: nothing holds it (PIP_CONSTRAINT)")
     said = next((r.strip() for r in done.stdout.splitlines() + done.stderr.splitlines() if "constraint" in r), "")
     if not said:

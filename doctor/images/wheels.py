@@ -23,6 +23,7 @@ from doctor.errors import InputError, ToolError
 from doctor.images.lockfile import Wheel, WheelLock
 from doctor.images.recipe import asked, plain
 from doctor.profiles.parts import Pip
+from doctor.versions import Dotted
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -46,10 +47,25 @@ def lock(
     """`needs`: what is wanted beside the packages, as pip writes it. What comes from git is held by its commit, and is
     not asked for. Raises InputError without uv, ToolError with uv's last line where nothing resolves."""
     named = (*(asked(p) for p in packages), *needs)
-    indexed = [p for p in packages if not p.git]
-    wanted = [*(plain(p) for p in indexed), *needs]
+    named_here = [p for p in packages if not p.git]
+    also = list(served_beside(named_here))
+    indexed = [*named_here, *also]
+    wanted = [*(plain(p) for p in named_here), *(p.name for p in also), *needs]
     wheels = _resolve(_project(indexed, wanted, python), python, glibc, platform, indexed, folder) if wanted else ()
     return WheelLock(asked=named, python=python, glibc=glibc, wheels=wheels)
+
+
+def served_beside(packages: Sequence[Pip]) -> Iterator[Pip]:
+    """What a package asks for that its index alone has. uv takes a dependency from an index of its own only where it is
+    asked for by name. https://download.pytorch.org/whl/rocm7.1: METADATA of torch 2.10.0 and newer asks for triton-rocm
+    (2.13.0: ==3.7.1), that of 2.1 to 2.9 for pytorch-triton-rocm. ROCm of TheRock's numbering is not known."""
+    for package in packages:
+        local, version = package.local or "", package.version
+        if package.name != "torch" or not (package.index and version and local.startswith("rocm")):
+            continue
+        if Dotted("2.1").numbers <= Dotted(version).numbers and Dotted(local[4:]).numbers < Dotted("7.10").numbers:
+            name = "triton-rocm" if Dotted(version).numbers >= Dotted("2.10").numbers else "pytorch-triton-rocm"
+            yield package.model_copy(update={"name": name})
 
 
 def lock_names(names: Sequence[str], python: str, glibc: str, platform: str) -> WheelLock:

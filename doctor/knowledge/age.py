@@ -5,8 +5,8 @@ from __future__ import annotations
 import calendar
 import datetime
 
-LIMIT_DAYS = 365
-"""Entries that were looked up longer ago are said to be so in reports that rest on them."""
+LIMIT_DAYS = 90
+"""What rests on an older statement says so: a release of torch, ROCm or CUDA comes about as often."""
 
 
 def day_of(as_of: str) -> datetime.date:

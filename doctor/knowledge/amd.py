@@ -1,4 +1,4 @@
-"""Entries of the AMD tables: BLAS libraries, driver windows, ROCm builds, sysfs, known issues."""
+"""Entries of the AMD tables: BLAS libraries, driver windows, ROCm builds, known issues."""
 
 from __future__ import annotations
 
@@ -40,60 +40,6 @@ class BlasSelection(Entry):
     preferred_archs: tuple[dict[str, str], ...] = ()
 
 
-class AddmmRule(Entry):
-    """Which library a range of torch releases takes for addmm (`F.linear`) on ROCm."""
-
-    torch: str
-    rule: str
-
-
-class BlasVariable(Entry):
-    """An environment variable of rocBLAS, hipBLASLt, Tensile or torch's choice between them."""
-
-    name: str
-    component: str
-    since: str | None = None
-    values: str | None = None
-    note: str | None = None
-    default: str | None = None
-    unit: str | None = None
-
-
-class TunableOpVariable(Entry):
-    """An environment variable of PyTorch's TunableOp."""
-
-    name: str
-    since_torch: str
-    default: str | None = None
-    note: str | None = None
-
-
-class TunableOpFact(Entry):
-    """How TunableOp behaves in a range of torch releases."""
-
-    torch: str
-    fact: str
-
-
-class BlasProof(Entry):
-    """A way to prove at run time which BLAS library ran: what speaks for it, what against it, what it costs."""
-
-    id: str
-    how: str
-    positive: str
-    negative: str
-    cost: str
-    evidence: str | None = None
-
-
-class BlasFiles(Entry):
-    """Where a BLAS library keeps its kernels, as a file pattern."""
-
-    library: str
-    pattern: str
-    use: str
-
-
 class KmdWindow(Entry):
     """User-space ROCm releases that an amdgpu driver supports; `5.7.x` is a series."""
 
@@ -116,16 +62,10 @@ class AmdgpuDriver(Entry):
     version: str
     module_version: str | None = None
     ships_with_rocm: str | None = None
+    adds: tuple[str, ...] = ()
+    """gfx targets that no release before this one drives, where its release notes say so."""
     note: str | None = None
     release_date: str | None = None
-
-
-class DriverRule(Entry):
-    """A rule of the support policy between amdgpu drivers and ROCm."""
-
-    id: str
-    rule: str
-    applies_to_rocm: str | None = None
 
 
 class AmdIssue(Entry):
@@ -246,56 +186,3 @@ class PowerTarget(Entry):
     target_watts: int
     duration_ms: int
     ops: str | None = None
-
-
-class KfdProperty(Entry):
-    """A line of /sys/class/kfd/kfd/topology/nodes/N/properties or of the files below it."""
-
-    path: str
-    key: str
-    type: str
-    meaning: str
-    unit: str | None = None
-    note: str | None = None
-    gpu_only: bool | None = None
-    since: str | None = None
-
-
-class SysfsFile(Entry):
-    """A file of sysfs or procfs and what it says."""
-
-    path: str
-    meaning: str
-    note: str | None = None
-
-
-class CapabilityBit(Entry):
-    """A bit of `capability` in a KFD node's properties."""
-
-    bit: int
-    name: str
-
-
-class DrmFile(Entry):
-    """A file under /sys/class/drm/cardN/device of an amdgpu card."""
-
-    path: str
-    meaning: str
-    unit: str
-
-
-class DecodeRule(Entry):
-    """How a value of sysfs is decoded."""
-
-    topic: str
-    rule: str
-    examples: tuple[str, ...] = ()
-
-
-class ToolField(Entry):
-    """What an AMD tool reads for a field that it prints."""
-
-    tool: str
-    field: str
-    reads: str
-    note: str | None = None

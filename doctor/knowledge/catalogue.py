@@ -125,8 +125,7 @@ class Knowledge(RangeTables):
 
     def rocm_releases(self) -> tuple[RocmRelease, ...]:
         """All releases, the oldest first."""
-        rows = sorted(table("rocm_releases").values(), key=lambda r: Dotted(r["version"]).numbers)
-        return tuple(entries.RocmRelease.model_validate(row) for row in rows)
+        return _rocm_releases()
 
     def rocm_supports(self, rocm: str | None, gfx: str | None) -> bool | None:
         """Whether AMD lists the target in that release's support matrix. `6.4` asks all of 6.4.x and is None where
@@ -208,16 +207,18 @@ class Knowledge(RangeTables):
             return None
         return "unsupported" if word in _ARCHITECTURES[:4] else "either" if word in _ARCHITECTURES[4:8] else "required"
 
-    def vocabulary(self) -> dict[str, str]:
-        """Every rule id and what it names."""
-        return {key: row["means"] for key, row in table("vocabulary").items()}
-
 
 @kept
 def _first_toolkits() -> dict[str, str]:
     """CUDA minor → its first toolkit that has a driver paired."""
     paired = sorted((v for v, r in table("cuda_toolkits").items() if r.get("driver")), key=lambda v: Dotted(v).numbers)
     return {Dotted(version).series(): version for version in reversed(paired)}
+
+
+@kept
+def _rocm_releases() -> tuple[RocmRelease, ...]:
+    rows = sorted(table("rocm_releases").values(), key=lambda r: Dotted(r["version"]).numbers)
+    return tuple(entries.RocmRelease.model_validate(row) for row in rows)
 
 
 @kept

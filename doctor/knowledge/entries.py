@@ -1,6 +1,6 @@
 """The kinds of entry of the catalogue. Each says where it comes from (`source`) and as of when (`as_of`).
 
-The files beside this one are made by scripts/refresh_knowledge.py; a field that no source gave is None.
+The tables under data/ are edited there; a field that no source gave is None.
 """
 
 from __future__ import annotations
@@ -277,14 +277,6 @@ class Companions(Entry):
 
     def serves_from(self, package: str) -> str | None:
         return self.torchvision_from if package == "torchvision" else None
-
-
-class Word(Entry):
-    """A cause that findings name, and what it means."""
-
-    id: str
-    family: str
-    means: str
 
 
 class Said(BaseModel):

@@ -39,11 +39,13 @@ class Fault(BaseModel):
     """Of NVIDIA's driver; `driver` and `module` are of amdgpu."""
     module: tuple[str, ...] = ()
     kernel: tuple[str, str] | None = None
+    fixed_kernel: tuple[str, str] | None = None
+    """Builds of `kernel` that a distribution has fixed: `6.14.0-1018` to `6.15`."""
     gfx: tuple[str, ...] = ()
     name: str | None = None
     firmware: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     unseen: bool = False
-    """Only where a text says that the GPU is not seen and shows no driver of a package, which knows more GPUs."""
+    """Only where an error text says that no GPU is found and no driver of a package is seen, which knows more GPUs."""
     guest: bool = False
     """Only in a virtual machine: not where the machine is known to be none."""
     build: bool = False
@@ -78,6 +80,8 @@ class Fault(BaseModel):
         if self.kernel:
             if not _within(machine.kernel.release, self.kernel):
                 return None
+            if self.fixed_kernel and _build_within(machine.kernel.release, self.fixed_kernel):
+                return None
             names.append("kernel.release")
         return tuple(names)
 
@@ -96,14 +100,7 @@ class Fault(BaseModel):
         return bool(driver.version) and any((driver.version or "").startswith(m) for m in self.module)
 
 
-_UNSEEN = (
-    "gpu-not-seen-said",
-    "rocm-no-agent-told",
-    "hip-no-device",
-    "rocm-module-not-loaded",
-    "kfd-absent-told",
-    "display-dark-told",
-)
+_UNSEEN = ("hip-no-device", "hip-no-device-code", "rocm-module-not-loaded")
 _BACKPORTED = re.compile(r"[.\d-]\.?el\d|\bsles|-default$|\bamzn|\bfc\d")
 """Kernels of which the number does not say what amdgpu knows: distributions that take newer drivers into old ones."""
 
@@ -116,8 +113,10 @@ def _unseen(machine: Snapshot) -> bool:
 
 
 _NOT_THERE = (
-    *("nvidia-smi-cannot-communicate", "driver-unreachable-told", "driver-gone-after-kernel-update-told"),
-    *("nvidia-module-build-failed", "nvidia-gpl-symbol", "nvidia-dkms-module-failed"),
+    "nvidia-smi-cannot-communicate",
+    "nvidia-module-build-failed",
+    "nvidia-gpl-symbol",
+    "nvidia-dkms-module-failed",
 )
 """Texts of a driver that cannot be reached, or whose module failed to build."""
 
@@ -145,6 +144,19 @@ def _within(release: str | None, ends: tuple[str, str]) -> bool:
     if not release or not Dotted(release).numbers:
         return False
     return (not ends[0] or Dotted(release) >= ends[0]) and (not ends[1] or Dotted(release) < ends[1])
+
+
+def _build_within(release: str | None, ends: tuple[str, str]) -> bool:
+    """Whether it is a build of a distribution (`6.14.0-1018-oem`) from the first on, before the second."""
+    build = _BUILD.match(release or "")
+    first = _BUILD.match(ends[0])
+    if not build or not first:
+        return False
+    numbers = tuple(map(int, build.groups()))
+    return numbers >= tuple(map(int, first.groups())) and Dotted(release or "") < ends[1]
+
+
+_BUILD = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})-(\d{1,5})")
 
 
 @cache

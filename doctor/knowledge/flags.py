@@ -54,6 +54,27 @@ class Grammar(Entry):
     true_values: tuple[str, ...] | str
     false_values: tuple[str, ...] | str
     on_invalid: str
+    """What happens with another text, as the end of a sentence about it where `words` or `pattern` is given."""
+    words: tuple[str, ...] = ()
+    pattern: str | None = None
+    """A regular expression that all of a text must match."""
+    any_case: bool = False
+    stripped: bool = False
+    """White space around it does not count."""
+    other: str | None = None
+    """What another text is: ignored, misread or fails."""
+    remark: bool = False
+    """What it gets wrong costs little: a remark, no warning."""
+    empty: str | None = None
+    """`other` where the empty text is one of those."""
+
+
+class Witness(Entry):
+    """What a release of a component made of each spelling of a flag, when its own code was run with it."""
+
+    name: str
+    values: dict[str, str]
+    """Spelling, or `(unset)` -> the value as Python writes it, or `error` and its kind."""
 
 
 class Interaction(Entry):

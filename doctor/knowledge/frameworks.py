@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from doctor.knowledge.entries import Entry
-
-
-class TorchRule(Entry):
-    """How torch's builds are made."""
-
-    id: str
-    text: str
-    map: dict[str, str] = {}
 
 
 class CodeToDevice(Entry):
@@ -65,16 +59,6 @@ class TorchWheel(Entry):
     variant_arch_list: dict[str, str] = {}
 
 
-class PackageRule(Entry):
-    """What a package beside torch needs."""
-
-    package: str
-    text: str
-    cc_min: str | None = None
-    min_driver_cuda12: str | None = None
-    min_driver_cuda13: str | None = None
-
-
 class PackageRelease(Entry):
     """A release of a package beside torch: its requirements on torch and others, Pythons and platforms."""
 
@@ -92,6 +76,8 @@ class PackageRelease(Entry):
     wheels: str | None = None
     triton: str | None = None
     metadata: str | None = None
+    sha256: str | None = None
+    """Of the wheel whose METADATA was read."""
 
 
 class FlashAttnBuild(Entry):
@@ -131,7 +117,8 @@ class PackageWay(Entry):
     latest: str | None = None
     """The release to install, where the table of releases does not hold it."""
     torch: str | None = None
-    """Requirement on torch, where the table of releases does not say it; `bundled`: comes with its own."""
+    """Requirement on torch, where the table of releases does not say it; `bundled`: comes with its own;
+    `unknown`: its metadata does not say."""
     builds: tuple[str, ...] = ()
     """Builds of torch that it fits: `default` (the plain wheel's CUDA), `cu126`, `rocm7.2`; empty: any."""
     cuda: str | None = None
@@ -149,13 +136,76 @@ class PackageWay(Entry):
     install: tuple[str, ...] = ()
     """Requirements for the command; `{version}` stands for the release."""
     index: tuple[str, ...] = ()
-    """Further indexes, with `{version}`."""
+    """Further indexes, with `{version}`; `{torch}` stands for the one that torch's build comes from."""
     options: tuple[str, ...] = ()
     """Further options of pip and uv."""
+    kernels: bool = False
+    """Its GPU code comes from its wheel alone: what the wheel has no code for does not run."""
     image: str | None = None
     needs: str | None = None
     """What must be there before the command works."""
     note: str | None = None
+
+
+class RecordedResolution(Entry):
+    """What uv said of one stack for one Python and processor. `source` names the indexes that it asked."""
+
+    id: str
+    """Requirements, further indexes, `python=3.12` and the processor, as doctor.resolve.resolver.Question.key."""
+    by: str
+    """`uv 0.13.9`"""
+    resolved_from: str | None = None
+    """The lowest glibc that it resolved for."""
+    refused_to: str | None = None
+    """The highest glibc that it was refused for."""
+    detail: str = ""
+    """What it resolved to in numbers; alone: why uv could say neither yes nor no."""
+    refusal: str | None = None
+
+
+class WheelContent(Entry):
+    """What the shared objects of one wheel ask for and hold, read from the wheel itself (scripts/read_wheels.py)."""
+
+    id: str
+    package: str
+    version: str
+    file: str
+    sha256: str
+    objects: int
+    """Shared objects that were read."""
+    unread: int = 0
+    needed: tuple[str, ...]
+    """Libraries of CUDA and ROCm that the loader must find: `libcudart.so.12`."""
+    opens: tuple[str, ...] = ()
+    """Those that the code opens while it runs."""
+    archs: tuple[str, ...]
+    """`sm_90`, `compute_90` (PTX), `gfx942`: the code of all objects together."""
+    variants: tuple[str, ...] = ()
+    """`cuda130`, `rocm72` of libraries that exist once for each."""
+    glibc: str | None = None
+
+
+class CLibrary(Entry):
+    """The C library of a system's release; no wheel for glibc installs on musl."""
+
+    id: str
+    os: str
+    """As os-release's ID."""
+    version: str
+    """Empty: every release."""
+    libc: Literal["glibc", "musl"]
+    glibc: str | None = None
+
+
+class DeviceWheels(Entry):
+    """An index of torch whose kernels come apart, by GPU: `torch[device-gfx1036]`."""
+
+    id: str
+    channel: Literal["release", "nightly"]
+    index: str
+    gpus: tuple[str, ...]
+    torch: tuple[str, ...]
+    """Series of torch that it holds."""
 
 
 class ToolSupport(Entry):

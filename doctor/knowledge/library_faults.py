@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import sys
-from functools import cache
+from collections.abc import Collection
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ class LibraryFault(BaseModel):
     kernel: Range | None = None
     packages: dict[str, Range] = Field(default_factory=dict)
     without: tuple[str, ...] = ()
-    felt: tuple[str, ...]
+    felt: tuple[str, ...] = ()
     says: str = ""
     only_shown: bool = False
     """What it shows is what much else shows too: where `says` is in no line, nothing is suspected of it."""
@@ -64,7 +65,7 @@ class LibraryFault(BaseModel):
                 return None
             names.append(f"gpus[{gpu.key}].{'arch' if self.gpus else 'name'}")
         if self.rocm:
-            installed = any(_within(i.version, self.rocm) for i in machine.rocm or ())
+            installed = any(_series_within(i.version, self.rocm) for i in machine.rocm or ())
             if not installed and not _series_within(machine.torch.rocm, self.rocm):
                 return None
             names.append("rocm" if installed else "torch.rocm")
@@ -75,12 +76,21 @@ class LibraryFault(BaseModel):
             ("kernel.release", self.kernel),
         ):
             if ends:
-                if not _within(machine.get(name), ends):
+                within = _within if name == "nvidia_driver.version" else _series_within  # NVIDIA's may have two parts
+                if not within(machine.get(name), ends):
                     return None
                 names.append(name)
         if any(package.name in self.without for package in machine.packages or ()):
             return None
         return tuple(names) if len(self.held(machine)) == len(self.packages) else None
+
+    def may_be_in(self, installed: Collection[str]) -> bool:
+        """Whether each library that it asks for is among the packages, of whatever release."""
+        return all(not names.isdisjoint(installed) for names in self._asked)
+
+    @cached_property
+    def _asked(self) -> tuple[frozenset[str], ...]:
+        return tuple(frozenset(either.split("|")) for either in self.packages)
 
     def held(self, machine: Snapshot) -> tuple[str, ...]:
         """Packages whose release is in its range, one for each that it asks for: `nvidia-nccl-cu13 2.26.2`."""
@@ -92,16 +102,9 @@ class LibraryFault(BaseModel):
         return tuple(package for package in met if package)
 
     def shown(self, machine: Snapshot) -> list[Symptom]:
-        """The symptoms by which the fault shows here. A line that only names the operation shows it where another
-        of them tells that something fails."""
+        """The error texts by which the fault shows here."""
         pattern = re.compile(self.says, re.IGNORECASE)
-        felt = [s for s in machine.symptoms if s.key in self.felt]
-        return [s for s in felt if pattern.search(s.text)] if not all(map(names_operation, felt)) else []
-
-
-def names_operation(symptom: Symptom) -> bool:
-    """Whether the line only names what was called: `F.conv3d(` of a traceback."""
-    return symptom.key.endswith("-called-told")
+        return [s for s in machine.symptoms if s.key in self.felt and pattern.search(s.text)]
 
 
 def _named(name: str | None, parts: tuple[str, ...]) -> bool:
@@ -126,11 +129,11 @@ _POST = re.compile(r"\.post(\d+)")
 
 
 def _series_within(version: str | None, ends: Range) -> bool:
-    """The same of a wheel's ROCm, whose libraries are in the wheel. `7.2` is any release of that series: all of them
-    must be meant."""
-    if version is None or len(Dotted(version).numbers) > 2:
+    """The same of what is told by its series: `7.2` is any release of that series, and all of them must be meant."""
+    plain = (version or "").partition("+")[0]
+    if len(Dotted(plain).numbers) != 2:
         return _within(version, ends)
-    return _within(version, ends) and _within(f"{version}.99", ends)
+    return _within(plain, ends) and _within(f"{plain}.99", ends)
 
 
 @cache

@@ -65,6 +65,7 @@ _LEGACY = (
     (re.compile(r"\bquadro m[2456]000\b"), "sm_52"),
     (re.compile(r"\btitan xp\b"), "sm_61"),
     (re.compile(r"\btitan v\b"), "sm_70"),
+    (re.compile(r"\btitan rtx\b"), "sm_75"),
 )
 """Names that the tables lack. Source: developer.nvidia.com/cuda-legacy-gpus and cuda-gpus, as of 2026-08."""
 
@@ -128,4 +129,7 @@ def _rows() -> Iterator[tuple[str, NamedGpu]]:
             yield name, NamedGpu("amd", row["gfx"])
     for row in table("nvidia_gpus").values():
         if row.get("name"):
+            yield row["name"], NamedGpu("nvidia", "sm_" + row["compute_capability"].replace(".", ""))
+    for row in table("nvidia_products").values():
+        if row.get("compute_capability"):
             yield row["name"], NamedGpu("nvidia", "sm_" + row["compute_capability"].replace(".", ""))

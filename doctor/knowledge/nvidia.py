@@ -1,6 +1,8 @@
-"""Entries of the NVIDIA tables: products, CUDA, driver branches, forward compatibility, NVML, known issues."""
+"""Entries of the NVIDIA tables: products, CUDA, forward compatibility, known issues."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from doctor.knowledge.entries import Entry
 
@@ -35,36 +37,6 @@ class NvidiaProduct(Entry):
     cc_before_cuda13: str | None = None
 
 
-class OpenModuleRule(Entry):
-    """Which flavour of the kernel module architectures take."""
-
-    rule: str
-    architectures: tuple[str, ...]
-    note: str | None = None
-
-
-class NvlinkGeneration(Entry):
-    """Bandwidth of an NVLink generation, GB/s a GPU in both directions."""
-
-    generation: int
-    gbs: int
-    gpus: str
-
-
-class NvSwitch(Entry):
-    """A PCI id of NVSwitch."""
-
-    id: str
-    for_gpu: str
-
-
-class Text(Entry):
-    """A sourced remark."""
-
-    text: str
-    id: str | None = None
-
-
 class CudaMinor(Entry):
     """GPUs (`sm` numbers that its compiler accepts) and host compilers of a CUDA minor release."""
 
@@ -83,16 +55,6 @@ class CudaMinor(Entry):
     gcc_note: str | None = None
 
 
-class CudnnRule(Entry):
-    """The driver and GPUs that a cuDNN release needs."""
-
-    cudnn: str
-    cuda: str
-    min_driver: str | None = None
-    cc: str | None = None
-    note: str | None = None
-
-
 class CudnnBuild(Entry):
     """For which CUDA versions a cuDNN release is built."""
 
@@ -100,18 +62,38 @@ class CudnnBuild(Entry):
     cuda_builds: tuple[str, ...]
 
 
-class DriverSystems(Entry):
-    """Systems that NVIDIA's driver guide lists."""
+class Distribution(Entry):
+    """What one release of a distribution carries itself, and which vendor repository is made for it."""
 
-    value: tuple[str, ...]
     id: str
+    os: tuple[str, ...]
+    """`ID` of os-release."""
+    version: str
+    """How `VERSION_ID` begins: `24.04`, `9`; empty for a rolling release."""
+    manager: Literal["apt", "dnf", "zypper", "pacman"]
+    nvidia: dict[str, str | None] = {}
+    """Branch of its own NVIDIA packages (`580`, `580-server`) → version; None: the branch is there, its number was not
+    looked up."""
+    package: str | None = None
+    """Name of its own driver package, where the branch is not part of it."""
+    nvidia_repository: str | None = None
+    """The folder of NVIDIA's repository that is made for it; None: there is none."""
+    hold: Literal["pinning", "module", "versionlock", "generation"] = "pinning"
+    """How NVIDIA's repository is held on a branch."""
+    generations: dict[str, str] = {}
+    """SUSE: branch → the generation in the package's name."""
+    rocm: str | None = None
+    """ROCm of its own packages (HIP's version)."""
+    amd_repository: bool
+    """Whether AMD's repository of amdgpu-dkms and ROCm is made for it."""
+    verified: bool = True
+    """False: from memory; no version is promised."""
+    note: str | None = None
 
-
-class CompatBranch(Entry):
-    """The CUDA that a driver branch serves by itself."""
-
-    branch: str
-    cuda: str
+    def carries(self, branch: str, server: bool) -> str | None:
+        """The name of its own branch: `580-server`; None where it does not carry it."""
+        names = (f"{branch}-server", branch) if server else (branch, f"{branch}-server")
+        return next((name for name in names if name in self.nvidia), None)
 
 
 class CompatPackage(Entry):
@@ -122,21 +104,6 @@ class CompatPackage(Entry):
     by_driver_branch: dict[str, str]
 
 
-class CompatGpus(Entry):
-    """Whether a class of GPUs may use forward compatibility."""
-
-    gpu_class: str
-    allowed: bool | str
-    result: str | None = None
-
-
-class CompatFile(Entry):
-    """A library of the forward-compatibility packages."""
-
-    file: str
-    since: str | None = None
-
-
 class CudaError(Entry):
     """An error code of the CUDA runtime or driver."""
 
@@ -144,103 +111,6 @@ class CudaError(Entry):
     name: str
     meaning: str
     area: str
-
-
-class XidRule(Entry):
-    """How Xids are read."""
-
-    id: str
-    text: str
-    xids: tuple[int, ...] = ()
-
-
-class LogPattern(Entry):
-    """A line of the kernel log that carries an Xid."""
-
-    id: str
-    line: str
-    regex: str
-    implies_xid: int | None = None
-
-
-class UnusedXids(Entry):
-    """TODO Xid numbers that are not in use."""
-
-    id: str
-    codes: tuple[int, ...]
-
-
-class ProcFile(Entry):
-    """A file of NVIDIA's driver under /proc or /sys."""
-
-    path: str
-    gives: str
-    keys: tuple[str, ...] = ()
-    absent_means: str | None = None
-    note: str | None = None
-
-
-class NvidiaNode(Entry):
-    """A device node of NVIDIA's driver."""
-
-    path: str
-    role: str
-    major: int | str | None = None
-    minor: int | None = None
-
-
-class Detection(Entry):
-    """How states of the driver are told apart."""
-
-    id: str
-    rule: str
-
-
-class NvmlCall(Entry):
-    """A call of NVML and where `nvidia-smi -q` shows its answer."""
-
-    topic: str
-    function: str
-    gives: str
-    nvidia_smi_q: str | None = None
-    expect: str | None = None
-    note: str | None = None
-
-
-class NvmlField(Entry):
-    """A field id of NVML."""
-
-    name: str
-    id: int
-
-
-class NvmlEnum(Entry):
-    """An enumeration of NVML."""
-
-    name: str
-    values: dict[str, int]
-
-
-class NvmlError(Entry):
-    """What an NVML error code means for a diagnosis."""
-
-    code: int
-    reading: str
-
-
-class LogString(Entry):
-    """A line of the kernel log and what it means."""
-
-    contains: str
-    reading: str
-
-
-class ModuleParameters(Entry):
-    """Names in /proc/driver/nvidia/params."""
-
-    names: tuple[str, ...]
-    note: str
-    id: str
 
 
 class NvidiaIssue(Entry):

@@ -78,12 +78,15 @@ class RangeTables:
         return self._entry(amd.KmdWindow, "kmd_user_windows", found)
 
     def user_window(self, rocm: str | None) -> amd.UserWindow | None:
-        """amdgpu drivers of a ROCm release: of the very one, else of its series, else of the newest of its series."""
+        """amdgpu drivers of a ROCm release: of the very one, else of its series, else of the patch nearest to it. AMD
+        supports drivers by series: the patches of one differ in the newest driver only."""
         version = Dotted(rocm or "")
         keys = [version.series(3), f"{version.series()}.0", f"{version.series()}.x"]
         same = [k for k in table("user_kmd_windows") if Dotted(k).series() == version.series()]
         if len(version.numbers) < 3:
             keys += sorted(same, key=lambda k: Dotted(k).numbers, reverse=True)
+        else:
+            keys += sorted(same, key=lambda k: abs((*Dotted(k).numbers, 0, 0)[2] - version.numbers[2]))
         found = next((k for k in keys if k in table("user_kmd_windows")), "")
         return self._entry(amd.UserWindow, "user_kmd_windows", found)
 
@@ -111,6 +114,21 @@ class RangeTables:
     def package_ways(self, package: str) -> tuple[frameworks.PackageWay, ...]:
         """The ways to install a package, in the order of the table."""
         return tuple(way for way in _all("package_ways") if way.package == package)
+
+    def c_libraries(self, os: str) -> tuple[frameworks.CLibrary, ...]:
+        """Every known release of a system, by os-release's ID."""
+        return tuple(d for d in _all("c_libraries") if d.os == os)
+
+    def device_wheels(self) -> tuple[frameworks.DeviceWheels, ...]:
+        return _all("device_wheels")
+
+    def wheel_content(self, package: str, version: str) -> frameworks.WheelContent | None:
+        """What the wheel of a release holds; None for one whose libraries were not read."""
+        return self._entry(frameworks.WheelContent, "wheel_contents", f"{package} {version}")
+
+    def resolution(self, question: str) -> frameworks.RecordedResolution | None:
+        """What a resolver said of a stack earlier (doctor.resolve.resolver.Question.key)."""
+        return self._entry(frameworks.RecordedResolution, "resolutions", question)
 
     def tool_support(self, tool: str, version: str | None) -> frameworks.ToolSupport | None:
         """What is known of that release of a tool; `last` is compared by as many numbers as it has."""

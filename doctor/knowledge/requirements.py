@@ -61,6 +61,11 @@ def python_unmet(machine: Snapshot) -> Iterator[Package]:
             yield package
 
 
+def holds(line: str, python: str | None) -> bool:
+    """Whether a requirement counts on Linux with that Python; False for one that can't be read."""
+    return _parsed(line, _environment_of(python, None))[0] != ""
+
+
 def _one_each(machine: Snapshot) -> dict[str, Package | None]:
     """Name → the package; None where it is there in several versions."""
     found: dict[str, Package | None] = {}
@@ -71,13 +76,16 @@ def _one_each(machine: Snapshot) -> dict[str, Package | None]:
 
 
 def _environment(machine: Snapshot) -> dict[str, str]:
-    numbers = (machine.interpreter.version or "3.11").split(".")
+    return _environment_of(machine.interpreter.version, machine.host.machine)
+
+
+def _environment_of(python: str | None, machine: str | None) -> dict[str, str]:
     return {
-        "python_version": ".".join(numbers[:2]),
-        "python_full_version": machine.interpreter.version or "3.11.0",
+        "python_version": ".".join((python or "3.11").split(".")[:2]),
+        "python_full_version": python or "3.11.0",
         "platform_system": "Linux",
         "sys_platform": "linux",
-        "platform_machine": machine.host.machine or "x86_64",
+        "platform_machine": machine or "x86_64",
         "os_name": "posix",
         "implementation_name": "cpython",
         "platform_python_implementation": "CPython",

@@ -202,19 +202,32 @@ def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None) -> Answ
     if forward and _listed(wanted, forward.user_space):
         return _said("yes", f"amdgpu {driver} is listed with ROCm {ranged(forward.user_space)}", forward)
     back = kb.user_window(rocm)
+    release_told = f"ROCm {back.rocm if back else rocm}" + (
+        f" (of {rocm}'s series)" if back and back.rocm.count(".") == 2 and not _same(wanted, back.rocm) else ""
+    )
     if back and _listed(version, back.kmd):
-        return _said("yes", f"ROCm {rocm} is listed with amdgpu {ranged(back.kmd)}", back)
+        return _said("yes", f"{release_told} is listed with amdgpu {ranged(back.kmd)}", back)
     release = kb.rocm_release(rocm)
     if release and release.kmd_versions and _listed(version, release.kmd_versions):
         return _said("yes", f"ROCm {rocm} is listed with amdgpu {ranged(release.kmd_versions)}", release)
     latest = max((Dotted(v.removesuffix(".x")) for v in back.kmd), default=None) if back else None
     if back and latest is not None and version.compare(latest) <= 0:
-        return _said("no", f"ROCm {rocm} is listed with amdgpu {ranged(back.kmd)}, not {driver}", back)
+        return _said("no", f"{release_told} is listed with amdgpu {ranged(back.kmd)}, not {driver}", back)
     newest = max((Dotted(v.removesuffix(".x")) for v in forward.user_space), default=None) if forward else None
     if forward and newest is not None and wanted.compare(newest) <= 0:
         return _said("no", f"amdgpu {driver} is listed with ROCm {ranged(forward.user_space)}, not {rocm}", forward)
     # A matrix does not speak of a ROCm, nor of a driver, that is newer than it.
     return Answer("unknown", f"whether amdgpu {driver} serves ROCm {rocm} is {UNKNOWN_HERE}")
+
+
+def amdgpu_drives_gpu(kb: Knowledge, driver: str | None, gfx: str | None) -> Answer:
+    """Whether a release of the amdgpu driver drives a GPU: `no` before the release whose notes add it."""
+    mine, version = (gfx or "").partition(":")[0], Dotted(driver or "")
+    first = next((d for d in kb.amdgpu_drivers() if mine in d.adds), None)
+    if first is None or not version.numbers:
+        return Answer("unknown", f"the first amdgpu release for {mine} is {UNKNOWN_HERE}")
+    reached = version.reaches(Dotted(first.version))
+    return _said("yes" if reached else "no", f"{mine} needs amdgpu >= {first.version}; {driver} is loaded", first)
 
 
 def _listed(version: Dotted, listed: Iterable[str]) -> bool:
@@ -276,8 +289,10 @@ def os_release_matches(listed: str, asked: str) -> bool:
     return bool(width) and a[:width] == b[:width]
 
 
-def glibc_serves(platforms: Sequence[str], machine: str, glibc: str | None, source: str = "") -> Answer:
-    """Whether one of a wheel's platform tags fits machine and glibc; `any` fits all."""
+def glibc_serves(
+    platforms: Sequence[str], machine: str, glibc: str | None, source: str = "", libc: str | None = None
+) -> Answer:
+    """Whether one of a wheel's platform tags fits machine and glibc; `any` fits all. `libc` is `glibc` or `musl`."""
     if not platforms:
         return Answer("unknown", f"the platforms of its wheels are {UNKNOWN_HERE}")
     floors = []
@@ -292,6 +307,8 @@ def glibc_serves(platforms: Sequence[str], machine: str, glibc: str | None, sour
             floors.append({"2014": "2.17", "2010": "2.12", "1": "2.5"}[legacy[1]])
     if not floors:
         return Answer("no", f"it has no wheel for Linux on {machine}", source)
+    if libc == "musl":
+        return Answer("no", "its wheels are for glibc; the system has musl", source)
     lowest = min(floors, key=lambda f: Dotted(f).numbers)
     if not glibc:
         return Answer("yes", f"its wheel needs glibc >= {lowest}", source)

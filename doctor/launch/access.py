@@ -17,7 +17,7 @@ def access(machine: Snapshot, engine: Engine | None, choice: Choice, way: str) -
     """`auto`: CDI where engine and a spec allow it; then nodes for AMD, NVIDIA's runtime for NVIDIA. Raises InputError
     on another way than WAYS."""
     if way not in WAYS:
-        raise InputError(f"--by {way[:40]}: one of {', '.join(WAYS)} is wanted")
+        raise InputError(f"invalid --by {way[:40]!r} (choose from {', '.join(WAYS)})")
     if choice.vendor is None:
         return Access()
     if machine.host.wsl:
@@ -55,6 +55,8 @@ def _amd_runtime(engine: Engine | None, choice: Choice) -> Access:
         Part("runtime", "amd", "AMD's container toolkit puts the devices in"),
         Part("env", f"AMD_VISIBLE_DEVICES={wanted}", "which GPUs AMD's runtime passes"),
     )
+    if any(chosen.partition is not None for chosen in choice.gpus) and not choice.every:
+        raise InputError("--by runtime: how AMD's runtime counts partitions is not known; use --by nodes or cdi")
     if engine is None or "amd" in engine.runtimes:
         return Access(parts)
     fix = "install amd-container-toolkit, then: sudo amd-ctk runtime configure && sudo systemctl restart docker"

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from doctor.errors import InputError
 from doctor.launch.engine import CDI_FOLDERS, CDI_SINCE, Engine, Name, Spec
-from doctor.readers import cdi_spec
-from doctor.readers.cdi_spec import CdiSpec
+from doctor.parsers.container import cdi_spec
+from doctor.parsers.container.cdi_spec import CdiSpec
 from doctor.system.base import System
+from doctor.system.engine_api import ASK_S, Api, Place, place
 from doctor.versions import Dotted
 
-ASK_S = 8.0
 _LIMITS = {"Max locked memory": "memlock", "Max open files": "nofile"}
 _SYS_RESOURCE = 24
 """Number of the capability that may raise a hard limit (capability.h)."""
@@ -23,29 +24,59 @@ _HOOK = "nvidia-container-runtime-hook"
 _ELSEWHERE = "that machine has other GPUs; run doctor there"
 
 
-def ask(system: System, name: Name, environ: Mapping[str, str]) -> Engine:
-    """`environ`: the caller's, for DOCKER_HOST, DOCKER_CONTEXT and podman's CONTAINER_HOST. Raises InputError where the
-    engine is not there, does not answer, or runs on another machine."""
+def ask(system: System, name: Name, environ: Mapping[str, str], connect: Callable[[Any, Place], Api] = Api) -> Engine:
+    """`environ`: the caller's, for DOCKER_HOST, DOCKER_CONTEXT and podman's CONTAINER_HOST. docker is asked by its API,
+    podman, which has no daemon, by the program that will be started. Raises InputError where the engine is not there,
+    does not answer, or runs on another machine."""
     program = system.which(name)
     if program.value is None:
         raise InputError(f"{name}: {program.detail or 'no such program'}; install it, or print with --emit {name}")
-    base = _docker_base(environ) if name == "docker" else _podman_base(environ)
-    if name == "docker":
-        _refuse_remote(system, base)
-    version, info = _told(system, base, "version"), _told(system, base, "info")
-    is_podman = "host" in info  # under docker's name too (podman-docker)
-    engine = _podman(version, info, base) if is_podman else _docker(version, info, base)
+    if name == "docker" and not _is_podman(system, program.value):
+        base, where = _docker_base(environ), place(environ)
+        if not where.is_local:
+            raise InputError(f"docker's engine is at {where.address[:60]!r}: {_ELSEWHERE}")
+        api = connect("docker", where)
+        try:
+            engine = _docker(api.version(), api.info(), base)
+        finally:
+            api.close()
+    else:
+        base = _podman_base(environ) if name == "podman" else (name,)
+        engine = _podman(_told(system, base, "version"), _told(system, base, "info"), base)
     toolkit = system.which(_HOOK).value is not None
     specs = tuple(spec for folder in engine.cdi_folders for spec in _specs(system, folder))
+    if engine.selinux:
+        engine = replace(engine, selinux=_enforces(system), device_boolean=_boolean(system, "container_use_devices"))
     return replace(engine, program=program.value, toolkit=toolkit, specs=specs, capped=_capped(system, engine))
+
+
+def rdma_nodes(system: System) -> tuple[str, ...]:
+    """What verbs open: not `umad` and `issm`, which manage the fabric."""
+    names = system.list_dir("dev/infiniband").value or ()
+    return tuple(f"/dev/infiniband/{name}" for name in names if re.fullmatch(r"uverbs\d{1,4}|rdma_cm", name))
+
+
+def _enforces(system: System) -> bool:
+    """Permissive mode logs and refuses nothing; what can't be read is taken for enforcing, as the engine says."""
+    return (system.read_text("sys/fs/selinux/enforce").value or "1").strip() == "1"
+
+
+def _boolean(system: System, name: str) -> bool | None:
+    """The first of the two numbers is the one in force."""
+    words = (system.read_text(f"sys/fs/selinux/booleans/{name}").value or "").split()
+    return words[0] == "1" if words else None
+
+
+def _is_podman(system: System, program: str) -> bool:
+    """podman-docker's `docker` is a shell script of some lines that starts podman."""
+    script = system.read_bytes(program.lstrip("/"), length=400).value or b""
+    return script.startswith(b"#!") and b"podman" in script
 
 
 def _docker_base(environ: Mapping[str, str]) -> tuple[str, ...]:
     """DOCKER_HOST wins over DOCKER_CONTEXT, as with docker itself; both are said by option, so that what is asked and
     what is started are one engine."""
     host, context = environ.get("DOCKER_HOST"), environ.get("DOCKER_CONTEXT")
-    if host and not host.startswith("unix://"):
-        raise InputError(f"DOCKER_HOST is {host[:60]!r}: {_ELSEWHERE}")
     if host:
         return ("docker", "--host", host)
     return ("docker", "--context", context) if context else ("docker",)
@@ -58,46 +89,22 @@ def _podman_base(environ: Mapping[str, str]) -> tuple[str, ...]:
     return ("podman",)
 
 
-def _refuse_remote(system: System, base: tuple[str, ...]) -> None:
-    """What the context in use leads to; an engine before 19.03 has none."""
-    if "--host" in base:
-        return
-    named = base[2:]
-    where = system.run(
-        ("docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}", *named), deadline_s=ASK_S
-    )
-    told = where.value.stdout.strip() if where.value and where.value.code == 0 else ""
-    if told and not told.startswith("unix://"):
-        raise InputError(f"docker's context leads to {told[:60]!r}: {_ELSEWHERE}, or: docker context use default")
-
-
 def _told(system: System, base: tuple[str, ...], word: str) -> Mapping[str, Any]:
-    form = "json" if base[0] == "podman" else "{{json .}}"
-    reading = system.run((*base, word, "--format", form), deadline_s=ASK_S, limit=4 << 20)
+    reading = system.run((*base, word, "--format", "json"), deadline_s=ASK_S, limit=4 << 20)
     if reading.value is None:
-        raise InputError(f"{base[0]} does not answer ({reading.state.value}): {reading.detail or 'start it'}")
+        raise InputError(f"{base[0]} does not answer ({reading.state.value}): {reading.detail or 'no reason given'}")
     try:
         table = json.loads(reading.value.stdout)
     except (ValueError, RecursionError):
         table = None
     if reading.value.code or not isinstance(table, dict):
-        raise InputError(_refused(base[0], word, reading.value.stderr or reading.value.stdout))
+        last = ((reading.value.stderr or reading.value.stdout).strip().splitlines()[-1:] or ["no output"])[0]
+        raise InputError(f"{base[0]} {word}: {last[:160]}")
     return table
 
 
-def _refused(name: str, word: str, said: str) -> str:
-    """Docker's own last line, and what to do about the two that everybody meets."""
-    last = (said.strip().splitlines()[-1:] or ["no output"])[0][:160]
-    if "permission denied" in said:
-        return f"{name} {word}: {last}. To mend: sudo usermod -aG docker $USER, then log in again"
-    if "Cannot connect" in said or "Is the docker daemon running" in said:
-        return f"{name} {word}: {last} To mend: sudo systemctl start docker"
-    return f"{name} {word}: {last}"
-
-
 def _docker(version: Mapping[str, Any], info: Mapping[str, Any], base: tuple[str, ...]) -> Engine:
-    server = _dict(version.get("Server"))
-    number = Dotted(str(server.get("Version") or info.get("ServerVersion") or "0"))
+    number = Dotted(str(version.get("Version") or info.get("ServerVersion") or "0"))
     folders = tuple(str(f) for f in info.get("CDISpecDirs") or () if str(f).startswith("/"))
     security = [str(option) for option in info.get("SecurityOptions") or ()]
     return Engine(
@@ -108,6 +115,9 @@ def _docker(version: Mapping[str, Any], info: Mapping[str, Any], base: tuple[str
         cdi=bool(folders) and number.numbers >= CDI_SINCE["docker"],
         cdi_folders=folders or CDI_FOLDERS,
         rootless=any("rootless" in option for option in security),
+        userns_remap="name=userns" in security,
+        selinux="name=selinux" in security,
+        seccomp=next((o.partition("profile=")[2] for o in security if o.startswith("name=seccomp,profile=/")), ""),
         desktop="Docker Desktop" in str(info.get("OperatingSystem", "")),
         base=base,
     )
@@ -124,6 +134,7 @@ def _podman(version: Mapping[str, Any], info: Mapping[str, Any], base: tuple[str
         number,
         cdi=number.numbers >= CDI_SINCE["podman"],
         rootless=bool(_dict(host.get("security")).get("rootless")),
+        selinux=bool(_dict(host.get("security")).get("selinuxEnabled")),
         oci_runtime=str(_dict(host.get("ociRuntime")).get("name") or ""),
         base=base,
     )

@@ -15,7 +15,7 @@ from doctor.launch.choose import Choice, Chosen
 from doctor.launch.engine import CDI_SINCE, Engine, Spec
 from doctor.launch.nodes import KFD, Access, called, groups
 from doctor.launch.spec import Part, Trouble
-from doctor.readers.cdi_spec import Edits
+from doctor.parsers.container.cdi_spec import Edits
 
 KINDS = {"amd": "amd.com/gpu", "nvidia": "nvidia.com/gpu"}
 MAKE = {

@@ -1,12 +1,13 @@
 """`--gpus 0,2`: which GPUs are meant.
 
-By the number that nvidia-smi and amd-smi show, by PCI address or UUID, or a partition as `GPU:PARTITION`.
+By the number that nvidia-smi and amd-smi show, by PCI address, UUID, render node or CDI name; a partition as
+`GPU:PARTITION`, or a MIG instance by its profile. amd-smi counts each compute partition as a GPU of its own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +17,8 @@ from doctor.facts.snapshot import Snapshot
 
 _NUMBER = re.compile(r"[0-9]{1,4}")
 _PARTITION = re.compile(r"([0-9]{1,4}):([0-9]{1,3})")
+_MIG_PROFILE = re.compile(r"(?:([0-9]{1,4}):)?((?:[0-9]c\.)?[0-9]g\.[0-9]{1,4}gb(?:\+[a-z.]{1,10})?)")
+_CDI = re.compile(r"(amd|nvidia)\.com/gpu=(.{1,80})")
 
 
 @dataclass(frozen=True)
@@ -66,10 +69,18 @@ def _selector(chosen: Chosen) -> str | None:
     return None if chosen.gpu.index.hip is None else str(chosen.gpu.index.hip)
 
 
-def choose(machine: Snapshot, wanted: str, vendor: str | None = None, *, elsewhere: bool = False) -> Choice:
+def choose(
+    machine: Snapshot,
+    wanted: str,
+    vendor: str | None = None,
+    *,
+    elsewhere: bool = False,
+    cdi: Mapping[str, frozenset[str]] | None = None,
+) -> Choice:
     """`wanted`: `all`, `none`, or a list with commas. `vendor` decides on a machine with GPUs of both. `elsewhere`:
-    what is written is for another machine, so that numbers and a vendor will do where this one has no GPU. Raises
-    InputError where a GPU is not there, naming those that are."""
+    what is written is for another machine, so that numbers and a vendor will do where this one has no GPU. `cdi`:
+    the nodes of each CDI device of this machine, by its whole name. Raises InputError where a GPU is not there, naming
+    those that are."""
     if wanted.strip().lower() == "none":
         return Choice(None, (), False)
     if machine.host.wsl and not _candidates(machine, vendor):
@@ -83,20 +94,20 @@ def choose(machine: Snapshot, wanted: str, vendor: str | None = None, *, elsewhe
         )
     gpus = _of_vendor(machine, vendor)
     there = [Chosen(str(number), gpu) for number, gpu in _numbered(gpus)]
+    every = tuple(one for chosen in there for one in _instances(chosen))
     if wanted.strip().lower() == "all":
-        return Choice(_vendor(gpus), tuple(one for chosen in there for one in _instances(chosen)), True)
-    picked = [_one(word.strip(), there) for word in wanted.split(",") if word.strip()]
+        return Choice(_vendor(gpus), every, True)
+    picked = [_one(word.strip(), there, cdi or {}) for word in wanted.split(",") if word.strip()]
     if not picked:
         raise InputError("--gpus: give numbers, PCI addresses, UUIDs, all or none")
     unique = tuple({chosen.name: chosen for chosen in picked}.values())
-    whole = {chosen.name for chosen in unique if chosen.partition is None}
     passed = tuple({one.name: one for chosen in unique for one in _instances(chosen)}.values())
-    return Choice(_vendor(gpus), passed, whole == {chosen.name for chosen in there})
+    return Choice(_vendor(gpus), passed, {one.name for one in passed} == {one.name for one in every})
 
 
 def _instances(chosen: Chosen) -> Sequence[Chosen]:
-    """A GPU in MIG mode is used by its instances alone; any other as it is."""
-    parts = {number: part for number, part in _parts(chosen.gpu).items() if part.kind == "mig"}
+    """A GPU in MIG mode or in compute partitions is used, and counted, by these; any other as it is."""
+    parts = _parts(chosen.gpu)
     if chosen.partition is not None or not parts:
         return [chosen]
     return [Chosen(f"{chosen.name}:{number}", chosen.gpu, part) for number, part in sorted(parts.items())]
@@ -146,17 +157,34 @@ def _vendor(gpus: Sequence[Gpu]) -> Literal["amd", "nvidia"]:
 
 
 def _numbered(gpus: Sequence[Gpu]) -> list[tuple[int, Gpu]]:
-    """By the number of the vendor's tool, else in PCI order."""
-    if all(g.index.smi is not None for g in gpus):
+    """By the number of the vendor's tool, else in PCI order. Where amd-smi counts partitions, the cards are counted in
+    PCI order: `1:3` is the fourth partition of the second card."""
+    counts_cards = not any(_is_cut(g) for g in gpus)
+    if counts_cards and all(g.index.smi is not None for g in gpus):
         return sorted(((g.index.smi, g) for g in gpus if g.index.smi is not None), key=lambda pair: pair[0])
     return list(enumerate(sorted(gpus, key=lambda g: g.pci_address or g.key)))
 
 
-def _one(word: str, there: Sequence[Chosen]) -> Chosen:
+def _is_cut(gpu: Gpu) -> bool:
+    return any(part.kind == "compute" for part in gpu.partitions or ())
+
+
+def _by_tool(there: Sequence[Chosen]) -> Mapping[int, Chosen]:
+    """What nvidia-smi and amd-smi call by a number: a GPU, or a compute partition."""
+    if not any(_is_cut(chosen.gpu) for chosen in there):
+        return {int(chosen.name): chosen for chosen in there}
+    rows = [one for chosen in there for one in (_instances(chosen) if _is_cut(chosen.gpu) else [chosen])]
+    return dict(enumerate(rows))
+
+
+def _one(word: str, there: Sequence[Chosen], cdi: Mapping[str, frozenset[str]]) -> Chosen:
     if _NUMBER.fullmatch(word):
-        for chosen in there:
-            if chosen.name == str(int(word)):
-                return chosen
+        if found := _by_tool(there).get(int(word)):
+            return found
+    elif match := _CDI.fullmatch(word):
+        return _of_cdi(match, there, cdi)
+    elif (match := _MIG_PROFILE.fullmatch(word.lower())) and (found := _of_profile(match, there)):
+        return found
     elif match := _PARTITION.fullmatch(word):
         for chosen in there:
             parts = _parts(chosen.gpu)
@@ -164,13 +192,47 @@ def _one(word: str, there: Sequence[Chosen]) -> Chosen:
                 return Chosen(f"{int(match[1])}:{int(match[2])}", chosen.gpu, parts[int(match[2])])
     else:
         for chosen in there:
-            if word.lower() in _spellings(chosen.gpu):
-                return chosen
             for number, part in _parts(chosen.gpu).items():
                 if word.lower() in {s.lower() for s in (part.uuid, part.render_node) if s}:
                     return Chosen(f"{chosen.name}:{number}", chosen.gpu, part)
+            if word.lower() in _spellings(chosen.gpu):
+                return chosen
     known = ", ".join(_known(chosen) for chosen in there[:16])
     raise InputError(f"--gpus {word[:60]!r}: no such GPU here; there are {known}")
+
+
+def _of_profile(match: re.Match[str], there: Sequence[Chosen]) -> Chosen | None:
+    """The one MIG instance of that profile. Raises InputError where there are several."""
+    found = [
+        one
+        for chosen in there
+        if match[1] in (None, chosen.name)
+        for one in _instances(chosen)
+        if one.partition is not None and (one.partition.name or "").lower().removeprefix("mig ") == match[2]
+    ]
+    if len(found) > 1:
+        names = ", ".join(one.name for one in found[:16])
+        raise InputError(
+            f"--gpus {match[0]!r}: {len(found)} MIG instances have this profile: {names}; choose by number"
+        )
+    return found[0] if found else None
+
+
+def _of_cdi(match: re.Match[str], there: Sequence[Chosen], cdi: Mapping[str, frozenset[str]]) -> Chosen:
+    """The GPU whose nodes the device has: its name is its generator's, and may be another GPU's number."""
+    nodes = cdi.get(match[0])
+    if nodes is None:
+        known = ", ".join(sorted(cdi)[:12]) or "none"
+        raise InputError(f"--gpus {match[0][:80]!r}: no CDI spec here has this device; there are {known}")
+    for one in (*(one for chosen in there for one in _instances(chosen)), *there):
+        paths = {f"/dev/dri/{node}" for node in one.render_nodes} if one.gpu.vendor == "amd" else set()
+        if one.partition is None and one.gpu.device_node:
+            paths = {f"/dev/{one.gpu.device_node}"}
+        own = {node for node in nodes if re.fullmatch(r"/dev/dri/renderD\d+|/dev/nvidia\d+", node)}
+        mig = one.partition is not None and match[2].lower() in (one.name, (one.partition.uuid or "").lower())
+        if mig or (paths and paths == own and not any("nvidia-caps" in node for node in nodes)):
+            return one
+    raise InputError(f"--gpus {match[0][:80]!r}: this CDI device has the nodes of no single GPU; choose GPUs by number")
 
 
 def _known(chosen: Chosen) -> str:
@@ -187,4 +249,5 @@ def _parts(gpu: Gpu) -> dict[int, Partition]:
 
 def _spellings(gpu: Gpu) -> set[str]:
     address = (gpu.pci_address or "").lower()
-    return {s for s in (address, address.removeprefix("0000:"), (gpu.uuid or "").lower(), gpu.render_node or "") if s}
+    node = (gpu.render_node or "").lower()
+    return {s for s in (address, address.removeprefix("0000:"), (gpu.uuid or "").lower(), node) if s}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from doctor.readers.cdi_spec import CdiSpec
+from doctor.parsers.container.cdi_spec import CdiSpec
 from doctor.versions import Dotted
 
 Name = Literal["docker", "podman"]
@@ -47,6 +47,14 @@ class Engine:
     cdi_folders: tuple[str, ...] = CDI_FOLDERS
     rootless: bool = False
     desktop: bool = False
+    userns_remap: bool = False
+    """root of a container is another account of the host (docker's daemon.json)."""
+    selinux: bool = False
+    """SELinux is enforcing, and the engine labels its containers."""
+    device_boolean: bool | None = None
+    """SELinux's container_use_devices; None: it can't be read."""
+    seccomp: str = ""
+    """Path of the seccomp profile that replaces docker's own."""
     toolkit: bool = False
     """NVIDIA's container toolkit is installed where docker's `--gpus` looks for it."""
     oci_runtime: str = ""
@@ -67,6 +75,11 @@ class Engine:
             if self.version.numbers >= since:
                 return Dotted(spec) if spec else None
         return None
+
+    def cdi_nodes(self) -> Mapping[str, frozenset[str]]:
+        """The nodes of each CDI device, by its whole name (`amd.com/gpu=0`)."""
+        rows = ((f"{s.read.kind}={name}", edits) for s in self.specs for name, edits in s.read.devices.items())
+        return {name: frozenset(edits.nodes) for name, edits in rows}
 
     def reads(self, spec: CdiSpec) -> bool:
         newest = self.newest_spec

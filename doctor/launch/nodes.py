@@ -59,7 +59,7 @@ def groups(
     """The gids that own the nodes, as numbers read on the host: a name would be looked up inside the image. None for
     nodes that everybody may open. `gids` are those that a CDI spec gives its nodes instead."""
     wanted = set(paths)
-    closed = [n for n in machine.nodes or () if n.key in wanted and n.gid is not None and not _open_to_all(n)]
+    closed = [n for n in machine.nodes or () if n.key in wanted and is_closed(n)]
     if not closed:
         return Access()
     if engine is not None and engine.rootless:
@@ -121,6 +121,11 @@ def _for_root_alone(closed: list[DeviceNode], owned: Mapping[int, list[str]]) ->
 
 def _more(nodes: list[str]) -> str:
     return f" and {len(nodes) - 1} more" if len(nodes) > 1 else ""
+
+
+def is_closed(node: DeviceNode) -> bool:
+    """Open to its owner and a group alone."""
+    return node.gid is not None and not _open_to_all(node)
 
 
 def _open_to_all(node: DeviceNode) -> bool:

@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from doctor.errors import InputError
 from doctor.facts.snapshot import Snapshot
-from doctor.launch import names
+from doctor.launch import names, security
 from doctor.launch.access import access
+from doctor.launch.asked import Request, asked, remarks
 from doctor.launch.choose import Choice
 from doctor.launch.engine import Engine
+from doctor.launch.nodes import KFD
 from doctor.launch.spec import Part, Spec, Trouble
 
 GIB = 1 << 30
+_SINGLE = ("shm", "user", "ipc", "gpus", "runtime", "network", "name", "workdir", "detach", "entrypoint")
 _GPU_KINDS = ("device", "cdi", "gpus", "runtime")
-WISHES = {
-    "ipc-host": Part("ipc", "host", "you asked for it: processes of several containers share /dev/shm"),
-    "seccomp-unconfined": Part("security", "seccomp=unconfined", "you asked for it: every system call is open"),
-    "privileged": Part("privileged", "true", "you asked for it: every device and capability of the host is open"),
-    "numa": Part("cap", "SYS_NICE", "you asked for it: numactl and NUMA binding need set_mempolicy and mbind"),
-    "ptrace": Part("cap", "SYS_PTRACE", "you asked for it: profilers and debuggers attach to processes"),
-    "rdma": Part("ulimit", "memlock=-1", "you asked for RDMA: its buffers are locked memory"),
-}
-"""What nobody gets without asking. SYS_NICE and not seccomp=unconfined for NUMA: the default profile opens the memory
-policy calls with that capability, for plain users too (measured on Docker 26.1.5)."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the user asked. `way` is one of WAYS, `wishes` of WISHES."""
-
-    image: str
-    command: tuple[str, ...] = ()
-    way: str = "auto"
-    env: tuple[str, ...] = ()
-    mounts: tuple[str, ...] = ()
-    user: str | None = None
-    shm_bytes: int | None = None
-    wishes: tuple[str, ...] = ()
-    rdma_nodes: tuple[str, ...] = ()
-    """Nodes of RDMA devices on this machine (`/dev/infiniband/uverbs0`, `/dev/infiniband/rdma_cm`)."""
 
 
 def plan(
@@ -55,7 +31,7 @@ def plan(
     in `troubles`."""
     gpus = access(machine, engine, choice, request.way)
     _contradicted(gpus.parts, request)
-    parts = _once((*gpus.parts, *extra, *_memory(choice, request, extra), *_asked(request)))
+    parts = _once((*gpus.parts, *extra, *_memory(choice, request, extra), *asked(request)))
     if any(part.kind == "ipc" for part in parts):
         parts = tuple(part for part in parts if part.kind != "shm")  # the host's /dev/shm is taken; podman refuses both
     held = tuple(_held_back(engine, parts)) if engine is not None else ()
@@ -64,7 +40,8 @@ def plan(
         *(trouble for _, trouble in held),
         *_unreachable(machine, engine, parts),
         *_inside(machine, engine),
-        *_rdma(request),
+        *(security.remarks(machine, engine, parts, _nodes(choice)) if engine is not None else ()),
+        *remarks(request, parts),
     )
     parts = tuple(part for part in parts if part not in [held_part for held_part, _ in held])
     return Spec(
@@ -76,8 +53,15 @@ def plan(
         parts=parts,
         troubles=troubles,
         selectors=choice.selectors,
-        name=names.label(request.image.rpartition("/")[2].partition("@")[0]),
+        nodes=("/dev/dxg",) if machine.host.wsl and choice.vendor else _nodes(choice),
+        name=names.label(request.name or request.image.rpartition("/")[2].partition("@")[0]),
     )
+
+
+def _nodes(choice: Choice) -> tuple[str, ...]:
+    shared = {"amd": (KFD,), "nvidia": ("/dev/nvidiactl", "/dev/nvidia-uvm")}.get(choice.vendor or "", ())
+    own = [f"/dev/dri/{node}" for chosen in choice.gpus for node in chosen.render_nodes if choice.vendor == "amd"]
+    return (*shared, *own, *(f"/dev/{c.gpu.device_node}" for c in choice.gpus if c.gpu.device_node))
 
 
 def _contradicted(parts: Sequence[Part], request: Request) -> None:
@@ -101,30 +85,15 @@ def _memory(choice: Choice, request: Request, extra: Sequence[Part]) -> Iterator
         )
 
 
-def _asked(request: Request) -> Iterator[Part]:
-    for wish in request.wishes:
-        if wish not in WISHES:
-            raise InputError(f"--with {wish[:40]}: one of {', '.join(WISHES)} is wanted")
-        yield WISHES[wish]
-        if wish == "rdma":
-            yield from (
-                Part("device", node, "you asked for RDMA: its verbs go through it") for node in request.rdma_nodes
-            )
-    for pair in request.env:
-        yield Part("env", names.env(pair), "you asked for it")
-    for mount in request.mounts:
-        yield Part("mount", names.mount(mount), "you asked for it")
-    if request.user:
-        yield Part("user", names.user(request.user), "you asked for it")
-
-
 def _once(parts: Sequence[Part]) -> tuple[Part, ...]:
     """The last word on a variable, a size or a limit stays; a device is passed once."""
     kept: dict[tuple[str, str], Part] = {}
     for part in parts:
-        single = part.kind in ("shm", "user", "ipc", "gpus", "runtime")
-        key = "" if single else part.value.partition("=")[0] if part.kind in ("env", "ulimit") else part.value
-        kept[part.kind, key] = part
+        single = part.kind in _SINGLE
+        by_name = part.kind in ("env", "pass_env", "ulimit")
+        key = "" if single else part.value.partition("=")[0] if by_name else part.value
+        kind = "env" if part.kind == "pass_env" else part.kind
+        kept[kind, key] = part
     return tuple(kept.values())
 
 
@@ -157,11 +126,4 @@ def _inside(machine: Snapshot, engine: Engine | None) -> Iterator[Trouble]:
             "this runs in a container: the nodes and gids that are seen are its own, and the engine's are the host's",
             "run doctor on the host",
             fatal=False,
-        )
-
-
-def _rdma(request: Request) -> Iterator[Trouble]:
-    if "rdma" in request.wishes and not request.rdma_nodes:
-        yield Trouble(
-            "--with rdma: there is no /dev/infiniband/uverbs* here", "load the driver of the network card: doctor check"
         )

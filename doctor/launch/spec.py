@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal[
     "device",  # path of a node on the host
@@ -13,10 +13,20 @@ Kind = Literal[
     "runtime",  # an OCI runtime that the engine is configured for
     "group",  # a numeric gid, or keep-groups
     "env",  # NAME=VALUE
+    "pass_env",  # NAME: the value is the caller's
+    "env_file",  # path of a file of NAME=VALUE lines
     "shm",  # bytes
     "ulimit",  # NAME=SOFT[:HARD]
     "cap",  # a capability without CAP_
-    "mount",  # HOST:CONTAINER[:ro]
+    "mount",  # HOST:CONTAINER[:OPTIONS], an absolute path of the host
+    "volume",  # NAME:CONTAINER[:OPTIONS], a named volume
+    "publish",  # [[IP:]HOST:]CONTAINER[/PROTOCOL]
+    "network",
+    "name",
+    "workdir",
+    "detach",  # true
+    "entrypoint",  # empty: none
+    "engine_arg",  # one word of docker's or podman's own
     "user",  # UID[:GID]
     "ipc",
     "security",
@@ -31,6 +41,51 @@ class Part:
     kind: Kind
     value: str
     reason: str
+
+
+OPTIONS: Mapping[Kind, str] = {
+    "pass_env": "-e",
+    "env_file": "--env-file",
+    "mount": "-v",
+    "volume": "-v",
+    "publish": "-p",
+    "network": "--network",
+    "name": "--name",
+    "workdir": "-w",
+    "detach": "-d",
+    "entrypoint": "--entrypoint",
+    "engine_arg": "--engine-arg",
+}
+"""What the user wrote to get such a part."""
+
+
+class Bound(NamedTuple):
+    """A mount or a named volume, taken apart."""
+
+    source: str
+    inside: str
+    options: tuple[str, ...]
+
+    @property
+    def read_only(self) -> bool:
+        return "ro" in self.options
+
+    @property
+    def plain(self) -> str:
+        """Without the options that only docker and podman have (`z`, `Z`)."""
+        return f"{self.source}:{self.inside}{':ro' if self.read_only else ''}"
+
+
+def bound(part: Part) -> Bound:
+    source, inside, *options = part.value.split(":")
+    return Bound(source, inside, tuple(options[0].split(",")) if options else ())
+
+
+def left_out(spec: Spec, reasons: Mapping[Kind, str]) -> Iterator[str]:
+    """One line for each part of those kinds: the option with its value, and why the format leaves it out."""
+    for part in spec.of(*reasons):
+        value = "" if part.kind == "detach" else f" {part.value}"
+        yield f"{OPTIONS.get(part.kind, part.kind)}{value}: {reasons[part.kind]}"
 
 
 _OF_GPUS = ("/dev/kfd", "/dev/dri/", "/dev/nvidia", "/dev/dxg")
@@ -68,6 +123,9 @@ class Spec:
     selectors: tuple[str, ...] = ()
     """The chosen GPUs as the vendor's visibility variable calls them; () where that can't be told."""
 
+    nodes: tuple[str, ...] = ()
+    """The device nodes of the chosen GPUs, however they are passed."""
+
     def of(self, *kinds: Kind) -> Iterator[Part]:
         """The parts of those kinds, in order."""
         yield from (part for part in self.parts if part.kind in kinds)
@@ -76,6 +134,10 @@ class Spec:
     def count(self) -> int:
         """How many GPUs a scheduler is asked for: under WSL all are one."""
         return max(1, len(self.gpus)) if self.vendor else 0
+
+    def one(self, kind: Kind) -> str | None:
+        """The value of the one part of that kind."""
+        return next((part.value for part in self.of(kind)), None)
 
     @property
     def env(self) -> dict[str, str]:

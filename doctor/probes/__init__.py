@@ -1,1 +1,1 @@
-"""Ask the System, hand text to readers, fill a sheet. One file an area; found by walking this folder."""
+"""Ask the System, hand text to parsers, fill a sheet. One folder an area, one file a probe; found by walking them."""

@@ -77,7 +77,7 @@ def find(name: str, base: Path | None = None) -> Path:
     if name.endswith(".toml") or "/" in name:
         path = Path(name)
         if not path.is_file():
-            raise InputError(f"no file {name!r}; a profile's name or the path of a .toml file is wanted")
+            raise InputError(f"no file {name!r}; expected a profile's name or the path of a .toml file")
         return path
     there = places.files(base)
     if name not in there:
@@ -233,14 +233,14 @@ def _unknown_rules(composed: Composed, path: Path) -> Iterator[Fault]:
     ]
     if not any(isinstance(rule, str) for _, rule in named):
         return
-    from doctor.knowledge import Knowledge
+    from doctor.rule_ids import rule_ids
 
-    known = Knowledge().vocabulary()
+    known = sorted(rule_ids())
     for number, rule in named:
         if isinstance(rule, str) and rule not in known:
             near = difflib.get_close_matches(rule[:80], known, 1, 0.6)
             hint = f"did you mean {near[0]}?" if near else "`doctor rules` lists them"
-            yield composed.fault(("expect", number, "rule"), path, f"{rule[:60]!r} is no rule; {hint}")
+            yield composed.fault(("expect", number, "rule"), path, f"{rule[:60]!r} is not a rule; {hint}")
 
 
 def _tuples(value: Any) -> Any:

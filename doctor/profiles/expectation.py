@@ -39,8 +39,8 @@ def known_fact(name: str) -> Kind:
     kind = kind_of(name) if name.count("[*]") < 2 else None
     if kind is None:
         near = difflib.get_close_matches(name, all_names(), 1, 0.6)
-        hint = f"did you mean {near[0]}?" if near else "a fact's name is wanted, such as host.iommu or gpus[*].arch"
-        raise ValueError(f"{name[:60]!r} is no fact that can be compared; {hint}")
+        hint = f"did you mean {near[0]}?" if near else "expected a fact's name, such as host.iommu or gpus[*].arch"
+        raise ValueError(f"{name[:60]!r} is not a fact that can be compared; {hint}")
     return kind
 
 
@@ -64,7 +64,7 @@ class When(Data):
     def _comparable(self) -> When:
         kind = known_fact(self.fact)
         if (self.equals is None) == (self.one_of is None):
-            raise ValueError("one of equals, one_of is wanted")
+            raise ValueError("expected one of equals, one_of")
         fitting(self.fact, kind, (self.equals,) if self.one_of is None else self.one_of)
         return self
 
@@ -100,18 +100,18 @@ class Expectation(Data):
         kind = known_fact(self.fact)
         given = [b for b in _BOUNDS if getattr(self, b) is not None]
         if len(given) != 1:
-            raise ValueError(f"exactly one of {', '.join(_BOUNDS)} is wanted; there are {len(given)}")
+            raise ValueError(f"expected exactly one of {', '.join(_BOUNDS)}; there are {len(given)}")
         if self.equals is not None or self.one_of is not None:
             fitting(self.fact, kind, (self.equals,) if self.one_of is None else self.one_of)
         if self.one_of == ():
-            raise ValueError("one_of is empty; the values that are right are wanted")
+            raise ValueError("one_of is empty; expected the values that are right")
         if self.series is not None and not Dotted(self.series).numbers:
-            raise ValueError(f"series: {self.series!r} is no version; its leading numbers are wanted, such as 7.2")
+            raise ValueError(f"series: {self.series!r} is not a version; expected its leading numbers, such as 7.2")
         for bound in (self.at_least, self.at_most):
             if bound is not None and isinstance(bound, str) != (kind.types == (str,)):
                 raise ValueError(f"{self.fact} is {kind.words}; {bound!r} can't be compared with it")
             if isinstance(bound, str) and not Dotted(bound).numbers:
-                raise ValueError(f"{bound!r} is no version; numbers with dots are wanted, such as 580.65.06")
+                raise ValueError(f"{bound!r} is not a version; expected numbers with dots, such as 580.65.06")
         return self
 
     @property

@@ -73,7 +73,7 @@ def text(error: Mapping[str, Any]) -> str:
     wanted = str(error["msg"]).removeprefix("Input should be ").removeprefix("a valid ")
     for theirs, ours in (("tuple", "list"), ("dictionary", "table"), ("string", "text"), ("integer", "whole number")):
         wanted = wanted.replace(theirs, ours)
-    return f"is {given}; {wanted} is wanted{right}"
+    return f"is {given}; expected {wanted}{right}"
 
 
 _TAGS = ("bool", "int", "float", "str", "constrained-str", "tuple[union[bool,int,float,str],...]")
@@ -97,7 +97,7 @@ def _unknown(loc: Loc) -> str:
     known = _keys(loc[:-1])
     near = difflib.get_close_matches(str(loc[-1]), known, 1, 0.6)
     hint = f"did you mean {near[0]}?" if near else f"the keys here are {', '.join(known)}"
-    return f"is no key of a profile; {hint}"
+    return f"is not a key of a profile; {hint}"
 
 
 def _keys(loc: Loc) -> list[str]:

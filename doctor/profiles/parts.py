@@ -48,7 +48,7 @@ class Hardware(Data):
     def _of_one_vendor(self) -> Hardware:
         mark = {"amd": ("1002:", "gfx"), "nvidia": ("10de:", "sm_")}.get(self.vendor or "")
         if mark is None and (self.pci_ids or self.arch):
-            raise ValueError("vendor is missing beside pci_ids or arch; amd or nvidia is wanted")
+            raise ValueError("vendor is missing beside pci_ids or arch; expected amd or nvidia")
         for given, start in ((self.pci_ids, mark and mark[0]), (self.arch, mark and mark[1])):
             wrong = next((g for g in given if start and not g.startswith(start)), None)
             if wrong:
@@ -97,7 +97,7 @@ class Need(Data):
             "device": (_DEVICE, "a node such as /dev/infiniband"),
         }[self.kind]
         if not pattern.fullmatch(self.value) or ".." in self.value:
-            raise ValueError(f"{self.kind} can't be {self.value[:40]!r}; {wanted} is wanted")
+            raise ValueError(f"{self.kind} can't be {self.value[:40]!r}; expected {wanted}")
         if self.kind == "cap" and self.value in ("ALL", "SYS_ADMIN", "SYS_MODULE", "SYS_RAWIO"):
             raise ValueError(f"cap {self.value} is as good as privileged; no profile may ask for it")
         return self
@@ -173,7 +173,7 @@ class Number(Data):
     @model_validator(mode="after")
     def _one(self) -> Number:
         if (self.p50 is None) == (self.floor is None):
-            raise ValueError("one of p50, floor is wanted")
+            raise ValueError("expected one of p50, floor")
         return self
 
 
@@ -194,5 +194,5 @@ class Baseline(Data):
     @classmethod
     def _some(cls, value: Mapping[str, str]) -> Mapping[str, str]:
         if not value:
-            raise ValueError("is empty; the versions that the number was made with are wanted")
+            raise ValueError("is empty; expected the versions that the number was made with")
         return value

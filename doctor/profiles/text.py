@@ -29,9 +29,9 @@ _ARCH = re.compile(r"gfx[0-9a-f]{3,6}|sm_[0-9]{2,3}")
 
 def _line(text: str) -> str:
     if not text.strip():
-        raise ValueError("is empty; one line of text is wanted")
+        raise ValueError("is empty; expected one line of text")
     if len(text) > 600 or not all(c.isprintable() for c in text):
-        raise ValueError("one line of at most 600 printable characters is wanted")
+        raise ValueError("expected one line of at most 600 printable characters")
     return text
 
 
@@ -46,21 +46,21 @@ def _of(pattern: re.Pattern[str], wanted: str) -> AfterValidator:
 
 Line = Annotated[str, AfterValidator(_line)]
 """Prose for people."""
-Name = Annotated[str, _of(_NAME, "small letters, digits, '.', '_' and '-' are wanted, such as mi300x-rocm7.2")]
-PartName = Annotated[str, _of(_PART, "the name of a part without .toml is wanted, such as hardware/mi300x")]
-Variable = Annotated[str, _of(_VARIABLE, "a variable's name is wanted, such as HSA_NO_SCRATCH_RECLAIM")]
-Value = Annotated[str, _of(_VALUE, "one line of letters, digits and , . : ; = + / @ % [ ] { } < > ~ * _ - is wanted")]
-Package = Annotated[str, _of(_PACKAGE, "the name of a package is wanted, such as torch or librocblas0")]
-Version = Annotated[str, _of(_VERSION, "a version that starts with a digit is wanted, such as 2.13.0")]
-Url = Annotated[str, _of(_URL, "an https:// address is wanted")]
-Image = Annotated[str, _of(_IMAGE, "a reference such as ubuntu:24.04 or debian:13@sha256:… is wanted")]
-PciId = Annotated[str, _of(_PCI_ID, "vendor:device in small hex digits is wanted, such as 1002:74a1")]
-Revision = Annotated[str, _of(_REVISION, "two small hex digits are wanted, such as c8")]
-Arch = Annotated[str, _of(_ARCH, "a target such as gfx942 or sm_90 is wanted")]
+Name = Annotated[str, _of(_NAME, "expected small letters, digits, '.', '_' and '-', such as mi300x-rocm7.2")]
+PartName = Annotated[str, _of(_PART, "expected the name of a part without .toml, such as hardware/mi300x")]
+Variable = Annotated[str, _of(_VARIABLE, "expected a variable's name, such as HSA_NO_SCRATCH_RECLAIM")]
+Value = Annotated[str, _of(_VALUE, "expected one line of letters, digits and , . : ; = + / @ % [ ] { } < > ~ * _ -")]
+Package = Annotated[str, _of(_PACKAGE, "expected the name of a package, such as torch or librocblas0")]
+Version = Annotated[str, _of(_VERSION, "expected a version that starts with a digit, such as 2.13.0")]
+Url = Annotated[str, _of(_URL, "expected an https:// address")]
+Image = Annotated[str, _of(_IMAGE, "expected a reference such as ubuntu:24.04 or debian:13@sha256:…")]
+PciId = Annotated[str, _of(_PCI_ID, "expected vendor:device in small hex digits, such as 1002:74a1")]
+Revision = Annotated[str, _of(_REVISION, "expected two small hex digits, such as c8")]
+Arch = Annotated[str, _of(_ARCH, "expected a target such as gfx942 or sm_90")]
 
 
 def checked_name(name: str) -> str:
     """The name of a profile that a user types. Raises InputError."""
     if not _NAME.fullmatch(name):
-        raise InputError(f"{name[:60]!r} is no name for a profile: small letters, digits, '.', '_' and '-' are wanted")
+        raise InputError(f"{name[:60]!r} is not a name for a profile; expected small letters, digits, '.', '_' and '-'")
     return name

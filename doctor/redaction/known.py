@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 from doctor.redaction.lazy import Lazy
@@ -67,6 +68,11 @@ def is_telling(value: str) -> bool:
     return len(value) >= _SHORTEST and not value.startswith(MASK[:-1]) and not _NO_SECRET.fullmatch(value)
 
 
+def may_be_plain(value: str) -> bool:
+    """Whether it may as well be a word, a version, a path or an address."""
+    return bool(_NO_SECRET.fullmatch(value))
+
+
 def _forms(value: str) -> Iterator[str]:
     yield value
     yield from (quote(value, safe=""), quote(value), quote_plus(value), quote(value, safe="").lower())
@@ -89,3 +95,12 @@ def _base64(raw: bytes, shift: int) -> Iterator[str]:
     yield inner
     if "+" in inner or "/" in inner:
         yield inner.replace("+", "-").replace("/", "_")
+
+
+def each_text(data: Any, change: Callable[[str], str]) -> Any:
+    """Plain data with every text changed, keys too."""
+    if isinstance(data, str):
+        return change(data)
+    if isinstance(data, Mapping):
+        return {change(str(name)): each_text(value, change) for name, value in data.items()}
+    return [each_text(item, change) for item in data] if isinstance(data, (list, tuple)) else data

@@ -26,10 +26,12 @@ _COLOUR = Lazy(r"\d{0,3}[mK](?=[A-Za-z_])")
 _FLAG = Lazy(
     rf"(?<![\w-])(--?{NAMED}|/(?:p|pass|password|token|key):)((?:(?:\n|\\{{1,7}}n)[ \t]{{0,40}}-[ \t]{{1,4}}|\s{{1,3}}|{_QUOTE},\s{{0,3}})?)(?=[^\s=])"
 )
-_SPACED = Lazy(r"(?i) (?:key|token|secret|password|passphrase|code|pass)(\s{0,3}(?:[:=]|is|was)[ \t]{1,3}|[:=])(?=\S)")
+_SPACED = Lazy(
+    r"(?i) (?:key|token|secret|passwo?r?d|passphrase|code|pass)(?: for [^\s:]{1,60})?(\s{0,3}(?:[:=]|is|was)[ \t]{1,3}|[:=])(?=\S)"
+)
 _OF = Lazy(
     r"(?i)(?:^|[^a-z])(?:api|access|secret(?: access)?|private|auth(?:entication)?|security|bearer|refresh|encryption|account"
-    r"|shared|master|license|client|session|signing|service|personal access|pre-?shared|recovery|database|root|admin|user)\Z"
+    r"|shared|master|license|client|session|signing|service|personal access|pre-?shared|recovery|database|root|admin|user|munge|wifi|wireguard)\Z"
 )
 _BEHIND = Lazy(
     r"(?i)((?:secret_access_key|token|password|passwd|secret|api_?key|auth_?key|requirepass|masterauth|(?:bind|root)_?pw"
@@ -171,7 +173,7 @@ def spaced(text: str, tally: Tally) -> str:
     out: list[str] = []
     place = 0
     for found in _SPACED.made.finditer(text):
-        if not _OF.search(text[max(0, found.start() - 24) : found.start()]):
+        if " for " not in found[0] and not _OF.search(text[max(0, found.start() - 24) : found.start()]):
             continue
         where = spans(text, found.end(), at_line_start=False, sign=found[1])
         kept = [(s, e) for s, e in where if holds("secret", text[s:e]) and not _WORD_LIKE.fullmatch(text[s:e])]

@@ -24,7 +24,10 @@ _FILE = Lazy(
     + ")"
     + _ALONE
 )
-_WANDB = Lazy(r"(?i)(wandb[^\n]{0,160}?(?:key|login|authoriz)[^\n]{0,120}\n?[^\n]{0,40}?)\b([0-9a-f]{40})\b")
+_FORTY = Lazy(r"\b[0-9a-f]{40}\b")
+_BEFORE = 320
+"""Signs before a key of forty digits in which `wandb` and what it is for stand; a commit has as many digits."""
+_FOR = ("key", "login", "authoriz")
 _PGPASS = Lazy(
     r"(?m)(^(?=[^:\n]{0,80}[A-Za-z.*])[\w.*-]{1,80}:(?:\d{4,5}|\*):(?:[\w-]{1,63}|\*):[\w.@*-]{1,63}:)([^\s:]{4,200})$"
 )
@@ -40,8 +43,13 @@ def printed(text: str, tally: Tally) -> str:
     if "cat " in low:
         text = _FILE.sub(lambda m: m[1] + (tally.hit("printed", m[2]) if _is_value(m[2]) else m[2]), text)
     if "wandb" in low:
-        text = _WANDB.sub(lambda m: m[1] + tally.hit("printed", m[2]), text)
+        text = _FORTY.sub(lambda m: tally.hit("printed", m[0]) if _is_wandbs(m.string, m.start()) else m[0], text)
     return _PGPASS.sub(lambda m: m[1] + tally.hit("password", m[2]) if is_mixed(m[2]) else m[0], text)
+
+
+def _is_wandbs(text: str, place: int) -> bool:
+    _, name, between = text[max(0, place - _BEFORE) : place].lower().partition("wandb")
+    return bool(name) and between.count("\n") < 2 and any(word in between for word in _FOR)
 
 
 def _is_value(text: str) -> bool:

@@ -6,67 +6,55 @@ Shapes stay: a UUID's stand-in is a UUID (`GPU-` kept, prefixes still match), so
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from doctor.redaction import host_names
+from doctor.redaction.addresses import IPV4, is_address
 from doctor.redaction.identifiers import GPU_ID, UUID, hex_stand_in, number_stand_in
-from doctor.redaction.lazy import Lazy
 from doctor.redaction.names import holds
+from doctor.redaction.patterns import (
+    CISCO_MAC,
+    DECIMAL_ID,
+    FOUR_PARTS,
+    HEX_ID,
+    HEX_ONLY,
+    HOME,
+    IPV6,
+    MAC,
+    MAIL,
+    MAIL_IN_URL,
+    PLAIN_MAC,
+    SERIAL,
+    UNITS,
+)
+from doctor.redaction.pseudonyms import CLEAN, NAME_KEYS, Pseudonyms
 from doctor.redaction.secrets import masking, variable
-from doctor.redaction.stand_ins import COMMON, MADE, STAND_IN
+from doctor.redaction.site import Site
 from doctor.redaction.tally import Tally
 
-_HOME = Lazy(r"(?<![\w.-])((?:home|Users|export/home|data/home)[/\\])([^/\\\s:'\",;\0]{1,64})")
-_MAIL = Lazy(r"(?<![\w.+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,64}(?:\.[A-Za-z0-9-]{1,64}){1,6}(?![\w-])")
-_PUBLIC = ("localdomain", "amazonaws.com", "internal", "cluster.local", "in-addr.arpa")
-_UNITS = (".service", ".socket", ".timer", ".mount", ".slice", ".scope", ".target", ".device", ".path")
-_MAC = Lazy(r"(?<![0-9A-Za-z:.])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4,18}(?![0-9A-Za-z:])")
-_IPV4 = Lazy(r"(?<![\w.+-])(?:\d{1,3}\.){3}\d{1,3}(?![\w+-]|\.\w)")
-_FOUR_PARTS = Lazy(r"\d{1,3}(?:\.\d{1,4}){3}")
-_IPV6 = Lazy(r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:{1,2}){1,7}(?:[0-9a-fA-F]{1,4})?(?![\w:])")
-_VERSION_BEFORE = Lazy(
-    r"(?i)(?:(?:version|release|driver|firmware|\bfw|vbios|-cu1\d|_cu1\d|==|\.so)[\w\"' :=|.-]{0,24}"
-    r"|\b(?:cudnn|cublas(?:lt)?|cufft|curand|cusolver|cusparse|nvjitlink|tensorrt|nccl)[ _-]v?)\Z"
-)
-_SERIAL = Lazy(
-    r"(?i)((?<![a-z])serial(?:[ _-]{0,2}(?:number|num|no))?[\"']?\s{0,20}[:=>]\s{0,4}[\"']?)"
-    r"((?=[A-Z-]{0,20}\d)[A-Z0-9-]{5,40})\b"
-)
-_DECIMAL_ID = Lazy(r"(?m)^((?:unique_id|hive_id) )(\d{4,20})$")
-_HEX_ID = Lazy(
-    r"(?i)((?:(?:unique|hive|machine|boot|invocation)[ _-]?id|(?:node|port|system|sys_image|base)[ _]?guid)"
-    + r"[\"']?\s{0,40}[:=]\s{0,40}[\"']?(?:0x)?)([0-9a-f]{8,32}|(?:[0-9a-f]{4}:){3}[0-9a-f]{4})\b"
-)
-_HEX_ONLY = Lazy(r"(?:0x)?([0-9a-fA-F]{8,16})")
 _SERIAL_KEYS = frozenset({"serial", "serial_number", "board_serial", "product_serial"})
 _ID_KEYS = frozenset({"unique_id", "hive_id", "xgmi_hive_id"})
-_NAME_KEYS = {"user": "user", "hostname": "host"}
-_NAME_VARIABLES = {
-    "USER": "user", "LOGNAME": "user", "SUDO_USER": "user", "USERNAME": "user", "HOSTNAME": "host", "HOST": "host",
-    "SLURMD_NODENAME": "host", "SLURM_JOB_USER": "user", "SLURM_SUBMIT_HOST": "host",
-}  # fmt: skip
 _OF_REPORT = frozenset(("clear", "facts", "explains"))
 """Lists of a report that name rules and facts: what was found to hold nothing once is not asked after by its key."""
 _OF_ABOVE = ("value", "Value", "default", "plaintext")
 """Keys that say nothing themselves: the name stands above them."""
-_CLEAN: set[str] = set()
-"""Short texts that were looked at and hold nothing: reports say the same words (rule ids, reasons) over and over."""
 _CLEAN_TEXTS = 20_000
 _CLEAN_CHARACTERS = 300
 _LONG = 10_000
 
 
-class Redactor:
+class Redactor(Pseudonyms):
     """One report's worth of stand-ins. The same original gets the same stand-in, whenever the key is the same.
 
     `users` and `hosts` are names that are known to be such and are replaced wherever they stand as a word; names that
     are words of the field (`gpu`, `cuda`, `dev`) stay, since replacing them would destroy facts. `key` makes the
     stand-ins of hexadecimal ids another machine's; None is for what was redacted once, whose ids are stand-ins and
-    stay. With `remember`, `again` finds the secrets that were masked so far wherever else they stand.
+    stay. `site` is what the operator says of names; its key comes before `key`.
+    With `remember`, `again` finds the secrets that were masked so far wherever else they stand.
     """
 
     def __init__(
@@ -75,35 +63,31 @@ class Redactor:
         hosts: Iterable[str] = (),
         key: bytes | None = b"doctor.report/1",
         *,
+        site: Site | None = None,
         remember: bool = False,
     ) -> None:
-        self._names: dict[tuple[str, str], str] = {}
-        self._taken: set[str] = set()
+        super().__init__((site and site.key) or key or b"")
         self._logs: dict[str, tuple[str, Counter[str]]] = {}
-        self._words: dict[str, str] = {}
-        self._pattern: re.Pattern[str] | None = None
-        self._ids_stay, self._key = key is None, key or b""
-        self.counts: Counter[str] = Counter()
-        """How often each kind of thing was replaced so far."""
+        self._ids_stay = key is None
         self._tally = Tally(self.counts, remember=remember)
         for kind, names in (("user", users), ("host", hosts)):
             for name in names:
                 self.know(kind, name)
-
-    def names(self) -> dict[str, str]:
-        """Original → stand-in of names, addresses and serials: for the machine's owner alone."""
-        return {original: stand_in for (_, original), stand_in in self._names.items()}
+        for word in site.hide if site else ():
+            self.hide(word)
+        for domain in site.domains if site else ():
+            self.hide_domain(domain)
 
     def text(self, text: str) -> str:
-        if text in _CLEAN:
+        if text in CLEAN:
             return self._known_words(text)
         if len(text) >= _LONG:
             return self._long(text)
         told = self._shaped(text)
         if told == text and len(text) <= _CLEAN_CHARACTERS:
-            if len(_CLEAN) >= _CLEAN_TEXTS:
-                _CLEAN.clear()
-            _CLEAN.add(text)
+            if len(CLEAN) >= _CLEAN_TEXTS:
+                CLEAN.clear()
+            CLEAN.add(text)
         return self._known_words(told)
 
     def _long(self, text: str) -> str:
@@ -118,24 +102,31 @@ class Redactor:
         return told
 
     def _shaped(self, text: str) -> str:
-        """Everything that its shape gives away, whatever names are known."""
+        """Everything that its shape gives away, whatever names are known; names that a field tells are known then."""
         text = masking(text, self._tally)
-        text = _HOME.sub(lambda m: m[1] + self._name("user", m[2]), text)
+        self.meet(text)
+        text = HOME.sub(lambda m: m[1] + self._name("user", m[2]), text)
         text = GPU_ID.sub(lambda m: m[1] + self._hex(m[2]), text)
         text = UUID.sub(lambda m: self._hex(m[0]), text)
         low = text.lower()
         if not self._ids_stay and any(
             word in low for word in ("unique", "hive", "guid", "machine", "boot", "invocation")
         ):
-            text = _DECIMAL_ID.sub(lambda m: m[1] + number_stand_in(m[2], self._key), text)
-            text = _HEX_ID.sub(lambda m: m[1] + hex_stand_in(m[2], self._key), text)
-        text = _SERIAL.sub(lambda m: m[1] + self._name("serial", m[2]), text)
+            text = DECIMAL_ID.sub(lambda m: m[1] + number_stand_in(m[2], self._key), text)
+            text = HEX_ID.sub(lambda m: m[1] + hex_stand_in(m[2], self._key), text)
+        text = SERIAL.sub(lambda m: m[1] + self._name("serial", m[2]), text)
         if "@" in text:
-            text = _MAIL.sub(self._mail, text)
-        text = _MAC.sub(lambda m: self._name("mac", m[0].lower()), text)
-        text = _IPV4.sub(self._ipv4, text)
+            text = MAIL.sub(self._mail, text)
+        if "%40" in text:
+            text = MAIL_IN_URL.sub(lambda m: self._name("mail", f"{m[1]}@{m[2]}").replace("@", "%40"), text)
+        text = MAC.sub(lambda m: self._name("mac", m[0].lower()), text)
+        if "mac" in low or "ddr" in low or "ether" in low or "." in text:
+            text = CISCO_MAC.sub(lambda m: self._name("mac", m[0].lower()), text)
+            text = PLAIN_MAC.sub(lambda m: m[1] + self._name("mac", m[2].lower()), text)
+        text = host_names.replaced(text, self._name)
+        text = IPV4.sub(self._ipv4, text)
         if "::" in text or text.count(":") > 6:
-            text = _IPV6.sub(self._ipv6, text)
+            text = IPV6.sub(self._ipv6, text)
         return text
 
     def data(self, data: Any, key: str = "") -> Any:
@@ -148,7 +139,7 @@ class Redactor:
             if key in ("environment", "environ") and all(isinstance(value, str) for value in data.values()):
                 return {name: self.variable(name, str(value)) for name, value in data.items()}
             told = {
-                n if n in _CLEAN and not self._words else self.text(str(n)): (
+                n if n in CLEAN and not self._words else self.text(str(n)): (
                     None if v is None else self.data(v, key if n in _OF_ABOVE and key else str(n))
                 )
                 for n, v in data.items()  # most are fields of models that hold nothing: a call for each costs most
@@ -165,11 +156,11 @@ class Redactor:
             return self._tally.hit("named", data)
         if key in _SERIAL_KEYS:
             return data if data in ("N/A", "0", "Unknown") else self._name("serial", data)
-        if key in _ID_KEYS and _HEX_ONLY.fullmatch(data):
+        if key in _ID_KEYS and HEX_ONLY.fullmatch(data):
             return self.id_text(data)
-        if key in _NAME_KEYS:
-            return self._name(_NAME_KEYS[key], data)
-        if key.endswith("version") and _FOUR_PARTS.fullmatch(data):
+        if key in NAME_KEYS:
+            return self._name(NAME_KEYS[key], data)
+        if key.endswith("version") and FOUR_PARTS.fullmatch(data):
             return data  # of cuBLAS 12.8.4.1, which no text beside it tells from an address
         return self.text(data)
 
@@ -177,16 +168,16 @@ class Redactor:
         """Redacted data once more, without the secrets that were met elsewhere."""
         if not self._tally.values:
             return data
-        from doctor.redaction.known import Known
+        from doctor.redaction.known import Known, each_text
 
-        return _each_text(data, partial(Known(self._tally.values).masked, tally=Tally(self.counts)))
+        return each_text(data, partial(Known(self._tally.values).masked, tally=Tally(self.counts)))
 
     def _list(self, data: Sequence[Any], key: str) -> list[Any]:
         """Its members; as a list of arguments, where a secret follows its flag."""
         if (
             key in _OF_REPORT
             and not self._words
-            and all(isinstance(item, str) and item in _CLEAN and "=" not in item for item in data)
+            and all(isinstance(item, str) and item in CLEAN and "=" not in item for item in data)
         ):
             return list(data)
         told = [self.data(item, key) for item in data]
@@ -220,74 +211,15 @@ class Redactor:
         """A serial number that stands alone."""
         return text.replace(text.strip(), self._name("serial", text.strip())) if text.strip() else text
 
-    def learn(self, data: Any, key: str = "") -> None:
-        """Takes note of user and host names that stand under their own keys, before anything is written."""
-        if isinstance(data, (dict, Mapping)):
-            kinds = _NAME_VARIABLES if key in ("environment", "environ") else _NAME_KEYS
-            for name, value in data.items():
-                if isinstance(value, str):
-                    if name in kinds:
-                        self.know(kinds[name], value)
-                elif value is not None and not isinstance(value, (int, float)):  # which nearly all are
-                    self.learn(value, str(name))
-        elif isinstance(data, (list, tuple)):
-            for item in data:
-                if not isinstance(item, str):
-                    self.learn(item, key)
-
-    def know(self, kind: str, name: str) -> None:
-        """A `user` or `host` of that name is replaced wherever it stands as a word."""
-        first, _, domain = name.partition(".")
-        inner = domain if domain.count(".") and not domain.endswith(_PUBLIC) else ""
-        for word in {name, first, inner} if kind == "host" else {name}:
-            if len(word) >= 3 and word.lower() not in COMMON and not word.isdigit():
-                self._words[word] = self._name(kind, word)
-                self._pattern = None
-
-    def _known_words(self, text: str) -> str:
-        if not self._words:
-            return text
-        if self._pattern is None:
-            words = "|".join(re.escape(w) for w in sorted(self._words, key=len, reverse=True))
-            self._pattern = re.compile(rf"(?<![A-Za-z0-9])(?:{words})(?![A-Za-z0-9])")
-        return self._pattern.sub(lambda m: self._seen(self._words[m[0]], "name"), text)
-
-    def _name(self, kind: str, name: str) -> str:
-        if name in COMMON or name in self._taken or MADE.fullmatch(name) or not name.strip("0-:. "):
-            return name
-        self.counts[kind] += 1
-        if (kind, name) not in self._names:
-            self._names[kind, name] = self._free(kind, name)
-        return self._names[kind, name]
-
-    def _free(self, kind: str, name: str) -> str:
-        """A stand-in that the key and the name decide, so that the next report gives the same; the next one where two
-        names would share it."""
-        number = int.from_bytes(
-            hashlib.blake2b(f"{kind}\0{name}".encode(), key=self._key[:64], digest_size=8).digest(), "big"
-        )
-        while (stand_in := STAND_IN[kind](number)) in self._taken:
-            number += 1
-        self._taken.add(stand_in)
-        return stand_in
-
-    def _seen(self, stand_in: str, kind: str) -> str:
-        self.counts[kind] += 1
-        return stand_in
-
     def _hex(self, text: str) -> str:
         return text if self._ids_stay else self._seen(hex_stand_in(text, self._key), "uuid")
 
     def _mail(self, match: re.Match[str]) -> str:
         text = match[0]
-        return text if text.endswith(_UNITS) or text.startswith("git@") else self._name("mail", text)
+        return text if text.endswith(UNITS) or text.startswith("git@") else self._name("mail", text)
 
     def _ipv4(self, match: re.Match[str]) -> str:
-        parts = [int(p) for p in match[0].split(".")]
-        before = match.string[max(0, match.start() - 40) : match.start()]
-        if max(parts) > 255 or parts[0] in (0, 127, 255) or ".".join(map(str, parts)) != match[0]:
-            return match[0]
-        return match[0] if _VERSION_BEFORE.search(before) else self._name("ipv4", match[0])
+        return self._name("ipv4", match[0]) if is_address(match.string, *match.span()) else match[0]
 
     def _ipv6(self, match: re.Match[str]) -> str:
         import ipaddress
@@ -296,12 +228,4 @@ class Redactor:
             address = ipaddress.IPv6Address(match[0])
         except ValueError:
             return match[0]
-        return match[0] if int(address) < 1 << 32 else self._name("ipv6", match[0].lower())
-
-
-def _each_text(data: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(data, str):
-        return change(data)
-    if isinstance(data, Mapping):
-        return {change(str(name)): _each_text(value, change) for name, value in data.items()}
-    return [_each_text(item, change) for item in data] if isinstance(data, (list, tuple)) else data
+        return match[0] if int(address) < 1 << 32 or match[0].endswith("::") else self._name("ipv6", match[0].lower())

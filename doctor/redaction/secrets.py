@@ -16,6 +16,7 @@ from functools import partial
 from doctor.redaction import places, random_words
 from doctor.redaction.connections import connections
 from doctor.redaction.encoded import encoded
+from doctor.redaction.joined import behind_backslashes, over_lines
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.manifests import of_kubernetes
 from doctor.redaction.names import holds, is_opaque, is_secret_name
@@ -46,7 +47,11 @@ def masking(text: str, tally: Tally, depth: int = 0) -> str:
     """`masked`, into a tally. Texts with NULs are taken for environments and argument lists of /proc."""
     if "\0" in text:
         return _listed(text, tally) if text.count("\0") <= _PARTS else masking(text.replace("\0", " "), tally, depth)
-    text = _plain(text, tally)
+    if "\n" in text and depth == 0:
+        text = behind_backslashes(text, partial(_plain, tally=tally))
+        text = over_lines(_plain(text, tally), tally, partial(_plain, tally=Tally()))
+    else:
+        text = _plain(text, tally)
     if MASK in text:
         text = _TAIL.sub(MASK, text)
     if len(text) < 12 or depth > _DEPTH:

@@ -1,11 +1,11 @@
-"""`doctor bench` as text: each number with its spread, what it is held against, and the state of the GPU beside it."""
+"""`doctor bench` as text: each number with its interval, its baseline, and the state of the GPU beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from doctor.facts.gemm import Clocks, Measurement
+from doctor.facts.gemm import Clocks, Measurement, Spread
 from doctor.findings import Finding
 
 
@@ -25,12 +25,13 @@ def text(
             lines += ["", device]
         lines += list(_row(one, baselines.get(one.key)))
     if trouble:
-        lines += ["", f"Not complete: {trouble}" if measurements else f"Nothing could be measured: {trouble}"]
+        lines += ["", f"Incomplete: {trouble}" if measurements else f"Nothing was measured: {trouble}"]
     for finding in findings:
         lines += ["", f"{finding.severity.value}: {finding.summary} [{finding.rule}]"]
         lines += [f"    {e.text} ({e.source})" for e in finding.evidence]
-        for fix in finding.fixes:
-            lines.append(f"    fix: {fix.text}" + (f" $ {' '.join(fix.command)}" if fix.command else ""))
+        for remedy in finding.remedies:
+            commands = [f" $ {' '.join(step.command)}" for step in remedy.steps if step.command]
+            lines.append(f"    fix: {remedy.title}{''.join(commands)}")
     return "\n".join(lines) + "\n"
 
 
@@ -42,26 +43,49 @@ def _row(one: Measurement, baseline: Any) -> Iterator[str]:
     value = one.value
     held = f"baseline {baseline['value']:.4g}" if isinstance(baseline, Mapping) else "no baseline"
     yield (
-        f"{name}: {value.p50:.4g} {one.unit} ({value.low:.4g} to {value.high:.4g}, {value.repeats} repeats; {held})"
+        f"{name}: {value.p50:.4g} {one.unit} ({interval(value)}; {held})"
         + (" WRONG VALUES" if one.outcome == "wrong" else "")
     )
+    if one.algorithm_gb_s is not None:
+        yield (
+            f"    bus bandwidth; algorithm bandwidth {one.algorithm_gb_s:.4g} GB/s, "
+            f"{one.time_us:.4g} us for {one.size_bytes} bytes"
+        )
+    if one.peak:
+        yield f"    {value.p50 / one.peak:.0%} of the theoretical peak, {one.peak:g} {one.unit}"
+    if one.warm:
+        yield f"    warm cache: {one.warm.p50:.4g} {one.unit} ({one.warm.low:.4g} to {one.warm.high:.4g})"
+    if one.variant:
+        yield f"    {one.variant}"
     if one.ratio:
         ratio = one.ratio
         yield f"    takes {ratio.p50:.3f} times {one.against} ({ratio.low:.3f} to {ratio.high:.3f})"
-    clocks = _clocks(one.clocks)
+    clocks = clocks_line(one.clocks)
     if clocks:
         yield f"    at {clocks}"
 
 
-def _clocks(clocks: Clocks) -> str:
+def interval(value: Spread) -> str:
+    related = "" if value.firm or value.autocorrelation is None else f", autocorrelation {value.autocorrelation:.2f}"
+    return f"{value.low:.4g} to {value.high:.4g} in {value.coverage:.0%} of runs, {value.repeats} repeats{related}"
+
+
+def _range(clocks: Clocks) -> str:
+    if clocks.sm_mhz is None:
+        return ""
+    high = clocks.sm_mhz_highest
+    return f"{clocks.sm_mhz} to {high} MHz" if high and high > clocks.sm_mhz else f"{clocks.sm_mhz} MHz"
+
+
+def clocks_line(clocks: Clocks) -> str:
     told = [
-        f"{clocks.sm_mhz} MHz" if clocks.sm_mhz is not None else "",
+        _range(clocks),
         f"memory {clocks.memory_mhz} MHz" if clocks.memory_mhz is not None else "",
         f"{clocks.power_w:.0f} W" if clocks.power_w is not None else "",
         f"{clocks.temperature_c:.0f} C" if clocks.temperature_c is not None else "",
         ""
         if clocks.throttle is None
-        else f"throttled by {', '.join(clocks.throttle)}"
+        else f"THROTTLED by {', '.join(clocks.throttle)} in {clocks.throttled_readings} of {clocks.readings} readings"
         if clocks.throttle
         else "not throttled",
     ]

@@ -82,18 +82,19 @@ def text(
     if machine.gemm_proofs is not None:
         lines += ["", "What ran", *_ran(machine.gemm_proofs)]
         if withheld:
-            lines.append(f"  Not passed on to a process of root: {', '.join(withheld)}")
+            lines.append(f"  Not passed to the child process, because it runs as root: {', '.join(withheld)}")
     if trouble:
-        lines += ["", f"Not all could be run: {trouble}"]
+        lines += ["", f"Some products did not run: {trouble}"]
     for finding in findings:
         lines += ["", f"{finding.severity.value}: {finding.summary} [{finding.rule}]"]
         lines += [f"    {e.text} ({e.source})" for e in finding.evidence]
-        for fix in finding.fixes:
-            lines.append(f"    fix: {fix.text}" + (f" $ {' '.join(fix.command)}" if fix.command else ""))
+        for remedy in finding.remedies:
+            commands = [f" $ {' '.join(step.command)}" for step in remedy.steps if step.command]
+            lines.append(f"    fix: {remedy.title}{''.join(commands)}")
     if machine.gemm_proofs is not None and not findings and not trouble:
-        lines += ["", "All products ran where they were expected to."]
+        lines += ["", "Each product ran on the expected library."]
     if machine.gemm_proofs is None:
-        lines += ["", "Predicted from files and flags; `doctor blas --prove` runs one small product of each."]
+        lines += ["", "Predicted from files and flags. To run one small product of each kind: doctor blas --prove"]
     return "\n".join(lines) + "\n"
 
 

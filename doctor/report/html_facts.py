@@ -14,8 +14,13 @@ _NO_FACTS = ("origins", "symptoms")
 
 
 def facts(machine: Data) -> Iterator[str]:
-    origins = machine.get("origins") or {}
+    """All facts, folded into one drawer with a drawer for each group."""
     yield "<section aria-labelledby='facts'>\n<h2 id='facts'>Facts</h2>\n"
+    yield folded("What was read, and where", "".join(_groups(machine, machine.get("origins") or {})))
+    yield "</section>\n"
+
+
+def _groups(machine: Data, origins: Mapping[str, Data]) -> Iterator[str]:
     for group, value in machine.items():
         rows = list(_flat(value, group)) if group not in _NO_FACTS else []
         if rows:
@@ -27,7 +32,6 @@ def facts(machine: Data) -> Iterator[str]:
             for name, o in untold
         ]
         yield folded(f"{plural(len(untold), 'fact')} that could not be read", listed(told))
-    yield "</section>\n"
 
 
 def _table(rows: list[tuple[str, Any]], origins: Mapping[str, Data]) -> str:

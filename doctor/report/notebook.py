@@ -18,7 +18,7 @@ class Shown:
         self.report, self.height_px = report, int(height_px)
 
     def _repr_html_(self) -> str:
-        from doctor.report import html
+        from doctor.report.formats import html
 
         page = escape(html.render(self.report), quote=True)
         return (

@@ -14,7 +14,7 @@ body { margin: 0 auto; max-width: 70rem; padding: 1rem 1.25rem 4rem; background:
   font: 16px/1.5 system-ui, "Segoe UI", Roboto, "Liberation Sans", sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.6rem; margin: .5rem 0; } h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; } h3 { font-size: 1rem; margin: 1rem 0 .25rem; }
 code, pre { font: .875em/1.45 ui-monospace, "Liberation Mono", Menlo, monospace; }
-pre { background: var(--box); border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem; overflow-x: auto; white-space: pre; }
+pre { background: var(--box); border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 small, .basis, .ids, .about dt, summary .about { color: var(--soft); } .lead { font-size: 1.05rem; } ul { margin: .25rem 0; padding-left: 1.25rem; }
 dl.about { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; margin: 0; } dl.about div { display: flex; gap: .4rem; } dl.about dd { margin: 0; }
 details { border: 1px solid var(--line); border-radius: 8px; margin: .5rem 0; } details > div { padding: 0 1rem .75rem; }
@@ -23,7 +23,7 @@ details.error { border-left-color: var(--error); } details.warning { border-left
 .badge, .chip { border: 1px solid currentColor; border-radius: 1em; padding: 0 .6em; font-size: .8em; font-weight: 600; white-space: nowrap; }
 h1 .badge { font-size: 1em; } .chip { font-weight: 400; color: var(--soft); } .what { font-weight: 600; }
 .badge.error { color: var(--error); } .badge.warning { color: var(--warning); } .badge.info { color: var(--info); }
-.badge.ok { color: var(--ok); } .badge.unknown { color: var(--unknown); }
+.badge.ok { color: var(--ok); } .badge.unknown, .badge.partial { color: var(--unknown); }
 .wide { overflow-x: auto; } h1 .badge { white-space: normal; }
 /* Words stay whole in cells, so that a narrow window scrolls the table; lists of nodes and values break anywhere. */
 table { overflow-wrap: break-word; } table.lists td, table.facts td, table.facts th { overflow-wrap: anywhere; min-width: 8rem; }
@@ -36,6 +36,13 @@ svg .some rect { fill: none; stroke: var(--error); stroke-width: 2; } svg .some 
 svg .numa { fill: none; stroke-dasharray: 2 3; } svg .bar { fill: var(--info); stroke: none; } svg .base { stroke: var(--fg); stroke-width: 2; } svg .soft { fill: var(--soft); }
 svg .link { stroke-width: 1; opacity: .65; } svg .link.down { stroke: var(--error); stroke-width: 2.5; opacity: 1; }
 .skip { position: absolute; left: -100rem; } .skip:focus { position: static; }
+@media (max-width: 40rem) { table.gpus, table.gpus tbody, table.gpus tr, table.gpus td, table.gpus th[scope=row], table.gpus caption { display: block; }
+  table.gpus th[scope=col] { display: none; } table.gpus tr { padding: .4rem 0; border-bottom: 1px solid var(--line); }
+  table.gpus td { display: flex; gap: .6rem; border: 0; padding: .1rem 0; } table.gpus td::before { content: attr(data-label); color: var(--soft); min-width: 5rem; } }
+/* On a phone each row of such a table is a list of its cells, each after the name of its column. */
+@media (max-width: 30rem) { table.rows, .rows tbody, .rows tr, .rows td, .rows caption { display: block; } .rows tr.head { display: none; }
+  .rows tr { border-bottom: 1px solid var(--line); padding: .4rem 0; } table.rows td { border: 0; padding: .05rem 0; }
+  .rows td::before { content: attr(data-label) ": "; color: var(--soft); } }
 @media print { :root { color-scheme: light; --bg: #fff; --fg: #000; --soft: #444; --line: #999; --box: #fff; --error: #900; --warning: #640;
     --info: #036; --ok: #040; --unknown: #406; } body { max-width: none; padding: 0; font-size: 10.5pt; } .skip { display: none; }
   h2, h3, caption, summary { break-after: avoid; } details.finding, figure, tr { break-inside: avoid; } .wide { overflow: visible; }

@@ -166,7 +166,7 @@ def bars(bench: Iterable[Data], baselines: Mapping[str, float]) -> str:
     parts = [_bar(n, row, most[row["unit"]] or 1.0, baselines.get(row["key"])) for n, row in enumerate(rows)]
     compared = sum(row["key"] in baselines for row in rows)
     told = f"{plural(len(rows), 'measurement')}, {compared} with a baseline"
-    hint = "Bar: the median; thin line: where it lies in 95 of 100 runs" + "; upright: the baseline" * bool(compared)
+    hint = "Bar: the median; thin line: its interval" + "; upright: the baseline" * bool(compared)
     return _figure(told, 900, 30 * len(rows) + 10, parts, f"{hint}.")
 
 

@@ -1,8 +1,10 @@
-"""Report -> one shell script of its fixes: causes first, each command once, the reboot last, and with every step its
-risk, its way back, and what must be drained before. The doctor prints it and never runs it.
+"""Report -> one POSIX script of its fixes, causes first.
 
-A command that wants a word of yours (IMAGE, COMMAND), or belongs inside a container or the start of a program, stands
-there as a comment. Texts of the machine reach comments and quoted words alone.
+Of each finding the chosen alternative is live and the others are comments. Started without `--yes` the script prints
+what it would do; it stops at the first failure and asks before a reboot. The doctor prints it and never runs it.
+
+A command that needs a word of yours (IMAGE, COMMAND), starts your own program, or belongs inside a container is a
+comment; so is what comes after a step that no command does. Texts of the machine reach comments and quoted words alone.
 """
 
 from __future__ import annotations
@@ -12,141 +14,172 @@ import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from doctor.errors import InputError
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Report, Severity
-from doctor.report.rollback import way_back
-from doctor.report.words import clean, plural, unjudged
+from doctor.findings import Finding, Remedy, Report, Scope, Severity, Step
+from doctor.report.words import clean, cost, not_checked, plural
+from doctor.rules.lib.command_effects import STARTERS, changes, undo_of
 
 _WIDTH = 100
-_PLACEHOLDER = re.compile(r"^[A-Z][A-Z_]{2,}$")
-_LOOKS = ("journalctl", "lspci", "modinfo", "lsmod", "ldconfig", "stat", "id", "ls")
-"""Commands that only show something."""
-_STARTERS = ("env", "docker", "podman", "sbatch", "srun", "wsl.exe")
-"""Commands that start a program of yours another way: for you to repeat, not for a script to run."""
+_PLACEHOLDER = re.compile(r"(?:^|=)[A-Z][A-Z_]{2,}(?:\.yaml)?$")
+_PLACES = {"host": "On the host", "environment": "In the Python environment", "container": "Inside the container"}
+_LETTERS = "ABCDEFGH"
 _HEAD = """#!/bin/sh
-# What `doctor check` would do to this machine, in order: causes first. Read it before you run it, or any line of it.
+# What `doctor check` suggests for this machine, causes first. Without --yes it only prints the commands.
 set -eu
+yes=no
+if [ "${1:-}" = --yes ]; then yes=yes; fi
+run() {
+  printf '+ %s\\n' "$*"
+  if [ "$yes" = yes ]; then "$@"; fi
+}
+as_root() { if [ "$(id -u)" -eq 0 ]; then run "$@"; else run sudo "$@"; fi; }
 """
-_AS_ROOT = """
-as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
+_REBOOT = """# Reboot once, last: it stops every job on this machine.
+if [ "$yes" = yes ]; then
+  printf 'Reboot now? [y/N] '
+  read -r answer
+  if [ "$answer" != y ]; then exit 0; fi
+fi
+as_root systemctl reboot
 """
 
 
-def render(report: Report) -> str:
-    """The script. It does nothing where nothing is to be mended."""
-    findings = [f for f in report.counted() if f.severity is not Severity.INFO and f.fixes]
-    steps = list(_steps(findings, report.snapshot))
-    reboot = any(step.reboots for step in steps)
-    lines = [_HEAD]
-    if any(step.root for step in steps) or reboot:
-        lines.append(_AS_ROOT)
-    lines += map(_comment, _limits(report, bool(findings)))
-    for number, step in enumerate(steps, 1):
-        lines += ["", f"# {number}. {'-' * 60}", *step.lines]
-    if reboot:
-        lines += ["", f"# {len(steps) + 1}. {'-' * 60}", *_reboot()]
-    lines += ["", *_checked(findings)]
+def render(report: Report, choose: Sequence[str] = ()) -> str:
+    """The script. `choose` holds RULE=B or FINGERPRINT=B. Raises InputError for a choice that no finding has."""
+    findings = [f for f in report.counted() if f.severity is not Severity.INFO and f.remedies]
+    chosen = _chosen(findings, choose)
+    plan = _Plan(report.snapshot)
+    for finding in findings:
+        plan.add(finding, chosen.get(finding.fingerprint, 0))
+    lines = [_HEAD, *(_comment(line) for line in _limits(report, bool(findings)))]
+    if plan.stops_jobs:
+        lines += ["", *map(_comment, _drain(report.snapshot))]
+    for place, rows in plan.places.items():
+        if rows:
+            lines += ["", _comment(f"== {_PLACES[place]} =="), *rows]
+    if plan.reboots:
+        lines += ["", _REBOOT]
+    if findings:
+        lines += ["", _comment("Afterwards: doctor check")]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _limits(report: Report, mends: bool) -> Iterator[str]:
+def _chosen(findings: Sequence[Finding], choose: Sequence[str]) -> dict[str, int]:
+    """Fingerprint → place of the alternative that was chosen."""
+    chosen: dict[str, int] = {}
+    for word in choose:
+        name, _, letter = word.partition("=")
+        hits = [f for f in findings if name in (f.rule, f.fingerprint)]
+        if not hits:
+            raise InputError(f"--choose {word}: no finding with a fix is called {name}")
+        place = _LETTERS.find(letter.upper()) if len(letter) == 1 else -1
+        for finding in hits:
+            if not 0 <= place < len(finding.remedies):
+                last = _LETTERS[len(finding.remedies) - 1]
+                raise InputError(f"--choose {word}: {finding.rule} has the alternatives A to {last}")
+            chosen[finding.fingerprint] = place
+    return chosen
+
+
+def _limits(report: Report, fixes: bool) -> Iterator[str]:
     """What an empty or a short script must not be taken for."""
     if report.status == "unknown":
-        yield f"{unjudged(report)} An empty plan is not a healthy machine."
-    elif not mends:
-        yield "Nothing to mend: no finding at or above warning has a fix."
+        yield f"{not_checked(report)} An empty plan does not mean that the machine is healthy."
+    elif not fixes:
+        yield "Nothing to do: no error or warning has a fix."
     if report.unchecked:
-        yield f"{plural(len(report.unchecked), 'check')} could not tell; `doctor check` names them."
+        yield f"{plural(len(report.unchecked), 'check')} skipped; `doctor check -v` lists them."
 
 
-class _Step:
-    """What one finding asks for, as lines of the script."""
+class _Plan:
+    """The script's lines by where they run; each command once."""
 
-    def __init__(self, finding: Finding, machine: Snapshot, done: dict[str, int], number: int) -> None:
-        self.root = self.reboots = False
-        self._machine, self._done, self._number = machine, done, number
-        self.lines = [_comment(f"{finding.severity.value}: {finding.rule}: {finding.summary}")]
-        for evidence in finding.evidence[:2]:
-            self.lines.append(_comment(f"seen: {evidence.text}"[:300]))
-        drains = any(fix.reboot or "job" in (fix.risk or "") or "process" in (fix.risk or "") for fix in finding.fixes)
-        if drains and "drain" in done:
-            self.lines.append(_comment(f"drain first, as in step {done['drain']}"))
-        elif drains:
-            done["drain"] = number
-            self.lines += _drain(machine)
-        for fix in finding.fixes:
-            self._add(fix)
+    def __init__(self, machine: Snapshot) -> None:
+        self.machine = machine
+        self.places: dict[str, list[str]] = {place: [] for place in _PLACES}
+        self.reboots = self.stops_jobs = False
+        self.done: set[str] = set()
 
-    def _add(self, fix: Fix) -> None:
-        argv = fix.command
-        if argv and argv[:2] == ("systemctl", "reboot"):
-            self.reboots = True
-            self.lines += ["", _comment(f"{fix.text} (once, at the end of this script)")]
-            return
-        self.lines += ["", _comment(fix.text)]
-        if fix.risk:
-            self.lines.append(_comment(f"risk: {fix.risk}"))
-        self.reboots |= fix.reboot
+    def add(self, finding: Finding, chosen: int) -> None:
+        heads: set[str] = set()
+        by_hand = False
+        for place, remedy in enumerate(finding.remedies):
+            letter = f"{_LETTERS[place]}: " if len(finding.remedies) > 1 else ""
+            live = place == chosen
+            for step in remedy.steps:
+                rows = self.places[step.where]
+                if step.where not in heads:
+                    heads.add(step.where)
+                    rows += ["", _comment(f"{finding.severity.value}: {finding.summary} ({finding.rule})")]
+                    rows += [_comment(f"seen: {row.text}"[:300]) for row in finding.evidence[:2]]
+                if step is remedy.steps[0]:
+                    what = f"{letter}{remedy.title.rstrip('.')} ({cost(remedy)})"
+                    rows.append(_comment(what if live else f"instead, {what}"))
+                    if live and remedy.risk:
+                        rows.append(_comment(f"risk: {remedy.risk}"))
+                waits = by_hand and live and step.command is not None
+                rows += [_after_hands(step)] if waits else self._step(step, remedy, live=live)
+                by_hand |= live and _by_hand(step, remedy)
+            self.reboots |= live and remedy.reboot and not by_hand
+            risk = remedy.risk or ""
+            self.stops_jobs |= live and (remedy.reboot or "job" in risk or "process" in risk)
+
+    def _step(self, step: Step, remedy: Remedy, *, live: bool) -> Iterator[str]:
+        argv = step.command
         if argv is None:
-            self.lines.append(_comment("by hand: no one command does this on every machine"))
-        elif _quoted(argv) in self._done:
-            self.lines.append(_comment(f"done in step {self._done[_quoted(argv)]}: {_quoted(argv)}"))
-        elif reason := _not_for_a_script(fix, argv):
-            self.lines.append(_comment(f"{reason}: {_quoted(argv)}"))
+            if step.text.rstrip(".") != remedy.title.rstrip("."):
+                yield _comment(step.text)
+            return
+        if argv[:2] == ("systemctl", "reboot"):
+            return  # once, last
+        line = _quoted(argv)
+        if not live:
+            yield _comment(line)
+        elif line in self.done:
+            yield _comment(f"done above: {line}")
+        elif reason := _not_for_a_script(step, argv):
+            yield _comment(f"{reason}: {line}")
         else:
-            self._done[_quoted(argv)] = self._number
-            if argv[0] not in _LOOKS:
-                self.lines.append(_comment(f"way back: {way_back(argv, self._machine)}"))
-            self.root |= fix.root
-            self.lines.append(f"{'as_root ' if fix.root else ''}{_quoted(argv)}")
+            self.done.add(line)
+            if undo := undo_of(argv, self.machine):
+                yield _comment(f"undo: {_quoted(undo.command) if undo.command else undo.text}")
+            yield f"{'as_root' if remedy.root else 'run'} {line}"
 
 
-def _steps(findings: Sequence[Finding], machine: Snapshot) -> Iterator[_Step]:
-    done: dict[str, int] = {}
-    for number, finding in enumerate(findings, 1):
-        yield _Step(finding, machine, done, number)
-
-
-def _not_for_a_script(fix: Fix, argv: tuple[str, ...]) -> str | None:
-    if any(_PLACEHOLDER.match(word) for word in argv):
-        return "with your own words in it"
-    if argv[0] in _STARTERS and argv[1:2] != ("restart",):
-        return "start your program this way"
-    return "inside the container" if fix.where == "container" else None
-
-
-def _drain(machine: Snapshot) -> list[str]:
+def _drain(machine: Snapshot) -> Iterator[str]:
     """How the node's scheduler empties it, and who holds the GPUs now."""
     environment = machine.environment or {}
-    lines = [_comment("drain first: this ends the jobs on the GPUs.")]
+    yield "Drain this node first: a step below stops the jobs on its GPUs."
     if any(name.startswith("SLURM_") for name in environment):
-        lines.append(_comment("scontrol update NodeName=THIS_NODE State=DRAIN Reason=doctor"))
+        yield "scontrol update NodeName=THIS_NODE State=DRAIN Reason=doctor"
     if "KUBERNETES_SERVICE_HOST" in environment:
-        lines.append(_comment("kubectl drain THIS_NODE --ignore-daemonsets --delete-emptydir-data"))
+        yield "kubectl drain THIS_NODE --ignore-daemonsets --delete-emptydir-data"
     held = [f"{h.name} (pid {h.pid})" for h in machine.holders or () if h.nodes]
     if held:
-        lines.append(_comment(f"now holding a GPU: {', '.join(held[:12])}"))
+        yield f"Now holding a GPU: {', '.join(held[:12])}"
     if machine.holders is not None and machine.host.processes_seen != "all":
-        lines.append(_comment("processes of other accounts or containers may hold one too; they could not be seen"))
-    return lines
+        yield "Processes of other accounts or containers may hold one too; they could not be seen."
 
 
-def _reboot() -> list[str]:
-    return [
-        _comment("The steps above want one reboot; it comes last, once."),
-        _comment("drain first: it ends every job of the node"),
-        _comment("risk: stops every job on the node"),
-        _comment("way back: none"),
-        "as_root systemctl reboot",
-    ]
+def _by_hand(step: Step, remedy: Remedy) -> bool:
+    """Whether what follows must wait for whoever runs the script. For hardware the script's head says to drain."""
+    if remedy.scope is Scope.HARDWARE:
+        return False
+    return step.command is None or _not_for_a_script(step, step.command) is not None
 
 
-def _checked(findings: Sequence[Finding]) -> list[str]:
-    if not findings:
-        return []
-    ways = dict.fromkeys(_quoted(f.verify) for f in findings if f.verify)
-    shown = [_comment(f"afterwards ({plural(len(findings), 'finding')}): doctor check")]
-    return [*shown, *(_comment(f"or: {way}") for way in list(ways)[:10])]
+def _after_hands(step: Step) -> str:
+    """A command that a step by hand must come before: the script can't know when that is done."""
+    return _comment(f"after the step above: {_quoted(step.command or ())}")
+
+
+def _not_for_a_script(step: Step, argv: tuple[str, ...]) -> str | None:
+    if any(_PLACEHOLDER.match(word) for word in argv):
+        return "put your own words in place of those in capitals"
+    if argv[0] in STARTERS and not changes(argv):
+        return "start your program this way"
+    return "inside the container" if step.where == "container" else None
 
 
 def _quoted(argv: Sequence[str]) -> str:

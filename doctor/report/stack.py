@@ -79,7 +79,7 @@ def _verdicts(report: Report, part: Part) -> Iterator[Verdict]:
         elif rule in report.clear or any(f.rule == rule for f in report.findings):
             yield Verdict(against, rule, "no fault")
         else:
-            yield Verdict(against, rule, "unknown", "the rule was not asked")
+            yield Verdict(against, rule, "unknown", "not checked here")
 
 
 def _about(finding: Finding, part: Part) -> bool:

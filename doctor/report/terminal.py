@@ -1,5 +1,5 @@
-"""Report -> text for people: the verdict first, one block a problem, consequences under their cause, then what is fine
-and what could not be told.
+"""Report -> text for people: the machine in one line, a block for each problem with its fixes, then each part of the
+stack and one line of counts.
 
 Width, colour and unicode are arguments. Nothing from outside reaches the terminal as an escape sequence or as markup:
 colour is added by us alone, around text whose control characters are shown as `?`.
@@ -15,13 +15,21 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from doctor.findings import Finding, Fix, ProfileVerdict, Report, Severity
+from doctor.findings import Finding, ProfileVerdict, Report, Severity
 from doctor.redaction.secrets import masked
 from doctor.report import details
-from doctor.report.words import clean, gpu_line, plural, reader_failures, unjudged
+from doctor.report.words import clean, cost, headline, layer_signs, machine_line, reader_failures, sureness
 
-_STYLES = {"error": "bold red", "warning": "bold yellow", "info": "cyan", "ok": "bold green", "unknown": "bold magenta"}
-_SHOWN = 6
+_STYLES = {
+    "error": "bold red",
+    "warning": "bold yellow",
+    "info": "cyan",
+    "ok": "bold green",
+    "unknown": "bold magenta",
+    "partial": "bold magenta",
+}
+_SHOWN = 4
+_PLAIN_SIGNS = {"error": "ERROR:", "warning": "WARNING:", "info": "NOTE:"}
 _MIN_WIDTH = 24
 
 Line = tuple[str, str]
@@ -65,7 +73,17 @@ def render(report: Report, look: Look | None = None, verbose: int = 0) -> str:
 
 
 def _ascii(text: str) -> str:
-    for sign, stand_in in (("×", "x"), ("…", "..."), ("→", "->"), ("·", "-"), ("≥", ">="), ("–", "-"), ("—", "-")):
+    for sign, stand_in in (
+        ("×", "x"),
+        ("…", "..."),
+        ("→", "->"),
+        ("·", "-"),
+        ("≥", ">="),
+        ("–", "-"),
+        ("—", "-"),
+        ("✗", "x"),
+        ("✓", "ok"),
+    ):
         text = text.replace(sign, stand_in)
     return text.encode("ascii", "replace").decode()
 
@@ -87,76 +105,78 @@ def _coloured(lines: Iterable[Line]) -> str:
 def _lines(report: Report, look: Look, verbose: int) -> Iterator[Line]:
     width = max(look.width, _MIN_WIDTH)
     counted = [f for f in report.findings if not f.explained_by]
-    yield from _block(_verdict(report, counted), "", "", width, _STYLES[report.status])
-    yield from _block(gpu_line(report.snapshot), "", "", width)
-    if report.source:
-        yield from _block(f"Judged: {clean(report.source)}", "", "  ", width)
-    number = 0
-    for finding in counted:
-        if finding.severity is Severity.INFO and not verbose and _is_remark(finding):
-            continue
-        number += 1
+    yield from _block(machine_line(report), "", "  ", width, "bold")
+    shown = [f for f in counted if verbose or f.severity is not Severity.INFO or not _is_remark(f)]
+    for finding in shown:
         yield "", ""
-        yield from _finding(finding, number, report, width, verbose)
+        yield from _finding(finding, report, look, width, verbose)
+    for line in _hints(report):
+        yield "", ""
+        yield from _block(line, "", "  ", width)
     yield "", ""
-    yield from _closing(report, counted, width, verbose)
+    yield from _closing(report, counted, look, width, verbose)
     if verbose:
         yield from details.lines(report.snapshot, width, verbose)
 
 
 def _is_remark(finding: Finding) -> bool:
-    return not finding.fixes and finding.ask is None
+    return not finding.remedies and finding.ask is None
 
 
-def _verdict(report: Report, counted: list[Finding]) -> str:
-    errors = sum(f.severity is Severity.ERROR for f in counted)
-    warnings = sum(f.severity is Severity.WARNING for f in counted)
-    untold = len(report.unchecked)
-    if report.status in ("error", "warning"):
-        parts = [plural(errors, "error")] * bool(errors) + [plural(warnings, "warning")] * bool(warnings)
-        worst = counted[0].summary if counted else ""
-        return f"{report.status.upper()}: {', '.join(parts)}. First: {masked(clean(worst))}"
-    if report.status == "unknown":
-        why = unjudged(report, "here" if report.source else "on this machine")
-        return f"UNKNOWN: {why[0].lower()}{why[1:]}"
-    tail = f"; {plural(untold, 'check')} could not tell" if untold else ""
-    return f"OK: no problem found by {plural(len(report.clear), 'check')}{tail}."
+def _hints(report: Report) -> Iterator[str]:
+    """One line a guess: beside the findings, never among them."""
+    for hint in report.hints[:1]:
+        what = clean(hint.rule.replace("-", " "))
+        yield f"May be about: {what} ({sureness(hint.confidence)} confidence). Please add {hint.ask}."
 
 
-def _finding(finding: Finding, number: int, report: Report, width: int, verbose: int) -> Iterator[Line]:
-    about = "" if finding.subject.id in ("-", "") else f" {finding.subject.kind} {clean(finding.subject.id)}"
-    head = f"{number}. {finding.severity.value.upper()} {finding.rule}{about}"
-    yield from _block(head, "", "   ", width, _STYLES[finding.severity.value])
-    yield from _block(masked(clean(finding.summary)), "   ", "   ", width)
+def _finding(finding: Finding, report: Report, look: Look, width: int, verbose: int) -> Iterator[Line]:
+    sign = ({"error": "✗", "warning": "!", "info": "i"} if not look.plain else _PLAIN_SIGNS)[finding.severity.value]
+    head = f"{sign} {masked(clean(finding.summary))}"
+    style = _STYLES[finding.severity.value]
+    if len(head) + len(finding.rule) + 2 <= width:
+        yield f"{head}{' ' * (width - len(head) - len(finding.rule))}{finding.rule}", style
+    else:
+        yield from _block(head, "", "  ", width, style)
+        yield f"    {finding.rule}", ""
+    if finding.why and finding.severity is not Severity.INFO:
+        yield from _block(clean(finding.why), "  ", "  ", width)
     shown = finding.evidence if verbose else finding.evidence[:_SHOWN]
     for row in shown:
-        yield from _block(f"{masked(clean(row.text))} ({clean(row.source)})", "   seen: ", "     ", width)
+        yield from _block(f"{masked(clean(row.text))} ({clean(row.source)})", "    ", "      ", width)
     if len(finding.evidence) > len(shown):
-        yield from _block(f"and {len(finding.evidence) - len(shown)} more (-v shows them)", "   seen: ", "     ", width)
-    if finding.basis == "symptom":
-        yield from _block("known from this error text alone; facts do not say", "   basis: ", "     ", width)
-    for fix in finding.fixes:
-        yield from _fix(fix, width)
+        yield from _block(f"and {len(finding.evidence) - len(shown)} more (-v)", "    ", "      ", width)
+    if finding.basis == "symptom" and verbose:
+        yield from _block("Based only on this error message.", "  ", "    ", width)
+    yield from _remedies(finding, width)
     if finding.verify:
-        yield f"   verify: {command(finding.verify)}", ""
+        yield f"  Check: {command(finding.verify)}", ""
     if finding.ask:
-        yield from _block(clean(finding.ask), "   ask next: ", "     ", width)
+        yield from _block(clean(finding.ask), "  Please add: ", "    ", width)
     follow = [f for f in report.findings if f.explained_by == finding.fingerprint]
     if follow:
-        texts = dict.fromkeys(f"{f.rule}: {masked(clean(f.summary))}" for f in follow)
-        yield from _block("and it explains:", "   ", "     ", width)
-        for text in texts:
-            yield from _block(text, "     - ", "       ", width)
+        texts = dict.fromkeys(masked(clean(f.summary)) for f in follow)
+        yield from _block(f"This explains: {'; '.join(texts)}", "  ", "    ", width)
 
 
-def _fix(fix: Fix, width: int) -> Iterator[Line]:
-    notes = [f"in the {fix.where}"] if fix.where != "host" else ["on the host"]
-    notes += ["as root"] * fix.root + ["reboot needed"] * fix.reboot
-    yield from _block(f"{clean(fix.text)} ({', '.join(notes)})", "   fix: ", "     ", width)
-    if fix.command:
-        yield f"     $ {command(fix.command)}", "bold"
-    if fix.risk:
-        yield from _block(clean(fix.risk), "     risk: ", "       ", width)
+def _remedies(finding: Finding, width: int) -> Iterator[Line]:
+    many = len(finding.remedies) > 1
+    if many:
+        yield "  Choose one:", ""
+    for letter, remedy in zip("ABCDEFGH", finding.remedies, strict=False):
+        first = f"    {letter}  " if many else "  Fix: "
+        rest = " " * len(first)
+        yield from _block(f"{clean(remedy.title).rstrip('.')} ({cost(remedy)})", first, rest, width)
+        for step in remedy.steps:
+            if len(remedy.steps) > 1 or (step.text.rstrip(".") != remedy.title.rstrip(".") and not step.command):
+                yield from _block(clean(step.text), rest, rest, width)
+            if step.command:
+                yield f"{rest}  {command(step.command)}", "bold"
+        if remedy.risk:
+            yield from _block(f"Risk: {clean(remedy.risk)}", rest, rest, width)
+        for step in remedy.undo:
+            undo = command(step.command) if step.command else clean(step.text)
+            yield from _block(f"Undo: {undo}", rest, rest, width)
 
 
 def command(argv: Iterable[str]) -> str:
@@ -164,33 +184,30 @@ def command(argv: Iterable[str]) -> str:
     return shlex.join(clean(word) for word in argv)
 
 
-def _closing(report: Report, counted: list[Finding], width: int, verbose: int) -> Iterator[Line]:
-    hidden = sum(f.severity is Severity.INFO and _is_remark(f) for f in counted) if not verbose else 0
+def _closing(report: Report, counted: list[Finding], look: Look, width: int, verbose: int) -> Iterator[Line]:
+    if signs := layer_signs(report, plain=look.plain or not look.unicode):
+        yield from _block(signs, "", "  ", width)
+    yield from _block(headline(report), "", "  ", width, _STYLES[report.status])
     crashed = [u for u in report.unchecked if u.crashed]
-    untold = len(report.unchecked) - len(crashed)
-    yield from _block(f"Clear: {plural(len(report.clear), 'check')}. Could not tell: {untold}.", "", "  ", width)
-    reasons: dict[str, list[str]] = {}
-    for row in report.unchecked:
-        reasons.setdefault(clean(row.reason), []).append(row.rule)
-    by_size = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
-    for reason, rules in by_size if verbose else by_size[:_SHOWN]:
-        yield from _block(f"{reason}: {', '.join(rules)}", "  - ", "    ", width)
-    if not verbose and len(by_size) > _SHOWN:
-        yield from _block(f"{plural(len(by_size) - _SHOWN, 'more reason')} (-v shows them)", "  - ", "    ", width)
+    if verbose:
+        reasons: dict[str, list[str]] = {}
+        for row in report.unchecked:
+            reasons.setdefault(clean(row.reason), []).append(row.rule)
+        for reason, rules in sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0])):
+            yield from _block(f"{reason}: {', '.join(rules)}", "  - ", "    ", width)
     if crashed:
         yield from _block(f"Crashed: {', '.join(u.rule for u in crashed)}. Please report this.", "", "  ", width)
     for line in reader_failures(report.snapshot):
         yield from _block(line, "", "  ", width)
-    if hidden:
-        yield from _block(f"Remarks: {hidden} (-v shows them).", "", "  ", width)
     if report.suppressed:
-        yield from _block(f"Allowed by the allow-list, not shown: {len(report.suppressed)}.", "", "  ", width)
+        names = ", ".join(dict.fromkeys(row.rule for row in report.suppressed))
+        yield from _block(f"Suppressed by your allow-list: {names}.", "", "  ", width)
     if report.profile:
         yield from _profile(report.profile, width, verbose)
-    elif report.profile_note:
-        note = clean(report.profile_note)
-        yield from _block(f"No profile was judged, only the generic checks: {note}.", "", "  ", width)
-    for note in report.knowledge.notes() if report.knowledge else ():
+    elif report.profile_note and verbose:
+        yield from _block(f"Not compared with a profile: {clean(report.profile_note)}.", "", "  ", width)
+    used = report.knowledge
+    for note in used.notes() if used and (verbose or used.file or used.changed) else ():
         yield from _block(clean(note), "", "  ", width)
     if counted and report.status in ("error", "warning"):
         yield from _block(f"More on a finding: doctor explain {counted[0].rule}", "", "  ", width)
@@ -198,15 +215,10 @@ def _closing(report: Report, counted: list[Finding], width: int, verbose: int) -
 
 def _profile(p: ProfileVerdict, width: int, verbose: int) -> Iterator[Line]:
     """How its expectations came out, and who stands behind those that hold: each by itself with -v."""
-    behind: dict[str, int] = {}
-    for row in p.judged:
-        if row.outcome == "holds":
-            behind[row.status] = behind.get(row.status, 0) + 1
-    holds = ", ".join(f"{count} {status}" for status, count in sorted(behind.items()))
-    text = (
-        f"{len(p.holds)} as expected{f' ({holds})' if holds else ''}, {len(p.deviates)} not, {len(p.unknown)} unknown"
-    )
-    yield from _block(f"Profile {clean(p.name)} ({p.chosen}, {p.status}): {text}.", "", "  ", width)
+    differs = f"{len(p.deviates)} difference{'s' * (len(p.deviates) != 1)}" if p.deviates else "no differences"
+    unknown = f", {len(p.unknown)} not checked" if p.unknown else ""
+    more = "" if verbose else " (-v)"
+    yield from _block(f"Compared with profile {clean(p.name)}: {differs}{unknown}{more}.", "", "  ", width)
     for row in p.judged if verbose else ():
         found = clean(row.found) if row.found is not None else "not known"
         words = {"holds": "holds", "deviates": "does not hold", "unknown": "could not be checked"}[row.outcome]

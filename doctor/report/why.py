@@ -13,6 +13,7 @@ from typing import Any
 from doctor.facts import Snapshot, State
 from doctor.findings import Report
 from doctor.redaction import Redactor
+from doctor.redaction.site import Site
 from doctor.report.key import key_of
 from doctor.report.words import clean, plural
 
@@ -22,7 +23,10 @@ _VALUE = 300
 
 
 def as_data(
-    report: Report, fragments: Sequence[Mapping[str, Any]], near: Iterable[tuple[str, Sequence[str], Sequence[str]]]
+    report: Report,
+    fragments: Sequence[Mapping[str, Any]],
+    near: Iterable[tuple[str, Sequence[str], Sequence[str]]],
+    site: Site | None = None,
 ) -> dict[str, Any]:
     """Plain data, redacted."""
     data: dict[str, Any] = {
@@ -33,7 +37,7 @@ def as_data(
         "findings": [{"rule": f.rule, "severity": f.severity.value, "basis": f.basis} for f in report.findings],
         "near": [{"rule": rule, "knows": list(knows), "lacks": list(lacks)} for rule, knows, lacks in near],
     }
-    redactor = Redactor(key=key_of(report), remember=True)
+    redactor = Redactor(key=key_of(report), site=site, remember=True)
     redactor.learn(report.model_dump(mode="json", by_alias=True))
     return {"schema": "doctor.why/1", **redactor.again(redactor.data(data))}
 

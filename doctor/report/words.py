@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 import unicodedata
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 from doctor.facts import Snapshot
-from doctor.findings import Report
+from doctor.findings import Remedy, Report, Scope, Severity
+from doctor.redaction.secrets import masked
 
 _LONGEST = 2000
 _UNSAFE = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
@@ -26,39 +30,128 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def unjudged(report: Report, here: str = "here") -> str:
-    """Of a report with the status `unknown`: why nothing, or not all, could be judged. One sentence."""
-    machine, gpus = report.snapshot, report.snapshot.gpus
-    if untold := [vendor for vendor in _OF if machine.of_vendor(vendor) and not machine.driver_known(vendor)]:
-        looked, whose = plural(len(report.clear), "check"), " and ".join(_OF[vendor] for vendor in untold)
-        return f"No problem found by {looked}, but the state of {whose} driver is not known."
+def headline(report: Report) -> str:
+    """The last line: what was found, how much was checked."""
+    counted = report.counted()
+    errors = sum(f.severity is Severity.ERROR for f in counted)
+    warnings = sum(f.severity is Severity.WARNING for f in counted)
+    found = [plural(errors, "error")] * bool(errors) + [plural(warnings, "warning")] * bool(warnings)
+    checks = f"{plural(len(report.clear), 'check')} passed"
+    if report.unchecked and not from_text(report):  # a text leaves most of them open
+        checks += f", {len(report.unchecked)} skipped (-v)"
+    if report.suppressed:
+        checks += f", {len(report.suppressed)} suppressed"
+    if found:
+        return f"{', '.join(found)} · {checks}"
+    if report.status == "unknown":
+        return f"{not_checked(report)} {checks}."
+    if report.status == "partial":
+        parts = [name for name, state in report.layers.items() if state in ("partial", "unknown")]
+        no_python = parts == ["torch"] and report.snapshot.interpreter.path is None
+        how = " No Python environment was found; name one with --python." if no_python else ""
+        return f"No problem found, but not everything could be checked ({', '.join(parts)}): {checks}.{how}"
+    return f"No problems found: {checks}."
+
+
+def not_checked(report: Report) -> str:
+    """Of a report with the status `unknown`: why. One sentence."""
+    gpus = report.snapshot.gpus
+    where = "in this text" if from_text(report) else "here"
     if gpus is None:
-        return f"It is not known whether a GPU is {here}, so nothing could be judged."
-    kind = "GPU of AMD or NVIDIA" if gpus else "GPU"
-    return f"No {kind} was found {here}, so nothing could be judged."
+        ask = " Please add the output of `nvidia-smi` or `rocminfo`." if from_text(report) else ""
+        return f"No GPU information {where}.{ask}" if from_text(report) else "Could not tell whether a GPU is here."
+    return f"No GPU was found {where}." if not gpus else f"No AMD or NVIDIA GPU was found {where}."
 
 
-_OF = {"amd": "AMD's", "nvidia": "NVIDIA's"}
+def from_text(report: Report) -> bool:
+    """Whether the facts were read from a pasted text; a text without facts counts."""
+    sources = [origin.source for origin in report.snapshot.origins.values()]
+    return any(source.startswith("text") for source in sources) or (not sources and report.source is not None)
+
+
+def machine_line(report: Report) -> str:
+    """`H100 80GB ×8 (sm_90) · driver 535.183.01 · Ubuntu 24.04 · torch 2.9.1+cu130 in /opt/venv`."""
+    machine = report.snapshot
+    parts = [gpu_line(machine)]
+    vendors = {gpu.vendor for gpu in machine.gpus or ()}
+    if machine.nvidia_driver.version:
+        parts.append(f"driver {machine.nvidia_driver.version}")
+    elif "nvidia" in vendors and machine.nvidia_driver.loaded is False:
+        parts.append("no NVIDIA driver loaded")
+    if "amd" in vendors and machine.amdgpu_driver.loaded is not None:
+        release = machine.amdgpu_driver.version or machine.amdgpu_driver.source or ""
+        parts.append(f"amdgpu {release}".strip() if machine.amdgpu_driver.loaded else "amdgpu not loaded")
+    releases = sorted({install.version for install in machine.rocm or () if install.version})
+    if releases:
+        parts.append(f"ROCm {', '.join(releases[:3])}")
+    if machine.os.name:
+        parts.append(machine.os.name)
+    if machine.torch.version:
+        where = f" in {machine.torch.location}" if machine.torch.location else ""
+        parts.append(f"torch {machine.torch.version}{where}")
+    line = " · ".join(masked(clean(part)) for part in parts)
+    return f"{clean(report.source)}: {line}" if report.source else line
+
+
+def layer_signs(report: Report, *, plain: bool = False) -> str:
+    """`driver ✓  devices ✓  torch !`; in words where signs can't be shown."""
+    signs = {"ok": "✓", "problem": "✗", "partial": "!", "unknown": "?", "not-applicable": "–"}
+    told = from_text(report)  # a text leaves most of them open
+    rows = [(n, s) for n, s in report.layers.items() if n != "gpu" and not (told and s in ("unknown", "partial"))]
+    if plain:
+        return ", ".join(f"{name}: {state}" for name, state in rows)
+    return "  ".join(f"{name} {signs[state]}" for name, state in rows)
+
+
+def cost(remedy: Remedy) -> str:
+    """`host, root, reboot`: where it acts and what it costs."""
+    scope = "this environment" if remedy.scope is Scope.ENVIRONMENT else remedy.scope.value
+    notes = [scope, *["root"] * remedy.root, *["reboot"] * remedy.reboot]
+    notes += [f"restarts {clean(name)}" for name in remedy.restarts]
+    return ", ".join(notes + [f"keeps {clean(kept)}" for kept in remedy.keeps])
+
+
+def fix_lines(finding: Mapping[str, Any], most: int | None = None) -> list[str]:
+    """`Fix: …` with its commands, or `Fix A: …`, `Fix B: …` for alternatives, of a finding as plain data."""
+    rows = []
+    many = len(finding["remedies"]) > 1 and most != 1
+    for letter, remedy in zip("ABCDEFGH", finding["remedies"][:most], strict=False):
+        rows.append(f"Fix{f' {letter}' if many else ''}: {clean(remedy['title'])}")
+        for step in remedy["steps"]:
+            if step["command"]:
+                rows.append(f"  {clean(shlex.join(step['command']))}")
+            elif step["text"].rstrip(".") != remedy["title"].rstrip("."):
+                rows.append(f"  {clean(step['text'])}")
+    return rows
+
+
+def sureness(confidence: float) -> str:
+    """A hint's probability in a word. Of hints from 0.8 on 86 % were right; of those from 0.4 to 0.8 43 %, which is
+    less than they say (benchmarks/README.md)."""
+    return "high" if confidence >= 0.8 else "low"
 
 
 def reader_failures(machine: Snapshot) -> list[str]:
-    """Readers that failed on a pasted text, and where: what they would have read is missing from the report."""
-    failed = [(n.removeprefix("readers."), o) for n, o in machine.origins.items() if n.startswith("readers.")]
+    """Parsers that failed on a pasted text, and where: what they would have read is missing from the report."""
+    failed = [(n.removeprefix("parsers."), o) for n, o in machine.origins.items() if n.startswith("parsers.")]
     return [
-        clean(f"The reader {name} failed at line {o.source.partition(':')[2]} ({o.detail}): please report this.")
+        clean(f"The parser {name} failed at line {o.source.partition(':')[2]} ({o.detail}): please report this.")
         for name, o in failed
     ]
 
 
 def gpu_line(machine: Snapshot) -> str:
-    """`8× AMD Instinct MI300X, 192 GiB`: equal GPUs counted."""
+    """`AMD Instinct MI300X ×8 (gfx942, 192 GiB)`: equal GPUs counted."""
     if machine.gpus is None:
-        return "GPUs: not known."
+        return "GPU not known"
     if not machine.gpus:
-        return "GPUs: none found."
+        return "no GPU found"
     kinds: Counter[str] = Counter()
     for gpu in machine.gpus:
         name = clean(gpu.name or gpu.pci_id or f"{gpu.vendor or 'unknown'} GPU")
-        memory = f", {gpu.memory_bytes / 2**30:.0f} GiB" if gpu.memory_bytes else ""
-        kinds[f"{name}{f' ({clean(gpu.arch)})' if gpu.arch else ''}{memory}"] += 1
-    return "GPUs: " + "; ".join(f"{count}× {kind}" if count > 1 else kind for kind, count in kinds.items())
+        memory = [f"{gpu.memory_bytes / 2**30:.0f} GiB"] if gpu.memory_bytes else []
+        about = ", ".join([clean(gpu.arch or "")] * bool(gpu.arch) + memory)
+        kinds[f"{name}\0{f' ({about})' if about else ''}"] += 1
+    rows = (kind.partition("\0") for kind in kinds)
+    counts = (f" ×{count}" if count > 1 else "" for count in kinds.values())
+    return "; ".join(f"{name}{count}{about}" for (name, _, about), count in zip(rows, counts, strict=True))

@@ -9,7 +9,8 @@
 'torch 2.14.0+cu126'
 """
 
-from doctor.resolve.model import Build, Change, Pick, Reason, Solution, Target
+from doctor.resolve.gate import settle
+from doctor.resolve.model import Build, Change, Pick, Reason, Resolution, Solution, Target
 from doctor.resolve.solve import explain, solve
 from doctor.resolve.target import described, from_snapshot
 
@@ -18,10 +19,12 @@ __all__ = [
     "Change",
     "Pick",
     "Reason",
+    "Resolution",
     "Solution",
     "Target",
     "described",
     "explain",
     "from_snapshot",
+    "settle",
     "solve",
 ]

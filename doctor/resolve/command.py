@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from packaging.requirements import Requirement
+
 from doctor.resolve.model import Build, Pick, Target
 from doctor.resolve.packages import FAMILY
 
@@ -17,25 +19,34 @@ _UV_ONLY = ("--index-strategy",)
 def commands(target: Target, build: Build | None, picks: Sequence[Pick], tool: Tool) -> tuple[tuple[str, ...], ...]:
     """torch and its family first, from the index of the build; then what lies on the Python package index, with torch
     held where it is; then what is compiled against the torch that is there."""
-    start = _start(target, tool)
-    ours = [p for p in picks if p.package in FAMILY]
-    others = [p for p in picks if p.package not in FAMILY]
+    begin = start(target, tool)
+    ours = [p for p in picks if p.package in FAMILY or p.from_torch]
+    others = [p for p in picks if p not in ours]
     if build is None or build.bundled_by:
-        return tuple(_other(start, p, tool, ()) for p in others)
-    if build.plain and not any(p.index or p.options for p in others):
+        return tuple(_other(begin, p, tool, ()) for p in others)
+    if build.plain and not any(p.index or p.options or p.from_torch for p in picks):
         together = [f"torch=={build.version}", *(p.requirement for p in picks)]
-        return ((*start, *together),)
+        return ((*begin, *together),)
     torch = f"torch=={build.version}"
-    first = (*start, torch, *(p.requirement for p in ours), "--index-url", f"{INDEX}/{build.tag}")
-    if build.plain:
-        first = (*start, torch, *(p.requirement for p in ours))
+    first = (*begin, torch, *(p.requirement for p in ours), *family(picks), "--index-url", f"{INDEX}/{build.tag}")
+    if build.plain and not any(p.from_torch for p in ours):
+        first = (*begin, torch, *(p.requirement for p in ours))
     held = f"torch=={build.version}" if build.plain else f"torch=={build.version}+{build.tag}"
     plain = [p for p in others if not p.index and not p.options]
-    rest = [(*start, *(p.requirement for p in plain), held)] if plain else []
-    return (first, *rest, *(_other(start, p, tool, (held,)) for p in others if p.index or p.options))
+    rest = [(*begin, *(p.requirement for p in plain), held)] if plain else []
+    return (first, *rest, *(_other(begin, p, tool, (held,)) for p in others if p.index or p.options))
 
 
-def _start(target: Target, tool: Tool) -> tuple[str, ...]:
+def family(picks: Sequence[Pick]) -> tuple[str, ...]:
+    """torchvision and torchaudio that packages ask for and nobody named: those of the Python package index are built
+    for another CUDA than a torch of another index."""
+    named = {p.package for p in picks}
+    wanted = [text for p in picks for text in p.family]
+    return tuple(dict.fromkeys(w for w in wanted if Requirement(w).name not in named))
+
+
+def start(target: Target, tool: Tool) -> tuple[str, ...]:
+    """How an install command of the tool begins, for the described Python."""
     python = target.interpreter or (f"python{target.python.rstrip('t')}" if target.python else "python3")
     if tool == "uv":
         return ("uv", "pip", "install", "--python", target.interpreter or target.python or "3")

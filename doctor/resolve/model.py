@@ -6,11 +6,40 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from doctor.knowledge.age import day_of
 from doctor.knowledge.windows import Answer, Verdict
 
-Kind = Literal["gpu", "driver", "rocm", "python", "platform", "release", "package"]
+Kind = Literal["gpu", "driver", "rocm", "python", "platform", "release", "package", "resolver"]
 Status = Literal["solved", "impossible", "unknown"]
 Vendor = Literal["nvidia", "amd"]
+IN_TREE = "in-tree"
+"""Target.driver of the amdgpu that the kernel brings, which has no release of its own."""
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """Whether a resolver accepts the stack for the described machine. `not-tried` proves nothing either way."""
+
+    state: Literal["resolved", "not-tried", "refused"]
+    by: str = ""
+    """`uv 0.13.9`"""
+    source: str = ""
+    """The indexes that were asked."""
+    as_of: str = ""
+    detail: str = ""
+    recorded: bool = False
+    """From the catalogue's records, not asked now."""
+
+    @property
+    def words(self) -> str:
+        """`resolved by uv 0.13.9 on 2026-11-23 (88 packages for Python 3.12)`"""
+        by = f" by {self.by} on {self.as_of}{', recorded' if self.recorded else ''}" if self.by else ""
+        if self.state == "not-tried":
+            return f"not resolved: {self.detail}"
+        return f"{self.state}{by} ({self.detail})"
+
+
+NOT_ASKED = Resolution("not-tried", detail="no resolver was asked")
 
 
 @dataclass(frozen=True)
@@ -29,11 +58,15 @@ class Target:
     os: str | None = None
     os_version: str | None = None
     glibc: str | None = None
+    libc: Literal["glibc", "musl"] | None = None
+    """None: not known."""
     machine: str = "x86_64"
     gpu: str | None = None
     """The GPU as it was named."""
     interpreter: str | None = None
     """Path of the Python that commands are written for."""
+    installed: tuple[tuple[str, str], ...] = ()
+    """Packages of that Python with their releases."""
 
     def words(self) -> str:
         """`sm_90 (H100), driver 570.124, Python 3.12, ubuntu 24.04, x86_64`"""
@@ -103,6 +136,12 @@ class Pick:
     needs: str | None = None
     note: str | None = None
     image: str | None = None
+    from_torch: bool = False
+    """It comes from the index of torch's build, where wheels of one name differ by CUDA."""
+    compiled: bool = False
+    """No index has a wheel of it: it is built from source on the machine."""
+    family: tuple[str, ...] = ()
+    """torchvision and torchaudio where its metadata asks for them: they come from the index of torch's build."""
     reasons: tuple[Reason, ...] = ()
 
     @property
@@ -136,8 +175,11 @@ class Solution:
     nearest: Solution | None = None
     differs: str = ""
     """What the nearest stack leaves out or takes instead."""
-    checked: str | None = None
-    """What a resolver's dry run said."""
+    resolution: Resolution = NOT_ASKED
+    passed_over: tuple[str, ...] = ()
+    """Newer releases that were not chosen, each with the reason."""
+    kept: tuple[str, ...] = ()
+    """Installed releases that the stack leaves as they are: `torch 2.13.0`."""
     knowledge: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -145,6 +187,17 @@ class Solution:
         """`torch 2.11.0+cu128, vllm 0.26.0`"""
         parts = [self.build.words] if self.build and not self.build.bundled_by else []
         return ", ".join([*parts, *(p.words for p in self.picks)]) or "nothing"
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it may be said to run: a resolver accepts it, and its GPU is known where it is for one."""
+        return self.resolution.state == "resolved" and bool(self.target.arch or self.target.vendor is None)
+
+    @property
+    def rests_on(self) -> Reason | None:
+        """The oldest dated fact that the answer rests on."""
+        dated = [r for r in self.reasons if r.as_of]
+        return min(dated, key=lambda r: day_of(r.as_of), default=None)
 
     def refusals(self) -> tuple[Reason, ...]:
         return tuple(r for r in self.reasons if r.verdict == "no")

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from doctor.knowledge import Knowledge, windows
 from doctor.knowledge.frameworks import PackageRelease, PackageWay
 from doctor.knowledge.windows import UNKNOWN_HERE, Answer
-from doctor.resolve import torch_builds
-from doctor.resolve.model import Build, Pick, Reason, Target, worst
+from doctor.resolve import contents, torch_builds, wheels
+from doctor.resolve.model import IN_TREE, Build, Pick, Reason, Target, worst
+from doctor.resolve.wheels import because
 from doctor.versions import Dotted
 
+TORCH_INDEX = "{torch}"
+"""In PackageWay.index: the one of torch's build."""
 FAMILY = ("torch", "torchvision", "torchaudio")
 _ALIASES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x"), "te": ("transformer-engine",),
             "flash-attention": ("flash-attn",), "onnxruntime": ("onnxruntime-gpu", "onnxruntime-migraphx"),
@@ -31,6 +32,20 @@ def meant(kb: Knowledge, wish: Requirement) -> tuple[str, ...]:
     if name in _ALIASES:
         return _ALIASES[name]
     return (name,) if name in kb.packages() or name == "torch" else ()
+
+
+def is_known(kb: Knowledge, name: str, version: str) -> bool:
+    """Whether a release of a package is one of the catalogue."""
+    if canonicalize_name(name) == "torch":
+        return kb.torch_build(version) is not None
+    return any(r.version == version for r in kb.package_releases(canonicalize_name(name)))
+
+
+def for_vendor(kb: Knowledge, target: Target, named: tuple[str, ...]) -> bool:
+    """Whether a way to have one of the packages, a container image too, is known for the vendor's GPUs."""
+    ways = [way for name in named for way in kb.package_ways(name)]
+    mine = any(way.vendor in ("any", target.vendor) for way in ways)
+    return mine or not ways or target.vendor is None or "torch" in named
 
 
 def needs_torch(kb: Knowledge, wish: Requirement) -> bool:
@@ -53,12 +68,17 @@ def pick(kb: Knowledge, target: Target, wish: Requirement, build: Build | None) 
         )
         if rank == (0, 0):
             return attempt
-        if best is None or rank < best[0]:
+        if best is None or rank < best[0] or (rank == best[0] and _is_newer(attempt, best[1])):
             best = (rank, attempt)
     if best:
         return best[1]
     text = f"{wish.name}{wish.specifier} is {UNKNOWN_HERE}"
     return Pick(wish.name, "", "", reasons=(Reason("package", "unknown", text),))
+
+
+def _is_newer(one: Pick, other: Pick) -> bool:
+    """Of two attempts that come as near, the newer release says more."""
+    return bool(one.version and other.version) and Version(one.version) > Version(other.version)
 
 
 def _attempts(kb: Knowledge, target: Target, wish: Requirement, build: Build | None) -> Iterator[Pick]:
@@ -68,9 +88,6 @@ def _attempts(kb: Knowledge, target: Target, wish: Requirement, build: Build | N
             continue
         ways = [w for w in kb.package_ways(name) if w.kind != "image"] or _plainly(kb, name)
         ours = [w for w in ways if w.vendor in ("any", target.vendor) or target.vendor is None]
-        if ways and not ours:
-            text = f"a package of {name} for {(target.vendor or '').upper()} GPUs is {UNKNOWN_HERE}"
-            yield Pick(name, "", "", reasons=(Reason("package", "unknown", text, ways[0].source, ways[0].as_of),))
         for way in ours:
             if not _extras_fit(wish, way):
                 continue
@@ -88,19 +105,13 @@ def _plainly(kb: Knowledge, name: str) -> list[PackageWay]:
 
 def _suits(wish: Requirement, way: PackageWay, release: PackageRelease) -> bool:
     public = release.version.partition("+")[0]
-    return wish.specifier.contains(public, prereleases=True) and contains(way.versions, public)
+    return wish.specifier.contains(public, prereleases=True) and wheels.contains(way.versions, public)
 
 
 def _extras_fit(wish: Requirement, way: PackageWay) -> bool:
     """`jax[cuda13]` is installed in the way that brings that extra, where ways differ by extra."""
     brought = {e for text in way.install for e in Requirement(text.split("==")[0]).extras}
     return not (wish.extras and brought) or wish.extras <= brought
-
-
-@lru_cache(maxsize=4096)
-def contains(specifier: str, version: str) -> bool:
-    """Whether a version specifier (`>=2.10,<3`; empty: any) holds a version, pre-releases too."""
-    return SpecifierSet(specifier).contains(version, prereleases=True)
 
 
 def _releases(kb: Knowledge, name: str, way: PackageWay) -> tuple[PackageRelease, ...]:
@@ -121,8 +132,10 @@ def _tried(
             *_torch(release, way, build, kb),
             *_gpu(target, way),
             *_driver(kb, target, way),
-            *_python(target, release, way),
-            *_platform(target, release, way),
+            *wheels.python(target, release, way),
+            *wheels.platform(target, release, way),
+            *contents.judge(kb, target, release, way, build),
+            *contents.missing_extra(kb, release, _extras(wish, way)),
         )
     )
     extras = f"[{','.join(sorted(wish.extras))}]" if wish.extras else ""
@@ -132,42 +145,54 @@ def _tried(
         package=release.package,
         version=release.version,
         requirement=requirement,
-        index=tuple(i.format(version=release.version) for i in way.index),
+        index=tuple(i.format(version=release.version) for i in way.index if i != TORCH_INDEX),
+        from_torch=TORCH_INDEX in way.index,
         options=way.options,
         needs=_needs(kb, target, release, way, build),
         note=way.note,
+        compiled=way.kind == "source" or release.wheels is not None,
+        family=tuple(
+            f"{name}{'' if pin == '*' else pin}"
+            for name, pin in (("torchvision", release.torchvision), ("torchaudio", release.torchaudio))
+            if pin
+        ),
         reasons=reasons,
     )
 
 
-def _reason(kind: str, verdict: str, text: str, entry: PackageWay | PackageRelease) -> Reason:
-    return Reason(kind, verdict, text, entry.source, entry.as_of)  # type: ignore[arg-type]
+def _extras(wish: Requirement, way: PackageWay) -> frozenset[str]:
+    """Those that are asked, and those that the way brings."""
+    brought = {e for text in way.install for e in Requirement(text.split("==")[0]).extras}
+    return frozenset(wish.extras | brought)
 
 
 def _torch(release: PackageRelease, way: PackageWay, build: Build | None, kb: Knowledge) -> Iterator[Reason]:
     wanted = way.torch or release.torch
     if build is None or (wanted == "bundled" and build.bundled_by == release.package):
         return
+    if wanted == "unknown":
+        yield because("package", "unknown", "its metadata does not say which torch it is made for", way)
+        return
     if wanted == "bundled":
-        yield _reason("package", "no", "it comes with its own torch", way)
+        yield because("package", "no", "it comes with its own torch", way)
         return
     if build.bundled_by:
         if wanted not in (None, "*"):
-            yield _reason("package", "unknown", f"the torch of {build.bundled_by} is {UNKNOWN_HERE}", release)
+            yield because("package", "unknown", f"the torch of {build.bundled_by} is {UNKNOWN_HERE}", release)
         return
-    if wanted and wanted != "*" and not contains(wanted, build.version):
-        yield _reason("package", "no", f"it needs torch {wanted}, not {build.version}", release)
+    if wanted and wanted != "*" and not wheels.contains(wanted, build.version):
+        yield because("package", "no", f"it needs torch {wanted}, not {build.version}", release)
     entry = kb.torch_build(build.version)
     if release.package == "triton" and entry and entry.triton:
         pinned = entry.triton if entry.triton[:1] in "=~<>!" else f"=={entry.triton}"
-        if not contains(pinned, release.version):
-            yield _reason("package", "no", f"torch {build.version} goes with triton {pinned.lstrip('=')}", release)
+        if not wheels.contains(pinned, release.version):
+            yield because("package", "no", f"torch {build.version} goes with triton {pinned.lstrip('=')}", release)
     if way.builds and build.tag != "cpu":
         default = entry.default_cuda.replace(".", "") if entry and entry.default_cuda else ""
         allowed = {f"cu{default}" if b == "default" else b for b in way.builds}
         fits = build.tag in allowed
         text = f"it is built for torch's {' or '.join(sorted(allowed))} build, not {build.tag}"
-        yield _reason("package", "yes" if fits else "no", text if not fits else f"it is built for {build.tag}", way)
+        yield because("package", "yes" if fits else "no", text if not fits else f"it is built for {build.tag}", way)
 
 
 def _gpu(target: Target, way: PackageWay) -> Iterator[Reason]:
@@ -176,63 +201,25 @@ def _gpu(target: Target, way: PackageWay) -> Iterator[Reason]:
     if way.gpus and target.vendor == "amd":
         mine = target.arch.split(":")[0]
         verdict = "yes" if mine in way.gpus else "no"
-        yield _reason("gpu", verdict, f"it is built for {', '.join(way.gpus)}; the GPU is {mine}", way)
+        yield because("gpu", verdict, f"it is built for {', '.join(way.gpus)}; the GPU is {mine}", way)
     device = windows.sm_number(target.arch)
     if device is None or target.vendor != "nvidia":
         return
     low, high = windows.sm_number(way.cc_min), windows.sm_number(way.cc_max)
     if low and device < low:
-        yield _reason("gpu", "no", f"it needs compute capability {way.cc_min} or higher; {target.arch} is there", way)
+        yield because("gpu", "no", f"it needs compute capability {way.cc_min} or higher; {target.arch} is there", way)
     if high and device > high:
-        yield _reason("gpu", "no", f"it is built up to compute capability {way.cc_max}; {target.arch} is there", way)
+        yield because("gpu", "no", f"it is built up to compute capability {way.cc_max}; {target.arch} is there", way)
 
 
 def _driver(kb: Knowledge, target: Target, way: PackageWay) -> Iterator[Reason]:
     if way.cuda and target.driver and target.vendor == "nvidia":
         yield Reason.of("driver", windows.driver_serves_cuda(kb, target.driver, way.cuda))
     if way.driver and target.driver and target.vendor == "nvidia" and Dotted(target.driver) < way.driver:
-        yield _reason("driver", "no", f"it needs driver {way.driver} or newer; {target.driver} is loaded", way)
-    if way.rocm and target.vendor == "amd" and (target.driver or target.rocm):
+        yield because("driver", "no", f"it needs driver {way.driver} or newer; {target.driver} is loaded", way)
+    if way.rocm and target.vendor == "amd" and target.driver != IN_TREE and (target.driver or target.rocm):
         answers = [torch_builds.amdgpu_serves(kb, target, rocm) for rocm in way.rocm]
         yield min(answers, key=lambda r: ("yes", "unknown", "no").index(r.verdict))
-
-
-def _python(target: Target, release: PackageRelease, way: PackageWay) -> Iterator[Reason]:
-    if not target.python:
-        return
-    if way.python:
-        verdict = "yes" if target.python in way.python else "no"
-        text = f"its wheels are for Python {', '.join(way.python)} only; {target.python} is asked"
-        yield _reason("python", verdict, text, way)
-        return
-    bare = target.python.rstrip("t")
-    if release.requires_python and not contains(release.requires_python, bare):
-        text = f"it needs Python {release.requires_python}; {target.python} is asked"
-        yield _reason("python", "no", text, release)
-    elif release.wheel_pythons and not _wheel_for(target.python, release.wheel_pythons):
-        listed = ", ".join(release.wheel_pythons)
-        yield _reason("python", "no", f"its wheels are for {listed}; Python {target.python} is asked", release)
-
-
-def _wheel_for(python: str, tags: tuple[str, ...]) -> bool:
-    """`py3` fits all; one CPython tag alone is a stable-ABI wheel, which fits that Python and later ones."""
-    if any(t.startswith("py") and t[2:3] == "3" for t in tags):
-        return True
-    tag = "cp" + python.replace(".", "")
-    if len(tags) == 1:
-        return tags[0].startswith("cp3") and not python.endswith("t") and int(tag[3:]) >= int(tags[0][3:])
-    return tag in tags
-
-
-def _platform(target: Target, release: PackageRelease, way: PackageWay) -> Iterator[Reason]:
-    if way.machine and target.machine not in way.machine:
-        yield _reason("platform", "no", f"it is built for {', '.join(way.machine)}; {target.machine} is there", way)
-    if way.glibc and target.glibc and Dotted(target.glibc) < way.glibc:
-        yield _reason("platform", "no", f"it needs glibc {way.glibc} or newer; {target.glibc} is there", way)
-    elif release.linux_platforms and not way.glibc:
-        answer = windows.glibc_serves(release.linux_platforms, target.machine, target.glibc, release.source)
-        if answer.no:
-            yield Reason.of("platform", answer)
 
 
 def _needs(kb: Knowledge, target: Target, release: PackageRelease, way: PackageWay, build: Build | None) -> str | None:
@@ -273,4 +260,4 @@ def _companion(kb: Knowledge, wish: Requirement, name: str, build: Build) -> Ite
         yield Pick(name, "", "", reasons=(Reason("package", "no", text, source),))
 
 
-__all__ = ["FAMILY", "meant", "needs_torch", "pick", "worst"]
+__all__ = ["FAMILY", "for_vendor", "is_known", "meant", "needs_torch", "pick", "worst"]

@@ -17,10 +17,12 @@ from packaging.utils import canonicalize_name
 from doctor.errors import InputError
 from doctor.knowledge import Knowledge, store
 from doctor.knowledge.windows import UNKNOWN_HERE
-from doctor.resolve import torch_builds
+from doctor.resolve import device_wheels, torch_builds
 from doctor.resolve.command import Tool, commands
+from doctor.resolve.machine import unknowns
 from doctor.resolve.model import Build, Change, Kind, Pick, Reason, Solution, Target, worst
-from doctor.resolve.packages import meant, needs_torch, pick
+from doctor.resolve.newest import newer
+from doctor.resolve.packages import for_vendor, meant, needs_torch, pick
 
 _MACHINE = frozenset({"driver", "python", "platform"})
 """Kinds of reasons that a change of the machine cures; another GPU is none."""
@@ -45,7 +47,7 @@ def _wish(text: str) -> Requirement:
         reason = str(error).partition("\n")[0]
         raise InputError(f"{text}: is no requirement such as torch or 'vllm>=0.20': {reason}") from error
     if wish.url or wish.marker:
-        raise InputError(f"{text}: a name with or without versions is wanted, no URL and no marker")
+        raise InputError(f"{text}: expected a name with or without versions, no URL and no marker")
     return wish
 
 
@@ -58,22 +60,31 @@ def solve(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool = "pip
     tries: list[Solution] = []
     found = _search(kb, target, wanted, tool, tries)
     if found.status == "solved":
-        return found
+        return replace(found, passed_over=tuple(newer(kb, target, wanted, found, tries)))
     if found.status == "unknown" and found.commands:
         return found
-    changes = tuple(_changes(kb, tries, wanted, tool))
+    if not any(_has_code(tried) for tried in tries) and (own := device_wheels.stack(kb, target, wanted, tool)):
+        return replace(own, knowledge=_release())
+    # Advice to change a machine that is not wholly known would be a guess.
+    changes = () if unknowns(kb, target) else tuple(_changes(kb, tries, wanted, tool))
     nearest, differs = _nearest(kb, target, wanted, tool)
     return replace(found, changes=changes, nearest=nearest, differs=differs)
 
 
+def _has_code(tried: Solution) -> bool:
+    """Whether nothing says that the stack has no code for the GPU."""
+    return not any(r.kind == "gpu" for r in tried.refusals())
+
+
 def explain(solution: Solution) -> str:
-    """One sentence: what runs, or why not and what would: "torch 2.14.0+cu130 needs driver >= …; the … would run"."""
+    """One sentence: what runs, or why not and what would: "torch 2.14.0+cu130 needs driver >= …; the … would run".
+    Nothing is said to run that no resolver accepted, nor on a GPU that nobody named."""
     if solution.status == "solved":
-        return f"{solution.stack} runs on {solution.target.words()}"
+        return f"{solution.stack} {'runs' if solution.is_sure else 'should run'} on {solution.target.words()}"
     first = solution.refusals() or tuple(r for r in solution.reasons if r.verdict == "unknown")
     text = "; ".join(r.text for r in first[:3]) or "nothing fits"
     if solution.nearest:
-        text += f"; {solution.nearest.stack} would run"
+        text += f"; {solution.nearest.stack} {'would' if solution.nearest.is_sure else 'should'} run"
     return text
 
 
@@ -92,6 +103,9 @@ def _strange(kb: Knowledge, target: Target, wanted: Sequence[Requirement]) -> tu
         named = meant(kb, wish)
         if not named:
             found.append(Reason("package", "unknown", f"{wish.name} is {UNKNOWN_HERE}"))
+        elif not for_vendor(kb, target, named):
+            whose = (target.vendor or "").upper()
+            found.append(Reason("package", "unknown", f"a package of {wish.name} for {whose} GPUs is {UNKNOWN_HERE}"))
         elif named == ("torch",) and not any(_is_wanted(r.version, wish.specifier) for r in kb.torch_releases()):
             found.append(Reason("release", "unknown", f"torch {wish.specifier} is {UNKNOWN_HERE}"))
     return tuple(found)
@@ -153,7 +167,8 @@ def _tag_wanted(build: Build, wanted: SpecifierSet) -> bool:
 
 
 def _tried(kb: Knowledge, target: Target, wanted: Sequence[Requirement], build: Build | None, tool: Tool) -> Solution:
-    reasons = list(torch_builds.judge(target, build)) if build and not build.bundled_by else []
+    reasons = list(unknowns(kb, target))
+    reasons += torch_builds.judge(target, build) if build and not build.bundled_by else ()
     others = [w for w in wanted if canonicalize_name(w.name) != "torch"]
     picks = tuple(pick(kb, target, wish, build) for wish in others)
     for chosen in picks:
@@ -209,7 +224,9 @@ def _changed(
             "no wheel for Linux on" in r.text or ("is there" in r.text and "x86_64" in r.text) for r in tried.refusals()
         )
         target = (
-            replace(target, machine="x86_64") if alien and target.machine != "x86_64" else replace(target, glibc=None)
+            replace(target, machine="x86_64")
+            if alien and target.machine != "x86_64"
+            else replace(target, glibc=None, libc=None)
         )
     for python in _other_pythons(target.python) if "python" in kinds else [target.python]:
         got = _tried(kb, replace(target, python=python), wanted, tried.build, tool)

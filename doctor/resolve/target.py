@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Literal
 
 from doctor.errors import InputError
 from doctor.facts import Snapshot
 from doctor.knowledge import Knowledge
 from doctor.knowledge.names import gpu_by_name
-from doctor.knowledge.windows import sm_number
-from doctor.readers.printable import clean
-from doctor.resolve.model import Target
+from doctor.knowledge.windows import os_name, os_release_matches, sm_number
+from doctor.parsers.lib.printable import clean
+from doctor.resolve.model import IN_TREE, Target
 from doctor.versions import Dotted
+
+if TYPE_CHECKING:
+    from doctor.knowledge.amd import OsKernels
 
 _PYTHON = re.compile(r"3\.\d{1,2}t?")
 
@@ -35,12 +39,12 @@ def described(
         ("--rocm", rocm, "7.2"),
         ("--glibc", glibc, "2.35"),
     ):
-        if value and not Dotted(value).numbers:
-            raise InputError(f"{option} {value}: a version such as {such} is wanted")
+        if value and value != IN_TREE and not Dotted(value).numbers:
+            raise InputError(f"{option} {value}: expected a version such as {such}")
     python = python_series(python) if python else None
     name, _, version = (os or "").lower().replace(":", "-").rpartition("-")
     if os and not (name and version):
-        raise InputError(f"--os {os}: a system and its release is wanted, such as ubuntu-24.04")
+        raise InputError(f"--os {os}: expected a system and its release, such as ubuntu-24.04")
     if name.startswith(_NOT_LINUX):
         raise InputError(f"--os {os}: only wheels for Linux are known")
     return Target(
@@ -52,6 +56,7 @@ def described(
         os=name or None,
         os_version=version or None,
         glibc=glibc or glibc_of(kb, name, version),
+        libc=libc_of(kb, name, glibc),
         machine=_cpu(machine, arch),
         gpu=gpu,
     )
@@ -66,7 +71,8 @@ def _vendor(gpu: str | None, vendor: str | None, driver: str | None, rocm: str |
     """Whose stack is described. Raises InputError for two vendors at once."""
     said = {f"--gpu {gpu}": vendor, f"--rocm {rocm}": "amd" if rocm else None}
     if driver:
-        said[f"--driver {driver}"] = "nvidia" if Dotted(driver).numbers[0] >= _FIRST_NVIDIA else "amd"
+        own = driver != IN_TREE and Dotted(driver).numbers[0] >= _FIRST_NVIDIA
+        said[f"--driver {driver}"] = "nvidia" if own else "amd"
     told = [(option, whose) for option, whose in said.items() if whose]
     for option, whose in told[1:]:
         if whose != told[0][1]:
@@ -93,7 +99,7 @@ def python_series(text: str) -> str:
     """`3.12` of `3.12.4`. Raises InputError for what is no version of Python 3."""
     series = ".".join(text.split(".")[:2])
     if not _PYTHON.fullmatch(series):
-        raise InputError(f"--python {text[:100]}: a version such as 3.12 is wanted")
+        raise InputError(f"--python {text[:100]}: expected a version such as 3.12")
     return series
 
 
@@ -127,14 +133,32 @@ def _gpu(kb: Knowledge, text: str) -> tuple[str, str]:
     raise InputError(f"--gpu {asked}: not known to this version; give gfx942, sm_90, a PCI id or another name")
 
 
+_OS_IDS = {"amazonlinux": "amzn", "rockylinux": "rocky", "oraclelinux": "ol", "redhat": "rhel", "alma": "almalinux",
+           "opensuse": "opensuse-leap"}  # fmt: skip
+"""Names of container images, and os-release's ID."""
+
+
 def glibc_of(kb: Knowledge, os: str | None, version: str | None) -> str | None:
-    """The glibc of a system, where a source gives it; a newer point release has no older one."""
+    """The glibc of a system, where a source gives it. A release that is newer than those, and that another table knows,
+    has no older one."""
     if not os or not version:
         return None
-    from doctor.knowledge.windows import os_name, os_release_matches
+    known = [d for d in kb.c_libraries(_OS_IDS.get(os, os)) if d.glibc]
+    found = next((d.glibc for d in known if os_release_matches(d.version, version)), None)
+    if found or not known or not any(os_release_matches(r.version, version) for r in _tabled(kb, os)):
+        return found
+    newest = max(known, key=lambda d: Dotted(d.version).numbers)
+    return newest.glibc if Dotted(version) > newest.version else None
 
-    rows = [r for r in kb.os_kernels() if r.os == os_name(os) and r.glibc and not r.note]
-    return next((r.glibc for r in rows if os_release_matches(r.version, version)), None)
+
+def _tabled(kb: Knowledge, os: str) -> list[OsKernels]:
+    return [row for row in kb.os_kernels() if row.os == os_name(os)]
+
+
+def libc_of(kb: Knowledge, os: str | None, glibc: str | None) -> Literal["glibc", "musl"] | None:
+    if glibc:
+        return "glibc"
+    return next((d.libc for d in kb.c_libraries(_OS_IDS.get(os or "", os or ""))), None)
 
 
 def from_snapshot(kb: Knowledge, machine: Snapshot, cpu: str = "x86_64") -> Target:
@@ -145,6 +169,7 @@ def from_snapshot(kb: Knowledge, machine: Snapshot, cpu: str = "x86_64") -> Targ
     gpu = gpus[0] if gpus else None
     vendor = gpu.vendor if gpu else None
     rocm = next((i.version for i in machine.rocm or () if i.version), None)
+    glibc = machine.host.glibc or glibc_of(kb, machine.os.id, machine.os.version)
     python = ".".join((machine.interpreter.version or "").split(".")[:2]) or None
     return Target(
         vendor=vendor,  # type: ignore[arg-type]
@@ -154,10 +179,12 @@ def from_snapshot(kb: Knowledge, machine: Snapshot, cpu: str = "x86_64") -> Targ
         python=python,
         os=machine.os.id,
         os_version=machine.os.version,
-        glibc=glibc_of(kb, machine.os.id, machine.os.version),
+        glibc=glibc,
+        libc=libc_of(kb, machine.os.id, glibc),
         machine=cpu,
         gpu=gpu.name if gpu else None,
         interpreter=machine.interpreter.path,
+        installed=tuple((p.name, p.version) for p in machine.packages or () if p.version),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from doctor.knowledge import Knowledge, TorchBuild, windows
 from doctor.knowledge.store import kept
 from doctor.knowledge.windows import UNKNOWN_HERE, Answer
-from doctor.resolve.model import Build, Reason, Target
+from doctor.resolve.model import IN_TREE, Build, Reason, Target
 from doctor.versions import Dotted
 
 _NO_TENSILE_FROM = "6.4"
@@ -71,7 +71,7 @@ def _judged(target: Target, build: Build) -> tuple[Reason, ...]:
     platforms = [p for p in release.platforms if p.endswith(target.machine)] if release.platforms else []
     if release.platforms:
         tags = platforms or list(release.platforms)
-        answer = windows.glibc_serves(tags, target.machine, target.glibc, release.source)
+        answer = windows.glibc_serves(tags, target.machine, target.glibc, release.source, target.libc)
         reasons.append(Reason.of("platform", answer, build.words))
     return tuple(reasons)
 
@@ -156,8 +156,13 @@ def _driver(kb: Knowledge, target: Target, build: Build) -> Iterator[Reason]:
             known = windows.driver_knows_gpu(kb, target.driver, target.arch)
             if known.verdict == "no":
                 yield Reason.of("driver", known)
+    elif build.rocm and target.driver == IN_TREE:
+        return  # doctor.resolve.machine says what is not known of it
     elif build.rocm and (target.driver or target.rocm):
         yield amdgpu_serves(kb, target, build.rocm, build.words)
+        driven = windows.amdgpu_drives_gpu(kb, target.driver or windows.driver_of_rocm(kb, target.rocm), target.arch)
+        if driven.no:
+            yield Reason.of("driver", driven)
 
 
 def amdgpu_serves(kb: Knowledge, target: Target, rocm: str, about: str = "") -> Reason:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from doctor.errors import ReaderError
+from doctor.errors import ParserError
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 
@@ -44,12 +44,12 @@ class Reading(Generic[T]):
         return self.state is State.ABSENT
 
     def then(self, reader: Callable[[T], U]) -> Reading[U]:
-        """The reader's result; a ReaderError makes the reading `unreadable`."""
+        """The reader's result; a ParserError makes the reading `unreadable`."""
         if self.state is not State.VALUE or self.value is None:
             return Reading(self.state, self.source, None, self.detail)
         try:
             return Reading(State.VALUE, self.source, reader(self.value))
-        except ReaderError as error:
+        except ParserError as error:
             return Reading(State.UNREADABLE, self.source, None, str(error)[:200])
 
     def into(self, sheet: FactSheet, name: str, absent: Any = None) -> T | None:
@@ -105,6 +105,10 @@ class Output:
     cut: bool = False
 
 
+ABSENT_FILE, NO_FILE = -1, -2
+"""In the answer of `System.sizes`."""
+
+
 class System(Protocol):
     """A machine to ask. Implementations: live.LiveSystem, tree.TreeSystem, capture.CaptureSystem, recorder.Recorder."""
 
@@ -126,6 +130,12 @@ class System(Protocol):
         ...
 
     def stat(self, path: str) -> Reading[Stat]: ...
+
+    def sizes(self, paths: Sequence[str], *, deadline_s: float) -> Reading[tuple[int, ...]]:
+        """The size in bytes of each file, in that order; ABSENT_FILE for one that is not there, NO_FILE for what is
+        none or may not be looked at. Where the deadline comes first the answer is shorter than the question. Thousands
+        of files cost a few µs each. Within `derived` alone: a recorder keeps what was worked out, not this."""
+        ...
 
     def link(self, path: str) -> Reading[str]:
         """Target text of a symbolic link; `absent` where there is nothing, `unreadable` where it is no link."""
@@ -167,7 +177,7 @@ class System(Protocol):
 
     def derived(self, name: str, path: str, work: Callable[[], T]) -> Reading[T]:
         """A value worked out from a large file; a recorder keeps the value under `name` and `path`, not the bytes.
-        `work` may raise ReaderError or OSError. The value is plain JSON data."""
+        `work` may raise ParserError or OSError. The value is plain JSON data."""
         ...
 
     def derived_from(

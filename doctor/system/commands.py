@@ -12,7 +12,7 @@ import selectors
 import stat
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO
 
 from doctor.facts.origin import State
@@ -108,9 +108,11 @@ def execute(
     deadline_s: float,
     limit: int,
     stdin: IO[bytes] | int = subprocess.DEVNULL,
+    cwd: str = "/",
+    before: Callable[[], None] | None = None,
 ) -> Reading[Output]:
     """What the program printed, or why it did not come to that. Nothing that it started in its session is left.
-    `stdin` is a file that it reads."""
+    `stdin` is a file that it reads; `before` runs in the child first, to set limits there."""
     source = command_source(argv)
     began = time.monotonic()
     try:
@@ -118,15 +120,16 @@ def execute(
             list(argv),
             executable=program,
             env=dict(environ),
-            cwd="/",
+            cwd=cwd,
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            preexec_fn=before,
         )
     except OSError as error:
         return Reading(state_of(error), source, None, errno_name(error))
-    except ValueError as error:  # a NUL in an argument
+    except (ValueError, subprocess.SubprocessError) as error:  # a NUL in an argument; `before` failed
         return Reading(State.FAILED, source, None, str(error)[:200])
     processes.announce(process.pid, True)
     ended, streams, cut = False, (b"", b""), False

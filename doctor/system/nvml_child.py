@@ -2,7 +2,8 @@
 
 Runs in a child with a deadline (`python -I -m doctor.system.nvml_child [LIBRARY]`), because NVML loads the driver's
 library and hangs where the driver does.
-Each call is guarded by itself: what a GPU or driver does not support is left out, other errors are listed by key.
+Each call is guarded by itself: what a GPU does not support is listed as that, what the driver's library is too old for
+is left out, other errors are listed by key.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ import ctypes
 import importlib
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 LOST = 15
 """NVML_ERROR_GPU_IS_LOST"""
-UNSUPPORTED = (3, 13)
-"""NVML_ERROR_NOT_SUPPORTED, NVML_ERROR_FUNCTION_NOT_FOUND (a driver older than the call)"""
+UNSUPPORTED = 3
+"""NVML_ERROR_NOT_SUPPORTED: the GPU has no such thing."""
+INVALID_ARGUMENT = 2
+NO_FUNCTION = 13
+"""NVML_ERROR_FUNCTION_NOT_FOUND: a driver older than the call. The GPU may have what it asks for."""
 LINKS_AT_MOST = 36
 _NO_UNIT_VALUE = 0xFFFFFFFF
 _COMPUTE_MODES = ("default", "exclusive-thread", "prohibited", "exclusive-process")
@@ -29,21 +34,33 @@ class Asker:
     def __init__(self, nvml: Any) -> None:
         self.nvml = nvml
         self.errors: dict[str, str] = {}
+        self.unsupported: list[str] = []
         self.lost = False
+        self.code = 0
+        """The last error."""
 
     def __call__(self, key: str, function: str, *arguments: Any) -> Any:
-        """The value, or None with the error kept under `key` unless it only says "not supported"."""
+        """The value, or None with the error kept under `key`; "not supported" is kept apart."""
         try:
             return getattr(self.nvml, function)(*arguments)
         except AttributeError:
             return None  # a pynvml older than the call
         except self.nvml.NVMLError as error:
+            self.code = error.value
             self.lost = self.lost or error.value == LOST
-            if error.value not in UNSUPPORTED:
+            if error.value == UNSUPPORTED:
+                self.unsupported.append(key)
+            elif error.value != NO_FUNCTION:
                 self.errors[key] = error_name(self.nvml, error.value)
-        except (TypeError, ValueError, UnicodeError, ctypes.ArgumentError) as error:
-            self.errors[key] = type(error).__name__
+        except Exception as error:  # noqa: BLE001  pynvml has errors that are no NVMLError; each costs its fact alone
+            if type(error).__name__ != "NVMLLibraryMismatchError":  # a library older than the call
+                self.errors[key] = type(error).__name__
         return None
+
+    def first(self, key: str, functions: Sequence[str], *arguments: Any) -> Any:
+        """The answer of the first function that this library has: the newest one is named first."""
+        answers = (self(key, function, *arguments) for function in functions)
+        return next((answer for answer in answers if answer is not None), None)
 
 
 def error_name(nvml: Any, code: int) -> str:
@@ -81,7 +98,8 @@ def gpu(nvml: Any, index: int) -> dict[str, Any]:
     if handle is not None:
         for part in (_identity, _memory, _health, _power, _pcie, _modes, _nvlinks):
             told |= part(ask, handle)
-    return _known({**told, "lost": ask.lost, "errors": ask.errors})
+    unsupported = [key for key in dict.fromkeys(ask.unsupported) if told.get(key) is None]
+    return _known({**told, "lost": ask.lost, "unsupported": unsupported or None, "errors": ask.errors})
 
 
 def _identity(ask: Asker, handle: Any) -> dict[str, Any]:
@@ -153,11 +171,14 @@ def _health(ask: Asker, handle: Any) -> dict[str, Any]:
     return told
 
 
+_CLOCK_REASONS = ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
+_PROCESSES = ("nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetComputeRunningProcesses_v2")
+"""Before 535, and before 510, a library has the second alone."""
+
+
 def _power(ask: Asker, handle: Any) -> dict[str, Any]:
     load = ask("utilisation", "nvmlDeviceGetUtilizationRates", handle)
-    reasons = ask("clock_event_reasons", "nvmlDeviceGetCurrentClocksEventReasons", handle)
-    if reasons is None:
-        reasons = ask("clock_event_reasons", "nvmlDeviceGetCurrentClocksThrottleReasons", handle)
+    reasons = ask.first("clock_event_reasons", _CLOCK_REASONS, handle)
     clocks = {
         "sm": ask("clocks.sm", "nvmlDeviceGetClockInfo", handle, 1),
         "sm_max": ask("clocks.sm_max", "nvmlDeviceGetMaxClockInfo", handle, 1),
@@ -200,7 +221,7 @@ _VM = "NVML_GPU_VIRTUALIZATION_MODE_"
 def _modes(ask: Asker, handle: Any) -> dict[str, Any]:
     compute = ask("compute_mode", "nvmlDeviceGetComputeMode", handle)
     persistence = ask("persistence_mode", "nvmlDeviceGetPersistenceMode", handle)
-    running = ask("processes", "nvmlDeviceGetComputeRunningProcesses", handle)
+    running = ask.first("processes", _PROCESSES, handle)
     mig = ask("mig_mode", "nvmlDeviceGetMigMode", handle)
     return {
         "compute_mode": _word(_COMPUTE_MODES, compute),
@@ -247,11 +268,13 @@ def _fabric(ask: Asker, handle: Any) -> dict[str, Any] | None:
 
 def _nvlinks(ask: Asker, handle: Any) -> dict[str, Any]:
     """The links that the GPU has; ends at the first number that is none."""
-    links = []
+    links: list[dict[str, Any]] = []
     for number in range(LINKS_AT_MOST):
         one = Asker(ask.nvml)  # past the last link the answer is INVALID_ARGUMENT, which is no error
         state = one("state", "nvmlDeviceGetNvLinkState", handle, number)
         if state is None:
+            if not links and (one.unsupported or one.code == INVALID_ARGUMENT):
+                ask.unsupported.append("nvlinks")
             break
         remote = one("remote", "nvmlDeviceGetNvLinkRemotePciInfo", handle, number) if state else None
         address = pci_address(text(remote.busId)) if remote else None

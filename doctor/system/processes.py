@@ -6,6 +6,7 @@ commands whose probe hangs.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -15,6 +16,8 @@ from typing import NamedTuple
 watcher: Callable[[int, bool], None] | None = None
 """Called with (process group, began) around each command; set in forked children only."""
 
+_SET_CHILD_SUBREAPER = 36
+"""PR_SET_CHILD_SUBREAPER of linux/prctl.h."""
 GRACE_S = 0.5
 """How long a killed process may take to go before it counts as stuck."""
 
@@ -46,6 +49,26 @@ def kill_descendants(pid: int) -> None:
     for victim in list(_descendants(pid, 4)):
         kill_group(victim)
         _quietly(os.kill, victim)
+
+
+@contextlib.contextmanager
+def keeping_orphans() -> Iterator[None]:
+    """While it lasts, what a child's child leaves behind (a daemon in a session of its own) becomes ours, and is killed
+    at the end. Linux alone; elsewhere such processes live on."""
+    import ctypes
+
+    before = set(_descendants(os.getpid(), 0))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        for orphan in set(_descendants(os.getpid(), 0)) - before:
+            kill_with_descendants(orphan)
+            if wait_for_exit(orphan, GRACE_S):
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(orphan, 0)
+        libc.prctl(_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 def kill_group(group: int) -> None:

@@ -68,6 +68,9 @@ class Recorder:
     def stat(self, path: str) -> Reading[Stat]:
         return self._keep(asked.key("stat", path), self.inner.stat(path), asdict)
 
+    def sizes(self, paths: Sequence[str], *, deadline_s: float) -> Reading[tuple[int, ...]]:
+        return self.inner.sizes(paths, deadline_s=deadline_s)
+
     def link(self, path: str) -> Reading[str]:
         return self._keep(asked.key("link", path), self.inner.link(path))
 

@@ -14,9 +14,10 @@ from doctor.bench import clocks
 from doctor.bench.plan import plan
 from doctor.bench.results import Device, Results
 from doctor.bench.run import run
-from doctor.facts.gemm import Clocks
+from doctor.facts.gemm import Clocks, Measurement, Spread
 from doctor.facts.origin import State
-from doctor.readers import gpu_metrics
+from doctor.parsers.amd import gpu_metrics
+from doctor.report.bench import text
 from doctor.system.base import Output, Reading
 from doctor.system.live import LiveSystem
 from doctor.system.tree import TreeSystem
@@ -57,8 +58,8 @@ def amd(root: Path, metrics: bytes = b"") -> TreeSystem:
     device = root / f"sys/bus/pci/devices/{ADDRESS}"
     (device / "hwmon/hwmon3").mkdir(parents=True, exist_ok=True)
     rows = (("freq1_input", "2100000000\n"), ("power1_average", "750000000\n"), ("temp1_input", "66000\n"))
-    for name, text in rows:
-        (device / "hwmon/hwmon3" / name).write_text(text)
+    for name, content in rows:
+        (device / "hwmon/hwmon3" / name).write_text(content)
     (device / "gpu_metrics").write_bytes(metrics)
     return TreeSystem(root)
 
@@ -89,6 +90,20 @@ def test_what_holds_amds_clocks_down_is_told_by_two_readings(tmp_path: Path) -> 
     assert [*told, watch.seen.throttle] == [("power limit",), ()]
 
 
+def test_throttling_in_one_of_several_readings_marks_the_result(tmp_path: Path) -> None:
+    watch = clocks.Watch(amd(tmp_path, of_mi300x(100)), ADDRESS, "rocm")
+    watch.begin()
+    watch.look(str(tmp_path), None)
+    amd(tmp_path, of_mi300x(250))
+    for _ in range(2):
+        watch.look(str(tmp_path), None)
+    assert (watch.seen.throttle, watch.seen.throttled_readings, watch.seen.readings) == (("power limit",), 1, 3)
+    value = Spread(p50=5, low=4, high=6, repeats=100, coverage=0.96)
+    one = Measurement(key="k", what="gemm", dtype="-", shape="-", device="cuda:0", unit="ms", value=value,
+                      clocks=watch.seen)  # fmt: skip
+    assert "at 2100 MHz, 750 W, 66 C, THROTTLED by power limit in 1 of 3 readings" in text({}, [one], {}, [])
+
+
 @pytest.mark.parametrize("path", ["/etc/seen-1", "seen-1", "{folder}/../seen-1", "{folder}/other", "a\0b", 7])
 def test_a_measuring_process_can_have_no_other_file_made(path: Any, tmp_path: Path) -> None:
     folder = tmp_path / "scratch"
@@ -100,7 +115,7 @@ def test_a_measuring_process_can_have_no_other_file_made(path: Any, tmp_path: Pa
 
 def test_of_gpus_that_work_together_the_slowest_counts() -> None:
     each = [Clocks(sm_mhz=2100, throttle=()), Clocks(sm_mhz=1500, power_w=700.0, throttle=("power limit",)), Clocks()]
-    assert clocks.slowest(each) == Clocks(sm_mhz=1500, power_w=700.0, throttle=("power limit",))
+    assert clocks.slowest(each) == Clocks(sm_mhz=1500, sm_mhz_highest=2100, power_w=700.0, throttle=("power limit",))
     assert clocks.slowest([Clocks(), Clocks()]) == Clocks()
     assert clocks.slowest([]) == Clocks()
     unknown = [Clocks(sm_mhz=5), Clocks(sm_mhz=9, throttle=None)]

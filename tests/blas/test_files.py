@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.blas.files import found
 from doctor.facts import Snapshot
-from doctor.readers.rocm_library_files import target
+from doctor.parsers.blas.rocm_library_files import target
 from tests.rules.machines import mi300x_host
 
 DEBIAN = (

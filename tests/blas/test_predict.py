@@ -9,6 +9,7 @@ import pytest
 from doctor.blas.predict import Prediction, predict
 from doctor.facts import Snapshot
 from doctor.facts.sheet import FactSheet, assemble
+from tests.each import each
 
 PREFER = "TORCH_BLAS_PREFER_HIPBLASLT"
 
@@ -37,8 +38,8 @@ def libraries(torch: str, archs: Sequence[str], rocm: str = "7.0", **env: str) -
     return found["mm"].library, found["linear-bias"].library
 
 
-@pytest.mark.parametrize(
-    ("torch", "archs", "rocm", "env", "mm", "biased"),
+@each(
+    "torch, archs, rocm, env, mm, biased",
     [
         # the default: rocBLAS up to 2.4, hipBLASLt in 2.5 and 2.6, by the list of preferred GPUs from 2.7
         ("2.3.1+rocm6.0", ["gfx942"], "6.0", {}, "rocblas", "rocblas"),

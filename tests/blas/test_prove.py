@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from doctor.blas.predict import DTYPES, ENTRIES, Library, Prediction
 from doctor.blas.prove import Progress, Proved, from_events, prove, witness
-from doctor.readers import gemm_log
+from doctor.parsers.blas import gemm_log
 from doctor.system.user_python import Bounds
+from tests.each import each
 
 RECORDED = Path(__file__).parent / "recorded/torch-2.13.0-cpu.jsonl"
 """Of torch 2.13.0+cpu from a wheel, on two cores with AVX-512, 2026-11-21."""
@@ -55,8 +54,8 @@ def test_a_torch_for_cpu() -> None:
     assert mm.relative_error < 0.01
 
 
-@pytest.mark.parametrize(
-    ("lines", "kernels", "library", "told_by", "through"),
+@each(
+    "lines, kernels, library, told_by, through",
     [
         ([LT_LINE], [LT], "hipblaslt", "log and kernel name", None),
         ([ROCBLAS_LINE], [TENSILE], "rocblas", "log and kernel name", None),

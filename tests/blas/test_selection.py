@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-import pytest
 import yaml
 
 from doctor.blas.predict import predict
 from doctor.knowledge.store import table
 from tests.blas.test_predict import libraries, of
+from tests.each import each
 from tests.paths import SHARED, needs_shared
 
 HIP, CUDA, OFF = "TORCH_BLAS_PREFER_HIPBLASLT", "TORCH_BLAS_PREFER_CUBLASLT", "DISABLE_ADDMM_CUDA_LT"
@@ -98,7 +98,7 @@ def by_torch(version: str, rocm: str, archs: Sequence[str], env: Mapping[str, st
     return named[chosen], named[bias]
 
 
-@pytest.mark.parametrize("version", SERIES)
+@each("version", SERIES)
 def test_every_build_machine_and_flag_as_torch_does(version: str) -> None:
     for rocm, archs in product(("6.1", "6.3", "6.4", "7.0"), MACHINES):
         machine = of(f"{version}+rocm{rocm}", archs, rocm)
@@ -132,8 +132,8 @@ def _of(key: str, torch: tuple[int, ...]) -> bool:
     return number(first) <= torch <= number(last or first)
 
 
-@pytest.mark.parametrize("version", ["2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.13.0"])
-@pytest.mark.parametrize("arch", ["gfx1100", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx942", "gfx1201"])
+@each("version", ["2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.13.0"])
+@each("arch", ["gfx1100", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx942", "gfx1201"])
 def test_amds_own_wheels_prefer_more(version: str, arch: str) -> None:
     """The tenth rule: the fork's list, under the same version."""
     assert libraries(f"{version}+rocm7.2.0.git7e1940d4", [arch], "7.2")[0] == "hipblaslt"

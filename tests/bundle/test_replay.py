@@ -13,7 +13,7 @@ from doctor.bundle.open import open_bundle
 from doctor.bundle.pack import write
 from doctor.bundle.record import make
 from doctor.compare import _flat, compare
-from doctor.diagnosis.run import Options, examine
+from doctor.engine.run import Options, examine
 from doctor.findings import Report
 from doctor.report.formats import render
 from doctor.system.base import System

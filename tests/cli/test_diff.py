@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from doctor.bundle.open import open_bundle
 from doctor.cli.main import run
+from doctor.engine.run import Options, examine
 from tests.paths import CAPTURES
 
 OLD = str(CAPTURES / "bundle-1.tar.gz")
@@ -32,18 +34,22 @@ def test_a_bundle_does_not_differ_from_itself(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out == "no difference in findings and facts\n"
 
 
-@pytest.mark.parametrize("this", ["this", ".", "-"])
-def test_this_machine_does_not_differ_from_its_bundle(
-    this: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_this_machine_does_not_differ_from_its_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Redaction makes no difference of its own: both have the machine's pseudonyms."""
     assert run(["bundle", "-o", str(tmp_path / "b.tar.gz")]) == 0
     capsys.readouterr()
-    code = run(["diff", str(tmp_path / "b.tar.gz"), this, "--format", "json"])
+    code = run(["diff", str(tmp_path / "b.tar.gz"), "this", "--format", "json"])
     names = [c["name"] for c in json.loads(capsys.readouterr().out)["changes"]]
     busy = [n for n in names if not n.startswith(("host.", "kernel_log.", "changes", "holders", "clock"))]
     assert busy == []
     assert code in (0, 1)
+
+
+@pytest.mark.parametrize("this", ["this", ".", "-"])
+def test_words_for_this_machine(this: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = examine(open_bundle(Path(OLD)).system(), Options())
+    monkeypatch.setattr("doctor.sides.private_report", lambda system, options, site: kept)
+    assert run(["diff", this, OLD]) == 0
 
 
 def test_what_matters_comes_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,7 +96,7 @@ def test_hostile_values_do_not_reach_the_terminal(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.parametrize(
-    ("content", "says"), [("[]", "not a JSON object"), ("{}", "not a doctor.report/1"), ("{", "not JSON")]
+    ("content", "says"), [("[]", "not a JSON object"), ("{}", "not a doctor.report/2"), ("{", "not JSON")]
 )
 def test_what_is_no_report_is_refused(
     content: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from doctor.cli.main import run
+from doctor.facts.snapshot import Snapshot
 
 BATCH = """#!/bin/bash
 #SBATCH --gpus-per-node=8
@@ -41,9 +42,9 @@ def batch(tmp_path: Path) -> str:
 def test_findings_of_a_file_carry_its_lines(batch: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["env", batch, *FOR]) == 1
     shown = " ".join(capsys.readouterr().out.split())
-    assert f"error {batch}:3: NCCL_P2P_DISABLE=true: reads as 0 (nccl)." in shown
-    assert f"{batch}:4: NCCL_IB_GID_INDEX=3 is a variable of the shell only" in shown
-    assert f"{batch}:5: HF_TOKEN looks like a secret" in shown
+    assert f"{batch}:3:8: error: NCCL_P2P_DISABLE=true: reads as 0 (nccl)." in shown
+    assert f"{batch}:4:1: warning: NCCL_IB_GID_INDEX=3 is a variable of the shell only" in shown
+    assert f"{batch}:5:8: warning: HF_TOKEN looks like a secret" in shown
     assert "abcdefghijklmnop" not in shown
 
 
@@ -53,7 +54,7 @@ def test_json_names_each_variable_and_what_is_read(batch: str, capsys: pytest.Ca
     (one,) = json.loads(text)["environments"]
     rows: dict[str, Any] = {row["name"]: row for row in one["variables"]}
     assert (rows["NCCL_P2P_DISABLE"]["reads_as"], rows["NCCL_P2P_DISABLE"]["state"]) == (0, "misread")
-    assert rows["NCCL_P2P_DISABLE"]["where"] == f"{batch}:3"
+    assert rows["NCCL_P2P_DISABLE"]["where"] == f"{batch}:3:8"
     assert "abcdefghijklmnop" not in text
 
 
@@ -76,7 +77,7 @@ def test_of_several_files_the_others_are_done(tmp_path: Path, capsys: pytest.Cap
     assert [line.partition(": ")[2].rpartition("/")[2][:18] for line in said.err.splitlines()] == [
         "bad.yaml: no YAML:",
         "none: No such file",
-        "binary: no text (i",
+        "binary: not a text",
     ]
     assert "NCCL_P2P_DISABLE=true: reads as 0" in " ".join(said.out.split())
 
@@ -86,7 +87,7 @@ def test_what_proc_tells_of_a_process_is_read_variable_by_variable(
 ) -> None:
     (tmp_path / "environ").write_bytes(b"PATH=/bin\0BASH_FUNC_x%%=() { a\n}\0NCCL_P2P_DISABLE=true\0")
     assert run(["env", str(tmp_path / "environ"), *FOR]) == 1
-    assert "environ:3: NCCL_P2P_DISABLE=true: reads as 0" in " ".join(capsys.readouterr().out.split())
+    assert "environ:3:1: error: NCCL_P2P_DISABLE=true: reads as 0" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("gpu", ["MI300X", "mi300x", "8xmi300x", "AMD Instinct mi300x"])
@@ -99,14 +100,14 @@ def test_kubernetes_refuses_a_number(tmp_path: Path, capsys: pytest.CaptureFixtu
     path = tmp_path / "pod.yaml"
     path.write_text(MANIFEST)
     assert run(["env", str(path), *FOR]) == 1
-    assert f"{path}:7: HSA_XNACK=1 is no string to YAML" in " ".join(capsys.readouterr().out.split())
+    assert f"{path}:7:7: error: HSA_XNACK=1 is no string to YAML" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_clean_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "serve.env"
     path.write_text("HIP_FORCE_DEV_KERNARG=1\nVLLM_ROCM_USE_AITER=1\n")
     assert run(["env", str(path), *FOR, "--workload", "serve", "--fail-on", "warning"]) == 0
-    assert "nothing wrong" in capsys.readouterr().out
+    assert "no problem found" in capsys.readouterr().out
 
 
 def test_advice_is_lines_for_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,18 +127,18 @@ def test_how_many_gpus_there_are_is_told_or_not_known(capsys: pytest.CaptureFixt
 
 def test_advice_without_a_guide(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["env", "--recommend", "--workload", "train", "--gpu", "A100"]) == 0
-    assert "set none" in capsys.readouterr().out
+    assert "Set none" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("args", "err"),
     [
-        (["--workload", "play"], "one of train, serve, desktop"),
-        (["--gpu", "potato", "--recommend"], "no such GPU is known"),
-        (["--pid", "1", "x.env"], "exclude each other"),
-        (["--pid", "x"], "a number is wanted"),
+        (["--workload", "play"], "choose from train, serve, desktop"),
+        (["--gpu", "potato", "--recommend"], "unknown --gpu 'potato'"),
+        (["--pid", "1", "x.env"], "either --pid or files"),
+        (["--pid", "x"], "pass a number"),
         (["/nowhere", *FOR], "/nowhere"),
-        (["--recommend", "--pid", "1"], "goes without files"),
+        (["--recommend", "--pid", "1"], "takes no files"),
     ],
 )
 def test_wrong_usage(args: list[str], err: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -193,3 +194,38 @@ def test_the_files_that_a_file_names_are_read_from_its_folder(
 def test_what_is_told_of_the_machine_must_make_sense(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["env", "--recommend", *words]) == 2
     assert words[0] in capsys.readouterr().err
+
+
+def test_formats_that_place_a_finding(batch: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["env", batch, "--format", "sarif"]) == 1
+    results = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    (misread,) = [r for r in results if r["message"]["text"].startswith("NCCL_P2P_DISABLE")]
+    assert misread["locations"][0]["physicalLocation"]["region"] == {"startLine": 3, "startColumn": 8}
+    assert run(["env", batch, "--format", "github"]) == 1
+    assert f"::error file={batch},line=3,col=8," in capsys.readouterr().out
+
+
+def test_a_patch_is_all_that_is_printed(batch: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["env", batch, "--diff", "--fail-on", "never"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"--- a/{batch}\n")
+    assert "+export NCCL_P2P_DISABLE=1\n" in printed
+    assert run(["env", "--diff"]) == 2
+
+
+def test_a_file_is_not_judged_by_the_machine_that_lints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[bool] = []
+
+    def machine(*_: object, here: bool) -> object:
+        asked.append(here)
+        return Snapshot()
+
+    monkeypatch.setattr("doctor.cli.env._machine", machine)
+    path = tmp_path / "a.sh"
+    path.write_text("export VLLM_USE_FLASHINFER_SAMPLER=1\n")
+    run(["env", str(path)])
+    run(["env", str(path), "--here"])
+    assert asked == [False, True]
+    capsys.readouterr()

@@ -24,7 +24,7 @@ def reports(tmp_path: Path) -> Path:
 def test_a_good_fleet_is_0_and_an_odd_node_1(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fleet", "report", str(reports)]) == 0
     assert capsys.readouterr().out.startswith("Fleet: good. All 9 nodes")
-    (reports / "n9.json").write_text(json.dumps(node(nvidia_driver__version="1")))
+    (reports / "n9.json").write_text(json.dumps(node(gpus=[])))
     assert run(["fleet", "report", str(reports), "--format", "nodes"]) == 1
     assert capsys.readouterr().out == "n9\n"
     assert run(["fleet", "report", str(reports), "--fail-on", "never"]) == 0
@@ -49,7 +49,7 @@ def test_a_report_of_another_form_is_named_and_the_others_are_judged(
     assert run(["fleet", "report", str(reports), "--format", "json"]) == 1
     told = json.loads(capsys.readouterr().out)
     (silent,) = told["silent"]
-    assert (silent["nodes"], silent["reason"]) == ("odd,text", "its report is not in the form of doctor.report/1")
+    assert (silent["nodes"], silent["reason"]) == ("odd,text", "its report is not in the form of doctor.report/2")
     assert told["nodes"] == 12
 
 
@@ -80,12 +80,12 @@ def test_every_format_goes_into_a_private_file(reports: Path, format_: str) -> N
     ("args", "message"),
     [
         (["report", "/nowhere"], "no such folder"),
-        (["report", ".", "--format", "pdf"], "--format pdf"),
+        (["report", ".", "--format", "pdf"], "invalid --format 'pdf'"),
         (["report", ".", "--nodes", "n[2-1]"], "is no number or range"),
         (["check"], "one of --slurm, --ssh, --ansible, --emit"),
-        (["check", "--emit", "pbs"], "--emit pbs"),
+        (["check", "--emit", "pbs"], "invalid --emit 'pbs'"),
         (["check", "--slurm", "--ssh", "n1"], "one of --slurm"),
-        (["health", "--for", "nagios"], "--for nagios"),
+        (["health", "--for", "nagios"], "invalid --for 'nagios'"),
     ],
 )
 def test_wrong_usage_is_2_and_one_line(args: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from doctor.cli.main import run
 from doctor.errors import ExitCode
-from tests.readers import binaries
-from tests.readers.binaries import SPECIFIC, Entry
+from tests.parsers import binaries
+from tests.parsers.binaries import SPECIFIC, Entry
 
 
 def library(folder: Path) -> Path:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from doctor.cli.main import run
-from doctor.diagnosis.rests_on import rests_on
+from doctor.engine.knowledge_provenance import knowledge_provenance
 from doctor.knowledge import Knowledge, store
 from doctor.knowledge_update import pack
+from doctor.triage.templates import check
 
 
 @pytest.fixture(autouse=True)
@@ -32,28 +33,44 @@ CASES = [
     (["knowledge", "show", "flags/nv_nccl", "NCCL_P2P_DISABLE"], 0, "NCCL_P2P_DISABLE", ""),
     (["knowledge", "show", "xidz"], 2, "", "xidz: no such table; xids is meant?"),
     (["knowledge", "show", "xids", "potato"], 2, "", "no entry potato"),
-    (["knowledge", "show", "--format", "xml"], 2, "", "text or json is wanted"),
+    (["knowledge", "show", "--format", "xml"], 2, "", "(choose from text, json)"),
     (["knowledge", "sources", "cuda_majors"], 0, "docs.nvidia.com/cuda/archive", ""),
     (["knowledge", "conflicts"], 0, "kept 9.19.0.56", ""),
-    (["knowledge", "age"], 0, "older than 365 days", ""),
+    (["knowledge", "age"], 0, "older than 90 days", ""),
     (["knowledge", "age", "rocm_releases", "--max-days", "0"], 1, "rocm_releases", ""),
     (["knowledge", "validate", "xids", "sxids"], 0, "206 entries of 2 tables are valid", ""),
+    (["knowledge", "validate"], 0, "error texts are valid", ""),
     (["knowledge", "validate", "--file", "/nowhere"], 2, "", "/nowhere"),
     (["knowledge", "install", "/nowhere"], 2, "", "/nowhere"),
     (["knowledge", "remove"], 0, "nothing is installed", ""),
-    (["solve", "torch", "--gpu", "sm_90", "--driver", "570.124.06"], 0, "whl/cu126", ""),
-    (["solve", "torch==2.14.0+cu130", "--gpu", "sm_90", "--driver", "570.124.06"], 1, "nearest that works", ""),
-    (["solve", "torch", "--gpu", "gfx9999"], 1, "not known to this version", ""),
-    (["solve", "torch", "--gpu", "sm_90", "--tool", "conda"], 2, "", "one of pip, uv is wanted"),
-    (["solve", "torch", "--gpu", "sm_90", "--from", "/x"], 2, "", "exclude each other"),
-    (["solve", "torch", "--from", "/nowhere"], 2, "", "no such file or folder"),
-    (["solve", "torch", "--gpu", "sm_90", "--rocm", "7.2"], 2, "", "--gpu sm_90 is NVIDIA's and --rocm 7.2 AMD's"),
-    (["solve", "torch", "--gpu", ""], 2, "", "--gpu is empty"),
-    (["solve", "torch", "--os", "ubuntu-"], 2, "", "a system and its release is wanted"),
-    (["solve", "torch @ https://example.org/x.whl", "--gpu", "sm_90"], 2, "", "no URL and no marker"),
-    (["solve", 'torch; python_version < "3"', "--gpu", "sm_90"], 2, "", "no URL and no marker"),
-    (["solve", "torch", "--os", "ubuntu-24.04"], 0, "whl/cpu", "no GPU is named"),
-    (["solve"], 2, "", "which packages?"),
+    (["solve", "--offline", "torch", "--gpu", "sm_90", "--driver", "570.124.06"], 0, "whl/cu126", ""),
+    (
+        ["solve", "--offline", "torch==2.14.0+cu130", "--gpu", "sm_90", "--driver", "570.124.06"],
+        1,
+        "nearest that works",
+        "",
+    ),
+    (["solve", "--offline", "torch", "--gpu", "gfx9999"], 1, "not known to this version", ""),
+    (
+        ["solve", "--offline", "torch", "--gpu", "sm_90", "--tool", "conda"],
+        2,
+        "",
+        "invalid --tool 'conda' (choose from",
+    ),
+    (["solve", "--offline", "torch", "--gpu", "sm_90", "--from", "/x"], 2, "", "exclude each other"),
+    (["solve", "--offline", "torch", "--from", "/nowhere"], 2, "", "no such file or folder"),
+    (
+        ["solve", "--offline", "torch", "--gpu", "sm_90", "--rocm", "7.2"],
+        2,
+        "",
+        "--gpu sm_90 is NVIDIA's and --rocm 7.2 AMD's",
+    ),
+    (["solve", "--offline", "torch", "--gpu", ""], 2, "", "--gpu is empty"),
+    (["solve", "--offline", "torch", "--os", "ubuntu-"], 2, "", "expected a system and its release"),
+    (["solve", "--offline", "torch @ https://example.org/x.whl", "--gpu", "sm_90"], 2, "", "no URL and no marker"),
+    (["solve", "--offline", 'torch; python_version < "3"', "--gpu", "sm_90"], 2, "", "no URL and no marker"),
+    (["solve", "--offline", "torch", "--os", "ubuntu-24.04"], 0, "whl/cpu", "no GPU is named"),
+    (["solve", "--offline"], 2, "", "which packages?"),
 ]
 
 
@@ -69,8 +86,20 @@ def test_command(args: list[str], code: int, out: str, err: str, capsys: pytest.
         assert "Traceback" not in shown.err
 
 
+def test_a_fault_of_the_error_texts_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(check, "faults", lambda rules: ["x.toml: one: this id is used in y.toml already"])
+    monkeypatch.setattr("doctor.knowledge_update.faults_of", lambda table, rows: [])
+    assert run(["knowledge", "validate"]) == 2
+    assert "x.toml: one: this id is used in y.toml already" in capsys.readouterr().err
+
+
 def test_json_of_a_solution_says_all_that_the_text_says(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["solve", "torch==2.14.0+cu130", "--gpu", "H100", "--driver", "570.124", "--format", "json"]) == 1
+    assert (
+        run(["solve", "--offline", "torch==2.14.0+cu130", "--gpu", "H100", "--driver", "570.124", "--format", "json"])
+        == 1
+    )
     data = json.loads(capsys.readouterr().out)
     assert (data["schema"], data["status"]) == ("doctor.solution/1", "impossible")
     assert data["nearest"]["stack"] == "torch 2.14.0+cu126"
@@ -96,17 +125,16 @@ def test_an_unsigned_file_is_not_installed(tmp_path: Path, capsys: pytest.Captur
 def test_a_report_names_old_entries_that_it_rests_on() -> None:
     kb = Knowledge()
     assert kb.rocm_supports("6.2.0", "gfx942")
-    assert kb.cuda_floor("12.4")
-    used = rests_on(kb, datetime.date(2026, 11, 21))
+    used = knowledge_provenance(kb, datetime.date(2026, 11, 21))
     assert used.aged == ("rocm_releases (2025-03-21)",)
-    assert used.notes() == ("This rests on entries looked up more than a year ago: rocm_releases (2025-03-21).",)
-    assert rests_on(kb, datetime.date(2026, 11, 21)).aged == ()  # the next report rests on its own answers
+    assert used.notes() == ("This rests on facts that are more than 90 days old: rocm_releases (2025-03-21).",)
+    assert knowledge_provenance(kb, datetime.date(2026, 11, 21)).aged == ()  # the next report rests on its own answers
 
 
 def test_a_report_that_rests_on_fresh_shipped_entries_says_only_the_release() -> None:
     kb = Knowledge()
     assert kb.cuda_floor("12.4")
-    used = rests_on(kb, datetime.date(2026, 11, 21))
+    used = knowledge_provenance(kb, datetime.date(2026, 6, 21))
     assert (used.release, used.file, used.notes()) == (store.shipped().version, None, ())
     assert rests_on_later(kb)
 
@@ -114,19 +142,20 @@ def test_a_report_that_rests_on_fresh_shipped_entries_says_only_the_release() ->
 def rests_on_later(kb: Knowledge) -> bool:
     """The same answer is old a year on."""
     assert kb.cuda_floor("12.4")
-    return bool(rests_on(kb, datetime.date(2028, 1, 1)).aged)
+    return bool(knowledge_provenance(kb, datetime.date(2028, 1, 1)).aged)
 
 
 def test_a_report_names_an_installed_release(monkeypatch: pytest.MonkeyPatch) -> None:
     release = store.Release("2027.1.1", "2027-01-01", Path("/x"), "k.json", "SHA256:abc")
     monkeypatch.setattr(store, "in_use", lambda: release)
-    notes = rests_on(Knowledge(), datetime.date(2027, 1, 2)).notes()
+    notes = knowledge_provenance(Knowledge(), datetime.date(2027, 1, 2)).notes()
     assert notes == ("Knowledge: release 2027.1.1 (as of 2027-01-01) of k.json, signed by SHA256:abc.",)
 
 
 def test_every_format_that_people_read_names_the_installed_file() -> None:
     from doctor.findings import KnowledgeUsed, Report
-    from doctor.report import html, markdown, terminal
+    from doctor.report import terminal
+    from doctor.report.formats import html, markdown
 
     used = KnowledgeUsed(release="2027.1.1", as_of="2027-01-01", file="k.json", signer="SHA256:abc")
     report = Report(doctor="0", status="ok", knowledge=used)

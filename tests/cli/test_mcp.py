@@ -30,27 +30,59 @@ def served(*calls: tuple[str, dict[str, Any]]) -> tuple[list[Any], list[Any]]:
 
 
 @pytest.mark.filterwarnings("default")  # the SDK's own, when its transports are closed
-def test_four_tools_that_change_nothing_answer_as_the_commands_do() -> None:
+def test_tools_that_change_nothing_answer_as_the_commands_do() -> None:
     text = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040)."
-    calls: list[tuple[str, dict[str, Any]]] = [("triage", {"text": text}), ("check", {}), ("env", {})]
+    calls: list[tuple[str, dict[str, Any]]] = [("triage", {"text": text}), ("check", {}), ("facts", {})]
     calls.append(("explain", {"rule": "nvidia-driver-too-old"}))
-    tools, (triage, check, env, explain) = served(*calls)
-    assert {tool.name for tool in tools} == {"check", "triage", "explain", "env"}
+    calls.append(("env", {"text": "export NCCL_P2P_DISABLE=yes\n", "name": "job.sh"}))
+    calls.append(("solve", {"packages": ["torch"], "gpu": "gfx942", "python": "3.12"}))
+    calls.append(("image_lint", {"text": "FROM python:3.12\nENV NVIDIA_VISIBLE_DEVICES=void\n"}))
+    tools, (triage, check, facts, explain, env, solve, lint) = served(*calls)
+    assert {tool.name for tool in tools} == {"check", "triage", "explain", "env", "facts", "solve", "image_lint"}
     assert all(tool.annotations.read_only_hint and not tool.annotations.destructive_hint for tool in tools)
     told = json.loads(triage.content[0].text)
     assert told["findings"][0]["rule"] == "nvidia-driver-too-old"
     assert "snapshot" not in told
     assert "## Fix" in explain.content[0].text
-    assert json.loads(check.content[0].text)["schema"] == "doctor.report/1"
-    assert "kernel" in json.loads(env.content[0].text)
+    assert json.loads(check.content[0].text)["schema"] == "doctor.report/2"
+    assert "kernel" in json.loads(facts.content[0].text)
+    assert json.loads(env.content[0].text)["environments"][0]["source"] == "job.sh"
+    assert json.loads(solve.content[0].text)["schema"] == "doctor.solution/1"
+    assert json.loads(lint.content[0].text)["schema"] == "doctor.image-lint/1"
+
+
+@pytest.mark.filterwarnings("default")
+def test_each_tool_says_what_each_of_its_arguments_is() -> None:
+    tools, _ = served()
+    for tool in tools:
+        assert tool.description
+        for name, of in tool.input_schema.get("properties", {}).items():
+            assert of["description"], (tool.name, name)
+            assert "type" in of or "anyOf" in of
+    required = {tool.name: tool.input_schema.get("required", []) for tool in tools}
+    assert required["solve"] == ["packages", "gpu"]
+    assert required["image_lint"] == required["env"] == ["text"]
 
 
 @pytest.mark.filterwarnings("default")
 def test_wrong_arguments_are_answered_as_errors() -> None:
-    _, (rule, profile) = served(("explain", {"rule": "no-such"}), ("check", {"profile": "../../etc/passwd"}))
+    wrong: list[tuple[str, dict[str, Any]]] = [("explain", {"rule": "no-such"}), ("check", {"profile": "../../x"})]
+    wrong += [("solve", {"packages": [], "gpu": "gfx942"}), ("solve", {"packages": ["torch"], "gpu": "no-such-gpu"})]
+    wrong += [("image_lint", {"text": "{]"}), ("env", {})]
+    _, (rule, profile, *others) = served(*wrong)
+    assert all(said.is_error and "Traceback" not in said.content[0].text for said in others)
     assert rule.is_error
     assert "no rule" in rule.content[0].text
     assert profile.is_error
+
+
+@pytest.mark.filterwarnings("default")
+def test_an_argument_that_a_tool_does_not_know_is_an_error_and_no_check_of_this_machine() -> None:
+    tools, (root, text) = served(("check", {"root": "/srv/other"}), ("triage", {"text": "x", "file": "y"}))
+    assert all(tool.input_schema["additionalProperties"] is False for tool in tools)
+    assert root.is_error
+    assert root.content[0].text == "check: unknown argument 'root'; it takes profile"
+    assert text.is_error
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

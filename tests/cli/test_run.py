@@ -11,9 +11,9 @@ import yaml
 
 from doctor.cli.main import run
 from doctor.cli.run import PROBES
-from doctor.diagnosis import registry
+from doctor.engine import registry
 from doctor.facts.sheet import FactSheet
-from doctor.launch.formats import FORMATS
+from doctor.launch import formats
 from doctor.system.recorder import Recorder
 from doctor.system.tree import TreeSystem
 from tests.probes import amd_trees
@@ -55,7 +55,7 @@ def test_options_stand_before_or_behind_the_image_and_all_behind_the_dashes_is_t
     assert words(shown[0])[-7:] == ["a", "run", "--gpus", "-e", "x", "--", "y"]
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", formats.names())
 def test_every_format(name: str, capture: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*capture, "--emit", name, "rocm/pytorch:latest", "--", "rocminfo", "--flag"]) == 0
     shown = capsys.readouterr().out
@@ -85,6 +85,26 @@ def test_a_profile_stands_for_its_image(capture: list[str], capsys: pytest.Captu
     for named in ([PROFILE], ["--profile", PROFILE]):
         assert run([*capture, "--emit", "docker", *named]) == 0
         assert words(capsys.readouterr().out)[-1] == f"doctor/{PROFILE}"
+
+
+def test_an_image_that_is_only_here_is_not_written_for_a_cluster(
+    capture: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*capture, "--emit", "kubernetes", PROFILE]) == 2
+    assert f"doctor image build {PROFILE} --push REGISTRY/NAME:TAG" in capsys.readouterr().err
+    assert run([*capture, "--emit", "kubernetes", "--profile", PROFILE, "r.example.org/vllm:1"]) == 0
+
+
+def test_an_option_that_a_format_leaves_out_is_a_note(capture: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*capture, "--emit", "apptainer", "-p", "8000:8000", "a"]) == 0
+    assert "doctor: note: left out: -p 8000:8000: the host's network is used" in capsys.readouterr().err
+
+
+def test_prove_starts_a_container_and_prints_nothing_else(
+    capture: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*capture, "--prove", "a"]) == 2
+    assert "--prove starts a container here" in capsys.readouterr().err
 
 
 def test_o_writes_a_file_that_others_can_not_read(
@@ -120,17 +140,17 @@ def test_for_a_cluster_numbers_and_a_vendor_will_do(tmp_path: Path, capsys: pyte
     ("argv", "said"),
     [
         ([], "say what to run: doctor run IMAGE -- COMMAND"),
-        (["--emit", "nomad", "a"], "--emit nomad: one of docker, podman, compose"),
-        (["--engine", "lxc", "a"], "--engine lxc: one of docker, podman is wanted"),
-        (["--vendor", "intel", "a"], "--vendor intel: one of amd, nvidia is wanted"),
-        (["--by", "magic", "a"], "--by magic: one of auto, cdi, nodes, runtime is wanted"),
-        (["--with", "everything", "a"], "--with everything: one of ipc-host, seccomp-unconfined"),
-        (["--shm", "lots", "a"], "--shm 'lots': a size such as 8g or 512m is wanted"),
+        (["--emit", "nomad", "a"], "invalid --emit 'nomad' (choose from apptainer, compose,"),
+        (["--engine", "lxc", "a"], "invalid --engine 'lxc' (choose from docker, podman)"),
+        (["--vendor", "intel", "a"], "invalid --vendor 'intel' (choose from amd, nvidia)"),
+        (["--by", "magic", "a"], "invalid --by 'magic' (choose from auto, cdi, nodes, runtime)"),
+        (["--with", "everything", "a"], "invalid --with 'everything' (choose from ipc-host, seccomp-unconfined"),
+        (["--shm", "lots", "a"], "invalid --shm 'lots' (a size such as 8g or 512m)"),
         (["--gpus", "9", "a"], "--gpus '9': no such GPU here; there are 0 (0000:1b:00.0), 1 (0000:3d:00.0)"),
         (["--gpus", ",", "a"], "--gpus: give numbers"),
         (["--profile", "nonsense", "a"], "no profile 'nonsense'"),
         (["-e", "A B=c", "a"], "'A B=c': not NAME=VALUE"),
-        (["-v", "relative:/b", "a"], "'relative:/b': not HOST:CONTAINER[:ro]"),
+        (["-v", "some/thing:/b", "a"], "'some/thing:/b': not HOST:CONTAINER[:ro]"),
         (["-u", "root", "a"], "'root': not UID[:GID]"),
         (["a b"], "'a b': not an image reference"),
         (["--bogus", "a"], "No such option"),

@@ -35,7 +35,8 @@ def test_parts_that_are_here_with_what_is_wrong_with_them(root: Path, capsys: py
     assert code == 1
     assert "torchvision: 0.23.0 (torchvision in /env/lib/python3.11/site-packages)" in out
     assert (
-        "against torch: torchvision 0.23.0 wants torch ==2.8.0; 2.4.1 is installed. [torch-companion-mismatch]" in out
+        "against torch: torchvision 0.23.0 needs torch ==2.8.0, but 2.4.1 is installed. [torch-companion-mismatch]"
+        in out
     )
     assert "rocprofiler: 6.2.0 (/opt/rocm-6.2.0/bin/rocprofv3)" in out
     assert "against GPU, driver and CUDA: not known: " in out
@@ -54,4 +55,4 @@ def test_nothing_found_is_said_and_another_format_is_refused(
     assert run(["stack", "--root", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "Nothing of the GPU stack was found.\n"
     assert run(["stack", "--format", "yaml"]) == 2
-    assert "text or json" in capsys.readouterr().err
+    assert "choose from text, json" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from doctor.cli.main import run
-from doctor.intake import read
+from doctor.triage import read
 
 MISMATCH = (
     "NVIDIA driver version: 570.124.04\nNVIDIA kernel module version: 570.124.06\n"
@@ -42,14 +42,14 @@ def test_a_user_of_the_text_does_not_rename_the_file(tmp_path: Path, capsys: pyt
     assert "959(ollama)" not in json.dumps(row["snapshot"])
 
 
-def test_a_reader_that_fails_costs_only_what_it_would_have_read(
+def test_a_parser_that_fails_costs_only_what_it_would_have_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fails(text: str, source: str = "text", **how: object) -> None:
         raise IndexError(f"list index out of range in {text}")
 
-    reader = read._reader
-    monkeypatch.setattr(read, "_reader", lambda form: fails if form.reader == "uname" else reader(form))
+    parser = read._parser
+    monkeypatch.setattr(read, "_parser", lambda form: fails if form.parser == "uname" else parser(form))
     path = tmp_path / "a.md"
     path.write_text(f"$ uname -r\n6.8.0-51-generic\n\n{MISMATCH}")
     assert run(["triage", "--format", "jsonl", str(path), str(path)]) == 1
@@ -57,13 +57,13 @@ def test_a_reader_that_fails_costs_only_what_it_would_have_read(
     rows = [json.loads(line) for line in out.splitlines()]
     assert [row["findings"][0]["rule"] for row in rows] == ["nvidia-driver-library-mismatch"] * 2
     first, last = err.splitlines()
-    told = r"The reader uname failed at line 2 \(IndexError at test_triage\.py:\d+\): please report this\."
+    told = r"The parser uname failed at line 2 \(IndexError at test_triage\.py:\d+\): please report this\."
     assert re.search(rf"a\.md: {told}", first)
     assert (first, "6.8.0" in err) == (last, False)  # the message may quote what was pasted
     assert run(["triage", str(path)]) == 1
     assert re.search(told, " ".join(capsys.readouterr().out.split()))
     assert run(["triage", "--format", "markdown", str(path)]) == 1
-    assert "The reader uname failed at line 2" in capsys.readouterr().out
+    assert "The parser uname failed at line 2" in capsys.readouterr().out
 
 
 def test_json_of_several_files_is_one_array(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,7 +81,7 @@ def test_stdin(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
 
 def test_an_unknown_format_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["triage", "--format", "xml", "x"]) == 2
-    assert "one of" in capsys.readouterr().err
+    assert "choose from" in capsys.readouterr().err
 
 
 def findings(capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -90,7 +90,7 @@ def findings(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 def test_a_packed_log_is_read_as_what_it_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "nvidia-bug-report.log.gz"
-    path.write_bytes(gzip.compress(b"x\n" * 400_000 + MISMATCH.encode()))
+    path.write_bytes(gzip.compress(b"x\n" * 100_000 + MISMATCH.encode()))
     assert run(["triage", "--format", "jsonl", str(path)]) == 1
     assert findings(capsys)[0] == "nvidia-driver-library-mismatch"
 
@@ -125,26 +125,31 @@ def test_our_own_report_is_judged_again(tmp_path: Path, capsys: pytest.CaptureFi
     assert findings(capsys)[0] == "nvidia-driver-library-mismatch"
 
 
-def test_a_device_without_an_end_is_read_to_a_limit_and_that_is_said(
+def test_a_stream_without_an_end_is_read_to_a_limit_and_that_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("doctor.cli.triage._PLAIN_LIMIT", 1 << 20)
-    assert run(["triage", "/dev/zero"]) == 0
-    assert capsys.readouterr().err == "/dev/zero: only its first 1 MiB were read\n"
+    with Path("/dev/zero").open(encoding="latin-1") as endless:
+        monkeypatch.setattr("sys.stdin", endless)
+        assert run(["triage", "-"]) == 0
+    assert capsys.readouterr().err == "-: only its first 1 MiB were read\n"
 
 
-def test_without_a_path_it_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_path_and_a_pipe_it_is_wrong_usage(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
     assert run(["triage"]) == 2
-    assert "Missing argument" in capsys.readouterr().err
+    assert "give the files to diagnose" in capsys.readouterr().err
 
 
 def test_a_gpu_that_is_named_is_not_called_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.md"
     path.write_text("All is well with RTX 4090, torch 2.7.0+cu128")
     assert run(["triage", str(path)]) == 0
-    out = capsys.readouterr().out
-    assert "GPUs: RTX 4090" in out
-    assert "no GPU is known" not in out
+    out = " ".join(capsys.readouterr().out.split())
+    assert "RTX 4090 (sm_89)" in out
+    assert "GPU not known" not in out
 
 
 def test_no_line_of_a_log_is_quoted_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,7 +37,7 @@ def test_formats_with_their_lines_and_commands(tmp_path: Path, capsys: pytest.Ca
     assert shown == [
         (4, 5, "rocminfo", ["rocminfo"]),
         (7, 7, "groups", ["id_command"]),
-        (9, 9, "", ["labelled_lines", "said_stack"]),
+        (9, 9, "", ["labelled_lines", "entities"]),
     ]
 
 

@@ -98,7 +98,7 @@ def test_bash_completes_commands_options_and_rules(tmp_path: Path, capsys: pytes
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_other_shells_get_theirs(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What the real ones make of it is in tests/engine/test_shells.py."""
+    """What the real ones make of it is in tests/docker/test_shells.py."""
     assert run(["completion", shell]) == 0
     assert "fleet" in capsys.readouterr().out
 

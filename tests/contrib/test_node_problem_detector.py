@@ -61,6 +61,12 @@ def test_what_would_end_the_detector_is_not_there() -> None:
     assert {rule["type"] for rule in told["rules"]} <= {"permanent", "temporary"}
 
 
+def test_there_is_a_condition_for_each_scope_of_a_node() -> None:
+    told = monitor()
+    assert [rule["args"] for rule in told["rules"]] == [["hardware"], ["firmware"], ["driver"], ["host"]]
+    assert [rule["condition"] for rule in told["rules"]] == [condition["type"] for condition in told["conditions"]]
+
+
 def free_port() -> int:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
@@ -77,7 +83,7 @@ def test_the_daemon_raises_the_condition_and_takes_it_back(tmp_path: Path) -> No
     doctor.chmod(0o755)
     told = monitor()
     told["pluginConfig"]["invoke_interval"] = "1s"
-    told["rules"][0]["path"] = str(FOLDER / "doctor.sh")
+    told["rules"] = [{**rule, "path": str(FOLDER / "doctor.sh")} for rule in told["rules"]]
     (tmp_path / "monitor.json").write_text(json.dumps(told))
     port = free_port()
     argv = [
@@ -93,7 +99,7 @@ def test_the_daemon_raises_the_condition_and_takes_it_back(tmp_path: Path) -> No
     def gauge() -> bool:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
             rows: list[str] = answer.read().decode().splitlines()
-        (row,) = [r for r in rows if r.startswith("problem_gauge") and "GPUStackIsBroken" in r]
+        (row,) = [r for r in rows if r.startswith("problem_gauge") and "GPUHardwareIsBroken" in r]
         return row.endswith(" 1")
 
     log = tmp_path / "log"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.conftest import unmet
+from tests.docker.conftest import unmet
 
 REPO = Path(__file__).resolve().parents[2]
 CONTRIB = REPO / "contrib"

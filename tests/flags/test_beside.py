@@ -47,3 +47,9 @@ def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert gone in finding.summary
     assert beside.look(system, {"LD_PRELOAD": f"{there} libm.so.6 $ORIGIN/x.so"}).findings == ()
     assert beside.look(system, {}).findings == ()
+
+
+def test_rccls_files_are_read_for_amd(tmp_path: Path) -> None:
+    system = tree(tmp_path, **{"etc__rccl.conf": "NCCL_IB_TC=104\n", "etc__nccl.conf": "NCCL_IB_TC=8\n"})
+    assert beside.look(system, {}, ("amd",)).env == {"NCCL_IB_TC": "104"}
+    assert beside.look(system, {}, ("nvidia",)).env == {"NCCL_IB_TC": "8"}

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.errors import ReaderError
+from doctor.errors import ParserError
 from doctor.facts.snapshot import Snapshot
 from doctor.flags.files import look
 
 
+def line_of(place: str) -> str:
+    """`file:line` of `file:line:column`."""
+    return place.rpartition(":")[0]
+
+
 def said(text: str, name: str, kind: str | None = None) -> list[tuple[str, str]]:
     found = look(name, text, kind, Snapshot(), {}).findings
-    return [(f.severity.value, f"{f.evidence[0].source} {f.subject.id}") for f in found]
+    return [(f.severity.value, f"{line_of(f.evidence[0].source)} {f.subject.id}") for f in found]
+
+
+def test_a_finding_has_the_column_of_its_variable() -> None:
+    (finding,) = look("a.sh", "  export X=1 NCCL_P2P_DISABLE=true\n", None, Snapshot(), {}).findings
+    assert finding.evidence[0].source == "a.sh:1:14"
 
 
 def test_two_commands_are_not_one_environment() -> None:
@@ -50,7 +60,7 @@ def test_what_a_named_file_has_too_much_is_said_with_its_line() -> None:
 @pytest.mark.parametrize("text", ["a: " + "[" * 100_000, "- " * 100_000, "".join(" " * n + "a:\n" for n in range(900))])
 def test_yaml_of_a_thousand_levels_is_refused(text: str) -> None:
     """libyaml's binding recurses in C: no exception would come, the process would end."""
-    with pytest.raises(ReaderError, match=r"nested more than 200 levels deep|no YAML"):
+    with pytest.raises(ParserError, match=r"nested more than 200 levels deep|no YAML"):
         look("compose.yaml", text, None, Snapshot(), {})
 
 
@@ -112,7 +122,7 @@ def among(text: str, name: str, **files: str) -> dict[str, str]:
     """Severity and place, by variable, with other files at hand."""
     held = {path.replace("_", "."): body for path, body in files.items()}
     found = look(name, text, None, Snapshot(), {}, named=lambda path: (path, held[path]) if path in held else None)
-    return {f.subject.id: f"{f.severity.value} {f.evidence[0].source}" for f in found.findings}
+    return {f.subject.id: f"{f.severity.value} {line_of(f.evidence[0].source)}" for f in found.findings}
 
 
 @pytest.mark.parametrize("form", ["env_file: gpu.env", "env_file: [gpu.env]", "env_file:\n    - path: gpu.env"])

@@ -9,7 +9,7 @@ import pytest
 from doctor.flags import folders
 from doctor.flags.folders import Account, writable
 from doctor.flags.situation import Situation
-from doctor.readers import mountinfo
+from doctor.parsers.kernel import mountinfo
 from doctor.system.base import Stat
 from doctor.system.tree import TreeSystem
 from tests.flags.situations import of

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from doctor.flags import grammars, lists
 from doctor.knowledge.store import table
+from tests.each import each
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.strtoll.restype = ctypes.c_longlong
@@ -27,7 +28,7 @@ def strtoll(text: str) -> int | None:
     return None if ctypes.get_errno() == errno.ERANGE else value
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["1", "0", "true", "yes", "0x10", "010", "08", "12abc", " 7", "-1", "+3", "0x", "", "9" * 25, "-" + "9" * 25],
 )
@@ -51,8 +52,8 @@ def test_every_grammar_of_the_table_is_read() -> None:
     assert grammars.known() == set(table("flags/grammars"))
 
 
-@pytest.mark.parametrize(
-    ("grammar", "taken", "misread", "ignored", "fails"),
+@each(
+    "grammar, taken, misread, ignored, fails",
     [
         ("rocr_on1", ["1", "0", ""], ["true", "yes"], [], []),
         ("rocr_off0", ["0", "1", "true"], ["false", "off", "no"], [], []),

@@ -7,6 +7,7 @@ import pytest
 from doctor.facts.snapshot import Snapshot
 from doctor.flags import files, interactions
 from doctor.flags.launch import contexts
+from tests.each import each
 
 SHOWN = {
     "torchrun --nproc_per_node 8 --nnodes=2 train.py": {"torchrun", "training", "ranks", "multi_node"},
@@ -38,7 +39,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("text", SHOWN)
+@each("text", SHOWN)
 def test_the_command_shows_the_job(text: str) -> None:
     assert set(contexts(text)) == SHOWN[text]
     assert all(contexts(text).values())
@@ -75,7 +76,7 @@ def test_the_command_of_a_script_is_what_its_variables_are_judged_for() -> None:
     )
     found = files.look("run.sh", script, None, Snapshot(), {})
     (fsdp,) = [f for f in found.findings if f.subject.id == "CUDA_DEVICE_MAX_CONNECTIONS"]
-    assert (fsdp.severity.value, fsdp.evidence[0].source) == ("error", "run.sh:2")
+    assert (fsdp.severity.value, fsdp.evidence[0].source) == ("error", "run.sh:2:8")
     told = files.look("run.sh", script, None, Snapshot(), {"fsdp": False})
     assert not [f for f in told.findings if f.subject.id == "CUDA_DEVICE_MAX_CONNECTIONS"]
 

@@ -41,7 +41,7 @@ def only(line: str, name: str) -> Finding:
 def test_a_fault_names_its_cure(line: str, name: str, rule: str, fix: str) -> None:
     finding = only(line, name)
     assert finding.rule == rule
-    assert finding.fixes[0].text.startswith(fix)
+    assert finding.remedies[0].title.startswith(fix)
     assert finding.subject.id == name
 
 

@@ -11,6 +11,7 @@ import pytest
 from doctor.flags import lint, recommend
 from doctor.flags.situation import Situation
 from doctor.knowledge.store import table
+from tests.each import each
 from tests.flags.situations import of
 
 SETS: dict[str, Mapping[str, Any]] = table("flags/recommended")
@@ -55,7 +56,7 @@ def test_all_of_them_are_here() -> None:
     assert len(SETS) == 43
 
 
-@pytest.mark.parametrize("name", sorted(SETS))
+@each("name", sorted(SETS))
 def test_clean_on_its_own_gpu(name: str) -> None:
     row = SETS[name]
     assert faults(situation(row, own_gpu(row))) == []
@@ -75,7 +76,7 @@ BOTH = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(FOREIGN - set(BOTH)))
+@each("name", sorted(FOREIGN - set(BOTH)))
 def test_not_clean_on_the_other_vendors_gpu(name: str) -> None:
     row = SETS[name]
     other = "H100" if row["vendor"] == "amd" else "MI300X"
@@ -141,12 +142,12 @@ def test_what_these_gpus_and_versions_do_by_themselves_is_left_out(name: str, th
 
 
 def test_without_a_guide_nothing_is_advised() -> None:
-    assert recommend.advice(of("gpu=A100 torch=2.10"), "train") == recommend.Advice((), (), (), ())
+    assert recommend.advice(of("gpu=A100 torch=2.10"), "train")[:4] == ((), (), (), ())
     assert recommend.advice(of("torch=2.10"), "serve").lines == ()
 
 
-@pytest.mark.parametrize("workload", ["train", "serve", "desktop"])
-@pytest.mark.parametrize("gpu", ["MI210", "MI300X", "MI355X", "gfx1100", "gfx1201", "A100", "H100", "B200"])
+@each("workload", ["train", "serve", "desktop"])
+@each("gpu", ["MI210", "MI300X", "MI355X", "gfx1100", "gfx1201", "A100", "H100", "B200"])
 def test_what_is_advised_is_clean_itself(gpu: str, workload: str) -> None:
     packages = "pkg:vllm=0.33.0 pkg:megatron-core=0.15 pkg:transformer-engine=2.9"
     asked = of(f"gpu=8x{gpu} rocm=7.2 torch=2.10 {packages}")
@@ -154,3 +155,11 @@ def test_what_is_advised_is_clean_itself(gpu: str, workload: str) -> None:
     env = {row.name: row.value for row in made.lines}
     assert faults(replace(asked, env=env, told=recommend.told_of(workload))) == []
     assert all(row.why and row.source for row in made.lines)
+
+
+def test_sets_for_a_case_of_their_own_are_listed_with_it() -> None:
+    others = {name: text for _, text, name in recommend.advice(of("gpu=H100"), "train").others}
+    assert "CUDA_DEVICE_MAX_CONNECTIONS=1" in others["h100-megatron-dense"]
+    listed = {name for _, _, name in recommend.advice(of("gpu=MI250X"), "train").others}
+    assert {"mi200-rccl", "slingshot-mi250x"} <= listed
+    assert "h100-megatron-dense" not in listed

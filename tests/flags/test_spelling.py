@@ -7,6 +7,7 @@ import pytest
 from doctor.facts.snapshot import Snapshot
 from doctor.flags import lint, spelling
 from doctor.flags.situation import Situation
+from tests.each import each
 
 SLIPS = {
     "NCCL_P2P_DISABEL": "NCCL_P2P_DISABLE",
@@ -26,7 +27,7 @@ SLIPS = {
 }
 
 
-@pytest.mark.parametrize("name", SLIPS)
+@each("name", SLIPS)
 def test_a_slip_has_its_name(name: str) -> None:
     assert spelling.nearest(name) == SLIPS[name]
 
@@ -71,7 +72,7 @@ WSL_DISTRO_NAME WSLENV WSL_INTEROP APPTAINER_BIND SINGULARITY_BIND ENROOT_CACHE_
 """
 
 
-@pytest.mark.parametrize("name", sorted(set(OTHERS.split())))
+@each("name", sorted(set(OTHERS.split())))
 def test_a_name_of_others_is_no_slip(name: str) -> None:
     assert spelling.nearest(name) is None
 

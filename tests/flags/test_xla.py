@@ -10,6 +10,7 @@ import pytest
 from doctor.facts.python import Package
 from doctor.flags import xla
 from doctor.system.tree import TreeSystem
+from tests.each import each
 from tests.flags.situations import of
 
 KNOWN = b"\0xla_gpu_autotune_level\0xla_gpu_enable_triton_gemm\0see xla_gpu_graph_level for more\0"
@@ -35,7 +36,7 @@ def test_a_name_that_is_only_spoken_of_is_unknown(root: Path) -> None:
     assert "--xla_gpu_graph_level, which jaxlib 0.10.2 does not know" in found
 
 
-@pytest.mark.parametrize(
+@each(
     "flags",
     ["", "--xla_gpu_autotune_level=4 --xla_gpu_enable_triton_gemm", "/etc/flags --xla_gpu_x_y_z=1", "--xla_a=1"],
 )

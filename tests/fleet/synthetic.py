@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from doctor.diagnosis.judge import judge
-from doctor.intake import read_text
+from doctor.engine.judge import judge
 from doctor.knowledge import Knowledge
-from doctor.report.json import as_data
+from doctor.report.formats.json import as_data
+from doctor.triage.read import read_text
 from tests.paths import FIELDLAB
 
 Report = dict[str, Any]
@@ -32,7 +32,7 @@ PACKAGES = {f"package-{n}": f"1.{n}.0" for n in range(120)} | {"torch": "2.10.0"
 @lru_cache(maxsize=8)
 def captured(machine: str, file: str) -> Report:
     data = as_data(judge(read_text([(FIELDLAB / machine / file).read_bytes()]), Knowledge()))
-    data.update(findings=[], status="ok")
+    data.update(findings=[], status="ok", layers=dict.fromkeys(data["layers"], "ok"))
     machine_ = data["snapshot"]
     machine_["kernel"].update(release="6.8.0-60-generic", cmdline="root=UUID=0 ro iommu=pt pci=realloc=off")
     if machine_["gpus"][0]["vendor"] == "amd":
@@ -51,9 +51,20 @@ def captured(machine: str, file: str) -> Report:
         }
         for n in range(8)
     ]
-    for gpu in machine_["gpus"]:
+    vendor = machine_["gpus"][0]["vendor"]
+    for number, gpu in enumerate(machine_["gpus"]):
+        gpu.update(numa_node=number // 4, slot=str(number + 1), driver="nvidia" if vendor == "nvidia" else "amdgpu")
+        gpu["pci_address"] = gpu["pci_address"] or f"0000:{number + 17:02x}:00.0"
+        gpu["errors"] |= {"corrected": 0, "uncorrected": 0, "remap_failed": False, "remapped_uncorrectable": 0}
+        gpu["sensors"]["power_limit_w"] = 700.0
         gpu["vbios"] = "96.00.74.00.01"
         gpu["link"] = {"speed_gt_s": 32.0, "width": 16, "max_speed_gt_s": 32.0, "max_width": 16}
+    kinds = {"nvidia": ("nvidia", "nvidiactl"), "amd": ("render", "kfd")}[vendor]
+    machine_["nodes"] = [
+        {"key": f"/dev/{kind}{n}", "kind": kind, "is_device": True, "mode": 0o666, "uid": 0, "gid": 0}
+        for kind in kinds
+        for n in range(2)
+    ]
     return data
 
 
@@ -69,6 +80,9 @@ def lived(report: Report, node: str, dice: random.Random) -> Report:
         gpu["serial"] = str(dice.getrandbits(40))
         gpu["link"]["speed_gt_s"] = dice.choice((2.5, 32.0))
         gpu["sensors"]["temperature_c"] = float(dice.randrange(30, 70))
+        gpu["errors"]["corrected"] = dice.choice((0, 0, 0, 2))
+    row = {"key": "gemm/bf16/8192@cuda:0", "unit": "TFLOP/s", "outcome": "ran"}
+    machine["bench"] = [{**row, "value": {"p50": dice.uniform(600, 630), "low": 1.0, "high": 2.0, "repeats": 200}}]
     return report
 
 
@@ -130,6 +144,54 @@ def _no_gpus(report: Report) -> None:
     report["snapshot"]["gpus"] = []
 
 
+def _numa(report: Report) -> None:
+    report["snapshot"]["gpus"][-1]["numa_node"] = 7
+
+
+def _slot(report: Report) -> None:
+    report["snapshot"]["gpus"][-1]["slot"] = "44"
+
+
+def _unbound(report: Report) -> None:
+    report["snapshot"]["gpus"][-1]["driver"] = "none"
+
+
+def _uncorrected(report: Report) -> None:
+    report["snapshot"]["gpus"][0]["errors"]["uncorrected"] = 3
+
+
+def _remap_failed(report: Report) -> None:
+    report["snapshot"]["gpus"][0]["errors"]["remap_failed"] = True
+
+
+def _mode(report: Report) -> None:
+    report["snapshot"]["nodes"][0]["mode"] = 0o600
+
+
+def _power(report: Report) -> None:
+    report["snapshot"]["gpus"][0]["sensors"]["power_limit_w"] = 500.0
+
+
+def _nic_gone(report: Report) -> None:
+    report["snapshot"]["rdma"].pop()
+
+
+def _nic_rate(report: Report) -> None:
+    report["snapshot"]["rdma"][2]["rate"] = "200 Gb/sec (4X HDR)"
+
+
+def _slow(report: Report) -> None:
+    report["snapshot"]["bench"][0]["value"]["p50"] = 420.0
+
+
+def _numa_balancing(report: Report) -> None:
+    report["snapshot"]["host"]["numa_balancing"] = 1
+
+
+def _os(report: Report) -> None:
+    report["snapshot"]["os"]["version"] = "24.04"
+
+
 PLANTS: dict[str, Callable[[Report], None]] = {
     "driver: nvidia_driver.version|driver: amdgpu_driver.version": _driver,
     "firmware: vbios": _firmware,
@@ -143,9 +205,25 @@ PLANTS: dict[str, Callable[[Report], None]] = {
     "flags: NCCL_P2P_DISABLE": _flag,
     "flags: HSA_NO_SCRATCH_RECLAIM": _no_flag,
     "system: memory": _memory,
+    "gpu: GPU NUMA nodes": _numa,
+    "gpu: GPU slots": _slot,
+    "gpu: GPU driver": _unbound,
+    "gpu: GPU errors: uncorrected": _uncorrected,
+    "gpu: GPU errors: remap failed": _remap_failed,
+    "devices: nvidia nodes|devices: render nodes": _mode,
+    "gpu: GPU power limit": _power,
+    "links: RDMA NICs": _nic_gone,
+    "links: NIC rate": _nic_rate,
+    "bench: gemm/bf16/8192@cuda:0": _slow,
+    "system: host.numa_balancing": _numa_balancing,
+    "system: os.version": _os,
     "gpu: GPUs": _fewer_gpus,
     "gpu: GPUs|no GPU at all": _no_gpus,
 }
+
+
+LOST = ("links: PCIe width", "links: NIC state", "links: RDMA NICs", "gpu: GPUs", "gpu: GPUs|no GPU at all")
+"""Plants that take something from a node, which is then to be drained."""
 
 
 @dataclass

@@ -42,10 +42,10 @@ def test_each_form_of_a_line_tells_its_node(line: str, node: str) -> None:
         ("n1:", "n1", "it wrote nothing"),
         (f"n1: {LINE[:40]}", "n1", "its report is cut off"),
         ("n1: bash: doctor: command not found", "#1", "it answered no report: 'n1: bash: doctor: command not found'"),
-        ('n1: {"schema": "other/1"}', "n1", "what it wrote is no doctor.report/1"),
-        ('n1: {"node": "n2", "report": null}', "n2", "what it wrote is no doctor.report/1"),
+        ('n1: {"schema": "other/1"}', "n1", "what it wrote is no doctor.report/2"),
+        ('n1: {"node": "n2", "report": null}', "n2", "what it wrote is no doctor.report/2"),
         ("n1: [" + "[" * 5000, "#1", None),
-        ('n1: {"schema": "doctor.report/1", "findings": 3}', "n1", "what it wrote is no doctor.report/1"),
+        ('n1: {"schema": "doctor.report/1", "findings": 3}', "n1", "what it wrote is no doctor.report/2"),
     ],
 )
 def test_what_is_no_report_says_why(line: str, node: str, fault: str | None) -> None:
@@ -97,5 +97,5 @@ def test_what_ansible_kept_of_many_hosts_is_read_as_a_stream(tmp_path: Path) -> 
         ("n1", True, None),
         ("n2", False, "No route"),
         ("n3", False, "no answer within 20 s"),
-        ("n4", False, "what it wrote is no doctor.report/1"),
+        ("n4", False, "what it wrote is no doctor.report/2"),
     ]

@@ -13,6 +13,7 @@ import yaml
 
 from doctor.errors import InputError
 from doctor.fleet.emit import KINDS, emit
+from tests.each import each
 
 PLAIN: dict[str, Any] = {
     "doctor": "doctor",
@@ -27,8 +28,8 @@ VERSIONS = ("1.25", "1.28", "1.31", "1.33", "1.35")
 """Of Kubernetes, from what some still run to the newest."""
 
 
-@pytest.mark.parametrize("kind", ["kubernetes-job", "kubernetes-daemonset"])
-@pytest.mark.parametrize("version", VERSIONS)
+@each("kind", ["kubernetes-job", "kubernetes-daemonset"])
+@each("version", VERSIONS)
 def test_manifests_are_what_each_kubernetes_takes(kind: str, version: str) -> None:
     made = yaml.safe_load(emit(kind, **PLAIN))
     kubernetes_validate.validate(made, version, strict=True)

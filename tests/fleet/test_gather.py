@@ -1,4 +1,4 @@
-"""ssh is stood in for by a program of that name; the real one, and ansible, are in tests/engine/test_fleet_ssh.py."""
+"""ssh is stood in for by a program of that name; the real one, and ansible, are in tests/docker/test_fleet_ssh.py."""
 
 from __future__ import annotations
 

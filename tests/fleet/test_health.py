@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.facts import FactSheet, Snapshot, assemble
-from doctor.findings import Finding, Report, Severity
+from doctor.findings import Action, Finding, Report, Scope, Severity
 from doctor.fleet.health import CONTRACTS, answer, failed
 from tests.report.example import HOSTILE
 
@@ -19,8 +19,16 @@ def machine(gpus: int | None) -> Snapshot:
     return assemble([sheet])
 
 
-def report(*severities: str, gpus: int | None = 8, summary: str = "A GPU fell off the bus.") -> Report:
-    findings = tuple(Finding(rule="gpu-lost", severity=Severity(s), summary=summary) for s in severities)
+def report(
+    *severities: str,
+    gpus: int | None = 8,
+    summary: str = "A GPU fell off the bus.",
+    scope: Scope = Scope.HARDWARE,
+    action: Action = Action.DRAIN,
+) -> Report:
+    findings = tuple(
+        Finding(rule="gpu-lost", severity=Severity(s), summary=summary, scope=scope, action=action) for s in severities
+    )
     return Report(doctor="1", status="ok", findings=findings, snapshot=machine(gpus))
 
 
@@ -30,6 +38,21 @@ def test_an_error_is_one_and_a_warning_is_none(contract: str) -> None:
     assert answer(report("warning"), contract).code == 0
     assert answer(report("warning"), contract, fail_on="warning").code == 1
     assert answer(report(), contract).line == "doctor: ok, 8 GPUs"
+
+
+@pytest.mark.parametrize("contract", CONTRACTS)
+@pytest.mark.parametrize("scope", [Scope.ENVIRONMENT, Scope.JOB, Scope.CONTAINER])
+def test_somebody_s_environment_drains_no_node(contract: str, scope: Scope) -> None:
+    assert answer(report("error", scope=scope, action=Action.RECONFIGURE), contract).code == 0
+
+
+def test_with_a_scope_every_error_of_that_scope_counts_and_no_other() -> None:
+    said = report("error", scope=Scope.HOST, action=Action.RECONFIGURE)
+    assert answer(said, "npd").code == 0
+    assert answer(said, "npd", scope="host").code == 1
+    assert answer(said, "npd", scope="driver").code == 0
+    assert answer(report(gpus=7), "npd", scope="hardware", gpus=8).code == 1
+    assert answer(report(gpus=7), "npd", scope="driver", gpus=8).code == 0
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from doctor.errors import InputError
 from doctor.fleet.names import expanded, folded
+from tests.each import each
 
 NAMES = st.lists(
     st.builds("{}{}{}".format, st.sampled_from(["n", "gpu-", "r1n", "x"]), st.sampled_from(["", "0", "00"]),
@@ -37,7 +38,7 @@ def test_ranges_keep_their_width(names: list[str], told: str) -> None:
     assert folded(names) in {told, ",".join(sorted(told.split(",")))}
 
 
-@pytest.mark.parametrize("name", ["", "-n1", "n1;reboot", "n 1", "n1\n", "$(id)", "n[1]", "é1", "a" * 300, "n\x1b[1m"])
+@each("name", ["", "-n1", "n1;reboot", "n 1", "n1\n", "$(id)", "n[1]", "é1", "a" * 300, "n\x1b[1m"])
 def test_what_is_no_name_goes_into_no_list(name: str) -> None:
     assert folded([name, "n7"]) == "n7"
 

@@ -9,7 +9,7 @@ import pytest
 from doctor.fleet.answers import of_stream
 from doctor.fleet.tally import Tally
 from doctor.fleet.verdict import Verdict, judged
-from tests.fleet.synthetic import Fleet
+from tests.fleet.synthetic import LOST, Fleet
 from tests.paths import needs_shared
 
 pytestmark = needs_shared
@@ -49,6 +49,10 @@ def test_every_planted_outlier_is_found_and_none_is_invented(seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_so_in_a_fleet_of_a_thousand() -> None:
-    fleet = Fleet(1000, every=50)
-    assert_exact(fleet, verdict_of(fleet))
+def test_forty_oddities_among_a_thousand_nodes_are_named_with_scope_and_action() -> None:
+    fleet = Fleet(1000, every=25)
+    verdict = verdict_of(fleet)
+    assert len(fleet.planted) == 40
+    assert_exact(fleet, verdict)
+    drained = {node for nodes in verdict.to_drain().values() for node in nodes}
+    assert drained == {node for node, fact in fleet.planted.items() if fact in LOST}

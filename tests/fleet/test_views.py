@@ -11,6 +11,7 @@ from doctor.fleet.answers import Answer
 from doctor.fleet.kubernetes import of_kubernetes, operators
 from doctor.fleet.tally import Tally
 from doctor.fleet.views import ALL, Told, disagreements, of_gres, of_scontrol
+from tests.each import each
 from tests.fleet.test_verdict import node
 
 GRES = """
@@ -94,9 +95,7 @@ def kube(labels: dict[str, str], capacity: str | None = "8", allocatable: str | 
     return json.dumps({"kind": "List", "items": [row]})
 
 
-@pytest.mark.parametrize(
-    ("text", "gpus", "state"),
-    [
+@each("text, gpus, state", [
         (kube({}), 8, None),
         (kube({}, allocatable="7"), 8, "1 of 8 GPUs not allocatable"),
         (kube({"nvidia.com/gpu.replicas": "4"}, "32", "32"), 8, None),
@@ -109,8 +108,7 @@ def kube(labels: dict[str, str], capacity: str | None = "8", allocatable: str | 
         (kube({"operator.amd.com/gpu-driver-upgrade-state": "Upgrade-Failed"}), 8, "driver upgrade: Upgrade-Failed"),
         (kube({}, conditions=[{"type": "GPUStackProblem", "status": "True", "message": "doctor: gpu-lost"}]),
          8, "GPUStackProblem: doctor: gpu-lost"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_labels_of_device_plugins_and_operators(text: str, gpus: int | None, state: str | None) -> None:
     (told,) = of_kubernetes(text)
     assert (told.gpus, told.state) == (gpus, state)
@@ -159,7 +157,7 @@ def test_disagreements_are_named_once_for_all_nodes_that_share_them() -> None:
         Told("n1", "Kubernetes", state="cordoned"),
     ]  # fmt: skip
     assert disagreements(tally, told) == [
-        "n1: Kubernetes says cordoned, and the node's report is good",
+        "n1: Kubernetes says cordoned, and no problem was found on the node",
         "n3: Kubernetes says driver 570.1, loaded is 575.57.08",
         "n[1-2]: Slurm counts 8 GPUs, the node has 2",
         "n9: gave no report, and Slurm says DOWN*",

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-collect_ignore = ["fuzz_readers.py"]
+collect_ignore = ["fuzz_parsers.py"]

@@ -10,6 +10,7 @@ import pytest
 from doctor.errors import InputError
 from doctor.images.build import Options, _request
 from doctor.images.debs import unfit
+from doctor.images.engine import Builder
 from doctor.images.lockfile import Deb
 from doctor.images.recipe import recipe
 from tests.images.profiles import profile
@@ -18,6 +19,8 @@ from tests.images.test_emit import KB, locked
 GOOD = b"!<arch>\n as it was locked"
 DEB = Deb(name="libstdc++6", version="1:14.2.0-19", sha256=hashlib.sha256(GOOD).hexdigest())
 FILE = "libstdc++6_1%3a14.2.0-19_amd64.deb"
+
+BUILDER = Builder("docker", "docker 26.1.5", "0.13.1")
 
 
 def reasons(folder: Path) -> list[str]:
@@ -55,7 +58,7 @@ def test_a_build_with_a_planted_package_is_refused(held: bytes, fits: bool, tmp_
     (wheels / FILE).write_bytes(held)
     given = recipe(profile(), lock, KB)
     if fits:
-        assert _request(given, tmp_path, Options(wheels=wheels))[0].contexts["wheels"] == wheels
+        assert _request(given, tmp_path, Options(wheels=wheels), BUILDER).contexts["wheels"] == wheels
         return
     with pytest.raises(InputError, match="another hash than the lock"):
-        _request(given, tmp_path, Options(wheels=wheels))
+        _request(given, tmp_path, Options(wheels=wheels), BUILDER)

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,13 +17,15 @@ from pydantic import ValidationError
 from doctor.errors import InputError
 from doctor.images import lockfile
 from doctor.images.bases import base_of
-from doctor.images.emit import differences, emitted, stale, wrote
+from doctor.images.emit import differences, emitted, options_of, stale, wrote
+from doctor.images.inside import Inner, wheel
 from doctor.images.lint import lint
 from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock, Wheel, WheelLock
 from doctor.images.recipe import DOCTOR_NEEDS, Recipe, recipe
 from doctor.knowledge import Knowledge
+from doctor.parsers.container import dockerfile_instructions as reader
 from doctor.profiles import load, names
-from doctor.readers import dockerfile_instructions as reader
+from tests.each import each
 from tests.images.profiles import flag, nvidia, package, profile
 
 REPO = Path(__file__).resolve().parents[2]
@@ -29,8 +34,11 @@ KB = Knowledge()
 DIGEST = "sha256:" + "a" * 64
 
 
+INNER = Inner("rocm_cuda_doctor-0.1.0-py3-none-any.whl", "e" * 64, b"a wheel")
+
+
 def files(**more: object) -> dict[str, str]:
-    return emitted(recipe(profile(**more), None, KB))
+    return emitted(recipe(profile(**more), None, KB, doctor=INNER))
 
 
 def locked(given: Recipe) -> Lock:
@@ -62,21 +70,32 @@ def shipped() -> dict[str, Recipe]:
     return {name: recipe(load(name), lockfile.read(COMMITTED / name), KB) for name in names()}
 
 
-def test_what_is_committed_is_what_is_emitted_for_each_shipped_profile(shipped: dict[str, Recipe]) -> None:
-    assert {p.name for p in COMMITTED.iterdir()} == set(shipped)
-    assert {name: found for name, r in shipped.items() if (found := differences(r, COMMITTED / name))} == {}
+@pytest.fixture(scope="module")
+def dockerfiles(shipped: dict[str, Recipe], tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Those of all shipped profiles, in folders of their names."""
+    folder = tmp_path_factory.mktemp("dockerfiles")
+    for name, given in shipped.items():
+        (folder / name).mkdir()
+        (folder / name / "Dockerfile").write_text(emitted(given)["Dockerfile"])
+    return sorted(folder.glob("*/Dockerfile"))
 
 
-def test_hadolint_finds_nothing_without_ignores() -> None:
-    paths = [str(p) for p in sorted(COMMITTED.glob("*/Dockerfile"))]
+def test_the_committed_examples_are_what_is_emitted(shipped: dict[str, Recipe]) -> None:
+    examples = [path.name for path in COMMITTED.iterdir()]
+    assert 5 <= len(examples) <= 8
+    assert {name: found for name in examples if (found := differences(shipped[name], COMMITTED / name))} == {}
+
+
+def test_hadolint_finds_nothing_without_ignores(dockerfiles: list[Path]) -> None:
+    paths = [str(path) for path in dockerfiles]
     hadolint = Path(sys.executable).parent / "hadolint"
     done = subprocess.run([hadolint, "--no-color", *paths], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
     assert not any("hadolint ignore" in Path(path).read_text() for path in paths)
 
 
-def test_our_own_lint_finds_nothing_but_tags_that_are_not_locked() -> None:
-    for path in COMMITTED.glob("*/Dockerfile"):
+def test_our_own_lint_finds_nothing_but_tags_that_are_not_locked(dockerfiles: list[Path]) -> None:
+    for path in dockerfiles:
         assert {f.rule for f in lint(path.read_text(), path.name)} <= {"image-base-moves"}
 
 
@@ -106,11 +125,11 @@ def test_the_same_bytes_on_another_machine_on_another_day(tmp_path: Path) -> Non
 
 def stages(text: str) -> Iterator[list[reader.Instruction]]:
     stage: list[reader.Instruction] = []
-    for each in reader.read(text):
-        if each.name == "FROM":
+    for instruction in reader.read(text):
+        if instruction.name == "FROM":
             yield stage
             stage = []
-        stage.append(each)
+        stage.append(instruction)
     yield stage
 
 
@@ -118,7 +137,7 @@ def test_each_stage_that_runs_something_bears_the_epoch(shipped: dict[str, Recip
     for given in shipped.values():
         for stage in stages(emitted(given)["Dockerfile"]):
             if any(each.name == "RUN" for each in stage):
-                assert [each.text for each in stage if each.name == "ARG"] == ["SOURCE_DATE_EPOCH"]
+                assert [each.text for each in stage if each.name == "ARG"] == [f"SOURCE_DATE_EPOCH={given.epoch}"]
 
 
 def test_the_user_is_a_number_and_no_driver_or_compatibility_path_is_there(shipped: dict[str, Recipe]) -> None:
@@ -139,7 +158,7 @@ def test_without_a_lock_it_says_so_loudly() -> None:
 
 def test_a_whole_lock_pins_base_packages_and_wheels() -> None:
     open_ = recipe(profile(), None, KB)
-    given = recipe(profile(), locked(open_), KB)
+    given = recipe(profile(), locked(open_), KB, doctor=INNER)
     made = emitted(given)
     assert given.unlocked == ()
     assert "!!!" not in made["Dockerfile"]
@@ -212,8 +231,51 @@ def test_keep_targets_keeps_the_target_and_what_names_none(tmp_path: Path) -> No
 
 def test_a_healthcheck_comes_on_request() -> None:
     assert "HEALTHCHECK" not in files()["Dockerfile"]
-    given = recipe(profile(), None, KB, healthcheck=True)
+    with pytest.raises(InputError, match="--healthcheck needs the doctor"):
+        recipe(profile(), None, KB, healthcheck=True)
+    given = recipe(profile(), None, KB, healthcheck=True, doctor=INNER)
     assert 'CMD ["doctor", "check", "--fail-on", "error"]' in emitted(given)["Dockerfile"]
+
+
+def test_the_doctor_is_a_wheel_beside_the_dockerfile_held_to_its_hash(tmp_path: Path) -> None:
+    made = files()
+    assert made["doctor/doctor.txt"].endswith(f"/run/doctor/{INNER.file} --hash=sha256:{'e' * 64}\n")
+    assert "!doctor" in made[".dockerignore"]
+    given = recipe(profile(), None, KB, doctor=INNER)
+    wrote(given, tmp_path)
+    assert (tmp_path / "doctor" / INNER.file).read_bytes() == b"a wheel"
+    assert differences(given, tmp_path) == []
+    (tmp_path / "doctor" / INNER.file).write_bytes(b"another")
+    assert differences(given, tmp_path) == [f"doctor/{INNER.file} is of another doctor"]
+    assert options_of(tmp_path) == {"healthcheck": False, "doctor": True}
+
+
+def test_without_the_doctor_nothing_of_it_is_there(tmp_path: Path) -> None:
+    wrote(recipe(profile(), None, KB, doctor=INNER), tmp_path)
+    plain = recipe(profile(), locked(recipe(profile(), None, KB)), KB)
+    assert plain.unlocked == ()
+    wrote(plain, tmp_path)
+    assert not list(tmp_path.glob("doctor/*"))  # what was emitted before goes
+    assert "/opt/doctor" not in (tmp_path / "Dockerfile").read_text()
+    assert "/usr/local/bin/doctor " not in (tmp_path / "Dockerfile").read_text()
+    assert options_of(tmp_path)["doctor"] is False
+
+
+def test_the_doctors_wheel_holds_the_package_the_profiles_and_a_record_of_both(tmp_path: Path) -> None:
+    inner = wheel()
+    assert hashlib.sha256(inner.content).hexdigest() == inner.sha256
+    with zipfile.ZipFile(io.BytesIO(inner.content)) as held:
+        names_ = set(held.namelist())
+        record = held.read(next(n for n in names_ if n.endswith("/RECORD"))).decode()
+    assert {"doctor/__init__.py", "doctor/_profiles/h100-cuda13.0.toml"} <= names_
+    assert {row.split(",")[0] for row in record.splitlines()} == names_
+    assert not any("__pycache__" in name for name in names_)
+
+
+def test_a_training_image_has_what_rdma_and_compiling_need() -> None:
+    train = files(workload="train")["apt/runtime.txt"]
+    assert {"ibverbs-providers", "librdmacm1", "g++"} <= set(train.splitlines())
+    assert "ibverbs" not in files(workload="serve")["apt/runtime.txt"]
 
 
 HOSTILE = "a\"; $(touch /x) `id` \\ ${HOME} %{if} 'b' ünïcödé #{x} <<EOF"
@@ -230,7 +292,7 @@ def test_prose_of_others_means_itself_in_every_file() -> None:
     assert json.loads(made["record.json"])["profile"]["about"] == HOSTILE
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         {"about": "one\nRUN rm -rf /"},
@@ -283,7 +345,9 @@ def test_what_the_doctor_inside_needs_is_what_the_package_asks_for() -> None:
     asked = re.search(r"\ndependencies = \[(.*?)\]", text, re.DOTALL)
     assert asked is not None
     rows = re.findall(r'"([A-Za-z-]+)[^"]*"', asked[1])
-    assert sorted(rows) == sorted([*DOCTOR_NEEDS, "tomli"])  # tomli is of the standard library in every image
+    assert sorted(rows) == sorted(
+        [*DOCTOR_NEEDS, "docker", "tomli"]
+    )  # no engine is inside; tomli is of the standard library
 
 
 def test_sources_are_compiled_for_the_targets_alone_with_jobs_that_memory_allows() -> None:

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from doctor.cli.image_lint import _beside
 from doctor.errors import InputError
 from doctor.images.lint import RULES, Fault, lint
+from tests.each import each
 
 DIGEST = "@sha256:" + "a" * 64
 ROCM = f"FROM rocm/dev-ubuntu-24.04:7.2{DIGEST}\n"
@@ -62,10 +66,82 @@ def test_torch_without_a_version() -> None:
 
 def test_a_later_install_may_replace_a_rocm_torch() -> None:
     torch = f"RUN pip install torch==2.13.0 --index-url {ROCM_INDEX}\n"
-    assert found(ROCM + torch + "RUN pip install accelerate==1.2") == [(3, "image-torch-not-held", "warning")]
-    for safe in ("ENV PIP_CONSTRAINT=/c.txt\nRUN pip install accelerate", "RUN pip install --no-deps accelerate"):
+    for words in ("xformers==0.0.30", "-U torchvision", "--force-reinstall accelerate", "--upgrade-strategy eager trl"):
+        assert found(ROCM + torch + f"RUN pip install {words}") == [(3, "image-torch-not-held", "warning")], words
+    for safe in ("ENV PIP_CONSTRAINT=/c.txt\nRUN pip install xformers", "RUN pip install --no-deps xformers"):
         assert rules(ROCM + torch + safe) == []
     assert rules(CUDA + "RUN pip install torch==2.15.0\nRUN pip install accelerate") == []
+
+
+@pytest.mark.parametrize("words", ["accelerate==1.2", "-U accelerate transformers", "torchvision", "torch", "vllm"])
+def test_what_the_torch_that_is_there_satisfies_replaces_nothing(words: str) -> None:
+    """pip and uv upgrade what is named, and of the rest only what no longer fits."""
+    assert rules(f"FROM rocm/vllm-dev:rocm7.2{DIGEST}\nRUN pip install {words}") == []
+    assert rules(f"FROM rocm/vllm-dev:rocm7.2{DIGEST}\nRUN uv pip install --system {words}") == []
+
+
+def test_uv_takes_torch_from_the_extra_index_first() -> None:
+    words = f"torch==2.13.0 --extra-index-url {ROCM_INDEX}"
+    assert rules(ROCM + f"RUN uv pip install {words}") == []
+    assert rules(ROCM + f"RUN uv pip install --index-strategy unsafe-best-match {words}") == ["image-wheel-index-open"]
+    assert rules(ROCM + f"RUN pip install {words}") == ["image-wheel-index-open"]
+
+
+def test_a_list_of_requirements_is_read_as_if_it_stood_in_the_command() -> None:
+    lists = {"app/requirements.txt": "numpy>=2 # fine\ntorch == 2.13.0 ; python_version > '3.9'\n", "gpu.txt": ""}
+    text = ROCM + "COPY app/requirements.txt /tmp/\nRUN pip install -r /tmp/requirements.txt"
+    assert [(f.line, f.rule) for f in lint(text, "Dockerfile", lists.get)] == [(3, "image-wheel-index-missing")]
+    lists["app/requirements.txt"] += f"--index-url {ROCM_INDEX}\n"
+    assert lint(text, "Dockerfile", lists.get) == []
+    assert rules(text) == []  # a list that is not there says nothing
+
+
+def test_a_list_outside_of_the_build_context_is_not_opened(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("torch")
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "a/b/link.txt").symlink_to(tmp_path / "secret.txt")
+    (tmp_path / "a/list.txt").write_text("numpy")
+    dockerfile = tmp_path / "a/b/Dockerfile"
+    assert _beside(dockerfile, "../../secret.txt") is None
+    assert _beside(dockerfile, str(tmp_path / "secret.txt")) is None
+    assert _beside(dockerfile, "link.txt") is None
+    assert _beside(dockerfile, "list.txt") == "numpy"
+
+
+def test_all_packages_of_a_gpu_base_are_upgraded() -> None:
+    for line in ("apt-get update && apt-get upgrade -y", "apt -y dist-upgrade", "apt-get -qq -y full-upgrade"):
+        assert rules(CUDA + f"RUN {line}") == ["image-base-upgraded"], line
+        assert rules(f"FROM debian:12{DIGEST}\nRUN {line}") == []
+    assert rules("FROM nvidia/cuda:13.0.2-base-ubi9" + DIGEST + "\nRUN dnf update -y") == ["image-base-upgraded"]
+    assert rules(CUDA + "RUN apt-get install -y --only-upgrade openssl && apt-get update") == []
+
+
+@each(
+    "line",
+    [
+        "RUN wget -q --no-check-certificate https://x.org/a.tar.gz",
+        "RUN apt-get update && curl -fsSLk https://x.org/key | apt-key add -",
+        "RUN echo 'deb [arch=amd64 trusted=yes] https://repo.radeon.com/rocm/apt/7.2 noble main' > /etc/apt/a.list",
+        "RUN apt-get install -y --allow-unauthenticated rocm",
+    ],
+)
+def test_a_download_that_is_not_checked(line: str) -> None:
+    assert rules(ROCM + line) == ["image-download-unverified"]
+
+
+def test_a_folder_of_ones_own_needs_no_signature() -> None:
+    assert rules(ROCM + "RUN echo 'deb [trusted=yes] file:/srv/debs ./' > /etc/apt/a.list") == []
+    assert rules(ROCM + "RUN curl -fsSL https://x.org/look -o /tmp/k && wget https://x.org/a") == []
+
+
+def test_amds_repository_for_another_release() -> None:
+    line = "RUN echo 'deb https://repo.radeon.com/rocm/apt/7.2 {} main' > /etc/apt/sources.list.d/rocm.list"
+    base = f"FROM ubuntu:24.04{DIGEST}\n"
+    assert rules(base + line.format("jammy")) == ["image-repository-other-release"]
+    assert rules(base + line.format("noble")) == []
+    installer = "RUN wget https://repo.radeon.com/amdgpu-install/7.2/ubuntu/jammy/amdgpu-install.deb"
+    assert rules(base + installer) == ["image-repository-other-release"]
+    assert rules(f"FROM debian:12{DIGEST}\n" + line.format("jammy")) == []  # as AMD says for Debian 12
 
 
 def test_code_is_compiled_without_a_compiler_or_with_another_cuda() -> None:
@@ -98,10 +174,19 @@ def test_compatibility_libraries_on_the_loader_path() -> None:
     assert rules(CUDA + "ENV LD_LIBRARY_PATH=/usr/local/cuda/lib64") == []
 
 
-def test_a_group_by_name() -> None:
-    for line in ("usermod -aG video,render user", "useradd -m -G render user", "gpasswd -a user video"):
+def test_group_render_by_name() -> None:
+    for line in ("usermod -aG video,render user", "useradd -m -G render user", "gpasswd -a user render"):
         assert rules(ROCM + f"RUN {line}") == ["image-group-by-name"], line
     assert rules(ROCM + "RUN usermod -aG sudo user && useradd -m render-farm") == []
+
+
+def test_a_user_in_group_video_alone() -> None:
+    """video has the same number on each Debian and Ubuntu, and none of AMD's nodes."""
+    line = "RUN useradd -m user && usermod -aG video user\n"
+    assert found(ROCM + line + "USER user") == [(2, "image-group-video-alone", "warning")]
+    assert rules(ROCM + line) == []  # root opens all
+    assert rules(ROCM + "RUN usermod -aG video,992 user\nUSER user") == []
+    assert rules(CUDA + line + "USER user") == []
 
 
 def test_variables_for_one_machine_or_for_debugging() -> None:
@@ -114,6 +199,8 @@ def test_a_tag_moves_and_none_moves_most() -> None:
     assert found("FROM ubuntu:24.04\nRUN true") == [(1, "image-base-moves", "info")]
     assert found("FROM rocm/pytorch\n") == [(1, "image-base-moves", "warning")]
     assert rules(f"FROM ubuntu:24.04{DIGEST} AS one\nFROM one\nFROM scratch\n") == []
+    many = lint("FROM ubuntu:24.04 AS a\nFROM debian:12 AS b\nFROM ubuntu:24.04\n", "Dockerfile")
+    assert [(f.line, f.text) for f in many] == [(1, "ubuntu:24.04, debian:12: tags move, and a digest does not")]
 
 
 COMPOSE = """services:
@@ -133,9 +220,10 @@ def test_a_compose_file_that_is_right() -> None:
     assert rules(nvidia, "compose.yaml") == []
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "line", "rule", "level"),
+@each(
+    "old, new, line, rule, level",
     [
+        ('    group_add: ["992"]', '    user: "1000"\n    group_add: [video]', 8, "image-device-missing", "warning"),
         ('["992"]', "[video, render]", 8, "image-group-by-name", "error"),
         ("    shm_size: 8gb", "    ipc: host", 4, "image-ipc-host", "warning"),
         ("    shm_size: 8gb", "    shm_size: 8gb\n    privileged: true", 5, "image-privileged", "warning"),

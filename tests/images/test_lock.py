@@ -4,6 +4,8 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -11,8 +13,13 @@ import pytest
 
 from doctor.errors import DataFileError, InputError
 from doctor.images import lockfile, registry
-from doctor.images.lock import _uris, changes
+from doctor.images.dockerfile import dockerfile
+from doctor.images.lock import Options, _base, _uris, changes
 from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock
+from doctor.images.recipe import recipe
+from doctor.knowledge import Knowledge
+from doctor.system.engine_api import NotThere
+from tests.images.profiles import profile
 
 INDEX = json.dumps(
     {"manifests": [{"digest": "sha256:" + "d" * 64, "platform": {"os": "linux", "architecture": "amd64"}}]}
@@ -50,11 +57,71 @@ def test_a_tag_is_resolved_to_the_digest_of_what_was_sent(host: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("none:1", "answers 404"), ("lies:1", "and what it sent is"), ("login:1", "wants a login")],
+    [
+        ("none:1", "answers 404"),
+        ("lies:1", "and what it sent is"),
+        ("login:1", "asks for a login: docker login"),
+        (f"debian@sha256:{'1' * 64}", "says sha256:1111"),
+    ],
 )
 def test_what_a_registry_can_answer_is_one_line(host: str, name: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         registry.resolve(f"{host}/{name}", "linux/amd64")
+
+
+MIRRORED = Options(base="mirror.example.org/debian:12")
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, official: InputError | None) -> None:
+    """The mirror has a digest; the official registry has it too, or says this."""
+
+    def resolve(image: str, platform: str, ca: Path | None = None) -> tuple[str, str | None]:
+        if image.startswith("mirror.") or official is None:
+            return DIGEST, None
+        raise official
+
+    monkeypatch.setattr(registry, "resolve", resolve)
+
+
+def test_a_mirrors_digest_stands_under_the_official_name_only_where_that_has_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = recipe(profile(), None, Knowledge())
+    answers(monkeypatch, None)
+    assert _base(made, MIRRORED) == BaseLock(asked="ubuntu:24.04", digest=DIGEST)
+    answers(monkeypatch, InputError("can't be asked"))
+    seen = _base(made, MIRRORED)
+    assert seen.mirror == "mirror.example.org/debian:12"
+    locked = replace(made, lock=Lock(epoch=1, base=seen))
+    assert locked.reference == f"mirror.example.org/debian:12@{DIGEST}"
+    assert f"FROM mirror.example.org/debian:12@{DIGEST} AS os" in dockerfile(locked)
+    answers(monkeypatch, registry.Refused("answers 404", 404))
+    with pytest.raises(InputError, match=r"which ubuntu:24\.04 never was: it is no mirror of it"):
+        _base(made, MIRRORED)
+
+
+def test_an_image_that_was_never_pushed_has_no_digest_that_others_can_pull(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With containerd's store each image that was built here has a RepoDigest; only the registry knows better."""
+    made = recipe(profile(), None, Knowledge())
+    answers(monkeypatch, InputError("ubuntu:24.04: can't be asked"))
+
+    class Local:
+        def registry_digest(self, _: str) -> str:
+            raise NotThere("no such repository")
+
+    @contextmanager
+    def connected(_: str) -> Iterator[Local]:
+        yield Local()
+
+    monkeypatch.setattr("doctor.images.lock.connected", connected)
+    with pytest.raises(InputError, match=r"ubuntu:24\.04: can't be asked"):
+        _base(made, Options(engine="docker"))
+
+
+def test_a_file_of_authorities_that_is_none(host: str, tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("no certificate")
+    with pytest.raises(InputError, match=r"--ca .*ca\.pem: "):
+        registry.resolve(f"{host}/ca/debian:12", "linux/amd64", tmp_path / "ca.pem")
 
 
 def test_a_platform_that_is_not_there_and_a_registry_that_is_not(host: str) -> None:

@@ -51,13 +51,3 @@ def test_plain_http_is_for_loopback_alone(tmp_path: Path, base: str, plain: bool
 def test_a_compression_that_podman_can_t_write_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="podman writes gzip only"):
         podman.build(request(tmp_path, "debian:12", compression="zstd"))
-
-
-def test_a_podman_that_is_too_old_or_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match="podman is not installed"):
-        podman.require()
-    (tmp_path / "podman").write_text("#!/bin/sh\necho 3.4.4\n")
-    (tmp_path / "podman").chmod(0o755)
-    with pytest.raises(InputError, match=r"podman 3\.4\.4 is too old: 4\.2 or newer"):
-        podman.require()

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import hashlib
+import io
+import json
+import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from doctor.errors import InputError, ToolError
+from doctor.errors import InputError
 from doctor.images import oci
-from doctor.images.build import saved
 from doctor.images.scan import Findings, _look, _settings
-from doctor.images.verify import Check, _files, _size, linted
+from doctor.images.verify import Check, _files, _size, linted, saved
+from doctor.system.engine_api import EngineError, NotThere
 
 
 def image(config: dict[str, Any], history: tuple[str, ...] = ()) -> oci.Image:
@@ -105,13 +109,50 @@ def test_the_size_is_told_and_held_to_a_budget() -> None:
     ]
 
 
-def test_an_image_that_the_engine_does_not_have_is_wrong_usage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    docker, said = tmp_path / "docker", "Error response from daemon: No such image: x:latest"
-    docker.write_text(f"#!/bin/sh\necho '{said}' >&2; exit 1\n")
-    docker.chmod(0o755)
-    with pytest.raises(InputError, match="x: docker has no image of this name"), saved("x", tmp_path):
+class Saves:
+    """An engine that saves one image, or refuses."""
+
+    name = "docker"
+
+    def __init__(self, content: bytes | Exception) -> None:
+        self.content = content
+
+    def save(self, _: str, path: Path) -> None:
+        if isinstance(self.content, Exception):
+            raise self.content
+        path.write_bytes(self.content)
+
+
+def test_an_image_that_the_engine_does_not_have_is_wrong_usage(tmp_path: Path) -> None:
+    gone: Any = Saves(NotThere("x: No such image"))
+    with pytest.raises(InputError, match="x: docker has no image of this name"), saved(gone, "x", tmp_path):
         pass
-    docker.write_text("#!/bin/sh\necho 'no space left on device' >&2; exit 1\n")
-    with pytest.raises(ToolError, match="no space left"), saved("x", tmp_path):
+    full: Any = Saves(EngineError("no space left on device"))
+    with pytest.raises(EngineError, match="no space left"), saved(full, "x", tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def packed(files: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, content in files.items():
+            row = tarfile.TarInfo(name)
+            row.size = len(content)
+            archive.addfile(row, io.BytesIO(content))
+    return out.getvalue()
+
+
+def test_the_older_form_of_an_archive_is_read_too(tmp_path: Path) -> None:
+    """As Docker before 25 and podman's API save."""
+    config = json.dumps({"config": {"User": "10001"}, "history": []}).encode()
+    manifest = json.dumps([{"Config": "c.json", "RepoTags": ["x:1"], "Layers": ["a/layer.tar"]}]).encode()
+    layer = packed({"etc/pip.conf": b"[global]\n"})
+    api: Any = Saves(packed({"manifest.json": manifest, "c.json": config, "a/layer.tar": layer}))
+    with saved(api, "x", tmp_path) as found:
+        assert found.digest == f"sha256:{hashlib.sha256(config).hexdigest()}"
+        assert found.config["config"]["User"] == "10001"
+        assert list(oci.entries(found, found.layers[0])) == ["etc/pip.conf"]
+    broken: Any = Saves(packed({"manifest.json": b"[]"}))
+    with pytest.raises(InputError, match="no OCI archive that can be read"), saved(broken, "x", tmp_path):
         pass

@@ -76,6 +76,36 @@ def test_torch_comes_from_its_own_index_and_nothing_else_does(served: str, monke
     }
 
 
+@pytest.mark.parametrize(
+    ("version", "local", "name"),
+    [
+        ("2.13.0", "rocm7.2", "triton-rocm"),
+        ("2.9.1", "rocm6.4", "pytorch-triton-rocm"),
+        ("2.13.0", "rocm7.14", None),
+        ("2.13.0", "cu130", None),
+    ],
+)
+def test_torch_for_rocm_asks_for_a_triton_that_its_index_alone_has(version: str, local: str, name: str | None) -> None:
+    torch = package("torch", version, local=local, index="https://download.pytorch.org/whl/x")
+    assert [p.name for p in wheels.served_beside([torch])] == ([name] if name else [])
+    assert list(wheels.served_beside([package("torch", version, local=local, index=None)])) == []
+
+
+def test_triton_of_rocm_comes_from_torchs_index(served: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package of the same name and a higher version on the default index is not taken."""
+    monkeypatch.setattr(wheels, "Wheel", SimpleNamespace)
+    monkeypatch.setattr(wheels, "WheelLock", SimpleNamespace)
+    index(tmp_path / "vendor", ("torch", "2.13.0+rocm7.1", "triton-rocm==3.7.1"), ("triton-rocm", "3.7.1", None))
+    index(tmp_path / "default", ("triton-rocm", "99.0", None))
+    torch = package("torch", "2.13.0", local="rocm7.1", index=f"{served}/vendor/simple")
+    lock = wheels.lock([torch], [], "3.12", "2.39", PLATFORM)
+    assert {w.name: (w.version, w.index) for w in lock.wheels} == {
+        "torch": ("2.13.0+rocm7.1", f"{served}/vendor/simple"),
+        "triton-rocm": ("3.7.1", f"{served}/vendor/simple"),
+    }
+    assert lock.asked == (f"torch==2.13.0+rocm7.1 @ {served}/vendor/simple",)
+
+
 def test_a_package_that_would_replace_torch_can_t_be_locked_beside_it(served: str) -> None:
     torch = package("torch", "2.13.0", local="rocm7.2", index=f"{served}/vendor/simple")
     with pytest.raises(ToolError, match="can't be locked"):

@@ -10,6 +10,7 @@ from doctor.knowledge import Knowledge, entries
 from doctor.knowledge.catalogue import DATA, table
 from doctor.knowledge.names import gpu_by_name
 from doctor.versions import Dotted
+from tests.each import each
 
 KB = Knowledge()
 MODELS: dict[str, type[entries.Entry]] = {
@@ -28,14 +29,14 @@ MODELS: dict[str, type[entries.Entry]] = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(MODELS))
+@each("name", sorted(MODELS))
 def test_every_entry_of_a_table_is_valid_and_says_its_source(name: str) -> None:
     rows = [MODELS[name].model_validate(row) for row in table(name).values()]
     assert rows
     assert all(row.source and row.as_of for row in rows)
 
 
-@pytest.mark.parametrize("name", sorted([*MODELS, "vocabulary"]))
+@each("name", sorted(MODELS))
 def test_a_table_file_is_named_after_what_it_holds(name: str) -> None:
     assert json.loads((DATA / f"{name}.json").read_text("utf-8"))["schema"] == f"doctor.{name}/1"
 
@@ -104,8 +105,8 @@ def test_an_xid_says_what_it_asks_for() -> None:
     assert KB.xid(9999) is None
 
 
-@pytest.mark.parametrize(
-    ("rocm", "gfx", "supported"),
+@each(
+    "rocm, gfx, supported",
     [
         ("6.2.0", "gfx942", True),
         ("6.2.0", "gfx1201", False),
@@ -131,8 +132,8 @@ def test_architectures_of_the_official_wheels() -> None:
     assert KB.torch_archs("0.1") is None
 
 
-@pytest.mark.parametrize(
-    ("gpu", "flavour"),
+@each(
+    "gpu, flavour",
     [
         ("10de:1db4", "unsupported"),
         ("10de:2330", "either"),
@@ -150,13 +151,8 @@ def test_which_flavour_of_module_a_gpu_takes(gpu: str | None, flavour: str | Non
     assert KB.open_module(gpu) == flavour
 
 
-def test_the_vocabulary_holds_the_causes_and_the_families_beside_it() -> None:
-    words = KB.vocabulary()
-    assert {"nvidia-xid-fatal", "torch-sees-no-gpu", "no-gpu-found", "smi-tool-slow"} <= set(words)
-
-
-@pytest.mark.parametrize(
-    ("name", "arch"),
+@each(
+    "name, arch",
     [
         ("nvidia tesla k80", "sm_37"),
         ("Tesla K40m", "sm_35"),
@@ -176,8 +172,8 @@ def test_names_of_gpus_before_pascal_and_as_people_join_them(name: str, arch: st
     assert (found.vendor, found.arch) == ("nvidia", arch)
 
 
-@pytest.mark.parametrize(
-    ("name", "arch"),
+@each(
+    "name, arch",
     [
         ("AMD Radeon RX 6600M", "gfx1032"),
         ("Radeon RX 6800S", "gfx1032"),

@@ -28,7 +28,7 @@ def opened(*arguments: str) -> set[str]:
 def test_a_check_of_a_machine_without_a_gpu_reads_next_to_nothing(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     tables = {name for name in opened("check", "--root", str(tmp_path)) if name.endswith(".json")}
-    assert tables <= {"about.json", "vocabulary.json"}
+    assert tables <= {"about.json"}
 
 
 def test_a_question_of_one_xid_reads_its_table(tmp_path: Path) -> None:

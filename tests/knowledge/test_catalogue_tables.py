@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
-
 from doctor.knowledge.catalogue import DATA, table
 from doctor.knowledge.tables import TABLES, Table, named
+from tests.each import each
 
 _DATE = re.compile(r"20\d\d(-\d\d(-\d\d)?)?\Z")
 
 
-@pytest.mark.parametrize("kind", TABLES, ids=lambda t: t.name)
+@each("kind", TABLES)
 def test_every_entry_is_valid_and_says_where_from_and_as_of_when(kind: Table) -> None:
     model = kind.entry_type()
     entries = [model.model_validate(row) for row in table(kind.name).values()]
@@ -23,7 +22,7 @@ def test_every_entry_is_valid_and_says_where_from_and_as_of_when(kind: Table) ->
         assert _DATE.match(entry.as_of), entry
 
 
-@pytest.mark.parametrize("kind", TABLES, ids=lambda t: t.name)
+@each("kind", TABLES)
 def test_the_file_names_its_table_and_no_path_of_a_workplace(kind: Table) -> None:
     text = (DATA / f"{kind.name}.json").read_text("utf-8")
     assert json.loads(text)["schema"] == f"doctor.{kind.name}/1"
@@ -31,7 +30,7 @@ def test_the_file_names_its_table_and_no_path_of_a_workplace(kind: Table) -> Non
     assert "of this set" not in text
 
 
-NO_TABLES = {"about", "akin", "wording"}
+NO_TABLES = {"about"}
 """What the tables are about, which causes show the same signs, and the weights of words."""
 
 

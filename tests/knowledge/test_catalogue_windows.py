@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from doctor.knowledge import Knowledge, windows
+from tests.each import each
 
 KB = Knowledge()
 
@@ -15,8 +14,8 @@ def test_a_reason_names_the_range_and_what_was_asked() -> None:
     assert "docs.nvidia.com" in answer.source
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
+@each(
+    "answer, words",
     [
         (windows.driver_serves_cuda(KB, "570.124", "19.0"), "CUDA 19.0"),
         (windows.driver_serves_cuda(KB, None, "13.0"), "the driver is not known"),
@@ -47,8 +46,8 @@ def test_a_matrix_does_not_speak_of_a_driver_that_is_newer_than_it() -> None:
     assert windows.kmd_serves_rocm(KB, "5.4.0", "7.1.0").verdict == "no"
 
 
-@pytest.mark.parametrize(
-    ("arch", "built", "cuda", "verdict"),
+@each(
+    "arch, built, cuda, verdict",
     [
         ("sm_89", ("sm_80", "sm_86"), None, "yes"),
         ("sm_90", ("sm_80", "sm_86"), None, "no"),

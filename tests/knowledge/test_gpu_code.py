@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from doctor.knowledge import Knowledge
 from doctor.knowledge.gpu_code import way
+from tests.each import each
 
 KB = Knowledge()
 
 
-@pytest.mark.parametrize(
-    ("arch", "built", "kind"),
+@each(
+    "arch, built, kind",
     [
         ("sm_90", ("sm_80", "sm_90"), "own"),
         ("sm_89", ("sm_80", "sm_90"), "same-major"),

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-import pytest
-
-from doctor.diagnosis.judge import judge
+from doctor.engine.judge import judge
 from doctor.findings import Finding, Severity
-from doctor.intake import read_text
 from doctor.knowledge import Knowledge
-from doctor.knowledge.symptoms import Symptoms
+from doctor.triage.read import read_text
+from doctor.triage.templates.catalogue import shared
 
-SYMPTOMS = Symptoms()
+SYMPTOMS = shared()
 KB = Knowledge()
 
 
@@ -41,25 +37,3 @@ def certain(text: str) -> set[str]:
 def _loud(text: str) -> list[Finding]:
     findings = judge(read_text([text.encode()]), KB).findings
     return [f for f in findings if f.severity is not Severity.INFO and not f.explained_by]
-
-
-def names(cases: Sequence[tuple[str, str]], *, first: bool = False) -> Callable[[str, str], None]:
-    """A test: each text names its cause, or names it first."""
-
-    @pytest.mark.parametrize(("text", "cause"), cases)
-    def test(text: str, cause: str) -> None:
-        found = told(text)
-        assert cause in (found[:1] if first else found), found
-
-    return test
-
-
-def names_not(cases: Sequence[tuple[str, str]]) -> Callable[[str, str], None]:
-    """A test: each text, near to one that does, does not name that cause."""
-
-    @pytest.mark.parametrize(("text", "cause"), cases)
-    def test(text: str, cause: str) -> None:
-        found = told(text)
-        assert cause not in found, found
-
-    return test

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from doctor.launch.asked import Request
 from doctor.launch.choose import choose
 from doctor.launch.engine import Engine
 from doctor.launch.engine import Spec as SpecFile
-from doctor.launch.plan import Request, plan
+from doctor.launch.plan import plan
 from doctor.launch.spec import Part, Spec
-from doctor.readers.cdi_spec import CdiSpec, Edits
+from doctor.parsers.container.cdi_spec import CdiSpec, Edits
 from doctor.versions import Dotted
 from tests.launch.machines import cpx, h100, mi300x, mig, wsl
 

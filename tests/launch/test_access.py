@@ -8,11 +8,12 @@ import pytest
 
 from doctor.errors import InputError
 from doctor.facts.snapshot import Snapshot
+from doctor.launch.asked import Request
 from doctor.launch.choose import choose
 from doctor.launch.engine import Engine
-from doctor.launch.plan import Request, plan
+from doctor.launch.plan import plan
 from doctor.launch.spec import Spec
-from doctor.readers.cdi_spec import Edits
+from doctor.parsers.container.cdi_spec import Edits
 from doctor.versions import Dotted
 from tests.launch.cases import AMD_CDI, DOCKER, NVIDIA_CDI, PODMAN, cdi
 from tests.launch.machines import both, cpx, h100, mi300x, mig, wsl
@@ -103,7 +104,7 @@ def test_inside_a_container_the_nodes_are_its_own() -> None:
 def test_a_partition_is_its_render_node() -> None:
     assert passed(run(cpx(), DOCKER, "0:3")) == ["/dev/kfd", "/dev/dri/renderD131", "992"]
     assert passed(run(cpx(), DOCKER, "renderD133")) == ["/dev/kfd", "/dev/dri/renderD133", "992"]
-    assert len([v for v in passed(run(cpx(), DOCKER, "0")) if "render" in v]) == 8
+    assert len([v for v in passed(run(cpx(), DOCKER, "05:00.0")) if "render" in v]) == 8
     with pytest.raises(InputError, match="in partitions 0:0 to 0:7"):
         choose(cpx(), "0:8")
 
@@ -257,7 +258,7 @@ def test_limits_that_can_not_be_raised_are_left_out_and_said() -> None:
 
 def test_rdma_without_a_device_is_said() -> None:
     spec = plan(mi300x(1), DOCKER, choose(mi300x(1), "0"), Request("a", wishes=("rdma",)))
-    assert ("--with rdma: there is no /dev/infiniband/uverbs* here", True) in said(spec)
+    assert ("--with rdma: this machine has no /dev/infiniband/uverbs*", True) in said(spec)
 
 
 def test_what_the_user_says_wins_over_a_profile() -> None:

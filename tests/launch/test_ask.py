@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +15,11 @@ from doctor.facts.origin import State
 from doctor.launch.ask import ask
 from doctor.launch.engine import Engine
 from doctor.launch.engine import Spec as SpecFile
-from doctor.readers.cdi_spec import CdiSpec, Edits
+from doctor.parsers.container.cdi_spec import CdiSpec, Edits
 from doctor.system.base import Output, Reading, Stat
+from doctor.system.engine_api import Place, Unreachable
 from doctor.versions import Dotted
+from tests.each import each
 
 FOLDERS = ["/etc/cdi", "/var/run/cdi"]
 NVIDIA = {"nvidia": {"path": "nvidia-container-runtime"}, "runc": {"path": "runc"}}
@@ -36,10 +40,10 @@ class Host:
         info: Mapping[str, Any] | None = None,
         files: Mapping[str, str] | None = None,
         programs: Sequence[str] = ("docker", "podman"),
-        context: str = "unix:///var/run/docker.sock",
+        script: bytes = b"\x7fELF",
     ) -> None:
-        self.version, self.info, self.files, self.programs = version, info or {}, files or {}, programs
-        self.context, self.asked = context, list[tuple[str, ...]]()
+        self.told, self.said, self.files, self.programs = version, info or {}, files or {}, programs
+        self.script, self.where = script, list[str]()
 
     def which(self, name: str) -> Reading[str]:
         if name in self.programs:
@@ -47,12 +51,28 @@ class Host:
         return Reading(State.ABSENT, "path", None, "no such program on the trusted PATH")
 
     def run(self, argv: Sequence[str], **_: Any) -> Reading[Output]:
-        self.asked.append(tuple(argv))
-        if "context" in argv:
-            return self._said(0, self.context + "\n")
-        if isinstance(self.version, str):
-            return self._said(1, "", self.version)
-        return self._said(0, json.dumps(self.version if "version" in argv else self.info))
+        if isinstance(self.told, str):
+            return self._said(1, "", self.told)
+        return self._said(0, json.dumps(self.told if "version" in argv else self.said))
+
+    def connect(self, name: str, where: Place) -> Any:
+        """The machine's own engine, as the SDK would show it."""
+        self.where.append(where.address)
+        if isinstance(self.told, str):
+            raise Unreachable(self.told)
+        return self
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def version(self) -> Any:
+        return self.told
+
+    def info(self) -> Any:
+        return self.said
+
+    def read_bytes(self, path: str, **_: Any) -> Reading[bytes]:
+        return Reading(State.VALUE, path, self.script)
 
     def _said(self, code: int, stdout: str, stderr: str = "") -> Reading[Output]:
         return Reading(State.VALUE, "command", Output(code, stdout, stderr, 0.0))
@@ -70,20 +90,23 @@ class Host:
         return Reading(State.VALUE if path in self.files else State.ABSENT, path, None)
 
 
+def asked(host: Host, environ: Mapping[str, str] | None = None, name: str = "docker") -> Engine:
+    return ask(host, name, environ or {}, host.connect)  # type: ignore[arg-type]
+
+
 def docker(version: str, info: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Engine:
-    said = {"Client": {"Version": "28.2.2", "Context": "default"}, "Server": {"Version": version, "Os": "linux"}}
     told = {"ServerVersion": version, "OperatingSystem": "Ubuntu 24.04", "Runtimes": {"runc": {}}, **(info or {})}
-    return ask(Host(said, told), "docker", environ or {})  # type: ignore[arg-type]
+    return asked(Host({"Version": version, "Os": "linux"}, told), environ)
 
 
 def podman(version: str, **host: Any) -> Engine:
     said = {"Client": {"APIVersion": version, "Version": version, "OsArch": "linux/amd64"}}
     told = {"host": {"serviceIsRemote": False, "security": {"rootless": False}, "ociRuntime": {"name": "crun"}, **host}}
-    return ask(Host(said, told), "podman", {})  # type: ignore[arg-type]
+    return asked(Host(said, told), name="podman")
 
 
-@pytest.mark.parametrize(
-    ("version", "folders", "cdi", "gpus", "newest"),
+@each(
+    "version, folders, cdi, gpus, newest",
     [
         ("18.09.9", None, False, False, None),
         ("19.03.15", None, False, True, None),
@@ -147,7 +170,8 @@ def test_runtimes_rootless_and_desktop() -> None:
 
 def test_podman_under_docker_s_name_is_podman() -> None:
     said = {"Client": {"Version": "4.9.3", "OsArch": "linux/amd64"}}
-    engine = ask(Host(said, {"host": {"security": {"rootless": True}}}), "docker", {})  # type: ignore[arg-type]
+    script = b'#!/usr/bin/sh\n[ -e /etc/containers/nodocker ] || echo "Emulate Docker CLI using podman." >&2\n'
+    engine = asked(Host(said, {"host": {"security": {"rootless": True}}}, script=script))
     assert (engine.name, engine.version, engine.base) == ("podman", "4.9.3", ("docker",))
 
 
@@ -159,68 +183,62 @@ def test_podman_under_docker_s_name_is_podman() -> None:
             {"DOCKER_HOST": "unix:///run/user/1000/docker.sock"},
             ("docker", "--host", "unix:///run/user/1000/docker.sock"),
         ),
-        ({"DOCKER_CONTEXT": "rootless"}, ("docker", "--context", "rootless")),
-        ({"DOCKER_CONTEXT": "b", "DOCKER_HOST": "unix:///a"}, ("docker", "--host", "unix:///a")),
+        ({"DOCKER_CONTEXT": "default"}, ("docker", "--context", "default")),
+        ({"DOCKER_CONTEXT": "default", "DOCKER_HOST": "unix:///a"}, ("docker", "--host", "unix:///a")),
     ],
 )
-def test_the_engine_that_is_asked_is_the_caller_s(environ: dict[str, str], base: tuple[str, ...]) -> None:
-    host = Host({"Server": {"Version": "26.1.5"}}, {"ServerVersion": "26.1.5"})
-    assert ask(host, "docker", environ).base == base  # type: ignore[arg-type]
-    assert {argv[: len(base)] for argv in host.asked if "context" not in argv} == {base}
+def test_the_engine_that_is_asked_is_the_caller_s(
+    environ: dict[str, str], base: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    host = Host({"Version": "26.1.5"}, {"ServerVersion": "26.1.5"})
+    assert asked(host, environ).base == base
+    assert host.where == [environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")]
 
 
 @pytest.mark.parametrize("where", ["tcp://10.0.0.7:2376", "ssh://gpu-box"])
-def test_another_machine_s_engine_is_refused(where: str) -> None:
-    with pytest.raises(InputError, match=r"DOCKER_HOST is .*: that machine has other GPUs"):
+def test_another_machine_s_engine_is_refused(where: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"docker's engine is at .*: that machine has other GPUs"):
         docker("26.1.5", environ={"DOCKER_HOST": where})
-    host = Host({"Server": {"Version": "26.1.5"}}, {}, context=where)
-    with pytest.raises(InputError, match=r"docker's context leads to .*: that machine has other GPUs"):
-        ask(host, "docker", {})  # type: ignore[arg-type]
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    (tmp_path / "config.json").write_text('{"currentContext": "far"}')
+    folder = tmp_path / "contexts/meta" / hashlib.sha256(b"far").hexdigest()
+    folder.mkdir(parents=True)
+    meta = {"Name": "far", "Metadata": {}, "Endpoints": {"docker": {"Host": where, "SkipTLSVerify": False}}}
+    (folder / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(InputError, match=r"docker's engine is at .*: that machine has other GPUs"):
+        docker("26.1.5")
 
 
 def test_docker_host_is_no_word_for_podman() -> None:
     said = Host({"Client": {"Version": "5.4.0"}}, {"host": {}})
-    assert ask(said, "podman", {"DOCKER_HOST": "tcp://10.0.0.7:2376"}).name == "podman"  # type: ignore[arg-type]
+    assert asked(said, {"DOCKER_HOST": "tcp://10.0.0.7:2376"}, "podman").name == "podman"
     with pytest.raises(InputError, match="CONTAINER_HOST is"):
-        ask(said, "podman", {"CONTAINER_HOST": "ssh://gpu-box"})  # type: ignore[arg-type]
+        asked(said, {"CONTAINER_HOST": "ssh://gpu-box"}, "podman")
     with pytest.raises(InputError, match="service elsewhere"):
         podman("5.4.0", serviceIsRemote=True)
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        (
-            "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?",
-            "sudo systemctl start docker",
-        ),
-        (
-            "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock",
-            "sudo usermod -aG docker",
-        ),
-        ("something else\nlast line", "docker version: last line"),
-    ],
-)
-def test_a_refusal_says_what_to_do(said: str, told: str) -> None:
-    with pytest.raises(InputError, match=told):
-        ask(Host(said), "docker", {})  # type: ignore[arg-type]
+def test_podman_s_refusal_is_its_last_line() -> None:
+    with pytest.raises(InputError, match="podman version: last line"):
+        asked(Host("something else\nlast line"), name="podman")
 
 
 def test_no_engine_is_one_line() -> None:
     with pytest.raises(
         InputError, match="docker: no such program on the trusted PATH; install it, or print with --emit"
     ):
-        ask(Host(programs=()), "docker", {})  # type: ignore[arg-type]
+        asked(Host(programs=()))
 
 
 @pytest.mark.parametrize("output", ["", "null", "[1]", "{", "nan"])
 def test_nonsense_for_an_answer(output: str) -> None:
     class Nonsense(Host):
         def run(self, argv: Sequence[str], **_: Any) -> Reading[Output]:
-            return self._said(0, self.context if "context" in argv else output)
+            return self._said(0, output)
 
-    with pytest.raises(InputError, match="docker version: "):
-        ask(Nonsense(), "docker", {})  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="podman version: "):
+        asked(Nonsense(), name="podman")
 
 
 @pytest.mark.parametrize(
@@ -231,8 +249,8 @@ def test_a_limit_is_held_only_where_it_can_not_be_raised(capabilities: str, capp
     """CAP_SYS_RESOURCE lets dockerd give more than it has."""
     status = f"Name:\tdockerd\nCapEff:\t{capabilities}\n" if capabilities else "Name:\tdockerd\n"
     files = {"run/docker.pid": "714\n", "proc/714/status": status, "proc/714/limits": LIMITS}
-    host = Host({"Server": {"Version": "26.1.5"}}, {"ServerVersion": "26.1.5"}, files)
-    assert ask(host, "docker", {}).capped == capped  # type: ignore[arg-type]
+    host = Host({"Version": "26.1.5"}, {"ServerVersion": "26.1.5"}, files)
+    assert asked(host).capped == capped
 
 
 def test_specs_of_all_folders_with_what_they_miss() -> None:
@@ -249,8 +267,7 @@ def test_specs_of_all_folders_with_what_they_miss() -> None:
         "etc/cdi/notes.txt": text,
         "var/run/cdi/b.json": text,
     }
-    said = {"Server": {"Version": "26.1.5"}}
-    engine = ask(Host(said, {"CDISpecDirs": FOLDERS}, files), "docker", {})  # type: ignore[arg-type]
+    engine = asked(Host({"Version": "26.1.5"}, {"CDISpecDirs": FOLDERS}, files))
     assert [(spec.path, spec.missing) for spec in engine.specs] == [
         ("/etc/cdi/amd.json", ("/dev/kfd",)),
         ("/var/run/cdi/b.json", ("/dev/kfd",)),

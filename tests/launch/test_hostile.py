@@ -14,11 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doctor.errors import InputError
-from doctor.launch import names
+from doctor.launch import formats, names
+from doctor.launch.asked import Request
 from doctor.launch.choose import choose
-from doctor.launch.formats import FORMATS, emit
-from doctor.launch.plan import Request, plan
+from doctor.launch.formats import emit
+from doctor.launch.plan import plan
 from doctor.launch.spec import Spec
+from tests.each import each
 from tests.launch.cases import DOCKER
 from tests.launch.machines import mi300x
 
@@ -85,7 +87,6 @@ def by_kubernetes(value: str) -> str:
     return re.sub(r"\$\$|\$\([^)]*\)|\$", read, value, flags=re.DOTALL)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(TEXT, max_size=5))
 def test_compose_reads_them_back(values: list[str]) -> None:
     (service,) = yaml.safe_load(emit("compose", spec(*values)).text)["services"].values()
@@ -93,7 +94,6 @@ def test_compose_reads_them_back(values: list[str]) -> None:
     assert [by_compose(word) for word in service["command"]] == ["printf", *values]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(TEXT, max_size=5))
 def test_kubernetes_reads_them_back(values: list[str]) -> None:
     (container,) = yaml.safe_load(emit("kubernetes", spec(*values)).text)["spec"]["containers"]
@@ -101,7 +101,6 @@ def test_kubernetes_reads_them_back(values: list[str]) -> None:
     assert [by_kubernetes(word) for word in container["args"]] == ["printf", *values]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(TEXT.filter(lambda text: "${" not in text), max_size=5))
 def test_devcontainer_reads_them_back(values: list[str]) -> None:
     assert json.loads(emit("devcontainer", spec(*values)).text).get("containerEnv", {}) == wanted(*values)
@@ -182,14 +181,14 @@ def test_any_text_in_a_shell(name: str, tmp_path_factory: pytest.TempPathFactory
     holds()
 
 
-@pytest.mark.parametrize("name", SHELL_PROGRAM)
-@pytest.mark.parametrize("value", REFUSED_BY_SHELLS)
+@each("name", SHELL_PROGRAM)
+@each("value", REFUSED_BY_SHELLS)
 def test_control_characters_have_no_place_in_a_shell_line(name: str, value: str) -> None:
     with pytest.raises(InputError, match="a control character"):
         emit(name, spec(value))
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@each("name", formats.names())
 def test_bytes_that_are_no_text_are_refused(name: str) -> None:
     with pytest.raises(InputError, match="no UTF-8"):
         emit(name, spec("\udcff"))
@@ -203,8 +202,8 @@ def test_no_line_of_a_batch_script_but_its_own_is_for_slurm() -> None:
     assert [row for row in rows[:first] if "nodes" in row] == ["#SBATCH --nodes=1"]
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("word", ["-rm", "--privileged", "--"])
+@each("name", formats.names())
+@each("word", ["-rm", "--privileged", "--"])
 def test_a_command_that_looks_like_an_option_stays_the_command(name: str, word: str, programs: Path) -> None:
     machine = mi300x()
     text = emit(name, plan(machine, DOCKER, choose(machine, "0"), Request("a", (word, "printf")))).text
@@ -214,7 +213,7 @@ def test_a_command_that_looks_like_an_option_stays_the_command(name: str, word: 
         assert argv[argv.index(marks.get(name, "a")) + 1 :] == [word, "printf"]
 
 
-@pytest.mark.parametrize(
+@each(
     "image",
     [
         "",
@@ -243,19 +242,21 @@ def test_images_that_registries_have(image: str) -> None:
     assert names.image(image) == image
 
 
-@pytest.mark.parametrize("pair", ["", "=", "A B=c", "A-B=c", "1A=b", "A\n=b", "$(A)=b", "A", "A=\0", "Ä=b"])
+@each("pair", ["", "=", "A B=c", "A-B=c", "1A=b", "A\n=b", "$(A)=b", "A", "A=\0", "Ä=b"])
 def test_variables_that_are_none(pair: str) -> None:
     with pytest.raises(InputError, match="NAME=VALUE"):
         names.env(pair)
 
 
-@pytest.mark.parametrize(
+@each(
     "mount",
     [
         "a:/b",
         "/a",
         "/a:b",
-        "/a:/b:rw,z",
+        "/a:/b:rw,exec",
+        "./a:/b",
+        "-a:/b",
         "/a:/b:ro:ro",
         "/a\n:/b",
         "/a,b:/c",
@@ -285,7 +286,55 @@ def test_a_nul_in_the_command() -> None:
         plan(mi300x(), DOCKER, choose(mi300x(), "0"), request)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_gives_a_name_that_kubernetes_takes(text: str) -> None:
     assert re.fullmatch(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?", names.label(text))
+
+
+@each(
+    "image, origin",
+    [
+        ("/data/torch.sif", "sif"),
+        ("torch.sif", "sif"),
+        ("library://team/torch:1", "library"),
+        ("oras://ghcr.io/team/torch:1", "oras"),
+        ("/data/torch.sqsh", "sqsh"),
+        ("docker-archive:/data/torch.tar", "docker-archive"),
+        ("rocm/pytorch:latest", "registry"),
+        ("team/torch.sift", "registry"),
+    ],
+)
+def test_where_an_image_comes_from(image: str, origin: str) -> None:
+    assert (names.image(image), names.origin(image)) == (image, origin)
+
+
+@each(
+    "image", ["-a.sif", "a b.sif", "$(a).sqsh", "library://", "docker-archive:-x", "docker-archive:a;b", "oras://a\nb"]
+)
+def test_images_that_are_no_file_or_library(image: str) -> None:
+    with pytest.raises(InputError, match="not an image reference"):
+        names.image(image)
+
+
+@each(
+    "name, image, there",
+    [
+        ("apptainer", "/data/torch.sif", " /data/torch.sif printf"),
+        ("apptainer", "oras://ghcr.io/team/torch:1", " oras://ghcr.io/team/torch:1 printf"),
+        ("slurm", "torch.sqsh", "--container-image=./torch.sqsh"),
+        ("enroot", "/data/torch.sqsh", "--name torch-sqsh /data/torch.sqsh"),
+        ("podman", "docker-archive:/data/torch.tar", "docker-archive:/data/torch.tar"),
+    ],
+)
+def test_an_image_that_is_no_registry_s(name: str, image: str, there: str) -> None:
+    machine = mi300x()
+    text = emit(name, plan(machine, DOCKER, choose(machine, "0"), Request(image, ("printf",)))).text
+    assert there in text
+    assert "docker://" not in text
+
+
+@each("name", ["docker", "compose", "kubernetes", "devcontainer", "slurm"])
+def test_an_image_that_a_format_can_not_read_is_refused(name: str) -> None:
+    machine = mi300x()
+    with pytest.raises(InputError, match="apptainer can"):
+        emit(name, plan(machine, DOCKER, choose(machine, "0"), Request("/data/torch.sif", ("printf",))))

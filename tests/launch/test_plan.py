@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from doctor.errors import InputError
+from doctor.launch.asked import Request
 from doctor.launch.choose import choose
 from doctor.launch.engine import Engine
-from doctor.launch.plan import Request, plan
+from doctor.launch.plan import plan
 from doctor.launch.spec import Spec
 from doctor.versions import Dotted
 from tests.launch.machines import h100, mi300x, without

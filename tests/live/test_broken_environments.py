@@ -21,12 +21,12 @@ from pathlib import Path
 
 import pytest
 
-from doctor.diagnosis.judge import judge
-from doctor.diagnosis.run import Options, examine
+from doctor.engine.judge import judge
+from doctor.engine.run import Options, examine
 from doctor.findings import Report
-from doctor.intake.read import read_text
 from doctor.knowledge import Knowledge
 from doctor.system.live import LiveSystem
+from doctor.triage.read import read_text
 from tests.live import debian
 from tests.live.test_real_wheels import TORCH, checked, named, with_gpu
 from tests.live.wheels import Wheels

@@ -57,7 +57,7 @@ def test_wrong_values_and_a_death_cost_their_own_cases_alone(tmp_path: Path) -> 
     found = told(ran)
     assert ran.returncode == 1
     assert {(m["what"].split()[0], m["outcome"]) for m in found["measurements"]} == {
-        ("gemm", "wrong"), ("attention", "crashed"), ("copy", "ran"),
+        ("gemm", "wrong"), ("attention", "crashed"), ("copy", "ran"), ("scale", "ran"), ("triad", "ran"),
     }  # fmt: skip
     assert "died of SIGSEGV" in {m["detail"] for m in found["measurements"]}
     assert {(f["rule"], f["severity"]) for f in found["findings"]} == {
@@ -125,6 +125,14 @@ def test_one_value_that_is_no_number_is_seen(tmp_path: Path) -> None:
     assert {m["outcome"] for m in told(ran)["measurements"]} == {"wrong"}
 
 
+def test_a_bias_that_is_dropped_is_seen(tmp_path: Path) -> None:
+    """And nothing else is wrong with these products."""
+    with broken(replaced("F.linear", "return whole(*given[:2])")) as python:
+        ran = doctor("bench", "gemm", "--device", "cpu", "--python", str(python), "--format", "json", state=tmp_path)
+    details = {m["detail"].partition(":")[0] for m in told(ran)["measurements"]}
+    assert (ran.returncode, details) == (1, {"linear-bias"})
+
+
 def test_products_that_go_wrong_are_findings_and_the_rest_is_proved(tmp_path: Path) -> None:
     fault = "\n".join([replaced("torch.bmm", DIES), replaced("torch.addmm", "return whole(*given, **more) + 1")])
     with broken(fault) as python:
@@ -146,7 +154,7 @@ def test_a_torch_that_can_not_be_imported_is_told_in_one_line(tmp_path: Path) ->
         assert "undefined symbol: iJIT_NotifyEvent" in ran.stderr
         proved = doctor("blas", "--prove", "--python", str(python), state=tmp_path)
     assert (proved.returncode, proved.stdout) == (2, "")
-    assert "no product can be run: exited with 1: ImportError" in proved.stderr
+    assert "cannot run a matrix product: exited with 1: ImportError" in proved.stderr
 
 
 def test_without_a_compiler_compiled_models_are_information(tmp_path: Path) -> None:
@@ -182,7 +190,7 @@ def test_ctrl_c_ends_the_children_and_keeps_what_was_measured(tmp_path: Path) ->
         assert running.returncode == 130, stderr
         assert not _at_work(python, "")
     kept = json.loads((tmp_path / "out.json").read_text())
-    assert [m["outcome"] for m in kept["measurements"]] == ["ran"]
+    assert [m["outcome"] for m in kept["measurements"]] == ["ran"] * 3
     assert "interrupted" in kept["trouble"]
     assert not list(tmp_path.glob("bench-*")), "no scratch folder is left"
 

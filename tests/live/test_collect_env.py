@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from doctor.facts import Snapshot
-from doctor.intake import read_text
+from doctor.triage.read import read_text
 from tests.live.wheels import Wheels
 
 pytestmark = pytest.mark.slow

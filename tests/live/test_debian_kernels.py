@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.readers.gemm_kernel import is_product, library
-from doctor.readers.rocm_library_files import target
+from doctor.parsers.blas.gemm_kernel import is_product, library
+from doctor.parsers.blas.rocm_library_files import target
 
 pytestmark = [
     pytest.mark.slow,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from doctor.readers import elf_dynamic, gpu_code
-from doctor.readers.elf import head
-from doctor.readers.rocm_library_files import target
+from doctor.parsers.blas.rocm_library_files import target
+from doctor.parsers.elf import elf_dynamic, gpu_code
+from doctor.parsers.elf.elf import head
 from doctor.system.live import LiveSystem
 
 pytestmark = [

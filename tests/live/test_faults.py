@@ -10,9 +10,9 @@ from typing import get_args
 
 import pytest
 
-from doctor.diagnosis.run import Options, examine
+from doctor.engine.run import Options, examine
 from doctor.findings import Report
-from doctor.report.json import render
+from doctor.report.formats.json import render
 from doctor.system.live import LiveSystem
 from tests.system.faulty import FaultySystem, Mode
 
@@ -45,7 +45,7 @@ def test_a_report_comes_out_and_is_honest(mode: Mode, tmp_path: Path) -> None:
     report = report_of(mode, tmp_path, 1.0)
     assert time.monotonic() - began < 3.0
     told = json.loads(render(report, unredacted=False))
-    assert told["schema"] == "doctor.report/1"
+    assert told["schema"] == "doctor.report/2"
     assert report.status != "ok"
     assert [u for u in report.unchecked if u.crashed] == []
     assert report.unchecked, "what could not be checked is named"

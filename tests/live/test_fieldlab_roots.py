@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from doctor.diagnosis.run import Options, examine
+from doctor.engine.run import Options, examine
 from doctor.facts.gpu import Gpu
 from doctor.facts.origin import State
 from doctor.findings import Report

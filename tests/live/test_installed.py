@@ -33,7 +33,7 @@ def run(doctor: Path, *argv: str) -> subprocess.CompletedProcess[str]:
 def test_it_checks(doctor: Path) -> None:
     done = run(doctor, "check", "--format", "json")
     assert done.returncode in (0, 1), done.stderr
-    assert json.loads(done.stdout)["schema"] == "doctor.report/1"
+    assert json.loads(done.stdout)["schema"] == "doctor.report/2"
 
 
 def test_it_has_its_profiles(doctor: Path) -> None:
@@ -45,7 +45,7 @@ def test_it_explains(doctor: Path) -> None:
 
 
 def test_the_second_name_and_the_module_are_the_same_command(doctor: Path) -> None:
-    named = run(doctor.with_name("rocm-cuda-doctor"), "version").stdout
+    named = run(doctor.with_name("rcdoctor"), "version").stdout
     module = subprocess.run(
         [str(doctor.with_name("python")), "-m", "doctor", "version"], capture_output=True, text=True, cwd=doctor.parent
     ).stdout

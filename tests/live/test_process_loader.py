@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.diagnosis import inside
-from doctor.diagnosis.run import Options, examine
+from doctor.engine import inside
+from doctor.engine.run import Options, examine
 from doctor.findings import Report
 from doctor.system.live import LiveSystem
 from doctor.system.process import ProcessSystem
@@ -62,8 +62,8 @@ def test_a_variable_that_comes_before_the_program_s_runpath(judged: Judged, tmp_
     assert (held.key, held.by) == (NAME, "LD_LIBRARY_PATH")
     assert (held.path, held.intended) == (f"{tmp_path}/other/{NAME}", f"{tmp_path}/own/{NAME}")
     (finding,) = report.findings
-    assert finding.summary == f"The process has {NAME} by LD_LIBRARY_PATH and not the copy of its own."
-    assert finding.fixes[0].command == ("env", "-u", "LD_LIBRARY_PATH", "COMMAND")
+    assert finding.summary == f"The process loaded {NAME} from LD_LIBRARY_PATH, not its own copy."
+    assert finding.remedies[0].steps[0].command == ("env", "-u", "LD_LIBRARY_PATH", "COMMAND")
 
 
 def test_an_rpath_comes_before_the_variable(judged: Judged) -> None:

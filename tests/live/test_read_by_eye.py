@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.diagnosis.judge import judge
+from doctor.engine.judge import judge
 from doctor.findings import Report
-from doctor.intake import read_text
 from doctor.knowledge import Knowledge
-from tests.intake.test_fieldlab import Record, index
+from doctor.triage.read import read_text
 from tests.live.trees import CLASSES
 from tests.paths import FIELDLAB, needs_shared
+from tests.triage.test_fieldlab import Record, index
 
 pytestmark = needs_shared
 Told = list[tuple[str, str, str]]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.diagnosis import registry
-from doctor.diagnosis.run import Options, examine
+from doctor.engine import registry
+from doctor.engine.run import Options, examine
 from doctor.facts import Snapshot
 from doctor.system.live import LiveSystem
 

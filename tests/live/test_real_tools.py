@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.diagnosis import registry
-from doctor.diagnosis.run import Options, examine
+from doctor.engine import registry
+from doctor.engine.run import Options, examine
 from doctor.findings import Report
 from doctor.knowledge import Knowledge
 from doctor.knowledge.store import table
@@ -137,4 +137,4 @@ def test_what_has_no_support_for_the_gpu_is_said(arch: str, named: set[str], roo
 
 def test_hipify_of_6_0_does_not_read_cuda_12_4(root: Path) -> None:
     texts = [f.summary for f in with_gpu(looked(root), "gfx90a").findings if f.rule == "gpu-tool-unsupported"]
-    assert texts == ["hipify-clang of ROCm 6.0.2 reads CUDA up to 12.2; CUDA 12.4.131 is installed."]
+    assert texts == ["hipify-clang of ROCm 6.0.2 reads CUDA up to 12.2, but CUDA 12.4.131 is installed."]

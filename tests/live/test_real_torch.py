@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.diagnosis.run import Options, examine
+from doctor.engine.run import Options, examine
 from doctor.system.live import LiveSystem
 
 pytestmark = pytest.mark.slow

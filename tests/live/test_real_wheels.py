@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from doctor.diagnosis.judge import judge
-from doctor.diagnosis.run import Options, examine
+from doctor.engine.judge import judge
+from doctor.engine.run import Options, examine
 from doctor.facts import FactSheet, Snapshot, assemble
 from doctor.findings import Report
 from doctor.knowledge import Knowledge
-from doctor.readers import gpu_code
+from doctor.parsers.elf import gpu_code
 from doctor.system.live import LiveSystem
 from tests.live.wheels import Wheels
 

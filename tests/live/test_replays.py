@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from doctor.diagnosis import registry
-from doctor.diagnosis.judge import judge
+from doctor.engine import registry
+from doctor.engine.judge import judge
 from doctor.facts import FactSheet, assemble
 from doctor.knowledge import Knowledge
-from doctor.readers import kernel_log, nvidia_smi_query
+from doctor.parsers.kernel import kernel_log
+from doctor.parsers.nvidia import nvidia_smi_query
 from tests.paths import FIELDLAB, needs_shared
 
 pytestmark = needs_shared

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from doctor.readers import gpu_code
+from doctor.parsers.elf import gpu_code
 from tests.live import debian
 from tests.live.test_real_wheels import checked, named, with_gpu
 from tests.live.wheels import Wheels

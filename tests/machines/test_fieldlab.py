@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from doctor.diagnosis.judge import judge
-from doctor.diagnosis.run import Options, examine
+from doctor.engine.judge import judge
+from doctor.engine.run import Options, examine
 from doctor.findings import Report
-from doctor.intake import read_text
 from doctor.knowledge import Knowledge
 from doctor.system.tree import TreeSystem
+from doctor.triage.read import read_text
 from tests.live.trees import lay_out
 from tests.machines.expected import LARGE_TREES, PITFALLS, TEXTS, TOLD, TREES, Row
 from tests.paths import FIELDLAB, needs_shared

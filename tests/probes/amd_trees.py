@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from doctor.facts import FactSheet, Snapshot, assemble
-from doctor.probes import amd, pci
+from doctor.probes.amd import amd
+from doctor.probes.host import pci
 from doctor.system.tree import TreeSystem
 
 

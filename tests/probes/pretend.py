@@ -50,7 +50,7 @@ class Pretend(TreeSystem):
         return Reading(State.VALUE, f"open:/{path}", self.devices[path][1])
 
     def derived(self, name: str, path: str, work: Any) -> Reading[Any]:
-        return Reading(State.VALUE, name, f"/{self.own}")
+        return Reading(State.VALUE, name, f"/{self.own}" if name == "own-prefix" else work())
 
 
 def values(sheet: FactSheet) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from doctor.diagnosis import allow
+from doctor.engine import allow
 from doctor.errors import DataFileError, InputError
 from doctor.profiles import folder, load, names
 from doctor.profiles.compose import compose, parse
@@ -67,12 +67,12 @@ def test_all_faults_at_once_each_with_its_line_and_what_is_right(tmp_path: Path)
     found = faults(write(tmp_path, p=text + 'equals = 1\nwhy = "w"\nrule = "iommu"\n'))
     assert found == [
         'line 1: about: is missing; right would be "MI300X nodes with ROCm 7.2"',
-        "line 1: schema: is 2; 1 is wanted; right would be 1",
-        "line 3: abot: is no key of a profile; did you mean about?",
+        "line 1: schema: is 2; expected 1; right would be 1",
+        "line 3: abot: is not a key of a profile; did you mean about?",
         "line 6: expect[1].source: is missing; right would be "
         '{ url = "https://…", as_of = 2026-05-29, status = "vendor-matrix" }',
-        "line 7: expect[1].fact: 'host.iomu' is no fact that can be compared; did you mean host.iommu?",
-        "line 10: expect[1].rule: 'iommu' is no rule; `doctor rules` lists them",
+        "line 7: expect[1].fact: 'host.iomu' is not a fact that can be compared; did you mean host.iommu?",
+        "line 10: expect[1].rule: 'iommu' is not a rule; `doctor rules` lists them",
     ]
 
 
@@ -83,8 +83,8 @@ def test_faults_between_keys_are_told_beside_those_of_single_keys(tmp_path: Path
         "line 5: expect[1]: gpus[*].memory_bytes is a whole number; '192 GiB' can't be compared with it",
         "line 5: expect[1].source: is missing; right would be "
         '{ url = "https://…", as_of = 2026-05-29, status = "vendor-matrix" }',
-        'line 8: expect[1].why: is 1; text is wanted; right would be "one line that says why"',
-        "line 9: need[1]: shm can't be '8 GB'; a size such as 8G is wanted",
+        'line 8: expect[1].why: is 1; expected text; right would be "one line that says why"',
+        "line 9: need[1]: shm can't be '8 GB'; expected a size such as 8G",
         "line 9: need[1].source: is missing; right would be "
         '{ url = "https://…", as_of = 2026-05-29, status = "vendor-matrix" }',
         'line 9: need[1].why: is missing; right would be "one line that says why"',
@@ -101,18 +101,18 @@ def test_a_fault_of_a_part_names_the_part(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('fact = "gpus[*].arh"\nequals = "x"', "'gpus[*].arh' is no fact"),
-        ('fact = "gpus[*].links[*].kind"\nequals = "x"', "'gpus[*].links[*].kind' is no fact"),
+        ('fact = "gpus[*].arh"\nequals = "x"', "'gpus[*].arh' is not a fact"),
+        ('fact = "gpus[*].links[*].kind"\nequals = "x"', "'gpus[*].links[*].kind' is not a fact"),
         ('fact = "host.numa_balancing"\nequals = "0"', "host.numa_balancing is a whole number; it can't be '0'"),
         ('fact = "host.wsl"\nequals = 0', "host.wsl is true or false; it can't be '0'"),
         ('fact = "torch.version"\nat_least = 2.9', "torch.version is text; 2.9 can't be compared with it"),
-        ('fact = "torch.version"\nseries = "new"', "series: 'new' is no version"),
+        ('fact = "torch.version"\nseries = "new"', "series: 'new' is not a version"),
         ('fact = "torch.version"', "exactly one of equals, one_of, at_least"),
         ('fact = "os.id"\nequals = "a"\nseries = "1"', "there are 2"),
         ('fact = "os.id"\none_of = []', "one_of is empty"),
-        ('fact = "os.id"\nequals = "a"\nwhen = { fact = "host.vm", equals = true }', "'host.vm' is no fact"),
+        ('fact = "os.id"\nequals = "a"\nwhen = { fact = "host.vm", equals = true }', "'host.vm' is not a fact"),
         ('fact = "os.id"\nequals = "a"\nrule = "numa-balancing"', "did you mean numa-balancing-enabled?"),
-        ('fact = "os.id"\nequals = "a"\nseverity = "fatal"', 'is the text "fatal"; \'error\', \'warning\' or \'info\''),
+        ('fact = "os.id"\nequals = "a"\nseverity = "fatal"', '"fatal"; expected \'error\', \'warning\' or \'info\''),
     ],
 )  # fmt: skip
 def test_what_an_expectation_can_t_be(tmp_path: Path, line: str, said: str) -> None:

@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from doctor.diagnosis.gather import gather
-from doctor.diagnosis.identify import identify
-from doctor.diagnosis.registry import probes
+from doctor.engine.gather import gather
+from doctor.engine.identify import identify
+from doctor.engine.registry import probes
 from doctor.facts import Snapshot
-from doctor.intake.read import read_text
 from doctor.knowledge import Knowledge
 from doctor.profiles import Profile, folder, load, names, rank
 from doctor.profiles.compose import compose, parse
 from doctor.profiles.parts import ImageWish
+from doctor.rule_ids import rule_ids
 from doctor.system.tree import TreeSystem
+from doctor.triage.read import read_text
+from tests.each import each
 from tests.live.trees import lay_out
 from tests.paths import FIELDLAB, needs_shared
 from tests.profiles.boards import BOARDS, NEIGHBOURS, machine
@@ -41,7 +43,7 @@ def fitting() -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.parametrize("name", APPLICATIONS)
+@each("name", APPLICATIONS)
 def test_what_is_only_named_matches_no_machine(name: str, fitting: dict[str, set[str]]) -> None:
     assert [board for board, held in fitting.items() if name in held] == []
     candidates = rank(machine(BOARDS[board_of(name)]), folder()).candidates
@@ -57,12 +59,12 @@ def test_each_application_that_users_ask_for_has_a_profile() -> None:
     assert {"rocprofiler-systems", "nsight-systems-2025.5.2", "nsight-compute-2025.4.1", "libhipblaslt1"} <= tools
 
 
-@pytest.mark.parametrize("name", BY_BOARD)
+@each("name", BY_BOARD)
 def test_it_matches_its_hardware_and_no_other(name: str, fitting: dict[str, set[str]]) -> None:
     assert [board for board, held in fitting.items() if name in held] == [board_of(name)]
 
 
-@pytest.mark.parametrize("board", BOARDS)
+@each("board", BOARDS)
 def test_each_board_has_the_current_and_the_previous_stack(board: str) -> None:
     mine = [name for name in NAMES if name.startswith(f"{board}-")]
     current, previous = ("rocm7.14", "rocm7.2") if BOARDS[board].vendor == "amd" else ("cuda13.2", "cuda13.0")
@@ -70,19 +72,19 @@ def test_each_board_has_the_current_and_the_previous_stack(board: str) -> None:
     assert load(f"{board}-{current}", folder()).order < load(f"{board}-{previous}", folder()).order
 
 
-@pytest.mark.parametrize("board", BOARDS)
+@each("board", BOARDS)
 def test_without_a_pci_id_its_name_decides(board: str) -> None:
     held = {c.name for c in rank(machine(BOARDS[board], without=("pci_id",)), folder()).candidates if c.fits}
     assert held == {name for name in BY_BOARD if name.startswith(f"{board}-")}
 
 
-@pytest.mark.parametrize("board", NEIGHBOURS)
+@each("board", NEIGHBOURS)
 def test_a_neighbour_is_not_taken_for_it_by_its_name(board: str) -> None:
     held = [c for c in rank(machine(NEIGHBOURS[board], without=("pci_id",)), folder()).candidates if c.fits]
     assert held == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_every_value_has_a_source_that_is_not_of_the_future(name: str) -> None:
     profile = load(name, folder())
     sources = [
@@ -98,11 +100,10 @@ def test_every_value_has_a_source_that_is_not_of_the_future(name: str) -> None:
 
 
 def known_rules(profile: Profile) -> list[str]:
-    vocabulary = Knowledge().vocabulary()
-    return [e.rule for e in profile.expect if e.rule and e.rule not in vocabulary]
+    return [e.rule for e in profile.expect if e.rule and e.rule not in rule_ids()]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_the_rules_that_it_names_exist(name: str) -> None:
     assert known_rules(load(name, folder())) == []
 
@@ -190,7 +191,7 @@ TEXTS = {
 
 
 @needs_shared
-@pytest.mark.parametrize("path", TEXTS)
+@each("path", TEXTS)
 def test_what_real_tools_printed(path: str) -> None:
     node = identify(read_text([(FIELDLAB / path).read_bytes()]), Knowledge())
     held = {c.name for c in rank(node, folder()).candidates if c.fits}

@@ -12,10 +12,11 @@ import pytest
 
 from doctor.bundle.private import redacted
 from doctor.redaction import Redactor
+from tests.each import each
 from tests.redaction.planted import ALL, HARMLESS, PEMS, PLACES, SAMPLE, SHAPED, WRITTEN, forms
 
 
-@pytest.mark.parametrize("place", PLACES)
+@each("place", PLACES)
 def test_no_planted_secret_is_left(place: str) -> None:
     left = []
     for name, value in ALL.items():
@@ -25,7 +26,7 @@ def test_no_planted_secret_is_left(place: str) -> None:
     assert not left
 
 
-@pytest.mark.parametrize("kind", SHAPED)
+@each("kind", SHAPED)
 def test_a_shape_alone_is_enough(kind: str) -> None:
     secret = SHAPED[kind]
     for text in (secret, f"x {secret} y", f'"{secret}"', f"a={secret};", quote(f"//{secret}", safe="")):
@@ -60,19 +61,19 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", WRITTEN)
+@each("text", WRITTEN)
 def test_ways_of_writing(text: str) -> None:
     written = text.replace("{S}", SAMPLE)
     assert SAMPLE[:12] not in Redactor().text(written)
     assert "\0" in text or SAMPLE[:12] not in Redactor().text(json.dumps({"log": written}))
 
 
-@pytest.mark.parametrize("place", ELSEWHERE)
+@each("place", ELSEWHERE)
 def test_places_that_hold_secrets(place: str) -> None:
     assert "s3cr3tPw" not in Redactor().text(ELSEWHERE[place])
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@each("text", HARMLESS)
 def test_look_alikes_survive(text: str) -> None:
     assert Redactor().text(text) == text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.facts import FactSheet, Snapshot, assemble
-from doctor.findings import Evidence, Finding, Fix, Report, Severity, Subject, Suppressed, Unchecked
+from doctor.findings import Evidence, Finding, Remedy, Report, Scope, Severity, Step, Subject, Suppressed, Unchecked
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 [red]markup[/red]\nsecond line \u202e\u2028 hf_" + "a" * 30
 
@@ -31,13 +31,22 @@ def report(summary: str = "This account may not open /dev/kfd, so no GPU is seen
         subject=Subject(kind="node", id="/dev/kfd"),
         fingerprint="1" * 16,
         evidence=(Evidence(text="nodes[/dev/kfd].openable = no", source="file:/dev/kfd"),),
-        fixes=(
-            Fix(
-                text="Add the account to the group render, then log in again.",
-                command=("sudo", "usermod", "-aG", "render", "a user"),
+        why="Nothing can use the GPU.",
+        remedies=(
+            Remedy(
+                title="Add the account to the group render",
+                scope=Scope.HOST,
                 root=True,
                 risk="The account may use all GPUs.",
+                steps=(
+                    Step(
+                        text="Add it, then log in again.",
+                        command=("sudo", "usermod", "-aG", "render", "a user"),
+                    ),
+                ),
+                undo=(Step(text="Undo", command=("gpasswd", "-d", "a user", "render")),),
             ),
+            Remedy(title="Run as root", scope=Scope.JOB, steps=(Step(text="Run as root."),)),
         ),
         verify=("rocminfo",),
         explains=("torch-sees-no-gpu",),

@@ -9,14 +9,14 @@ import jsonschema
 
 from doctor.facts import Snapshot
 from doctor.findings import Report
-from doctor.report.json import as_data, render, schema
+from doctor.report.formats.json import as_data, render, schema
 from tests.report.example import report
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "report.schema.json"
 
 
 def test_the_published_schema_is_current() -> None:
-    """`python -m doctor.report.json > docs/report.schema.json` makes it so."""
+    """`python -m doctor.report.formats.json > docs/report.schema.json` makes it so."""
     assert json.loads(SCHEMA.read_text()) == schema()
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from doctor.facts.sheet import FactSheet, assemble
-from doctor.findings import Evidence, Finding, Fix, Report, Severity, Subject
-from doctor.report import jsonl, markdown
+from doctor.findings import Evidence, Finding, Report, Severity, Subject
+from doctor.report.formats import jsonl, markdown
+from doctor.rules.lib.advice import single
 
 
 def report(**changes: object) -> Report:
@@ -14,16 +15,15 @@ def report(**changes: object) -> Report:
         "summary": "torch 2.1 has no GPU support.",
         "subject": Subject(kind="package", id="torch"),
         "evidence": (Evidence(text="torch.build = cpu", source="text:3"),),
-        "fixes": (Fix(text="Install a CUDA build.", command=("pip", "install", "torch"), where="environment"),),
+        "remedies": (single("Install a CUDA build.", ("pip", "install", "torch"), "environment"),),
     }
     return Report(doctor="0", status="error", findings=(Finding.model_validate(values | changes),))
 
 
 def test_a_reply() -> None:
     assert markdown.render(report()) == (
-        "**Likely cause:** torch 2.1 has no GPU support.\n\n### 1. torch 2.1 has no GPU support.\n\n"
-        "Problem `torch-cpu-only-build`, from the facts shown.\n\n- `torch.build = cpu` (line 3)\n\n"
-        "Fix (in the Python environment): Install a CUDA build.\n\n```sh\npip install torch\n```\n"
+        "**torch 2.1 has no GPU support** (medium confidence)\n> `torch.build = cpu` (line 3)\n\n"
+        "**Fix** (in this environment): Install a CUDA build.\n```sh\npip install torch\n```\n"
     )
 
 
@@ -50,6 +50,7 @@ def test_a_machine_that_could_not_be_judged_is_not_a_text_without_a_cause() -> N
     sheet.put("gpus", [], "file:/sys/bus/pci/devices")
     machine = assemble([sheet])
     unknown, fine = (Report(doctor="0", status=status, snapshot=machine) for status in ("unknown", "ok"))
-    assert markdown.render(unknown) == "No GPU was found here, so nothing could be judged.\n"
-    assert markdown.render(fine).startswith("No problem was found.")
-    assert markdown.render(Report(doctor="0", status="unknown")).startswith("Nothing in this text names a cause.")
+    assert markdown.render(unknown) == "No GPU was found here. 0 checks passed.\n"
+    assert markdown.render(fine).startswith("No problems found")
+    text = markdown.render(Report(doctor="0", status="unknown", source="a.md"))
+    assert text.startswith("I found no known cause in this text.")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
-from doctor.diagnosis.judge import judge
-from doctor.intake import read_text
+from doctor.engine.judge import judge
 from doctor.knowledge import Knowledge
-from doctor.report import markdown
-from tests.readers.surface import unclean
+from doctor.report.formats import markdown
+from doctor.triage.read import read_text
+from tests.each import each
+from tests.parsers.surface import unclean
 
 HOSTILE = (
     "@octocat", "_@octocat_", "me@evil.example", "<img src=x onerror=alert(1)>", "<!--", "[x](javascript:alert(1))",
@@ -23,14 +22,14 @@ ACTIVE = re.compile(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+@each("text", HOSTILE)
 def test_a_line_of_it_is_inert(text: str) -> None:
     shown = markdown.inert(f"before {text} after")
     assert not ACTIVE.search(shown)
     assert not unclean(shown)
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+@each("text", HOSTILE)
 def test_a_code_span_of_it_holds(text: str) -> None:
     shown = markdown.code(text)
     ticks = re.match(r"`+", shown)
@@ -40,7 +39,7 @@ def test_a_code_span_of_it_holds(text: str) -> None:
     assert not unclean(shown)
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+@each("text", HOSTILE)
 def test_a_reply_to_a_hostile_paste_is_inert_outside_of_code(text: str) -> None:
     paste = (
         f"GPU: RX 7900 XTX {text}\nROCm version: 6.2 {text}\n"

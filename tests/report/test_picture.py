@@ -6,8 +6,8 @@ import re
 from xml.etree import ElementTree
 
 from doctor.facts import Snapshot
-from doctor.report import html
-from doctor.report.json import as_data
+from doctor.report.formats import html
+from doctor.report.formats.json import as_data
 from doctor.report.notebook import Shown
 from doctor.report.picture import bars, topology
 from tests.report.example import HOSTILE

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from doctor.diagnosis.judge import judge
+from doctor.engine.judge import judge
+from doctor.errors import InputError
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Report, Severity, Unchecked
+from doctor.findings import Finding, Remedy, Report, Scope, Severity, Step, Unchecked
 from doctor.knowledge import Knowledge
 from doctor.report.plan import render
-from doctor.report.rollback import way_back
+from doctor.rules.lib.advice import single
+from doctor.rules.lib.command_effects import undo_of
 from tests.rules import machines
 from tests.rules.machines import Facts
 
@@ -29,15 +31,14 @@ BROKEN: Facts = machines.event("xid-119", A) | {
 }
 
 
-def script(*fixes: Fix, severity: Severity = Severity.ERROR, machine: Snapshot | None = None) -> str:
-    found = [Finding(rule="r", severity=severity, summary="s", fixes=(fix,)) for fix in fixes]
+def script(*fixes: Remedy, severity: Severity = Severity.ERROR, machine: Snapshot | None = None) -> str:
+    found = [Finding(rule="r", severity=severity, summary="s", remedies=(fix,)) for fix in fixes]
     return render(Report(doctor="0", status="error", findings=tuple(found), snapshot=machine or Snapshot()))
 
 
 def commands(text: str) -> list[str]:
-    """The lines that a shell would run, without the head."""
-    lines = [line for line in text.splitlines() if line and not line.startswith(("#", "set ", "as_root()"))]
-    return [line.strip() for line in lines]
+    """The live commands of the script."""
+    return [line.strip() for line in text.splitlines() if line.startswith(("as_root ", "run "))]
 
 
 def shellcheck() -> str | None:
@@ -47,10 +48,10 @@ def shellcheck() -> str | None:
 
 def test_an_empty_plan_of_what_could_not_be_judged_does_not_pass_for_health() -> None:
     unknown = render(Report(doctor="0", status="unknown", unchecked=(Unchecked(rule="r", reason="denied"),)))
-    assert "nothing could be judged" in unknown
-    assert "Nothing to mend" not in unknown
-    assert "1 check could not tell" in unknown
-    assert "Nothing to mend" in render(Report(doctor="0", status="ok"))
+    assert "does not mean that the machine is healthy" in unknown
+    assert "Nothing to do" not in unknown
+    assert "1 check skipped" in unknown
+    assert "Nothing to do" in render(Report(doctor="0", status="ok"))
 
 
 def test_causes_come_first_the_reboot_comes_once_and_last() -> None:
@@ -60,10 +61,10 @@ def test_causes_come_first_the_reboot_comes_once_and_last() -> None:
     assert f"as_root nvidia-smi --gpu-reset -i {A}" in lines
 
 
-def test_every_step_that_ends_jobs_says_to_drain_and_who_holds_the_gpus() -> None:
+def test_a_plan_that_stops_jobs_says_to_drain_and_who_holds_the_gpus() -> None:
     text = render(judge(machines.h100_host(BROKEN), Knowledge()))
-    assert "# drain first: this ends the jobs on the GPUs." in text
-    assert "now holding a GPU: py `touch /tmp/x` (pid 4711)" in text
+    assert "# Drain this node first" in text
+    assert "Now holding a GPU: py `touch /tmp/x` (pid 4711)" in text
     assert "they could not be seen" in text
 
 
@@ -79,37 +80,67 @@ def test_shellcheck_finds_nothing(build: object, tmp_path: Path) -> None:
 
 
 def test_the_same_command_stands_once() -> None:
-    fix = Fix(text="Load it.", command=("modprobe", "nvidia_uvm"), root=True)
+    fix = single(text="Load it.", command=("modprobe", "nvidia_uvm"), root=True)
     text = script(fix, fix)
     assert commands(text) == ["as_root modprobe nvidia_uvm"]
-    assert "# done in step 1: modprobe nvidia_uvm" in text
-    assert "# way back: modprobe -r nvidia_uvm" in text
+    assert "# done above: modprobe nvidia_uvm" in text
+    assert "# undo: modprobe -r nvidia_uvm" in text
 
 
 @pytest.mark.parametrize(
     "fix",
     [
-        Fix(text="With your image.", command=("docker", "run", "--gpus", "all", "IMAGE")),
-        Fix(text="Start it so.", command=("env", "-u", "HIP_VISIBLE_DEVICES", "COMMAND")),
-        Fix(text="Inside.", command=("apt-get", "install", "x"), where="container"),
-        Fix(text="By hand."),
+        single(text="With your image.", command=("docker", "run", "--gpus", "all", "IMAGE")),
+        single(text="Start it so.", command=("env", "-u", "HIP_VISIBLE_DEVICES", "COMMAND")),
+        single(text="Inside.", command=("apt-get", "install", "x"), where="container"),
+        single(text="By hand."),
     ],
 )
-def test_what_a_script_can_t_know_is_a_comment(fix: Fix) -> None:
+def test_what_a_script_can_t_know_is_a_comment(fix: Remedy) -> None:
     assert commands(script(fix)) == []
 
 
 def test_information_has_no_step_and_nothing_to_mend_says_so() -> None:
-    text = script(Fix(text="t", command=("modprobe", "x")), severity=Severity.INFO)
+    text = script(single(text="t", command=("modprobe", "x")), severity=Severity.INFO)
     assert commands(text) == []
-    assert "Nothing to mend" in text
+    assert "Nothing to do" in text
 
 
 def test_words_of_the_machine_leave_neither_comment_nor_quotes() -> None:
     """Control characters and quotes of a hostile name."""
-    text = script(Fix(text="a\n$(rm -rf /)\r", command=("usermod", "-aG", "render", "eve'; rm -rf ~ #"), root=True))
+    text = script(single(text="a\n$(rm -rf /)\r", command=("usermod", "-aG", "render", "eve'; rm -rf ~ #"), root=True))
     (line,) = commands(text)
     assert line == """as_root usermod -aG render 'eve'"'"'; rm -rf ~ #'"""
+
+
+TWO = (
+    Remedy(title="Upgrade it.", scope=Scope.DRIVER, root=True, reboot=True,
+           steps=(Step(text="Upgrade it.", command=("apt-get", "install", "driver")),)),
+    Remedy(title="Keep it.", scope=Scope.ENVIRONMENT,
+           steps=(Step(text="Keep it.", command=("pip", "install", "torch"), where="environment"),)),
+)  # fmt: skip
+
+
+def two() -> Report:
+    return Report(doctor="0", status="error", findings=(Finding(rule="r", summary="s", remedies=TWO),))
+
+
+def test_one_alternative_is_live_and_choose_takes_another() -> None:
+    assert commands(render(two())) == ["as_root apt-get install driver", "as_root systemctl reboot"]
+    other = render(two(), ["r=B"])
+    assert commands(other) == ["run pip install torch"]
+    assert "# instead, A: Upgrade it (driver, root, reboot)" in other
+    with pytest.raises(InputError, match="A to B"):
+        render(two(), ["r=C"])
+
+
+def test_without_yes_the_script_only_prints(tmp_path: Path) -> None:
+    text = render(two(), ["r=B"]).replace("pip install torch", f"touch {tmp_path / 'made'}")
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout == f"+ touch {tmp_path / 'made'}\n"
+    assert not (tmp_path / "made").exists()
+    subprocess.run(["sh", "-c", text, "sh", "--yes"], capture_output=True, check=True)
+    assert (tmp_path / "made").exists()
 
 
 @pytest.mark.parametrize(
@@ -118,19 +149,31 @@ def test_words_of_the_machine_leave_neither_comment_nor_quotes() -> None:
         (("systemctl", "enable", "--now", "nvidia-persistenced"), "systemctl disable --now nvidia-persistenced"),
         (("sysctl", "-w", "kernel.numa_balancing=0"), "sysctl -w kernel.numa_balancing=1"),
         (("nvidia-smi", "-mig", "0"), "nvidia-smi -mig 1"),
-        (("usermod", "-aG", "render,video", "ann"), "gpasswd -d ann render; gpasswd -d ann video"),
+        (("usermod", "-aG", "render", "ann"), "gpasswd -d ann render"),
         (("modprobe", "--remove", "nvidia_uvm"), "modprobe nvidia_uvm"),
         (("dnf", "install", "--assumeyes", "x"), "dnf history undo last"),
+        (
+            ("dnf", "module", "enable", "--assumeyes", "nvidia-driver:580-open"),
+            "dnf module reset --assumeyes nvidia-driver",
+        ),
+        (("zypper", "addlock", "nvidia-open-driver-G07"), "zypper removelock nvidia-open-driver-G07"),
+        (("grubby", "--update-kernel=ALL", "--args=iommu=pt"), "grubby --update-kernel=ALL --remove-args=iommu=pt"),
+        (("journalctl", "-k"), None),
+        (("env", "-u", "X", "COMMAND"), None),
+        (("apt-get", "update"), None),
     ],
 )
-def test_the_way_back_of_a_command(argv: tuple[str, ...], way: str) -> None:
-    assert way_back(argv, machines.h100_host({"host.numa_balancing": 1})) == way
+def test_the_undo_of_a_command(argv: tuple[str, ...], way: str | None) -> None:
+    undo = undo_of(argv, machines.h100_host({"host.numa_balancing": 1}))
+    assert (undo and " ".join(undo.command or ())) == way
 
 
-def test_the_way_back_of_a_package_names_its_former_version() -> None:
+def test_the_undo_of_a_package_names_its_old_version() -> None:
     machine = machines.h100_host({
         "changes[1].when": "2026-11-17 06:12:01", "changes[1].package": "nvidia-driver-570-open",
         "changes[1].action": "upgrade", "changes[1].old": "570.124.06-0ubuntu1",
     })  # fmt: skip
-    words = way_back(("apt-get", "install", "--yes", "nvidia-driver-570-open"), machine)
-    assert "apt-get install nvidia-driver-570-open=570.124.06-0ubuntu1" in words
+    undo = undo_of(("apt-get", "install", "--yes", "nvidia-driver-570-open"), machine)
+    assert undo is not None
+    assert undo.command is not None
+    assert undo.command[-1] == "nvidia-driver-570-open=570.124.06-0ubuntu1"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import runpy
 from pathlib import Path
 
-import pytest
-
-from doctor.diagnosis.judge import judge
-from doctor.diagnosis.registry import checks
+from doctor.engine.judge import judge
+from doctor.engine.registry import checks
 from doctor.facts.snapshot import Snapshot
 from doctor.knowledge import Knowledge
 from doctor.report import stack
 from doctor.report.stack_parts import PARTS
+from tests.each import each
 from tests.rules.machines import Facts, build, mi300x_host
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -152,7 +150,7 @@ _ELSEWHERE = {"host-compiler-unsupported", "amdgpu-rocm-version-skew", "blas-ker
 """Rules whose subject is no part (a compiler, a driver, a GPU), shown by tests of their own."""
 
 
-@pytest.mark.parametrize(("part", "rule", "machine"), EXAMPLES, ids=[f"{p}:{r}" for p, r, _ in EXAMPLES])
+@each("part, rule, machine", EXAMPLES)
 def test_a_misfit_is_told_of_the_part(part: str, rule: str, machine: Snapshot) -> None:
     found = {each.part.name: each for each in stack.found(judge(machine, Knowledge()))}
     verdict = next(v for v in found[part].verdicts if v.rule == rule)
@@ -175,16 +173,14 @@ def test_every_part_is_listed_and_judged_or_says_why_not() -> None:
 def test_what_fits_and_what_is_not_known_are_told_apart() -> None:
     """torchvision of that torch; and no GPU of which its code could be judged."""
     fits = torch() | packages(
-        ("torch", "2.4.1"), ("torchvision", "0.19.1"), torchvision={"requires": ("torch==2.4.1",)}
+        ("torch", "2.4.1"),
+        ("torchvision", "0.19.1"),
+        torch={"requires": ()},
+        torchvision={"requires": ("torch==2.4.1",)},
     )
+    fits |= {"binaries": [], "host.machine": "x86_64"}
     found = {each.part.name: each for each in stack.found(judge(build(fits), Knowledge()))}
     states = {v.rule: v.state for v in found["torchvision"].verdicts}
     assert states["torch-companion-mismatch"] == "no fault"
     assert states["library-missing-gpu-arch"] == "unknown"
     assert "Nsight Compute" not in found
-
-
-def test_the_page_is_current() -> None:
-    made = runpy.run_path(str(ROOT / "scripts" / "write_stack_page.py"))["page"]()
-    held = (ROOT / "docs" / "stack.md").read_text(encoding="utf-8")
-    assert held == made, "run: python scripts/write_stack_page.py"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from doctor.knowledge import Knowledge
 from doctor.resolve import described, solve
+from tests.each import each
 
 KB = Knowledge()
 ROWS = [
@@ -22,7 +21,7 @@ def test_there_are_thirty_and_more() -> None:
     assert len({asked for asked, *_ in ROWS}) == len(ROWS)
 
 
-@pytest.mark.parametrize(("asked", "nearest", "change"), ROWS, ids=[row[0] for row in ROWS])
+@each("asked, nearest, change", ROWS)
 def test_the_nearest_stack_is_named_and_itself_solved(asked: str, nearest: str, change: str) -> None:
     packages, _, options = asked.partition(" ; ")
     target = described(KB, **dict(option.split("=", 1) for option in options.split()))

@@ -14,7 +14,7 @@ KB = Knowledge()
 ARCHS = [f"sm_{cc.replace('.', '')}" for cc in table("compute_capabilities")]
 ARCHS += sorted({row["gfx"] for row in table("gfx_targets").values()})
 DRIVERS = {
-    "sm": ("470.256.02", "535.183.01", "570.172.08", "580.95.05", "590.48.01", "1.2"),
+    "sm": ("470.256.02", "535.183.01", "570.172.08", "580.95.05", "590.48.01", "999.1"),
     "gf": ("6.0.2", "6.2.4", "6.4.1", "30.10", "30.30.0", "31.40.0", "1.2"),
 }
 PACKAGES = [*sorted(KB.packages()), "torch==2.9.1", "torch<2.8", "jax[cuda12]", "cupy", "torch==2.14.0+cu130"]

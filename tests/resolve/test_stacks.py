@@ -7,10 +7,9 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 from doctor.knowledge import Knowledge, windows
 from doctor.resolve import described, solve
+from tests.each import each
 
 KB = Knowledge()
 
@@ -57,7 +56,7 @@ def answer(stack: Stack) -> str:
     return ask[stack.question](KB, *words).verdict
 
 
-@pytest.mark.parametrize("stack", STACKS, ids=lambda s: f"{s.question}: {s.asked}")
+@each("stack", STACKS)
 def test_the_answer_is_that_of_the_source(stack: Stack) -> None:
     assert answer(stack) == stack.verdict, f"{stack.asked}: {stack.source} says {stack.verdict}"
 

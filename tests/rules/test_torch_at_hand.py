@@ -7,18 +7,19 @@ from typing import Any
 import pytest
 
 from doctor.knowledge import Knowledge
-from doctor.rules.framework_pins import series_of, torch_series
-from doctor.rules.missing_libraries import missing_runtimes
-from doctor.rules.torch_archs import torch_serves
-from doctor.rules.torch_build_at_hand import build_of
+from doctor.rules.lib.framework_pins import series_of, torch_series
+from doctor.rules.lib.missing_libraries import missing_runtimes
+from doctor.rules.lib.torch_archs import torch_serves
+from doctor.rules.lib.torch_build_at_hand import build_of
+from tests.each import each
 from tests.rules.machines import build
 
 KB = Knowledge()
 WHEEL = {"packages": [{"name": "nvidia-cudnn-cu12", "version": "9.1.0.70"}]}
 
 
-@pytest.mark.parametrize(
-    ("facts", "kind"),
+@each(
+    "facts, kind",
     [
         ({"torch.version": "2.5.1", "torch.build": "rocm"}, "rocm"),
         ({"torch.version": "2.5.1", **WHEEL}, "cuda"),
@@ -35,8 +36,8 @@ def test_the_build_that_a_release_implies(facts: dict[str, Any], kind: str | Non
     assert (found.kind if found else None) == kind
 
 
-@pytest.mark.parametrize(
-    ("package", "version", "series"),
+@each(
+    "package, version, series",
     [
         ("vllm", "0.6.3", "2.4"),
         ("vllm", "0.6.4.post1", "2.5"),

@@ -109,6 +109,9 @@ class FaultySystem:
             return Reading(State(self.mode), asked.file_source(path))
         return derive(asked.file_source(path), work)
 
+    def sizes(self, paths: Sequence[str], *, deadline_s: float) -> Reading[tuple[int, ...]]:
+        return self.inner.sizes(paths, deadline_s=deadline_s)
+
     def derived_from(
         self, name: str, path: str, work: Callable[[Ranges], T], *, deadline_s: float | None = None
     ) -> Reading[T]:

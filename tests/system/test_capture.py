@@ -15,6 +15,7 @@ from doctor.system.base import Reading, System
 from doctor.system.capture import CaptureSystem
 from doctor.system.live import LiveSystem
 from doctor.system.recorder import Recorder
+from tests.each import each
 
 CREATED = "2026-11-21T12:00:00Z"
 
@@ -65,7 +66,7 @@ def test_a_capture_answers_as_the_machine_did(name: str, things: Path, tmp_path:
     assert ask(CaptureSystem(tmp_path / "capture"), things) == told
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@each("name", QUESTIONS)
 def test_what_was_not_recorded_is_never_absent(name: str, things: Path) -> None:
     assert QUESTIONS[name](CaptureSystem.of({}), things).state is State.NOT_RECORDED
 
@@ -140,8 +141,8 @@ def test_a_link_out_of_the_capture_is_not_followed(tmp_path: Path) -> None:
     assert capture.read_text("b").state is State.UNREADABLE
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
+@each(
+    "key, value",
     [
         ("text:x", 7),
         ("list:x", ["a", 7]),

@@ -123,6 +123,11 @@ def test_a_whole_gpu() -> None:
                 "fabric": {"state": "not-supported", "status": "ok", "clique": 0},
                 "nvlinks": [{"link": 0, "state": True, "remote_pci": "0000:05:00.0"}, {"link": 1, "state": False}],
                 "lost": False,
+                "unsupported": [
+                    *("serial", "minor", "vbios", "bar1_total", "retired_pages", "retired_pages_pending"),
+                    *("utilisation", "clocks.sm", "clocks.sm_max", "power_limit_w", "temperature_c"),
+                    *("pcie.gen", "pcie.gen_max", "virtualization"),
+                ],
             }
         ],
     }

@@ -1,8 +1,10 @@
 """What is timed, each with a check of its values. A part of bench_child.py, which loads it.
 
 A maker takes (torch, the case, the device) and gives (name -> call, the check); the check gives (relative error, what
-is wrong or None).
+is wrong or None). A third part may say what runs in each way.
 """
+
+import sys
 
 TOLERANCE = {"float32": 5e-3, "bfloat16": 1.5e-2, "float16": 1e-2, "float8": 4e-2}
 WORST_ROW = 0.1
@@ -19,17 +21,26 @@ def gemm(torch, case, device):
         return gemm_float8(torch, rows, columns, inner, device)
     kind = getattr(torch, case["dtype"])
     a = torch.randn(rows, inner, dtype=kind, device=device)
-    b = torch.randn(inner, columns, dtype=kind, device=device)
-    weight, bias = b.t().contiguous(), torch.zeros(columns, dtype=kind, device=device)
+    weight, bias = torch.randn(columns, inner, dtype=kind, device=device), offsets(torch, columns, inner, kind, device)
     linear = torch.nn.functional.linear
     ways = {
-        "matmul": lambda: torch.matmul(a, b),
+        "matmul": lambda: torch.matmul(a, weight.t()),
         "linear": lambda: linear(a, weight),
+        "matmul-bias": lambda: torch.matmul(a, weight.t()) + bias,
         "linear-bias": lambda: linear(a, weight, bias),
     }
-    return ways, lambda: worst(
-        [(name, product_error(torch, call(), a, b)) for name, call in ways.items()], case["dtype"]
-    )
+
+    def check():
+        added = {name: bias if name.endswith("bias") else None for name in ways}
+        errors = [(name, product_error(torch, call(), a, weight.t(), added[name])) for name, call in ways.items()]
+        return worst(errors, case["dtype"])
+
+    return ways, check
+
+
+def offsets(torch, columns, inner, kind, device):
+    """A bias as large as the product's own values, whose deviation is the root of K: rounding can't hide its loss."""
+    return (torch.randn(columns, device=device) * inner**0.5).to(kind)
 
 
 def gfx(torch, device):
@@ -43,17 +54,27 @@ def gemm_float8(torch, rows, columns, inner, device):
     b = torch.randn(columns, inner, dtype=torch.bfloat16, device=device).to(kind).t()
     one = torch.ones((), dtype=torch.float32, device=device)
 
-    def call():
-        result = torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
+    def call(fast):
+        result = torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=fast)
         return result[0] if isinstance(result, tuple) else result
 
-    return {"matmul": call}, lambda: worst([("matmul", product_error(torch, call(), a, b))], "float8")
+    ways = {"matmul": lambda: call(False)}
+    if not torch.version.hip:  # ROCm's libraries have no such choice
+        ways["matmul-fast"] = lambda: call(True)
+    recipe = "torch._scaled_mm of %s, one float32 scale of 1.0 for each matrix, bfloat16 result, " % kind
+    recipe += "fast accumulation %s"
+    variants = {name: recipe % ("on" if name == "matmul-fast" else "off") for name in ways}
+    return ways, lambda: worst([(n, product_error(torch, w(), a, b)) for n, w in ways.items()], "float8"), variants
 
 
-def product_error(torch, result, a, b):
-    """(relative error, that of the worst row): result·x against a·(b·x) in float64 for a random x of ones and minus
-    ones (Freivalds), so that every element counts and no second product is needed."""
-    x = torch.randint(0, 2, (result.shape[1], 1), device=result.device).double() * 2 - 1
+VECTORS = 4
+"""A lost bias shifts all rows by one sum of signs: now and then that is near zero for one of these, never for all."""
+
+
+def product_error(torch, result, a, b, bias=None):
+    """(relative error, that of the worst row): result·x against a·(b·x) + bias·x in float64 for random x of ones and
+    minus ones (Freivalds), so that every element counts and no second product is needed."""
+    x = torch.randint(0, 2, (result.shape[1], VECTORS), device=result.device).double() * 2 - 1
     step = 2048
 
     def times(matrix, vector):
@@ -62,12 +83,15 @@ def product_error(torch, result, a, b):
         return torch.cat(parts)
 
     got, wanted = times(result, x), times(a, times(b, x))
+    if bias is not None:
+        wanted = wanted + bias.double() @ x
     norms = torch.cat(
         [result[at : at + step].double().norm(dim=1, keepdim=True) for at in range(0, result.shape[0], step)]
     )
     if not bool(torch.isfinite(got).all()):
         return 1e9, 1e9
-    return float((got - wanted).norm() / wanted.norm()), float(((got - wanted).abs() / norms.clamp_min(1e-30)).max())
+    rows = (got - wanted).norm(dim=1, keepdim=True) / VECTORS**0.5
+    return float((got - wanted).norm() / wanted.norm()), float((rows / norms.clamp_min(1e-30)).max())
 
 
 def worst(errors, dtype):
@@ -79,32 +103,60 @@ def worst(errors, dtype):
     return max(error for _, (error, _) in errors), None
 
 
+def amount(shape):
+    """Bytes of `8B`, `64KiB`, `1024MiB`."""
+    number = shape.rstrip("KMGiB")
+    return int(number) << {"": 0, "K": 10, "M": 20, "G": 30}[shape[len(number) :].rstrip("iB")]
+
+
+SCALAR = 0.4
+"""BabelStream's (src/Stream.h)."""
+
+
 def copy(torch, case, device):
-    size = int(case["shape"][:-3]) << 20
-    source = torch.randint(0, 127, (size,), dtype=torch.int8, device=device)
-    target = torch.zeros_like(source)
+    """BabelStream's copy, mul and triad; its values are constant, which lets a GPU clock higher, and ours are not."""
+    count = amount(case["shape"]) // 8
+    a, c = (torch.randn(count, dtype=torch.float64, device=device) for _ in range(2))
+    b = torch.zeros_like(a)
+    ways = {
+        "copy": lambda: b.copy_(a),
+        "scale": lambda: torch.mul(a, SCALAR, out=b),
+        "triad": lambda: torch.add(a, c, alpha=SCALAR, out=b),
+    }
+    right = {"copy": lambda: a, "scale": lambda: a * SCALAR, "triad": lambda: a + c * SCALAR}
 
     def check():
-        target.copy_(source)
-        return 0.0, None if torch.equal(target, source) else "the copy differs from its source"
+        for name, call in ways.items():
+            b.zero_()
+            call()
+            if not torch.allclose(b, right[name](), rtol=1e-12, atol=1e-14):  # triad may be one rounding or two
+                return 1.0, "%s: the result is wrong" % name
+        return 0.0, None
 
-    return {"hbm": lambda: target.copy_(source)}, check
+    return ways, check
 
 
 def host(torch, case, device):
-    size = int(case["shape"][:-3]) << 20
+    size = amount(case["shape"])
     there = torch.randint(0, 127, (size,), dtype=torch.int8, device=device)
-    here = torch.empty(size, dtype=torch.int8, pin_memory=True)
+    pinned, pageable = (torch.zeros(size, dtype=torch.int8, pin_memory=pin) for pin in (True, False))
     back = torch.empty_like(there)
 
     def check():
-        here.copy_(there)
-        back.copy_(here)
-        torch.cuda.synchronize()
-        return 0.0, None if torch.equal(back, there) else "what came back differs from what was sent"
+        for name, here in (("pinned", pinned), ("pageable", pageable)):
+            here.copy_(there)
+            back.copy_(here)
+            torch.cuda.synchronize()
+            if not torch.equal(back, there):
+                return 1.0, "%s: what came back differs from what was sent" % name
+        return 0.0, None
 
-    up, down = (lambda: back.copy_(here, non_blocking=True)), (lambda: here.copy_(there, non_blocking=True))
-    return {"to-device": up, "to-host": down}, check
+    return {
+        "to-device": lambda: back.copy_(pinned, non_blocking=True),
+        "to-host": lambda: pinned.copy_(there, non_blocking=True),
+        "to-device-pageable": lambda: back.copy_(pageable),
+        "to-host-pageable": lambda: pageable.copy_(there),
+    }, check
 
 
 def heads(torch, shape, kind, device, gradient):
@@ -152,7 +204,20 @@ def attention(torch, case, device):
     def backward():
         torch.autograd.grad(made, (q, k, v), upstream, retain_graph=True)
 
-    return {"forward": lambda: call(q, k, v, is_causal=True), "backward": backward}, check
+    ways, backend = {"forward": lambda: call(q, k, v, is_causal=True), "backward": backward}, chosen(torch, q, k, v)
+    return ways, check, dict.fromkeys(ways, "backend %s" % backend) if backend else {}
+
+
+def chosen(torch, q, k, v):
+    """The backend that scaled_dot_product_attention takes for these inputs, as torch names it, such as
+    FLASH_ATTENTION: its backward is the same backend's. None where torch does not say."""
+    try:
+        from torch.nn.attention import SDPBackend
+
+        number = int(torch._fused_sdp_choice(q, k, v, is_causal=True))
+        return next((name for name, one in SDPBackend.__members__.items() if int(one) == number), None)
+    except (ImportError, AttributeError, TypeError):
+        return None
 
 
 def flex(torch, case, device):
@@ -168,7 +233,9 @@ def flex(torch, case, device):
         bad = not error <= 2 * TOLERANCE[case["dtype"]]
         return error, "FlexAttention: relative error %.2g" % error if bad else None
 
-    return {"attention": lambda: compiled(q, k, v, block_mask=mask)}, check
+    return sys.modules["bench_launch"].with_graph(
+        torch, {"attention": lambda: compiled(q, k, v, block_mask=mask)}, device
+    ), check
 
 
 def compiled(torch, case, device):
@@ -187,7 +254,9 @@ def compiled(torch, case, device):
         bad = not error <= 2 * TOLERANCE[case["dtype"]]
         return error, "torch.compile: relative error %.2g against eager in float64" % error if bad else None
 
-    return {"model": lambda: fast(x, w)}, check
+    return sys.modules["bench_launch"].with_graph(torch, {"model": lambda: fast(x, w)}, device), check
 
 
 MAKERS = {"gemm": gemm, "copy": copy, "host": host, "attention": attention, "flex": flex, "compile": compiled}
+WARM = ("gemm", "attention")
+"""Also timed with a warm cache. Copies are larger than any cache."""

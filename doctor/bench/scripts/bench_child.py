@@ -2,8 +2,9 @@
 
 argv: the request (JSON), the descriptor for events. mode "list": the devices; "measure": the cases one after another;
 "collective": the cases as one rank of several; "tune": TunableOp's results are made; "tuned": products with and without
-them, in turn. Inputs are normally distributed, the cache is cold before each repeat, ways to do one thing are timed in
-turn. The other files of this folder are its parts: they are loaded by path, since nothing of ours is on sys.path.
+them, in turn. Inputs are normally distributed; the cache is cold before each repeat, and products and attention are
+timed again with a warm one; ways to do one thing are timed in turn. The other files of this folder are its parts: they
+are loaded by path, since nothing of ours is on sys.path.
 """
 
 import importlib.util
@@ -55,14 +56,17 @@ def main():
 
 def measure(torch, request, send):
     device, made = request["device"], part("bench_cases")
+    launches = part("bench_launch").MAKERS
+    makers = dict(made.MAKERS, **launches)
     if device.startswith("cuda"):
         torch.cuda.set_device(torch.device(device))
-    timer = sys.modules["bench_timer"].Timer(torch, device)
+    timer = sys.modules["bench_timer"].Timer(torch, device, request.get("flush", 256 << 20))
     for number, case in enumerate(request["cases"]):
         key = "/".join((case["what"], case["dtype"], case["shape"]))
         send(event="begin", case=key)
         try:
-            ways, check = made.MAKERS[case["what"]](torch, case, device)
+            parts = makers[case["what"]](torch, case, device)
+            (ways, check), variants = parts[:2], parts[2] if len(parts) > 2 else {}
             timer.warm(ways, request.get("warm_s", 0.2))
             error, wrong = check()
             seen = "%s%d" % (request["seen"], number) if request.get("seen") else None
@@ -70,16 +74,18 @@ def measure(torch, request, send):
                 ways,
                 request["repeats"],
                 request["budget_s"],
-                lambda key=key, seen=seen: send(event="busy", case=key, seen=seen),
+                lambda last, key=key, seen=seen: send(event="busy", case=key, seen=seen if last else None),
+                case["what"] in made.WARM,
+                case["what"] not in launches,
             )
             if seen:
                 timer.keep_busy(ways, lambda seen=seen: os.path.exists(seen))
-            send(event="case", case=key, times=times, error=error, wrong=wrong)
+            send(event="case", case=key, times=times, error=error, wrong=wrong, variants=variants)
         except Exception as failure:  # whatever torch raises is the answer of this case
             said = (type(failure).__name__ + ": " + str(failure))[:600]
             memory = "OutOfMemory" in type(failure).__name__ or "not enough memory" in said or "MemoryError" in said
             send(event="case", case=key, outcome="out-of-memory" if memory else "refused", detail=said)
-        ways = check = None
+        ways = check = parts = None
         if device.startswith("cuda"):
             torch.cuda.empty_cache()
 

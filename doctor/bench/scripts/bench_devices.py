@@ -1,6 +1,7 @@
 """The GPUs that torch sees, with their PCI addresses. A part of bench_child.py, which loads it."""
 
 import ctypes
+import glob
 
 
 def devices(torch, request, send):
@@ -13,8 +14,28 @@ def devices(torch, request, send):
             address = asked(runtime, torch, number)
         else:
             address = "%04x:%02x:%02x.0" % (told.pci_domain_id, bus, told.pci_device_id)
-        found.append({"name": told.name, "pci": address, "memory": told.total_memory})
-    send(event="devices", devices=found, torch=torch.__version__, hip=torch.version.hip, cuda=torch.version.cuda)
+        cache = getattr(told, "L2_cache_size", None)
+        found.append({"name": told.name, "pci": address, "memory": told.total_memory, "cache": cache})
+    send(event="devices", devices=found, torch=torch.__version__, hip=torch.version.hip, cuda=torch.version.cuda,
+         host_cache=host_cache())  # fmt: skip
+
+
+def read(path):
+    with open(path) as held:
+        return held.read().strip()
+
+
+def host_cache(root="/sys/devices/system/cpu"):
+    """Bytes of the last-level caches of all CPUs together; None where the kernel does not say."""
+    found = {}
+    for cpu in sorted(glob.glob(root + "/cpu[0-9]*/cache")):
+        last = sorted(glob.glob(cpu + "/index[0-9]*"))[-1:]
+        try:
+            shared, size = read(last[0] + "/shared_cpu_list"), read(last[0] + "/size")
+            found[shared] = int(size[:-1]) << {"K": 10, "M": 20}[size[-1:]]
+        except (OSError, ValueError, KeyError, IndexError):
+            continue
+    return sum(found.values()) or None
 
 
 def library(torch):

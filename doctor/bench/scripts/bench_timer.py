@@ -2,23 +2,25 @@
 
 import time
 
-MOST = 2000
+LEAST, MOST = 10, 2000
+"""Repeats: with fewer than ten the interval of a median is all of them."""
 
 
 class Timer:
-    """Times one call on the device, with a cold cache: its buffer is larger than any last-level cache."""
+    """Times one call on the device. A cold call comes after a buffer of `flush` bytes was written."""
 
-    def __init__(self, torch, device):
+    def __init__(self, torch, device, flush=256 << 20):
         self.torch, self.gpu = torch, device.startswith("cuda")
-        self.cache = torch.empty((256 if self.gpu else 48) << 20, dtype=torch.int8, device=device)
+        self.cache = torch.empty(flush, dtype=torch.int8, device=device)
 
     def wait(self):
         if self.gpu:
             self.torch.cuda.synchronize()
 
-    def once(self, call):
-        """Milliseconds, or a pair of events that tell them later."""
-        self.cache.zero_()
+    def once(self, call, cold=True):
+        """Milliseconds, or a pair of events to read later."""
+        if cold:
+            self.cache.zero_()
         if not self.gpu:
             began = time.perf_counter()
             call()
@@ -31,31 +33,45 @@ class Timer:
         return start, end
 
     def warm(self, ways, seconds):
-        """Until clocks have risen, libraries have loaded and compilers are done."""
-        began = time.perf_counter()
+        """Until libraries have loaded, compilers are done and clocks are stable: two rounds that differ by at most 3 %,
+        or five times `seconds`."""
+        began, before = time.perf_counter(), None
         while True:
+            at = time.perf_counter()
             for call in ways.values():
                 call()
             self.wait()
-            if time.perf_counter() - began > seconds:
+            now = time.perf_counter()
+            took, spent = now - at, now - began
+            stable = before is not None and abs(took - before) <= 0.03 * before
+            if spent > seconds and (stable or spent > 5 * seconds):
                 return
+            before = took
 
-    def all(self, ways, repeats, budget_s, between=None):
-        """Name -> milliseconds of each repeat, the ways in turn and in an order that turns too. `between` is called
-        once, half way, while the device is at work."""
+    def all(self, ways, repeats, budget_s, between=None, warm=False, cold=True):
+        """Name -> milliseconds of each repeat, the ways in turn and in an order that turns too. `warm`: each cold call
+        is followed by the same one with the cache as it left it, as "NAME warm". `between` is called three times while
+        the device is at work, with whether it is the last time."""
         names, taken = list(ways), {name: [] for name in ways}
-        began, told = time.perf_counter(), False
+        if warm:
+            taken.update({name + " warm": [] for name in names})
+        began, marks = time.perf_counter(), [0.25, 0.5, 0.75]
         for number in range(MOST):
             for name in names if number % 2 == 0 else names[::-1]:
-                taken[name].append(self.once(ways[name]))
+                taken[name].append(self.once(ways[name], cold))
+                if warm:
+                    taken[name + " warm"].append(self.once(ways[name], cold=False))
             if number % 8 == 7:
                 self.wait()
             spent = time.perf_counter() - began
-            if between and not told and (number >= repeats // 2 or spent > budget_s / 2):
-                told = True
-                between()
-            if number + 1 >= repeats or (spent > budget_s and number >= 4):
+            done = max((number + 1) / repeats, spent / max(budget_s, 1e-9))
+            if between and marks and done >= marks[0]:
+                marks.pop(0)
+                between(not marks)
+            if number + 1 >= repeats or (spent > budget_s and number + 1 >= LEAST):
                 break
+        if between and marks:
+            between(True)
         self.wait()
         return {name: [self.milliseconds(one) for one in held] for name, held in taken.items()}
 

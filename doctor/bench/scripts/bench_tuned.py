@@ -95,13 +95,14 @@ def entry(torch, case, device):
     second = stored(torch, (*batch, k, m), match.group(3) == "T", dtype, device)
     if name == "float32":
         torch.backends.cuda.matmul.allow_tf32 = match.group(2) == "tf32"
-    call, bias = torch.bmm if batch else torch.mm, torch.zeros(m, dtype=dtype, device=device)
+    call, bias = torch.bmm if batch else torch.mm, bench_cases.offsets(torch, m, k, dtype, device)
     if kind == "GemmAndBias":
         ways = {case["solution"]: lambda: torch.addmm(bias, first, second)}
     else:
         ways = {case["solution"]: lambda: call(first, second)}
     allowed = "bfloat16" if match.group(2) == "tf32" else "float32" if name == "float64" else name
-    return ways, lambda: checked(torch, ways, first, second, bool(batch), allowed)
+    added = bias if kind == "GemmAndBias" else None
+    return ways, lambda: checked(torch, ways, first, second, bool(batch), allowed, added)
 
 
 def scaled(torch, case, types, device):
@@ -123,13 +124,13 @@ def scaled(torch, case, types, device):
     return ways, lambda: checked(torch, ways, first, second, False, "float8")
 
 
-def checked(torch, ways, first, second, batched, allowed):
+def checked(torch, ways, first, second, batched, allowed, bias=None):
     found = []
     for name, call in ways.items():
         made = call()
         for number in range(min(made.shape[0], 16) if batched else 1):
             three = (made[number], first[number], second[number]) if batched else (made, first, second)
-            found.append((name, bench_cases.product_error(torch, *three)))
+            found.append((name, bench_cases.product_error(torch, *three, bias)))
     return bench_cases.worst(found, allowed)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from doctor.images.lint import pip
 from doctor.images.lint.model import Fault
-from doctor.readers.compose import ComposeFile
+from doctor.parsers.container.compose import ComposeFile
 
 
 def faults(file: ComposeFile) -> Iterator[Fault]:
@@ -88,12 +88,12 @@ def _rights(file: ComposeFile, name: str, service: Mapping[str, Any]) -> Iterato
                 "leave it out; for NUMA binding cap_add: [SYS_NICE]",
             )
     for number, group in enumerate(_words(service.get("group_add"))):
-        if group in ("render", "video"):
+        if group == "render":
             text = f"{name}: {group} is looked up in the image; its number on the host is another"
             yield Fault(
                 at("group_add", number),
                 "image-group-by-name",
-                "error" if group == "render" else "warning",
+                "error",
                 text,
                 "the number: stat -c %g /dev/kfd /dev/dri/renderD128",
             )
@@ -121,7 +121,7 @@ def _devices(file: ComposeFile, name: str, service: Mapping[str, Any]) -> Iterat
     if (
         kfd
         and user.split(":")[0] not in ("", "0", "root")
-        and not service.get("group_add")
+        and not [g for g in service.get("group_add") or () if g != "video"]
         and not service.get("privileged")
     ):
         text = f"{name}: user {user[:40]} has no group that may open /dev/kfd"

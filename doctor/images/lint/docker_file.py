@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+from doctor.images.bases import base_of
 from doctor.images.lint import pip
-from doctor.images.lint.model import Fault
-from doctor.readers.dockerfile_instructions import Instruction
+from doctor.images.lint.model import Fault, Stage
+from doctor.images.lint.pip import Opened
+from doctor.parsers.container.dockerfile_instructions import Instruction
 
 _VARIABLE = re.compile(r"\$(?:\{(?P<braced>\w{1,80})(?::?[-+](?P<default>[^}]{0,200}))?\}|(?P<plain>\w{1,80}))")
 _DRIVER = re.compile(
@@ -21,9 +23,9 @@ _COMPAT = re.compile(r"/cuda(?:\$\([^)\n]{0,80}\)|[^/\s:$]|\$(?!\()){0,80}/compa
 _CACHED = re.compile(r"\bldconfig\s[^;&\n]{0,200}/compat\b")
 """The folder's libraries are in the loader's cache from then on."""
 _GROUP = re.compile(
-    r"\b(?:usermod\s+(?:-\w+\s+)*-\w*G\w*\s+(?:\w+,)*|"
-    r"useradd\s+(?:.{0,200}?\s)?(?:-G|--groups)[ =](?:\w+,)*|"
-    r"adduser\s+\S{1,60}\s+|gpasswd\s+-a\s+\S{1,60}\s+)(?P<group>render|video)\b"
+    r"\b(?:usermod\s+(?:-\w+\s+)*-\w*G\w*\s+|"
+    r"useradd\s+(?:.{0,200}?\s)?(?:-G|--groups)[ =]|"
+    r"adduser\s+\S{1,60}\s+|gpasswd\s+-a\s+\S{1,60}\s+)(?P<group>\$?[\w,{}-]{1,80})"
 )
 _BAKED = {
     "HSA_OVERRIDE_GFX_VERSION": "is right for one GPU and wrong for each other; it belongs to the run",
@@ -47,60 +49,84 @@ _HARMLESS = {
 }
 
 
-@dataclass
-class Stage:
-    """`base`: the image at the bottom of it; `vendor` of its GPU software, None where the name does not say."""
-
-    base: str
-    name: str | None = None
-    vendor: str | None = None
-    compiler: bool = False
-    held: bool = False
-    """A constraint keeps torch where it is."""
-    torch: str | None = None
-    """Build of torch that is in it: `rocm`, `cuda`, `cpu`."""
-    values: dict[str, str] = field(default_factory=dict)
+_VENDORS_PACKAGES = re.compile(r"(?:^|/)(?:nvidia/cuda:|rocm/)")
+"""Bases that keep a list of the vendor's repository, whose packages they hold."""
+_UNSIGNED = re.compile(r"\btrusted=yes\b[^\]]{0,100}\]\s{1,20}(?!file:|copy:)\S|--allow-unauthenticated\b")
+_AMD_REPOSITORY = re.compile(r"repo\.radeon\.com/[^\s'\"]{1,120}?[/\s](?P<name>jammy|noble|resolute)\b")
 
 
-def faults(instructions: Sequence[Instruction]) -> Iterator[Fault]:
+def faults(instructions: Sequence[Instruction], opened: Opened) -> Iterator[Fault]:
     stages: dict[str, Stage] = {}
     outer: dict[str, str] = {}
     stage: Stage | None = None
+    moving: list[tuple[int, str]] = []
     # An image whose purpose is the driver (of an operator's) registers the modules that it builds.
     drivers = any(each.name == "RUN" and _MODULES.search(each.text[:20_000]) for each in instructions)
     for each in instructions:
         if each.name == "FROM":
-            stage, found = _from(each, stages, outer)
+            stage = _from(each, stages, outer, moving)
             stages[str(len(stages))] = stage
             if stage.name:
                 stages[stage.name] = stage
-            yield from found
         elif each.name == "ARG":
             _argument(each, stage.values if stage else outer, outer)
         elif stage is None:
             continue
         elif each.name == "ENV":
             yield from _environment(each, stage)
+        elif each.name == "USER":
+            stage.user = expanded(each.text, stage.values).partition(":")[0].strip()
+        elif each.name in ("COPY", "ADD"):
+            sources = [w for w in _words(each.text) if not w.startswith("--")][:-1]
+            stage.copied |= {w.rpartition("/")[2]: w for w in sources if "--from=" not in each.text}
         elif each.name == "RUN":
-            yield from (f for f in _run(each, stage) if not (drivers and f.rule == "image-driver-installed"))
+            yield from (f for f in _run(each, stage, opened) if not (drivers and f.rule == "image-driver-installed"))
+    yield from _moves(moving)
+    if stage:
+        yield from _video_alone(stage)
 
 
-def _from(each: Instruction, stages: dict[str, Stage], outer: dict[str, str]) -> tuple[Stage, list[Fault]]:
+def _moves(bases: Sequence[tuple[int, str]]) -> Iterator[Fault]:
+    """One remark for the whole file, since all of its bases are named at its top."""
+    if not bases:
+        return
+    names = list(dict.fromkeys(image for _, image in bases))
+    untagged = [n for n in names if n.rpartition("/")[2].partition(":")[2] in ("", "latest")]
+    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if names[4:] else "")
+    text = f"{shown}: {'tags move' if names[1:] else 'a tag moves'}, and a digest does not"
+    if untagged:
+        text = f"{untagged[0]} is whatever was pushed last" + (f"; {text}" if names[1:] else "")
+    fix = f"FROM {names[0].partition('@')[0]}@sha256:…; `docker buildx imagetools inspect {names[0]}` prints it"
+    yield Fault(bases[0][0], "image-base-moves", "warning" if untagged else "info", text, fix)
+
+
+def _video_alone(stage: Stage) -> Iterator[Fault]:
+    """render by name is a fault of its own, and a number is somebody's knowledge of a host."""
+    if stage.vendor != "amd" or set(stage.groups) != {"video"} or stage.user in ("", "0", "root"):
+        return
+    yield Fault(
+        stage.groups["video"],
+        "image-group-video-alone",
+        "warning",
+        f"user {stage.user[:40]} is in group video; /dev/kfd and the render nodes belong to group render",
+        "pass the number where it is run: --group-add $(stat -c %g /dev/kfd), or `doctor run`",
+    )
+
+
+def _from(each: Instruction, stages: dict[str, Stage], outer: dict[str, str], moving: list[tuple[int, str]]) -> Stage:
     words = [w for w in each.text.split() if not w.startswith("--")]
     name = words[2].lower() if len(words) == 3 and words[1].lower() == "as" else None
     image = expanded(words[0], outer) if words else ""
     if image.lower() in stages:
         under = stages[image.lower()]
-        return replace(under, name=name, values=dict(under.values)), []
-    stage = Stage(image, name, pip.vendor_of_image(image), _compiles(image), torch=pip.torch_of_image(image))
-    known = "$" not in image and image not in ("", "scratch") and "@" not in image
-    if not known:
-        return stage, []
-    tag = image.rpartition("/")[2].partition(":")[2]
-    level = "warning" if tag in ("", "latest") else "info"
-    fix = f"FROM {image.partition('@')[0]}@sha256:…; `docker buildx imagetools inspect {image}` prints it"
-    text = f"{image} {'has no tag' if not tag else 'is a tag'}: what it stands for changes"
-    return stage, [Fault(each.line, "image-base-moves", level, text, fix)]  # type: ignore[arg-type]
+        own = {"values": dict(under.values), "packages": set(under.packages), "groups": dict(under.groups)}
+        return replace(under, name=name, copied={}, **own)  # type: ignore[arg-type]
+    if "$" not in image and image not in ("", "scratch") and "@" not in image:
+        moving.append((each.line, image))
+    torch = pip.torch_of_image(image)
+    packages = {"torch", "torchvision", "torchaudio"} if torch else set()
+    packages |= {server for server in ("vllm", "sglang") if server in image}
+    return Stage(image, name, pip.vendor_of_image(image), _compiles(image), torch=torch, packages=packages)
 
 
 def _compiles(image: str) -> bool:
@@ -165,21 +191,70 @@ def _compat(line: int) -> Fault:
     )
 
 
-def _run(each: Instruction, stage: Stage) -> Iterator[Fault]:
+def _run(each: Instruction, stage: Stage, opened: Opened) -> Iterator[Fault]:
     text = expanded(each.text, stage.values)
-    if found := _GROUP.search(text[:20_000]):
+    groups = [name for found in _GROUP.finditer(text[:20_000]) for name in found["group"].split(",")]
+    stage.groups |= {n: each.line for n in groups if n in ("render", "video") or not n.isalpha()}
+    if "render" in groups:  # video has number 44 on each Debian and Ubuntu
         yield Fault(
             each.line,
             "image-group-by-name",
             "warning",
-            f"group {found['group']} has this image's number; the devices bear the host's",
+            "group render has this image's number; the devices bear the host's",
             "pass the number where it is run: --group-add $(stat -c %g /dev/kfd), or `doctor run`",
         )
+    yield from _sources(each, text, stage)
     if _COMPAT.search(text) and ("ld.so.conf" in text or "LD_LIBRARY_PATH" in text or _CACHED.search(text[:20_000])):
         yield _compat(each.line)
     for command in pip.commands(text):
         yield from _packages(each, command)
-        yield from pip.faults(each, command, stage)
+        yield from _unverified(each.line, command)
+        yield from _upgraded(each.line, command, stage)
+        yield from pip.faults(each, command, stage, opened)
+
+
+def _sources(each: Instruction, text: str, stage: Stage) -> Iterator[Fault]:
+    """Lists of apt's that a RUN writes."""
+    if _UNSIGNED.search(text[:20_000]):
+        yield _open_door(each.line, "apt may take packages without a signature", "signed-by= and the repository's key")
+    base = base_of(stage.base)
+    found = _AMD_REPOSITORY.search(text[:20_000])
+    if found and base and base.os == "ubuntu" and found["name"] != base.codename:
+        yield Fault(
+            each.line,
+            "image-repository-other-release",
+            "warning",
+            f"AMD's repository for {found['name']} on {base.words} ({base.codename})",
+            f"the one for {base.codename}, or another base",
+        )
+
+
+def _unverified(line: int, command: list[str]) -> Iterator[Fault]:
+    program = command[0].rpartition("/")[2]
+    short = any(re.fullmatch(r"-[A-Za-z]*k[A-Za-z]*", word) for word in command)
+    if program == "wget" and "--no-check-certificate" in command:
+        yield _open_door(line, "wget --no-check-certificate", "ca-certificates, or the authority's file")
+    elif program == "curl" and ("--insecure" in command or short):
+        yield _open_door(line, "curl --insecure", "ca-certificates, or --cacert FILE")
+
+
+def _open_door(line: int, what: str, fix: str) -> Fault:
+    return Fault(line, "image-download-unverified", "warning", f"{what}: whoever answers is believed", fix)
+
+
+def _upgraded(line: int, command: list[str], stage: Stage) -> Iterator[Fault]:
+    """Of packages that are named, only those are."""
+    words = [word for word in command if not word.startswith("-")]
+    manager = words[0].rpartition("/")[2] if words else ""
+    all_ = ("upgrade", "dist-upgrade", "full-upgrade") if manager in ("apt", "apt-get") else ("update", "upgrade")
+    if manager not in ("apt", "apt-get", "dnf", "yum", "microdnf") or len(words) != 2 or words[1] not in all_:
+        return
+    if _VENDORS_PACKAGES.search(stage.base):
+        whose = "ROCm" if stage.vendor == "amd" else "CUDA"
+        text = f"all packages are upgraded, {whose}'s too: no longer what {stage.base[:80]} stands for"
+        yield Fault(
+            line, "image-base-upgraded", "warning", text, "install by name what is needed, or take a newer base"
+        )
 
 
 def _packages(each: Instruction, command: list[str]) -> Iterator[Fault]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Level = Literal["error", "warning", "info"]
@@ -19,7 +19,11 @@ RULES: dict[str, str] = {
     "image-compiler-missing": "GPU code is compiled, and the base has no compiler for it.",
     "image-driver-installed": "A driver is installed in the image; it is the host's.",
     "image-compat-on-loader-path": "CUDA's compatibility libraries are put before the host's driver for good.",
-    "image-group-by-name": "A group by name, whose number on the host is another.",
+    "image-group-by-name": "Group render by name, whose number on the host is another.",
+    "image-group-video-alone": "A user that is no root, in group video alone: AMD's nodes belong to group render.",
+    "image-base-upgraded": "All packages of a GPU base are upgraded, CUDA's or ROCm's among them.",
+    "image-download-unverified": "A download whose certificate or signature is not checked.",
+    "image-repository-other-release": "AMD's repository for another release of the distribution than the base's.",
     "image-flag-baked": "A debugging or machine-specific variable is set for every run.",
     "image-privileged": "All rights of the host are given where a device is enough.",
     "image-ipc-host": "The host's shared memory is opened where a size is enough.",
@@ -37,3 +41,25 @@ class Fault:
     level: Level
     text: str
     fix: str
+
+
+@dataclass
+class Stage:
+    """`base`: the image at the bottom of it; `vendor` of its GPU software, None where the name does not say."""
+
+    base: str
+    name: str | None = None
+    vendor: str | None = None
+    compiler: bool = False
+    held: bool = False
+    """A constraint keeps torch where it is."""
+    torch: str | None = None
+    """Build of torch that is in it: `rocm`, `cuda`, `cpu`."""
+    values: dict[str, str] = field(default_factory=dict)
+    packages: set[str] = field(default_factory=set)
+    """Python packages that are known to be in it."""
+    groups: dict[str, int] = field(default_factory=dict)
+    """Group that a user is put into, by name or number → line."""
+    user: str = ""
+    copied: dict[str, str] = field(default_factory=dict)
+    """Name of a file that was copied → where it lies in the build context."""

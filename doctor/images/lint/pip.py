@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from doctor.images.lint.model import Fault
-from doctor.readers.dist_info import normal
-from doctor.readers.dockerfile_instructions import Instruction
-
-if TYPE_CHECKING:
-    from doctor.images.lint.docker_file import Stage
+from doctor.images.lint.model import Fault, Stage
+from doctor.parsers.container.dockerfile_instructions import Instruction
+from doctor.parsers.python.dist_info import normal
 
 _AMD = re.compile(r"(?:^|/)rocm/|(?:^|[/:-])rocm[0-9.]*(?:$|[-_:/])|amdih/")
 _NVIDIA = re.compile(r"(?:^|/)nvidia/cuda|nvcr\.io/nvidia|-cuda[0-9.]+|(?:^|[/:-])cuda[0-9.]*(?:$|[-_:/])")
@@ -43,7 +39,11 @@ _BRINGS = frozenset(
         "torchao",
     )
 )
-"""Packages whose metadata asks for torch."""
+"""Packages whose metadata asks for torch: most for any recent one, which the torch that is there satisfies."""
+_PINS = frozenset(("sglang", "torchaudio", "torchvision", "vllm", "xformers"))
+"""Whose metadata asks for one exact torch."""
+Opened = Callable[[str], "str | None"]
+"""The text of a file in the build context; None where there is none."""
 _COMPILED = frozenset(
     ("flash-attn", "apex", "transformer-engine", "amd-aiter", "deepspeed-kernels", "mamba-ssm", "causal-conv1d")
 )
@@ -83,6 +83,12 @@ def commands(text: str) -> Iterator[list[str]]:
             yield words
 
 
+_TAKES_A_VALUE = (
+    *("-r", "--requirement", "-c", "--constraint", "--target", "-t", "--torch-backend", "--python", "-p"),
+    *("--index-strategy", "--upgrade-strategy", "--trusted-host", "--prefix", "--root", "--no-binary", "--only-binary"),
+)
+
+
 @dataclass
 class Install:
     packages: list[tuple[str, str]] = field(default_factory=list)
@@ -90,11 +96,25 @@ class Install:
     index: str | None = None
     extra: list[str] = field(default_factory=list)
     options: set[str] = field(default_factory=set)
-    files: bool = False
+    files: list[str] = field(default_factory=list)
+    """Lists of requirements, by the path that the command has of them."""
+    unread: bool = False
+    """One of them could not be read."""
+    first_index: bool = False
+    """uv takes a package from the first index that has it, and asks those of --extra-index-url first."""
 
     @property
     def names(self) -> set[str]:
         return {name for name, _ in self.packages}
+
+    @property
+    def upgrades(self) -> bool:
+        return bool(self.options & {"-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed"})
+
+    @property
+    def upgrades_all(self) -> bool:
+        """What is named asks for is taken anew too."""
+        return bool(self.options & {"--force-reinstall", "-I", "--ignore-installed", "eager"})
 
 
 def install(words: list[str]) -> Install | None:
@@ -104,35 +124,61 @@ def install(words: list[str]) -> Install | None:
     at = words.index("install")
     if at == 0 or not re.search(r"(?:^|/)pip[0-9.]*$", words[at - 1]):
         return None
-    found, rest = Install(), iter(words[at + 1 :])
+    found = Install()
+    _take(found, words[at + 1 :])
+    found.first_index = (
+        any(w.rpartition("/")[2] == "uv" for w in words[:at]) and "--index-strategy" not in found.options
+    )
+    return found
+
+
+def _take(found: Install, words: list[str]) -> None:
+    """The words of a command, or of a line of a list of requirements."""
+    rest = iter(words)
     for word in rest:
         name, sign, value = word.partition("=")
         if name in ("--index-url", "-i", "--default-index"):
             found.index = value if sign else next(rest, "")
         elif name in ("--extra-index-url", "--index", "-f", "--find-links"):
             found.extra.append(value if sign else next(rest, ""))
-        elif name in ("-r", "--requirement", "-c", "--constraint", "--target", "-t", "--torch-backend", "--python"):
+        elif name in _TAKES_A_VALUE:
             found.options.add(name)
-            found.files = found.files or name in ("-r", "--requirement")
             value = value if sign else next(rest, "")
+            found.files += [value] if name in ("-r", "--requirement") else []
             if name == "--torch-backend":
                 found.index = f"https://download.pytorch.org/whl/{value}"
+            elif value == "eager":
+                found.options.add(value)
         elif word.startswith("-"):
             found.options.add(name)
         elif (match := _NAME.match(word)) and not word.startswith((".", "/", "http", "git+")):
             found.packages.append((normal(match["name"]), match["rest"]))
-    return found
 
 
-def faults(each: Instruction, command: list[str], stage: Stage) -> Iterator[Fault]:
+def read_lists(found: Install, stage: Stage, opened: Opened) -> None:
+    """The lists of requirements that lie in the build context, as if their lines were the command's. A list that is
+    named in a list is not followed."""
+    for path in found.files[:8]:
+        text = opened(stage.copied.get(path.rpartition("/")[2], path.lstrip("/") if path.startswith("/") else path))
+        found.unread = found.unread or text is None
+        for line in (text or "").replace("\\\n", " ").splitlines()[:2000]:
+            row = re.split(r"(?:^|\s)#|;|\s--hash=", line[:2000], maxsplit=1)[0].split()
+            if row and row[0] not in ("-r", "--requirement", "-c", "--constraint"):
+                # `torch == 2.1` is one requirement.
+                _take(found, row if row[0].startswith("-") else ["".join(row)])
+
+
+def faults(each: Instruction, command: list[str], stage: Stage, opened: Opened) -> Iterator[Fault]:
     found = install(command)
     if found is None:
         return
+    read_lists(found, stage, opened)
     if found.names & {"torch"}:
         yield from _torch(each, found, stage)
     elif found.names & (_TORCH | _BRINGS) and stage.torch == "rocm":
         yield from _not_held(each, found, stage)
     yield from _compiled(each, found, stage)
+    stage.packages |= found.names
 
 
 def build_of(url: str | None) -> str | None:
@@ -146,6 +192,9 @@ def build_of(url: str | None) -> str | None:
 
 def _torch(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:
     rest = next(rest for name, rest in found.packages if name == "torch")
+    pinned = rest.strip().startswith(("==", "===", "@", "~="))
+    if "torch" in stage.packages and not pinned and not found.upgrades:
+        return  # pip and uv leave the one that is there
     local = rest.partition("+")[2]
     only = build_of(found.index)
     extra = next((build_of(url) for url in found.extra if build_of(url)), None)
@@ -167,7 +216,7 @@ def _torch(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:
             f"torch's {build} build on {stage.base[:80]}",
             f"take the {wanted} build, or another base",
         )
-    elif wanted == "rocm" and build is None and not found.files:
+    elif wanted == "rocm" and build is None and not found.unread:
         if stage.torch == "rocm" and stage.held:
             return
         url = found.index or stage.values.get("PIP_INDEX_URL") or stage.values.get("UV_INDEX_URL")
@@ -178,9 +227,9 @@ def _torch(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:
                 "image-wheel-index-missing",
                 "error",
                 text,
-                "--index-url https://download.pytorch.org/whl/rocm7.2 (the ROCm that is wanted)",
+                "--index-url https://download.pytorch.org/whl/rocm7.2 (your ROCm)",
             )
-    if extra and not only and not local:
+    if extra and not only and not local and not found.first_index:
         yield Fault(
             each.line,
             "image-wheel-index-open",
@@ -188,7 +237,7 @@ def _torch(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:
             "beside the extra index the default one may give torch too",
             "--index-url for torch alone, in a command of its own",
         )
-    if not rest.strip().startswith(("==", "===", "@", "~=")):
+    if not pinned:
         yield Fault(
             each.line,
             "image-torch-unpinned",
@@ -204,8 +253,15 @@ def _not_held(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault
     safe = found.options & {"--no-deps", "-c", "--constraint"} or stage.held
     if safe or build_of(found.index) == "rocm" or any(build_of(url) == "rocm" for url in found.extra):
         return
-    name = sorted(found.names & (_TORCH | _BRINGS))[0]
-    text = f"{name} asks for torch, and the default index has it for CUDA only: the ROCm build may be replaced"
+    names = found.names & _PINS
+    names = (
+        found.names & (_TORCH | _BRINGS) if found.upgrades_all else names if found.upgrades else names - stage.packages
+    )
+    if not names:
+        return
+    text = f"{min(names)} asks for one exact torch, and the default index has it for CUDA only"
+    if found.upgrades_all:
+        text = f"what {min(names)} asks for is taken anew, and the default index has torch for CUDA only"
     fix = "ENV PIP_CONSTRAINT=… with torch==VERSION+rocm… in it, or --no-deps"
     yield Fault(each.line, "image-torch-not-held", "warning", text, fix)
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from doctor.errors import InputError, ReaderError
+from collections.abc import Callable
+
+from doctor.errors import InputError, ParserError
 from doctor.images.lint import compose_file, docker_file
 from doctor.images.lint.model import Fault
-from doctor.readers import compose
-from doctor.readers import dockerfile_instructions as dockerfile
+from doctor.parsers.container import compose
+from doctor.parsers.container import dockerfile_instructions as dockerfile
 
 
-def lint(text: str, name: str) -> list[Fault]:
-    """In the order of the lines. Raises InputError where it is neither."""
+def _nothing(_: str) -> str | None:
+    return None
+
+
+def lint(text: str, name: str, opened: Callable[[str], str | None] = _nothing) -> list[Fault]:
+    """In the order of the lines. `opened` gives the text of a file in the build context, None where there is none.
+    Raises InputError where the text is neither."""
     try:
         if name.endswith((".yml", ".yaml")):
             return sorted(set(compose_file.faults(compose.read(text))))
-        return sorted(set(docker_file.faults(dockerfile.read(text))))
-    except ReaderError as error:
+        return sorted(set(docker_file.faults(dockerfile.read(text), opened)))
+    except ParserError as error:
         first = error
     try:
         return sorted(set(compose_file.faults(compose.read(text))))
-    except ReaderError:
+    except ParserError:
         raise InputError(f"{name}: neither a Dockerfile nor a compose file: {first}") from first

@@ -7,10 +7,14 @@ later), since a shell in the container would expand `$(…)` in them otherwise.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from doctor.errors import InputError
-from doctor.launch.spec import Emitted, Line, Spec, beside_gpus
+from doctor.launch.names import origin
+from doctor.launch.spec import Emitted, Kind, Line, Spec, beside_gpus, bound, left_out
+
+SHELL = True
+IMAGES = ("sif", "library", "oras", "docker-archive")
 
 _BIND = {
     "amd": ("--rocm", "binds /dev/kfd, /dev/dri and what ROCm's list names"),
@@ -30,6 +34,15 @@ _GIVEN = {
     "group": "the caller's groups stay",
 }
 
+_UNSAID: Mapping[Kind, str] = {
+    "pass_env": "the caller's variables are passed as they are",
+    "volume": "there are no named volumes: mount a folder with -v /FOLDER:PATH",
+    "publish": "the host's network is used: the program's own port is open",
+    "name": "what runs here has no name (apptainer instance has)",
+    "detach": "start it behind nohup, or as an apptainer instance",
+    "engine_arg": "an option of docker and podman alone",
+}
+
 
 def emit(spec: Spec) -> Emitted:
     env = {p.value.partition("=")[0]: (p.value.partition("=")[2], p.reason) for p in spec.of("env")}
@@ -41,21 +54,38 @@ def emit(spec: Spec) -> Emitted:
     if special := next((name for name in env if name in _SPECIAL), None):
         raise InputError(f"--emit apptainer: {special} can't be set as a variable there; set it in the command")
     lines = [Line(f"APPTAINERENV_{name}", reason) for name, (_, reason) in env.items()]
-    words = ["apptainer", "exec" if spec.command else "run", "--no-eval"]
+    program = spec.one("entrypoint")
+    command = (*([program] if program else []), *spec.command)
+    words = ["apptainer", "run" if program is None else "exec", "--no-eval"]
     lines.append(Line("--no-eval", "values stay text: a shell would expand $(…) in them otherwise"))
     if spec.vendor:
         words.append(_BIND[spec.vendor][0])
         lines.append(Line(*_BIND[spec.vendor]))
-    for part in spec.of("mount"):
-        words += ["--bind", part.value]
-        lines.append(Line(f"--bind {part.value}", part.reason))
-    words.append(f"docker://{spec.image}")
+    for option, value, reason in _options(spec):
+        words += [option, value]
+        lines.append(Line(f"{option} {value}", reason))
+    words.append(f"docker://{spec.image}" if origin(spec.image) == "registry" else spec.image)
+    lines += [Line(f"exec {part.value}".rstrip(), part.reason) for part in spec.of("entrypoint")]
     assigned = [f"APPTAINERENV_{name}={value}" for name, (value, _) in env.items()]
     start = ["env", *assigned] if assigned else []
-    return Emitted(shlex.join([*start, *words, *spec.command]) + "\n", tuple(lines), tuple(_left_out(spec)))
+    return Emitted(shlex.join([*start, *words, *command]) + "\n", tuple(lines), tuple(_left_out(spec)))
+
+
+def _options(spec: Spec) -> Iterator[tuple[str, str, str]]:
+    for part in spec.of("mount"):
+        yield "--bind", bound(part).plain, part.reason
+    for part in spec.of("env_file"):
+        yield "--env-file", part.value, f"{part.reason}; Apptainer reads it as shell: quote what holds spaces"
+    for part in spec.of("workdir"):
+        yield "--pwd", part.value, part.reason
+    if spec.one("network") == "none":
+        yield "--net", "--network=none", next(spec.of("network")).reason
 
 
 def _left_out(spec: Spec) -> Iterator[str]:
+    yield from left_out(spec, _UNSAID)
+    if spec.one("network") not in (None, "none"):
+        yield f"--network {spec.one('network')}: the host's network is used"
     for part in spec.parts:
         if beside_gpus(part):
             yield f"device {part.value}: the host's /dev is seen"

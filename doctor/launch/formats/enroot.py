@@ -7,15 +7,31 @@ AMD: all devices are seen, and the runtime library is told which to use.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 
 from doctor.launch.formats.slurm import DRIVER, pyxis
-from doctor.launch.spec import Emitted, Line, Spec, beside_gpus
+from doctor.launch.names import origin
+from doctor.launch.spec import Emitted, Kind, Line, Spec, beside_gpus, bound
+from doctor.launch.spec import left_out as without
+
+SHELL = True
+IMAGES = ("sqsh",)
 
 _SHARED = {
     "device": "/dev is the host's",
     "shm": "is the host's",
     "ipc": "is the host's",
     "group": "the caller's groups stay",
+}
+OPTIONS: Mapping[Kind, str] = {
+    "env_file": "enroot reads none: pass each variable with -e",
+    "volume": "there are no named volumes: mount a folder with -v /FOLDER:PATH",
+    "publish": "the host's network is used: the program's own port is open",
+    "network": "the host's network is used",
+    "workdir": "it starts in the image's folder: change it in the command",
+    "detach": "start it behind nohup",
+    "entrypoint": "the image's own is started with the command behind it",
+    "engine_arg": "an option of docker and podman alone",
 }
 _OWN = "the container has the caller's own"
 
@@ -24,6 +40,7 @@ def emit(spec: Spec) -> Emitted:
     env = [(p.value, p.reason) for p in spec.of("env")]
     unsaid = [p for p in spec.parts if p.kind in _UNSAID or beside_gpus(p)]
     left_out = [f"{p.kind} {p.value}: {_SHARED.get(p.kind, _OWN)}" for p in unsaid]
+    left_out += without(spec, OPTIONS)
     if spec.vendor == "nvidia":
         wanted = "all" if spec.every else ",".join(spec.selectors or spec.gpus)
         env += [(f"NVIDIA_VISIBLE_DEVICES={wanted}", "which GPUs enroot's hook of NVIDIA passes"), DRIVER]
@@ -37,12 +54,18 @@ def emit(spec: Spec) -> Emitted:
     for pair, reason in env:
         words += ["--env", pair]
         lines.append(Line(f"--env {pair.partition('=')[0]}", reason))
+    for part in spec.of("pass_env"):
+        words += ["--env", part.value]
+        lines.append(Line(f"--env {part.value}", part.reason))
     for part in spec.of("mount"):
-        words += ["--mount", part.value]
-        lines.append(Line(f"--mount {part.value}", part.reason))
-    held = f"{spec.name}.sqsh"
+        words += ["--mount", bound(part).plain]
+        lines.append(Line(f"--mount {bound(part).plain}", part.reason))
+    lines += [Line(f"--name {part.value}", part.reason) for part in spec.of("name")]
+    is_file = origin(spec.image) == "sqsh"
+    held = spec.image if is_file else f"{spec.name}.sqsh"
+    fetch = [shlex.join(["enroot", "import", "--output", held, f"docker://{pyxis(spec.image)}"])]
     rows = [
-        shlex.join(["enroot", "import", "--output", held, f"docker://{pyxis(spec.image)}"]),
+        *([] if is_file else fetch),
         shlex.join(["enroot", "create", "--name", spec.name, held]),
         shlex.join([*words, spec.name, *spec.command]),
     ]

@@ -1,28 +1,68 @@
-"""A Pod. Every `$` in a value is doubled: Kubernetes expands `$(NAME)` and reads `$$` as one `$`.
+"""A Pod; with ports, a Deployment and the Service that leads to it.
+
+Every `$` in a value is doubled: Kubernetes expands `$(NAME)` and reads `$$` as one `$`.
 
 GPUs are asked for by number: which ones is the device plugin's choice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from doctor.launch.formats.yaml_text import text
-from doctor.launch.spec import Emitted, Line, Spec, beside_gpus
+from doctor.launch.names import Port, label, port
+from doctor.launch.spec import Emitted, Kind, Line, Spec, beside_gpus, bound, left_out
+from doctor.launch.yaml_text import text
 
 _RESOURCES = {"amd": "amd.com/gpu", "nvidia": "nvidia.com/gpu"}
 _UNSAID = {
     "ulimit": "has no field of a Pod: raise the limit of the node's container runtime",
     "runtime": "is the node's choice (runtimeClassName, or its default runtime)",
 }
+_OPTIONS: Mapping[Kind, str] = {
+    "name": "is the name of the object, as a DNS label",
+    "detach": "the cluster runs it in the background",
+    "engine_arg": "an option of docker and podman alone",
+}
+LABEL = "app.kubernetes.io/name"
 _SHM = "/dev/shm"  # noqa: S108  the container's own
 
 
 def emit(spec: Spec) -> Emitted:
-    pod, lines, left_out = pod_spec(spec)
-    table = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": spec.name}, "spec": pod}
-    return Emitted(text(table, lines, left_out), lines, left_out)
+    pod, lines, unsaid = pod_spec(spec)
+    if not spec.one("publish"):
+        table = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": spec.name}, "spec": pod}
+        return Emitted(text(table, lines, unsaid), lines, unsaid)
+    pod["restartPolicy"] = "Always"
+    deployment = {
+        "replicas": 1,
+        "strategy": {"type": "Recreate"},
+        "selector": {"matchLabels": {LABEL: spec.name}},
+        "template": {"metadata": {"labels": {LABEL: spec.name}}, "spec": pod},
+    }
+    table = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": spec.name}, "spec": deployment}
+    lines = (
+        Line("restartPolicy: Always", "a Deployment's only one: what has ports is a server"),
+        Line("strategy Recreate", "the old Pod returns its GPUs before the new one asks for them"),
+        *(line for line in lines if not line.text.startswith("restartPolicy")),
+    )
+    return Emitted(text([table, service(spec)], lines, unsaid), lines, unsaid)
+
+
+def service(spec: Spec) -> dict[str, Any]:
+    """What leads to the published ports of the Pods with this name's label."""
+    rows = [
+        {"name": f"{p.protocol}-{p.host or p.inside}", "port": p.host or p.inside, "targetPort": p.inside}
+        | ({"protocol": "UDP"} if p.protocol == "udp" else {})
+        for p in _ports(spec)
+    ]
+    selects = {"selector": {LABEL: spec.name}, "ports": rows}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": spec.name}, "spec": selects}
+
+
+def _ports(spec: Spec) -> list[Port]:
+    return [port(part.value) for part in spec.of("publish")]
 
 
 def pod_spec(spec: Spec) -> tuple[dict[str, Any], tuple[Line, ...], tuple[str, ...]]:
@@ -30,11 +70,9 @@ def pod_spec(spec: Spec) -> tuple[dict[str, Any], tuple[Line, ...], tuple[str, .
     container: dict[str, Any] = {"name": spec.name, "image": spec.image}
     pod: dict[str, Any] = {"restartPolicy": "Never", "containers": [container]}
     lines = [Line("restartPolicy: Never", "the command runs once")]
-    if spec.command:
-        container["args"] = [plain(word) for word in spec.command]
-    if spec.env:
-        container["env"] = [{"name": name, "value": plain(value)} for name, value in spec.env.items()]
-        lines += [Line(f"env {part.value.partition('=')[0]}", part.reason) for part in spec.of("env")]
+    lines += _starts(spec, container)
+    lines += _variables(spec, container)
+    lines += _net(spec, pod, container)
     if spec.vendor:
         resource, count = _RESOURCES[spec.vendor], spec.count
         container["resources"] = {"limits": {resource: count}}
@@ -48,6 +86,53 @@ def pod_spec(spec: Spec) -> tuple[dict[str, Any], tuple[Line, ...], tuple[str, .
 
 def plain(value: str) -> str:
     return value.replace("$", "$$")
+
+
+def _starts(spec: Spec, container: dict[str, Any]) -> Iterator[Line]:
+    """An empty entrypoint is said by the command standing in its place."""
+    words = [plain(word) for word in spec.command]
+    for part in spec.of("entrypoint"):
+        container["command"] = [plain(part.value)] if part.value else words
+        words = words if part.value else []
+        yield Line(f"command {part.value}".rstrip(), part.reason)
+    if words:
+        container["args"] = words
+    for part in spec.of("workdir"):
+        container["workingDir"] = part.value
+        yield Line(f"workingDir {part.value}", part.reason)
+
+
+def _variables(spec: Spec, container: dict[str, Any]) -> Iterator[Line]:
+    rows: list[dict[str, Any]] = [{"name": name, "value": plain(value)} for name, value in spec.env.items()]
+    yield from (Line(f"env {part.value.partition('=')[0]}", part.reason) for part in spec.of("env"))
+    passed, secret = [part.value for part in spec.of("pass_env")], f"{spec.name}-env"
+    create = f"kubectl create secret generic {secret} " + " ".join(f'--from-literal={n}="${n}"' for n in passed)
+    for part in spec.of("pass_env"):
+        key = {"secretKeyRef": {"name": secret, "key": part.value}}
+        rows.append({"name": part.value, "valueFrom": key})
+        yield Line(f"env {part.value} valueFrom secretKeyRef", f"{part.reason}; create the Secret first: {create}")
+    if rows:
+        container["env"] = rows
+    for number, part in enumerate(spec.of("env_file")):
+        held = f"{spec.name}-env-file-{number}"
+        container.setdefault("envFrom", []).append({"secretRef": {"name": held}})
+        first = f"kubectl create secret generic {held} --from-env-file={shlex.quote(part.value)}"
+        yield Line(f"envFrom secretRef {held}", f"{part.reason}; create the Secret first: {first}")
+
+
+def _net(spec: Spec, pod: dict[str, Any], container: dict[str, Any]) -> Iterator[Line]:
+    if spec.one("network") == "host":
+        pod["hostNetwork"] = True
+        pod["dnsPolicy"] = "ClusterFirstWithHostNet"
+        reason = next(spec.of("network")).reason
+        yield Line("hostNetwork", reason)
+        yield Line("dnsPolicy ClusterFirstWithHostNet", "names of the cluster still resolve")
+    for part, found in zip(spec.of("publish"), _ports(spec), strict=True):
+        row: dict[str, Any] = {"containerPort": found.inside}
+        container.setdefault("ports", []).append(row | ({"protocol": "UDP"} if found.protocol == "udp" else {}))
+        yield Line(f"containerPort {found.inside}", part.reason)
+        outside = "a Service of the cluster; from outside: kubectl port-forward"
+        yield Line(f"Service port {found.host or found.inside}", f"{part.reason}: {outside}")
 
 
 def _groups(spec: Spec, pod: dict[str, Any]) -> Iterator[Line]:
@@ -69,9 +154,12 @@ def _groups(spec: Spec, pod: dict[str, Any]) -> Iterator[Line]:
 
 def _security(spec: Spec, container: dict[str, Any]) -> Iterator[Line]:
     context: dict[str, Any] = {}
-    for part in spec.of("cap"):
-        context.setdefault("capabilities", {}).setdefault("add", []).append(part.value)
-        yield Line(f"capabilities {part.value}", part.reason)
+    capabilities = [(part.value, part.reason) for part in spec.of("cap")]
+    if any(part.value.startswith("memlock=") for part in spec.of("ulimit")):
+        capabilities.append(("IPC_LOCK", "locked memory: a Pod can't raise the limit, and this capability ignores it"))
+    for value, reason in capabilities:
+        context.setdefault("capabilities", {}).setdefault("add", []).append(value)
+        yield Line(f"capabilities {value}", reason)
     for part in spec.of("security"):
         if part.value == "seccomp=unconfined":
             context["seccompProfile"] = {"type": "Unconfined"}
@@ -90,10 +178,15 @@ def _volumes(spec: Spec, pod: dict[str, Any], container: dict[str, Any]) -> Iter
         _mount(pod, container, {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": part.value}}, _SHM)
         yield Line(f"{_SHM} of {part.value} bytes", part.reason)
     for number, part in enumerate(spec.of("mount")):
-        host, inside, *mode = part.value.split(":")
-        volume = {"name": f"host-{number}", "hostPath": {"path": host}}
-        _mount(pod, container, volume, inside, read_only=mode == ["ro"])
-        yield Line(f"hostPath {host}", part.reason)
+        mount = bound(part)
+        volume = {"name": f"host-{number}", "hostPath": {"path": mount.source}}
+        _mount(pod, container, volume, mount.inside, read_only=mount.read_only)
+        yield Line(f"hostPath {mount.source}", part.reason)
+    for number, part in enumerate(spec.of("volume")):
+        mount, claim = bound(part), label(bound(part).source)
+        volume = {"name": f"volume-{number}", "persistentVolumeClaim": {"claimName": claim}}
+        _mount(pod, container, volume, mount.inside, read_only=mount.read_only)
+        yield Line(f"persistentVolumeClaim {claim}", f"{part.reason}; create the claim first: its size is yours to say")
 
 
 def _mount(
@@ -114,6 +207,11 @@ def _unsaid(spec: Spec) -> Iterator[str]:
             "partitions: one counts as a GPU where the device plugin has one name for all; under mixed naming ask for "
             "its own (nvidia.com/mig-1g.10gb, amd.com/cpx_nps4)"
         )
+    yield from left_out(spec, _OPTIONS)
+    if spec.one("network") not in (None, "host"):
+        yield f"--network {spec.one('network')}: a Pod has the cluster's network or the host's"
+    if any(p.address for p in _ports(spec)):
+        yield "the addresses of -p: a Service listens inside the cluster"
     for part in spec.parts:
         if beside_gpus(part):
             yield f"{part.value}: a device plugin of its own hands it out (resources.limits)"

@@ -7,12 +7,27 @@ gives `utility` alone unless told more; there is no hook of AMD, and none is nee
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 
 from doctor.errors import InputError
-from doctor.launch.spec import Emitted, Line, Spec, beside_gpus
+from doctor.launch.names import origin
+from doctor.launch.spec import Emitted, Kind, Line, Spec, beside_gpus, bound
+from doctor.launch.spec import left_out as without
 
-_SAID = {"device", "cdi", "gpus", "runtime", "group", "env", "mount"}
+SHELL = True
+IMAGES = ("sqsh",)
+
+_FLAGS = {"pass_env", "name", "workdir", "entrypoint"}
+_SAID = {"device", "cdi", "gpus", "runtime", "group", "env", "mount", *_FLAGS}
 """What is in the script, or comes with the GPUs that Slurm hands out: enroot shares /dev, and the groups stay."""
+_OPTIONS: Mapping[Kind, str] = {
+    "env_file": "pyxis reads none: pass each variable with -e",
+    "volume": "there are no named volumes: mount a folder with -v /FOLDER:PATH",
+    "publish": "the node's network is used: the program's own port is open on it",
+    "network": "the node's network is used",
+    "detach": "sbatch runs it in the background",
+    "engine_arg": "an option of docker and podman alone",
+}
 _UNSAID = {
     "shm": "enroot shares the host's /dev/shm",
     "ipc": "enroot shares the host's",
@@ -25,7 +40,9 @@ _SEEN = ("NVIDIA_VISIBLE_DEVICES=all", "enroot's hook of NVIDIA acts on it; Slur
 
 
 def emit(spec: Spec) -> Emitted:
-    if not spec.command:
+    program = spec.one("entrypoint")
+    command = (*([program] if program else []), *spec.command)
+    if not command:
         raise InputError("--emit slurm: give the command after --: a job that is not interactive needs one")
     rows = ["#!/bin/bash", f"#SBATCH --job-name={spec.name}", "#SBATCH --nodes=1", "#SBATCH --ntasks-per-node=1"]
     lines = [
@@ -38,27 +55,43 @@ def emit(spec: Spec) -> Emitted:
         lines.append(Line(f"--gres=gpu:{spec.count}", f"{spec.count} GPU of the node; Slurm chooses which"))
     env = [(part.value, part.reason) for part in spec.of("env")]
     env += [_SEEN, DRIVER] if spec.vendor == "nvidia" else []
+    passed = [part.value for part in spec.of("pass_env")]
+    lines += [Line(f"--container-env {part.value}", f"{part.reason}, by sbatch") for part in spec.of("pass_env")]
+    lines += [Line(f"--job-name {part.value}", part.reason) for part in spec.of("name")]
     values = {pair.partition("=")[0]: pair.partition("=")[2] for pair, _ in env}
     lines += [Line(f"export {pair.partition('=')[0]}", reason) for pair, reason in env]
     rows += ["set -euo pipefail", *(f"export {name}={shlex.quote(value)}" for name, value in values.items())]
-    words = ["srun", f"--container-image={pyxis(spec.image)}"]
+    words = ["srun", f"--container-image={_file(spec.image) if origin(spec.image) == 'sqsh' else pyxis(spec.image)}"]
     lines.append(Line("--container-image", "pyxis runs the command in it"))
-    if values:
-        words.append(f"--container-env={','.join(values)}")
+    if names := [*values, *passed]:
+        words.append(f"--container-env={','.join(names)}")
         lines.append(Line("--container-env", "the image's own values would win otherwise"))
-    mounts = [part.value for part in spec.of("mount")]
+    if program is None:
+        words.append("--container-entrypoint")
+        lines.append(Line("--container-entrypoint", "pyxis leaves out the image's own otherwise"))
+    lines += [Line(f"-- {part.value}".rstrip(), part.reason) for part in spec.of("entrypoint")]
+    for part in spec.of("workdir"):
+        words.append(f"--container-workdir={part.value}")
+        lines.append(Line(f"--container-workdir={part.value}", part.reason))
+    mounts = [bound(part).plain for part in spec.of("mount")]
     if mounts:
         words.append(f"--container-mounts={','.join(mounts)}")
         lines.append(Line("--container-mounts", "; ".join(dict.fromkeys(part.reason for part in spec.of("mount")))))
-    rows.append(shlex.join([*words, "--", *spec.command]))
-    unsaid = [p for p in spec.parts if p.kind not in _SAID or beside_gpus(p)]
+    rows.append(shlex.join([*words, "--", *command]))
+    unsaid = [p for p in spec.parts if p.kind not in (*_SAID, *_OPTIONS) or beside_gpus(p)]
     left_out = [f"{p.kind} {p.value}: {_UNSAID.get(p.kind, _DECIDED)}" for p in unsaid]
+    left_out += without(spec, _OPTIONS)
     if spec.vendor and not spec.every:
         left_out.append(f"which GPUs ({', '.join(spec.gpus)}): Slurm chooses")
     return Emitted("\n".join(rows) + "\n", tuple(lines), tuple(left_out))
 
 
 _DECIDED = "the container has what the job has"
+
+
+def _file(image: str) -> str:
+    """pyxis takes a word for a file where it begins with `/` or `.`."""
+    return image if image.startswith(("/", ".")) else f"./{image}"
 
 
 def pyxis(image: str) -> str:

@@ -1,4 +1,4 @@
-"""There is no CDI spec where the engine looks, or it was made for another driver."""
+"""The CDI spec is missing, or was generated for another driver."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from doctor.facts.engines import CdiFile
 from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
+from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.gpu_identity import strangers
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -19,11 +21,14 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="cdi-spec-missing-or-stale",
     severity=Severity.ERROR,
-    title="There is no CDI spec where the engine looks, or it was made for another driver.",
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    layer=Layer.CONTAINER,
+    title="The CDI spec is missing, or was generated for another driver.",
     needs=(
         {"container.cdi_driver", "nvidia_driver.version"},
         {"cdi"},
-        {"nvidia_driver.version", "symptom:driver-file-missed-by-engine"},
+        {"nvidia_driver.version", "symptom:cdi-stale-file"},
     ),
     proven="synthetic",
     explains=(
@@ -35,22 +40,23 @@ RULE = Rule(
     facts_decide=False,
     tags=("access", "container"),
     doc="""## What it finds
-No spec for nvidia.com/gpu (or amd.com/gpu) under /etc/cdi or /var/run/cdi, or one that names files of another driver,
-or that gives a device node a number which it had before. In a text: an engine that misses a library of another release
-than the driver's.
+No spec for nvidia.com/gpu (or amd.com/gpu) under /etc/cdi or /var/run/cdi. Or a spec that lists files of another
+driver, or an old number for a device node. In a text: an engine that does not find a library of another release than
+the driver's.
 
 ## Why it matters
-'unresolvable CDI devices nvidia.com/gpu=all', or a mount of a library that is not there after a driver update.
+'unresolvable CDI devices nvidia.com/gpu=all', or a mount of a library that a driver update removed.
 
 ## Not raised when
-The spec names files of the driver that is loaded, all of them are there and its nodes have the host's numbers;
-there is no spec, and nothing asked for one.
+The spec lists files of the loaded driver, all of them exist, and its nodes have the host's numbers. There is no spec,
+and nothing asked for one.
 
 ## How to confirm
 `nvidia-ctk cdi list` on the host; the driver version in the file names of /etc/cdi/nvidia.yaml.
 
 ## Fix
-Generate the spec anew, after every driver update.
+`nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` (AMD: `amd-ctk cdi generate --output=/etc/cdi/amd.json`) on the
+host, with root, after every driver update.
 
 ## Fix safety
 Writes one file; running containers keep theirs.
@@ -60,24 +66,17 @@ https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-sup
 """,
 )
 
-FIXES = (
-    Fix(
-        text="Generate the spec.", command=("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"), root=True
-    ),
-)
+
+def _generate(program: str, file: str, vendor: str) -> Remedy:
+    name = "NVIDIA's" if vendor == "nvidia" else "AMD's"
+    write = step("Generate it; repeat this after each driver update.", program, "cdi", "generate", f"--output={file}")
+    again = step("Recreate the containers that use it.")
+    return way(f"Regenerate {name} CDI spec.", Scope.HOST, write, again, root=True, vendor=vendor)
 
 
-_MAKE = {
-    "nvidia.com/gpu": FIXES[0],
-    "amd.com/gpu": Fix(
-        text="Generate the spec.", command=("amd-ctk", "cdi", "generate", "--output=/etc/cdi/amd.json"), root=True
-    ),
-}
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where the toolkit lists the devices of a spec, or what it puts into one."""
-    return machine.symptom("cdi-devices-listed-told", "cdi-spec-made-told") is not None
+_NVIDIA = _generate("nvidia-ctk", "/etc/cdi/nvidia.yaml", "nvidia")
+_MAKE = {"nvidia.com/gpu": _NVIDIA, "amd.com/gpu": _generate("amd-ctk", "/etc/cdi/amd.json", "amd")}
+REMEDIES = tuple(_MAKE.values())
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -85,10 +84,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     spec, loaded = machine.container.cdi_driver, machine.nvidia_driver.version
     if spec and loaded and spec != loaded and not Dotted(loaded).is_branch_of(spec):
         yield Finding(
-            summary=f"The CDI spec names files of driver {spec[:20]}; {loaded[:20]} is loaded.",
+            summary=f"The CDI spec is for driver {spec[:20]}, but {loaded[:20]} is loaded.",
             subject=Subject(kind="file", id="/etc/cdi/nvidia.yaml"),
             evidence=evidence(machine, ("container.cdi_driver", "nvidia_driver.version")),
-            fixes=FIXES,
+            remedies=(_NVIDIA,),
             verify=("nvidia-ctk", "cdi", "list"),
         )
     for file in machine.cdi or ():
@@ -102,24 +101,24 @@ _FILE = Lazy(r"(lib[\w-]{1,40})\.so\.(\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w.]*\d)")
 def _of_text(machine: Snapshot) -> Iterator[Finding]:
     """A library of the driver that an engine misses, of another release than the one that is told: a list of files that
     was made before the driver changed."""
-    told, loaded = machine.symptom("driver-file-missed-by-engine"), machine.nvidia_driver.version
+    told, loaded = machine.symptom("cdi-stale-file"), machine.nvidia_driver.version
     found = _FILE.search(told.text) if told else None
     engine = machine.container.engine_text or machine.container.engine or machine.container.run_args
     if told is None or found is None or not loaded or found[2] == loaded or not (engine or machine.container.inside):
         return
     yield Finding(
-        summary=f"The engine wants {found[1]} of driver {found[2]}; {loaded[:20]} is installed.",
+        summary=f"The engine looks for {found[1]} of driver {found[2]}, but {loaded[:20]} is installed.",
         severity=Severity.WARNING,
         basis="both",
         subject=Subject(kind="file", id="/etc/cdi/nvidia.yaml"),
         evidence=(Evidence(text=told.text, source=told.source), *evidence(machine, ("nvidia_driver.version",))),
-        fixes=FIXES,
+        remedies=(_NVIDIA,),
         verify=("nvidia-ctk", "cdi", "list"),
     )
 
 
 def _moved(machine: Snapshot, file: CdiFile) -> DeviceNode | None:
-    """A node that the spec numbers otherwise than the host: a module that was loaded anew may get another number."""
+    """A node that the spec numbers otherwise than the host: a module that was loaded again may get another number."""
     given = file.majors or {}
     of_kind = [other.key for other in machine.cdi or () if other.kind == file.kind]
     if file.key.startswith("/etc/") and any(key.startswith("/var/") for key in of_kind):
@@ -134,12 +133,15 @@ def _stale(machine: Snapshot, file: CdiFile) -> Iterator[Finding]:
     loaded = machine.nvidia_driver.version
     names: tuple[str, ...] = (f"cdi[{file.key}].driver", "nvidia_driver.version", f"cdi[{file.key}].missing")
     if file.driver and loaded and file.driver != loaded:
-        why = f"is of driver {file.driver[:20]}; {loaded[:20]} is loaded"
+        why = f"is for driver {file.driver[:20]}, but {loaded[:20]} is loaded"
     elif file.missing:
-        why = f"names {file.missing[0][:60]}, which is not there"
+        why = f"lists {file.missing[0][:60]}, which does not exist"
     elif moved := _moved(machine, file):
-        why = f"gives {moved.key[:60]} the major number {(file.majors or {})[moved.key]}; it has {moved.major}"
+        why = f"lists major number {(file.majors or {})[moved.key]} for {moved.key[:60]}; it is {moved.major}"
         names = (*names, f"cdi[{file.key}].majors", f"nodes[{moved.key}].major")
+    elif gone := strangers(machine, file.kind.partition(".")[0], ",".join(file.devices or ())):
+        why = f"offers {gone[0][:44]}, but this machine has no such GPU"
+        names = (*names, f"cdi[{file.key}].devices")
     else:
         return
     yield Finding(
@@ -147,6 +149,6 @@ def _stale(machine: Snapshot, file: CdiFile) -> Iterator[Finding]:
         severity=Severity.WARNING,
         subject=Subject(kind="file", id=file.key),
         evidence=evidence(machine, names),
-        fixes=(_MAKE[file.kind],),
+        remedies=(_MAKE[file.kind],),
         verify=("nvidia-ctk" if file.kind.startswith("nvidia") else "amd-ctk", "cdi", "list"),
     )

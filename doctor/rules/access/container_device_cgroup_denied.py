@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
-from doctor.rules import run_line
-from doctor.rules.hardware import mode_permits, named, nodes_of
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
+from doctor.rules.lib import run_line
+from doctor.rules.lib.container_advice import recreate, with_amd, with_nvidia
+from doctor.rules.lib.hardware import mode_permits, named, nodes_of
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="container-device-cgroup-denied",
     severity=Severity.ERROR,
-    title="The device cgroup refuses the GPU's nodes although their mode allows them.",
+    scope=Scope.CONTAINER,
+    action=Action.REBUILD,
+    layer=Layer.DEVICES,
+    title="The container's device cgroup blocks the GPU's device nodes.",
     needs=({"nodes"}, {"container.run_args"}),
     proven="synthetic",
     explains=(
@@ -34,7 +38,7 @@ RULE = Rule(
     facts_decide=False,
     tags=("access", "container"),
     doc="""## What it finds
-Opening the GPU nodes answers EPERM ("Operation not permitted") although owner and mode permit it: the node was mounted
+Opening the GPU nodes fails with EPERM ("Operation not permitted"), but owner and mode allow it. The node was mounted
 or made by hand, and the device cgroup does not list it.
 
 ## Why it matters
@@ -42,7 +46,7 @@ or made by hand, and the device cgroup does not list it.
 
 ## Not raised when
 At least one GPU node of the kind opens (a scheduler or engine allows only some), in a Slurm job
-(scheduler-no-gpu-allocated), or when the mode itself refuses.
+(scheduler-no-gpu-allocated), or the mode itself denies access.
 
 ## How to confirm
 Opening the node fails with EPERM, not EACCES: `python3 -c 'open("/dev/kfd","r+b",0)'`.
@@ -51,7 +55,7 @@ Opening the node fails with EPERM, not EACCES: `python3 -c 'open("/dev/kfd","r+b
 Pass the node with --device (not with -v), or add a device cgroup rule for its major number.
 
 ## Fix safety
-The container must be started again. `--privileged` would work too and opens everything: avoid it.
+Needs a new container. `--privileged` works too, but opens everything: avoid it.
 
 ## References
 https://docs.docker.com/reference/cli/docker/container/run/#device-cgroup-rule
@@ -59,25 +63,7 @@ https://www.kernel.org/doc/html/latest/admin-guide/cgroup-v1/devices.html
 """,
 )
 
-FIXES = (
-    Fix(
-        text="Pass the nodes with --device instead of a volume: the engine then allows them in the device cgroup.",
-        command=("docker", "run", "--device", "/dev/kfd", "--device", "/dev/dri", "IMAGE"),
-    ),
-)
 _KINDS = ("kfd", "render", "nvidia")
-
-
-def excludes(machine: Snapshot) -> bool:
-    """Where the run line of a pasted text asked the engine for the GPUs and a restart gives them back: the device
-    cgroup allowed them at the start (container-lost-devices)."""
-    given = run_line.passes_nvidia(machine) and run_line.from_text(machine, "container.run_args")
-    return given and machine.symptom("container-restart-cures", "new-container-works-told") is not None
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where a stream captures: its GPU is open, and it is CUDA that permits no such call, not the kernel."""
-    return machine.symptom("capture-not-permitted") is not None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -93,21 +79,21 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if not denied or len(denied) < len(nodes) or _of_no_container(machine, denied[0]):
             continue
         yield Finding(
-            summary=f"The device cgroup refuses {named([n.key for n in denied])} although the mode allows it.",
+            summary=f"The device cgroup blocks {named([n.key for n in denied])}; the file mode allows it.",
             subject=Subject(kind="node", id=denied[0].key),
             evidence=tuple(
                 Evidence(
-                    text=f"{n.key}: mode {n.mode:04o}, opening it answers EPERM",
+                    text=f"{n.key}: mode {n.mode:04o}, opening it fails with EPERM",
                     source=machine.source(f"nodes[{n.key}].mode"),
                 )
                 for n in denied[:8]
             ),
-            fixes=_fixes(kind, denied[0].major),
+            remedies=_remedies(machine, kind, denied[0].major),
         )
 
 
 def _of_no_container(machine: Snapshot, node: DeviceNode) -> bool:
-    """A pasted text in which nothing tells of a container: a half-installed driver answers EPERM as well."""
+    """A pasted text without a sign of a container: a half-installed driver causes EPERM as well."""
     told = machine.container.inside or machine.container.run_args or machine.container.engine
     return not told and run_line.from_text(machine, f"nodes[{node.key}].mode")
 
@@ -123,27 +109,22 @@ def _of_volumes(machine: Snapshot) -> Iterator[Finding]:
         return
     node = mounted[0].split(":")[0]
     yield Finding(
-        summary=f"{node} is mounted as a volume: the device cgroup does not allow it.",
+        summary=f"{node} is mounted as a volume (-v), so the device cgroup blocks it.",
         severity=Severity.WARNING,
         subject=Subject(kind="node", id=node),
         evidence=tuple(Evidence(text=f"-v {v}", source=machine.source("container.run_args")) for v in mounted[:8]),
-        fixes=_fixes("nvidia" if "nvidia" in node else "kfd", None),
+        remedies=_remedies(machine, "nvidia" if "nvidia" in node else "kfd", None),
     )
 
 
-def _fixes(kind: str, major: int | None) -> tuple[Fix, ...]:
-    if kind == "nvidia":
-        whole = Fix(text="Let the engine pass the GPUs.", command=("docker", "run", "--gpus", "all", "IMAGE"))
-    else:
-        whole = FIXES[0]
-    if major is None:
-        return (whole,)
-    rule = f"c {major}:* rw"
-    return (
-        whole,
-        Fix(
-            text="Or allow the major number.",
-            command=("docker", "run", "--device-cgroup-rule", rule, "IMAGE"),
-            where="host",
-        ),
-    )
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Where only an error text says it: `--device` opens the device cgroup for the nodes, a volume does not."""
+    return (*with_amd(machine), *with_nvidia(machine))
+
+
+def _remedies(machine: Snapshot, kind: str, major: int | None) -> tuple[Remedy, ...]:
+    whole = with_nvidia(machine) if kind == "nvidia" else with_amd(machine)
+    if major is None or machine.container.engine == "kubernetes":
+        return whole
+    title = f"Recreate the container with a device rule for major number {major}."
+    return (*whole, recreate(machine, title, "--device-cgroup-rule", f"c {major}:* rw"))

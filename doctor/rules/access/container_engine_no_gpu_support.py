@@ -1,13 +1,15 @@
-"""This flavour of container engine cannot see the host's GPUs."""
+"""This container engine cannot use the host's GPUs."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import run_line
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib import run_line
+from doctor.rules.lib.advice import step, way
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,7 +18,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="container-engine-no-gpu-support",
     severity=Severity.ERROR,
-    title="This flavour of container engine cannot see the host's GPUs.",
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    layer=Layer.CONTAINER,
+    title="This container engine cannot use the host's GPUs.",
     needs=({"container.engine_text"},),
     proven="synthetic",
     explains=(
@@ -27,45 +32,66 @@ RULE = Rule(
     facts_decide=False,
     tags=("access", "container"),
     doc="""## What it finds
-Docker Desktop on Linux (its engine runs in a VM), a snap engine, or another engine apart from the host's driver and
-nodes.
+Docker Desktop on Linux (its engine runs in a VM), a snap engine, or another engine that cannot reach the host's
+driver and nodes.
 
 ## Why it matters
---device answers 'no such file or directory' for a node that the host has; the NVIDIA runtime finds no driver.
+--device fails with 'no such file or directory' for a node that the host has; the NVIDIA runtime finds no driver.
 
 ## Not raised when
-On Windows, where Docker Desktop passes NVIDIA's GPUs through WSL. Where nobody says that no GPU is seen, or that a
-container may not open /dev/kfd, it is information.
+On Windows, where Docker Desktop passes NVIDIA's GPUs through WSL. It is information unless the text says that no GPU
+is seen or that a container cannot open /dev/kfd.
 
 ## How to confirm
 `docker context ls` and `docker info`: a context desktop-linux, or Docker Root Dir under /var/snap.
 
 ## Fix
-Use the native engine of the distribution's or Docker's packages.
+- Docker Desktop on Linux: install Docker Engine (https://docs.docker.com/engine/install/) beside it and select it with
+  `docker context use default`. Undo: `docker context use desktop-linux`.
+- The snap of Docker: `snap disable docker`, then install Docker's packages. Undo: `snap enable docker`.
 
 ## Fix safety
-Images and volumes of the other engine are not carried over.
+Root, no reboot. Images and volumes of the other engine stay where they are and are not moved. Save them before you
+run `snap remove docker`: it deletes them.
 
 ## References
 https://github.com/ROCm/container-toolkit/issues/86
 """,
 )
 
-FIXES = (
-    Fix(text="Use the native engine instead of Docker Desktop's VM.", command=("docker", "context", "use", "default")),
-    Fix(
-        text="Replace a snap engine by Docker's own packages.",
-        command=("snap", "remove", "docker"),
-        root=True,
-        risk="Removes that engine with its images and volumes.",
-    ),
-)
 
-
-def unheard(machine: Snapshot) -> bool:
-    """Where no container and no engine is named: any other program may be a snap as well."""
-    shown = machine.container.inside or machine.container.engine_text or machine.container.run_args
-    return not shown and machine.symptom("container-engine-named") is None
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """By the engine: Docker Desktop can stay beside the native engine, a snap engine is replaced."""
+    engine = (machine.container.engine_text or "").lower()
+    if machine.os.id == "macos":
+        return ()
+    if re.search(r"\bsnap\b", engine):
+        steps = (
+            step("Back up what you need; the snap's images and volumes are not moved.", "docker", "image", "ls"),
+            step("Stop and disable it; its data stays.", "snap", "disable", "docker"),
+            step("Install Docker's own packages: https://docs.docker.com/engine/install/"),
+        )
+        undo = (step("Enable it again.", "snap", "enable", "docker"),)
+        risk = "stops the snap's containers"
+        return (
+            way(
+                "Replace the Docker snap with Docker's own packages.",
+                Scope.HOST,
+                *steps,
+                root=True,
+                risk=risk,
+                undo=undo,
+            ),
+        )
+    if "desktop" in engine or not engine:
+        beside = (
+            step("Install Docker Engine beside Docker Desktop: https://docs.docker.com/engine/install/"),
+            step("Select it.", "docker", "context", "use", "default"),
+        )
+        undo = (step("Select Docker Desktop again.", "docker", "context", "use", "desktop-linux"),)
+        title = "Use Docker Engine instead of Docker Desktop, which runs in a VM."
+        return (way(title, Scope.HOST, *beside, root=True, undo=undo, keeps=("Docker Desktop's images and volumes",)),)
+    return (way("Run the container with Docker Engine or Podman on the host itself.", Scope.HOST, root=True),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -74,18 +100,23 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     refused = machine.symptom(*_REFUSED) is not None
     shut = machine.symptom(_SHUT) is not None and (machine.container.inside is True or run_line.passes_amd(machine))
-    missed = run_line.sees_none(machine) or machine.symptom("gpu-idle-said") is not None
+    missed = run_line.sees_none(machine)
     sure = refused or shut or missed or bool(machine.gpus)
     yield Finding(
-        summary=f"This engine runs apart from the host's GPUs: {(machine.container.engine_text or '')[:60]}.",
+        summary=f"{_named(machine)} cannot use the host's GPUs.",
         severity=Severity.ERROR if refused else Severity.WARNING if sure else Severity.INFO,
         suspect=0 if sure else 4,
         explains=_explained(machine),
         subject=Subject(kind="container", id="engine"),
         evidence=evidence(machine, ("container.engine_text", "os.name")),
-        fixes=FIXES,
+        remedies=advice(machine, kb),
         verify=("docker", "context", "ls"),
     )
+
+
+def _named(machine: Snapshot) -> str:
+    name = (machine.container.engine_text or "This container engine")[:60]
+    return f"{name[:1].upper()}{name[1:]}"
 
 
 def _explained(machine: Snapshot) -> tuple[str, ...]:
@@ -108,5 +139,5 @@ _REFUSED = (
         "docker-custom-device-missing",
         "docker-no-nvidia-runtime",
     ),
-    *("kfd-missing-in-container", "no-gpu-in-compose"),
+    *("kfd-missing-in-container", "kfd-node-missing", "no-gpu-in-compose"),
 )

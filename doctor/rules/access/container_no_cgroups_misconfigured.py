@@ -1,4 +1,4 @@
-"""The toolkit's no-cgroups setting is wrong for this engine."""
+"""The container toolkit's no-cgroups setting is wrong for this engine."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import run_line
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib import run_line
+from doctor.rules.lib.advice import command, step
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="container-no-cgroups-misconfigured",
     severity=Severity.ERROR,
-    title="The toolkit's no-cgroups setting is wrong for this engine.",
-    needs=({"container.no_cgroups"},),
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    layer=Layer.CONTAINER,
+    title="The container toolkit's no-cgroups setting is wrong for this engine.",
+    needs=({"container.no_cgroups"}, {"toolkits"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "container-lost-devices", "container-device-cgroup-denied"),
     order=19,
@@ -31,8 +35,8 @@ no-cgroups in /etc/nvidia-container-runtime/config.toml: true under a rootful en
 (false, rootless).
 
 ## Not raised when
-The setting fits the engine: false for an engine that runs as root, true for a rootless one. Where nothing fails it is
-information.
+The setting is right for the engine: false for an engine that runs as root, true for a rootless one. If nothing fails,
+it is information.
 
 ## How to confirm
 `grep no-cgroups /etc/nvidia-container-runtime/config.toml` and whether the engine runs rootless.
@@ -48,41 +52,46 @@ https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install
 """,
 )
 
-FIXES = (
-    Fix(
-        text="For a rootful engine.",
-        command=("nvidia-ctk", "config", "--set", "nvidia-container-cli.no-cgroups=false", "--in-place"),
-        root=True,
-    ),
-    Fix(
-        text="For a rootless engine instead.",
-        command=("nvidia-ctk", "config", "--set", "nvidia-container-cli.no-cgroups=true", "--in-place"),
-        root=True,
-    ),
-)
+
+def _set(value: str, other: str, engine: str) -> Remedy:
+    argv = ("nvidia-ctk", "config", "--in-place", "--set")
+    undo = (step("Set the old value.", *argv, f"nvidia-container-cli.no-cgroups={other}"),)
+    title = f"Set no-cgroups = {value} for the {engine} engine."
+    words = (*argv, f"nvidia-container-cli.no-cgroups={value}")
+    return command(title, Scope.HOST, *words, root=True, vendor="nvidia", undo=undo)
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where the toolkit's program errs before it comes to the cgroup."""
-    return machine.symptom("container-cli-takes-word-for-path") is not None
+_ROOTFUL, _ROOTLESS = _set("false", "true", "rootful"), _set("true", "false", "rootless")
+REMEDIES = (_ROOTFUL, _ROOTLESS)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """The setting against the way the engine runs."""
+    """The setting against the way the engine runs; on this host, that it keeps an engine of root from the GPUs."""
+    kit = next((k for k in machine.toolkits or () if k.key == "nvidia"), None)
+    by_root = [e.key for e in machine.engines or () if e.key in ("docker", "containerd")]
+    if kit and kit.no_cgroups and by_root:
+        yield Finding(
+            summary=f"no-cgroups = true keeps containers of {by_root[0]} from the GPUs (NVML: Unknown Error).",
+            severity=Severity.WARNING,
+            subject=Subject(kind="file", id="/etc/nvidia-container-runtime/config.toml"),
+            evidence=evidence(machine, ("toolkits", "engines")),
+            remedies=(_ROOTFUL,),
+        )
+        return
     off, rootless = machine.container.no_cgroups, _rootless(machine)
     if off is None or off == rootless:
         return
     fails = machine.symptom(*_FAILS) is not None or run_line.sees_none(machine)
-    says = "no-cgroups = true: an engine that runs as root then gives the container no right to the GPUs"
+    says = "no-cgroups = true keeps containers of an engine that runs as root from the GPUs"
     if rootless:
-        says = "no-cgroups is not set: a rootless engine may not write the device cgroup"
+        says = "no-cgroups is not set, but a rootless engine cannot write the device cgroup"
     yield Finding(
         summary=f"{says}.",
         severity=Severity.ERROR if fails else Severity.INFO,
         suspect=0 if fails else 5,
         subject=Subject(kind="file", id="/etc/nvidia-container-runtime/config.toml"),
         evidence=evidence(machine, ("container.no_cgroups", "container.engine_text", "container.rootless")),
-        fixes=FIXES,
+        remedies=(_ROOTLESS if rootless else _ROOTFUL,),
     )
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import run_line
-from doctor.rules.hardware import in_container_unnamed, named, needed_nodes, nodes_of, refused
+from doctor.rules.lib import container_advice, run_line
+from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.hardware import named, needed_nodes, nodes_of, refused
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="container-render-group-mismatch",
     severity=Severity.ERROR,
-    title="The GPU's nodes belong to a group number that this container's account does not have.",
+    scope=Scope.CONTAINER,
+    action=Action.REBUILD,
+    layer=Layer.DEVICES,
+    title="The container's account is not in the group that owns the GPU's device nodes.",
     needs=({"nodes"}, {"container.run_args"}, {"container.engine_text"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "blas-kernels-missing", "amd-gpu-unsupported-by-rocm"),
@@ -28,29 +32,29 @@ RULE = Rule(
     facts_decide=False,
     tags=("access", "container", "amd"),
     doc="""## What it finds
-Inside a container, a GPU node whose owning gid is not among this account's groups. The kernel compares numbers: a group
-named render in the image often has another number than on the host. Of a pasted text also: a run line that passes AMD's
-nodes and no number of a group; one whose numbers may be another host's, where no GPU is seen (a suspicion); and refused
-nodes that nobody's group (65534) owns: a user namespace (rootless engines, unprivileged LXC) has no number for the
-host's group; and nodes whose group has no name in the image, where the account is told to be none that is root.
+Inside a container, a GPU node whose owning gid is not among this account's groups. The kernel compares numbers: a
+group named render in the image often has another number than on the host. In a pasted text also: a run line that
+passes AMD's nodes without a group number, or with numbers that may be another host's where no GPU is seen (a
+suspicion). Nodes that cannot be opened and belong to nobody's group (65534): a user namespace (rootless engines,
+unprivileged LXC) has no number for the host's group. Nodes whose group has no name in the image, where the text says
+that the account is not root.
 
 ## Why it matters
 `--group-add render` then adds the image's number, and `rocminfo` still says "Unable to open /dev/kfd".
 
 ## Not raised when
 The account is root, the node is open to all, opening works, or the node was not passed at all
-(container-missing-gpu-passthrough). A run line without a group's number is information where nobody says that no GPU is
-seen: root in the container needs none, and AMD's own images run as root.
+(container-missing-gpu-passthrough). A run line without a group number is information unless the text says that no GPU
+is seen: root in the container needs none, and AMD's own images run as root.
 
 ## How to confirm
 In the container: `stat -c '%g %n' /dev/kfd /dev/dri/renderD*` and `id -G`.
 
 ## Fix
-Start the container with `--group-add NUMBER`, the number as the node shows it.
-Rootless podman: `--group-add keep-groups`.
+Start the container with `--group-add NUMBER` (the node's group number). Rootless podman: `--group-add keep-groups`.
 
 ## Fix safety
-The container must be started again. Nothing on the host changes.
+Needs a new container. Nothing on the host changes.
 
 ## References
 https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
@@ -59,27 +63,22 @@ https://github.com/odysseus-dev/odysseus/pull/515
 )
 
 _UNMAPPED = 65534
-FIXES = (
-    Fix(text="On the host, read the number of the owning group.", command=("stat", "-c", "%g", "/dev/kfd")),
-    Fix(
-        text="Start the container with --group-add and that number (RENDER_GID), not with the group's name.",
-        command=(
-            *("docker", "run", "--device", "/dev/kfd", "--device", "/dev/dri"),
-            *("--group-add", "RENDER_GID", "IMAGE"),
-        ),
-    ),
-)
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """The group's number is not known."""
+    return (container_advice.with_group(machine, None),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each owning gid that the account lacks; else what the run line lacks."""
-    told = list(_of_nodes(machine)) or list(_unmapped(machine)) or list(_unnamed(machine))
-    yield from told or list(_of_run_line(machine)) or list(_of_numbers(machine)) or _of_whole_dev(machine)
+    found = list(_of_nodes(machine)) or list(_unmapped(machine))
+    yield from found or list(_of_run_line(machine, kb)) or list(_of_numbers(machine, kb)) or _of_whole_dev(machine)
 
 
 def _unmapped(machine: Snapshot) -> Iterator[Finding]:
     """Owned by nobody's group and refused: the container's user namespace maps the host's group to no number."""
-    said = machine.symptom("kfd-open-permission", "dri-open-permission") is not None
+    said = machine.symptom("kfd-open-permission", "kfd-denied", "dri-open-permission") is not None
     nodes = [n for n in nodes_of(machine, "kfd", "render") if n.gid == _UNMAPPED or n.group in ("nogroup", "nobody")]
     shut = [n for n in nodes if (said or refused(machine, n)) and (n.mode or 0) & 0o006 != 0o006]
     if not shut or run_line.options(machine, "--group-add") == ("keep-groups",):
@@ -89,50 +88,27 @@ def _unmapped(machine: Snapshot) -> Iterator[Finding]:
         subject=Subject(kind="node", id=shut[0].key),
         evidence=tuple(_evidence(machine, _UNMAPPED, shut)),
         explains=(*RULE.explains, "device-node-permission", "container-device-cgroup-denied"),
-        fixes=(_map_fix(machine),),
+        remedies=(_map_fix(machine),),
         verify=("id", "-G"),
     )
 
 
-def _unnamed(machine: Snapshot) -> Iterator[Finding]:
-    """The listing shows a number where the group's name would stand: the image knows no such group, so that an account
-    which is not root can only be in it where the container was given that number."""
-    if not in_container_unnamed(machine) or machine.account.uid is not None or machine.account.gids is not None:
-        return
-    plain = machine.symptom("pod-runs-as-plain-account-told") is not None
-    given = machine.symptom("groups-given-to-account-told") is not None or run_line.options(machine, "--group-add")
-    refused_here = machine.symptom("kfd-open-permission", "dri-open-permission") is not None
-    if not plain or given or not (refused_here or run_line.sees_none(machine)):
-        return
-    nodes = [n for n in nodes_of(machine, "kfd", "render") if n.gid and n.group is None]
-    yield Finding(
-        summary=f"gid {nodes[0].gid} owns {named([n.key for n in nodes])}; this container's account is not in it.",
-        severity=Severity.WARNING,
-        subject=Subject(kind="node", id=nodes[0].key),
-        basis="both",
-        evidence=tuple(_evidence(machine, nodes[0].gid or 0, nodes)),
-        explains=(*RULE.explains, "device-node-permission"),
-        fixes=(_fix(machine, nodes[0].gid or 0),),
-        verify=("id", "-G"),
-    )
-
-
-def _map_fix(machine: Snapshot) -> Fix:
+def _map_fix(machine: Snapshot) -> Remedy:
     if machine.container.engine in ("podman", "docker"):
-        return _fix(machine, _UNMAPPED)
-    return Fix(
-        text="Pass the node with the container's own number of its group "
-        "(Proxmox: `dev0: /dev/dri/renderD128,gid=GID`; LXD and Incus: the gid option of the gpu device), "
-        "or map that group with lxc.idmap.",
-        where="host",
-        root=True,
+        return container_advice.with_group(machine, None, mapped=False)
+    texts = (
+        "Proxmox: add `dev0: /dev/dri/renderD128,gid=GID` to the container's configuration (GID: the container's own).",
+        "LXD and Incus: set the gid option of the container's gpu device.",
+        "Plain LXC: map the host's group with lxc.idmap.",
     )
+    title = "Map the group that owns the GPU's nodes into the container."
+    return way(title, Scope.CONTAINER, *map(step, texts), root=True, risk="restarts the container")
 
 
 _BY_NUMBER = ("keep-groups", "$(")
 
 
-def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
+def _of_run_line(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     """The nodes are passed, and no group by its number."""
     groups = run_line.options(machine, "--group-add")
     if run_line.vendors_meant(machine) == {"nvidia"}:
@@ -145,34 +121,26 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
         return  # it was not started, or runs in a VM: the engine's host has no such node
     if machine.symptom("selinux-record", "selinux-denies") is not None:
         return  # owner and mode agreed: SELinux is asked after them
-    if machine.symptom("rocm-of-other-release-sees-gpu-told", "torch-no-nvidia-driver") is not None:
+    if machine.symptom("torch-no-nvidia-driver") is not None:
         return  # its nodes may be opened, or torch asks for another vendor's
-    seen = machine.symptom("kfd-open-permission", "dri-open-permission") is not None
-    if not seen and (run_line.lacking(machine, "amd") or _rocm_is_there(machine)):
+    seen = machine.symptom("kfd-open-permission", "kfd-denied", "dri-open-permission") is not None
+    if not seen and run_line.lacking(machine, "amd"):
         return  # a node that was not passed misses first; ROCm's own listing opens the nodes
-    sure = (
-        seen
-        or _in_neither(machine)
-        or (run_line.sees_none(machine) and machine.symptom("system-image-rolled-back-told") is None)
-    )
+    sure = seen or _in_neither(machine) or run_line.sees_none(machine)
     lacks = f"only {', '.join(groups)} by name" if groups else "no group"
     yield Finding(
-        summary=f"The container is given AMD's nodes and {lacks}: an account that is not root can't open them.",
+        summary=f"The container gets AMD's device nodes and {lacks}, so only root can open them.",
         severity=Severity.WARNING if sure else Severity.INFO,
         suspect=0 if sure or machine.torch.available or _image_of_root(machine) else 1,
         subject=Subject(kind="container", id="groups"),
         evidence=evidence(machine, ("container.run_args",)),
-        fixes=FIXES,
+        remedies=advice(machine, kb),
         ask="`id -G` in the container, and `stat -c '%g %n' /dev/kfd /dev/dri/renderD*`",
         verify=("id", "-G"),
     )
 
 
-def _rocm_is_there(machine: Snapshot) -> bool:
-    return machine.symptom("rocminfo-lists-gpus-told") is not None and not run_line.sees_none(machine)
-
-
-def _of_numbers(machine: Snapshot) -> Iterator[Finding]:
+def _of_numbers(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     """Groups are passed by numbers that stand in the line, and no GPU is seen: they may be another host's."""
     groups = [g.strip("\"'") for g in run_line.options(machine, "--group-add")]
     fixed = [g for g in groups if g.isdigit()]
@@ -183,33 +151,18 @@ def _of_numbers(machine: Snapshot) -> Iterator[Finding]:
     if nodes_of(machine, "kfd", "render") or machine.symptom(*_NO_DRIVER) is not None:
         return  # the nodes' own owners decide, or there are none
     yield Finding(
-        summary=f"The container is given groups by number ({', '.join(fixed[:4])}): this host's render may be another.",
+        summary=f"The container gets groups by number ({', '.join(fixed[:4])}); this host's render may differ.",
         severity=Severity.INFO,
         suspect=1,
         subject=Subject(kind="container", id="groups"),
         evidence=evidence(machine, ("container.run_args",)),
-        fixes=FIXES,
+        remedies=advice(machine, kb),
         ask="`stat -c '%g %n' /dev/kfd /dev/dri/renderD*` on the host, and `id -G` in the container",
         verify=("id", "-G"),
     )
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where the account in the container is root, and nobody says that a node is refused or no GPU seen, or a group
-    unknown. Where the run line, or LXC's configuration, gives the nodes' group by its number, and nobody says so
-    either."""
-    by_number = _numbers_agree(machine) or any(_by_number(g) for g in run_line.options(machine, "--group-add"))
-    said = machine.symptom("kfd-open-permission", "dri-open-permission", "group-not-in-image")
-    of_root = run_line.passes_amd(machine) and (_privileged(machine) or _image_of_root(machine))
-    return (of_root or by_number) and said is None and not run_line.sees_none(machine)
-
-
-def _numbers_agree(machine: Snapshot) -> bool:
-    """LXC's own configuration gives the nodes a number, and it is not video's."""
-    return machine.symptom("lxc-node-gid") is not None and machine.symptom("lxc-kfd-given-to-video") is None
-
-
-_NO_DRIVER = ("rocm-module-not-loaded", "kfd-absent-told", "gpu-module-not-loading-told", "amdgpu-kept-away")
+_NO_DRIVER = ("rocm-module-not-loaded",)
 
 
 def _of_whole_dev(machine: Snapshot) -> Iterator[Finding]:
@@ -222,12 +175,12 @@ def _of_whole_dev(machine: Snapshot) -> Iterator[Finding]:
     if machine.amdgpu_driver.loaded is False or "nomodeset" in (machine.kernel.cmdline or ""):
         return
     yield Finding(
-        summary=f"{whole[0].capitalize()} passes the nodes; their group on the host may be unmapped in the container.",
+        summary=f"{whole[0].capitalize()} passes the device nodes, but the container may not map their group.",
         severity=Severity.WARNING,
         suspect=1,
         subject=Subject(kind="container", id="groups"),
         evidence=evidence(machine, ("container.engine_text",)),
-        fixes=(_fix(machine, _UNMAPPED),),
+        remedies=(container_advice.with_group(machine, None, mapped=False),),
         ask="`id` and `ls -ln /dev/kfd /dev/dri` in the container",
         verify=("id", "-G"),
     )
@@ -277,10 +230,10 @@ def _of_nodes(machine: Snapshot) -> Iterator[Finding]:
     for gid, nodes in owners.items():
         group = f"gid {gid}" if isinstance(gid, int) else f"Group {gid}"
         yield Finding(
-            summary=f"{group} owns {named([n.key for n in nodes])}; this container's account is not in it.",
+            summary=f"{group} owns {named([n.key for n in nodes])}, but this container's account is not in it.",
             subject=Subject(kind="node", id=nodes[0].key),
             evidence=tuple(_evidence(machine, gid, nodes)),
-            fixes=(_fix(machine, gid),),
+            remedies=(container_advice.with_group(machine, gid if isinstance(gid, int) else None, gid != _UNMAPPED),),
             verify=("id", "-G"),
         )
 
@@ -297,18 +250,3 @@ def _evidence(machine: Snapshot, gid: int | str, nodes: list[DeviceNode]) -> Ite
         if name in ("render", "video") and number != gid:
             source = machine.source("account.groups")
             yield Evidence(text=f"the group named {name} has gid {number} in this container", source=source)
-
-
-def _fix(machine: Snapshot, gid: int | str) -> Fix:
-    engine = machine.container.engine
-    if not isinstance(gid, int):
-        return FIXES[1]
-    if engine == "kubernetes":
-        return Fix(text=f"Set spec.securityContext.supplementalGroups: [{gid}] in the pod.")
-    podman = engine == "podman"
-    group = "keep-groups" if podman or gid == _UNMAPPED else str(gid)
-    program = "podman" if podman or gid == _UNMAPPED else "docker"
-    return Fix(
-        text=f"Start the container with --group-add {group}.",
-        command=(program, "run", "--device", "/dev/kfd", "--device", "/dev/dri", "--group-add", group, "IMAGE"),
-    )

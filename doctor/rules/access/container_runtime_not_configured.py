@@ -1,4 +1,4 @@
-"""The container engine is not set up to pass NVIDIA GPUs."""
+"""The container engine is not configured for NVIDIA GPUs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import run_line
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib import run_line
+from doctor.rules.lib.advice import step, way
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="container-runtime-not-configured",
     severity=Severity.ERROR,
-    title="The container engine is not set up to pass NVIDIA GPUs.",
-    needs=({"container.toolkit_installed"}, {"container.runtimes"}, {"container.default_runtime"}),
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    layer=Layer.CONTAINER,
+    title="The container engine is not configured for NVIDIA GPUs.",
+    needs=({"engines"}, {"container.toolkit_installed"}, {"container.runtimes"}, {"container.default_runtime"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "container-missing-gpu-passthrough"),
     order=19,
@@ -30,8 +34,8 @@ The NVIDIA Container Toolkit is missing on the host, or the engine was not confi
 `docker run --gpus all` fails with 'could not select device driver', or 'unknown or invalid runtime name: nvidia'.
 
 ## Not raised when
-The engine is Docker Desktop or a snap (container-engine-no-gpu-support), a CDI device is asked for, or no NVIDIA GPU is
-meant. Where nobody says that no GPU is seen it is information.
+The engine is Docker Desktop or a snap (container-engine-no-gpu-support), a CDI device is asked for, or no NVIDIA GPU
+is intended. It is information unless the text says that no GPU is seen.
 
 ## How to confirm
 `nvidia-ctk --version` and `docker info` (Runtimes) on the host.
@@ -47,59 +51,99 @@ https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install
 """,
 )
 
-FIXES = (
-    Fix(text="Install nvidia-container-toolkit from NVIDIA's package repository, where it is missing.", root=True),
-    Fix(text="Configure Docker for it.", command=("nvidia-ctk", "runtime", "configure", "--runtime=docker"), root=True),
-    Fix(
-        text="Restart Docker.",
-        command=("systemctl", "restart", "docker"),
-        root=True,
-        risk="Stops running containers unless live-restore is on.",
-    ),
-)
+_GUIDE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
+_RESTART = "stops running containers unless live-restore is on"
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Install the toolkit where it is not known to be there, configure the engine, restart it."""
+    from doctor.rules.lib import packages
+
+    if machine.of_vendor("amd") and not machine.of_vendor("nvidia"):
+        return ()
+    manager = packages.host_family(machine)
+    package = "nvidia-container-toolkit"
+    install = (
+        step(f"Add NVIDIA's container toolkit repository: {_GUIDE}"),
+        step(f"Install {package}.", *(packages.install(manager, package) or ())),
+    )
+    there = machine.container.toolkit_installed is True
+    if machine.container.engine == "kubernetes":
+        text = "Install NVIDIA's GPU Operator, or set `runtimeClassName: nvidia` in the pod."
+        return (way("Run pods with NVIDIA's runtime.", Scope.CONTAINER, step(text), vendor="nvidia"),)
+    if machine.container.engine == "podman":
+        argv = ("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml")
+        steps = (*(() if there else install), step("Write the CDI spec.", *argv))
+        return (way("Set up CDI for Podman.", Scope.HOST, *steps, root=True, vendor="nvidia"),)
+    steps = (
+        *(() if there else install),
+        step("Add the nvidia runtime to Docker.", "nvidia-ctk", "runtime", "configure", "--runtime=docker"),
+        step("Restart Docker.", "systemctl", "restart", "docker"),
+    )
+    title = (
+        "Configure Docker for NVIDIA's container toolkit."
+        if there
+        else "Install NVIDIA's container toolkit for Docker."
+    )
+    return (way(title, Scope.HOST, *steps, root=True, restarts=("docker",), risk=_RESTART, vendor="nvidia"),)
+
+
+def _set_up(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
+    """This host's own engines: a configuration that can't be read, no toolkit, no runtime."""
+    broken = [one.config_error for one in machine.engines or ()] + [one.config_error for one in machine.toolkits or ()]
+    for fault in broken:
+        if fault:
+            yield Finding(
+                summary=f"The engine's configuration is broken: {fault}"[:180],
+                severity=Severity.ERROR,
+                subject=Subject(kind="file", id=fault.partition(",")[0]),
+                evidence=evidence(machine, ("engines", "toolkits")),
+                remedies=(way("Fix that line, then restart the engine.", Scope.HOST, root=True),),
+            )
+    nvidia = machine.of_vendor("nvidia") and machine.nvidia_driver.loaded
+    if not nvidia or not machine.engines or machine.toolkits is None or machine.container.inside:
+        return
+    if not any(kit.key == "nvidia" for kit in machine.toolkits):
+        yield _remark(machine, kb, "NVIDIA's container toolkit is not installed; container engines are.", "toolkits")
+        return
+    docker = next((e for e in machine.engines if e.key == "docker"), None)
+    by_cdi = any(spec.kind == "nvidia.com/gpu" for spec in machine.cdi or ())
+    if docker and docker.runtimes == () and not by_cdi:
+        yield _remark(machine, kb, "Docker has no nvidia runtime and no CDI spec, so only `--gpus` works.", "engines")
+
+
+def _remark(machine: Snapshot, kb: Knowledge, summary: str, fact: str) -> Finding:
+    return Finding(
+        summary=summary,
+        severity=Severity.INFO,
+        subject=Subject(kind="container", id="engine"),
+        evidence=evidence(machine, (fact,)),
+        remedies=advice(machine, kb),
+    )
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Toolkit and runtimes as a text or the engine states them."""
+    """Toolkit and runtimes as this host has them, and as a text or the engine states them."""
+    yield from _set_up(machine, kb)
     box = machine.container
     meant = run_line.vendors_meant(machine)
     if run_line.apart(machine) or meant == {"amd"} or _by_cdi(machine):
         return
     if box.toolkit_installed is False:
-        yield _finding(machine, "NVIDIA's container toolkit is not installed.", "container.toolkit_installed")
+        yield _finding(machine, kb, "NVIDIA's container toolkit is not installed.", "container.toolkit_installed")
     elif box.runtimes is not None and not any("nvidia" in name for name in box.runtimes) and _wanted(machine):
-        yield _finding(machine, "The engine is configured for no nvidia runtime.", "container.runtimes")
+        yield _finding(machine, kb, "The container engine has no nvidia runtime configured.", "container.runtimes")
     elif box.default_runtime == "runc" and _pods_run_under_it(machine):
         yield _finding(
-            machine, "Pods run under runc: nothing passes NVIDIA's GPUs to them.", "container.default_runtime"
+            machine, kb, "Pods run under runc, which does not pass NVIDIA GPUs to them.", "container.default_runtime"
         )
-
-
-def excludes(machine: Snapshot) -> bool:
-    """Where the device plugin waits on a node whose lspci shows no GPU of NVIDIA: there is none to pass."""
-    none = machine.pci and not machine.gpus and all(device.vendor_id != "10de" for device in machine.pci)
-    return bool(none) and machine.symptom("device-plugin-finds-none-told") is not None
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where the engine itself lists NVIDIA's runtime. Pods take it where it is the default one. Where a container runs
-    that lacks a program of its own, or in which a server took its GPU. Where one lost the GPU that it had."""
-    if machine.symptom("gpu-lost-after-time-told") is not None:
-        return True
-    if machine.symptom(*_RUNS) is not None and not run_line.sees_none(machine):
-        return True
-    listed = any("nvidia" in name for name in machine.container.runtimes or ())
-    return listed and machine.container.engine != "kubernetes" and machine.symptom("kubernetes-told") is None
-
-
-_RUNS = ("program-missing-in-container-told", "ggml-finds-gpus-told", "ollama-serves-from-gpu-told", "layers-on-gpu")
 
 
 def _pods_run_under_it(machine: Snapshot) -> bool:
     """A pod without a runtimeClass; or a text that speaks of pods that see no GPU beside the engine's settings."""
     if machine.container.engine == "kubernetes":
         return "nvidia" not in run_line.options(machine, "--runtime")
-    return machine.symptom("kubernetes-told") is not None and run_line.sees_none(machine)
+    return False
 
 
 def _by_cdi(machine: Snapshot) -> bool:
@@ -111,7 +155,7 @@ def _wanted(machine: Snapshot) -> bool:
     return run_line.passes_nvidia(machine) or run_line.vendors_meant(machine) == {"nvidia"}
 
 
-def _finding(machine: Snapshot, summary: str, fact: str) -> Finding:
+def _finding(machine: Snapshot, kb: Knowledge, summary: str, fact: str) -> Finding:
     sure = run_line.sees_none(machine) or run_line.vendors_meant(machine) == {"nvidia"}
     return Finding(
         summary=summary,
@@ -119,6 +163,6 @@ def _finding(machine: Snapshot, summary: str, fact: str) -> Finding:
         suspect=0 if sure else 5,
         subject=Subject(kind="container", id="engine"),
         evidence=evidence(machine, (fact, "container.engine_text")),
-        fixes=FIXES,
+        remedies=advice(machine, kb),
         verify=("nvidia-ctk", "--version"),
     )

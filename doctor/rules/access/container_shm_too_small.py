@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot, Symptom
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import run_line
-from doctor.rules.hardware import compute_gpus, vendors_there
+from doctor.rules.lib import run_line
+from doctor.rules.lib.container_advice import pod, recreate
+from doctor.rules.lib.hardware import compute_gpus, vendors_there
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="container-shm-too-small",
     severity=Severity.WARNING,
+    scope=Scope.CONTAINER,
+    action=Action.REBUILD,
+    layer=Layer.CONTAINER,
     title="/dev/shm is too small for data loaders or collectives.",
     needs=({"container.inside", "host.shm_bytes"}, {"container.engine_text", "host.shm_bytes"}, {"container.run_args"}),
     proven="synthetic",
@@ -26,16 +30,16 @@ RULE = Rule(
     facts_decide=False,
     tags=("access", "container"),
     doc="""## What it finds
-A container on a GPU machine, or with torch, whose /dev/shm has no more than the engine's default of 64 MiB.
+A container on a GPU machine, or with torch, whose /dev/shm has at most the engine's default of 64 MiB.
 
 ## Why it matters
 Data loader workers die with "Bus error", and NCCL or RCCL fails with
 "No space left on device" or "unhandled system error".
 
 ## Not raised when
-Outside of a container, without GPU and torch, or with more room. With one GPU, or without torch, it is information.
-Apptainer and enroot give the host's own /dev/shm. A run line alone accuses neither servers that are one process, nor
-pods, nor where nothing tells of processes that work together.
+Outside of a container, without GPU and torch, or with more space. With one GPU, or without torch, it is information.
+Apptainer and enroot use the host's /dev/shm. A run line alone is not enough for one-process servers, for pods, or
+where nothing shows several processes that work together.
 
 ## How to confirm
 `df -h /dev/shm` in the container.
@@ -44,7 +48,7 @@ pods, nor where nothing tells of processes that work together.
 Start the container with `--shm-size=16g`, or with `--ipc=host`.
 
 ## Fix safety
-The container must be started again. What is in /dev/shm counts as memory; --ipc=host shares it with the host.
+Needs a new container. Files in /dev/shm use memory; --ipc=host shares it with the host.
 
 ## References
 https://docs.docker.com/reference/cli/docker/container/run/#options (shm-size, default 64 MB)
@@ -54,7 +58,15 @@ https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#s
 
 _ENGINE_DEFAULT_BYTES = 64 << 20
 _ROOMY_BYTES = 8 << 30
-FIXES = (Fix(text="Give the container more shared memory.", command=("docker", "run", "--shm-size=16g", "IMAGE")),)
+
+
+def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]:
+    """By the engine at hand; a pod has a manifest."""
+    if machine.container.engine == "kubernetes":
+        text = "Mount an emptyDir with `medium: Memory` at /dev/shm."
+        return (pod("Give the pod more shared memory.", text),)
+    more = recreate(machine, "Recreate the container with more shared memory (Compose: shm_size).", "--shm-size=16g")
+    return more, recreate(machine, "Recreate the container with the host's shared memory.", "--ipc=host")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -71,11 +83,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     several = text or (machine.torch.installed and len(compute_gpus(machine)) > 1)
     yield Finding(
-        summary=f"/dev/shm holds {size >> 20} MiB in this container: little for data loaders and collectives.",
+        summary=f"/dev/shm holds {size >> 20} MiB in this container, which is small for data loaders and collectives.",
         severity=Severity.WARNING if several else Severity.INFO,
         subject=Subject(kind="path", id="/dev/shm"),
         evidence=evidence(machine, ("host.shm_bytes", "container.engine", "torch.version")),
-        fixes=FIXES,
+        remedies=advice(machine),
         verify=("df", "-h", "/dev/shm"),
     )
 
@@ -85,8 +97,6 @@ _HOSTS_OWN = ("apptainer", "enroot")
 """Engines that put the host's own /dev into the container (apptainer.conf `mount dev`; enroot's 10-system.fstab)."""
 _SERVES_ALONE = Lazy(r"(?:^|/)(?:ollama|llama\.cpp|llama-swap|koboldcpp)\b", re.IGNORECASE)
 """Images of servers that drive all their GPUs from one process: they share no memory."""
-_TOGETHER = ("several-gpus-work-together-told", "worker-dies-told", "hang-word-told", "stands-still-told")
-"""What tells of processes that share work: several GPUs at hand alone do not, whatever else fails on them."""
 _SHARERS = Lazy(r"--?(?:tp|tensor-parallel-size|tp-size|nproc[-_]per[-_]node|num-shard|num_workers|dp)(?:=|$)")
 
 
@@ -104,32 +114,18 @@ def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     if not fails and (not several or pod or _SERVES_ALONE.search(machine.container.image or "")):
         return
     yield Finding(
-        summary="The container is started without --shm-size or --ipc=host: /dev/shm holds 64 MiB.",
+        summary="/dev/shm is only 64 MiB: the container starts without --shm-size or --ipc=host.",
         severity=Severity.WARNING if fails else Severity.INFO,
-        suspect=3 if not fails and (shared or machine.symptom(*_TOGETHER)) else 0,
+        suspect=3 if not fails and shared else 0,
         subject=Subject(kind="path", id="/dev/shm"),
         evidence=evidence(machine, ("container.run_args",)),
-        fixes=FIXES,
+        remedies=advice(machine),
         verify=("df", "-h", "/dev/shm"),
     )
 
 
 def _mounts_shm(machine: Snapshot) -> bool:
     return any("/dev/shm" in value for value in run_line.options(machine, "-v", "--volume", "--tmpfs", "--mount"))
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where the run line gives the container the host's shared memory, or gigabytes of its own, and no error tells of
-    either."""
-    if machine.symptom(*_FULL):
-        return False
-    if machine.symptom("dataloader-worker-segfault-told") is not None:
-        return True  # a page of a full /dev/shm ends a worker with a bus error
-    sizes = run_line.options(machine, "--shm-size")
-    return "host" in run_line.options(machine, "--ipc") or any(_GIGABYTES.fullmatch(size) for size in sizes)
-
-
-_GIGABYTES = Lazy(r"[1-9]\d*(?:\.\d+)?\s?[gG](?:i?[bB])?")
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
@@ -141,5 +137,5 @@ def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[F
             subject=Subject(kind="path", id="/dev/shm"),
             basis="symptom",
             evidence=(Evidence(text=symptom.text, source=symptom.source),),
-            fixes=FIXES,
+            remedies=advice(machine),
         )

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
-from doctor.rules import run_line
-from doctor.rules.hardware import named, needed_nodes, nodes_of, refused
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Step, Subject, evidence
+from doctor.rules.lib import container_advice, run_line
+from doctor.rules.lib.advice import command, step, way
+from doctor.rules.lib.hardware import has_no, named, needed_nodes, nodes_of, refused
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="device-node-permission",
     severity=Severity.ERROR,
-    title="This account may not open the GPU's device nodes.",
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    layer=Layer.DEVICES,
+    title="This account cannot open the GPU's device nodes.",
     needs=({"nodes"}, {"account.member_of", "gpus"}, {"account.member_of", "container.inside"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -26,71 +30,50 @@ RULE = Rule(
     facts_decide=False,
     tags=("access", "amd", "nvidia"),
     doc="""## What it finds
-A node that GPU work opens (/dev/kfd, /dev/dri/renderD*, /dev/nvidia*) stands there, and owner, group and mode keep this
-account out, outside of a container. In a text that shows the account's groups and no node: neither render nor video is
-among them, and a program finds no AMD GPU.
+A node that GPU work opens (/dev/kfd, /dev/dri/renderD*, /dev/nvidia*) exists, but owner, group and mode do not let
+this account open it, outside of a container. In a text that shows the account's groups and no node: neither render
+nor video is among them, and a program finds no AMD GPU. Or the kernel's KFD drives a GPU and ROCm is installed, but
+/dev/kfd is missing.
 
 ## Why it matters
 ROCm and CUDA open these nodes. `rocminfo` says "Unable to open /dev/kfd", torch sees no GPU.
 
 ## Not raised when
-Opening works although the mode looks strict (an access list), mode 0666, root, a render node that no AMD GPU has (CUDA
-opens none), a node that is missing (driver rules), inside a container (container-render-group-mismatch).
+Opening works despite a strict mode (an access list), mode 0666, root, a render node that no AMD GPU has (CUDA opens
+none), any other node that is missing (driver rules), inside a container (container-render-group-mismatch).
 
 ## How to confirm
 `ls -ln /dev/kfd /dev/dri/renderD*` and `id -G`: the number of the node's group must be among yours.
 
 ## Fix
-Join the group that owns the node, then log in again. A node that root's group owns lacks its udev rule.
+- On a host: `usermod -aG render,video USER` (the group that `ls -l /dev/kfd` shows), then log in again.
+- In a container: `--group-add GID` with the number of that group on the host; Podman `--group-add keep-groups`.
+- In a pod: `spec.securityContext.supplementalGroups: [GID]`.
+- The group root owns the node: its udev rule is missing. Write one to /etc/udev/rules.d and run `udevadm trigger`.
 
 ## Fix safety
-No reboot. Members of the group may use every GPU of the machine. Running programs keep their old groups.
+Root, no reboot. Members of the group may use every GPU of the machine. Running programs keep their old groups. Undo:
+`gpasswd -d USER render`.
 
 ## References
 https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html (render and video groups)
 """,
 )
 
-_UDEV = (
-    'Write /etc/udev/rules.d/70-amdgpu.rules with: KERNEL=="kfd", GROUP="render", MODE="0660" and '
-    'SUBSYSTEM=="drm", KERNEL=="renderD*", GROUP="render", MODE="0660".'
-)
-_LOGIN = Fix(text="Log out and in again, or restart the service: a session takes its groups when it starts.")
-FIXES = (
-    Fix(
-        text="Join the group that owns the nodes (see `ls -l /dev/kfd /dev/dri`).",
-        command=("usermod", "-aG", "render,video", "YOUR_USER"),
-        root=True,
-    ),
-    _LOGIN,
-)
+_RULES = """KERNEL=="kfd", GROUP="render", MODE="0660"
+SUBSYSTEM=="drm", KERNEL=="renderD*", GROUP="render", MODE="0660\""""
+_LOGIN = step("Log out and in again, or restart the service: a session gets its groups when it starts.")
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where AMD's nodes are shown, and the account is in each group that owns one, or all may open it. Where what is
-    refused is a setting of LACT's, whose daemon is root. Where it is told that a group has another number on the two
-    sides of a container, or that it helps to leave a profile out."""
-    if machine.symptom("lact-told", "render-gid-differs-said", "helped-by-security-option") is not None:
-        return True
-    mine, nodes = machine.account.member_of or (), nodes_of(machine, "kfd", "render")
-    whole = {n.kind for n in nodes} == {"kfd", "render"}
-    return whole and all(n.group in mine or ((n.mode or 0) & 0o006) == 0o006 for n in nodes)
-
-
-def excludes(machine: Snapshot) -> bool:
-    """Where AMD's nodes are shown and all may open them: a tool's list of groups is not asked then. Where it helps to
-    leave a security profile out."""
-    if machine.symptom("helped-by-security-option") is not None:
-        return True
-    nodes = nodes_of(machine, "kfd", "render")
-    whole = {n.kind for n in nodes} == {"kfd", "render"}
-    return whole and all(((n.mode or 0) & 0o006) == 0o006 for n in nodes)
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Where the owner is not known: the groups that distributions give an AMD GPU's nodes to."""
+    if machine.of_vendor("nvidia") and not machine.of_vendor("amd"):
+        return (_nvidia_modes(machine),)
+    return _remedies(machine, None, None)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each group that owns refused nodes."""
-    if machine.symptom("helped-by-security-option") is not None:
-        return  # mode and groups are asked first: who gets past a profile alone had them
     if (machine.container.inside and "nvidia" not in run_line.vendors_meant(machine)) or run_line.passes_amd(machine):
         yield from _inside(machine)
         return
@@ -98,24 +81,43 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     for node in needed_nodes(machine):
         if refused(machine, node) or _said_of(machine, node):
             owners.setdefault(node.gid, []).append(node)
+    yield from _without_kfd(machine)
     for gid, nodes in owners.items():
         first = nodes[0]
         group = _group_name(machine, first)
         number = f"gid {gid}" if gid is not None else None
         owner = f"group {group}{f' ({number})' if number else ''}" if group else number or "another account"
         yield Finding(
-            summary=f"This account may not open {named([n.key for n in nodes])}: {owner} owns it.",
+            summary=f"This account cannot open {named([n.key for n in nodes])}: {owner} owns it.",
             # CUDA says "unknown error" of a node that it may not open, too; a tool, that it does not reach the driver.
             explains=(*RULE.explains, "nvidia-uvm-stale-after-suspend", "nvidia-driver-not-loaded")
             if _all_of_nvidia(nodes)
             else RULE.explains,
             subject=Subject(kind="node", id=first.key),
             evidence=(*(_line(machine, n) for n in nodes[:8]), _account(machine)),
-            fixes=_fixes(machine, gid, group),
+            remedies=_remedies(machine, gid, group),
             verify=("test", "-r", first.key, "-a", "-w", first.key),
         )
     if not owners:
-        yield from _no_group_at_all(machine)
+        yield from _no_group_at_all(machine, kb)
+
+
+def _without_kfd(machine: Snapshot) -> Iterator[Finding]:
+    """On a host: the kernel offers KFD and nobody made its node, so that ROCm has nothing to open."""
+    if not machine.kfd.present or machine.container.inside is not False or not has_no(machine, "kfd"):
+        return
+    drives = any(n.gfx for n in machine.kfd.nodes or ())
+    if not drives or not (machine.rocm or machine.torch.build == "rocm"):
+        return
+    yield Finding(
+        summary="/dev/kfd is missing, but ROCm needs it; the kernel's KFD has the GPUs.",
+        subject=Subject(kind="node", id="/dev/kfd"),
+        evidence=evidence(machine, ("kfd.nodes", "nodes", "rocm", "torch.build")),
+        remedies=(
+            command("Let udev create the device node again.", Scope.HOST, "udevadm", "trigger", "-c", "add", root=True),
+        ),
+        verify=("ls", "-l", "/dev/kfd"),
+    )
 
 
 def _all_of_nvidia(nodes: Iterable[DeviceNode]) -> bool:
@@ -141,7 +143,7 @@ def _inside(machine: Snapshot) -> Iterator[Finding]:
         severity=Severity.WARNING,
         basis="both",
         explains=(),
-        summary=f"This container's account may not open the GPU's nodes: {whose}.",
+        summary=f"This container's account cannot open the GPU's device nodes: {whose}.",
         subject=Subject(kind="node", id=roots[0].key if roots else "/dev/kfd"),
         evidence=(
             *(_line(machine, n) for n in roots[:8]),
@@ -150,7 +152,15 @@ def _inside(machine: Snapshot) -> Iterator[Finding]:
             ),
             Evidence(text=said.text[:200], source=said.source),
         ),
-        fixes=(Fix(text="Give the nodes in the container to a group, and the account that group's number."),),
+        remedies=(
+            way(
+                "Set a group for the nodes in the container, and add the account to it.",
+                Scope.CONTAINER,
+                step("Set the nodes' group in the container's settings (LXD, Incus: the gid of its gpu device)."),
+                step("Add the account to that group in the container."),
+                risk="restarts the container",
+            ),
+        ),
     )
 
 
@@ -170,7 +180,7 @@ def _not_joined(machine: Snapshot, nodes: Iterable[DeviceNode]) -> Iterator[Find
         f" {named([n.key for n in shut])}.",
         subject=Subject(kind="node", id=shut[0].key),
         evidence=(*(_line(machine, n) for n in shut[:8]), _account(machine)),
-        fixes=(Fix(text="Give the account that group where it is made (USER in the image), or with --group-add."),),
+        remedies=(container_advice.with_group(machine, shut[0].gid),),
     )
 
 
@@ -179,12 +189,12 @@ def _shut(node: DeviceNode) -> bool:
 
 
 _ROOT_REACHES = (
-    *("amd-tool-needs-root-told", "gpu-tool-of-root-alone-told", "root-alone-reaches-gpu"),
-    *("dri-open-permission", "kfd-open-permission"),
+    *(),
+    *("dri-open-permission", "kfd-open-permission", "kfd-denied"),
 )
 
 
-def _no_group_at_all(machine: Snapshot) -> Iterator[Finding]:
+def _no_group_at_all(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     """Of a text that shows the account's groups, and no node: neither of the groups that own an AMD GPU's nodes is
     among them, and a program finds no GPU."""
     groups = machine.account.member_of
@@ -195,21 +205,26 @@ def _no_group_at_all(machine: Snapshot) -> Iterator[Finding]:
         return
     yield Finding(
         severity=Severity.WARNING,
-        summary="This account is in neither of the groups render and video, which own an AMD GPU's nodes.",
+        summary="This account is not in the groups render and video, which own an AMD GPU's nodes.",
         subject=Subject(kind="node", id="/dev/kfd"),
         evidence=(
             Evidence(text=f"groups: {', '.join(groups)[:200]}", source=machine.source("account.member_of")),
             Evidence(text=unseen.text[:200], source=unseen.source),
         ),
-        fixes=FIXES,
+        remedies=advice(machine, kb),
         verify=("test", "-r", "/dev/kfd", "-a", "-w", "/dev/kfd"),
     )
 
 
 _SEES_NONE = (
-    *("torch-cannot-use-gpu-webui", "torch-reports-no-gpu", "hip-no-device", "rocm-no-agent-told"),
-    *("cpu-in-place-of-gpu-told", "hsa-init-out-of-resources", "kfd-open-permission"),
-    "gpu-not-seen-said",
+    *(
+        "torch-cannot-use-gpu-webui",
+        "torch-reports-no-gpu",
+        "torch-reports-no-hip-gpu",
+        "hip-no-device",
+        "hip-no-device-code",
+    ),
+    *("hsa-init-out-of-resources", "kfd-open-permission", "kfd-denied"),
 )
 
 
@@ -229,12 +244,11 @@ def _said_of(machine: Snapshot, node: DeviceNode) -> bool:
 
 
 _REFUSED = (
-    *("nvidia-node-permission", "kfd-open-permission", "dri-open-permission", "cuda-unknown-999"),
-    "root-alone-reaches-gpu",
+    *("nvidia-node-permission", "kfd-open-permission", "kfd-denied", "dri-open-permission", "cuda-unknown-999"),
 )
 _NOT_REACHED = (
-    *("container-cli-driver-rpc", "insufficient-permissions-said", "cuda-no-device", "nvidia-smi-no-devices"),
-    *("torch-reports-no-gpu", "gpu-not-seen-said", "nvml-unknown-error", "nvidia-smi-cannot-communicate"),
+    *("container-cli-driver-error", "cuda-no-device", "cuda-no-device-code", "nvidia-smi-no-devices"),
+    *("torch-reports-no-gpu", "torch-reports-no-hip-gpu", "nvml-unknown-error", "nvidia-smi-cannot-communicate"),
 )
 
 
@@ -251,7 +265,7 @@ def _line(machine: Snapshot, node: DeviceNode) -> Evidence:
     owners = ", ".join(f"{what} {number if number is not None else 'unknown'}" for what, number in ids)
     if node.gid is None and node.group:
         owners = f"{owners.partition(',')[0]}, group {node.group}"
-    answer = f", opening it answers {node.open_error}" if node.open_error else ""
+    answer = f", opening it fails with {node.open_error}" if node.open_error else ""
     return Evidence(
         text=f"{node.key}: mode {mode}, {owners}{answer}",
         source=machine.source(f"nodes[{node.key}].mode"),
@@ -264,22 +278,46 @@ def _account(machine: Snapshot) -> Evidence:
     return Evidence(text=f"this account's groups: {listed}", source=machine.source("account.gids"))
 
 
-def _fixes(machine: Snapshot, gid: int | None, group: str | None) -> tuple[Fix, ...]:
+def _remedies(machine: Snapshot, gid: int | None, group: str | None) -> tuple[Remedy, ...]:
+    """In a container by its options, never on the host; on a host by the account's groups or the node's udev rule."""
+    if machine.container.inside or machine.container.engine == "kubernetes":
+        return (container_advice.with_group(machine, gid),)
     if gid == 0 or group == "root":
-        reload = Fix(text="Apply it.", command=("udevadm", "trigger"), root=True)
-        return (Fix(text=_UDEV, root=True), reload)
-    if gid is None:
-        return FIXES
+        return (_udev(),)
     if group and group in (machine.account.member_of or ()):
-        return (_LOGIN,)
+        again = "Log in again, so that the session gets the account's groups."
+        return (way(again, Scope.HOST, _LOGIN, risk="stops the programs of the session"),)
+    if gid is None:
+        find = step("Read which group owns the nodes.", "ls", "-l", "/dev/kfd", "/dev/dri")
+        return (_join(machine, "render,video", find),)
     if not group:
-        make = Fix(text=f"Give gid {gid} a name.", command=("groupadd", "--gid", str(gid), "gpu"), root=True)
-        return (make, _join(machine, "gpu"), _LOGIN)
-    return (_join(machine, group), _LOGIN)
+        make = step(f"Give gid {gid} a name.", "groupadd", "--gid", str(gid), "gpu")
+        return (_join(machine, "gpu", make),)
+    return (_join(machine, group),)
 
 
-def _join(machine: Snapshot, group: str) -> Fix:
+def _udev() -> Remedy:
+    write = step(f"Write to /etc/udev/rules.d/70-amdgpu.rules:\n{_RULES}")
+    apply = step("Apply it.", "udevadm", "trigger")
+    undo = (step("Remove the file.", "rm", "/etc/udev/rules.d/70-amdgpu.rules"),)
+    title = "Add the udev rule that assigns the nodes to the group render."
+    return way(title, Scope.HOST, write, apply, root=True, vendor="amd", undo=undo)
+
+
+def _join(machine: Snapshot, group: str, before: Step | None = None) -> Remedy:
     user = machine.account.user or "YOUR_USER"
-    return Fix(
-        text=f"Join the group {group} (usermod -aG {group} $USER).", command=("usermod", "-aG", group, user), root=True
+    which = "" if machine.account.user else " (YOUR_USER: the account that runs the program)"
+    join = step(f"Add the account to the group{which}.", "usermod", "-aG", group, user)
+    undo = tuple(step(f"Leave {one}.", "gpasswd", "-d", user, one) for one in group.split(","))
+    steps = (*((before,) if before else ()), join, _LOGIN)
+    title = f"Add this account to the group {group.replace(',', ' and ')}."
+    return way(title, Scope.HOST, *steps, root=True, undo=undo)
+
+
+def _nvidia_modes(machine: Snapshot) -> Remedy:
+    """The driver makes its nodes open to all: closed ones are a setting."""
+    find = step(
+        "Find the setting (NVreg_DeviceFileMode, _GID, _UID).", "grep", "-rn", "NVreg_Device", "/etc/modprobe.d"
     )
+    text = step("Join that group, or remove the setting and reload the driver.")
+    return way("Check who may open NVIDIA's device nodes.", Scope.DRIVER, find, text, root=True, vendor="nvidia")

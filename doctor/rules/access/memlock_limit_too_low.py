@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import run_line
-from doctor.rules.hardware import vendors_there
+from doctor.findings import Action, Finding, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib import run_line
+from doctor.rules.lib.advice import STOPS_CONTAINER, step, way
+from doctor.rules.lib.hardware import vendors_there
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -17,22 +18,24 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="memlock-limit-too-low",
     severity=Severity.WARNING,
-    title="Locked memory is limited below what RDMA or collectives need.",
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    title="The locked-memory limit is too low for RDMA or collectives.",
     needs=({"rdma", "host.memlock_bytes"}, {"host.memlock_bytes"}),
     proven="synthetic",
     order=22,
     facts_decide=False,
     tags=("access", "collectives"),
     doc="""## What it finds
-A limit on locked memory for this account, on a machine with RDMA devices; in a container on a GPU machine one below
-the kernel's own default of 8 MiB.
+A limit on locked memory for this account, on a machine with RDMA devices; in a container on a GPU machine, a limit
+below the kernel's default of 8 MiB.
 
 ## Why it matters
 Registering buffers fails: "ibv_reg_mr failed: Cannot allocate memory", and NCCL or RCCL stops.
 
 ## Not raised when
-The limit is off or 32 GiB and more, or there is neither an RDMA device nor a tight container. Without an error text
-it is information.
+The limit is unlimited, or 32 GiB or more. Or there is no RDMA device and no container with a low limit. Without an
+error message it is information.
 
 ## How to confirm
 `ulimit -l` in the shell or container that starts the job.
@@ -52,23 +55,23 @@ AMD-AGI/Primus preflight: warns below 32 GiB (2026-08)
 _ENOUGH_BYTES = 32 << 30
 _KERNEL_DEFAULT_BYTES = 8 << 20
 """MLOCK_LIMIT since Linux 5.16; 64 KiB before."""
-_CONTAINER = Fix(text="Lift it for the container.", command=("docker", "run", "--ulimit", "memlock=-1", "IMAGE"))
-_HOST = Fix(
-    text="In /etc/security/limits.d/rdma.conf: `* soft memlock unlimited` and `* hard memlock unlimited`.",
-    root=True,
+_CONTAINER = way(
+    "Recreate the container without a limit on locked memory.",
+    Scope.CONTAINER,
+    step("Start it (IMAGE: your image).", "docker", "run", "--ulimit", "memlock=-1", "IMAGE"),
+    risk=STOPS_CONTAINER,
 )
-FIXES = (_CONTAINER, _HOST)
+_HOST = way(
+    "Raise the locked-memory limit of login sessions.",
+    Scope.HOST,
+    step("Write to /etc/security/limits.d/rdma.conf: `* soft memlock unlimited` and `* hard memlock unlimited`."),
+    step("Log in again. For a systemd service, set LimitMEMLOCK=infinity in its unit instead."),
+    root=True,
+    undo=(step("Remove the file.", "rm", "/etc/security/limits.d/rdma.conf"),),
+)
+REMEDIES = (_CONTAINER, _HOST)
 _REFUSED = ("rdma-registration-refused", "buffer-not-allocated-as-mr")
 """What verbs say where memory can't be locked."""
-
-
-def unheard(machine: Snapshot) -> bool:
-    """On a Jetson, which has no RDMA network, where nobody speaks of locked memory or of what verbs register. Where the
-    same works under another kernel: the limit was the same there."""
-    if machine.host.memlock_bytes is None and machine.symptom("other-kernel-works"):
-        return True
-    board = machine.symptom("jetson-told") is not None and not machine.rdma
-    return board and machine.host.memlock_bytes is None and machine.symptom(*_REFUSED) is None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -80,15 +83,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     tight = machine.container.inside and limit < _KERNEL_DEFAULT_BYTES and vendors_there(machine)
     if not (machine.rdma or text or tight):
         return
-    on = " on a machine with RDMA devices" if machine.rdma else ": too little for RDMA"
+    on = " for this machine's RDMA devices" if machine.rdma else " for RDMA"
     refused = machine.symptom(*_REFUSED) if text and limit <= _KERNEL_DEFAULT_BYTES else None
     yield Finding(
-        summary=f"Locked memory is limited to {limit >> 10} KiB{on}.",
+        summary=f"The locked-memory limit ({limit >> 10} KiB) is {'too low' if refused else 'low'}{on}.",
         severity=Severity.WARNING if refused else Severity.INFO,
         basis="both" if refused else "facts",
         suspect=2 if text else 0,
         explains=("gpudirect-rdma-missing",) if refused else (),
         subject=Subject(kind="limit", id="memlock"),
         evidence=evidence(machine, ("host.memlock_bytes", *([f"symptom:{refused.key}"] if refused else []))),
-        fixes=(_CONTAINER if machine.container.inside else _HOST,),
+        remedies=(_CONTAINER if machine.container.inside else _HOST,),
     )

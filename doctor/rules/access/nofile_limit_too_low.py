@@ -1,4 +1,4 @@
-"""The limit of open files is reached."""
+"""The open-files limit is too low."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import run_line
-from doctor.rules.hardware import compute_gpus
+from doctor.findings import Action, Evidence, Finding, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib import run_line
+from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.container_advice import recreate
+from doctor.rules.lib.hardware import compute_gpus
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="nofile-limit-too-low",
     severity=Severity.WARNING,
-    title="The limit of open files is reached.",
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    title="The open-files limit is too low.",
     needs=({"host.nofile"},),
     proven="synthetic",
     order=22,
@@ -30,8 +34,8 @@ RLIMIT_NOFILE is too low for what the job opens: data loader workers, many ranks
 'Too many open files', or 'received 0 items of ancdata' from data loader workers.
 
 ## Not raised when
-The limit is above 1024, or 1024 without an error text and without several GPUs in a container. Without an error text
-it is information, except where a program on several GPUs could not load a file of kernels.
+The limit is above 1024, or 1024 without an error message and without several GPUs in a container. Without an error
+message it is information, except where a program on several GPUs could not load a file of kernels.
 
 ## How to confirm
 `ulimit -n` in the shell or container that starts the job.
@@ -47,13 +51,20 @@ https://docs.pytorch.org/docs/stable/multiprocessing.html#sharing-strategies
 """,
 )
 
-FIXES = (
-    Fix(text="Raise it for the container.", command=("docker", "run", "--ulimit", "nofile=65536:65536", "IMAGE")),
-    Fix(
-        text="Raise the soft limit of the user's sessions in /etc/security/limits.d, or LimitNOFILE of the unit.",
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """In a container its own limit; on the host that of login sessions and services."""
+    new = recreate(machine, "Recreate the container with a higher open-files limit.", "--ulimit", "nofile=65536:65536")
+    sessions = way(
+        "Raise the open-files limit of login sessions.",
+        Scope.HOST,
+        step("Write to /etc/security/limits.d/nofile.conf: `* soft nofile 65536` and `* hard nofile 65536`."),
+        step("Log in again. For a systemd service, set LimitNOFILE=65536 in its unit and restart it."),
         root=True,
-    ),
-)
+        undo=(step("Remove the file.", "rm", "/etc/security/limits.d/nofile.conf"),),
+    )
+    inside = machine.container.inside
+    return (new,) if inside else (sessions,) if inside is False else (sessions, new)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -68,14 +79,14 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     told = (Evidence(text=unopened.text[:200], source=unopened.source),) if unopened else ()
     yield Finding(
-        summary=f"A process may open {limit} files."
-        + (" With this many GPUs that is few, and a file could not be loaded." if unopened else ""),
+        summary=f"The open-files limit ({limit}) is low."
+        + (" A file could not be loaded; several GPUs need more open files." if unopened else ""),
         severity=Severity.WARNING if unopened else Severity.INFO,
         basis="both" if unopened else "facts",
         suspect=0 if unopened or not text else 2,
         subject=Subject(kind="limit", id="nofile"),
         evidence=(*evidence(machine, ("host.nofile",)), *told),
-        fixes=FIXES,
+        remedies=advice(machine, kb),
     )
 
 

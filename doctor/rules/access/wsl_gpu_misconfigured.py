@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import run_line, wheel_runtime
-from doctor.rules.blas_support import rocm_of
-from doctor.rules.hardware import has_no
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib import run_line, wheel_runtime
+from doctor.rules.lib.advice import STOPS_CONTAINER, command, step, way
+from doctor.rules.lib.blas_support import rocm_of
+from doctor.rules.lib.error_texts import pointing_to
+from doctor.rules.lib.hardware import has_no, vendors_there
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="wsl-gpu-misconfigured",
     severity=Severity.ERROR,
-    title="WSL's way to the GPU is incomplete.",
+    scope=Scope.DRIVER,
+    action=Action.RECONFIGURE,
+    layer=Layer.DRIVER,
+    title="GPU support in WSL is incomplete.",
     needs=({"host.wsl", "nodes"}, {"host.wsl"}),
     proven="synthetic",
     explains=(
@@ -30,21 +35,22 @@ RULE = Rule(
     facts_decide=False,
     tags=("access", "wsl"),
     doc="""## What it finds
-WSL without /dev/dxg, through which all GPU work goes there, and a container of ROCm 7.2 to 7.12 that was given it
-and is not told to look there.
+WSL without /dev/dxg, which all GPU work in WSL uses. Or a container of ROCm 7.2 to 7.12 that has /dev/dxg but lacks
+the setting to use it.
 
 ## Why it matters
-Under WSL the driver lives on the Windows side. Without /dev/dxg no library can reach it; a Linux driver does not help.
+Under WSL, the driver is on the Windows side. Without /dev/dxg no library can reach it; a Linux driver does not help.
 
 ## Not raised when
-/dev/dxg is there, or inside a container (it must be passed there). Where rocminfo lists the GPU, its runtime comes up,
-and torch brings an older HSA runtime of its own: that is gpu-libs-conflict.
+/dev/dxg is there, or inside a container (it must be passed there). Where rocminfo lists the GPU, its runtime starts,
+and torch has its own older HSA runtime: that is gpu-libs-conflict.
 
 ## How to confirm
 `ls -l /dev/dxg` and, on Windows, `wsl --version` and `wsl -l -v` (VERSION must be 2).
 
 ## Fix
-Update WSL and the Windows driver. Never install a Linux kernel driver inside.
+On Windows: install the vendor's current GPU driver, then `wsl --update` and `wsl --shutdown`. Never install a Linux
+kernel driver in WSL. A WSL 1 distribution has no GPU: `wsl --set-version NAME 2`.
 
 ## Fix safety
 `wsl --shutdown` stops all distributions.
@@ -55,11 +61,30 @@ https://rocm.docs.amd.com/projects/radeon-ryzen/en/latest/docs/install/installra
 """,
 )
 
-FIXES = (
-    Fix(text="On Windows: install the vendor's current GPU driver and update WSL.", command=("wsl.exe", "--update")),
-    Fix(text="On Windows: restart WSL.", command=("wsl.exe", "--shutdown"), risk="Stops every running distribution."),
-    Fix(text="ROCm before 7.13 needs HSA_ENABLE_DXG_DETECTION=1 in the environment.", where="environment"),
-)
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """On the Windows side, in order."""
+    vendors = vendors_there(machine) or run_line.vendors_meant(machine)
+    named = {"amd": "AMD's", "nvidia": "NVIDIA's"}.get(next(iter(vendors)) if len(vendors) == 1 else "", "the vendor's")
+    steps = (
+        step(f"On Windows, install {named} current GPU driver. Never install a Linux kernel driver in WSL."),
+        step("On Windows, update WSL.", "wsl.exe", "--update"),
+        step("On Windows, restart WSL.", "wsl.exe", "--shutdown"),
+    )
+    stops = "stops every running WSL distribution"
+    windows = way("Update the Windows GPU driver and WSL.", Scope.DRIVER, *steps, risk=stops)
+    version = step("Convert the distribution (NAME: see `wsl.exe -l -v`).", "wsl.exe", "--set-version", "NAME", "2")
+    second = way("Convert the distribution to WSL 2, if it is WSL 1.", Scope.HOST, version, risk=stops)
+    return (windows, second)
+
+
+_DETECT = command(
+    "Recreate the container with HSA_ENABLE_DXG_DETECTION=1, which ROCm before 7.13 needs.",
+    Scope.HOST,
+    *("docker", "run", "--device", "/dev/dxg", "--env", "HSA_ENABLE_DXG_DETECTION=1", "IMAGE"),
+    vendor="amd",
+    risk=STOPS_CONTAINER,
+).model_copy(update={"scope": Scope.CONTAINER})
 
 
 _NO_DRIVER = (
@@ -69,15 +94,18 @@ _NO_DRIVER = (
         "torch-no-nvidia-driver",
         "libcuda-missing",
         "cuda-no-device",
+        "cuda-no-device-code",
     ),
     *(
         "rocm-module-not-loaded",
         "hip-no-device",
+        "hip-no-device-code",
         "kfd-missing-in-container",
+        "kfd-node-missing",
         "nvml-library-not-found",
         "nvml-library-missing",
     ),
-    *("rocminfo-shows-no-gpu", "wsl-adapter-not-found", "docker-custom-device-missing"),
+    *("wsl-adapter-not-found", "docker-custom-device-missing"),
 )
 
 
@@ -86,7 +114,7 @@ _NEVER_THERE = frozenset({"rocm-module-not-loaded", "kfd-missing-in-container"})
 
 
 _RUNTIME_FAILS = (
-    *("hsa-init-failed", "hsa-init-out-of-resources", "topology-lacks-engine-id"),
+    *("hsa-init-no-supported-gpu", "hsa-init-out-of-resources"),
     *("wsl-librocdxg", "wsl-thunk-asserts", "wsl-hsa-kmt"),
 )
 """What ROCm itself says where it lists nothing: a list beside it is of another day, or of another system."""
@@ -102,23 +130,19 @@ def _lists_gpu(machine: Snapshot) -> bool:
 def _misses_module_alone(machine: Snapshot) -> bool:
     """Whether nothing says that no GPU is seen, or that a part of WSL's way is absent, but what looks for the module or
     its node, which WSL has not."""
-    from doctor.knowledge.symptoms import shared
-
     missed = machine.symptom(*(run_line.NO_GPU_SEEN - _NEVER_THERE), *_RUNTIME_FAILS)
     if missed is not None or machine.torch.available is False:
         return False
-    told = (symptom.key for symptom in machine.symptoms if symptom.key not in _NEVER_THERE)
-    return not any(c.rule == RULE.id and c.sure != "possible" for key in told for c in shared().causes(key, machine))
+    return pointing_to(machine, RULE.id, leaving_out=_NEVER_THERE) is None
 
 
-def _said(machine: Snapshot) -> Iterator[Finding]:
+def _said(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     """A text from WSL that says that no driver is there: under WSL it is Windows' driver that is not reached."""
     symptom = machine.symptom(*(key for key in _NO_DRIVER if key not in _NEVER_THERE or not _lists_gpu(machine)))
     if (
         machine.torch.available is True
         or machine.torch.build == "cpu"
         or machine.container.inside
-        or machine.symptom("ray-worker-without-gpu")
         or (machine.environment or {}).get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1")  # that hides them all
         or wheel_runtime.hides_gpu(machine)  # WSL's own way is whole: rocminfo took it
     ):
@@ -126,53 +150,38 @@ def _said(machine: Snapshot) -> Iterator[Finding]:
     if symptom is None:
         if run_line.sees_none(machine) and not (_lists_gpu(machine) and _misses_module_alone(machine)):
             yield Finding(
-                summary="A program under WSL sees no GPU: WSL's own path to it comes first.",
+                summary="A program in WSL sees no GPU; check the Windows driver and /dev/dxg first.",
                 severity=Severity.INFO,
                 suspect=1,
                 subject=Subject(kind="node", id="/dev/dxg"),
                 evidence=evidence(machine, ("host.wsl", "os.name", "torch.available")),
-                fixes=FIXES,
+                remedies=advice(machine, kb),
                 verify=("ls", "-l", "/dev/dxg"),
             )
         return
     yield Finding(
-        summary="Under WSL the GPU's driver on the Windows side is not reached.",
+        summary="WSL cannot reach the Windows GPU driver.",
         severity=Severity.WARNING,
         subject=Subject(kind="node", id="/dev/dxg"),
         evidence=(Evidence(text=symptom.text, source=symptom.source), *evidence(machine, ("host.wsl", "os.name"))),
-        fixes=FIXES,
+        remedies=advice(machine, kb),
         verify=("ls", "-l", "/dev/dxg"),
     )
-
-
-def excludes(machine: Snapshot) -> bool:
-    """Where rocminfo lists a GPU under WSL, and no program misses it."""
-    return machine.host.wsl is True and _lists_gpu(machine) and _misses_module_alone(machine)
-
-
-def unheard(machine: Snapshot) -> bool:
-    """That somebody works under WSL is no complaint of its way to the GPU; nor is anything where torch has its GPU, or
-    rocminfo lists it and no program misses it; nor where WSL is not named at all."""
-    if machine.host.wsl is None and machine.symptom("wsl-named", "wsl-told") is None:
-        return True
-    if machine.torch.available is True or (_lists_gpu(machine) and _misses_module_alone(machine)):
-        return True
-    return machine.host.wsl is True and not run_line.sees_none(machine) and not run_line.complained_of(machine)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Only the node decides; its absence must be known."""
     if machine.host.wsl and not machine.container.inside and has_no(machine, "dxg"):
         yield Finding(
-            summary="WSL has no /dev/dxg, so nothing in it can reach the GPU.",
+            summary="WSL cannot reach the GPU: /dev/dxg is missing.",
             subject=Subject(kind="node", id="/dev/dxg"),
             evidence=evidence(machine, ("host.wsl", "kernel.release", "nodes")),
-            fixes=FIXES[:2],
+            remedies=advice(machine, kb),
             verify=("ls", "-l", "/dev/dxg"),
         )
     elif machine.host.wsl:
         yield from _unasked(machine)
-        yield from _said(machine)
+        yield from _said(machine, kb)
 
 
 _BY_LIBROCDXG, _BY_ITSELF = Dotted("7.2"), Dotted("7.13")
@@ -190,11 +199,11 @@ def _unasked(machine: Snapshot) -> Iterator[Finding]:
     if asked or "amd" not in run_line.vendors_meant(machine) or not run_line.sees_none(machine):
         return
     yield Finding(
-        summary=f"The container has /dev/dxg, and its ROCm looks for a GPU there only with {_DETECTION}=1.",
+        summary=f"ROCm in this container finds the GPU through /dev/dxg only with {_DETECTION}=1.",
         severity=Severity.WARNING,
         subject=Subject(kind="variable", id=_DETECTION),
         evidence=evidence(machine, ("host.wsl", "container.run_args", "rocm", "torch.rocm")),
-        fixes=FIXES[2:],
+        remedies=(_DETECT,),
     )
 
 

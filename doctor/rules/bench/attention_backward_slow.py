@@ -1,4 +1,4 @@
-"""The backward pass of attention takes far longer than the forward pass."""
+"""Attention's backward pass is far slower than its forward pass."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Action, Evidence, Finding, Remedy, Rule, Scope, Severity, Subject
+from doctor.rules.lib.advice import by_hand, set_to
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -15,42 +16,49 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="attention-backward-slow",
     severity=Severity.WARNING,
-    title="The backward pass of attention takes far longer than the forward pass.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    title="Attention's backward pass is far slower than its forward pass.",
     needs=({"bench"},),
     proven="synthetic",
     order=72,
     tags=("bench",),
     doc="""
 ## What it finds
-Attention whose backward pass takes more than five times the forward pass, with its whole interval.
+Attention whose backward pass takes more than five times the forward pass, with its whole interval. Both passes run on
+the same backend of `scaled_dot_product_attention`, which the finding names.
 
 ## Why it matters
-Backward has two and a half times the arithmetic of forward; far beyond that it is a broken or a fallback kernel, and
-training pays for it in each step.
+Backward has two and a half times the arithmetic of forward. A much slower backward pass slows down each training step.
 
 ## Not raised when
-The interval reaches below five, the case did not run, or it ran on a CPU.
+The interval reaches below five or covers less than 95 %, the backend is not known, the case did not run, or it ran on a
+CPU.
 
 ## How to confirm
-`doctor bench attention`, and the profiler's kernel names of the backward pass.
+Run `doctor bench attention`, and read the kernel names of the backward pass in `torch.profiler`.
 
 ## Fix
-Choose another kernel: TORCH_ROCM_FA_PREFER_CK=1 on AMD, flash-attn, or a newer torch.
+Use another kernel: set TORCH_ROCM_FA_PREFER_CK=1 on AMD, or try flash-attn or a newer torch.
 
 ## Fix safety
-A variable of one run; results differ in the last digits.
+The variable affects one run; results differ in the last digits.
 
 ## References
 docs/bench.md
 """,
 )
-FIXES = (
-    Fix(
-        text="Try the kernel of Composable Kernel (torch for ROCm, since 2.7), and measure again.",
-        command=("env", "TORCH_ROCM_FA_PREFER_CK=1", "python3"),
-        where="environment",
-    ),
-)
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """On ROCm the other kernel that torch has; elsewhere another library."""
+    if machine.torch.build != "rocm":
+        text = "Install flash-attn for this torch, or a newer torch, then run `doctor bench attention` again."
+        return (by_hand("Use another attention kernel.", Scope.ENVIRONMENT, text, undo="Uninstall flash-attn."),)
+    title = "Use Composable Kernel's attention kernel (torch for ROCm since 2.7), then measure again."
+    return (set_to(machine, title, TORCH_ROCM_FA_PREFER_CK="1"),)
+
+
 LIMIT = 5.0
 """Times forward. Arithmetic alone gives 2.5 (FlashAttention-2, section 4); 3 to 4 are seen of good kernels."""
 
@@ -59,10 +67,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """By the paired ratio of backward to forward."""
     for measured in machine.bench or ():
         ratio = measured.ratio
-        if measured.what != "attention backward" or ratio is None or measured.device == "cpu" or ratio.low <= LIMIT:
+        if measured.what != "attention backward" or measured.device == "cpu" or ratio is None:
+            continue
+        if measured.variant is None or not ratio.firm or ratio.low <= LIMIT:
             continue
         yield Finding(
-            summary=f"Attention backward takes {ratio.p50:.1f} times forward ({measured.dtype} {measured.shape}).",
+            summary=f"Attention backward takes {ratio.p50:.1f} times forward "
+            f"({measured.variant}, {measured.dtype} {measured.shape}).",
             subject=Subject(kind="case", id=measured.key),
             evidence=(
                 Evidence(
@@ -70,5 +81,5 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                     source=machine.source(f"bench[{measured.key}]"),
                 ),
             ),
-            fixes=FIXES if machine.torch.build == "rocm" else (Fix(text="Use flash-attn or a newer torch."),),
+            remedies=advice(machine, kb),
         )

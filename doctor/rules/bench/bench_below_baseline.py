@@ -1,4 +1,4 @@
-"""A measured number is below the profile's baseline."""
+"""A measured result is below the profile's baseline."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gemm import Measurement
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Action, Evidence, Finding, Rule, Scope, Severity, Subject
+from doctor.rules.lib.advice import step, way
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -18,38 +19,45 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="bench-below-baseline",
     severity=Severity.WARNING,
-    title="A measured number is below the profile's baseline.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    title="A measured result is below the profile's baseline.",
     needs=({"bench", "profile"},),
     proven="synthetic",
     order=73,
     tags=("bench", "profile"),
     doc="""
 ## What it finds
-A measurement whose whole interval lies below what the profile says for the same case: same name, type, shape and unit.
+A measurement whose whole interval is below the profile's baseline for the same case: same name, type, shape and unit.
 Against a floor, any shortfall; against a median that was measured elsewhere, more than 10 %.
 
 ## Why it matters
-The hardware can do more than this stack gets out of it.
+This stack does not use what the hardware can do.
 
 ## Not raised when
-The profile has no baseline for the case ("no baseline", never a pass), units differ, or the interval reaches it. What
-is better when lower (microseconds) is compared the other way round.
+The profile has no baseline for the case ("no baseline", never a pass), units differ, or the interval reaches it.
+Where lower is better (microseconds), the comparison is reversed.
 
 ## How to confirm
-`doctor bench --profile NAME`: the clocks and throttle reasons stand beside each number.
+`doctor bench --profile NAME`: it shows clocks and throttle reasons beside each number.
 
 ## Fix
-Look at the clocks first, then at the library (`doctor blas --prove`) and at the versions that the baseline names.
+Check the clocks first, then the library (`doctor blas --prove`) and the versions in the baseline.
 
 ## Fix safety
-Nothing is changed by looking.
+Looking changes nothing.
 
 ## References
 docs/bench.md
 """,
 )
-FIXES = (
-    Fix(text="Look which library ran, and at the clocks beside the number.", command=("doctor", "blas", "--prove")),
+REMEDIES = (
+    way(
+        "Find out whether the library or the clocks differ from the baseline's run.",
+        Scope.JOB,
+        step("Show which library and kernel each product takes.", "doctor", "blas", "--prove"),
+        step("Look for a power or temperature limit during the run.", "doctor", "check", "--only", "gpu-throttled"),
+    ),
 )
 MARGIN = 0.9
 """Of a median that was measured on another node: parts of one kind differ by some percent."""
@@ -72,7 +80,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 Evidence(text=f"{measured.value.low:.4g} to {measured.value.high:.4g} {measured.unit}", source="bench"),
                 Evidence(text=f"{baseline.method}; {baseline.library}; {made}", source=baseline.source.url),
             ),
-            fixes=FIXES,
+            remedies=REMEDIES,
             source=baseline.source.url,
         )
 
@@ -92,7 +100,7 @@ _PLAIN = frozenset({"matmul"})
 
 
 def shortfall(baseline: Baseline, measured: Measurement) -> bool:
-    if measured.value is None or measured.outcome != "ran":
+    if measured.value is None or measured.outcome != "ran" or not measured.value.firm:
         return False
     target = number_of(baseline)
     margin = 1.0 if baseline.value.floor is not None else MARGIN

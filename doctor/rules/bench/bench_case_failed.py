@@ -1,4 +1,4 @@
-"""A measurement hung, died, ran out of memory or was refused."""
+"""A measurement hung, crashed, ran out of memory or was refused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Action, Evidence, Finding, Rule, Scope, Severity, Subject
+from doctor.rules.lib.advice import looks
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -15,38 +16,40 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="bench-case-failed",
     severity=Severity.ERROR,
-    title="A measurement hung, died, ran out of memory or was refused.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    title="A measurement hung, crashed, ran out of memory or was refused.",
     needs=({"gemm_proofs"}, {"bench"}),
     proven="live",
     order=61,
     tags=("bench",),
     doc="""
 ## What it finds
-A case that ended its process, was silent past its deadline, took more memory than it may, or that torch refused.
+A case that crashed, ran past its deadline, used too much memory, or that torch refused.
 
 ## Why it matters
-What hangs or dies in a small case does so in a large program, where nobody sees which step it was.
+What hangs or crashes in a small case also does in a large program, where the step is hard to find.
 
 ## Not raised when
-The case was left out because this torch or this device has no such operation. A refusal of what only some GPUs have
-(FP8, grouped products, FlexAttention) is information.
+The case was skipped because this torch or device lacks the operation. If torch refuses what only some GPUs have (FP8,
+grouped products, FlexAttention), it is information.
 
 ## How to confirm
 Run the case alone: `doctor bench NAME`, and read the end of what it printed.
 
 ## Fix
-What the message says; a hang or a fault of the GPU is in the kernel's log (`dmesg`).
+Follow the message; the kernel log (`dmesg`) shows a GPU hang or fault.
 
 ## Fix safety
-Nothing is changed by measuring again.
+Measuring again changes nothing.
 
 ## References
 docs/bench.md
 """,
 )
-FIXES = (Fix(text="Look into the kernel's log for a fault of the GPU at that time.", command=("dmesg", "-T")),)
+REMEDIES = (looks("Read the kernel log for a GPU fault at that time.", "journalctl", "-k", "-b", root=True),)
 _NOT_EVERYWHERE = ("scaled_mm", "grouped_mm", "float8", "flex", "compile")
-_SAID = {"hung": "hung", "crashed": "ended its process", "out-of-memory": "ran out of memory", "refused": "was refused"}
+_SAID = {"hung": "hung", "crashed": "crashed", "out-of-memory": "ran out of memory", "refused": "was refused"}
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -67,5 +70,5 @@ def _finding(name: str, key: str, outcome: str, detail: str | None, machine: Sna
         severity=Severity.INFO if optional else Severity.ERROR,
         subject=Subject(kind="case", id=key),
         evidence=(Evidence(text=detail or outcome, source=machine.source("bench" if "@" in key else "gemm_proofs")),),
-        fixes=() if outcome == "refused" else FIXES,
+        remedies=() if outcome == "refused" else REMEDIES,
     )

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject
+from doctor.rules.lib.advice import step, way
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="bench-wrong-values",
     severity=Severity.ERROR,
+    scope=Scope.HARDWARE,
+    action=Action.DRAIN,
+    layer=Layer.GPU,
     title="A GPU (or a library on it) computed wrong values.",
     needs=({"gemm_proofs"}, {"bench"}),
     proven="synthetic",
@@ -26,7 +30,7 @@ A case of `doctor bench` or `doctor blas --prove` whose result is further from a
 rounding explains.
 
 ## Why it matters
-Training diverges and answers are wrong, and no error is ever raised.
+Training diverges and answers are wrong, without any error.
 
 ## Not raised when
 The result is within the tolerance of its type, which the case names; or the case did not run.
@@ -35,16 +39,24 @@ The result is within the tolerance of its type, which the case names; or the cas
 Run the same case again, on another GPU, and with the other library.
 
 ## Fix
-Find out whether one GPU or one library is at fault, then replace that one.
+Find out whether one GPU or one library is faulty, then replace it.
 
 ## Fix safety
-Nothing is changed by measuring again. Values computed on that GPU are not to be trusted until then.
+Measuring again changes nothing. Do not trust values from that GPU until then.
 
 ## References
 docs/bench.md
 """,
 )
-FIXES = (Fix(text="Measure again on each GPU; one that differs from the others is at fault, else the library is."),)
+REMEDIES = (
+    way(
+        "Find out whether one GPU or the library gives the wrong values.",
+        Scope.JOB,
+        step("Measure again on each GPU (cuda:0, cuda:1 …).", "doctor", "bench", "gemm", "--device", "cuda:0"),
+        step("If one GPU differs from the others, drain the node and have that GPU replaced."),
+        step("If all give the same wrong values, update torch or the BLAS library, and report it."),
+    ),
+)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -65,6 +77,6 @@ def _finding(name: str, key: str, detail: str | None, machine: Snapshot) -> Find
         summary=f"Wrong values: {name}.",
         subject=Subject(kind="case", id=key),
         evidence=(Evidence(text=detail or "the values differ from the reference", source=source),),
-        fixes=FIXES,
+        remedies=REMEDIES,
         verify=("doctor", "bench", "--level", "quick"),
     )

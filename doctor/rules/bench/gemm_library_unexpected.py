@@ -1,4 +1,4 @@
-"""A matrix product ran on another library than the flags, or the prediction, say."""
+"""A matrix product did not run on the library that was set or predicted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gemm import GemmProof
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Action, Evidence, Finding, Remedy, Rule, Scope, Severity, Subject
+from doctor.rules.lib.advice import looks, unset
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,21 +17,23 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="gemm-library-unexpected",
     severity=Severity.WARNING,
-    title="A matrix product ran on another library than the flags, or the prediction, say.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    title="A matrix product did not run on the library that was set or predicted.",
     needs=({"gemm_proofs"},),
     proven="synthetic",
     order=71,
     tags=("bench", "blas"),
     doc="""
 ## What it finds
-A library fell back with a warning (hipBLASLt on an unsupported GPU); a variable asked for one library, and another
-one ran; or what ran is not what the tables of the selection predict.
+A library fell back with a warning (hipBLASLt on an unsupported GPU); a variable selects one library, but another one
+ran; or another library ran than the selection tables predict.
 
 ## Why it matters
-A flag that does nothing is taken for a speed-up that was made; a fallback costs a factor and one line of log.
+A flag that does nothing looks like a speed-up. A fallback can be several times slower and logs only one line.
 
 ## Not raised when
-The library that ran is not known, or rocBLAS was predicted and handed the product on to hipBLASLt by itself.
+The library that ran is not known, or rocBLAS was predicted and passed the product to hipBLASLt.
 
 ## How to confirm
 `doctor blas --prove --format json`: calls, kernels and files of each product.
@@ -45,19 +48,21 @@ Only the choice of library changes.
 https://github.com/pytorch/pytorch/issues/138067
 """,
 )
-FIXES = (
-    Fix(
-        text="Run without the preference, and compare: doctor bench gemm.",
-        command=("env", "--unset=TORCH_BLAS_PREFER_HIPBLASLT", "--unset=TORCH_BLAS_PREFER_CUBLASLT", "python3"),
-        where="environment",
-    ),
-)
+
+
+def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]:
+    """Without the variables that ask for a library; of those that are set, where the environment is known."""
+    names = [name for name in _ASKING if name in (machine.environment or _ASKING)]
+    compare = looks("Measure both libraries.", "doctor", "bench", "gemm", where="environment")
+    return (*((unset(machine, *names),) if names else ()), compare)
+
+
 _ASKING = {"TORCH_BLAS_PREFER_HIPBLASLT": "rocm", "TORCH_BLAS_PREFER_CUBLASLT": ""}
 _ASKED = {"1": ("hipblaslt", "cublaslt"), "0": ("rocblas", "cublas")}
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """Fallbacks first; then a flag that lost, which is told once; then predictions that did not come true."""
+    """Fallbacks first; then a flag without effect, which is reported once; then predictions that did not come true."""
     proofs = [p for p in machine.gemm_proofs or () if p.outcome in ("ran", "wrong")]
     fell = [p for p in proofs if any(_FALLBACK in w.lower() for w in p.warnings)]
     if fell:
@@ -77,10 +82,10 @@ _FALLBACK = "unsupported architecture"
 def _fell_back(fell: list[GemmProof], machine: Snapshot) -> Finding:
     line = next(w for w in fell[0].warnings if _FALLBACK in w.lower())
     return Finding(
-        summary="torch fell back from hipBLASLt: it does not know this GPU as supported.",
+        summary="torch did not use hipBLASLt: it does not list this GPU as supported.",
         subject=Subject(kind="warning", id="hipblaslt-fallback"),
         evidence=(Evidence(text=line, source=machine.source(f"gemm_proofs[{fell[0].key}]")),),
-        fixes=FIXES,
+        remedies=advice(machine),
     )
 
 
@@ -96,13 +101,13 @@ def _lost(machine: Snapshot, proofs: list[GemmProof]) -> Finding | None:
         if against:
             ran = against[0]
             return Finding(
-                summary=f"{name}={value} did not win: {ran.entry} {ran.dtype} ran on {ran.library}.",
+                summary=f"{name}={value} had no effect: {ran.entry} {ran.dtype} ran on {ran.library}.",
                 subject=Subject(kind="variable", id=name),
                 evidence=(
                     Evidence(text=f"{name}={value}", source=machine.source(f"environment[{name}]")),
                     Evidence(text=_seen(ran), source=machine.source(f"gemm_proofs[{ran.key}]")),
                 ),
-                fixes=FIXES,
+                remedies=advice(machine),
             )
     return None
 
@@ -117,13 +122,11 @@ def _missed(missed: list[GemmProof], machine: Snapshot) -> Finding:
     first = missed[0]
     more = f", and {len(missed) - 1} more" if len(missed) > 1 else ""
     return Finding(
-        summary=f"{first.entry} {first.dtype} ran on {first.library}; {first.predicted} was predicted{more}.",
+        summary=f"{first.entry} {first.dtype} ran on {first.library}; the prediction was {first.predicted}{more}.",
         severity=Severity.INFO,
         subject=Subject(kind="prediction"),
         evidence=tuple(Evidence(text=_seen(p), source=machine.source(f"gemm_proofs[{p.key}]")) for p in missed[:4]),
-        fixes=(
-            Fix(text="Nothing is wrong with the machine by that alone; please report it with the JSON of the run."),
-        ),
+        remedies=(),
     )
 
 

@@ -1,4 +1,4 @@
-"""torch.matmul and F.linear of the same product take different libraries, or one is much slower."""
+"""torch.matmul and F.linear use different libraries, or one is much slower."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gemm import GemmProof, Measurement
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Action, Evidence, Finding, Remedy, Rule, Scope, Severity, Subject
+from doctor.rules.lib.advice import set_to
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="gemm-paths-diverge",
     severity=Severity.WARNING,
-    title="torch.matmul and F.linear of the same product take different libraries, or one is much slower.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    title="torch.matmul and F.linear use different libraries, or one is much slower.",
     needs=({"gemm_proofs"}, {"bench"}),
     proven="synthetic",
     order=70,
@@ -24,41 +27,41 @@ RULE = Rule(
     doc="""
 ## What it finds
 F.linear that ran on another library than torch.mm of the same type (hipBLASLt beside rocBLAS), or whose time differs
-by more than 10 %: the whole interval of the paired ratio lies outside of 0.9 to 1.1.
+by more than 10 %: the whole interval of the paired ratio lies outside of 0.9 to 1.1. Both ways read the same operands
+in the same layout: `F.linear(a, W)` is compared with `matmul(a, W.t())`. `F.linear(a, W, bias)` is compared with
+`matmul(a, W.t()) + bias`, and reported only when it is slower: fusing the bias is meant to be faster.
 
 ## Why it matters
-Models call F.linear, and benchmarks call matmul: for months one of them was several times slower, unseen.
+Models call F.linear, and benchmarks call matmul. If one of them is slow, a benchmark does not show it.
 
 ## Not raised when
-cuBLAS ran beside cuBLASLt: they share their kernels, and a fused bias is cuBLASLt's by design. The interval of the
-ratio reaches into 0.9 to 1.1, or one of both did not run.
+cuBLAS ran beside cuBLASLt: they share their kernels, and torch computes a fused bias with cuBLASLt by design. The
+interval of the ratio overlaps 0.9 to 1.1 or covers less than 95 %, or one of the two did not run.
 
 ## How to confirm
 `doctor blas --prove`, and `doctor bench gemm`.
 
 ## Fix
-Bring both to one library: TORCH_BLAS_PREFER_HIPBLASLT=1, or DISABLE_ADDMM_CUDA_LT=1 where the fused bias is the slow
-one.
+Use one library for both: set TORCH_BLAS_PREFER_HIPBLASLT=1, or DISABLE_ADDMM_CUDA_LT=1 if the fused bias is slow.
 
 ## Fix safety
-Variables of one run; results differ in the last digits.
+The variables affect one run; results differ in the last digits.
 
 ## References
 https://github.com/pytorch/pytorch/pull/174377
 """,
 )
-FIXES = (
-    Fix(
-        text="Run the plain products on hipBLASLt too.",
-        command=("env", "TORCH_BLAS_PREFER_HIPBLASLT=1", "python3"),
-        where="environment",
-    ),
-    Fix(
-        text="Or switch the fused bias off, and measure both.",
-        command=("env", "DISABLE_ADDMM_CUDA_LT=1", "python3"),
-        where="environment",
-    ),
-)
+
+
+def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]:
+    """Move one of the two paths to the other's library."""
+    fused = set_to(machine, "Run F.linear on the library of torch.mm, then measure again.", DISABLE_ADDMM_CUDA_LT="1")
+    if machine.torch.build == "cuda":
+        return (fused,)
+    plain = "Run torch.mm on hipBLASLt too, then measure again."
+    return set_to(machine, plain, TORCH_BLAS_PREFER_HIPBLASLT="1"), fused
+
+
 TOLERATED = (0.9, 1.1)
 _SHARED = {frozenset({"cublas", "cublaslt"})}
 
@@ -95,7 +98,7 @@ def _by_library(plain: GemmProof, other: GemmProof, machine: Snapshot) -> Findin
             for p in (plain, other)
             for source in (machine.source(f"gemm_proofs[{p.key}]"),)
         ),
-        fixes=FIXES,
+        remedies=advice(machine),
     )
 
 
@@ -105,25 +108,29 @@ def _shown(proof: GemmProof) -> str:
 
 def _excluded(measured: Measurement) -> bool:
     ratio = measured.ratio
-    return ratio is not None and (ratio.low > TOLERATED[1] or ratio.high < TOLERATED[0])
+    if ratio is None or not ratio.firm:
+        return False
+    return ratio.low > TOLERATED[1] or (ratio.high < TOLERATED[0] and not measured.what.endswith("bias"))
 
 
 def _by_time(measured: Measurement, machine: Snapshot) -> Finding:
     ratio = measured.ratio
     assert ratio is not None
-    linear = "F.linear with a bias" if measured.what.endswith("bias") else "F.linear"
-    slow = linear if ratio.p50 > 1 else "torch.matmul"
+    ways = ("F.linear", "torch.matmul")
+    if measured.what.endswith("bias"):
+        ways = ("F.linear with a bias", "torch.matmul plus the bias")
+    slow, fast = ways if ratio.p50 > 1 else ways[::-1]
     factor = ratio.p50 if ratio.p50 > 1 else 1 / ratio.p50
     case = f"{measured.dtype} {measured.shape}"
     return Finding(
-        summary=f"{slow} takes {factor:.2f} times as long as the other way ({case}).",
+        summary=f"{slow} takes {factor:.2f} times as long as {fast} ({case}).",
         subject=Subject(kind="case", id=measured.key),
         evidence=(
             Evidence(
-                text=f"linear / matmul = {ratio.p50:.3f} ({ratio.low:.3f} to {ratio.high:.3f}, {ratio.repeats} pairs)",
+                text=f"time ratio = {ratio.p50:.3f} ({ratio.low:.3f} to {ratio.high:.3f}, {ratio.repeats} pairs)",
                 source=machine.source(f"bench[{measured.key}]"),
             ),
         ),
-        fixes=FIXES if measured.device.startswith("cuda") else (),
+        remedies=advice(machine) if measured.device.startswith("cuda") else (),
         verify=("doctor", "bench", "gemm"),
     )

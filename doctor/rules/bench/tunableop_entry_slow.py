@@ -1,4 +1,4 @@
-"""A TunableOp result is slower than what torch takes without it."""
+"""A TunableOp result is slower than torch's default."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Action, Evidence, Finding, Rule, Scope, Severity, Subject
+from doctor.rules.lib.advice import looks
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -15,18 +16,20 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="tunableop-entry-slow",
     severity=Severity.WARNING,
-    title="A TunableOp result is slower than what torch takes without it.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    title="A TunableOp result is slower than torch's default.",
     needs=({"tuned"},),
     proven="synthetic",
     order=74,
     tags=("bench", "blas"),
     doc="""
 ## What it finds
-An entry of TunableOp's results that, measured again beside the default, takes longer: the whole interval of the paired
-ratio lies above 1.03. Or one whose values are wrong.
+An entry of TunableOp's results that, measured again beside the default, takes longer: the whole interval of the
+paired ratio is above 1.03. Or one whose values are wrong.
 
 ## Why it matters
-Tuning picks the winner of a few runs on a warm cache; a stale or a lucky pick costs time in each step.
+Tuning picks the winner of a few runs on a warm cache; a stale or lucky pick slows each step.
 
 ## Not raised when
 The interval reaches down to 1.03, or the entry was not measured.
@@ -35,16 +38,16 @@ The interval reaches down to 1.03, or the entry was not measured.
 `doctor bench tune --results FILE`.
 
 ## Fix
-Leave the entry out, or tune again.
+Remove the entry, or tune again.
 
 ## Fix safety
-The file is read at the start of a program only.
+Programs read the file only when they start.
 
 ## References
 https://docs.pytorch.org/docs/stable/cuda.tunable.html
 """,
 )
-FIXES = (Fix(text="Tune again, and compare: doctor bench tune.", command=("doctor", "bench", "tune")),)
+REMEDIES = (looks("Tune again into a new file, then compare.", "doctor", "bench", "tune", where="environment"),)
 LIMIT = 1.03
 """Below that, two measurements of one kernel differ too."""
 
@@ -52,7 +55,7 @@ LIMIT = 1.03
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding an entry."""
     for entry in machine.tuned or ():
-        slow = entry.ratio is not None and entry.ratio.low > LIMIT
+        slow = entry.ratio is not None and entry.ratio.firm and entry.ratio.low > LIMIT
         if not slow and not entry.detail:
             continue
         said = (
@@ -66,5 +69,5 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             severity=Severity.ERROR if entry.detail else Severity.WARNING,
             subject=Subject(kind="entry", id=entry.key),
             evidence=(Evidence(text=shown, source=entry.file),),
-            fixes=FIXES,
+            remedies=REMEDIES,
         )

@@ -1,4 +1,4 @@
-"""The rocBLAS or hipBLASLt kernel files for this GPU are missing."""
+"""rocBLAS or hipBLASLt has no kernel files for this GPU."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
-from doctor.rules import python_code
-from doctor.rules.blas_support import rocm_of
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
+from doctor.rules.lib import gfx_override, python_code
+from doctor.rules.lib.advice import by_hand, unset
+from doctor.rules.lib.blas_support import rocm_of
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="blas-kernels-missing",
     severity=Severity.ERROR,
-    title="The rocBLAS or hipBLASLt kernel files for this GPU are missing.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="rocBLAS or hipBLASLt has no kernel files for this GPU.",
     needs=({"environment"}, {"binaries", "gpus"}),
     facts_decide=False,
     proven="synthetic",
@@ -27,14 +31,14 @@ RULE = Rule(
     tags=("amd", "blas"),
     doc="""
 ## What it finds
-A rocBLAS in torch's wheel without kernel files for the GPU, and error texts of rocBLAS or hipBLASLt that say that they
-cannot read the kernel files of this GPU.
+A rocBLAS in torch's wheel without kernel files for the GPU, or an error of rocBLAS or hipBLASLt that it cannot read
+the kernel files of this GPU.
 
 ## Why it matters
 Every matrix product aborts.
 
 ## Not raised when
-The library path that a variable names is that of the ROCm at hand, and the rocBLAS that came with torch has kernel
+The library path that a variable sets is that of the ROCm in use, and the rocBLAS that came with torch has kernel
 files for every GPU (a generic target counts). HSA_OVERRIDE_GFX_VERSION is set: the GPU passes as another.
 
 ## How to confirm
@@ -44,17 +48,24 @@ List rocblas/library in the folder that the error names.
 Install the library package of this GPU's target, or a build that carries it.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://github.com/ROCm/rocBLAS/issues/1339
 """,
 )
-FIXES = (
-    Fix(
-        text="Install the rocBLAS and hipBLASLt packages, or a torch build, that carry the kernels of this gfx target."
-    ),
-)
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """A build that has the kernels, or the code of a relative; by target where that is known."""
+    archs = sorted({(g.arch or "").partition(":")[0] for g in machine.of_vendor("amd") if g.arch})
+    if len(archs) == 1:
+        return gfx_override.remedies(machine, kb, archs[0])
+    text = (
+        "`rocminfo | grep gfx` shows the target; rocBLAS keeps its kernels in lib/rocblas/library, one set per target."
+    )
+    title = "Install a torch build (or rocBLAS and hipBLASLt packages) with kernels for this gfx target."
+    return (by_hand(title, Scope.ENVIRONMENT, text, undo="Install the old version again.", vendor="amd"),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -66,12 +77,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         named = re.search(r"rocm-(\d{1,2}\.\d{1,2})", value)
         if named and rocm and Dotted(rocm).series() != named[1]:
             yield Finding(
-                summary=f"{name} names kernel files of ROCm {named[1]}; ROCm {rocm[:12]} is at hand.",
+                summary=f"{name} points to kernel files of ROCm {named[1]}, but ROCm {rocm[:12]} is installed.",
                 subject=Subject(kind="variable", id=name),
                 evidence=(Evidence(text=f"{name}={value[:120]}", source=machine.source(f"environment[{name}]")),),
-                fixes=(
-                    Fix(text=f"Start without {name}.", command=("env", "-u", name, "COMMAND"), where="environment"),
-                ),
+                remedies=(unset(machine, name),),
             )
 
 

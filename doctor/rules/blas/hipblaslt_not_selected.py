@@ -1,4 +1,4 @@
-"""A GPU that wants hipBLASLt runs its matrix products on rocBLAS."""
+"""Matrix products run on rocBLAS, but hipBLASLt is preferred for this GPU."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from doctor.blas.predict import on_rocm
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import run_line
-from doctor.rules.blas_support import hipblaslt_lacks
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib import run_line
+from doctor.rules.lib.advice import set_to, unset
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="hipblaslt-not-selected",
     severity=Severity.WARNING,
-    title="A GPU that wants hipBLASLt runs its matrix products on rocBLAS.",
+    scope=Scope.JOB,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="Matrix products run on rocBLAS, but hipBLASLt is preferred for this GPU.",
     needs=({"gpus", "torch.version"},),
     facts_decide=False,
     proven="synthetic",
@@ -26,14 +29,14 @@ RULE = Rule(
     tags=("amd", "blas"),
     doc="""
 ## What it finds
-Texts that say that rocBLAS runs where hipBLASLt is meant to.
+Texts that show rocBLAS running where hipBLASLt should run.
 
 ## Why it matters
-Matrix products are several times slower than the GPU can.
+Matrix products are several times slower than they could be.
 
 ## Not raised when
-The GPUs are no such ones, hipBLASLt has no kernels for them, or torch takes it by itself. From facts alone it is
-information.
+hipBLASLt is not preferred for these GPUs or has no kernels for them, or torch uses it already. Without an error
+message it is information.
 
 ## How to confirm
 `torch.backends.cuda.preferred_blas_library()`.
@@ -42,24 +45,19 @@ information.
 Set TORCH_BLAS_PREFER_HIPBLASLT=1.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://github.com/pytorch/pytorch/pull/128753
 """,
 )
-FIXES = (Fix(text="Ask for hipBLASLt.", command=("env", "TORCH_BLAS_PREFER_HIPBLASLT=1", "python3")),)
 
 
-def excludes(machine: Snapshot) -> bool:
-    """Where hipBLASLt has no kernels for any of the GPUs: rocBLAS is what they are to run on, whatever torch prints."""
-    archs = [gpu.arch for gpu in machine.of_vendor("amd")]
-    return bool(archs) and all(arch is not None and hipblaslt_lacks(machine, arch) for arch in archs)
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where hipBLASLt is said to be the slower one of the two: then it is what runs."""
-    return machine.symptom("hipblaslt-slower-told") is not None
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """The variable that refuses it is removed; else the one that asks for it is set."""
+    if (machine.environment or {}).get("ROCBLAS_USE_HIPBLASLT") == "0":
+        return (unset(machine, "ROCBLAS_USE_HIPBLASLT"),)
+    return (set_to(machine, "Run matrix products on hipBLASLt.", TORCH_BLAS_PREFER_HIPBLASLT="1"),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -70,22 +68,21 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if why is None:
         return
     text = any(run_line.from_text(machine, f) for f in ("torch.version", "environment[ROCBLAS_USE_HIPBLASLT]"))
-    slow = machine.symptom("said-slow", "hipblaslt-not-selected", "preferred-blas-said") is not None
     # What ends at its own check, or is about how many devices there are, is not about speed.
-    refused = machine.symptom("assertion-of-python-told", "devices-counted-told", *_ENDS, *_OF_CONVOLUTIONS) is not None
+    refused = machine.symptom(*_ENDS, *_OF_CONVOLUTIONS) is not None
     yield Finding(
-        summary=f"Matrix products of {want[0]} run on rocBLAS: {why}.",
-        severity=Severity.WARNING if slow else Severity.INFO,
+        summary=f"Matrix products on {want[0]} run on rocBLAS, not hipBLASLt: {why}.",
+        severity=Severity.INFO,
         suspect=4 if text and not refused else 0,
         subject=Subject(kind="package", id="torch"),
         evidence=evidence(machine, ("torch.version", "environment[TORCH_BLAS_PREFER_HIPBLASLT]", "gpus")),
-        fixes=FIXES,
+        remedies=advice(machine, kb),
     )
 
 
-_OF_CONVOLUTIONS = ("miopen-workspace-missing", "vae-takes-long-told")
+_OF_CONVOLUTIONS = ("miopen-workspace-missing",)
 """What is slow are convolutions, which MIOpen does."""
-_ENDS = ("rank-raised-told", "torch-lacks-cuda-parts")
+_ENDS = ("torch-lacks-cuda-parts",)
 _WANT = ("gfx90a", "gfx942", "gfx950", "gfx120", "gfx115")
 _LIBRARY = "TORCH_BLAS_PREFER_HIPBLASLT"
 
@@ -103,7 +100,7 @@ def _why(machine: Snapshot, archs: list[str]) -> str | None:
     """None where torch takes hipBLASLt or has none for the GPU, where the tables can't tell, or it was asked for."""
     environment = machine.environment or {}
     if environment.get("ROCBLAS_USE_HIPBLASLT") == "0":
-        return "ROCBLAS_USE_HIPBLASLT=0 asks for it"
+        return "ROCBLAS_USE_HIPBLASLT=0 selects it"
     choice = on_rocm(machine)
     if choice.library != "rocblas" or choice.supported is False or environment.get(_LIBRARY) == "1":
         return None

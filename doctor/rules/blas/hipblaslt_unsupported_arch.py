@@ -1,4 +1,4 @@
-"""hipBLASLt is asked for on a GPU it has no kernels for."""
+"""hipBLASLt is selected but has no kernels for this GPU."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules.blas_support import hipblaslt_has, hipblaslt_lacks, rocm_of
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import unset
+from doctor.rules.lib.blas_support import hipblaslt_lacks
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="hipblaslt-unsupported-arch",
     severity=Severity.WARNING,
-    title="hipBLASLt is asked for on a GPU it has no kernels for.",
+    scope=Scope.JOB,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="hipBLASLt is selected but has no kernels for this GPU.",
     needs=[{"gpus", "environment"}],
     proven="synthetic",
     order=50,
@@ -30,27 +34,27 @@ hipBLASLt chosen, by a variable or by default, on a GPU without hipBLASLt kernel
 torch falls back with a warning, or matrix products fail.
 
 ## Not raised when
-The variable is unset or 0 and no error text says it.
+The variable is unset or 0, and no error message shows it.
 
 ## How to confirm
-Unset the variable and look at `torch.backends.cuda.preferred_blas_library()`.
+Unset the variable and check `torch.backends.cuda.preferred_blas_library()`.
 
 ## Fix
 Choose rocBLAS.
 
 ## Fix safety
-Only the choice of library changes.
+Changes only which library runs.
 
 ## References
 https://github.com/pytorch/pytorch/issues/138067
 """,
 )
-FIXES = (
-    Fix(
-        text="Unset TORCH_BLAS_PREFER_HIPBLASLT, or set it to 0.",
-        command=("env", "--unset=TORCH_BLAS_PREFER_HIPBLASLT", "python3"),
-    ),
-)
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Of the variables that ask for hipBLASLt, the one that is set; torch's own where that is not known."""
+    name = next((n for n in _ASKING if (machine.environment or {}).get(n) == "1"), _ASKING[0])
+    return (unset(machine, name),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -61,22 +65,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if name is None or not bare:
         return
     yield Finding(
-        summary=f"{name}=1 asks for hipBLASLt, which has no kernels for {str(bare[0].arch)[:40]}.",
+        summary=f"{name}=1 selects hipBLASLt, which has no kernels for {str(bare[0].arch)[:40]}.",
         subject=Subject(kind="variable", id=name),
         evidence=evidence(machine, [f"gpus[{bare[0].key}].arch", "torch.version", "rocm"]),
-        fixes=(Fix(text=f"Unset {name}, or set it to 0.", command=("env", f"--unset={name}", "python3")),),
+        remedies=advice(machine, kb),
     )
 
 
 _ASKING = ("TORCH_BLAS_PREFER_HIPBLASLT", "ROCBLAS_USE_HIPBLASLT", "PYTORCH_TUNABLEOP_HIPBLASLT_ENABLED")
-_ALWAYS = ("gfx90a", "gfx94", "gfx95")
-"""Each release of ROCm that runs one of them with hipBLASLt has its kernels."""
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where hipBLASLt has kernels for each of the GPUs: what it refuses is the work it was given."""
-    archs = [g.arch for g in machine.of_vendor("amd")]
-    rocm = rocm_of(machine)
-    return bool(archs) and all(
-        arch is not None and (arch.startswith(_ALWAYS) or hipblaslt_has(rocm, arch) is True) for arch in archs
-    )

@@ -1,4 +1,4 @@
-"""TunableOp runs without results, still tunes, or has stale results."""
+"""TunableOp has no results, has stale ones, or tunes while the program runs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
-from doctor.rules import run_line
-from doctor.rules.flags_read import evaluated
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
+from doctor.rules.lib import run_line
+from doctor.rules.lib.advice import looks, set_to
+from doctor.rules.lib.flags_read import evaluated
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="tunableop-misconfigured",
     severity=Severity.WARNING,
-    title="TunableOp runs without results, still tunes, or has stale results.",
+    scope=Scope.JOB,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="TunableOp has no results, has stale ones, or tunes while the program runs.",
     needs=({"environment"}, {"torch.tunableop_validators"}),
     facts_decide=False,
     proven="synthetic",
@@ -29,34 +33,38 @@ RULE = Rule(
 TunableOp on in a run that fails or is slow: tuning tries every kernel, faulty ones included.
 
 ## Why it matters
-Tuning slows the first steps, and a faulty candidate ends the run with a memory fault.
+Tuning slows the first steps, and a faulty candidate stops the run with a memory fault.
 
 ## Not raised when
 TunableOp is off, or on without tuning and with results of this very stack. From the variables alone it is
-information, and so where nothing of the text points to a cause and no work is slow, crashes or is short of memory.
+information. So it is where the text points to no cause and no work is slow, crashes or runs out of memory.
 
 ## How to confirm
 Run once with PYTORCH_TUNABLEOP_ENABLED=0.
 
 ## Fix
-Turn TunableOp off, or tune once and run with PYTORCH_TUNABLEOP_TUNING=0.
+Disable TunableOp, or tune once and run with PYTORCH_TUNABLEOP_TUNING=0.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://docs.pytorch.org/docs/stable/cuda.tunable.html
 """,
 )
-FIXES = (Fix(text="Run without TunableOp.", command=("env", "PYTORCH_TUNABLEOP_ENABLED=0", "python3")),)
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where it is turned off, or on with the tuning off: the words are then the variable's name alone. Not where
-    results are at hand that may be stale."""
-    env = machine.environment or {}
-    on, tunes = env.get("PYTORCH_TUNABLEOP_ENABLED"), env.get("PYTORCH_TUNABLEOP_TUNING")
-    return on == "0" or (on == "1" and tunes == "0" and not machine.torch.tunableop_validators)
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Use results without tuning, or neither."""
+    use = set_to(machine, "Use the existing results and do not tune while the program runs.",
+                 PYTORCH_TUNABLEOP_TUNING="0")  # fmt: skip
+    return use, set_to(machine, "Run without TunableOp.", PYTORCH_TUNABLEOP_ENABLED="0")
+
+
+def _for_stale(machine: Snapshot) -> tuple[Remedy, ...]:
+    """Results that are not used: make new ones, or run without."""
+    again = looks("Tune again with this torch and ROCm.", "doctor", "bench", "tune", where="environment")
+    return again, set_to(machine, "Run without TunableOp.", PYTORCH_TUNABLEOP_ENABLED="0")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -74,45 +82,23 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     why = stale or "tunes while the program runs: PYTORCH_TUNABLEOP_TUNING is 1 unless it is set to 0"
     yield Finding(
         summary=f"TunableOp {why}.",
-        severity=Severity.WARNING if stale or _waits(machine) else Severity.INFO,
-        suspect=4
-        if not stale and not _waits(machine) and run_line.from_text(machine, "environment") and _felt(machine)
-        else 0,
+        severity=Severity.WARNING if stale else Severity.INFO,
+        suspect=4 if not stale and run_line.from_text(machine, "environment") else 0,
         subject=Subject(kind="variable", id="PYTORCH_TUNABLEOP_ENABLED"),
         evidence=tuple(
             Evidence(text=f"{n}={v[:60]}", source=machine.source(f"environment[{n}]"))
             for n, v in env.items()
             if n.startswith("PYTORCH_TUNABLEOP_")
         ),
-        fixes=FIXES,
+        remedies=_for_stale(machine) if stale else advice(machine, kb),
     )
-
-
-def _waits(machine: Snapshot) -> bool:
-    """Whether a pasted text tells that work stalls or got slower: each new shape is tuned while a request waits."""
-    return run_line.from_text(machine, "environment") and machine.symptom("slower-than-before-told") is not None
-
-
-def _felt(machine: Snapshot) -> bool:
-    """Whether anything is told of a fault, of slow work or of memory: what tuning can be the cause of."""
-    return run_line.complained_of(machine) or machine.symptom(*_FELT) is not None
-
-
-_FELT = (
-    "said-slow",
-    "speed-or-heat-told",
-    "memory-ran-out-told",
-    "stands-still-told",
-    "slower-than-before-told",
-    "program-crashed",
-)
 
 
 def _stale(machine: Snapshot) -> str | None:
     """torch takes no results whose validators differ from the stack at hand."""
     made = machine.torch.tunableop_validators or {}
-    for name, here in (("PT_VERSION", machine.torch.version), ("ROCM_VERSION", machine.torch.rocm)):
+    for name, fact in (("PT_VERSION", "torch.version"), ("ROCM_VERSION", "torch.rocm")):
         there = made.get(name)
-        if there and here and Dotted(there).series() != Dotted(here).series():
-            return f"results are of {name} {there[:20]}, and {here[:20]} is at hand: they are not used"
+        if there and (here := machine.get(fact)) and Dotted(there).series() != Dotted(here).series():
+            return f"ignores results of {name} {there[:20]}, because {here[:20]} is installed"
     return None

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.facts.host import RdmaDevice
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import presence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib import presence
+from doctor.rules.lib.advice import drain, step, way
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="gpu-fabric-degraded",
     severity=Severity.WARNING,
-    title="A link between GPUs or an RDMA port is down while its peers are up.",
+    scope=Scope.HARDWARE,
+    action=Action.DRAIN,
+    layer=Layer.GPU,
+    title="A GPU link or an RDMA port is down while its peers are up.",
     needs=[{"gpus[].links"}, {"rdma", "gpus"}, {"rdma", "kernel_log.events"}],
     proven="replay",
     order=64,
@@ -30,7 +34,7 @@ active while those beside other GPUs are; an active RoCE port without any GID; a
 more by the kernel log (information where the last was more than six hours ago).
 
 ## Why it matters
-Collectives take a slower way, run at the speed of the slowest GPU, or do not start.
+Collectives take a slower path, run at the speed of the slowest GPU, or do not start.
 
 ## Not raised when
 - The links or ports are not known, or all are alike: without a bridge the links of PCIe cards are all down.
@@ -42,22 +46,37 @@ Collectives take a slower way, run at the speed of the slowest GPU, or do not st
 `nvidia-smi nvlink --status`, `amd-smi topology`, `ibstat`
 
 ## Fix
-Look at the cause first: a fatal Xid or SXid, the fabric manager, the cable. Reset the GPUs of the node together; a link
-that stays down is a case for the vendor.
+Check the cause first: a fatal Xid or SXid, the fabric manager, the cable. Reset the GPUs of the node together;
+contact the vendor about a link that stays down.
 
 ## Fix safety
-A reset ends every job on the GPUs of the node.
+A reset stops every job on the node's GPUs.
 
 ## References
 https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/ ; https://docs.kernel.org/infiniband/index.html
 """,
 )
-FIXES = (
-    Fix(
-        text="Mend the cause first; then reset the GPUs of the node together, or look at the port's cable and switch.",
-        risk="a reset ends every job on the GPUs of the node",
-    ),
+
+
+def _reset(vendor: str, *argv: str) -> Remedy:
+    return drain(
+        "Drain the node, reset all of its GPUs together, then have the board or bridge checked if a link stays down.",
+        step("Reset them; the links train again.", *argv),
+        risk="stops every job on the node's GPUs",
+        vendor=vendor,
+    )
+
+
+REMEDIES = (
+    _reset("nvidia", "nvidia-smi", "--gpu-reset"),
+    _reset("amd", "amd-smi", "reset", "--gpureset", "--gpu", "all"),
 )
+
+
+def _port_remedy(*argv: str) -> Remedy:
+    show = (step("Show the port's state.", *argv),) if argv else ()
+    title = "Check the port's cable, transceiver and switch, and the driver of the adapter."
+    return way(title, Scope.HARDWARE, *show, step("Reseat or replace the cable; compare with a port that is up."))
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -90,7 +109,7 @@ def _flaps(machine: Snapshot) -> Iterator[Finding]:
             evidence=(
                 Evidence(text=f"{presence.times(event)}{event.text}", source=machine.source("kernel_log.events")),
             ),
-            fixes=(Fix(text="Look at the port's cable, transceiver and switch."),),
+            remedies=(_port_remedy(),),
         )
 
 
@@ -126,7 +145,9 @@ def _xgmi(machine: Snapshot) -> Iterator[Finding]:
         most = max(peers.values())
         for gpu in members:
             if peers[gpu.key] < most:
-                yield _finding(machine, gpu, f"reaches {peers[gpu.key]} GPUs of its hive by xGMI, others {most}")
+                yield _finding(
+                    machine, gpu, f"reaches {peers[gpu.key]} GPUs of its hive over xGMI; others reach {most}"
+                )
 
 
 def _finding(machine: Snapshot, gpu: Gpu, said: str) -> Finding:
@@ -135,7 +156,7 @@ def _finding(machine: Snapshot, gpu: Gpu, said: str) -> Finding:
         summary=f"GPU {gpu.pci_address or gpu.key}: {said}.",
         subject=presence.subject(gpu),
         evidence=(Evidence(text=said, source=machine.source(f"gpus[{gpu.key}].links")),),
-        fixes=FIXES,
+        remedies=tuple(r for r in REMEDIES if r.vendor == gpu.vendor),
     )
 
 
@@ -146,19 +167,17 @@ def _ports(machine: Snapshot) -> Iterator[Finding]:
         alike = [d for d in up if d.link_layer == device.link_layer]
         if device.state != "ACTIVE" and len(alike) > len(beside) - len(up):
             words = f"is {device.state}" + (f" ({device.physical_state})" if device.physical_state else "")
-            yield _port(machine, device, f"{words}; {len(alike)} others beside GPUs are up")
+            yield _port(machine, device, f"{words}; {len(alike)} others near GPUs are up")
         elif device.state == "ACTIVE" and device.link_layer == "Ethernet" and device.gids == 0:
-            yield _port(machine, device, "is up and has no GID, so RoCE can't connect")
+            yield _port(machine, device, "is up but has no GID, so RoCE cannot connect")
 
 
 def _port(machine: Snapshot, device: RdmaDevice, said: str) -> Finding:
     names = (f"rdma[{device.key}].{n}" for n in ("state", "physical_state", "rate", "near_gpu", "gids"))
     return Finding(
         severity=Severity.WARNING,
-        summary=f"RDMA device {device.key[:40]}, beside GPU {device.near_gpu}, {said}.",
+        summary=f"RDMA device {device.key[:40]}, near GPU {device.near_gpu}, {said}.",
         subject=Subject(kind="rdma", id=device.key),
         evidence=evidence(machine, names),
-        fixes=(Fix(text="Look at the port's cable, switch and driver.", command=("ibstat", device.key)),)
-        if device.key.isidentifier()
-        else FIXES,
+        remedies=(_port_remedy(*(("ibstat", device.key) if device.key.isidentifier() else ())),),
     )

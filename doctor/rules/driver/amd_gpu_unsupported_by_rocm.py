@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.knowledge.gfx_support import support_of
 from doctor.redaction.lazy import Lazy
-from doctor.rules import hardware, work_done
-from doctor.rules.blas_support import rocblas_has
-from doctor.rules.integrated import APU_TARGETS, discrete, is_integrated
+from doctor.rules.lib import gfx_override, hardware
+from doctor.rules.lib.blas_support import rocblas_has
+from doctor.rules.lib.error_texts import failing
+from doctor.rules.lib.integrated import APU_TARGETS, discrete, is_integrated
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ _LISTED_BY_NONE = ("rocblas-tensile-missing", "hip-no-binary-for-gpu", "program-
 RULE = Rule(
     id="amd-gpu-unsupported-by-rocm",
     severity=Severity.WARNING,
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
     title="The installed ROCm does not support this GPU.",
     needs=[{"gpus", "rocm"}, {"gpus", "torch.rocm"}, *({"gpus", f"symptom:{key}"} for key in _LISTED_BY_NONE)],
     proven="synthetic",
@@ -32,39 +37,53 @@ RULE = Rule(
     tags=("amd", "driver"),
     doc="""
 ## What it finds
-A GPU whose gfx target the installed ROCm release does not list, or one so old that the compute driver leaves it out.
-Where a program on ROCm or torch crashes, or rocBLAS has no file for it: a GPU that no release lists at all, and of
-which the release at hand has no code.
+A GPU whose gfx target the installed ROCm release does not list, or one so old that the compute driver skips it. Where
+a program on ROCm or torch crashes, or rocBLAS has no file for the GPU: a GPU that no release lists, and for which the
+release in use has no code.
 
 ## Why it matters
 rocminfo shows no GPU agent, or libraries have no kernels for it.
 
 ## Not raised when
-The knowledge has no row for the release or the GPU, or torch is known to work, or ollama says that it serves from the
-GPU, or Folding@home lists it as a device of OpenCL; wheels of ROCm for the target are installed; it is a processor's
-own GPU, and a card is there too. Where rocBLAS of that release has code for the GPU it is information.
+The knowledge base has no row for the release or the GPU, torch is known to work, ollama reports that it runs on the
+GPU, or Folding@home lists it as a device of OpenCL; wheels of ROCm for the target are installed; it is an integrated
+GPU beside a card. Where rocBLAS of that release has code for the GPU it is information.
 
 ## How to confirm
 Compare the gfx target of `rocminfo` with AMD's list.
 
 ## Fix
-Take a ROCm release that lists the GPU; for a GPU that none lists there is no fix in software.
+| GPU | What works |
+|--|--|
+| gfx900, gfx906 (Vega, Radeon VII, MI50) | PyTorch's wheels up to rocm7.2 have code for them: `pip install torch --index-url https://download.pytorch.org/whl/rocm7.2` |
+| gfx1031, gfx1032, gfx1034, gfx1035, gfx1036 (RX 6500 to 6800M, Ryzen 6000 and 7000) | `HSA_OVERRIDE_GFX_VERSION=10.3.0` (unofficial): the code of gfx1030 runs |
+| gfx1103 (Radeon 780M), gfx1150, gfx1151 (Ryzen AI 300) | PyTorch's wheels from 2.14 on (rocm7.2) have code for them; with older ones gfx1103 runs as 11.0.2 (unofficial) |
+| gfx1152, gfx1153 | TheRock's nightly wheels, or `HSA_OVERRIDE_GFX_VERSION=11.5.0` (unofficial) |
+| gfx90c (Ryzen 4000 and 5000 G) | `HSA_OVERRIDE_GFX_VERSION=9.0.0` (unofficial; some programs crash) |
+| gfx803 (RX 400 and 500) | no ROCm since 4.0; use a program with a Vulkan backend |
+
+Test an override before you keep it:
+`HSA_OVERRIDE_GFX_VERSION=10.3.0 python -c "print(__import__('torch').ones(3, device='cuda').sum())"`
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+An override affects one job: no root, no reboot; undo by unsetting it. AMD does not test it: programs can crash, hang
+the GPU or give wrong results. Another torch build affects only this environment.
 
 ## References
 https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
-""",
+""",  # noqa: E501 (rows of a table)
 )
-FIXES = (Fix(text="Use a ROCm release, or a build by target, that lists this GPU."),)
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Of the first AMD GPU whose target is known."""
+    gfx = next((g.arch for g in machine.of_vendor("amd") if g.arch), None)
+    return gfx_override.remedies(machine, kb, gfx) if gfx else ()
 
 
 _FITS = (
     "hip-no-device",
-    "rocm-no-agent-told",
-    "rocm-tool-lists-none-said",
-    "amd-gpu-not-supported",
+    "hip-no-device-code",
     "kfd-names-chip-unsupported",
     "ollama-amdgpu-unsupported",
     "rocclr-no-compatible-code-objects",
@@ -76,13 +95,12 @@ _FITS = (
     "amd-memory-access-fault",
     "amdgpu-ring-timeout",
     "cuda-no-kernel-image",
-    "rocminfo-out-of-resources-by-number",
     "rocblas-tensile-missing",
 )
 """What programs say on a GPU that their ROCm does not know. Another error text is of another cause, most likely."""
 
 
-_SERVES = ("ollama-serves-from-gpu-told", "layers-on-gpu", "folding-lists-opencl-told")
+_SERVES = ("layers-on-gpu",)
 """Engines with kernels of their own that took the GPU; OpenCL's are compiled for whatever GPU its platform lists."""
 
 
@@ -91,14 +109,11 @@ _STARTS_AND_DIES = ("program-crashed", "amd-memory-access-fault")
 
 
 _REFUSED = (
-    "amd-gpu-not-supported",
     "kfd-names-chip-unsupported",
-    "rocm-gpu-unsupported",
     "ollama-amdgpu-unsupported",
-    "rocm-no-agent-told",
     "hip-no-device",
+    "hip-no-device-code",
     "hsa-init-out-of-resources",
-    "first-hip-call-crashes-told",
 )
 
 
@@ -110,37 +125,17 @@ _FIRST_LISTED = 10
 """gfx10: of older generations the releases that listed them are not all in the table."""
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where Ollama passes over the processor's own GPU for a card that it says is supported. Where the table lists the
-    target of every GPU with the ROCm that is told, and no program says that it is refused or lacks code."""
-    from doctor.knowledge import Knowledge
-
-    if machine.symptom("ollama-integrated-passed-over-told") and machine.symptom("ollama-card-supported-told"):
-        return True
-    archs = {g.arch for g in machine.of_vendor("amd")}
-    versions = [r.version for r in machine.rocm or () if r.version]
-    if not archs or not versions or machine.symptom(*_FITS, *_REFUSED) is not None:
-        return False
-    kb = Knowledge()
-    return all(arch is not None and all(_supports(kb, v, arch) for v in versions) for arch in archs)
-
-
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each gfx target that no installed ROCm supports."""
-    from doctor.knowledge.symptoms import shared
-
     if machine.torch.available and machine.symptom(*_STARTS_AND_DIES) is None:
         return
     # Distributions build their own ROCm for more GPUs than AMD lists.
     releases = [(r.version, r.key) for r in machine.rocm or () if r.version and r.kind != "distribution"]
     seen: set[str] = set()
-    other = any(shared().causes(symptom.key, machine) for symptom in machine.symptoms)  # a mention has no cause
-    fits = None if machine.symptom("rocblas-of-program-lacks-target") else machine.symptom(*_FITS)
+    other = failing(machine)
+    fits = None if machine.symptom("rocblas-tensile-missing") else machine.symptom(*_FITS)
     serves = fits is None and machine.symptom(*_SERVES) is not None
     doubtful = fits is None and (other or serves)
-    asked = fits is None and machine.symptom("amdsmi-answers-told") is not None  # a reading failed, and no work
-    works = machine.symptom("llama-server-answers-told") is not None  # kernels of its own and of rocBLAS ran
-    fine = asked or work_done.nothing_fails(machine, "rocm")
     others = discrete(machine)
     for gpu in machine.of_vendor("amd"):
         arch = gpu.arch
@@ -151,7 +146,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         seen.add(arch)
         if not releases:
             yield from _listed_by_none(machine, kb, gpu.key, arch)
-            yield from _older_than_gpu(machine, gpu.key, arch)
+            yield from _older_than_gpu(machine, kb, gpu.key, arch)
             continue
         if _libraries_for(machine, arch):
             continue
@@ -162,17 +157,19 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         names = [f"gpus[{gpu.key}].arch", *(f"rocm[{key}].version" for _, key in releases)]
         code = _has_code(machine, kb, releases, arch)
         yield Finding(
-            severity=Severity.INFO if doubtful or code or fine or works else Severity.WARNING,
-            suspect=not serves
-            and not fine
-            and not works
-            and not (code and _others_listed(machine, kb, releases, arch)),
-            summary=f"ROCm {str(releases[0][0])[:40]} does not list {arch[:40]} among its supported GPUs.",
+            severity=Severity.INFO if doubtful or code else Severity.WARNING,
+            suspect=not serves and not (code and _others_listed(machine, kb, releases, arch)),
+            summary=f"ROCm {str(releases[0][0])[:40]} does not officially support {arch[:40]}.",
             subject=Subject(kind="gpu", id=gpu.key),
-            evidence=(*evidence(machine, names), _range(kb, str(releases[0][0]), arch)),
-            fixes=FIXES,
+            evidence=(*evidence(machine, names), _range(kb, str(releases[0][0]), arch), *_support(kb, arch)),
+            remedies=gfx_override.remedies(machine, kb, arch),
             explains=(*RULE.explains, *_refused_too(machine)),
         )
+
+
+def _support(kb: Knowledge, arch: str) -> tuple[Evidence, ...]:
+    """What the others say of the target: PyTorch's wheels, TheRock, distributions, an override."""
+    return tuple(Evidence(text=text, source=source) for text, source in list(support_of(kb, arch).lines())[1:])
 
 
 def _libraries_for(machine: Snapshot, arch: str) -> bool:
@@ -190,9 +187,7 @@ _LIBRARIES = Lazy(r"rocm-sdk-libraries-(gfx\d{1,3}[0-9a-fx]{1,2})(?:-|$)")
 
 def _refused_too(machine: Snapshot) -> Iterator[str]:
     """HSA that finds no resources may have been refused the node, and says the same of a GPU that it does not know."""
-    refused = machine.symptom(
-        "kfd-open-permission", "dri-open-permission", "group-lacking-said", "root-alone-reaches-gpu"
-    )
+    refused = machine.symptom("kfd-open-permission", "kfd-denied", "dri-open-permission")
     if machine.symptom("hsa-init-out-of-resources") and refused is None and not machine.account.member_of:
         yield "device-node-permission"
 
@@ -205,7 +200,7 @@ def _has_code(machine: Snapshot, kb: Knowledge, releases: Sequence[tuple[str | N
         return False
     if all(hardware.runtime_refuses(arch, version) for version, _ in releases):
         return False
-    releases = [r for r in releases if Dotted(r[0] or "") < listed[0] or not Dotted(r[0] or "") <= listed[1]]
+    releases = [r for r in releases if not Dotted(r[0] or "").reaches(listed[0]) or not Dotted(r[0] or "") <= listed[1]]
     return any(rocblas_has(version, arch) for version, _ in releases)
 
 
@@ -220,10 +215,16 @@ _FIRST_KNOWN = {"gfx110": "5.3", "gfx115": "6.1", "gfx120": "6.2"}
 _FIRST_APUS = ("gfx902", "gfx909", "gfx90c")
 """Integrated GPUs that ROCm's runtime starts on and that hang in its work. Source: github.com/ROCm/ROCm/issues/1584,
 2743."""
-_SEES_NONE = ("torch-cannot-use-gpu-webui", "torch-reports-no-gpu", "hip-no-device", "gpu-not-seen-said")
+_SEES_NONE = (
+    "torch-cannot-use-gpu-webui",
+    "torch-reports-no-gpu",
+    "torch-reports-no-hip-gpu",
+    "hip-no-device",
+    "hip-no-device-code",
+)
 
 
-def _older_than_gpu(machine: Snapshot, key: str, arch: str) -> Iterator[Finding]:
+def _older_than_gpu(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> Iterator[Finding]:
     """Of a text in which torch sees no GPU: the runtime in its wheel is older than the GPU's generation."""
     first, rocm = _FIRST_KNOWN.get(arch[:6]), machine.torch.rocm
     seen = machine.symptom(*_SEES_NONE)
@@ -231,23 +232,23 @@ def _older_than_gpu(machine: Snapshot, key: str, arch: str) -> Iterator[Finding]
         return
     yield Finding(
         severity=Severity.WARNING,
-        summary=f"The ROCm {rocm[:20]} in torch's wheel is older than {arch[:20]}: ROCm {first} first knew it.",
+        summary=f"torch's ROCm {rocm[:20]} is too old for {arch[:20]}, which ROCm {first} added.",
         subject=Subject(kind="gpu", id=key),
         evidence=(
             *evidence(machine, (f"gpus[{key}].arch", "torch.version")),
             Evidence(text=seen.text[:200], source=seen.source),
         ),
-        fixes=FIXES,
+        remedies=gfx_override.remedies(machine, kb, arch),
         explains=(*RULE.explains, "device-node-permission"),
     )
 
 
 def _listed_by_none(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> Iterator[Finding]:
-    """Of a text that tells of ROCm and of a crash, and of no release that has code for it."""
+    """In a text with ROCm and a crash, and without a release that has code for the GPU."""
     crash = machine.symptom(*_LISTED_BY_NONE)
     if crash is None and arch in _FIRST_APUS:
         crash = machine.symptom("amdgpu-ring-timeout")
-    told = machine.symptom("amd-gpu-told") or machine.torch.installed
+    told = machine.torch.installed
     of_today = int(arch[3:-2]) >= _FIRST_LISTED if re.fullmatch(r"gfx\d{1,2}[0-9a-f]{2}", arch) else False
     of_today = of_today or arch in APU_TARGETS
     apart = any(r.kind == "distribution" or not r.version for r in machine.rocm or ())
@@ -256,7 +257,7 @@ def _listed_by_none(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> It
     of_torch = machine.torch.installed or machine.torch.version  # its own list of architectures says it
     if crash.key == "hip-no-binary-for-gpu" and (of_torch or not re.match(r"gfx1[01]", arch)):
         return
-    if machine.symptom("rocblas-of-program-lacks-target"):  # not of ROCm's own rocBLAS: its maker left the GPU out
+    if machine.symptom("rocblas-tensile-missing"):  # not of ROCm's own rocBLAS: its maker left the GPU out
         return
     gone = crash.key == "rocblas-tensile-missing" and re.match(r"gfx[78]\d\d$", arch) is not None
     listed = not gone and (not of_today or kb.rocm_range(arch) is not None)
@@ -265,10 +266,10 @@ def _listed_by_none(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> It
     yield Finding(
         severity=Severity.WARNING,
         suspect=crash.key not in ("rocblas-tensile-missing", "hip-no-binary-for-gpu"),
-        summary=f"No ROCm release{' since 4.0' if gone else ''} lists {arch[:40]} among its supported GPUs.",
+        summary=f"No ROCm release{' since 4.0' if gone else ''} officially supports {arch[:40]}.",
         subject=Subject(kind="gpu", id=key),
         evidence=(*evidence(machine, (f"gpus[{key}].arch",)), Evidence(text=crash.text[:200], source=crash.source)),
-        fixes=FIXES,
+        remedies=gfx_override.remedies(machine, kb, arch),
     )
 
 

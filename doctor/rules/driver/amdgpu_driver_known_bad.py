@@ -1,4 +1,4 @@
-"""This amdgpu release has a known fault for this GPU."""
+"""This amdgpu release has a known bug on this GPU."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
-from doctor.rules import library_release
-from doctor.rules.amdgpu_release import known_faults, told_of
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity
+from doctor.rules.lib import commands, library_release
+from doctor.rules.lib.amdgpu_release import known_faults
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="amdgpu-driver-known-bad",
     severity=Severity.WARNING,
-    title="This amdgpu release has a known fault for this GPU.",
+    scope=Scope.DRIVER,
+    action=Action.REBOOT,
+    layer=Layer.DRIVER,
+    title="This amdgpu release has a known bug on this GPU.",
     needs=[{"amdgpu_driver.version"}, {"amdgpu_driver.release"}, {"kernel.release", "gpus"}],
     facts_decide=False,
     proven="synthetic",
@@ -25,14 +28,14 @@ RULE = Rule(
     tags=("amd", "driver"),
     doc="""
 ## What it finds
-An amdgpu release, or a kernel's own amdgpu, of which release notes or solved reports name a fault on this GPU.
+An amdgpu release, or a kernel's own amdgpu, with a bug on this GPU in release notes or solved reports.
 
 ## Why it matters
-Hangs, resets or wrong counters that no setting cures.
+Hangs, resets or wrong counters that no setting fixes.
 
 ## Not raised when
 - The release, the kernel or the GPU is not known, or is outside the rows of doctor/knowledge/data/faults.
-- A fault that shows only in some uses is information, unless a pasted text shows nothing surer.
+- A bug that affects only some uses is information, unless a pasted text shows no better cause.
 
 ## How to confirm
 Compare `modinfo amdgpu` with the release notes.
@@ -41,24 +44,17 @@ Compare `modinfo amdgpu` with the release notes.
 Install the release that the notes name.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/
 """,
 )
-FIXES = (Fix(text="Show the driver's release.", command=("modinfo", "amdgpu")),)
 
 
-def unheard(machine: Snapshot) -> bool:
-    """The number of a kernel alone: nobody says that work on the GPU goes wrong, and nothing is told of the driver."""
-    return machine.symptom(*_GOES_WRONG) is None and not told_of(machine)
-
-
-_GOES_WRONG = (
-    *("gpu-work-goes-wrong", "stands-still-told", "hang-word-told", "program-crashed", "gpu-not-seen-said"),
-    *("kernel-regression-told", "kernel-suspended"),
-)
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Another release of the driver: the fault is one of this release."""
+    return commands.amdgpu_driver(machine)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
-from doctor.rules import commands, presence, run_line
+from doctor.rules.lib import advice as ways
+from doctor.rules.lib import commands, presence, run_line
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -17,83 +18,129 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="amdgpu-driver-not-loaded",
     severity=Severity.ERROR,
-    title="amdgpu or KFD is not loaded.",
-    needs=[{"amdgpu_driver.loaded", "gpus"}, {"amdgpu_driver.loaded", "pci"}, {"kfd.present", "gpus"}, {"kfd.present"}],
+    scope=Scope.DRIVER,
+    action=Action.REBOOT,
+    layer=Layer.DRIVER,
+    title="The amdgpu driver or its compute part (KFD) is not loaded.",
+    needs=[
+        {"kernel.cmdline", "gpus"},
+        {"amdgpu_driver.loaded", "gpus"},
+        {"amdgpu_driver.loaded", "pci"},
+        {"kfd.present", "gpus"},
+        {"kfd.present"},
+    ],
     proven="synthetic",
     order=10,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "device-node-permission"),
     tags=("amd", "driver"),
     doc="""
 ## What it finds
-An AMD GPU on the PCI bus while the kernel module amdgpu is not loaded, or is loaded and does not drive
-that GPU; or a kernel
-whose amdgpu has no KFD although ROCm is installed. A container shares the host's kernel: the fix is on the host.
+An AMD GPU on the PCI bus while the kernel module amdgpu is not loaded, or is loaded but does not drive that GPU; or a
+kernel whose amdgpu has no KFD although ROCm is installed. A container shares the host's kernel: the fix is on the
+host.
 
 ## Why it matters
-There is no /dev/kfd: `rocminfo` says "ROCk module is NOT loaded", torch finds no device.
+There is no /dev/kfd: `rocminfo` prints "ROCk module is NOT loaded", torch finds no device.
 
 ## Not raised when
 - No AMD GPU is known to be there, or it is unknown whether amdgpu is loaded.
 - amdgpu is built into the kernel, has made /dev/kfd or owns a GPU: a missing line in /proc/modules means nothing
   then, nor does a `blacklist`.
-- Another driver owns the GPU (gpu-bound-to-other-driver), or the system is WSL or said to be.
-- `rocminfo` shows an agent of a GPU with its Uuid, llama.cpp lists one, or a torch built for ROCm reaches one. A pasted
-  name alone says which card it is, and may be of another day.
+- Another driver owns the GPU (gpu-bound-to-other-driver), or the system is WSL, or the text calls it that.
+- `rocminfo` shows an agent of a GPU with its Uuid, llama.cpp lists one, or a torch built for ROCm reaches one. A
+  pasted name alone only identifies the card and may be older.
 
 ## How to confirm
 `lspci -nnk -d 1002:` shows the GPU without `Kernel driver in use: amdgpu`; `ls /sys/module/amdgpu /dev/kfd`.
 
 ## Fix
-`modprobe amdgpu`; if that fails, the kernel log says why. Install or rebuild the driver for the running kernel.
+On the host, with root:
+
+- `modprobe amdgpu`; if that fails, `dmesg` shows why.
+- With AMD's DKMS driver: install the kernel's headers, then `dkms autoinstall`.
+- No driver: Ubuntu, RHEL, SLES `amdgpu-dkms` from AMD's repository; Debian, Fedora and Arch ship amdgpu with the
+  kernel and need the firmware package (`firmware-amd-graphics`, `amd-gpu-firmware`, `linux-firmware-amdgpu`).
+- `nomodeset` on the kernel command line: remove it and reboot.
 
 ## Fix safety
-Loading the module disturbs no job. A driver installation wants a reboot.
+Loading the module stops no job; undo with `modprobe -r amdgpu`. Installing a driver needs a reboot.
 
 ## References
 https://rocm.docs.amd.com/projects/install-on-linux/
 """,
 )
-FIXES = (commands.load_module("amdgpu", "Load amdgpu on the host; if that fails the kernel log says why."),)
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where files are shown that amdgpu makes for a card that it drives, or the runtime lists one."""
-    return machine.symptom("files-of-amdgpu-card-shown") is not None or _reached(machine)
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """By where the module is from, as far as that is known."""
+    if machine.of_vendor("nvidia") and not machine.of_vendor("amd"):
+        return ()
+    source = machine.amdgpu_driver.source
+    if _no_mode_setting(machine):
+        return (_NOMODESET,)
+    if source == "absent":
+        return commands.amdgpu_driver(machine)
+    load = commands.load_module("amdgpu", "Load amdgpu on the host.")
+    if source == "dkms":
+        return (commands.rebuild_modules(machine), load)
+    return (load,)
 
 
-def _reached(machine: Snapshot) -> bool:
-    """Whether the runtime lists a GPU, or a program that computes with it found one."""
-    found = machine.symptom("ggml-finds-gpus-told")
-    return machine.symptom(*_REACHED) is not None or bool(found and "ROCm" in found.text)
-
-
-_REACHED = ("rocminfo-lists-gpu-told", "rocminfo-agent-whole-told", "ollama-lists-amd-gpu-told")
-"""The driver may be built into the kernel, where tools that look for the module miss it."""
+_NOMODESET = ways.way(
+    "Remove nomodeset from the kernel command line.",
+    Scope.DRIVER,
+    ways.step("Delete `nomodeset` from GRUB_CMDLINE_LINUX in /etc/default/grub (or your boot loader's entry)."),
+    ways.step("Write the boot loader's configuration (`update-grub`, or `grub2-mkconfig -o /boot/grub2/grub.cfg`)."),
+    commands.REBOOT,
+    root=True,
+    reboot=True,
+    risk=commands.JOBS_STOP,
+    undo=(ways.step("Add `nomodeset` again."),),
+)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     gpus = presence.present(machine, "amd")
     free = presence.takeable(gpus)
-    if not free or commands.in_wsl(machine) or machine.symptom("wsl-told"):
+    if not free or commands.in_wsl(machine):
         return
     owned = presence.bound(gpus, "amdgpu")
-    reached = _reached(machine) or (machine.torch.build == "rocm" and machine.torch.available)
+    reached = machine.torch.available and machine.torch.build == "rocm"
     if machine.amdgpu_driver.loaded is False and not owned and not machine.kfd.present and not reached:
-        yield _absent(machine, free)
+        yield _absent(machine, kb, free)
+        return
+    if machine.amdgpu_driver.loaded is None and not owned and not reached and _no_mode_setting(machine):
+        yield Finding(
+            severity=Severity.WARNING,
+            summary="The kernel option nomodeset keeps amdgpu from loading.",
+            subject=Subject(kind="driver", id="amdgpu"),
+            evidence=evidence(machine, ("kernel.cmdline",)),
+            remedies=(_NOMODESET,),
+            verify=("ls", "-l", "/dev/kfd"),
+            source="Linux: drivers/gpu/drm/amd/amdgpu/amdgpu_drv.c, drm_firmware_drivers_only()",
+        )
         return
     yield from _left_out(machine, gpus)
-    needs_kfd = bool(machine.rocm) or machine.torch.build == "rocm"
-    if machine.kfd.present is False and owned and needs_kfd and not machine.kfd.nodes:
+    if machine.kfd.present is False and owned and (machine.rocm or machine.torch.build == "rocm"):
         yield Finding(
             severity=Severity.ERROR,
-            summary="amdgpu is loaded without its compute side KFD, which ROCm needs.",
+            summary="amdgpu is loaded without its compute part KFD, which ROCm needs.",
             subject=Subject(kind="driver", id="kfd"),
             evidence=evidence(machine, ("kfd.present", "kernel.release")),
-            fixes=(Fix(text="Run a kernel built with CONFIG_HSA_AMD, or AMD's DKMS driver.", reboot=True),),
+            remedies=(
+                ways.way("Boot a kernel that is built with CONFIG_HSA_AMD.", Scope.DRIVER, root=True, reboot=True),
+                *commands.amdgpu_driver(machine),
+            ),
         )
 
 
-def _absent(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Finding:
+def _no_mode_setting(machine: Snapshot) -> bool:
+    """amdgpu refuses to load with `nomodeset`, unless amdgpu.modeset=1 stands beside it."""
+    words = (machine.kernel.cmdline or "").split()
+    return "nomodeset" in words and "amdgpu.modeset=1" not in words
+
+
+def _absent(machine: Snapshot, kb: Knowledge, gpus: tuple[Gpu, ...]) -> Finding:
     inside = commands.in_container(machine)
     beside = all(g.integrated for g in gpus) and bool(machine.nvidia_driver.loaded)
     there = f"{len(gpus)} AMD GPU" + ("s" if len(gpus) > 1 else "")
@@ -107,18 +154,10 @@ def _absent(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Finding:
         + (" on its bus)." if inside else "."),
         subject=Subject(kind="driver", id="amdgpu"),
         evidence=evidence(machine, ("amdgpu_driver.loaded", "amdgpu_driver.source", "gpus", "kernel.release")) + log,
-        fixes=_fixes(machine),
+        remedies=advice(machine, kb),
         verify=("ls", "-l", "/dev/kfd"),
         source="https://rocm.docs.amd.com/projects/install-on-linux/",
     )
-
-
-def _fixes(machine: Snapshot) -> tuple[Fix, ...]:
-    if machine.amdgpu_driver.source == "absent":
-        return commands.amdgpu_driver(machine)
-    if machine.amdgpu_driver.source == "dkms":
-        return (commands.rebuild_modules(machine), *FIXES)
-    return FIXES
 
 
 def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
@@ -129,14 +168,16 @@ def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
             continue
         yield Finding(
             severity=Severity.WARNING if others else Severity.ERROR,
-            summary=f"amdgpu is loaded and does not drive {presence.label(gpu)}.",
+            summary=f"amdgpu is loaded but does not drive {presence.label(gpu)}.",
             subject=presence.subject(gpu),
             evidence=evidence(machine, (f"gpus[{gpu.key}].driver", "amdgpu_driver.loaded")),
-            fixes=(
-                Fix(
-                    text="Read why the driver refused the GPU in the kernel log.",
-                    command=("journalctl", "-k", "-b", "--grep", "amdgpu"),
+            remedies=(
+                ways.command(
+                    "Read the kernel log to see why the driver rejected the GPU.",
+                    Scope.HOST,
+                    *("journalctl", "-k", "-b", "--grep", "amdgpu"),
                     root=True,
+                    vendor="amd",
                 ),
             ),
         )
@@ -144,4 +185,5 @@ def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
     """A node of KFD that is there says enough; one that is missing, only beside what is known of GPUs."""
-    return bool(machine.kfd.present) or machine.gpus is not None or machine.pci is not None
+    asked = machine.amdgpu_driver.loaded is not None or machine.kfd.present is not None
+    return bool(machine.kfd.present) or (asked and (machine.gpus is not None or machine.pci is not None))

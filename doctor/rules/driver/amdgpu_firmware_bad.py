@@ -1,4 +1,4 @@
-"""A firmware release of this GPU has a known fault."""
+"""This GPU's firmware release has a known bug."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
-from doctor.knowledge import hearsay
-from doctor.rules.amdgpu_release import known_faults
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity
+from doctor.rules.lib import commands
+from doctor.rules.lib.amdgpu_release import known_faults
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="amdgpu-firmware-bad",
     severity=Severity.ERROR,
-    title="A firmware release of this GPU has a known fault.",
+    scope=Scope.FIRMWARE,
+    action=Action.REBOOT,
+    layer=Layer.DRIVER,
+    title="This GPU's firmware release has a known bug.",
     needs=[{"gpus[].firmware"}],
     facts_decide=False,
     proven="synthetic",
@@ -25,7 +28,7 @@ RULE = Rule(
     tags=("amd", "driver"),
     doc="""
 ## What it finds
-A GPU firmware release with a known fault, such as MES 0x83 on gfx1151.
+A GPU firmware release with a known bug, such as MES 0x83 on gfx1151.
 
 ## Why it matters
 Hangs and memory faults under load that look like an application's.
@@ -40,34 +43,17 @@ The firmware's release is not known, or is outside the rows of doctor/knowledge/
 Install another release of the firmware package and rebuild the initial RAM disk.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://github.com/ROCm/ROCm/issues/5724
 """,
 )
-FIXES = (
-    Fix(
-        text="Install a linux-firmware release before or after the faulty one, rebuild the initramfs and reboot.",
-        root=True,
-        reboot=True,
-    ),
-)
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where an installer names the firmware of every GPU that the driver could drive. Where the kernel misses firmware
-    that it does without, and nothing else fails."""
-    if machine.symptom("firmware-of-other-gpus-noted"):
-        return True
-    others = tuple(symptom for symptom in machine.symptoms if symptom.key not in _NOTED)
-    alone = not hearsay.trouble(machine.model_copy(update={"symptoms": others}), "")
-    return machine.symptom(_OPTIONAL) is not None and alone
-
-
-_OPTIONAL = "firmware-optional-missed-told"
-_NOTED = (_OPTIONAL, "pcie-atomics")
-"""Boot lines of cards that work. What the bus can't do is no fault of firmware."""
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Newer firmware by the distribution's package, with the initramfs that carries it."""
+    return (commands.amdgpu_firmware(machine),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

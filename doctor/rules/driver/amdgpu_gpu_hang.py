@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.host import KernelEvent
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.knowledge import Knowledge
-from doctor.rules import presence
+from doctor.rules.lib import presence
+from doctor.rules.lib.advice import drain, step, way
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="amdgpu-gpu-hang",
     severity=Severity.ERROR,
+    scope=Scope.DRIVER,
+    action=Action.DRAIN,
+    layer=Layer.GPU,
     title="The AMD GPU hung, was reset or faulted.",
     needs=[{"kernel_log.events"}],
     proven="replay",
@@ -24,34 +28,48 @@ RULE = Rule(
     tags=("amd", "hardware"),
     doc="""
 ## What it finds
-A hang of an AMD GPU in the kernel log: ring timeout, reset, a hung scheduler or power controller
-(error); a page fault alone
-(warning); a timeout that the driver recovered from softly (info).
-One finding a GPU. Events older than a day are a warning at most, unless a reset failed; so is a
-hang that a reset ended.
+A hang of an AMD GPU in the kernel log: ring timeout, reset, a hung scheduler or power controller (error); a page
+fault alone (warning); a timeout that the driver recovered from softly (info). One finding per GPU. Events older than
+a day are a warning at most, unless a reset failed; so is a hang that a reset ended.
 
 ## Why it matters
-Programs on the GPU were killed or wait for ever; after a failed reset the GPU is gone until a reboot.
+Programs on the GPU were killed or hang; after a failed reset the GPU is gone until a reboot.
 
 ## Not raised when
-- The kernel log can't be read, or tells of no such event.
+- The kernel log is unreadable or shows no such event.
 
 ## How to confirm
 `journalctl -k --grep amdgpu`
 
 ## Fix
-After a failed reset, reboot. Otherwise restart the program; if it comes back, update kernel driver and
-firmware, and look
-for the kernel that the program ran.
+After a failed reset, reboot. Otherwise, restart the program. If it hangs again, update the kernel driver and
+firmware, and find the GPU kernel that the program ran.
 
 ## Fix safety
-The reboot ends every job of the node.
+The reboot stops every job on the node.
 
 ## References
 https://docs.kernel.org/gpu/amdgpu/debugging.html
 """,
 )
-FIXES = (Fix(text="Restart the program; after a failed reset reboot the node.", risk="ends every job on the GPU"),)
+_REBOOT = drain(
+    "Drain and reboot the node: the GPU did not come back from its reset.",
+    step("Reboot.", "systemctl", "reboot"),
+    step("If it happens again on the same GPU, have it replaced."),
+    reboot=True,
+    risk="stops every job on the node",
+    vendor="amd",
+)
+_RESTART = way(
+    "Restart the program that hung the GPU.",
+    Scope.JOB,
+    step("Start it (COMMAND) again; with HIP_LAUNCH_BLOCKING=1 the error names the kernel that hung.",
+         "env", "HIP_LAUNCH_BLOCKING=1", "COMMAND", where="environment"),
+    step("If other programs hang it too, update the kernel driver and the GPU firmware."),
+    vendor="amd",
+    effect=(),
+)  # fmt: skip
+REMEDIES = (_RESTART, _REBOOT)
 _DEAD = frozenset({"amdgpu-gpu-reset-failed", "amdgpu-smu-hang"})
 _OLD_S = 86400
 """A hang that is older, on a GPU that was not lost, is not today's cause."""
@@ -66,19 +84,6 @@ _SAID = {
     "amdgpu-illegal-access": (Severity.WARNING, "illegal instruction or register access"),
     "amdgpu-ring-timeout-recovered": (Severity.INFO, "ring timeout, recovered"),
 }
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where the log tells of queues that a program left behind as it ended, or Ollama that the driver still counts
-    memory which a model gave back, and nobody of work that stood still."""
-    harmless = machine.symptom("queue-evicted-at-end-told", "ollama-waits-for-memory-told")
-    return harmless is not None and machine.symptom(*_HUNG) is None
-
-
-_HUNG = (
-    *("stands-still-told", "hang-word-told", "program-crashed", "gpu-work-goes-wrong", "amdgpu-ring-timeout"),
-    *("amd-memory-access-fault", "hip-launch-failure"),
-)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -110,20 +115,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 *(Evidence(text=f"{presence.times(e)}{e.text}", source=source) for e in events[:5]),
                 *((Evidence(text=board, source=machine.source("gpus")),) if board else ()),
             ),
-            fixes=_fixes(codes),
+            remedies=_fixes(codes),
             verify=("journalctl", "-k", "-b", "--grep", "amdgpu"),
         )
 
 
-def _fixes(codes: list[str]) -> tuple[Fix, ...]:
+def _fixes(codes: list[str]) -> tuple[Remedy, ...]:
     if {"amdgpu-gpu-reset-failed", "amdgpu-smu-hang"} & set(codes):
-        return (
-            Fix(
-                text="Reboot the node: the GPU did not come back from its reset.",
-                command=("systemctl", "reboot"),
-                root=True,
-                reboot=True,
-                risk="ends every job of the node",
-            ),
-        )
-    return (Fix(text="Restart the program; if it comes back, update the kernel driver and the GPU firmware."),)
+        return (_REBOOT,)
+    return (_RESTART,)

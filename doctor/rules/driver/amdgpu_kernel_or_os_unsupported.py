@@ -1,16 +1,16 @@
-"""The OS release or kernel is not supported by this ROCm."""
+"""This ROCm does not support the OS release or kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.knowledge import hearsay
-from doctor.rules import commands, run_line, work_done
-from doctor.rules.amdgpu_release import known_faults, told_of
-from doctor.rules.module_build import refused
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib import advice as ways
+from doctor.rules.lib import commands, packages, work_done
+from doctor.rules.lib.amdgpu_release import known_faults
+from doctor.rules.lib.module_build import refused
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="amdgpu-kernel-or-os-unsupported",
     severity=Severity.ERROR,
-    title="The OS release or kernel is not supported by this ROCm.",
+    scope=Scope.DRIVER,
+    action=Action.INFORM,
+    layer=Layer.DRIVER,
+    title="This ROCm does not support the OS release or kernel.",
     needs=[
         {"kernel.release", "amdgpu_driver.version"},
         {"kernel.release", "amdgpu_driver.release"},
@@ -41,72 +44,61 @@ A DKMS build of amdgpu that fails or is known not to work for this kernel, a ker
 a system that the ROCm release does not list.
 
 ## Why it matters
-The driver of ROCm is not there after a kernel or system update.
+ROCm's driver is missing after a kernel or system update.
 
 ## Not raised when
 - The kernel's own amdgpu runs, which needs no build.
-- A system that AMD does not list is information: most such systems work. In a pasted text that shows nothing surer it
-  is a warning.
+- A system that AMD does not list is information: most such systems work. In a pasted text that shows no better cause
+  it is a warning.
 
 ## How to confirm
 Read /var/lib/dkms/amdgpu/VERSION/build/make.log and AMD's list of systems.
 
 ## Fix
-Boot a supported kernel, or install a driver release that supports this one.
+Install the kernel's headers and run `dkms autoinstall`. If this driver does not support the kernel, boot a kernel of
+AMD's list, or install the `amdgpu-dkms` of a release that lists it. Each needs root and a reboot.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
 """,
 )
-FIXES = (
-    Fix(text="Show for which kernels the module is built.", command=("dkms", "status")),
-    Fix(
-        text="Boot a kernel of AMD's list, or install an amdgpu release that supports this kernel.",
-        root=True,
-        reboot=True,
-    ),
-)
+_LIST = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html"
 
 
-def unheard(machine: Snapshot) -> bool:
-    """The names of a system and a kernel alone: nobody says that a GPU is not seen, that work on it goes wrong or that
-    something does not build or install, and nothing is told of the driver. Where rocminfo lists a GPU, or apt only
-    notes of what its lists lack, and nothing fails: that DKMS holds no module is so with the kernel's own driver."""
-    shown = machine.symptom("rocminfo-agent-shown-told", "apt-notes-of-lists-told") is not None
-    if shown and machine.symptom(*_AMISS) is None and not hearsay.trouble(machine, "dkms-status-without-build"):
-        return True
-    built = any(s.key.startswith(("dkms-", "rocm-")) for s in machine.symptoms)
-    return machine.symptom(*_AMISS) is None and not built and not told_of(machine)
-
-
-_AMISS = (
-    "gpu-not-seen-said",
-    "gpu-module-not-loading-told",
-    "build-command-failed",
-    "gpu-work-goes-wrong",
-    "stands-still-told",
-    "program-crashed",
-    *run_line.NO_GPU_SEEN,
-)
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Another kernel, another driver release, or the kernel's own amdgpu."""
+    if machine.of_vendor("nvidia") and not machine.of_vendor("amd"):
+        return ()
+    list_them = ways.step("List the kernels that have the module.", "dkms", "status")
+    choose = ways.step(f"Install and boot a kernel of AMD's list ({_LIST}).")
+    upgrade = ways.step(f"Add AMD's repository of a release that lists this kernel ({_LIST}).")
+    install = ways.step(
+        "Install its amdgpu-dkms.", *(packages.install(packages.host_family(machine), "amdgpu-dkms") or ())
+    )
+    common: dict[str, Any] = {"root": True, "reboot": True, "risk": commands.JOBS_STOP, "vendor": "amd"}
+    return (
+        ways.way("Boot a kernel that this amdgpu driver supports.", Scope.HOST, list_them, choose, **common),
+        ways.way("Upgrade the amdgpu driver.", Scope.DRIVER, upgrade, install, commands.REBOOT, **common),
+    )
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Known failures of this driver's build, a kernel that it was not built for, a system that ROCm does not list."""
     yield from known_faults(machine, RULE.id)
     if told := refused(machine, "amd"):
-        yield told.model_copy(update={"fixes": (commands.rebuild_modules(machine), *FIXES)})
+        yield told.model_copy(update={"remedies": (commands.rebuild_modules(machine), *advice(machine, kb))})
         return
     built, running = machine.amdgpu_driver.built_for, machine.kernel.release
     if built and running and running not in built and machine.amdgpu_driver.loaded is not True:
         yield Finding(
             severity=Severity.WARNING,
-            summary=f"DKMS built amdgpu for kernel {built[0][:40]}, and {running[:40]} runs.",
+            summary=f"DKMS built amdgpu for kernel {built[0][:40]}, but {running[:40]} is running.",
             subject=Subject(kind="driver", id="amdgpu"),
             evidence=evidence(machine, ("amdgpu_driver.built_for", "kernel.release")),
-            fixes=FIXES,
+            remedies=(commands.rebuild_modules(machine), *advice(machine, kb)),
         )
     yield from _unlisted(machine, kb)
 
@@ -117,14 +109,14 @@ def _not_built(machine: Snapshot) -> bool:
     absent = machine.amdgpu_driver.loaded is False and machine.symptom("rocm-module-not-loaded") is not None
     if machine.kernel.secure_boot is True:  # another reason, and the nearer one
         return False
-    return absent and machine.container.inside is not True and machine.symptom("amdgpu-kept-away") is None
+    return absent and machine.container.inside is not True
 
 
 def _may_matter(machine: Snapshot) -> bool:
     """Whether something fails, and no GPU was taken and no kernel ran: both are on a system that the driver is for.
     Values that are not finite were computed."""
-    worked = work_done.ran(machine) or work_done.took_gpu(machine, *work_done.GPU_LISTED, "values-are-nan")
-    return not worked and not work_done.nothing_fails(machine, "rocm")
+    worked = work_done.ran(machine) or work_done.took_gpu(machine, *work_done.GPU_LISTED)
+    return not worked
 
 
 def _served_all_the_same(machine: Snapshot, kb: Knowledge, version: str | None) -> bool:
@@ -133,7 +125,7 @@ def _served_all_the_same(machine: Snapshot, kb: Knowledge, version: str | None) 
     from doctor.knowledge.windows import os_serves_rocm
 
     listed = os_serves_rocm(kb, version, machine.os.id, Dotted(machine.os.version or "").series()).verdict == "yes"
-    return listed and work_done.took_gpu(machine, "rocminfo-agent-shown-told")
+    return listed and work_done.took_gpu(machine)
 
 
 def _unlisted(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
@@ -149,10 +141,13 @@ def _unlisted(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.WARNING if _not_built(machine) else Severity.INFO,
                 suspect=_may_matter(machine) and not _served_all_the_same(machine, kb, install.version),
-                summary=f"ROCm {(install.version or '')[:20]} does not list {(machine.os.name or '')[:40]}.",
+                summary=f"ROCm {(install.version or '')[:20]} does not support {(machine.os.name or '')[:40]}.",
                 subject=Subject(kind="os", id=machine.os.id or "-"),
                 evidence=evidence(machine, ("os.name", f"rocm[{install.key}].version")),
-                fixes=(Fix(text="Use a system of AMD's list for this ROCm, or a ROCm release that lists this one."),),
+                remedies=(
+                    ways.way(f"Use a ROCm release that lists this system ({_LIST}).", Scope.HOST, root=True),
+                    ways.way("Run ROCm in a container with a supported system (rocm/pytorch).", Scope.CONTAINER),
+                ),
                 source=f"{answer.source} ({answer.as_of})",
             )
             return

@@ -1,4 +1,4 @@
-"""Kernel driver and ROCm are outside each other's support window."""
+"""The amdgpu driver and ROCm versions do not support each other."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import hardware, run_line
-from doctor.rules.amdgpu_release import release_of
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib import commands, run_line
+from doctor.rules.lib.advice import STOPS_NODE, by_hand
+from doctor.rules.lib.amdgpu_release import release_of
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="amdgpu-rocm-version-skew",
     severity=Severity.ERROR,
-    title="Kernel driver and ROCm are outside each other's support window.",
+    scope=Scope.DRIVER,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="The amdgpu driver and ROCm versions do not support each other.",
     needs=[
         {"amdgpu_driver.version", "rocm"},
         {"amdgpu_driver.release", "rocm"},
@@ -35,50 +39,46 @@ RULE = Rule(
     tags=("amd", "driver"),
     doc="""
 ## What it finds
-amdgpu and ROCm releases that AMD does not support together, a kernel's own amdgpu that is newer than a ROCm which
-crashes there, or one that runs in place of ROCm's, which DKMS built for another kernel, where ROCm finds no GPU.
+amdgpu and ROCm releases that AMD does not support together, a kernel's own amdgpu that is too new for a ROCm, which
+then crashes; or a kernel's own amdgpu that runs in place of ROCm's (DKMS built that for another kernel) where ROCm
+finds no GPU.
 
 ## Why it matters
-The runtime asks for kernel interfaces that are not there: GPUs vanish or calls fail with an invalid argument.
+The runtime needs kernel interfaces that are missing: GPUs disappear, or calls fail with an invalid argument.
 
 ## Not raised when
-- The kernel's own driver runs: it has no release number, and its kernel tells what it supports. An exception is Strix
-  Halo on a kernel that tells user space other sizes of its wave state than ROCm before 7.2 takes, where programs crash.
-- The release of either is not known, or AMD's tables do not speak of it; another patch of the driver's series is
-  listed.
+- The kernel's own driver runs: it has no release number, and its kernel version shows what it supports. The exception
+  is Strix Halo on a kernel that reports other wave state sizes than ROCm before 7.2 accepts: programs crash.
+- The release of either is not known, or AMD's tables do not list it; another patch of the driver's series is listed.
 - ROCm is older than the driver and the driver's release is only estimated from its module number.
 
 ## How to confirm
 Compare `modinfo amdgpu` and the ROCm release with AMD's matrix.
 
 ## Fix
-Bring one of the two into the window of the other.
+Change one of the two to a release that supports the other.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/user-kernel-space-compat-matrix.html
 """,
 )
-FIXES = (
-    Fix(text="Show the driver's release.", command=("modinfo", "amdgpu")),
-    Fix(
-        text="Install the amdgpu driver of the ROCm release, or a ROCm that supports this driver.",
-        root=True,
-        reboot=True,
-    ),
-)
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where both releases are told: then the tables speak, and words add nothing to them. Where the runtime leaves out
-    each GPU that is there, with whatever driver."""
-    gpus = machine.of_vendor("amd")
-    releases = [r.version for r in machine.rocm or () if r.version]
-    if gpus and releases and all(hardware.runtime_refuses(g.arch, v) for g in gpus for v in releases):
-        return True
-    return release_of(machine) is not None and any(version for _, version in _spoken(machine))
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """The driver that goes with the ROCm, or user-space ROCm that goes with the driver."""
+    return (*commands.amdgpu_driver(machine), _other_rocm("a ROCm release"))
+
+
+def _other_rocm(what: str) -> Remedy:
+    text = "AMD lists which driver each ROCm supports: " + _MATRIX
+    title = f"Keep the driver and use {what} that supports it (torch's wheel or a container brings its own ROCm)."
+    return by_hand(title, Scope.ENVIRONMENT, text, undo="Install the old release again.", vendor="amd")
+
+
+_MATRIX = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/user-kernel-space-compat-matrix.html"
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -100,21 +100,17 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             continue
         yield Finding(
             severity=Severity.WARNING,
-            summary=f"amdgpu {driver.text[:20]} and ROCm {(rocm or '')[:20]} are not supported together.",
+            summary=f"amdgpu {driver.text[:20]} and ROCm {(rocm or '')[:20]} do not support each other.",
             subject=Subject(kind="driver", id="amdgpu"),
-            explains=(*RULE.explains, *(("known-bad-library-version",) if machine.symptom(*_OTHER_WORKS) else ())),
+            explains=(*RULE.explains, *()),
             evidence=(
                 *evidence(machine, ("amdgpu_driver.version", "amdgpu_driver.release", name)),
                 Evidence(text=answer.reason, source=f"{answer.source[:200]} ({answer.as_of})"),
             ),
-            fixes=FIXES,
+            remedies=advice(machine, kb),
             source=f"{answer.source} ({answer.as_of})",
         )
         return
-
-
-_OTHER_WORKS = ("image-of-other-rocm-works-told", "rocm-of-other-release-sees-gpu-told")
-"""With another ROCm on the same driver it works: so it does where that one fits."""
 
 
 def _built_for_other_kernel(machine: Snapshot) -> Iterator[Finding]:
@@ -126,22 +122,31 @@ def _built_for_other_kernel(machine: Snapshot) -> Iterator[Finding]:
         return
     yield Finding(
         severity=Severity.WARNING,
-        summary=f"ROCm's amdgpu is built for kernel {built[0][:40]}; {running[:40]} runs with its own.",
+        summary=f"ROCm's amdgpu is built for kernel {built[0][:40]}, but {running[:40]} runs with its own.",
         subject=Subject(kind="driver", id="amdgpu"),
         explains=(*RULE.explains, "amd-gpu-unsupported-by-rocm"),
         evidence=(
             *evidence(machine, ("amdgpu_driver.built_for", "kernel.release", "amdgpu_driver.source")),
             Evidence(text=failed.text[:200], source=failed.source),
         ),
-        fixes=(
-            Fix(text="Boot the kernel that DKMS built amdgpu for, or build it for this one (dkms autoinstall)."),
-            *FIXES,
+        remedies=(
+            commands.rebuild_modules(machine),
+            by_hand(
+                f"Boot kernel {built[0][:40]}, for which DKMS has built amdgpu.",
+                Scope.DRIVER,
+                "Choose it in the boot menu (GRUB: Advanced options).",
+                undo="Boot the other kernel again.",
+                reboot=True,
+                root=True,
+                risk=STOPS_NODE,
+                vendor="amd",
+            ),
         ),
         source="https://github.com/ROCm/legacy-rocm-build/issues/1663",
     )
 
 
-_REFUSED = ("kfd-open-no-memory", "hsa-init-out-of-resources", "rocm-no-agent-told", "opencl-finds-none")
+_REFUSED = ("kfd-open-no-memory", "hsa-init-out-of-resources")
 
 
 def _unlisted(kb: Knowledge, driver: str, rocm: str) -> bool:
@@ -165,7 +170,7 @@ def _spoken(machine: Snapshot) -> list[tuple[str, str | None]]:
 _RESIZED = "gfx1151"
 """The target whose wave state ROCm before 7.2 took for smaller than it is."""
 _KERNEL_TELLS = (6, 18, 4)
-"""From this kernel on amdkfd tells the sizes, and checks those that a queue asks for."""
+"""From this kernel on, amdkfd reports the sizes and checks those that a queue requests."""
 _CRASHES = ("program-crashed", "amd-memory-access-fault", "hip-launch-failure", "hsa-init-out-of-resources")
 _SOURCE = (
     "https://github.com/ROCm/TheRock/issues/2991; https://github.com/kyuz0/amd-strix-halo-toolboxes/issues/45;"
@@ -174,7 +179,7 @@ _SOURCE = (
 
 
 def _older_than_kernel(machine: Snapshot) -> Iterator[Finding]:
-    """Strix Halo: a kernel with the sizes of its wave state, and a ROCm from before they were mended."""
+    """Strix Halo: a kernel with the sizes of its wave state, and a ROCm from before they were fixed."""
     gpu = next((g for g in machine.of_vendor("amd") if g.arch == _RESIZED), None)
     kernel, crash = machine.kernel.release, machine.symptom(*_CRASHES)
     if gpu is None or crash is None or machine.host.wsl or Dotted(kernel or "").numbers < _KERNEL_TELLS:
@@ -182,20 +187,20 @@ def _older_than_kernel(machine: Snapshot) -> Iterator[Finding]:
     built_apart = {f"rocm[{r.key}].version" for r in machine.rocm or () if r.kind == "distribution"}
     for name, rocm in _spoken(machine):
         number = Dotted(rocm or "").numbers[:2]
-        mended = number >= (7, 11) or (7, 2) <= number < (7, 9)  # 7.9 and 7.10 were cut before the change
-        if not number or mended or name in built_apart:
+        fixed = number >= (7, 11) or (7, 2) <= number < (7, 9)  # 7.9 and 7.10 were cut before the change
+        if not number or fixed or name in built_apart:
             continue
         yield Finding(
             severity=Severity.WARNING,
             suspect=True,
-            summary=f"ROCm {(rocm or '')[:20]} is older than what kernel {(kernel or '')[:30]} asks of it on Strix"
-            " Halo: 7.2 is the first that fits.",
+            summary=f"ROCm {(rocm or '')[:20]} is too old for kernel {(kernel or '')[:30]} on Strix"
+            " Halo; 7.2 is the first that works.",
             subject=Subject(kind="driver", id="amdgpu"),
             evidence=(
                 *evidence(machine, ("kernel.release", name, f"gpus[{gpu.key}].arch")),
                 Evidence(text=crash.text[:200], source=crash.source),
             ),
-            fixes=(Fix(text="Take ROCm 7.2 or newer, in torch's wheel or the container as well."),),
+            remedies=(_other_rocm("ROCm 7.2 or newer"),),
             source=_SOURCE,
         )
         return

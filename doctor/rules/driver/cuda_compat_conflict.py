@@ -1,4 +1,4 @@
-"""Forward-compatibility libraries are used where they are not allowed."""
+"""CUDA forward-compatibility libraries are used where they cannot work."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import work_done
+from doctor.rules.lib.advice import by_hand, set_to, unset
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="cuda-compat-conflict",
     severity=Severity.ERROR,
-    title="Forward-compatibility libraries are used where they are not allowed.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.RECONFIGURE,
+    layer=Layer.LIBRARIES,
+    title="CUDA forward-compatibility libraries are used where they cannot work.",
     needs=[
         {"environment", "gpus"},
         {"environment", "nvidia_driver.version"},
@@ -32,23 +35,23 @@ RULE = Rule(
     tags=("nvidia", "driver"),
     doc="""
 ## What it finds
-CUDA errors 803 or 804: a libcuda of cuda-compat, or of another driver, comes first on the loader's path.
+CUDA errors 803 or 804: a libcuda of cuda-compat, or of another driver, comes first on the library path.
 
 ## Why it matters
-Forward compatibility works on data-center GPUs only, and not with every driver.
+Forward compatibility works only on data-center GPUs, and not with every driver.
 
 ## Not raised when
 - The driver is older than the libraries and the GPU is of a class that may use them.
-- No compat folder is on the loader's path, or the GPU's class is not known.
+- No compat folder is on the library path, or the GPU's class is not known.
 
 ## How to confirm
 `ldconfig -p` and LD_LIBRARY_PATH: which libcuda.so.1 is first.
 
 ## Fix
-Take the compat folder off the loader's path, or take an image of a CUDA release that the driver supports.
+Remove the compat folder from the library path, or use an image of a CUDA release that the driver supports.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://docs.nvidia.com/deploy/cuda-compatibility/
@@ -56,15 +59,18 @@ https://docs.nvidia.com/deploy/cuda-compatibility/
 )
 _COMPAT = Lazy(r"/cuda(?:-(?P<cuda>\d{1,2}\.\d))?/compat\b")
 _GEFORCE = Lazy(r"geforce|\bgtx\b|\btitan\b", re.IGNORECASE)
-FIXES = (
-    Fix(text="Show which libcuda the loader finds.", command=("ldconfig", "-p")),
-    Fix(text="Take cuda-compat off LD_LIBRARY_PATH, or use an image of a CUDA release that the driver supports."),
-)
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where kernels ran: the driver took its libraries."""
-    return work_done.ran(machine)
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Off the loader's path, or an image that needs none."""
+    serves = machine.nvidia_driver.cuda_version or kb.driver_serves_cuda(machine.nvidia_driver.version)
+    image = f"an image of CUDA {serves} or older" if serves else "an image of a CUDA that the driver supports"
+    path = (machine.environment or {}).get("LD_LIBRARY_PATH", "")
+    rest = [folder for folder in path.split(":") if folder and not _COMPAT.search(folder)]
+    title = "Take cuda-compat off LD_LIBRARY_PATH."
+    off = set_to(machine, title, LD_LIBRARY_PATH=":".join(rest)) if rest else unset(machine, "LD_LIBRARY_PATH")
+    text = "The driver's own libcuda then serves it; `nvidia-smi` shows its CUDA version."
+    return off, by_hand(f"Use {image}.", Scope.CONTAINER, text, undo="Use the old image again.", vendor="nvidia")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -82,20 +88,21 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         answer = forward_compat(kb, cuda, machine.nvidia_driver.version)
         why = f"{answer.reason}: it hides the driver's own library (error 803)" if answer.no else None
         source = f"{answer.source} ({answer.as_of})"
-    if why is None or machine.torch.available:
-        return
+    taken = machine.nvidia_driver.libcuda.path
+    if why is None or machine.torch.available or (taken and not _COMPAT.search(taken)):
+        return  # a folder that is named and holds no library is harmless
     yield Finding(
-        severity=Severity.WARNING,
-        summary=f"cuda-compat is on the loader's path, and {why}.",
+        severity=Severity.ERROR if taken else Severity.WARNING,
+        summary=f"cuda-compat is on the library path, but {why}.",
         subject=Subject(kind="library", id="cuda-compat"),
         evidence=evidence(machine, (name, "nvidia_driver.version", *(f"gpus[{g.key}].name" for g in geforce[:1]))),
-        fixes=FIXES,
+        remedies=advice(machine, kb),
         source=source,
     )
 
 
 def _on_path(machine: Snapshot) -> tuple[str, str | None] | None:
-    """The fact that shows a compat folder, and its CUDA release where the folder's name tells it."""
+    """The fact that shows a compat folder, and its CUDA release if the folder's name shows it."""
     path = (machine.environment or {}).get("LD_LIBRARY_PATH", "")
     if found := _COMPAT.search(path):
         return "environment[LD_LIBRARY_PATH]", found["cuda"]

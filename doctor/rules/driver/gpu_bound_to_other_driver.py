@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.facts.host import KernelEvent
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
-from doctor.rules import presence, run_line
+from doctor.rules.lib import presence, run_line
+from doctor.rules.lib.advice import by_hand, step
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="gpu-bound-to-other-driver",
     severity=Severity.ERROR,
-    title="Another driver owns the GPU.",
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    layer=Layer.DRIVER,
+    title="Another driver is bound to the GPU.",
     needs=[{"gpus[].driver"}, {"pci"}],
     proven="replay",
     order=9,
@@ -27,31 +31,28 @@ RULE = Rule(
     tags=("amd", "nvidia", "driver"),
     doc="""
 ## What it finds
-An NVIDIA or AMD GPU that vfio-pci, pci-stub or a like driver holds for a virtual machine, also where
-the kernel log alone says so, or an old AMD
-card that radeon
-owns. Error where no GPU of the vendor is left to the compute driver, warning otherwise.
+An NVIDIA or AMD GPU bound to vfio-pci, pci-stub or a similar driver for a virtual machine, also by the kernel log
+alone. Or an old AMD card bound to radeon. It is an error if no GPU of the vendor is left to the compute driver,
+otherwise a warning.
 
-All GPUs of a vendor held for guests are a hypervisor: one finding, info unless torch or a
-toolkit on the host wants them. A remark too where the text shows that it is meant (a guest that has the GPU, others
-that the compute driver has, and nothing that misses one), and for a display's card beside a stack of the other vendor.
+If all GPUs of a vendor are reserved for guests, the host is a hypervisor: one finding, info unless torch or a toolkit
+on the host needs them. It is also information where the text shows intent (a guest has the GPU, the compute driver
+has others, and nothing lacks one), and for a display card beside a stack of the other vendor.
 
 ## Why it matters
-The GPU is on the bus and no compute runtime can see it.
+The GPU is on the bus, but no compute runtime can see it.
 
 ## Not raised when
-- nouveau owns it (nouveau-loaded), no driver owns it (…-driver-not-loaded), or the bound driver is unknown.
+- nouveau is bound to it (nouveau-loaded), no driver is (…-driver-not-loaded), or the bound driver is unknown.
 - Only the boot framebuffer (simple-framebuffer, efifb) uses it.
 
 ## How to confirm
 `lspci -nnk` shows `Kernel driver in use: vfio-pci`.
 
 ## Fix
-Take the GPU's id out of `vfio-pci.ids=` on the kernel command line (or `driverctl unset-override`),
-make the initramfs anew and
-reboot. For radeon: `radeon.si_support=0 radeon.cik_support=0 amdgpu.si_support=1 amdgpu.cik_support=1`;
-ROCm does not support
-those GPUs.
+Remove the GPU's id from `vfio-pci.ids=` on the kernel command line (or `driverctl unset-override`), rebuild the
+initramfs and reboot. For radeon: `radeon.si_support=0 radeon.cik_support=0 amdgpu.si_support=1 amdgpu.cik_support=1`;
+ROCm does not support those GPUs.
 
 ## Fix safety
 A virtual machine that uses the GPU loses it.
@@ -60,23 +61,22 @@ A virtual machine that uses the GPU loses it.
 https://docs.kernel.org/driver-api/vfio.html ; https://docs.kernel.org/gpu/amdgpu/module-parameters.html
 """,
 )
-FIXES = (Fix(text="Give the GPU back to its own driver on the host, then reboot.", reboot=True),)
+_FREE = (
+    "Remove the GPU's id from vfio-pci.ids= (kernel command line) and from /etc/modprobe.d; with driverctl: "
+    "`driverctl unset-override PCI_ADDRESS`."
+)
+REMEDIES = (
+    by_hand("Return the GPU to its own driver on the host, then reboot.", Scope.DRIVER, _FREE,
+            "Rebuild the initramfs (update-initramfs -u, or dracut -f), then reboot.",
+            undo="Put the id back and reboot.", root=True, reboot=True,
+            risk="a virtual machine that uses the GPU loses it"),
+)  # fmt: skip
 
 
 _PASSED_ON = ("vfio-pci", "pci-stub", "xen-pciback")
 """Drivers that hold a device for a guest; they take none of themselves."""
 _UNLISTED = "amd-gpu-unsupported-by-rocm"
 """What no ROCm has been shown yet, none can have refused."""
-
-
-def excludes(machine: Snapshot) -> bool:
-    """Where the command line gives GPUs to guests by their ids, NVIDIA's driver has another one, and somebody says that
-    it works: so it was meant."""
-    if "vfio-pci.ids=10de" not in (machine.kernel.cmdline or "") or run_line.sees_none(machine):
-        return False
-    driven = machine.nvidia_driver.version is not None and bool(machine.of_vendor("nvidia"))
-    meant = machine.symptom("guest-has-gpu-told") is not None and machine.symptom("something-works-told") is not None
-    return driven and meant
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
@@ -87,16 +87,8 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
     return not gpus or not quoted or any(gpu.driver is not None for gpu in gpus)
 
 
-_OWNED = ("vfio-owns-gpu", "radeon-module-drives-card")
+_OWNED = ("vfio-owns-gpu", "pciback-owns-gpu", "pci-stub-owns-gpu", "radeon-module-drives-card")
 _QUOTED = re.compile(r"driver in use|\bdriver[:= ] ?(?:vfio-pci|pciback|pci-stub)\b", re.IGNORECASE)
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where each GPU that is held for a guest is meant for it."""
-    gpus = (*presence.present(machine, "nvidia"), *presence.present(machine, "amd"))
-    held = [gpu for gpu in gpus if gpu.driver in presence.OTHER_DRIVERS]
-    others = presence.bound(gpus, "nvidia") or presence.bound(gpus, "amdgpu")
-    return bool(held) and all(_meant(machine, gpu, others) for gpu in held)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -118,11 +110,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 continue
             yield Finding(
                 severity=_severity(machine, gpu, others),
-                summary=f"{gpu.driver} owns {presence.label(gpu)}; {module} can't use it.",
+                summary=f"{gpu.driver} is bound to {presence.label(gpu)}, so {module} cannot use it.",
                 explains=RULE.explains if others or gpu.driver not in _PASSED_ON else (*RULE.explains, _UNLISTED),
                 subject=presence.subject(gpu),
                 evidence=evidence(machine, (f"{name}[{gpu.key}].driver", "kernel.cmdline")),
-                fixes=_fixes(gpu),
+                remedies=_fixes(gpu),
                 verify=("lspci", "-nnk", "-s", gpu.pci_address) if gpu.pci_address else None,
             )
 
@@ -139,10 +131,10 @@ def _claimed(machine: Snapshot, gpu: Gpu) -> bool:
 def _for_a_guest(machine: Snapshot, gpu: Gpu, module: str, name: str) -> Finding:
     return Finding(
         severity=Severity.WARNING,
-        summary=f"The kernel's command line gives {presence.label(gpu)} to guests (vfio-pci.ids); {module} gets none.",
+        summary=f"The kernel command line reserves {presence.label(gpu)} for VMs (vfio-pci.ids), not {module}.",
         subject=presence.subject(gpu),
         evidence=evidence(machine, (f"{name}[{gpu.key}].pci_id", "kernel.cmdline")),
-        fixes=_fixes(gpu),
+        remedies=_fixes(gpu),
         verify=("lspci", "-nnk", "-s", gpu.pci_address) if gpu.pci_address else None,
     )
 
@@ -163,10 +155,10 @@ def _told_by_nvrm(machine: Snapshot, gpu: Gpu, driver: str, event: KernelEvent) 
     """A warning: the log may be of a time when the GPU was meant for a guest."""
     return Finding(
         severity=Severity.INFO if presence.answers(machine, "nvidia") else Severity.WARNING,
-        summary=f"{driver} owns {presence.label(gpu)}: the NVIDIA driver found it bound.",
+        summary=f"{driver} is bound to {presence.label(gpu)}, so the NVIDIA driver cannot use it.",
         subject=presence.subject(gpu),
         evidence=(Evidence(text=event.text, source=machine.source("kernel_log.events")),),
-        fixes=_fixes(gpu),
+        remedies=_fixes(gpu),
         verify=("lspci", "-nnk", "-s", gpu.pci_address) if gpu.pci_address else None,
     )
 
@@ -183,16 +175,19 @@ def _meant(machine: Snapshot, gpu: Gpu, others: bool) -> bool:
     name = "gpus" if machine.of_vendor(gpu.vendor or "nvidia") else "pci"
     if gpu.driver not in _PASSED_ON or not run_line.from_text(machine, f"{name}[{gpu.key}].driver"):
         return False
-    told = machine.symptom("guest-has-gpu-told", "card-passed-to-guest-told") is not None
-    missed = run_line.sees_none(machine) or machine.symptom("one-gpu-of-several-told") is not None
-    return (told or others or presence.answers(machine, "nvidia")) and not missed
+    missed = run_line.sees_none(machine)
+    return (others or presence.answers(machine, "nvidia")) and not missed
 
 
 def _hypervisor(machine: Snapshot, gpus: tuple[Gpu, ...], module: str, name: str) -> Finding:
     """All GPUs of a vendor are held for guests, which is how a hypervisor is set up: one finding, and a warning only
     where something on the host itself wants them."""
     failed = machine.symptom(
-        "nvidia-smi-cannot-communicate", "nvidia-smi-no-devices", "hip-no-device", "cuda-no-device"
+        "nvidia-smi-cannot-communicate",
+        "nvidia-smi-no-devices",
+        "hip-no-device",
+        "hip-no-device-code",
+        "cuda-no-device",
     )
     wanted = (
         failed is not None
@@ -202,23 +197,28 @@ def _hypervisor(machine: Snapshot, gpus: tuple[Gpu, ...], module: str, name: str
     drivers = ", ".join(sorted({gpu.driver or "" for gpu in gpus}))
     return Finding(
         severity=Severity.WARNING if wanted else Severity.INFO,
-        summary=f"{drivers} holds all {presence.count(gpus)} for virtual machines; {module} can't use them here.",
+        summary=f"{drivers} reserves all {presence.count(gpus)} for VMs, so {module} cannot use them here.",
         subject=Subject(kind="driver", id=module),
         evidence=evidence(machine, (*(f"{name}[{gpu.key}].driver" for gpu in gpus[:8]), "kernel.cmdline")),
         explains=RULE.explains if wanted else (),
-        fixes=_fixes(gpus[0]) if wanted else (),
+        remedies=_fixes(gpus[0]) if wanted else (),
         verify=("lspci", "-nnk"),
     )
 
 
-def _fixes(gpu: Gpu) -> tuple[Fix, ...]:
+def _fixes(gpu: Gpu) -> tuple[Remedy, ...]:
     if gpu.driver == "radeon":
         text = (
-            "Nothing makes ROCm work here: it supports no GPU of this age. Only Southern and Sea Islands (HD 7000, R5 "
+            "ROCm cannot work here: it does not support GPUs of this age. Only Southern and Sea Islands (HD 7000, R5 "
             "to R9 200) can have amdgpu: boot with radeon.si_support=0 radeon.cik_support=0 amdgpu.si_support=1 "
             "amdgpu.cik_support=1."
         )
-        return (Fix(text=text, reboot=True),)
-    how = "(kernel command line, modprobe.d or driverctl)"
-    text = f"Take the GPU out of what binds it to {gpu.driver} {how}, then reboot."
-    return (Fix(text=text, reboot=True, risk="a virtual machine that uses the GPU loses it"),)
+        title = "Use this GPU without ROCm, or boot with amdgpu if it can drive the card."
+        return (by_hand(title, Scope.DRIVER, text, undo="Remove the arguments again.", reboot=True, root=True),)
+    title = f"Return the GPU from {gpu.driver} to its own driver, then reboot."
+    if not gpu.pci_address or gpu.driver not in ("vfio-pci", "pci-stub", "pciback"):
+        return (REMEDIES[0].model_copy(update={"title": title}),)
+    back = ("driverctl", "set-override", gpu.pci_address, gpu.driver)
+    release = step("Remove the override, if driverctl set it.", "driverctl", "unset-override", gpu.pci_address)
+    whole = REMEDIES[0].model_copy(update={"title": title})
+    return (whole.model_copy(update={"steps": (release, *whole.steps), "undo": (step("Set it again.", *back),)}),)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.facts.host import KernelEvent
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
-from doctor.rules import presence
+from doctor.rules.lib import advice as ways
+from doctor.rules.lib import presence
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="gpu-ecc-errors",
     severity=Severity.ERROR,
+    scope=Scope.HARDWARE,
+    action=Action.DRAIN,
+    layer=Layer.GPU,
     title="The GPU has uncorrectable memory errors.",
     needs=[
         {"gpus[].errors.uncorrected"},
@@ -31,47 +35,35 @@ RULE = Rule(
     tags=("amd", "nvidia", "hardware"),
     doc="""
 ## What it finds
-Uncorrected memory errors since the driver loaded, a failed row remap (NVIDIA), uncorrectable RAS errors
-(AMD): error. A row
-remap or page retirement that waits for a reset, retired bad pages: warning. Only old errors in the
-lifetime counter: info.
+Uncorrected memory errors since the driver loaded, a failed row remap (NVIDIA), uncorrectable RAS errors (AMD): error.
+A row remap or page retirement that needs a reset, or retired bad pages: warning. Only old errors in the lifetime
+counter: info.
 
 ## Why it matters
-Jobs on the GPU crash, or compute with wrong numbers.
+Jobs on the GPU crash or compute wrong numbers.
 
 ## Not raised when
-- Only corrected errors are counted: ECC did its work.
+- Only corrected errors are counted: ECC works.
 - The counters are unknown, or the GPU has no ECC.
 
 ## How to confirm
 `nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT` or `amd-smi metric --ecc` and `amd-smi bad-pages`.
 
 ## Fix
-Drain the GPU and reset it; that also carries out pending remaps. A failed remap, or errors that return,
-is a case for the
-vendor.
+Drain the GPU and reset it; the reset also does pending remaps. If a remap fails or errors return, contact the vendor.
 
 ## Fix safety
-A reset ends every job on the GPU.
+A reset stops every job on the GPU.
 
 ## References
 https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/ ; https://docs.kernel.org/gpu/amdgpu/ras.html
 """,
 )
-FIXES = (Fix(text="Drain the GPU and reset it; replace it if errors return.", risk="ends every job on the GPU"),)
 
 
-def excludes(machine: Snapshot) -> bool:
-    """Where the memory that failed is said to be a module of the host, and no error text names the GPU's."""
-    return bool(machine.symptom("host-memory-uncorrectable-told") and not machine.symptom(*_OF_GPU))
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where nothing but amdgpu's lines of every start speak of ECC: that it is on, and that RAS was set up."""
-    return machine.symptom("ecc-set-up-told") is not None and machine.symptom("memory-fails-told") is None
-
-
-_OF_GPU = ("ecc-uncorrectable", "cuda-code-ecc")
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Where only an error message says it."""
+    return (_reset(None, None),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -89,7 +81,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 *evidence(machine, (f"gpus[{gpu.key}].errors.{field}" for field in fields)),
                 *_board(machine, gpu),
             ),
-            fixes=_fixes(gpu, severity),
+            remedies=_remedies(gpu, severity),
         )
     yield from _xids(machine, seen)
     for event in machine.kernel_log.events or ():
@@ -104,7 +96,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             summary=f"GPU {device}: {what} in the kernel log.",
             subject=Subject(kind="gpu", id=device),
             evidence=(Evidence(text=event.text, source=machine.source("kernel_log.events")),),
-            fixes=FIXES,
+            remedies=(_reset(next((g.vendor for g in machine.gpus or ()), None), None),),
         )
 
 
@@ -137,7 +129,7 @@ def _xids(machine: Snapshot, seen: set[str]) -> Iterator[Finding]:
             summary=f"{'GPU ' + device if device != '-' else 'A GPU'}: memory errors in the kernel log ({codes}).",
             subject=Subject(kind="gpu", id=device),
             evidence=tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in found[:3]),
-            fixes=FIXES,
+            remedies=(_reset(next((g.vendor for g in machine.gpus or ()), None), None),),
             explains=() if others else ("nvidia-xid-fatal",),
             source="https://docs.nvidia.com/deploy/xid-errors/",
         )
@@ -159,8 +151,8 @@ def _judge(gpu: Gpu) -> tuple[Severity, list[str], list[str]]:
     rows = (
         (Severity.ERROR, "remap_failed", errors.remap_failed, "a memory row remap failed"),
         (Severity.ERROR, "uncorrected", errors.uncorrected, f"{errors.uncorrected} uncorrected memory errors"),
-        (Severity.WARNING, "remap_pending", errors.remap_pending, "a memory row remap waits for a reset"),
-        (Severity.WARNING, "retired_pending", errors.retired_pending, "a page retirement waits for a reset"),
+        (Severity.WARNING, "remap_pending", errors.remap_pending, "a memory row remap needs a GPU reset"),
+        (Severity.WARNING, "retired_pending", errors.retired_pending, "a page retirement needs a GPU reset"),
         (Severity.WARNING, "bad_pages", errors.bad_pages, f"{errors.bad_pages} bad memory pages"),
     )
     hit = [row for row in rows if row[2]]
@@ -171,15 +163,27 @@ def _judge(gpu: Gpu) -> tuple[Severity, list[str], list[str]]:
     return severity, [row[3] for row in hit], [row[1] for row in hit]
 
 
-def _fixes(gpu: Gpu, severity: Severity) -> tuple[Fix, ...]:
+def _remedies(gpu: Gpu, severity: Severity) -> tuple[Remedy, ...]:
     if severity is Severity.INFO:
         return ()
     if gpu.errors.remap_failed:
-        return (Fix(text="Take the GPU out of service: the vendor replaces it for a failed remap."),)
-    argv: tuple[str, ...] | None = None
-    if gpu.pci_address and gpu.vendor == "nvidia":
-        argv = ("nvidia-smi", "--gpu-reset", "-i", gpu.pci_address)
-    elif gpu.pci_address and gpu.vendor == "amd":
-        argv = ("amd-smi", "reset", "--gpureset", "--gpu", gpu.pci_address)
-    text = "Drain the GPU and reset it; replace it if errors return."
-    return (Fix(text=text, command=argv, root=True, risk="ends every job on the GPU"),)
+        out = ways.step("Take the GPU out of service and ask the vendor for a replacement.")
+        return (ways.drain("Replace the GPU: a memory row remap failed.", out, risk="stops every job on the GPU"),)
+    return (_reset(gpu.vendor, gpu.pci_address),)
+
+
+def _reset(vendor: str | None, device: str | None) -> Remedy:
+    """Which GPU an error message means is often not known; then it is a placeholder, or there is no command."""
+    where, named = device or "GPU_INDEX", "" if device else " (GPU_INDEX: its number in the vendor's tool)"
+    argv: tuple[str, ...] = ()
+    if vendor == "nvidia":
+        argv = ("nvidia-smi", "--gpu-reset", "-i", where)
+    elif vendor == "amd":
+        argv = ("amd-smi", "reset", "--gpureset", "--gpu", where)
+    return ways.drain(
+        "Drain the GPU and reset it; replace it if errors return.",
+        ways.step("Stop every program that uses the GPU."),
+        ways.step(f"Reset it{named if argv else ''}.", *argv),
+        ways.step("If errors return after the reset, ask the vendor for a replacement."),
+        risk="stops every job on the GPU",
+    )

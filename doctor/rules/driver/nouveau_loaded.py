@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, evidence
 from doctor.knowledge import Knowledge
-from doctor.redaction.lazy import Lazy
-from doctor.rules import commands, presence, run_line
+from doctor.rules.lib import commands, presence
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -17,7 +16,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="nouveau-loaded",
     severity=Severity.ERROR,
-    title="nouveau owns the GPU.",
+    scope=Scope.DRIVER,
+    action=Action.REBOOT,
+    layer=Layer.DRIVER,
+    title="The nouveau driver is bound to the NVIDIA GPU.",
     needs=[{"gpus[].driver"}, {"pci"}],
     proven="synthetic",
     order=9,
@@ -25,46 +27,38 @@ RULE = Rule(
     tags=("nvidia", "driver"),
     doc="""
 ## What it finds
-An NVIDIA GPU that the kernel's nouveau driver owns.
+An NVIDIA GPU that is bound to the kernel's nouveau driver.
 
 ## Why it matters
-nouveau has no CUDA, and NVIDIA's module can't take the GPU while nouveau has it.
+nouveau does not support CUDA, and NVIDIA's module cannot use the GPU while nouveau has it.
 
 ## Not raised when
-- nouveau is loaded and owns no GPU.
+- nouveau is loaded but not bound to a GPU.
 - The bound driver is unknown.
 
-It is a remark where the stack is AMD's and amdgpu has its GPU: the NVIDIA card then shows the desktop.
+It is information where the stack is AMD's and amdgpu has its GPU: the NVIDIA card then drives the desktop.
 
 ## How to confirm
 `lspci -nnk -d 10de:` shows `Kernel driver in use: nouveau`.
 
 ## Fix
-Install NVIDIA's driver on the host (its packages blacklist nouveau), make the initramfs anew, and reboot.
+Install NVIDIA's driver on the host and reboot: its packages blacklist nouveau and rebuild the initramfs. See
+nvidia-driver-too-old for each distribution's commands.
 
 ## Fix safety
-The display of a desktop changes driver; wants a reboot.
+Host, root, reboot. A desktop's display changes its driver. Undo: remove the driver packages and reboot.
 
 ## References
 https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/ (disabling nouveau)
 """,
 )
-FIXES = (Fix(text="Install NVIDIA's driver on the host, which blacklists nouveau, then reboot.", reboot=True),)
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where the kernel's command line keeps nouveau out, or X looks for it among its modules and has none; NVIDIA's
-    driver answers, and nothing else speaks of nouveau. X's part alone does not show that the kernel's is not loaded. On
-    Windows, which does not have it."""
-    if machine.os.id == "windows":
-        return True
-    kept_out = _KEPT_OUT.search(machine.kernel.cmdline or "") is not None
-    absent = (kept_out or machine.symptom(_MISSING) is not None) and machine.nvidia_driver.version is not None
-    others = any(s.key.startswith("nouveau-") and s.key != _MISSING for s in machine.symptoms)
-    return absent and not others and bool(machine.of_vendor("nvidia")) and not run_line.sees_none(machine)
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Where only an error message says it."""
+    return commands.nvidia_driver(machine)
 
 
-_KEPT_OUT = Lazy(r"\bblacklist=(?:[\w-]+,){0,8}nouveau\b")
 _NVIDIA_WANTED = (
     "nvidia-smi-cannot-communicate",
     "nvidia-smi-no-devices",
@@ -72,16 +66,15 @@ _NVIDIA_WANTED = (
     "torch-no-nvidia-driver",
 )
 """Somebody asks NVIDIA's driver there."""
-_MISSING = "nouveau-of-x-missing-told"
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     gpus = presence.present(machine, "nvidia")
     others = presence.bound(gpus, "nvidia")
-    display = presence.work_is_of(machine, "amd") and not machine.symptom(*_NVIDIA_WANTED)
     for gpu in gpus:
         if gpu.driver != "nouveau":
             continue
+        display = presence.work_is_of(machine, "amd") and not machine.symptom(*_NVIDIA_WANTED)
         takes = kb.open_module(gpu.pci_id or gpu.arch) or kb.open_module(gpu.arch)
         flavour: Literal["open", "proprietary"] | None = (
             "proprietary" if takes == "unsupported" else "open" if takes else None
@@ -89,9 +82,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         name = "gpus" if machine.of_vendor("nvidia") else "pci"
         yield Finding(
             severity=Severity.INFO if display else Severity.WARNING if others else Severity.ERROR,
-            summary=f"nouveau owns {presence.label(gpu)}; CUDA needs NVIDIA's driver.",
+            summary=f"nouveau is bound to {presence.label(gpu)}, but CUDA needs NVIDIA's driver.",
             subject=presence.subject(gpu),
             evidence=evidence(machine, (f"{name}[{gpu.key}].driver", "nvidia_driver.loaded")),
-            fixes=commands.nvidia_driver(machine, flavour),
+            remedies=commands.nvidia_driver(machine, flavour),
             verify=("nvidia-smi", "-L"),
         )

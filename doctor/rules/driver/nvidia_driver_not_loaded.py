@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
 from doctor.redaction.lazy import Lazy
-from doctor.rules import commands, presence, run_line
-from doctor.rules.module_build import elsewhere
+from doctor.rules.lib import advice as ways
+from doctor.rules.lib import commands, presence, run_line
+from doctor.rules.lib.error_texts import pointing_to
+from doctor.rules.lib.module_build import elsewhere
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="nvidia-driver-not-loaded",
     severity=Severity.ERROR,
+    scope=Scope.DRIVER,
+    action=Action.REBOOT,
+    layer=Layer.DRIVER,
     title="The NVIDIA kernel module is not loaded.",
     needs=[
         {"nvidia_driver.loaded", "gpus"},
@@ -34,16 +39,16 @@ RULE = Rule(
     tags=("nvidia", "driver"),
     doc="""
 ## What it finds
-An NVIDIA GPU on the PCI bus while the kernel module `nvidia` is not loaded, or is loaded and does not drive that GPU.
+An NVIDIA GPU on the PCI bus while the kernel module `nvidia` is not loaded, or is loaded but does not drive that GPU.
 A container shares the host's kernel: seen from inside one, the module is missing on the host.
 
-Also a module that DKMS built for other kernels than the one that runs, where it isn't known whether it is loaded.
+Also a module that DKMS built only for other kernels, if it is unknown whether it is loaded.
 
-Also a driver of a branch that no longer drives the GPU (Kepler after 470; Maxwell, Pascal and Volta after 580), where
-something says that no GPU is seen.
+Also a driver branch that no longer supports the GPU (Kepler after 470; Maxwell, Pascal and Volta after 580), where
+something reports that no GPU is seen.
 
 ## Why it matters
-Nothing can use the GPU: `nvidia-smi` says that it couldn't communicate with the NVIDIA driver, CUDA finds no device.
+Nothing can use the GPU: `nvidia-smi` cannot communicate with the NVIDIA driver, and CUDA finds no device.
 
 ## Not raised when
 - No NVIDIA GPU is known to be there, or it is unknown whether the module is loaded.
@@ -56,19 +61,35 @@ Nothing can use the GPU: `nvidia-smi` says that it couldn't communicate with the
 `lspci -nnk -d 10de:` shows the GPU without `Kernel driver in use: nvidia`; `/proc/driver/nvidia/version` is missing.
 
 ## Fix
-Load the module where its file is there for the running kernel; otherwise install the driver, or build its module for
-this kernel, on the host. If loading fails, the kernel log says why (Secure Boot, nouveau, an unsupported GPU).
+On the host, with root:
+
+- The module is installed for this kernel: `modprobe nvidia`. If that fails, `dmesg` shows why (Secure Boot, nouveau,
+  an unsupported GPU).
+- It is built for another kernel: install this kernel's headers, then `dkms autoinstall`.
+- No driver is installed: Ubuntu `apt-get install nvidia-driver-580-open`; Debian, RHEL, Fedora and SLES from NVIDIA's
+  repository (see nvidia-driver-too-old); Arch `pacman -Syu nvidia-open-dkms`. Then reboot.
+- The GPU is older than the branch: Maxwell to Volta need 580, Kepler 470.
 
 ## Fix safety
-Loading a module disturbs no job. Installing a driver wants the GPU idle, and a reboot.
+Loading the module stops no job; undo with `modprobe -r nvidia`. Installing a driver needs a reboot and stops every
+GPU job.
 
 ## References
 https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
 """,
 )
-FIXES = (
-    Fix(text="Install NVIDIA's driver on the host, or load it (`modprobe nvidia`); the kernel log says why it fails."),
-)
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Where only an error message says it: load the module where a driver is installed, else install one."""
+    if machine.of_vendor("amd") and not machine.of_vendor("nvidia"):
+        return ()
+    if machine.nvidia_driver.module_on_disk or machine.nvidia_driver.loaded:
+        return _remedies(machine, kb)
+    return (commands.load_module("nvidia", _LOAD), *commands.nvidia_driver(machine, _flavour(machine, kb)))
+
+
+_LOAD = "Load the NVIDIA kernel module, if the driver is installed on the host."
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -90,70 +111,26 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield from _left_out(machine, gpus)
 
 
-def excludes(machine: Snapshot) -> bool:
-    """A Space of ZeroGPU: its main process has no GPU by design, and nobody in it loads a driver. Where nvidia-smi
-    lists a GPU of the text and nothing says that it can't be reached, its driver is loaded, whatever a program sees."""
-    if machine.symptom("zerogpu-told") is not None:
-        return True
-    if machine.nvidia_driver.smi_error is not None or machine.nvidia_driver.loaded is False:
-        return False
-    listed = any(presence.listed(machine, gpu) for gpu in machine.of_vendor("nvidia"))
-    return listed and machine.symptom(*_UNREACHED) is None
-
-
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
     """A version alone is that of a package where something says that the module can't be reached, or was not built."""
     if machine.nvidia_driver.loaded is not None:
         return True
-    from doctor.knowledge.symptoms import shared
-
-    told = (symptom.key for symptom in machine.symptoms if symptom.key not in _MISSED_ELSEWHERE)
-    return not any(c.rule == RULE.id and c.sure != "possible" for key in told for c in shared().causes(key, machine))
+    return pointing_to(machine, RULE.id, leaving_out=_MISSED_ELSEWHERE) is None
 
 
 _MISSED_ELSEWHERE = frozenset(
     {
-        "nvml-library-not-found", "custom-device-nvidia", "container-cli-load-library", "container-cli-driver-rpc",
-        "container-cli-cuda-error", "toolkit-looks-in-driver-container-told", "nvidia-smi-not-found",
-        "torch-no-nvidia-driver", "libcuda-missing", "nvml-library-missing", "cuda-driver-version-zero",
-        "persistenced-no-devices", "apptainer-nv-finds-nothing", "apptainer-host-without-driver", "gres-device-missing",
-        "rm-init-adapter-failed", "device-handle-not-found", "kernel-headers-named", "vgpu-profile-named",
+        "nvml-library-not-found", "custom-device-uvm", "container-cli-load-library", "container-cli-driver-error",
+        "nvidia-smi-not-found",
+        "torch-no-nvidia-driver", "libcuda-missing", "nvml-library-missing",
+        "persistenced-no-devices", "apptainer-host-without-driver", "gres-device-missing",
+        "rm-init-adapter-failed",
         "cdi-generation-without-driver", "numba-finds-no-driver", "paddle-driver-library-not-found",
-        "rapids-detects-no-driver", "bitsandbytes-no-libcuda", "gpu-operator-driver-not-ready",
+        "bitsandbytes-no-libcuda",
     }
 )  # fmt: skip
 """What programs print as well where the driver runs and they have no library of it, no node or no GPU: a version that
 is written down beside them is that of a driver that was seen."""
-
-
-_UNREACHED = (
-    "nvidia-smi-cannot-communicate",
-    "nvml-driver-not-loaded",
-    "nvidia-driver-absent-told",
-    "nvidia-module-unloaded-told",
-    "nvidia-module-of-other-kernel",
-    "nvidia-smi-absent-on-host-told",
-    "nvidia-module-no-such-device",
-    "modprobe-nvidia-not-found",
-    "nvidia-drm-module-absent",
-    "driver-unreachable-told",
-    "driver-gone-after-kernel-update-told",
-    "driver-packages-of-kernel-missing",
-    "kernel-headers-missing-told",
-    "kernel-build-tree-missing",
-    "module-compiler-refused",
-    "driver-not-loaded-told",
-    "nvtop-nvml-without-driver",
-    "nvidia-unit-failed",
-    "nvidia-packages-unresolved",
-    "kernel-module-package-helps-told",
-    "module-not-rebuilt-told",
-    "nvidia-kernel-sources-missing",
-    "dkms-tree-broken",
-    "dkms-status-without-build",
-    "guest-driver-wrong-kind-told",
-)
-"""Symptoms by which the module is absent, whatever version is written down beside."""
 
 
 _BEFORE_MAXWELL = (
@@ -195,10 +172,11 @@ def _dropped(machine: Snapshot, kb: Knowledge) -> Finding | None:
             continue
         return Finding(
             severity=Severity.ERROR,
-            summary=f"Driver {major} leaves {presence.label(gpu)[:60]} alone: {last} is the last branch for it.",
+            summary=f"NVIDIA driver {major} does not support {presence.label(gpu)[:60]};"
+            f" {last} is the last branch that does.",
             subject=Subject(kind="driver", id="nvidia"),
             evidence=evidence(machine, ("nvidia_driver.version", f"gpus[{gpu.key}].name", "nvidia_driver.smi_error")),
-            fixes=(Fix(text=f"Install a driver of branch {last}.", reboot=True),),
+            remedies=_of_branch(machine, last),
             verify=("nvidia-smi", "-L"),
             source="https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/",
         )
@@ -214,10 +192,10 @@ def _of_other_kernels(machine: Snapshot) -> Finding | None:
         return None
     return Finding(
         severity=Severity.WARNING,
-        summary=f"DKMS built the NVIDIA module for kernel {built[0][:40]}, and {running[:40]} runs: it has none.",
+        summary=f"The running kernel {running[:40]} has no NVIDIA module; DKMS built it for {built[0][:40]}.",
         subject=Subject(kind="driver", id="nvidia"),
         evidence=evidence(machine, ("nvidia_driver.built_for", "kernel.release")),
-        fixes=(commands.rebuild_modules(machine),),
+        remedies=(commands.rebuild_modules(machine),),
         verify=("dkms", "status"),
         source="https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
     )
@@ -242,24 +220,37 @@ def _absent(machine: Snapshot, kb: Knowledge, gpus: int) -> Finding:
         summary=summary,
         subject=Subject(kind="driver", id="nvidia"),
         evidence=evidence(machine, ("nvidia_driver.loaded", "gpus", "nvidia_driver.module_on_disk", "kernel.release")),
-        fixes=_fixes(machine, kb),
+        remedies=_remedies(machine, kb),
         verify=("nvidia-smi", "-L"),
         source="https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
     )
 
 
-def _fixes(machine: Snapshot, kb: Knowledge) -> tuple[Fix, ...]:
+def _of_branch(machine: Snapshot, last: int) -> tuple[Remedy, ...]:
+    """The last branch that drives the GPU: 580 is packaged everywhere, older ones come from NVIDIA's archive."""
+    if str(last) == commands.NVIDIA_BRANCH:
+        return commands.nvidia_driver(machine, "proprietary", branch=str(last))
+    text = f"Take the newest {last}.xx from https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/ and install it."
+    title = f"Install an NVIDIA driver of branch {last}, the last one for this GPU."
+    steps = (ways.step(text), commands.REBOOT)
+    return (ways.way(title, Scope.DRIVER, *steps, root=True, reboot=True, risk=commands.JOBS_STOP, vendor="nvidia"),)
+
+
+def _flavour(machine: Snapshot, kb: Knowledge) -> Literal["open", "proprietary"] | None:
+    gpus = presence.present(machine, "nvidia")
+    flavours = {kb.open_module(g.pci_id or g.arch) or kb.open_module(g.arch) for g in gpus}
+    if gpus and flavours == {None}:
+        return None
+    return "proprietary" if "unsupported" in flavours else "open"
+
+
+def _remedies(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     if machine.nvidia_driver.module_on_disk and not commands.in_container(machine):
         return (commands.load_module("nvidia"),)
     built, running = machine.nvidia_driver.built_for, machine.kernel.release
     if built and running and running not in built and not commands.in_container(machine):
         return (commands.rebuild_modules(machine),)
-    flavours = {
-        kb.open_module(g.pci_id or g.arch) or kb.open_module(g.arch) for g in presence.present(machine, "nvidia")
-    }
-    if flavours == {None}:
-        return commands.nvidia_driver(machine, None)
-    return commands.nvidia_driver(machine, "proprietary" if "unsupported" in flavours else "open")
+    return commands.nvidia_driver(machine, _flavour(machine, kb))
 
 
 def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
@@ -270,14 +261,16 @@ def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
             continue
         yield Finding(
             severity=Severity.WARNING if presence.bound(gpus, "nvidia") else Severity.ERROR,
-            summary=f"The NVIDIA module is loaded and does not drive {presence.label(gpu)}.",
+            summary=f"The NVIDIA module is loaded but does not drive {presence.label(gpu)}.",
             subject=presence.subject(gpu),
             evidence=evidence(machine, (f"gpus[{gpu.key}].driver", "nvidia_driver.version")),
-            fixes=(
-                Fix(
-                    text="Read why the driver refused the GPU in the kernel log.",
-                    command=("journalctl", "-k", "-b", "--grep", "NVRM"),
+            remedies=(
+                ways.command(
+                    "Read the kernel log to see why the driver rejected the GPU.",
+                    Scope.HOST,
+                    *("journalctl", "-k", "-b", "--grep", "NVRM"),
                     root=True,
+                    vendor="nvidia",
                 ),
             ),
             verify=("nvidia-smi", "-L"),

@@ -1,17 +1,18 @@
-"""The NVIDIA driver is older than the CUDA runtime in use needs."""
+"""The NVIDIA driver is too old for the CUDA runtime in use."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
 from doctor.knowledge.catalogue import table
 from doctor.redaction.lazy import Lazy
-from doctor.rules import commands, presence, work_done
-from doctor.rules.cuda_needs import CONDA_CUDA, NEWER_THAN_FLOOR, Need, needs, runs, served
+from doctor.rules.lib import advice as ways
+from doctor.rules.lib import commands, presence
+from doctor.rules.lib.cuda_needs import CONDA_CUDA, NEWER_THAN_FLOOR, Need, needs, runs, served
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="nvidia-driver-too-old",
     severity=Severity.ERROR,
-    title="The NVIDIA driver is older than the CUDA runtime in use needs.",
+    scope=Scope.DRIVER,
+    action=Action.INFORM,
+    layer=Layer.DRIVER,
+    title="The NVIDIA driver is too old for the CUDA runtime in use.",
     needs=[
         {"nvidia_driver.version", "torch.cuda"},
         {"nvidia_driver.cuda_version", "torch.cuda"},
@@ -30,9 +34,6 @@ RULE = Rule(
         {"nvidia_driver.version", "packages"},
         {"nvidia_driver.version", "torch.version"},
         {"nvidia_driver.version", "container.image"},
-        {"nvidia_driver.version", "symptom:cuda-build-asked-for-told"},
-        {"nvidia_driver.cuda_version", "symptom:cuda-build-asked-for-told"},
-        {"nvidia_driver.version", "symptom:cuda-of-program-told"},
     ],
     proven="synthetic",
     order=12,
@@ -44,10 +45,10 @@ A torch built for a CUDA version (or a container that asks for one in NVIDIA_REQ
 floor is above the
 loaded driver. The floor is that of the CUDA major: 450.80.02 for 11, 525.60.13 for 12, 580.65.06 for 13.
 
-Also a driver of a branch before the GPU itself, or below the one that NVIDIA documents for it.
+Also a driver branch older than the GPU, or older than the one that NVIDIA documents for it.
 
-In a pasted text also the CUDA that a program, an image or a wheel is said to be of, where it goes without the GPU. Of a
-driver that is named by its branch alone (`535`) any release may be there.
+In a pasted text also the CUDA version of a program, image or wheel that does not get the GPU. If the text names only
+a driver branch (`535`), it may be any release of it.
 
 Where only torch's release is known and torch reports no GPU: what PyPI's wheel of that release is built for
 (CUDA 13 from 2.11 on). That is a warning, since the wheel may be from elsewhere.
@@ -56,32 +57,49 @@ Where only torch's release is known and torch reports no GPU: what PyPI's wheel 
 "The NVIDIA driver on your system is too old", `CUDA_ERROR_INSUFFICIENT_DRIVER` (35), no GPU in torch.
 
 ## Not raised when
-- The driver is at or above the floor of the major: minor-version compatibility serves the program,
-  though PTX of a newer
-  toolkit can't be compiled by an older driver.
-- Forward-compatibility libraries (cuda-compat, for data-centre GPUs) are on the loader's path: they
-  raise what the driver
-  serves, and nvidia-smi shows it.
+- The driver is at or above the floor of the major: minor-version compatibility serves the program, though PTX of a
+  newer toolkit can't be compiled by an older driver.
+- Forward-compatibility libraries (cuda-compat, for data-centre GPUs) are on the library path: they raise the CUDA
+  that the driver supports, and nvidia-smi shows it.
 - An image brings them (NV_CUDA_COMPAT_PACKAGE, VLLM_ENABLE_CUDA_COMPATIBILITY) and lists the driver's branch in
-  NVIDIA_REQUIRE_CUDA, the GPUs are of the data centre, and nothing says that the GPU is not seen.
-- torch says that it has its GPU, and nothing asks for a CUDA of a newer major than torch's.
+  NVIDIA_REQUIRE_CUDA, the GPUs are data-centre GPUs, and nothing reports that the GPU is not seen.
+- torch reports its GPU, and nothing needs a newer CUDA major than torch's.
 - Either version is unknown.
 
 ## How to confirm
-`nvidia-smi` shows the driver and the newest CUDA it serves; `python -c "import torch; print(torch.version.cuda)"`.
+`nvidia-smi` shows the driver and the newest CUDA it supports; `python -c "import torch; print(torch.version.cuda)"`.
 
 ## Fix
-Update the driver on the host, or take a torch built for a CUDA major that the driver serves. On a data-centre GPU the
-cuda-compat package of the newer CUDA works too.
+Upgrade the driver on the host:
+
+- Ubuntu: `apt-get install nvidia-driver-580-open` (`-580-server-open` on a data-centre GPU).
+- Debian: NVIDIA's repository, then `apt-get install nvidia-driver-pinning-580` and `nvidia-open`. Debian's own
+  `nvidia-driver` is 535 (Debian 12) or 550 (Debian 13).
+- RHEL 8 and 9 and its rebuilds: NVIDIA's repository, then `dnf module enable nvidia-driver:580-open` and `dnf install
+  nvidia-open`. RHEL 10 and Fedora: `dnf versionlock` for the branch.
+- Arch: `pacman -Syu nvidia-open-dkms`, which is the newest driver.
+
+Maxwell, Pascal and Volta need the proprietary modules and branch 580 at most.
+
+Or keep the driver and install the same torch for a CUDA that it supports (`pip install torch==RELEASE --index-url
+https://download.pytorch.org/whl/cu126`). On a data-centre GPU the cuda-compat package of the newer CUDA works too.
 
 ## Fix safety
-A driver update stops the GPU jobs of the node and wants a reboot. Another torch build touches this environment only.
+The driver: host, root, reboot; every GPU job on the node stops. Undo: install the old branch the same way.
+The other torch build: this environment only, no root. Undo: reinstall the old version.
 
 ## References
 https://docs.nvidia.com/deploy/cuda-compatibility/ ; https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/
 """,
 )
-FIXES = (Fix(text="Update NVIDIA's driver on the host, or install a torch built for an older CUDA.", reboot=True),)
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Where only an error message says it: which driver is there and what it must serve is not known."""
+    if machine.of_vendor("amd") and not machine.of_vendor("nvidia"):
+        return ()
+    older = "Keep the driver and install a build of the program for an older CUDA (`nvidia-smi` shows the newest one)."
+    return (*commands.nvidia_driver(machine), ways.way(older, Scope.ENVIRONMENT, keeps=("the driver",)))
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
@@ -89,69 +107,15 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
     return machine.symptom(*NEWER_THAN_FLOOR) is None and bool(machine.torch.cuda)
 
 
-def excludes(machine: Snapshot) -> bool:
-    """Where a cluster's engine gives no driver library: CUDA's runtime says of that what it says of an old driver."""
-    said = machine.symptom("cuda-driver-insufficient")
-    if said is None or machine.torch.cuda or "too old" in said.text.lower():
-        return False
-    return machine.symptom(*_NO_LIBRARY_GIVEN) is not None
-
-
-_NO_LIBRARY_GIVEN = ("device-plugin-no-nvml", "default-runtime-not-nvidia-told", "runtime-class-lacking-said")
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where kernels ran: a driver that is too old for the runtime starts none. Where there is no driver at all. Where a
-    program says that the driver is older than one that by its own numbers it is newer than. Where torch warns of the
-    GPU's capability: it asks for that when CUDA is up, which it is not with a driver that is too old. Where a GPU is at
-    work and nothing tells of trouble."""
-    if machine.symptom("cuda-driver-version-zero", "torch-warns-of-capability-told"):
-        return True
-    busy = any((gpu.sensors.utilisation_percent or 0) >= _BUSY for gpu in machine.of_vendor("nvidia"))
-    if busy and work_done.nothing_fails(machine, "nvidia_driver.version"):
-        return True
-    return work_done.ran(machine) or any(_contradicts(s.text) for s in machine.symptoms if s.key == _NAMED)
-
-
-_BUSY = 90
-"""Percent of the time in which a kernel runs."""
-
-
-def _contradicts(line: str) -> bool:
-    """Whether what a line asks for is no newer than what it says is there."""
-    asked = _ASKED.search(line)
-    if asked is None:
-        return False
-    there = [(m[1] or m[2], m.start(1) if m[1] else m.start(2)) for m in _THERE.made.finditer(line)]
-    others = [release for release, at in there if at != asked.start(1)]
-    return bool(others) and all(Dotted(release) >= Dotted(asked[1]) for release in others)
-
-
-_NAMED = "driver-release-compared-told"
-_RELEASE = r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)"
-_ASKED = Lazy(rf"(?i)\b(?:older than|minimum|at least|requires?|needs?|expects?)\b[^\n\d]{{0,40}}{_RELEASE}")
-_THERE = Lazy(
-    rf"(?i)\b(?:current(?:ly)?|installed|found|detected|have|got)\b[^\n\d]{{0,24}}{_RELEASE}"
-    rf"|{_RELEASE}\)?,? (?:is |was )?(?:found|installed|detected|there)\b"
-)
-
-
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     for need in needs(machine):
         floor = kb.cuda_floor(need.cuda)
         if floor and not served(machine, need.cuda, floor) and not runs(machine, need):
             found = _finding(machine, kb, need, floor)
-            held = need.who.startswith(CONDA_CUDA)  # what uses it is not told
+            held = need.who.startswith(CONDA_CUDA)  # which program uses it is not known
             yield found.model_copy(update={"severity": Severity.WARNING}) if held else found
             return
-    told = list(_too_old_for_gpu(machine, kb))
-    yield from (
-        told
-        or list(_default_wheel(machine, kb))
-        or list(_asked_for(machine, kb))
-        or list(_of_program(machine, kb))
-        or _of_image(machine, kb)
-    )
+    yield from (list(_too_old_for_gpu(machine, kb)) or list(_default_wheel(machine, kb)) or _of_image(machine, kb))
 
 
 _CUDA_IMAGE = Lazy(r"(?:nvcr\.io/|docker\.io/)?nvidia/cuda:(\d{1,2}\.\d)(?:\.\d{1,2})?(?=-|$)")
@@ -164,64 +128,19 @@ def _of_image(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     floor = kb.cuda_floor(found[1]) if found and container.run_args else None
     if found is None or floor is None or not machine.nvidia_driver.version or served(machine, found[1], floor):
         return
-    said = f"The image is of CUDA {found[1]}, which needs driver {floor.driver}."
+    said = f"The image is for CUDA {found[1]}, which needs driver {floor.driver}."
     about = _finding(machine, kb, Need("the image", found[1], "container.image"), floor)
     yield about.model_copy(update={"severity": Severity.WARNING, "summary": said})
 
 
-def _asked_for(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
-    """The CUDA that an installation command in the text names, where a program finds no GPU and no list of packages
-    tells what came of the command."""
-    asked = machine.symptom("cuda-build-asked-for-told")
-    blind = machine.torch.available is False or machine.symptom(*_BLIND) is not None
-    if asked is None or not blind or machine.torch.build or machine.torch.version:
-        return
-    found = _CUDA_ASKED.search(asked.text[:600])
-    cuda = (found[1] or f"{found[2][:-1]}.{found[2][-1]}") if found else ""
-    floor = kb.cuda_floor(cuda) if cuda else None
-    if floor is None or served(machine, cuda, floor):
-        return
-    said = f"The installation command asks for CUDA {cuda}, which needs driver {floor.driver}."
-    about = _finding(machine, kb, Need("the build", cuda, "torch.version"), floor)
-    line = Evidence(text=asked.text[:200], source=asked.source)
-    yield about.model_copy(
-        update={"severity": Severity.WARNING, "basis": "both", "summary": said, "evidence": (*about.evidence, line)}
-    )
-
-
-def _of_program(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
-    """The CUDA that somebody says a program, an image or a wheel is of, where that sees no GPU or goes without."""
-    told = machine.symptom("cuda-of-program-told")
-    blind = machine.torch.available is False or machine.symptom(*_BLIND, *_WITHOUT) is not None
-    found = _CUDA_OF.search(told.text[:600]) if told and blind and not machine.torch.cuda else None
-    if told is None or found is None:
-        return
-    cuda = found[1] or f"{found[2][:2]}.{found[2][2:] or 0}"
-    floor = kb.cuda_floor(cuda)
-    if floor is None or served(machine, cuda, floor):
-        return
-    said = f"What runs is of CUDA {cuda}, which needs driver {floor.driver}."
-    about = _finding(machine, kb, Need("the program", cuda, "nvidia_driver.version"), floor)
-    line = Evidence(text=told.text[:200], source=told.source)
-    yield about.model_copy(
-        update={"severity": Severity.WARNING, "basis": "both", "summary": said, "evidence": (*about.evidence, line)}
-    )
-
-
-_WITHOUT = ("cpu-in-place-of-gpu-told", "framework-falls-back-to-cpu")
-_CUDA_OF = Lazy(r"(?i)\bCUDA (?:toolkit |runtime )?(1\d(?:\.\d{1,2})?)\b|\bcu(1\d{1,2})\b")
-_BLIND = ("torch-reports-no-gpu", "gpu-not-seen-said", "gpu-available-false-printed")
-_CUDA_ASKED = Lazy(
-    r"(?:cudatoolkit|pytorch-cuda|cuda-version|cuda-toolkit)[ =]{1,3}(\d{1,2}\.\d)"
-    r"|(?:whl/(?:nightly/)?|\+)cu(\d{2,3})\b"
-)
-
-
 def _default_wheel(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     """A release that somebody named without its build, in a torch that reports no GPU: PyPI's wheel of it."""
-    from doctor.rules.torch_build_at_hand import on_arm
+    from doctor.rules.lib.torch_build_at_hand import on_arm
 
-    blind = machine.torch.available is False or machine.symptom("torch-reports-no-gpu") is not None
+    blind = (
+        machine.torch.available is False
+        or machine.symptom("torch-reports-no-gpu", "torch-reports-no-hip-gpu") is not None
+    )
     if not blind or machine.torch.build or machine.os.id in ("windows", "macos") or on_arm(machine):
         return
     row = kb.torch_build(machine.torch.version) if machine.torch.version else None
@@ -243,7 +162,7 @@ def _too_old_for_gpu(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         floor = _documented(gpu.name)
         answer = driver_knows_gpu(kb, version, gpu.arch)
         before = answer.no and "is the last branch" not in answer.reason
-        if gpu.driver == "nvidia" or gpu.uuid:  # only a driver that knows the GPU binds it and tells its UUID
+        if gpu.driver == "nvidia" or gpu.uuid:  # only a driver that knows the GPU binds it and reports its UUID
             continue
         if not before and not (floor and Dotted(version).numbers and not Dotted(version).reaches(floor)):
             continue
@@ -255,7 +174,7 @@ def _too_old_for_gpu(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             summary=f"The NVIDIA driver is too old for {presence.label(gpu)[:80]}: {said}.",
             subject=Subject(kind="driver", id="nvidia"),
             evidence=evidence(machine, ("nvidia_driver.version", f"gpus[{gpu.key}].name", f"gpus[{gpu.key}].arch")),
-            fixes=commands.nvidia_driver(machine, "open", floor),
+            remedies=commands.nvidia_driver(machine, _flavour(machine, kb), floor),
             verify=("nvidia-smi",),
             source=answer.source or "https://docs.nvidia.com/datacenter/tesla/drivers",
         )
@@ -272,34 +191,39 @@ def _documented(name: str | None) -> str | None:
 
 def _finding(machine: Snapshot, kb: Knowledge, need: Need, floor: Floor) -> Finding:
     driver = machine.nvidia_driver
-    has = f"{driver.version[:20]} is loaded" if driver.version else f"the loaded one serves CUDA {driver.cuda_version}"
+    has = driver.version[:20] if driver.version else f"CUDA {driver.cuda_version} at most"
     serves = driver.cuda_version or kb.driver_serves_cuda(driver.version)
-    other = f" It serves CUDA {serves} at most: take a build for CUDA {serves.split('.')[0]}." if serves else ""
-    gpus = {kb.open_module(g.pci_id or g.arch) for g in presence.present(machine, "nvidia")}
-    flavour = driver.flavour or "open"
+    other = f" The driver supports CUDA {serves} at most." if serves else ""
     return Finding(
         severity=Severity.ERROR,
-        summary=f"CUDA {need.cuda[:10]} needs NVIDIA driver {floor.driver} or newer; {has}.",
+        summary=f"The NVIDIA driver ({has}) is too old for CUDA {need.cuda[:10]}, which needs {floor.driver} or newer.",
         subject=Subject(kind="driver", id="nvidia"),
         evidence=evidence(
             machine, ("nvidia_driver.version", "nvidia_driver.cuda_version", "torch.version", "torch.cuda")
         ),
-        fixes=(
-            *commands.nvidia_driver(machine, "proprietary" if "unsupported" in gpus else flavour, str(floor.driver)),
+        remedies=(
+            *commands.nvidia_driver(machine, _flavour(machine, kb), str(floor.driver)),
             _older_build(machine, need)
-            or Fix(text=f"Or keep the driver and change {need.who}.{other}", where="environment"),
+            or ways.way(f"Keep the driver and change {need.who}.{other}", Scope.ENVIRONMENT, keeps=("the driver",)),
         ),
         verify=("nvidia-smi",),
         source=floor.source,
     )
 
 
-def _older_build(machine: Snapshot, need: Need) -> Fix | None:
+def _flavour(machine: Snapshot, kb: Knowledge) -> Literal["open", "proprietary"]:
+    """That of the driver that is there, unless a GPU takes only the proprietary modules."""
+    gpus = {kb.open_module(g.pci_id or g.arch) for g in presence.present(machine, "nvidia")}
+    return "proprietary" if "unsupported" in gpus else machine.nvidia_driver.flavour or "open"
+
+
+def _older_build(machine: Snapshot, need: Need) -> Remedy | None:
     """The newest torch that runs on the driver as it is, where torch is what asks for more."""
-    from doctor.rules.torch_install import install, solved
+    from doctor.rules.lib.torch_install import install, solved
 
     found = solved(machine, "nvidia") if need.fact == "torch.cuda" else None
     if found is None or found.build is None:
         return None
-    fix = install(machine, "nvidia")
-    return fix.model_copy(update={"text": f"Or keep the driver: {found.build.words} runs on it."})
+    remedy = install(machine, "nvidia")
+    title = f"Keep the driver and install {found.build.words}, which runs on it."
+    return remedy.model_copy(update={"title": title, "keeps": ("the driver", *remedy.keeps)})

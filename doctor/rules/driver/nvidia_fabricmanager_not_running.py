@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Step, Subject, evidence
 from doctor.knowledge import Knowledge
 from doctor.redaction.lazy import Lazy
-from doctor.rules import commands, work_done
+from doctor.rules.lib import commands, packages
+from doctor.rules.lib.boot import service
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="nvidia-fabricmanager-not-running",
     severity=Severity.ERROR,
-    title="The fabric manager is not running on an NVSwitch system.",
+    scope=Scope.DRIVER,
+    action=Action.RECONFIGURE,
+    layer=Layer.DRIVER,
+    title="The NVSwitch fabric manager is not running or has the wrong version.",
     needs=[
         {"pci", "nvidia_driver.loaded", "nvidia_driver.fabric_manager.running"},
         {"gpus[].fabric_state"},
@@ -42,8 +46,8 @@ CUDA fails with "system not yet initialized" (802) although nvidia-smi lists all
 ## Not raised when
 - No NVSwitch is on the bus (PCIe cards, NVLink bridges, GB200 compute nodes) and no GPU waits for a fabric.
 - Every GPU reports that its fabric is complete, or torch is known to work.
-- Inside a container, unless the GPUs themselves say that they wait: the service runs on the host.
-- The bus is not known and there are fewer than eight GPUs of boards with NVSwitches, unless error 802 is there too.
+- Inside a container, unless the GPUs themselves report that they wait: the service runs on the host.
+- The bus is not known and there are fewer than eight GPUs of boards with NVSwitches, unless error 802 appears too.
 
 ## How to confirm
 `systemctl status nvidia-fabricmanager` and `nvidia-smi -q | grep -A2 Fabric`.
@@ -52,19 +56,16 @@ CUDA fails with "system not yet initialized" (802) although nvidia-smi lists all
 Install nvidia-fabricmanager in exactly the driver's version, enable and start it.
 
 ## Fix safety
-Starting it while CUDA jobs run is harmless; restarting it ends jobs that use NVLink.
+Starting it while CUDA jobs run is harmless; restarting it stops jobs that use NVLink.
 
 ## References
 https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
 """,
 )
-FIXES = (
-    Fix(
-        text="Start the fabric manager, in exactly the driver's version, on the host.",
-        command=("systemctl", "enable", "--now", "nvidia-fabricmanager"),
-        root=True,
-    ),
-)
+REMEDIES = (
+    service("Start the fabric manager, in exactly the driver's version, on the host.", "nvidia-fabricmanager",
+            vendor="nvidia"),
+)  # fmt: skip
 _ON_BOARD = Lazy(
     r"^(?!.*(?:SXM2|\bNVL|PCIe|\bG[BH]\d{3}))(?:.*SXM|.*HBM3|.*\b(?:B[123]00|H[128]00|H20)\b)",
     re.IGNORECASE,
@@ -72,19 +73,7 @@ _ON_BOARD = Lazy(
 """Products that sit on boards with NVSwitches where there are eight or more. Boards of two or four (and those of V100
 SXM2 and GH200) join their GPUs by NVLink alone."""
 _OF_A_BOARD = 8
-_NO_SWITCH = Lazy(
-    r"GeForce|\b[RG]TX\b|Quadro|Titan|Jetson|Orin|Xavier|\bGB10\b|PCIe?\b|SXM2\b|\bH[12]00 NVL\b|\bGH200\b"
-    r"|\b(?:T(?:4|400|600|1000)|A(?:2|10G?|16|30|40|2000|[456]000)|L(?:4|40S?)|[PKM]\d{1,4})\b",
-    re.IGNORECASE,
-)
-"""Products that are on no board with NVSwitches."""
 _WAITING = ("not-started", "in-progress")
-
-
-def excludes(machine: Snapshot) -> bool:
-    """Where all GPUs are of products that no NVSwitch joins: there a fabric manager has nothing to do, and stops."""
-    names = [g.name for g in machine.of_vendor("nvidia")]
-    return bool(names) and all(name and _NO_SWITCH.search(name) for name in names)
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
@@ -99,23 +88,9 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
     return not alone or machine.nvidia_driver.fabric_manager.installed is not False
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where CUDA finds no device: without the fabric manager it says that the system is not ready. Where the service is
-    merely absent from a container, which does not see the host's, or beside fewer GPUs than a board with NVSwitches
-    has, and nothing says that the fabric is not ready. On Windows, which has no such service, and where a kernel ran
-    and went astray."""
-    if machine.symptom("cuda-no-device") or machine.os.id == "windows":
-        return True
-    if work_done.went_astray(machine) and machine.symptom(*_NOT_READY) is None:
-        return True
-    if machine.nvidia_driver.fabric_manager.installed is not False or machine.symptom(*_NOT_READY):
-        return False
-    return commands.in_container(machine) or 1 < len(machine.of_vendor("nvidia")) < _OF_A_BOARD
-
-
 _NOT_READY = (
     *("cuda-802", "cuda-802-of-wrappers", "fabric-manager-of-other-driver", "nccl-nvls-fabric"),
-    *("nccl-multicast-refused", "fabric-state-inline", "cuda-init-802-told"),
+    *("nccl-multicast-refused", "fabric-state-in-progress"),
 )
 
 
@@ -137,7 +112,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not (waiting or stopped or skewed):
         return
     if skewed:
-        summary = f"The fabric manager is {manager.version} and the driver {driver.version}; they must be equal."
+        summary = f"The fabric manager ({manager.version}) and driver ({driver.version}) must have the same version."
     elif stopped:
         summary = "The fabric manager is not running on this NVSwitch system; CUDA fails with error 802."
     else:
@@ -150,7 +125,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         evidence=evidence(
             machine, [*names, "nvidia_driver.version", *(f"gpus[{g.key}].fabric_state" for g in waiting)]
         ),
-        fixes=_fixes(machine, skewed),
+        remedies=_fixes(machine, skewed),
         verify=("systemctl", "is-active", "nvidia-fabricmanager"),
         source="https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/",
     )
@@ -163,13 +138,17 @@ def _differ(manager: str | None, driver: str | None) -> bool:
     return ours[:width] != theirs[:width]
 
 
-def _fixes(machine: Snapshot, skewed: bool) -> tuple[Fix, ...]:
+def _fixes(machine: Snapshot, skewed: bool) -> tuple[Remedy, ...]:
     """On Ubuntu the package is named after the branch; elsewhere one name has a version to choose."""
     version = machine.nvidia_driver.version
     if not skewed and machine.nvidia_driver.fabric_manager.installed is not False:
-        return FIXES
+        return REMEDIES
     branch = Dotted(version or "").series(1)
-    ubuntu = commands.host_family(machine) == "apt" and machine.os.id == "ubuntu" and branch
-    argv = commands.install("apt", f"nvidia-fabricmanager-{branch}") if ubuntu else None
-    text = f"Install the fabric manager in version {version or 'of the driver'}, exactly the driver's."
-    return (Fix(text=text, command=argv, root=True), *FIXES)
+    ubuntu = packages.host_family(machine) == "apt" and machine.os.id == "ubuntu" and branch
+    argv = packages.install("apt", f"nvidia-fabricmanager-{branch}") if ubuntu else None
+    what = version or "VERSION (`modinfo -F version nvidia`)"
+    text = f"Install the fabric manager in version {what}, exactly the driver's."
+    (start,) = REMEDIES
+    install = Step(text=text, command=argv)
+    title = "Install the fabric manager of the driver's version and start it."
+    return (start.model_copy(update={"title": title, "steps": (install, *start.steps)}),)

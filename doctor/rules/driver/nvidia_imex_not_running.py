@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.boot import module_option
+from doctor.rules.lib.container_advice import recreate
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -15,6 +18,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="nvidia-imex-not-running",
     severity=Severity.WARNING,
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    layer=Layer.DRIVER,
     title="The IMEX service of a rack-scale NVLink fabric is not running.",
     needs=[{"gpus", "nvidia_driver.imex.running"}, {"gpus", "nvidia_driver.imex.installed"}],
     proven="synthetic",
@@ -24,11 +30,11 @@ RULE = Rule(
     doc="""
 ## What it finds
 GPUs of a rack-scale system (GB200, GB300) that are joined to their fabric, and the IMEX service not installed or not
-running; or running, and this node without a channel (/dev/nvidia-caps-imex-channels).
+running; or IMEX running, but this node without a channel (/dev/nvidia-caps-imex-channels).
 
 ## Why it matters
-Memory can't be shared between the nodes of the rack: NCCL falls back from NVLink to the network, or fails with
-"CUDA driver error: not permitted" (800) when it asks for a fabric handle.
+The nodes of the rack cannot share memory: NCCL falls back from NVLink to the network, or fails with "CUDA driver
+error: not permitted" (800) when it requests a fabric handle.
 
 ## Not raised when
 The GPUs are of one node alone (HGX, PCIe), their fabric was never started, or this is a container without the service's
@@ -41,30 +47,30 @@ files: the service runs on the host. A container without a channel is informatio
 Name the nodes in /etc/nvidia-imex/nodes_config.cfg, start the service on each, and create a channel.
 
 ## Fix safety
-Starting it does not touch running jobs; a restart ends jobs that share memory between nodes.
+Starting it does not affect running jobs; a restart stops jobs that share memory between nodes.
 
 ## References
 https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/
 """,
 )
-_START = Fix(
-    text="Name the rack's nodes in /etc/nvidia-imex/nodes_config.cfg and start the service on each of them.",
-    command=("systemctl", "enable", "--now", "nvidia-imex"),
+_START = way(
+    "Start IMEX on each node of the rack.",
+    Scope.HOST,
+    step("Write the IP address of each node of the rack to /etc/nvidia-imex/nodes_config.cfg, one per line."),
+    step("Start the service now and at each boot.", "systemctl", "enable", "--now", "nvidia-imex"),
     root=True,
-    risk="a restart ends jobs that share memory between nodes",
+    risk="a restart stops jobs that share memory between nodes",
+    vendor="nvidia",
 )
-_CHANNEL = Fix(
-    text="Let the driver make channel 0: options nvidia NVreg_CreateImexChannel0=1 in /etc/modprobe.d, then restart.",
-    root=True,
-    reboot=True,
-    risk="ends every job on the node",
-)
-_PASS = Fix(
-    text="If the job spans nodes: start the container with a channel of the host.",
-    command=("docker", "run", "--device", "/dev/nvidia-caps-imex-channels/channel0", "IMAGE"),
-    where="host",
-)
-FIXES = (_START,)
+_CHANNEL = module_option("Let the driver create IMEX channel 0, then reboot.", "nvidia", "NVreg_CreateImexChannel0=1")
+
+
+def _pass(machine: Snapshot) -> Remedy:
+    title = "If the job spans nodes, recreate the container with an IMEX channel of the host."
+    return recreate(machine, title, "--device", "/dev/nvidia-caps-imex-channels/channel0", vendor="nvidia")
+
+
+REMEDIES = (_START,)
 _RACK = ("GB200", "GB300")
 
 
@@ -82,15 +88,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not inside and (imex.installed is False or imex.running is False):
         what, fix = "not installed" if imex.installed is False else "not running", _START
     elif imex.running is not False and imex.channels == 0:
-        what, fix = "here without a channel", _PASS if inside else _CHANNEL
+        what, fix = "missing a channel", _pass(machine) if inside else _CHANNEL
     else:
         return
     names = ("nvidia_driver.imex.installed", "nvidia_driver.imex.running", "nvidia_driver.imex.channels")
     yield Finding(
         severity=Severity.INFO if inside else Severity.WARNING,
-        summary=f"IMEX is {what}: {len(racked)} GPUs of a rack-scale fabric can't share memory between nodes.",
+        summary=f"IMEX is {what}: {len(racked)} GPUs of a rack-scale fabric cannot share memory between nodes.",
         subject=Subject(kind="service", id="nvidia-imex"),
         evidence=evidence(machine, (*names, f"gpus[{racked[0].key}].fabric_state")),
-        fixes=(fix,),
+        remedies=(fix,),
         verify=("nvidia-imex-ctl", "-N"),
     )

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity
 from doctor.knowledge import Knowledge
-from doctor.rules import module_flavour
+from doctor.rules.lib import commands, module_flavour
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="nvidia-open-module-required",
     severity=Severity.ERROR,
-    title="The GPU needs NVIDIA's open kernel modules.",
+    scope=Scope.DRIVER,
+    action=Action.REBOOT,
+    layer=Layer.DRIVER,
+    title="This GPU needs NVIDIA's open kernel modules.",
     needs=[{"nvidia_driver.flavour", "gpus"}, {"kernel_log.events"}],
     proven="synthetic",
     order=9,
@@ -27,10 +30,10 @@ RULE = Rule(
 A Grace Hopper, Blackwell or newer GPU with NVIDIA's proprietary kernel modules, which do not support it.
 
 ## Why it matters
-The driver loads and refuses the GPU: `nvidia-smi` says "No devices were found".
+The driver loads but rejects the GPU: `nvidia-smi` prints "No devices were found".
 
 ## Not raised when
-- The open modules are loaded, or the flavour is unknown and the kernel log says nothing of it.
+- The open modules are loaded, or the flavour is unknown and the kernel log does not show it.
 - The GPU is Turing to Hopper (either flavour works), or of an unknown model.
 
 ## How to confirm
@@ -42,17 +45,22 @@ open kernel modules".
 Install the open flavour of the same driver on the host, and reboot.
 
 ## Fix safety
-Replaces the driver: stop the GPU jobs of the node first; wants a reboot.
+Replaces the driver: stop the GPU jobs of the node first; needs a reboot.
 
 ## References
 https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/ (kernel modules);
 https://github.com/NVIDIA/open-gpu-kernel-modules
 """,
 )
-FIXES = (Fix(text="Install the open flavour of NVIDIA's kernel modules on the host, then reboot.", reboot=True),)
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """The open flavour."""
+    return commands.nvidia_driver(machine, "open")
+
 
 _EVENT = "nvidia-open-module-required"
-"""What the reader of the kernel log calls the driver's own words for it."""
+"""What the parser of the kernel log calls the driver's own words for it."""
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
@@ -61,14 +69,8 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
     return bool(machine.nvidia_driver.flavour and gpus) and all(module_flavour.takes(g, kb) for g in gpus)
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where nvidia-smi works: the modules that are loaded drive the GPU. On Windows, whose driver comes in one
-    flavour."""
-    return machine.os.id == "windows" or machine.symptom("nvidia-smi-works-told") is not None
-
-
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     device = module_flavour.misfit(machine, kb, verdict="required", loaded="proprietary", event=_EVENT)
     if device is not None:
-        said = f"{device} needs the open NVIDIA kernel modules; the proprietary ones are installed."
+        said = f"{device} needs the open NVIDIA kernel modules, but the proprietary ones are installed."
         yield module_flavour.finding(machine, said, wants="open", event=_EVENT)

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity
 from doctor.knowledge import Knowledge
-from doctor.rules import module_flavour
-from doctor.versions import Dotted
+from doctor.rules.lib import commands, module_flavour
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -17,7 +16,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="nvidia-open-module-unsupported-gpu",
     severity=Severity.ERROR,
-    title="NVIDIA's open kernel modules are loaded for a GPU that they don't support.",
+    scope=Scope.DRIVER,
+    action=Action.REBOOT,
+    layer=Layer.DRIVER,
+    title="NVIDIA's open kernel modules do not support this GPU.",
     needs=[{"nvidia_driver.flavour", "gpus"}, {"kernel_log.events"}],
     proven="synthetic",
     order=9,
@@ -28,7 +30,7 @@ RULE = Rule(
 The open kernel modules, which start at Turing, for a Maxwell, Pascal or Volta GPU.
 
 ## Why it matters
-The module loads and leaves the GPU alone: "No devices were found", no CUDA device.
+The module loads but ignores the GPU: "No devices were found", no CUDA device.
 
 ## Not raised when
 - The flavour or the GPU's model is unknown, or the GPU is Turing or newer.
@@ -38,24 +40,26 @@ The module loads and leaves the GPU alone: "No devices were found", no CUDA devi
 `/proc/driver/nvidia/version` says "Open Kernel Module", and `lspci -nn -d 10de:` shows the older GPU.
 
 ## Fix
-Install the proprietary flavour on the host; branch 580 is the last one for these GPUs. Beside a
-Blackwell GPU no one driver
-serves both: one of the cards has to go.
+Install the proprietary flavour on the host; branch 580 is the last one for these GPUs. No driver supports both it and
+a Blackwell GPU: remove one of the cards.
 
 ## Fix safety
-Replaces the driver: stop the GPU jobs of the node first; wants a reboot.
+Replaces the driver: stop the GPU jobs of the node first; needs a reboot.
 
 ## References
 https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/ (kernel modules);
 https://github.com/NVIDIA/open-gpu-kernel-modules
 """,
 )
-FIXES = (
-    Fix(text="Install the proprietary flavour of NVIDIA's driver (branch 580 at most), then reboot.", reboot=True),
-)
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """The proprietary flavour."""
+    return commands.nvidia_driver(machine, "proprietary")
+
 
 _EVENT = "nvidia-open-module-unsupported"
-"""What the reader of the kernel log calls the driver's own words for it."""
+"""What the parser of the kernel log calls the driver's own words for it."""
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
@@ -67,23 +71,8 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
     return bool(machine.nvidia_driver.flavour and gpus) and all(module_flavour.takes(g, kb) for g in gpus)
 
 
-_FIRST_OPEN = "515"
-"""The driver with which the open kernel modules came (github.com/NVIDIA/open-gpu-kernel-modules: 515.43.04)."""
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where the driver is of a release before the first with open modules, nvidia-smi works, or Windows is what the
-    text is of: its driver comes in one flavour."""
-    if machine.os.id == "windows":
-        return True
-    version = machine.nvidia_driver.version
-    if version is not None and Dotted(version) < _FIRST_OPEN:
-        return True
-    return machine.symptom("nvidia-smi-works-told") is not None
-
-
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     device = module_flavour.misfit(machine, kb, verdict="unsupported", loaded="open", event=_EVENT)
     if device is not None:
-        said = f"{device} is older than the open NVIDIA kernel modules support, and these are loaded."
+        said = f"{device} is too old for the open NVIDIA kernel modules, which are loaded."
         yield module_flavour.finding(machine, said, wants="proprietary", event=_EVENT)

@@ -1,4 +1,4 @@
-"""CUDA cannot start: HMM in nvidia_uvm fails with this kernel."""
+"""CUDA cannot start: HMM in nvidia_uvm fails on this kernel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity
+from doctor.rules.lib.advice import step, way
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="nvidia-uvm-hmm-init-failure",
     severity=Severity.ERROR,
-    title="CUDA cannot start: HMM in nvidia_uvm fails with this kernel.",
+    scope=Scope.DRIVER,
+    action=Action.RECONFIGURE,
+    layer=Layer.DRIVER,
+    title="CUDA cannot start: HMM in nvidia_uvm fails on this kernel.",
     needs=(),
     proven="synthetic",
     order=14,
@@ -23,13 +27,13 @@ RULE = Rule(
     tags=("nvidia", "driver"),
     doc="""
 ## What it finds
-Lines of nvidia_uvm that say that memory for HMM could not be mapped.
+Log lines of nvidia_uvm that memory for HMM could not be mapped.
 
 ## Why it matters
-nvidia-smi works and every CUDA program fails at cuInit.
+nvidia-smi works, but every CUDA program fails at cuInit.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+No error message shows it. Facts of a running machine are not enough yet.
 
 ## How to confirm
 Look for devmem_alloc_pagemap in the kernel log.
@@ -38,13 +42,26 @@ Look for devmem_alloc_pagemap in the kernel log.
 Load nvidia_uvm with uvm_disable_hmm=1, or boot with nokaslr, or update the driver.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://docs.nvidia.com/cuda/archive/13.2.2/cuda-toolkit-release-notes/
 """,
 )
-FIXES = (Fix(text="Load nvidia_uvm without HMM.", command=("modprobe", "nvidia_uvm", "uvm_disable_hmm=1"), root=True),)
+REMEDIES = (
+    way(
+        "Load nvidia_uvm without HMM.",
+        Scope.DRIVER,
+        step("Load it.", "modprobe", "nvidia_uvm", "uvm_disable_hmm=1"),
+        step("To keep it, write `options nvidia_uvm uvm_disable_hmm=1` to /etc/modprobe.d/nvidia-uvm.conf."),
+        root=True,
+        vendor="nvidia",
+        undo=(
+            step("Remove the file.", "rm", "/etc/modprobe.d/nvidia-uvm.conf"),
+            step("Unload the module; it loads with HMM again.", "modprobe", "-r", "nvidia_uvm"),
+        ),
+    ),
+)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
 from doctor.redaction.lazy import Lazy
-from doctor.rules import commands, run_line
+from doctor.rules.lib import advice as ways
+from doctor.rules.lib import commands, run_line
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="nvidia-uvm-missing",
     severity=Severity.ERROR,
+    scope=Scope.DRIVER,
+    action=Action.RECONFIGURE,
+    layer=Layer.DEVICES,
     title="nvidia_uvm is not loaded, or /dev/nvidia-uvm is missing.",
     needs=[
         {"nvidia_driver.loaded", "nvidia_driver.uvm_loaded"},
         {"nvidia_driver.loaded", "nodes"},
         {"nodes", "symptom:cuda-unknown-999"},
-        {"nodes", "symptom:gpu-idle-said"},
-        {"nodes", "symptom:gpu-not-seen-said"},
         {"nodes", "symptom:torch-reports-no-gpu"},
     ],
     proven="synthetic",
@@ -33,14 +35,14 @@ RULE = Rule(
     tags=("nvidia", "driver"),
     doc="""
 ## What it finds
-The NVIDIA driver is loaded, and the module nvidia_uvm or the node /dev/nvidia-uvm, which CUDA needs, is missing.
+The NVIDIA driver is loaded, but CUDA needs the module nvidia_uvm or the node /dev/nvidia-uvm, which is missing.
 
 ## Why it matters
-`nvidia-smi` works and CUDA does not: "CUDA unknown error" (999) or no device.
+`nvidia-smi` works, but CUDA does not: "CUDA unknown error" (999) or no device.
 
 ## Not raised when
-- The driver is not loaded, or no NVIDIA node at all is there (other rules).
-- Only a warning on a host where nothing is seen to fail: CUDA loads the module on first use where nvidia-modprobe is
+- The driver is not loaded, or no NVIDIA node exists at all (other rules).
+- It is only a warning on a host where nothing fails: CUDA loads the module on first use where nvidia-modprobe is
   installed set-uid root. In a container nothing can do that, so there it is an error.
 - The system is WSL or a Jetson, which have no nvidia_uvm.
 
@@ -48,33 +50,30 @@ The NVIDIA driver is loaded, and the module nvidia_uvm or the node /dev/nvidia-u
 `grep nvidia_uvm /proc/modules` and `ls -l /dev/nvidia-uvm`.
 
 ## Fix
-`nvidia-modprobe -u -c 0` on the host loads the module and makes the node. Pass /dev/nvidia-uvm and
-/dev/nvidia-uvm-tools to the
-container, best by the container toolkit.
+`nvidia-modprobe -u -c 0` on the host loads the module and creates the node. Pass /dev/nvidia-uvm and
+/dev/nvidia-uvm-tools to the container, preferably with the container toolkit.
 
 ## Fix safety
-Disturbs no running job.
+Does not affect running jobs.
 
 ## References
 https://github.com/NVIDIA/nvidia-modprobe ; https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
 """,
 )
-FIXES = (
-    Fix(
-        text="Load nvidia_uvm and make its node, on the host.", command=("nvidia-modprobe", "-u", "-c", "0"), root=True
-    ),
-)
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where the node is told to be there, and on Windows, which has none."""
-    return machine.os.id == "windows" or machine.symptom("uvm-node-there-told") is not None
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """On the host."""
+    argv = ("nvidia-modprobe", "-u", "-c", "0")
+    undo = (ways.step("Unload it.", "modprobe", "-r", "nvidia_uvm"),)
+    title = "Load nvidia_uvm and create its device node on the host."
+    return (ways.command(title, Scope.DRIVER, *argv, root=True, vendor="nvidia", undo=undo),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     modules = machine.kernel.modules or ()
     unusable = machine.symptom("cuda-unknown-999") is not None
-    unseen = unusable or machine.symptom("gpu-idle-said", *run_line.NO_GPU_SEEN) is not None
+    unseen = unusable or machine.symptom(*run_line.NO_GPU_SEEN) is not None
     works = machine.nvidia_driver.loaded or (machine.nvidia_driver.loaded is None and unseen)
     if not works or commands.in_wsl(machine) or "nvgpu" in modules or _tegra(machine) or machine.gpus == ():
         return
@@ -88,16 +87,16 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     failing = inside or unseen or machine.torch.available is False
     what = "nvidia_uvm is not loaded" if no_module else "/dev/nvidia-uvm is missing"
     where = " in this container" if inside and not no_module else ""
-    known = "The NVIDIA driver is loaded" if machine.nvidia_driver.loaded else "NVIDIA's other nodes are there"
+    known = "The NVIDIA driver is loaded" if machine.nvidia_driver.loaded else "NVIDIA's other device nodes exist"
     yield Finding(
         # On a host the setuid nvidia-modprobe makes the node when the first CUDA program starts.
         severity=Severity.ERROR if failing else Severity.WARNING if no_module else Severity.INFO,
-        summary=f"{known} and {what}{where}; CUDA needs it.",
+        summary=f"{what}{where}, but CUDA needs it. {known}.",
         # CUDA says the same 999 of a module that is there and stale: this one is not.
         explains=(*RULE.explains, "nvidia-uvm-stale-after-suspend"),
         subject=Subject(kind="node", id="/dev/nvidia-uvm"),
         evidence=evidence(machine, ("nvidia_driver.version", "nvidia_driver.uvm_loaded", "nodes")),
-        fixes=_fixes(inside and not no_module),
+        remedies=(_PASS,) if inside and not no_module else advice(machine, kb),
         verify=("ls", "-l", "/dev/nvidia-uvm"),
     )
 
@@ -120,7 +119,10 @@ def _node_missing(machine: Snapshot) -> bool:
     return "nvidiactl" in there and "nvidia-uvm" not in there and not few
 
 
-def _fixes(passing: bool) -> tuple[Fix, ...]:
-    if passing:
-        return (Fix(text="Start the container with the container toolkit (--gpus all), or pass /dev/nvidia-uvm too."),)
-    return FIXES
+_PASS = ways.way(
+    "Recreate the container with /dev/nvidia-uvm.",
+    Scope.CONTAINER,
+    ways.step("Use `--gpus all` (NVIDIA's container toolkit), or add `--device /dev/nvidia-uvm`."),
+    risk=ways.STOPS_CONTAINER,
+    vendor="nvidia",
+)

@@ -1,4 +1,4 @@
-"""nvidia_uvm is loaded but unusable; CUDA says unknown error (999)."""
+"""nvidia_uvm is loaded but does not work: CUDA fails with unknown error (999)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
+from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity
+from doctor.rules.lib.advice import step, way
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="nvidia-uvm-stale-after-suspend",
     severity=Severity.ERROR,
-    title="nvidia_uvm is loaded but unusable; CUDA says unknown error (999).",
+    scope=Scope.DRIVER,
+    action=Action.RECONFIGURE,
+    layer=Layer.DEVICES,
+    title="nvidia_uvm is loaded but does not work: CUDA fails with unknown error (999).",
     needs=(),
     proven="synthetic",
     order=14,
@@ -23,40 +27,41 @@ RULE = Rule(
     tags=("nvidia", "driver"),
     doc="""
 ## What it finds
-CUDA's unknown error 999 where the driver itself answers; the usual reason is a suspend that nvidia_uvm did not survive.
+CUDA's unknown error 999 where the driver itself works; usually nvidia_uvm did not survive a suspend.
 
 ## Why it matters
-CUDA fails until the module is loaded anew; nvidia-smi shows nothing wrong.
+CUDA fails until the module is reloaded; nvidia-smi shows nothing wrong.
 
 ## Not raised when
-No error text of it was seen: facts of a running machine do not decide this one yet.
+No error message shows it. Facts of a running machine are not enough yet.
 
 ## How to confirm
 Reload nvidia_uvm and try again.
 
 ## Fix
-End all CUDA programs and reload nvidia_uvm; keep video memory over a suspend with
- NVreg_PreserveVideoMemoryAllocations=1.
+Stop all CUDA programs and reload nvidia_uvm. To keep video memory over a suspend, use
+NVreg_PreserveVideoMemoryAllocations=1.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://wiki.archlinux.org/title/NVIDIA/Tips_and_tricks
 """,
 )
-FIXES = (
-    Fix(
-        text="End all CUDA programs, then unload nvidia_uvm.", command=("modprobe", "--remove", "nvidia_uvm"), root=True
+REMEDIES = (
+    way(
+        "Unload nvidia_uvm and load it again.",
+        Scope.DRIVER,
+        step("End all CUDA programs; `fuser -v /dev/nvidia-uvm` lists them.", "fuser", "-v", "/dev/nvidia-uvm"),
+        step("Unload it.", "modprobe", "--remove", "nvidia_uvm"),
+        step("Load it.", "modprobe", "nvidia_uvm"),
+        root=True,
+        risk="stops every CUDA program",
+        vendor="nvidia",
+        undo=(step("Nothing to undo: the module is the same."),),
     ),
-    Fix(text="Load it again.", command=("modprobe", "nvidia_uvm"), root=True),
 )
-
-
-def excludes(machine: Snapshot) -> bool:
-    """Where the module is not loaded: nothing of it can be stale (nvidia-uvm-missing). Nor where another container on
-    the same kernel has its GPU."""
-    return machine.nvidia_driver.uvm_loaded is False or machine.symptom("new-container-works-told") is not None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

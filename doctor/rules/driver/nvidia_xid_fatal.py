@@ -6,18 +6,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.knowledge import Knowledge
-from doctor.rules import presence
+from doctor.rules.lib import presence
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
-    from doctor.rules.xid_actions import Asked
+    from doctor.rules.lib.xid_actions import Asked
 
 RULE = Rule(
     id="nvidia-xid-fatal",
     severity=Severity.ERROR,
-    title="The kernel log holds a fatal Xid of an NVIDIA GPU.",
+    scope=Scope.HARDWARE,
+    action=Action.DRAIN,
+    layer=Layer.GPU,
+    title="The kernel log shows a fatal NVIDIA GPU error (Xid).",
     needs=[{"kernel_log.events"}, {"gpus[].lost"}],
     proven="replay",
     order=60,
@@ -25,64 +28,52 @@ RULE = Rule(
     tags=("nvidia", "hardware"),
     doc="""
 ## What it finds
-Xids whose action in NVIDIA's catalogue is to reset the GPU, restart the node, check the hardware or call support (48,
-64, 74, 79, 95, 119, 120 …), and contained memory errors (94); a recovery that the driver itself asks for (154); a GPU
-that has fallen off the bus; NVSwitch errors that are always fatal. One finding a GPU, the newest code first, with the
-board's serial number and slot. Faults older than a day on a GPU that answers since are a warning.
+Xids for which NVIDIA's catalogue says to reset the GPU, restart the node, check the hardware or call support (48, 64,
+74, 79, 95, 119, 120 …), and contained memory errors (94); a recovery that the driver itself asks for (154); a GPU
+that has fallen off the bus; NVSwitch errors that are always fatal. One finding per GPU, the newest code first, with
+the board's serial number and slot. Faults older than a day on a GPU that works since then are a warning.
 
 ## Why it matters
 The GPU has stopped working or gives wrong results until it is reset, or the hardware is failing.
 
 ## Not raised when
-- The Xid is of the application's making (13, 31, 43, 45 …) or needs no action (63: a row was retired as designed):
-  nvidia-xid-nonfatal tells those.
+- The application caused the Xid (13, 31, 43, 45 …), or it needs no action (63: a row was retired as designed):
+  nvidia-xid-nonfatal reports those.
 - The kernel log can't be read.
 
 ## How to confirm
 `journalctl -k --grep 'NVRM: Xid'`
 
 ## Fix
-What the catalogue says for the code: drain and reset the GPU, or restart the node; if it comes back,
-hand the GPU to the
-vendor with `nvidia-bug-report.sh`.
+Do what the catalogue says for the code: drain and reset the GPU, or restart the node. If the error returns, contact
+the vendor with the output of `nvidia-bug-report.sh`.
 
 ## Fix safety
-A reset ends every job on the GPU; with NVLink, reset all GPUs of the node together.
+A reset stops every job on the GPU; with NVLink, reset all GPUs of the node together.
 
 ## References
 https://docs.nvidia.com/deploy/xid-errors/
 """,
 )
-FIXES = (
-    Fix(
-        text="Drain the node, then reset the GPU or restart the node as the Xid's entry says.",
-        risk="ends every job on the GPU",
-    ),
-)
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Where only an error message says it: the message does not say which GPU."""
+    from doctor.rules.lib.xid_actions import reset
+
+    return (reset("-"),)
+
+
 _CONTAINED = "xid-94"
 _OLD_S = 86400
 """A fault that is older, on a GPU that answers since, is not today's cause."""
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where the log's Xids are read and none is fatal: the words that Xids have in common say no more of them."""
-    events = [e for e in machine.kernel_log.events or () if e.code.startswith("xid-")]
-    return bool(events) and all(e.code in _OF_PROGRAMS for e in events) and machine.symptom(*_LOST) is None
-
-
-_LOST = (
-    *("gpu-fallen-off-bus", "gpu-left-the-bus", "gpu-falls-off-bus-told", "gpu-lost-later-told", "xid-fatal"),
-    "gpu-gone-from-bus-told",
-)
-_OF_PROGRAMS = ("xid-13", "xid-31", "xid-43", "xid-45")
-"""Xids of what a program did, or of its end. Source: docs.nvidia.com/deploy/xid-errors."""
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     lost = {gpu.pci_address or gpu.key: gpu for gpu in machine.of_vendor("nvidia") if gpu.lost}
     if not (machine.kernel_log.events or lost):
         return
-    from doctor.rules import xid_actions
+    from doctor.rules.lib import xid_actions
 
     by_device: dict[str, list[Asked]] = {}
     for event in reversed(machine.kernel_log.events or ()):
@@ -95,15 +86,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if place not in by_device:
             yield Finding(
                 severity=Severity.ERROR,
-                summary=f"GPU {place} is lost: the driver lists it and it does not answer.",
+                summary=f"GPU {place} is lost: the driver lists it, but it does not answer.",
                 subject=Subject(kind="gpu", id=place),
                 evidence=(Evidence(text="the GPU is lost", source=machine.source(f"gpus[{gpu.key}].lost")),),
-                fixes=xid_actions.fixes(presence.board(machine, place), "-", ["RESTART_BM"]),
+                remedies=xid_actions.remedies(presence.board(machine, place), "-", ["RESTART_BM"]),
             )
 
 
 def _finding(machine: Snapshot, device: str, rows: list[Asked], lost: bool) -> Finding:
-    from doctor.rules import xid_actions
+    from doctor.rules.lib import xid_actions
 
     source = machine.source("kernel_log.events")
     codes = ", ".join(dict.fromkeys(row.title for row in rows))
@@ -117,7 +108,7 @@ def _finding(machine: Snapshot, device: str, rows: list[Asked], lost: bool) -> F
         + (f", {presence.ago(min(row.event.age_s or 0 for row in rows))} and not since." if over else "."),
         subject=Subject(kind="gpu", id=device),
         evidence=(*shown, *((Evidence(text=board, source=machine.source("gpus")),) if board else ())),
-        fixes=xid_actions.fixes(board, device, [row.action for row in rows]),
+        remedies=xid_actions.remedies(board, device, [row.action for row in rows]),
         verify=("journalctl", "-k", "-b", "--grep", "NVRM: Xid"),
         source=xid_actions.SOURCE,
         explains=() if over else RULE.explains,
@@ -125,6 +116,6 @@ def _finding(machine: Snapshot, device: str, rows: list[Asked], lost: bool) -> F
 
 
 def _answers(machine: Snapshot, device: str) -> bool:
-    """Whether the driver still got an answer from that GPU (its memory was told), or can't be asked by address."""
+    """Whether the driver still got an answer from that GPU (its memory is known), or can't be queried by address."""
     gpu = next((g for g in machine.of_vendor("nvidia") if g.pci_address == device), None)
     return gpu is not None and gpu.memory_bytes is not None

@@ -6,55 +6,71 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.knowledge import Knowledge
-from doctor.rules import presence
+from doctor.rules.lib import presence
+from doctor.rules.lib.advice import drain, step, way
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
-    from doctor.rules.xid_actions import Asked
+    from doctor.rules.lib.xid_actions import Asked
 
 RULE = Rule(
     id="nvidia-xid-nonfatal",
     severity=Severity.INFO,
-    title="The kernel log holds an Xid of a program's own making, or one that needs no action.",
+    scope=Scope.JOB,
+    action=Action.INFORM,
+    layer=Layer.GPU,
+    title="The kernel log shows a GPU error (Xid) that a program caused or that needs no action.",
     needs=[{"kernel_log.events"}],
     proven="synthetic",
     order=66,
     tags=("nvidia", "hardware"),
     doc="""
 ## What it finds
-Every Xid that is no case for a reset (13, 31, 43, 45, 63, 68, 92, 94 …) and every NVSwitch error (SXid) that is not
-always fatal, with what NVIDIA's catalogue says of it. One finding a GPU or switch. It is a warning where three or more
-runs of different programs met the same code on one GPU and no other GPU of the machine had it: then the fault follows
-the board; and where NVIDIA calls a switch's error potentially fatal.
+Every Xid that needs no reset (13, 31, 43, 45, 63, 68, 92, 94 …) and every NVSwitch error (SXid) that is not always
+fatal, with NVIDIA's description. One finding per GPU or switch. It is a warning if three or more runs of different
+programs had the same code on one GPU only: then the board may be faulty. It is also a warning if NVIDIA calls a
+switch error potentially fatal.
 
 ## Why it matters
-The program that was hit has ended or gives wrong results: "illegal memory access", "unspecified launch failure".
-The GPU itself goes on.
+The affected program stopped or gives wrong results: "illegal memory access", "unspecified launch failure". The GPU
+itself still works.
 
 ## Not raised when
-- The GPU has a fatal Xid too, which explains what came with it (nvidia-xid-fatal), or the code is one of its memory
-  that gpu-ecc-errors tells.
+- The GPU has a fatal Xid too, which explains the others (nvidia-xid-fatal), or the code is a memory error that
+  gpu-ecc-errors reports.
 - The kernel log can't be read.
 
 ## How to confirm
 `journalctl -k --grep 'NVRM: Xid'`; the program alone under `compute-sanitizer`.
 
 ## Fix
-Restart the program and look for the fault in it. Where it follows the board, run field diagnostics.
+Restart the program and look for its bug. If only one board is affected, run field diagnostics.
 
 ## Fix safety
-Restarting one program touches no other; diagnostics need an idle GPU.
+Restarting one program does not affect others; diagnostics need an idle GPU.
 
 ## References
 https://docs.nvidia.com/deploy/xid-errors/
 https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/ (SXid errors)
 """,
 )
-FIXES = (Fix(text="Restart the program that was hit, look for its fault.", command=("compute-sanitizer", "PROGRAM")),)
+_PROGRAM = way(
+    "Restart the program that failed, and look for its bug.",
+    Scope.JOB,
+    step("Run the program (PROGRAM) under NVIDIA's memory checker; it is slow.", "compute-sanitizer", "PROGRAM"),
+    vendor="nvidia",
+)
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Where only an error message says it."""
+    return (_PROGRAM,)
+
+
 _OF_MEMORY = ("xid-63", "xid-94")
-"""gpu-ecc-errors tells these."""
+"""gpu-ecc-errors reports these."""
 _FOLLOWS_BOARD = 3
 """Programs on one GPU alone: the catalogue's entries of 13 and 31 say "failing hardware if it follows the board"."""
 _OF_PROGRAM = ("RESTART_APP", "CHECK_UVM")
@@ -64,7 +80,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding for each device that has no fatal Xid."""
     if not machine.kernel_log.events:
         return
-    from doctor.rules import xid_actions
+    from doctor.rules.lib import xid_actions
 
     rows = [a for event in machine.kernel_log.events or () if (a := xid_actions.asked(event, kb))]
     fatal = {row.event.device for row in rows if row.fatal}
@@ -93,7 +109,7 @@ def _alone(device: str, found: list[Asked], by_device: dict[str, list[Asked]]) -
 
 
 def _finding(machine: Snapshot, device: str, rows: list[Asked], alone: bool) -> Finding:
-    from doctor.rules.xid_actions import SOURCE
+    from doctor.rules.lib.xid_actions import SOURCE
 
     source = machine.source("kernel_log.events")
     of_program = [row for row in rows if row.action in _OF_PROGRAM]
@@ -112,7 +128,7 @@ def _finding(machine: Snapshot, device: str, rows: list[Asked], alone: bool) -> 
         summary=f"{where}: {codes}, {_said(of_program or rows, bool(of_program), alone)}.",
         subject=Subject(kind="switch" if switch else "gpu", id=device),
         evidence=tuple(evidence),
-        fixes=_fixes(device, rows, bool(of_program), alone),
+        remedies=_remedies(device, rows, bool(of_program), alone),
         verify=("journalctl", "-k", "-b", "--grep", "NVRM: Xid" if not switch else "SXid"),
         source=SOURCE,
     )
@@ -123,24 +139,25 @@ def _said(rows: list[Asked], of_program: bool, alone: bool) -> str:
     when = f" ({presence.ago(last)})" if last is not None else ""
     names = list(dict.fromkeys(name for row in rows for name in row.event.programs or ()))
     if alone:
-        return f"in {len(names)} programs and on no other GPU: the fault may be the board's{when}"
+        return f"in {len(names)} programs, only on this GPU: the board may be faulty{when}"
     if of_program:
-        whose = f" of {names[-1]}" if names else ""
-        return f"a program's own fault{whose}: restart it and look at it{when}"
+        whose = f" {names[-1]}" if names else ""
+        return f"caused by the program{whose}: restart and debug it{when}"
     return f"{rows[0].words}{when}"
 
 
-def _fixes(device: str, rows: list[Asked], of_program: bool, alone: bool) -> tuple[Fix, ...]:
+def _remedies(device: str, rows: list[Asked], of_program: bool, alone: bool) -> tuple[Remedy, ...]:
     if alone:
-        diagnose = Fix(
-            text="Drain the GPU and run field diagnostics; if they fail, the board is for the vendor to replace (RMA).",
-            command=("dcgmi", "diag", "-r", "3"),
-            root=True,
-            risk="needs an idle GPU",
+        end = step("Stop every program that uses the GPU.")
+        diagnose = step(
+            "Run field diagnostics; if they fail, the vendor must replace the board.", "dcgmi", "diag", "-r", "3"
         )
-        return (*FIXES, diagnose)
+        title = "Drain the GPU and run field diagnostics."
+        return (drain(title, end, diagnose, risk="stops every job on the GPU", vendor="nvidia"), _PROGRAM)
     if of_program:
-        return FIXES
+        return (_PROGRAM,)
     if any(row.action == "LOOK_AT_SWITCH" for row in rows):
-        return (Fix(text="Look at the fabric manager's log and at the link that it names; keep the record."),)
+        title = "Read the fabric manager's log and check the link that it names."
+        argv = ("journalctl", "-u", "nvidia-fabricmanager", "-b")
+        return (drain(title, step("Read the log.", *argv), vendor="nvidia"),)
     return ()

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
-from doctor.rules import commands, presence, run_line
+from doctor.rules.lib import advice as ways
+from doctor.rules.lib import commands, packages, presence, run_line
 
 if TYPE_CHECKING:
     from doctor.profiles import Profile
@@ -18,14 +19,16 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="secure-boot-blocks-module",
     severity=Severity.ERROR,
-    title="Secure Boot refuses the unsigned kernel module.",
+    scope=Scope.FIRMWARE,
+    action=Action.RECONFIGURE,
+    layer=Layer.DRIVER,
+    title="Secure Boot blocks the GPU's unsigned kernel module.",
     needs=[
         {"kernel.secure_boot", "gpus"},
         {"kernel_log.events"},
         {"kernel.secure_boot", "symptom:nvidia-smi-cannot-communicate"},
         {"kernel.secure_boot", "symptom:rocm-module-not-loaded"},
         {"kernel.secure_boot", "symptom:nvidia-module-load-failed"},
-        {"kernel.secure_boot", "symptom:gpu-module-not-loading-told"},
     ],
     proven="synthetic",
     order=8,
@@ -33,25 +36,23 @@ RULE = Rule(
     tags=("amd", "nvidia", "driver"),
     doc="""
 ## What it finds
-The kernel log says that a module's key was rejected, and no GPU driver is loaded; or Secure Boot is on,
-a GPU is there, and
-the module that was built for it on this machine (NVIDIA's, or AMD's from DKMS) is on disk and not loaded.
+The kernel log shows that a module's key was rejected, and no GPU driver is loaded; or Secure Boot is on, a GPU is
+there, and the module that was built for it on this machine (NVIDIA's, or AMD's from DKMS) is on disk but not loaded.
 
 ## Why it matters
-`modprobe` fails with "Key was rejected by service", and every boot ends without a GPU.
+`modprobe` fails with "Key was rejected by service", and the GPU is missing after every boot.
 
 ## Not raised when
 - The GPU's driver is loaded, its tool lists the GPU, or Secure Boot is known to be off.
-- The module that is refused is another one by its name (vboxdrv, v4l2loopback).
+- The rejected module is not a GPU module (vboxdrv, v4l2loopback).
 - Secure Boot is on, and there is no module on disk (the driver is just not installed).
 
 ## How to confirm
 `mokutil --sb-state`, and `journalctl -k --grep 'rejected'`.
 
 ## Fix
-Enrol the key that signs the modules built here, then confirm it at the console on the next boot; or
-turn Secure Boot off in
-the firmware.
+Enrol the key that signs the modules built here, then confirm it at the console on the next boot; or disable Secure
+Boot in the firmware.
 
 ## Fix safety
 Needs someone at the console during the reboot.
@@ -60,19 +61,39 @@ Needs someone at the console during the reboot.
 https://wiki.ubuntu.com/UEFI/SecureBoot ; https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
 """,
 )
-FIXES = (
-    Fix(
-        text="Enrol the key that signs locally built modules (mokutil --import), then confirm it at the next boot.",
-        reboot=True,
-        risk="needs someone at the console",
-    ),
-)
+_KEYS = {
+    "ubuntu": "/var/lib/shim-signed/mok/MOK.der",
+    "debian": "/var/lib/dkms/mok.pub",
+    "fedora": "/etc/pki/akmods/certs/public_key.der",
+}
+"""Where the distribution's module builder keeps the key that it signs with."""
 
 
-def excludes(machine: Snapshot) -> bool:
-    """Where it is said that the same happens without Secure Boot, and no program prints that a key is refused."""
-    printed = machine.symptom("module-key-rejected", "lockdown-refuses-module")
-    return bool(machine.symptom("secure-boot-makes-no-difference-told") and not printed)
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Enrol the key that locally built modules are signed with; or do without Secure Boot."""
+    known = _KEYS.get(machine.os.id or "") if packages.host_family(machine) else None
+    where = "" if known else " (MOK.der: the key's file)"
+    return (
+        ways.way(
+            "Enrol the key that signs this machine's kernel modules.",
+            Scope.FIRMWARE,
+            ways.step(f"Import the key{where}; choose a one-time password.", "mokutil", "--import", known or "MOK.der"),
+            ways.step("Reboot.", "systemctl", "reboot"),
+            ways.step("At the console, choose `Enroll MOK`, `Continue`, and type that password."),
+            root=True,
+            reboot=True,
+            risk="needs someone at the console during the boot",
+            keeps=("Secure Boot",),
+            undo=(ways.step("Remove the key again.", "mokutil", "--delete", known or "MOK.der"),),
+        ),
+        ways.way(
+            "Disable Secure Boot in the firmware settings.",
+            Scope.FIRMWARE,
+            reboot=True,
+            risk="unsigned kernels and modules can load; BitLocker on the same machine asks for its recovery key",
+            undo=(ways.step("Enable it again in the firmware settings."),),
+        ),
+    )
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
@@ -101,19 +122,19 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     blocked = _on_disk(machine, bool(nvidia), bool(amd))
     if not refused and not (machine.kernel.secure_boot and blocked):
-        yield from _suspected(machine)
+        yield from _suspected(machine, kb)
         return
     log = tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in refused[:2])
     module = blocked or "the GPU's kernel module"
     yield Finding(
         severity=Severity.ERROR,
-        summary=f"Secure Boot refuses {module}: no trusted key has signed it."
+        summary=f"Secure Boot blocks {module}: no trusted key signed it."
         if refused
-        else f"Secure Boot is on and {module} is on disk but not loaded: most likely its key is refused.",
+        else f"Secure Boot most likely blocks {module}: it is on disk but not loaded.",
         subject=Subject(kind="driver", id=blocked or "-"),
         evidence=evidence(machine, ("kernel.secure_boot", "nvidia_driver.module_on_disk", "amdgpu_driver.source"))
         + log,
-        fixes=_fixes(machine),
+        remedies=advice(machine, kb),
         verify=("mokutil", "--sb-state"),
     )
 
@@ -134,23 +155,21 @@ _ABSENT = (
     "nvidia-smi-cannot-communicate",
     "rocm-module-not-loaded",
     "nvidia-module-load-failed",
-    "gpu-module-not-loading-told",
-    "amdgpu-not-bound-told",
 )
 """What programs and people say where a GPU's module is not loaded."""
 
 
-def _suspected(machine: Snapshot) -> Iterator[Finding]:
+def _suspected(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     """Secure Boot is on and a tool finds no module: the text does not show why it is not loaded."""
     absent = machine.symptom(*_ABSENT)
-    if machine.kernel.secure_boot and absent and not excludes(machine):
+    if machine.kernel.secure_boot and absent:
         yield Finding(
             severity=Severity.WARNING,
             basis="both",
-            summary="Secure Boot is on and the GPU's module is not loaded: most likely its key is refused.",
+            summary="Secure Boot most likely blocks the GPU's kernel module: it is not loaded.",
             subject=Subject(kind="driver", id="-"),
             evidence=evidence(machine, ("kernel.secure_boot", f"symptom:{absent.key}")),
-            fixes=_fixes(machine),
+            remedies=advice(machine, kb),
             verify=("mokutil", "--sb-state"),
         )
 
@@ -162,12 +181,3 @@ def _on_disk(machine: Snapshot, nvidia: bool, amd: bool) -> str | None:
     if amd and machine.amdgpu_driver.loaded is False and machine.amdgpu_driver.source == "dkms":
         return "amdgpu"
     return None
-
-
-def _fixes(machine: Snapshot) -> tuple[Fix, ...]:
-    """The key that the distribution's DKMS signs with, where its place is known."""
-    keys = {"ubuntu": "/var/lib/shim-signed/mok/MOK.der", "fedora": "/etc/pki/akmods/certs/public_key.der"}
-    key = keys.get(machine.os.id or "")
-    if key is None or commands.host_family(machine) is None:
-        return FIXES
-    return (FIXES[0].model_copy(update={"command": ("mokutil", "--import", key), "root": True}),)

@@ -1,4 +1,4 @@
-"""An allocator option is set that this torch or platform does not have."""
+"""This torch or platform does not support an allocator option that is set."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.redaction.lazy import Lazy
-from doctor.rules import run_line
-from doctor.rules.flags_read import evaluated
+from doctor.rules.lib import run_line
+from doctor.rules.lib.advice import set_to, unset
+from doctor.rules.lib.flags_read import evaluated
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -20,27 +21,30 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="allocator-flag-unsupported",
     severity=Severity.WARNING,
-    title="An allocator option is set that this torch or platform does not have.",
+    scope=Scope.JOB,
+    action=Action.INFORM,
+    layer=Layer.FLAGS,
+    title="This torch or platform does not support an allocator option that is set.",
     needs=({"environment"},),
     proven="synthetic",
     order=50,
     facts_decide=False,
     tags=("flags",),
     doc="""## What it finds
-An option of PYTORCH_CUDA_ALLOC_CONF, PYTORCH_HIP_ALLOC_CONF or PYTORCH_ALLOC_CONF that this build refuses or ignores.
+An option of PYTORCH_CUDA_ALLOC_CONF, PYTORCH_HIP_ALLOC_CONF or PYTORCH_ALLOC_CONF that this build rejects or ignores.
 
 ## Why it matters
 'Unrecognized CachingAllocator option', or 'expandable_segments not supported on this platform'.
 
 ## Not raised when
-The option and its value are known and the platform has it. Under WSL expandable_segments fails on some GPUs only: there
-it is information without an error of the allocator; in a pasted text so it is on a ROCm build, which goes on without.
+The option and its value are known and the platform has it. Under WSL, expandable_segments fails only on some GPUs:
+without an allocator error it is information. So it is in a pasted text on a ROCm build, which continues without it.
 
 ## How to confirm
 Unset the variable and run again.
 
 ## Fix
-Drop the option.
+Remove the option.
 
 ## Fix safety
 Applies to programs started afterwards.
@@ -50,38 +54,15 @@ https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-wit
 """,
 )
 
-FIXES = (
-    Fix(
-        text="Drop the option from PYTORCH_CUDA_ALLOC_CONF, PYTORCH_HIP_ALLOC_CONF and PYTORCH_ALLOC_CONF.",
-        where="environment",
-    ),
-)
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Without the variables that hold the options: those that are set, where that is known."""
+    return (unset(machine, *([n for n in _NAMES if n in (machine.environment or {})] or _NAMES)),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a variable with an option that its torch or its platform refuses."""
     yield from evaluated(machine, RULE.id, _own(machine, kb))
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where every option that is set is one of torch's, on NVIDIA's cards or by a build for CUDA on Linux, and nothing
-    says that it is refused; with a build for ROCm where each is one that its allocator has had all along."""
-    values = [(n, v) for n in _NAMES if (v := (machine.environment or {}).get(n))]
-    if not values or machine.symptom(*_FAILS) or machine.host.wsl:
-        return False
-    if machine.torch.build == "rocm":
-        return machine.os.id not in (None, "windows") and all(_names(v) <= _OF_BOTH for _, v in values)
-    gpus, cuda = machine.gpus or (), machine.torch.build == "cuda" and machine.torch.version is not None
-    cards = bool(gpus) and all(g.vendor == "nvidia" and g.arch and g.arch not in _TEGRA for g in gpus)
-    if not cards and not (cuda and machine.os.id not in (None, "windows")):
-        return False
-    return all(_fault(machine, value) is None and _unread(machine, name) is None for name, value in values)
-
-
-_OF_BOTH = {"max_split_size_mb", "garbage_collection_threshold"}
-"""Options by which the allocator of either build cuts and frees its own blocks; no call of the driver is in it."""
-_TEGRA = ("sm_53", "sm_62", "sm_72", "sm_87", "sm_101", "sm_110")
-"""GPUs of Jetson: their driver maps memory in other ways."""
 
 
 def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
@@ -92,7 +73,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         fault = _fault(machine, value) if value else None
         instead = _unread(machine, name) if value and fault is None else None
         if instead:
-            why = f"torch {machine.torch.version or '?':.20} takes its GPU allocator's options from {instead}"
+            why = f"torch {machine.torch.version or '?':.20} reads its GPU allocator's options from {instead}"
             fault = Severity.WARNING, why
         if fault is None:
             continue
@@ -103,7 +84,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             suspect=4 if severity is Severity.INFO else 0,
             subject=Subject(kind="variable", id=name),
             evidence=(Evidence(text=f"{name}={(value or '')[:120]}", source=machine.source(f"environment[{name}]")),),
-            fixes=(_without(name) if instead is None else _renamed(instead, value or ""),),
+            remedies=(unset(machine, name) if instead is None else _renamed(machine, instead, value or ""),),
         )
 
 
@@ -127,12 +108,8 @@ _OPTIONS = frozenset(
 _FAILS = ("cuda-driver-error", "expandable-segments", "allocator-option-unknown", "cuda-unknown-999")
 
 
-def _without(name: str) -> Fix:
-    return Fix(text=f"Start without {name}.", command=("env", "-u", name, "COMMAND"), where="environment")
-
-
-def _renamed(name: str, value: str) -> Fix:
-    return Fix(text=f"Set {name} instead.", command=("env", f"{name}={value[:120]}", "COMMAND"), where="environment")
+def _renamed(machine: Snapshot, name: str, value: str) -> Remedy:
+    return set_to(machine, f"Set {name} instead.", **{name: value[:120]})
 
 
 def _unread(machine: Snapshot, name: str) -> str | None:
@@ -153,20 +130,16 @@ def _pairs(value: str) -> list[tuple[str, str]]:
     return [(name, text) for name, _, text in (part.partition(":") for part in parts if part.strip())]
 
 
-def _names(value: str) -> set[str]:
-    return {name.strip() for name, _ in _pairs(value)}
-
-
 def _fault(machine: Snapshot, value: str) -> tuple[Severity, str] | None:
     pairs = _pairs(value)
     unknown = next((name.strip() for name, _ in pairs if name.strip() not in _OPTIONS), None)
     if unknown is not None:
-        return Severity.WARNING, f"torch knows no option {unknown[:40]}"
+        return Severity.WARNING, f"torch has no option {unknown[:40]}"
     wanted = {name.strip(): text.strip() for name, text in pairs}.get("expandable_segments")
     if wanted is None or wanted == "False":
         return None
     if wanted != "True":
-        return Severity.WARNING, "expandable_segments takes True or False, written so"
+        return Severity.WARNING, "expandable_segments must be exactly True or False"
     return _expandable(machine)
 
 
@@ -196,7 +169,7 @@ def _expandable(machine: Snapshot) -> tuple[Severity, str] | None:
     if torch.version and Dotted(torch.version) < Dotted("2.1"):
         return Severity.WARNING, f"torch {torch.version[:20]} has no expandable_segments"
     if torch.build == "rocm" and (not torch.version or Dotted(torch.version) < Dotted("2.11")):
-        # It warns and goes on without them: of a text that tells something else it is a remark.
+        # torch warns and continues without them: in a text about something else it is information.
         pasted = any(run_line.from_text(machine, f"environment[{name}]") for name in _NAMES) and not _in_pieces(machine)
         return (Severity.INFO if pasted else Severity.WARNING), "torch before 2.11 has no expandable_segments on ROCm"
     return None

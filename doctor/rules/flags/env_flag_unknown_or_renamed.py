@@ -1,4 +1,4 @@
-"""A flag is set that no component reads."""
+"""A variable is set that no component reads."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from doctor.facts.snapshot import Snapshot, Symptom
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.flags import spelling
 from doctor.flags.situation import Situation
 from doctor.knowledge.store import table
 from doctor.redaction.lazy import Lazy
-from doctor.rules import run_line, work_done
-from doctor.rules.flags_read import evaluated
+from doctor.rules.lib import run_line, work_done
+from doctor.rules.lib.advice import by_hand, set_to, unset
+from doctor.rules.lib.error_texts import pointing_to
+from doctor.rules.lib.flags_read import evaluated
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="env-flag-unknown-or-renamed",
     severity=Severity.WARNING,
-    title="A flag is set that no component reads.",
+    scope=Scope.JOB,
+    action=Action.INFORM,
+    layer=Layer.FLAGS,
+    title="A variable is set that no component reads.",
     needs=({"environment"},),
     proven="synthetic",
     order=51,
@@ -33,17 +38,17 @@ RULE = Rule(
 A misspelt, renamed or removed environment flag.
 
 ## Why it matters
-What it was set for does not happen, without an error.
+The setting does nothing, without an error.
 
 ## Not raised when
-A component still reads the name. From a list of variables alone it is information: the setting has no effect,
-and may not matter; but a misspelt list of GPUs is a warning, for every GPU is taken then.
+A component still reads the name. From a list of variables alone it is information: the setting has no effect and may
+not matter. A misspelt list of GPUs is a warning: the program then uses every GPU.
 
 ## How to confirm
 Search the flag in the documentation of the installed release.
 
 ## Fix
-Use today's name, or drop it.
+Use the current name, or remove the variable.
 
 ## Fix safety
 Applies to programs started afterwards.
@@ -53,36 +58,21 @@ https://docs.pytorch.org/docs/stable/cuda_environment_variables.html
 """,
 )
 
-FIXES = (Fix(text="Use the name that the warning gives, or unset the old one.", where="environment"),)
+REMEDIES = (
+    by_hand(
+        "Rename the variable as the warning says, and unset the old name.",
+        Scope.JOB,
+        "Change the name where the variable is set: shell profile, service unit, job script, or the container's `-e`.",
+        undo="Set the old name again.",
+    ),
+)
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where no variable is told, none has another name; nor where each that is told is one that some release at hand
-    may read, or of a program whose names are not listed; where kernels ran and went astray. An old name beside
-    today's is there for older releases."""
-    if work_done.ran(machine) or _ignored_are_read(machine):
-        return True
-    if machine.symptom("variable-name-slips", "variable-ignored-told") is not None:
-        return False
-    if machine.environment:
-        names = [n for n in machine.environment if spelling.is_known(n) or _of_family(n)]
-        return all(spelling.is_known(name) and not _is_missed(machine, name) for name in names)
-    return machine.symptom("variable-told") is None
-
-
-_PLACE = Lazy(r"_(?:HOME|ROOT|DIR|PATH|PREFIX|BASE|VERSION)$")
-"""What modules of clusters set for builds: where a release lies, and which. No component reads it as an option."""
-
-
-def _of_family(name: str) -> bool:
-    return name.startswith(spelling.FAMILIES) and not _PLACE.search(name)
-
-
-def _ignored_are_read(machine: Snapshot) -> bool:
-    """Whether what is told to be ignored is no variable of a family that is listed, or is one that is read."""
-    told = [s.text for s in machine.symptoms if s.key == "variable-ignored-told"]
-    names = [name for text in told for name in _NAME.findall(text)]
-    return bool(told) and machine.symptom("variable-name-slips") is None and all(map(spelling.is_known, names))
+def _remedy(machine: Snapshot, name: str, value: str, meant: str | None) -> Remedy:
+    """The name that was meant with the same value, where one is known; else the variable does nothing and can go."""
+    if meant:
+        return set_to(machine, f"Set {meant} instead of {name}.", **{meant: value[:120]})
+    return unset(machine, name)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -94,10 +84,10 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for name, value in (machine.environment or {}).items():
         gone, meant = _gone(machine, name), _meant(name)
         printed = _is_named(machine, name, "env-renamed")
-        refused = printed or (bool(gone) and _is_named(machine, name, "variable-ignored-told"))
+        refused = printed
         why, strength = gone or _slip(name), 4 if not gone or refused or _is_missed(machine, name) else 0
         if not why and printed:
-            why, strength = "the program itself says that it does not know the name", 4
+            why, strength = "the program reports the name as unknown", 4
         if not why and run_line.from_text(machine, "environment"):
             why, strength = _words_differ(name), 1
         # where what is gone is turned off, all is as it was meant
@@ -115,7 +105,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
                 explains=(*RULE.explains, *missed),
                 subject=Subject(kind="variable", id=name),
                 evidence=(Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),),
-                fixes=FIXES,
+                remedies=(_remedy(machine, name, value, meant),),
             )
 
 
@@ -133,16 +123,12 @@ _MENDS = {
         *("torch-missing-gpu-arch", "framework-sees-no-gpu"),
     ),
 }
-"""What is told where the variable that was meant is not set: with a slip in its name it has no say."""
+"""Reported if the intended variable is not set: with a typo in its name it has no effect."""
 
 
 def _fails_for_want(machine: Snapshot, meant: str) -> bool:
-    """Whether an error text points to what the variable that was meant would have mended."""
-    from doctor.knowledge.symptoms import shared
-
-    wanted = set(_MENDS.get(meant, ()))
-    told = (s.key for s in machine.symptoms if not s.mention) if wanted else ()
-    return any(wanted & {cause.rule for cause in shared().causes(key, machine)} for key in told)
+    """Whether an error text points to what the variable that was meant would have fixed."""
+    return pointing_to(machine, *_MENDS.get(meant, ())) is not None
 
 
 def _felt(machine: Snapshot, name: str) -> tuple[str, ...]:
@@ -158,31 +144,6 @@ python/ray/_private/accelerators/amd_gpu.py; https://github.com/vllm-project/vll
 _OFF = ("0", "false", "off", "no", "none", "")
 _HIDES = "_VISIBLE_DEVICES"
 """A slip in such a name is never without effect: every GPU is taken, the first one most."""
-
-_NAME = Lazy(r"\b[A-Z]{2,12}[A-Z0-9]{0,12}_[A-Z0-9_]{2,60}\b")
-
-
-def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
-    """Who says that a variable is ignored names one that nothing reads, or means another fault."""
-    if symptom.key != "variable-ignored-told":
-        yield Finding(summary=RULE.title, severity=Severity.WARNING, fixes=FIXES)
-        return
-    for name in dict.fromkeys(_NAME.findall(symptom.text)):
-        why = _gone(machine, name) or _slip(name) or _words_differ(name) or _unlisted(name)
-        if why:
-            yield Finding(
-                summary=f"{name} has no effect: {why}.",
-                severity=Severity.WARNING,
-                subject=Subject(kind="variable", id=name),
-                fixes=FIXES,
-            )
-
-
-def _unlisted(name: str) -> str | None:
-    """A name of a family of which every name is known, and that is none of them."""
-    if not name.startswith(_LISTED) or spelling.is_known(name):
-        return None
-    return "no component is known that reads it"
 
 
 _FAMILY = Lazy(
@@ -211,7 +172,7 @@ def _is_missed(machine: Snapshot, name: str) -> bool:
 
 def _slip(name: str) -> str | None:
     meant = _meant(name)
-    return f"{meant} is the name that is read" if meant else None
+    return f"the correct name is {meant}" if meant else None
 
 
 def _meant(name: str) -> str | None:
@@ -231,9 +192,9 @@ def _words_differ(name: str) -> str | None:
     for other in sorted(_known()):
         theirs = other.split("_")
         if theirs[0] == name.split("_")[0] and sorted(theirs) == words:
-            return f"{other} is the name that is read"
+            return f"the correct name is {other}"
     more = [o for o in sorted(_known()) if len(o.split("_")) == len(words) + 1 and not set(words) - set(o.split("_"))]
-    return f"{more[0]} is a name that is read" if len(more) == 1 else None
+    return f"{more[0]} is a similar name that works" if len(more) == 1 else None
 
 
 _OF_FORKS = Lazy(r"VLLM_FP8_(?:(?:ACT_|WEIGHT_)?PADDING|REDUCE_CONV)")

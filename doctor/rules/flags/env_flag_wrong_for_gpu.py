@@ -1,4 +1,4 @@
-"""An environment flag is set that is right only for another GPU."""
+"""An environment variable is set that suits only another GPU."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts.snapshot import Snapshot, Symptom
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
-from doctor.rules import run_line
-from doctor.rules.flags_read import evaluated
+from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject
+from doctor.rules.lib import run_line
+from doctor.rules.lib.advice import step, unset, way
+from doctor.rules.lib.error_texts import pointing_to
+from doctor.rules.lib.flags_read import evaluated
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -18,7 +20,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="env-flag-wrong-for-gpu",
     severity=Severity.WARNING,
-    title="An environment flag is set that is right only for another GPU.",
+    scope=Scope.JOB,
+    action=Action.INFORM,
+    layer=Layer.FLAGS,
+    title="An environment variable is set that suits only another GPU.",
     needs=({"environment", "gpus"},),
     proven="synthetic",
     order=50,
@@ -31,7 +36,7 @@ A flag copied from a recipe for another GPU generation or vendor.
 Kernels are missing, results are wrong or slow, although the same line helps elsewhere.
 
 ## Not raised when
-The flag suits a GPU that is there, or no GPU's architecture is known.
+The flag suits a GPU of this machine, or no GPU's architecture is known.
 
 ## How to confirm
 Unset the flag and run again.
@@ -47,8 +52,14 @@ https://rocm.docs.amd.com/en/latest/reference/env-variables.html
 """,
 )
 
-FIXES = (
-    Fix(text="Unset the flag that the message names, in the place where the program is started.", where="environment"),
+REMEDIES = (
+    way(
+        "Unset the variable that the message names (VARIABLE).",
+        Scope.JOB,
+        step("Start the program (COMMAND) without it.", "env", "-u", "VARIABLE", "COMMAND", where="environment"),
+        step("If it works, remove it from the shell profile, service unit or job script.", where="environment"),
+        undo=(step("Set it again.", where="environment"),),
+    ),
 )
 
 
@@ -72,29 +83,6 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             yield from _build_list(machine, name, value, archs)
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where none of the tables is set; where the flags for AITER, of XNACK and of the copy engines and the lists to
-    build for that are set are all for the GPU at hand."""
-    names = {name: value for name, value in (machine.environment or {}).items() if (name, value) not in _DEFAULTS}
-    if not any(f.name.fullmatch(name) or name in _BUILD for name in names for f in _FLAGS):
-        return True
-    archs = {str(g.arch).split(":")[0] for g in machine.gpus or () if g.arch}
-    fits = []
-    for name, value in names.items() if archs else ():
-        flag = next((f for f in _FLAGS if f.name.fullmatch(name) and f.value.fullmatch(value.strip())), None)
-        if flag is not None and (flag.name.pattern in _WEIGHED or "AITER" in name):
-            fits.append(_harmless(machine, flag, archs))
-        elif name in _BUILD:
-            fits.append(next(_build_list(machine, name, value, archs), None) is None)
-    return bool(fits) and all(fits)
-
-
-def _harmless(machine: Snapshot, flag: _Flag, archs: set[str]) -> bool:
-    """Whether the flag is for every GPU here, or takes away what nobody misses."""
-    unmissed = flag.name.pattern == _SDMA and machine.symptom(*_COPIES) is None
-    return unmissed or all(map(flag.fits.match, archs))
-
-
 class _Flag(NamedTuple):
     name: re.Pattern[str]
     value: re.Pattern[str]
@@ -104,7 +92,7 @@ class _Flag(NamedTuple):
     strength: int
     """0: a warning; else how strong a suspect."""
     felt: re.Pattern[str] | None
-    """How an error text names what the flag turns on: a warning then, and what the error tells follows from it."""
+    """How an error text names what the flag turns on: a warning then, and the error follows from it."""
 
 
 def _flag(name: str, value: str, fits: str, why: str, strength: int = 0, felt: str = "") -> _Flag:
@@ -120,9 +108,7 @@ _TURING = "sm_(?:7[5-9]|8|9|1)|gfx"
 _AMPERE = "sm_(?:8|9|1)|gfx"
 _FA2 = "FlashAttention only supports Ampere|Cannot use FlashAttention-2"
 _SDMA = "HSA_ENABLE_SDMA"
-_DEFAULTS = ((_SDMA, "1"),)
 _TRITON_OF_AMD = "FLASH_ATTENTION_TRITON_AMD_ENABLE"
-_WEIGHED = (_SDMA, "HSA_XNACK", _TRITON_OF_AMD)
 _FLAGS = (
     _flag(r"VLLM_ROCM_USE_AITER_\w*(?:FP4|A4W4|MXFP4)\w*", _ON, "gfx95|sm_", "FP4 kernels are for gfx950"),
     _flag(
@@ -134,11 +120,11 @@ _FLAGS = (
         _AITER,
     ),
     _flag(r"AITER_MXFP4_\w+", _ON, "gfx95|sm_", "MXFP4 is for gfx950", 4),
-    _flag("USE_MNNVL|NCCL_MNNVL_ENABLE", "1|2", "sm_10[03]|gfx", "NVLink between nodes is of rack systems only", 4),
+    _flag("USE_MNNVL|NCCL_MNNVL_ENABLE", "1|2", "sm_10[03]|gfx", "only rack systems have NVLink between nodes", 4),
     _flag("HSA_XNACK", "1", "gfx9|sm_", "RDNA has no XNACK", 3),
-    _flag(_SDMA, "0", "gfx1[01]|gfx90[06c]|sm_", "it takes the copy engines away", 2),
-    _flag(_TRITON_OF_AMD, _ON, "gfx", "its Triton kernels are AMD's, the GPU NVIDIA's", 3),
-    _flag(r"(?:HIP|ROCR|HSA|MIOPEN|RCCL|ROCBLAS|HIPBLASLT|AMD)_\w+", ".+", "gfx", "it is AMD's, the GPU NVIDIA's", 1),
+    _flag(_SDMA, "0", "gfx1[01]|gfx90[06c]|sm_", "it disables the copy engines", 2),
+    _flag(_TRITON_OF_AMD, _ON, "gfx", "its Triton kernels are for AMD GPUs", 3),
+    _flag(r"(?:HIP|ROCR|HSA|MIOPEN|RCCL|ROCBLAS|HIPBLASLT|AMD)_\w+", ".+", "gfx", "it is for AMD GPUs", 1),
     _flag(r"NVTE_FP8_\w+|NVTE_USE_FP8", _ON, "sm_(?:89|9|1)|gfx9[45]|gfx12", "FP8 needs a newer GPU", 3),
     _flag("VLLM_USE_DEEP_GEMM", _ON, "sm_(?:9|10)|gfx", "DeepGEMM is for sm_90 and sm_100", 3, _DEEP_GEMM),
     _flag("VLLM_ATTENTION_BACKEND", "FLASHMLA", "sm_(?:9|10)|gfx", "FlashMLA is for sm_90 and sm_100", 3, "flash_?mla"),
@@ -166,12 +152,8 @@ _BUILD = {
 _MISSING = ("hip-invalid-device-function", "cuda-no-kernel-image", "rocclr-no-compatible-code-objects")
 
 
-_COPIES = ("said-slow", "stands-still-told", "hang-word-told")
-"""Without its copy engines a GPU copies by kernels: slower, and beside them. Nothing is refused for that."""
-
-
 def _finding(machine: Snapshot, name: str, value: str, flag: _Flag, archs: list[str]) -> Finding:
-    suspected = run_line.from_text(machine, "environment") and (name != _SDMA or machine.symptom(*_COPIES) is not None)
+    suspected = run_line.from_text(machine, "environment") and name != _SDMA
     said = _said_of_it(machine, flag)
     more = {"explains": _OF_LIBRARIES} if said else {}
     return Finding(
@@ -183,23 +165,21 @@ def _finding(machine: Snapshot, name: str, value: str, flag: _Flag, archs: list[
             Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),
             *((Evidence(text=said.text[:300], source=said.source),) if said else ()),
         ),
-        fixes=(Fix(text=f"Start without {name}.", command=("env", "-u", name, "COMMAND"), where="environment"),),
+        remedies=(unset(machine, name),),
         **more,
     )
 
 
 _OF_LIBRARIES = ("library-missing-gpu-arch", "companion-kernel-lib-outdated", "torch-missing-gpu-arch")
-"""What an error tells of the library that the flag turns on."""
+"""What an error says about the library that the flag enables."""
 
 
 def _said_of_it(machine: Snapshot, flag: _Flag) -> Symptom | None:
-    """The error text that names what the flag turns on, and tells that it has no code for the GPU."""
+    """The error message that names what the flag enables, and says that it has no code for the GPU."""
     if flag.felt is None:
         return None
-    from doctor.knowledge.symptoms import shared
-
-    told = (s for s in machine.symptoms if flag.felt.search(s.text) and not s.mention)
-    return next((s for s in told if set(_OF_LIBRARIES) & {c.rule for c in shared().causes(s.key, machine)}), None)
+    seen = pointing_to(machine, *_OF_LIBRARIES)
+    return seen if seen and flag.felt.search(seen.text) else None
 
 
 def _build_list(machine: Snapshot, name: str, value: str, archs: set[str]) -> Iterator[Finding]:

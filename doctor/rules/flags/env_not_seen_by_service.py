@@ -1,4 +1,4 @@
-"""A flag is set in the shell and not where the service starts, or the reverse."""
+"""A variable is set in the shell but not for the service."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.redaction.lazy import Lazy
+from doctor.rules.lib.advice import step, way
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="env-not-seen-by-service",
     severity=Severity.WARNING,
-    title="A flag is set in the shell and not where the service starts, or the reverse.",
+    scope=Scope.JOB,
+    action=Action.INFORM,
+    layer=Layer.FLAGS,
+    title="A variable is set in the shell but not for the service.",
     needs=({"environment", "service_environment"},),
     proven="synthetic",
     explains=(
@@ -42,25 +46,27 @@ The service's own environment is not shown, or it has the same value.
 Set it in the unit or the container's run line.
 
 ## Fix safety
-The service must be started again.
+Restarts the service.
 
 ## References
 https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#Environment
 """,
 )
 
-FIXES = (
-    Fix(
-        text="Set the variable in the unit with Environment=, then reload and restart it.",
-        command=("systemctl", "edit", "SERVICE"),
+
+def _in_unit(line: str) -> Remedy:
+    return way(
+        "Set the variable in the service's unit (SERVICE: its name), then restart it.",
+        Scope.HOST,
+        step(f"Open an override and write under [Service]: {line}", "systemctl", "edit", "SERVICE"),
+        step("Restart it.", "systemctl", "restart", "SERVICE"),
         root=True,
-    ),
-)
+        restarts=("SERVICE",),
+        undo=(step("Remove the override, then restart the service.", "systemctl", "revert", "SERVICE"),),
+    )
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where the unit is told to refuse devices: no variable gives them back."""
-    return machine.symptom("unit-lists-devices-told", "unit-hides-devices-told", "unit-refuses-nodes-told") is not None
+REMEDIES = (_in_unit("Environment=NAME=VALUE"),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -72,14 +78,14 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     lacks = sorted(name for name in own if name not in given)
     if lacks:
         yield Finding(
-            summary=f"{', '.join(lacks)[:60]}: set in the shell, and the service was started without it.",
+            summary=f"The service was started without {', '.join(lacks)[:60]}, which the shell sets.",
             severity=Severity.WARNING,
             subject=Subject(kind="variable", id=lacks[0]),
             evidence=tuple(
                 Evidence(text=f"{n}={own[n][:80]}", source=machine.source(f"environment[{n}]")) for n in lacks[:8]
             ),
             explains=tuple(r for r in RULE.explains if r not in _OF_PATHS or any(map(_LEADS.search, lacks))),
-            fixes=FIXES,
+            remedies=(_in_unit(" ".join(f'Environment="{n}={own[n][:120]}"' for n in lacks[:4])),),
         )
 
 

@@ -1,19 +1,22 @@
-"""HSA_OVERRIDE_GFX_VERSION is wrong for the GPU or set where it is not needed."""
+"""HSA_OVERRIDE_GFX_VERSION is wrong for this GPU, or not needed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.facts.gpu import Gpu
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.knowledge.names import gpu_by_name
-from doctor.rules import run_line, work_done
-from doctor.rules.blas_support import rocblas_has, rocm_of
-from doctor.rules.flags_read import evaluated
-from doctor.rules.hardware import gfx_version
-from doctor.rules.integrated import is_integrated
+from doctor.knowledge.overrides import override_of
+from doctor.rules.lib import run_line
+from doctor.rules.lib.advice import step, unset, way
+from doctor.rules.lib.blas_support import rocblas_has, rocm_of
+from doctor.rules.lib.error_texts import failing
+from doctor.rules.lib.flags_read import evaluated
+from doctor.rules.lib.hardware import gfx_version
+from doctor.rules.lib.integrated import is_integrated
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -22,7 +25,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="hsa-override-misuse",
     severity=Severity.ERROR,
-    title="HSA_OVERRIDE_GFX_VERSION is wrong for the GPU or set where it is not needed.",
+    scope=Scope.JOB,
+    action=Action.INFORM,
+    layer=Layer.FLAGS,
+    title="HSA_OVERRIDE_GFX_VERSION is wrong for this GPU, or not needed.",
     needs=({"environment"},),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -34,26 +40,26 @@ RULE = Rule(
     ),
     doc="""## What it finds
 HSA_OVERRIDE_GFX_VERSION, also in its form for one node of KFD, on a GPU that ROCm supports natively, with another
-instruction set, with a value that is no version, or for node 0, which is the processor.
+instruction set, with a value that is not a version, or for node 0, which is the CPU.
 
 ## Why it matters
-The right code objects are replaced by those of another chip: memory faults, 'invalid device function', hangs of the
-driver.
+Code objects of another chip replace the right ones: memory faults, 'invalid device function', hangs of the driver.
 
 ## Not raised when
-It is unset. On a GPU that ROCm does not support, a relative of the same generation (gfx1031 as 10.3.0, a
-processor's gfx90c as 9.0.0) is information only; in a pasted text so is the GPU's own number, which changes nothing,
-and that of another chip of the same family (gfx1101 as 11.0.0), whose code runs, where something else fails than code
-of another chip does.
+It is unset. On a GPU that ROCm does not support, a relative of the same generation (gfx1031 as 10.3.0, a processor's
+gfx90c as 9.0.0) is information only; in a pasted text so is the GPU's own number, which changes nothing. So is a chip
+of the same family (gfx1101 as 11.0.0), whose code runs, where the failure is not one that foreign code causes.
 
 ## How to confirm
 `env | grep HSA_OVERRIDE` and `rocminfo | grep gfx`.
 
 ## Fix
-Unset it where the program is started, compose files and units included.
+Unset it where the program is started: `env -u HSA_OVERRIDE_GFX_VERSION COMMAND`; remove it from compose files, units
+and shell profiles. For a card that AMD does not support, see the value that its owners use in
+amd-gpu-unsupported-by-rocm.
 
 ## Fix safety
-Applies to programs started afterwards.
+This job only; no root, no reboot. Applies to programs started afterwards. Undo: set it again.
 
 ## References
 https://github.com/ROCm/ROCm/issues/5238
@@ -62,20 +68,11 @@ https://github.com/ROCm/rocm-systems/issues/3531
 )
 
 _NAME = "HSA_OVERRIDE_GFX_VERSION"
-_NAMED = "override-named-told"
-FIXES = (Fix(text=f"Start without {_NAME}.", command=("env", "-u", _NAME, "COMMAND"), where="environment"),)
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where each GPU takes the code of a relative of its own generation, and nothing tells of trouble: that is what
-    the override is for. Where no override is named and a program took its GPU."""
-    named = any(name.startswith(_NAME) for name in machine.environment or ()) or machine.symptom(_NAMED)
-    if not named and work_done.took_gpu(machine, "ollama-serves-from-gpu-told", *work_done.GPU_LISTED):
-        return True
-    value = (machine.environment or {}).get(_NAME)
-    gpus = [gfx_version(gpu.arch) for gpu in machine.of_vendor("amd") if gpu.arch]
-    usual = bool(value and gpus) and all(mine and f"{mine[0]}.{mine[1]}.0" == value for mine in gpus)
-    return usual and work_done.nothing_fails(machine, "environment")
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Where only an error message says it: the value is not known."""
+    return (unset(machine, _NAME),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -105,7 +102,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             continue
         severity, why = min(faults, key=lambda f: f[0].rank)
         pasted = run_line.from_text(machine, "environment")
-        usual = all(fault.endswith(_OFTEN) for _, fault in faults) and work_done.nothing_fails(machine, "environment")
+        usual = False
         idle = pasted and all(fault.endswith(_ANYWAY) for _, fault in faults)  # it changes nothing, and breaks nothing
         of_kin = pasted and all(fault.endswith(_NATIVE) and _kin(g, value) for g in meant for _, fault in faults)
         apart = of_kin and _fails_otherwise(machine)
@@ -121,9 +118,23 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
                 Evidence(text=f"{name}={value[:40]}", source="environment"),
                 *evidence(machine, [f"gpus[{g.key}].arch" for g in meant[:8]]),
             ),
-            fixes=(Fix(text=f"Start without {name}.", command=("env", "-u", name, "COMMAND"), where="environment"),),
+            remedies=() if why.endswith(_OFTEN) else tuple(_remedies(machine, name, meant, value)),
             verify=("env", "-u", name, "rocminfo"),
         )
+
+
+def _remedies(machine: Snapshot, name: str, meant: Sequence[Gpu], value: str) -> Iterator[Remedy]:
+    """Without the override; or with the value that owners of such a card use, where the table has one."""
+    archs = {gpu.arch for gpu in meant}
+    known = override_of(next(iter(archs)) or "") if len(archs) == 1 else None
+    if known and known.value and known.value != value:
+        keep = step(
+            "Start the program (COMMAND) this way; if it works, change the value where it is set now.",
+            *("env", f"{name}={known.value}", "COMMAND"),
+            where="environment",
+        )
+        yield way(f"Set {name}={known.value} (unofficial, AMD does not test this).", Scope.JOB, keep, vendor="amd")
+    yield unset(machine, name)
 
 
 def _kin(gpu: Gpu, value: str) -> bool:
@@ -133,19 +144,17 @@ def _kin(gpu: Gpu, value: str) -> bool:
 
 
 def _fails_otherwise(machine: Snapshot) -> bool:
-    """Whether a text tells of trouble, and none of it is what the code of another chip brings about."""
-    from doctor.knowledge.hearsay import trouble
-
-    return trouble(machine, "") and machine.symptom(*_BROUGHT_ABOUT) is None
+    """Whether a text shows failures, none of which another chip's code causes."""
+    return failing(machine) and machine.symptom(*_BROUGHT_ABOUT) is None
 
 
 _LAST_APART = 9
-"""Up to gfx9 each stepping is an instruction set of its own (gfx900, gfx906, gfx908, gfx90a)."""
+"""Up to gfx9, each stepping is a separate instruction set (gfx900, gfx906, gfx908, gfx90a)."""
 _OF_VEGA = ("gfx902", "gfx909", "gfx90c")
 """Processors of Vega's own instruction set: they run the code of gfx900
 (llvm.org/docs/AMDGPUUsage.html: gfx9-generic)."""
 _BROUGHT_ABOUT = (
-    *("amd-memory-access-fault", "kernel-went-astray-told", "hip-launch-failure", "program-crashed"),
+    *("amd-memory-access-fault", "hip-launch-failure", "program-crashed"),
     *(
         "cuda-no-kernel-image",
         "hip-invalid-device-function",
@@ -153,27 +162,26 @@ _BROUGHT_ABOUT = (
         "rocblas-tensile-missing",
     ),
     *("rocclr-no-compatible-code-objects", "hsa-incompatible-kernel-object", "hsa-init-out-of-resources"),
-    *("amdgpu-ring-timeout", "amdgpu-vm-fault", "stands-still-told", "hang-word-told", "gpu-work-goes-wrong"),
-    *("values-wrong-said", "output-garbage", *run_line.NO_GPU_SEEN),
+    *("amdgpu-ring-timeout", "amdgpu-vm-fault"),
+    *(*run_line.NO_GPU_SEEN,),
 )
 _NATIVE = "which ROCm supports natively"
-_ANYWAY = "is anyway"
-_PRETENDED = "is what tools then show: which GPU it is really, its name does not tell"
-_OFTEN = "unsupported, and often works"
+_ANYWAY = "is not needed"
+_PRETENDED = "hides which GPU this is: tools show the override instead"
+_OFTEN = "unsupported, but often works"
 _FEWER_REGISTERS = ((11, 0, 2), (11, 0, 3), (11, 5, 0), (11, 5, 2), (11, 5, 3))
 """gfx1100, gfx1101 and gfx1151 have half as many vector registers more, and their code counts them in other steps
 (FeatureGFX11FullVGPRs in llvm/lib/Target/AMDGPU/AMDGPU.td)."""
-_COUNTED = "which its code counts otherwise (11.0.2 has as many)"
+_COUNTED = "which its code counts differently (11.0.2 has as many)"
 _ASTRAY = (
     "amdgpu-ring-timeout",
     "amdgpu-vm-fault",
     "amd-memory-access-fault",
     "hip-launch-failure",
-    "stands-still-told",
 )
-_OF_PROCESSOR = "is for node 0, the processor: KFD counts GPUs from the node after the last processor"
-_MALFORMED = "is no MAJOR.MINOR.STEPPING: ROCm then lists no GPU"
-_ANOTHER_SET = "names another instruction set"
+_OF_PROCESSOR = "applies to node 0, the CPU; KFD numbers GPUs after the last CPU"
+_MALFORMED = "is not MAJOR.MINOR.STEPPING, so ROCm finds no GPU"
+_ANOTHER_SET = "selects another instruction set"
 _ALSO = {_MALFORMED: ("container-missing-gpu-passthrough",), _OF_PROCESSOR: ("torch-missing-gpu-arch",)}
 """What follows of it as well."""
 _HANGS = ("amdgpu-gpu-hang", "amdgpu-firmware-bad")
@@ -212,17 +220,17 @@ def _fault(machine: Snapshot, kb: Knowledge, arch: str, value: str) -> tuple[Sev
     if mine is None:
         return None
     if asked == mine:
-        return Severity.WARNING, f"says what the GPU ({arch}) {_ANYWAY}"
+        return Severity.WARNING, f"is the GPU's own target ({arch}) and {_ANYWAY}"
     if asked[0] != mine[0]:
         return Severity.ERROR, f"{_ANOTHER_SET} than {arch} has"
     if _native(machine, kb, arch):
-        return Severity.ERROR, f"replaces the right code of {arch}, {_NATIVE}"
+        return Severity.ERROR, f"replaces the right code for {arch}, {_NATIVE}"
     if mine[0] == 9 and not (arch in _OF_VEGA and value == "9.0.0"):
-        return Severity.ERROR, f"names a gfx9 target that {arch} can't run"
+        return Severity.ERROR, f"selects a gfx9 target that {arch} cannot run"
     if mine in _FEWER_REGISTERS and asked not in _FEWER_REGISTERS:
         severity = Severity.WARNING if machine.symptom(*_ASTRAY) is not None else Severity.INFO
-        return severity, f"lets {arch} pass as a chip with more registers, {_COUNTED}: {_OFTEN}"
-    return Severity.INFO, f"lets {arch} pass as a relative: {_OFTEN}"
+        return severity, f"makes {arch} pass for a chip with more registers, {_COUNTED}: {_OFTEN}"
+    return Severity.INFO, f"makes {arch} pass for a related chip: {_OFTEN}"
 
 
 def _native(machine: Snapshot, kb: Knowledge, arch: str) -> bool:

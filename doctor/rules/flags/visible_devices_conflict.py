@@ -1,4 +1,4 @@
-"""The *_VISIBLE_DEVICES variables contradict each other, are empty or out of range."""
+"""The *_VISIBLE_DEVICES variables conflict, are empty or point to missing GPUs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.redaction.lazy import Lazy
-from doctor.rules import presence, run_line, work_done
-from doctor.rules.flags_read import evaluated
-from doctor.rules.hardware import has_no, vendors_there
-from doctor.rules.python_packages import package
+from doctor.rules.lib import run_line
+from doctor.rules.lib.advice import STOPS_CONTAINER, step, unset, way
+from doctor.rules.lib.flags_read import evaluated
+from doctor.rules.lib.gpu_identity import of_slurm, strangers
+from doctor.rules.lib.hardware import has_no, nodes_of, vendors_there
+from doctor.rules.lib.python_packages import package
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="visible-devices-conflict",
     severity=Severity.ERROR,
-    title="The *_VISIBLE_DEVICES variables contradict each other, are empty or out of range.",
+    scope=Scope.JOB,
+    action=Action.INFORM,
+    layer=Layer.FLAGS,
+    title="The *_VISIBLE_DEVICES variables conflict, are empty or point to missing GPUs.",
     needs=(
         {"environment", "gpus"},
         {"environment", "container.inside", "nodes"},
@@ -37,29 +42,30 @@ RULE = Rule(
         "nvidia",
     ),
     doc="""## What it finds
-HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES that differ on AMD; a list that is empty, repeats or is out of range (HIP
-counts
-inside ROCR's list); NVIDIA_VISIBLE_DEVICES that asks for no GPU, or numbers GPUs beside nodes that are
-passed too.
+HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES that differ on AMD; a list that is empty, repeats a GPU or is out of
+range (HIP counts inside ROCR's list); NVIDIA_VISIBLE_DEVICES that hides every GPU, or numbers GPUs while device nodes
+are passed too.
 
 ## Why it matters
-Runtimes end the list silently at the first entry that is wrong: GPUs vanish without an error, or torch raises.
+Runtimes silently stop at the first wrong entry: GPUs disappear without an error, or torch fails.
 
 ## Not raised when
 One valid list is set, or both are equal. NVIDIA_VISIBLE_DEVICES=void with nodes present is how CDI works. An empty
-list in a Slurm job belongs to scheduler-no-gpu-allocated, and in Ray's driver Ray sets it itself. A paste of rocminfo
-that leaves agents out does not tell how many GPUs there are. A program is told to take a GPU by a number which the GPUs
-of the text do not have, and no list is set: that number is wrong. A number is out of range, and the one list that is
-set names every GPU of the text once: the list hides none.
+list in a Slurm job belongs to scheduler-no-gpu-allocated, and in Ray's driver Ray sets it itself. Pasted rocminfo
+output without all agents does not show how many GPUs there are. A program uses a GPU number that no GPU of the text
+has, and no list is set: that number is wrong. A number is out of range, and the one list that is set names every GPU
+of the text once: the list hides none.
 
 ## How to confirm
 `env | grep VISIBLE_DEVICES`
 
 ## Fix
-Unset all but one, and number it from 0.
+Unset all lists, then set at most one and number it from 0: `env -u HIP_VISIBLE_DEVICES -u ROCR_VISIBLE_DEVICES
+COMMAND`. In a container, remove them from its settings and recreate it; NVIDIA_VISIBLE_DEVICES is read only when the
+container is created.
 
 ## Fix safety
-Applies to programs started afterwards.
+This job or container; no root, no reboot. Applies to programs started afterwards. Undo: set the variable again.
 
 ## References
 https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html
@@ -68,60 +74,14 @@ https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-va
 )
 
 _HSA, _HIP, _CUDA = "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"
-FIXES = (
-    Fix(
-        text="Start the program without the lists, then set only one of them.",
-        command=("env", "-u", _HSA, "-u", _HIP, "-u", _CUDA, "COMMAND"),
-        where="environment",
-    ),
-)
 
 
-_LISTS = (_HSA, _HIP, _CUDA, "NVIDIA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
-_NUMBER = Lazy(
-    r"(?:--(?:gpu|device)(?:[_-]id)?[= ]|(?:device|to|cuda|set_device)\([\"']?)(?:cuda:)?(\d{1,2})(?![\w/,.:-])"
-)
-
-
-def excludes(machine: Snapshot) -> bool:
-    """Where a program is told to take a GPU by a number which the GPUs of the text do not have, and no list of GPUs is
-    set or spoken of: the number is wrong. Where a number is out of range, and the one list that is set names every GPU
-    of the text. Where the GPUs are hidden as one who wants the processor hides them. Where CUDA's list alone is set,
-    and names GPUs that nvidia-smi lists."""
-    if _hidden_by_choice(machine) or _hides_none(machine) or _fits(machine):
-        return True
-    asked, spoken = machine.symptom("gpu-asked-by-number-told"), machine.symptom("visible-devices-said")
-    told = machine.symptom("variable-told")
-    if asked is None or spoken or not machine.gpus or machine.symptom("invalid-device-ordinal") is None:
-        return False
-    if any(name in _LISTS for name in machine.environment or {}) or (told and "_VISIBLE_DEVICES" in told.text):
-        return False
-    number = _NUMBER.search(asked.text)
-    return number is not None and int(number[1]) >= len(machine.gpus)
-
-
-def _hides_none(machine: Snapshot) -> bool:
-    """Whether a program asks for a GPU by a number that is out of range, though the one list that is set names each of
-    several GPUs once, and nothing tells that fewer are seen: the program counts GPUs that are not there."""
-    if machine.symptom("invalid-device-ordinal") is None or len(machine.gpus or ()) < _SEVERAL:
-        return False
-    shown = [v.strip() for n, v in (machine.environment or {}).items() if n in (_HSA, _HIP, _CUDA)]
-    fewer = run_line.sees_none(machine) or machine.symptom("gpu-not-seen-said", *_COUNTS)
-    return len(shown) == 1 and not fewer and _names_each(shown[0], len(machine.gpus or ()))
-
-
-_SEVERAL = 2
-_COUNTS = ("device-count-is-zero-told", "visible-devices-said")
-
-
-def _fits(machine: Snapshot) -> bool:
-    """Whether CUDA's list alone is set, by numbers, and a pasted nvidia-smi has a GPU for each of them."""
-    env = machine.environment or {}
-    gpus = machine.of_vendor("nvidia")
-    if [name for name in _LISTS if name in env] != [_CUDA] or not all(presence.listed(machine, gpu) for gpu in gpus):
-        return False
-    count = _count(machine, _CUDA, vendors_there(machine), env)
-    return count is not None and re.search(r"\d", env[_CUDA]) is not None and _fault(env[_CUDA], count) is None
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """The lists that are set, of the vendor that is there."""
+    there = vendors_there(machine)
+    lists = (_CUDA,) if there == {"nvidia"} else (_HSA, _HIP, _CUDA)
+    known = [name for name in lists if name in (machine.environment or {})]
+    return (unset(machine, *(known or lists), because=", then set at most one of them"),)
 
 
 def _hidden_by_choice(machine: Snapshot) -> bool:
@@ -129,35 +89,9 @@ def _hidden_by_choice(machine: Snapshot) -> bool:
     and goes on without. What torch says, and a person who misses the GPU, is something else."""
     if (machine.environment or {}).get(_CUDA, "0").strip() not in ("", "-1"):
         return False
-    tried = machine.symptom("cuda-no-device")
+    tried = machine.symptom("cuda-no-device", "cuda-no-device-code")
     others = machine.symptom(*run_line.NO_GPU_SEEN - {"cuda-no-device"}) or machine.torch.available is False
     return tried is not None and "failed call to cuInit" in tried.text and not others
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where the one list shown is what images of NVIDIA set themselves, and the text speaks of none; where each list
-    has every GPU of the machine once, or CUDA's alone some of them, and nothing says that one is missed; where each
-    task of a job is given one GPU and asks for another; where kernels ran, on the GPU that a program was given; where
-    one list names the first GPU alone, which is there; where vLLM only says that a name will go, and nothing fails."""
-    if machine.symptom("list-of-cuda-deprecated-on-rocm") is not None and not _fails(machine):
-        return True
-    if work_done.ran(machine) or _hidden_by_choice(machine):
-        return True
-    if machine.symptom("one-gpu-each-task-told") and machine.symptom("invalid-device-ordinal"):
-        return True
-    lists = (_HSA, _HIP, _CUDA, "NVIDIA_VISIBLE_DEVICES")
-    shown = {n: v.strip() for n, v in (machine.environment or {}).items() if n in lists}
-    if shown == {"NVIDIA_VISIBLE_DEVICES": "all"}:
-        return machine.symptom("variable-told") is None
-    many = len(machine.gpus or ())
-    if many == 1 and [*shown.values()] == ["0"] and not _fails(machine):
-        return machine.symptom("gpu-not-seen-said") is None  # the first GPU is there where any is
-    if many == 1:  # of one GPU output is pasted: the lists are of a machine that has more
-        many = max((len(value.split(",")) for value in shown.values()), default=0)
-    whole = bool(shown) and many > 1 and all(_names_each(value, many) for value in shown.values())
-    some = [*shown] == [_CUDA] and many > 1 and _names_some(shown[_CUDA], many)
-    first = many == 1 and [*shown.values()] == ["0"]
-    return (whole or some or first) and not _fails(machine) and machine.symptom("gpu-not-seen-said") is None
 
 
 def _names_each(listed: str, many: int) -> bool:
@@ -167,13 +101,6 @@ def _names_each(listed: str, many: int) -> bool:
     if numbers:
         return numbers == set(range(many)) and len(names) == many
     return listed == "all" or (len(set(names)) == len(names) == many and all(n.startswith(_UUID) for n in names))
-
-
-def _names_some(listed: str, many: int) -> bool:
-    """Whether a list names several of so many GPUs by their numbers, each once."""
-    names = [name.strip() for name in listed.split(",")]
-    numbers = {int(name) for name in names if name.isdigit() and len(name) < _DIGITS}
-    return len(numbers) == len(names) > 1 and max(numbers) < many
 
 
 _DIGITS = 6
@@ -208,16 +135,18 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
                 continue  # programs list the GPUs that the variable leaves them
             if not sure and count == 1 and _names_each(env[name].strip(), len(env[name].split(","))):
                 continue  # the list is of a whole machine, and tools' output is pasted of one of its GPUs
-            finding = _finding(name, f"{name}={env[name][:40]!r} {fault}.", Severity.ERROR, env)
+            finding = _finding(machine, name, f"{name}={env[name][:40]!r} {fault}.", Severity.ERROR, env)
             yield (
                 finding
                 if sure
                 else finding.model_copy(update={"severity": Severity.INFO, "suspect": 0 if chosen else 4})
             )
+    yield from _strangers(machine, env)
+    yield from of_slurm(machine, env)
     yield from _stacked(machine, env, there)
     if "amd" in there and env.get(_HIP) and env.get(_CUDA) and env[_HIP] != env[_CUDA]:
-        text = f"{_HIP}={env[_HIP][:20]} and {_CUDA}={env[_CUDA][:20]} differ: HIP and launchers take other GPUs."
-        yield _finding(_HIP, text, Severity.ERROR if "nvidia" not in there else Severity.WARNING, env)
+        text = f"{_HIP}={env[_HIP][:20]} and {_CUDA}={env[_CUDA][:20]} differ, so HIP and launchers use different GPUs."
+        yield _finding(machine, _HIP, text, Severity.ERROR if "nvidia" not in there else Severity.WARNING, env)
     yield from _given_twice(machine, env)
     hidden = env.get("NVIDIA_VISIBLE_DEVICES")
     asked = "nvidia" in run_line.options(machine, "--runtime") and hidden in ("void", "none")
@@ -225,8 +154,30 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         return  # a device plugin that hands out GPUs by CDI sets it
     gone = machine.container.inside and hidden in ("void", "none", "") and has_no(machine, "nvidia")
     if (gone or asked) and "amd" not in there:
-        text = f"NVIDIA_VISIBLE_DEVICES={hidden!r} tells the runtime to pass no GPU into this container."
-        yield _finding("NVIDIA_VISIBLE_DEVICES", text, Severity.ERROR, env)
+        text = f"NVIDIA_VISIBLE_DEVICES={hidden!r} keeps every GPU out of this container."
+        yield _finding(machine, "NVIDIA_VISIBLE_DEVICES", text, Severity.ERROR, env)
+
+
+def _strangers(machine: Snapshot, env: Mapping[str, str]) -> Iterator[Finding]:
+    """Lists that name GPUs by what is theirs alone, and none here has that name: those of another machine, or of one
+    that was replaced. A pasted text may show some of the GPUs only."""
+    for vendor, names in (
+        ("nvidia", (_CUDA, "NVIDIA_VISIBLE_DEVICES")),
+        ("amd", (_HSA, _HIP, _CUDA, "AMD_VISIBLE_DEVICES")),
+    ):
+        for name in names:
+            if run_line.from_text(machine, f"environment[{name}]"):
+                continue
+            wrong = strangers(machine, vendor, env.get(name, ""))
+            if wrong and not _are_of_the_other(machine, vendor, wrong):
+                text = f"{name} names {wrong[0][:44]}, but this machine has no such GPU."
+                yield _finding(machine, name, text, Severity.ERROR, env)
+
+
+def _are_of_the_other(machine: Snapshot, vendor: str, wrong: list[str]) -> bool:
+    """Whether the other vendor's GPUs have these names."""
+    other = "amd" if vendor == "nvidia" else "nvidia"
+    return bool(machine.of_vendor(other)) and not strangers(machine, other, ",".join(wrong))
 
 
 def _given_twice(machine: Snapshot, env: Mapping[str, str]) -> Iterator[Finding]:
@@ -238,8 +189,8 @@ def _given_twice(machine: Snapshot, env: Mapping[str, str]) -> Iterator[Finding]
     if not nodes or not runtime or not all(t.isdigit() for t in listed):
         return
     more = len(machine.of_vendor("nvidia")) > max(len(listed), len(nodes))
-    text = f"NVIDIA_VISIBLE_DEVICES={','.join(listed)[:20]} and --device={nodes[0][:20]} count in different orders."
-    finding = _finding("NVIDIA_VISIBLE_DEVICES", text, Severity.WARNING if more else Severity.INFO, env)
+    text = f"NVIDIA_VISIBLE_DEVICES={','.join(listed)[:20]} and --device={nodes[0][:20]} order GPUs differently."
+    finding = _finding(machine, "NVIDIA_VISIBLE_DEVICES", text, Severity.WARNING if more else Severity.INFO, env)
     yield finding if more else finding.model_copy(update={"suspect": 2})
 
 
@@ -251,7 +202,7 @@ def _under_ray(machine: Snapshot, env: Mapping[str, str]) -> bool:
     return package(machine, "ray") is not None or any(name.startswith("RAY_") for name in env)
 
 
-_FAILS = ("invalid-device-ordinal", "cuda-no-device", "visible-devices-said", "hip-cuda-visible-inconsistent")
+_FAILS = ("invalid-device-ordinal", "cuda-no-device", "cuda-no-device-code")
 
 
 def _fails(machine: Snapshot) -> bool:
@@ -275,21 +226,25 @@ def _stacked(machine: Snapshot, env: Mapping[str, str], there: frozenset[str]) -
     listed = [t for t in env.get(inner, "").split(",") if t.strip()]
     if "amd" in there and outer and len(listed) > len(outer):
         yield _finding(
-            inner, f"{inner} lists {len(listed)} GPUs within {_HSA}, which has {len(outer)}.", Severity.ERROR, env
+            machine,
+            inner,
+            f"{inner} lists {len(listed)} GPUs, but {_HSA} leaves only {len(outer)}.",
+            Severity.ERROR,
+            env,
         )
     runtime = [t for t in env.get("NVIDIA_VISIBLE_DEVICES", "").split(",") if t.strip().isdigit()]
     numbers = [int(t) for t in env.get(_CUDA, "").split(",") if t.strip().isdigit() and len(t) < 6]
     if runtime and numbers and "amd" not in there and max(numbers) >= len(runtime):
-        text = f"{_CUDA} counts within NVIDIA_VISIBLE_DEVICES, which lists {len(runtime)}: the first of them is 0."
-        yield _finding(_CUDA, text, Severity.ERROR, env)
+        text = f"{_CUDA} must count from 0 within the {len(runtime)} GPUs of NVIDIA_VISIBLE_DEVICES."
+        yield _finding(machine, _CUDA, text, Severity.ERROR, env)
     if (
         there == {"nvidia"}
         and any(env.get(name) or (name in env and _fails(machine)) for name in (_HSA, _HIP))
         and run_line.from_text(machine, "environment")
     ):
         name = _HSA if _HSA in env else _HIP
-        text = f"{name} is AMD's, and only NVIDIA GPUs are known: programs for both may hide the GPU."
-        weak = _finding(name, text, Severity.INFO, env)
+        text = f"{name} is for AMD, but all known GPUs are NVIDIA's; some programs may then hide them."
+        weak = _finding(machine, name, text, Severity.INFO, env)
         yield weak.model_copy(update={"suspect": 2})
 
 
@@ -301,21 +256,29 @@ def _count(machine: Snapshot, name: str, there: frozenset[str], env: Mapping[str
     vendor = "nvidia" if name == _CUDA and "nvidia" in there else "amd"
     gpus = machine.of_vendor(vendor)
     given = _given(machine) if vendor == "amd" and there == {"amd"} else 0
-    if given and (name == _HSA or not env.get(_HSA)):
+    given = given or _passed(machine, vendor)
+    if given and (vendor == "nvidia" or name == _HSA or not env.get(_HSA)):
         return given
     if not machine.gpus and there == {"amd"} and name != _HSA:
-        return len([t for t in env.get(_HSA, "").split(",") if t.strip()]) or None  # ROCR's list bounds the inner one
+        return len([t for t in env.get(_HSA, "").split(",") if t.strip()])  # ROCR's list bounds the inner one
     parted = any(g.partitions or g.mig_mode == "enabled" or g.compute_partition not in (None, "SPX") for g in gpus)
     numbers = (number for g in gpus for number in (g.index.smi, g.index.hip, g.index.visible) if number is not None)
     cut = any(number >= len(gpus) for number in numbers)  # output is pasted of some of them
-    if not cut and machine.symptom("rocminfo-agent-shown-told") is not None:
-        cut = run_line.from_text(machine, "gpus") and all(g.index.hip is None and g.index.smi is None for g in gpus)
-    # `2x RTX 3090` names one GPU and tells of two.
-    told = machine.symptom("several-gpus-told") is not None and not any(presence.listed(machine, gpu) for gpu in gpus)
-    if not gpus or parted or cut or (told and len(gpus) == 1) or (name == _CUDA and len(there) > 1):
+    if not gpus or parted or cut or (name == _CUDA and len(there) > 1):
         return None
     outer = [t for t in env.get(_HSA, "").split(",") if t.strip()]
     return len(outer) if vendor == "amd" and name != _HSA and outer else len(gpus)
+
+
+def _passed(machine: Snapshot, vendor: str) -> int:
+    """GPUs whose nodes a running container has, where it has some of the host's alone; else 0. sysfs shows them all."""
+    if not machine.container.inside or machine.nodes is None or run_line.from_text(machine, "nodes"):
+        return 0
+    gpus = machine.of_vendor(vendor)
+    here = {n.key.rpartition("/")[2] for n in nodes_of(machine, "render" if vendor == "amd" else "nvidia")}
+    named = [gpu.render_node if vendor == "amd" else gpu.device_node for gpu in gpus]
+    count = sum(name in here for name in named) if all(named) else len(here) if vendor == "nvidia" else 0
+    return count if 0 < count < len(gpus) else 0
 
 
 _NODE = Lazy(r"/dev/dri/renderD\d{3}(?=:|$)")
@@ -329,7 +292,7 @@ def _given(machine: Snapshot) -> int:
     return len({value.split(":")[0] for value in devices if _NODE.match(value)})
 
 
-_NO_WORD = "is no list of GPU numbers or ids: only NVIDIA_VISIBLE_DEVICES takes that word"
+_NO_WORD = "is not a list of GPU numbers or ids (only NVIDIA_VISIBLE_DEVICES accepts that word)"
 
 
 def _fault(value: str, count: int | None) -> str | None:
@@ -341,7 +304,7 @@ def _fault(value: str, count: int | None) -> str | None:
         "void",
         "none",
     ):
-        return "is no list of GPU numbers or ids: the list ends there"
+        return "is not a list of GPU numbers or ids; the list ends there"
     if not value.strip() or value.strip() == "NoDevFiles":
         return "hides every GPU"
     if numbers and numbers[0] < 0:
@@ -349,11 +312,12 @@ def _fault(value: str, count: int | None) -> str | None:
     if len(set(tokens)) < len(tokens):
         return "names a GPU twice or has an empty entry"
     if count is not None and numbers and max(numbers) >= count:
-        return f"names GPU {max(numbers)} of {count} (0 to {count - 1})"
+        shown = "is only GPU 0" if count == 1 else f"are only GPUs 0 to {count - 1}"
+        return f"points to GPU {max(numbers)}, but there {shown}"
     return None
 
 
-def _finding(name: str, summary: str, severity: Severity, env: Mapping[str, str]) -> Finding:
+def _finding(machine: Snapshot, name: str, summary: str, severity: Severity, env: Mapping[str, str]) -> Finding:
     shown = [n for n in (_HSA, _HIP, _CUDA, "NVIDIA_VISIBLE_DEVICES") if n in env]
     return Finding(
         summary=summary,
@@ -362,8 +326,16 @@ def _finding(name: str, summary: str, severity: Severity, env: Mapping[str, str]
         explains=(*RULE.explains, "container-missing-gpu-passthrough") if severity is Severity.ERROR else RULE.explains,
         subject=Subject(kind="variable", id=name),
         evidence=tuple(Evidence(text=f"{n}={env[n][:80]}", source="environment") for n in shown),
-        fixes=(
-            Fix(text=f"Start the program without {name}.", command=("env", "-u", name, "COMMAND"), where="environment"),
-        ),
+        remedies=(_remedy(machine, name),),
         verify=("env", "-u", name, "python3", "-c", "import torch; print(torch.cuda.device_count())"),
     )
+
+
+def _remedy(machine: Snapshot, name: str) -> Remedy:
+    """NVIDIA_VISIBLE_DEVICES is read when the container is created: nothing that is unset in it later changes that."""
+    if name != "NVIDIA_VISIBLE_DEVICES":
+        return unset(machine, name)
+    start = step("Start it (IMAGE: your image).", "docker", "run", "--gpus", "all", "IMAGE")
+    text = step("Remove the variable from the image (ENV), the `-e` options and the compose or pod settings.")
+    title = "Recreate the container without NVIDIA_VISIBLE_DEVICES, or with NVIDIA_VISIBLE_DEVICES=all."
+    return way(title, Scope.CONTAINER, text, start, risk=STOPS_CONTAINER, vendor="nvidia")

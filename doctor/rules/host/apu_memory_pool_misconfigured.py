@@ -1,4 +1,4 @@
-"""Carve-out or GTT settings limit what this APU gives ROCm."""
+"""Carve-out or GTT settings limit the memory that ROCm gets on this APU."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.facts.snapshot import Symptom
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules.integrated import discrete, integrated
+from doctor.rules.lib.advice import by_hand
+from doctor.rules.lib.boot import kernel_argument
+from doctor.rules.lib.integrated import discrete, integrated
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -20,7 +22,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="apu-memory-pool-misconfigured",
     severity=Severity.WARNING,
-    title="Carve-out or GTT settings limit what this APU gives ROCm.",
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    layer=Layer.GPU,
+    title="Carve-out or GTT settings limit the memory that ROCm gets on this APU.",
     needs=[{"gpus"}],
     facts_decide=False,
     explains=("gpu-memory-exhausted", "amdgpu-kernel-or-os-unsupported"),
@@ -45,63 +50,47 @@ Models that fit into memory do not load.
 Raise ttm.pages_limit, keep the carve-out small.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://rocm.docs.amd.com/projects/radeon-ryzen/en/latest/
 """,
 )
-_RAN_OUT = ("cuda-out-of-memory", "hsa-out-of-memory", "vllm-free-memory")
+_RAN_OUT = ("cuda-out-of-memory", "hip-out-of-memory", "vllm-free-memory")
 _OUT_OF_MEMORY = (*_RAN_OUT, "memory-pool-seen-small")
 _SMALL_SHARE = 0.4
 """Of the machine's memory: Linux gives the GPU half of it by default (ttm.pages_limit)."""
-FIXES = (Fix(text="Raise ttm.pages_limit on the kernel command line and reboot.", root=True, reboot=True),)
+_PAGE = 4096
+_SHARE = 0.75
+"""Of the machine's memory: what the system needs stays free."""
 
 
-_MISSED = ("memory-ran-out-told", "gpu-out-of-memory-told", "apu-pool-told-small", "apu-carve-out-told")
-_ABOVE_DEFAULT = 64 << 30
-"""Half of the most memory that an APU takes."""
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where tools show a pool above what Linux gives by default, by the machine's memory or by any, and nothing ran out
-    of it. Where torch has its GPU and only the carve-out is told to be small, beside a larger pool."""
-    apus, memory = integrated(machine), machine.host.memory_bytes
-    least = memory // 2 if memory else _ABOVE_DEFAULT
-    whole = bool(apus) and all((gpu.memory_bytes or 0) + (gpu.gtt_bytes or 0) > least for gpu in apus)
-    out = machine.symptom(*_OUT_OF_MEMORY)
-    if machine.torch.available is True and out is not None and _of_carve_out(out, apus):
-        return (
-            machine.symptom(*_RAN_OUT, "memory-ran-out-told", "gpu-out-of-memory-told", "apu-pool-told-small") is None
-        )
-    return whole and machine.symptom(*_OUT_OF_MEMORY, *_MISSED) is None
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """The share of the system's memory that the GPU may take, in pages of 4 KiB."""
+    memory = machine.host.memory_bytes
+    if memory is None:
+        title = "Raise ttm.pages_limit (pages of 4 KiB that the GPU may use) on the kernel command line, then reboot."
+        text = "For 96 GiB, add ttm.pages_limit=25165824."
+        return (by_hand(title, Scope.HOST, text, undo="Remove the argument and reboot.", root=True, reboot=True,
+                        vendor="amd"),)  # fmt: skip
+    pages = int(memory * _SHARE) // _PAGE
+    title = f"Let the GPU use {pages * _PAGE >> 30} GiB of the system's memory (ttm.pages_limit), then reboot."
+    return (kernel_argument(machine, f"ttm.pages_limit={pages}", title).model_copy(update={"vendor": "amd"}),)
 
 
 def _of_carve_out(shown: Symptom, apus: Sequence[Gpu]) -> bool:
-    """Whether a line tells of the carve-out alone, beside which tools show a larger pool: so AMD advises to set it."""
+    """Whether a line shows only the carve-out, beside which tools show a larger pool: so AMD advises to set it."""
     larger = bool(apus) and all((gpu.gtt_bytes or 0) > (gpu.memory_bytes or 0) for gpu in apus)
     return larger and _CARVE_OUT.search(shown.text) is not None
 
 
-def excludes(machine: Snapshot) -> bool:
-    """Where the limit was raised to three quarters of the memory or more: the GPU has all that it can have."""
-    found = _LIMIT.search(machine.kernel.cmdline or "")
-    memory = machine.host.memory_bytes or _MOST_MEMORY
-    return found is not None and int(found[1]) * _PAGE >= _LARGE_SHARE * memory
-
-
 _CARVE_OUT = Lazy(r"\bUMA frame ?buffer size\b", re.IGNORECASE)
-_LIMIT = Lazy(r"\b(?:amd)?ttm\.pages_limit=(\d{1,12})\b")
-_PAGE = 4096
-_LARGE_SHARE = 0.75
-_MOST_MEMORY = 128 << 30
-"""Of what a text does not tell: no board with such a processor has more."""
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for the APU that a program has found too small, or whose pools are."""
     apus = integrated(machine)
-    if not apus or discrete(machine) or machine.of_vendor("nvidia") or excludes(machine):
+    if not apus or discrete(machine) or machine.of_vendor("nvidia"):
         return
     gpu, out = apus[0], machine.symptom(*_OUT_OF_MEMORY)
     if out and _of_carve_out(out, apus):
@@ -114,8 +103,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield Finding(
         severity=Severity.WARNING if out else Severity.INFO,
         basis="both" if out else "facts",
-        summary=f"{(gpu.name or gpu.arch or 'The APU')[:60]} takes the system's memory, by settings that limit it.",
+        summary=f"{(gpu.name or gpu.arch or 'The APU')[:60]} uses system memory, but settings limit how much.",
         subject=Subject(kind="gpu", id=gpu.key),
         evidence=evidence(machine, [*names, *([f"symptom:{out.key}"] if out else [])]),
-        fixes=FIXES,
+        remedies=advice(machine, kb),
     )

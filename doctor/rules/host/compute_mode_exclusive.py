@@ -1,4 +1,4 @@
-"""The GPU's compute mode refuses a further process."""
+"""The GPU's compute mode blocks another process."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules.run_line import from_text
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.run_line import from_text
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="compute-mode-exclusive",
     severity=Severity.ERROR,
-    title="The GPU's compute mode refuses a further process.",
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    layer=Layer.GPU,
+    title="The GPU's compute mode blocks another process.",
     needs=[{"gpus[].compute_mode"}],
     proven="synthetic",
     order=57,
@@ -25,35 +29,46 @@ RULE = Rule(
     tags=("nvidia", "host"),
     doc="""
 ## What it finds
-Compute mode Prohibited, or Exclusive_Process with a process at work or the error text of a busy GPU.
+Compute mode Prohibited, or Exclusive_Process with a running process or the error message of a busy GPU.
 
 ## Why it matters
 Every second process fails with 'all CUDA-capable devices are busy or unavailable'.
 
 ## Not raised when
-The mode is Default, or no process holds the GPU. Exclusive_Process is information in a pasted text where no error text
-tells of a busy GPU: schedulers set it, and MPS wants it.
+The mode is Default, or no process holds the GPU. In a pasted text without an error about a busy GPU,
+Exclusive_Process is information: schedulers set it, and MPS needs it.
 
 ## How to confirm
 `nvidia-smi -q -d COMPUTE`.
 
 ## Fix
-Set the mode to Default, or run one process a GPU.
+Set the mode to Default, or run one process per GPU.
 
 ## Fix safety
-The scheduler of a cluster may have set it on purpose.
+A cluster's scheduler may have set it on purpose.
 
 ## References
 https://docs.nvidia.com/deploy/nvml-api/
 """,
 )
-FIXES = (Fix(text="Set the compute mode to Default.", command=("nvidia-smi", "-c", "0"), root=True),)
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    return (_default(),)
+
+
+def _default(address: str | None = None) -> Remedy:
+    which = ("-i", address) if address else ()
+    argv = ("nvidia-smi", *which, "-c", "0")
+    title = f"Set the compute mode{f' of {address}' if address else ''} to Default, so that processes share the GPU."
+    keep = "It lasts until the next boot; a cluster's prolog or a service may set it again."
+    return way(title, Scope.HOST, step("Set it.", *argv), step(keep), root=True, vendor="nvidia")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each such GPU. Clusters set the exclusive mode on purpose: in a pasted text it is information
-    beside a process at work, until an error text tells of one that was turned away."""
-    refused = machine.symptom("cuda-devices-busy", "cuda-code-busy", "cuda-invalid-device")
+    beside a process at work, until an error message shows one that was rejected."""
+    refused = machine.symptom("cuda-devices-busy", "invalid-device-ordinal")
     for gpu in machine.gpus or ():
         prohibited = re.search("prohibit", gpu.compute_mode or "", re.IGNORECASE)
         exclusive = re.search(r"(?i)exclusive|E\. ?(?:Process|Thread)", gpu.compute_mode or "")
@@ -61,8 +76,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             chosen = not prohibited and not refused and from_text(machine, f"gpus[{gpu.key}].compute_mode")
             yield Finding(
                 severity=Severity.INFO if chosen else Severity.ERROR,
-                summary=f"{gpu.key}: compute mode {gpu.compute_mode[:40]} refuses a further process.",
+                summary=f"{gpu.key}: compute mode {gpu.compute_mode[:40]} blocks another process.",
                 subject=Subject(kind="gpu", id=gpu.key),
                 evidence=evidence(machine, [f"gpus[{gpu.key}].compute_mode", f"gpus[{gpu.key}].processes"]),
-                fixes=FIXES,
+                remedies=(_default(gpu.pci_address),),
             )

@@ -1,4 +1,4 @@
-"""The CPU frequency governor saves power."""
+"""The CPU frequency governor is set to save power."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import step, way
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="cpu-governor-powersave",
     severity=Severity.INFO,
-    title="The CPU frequency governor saves power.",
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    title="The CPU frequency governor is set to save power.",
     needs=[{"host.cpu_governor", "gpus"}],
     proven="synthetic",
     order=83,
@@ -43,10 +46,12 @@ Draws more power.
 https://docs.kernel.org/admin-guide/pm/cpufreq.html
 """,
 )
-FIXES = (
-    Fix(
-        text="Choose the governor performance.",
-        command=("cpupower", "frequency-set", "--governor", "performance"),
+REMEDIES = (
+    way(
+        "Set the CPU governor to performance.",
+        Scope.HOST,
+        step("Set it until the next boot.", "cpupower", "frequency-set", "--governor", "performance"),
+        step("To keep it: tuned-adm profile throughput-performance (RHEL, SLES), or the service of cpupower."),
         root=True,
     ),
 )
@@ -61,5 +66,5 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             summary="The CPU frequency governor is powersave.",
             subject=Subject(kind="host", id="-"),
             evidence=evidence(machine, ["host.cpu_governor"]),
-            fixes=FIXES,
+            remedies=REMEDIES,
         )

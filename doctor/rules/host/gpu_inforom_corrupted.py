@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
-from doctor.rules import presence
+from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject
+from doctor.rules.lib import presence
+from doctor.rules.lib.advice import drain, step
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="gpu-inforom-corrupted",
     severity=Severity.WARNING,
+    scope=Scope.HARDWARE,
+    action=Action.REPLACE,
+    layer=Layer.GPU,
     title="The board's configuration memory (infoROM) is corrupted.",
     needs=[{"nvidia_driver.smi_error"}],
     proven="replay",
@@ -24,34 +28,36 @@ RULE = Rule(
     tags=("nvidia", "hardware"),
     doc="""
 ## What it finds
-nvidia-smi warning "infoROM is corrupted at gpu …", which ends it with exit code 14 below a table that looks healthy.
+nvidia-smi warning "infoROM is corrupted at gpu …", which exits with code 14 below a table that looks healthy.
 
 ## Why it matters
-ECC counts, retired pages, the serial number and power limits are kept there; health checks that look at the exit code
-fail, and others pass a board whose history is lost.
+It stores ECC counts, retired pages, the serial number and power limits. Health checks that use the exit code fail;
+others pass a board whose history is lost.
 
 ## Not raised when
 nvidia-smi gave no such warning, or was not asked.
 
 ## How to confirm
-`nvidia-smi; echo $?` answers 14.
+`nvidia-smi; echo $?` prints 14.
 
 ## Fix
-Power cycle the node; if the warning stays, the board is for the vendor to repair or replace.
+Power cycle the node; if the warning stays, the vendor must repair or replace the board.
 
 ## Fix safety
-A power cycle ends every job on the node.
+A power cycle stops every job on the node.
 
 ## References
 https://docs.nvidia.com/deploy/nvidia-smi/index.html (return values: 14, infoROM is corrupted)
 """,
 )
-FIXES = (
-    Fix(text="Power cycle the node (off and on, no warm restart).", root=True, risk="ends every job on the node"),
-    Fix(
-        text="If the warning stays, the board is for the vendor (RMA): collect a report.",
-        command=("nvidia-bug-report.sh",),
-        root=True,
+REMEDIES = (
+    drain(
+        "Power cycle the node; replace the GPU if the warning stays.",
+        step("Power the node off and on; a warm restart is not enough."),
+        step("If the warning stays, the vendor must replace the board: collect a report.", "nvidia-bug-report.sh"),
+        risk="stops every job on the node",
+        reboot=True,
+        vendor="nvidia",
     ),
 )
 _WARNING = r"infoROM is corrupted(?: at gpu ([0-9A-Fa-f]{4,8}):([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})\.([0-7]))?"
@@ -75,6 +81,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         summary=f"{'GPU ' + device if device != '-' else 'A GPU'}: its configuration memory (infoROM) is corrupted.",
         subject=Subject(kind="gpu", id=device),
         evidence=tuple(shown),
-        fixes=FIXES,
+        remedies=REMEDIES,
         verify=("nvidia-smi",),
     )

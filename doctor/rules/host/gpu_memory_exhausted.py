@@ -1,4 +1,4 @@
-"""The GPU's memory is overcommitted."""
+"""The GPU's memory is full or nearly full."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import presence, work_done
+from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Step, Subject, evidence
+from doctor.rules.lib import presence
+from doctor.rules.lib.advice import by_hand, drain, looks, step
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="gpu-memory-exhausted",
     severity=Severity.WARNING,
-    title="The GPU's memory is overcommitted.",
+    scope=Scope.JOB,
+    action=Action.INFORM,
+    layer=Layer.GPU,
+    title="The GPU's memory is full or nearly full.",
     needs=[{"gpus[].memory_used_bytes", "gpus[].memory_bytes"}, {"kernel_log.events"}],
     proven="synthetic",
     order=67,
@@ -25,43 +29,42 @@ RULE = Rule(
     tags=("host",),
     doc="""
 ## What it finds
-Out-of-memory errors of CUDA, HIP or a framework; command submissions of amdgpu that found no memory; a GPU whose
-memory is in use to the last percent (info), with the programs that hold it; memory that no process holds (info).
+Out-of-memory errors of CUDA, HIP or a framework; command submissions of amdgpu that got no memory; a GPU whose memory
+is full to the last percent (info), with the programs that use it; memory that no process uses (info).
 
 ## Why it matters
-The work ends, and sometimes that of other users of the GPU.
+The program stops, and sometimes those of other users of the GPU.
 
 ## Not raised when
-The GPU has memory left: servers take most of it on purpose. An integrated GPU, whose memory is the machine's.
+The GPU has memory left: servers reserve most of it on purpose. An integrated GPU, whose memory is the machine's.
 
 ## How to confirm
-`nvidia-smi` or `rocm-smi --showpids`: who holds the memory.
+`nvidia-smi` or `rocm-smi --showpids`: which programs use the memory.
 
 ## Fix
-Use a smaller batch or share, or end what else holds the memory.
+Use a smaller batch or share, or stop other programs that use the memory.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/cuda.html
 """,
 )
-FIXES = (
-    Fix(text="End what else holds the GPU's memory, or lower batch size, context length or the server's memory share."),
+_LESS = by_hand(
+    "Use less of the GPU's memory in the program.",
+    Scope.JOB,
+    "Training: a smaller batch with gradient accumulation, or activation checkpointing.",
+    "Servers: a shorter context (vLLM: --max-model-len), or a smaller share of the memory (--gpu-memory-utilization).",
+    undo="Set the old values again.",
 )
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where a kernel went astray, and nothing tells that memory ran out; where it is the host's that did, and no GPU's
-    allocator complains. Where a pool is full that the program itself gave a bound: the GPU may have memory left."""
-    if machine.symptom("memory-pool-bounded-told") and machine.symptom("memory-pool-is-full-told"):
-        return True
-    of_host = machine.symptom("host-allocator-refused-told") is not None
-    return work_done.went_astray(machine) or (of_host and machine.symptom(*_OF_A_GPU) is None)
-
-
-_OF_A_GPU = ("cuda-out-of-memory", "gpu-out-of-memory-told", "hsa-out-of-memory")
+REMEDIES = (
+    looks("Find the programs that use the GPU's memory, and stop those you do not need.", "nvidia-smi",
+          vendor="nvidia"),
+    looks("Find the programs that use the GPU's memory, and stop those you do not need.", "amd-smi", "process",
+          vendor="amd"),
+    _LESS,
+)  # fmt: skip
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -79,18 +82,18 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 *evidence(machine, (f"gpus[{gpu.key}].memory_used_bytes", f"gpus[{gpu.key}].memory_bytes")),
                 *_holders(machine, gpu),
             ),
-            fixes=FIXES,
+            remedies=REMEDIES,
         )
     yield from _held_by_nobody(machine)
     for event in machine.kernel_log.events or ():
         if event.code == "amdgpu-oom":
             yield Finding(
-                summary="amdgpu found no memory for the commands of a program.",
+                summary="amdgpu ran out of memory for a program's commands.",
                 subject=Subject(kind="gpu", id=event.device or "-"),
                 evidence=(
                     Evidence(text=f"{presence.times(event)}{event.text}", source=machine.source("kernel_log.events")),
                 ),
-                fixes=FIXES,
+                remedies=REMEDIES,
                 explains=(*RULE.explains, "amdgpu-gpu-hang"),  # Vulkan calls the device lost then
             )
 
@@ -106,14 +109,14 @@ def _no_room_for_a_handle(machine: Snapshot) -> Iterator[Finding]:
             continue
         yield Finding(
             severity=Severity.WARNING,
-            summary=f"{(total - used) >> 20} MiB of the GPU's memory are free: a library's handle finds no room.",
+            summary=f"{(total - used) >> 20} MiB of the GPU's memory are free, too little for a library's handle.",
             subject=presence.subject(gpu),
             explains=("gpu-libs-conflict",),
             evidence=(
                 Evidence(text=refused.text, source=refused.source),
                 *evidence(machine, (f"gpus[{gpu.key}].memory_used_bytes", f"gpus[{gpu.key}].memory_bytes")),
             ),
-            fixes=FIXES,
+            remedies=REMEDIES,
             source="https://github.com/EleutherAI/lm-evaluation-harness/issues/1689",
         )
         return
@@ -122,12 +125,22 @@ def _no_room_for_a_handle(machine: Snapshot) -> Iterator[Finding]:
 _HANDLES = 768 << 20
 """Bytes below which a handle may not be had. A bound of ours: 225 MiB were free where it failed (JuliaGPU/CUDA.jl
 issue 1567), and a listing may be of the moment before."""
+
+
+def _reset(gpu: Gpu) -> tuple[Step, ...]:
+    if gpu.vendor == "nvidia" and gpu.pci_address:
+        return (step("Reset it.", "nvidia-smi", "--gpu-reset", "-i", gpu.pci_address),)
+    if gpu.vendor == "amd" and gpu.index.smi is not None:
+        return (step("Reset it.", "amd-smi", "reset", "--gpureset", "--gpu", str(gpu.index.smi)),)
+    return ()
+
+
 _FULL = 0.99
 """Servers take 90 to 95 % on purpose."""
 
 
 _LEFT_OVER, _LEFT_OVER_SHARE = 2 << 30, 0.05
-"""Bytes and share of memory from which on it is told that no process holds it: drivers keep some for themselves."""
+"""Bytes and share of memory above which the rule reports it: drivers keep some for themselves."""
 
 
 def _held_by_nobody(machine: Snapshot) -> Iterator[Finding]:
@@ -142,11 +155,15 @@ def _held_by_nobody(machine: Snapshot) -> Iterator[Finding]:
             continue
         yield Finding(
             severity=Severity.INFO,
-            summary=f"GPU {gpu.pci_address or gpu.key}: {used >> 30} GiB are in use and no process has it open.",
+            summary=f"GPU {gpu.pci_address or gpu.key}: {used >> 30} GiB are in use, but no process has it open.",
             subject=presence.subject(gpu),
             evidence=evidence(machine, (f"gpus[{gpu.key}].memory_used_bytes", "holders", "host.processes_seen")),
-            fixes=(
-                Fix(text="Wait for a program that is ending; a reset of the idle GPU gives back what is left over."),
+            remedies=(
+                drain(
+                    "Wait for ending programs to exit; if memory stays in use, reset the idle GPU.",
+                    *_reset(gpu),
+                    risk="stops what runs on the GPU",
+                ),
             ),
         )
 
@@ -160,4 +177,4 @@ def _holders(machine: Snapshot, gpu: Gpu) -> Iterator[Evidence]:
             where = " in a container" if holder.in_container else ""
             yield Evidence(text=f"held by {holder.name} (pid {holder.pid}{where})", source=source)
     if machine.holders is not None and machine.host.processes_seen != "all":
-        yield Evidence(text="processes of others could not be seen", source=machine.source("host.processes_seen"))
+        yield Evidence(text="processes of other users are not visible", source=machine.source("host.processes_seen"))

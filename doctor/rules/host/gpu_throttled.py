@@ -1,4 +1,4 @@
-"""Power or temperature holds the GPU's clocks down."""
+"""Power or temperature limits the GPU's clocks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu, Sensors
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules.run_line import from_text
+from doctor.rules.lib.advice import by_hand, looks, step, way
+from doctor.rules.lib.run_line import from_text
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="gpu-throttled",
     severity=Severity.WARNING,
-    title="Power or temperature holds the GPU's clocks down.",
+    scope=Scope.HARDWARE,
+    action=Action.DRAIN,
+    layer=Layer.GPU,
+    title="Power or temperature limits the GPU's clocks.",
     needs=[
         {"gpus[].sensors.throttle_reasons"},
         {"gpus[].sensors.power_limit_w", "gpus[].sensors.power_limit_default_w"},
@@ -31,62 +35,56 @@ RULE = Rule(
     tags=("host",),
     doc="""
 ## What it finds
-Throttle reasons that the hardware reports: temperature, power brake, hardware slowdown. A GPU that is hot and busy, and
-draws far less than its power limit: heat holds it down.
+Throttle reasons that the hardware reports: temperature, power brake, hardware slowdown. A GPU that is hot and busy
+but draws far less than its power limit: heat limits it.
 
 ## Why it matters
-Work runs slower than the GPU can.
+Work runs slower than the GPU allows.
 
 ## Not raised when
-Only idle, application clocks or the power cap are the reason. A low power limit is information where nobody says that
-work is slow: people set it for their power supply.
+Only idle, application clocks or the power cap are the reason. A low power limit is information unless the text says
+that work is slow: people set it for their power supply.
 
 ## How to confirm
 `nvidia-smi -q -d PERFORMANCE` or `amd-smi metric`.
 
 ## Fix
-Mend cooling or power supply.
+Fix cooling or power supply.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html
 """,
 )
-FIXES = (Fix(text="Mend airflow, power cabling or the power cap."),)
+_COOL = by_hand(
+    "Check airflow, fans and power cables of the node.",
+    Scope.HARDWARE,
+    "Compare the temperatures of all GPUs under load: one that is hotter than its neighbours is faulty itself.",
+    "`HW Power Brake` means that the server's power supply asked for it: check its cables and the BMC's log.",
+)
+REMEDIES = (
+    looks("Show what limits the clocks.", "nvidia-smi", "-q", "-d", "PERFORMANCE,POWER,TEMPERATURE",
+          vendor="nvidia"),
+    looks("Show temperatures, power and clocks.", "amd-smi", "metric", "--power", "--temperature", "--clock",
+          vendor="amd"),
+    _COOL,
+)  # fmt: skip
 
 
-def excludes(machine: Snapshot) -> bool:
-    """Where somebody shows that no reason for slower clocks is active, or none but the limit of power that the GPU at
-    work draws: so does every GPU under full load."""
-    if machine.symptom("gpu-throttle", "throttle-reason-active-told"):
-        return False
-    if machine.symptom("throttle-reasons-inactive-told"):
-        return True
-    at_limit = [_at_its_limit(gpu.sensors) for gpu in machine.gpus or () if gpu.sensors.throttle_reasons]
-    return bool(at_limit) and all(at_limit) and not _more_is_said(machine)
-
-
-def _more_is_said(machine: Snapshot) -> bool:
-    """Whether more is told than clocks that fall: of a limit that was set low, of heat."""
-    from doctor.knowledge.symptoms import shared
-
-    keys = {s.key for s in machine.symptoms if s.key != "clocks-fall-told" and not _NEVER_ABOVE.search(s.text)}
-    return any(cause.rule == RULE.id for key in keys for cause in shared().causes(key, machine))
-
-
-_NEVER_ABOVE = Lazy(r"\bnever (?:goes|gets|rises|boosts) (?:above|over) \d{2,4} ?mhz", re.IGNORECASE)
-
-
-def unheard(machine: Snapshot) -> bool:
-    """A table of watts, clocks and fans is no complaint: nobody says that something is slower or hotter than it was.
-    Where the driver lists its reasons and none holds the clocks down, and nobody says that work is slow."""
-    if machine.symptom("said-slow"):
-        return False
-    listed = [gpu.sensors.throttle_reasons for gpu in machine.gpus or () if gpu.sensors.throttle_reasons is not None]
-    free = bool(listed) and not any(_held(reasons) for reasons in listed) and not machine.symptom("gpu-throttle")
-    return free or machine.symptom("speed-or-heat-told") is None
+def _remedies(gpu: Gpu, capped: bool) -> tuple[Remedy, ...]:
+    """A low limit can be raised to the board's default; heat and cables need hands."""
+    default = gpu.sensors.power_limit_default_w
+    if not capped or not default or gpu.vendor != "nvidia" or not gpu.pci_address:
+        return REMEDIES
+    old = f"{gpu.sensors.power_limit_w:.0f}"
+    raise_it = step("Set it.", "nvidia-smi", "-i", gpu.pci_address, "-pl", f"{default:.0f}")
+    back = step("Set the old limit again.", "nvidia-smi", "-i", gpu.pci_address, "-pl", old)
+    title = f"Raise the power limit from {old} W to the default of {default:.0f} W."
+    keeps_until = "It lasts until the next boot."
+    limit = way(title, Scope.HOST, raise_it, step(keeps_until), root=True, undo=(back,), vendor="nvidia")
+    return limit, *REMEDIES
 
 
 def _held(reasons: Sequence[str]) -> bool:
@@ -104,19 +102,6 @@ _HOT_C, _BUSY_PERCENT, _STARVED = 85.0, 90.0, 0.5
 is busy all the time stays below 85 °C, or runs into its power limit."""
 
 
-_FULL = 0.95
-"""Of the limit of power: a draw that is held there."""
-
-
-def _at_its_limit(sensors: Sensors) -> bool:
-    """Whether the limit of power is the one reason, is not set low, and is drawn."""
-    draw, limit, default = sensors.power_w, sensors.power_limit_w, sensors.power_limit_default_w
-    reasons = {re.sub(r"[-_ ]", "", reason).lower() for reason in sensors.throttle_reasons or ()}
-    if reasons != {"swpowercap"} or not draw or not limit:
-        return False
-    return draw >= _FULL * limit and (default is None or limit >= _FULL * default)
-
-
 def _held_by_heat(sensors: Sensors) -> bool:
     heat, busy = sensors.temperature_c, sensors.utilisation_percent
     draw, limit = sensors.power_w, sensors.power_limit_w
@@ -128,7 +113,7 @@ def _held_by_heat(sensors: Sensors) -> bool:
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each such GPU. In a pasted text a low limit of power is somebody's choice until work is said to
     be slow or hot."""
-    minded = machine.symptom("said-slow", "gpu-held-down-told", "gpu-throttle", "clocks-fall-told") is not None
+    minded = machine.symptom("gpu-throttle", "gpu-thermal-slowdown", "nvml-slowdown-active") is not None
     for gpu in machine.gpus or ():
         sensors = gpu.sensors
         limit, default = sensors.power_limit_w, sensors.power_limit_default_w
@@ -142,7 +127,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             summary=_summary(gpu, held, hot),
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, [f"gpus[{gpu.key}].sensors.{n}" for n in _SHOWN]),
-            fixes=FIXES,
+            remedies=_remedies(gpu, capped),
         )
 
 
@@ -153,8 +138,8 @@ def _pasted(machine: Snapshot, gpu: Gpu) -> bool:
 def _summary(gpu: Gpu, held: bool, hot: bool) -> str:
     sensors = gpu.sensors
     if held:
-        return f"{gpu.key}: the hardware holds its clocks down."
+        return f"{gpu.key}: the hardware limits its clocks."
     if hot:
         power = f"{sensors.power_w:.0f} W of {sensors.power_limit_w:.0f} W"
-        return f"{gpu.key}: busy at {sensors.temperature_c:.0f} °C with {power}: heat holds it down."
+        return f"{gpu.key}: heat limits its clocks (busy at {sensors.temperature_c:.0f} °C with {power})."
     return f"{gpu.key}: its power limit is {sensors.power_limit_w:.0f} W of {sensors.power_limit_default_w:.0f} W."

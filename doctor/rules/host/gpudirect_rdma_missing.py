@@ -1,4 +1,4 @@
-"""GPUDirect RDMA's kernel module or setting is missing."""
+"""GPUDirect RDMA lacks its kernel module or setting."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import commands
+from doctor.findings import Action, Finding, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib import commands
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="gpudirect-rdma-missing",
     severity=Severity.WARNING,
-    title="GPUDirect RDMA's kernel module or setting is missing.",
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    title="GPUDirect RDMA lacks its kernel module or setting.",
     needs=[
         {"rdma", "nvidia_driver.peermem_loaded", "nvidia_driver.flavour"},
         {"rdma", "nvidia_driver.peermem_loaded"},
-        {"rocm", "kernel.release", "symptom:verbs-adapter-told"},
     ],
     proven="synthetic",
     order=65,
@@ -30,12 +31,11 @@ RULE = Rule(
     doc="""
 ## What it finds
 RDMA devices that are up beside NVIDIA GPUs under the proprietary modules without nvidia_peermem (info); texts of
-collectives or tools that say that the NIC cannot reach GPU memory, or that show InfiniBand and a search of lsmod for
-the module that found nothing; texts of slow work between nodes where an RCCL of ROCm before 6.3 runs on Linux 6.8 or
-newer, which it gives no GPUDirect RDMA.
+collectives or tools that the NIC cannot reach GPU memory; texts with InfiniBand where lsmod lacks the module; texts
+of slow work between nodes where RCCL of ROCm before 6.3 runs on Linux 6.8 or newer, without GPUDirect RDMA.
 
 ## Why it matters
-Traffic between nodes takes a detour through host memory.
+Traffic between nodes goes through host memory.
 
 ## Not raised when
 The open modules on a kernel from 5.12 on, which have DMA-BUF; no RDMA device is up near a GPU; inside a container; or
@@ -45,8 +45,8 @@ one of these is not known.
 `lsmod`: nvidia_peermem; or a kernel and driver with DMA-BUF.
 
 ## Fix
-Load nvidia_peermem after the RDMA drivers, or use a kernel, driver and NIC stack with DMA-BUF. On AMD GPUs an RCCL
-of ROCm 6.3 or newer.
+Load nvidia_peermem after the RDMA drivers, or use a kernel, driver and NIC stack with DMA-BUF. On AMD GPUs, use an
+RCCL of ROCm 6.3 or newer.
 
 ## Fix safety
 Harmless.
@@ -55,18 +55,7 @@ Harmless.
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 """,
 )
-FIXES = (Fix(text="Load the module.", command=("modprobe", "nvidia_peermem"), root=True),)
-
-
-def excludes(machine: Snapshot) -> bool:
-    """Where a log shows that it is in use, and no line of another path."""
-    return bool(machine.symptom("nccl-uses-gdrdma") and not machine.symptom("net-path-without-gdr"))
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where the module is loaded that is said to be missing. Where no adapter speaks RDMA, GPU memory has none to go
-    to."""
-    return machine.nvidia_driver.peermem_loaded is True or machine.symptom("no-verbs-device-told") is not None
+REMEDIES = (commands.load_module("nvidia_peermem", "Load nvidia_peermem, which lets RDMA adapters reach GPU memory."),)
 
 
 _FACTS = ("nvidia_driver.peermem_loaded", "nvidia_driver.flavour", "kernel.release")
@@ -80,15 +69,14 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     # The open modules export DMA-BUFs, which NCCL and UCX use without nvidia_peermem on kernels from 5.12 on.
     by_dmabuf = driver.flavour != "proprietary" and Dotted(machine.kernel.release or "") >= "5.12"
     yield from _text(machine)
-    yield from _old_rccl(machine)
     if not up or len(gpus) < 2 or driver.peermem_loaded is not False or by_dmabuf or commands.in_container(machine):
         return
     yield Finding(
         severity=Severity.INFO,
-        summary=f"{len(up)} RDMA devices are up, and nvidia_peermem is not loaded: no GPUDirect RDMA.",
+        summary=f"GPUDirect RDMA does not work: nvidia_peermem is not loaded ({len(up)} RDMA devices are up).",
         subject=Subject(kind="driver", id="nvidia_peermem"),
         evidence=evidence(machine, (*_FACTS, *(f"rdma[{d.key}].state" for d in up[:8]))),
-        fixes=FIXES,
+        remedies=REMEDIES,
     )
 
 
@@ -98,40 +86,12 @@ def _text(machine: Snapshot) -> Iterator[Finding]:
     searched = machine.source("nvidia_driver.peermem_loaded").startswith("text:")
     if not searched or not links or machine.nvidia_driver.peermem_loaded is not False:
         return
-    if machine.nvidia_driver.flavour == "open" or machine.symptom("net-path-with-gdr"):
+    if machine.nvidia_driver.flavour == "open" or machine.symptom("nccl-uses-gdrdma"):
         return
     yield Finding(
         severity=Severity.WARNING,
-        summary="InfiniBand is used and nvidia_peermem is not loaded: GPU memory goes through the host's.",
+        summary="nvidia_peermem is not loaded, so InfiniBand copies GPU memory through the host's.",
         subject=Subject(kind="driver", id="nvidia_peermem"),
         evidence=evidence(machine, ("nvidia_driver.peermem_loaded", f"rdma[{links[0].key}].link_layer")),
-        fixes=FIXES,
+        remedies=REMEDIES,
     )
-
-
-def _old_rccl(machine: Snapshot) -> Iterator[Finding]:
-    """A text of slow work between nodes with verbs adapters, where the kernel is newer than this RCCL can use: before
-    2.21.5, which came with ROCm 6.3, it turns GPUDirect RDMA off there."""
-    installs = [i for i in machine.rocm or () if i.version]
-    old = bool(installs) and all(Dotted(i.version or "") < "6.3" for i in installs)
-    if not old or Dotted(machine.kernel.release or "0") < "6.8" or machine.symptom("net-path-with-gdr"):
-        return
-    if machine.symptom("verbs-adapter-told") is None or machine.symptom(*_BETWEEN_NODES) is None:
-        return
-    if machine.symptom(*_SLOW) is None:
-        return
-    yield Finding(
-        severity=Severity.WARNING,
-        basis="both",
-        summary="RCCL before ROCm 6.3 has no GPUDirect RDMA on Linux 6.8: GPU memory goes through the host's.",
-        subject=Subject(kind="driver", id="rccl"),
-        evidence=evidence(
-            machine, (f"rocm[{installs[0].key}].version", "kernel.release", "symptom:verbs-adapter-told")
-        ),
-        fixes=(Fix(text="Use RCCL 2.21.5 or newer (ROCm 6.3)."),),
-        source="https://github.com/ROCm/legacy-rocm-build/issues/3772",
-    )
-
-
-_BETWEEN_NODES = ("machine-of-several-nodes-told",)
-_SLOW = ("said-slow", "slower-than-before-told")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
-from doctor.rules import presence
+from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject
+from doctor.rules.lib import presence
+from doctor.rules.lib.advice import drain, step
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="host-machine-check",
     severity=Severity.WARNING,
+    scope=Scope.HARDWARE,
+    action=Action.DRAIN,
+    layer=Layer.GPU,
     title="The host's CPU or memory reported uncorrected hardware errors.",
     needs=[{"kernel_log.events"}],
     proven="synthetic",
@@ -23,10 +27,10 @@ RULE = Rule(
     tags=("host", "hardware"),
     doc="""
 ## What it finds
-Machine checks (MCE) and EDAC reports in the kernel log that say that an error was not corrected.
+Machine checks (MCE) and EDAC reports of uncorrected errors in the kernel log.
 
 ## Why it matters
-A program dies by SIGBUS, or the node stops; on an APU such as MI300A the GPU's memory is the host's.
+A program stops with SIGBUS, or the node stops; on an APU such as MI300A the GPU's memory is the host's.
 
 ## Not raised when
 All errors were corrected, the kernel log can't be read, or the last one is more than a day old (then information).
@@ -35,21 +39,20 @@ All errors were corrected, the kernel log can't be read, or the last one is more
 `journalctl -k --grep 'Hardware Error|EDAC'`, `ras-mc-ctl --summary`
 
 ## Fix
-Find the module or processor that the lines name, drain the node and have it replaced.
+Find the module or CPU that the lines name, drain the node and replace it.
 
 ## Fix safety
-Replacing it needs the node off.
+The node must be powered off to replace it.
 
 ## References
 https://docs.kernel.org/admin-guide/ras.html
 """,
 )
-FIXES = (
-    Fix(
-        text="Drain the node; find the memory module or processor that the lines name and have it replaced.",
-        command=("ras-mc-ctl", "--summary"),
-        root=True,
-        risk="replacing it needs the node off",
+REMEDIES = (
+    drain(
+        "Drain the node, then replace the memory module or CPU that the log lines name.",
+        step("Show which part counts errors (rasdaemon; else the BMC's log).", "ras-mc-ctl", "--summary"),
+        risk="the node must be powered off",
     ),
 )
 _OLD_S = 86400
@@ -69,6 +72,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         summary=f"The host's CPU or memory reported uncorrected hardware errors{when}.",
         subject=Subject(kind="host", id="machine-check"),
         evidence=tuple(Evidence(text=f"{presence.times(e)}{e.text}", source=source) for e in events[:5]),
-        fixes=FIXES,
+        remedies=REMEDIES,
         verify=("journalctl", "-k", "-b", "--grep", "Hardware Error|EDAC"),
     )

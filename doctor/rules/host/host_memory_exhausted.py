@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.host import KernelEvent
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
-from doctor.rules import presence
+from doctor.findings import Action, Evidence, Finding, Remedy, Rule, Scope, Severity, Subject
+from doctor.rules.lib import presence
+from doctor.rules.lib.advice import by_hand, step, way
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="host-memory-exhausted",
     severity=Severity.WARNING,
-    title="The kernel killed a process because memory of the host or of its control group ran out.",
+    scope=Scope.JOB,
+    action=Action.INFORM,
+    title="The kernel killed a process because the host or its control group ran out of memory.",
     needs=[{"kernel_log.events"}],
     proven="synthetic",
     order=68,
@@ -27,7 +30,7 @@ RULE = Rule(
 Kills by the kernel's OOM killer: of the whole machine, or of a control group (a container's or a job's limit).
 
 ## Why it matters
-A rank or a data loader worker ends with "Killed" or exit code 137, and the others hang in a collective. It is host
+A rank or a data loader worker stops with "Killed" or exit code 137, and the others hang in a collective. It is host
 memory: the GPU may have plenty.
 
 ## Not raised when
@@ -37,7 +40,8 @@ The kernel log can't be read. A kill of more than a day ago is information.
 `journalctl -k --grep 'Killed process'`; in a container `cat /sys/fs/cgroup/memory.events`.
 
 ## Fix
-Of a control group: give the container or job more memory. Of the machine: fewer workers, smaller caches, more memory.
+For a control group: raise the memory limit of the container or job. For the machine: fewer workers, smaller caches,
+more memory.
 
 ## Fix safety
 The container or job must be started again.
@@ -47,12 +51,22 @@ https://docs.kernel.org/admin-guide/cgroup-v2.html#memory
 https://docs.docker.com/engine/containers/resource_constraints/
 """,
 )
-_GROUP = Fix(
-    text="Give the container or job more memory (Kubernetes: resources.limits.memory; Slurm: --mem).",
-    command=("docker", "run", "--memory", "SIZE", "IMAGE"),
+_GROUP = way(
+    "Raise the memory limit of the container or job.",
+    Scope.CONTAINER,
+    step("Docker or Podman, for a container that runs (CONTAINER: its name; SIZE: as 64g).",
+         "docker", "update", "--memory", "SIZE", "--memory-swap", "SIZE", "CONTAINER"),
+    step("Kubernetes: resources.limits.memory. Slurm: --mem. systemd: MemoryMax."),
+    undo=(step("Set the old limit again."),),
+)  # fmt: skip
+_MACHINE = by_hand(
+    "Use less of the host's memory.",
+    Scope.JOB,
+    "Start fewer data loader workers (num_workers) or fewer ranks on the node.",
+    "Delete what is left in /dev/shm; `df -h /dev/shm` shows how full it is.",
+    undo="Set the old numbers again.",
 )
-_MACHINE = Fix(text="Start fewer data loader workers or ranks, keep less in /dev/shm and caches, or add memory.")
-FIXES = (_GROUP, _MACHINE)
+REMEDIES = (_GROUP, _MACHINE)
 _OLD_S = 86400
 
 
@@ -65,7 +79,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             yield _finding(machine, event, "A container or job", _GROUP)
 
 
-def _finding(machine: Snapshot, event: KernelEvent, whose: str, fix: Fix) -> Finding:
+def _finding(machine: Snapshot, event: KernelEvent, whose: str, fix: Remedy) -> Finding:
     old = event.age_s is not None and event.age_s > _OLD_S
     when = f" ({presence.ago(event.age_s)})" if event.age_s is not None else ""
     killed = f"the kernel killed {event.programs[-1]}" if event.programs else "the kernel killed a process"
@@ -74,6 +88,6 @@ def _finding(machine: Snapshot, event: KernelEvent, whose: str, fix: Fix) -> Fin
         summary=f"{whose} ran out of memory: {killed}{when}.",
         subject=Subject(kind="host", id="memory" if event.code == "oom-kill" else "control-group"),
         evidence=(Evidence(text=f"{presence.times(event)}{event.text}", source=machine.source("kernel_log.events")),),
-        fixes=(fix,),
+        remedies=(fix,),
         verify=("journalctl", "-k", "-b", "--grep", "Killed process"),
     )

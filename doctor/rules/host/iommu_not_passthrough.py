@@ -1,4 +1,4 @@
-"""The IOMMU translates where the GPU stack wants pass-through."""
+"""The IOMMU is not in pass-through mode."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Expect, Finding, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import presence
+from doctor.rules.lib import presence
+from doctor.rules.lib.advice import STOPS_NODE, by_hand
+from doctor.rules.lib.boot import kernel_argument
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -18,12 +20,13 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="iommu-not-passthrough",
     severity=Severity.WARNING,
-    title="The IOMMU translates where the GPU stack wants pass-through.",
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    title="The IOMMU is not in pass-through mode.",
     needs=[
         {"host.iommu"},
         {"kernel_log.events", "gpus"},
         {"kernel.cmdline", "gpus", "symptom:collective-hangs"},
-        {"kernel.cmdline", "symptom:peer-copy-differs-told"},
     ],
     proven="synthetic",
     order=81,
@@ -32,14 +35,14 @@ RULE = Rule(
     tags=("host",),
     doc="""
 ## What it finds
-An IOMMU that translates on a bare-metal machine with several GPUs, or one that refused a GPU's accesses (kernel log).
+An IOMMU that translates on a bare-metal machine with several GPUs, or one that blocked a GPU's accesses (kernel log).
 
 ## Why it matters
 Copies between GPUs hang, fault or are slow.
 
 ## Not raised when
-One GPU only, a virtual machine, or the IOMMU is off or passes through, and the kernel log tells of no refused access.
-RCCL prints its line about iommu=pt in a guest as well, whose host translates: there it raises nothing.
+One GPU only, a virtual machine, or the IOMMU is off or passes through, and the kernel log shows no blocked access.
+RCCL also prints its line about iommu=pt in a guest, where the host translates: that does not count.
 
 ## How to confirm
 `cat /proc/cmdline` and /sys/kernel/iommu_groups/0/type.
@@ -48,39 +51,37 @@ RCCL prints its line about iommu=pt in a guest as well, whose host translates: t
 Boot with iommu=pt.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 """,
 )
-FIXES = (
-    Fix(text="Add iommu=pt to the kernel command line and reboot.", root=True, reboot=True),
-    Fix(text="Update the kernel driver and the firmware of the board: the GPU asked for memory that is not its own."),
+
+
+def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]:
+    """Pass-through, which a virtual machine's guest cannot set for its host."""
+    return (_pass_through(machine),)
+
+
+def _pass_through(machine: Snapshot) -> Remedy:
+    added = kernel_argument(machine, "iommu=pt", "Add iommu=pt to the kernel command line, then reboot.")
+    needs = (Expect(fact="host.virtual_machine", equals=False),)
+    return added.model_copy(update={"needs": needs, "effect": (Expect(fact="host.iommu", equals="passthrough"),)})
+
+
+_UPDATE = by_hand(
+    "Update the GPU's kernel driver and the board's firmware: the GPU used memory that is not its own.",
+    Scope.FIRMWARE,
+    "If the same GPU faults again after both, have it replaced.",
+    undo="Install the old driver again; firmware often cannot be downgraded.",
+    root=True,
+    reboot=True,
+    risk=STOPS_NODE,
 )
 
 
-_COPIES_FAIL = ("collective-hangs", "output-garbage", "p2p-slow-told", "peer-copy-differs-told")
-
-
-def excludes(machine: Snapshot) -> bool:
-    """A guest's kernel command line is not where its GPU's accesses are translated: no line that asks for it counts."""
-    return machine.host.virtual_machine is True or machine.symptom("gpu-of-virtual-guest-told") is not None
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where the kernel's command line or its log shows that devices pass through already, or its settings were tried in
-    vain; where Omniverse has measured copies between the GPUs with the IOMMU on, and nobody tells of a hang, of garbage
-    or of slow copies."""
-    if machine.symptom("omniverse-measured-peer-copies-told") and machine.symptom(*_COPIES_FAIL) is None:
-        return True
-    asked = re.search(r"\biommu=pt\b|\biommu\.passthrough=1\b", machine.kernel.cmdline or "") is not None
-    return (
-        asked
-        or machine.host.iommu in ("passthrough", "off")
-        or machine.symptom("iommu-passes-through-told") is not None
-        or (machine.symptom("iommu-settings-in-vain-told") is not None and not machine.symptom("iommu-change-helps"))
-    )
+_COPIES_FAIL = ("collective-hangs",)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -94,22 +95,22 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if faults and machine.host.iommu != "off":
         yield Finding(
             severity=Severity.WARNING,
-            summary=f"The IOMMU refused accesses of GPU {faults[0].device}"
+            summary=f"The IOMMU blocked memory accesses of GPU {faults[0].device}"
             + (f" and {len(faults) - 1} more." if len(faults) > 1 else "."),
             subject=Subject(kind="host", id="-"),
             evidence=(*log, *evidence(machine, ["host.iommu", "kernel.cmdline"])),
-            fixes=FIXES if machine.host.iommu != "passthrough" else FIXES[1:],
+            remedies=(_pass_through(machine), _UPDATE),
         )
     elif machine.host.iommu is None and (_told(machine) or _on_by_itself(machine)):
         yield Finding(
             severity=Severity.WARNING,
             basis="both",
             # CUDA's guide: no peer copies over PCIe on a bare machine whose IOMMU translates.
-            explains=RULE.explains if _told(machine) or machine.symptom("peer-copy-differs-told") else (),
-            summary="Work on several GPUs goes wrong, and the kernel was started without iommu=pt.",
+            explains=RULE.explains if _told(machine) else (),
+            summary="Work on several GPUs fails, and the kernel was started without iommu=pt.",
             subject=Subject(kind="host", id="-"),
             evidence=evidence(machine, ["kernel.cmdline", "symptom:collective-hangs"]),
-            fixes=FIXES[:1],
+            remedies=advice(machine),
             source="https://github.com/ROCm/rccl/issues/1129",
         )
     elif translates:
@@ -117,10 +118,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             severity=Severity.WARNING,
             basis="both" if hangs else "facts",
             suspect=True,
-            summary="The IOMMU translates; iommu=pt is what copies between GPUs want.",
+            summary="The IOMMU is not in pass-through mode; copies between GPUs may fail or be slow.",
             subject=Subject(kind="host", id="-"),
             evidence=evidence(machine, ["host.iommu", "kernel.cmdline"]),
-            fixes=FIXES[:1],
+            remedies=advice(machine),
         )
 
 
@@ -139,7 +140,7 @@ def _on_by_itself(machine: Snapshot) -> bool:
     cmdline = machine.kernel.cmdline or ""
     if not cmdline or "iommu=" in cmdline or machine.host.virtual_machine:
         return False
-    if not machine.symptom("collective-hangs", "peer-copy-differs-told"):
+    if not machine.symptom("collective-hangs"):
         return False
     amd = _AMD_CPU.search(machine.host.cpu or "") is not None or machine.symptom("amd-iommu-listed") is not None
     return _several(machine) and amd
@@ -149,4 +150,4 @@ _AMD_CPU = Lazy(r"\bAMD\b|\bEPYC\b|\bRyzen\b|\bThreadripper\b", re.IGNORECASE)
 
 
 def _several(machine: Snapshot) -> bool:
-    return len(machine.gpus or ()) > 1 or machine.symptom("several-gpus-told") is not None
+    return len(machine.gpus or ()) > 1

@@ -1,4 +1,4 @@
-"""Above-4G decoding or resizable BAR is off in the firmware."""
+"""Above 4G Decoding or resizable BAR is disabled in the firmware."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules.integrated import is_integrated
+from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import firmware
+from doctor.rules.lib.integrated import is_integrated
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="large-bar-disabled",
     severity=Severity.ERROR,
-    title="Above-4G decoding or resizable BAR is off in the firmware.",
+    scope=Scope.FIRMWARE,
+    action=Action.RECONFIGURE,
+    layer=Layer.GPU,
+    title="Above 4G Decoding or resizable BAR is disabled in the firmware.",
     needs=[{"gpus[].visible_memory_bytes", "gpus[].memory_bytes"}, {"kernel_log.events"}],
     facts_decide=False,
     proven="synthetic",
@@ -25,23 +29,23 @@ RULE = Rule(
     tags=("host",),
     doc="""
 ## What it finds
-Texts that say that the GPU's memory window could not be placed.
+Texts that show that the GPU's memory window could not be placed.
 
 ## Why it matters
 The driver cannot start the GPU, or it is not seen at all.
 
 ## Not raised when
 - The GPU is integrated, or the CPU reaches all of its memory.
-- A small window on a consumer card is information: it works, and only copies between cards want more.
+- A small window on a consumer card is information: it works, and only copies between cards need more.
 
 ## How to confirm
 `lspci -vv`: the size of the prefetchable region; the kernel log's BAR lines.
 
 ## Fix
-Turn Above 4G decoding and resizable BAR on, update the firmware.
+Enable Above 4G Decoding and resizable BAR, or update the firmware.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://github.com/NVIDIA/open-gpu-kernel-modules/issues/862
@@ -49,32 +53,13 @@ https://github.com/NVIDIA/open-gpu-kernel-modules/issues/862
 )
 _NO_ROOM = "failed with error -12"
 """ENOMEM of the kernel's probe: the GPU's memory found no place among the addresses."""
-FIXES = (
-    Fix(
-        text="Turn Above 4G Decoding and resizable BAR on in the firmware settings; update it where they are missing.",
-        reboot=True,
+REMEDIES = (
+    firmware(
+        "Enable Above 4G Decoding and resizable BAR in the firmware settings.",
+        "Enable both; on servers the second is often called `Re-Size BAR` or `MMIO High Size`.",
+        "If they are missing, update the board's firmware first.",
+        undo="Disable both again.",
     ),
-)
-
-
-def excludes(machine: Snapshot) -> bool:
-    """A GPU that works and is lost later has found room for its memory: what texts say of windows is of another."""
-    return machine.symptom("gpu-lost-later-told") is not None
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where the kernel tells that it gave a GPU's window its addresses above 4 GiB, or lspci shows a window of
-    gigabytes, and of none that found no room."""
-    there = machine.symptom("bar-assigned-told", "large-bar-shown-told") is not None
-    return there and machine.symptom(*_NO_PLACE) is None
-
-
-_NO_PLACE = (
-    "bar-invalid",
-    "amdgpu-bar-not-assigned",
-    "nvrm-no-room-for-bar",
-    "bar-smaller-than-offered",
-    "rm-init-open-with-bar",
 )
 
 
@@ -84,10 +69,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if event.code == "nvidia-bar-invalid" or (event.code == "amdgpu-probe-failed" and _NO_ROOM in event.text):
             yield Finding(
                 severity=Severity.ERROR,
-                summary=f"GPU {event.device or ''} found no address space for its memory.".replace("  ", " "),
+                summary=f"GPU {event.device or ''} got no address space for its memory.".replace("  ", " "),
                 subject=Subject(kind="gpu", id=event.device or "-"),
                 evidence=(Evidence(text=event.text, source=machine.source("kernel_log.events")),),
-                fixes=FIXES,
+                remedies=REMEDIES,
             )
             return
     for gpu in machine.gpus or ():
@@ -98,8 +83,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield Finding(
             severity=Severity.WARNING if instinct else Severity.INFO,
             suspect=True,
-            summary=f"{gpu.key}: the CPU reaches {seen >> 20} MiB of {whole >> 20} MiB; resizable BAR is off.",
+            summary=f"{gpu.key}: resizable BAR is off; the CPU reaches {seen >> 20} MiB of {whole >> 20} MiB.",
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, [f"gpus[{gpu.key}].{n}" for n in ("visible_memory_bytes", "memory_bytes")]),
-            fixes=FIXES,
+            remedies=REMEDIES,
         )

@@ -1,4 +1,4 @@
-"""MIG is on without usable instances."""
+"""MIG is on but has no usable instances."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import run_line
-from doctor.versions import Dotted
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib import run_line
+from doctor.rules.lib.advice import command, set_to, step, way
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -17,8 +17,14 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="mig-misconfigured",
     severity=Severity.ERROR,
-    title="MIG is on without usable instances.",
-    needs=[{"gpus[].mig_mode"}, {"environment"}, {"nvidia_driver.version", "symptom:mig-mentioned"}],
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    layer=Layer.GPU,
+    title="MIG is on but has no usable instances.",
+    needs=[
+        {"gpus[].mig_mode"},
+        {"environment"},
+    ],
     proven="synthetic",
     order=56,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "visible-devices-conflict"),
@@ -26,61 +32,66 @@ RULE = Rule(
     tags=("nvidia", "host"),
     doc="""
 ## What it finds
-MIG enabled on a GPU that has no instance, several MIG devices asked for by one process, or texts of instances that are
-not there.
+MIG enabled on a GPU that has no instance, several MIG devices for one process, or texts about missing instances.
 
 ## Why it matters
 CUDA sees no device although nvidia-smi shows the GPU.
 
 ## Not raised when
-Instances exist, or are not known and nothing says that no GPU is seen. A program that reads a number
-where an instance's UUID stands says nothing of them.
+Instances exist, or are not known and nothing reports that no GPU is seen. A program that expects a number instead of
+an instance's UUID does not count.
 
 ## How to confirm
 `nvidia-smi -L` and `nvidia-smi mig -lgi`.
 
 ## Fix
-Create instances, or turn MIG off.
+Create instances, or disable MIG.
 
 ## Fix safety
-Turning MIG off ends all work on the GPU.
+Disabling MIG stops all work on the GPU.
 
 ## References
 https://docs.nvidia.com/datacenter/tesla/mig-user-guide/
 """,
 )
-FIXES = (
-    Fix(text="List the GPU instances.", command=("nvidia-smi", "mig", "-lgi"), root=True),
-    Fix(text="Turn MIG off.", command=("nvidia-smi", "-mig", "0"), root=True),
-)
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where every GPU at hand is of a kind that has no MIG: all GeForce cards, and chips between the large ones. Where
-    torch has a GPU, or nothing tells that none is seen, and the one instance that is asked for is among those that are
-    listed; people shorten its number. Where instances are listed, none is asked for and nobody says that a process sees
-    none. In a Space of ZeroGPU, whose slices are the operator's. Where nvidia-smi shows every GPU with MIG off, or
-    Kubernetes' labels say that there is none to turn on. Where a value is no number for what reads it."""
-    if machine.symptom("zerogpu-told", "mig-not-capable-told") is not None:
-        return True
-    if machine.symptom("metric-not-parsed-told") and not run_line.sees_none(machine) and not machine.symptom(*_FAILS):
-        return True
-    gpus = machine.of_vendor("nvidia")
-    if gpus and all(gpu.mig_mode == "disabled" for gpu in gpus) and machine.symptom("mig-mentioned", *_FAILS) is None:
-        return True
-    asked = (machine.environment or {}).get("CUDA_VISIBLE_DEVICES", "").strip()
-    listed = any(part.uuid and asked.startswith(part.uuid) for gpu in gpus for part in gpu.partitions or ())
-    if listed and (machine.torch.available or not (run_line.sees_none(machine) or machine.symptom(*_FAILS))):
-        return True
-    if any(gpu.partitions for gpu in gpus) and not asked and not run_line.sees_none(machine):
-        return machine.symptom("invalid-device-ordinal", "nccl-duplicate-gpu", "program-crashed") is None
-    return bool(gpus) and all(g.arch and (g.arch not in _HAS_MIG or "GeForce" in (g.name or "")) for g in gpus)
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    return _create(None), _off(None)
 
 
-_FAILS = ("invalid-device-ordinal", "program-crashed", "cuda-unknown-999", "unknown-error-999")
-_HAS_MIG = ("sm_80", "sm_90", "sm_100", "sm_103", "sm_107", "sm_110", "sm_120")
-"""A100 and A30, Hopper, data-centre Blackwell and later, RTX PRO Blackwell. Source: docs.nvidia.com MIG User Guide,
-Supported GPUs."""
+def _create(address: str | None) -> Remedy:
+    """Instances: which ones fit is the GPU's own list."""
+    which = ("-i", address) if address else ()
+    return way(
+        "Create GPU instances for the programs.",
+        Scope.HOST,
+        step("List the profiles that fit.", "nvidia-smi", "mig", *which, "-lgip"),
+        step("Create one with its compute instance (PROFILE: an ID of the list).",
+             "nvidia-smi", "mig", *which, "-cgi", "PROFILE", "-C"),
+        root=True,
+        vendor="nvidia",
+        undo=(step("Destroy the compute instances.", "nvidia-smi", "mig", *which, "-dci"),
+              step("Destroy the GPU instances.", "nvidia-smi", "mig", *which, "-dgi")),
+    )  # fmt: skip
+
+
+def _off(address: str | None) -> Remedy:
+    which = ("-i", address) if address else ()
+    return command(
+        "Disable MIG, so that a program sees the whole GPU.",
+        Scope.HOST,
+        *("nvidia-smi", *which, "-mig", "0"),
+        root=True,
+        vendor="nvidia",
+        risk="stops every job on the GPU; some GPUs need a reset or a reboot",
+    )
+
+
+def _one_each(machine: Snapshot) -> Remedy:
+    uuid = next((p.uuid for g in machine.gpus or () for p in g.partitions or () if getattr(p, "uuid", None)), None)
+    title = "Assign each process the UUID of one MIG device (`nvidia-smi -L` lists them)."
+    return set_to(machine, title, CUDA_VISIBLE_DEVICES=uuid or "MIG-UUID").model_copy(update={"vendor": "nvidia"})
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -88,23 +99,22 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     for gpu in machine.gpus or ():
         if gpu.mig_mode == "enabled" and gpu.partitions == ():
             yield Finding(
-                summary=f"{gpu.key}: MIG is on and no instance exists, so CUDA sees no device there.",
+                summary=f"{gpu.key}: MIG is on but has no instance, so CUDA sees no device there.",
                 subject=Subject(kind="gpu", id=gpu.key),
                 evidence=evidence(machine, [f"gpus[{gpu.key}].mig_mode", f"gpus[{gpu.key}].partitions"]),
-                fixes=FIXES,
+                remedies=(_create(gpu.pci_address), _off(gpu.pci_address)),
             )
         elif gpu.mig_mode == "enabled" and gpu.partitions is None and _unseen(machine):
             yield Finding(
                 severity=Severity.WARNING,
                 basis="both",
-                summary=f"{gpu.key}: MIG is on, no instance is shown and no GPU is seen: CUDA sees instances only.",
+                summary=f"{gpu.key}: MIG is on and no instance is shown; CUDA sees only instances, so it sees no GPU.",
                 subject=Subject(kind="gpu", id=gpu.key),
                 evidence=evidence(machine, [f"gpus[{gpu.key}].mig_mode"]),
-                fixes=FIXES,
+                remedies=(_create(gpu.pci_address), _off(gpu.pci_address)),
             )
     yield from _several(machine)
     yield from _counted(machine)
-    yield from _known_bad(machine)
 
 
 def _unseen(machine: Snapshot) -> bool:
@@ -120,10 +130,10 @@ def _several(machine: Snapshot) -> Iterator[Finding]:
     if asked.count("MIG-") > 1:
         yield Finding(
             severity=Severity.WARNING,
-            summary="CUDA_VISIBLE_DEVICES lists several MIG devices; a process sees one only.",
+            summary="CUDA_VISIBLE_DEVICES lists several MIG devices, but a process sees only one.",
             subject=Subject(kind="variable", id="CUDA_VISIBLE_DEVICES"),
             evidence=evidence(machine, ["environment[CUDA_VISIBLE_DEVICES]"]),
-            fixes=(Fix(text="Give each process the UUID of one MIG device.", where="environment"),),
+            remedies=(_one_each(machine),),
             source="https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",
         )
 
@@ -136,30 +146,12 @@ def _counted(machine: Snapshot) -> Iterator[Finding]:
     if cut and not whole and machine.symptom("invalid-device-ordinal") and asked.count("MIG-") < 2:
         yield Finding(
             severity=Severity.WARNING,
-            summary=f"{cut[0].key}: MIG is on, so a process has one instance as device 0; a second ordinal is invalid.",
+            summary=f"{cut[0].key}: MIG is on, so a process sees one instance as device 0 and no second device.",
             subject=Subject(kind="gpu", id=cut[0].key),
             evidence=evidence(machine, (f"gpus[{cut[0].key}].partitions", "symptom:invalid-device-ordinal")),
-            fixes=(
-                Fix(text="Give each process the UUID of one MIG device.", where="environment"),
-                FIXES[1].model_copy(update={"text": "Or turn MIG off, if one process is to use the whole GPU."}),
+            remedies=(
+                _one_each(machine),
+                _off(cut[0].pci_address),
             ),
             source="https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",
-        )
-
-
-_MIXED_BAD = ("570.124.06", "570.158.01")
-"""Drivers whose mixed MIG the device plugin cannot list. Source: github.com/NVIDIA/gpu-operator/issues/1361."""
-
-
-def _known_bad(machine: Snapshot) -> Iterator[Finding]:
-    version = machine.nvidia_driver.version
-    if machine.symptom("mig-mentioned") and version and Dotted(_MIXED_BAD[0]) <= version <= Dotted(_MIXED_BAD[1]):
-        yield Finding(
-            severity=Severity.INFO,
-            suspect=True,
-            summary=f"Driver {version[:20]} handles mixed MIG badly under the device plugin.",
-            subject=Subject(kind="driver", id="nvidia"),
-            evidence=evidence(machine, ("nvidia_driver.version", "symptom:mig-mentioned")),
-            fixes=(Fix(text="Update to driver 570.172.08 or newer, or another branch.", root=True, reboot=True),),
-            source="https://github.com/NVIDIA/gpu-operator/issues/1361",
         )

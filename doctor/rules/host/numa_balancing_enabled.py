@@ -1,4 +1,4 @@
-"""The kernel's automatic NUMA balancing is on."""
+"""Automatic NUMA balancing is on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Expect, Finding, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import step, way
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="numa-balancing-enabled",
     severity=Severity.INFO,
-    title="The kernel's automatic NUMA balancing is on.",
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    title="Automatic NUMA balancing is on.",
     needs=[{"host.numa_balancing", "gpus"}],
     proven="synthetic",
     order=82,
@@ -34,16 +37,26 @@ It is 0, or no GPU is known.
 `cat /proc/sys/kernel/numa_balancing`.
 
 ## Fix
-Turn it off.
+Disable automatic NUMA balancing.
 
 ## Fix safety
-Other work on the host may want it on.
+Other work on the host may benefit from it.
 
 ## References
 https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/system-optimization/mi300x.html
 """,
 )
-FIXES = (Fix(text="Turn it off until the next boot.", command=("sysctl", "-w", "kernel.numa_balancing=0"), root=True),)
+REMEDIES = (
+    way(
+        "Disable automatic NUMA balancing.",
+        Scope.HOST,
+        step("Disable it until the next boot.", "sysctl", "-w", "kernel.numa_balancing=0"),
+        step("To keep it, write `kernel.numa_balancing = 0` to /etc/sysctl.d/90-gpu.conf."),
+        root=True,
+        undo=(step("Enable it again.", "sysctl", "-w", "kernel.numa_balancing=1"),),
+        effect=(Expect(fact="host.numa_balancing", equals=0),),
+    ),
+)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -52,8 +65,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield Finding(
             severity=Severity.INFO,
             suspect=True,
-            summary="Automatic NUMA balancing is on; GPU nodes want it off.",
+            summary="Automatic NUMA balancing is on; it slows GPU work that uses pinned memory.",
             subject=Subject(kind="host", id="-"),
             evidence=evidence(machine, ["host.numa_balancing"]),
-            fixes=FIXES,
+            remedies=REMEDIES,
         )

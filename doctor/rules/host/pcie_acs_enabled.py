@@ -1,4 +1,4 @@
-"""ACS sends copies between GPUs through the root complex."""
+"""PCIe ACS sends GPU-to-GPU copies through the root complex."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import firmware, step, way
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Symptom
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="pcie-acs-enabled",
     severity=Severity.WARNING,
-    title="ACS sends copies between GPUs through the root complex.",
+    scope=Scope.FIRMWARE,
+    action=Action.RECONFIGURE,
+    title="PCIe ACS sends GPU-to-GPU copies through the root complex.",
     needs=[{"pci", "gpus"}],
     proven="synthetic",
     order=81,
@@ -37,44 +40,59 @@ A virtual machine, one GPU only, or no bridge redirects (SrcValid+ alone sends n
 `lspci -vvv`: ReqRedir+ in ACSCtl of the bridges.
 
 ## Fix
-Turn ACS off in the firmware, or clear it on the bridges at boot.
+Disable ACS in the firmware, or clear it on the bridges at boot.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 """,
 )
-FIXES = (
-    Fix(text="Turn ACS off in the firmware settings, or clear ACSCtl of the bridges with setpci at boot.", root=True),
+REMEDIES = (
+    firmware(
+        "Disable ACS (PCIe Access Control Services) in the firmware settings.",
+        "Look under PCIe or virtualization; keep it on where GPUs are passed to virtual machines.",
+        undo="Enable ACS again.",
+    ),
+    way(
+        "Clear ACS on the PCIe bridges until the next boot.",
+        Scope.HOST,
+        step(
+            "For each bridge that `lspci -vvv` shows with ACSCtl SrcValid+ (BRIDGE: its address).",
+            "setpci",
+            "-v",
+            "-s",
+            "BRIDGE",
+            "ECAP_ACS+0x6.w=0000",
+        ),
+        root=True,
+        undo=(step("Reboot."),),
+    ),
 )
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where every ACSCtl of a text sends requests and answers straight on."""
-    return machine.symptom("acs-redirects-nothing-told") is not None and machine.symptom("acs-enabled") is None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for the bridges that redirect."""
+    if machine.gpus is not None and len(machine.gpus) < 2:
+        return
     bridges = [d for d in machine.pci or () if d.acs_redirect]
-    if bridges and len(machine.gpus or ()) > 1 and not machine.host.virtual_machine:
+    if bridges and machine.gpus and not machine.host.virtual_machine:
         yield Finding(
-            summary=f"ACS redirects on {len(bridges)} PCIe bridge(s): GPU-to-GPU copies go through the root complex.",
+            summary=f"GPU-to-GPU copies go through the root complex: ACS redirects on {len(bridges)} PCIe bridge(s).",
             subject=Subject(kind="pci", id=bridges[0].key),
             evidence=evidence(machine, [f"pci[{d.key}].acs_redirect" for d in bridges[:8]]),
-            fixes=FIXES,
+            remedies=REMEDIES,
         )
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
-    """Nothing where the bridges above the GPUs are told: one that redirects above a disk or a switch is no cause."""
+    """Nothing if the bridges above the GPUs are known: one that redirects above a disk or a switch is not the cause."""
     if any(d.acs_redirect is not None for d in machine.pci or ()):
         return
     yield Finding(
         summary=RULE.title,
         subject=Subject(kind="pci"),
         evidence=(Evidence(text=symptom.text, source=symptom.source),),
-        fixes=FIXES,
+        remedies=REMEDIES,
     )

@@ -1,4 +1,4 @@
-"""The slot or bridge gives the GPU no PCIe atomics."""
+"""The GPU's slot or bridge does not support PCIe atomics."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import presence
+from doctor.rules.lib import presence
+from doctor.rules.lib.advice import by_hand
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="pcie-atomics-missing",
     severity=Severity.ERROR,
-    title="The slot or bridge gives the GPU no PCIe atomics.",
+    scope=Scope.HARDWARE,
+    action=Action.INFORM,
+    layer=Layer.GPU,
+    title="The GPU's slot or bridge does not support PCIe atomics.",
     needs=[{"kernel_log.events"}, {"host.cpu", "gpus[].arch"}],
     proven="synthetic",
     order=61,
@@ -27,16 +31,16 @@ RULE = Rule(
     tags=("amd", "host"),
     doc="""
 ## What it finds
-A GPU that the compute driver left out because its slot or bridge has no PCIe atomics, by the kernel log or an error
-text. A gfx7 or gfx8 GPU, which needs them, in a machine whose CPU has none.
+A GPU that the compute driver skipped because its slot or bridge lacks PCIe atomics, by the kernel log or an error
+message. A gfx7 or gfx8 GPU, which needs them, in a machine whose CPU has none.
 
 ## Why it matters
 rocminfo shows no agent for it.
 
 ## Not raised when
-The kernel log can't be read, or tells of no such GPU and no error text was seen; the CPU is not known, or one with
-atomics (Intel from Haswell on, AMD from Zen on). The graphics of a processor was left out and another GPU added. Where
-ROCm lists the GPU, it has what it needs.
+The kernel log is unreadable or shows no such GPU and no error message shows it; the CPU is not known, or one with
+atomics (Intel from Haswell on, AMD from Zen on). An integrated GPU was skipped and another GPU added. Where ROCm
+lists the GPU, it has what it needs.
 
 ## How to confirm
 Look for 'PCI rejects atomics' in the kernel log.
@@ -45,14 +49,23 @@ Look for 'PCI rejects atomics' in the kernel log.
 Use a slot of the CPU itself; gfx9 and later work without atomics in most cases.
 
 ## Fix safety
-A change of the host: plan it for when no job runs on the node.
+Changes the host: do it when no job runs on the node.
 
 ## References
 https://github.com/ROCm/ROCm/issues/1214
 https://rocm.docs.amd.com/en/latest/conceptual/pcie-atomics.html
 """,
 )
-FIXES = (Fix(text="Move the GPU to a slot that is wired to the CPU."),)
+REMEDIES = (
+    by_hand(
+        "Move the GPU to a PCIe slot that is wired to the CPU, not to the chipset.",
+        Scope.HARDWARE,
+        "The board's manual names these slots; the first x16 slot is nearly always one.",
+        "Avoid risers and external enclosures: their bridges may not pass atomics on.",
+        undo="Move it back.",
+        vendor="amd",
+    ),
+)
 
 
 _BEFORE_ATOMICS = Lazy(
@@ -68,27 +81,18 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding for each GPU that the compute driver left out for it."""
     yield from _by_cpu(machine)
     source = machine.source("kernel_log.events")
-    # The GPUs that compute are NVIDIA's: an AMD card beside them drives monitors, which needs no KFD.
-    display = presence.work_is_of(machine, "nvidia")
     for event in machine.kernel_log.events or ():
-        if event.code == "kfd-no-atomics" and not _beside_a_card(machine, event.text):
+        if event.code == "kfd-no-atomics":
+            # The GPUs that compute are NVIDIA's: an AMD card beside them drives monitors, which needs no KFD.
+            display = presence.work_is_of(machine, "nvidia")
             device = event.device or "-"
             yield Finding(
-                summary=f"KFD left out {'GPU ' + device if event.device else 'a GPU'}: its slot gives no PCIe atomics.",
+                summary=f"ROCm cannot use {'GPU ' + device if event.device else 'a GPU'}: its slot lacks PCIe atomics.",
                 severity=Severity.INFO if display else RULE.severity,
                 subject=Subject(kind="gpu", id=device),
                 evidence=(Evidence(text=f"{presence.times(event)}{event.text}", source=source),),
-                fixes=FIXES,
+                remedies=REMEDIES,
             )
-
-
-_IN_PROCESSOR = Lazy(r"skipped device 1002:1[0-9a-f]{3}\b", re.IGNORECASE)
-"""AMD numbers the graphics of its processors from 1000 to 1fff, and no card (pci.ids, vendor 1002)."""
-
-
-def _beside_a_card(machine: Snapshot, line: str) -> bool:
-    """Whether what was left out is in the processor, and the driver took another GPU: no slot is at fault."""
-    return bool(_IN_PROCESSOR.search(line)) and machine.symptom("kfd-takes-gpu-told") is not None
 
 
 def _by_cpu(machine: Snapshot) -> Iterator[Finding]:
@@ -100,13 +104,13 @@ def _by_cpu(machine: Snapshot) -> Iterator[Finding]:
         return
     if any(event.code == "kfd-no-atomics" for event in machine.kernel_log.events or ()):
         return
-    unseen = machine.symptom("rocm-no-agent-told", "rocminfo-shows-no-gpu", "hip-no-device", "gpu-not-seen-said")
+    unseen = machine.symptom("hip-no-device", "hip-no-device-code")
     yield Finding(
-        summary=f"{needing[0].arch} needs PCIe atomics for ROCm, and {cpu[:60]} has none.",
+        summary=f"{needing[0].arch} needs PCIe atomics for ROCm, but {cpu[:60]} has none.",
         severity=Severity.WARNING if unseen else Severity.INFO,
         suspect=0 if unseen else 3,
         subject=Subject(kind="gpu", id=needing[0].key),
         evidence=evidence(machine, ("host.cpu", f"gpus[{needing[0].key}].arch")),
-        fixes=FIXES,
+        remedies=REMEDIES,
         ask="`dmesg | grep kfd`",
     )

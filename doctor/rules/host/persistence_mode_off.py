@@ -1,4 +1,4 @@
-"""The NVIDIA driver unloads between clients."""
+"""Persistence mode is off, so the NVIDIA driver unloads between programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.boot import service
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="persistence-mode-off",
     severity=Severity.INFO,
-    title="The NVIDIA driver unloads between clients.",
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    title="Persistence mode is off, so the NVIDIA driver unloads between programs.",
     needs=[{"gpus[].persistence_mode"}],
     proven="synthetic",
     order=84,
@@ -26,7 +29,7 @@ RULE = Rule(
 Persistence mode off on every NVIDIA GPU of a server.
 
 ## Why it matters
-Each first client pays seconds for the driver's start.
+The first program waits seconds for the driver to start.
 
 ## Not raised when
 It is on, or not known.
@@ -44,23 +47,13 @@ Harmless.
 https://docs.nvidia.com/deploy/driver-persistence/
 """,
 )
-FIXES = (
-    Fix(
-        text="Start the persistence daemon.", command=("systemctl", "enable", "--now", "nvidia-persistenced"), root=True
+REMEDIES = (
+    service(
+        "Start the persistence daemon, which keeps the driver loaded between programs.",
+        "nvidia-persistenced",
+        vendor="nvidia",
     ),
 )
-
-
-_SLOW = ("slow-start-told", "headless-hang-told")
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where the mode is shown and nobody waits for CUDA's start: a table's words of it are no complaint."""
-    from doctor.knowledge.symptoms import shared
-
-    shown = any(gpu.persistence_mode is not None for gpu in machine.of_vendor("nvidia"))
-    pointed = (cause.rule for symptom in machine.symptoms for cause in shared().causes(symptom.key, machine))
-    return shown and machine.symptom(*_SLOW) is None and RULE.id not in pointed
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -68,14 +61,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     off = [gpu for gpu in machine.gpus or () if gpu.vendor == "nvidia" and gpu.persistence_mode is False]
     if not off:
         return
-    slow = machine.symptom(*_SLOW)
     yield Finding(
-        severity=Severity.WARNING if slow else Severity.INFO,
-        basis="both" if slow else "facts",
+        severity=Severity.INFO,
+        basis="facts",
         summary=f"{off[0].key}: persistence mode is off."
         if len(off) == 1
         else f"{len(off)} NVIDIA GPUs: persistence mode is off.",
         subject=Subject(kind="gpu", id=off[0].key if len(off) == 1 else "-"),
         evidence=evidence(machine, [f"gpus[{gpu.key}].persistence_mode" for gpu in off[:8]]),
-        fixes=FIXES,
+        remedies=REMEDIES,
     )

@@ -1,4 +1,4 @@
-"""A GPU that this version has no facts of."""
+"""This GPU is not in the knowledge base."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity, Subject, evidence
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="gpu-not-in-knowledge",
     severity=Severity.INFO,
-    title="A GPU that this version has no facts of.",
+    scope=Scope.HOST,
+    action=Action.INFORM,
+    layer=Layer.GPU,
+    title="This GPU is not in the knowledge base.",
     needs=({"gpus"},),
     proven="synthetic",
     order=80,
     tags=("profile",),
     doc="""## What it finds
-A GPU whose PCI id is not in the knowledge that this version ships.
+A GPU whose PCI id is not in this version's knowledge base.
 
 ## Why it matters
 Checks that need its facts could not run; the others did.
@@ -33,10 +36,10 @@ The id is known (whatever the revision: cards that share an id are of one archit
 `lspci -nn`
 
 ## Fix
-Update the doctor, or report the id.
+Update doctor, or report the id.
 
 ## Fix safety
-None: nothing is changed.
+Changes nothing.
 
 ## References
 docs/rules.md
@@ -56,7 +59,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if not known:
             yield Finding(
                 severity=RULE.severity,
-                summary=f"GPU {gpu.pci_id[:20]} is not known to this version: generic checks only.",
+                summary=f"GPU {gpu.pci_id[:20]} is not in the knowledge base, so only generic checks ran.",
                 subject=Subject(kind="gpu", id=gpu.pci_id),
                 evidence=evidence(machine, (f"gpus[{gpu.key}].pci_id", f"gpus[{gpu.key}].name")),
             )

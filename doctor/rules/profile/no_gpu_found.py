@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.gpu import Gpu
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Rule, Severity
-from doctor.rules import run_line
-from doctor.rules.hardware import vendors_there
+from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity
+from doctor.rules.lib import run_line
+from doctor.rules.lib.hardware import vendors_there
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="no-gpu-found",
     severity=Severity.INFO,
+    scope=Scope.HOST,
+    action=Action.INFORM,
+    layer=Layer.GPU,
     title="No GPU was found.",
     needs=({"gpus"},),
     proven="synthetic",
@@ -27,7 +30,7 @@ RULE = Rule(
 A machine or container in which no AMD, NVIDIA or Intel GPU was found.
 
 ## Why it matters
-Nothing below it can be judged.
+Checks that need a GPU cannot run.
 
 ## Not raised when
 A GPU is known, or the GPUs are not known.
@@ -36,10 +39,10 @@ A GPU is known, or the GPUs are not known.
 `lspci -nn | grep -iE 'vga|3d|display|accelerat'`
 
 ## Fix
-Run the doctor on the GPU node, or outside of the container.
+Run doctor on the GPU node, or outside of the container.
 
 ## Fix safety
-None: nothing is changed.
+Changes nothing.
 
 ## References
 docs/rules.md
@@ -65,5 +68,5 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 def _told_by_address(machine: Snapshot, gpu: Gpu) -> bool:
-    """Whether a text tells of the GPU by its address alone, as logs of NCCL and RCCL do: whose it is it leaves open."""
+    """Whether a text shows only the GPU's address, as logs of NCCL and RCCL do: its vendor is unknown."""
     return gpu.vendor is None and run_line.from_text(machine, f"gpus[{gpu.key}].pci_address")

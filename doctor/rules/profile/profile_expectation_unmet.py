@@ -1,12 +1,14 @@
-"""An expectation of the profile that no rule owns is not met."""
+"""A profile expectation is not met."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from doctor.facts.labels import label
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import by_hand, looks
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,37 +18,39 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="profile-expectation-unmet",
     severity=Severity.WARNING,
-    title="An expectation of the profile that no rule owns is not met.",
+    scope=Scope.HOST,
+    action=Action.INFORM,
+    title="A profile expectation is not met.",
     needs=({"profile"},),
     proven="synthetic",
     order=80,
     tags=("profile",),
     doc="""## What it finds
-A fact differs from what the chosen profile expects of it; or the profile that was named is for other GPUs.
+A fact differs from what the chosen profile expects, or the named profile is for other GPUs.
 
 ## Why it matters
-The stack is not the one that the profile's numbers and image were made for.
+The profile's numbers and image are for another stack.
 
 ## Not raised when
 No profile was named or matched; the fact is not known; the expectation is for other machines (`when`); another
-finding already speaks of the fact; or the profile was matched and not named, and the fact is of the stack: another
-stack is no fault then, and the verdict alone tells of it.
+finding already covers the fact; or the profile was matched and not named, and the fact is about the stack: another
+stack is then not a fault, and only the verdict mentions it.
 
 ## How to confirm
 `doctor check --profile NAME --format json`: profile.deviates.
 
 ## Fix
-Bring the fact to what the profile says, or choose the profile that fits.
+Change the fact to the profile's value, or choose a profile that matches.
 
 ## Fix safety
-Depends on the expectation; its `why` stands in the profile.
+Depends on the expectation; the profile gives the reason in `why`.
 
 ## References
 docs/profiles.md
 """,
 )
 
-FIXES = (Fix(text="Bring the machine to what the profile expects, or choose another profile."),)
+REMEDIES = (looks("Show the profiles that fit this machine.", "doctor", "profiles", "match", where="environment"),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -58,11 +62,19 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             continue
         unmet = expectation.unmet(machine, profile.covered(machine))
         yield Finding(
-            summary=f"{expectation.fact} should be {expectation.wants}; it is {expectation.said(unmet[0][1])}.",
+            summary=f"Profile {profile.name} expects {label(expectation.fact)} {expectation.wants}; "
+            f"it is {expectation.said(unmet[0][1])}.",
             severity=Severity(expectation.severity or RULE.severity),
             subject=Subject(kind="fact", id=expectation.fact),
             evidence=evidence(machine, [name for name, _ in unmet[:8]]),
-            fixes=(Fix(text=f"Bring it to {expectation.wants}, or name another profile. {_because(expectation)}"),),
+            remedies=(
+                by_hand(
+                    f"Set {label(expectation.fact)} as expected: {expectation.wants}. {_because(expectation)}",
+                    Scope.HOST,
+                    undo="Set the old value again.",
+                ),
+                *REMEDIES,
+            ),
             source=expectation.source.url,
         )
 
@@ -80,9 +92,9 @@ def _other_hardware(machine: Snapshot, profile: Profile) -> Iterator[Finding]:
     other = misfit(profile.hardware, gpus) if gpus else None
     if other is not None and other.certain:
         yield Finding(
-            summary=f"The profile {profile.name} is for other hardware: {other.reason}.",
+            summary=f"Profile {profile.name} is for other hardware: {other.reason}.",
             severity=RULE.severity,
             subject=Subject(kind="profile", id=profile.name),
             evidence=evidence(machine, [f"gpus[{gpus[0].key}].{fact}" for fact in ("pci_id", "name", "arch")]),
-            fixes=(Fix(text="Choose the profile of this hardware.", command=("doctor", "profiles", "match")),),
+            remedies=REMEDIES,
         )

@@ -1,4 +1,4 @@
-"""The amdsmi Python package is missing or of another ROCm."""
+"""The amdsmi Python package is missing or does not match ROCm."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules.python_packages import package, shown
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.python_packages import package, pip_install, shown
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="amdsmi-mismatch",
     severity=Severity.ERROR,
-    title="The amdsmi Python package is missing or of another ROCm.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="The amdsmi Python package is missing or does not match ROCm.",
     needs=({"packages", "rocm"},),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -28,14 +31,14 @@ RULE = Rule(
         "amd",
     ),
     doc="""## What it finds
-A program that asks AMD's amdsmi module, which is not installed, or does not fit libamd_smi.so: a package of another
-release than the installed ROCm.
+A program that uses AMD's amdsmi module, which is not installed or does not match libamd_smi.so: the package and the
+installed ROCm have different releases.
 
 ## Why it matters
-vLLM takes the machine for one without GPUs; monitoring fails.
+vLLM finds no GPU; monitoring fails.
 
 ## Not raised when
-The package and an installed ROCm are of one release, or either is not known. Where nothing fails it is a remark.
+The package and an installed ROCm are of one release, or either is not known. If nothing fails, it is information.
 
 ## How to confirm
 `python -c 'import amdsmi; amdsmi.amdsmi_init()'`
@@ -51,26 +54,17 @@ https://rocm.docs.amd.com/projects/amdsmi/en/latest/install/install.html
 """,
 )
 
-FIXES = (
-    Fix(
-        text="Install the amdsmi package that came with the installed ROCm.",
-        command=("python3", "-m", "pip", "install", "/opt/rocm/share/amd_smi"),
-        where="environment",
-    ),
-)
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """From the folder of the installed ROCm, which is /opt/rocm where it is not known."""
+    path = next((i.path for i in machine.rocm or () if i.kind == "prefix"), "/opt/rocm")
+    title = "Install the amdsmi package that came with the installed ROCm."
+    return (pip_install(machine, title, f"{path}/share/amd_smi").model_copy(update={"vendor": "amd"}),)
 
 
 _ROCM_NUMBERS = range(5, 20)
 """Majors of packages that are numbered as ROCm is; the library's own numbers (24, 25, 26) are not compared."""
-_FELT = ("vllm-no-platform", "amdsmi-undefined-symbol", "amdsmi-library-missing", "amdsmi-import-told")
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where the library was loaded and answers that the GPU does not have what was asked for; where vLLM, which tries
-    each platform in turn, took NVIDIA's."""
-    if machine.symptom("vllm-takes-cuda-told") is not None:
-        return True
-    return machine.symptom("amdsmi-answers-told") is not None and not any(s.key in _FELT for s in machine.symptoms)
+_FELT = ("vllm-no-platform", "amdsmi-undefined-symbol", "amdsmi-library-missing")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -82,10 +76,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     felt = any(s.key in _FELT for s in machine.symptoms)
     yield Finding(
-        summary=f"amdsmi {held.version[:20]} is not of the installed ROCm {max(installed)}.",
+        summary=f"amdsmi {held.version[:20]} does not match the installed ROCm {max(installed)}.",
         severity=Severity.WARNING if felt else Severity.INFO,
         suspect=True,
         subject=Subject(kind="package", id="amdsmi"),
         evidence=(*shown(machine, held), *evidence(machine, ("rocm",))),
-        fixes=FIXES,
+        remedies=advice(machine, kb),
     )

@@ -1,4 +1,4 @@
-"""A kernel library is older than its framework needs."""
+"""A kernel library is too old for its framework."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject
-from doctor.rules import python_files
-from doctor.rules.library_release import known_faults
-from doctor.rules.python_packages import package, pip_install, release, shown
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
+from doctor.rules.lib import python_files
+from doctor.rules.lib.library_release import known_faults
+from doctor.rules.lib.python_packages import package, pip_install, release, shown
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -18,21 +18,24 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="companion-kernel-lib-outdated",
     severity=Severity.ERROR,
-    title="A kernel library is older than its framework needs.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="A kernel library is too old for its framework.",
     needs=({"packages"},),
     proven="synthetic",
     order=41,
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-AITER, CK, AOTriton, FlashInfer or sgl-kernel in a release that the framework does not fit, FlashInfer packages of
-different releases included.
+AITER, CK, AOTriton, FlashInfer or sgl-kernel in a release that does not match the framework. FlashInfer packages of
+different releases count too.
 
 ## Why it matters
-Kernels are missing, take other arguments, or fail at launch.
+Kernels are missing, expect other arguments, or fail at launch.
 
 ## Not raised when
-FlashInfer's packages agree and no error text was seen.
+FlashInfer's packages agree and no error message shows it.
 
 ## How to confirm
 `python -m pip list | grep -iE 'aiter|flashinfer|sgl'`
@@ -48,28 +51,19 @@ https://docs.flashinfer.ai/installation.html
 """,
 )
 
-FIXES = (Fix(text="Install the release of the named kernel library that the framework pins.", where="environment"),)
 
-_OF_VERSIONS = (
-    "kernel-library-api-differs", "kernel-library-version-below-floor", "kernel-package-below-minimum",
-    "flash-attention-package-below-minimum", "kernel-package-absent-told", "import-fails-told",
-)  # fmt: skip
-_PARTS = ("flashinfer-cubin", "flashinfer-jit-cache")
-
-
-def unheard(machine: Snapshot) -> bool:
-    """On NVIDIA's GPUs, where no error is of a kernel library's names or versions: a list of them is in any text."""
-    nvidia = machine.torch.cuda is not None or (machine.of_vendor("nvidia") and not machine.of_vendor("amd"))
-    own = machine.symptom("framework-class-lacks-argument-told") is not None  # both sides are of one package
-    return bool(nvidia or own or _without_aiter(machine)) and machine.symptom(*_OF_VERSIONS) is None
-
-
-def _without_aiter(machine: Snapshot) -> bool:
-    """Whether AITER, the library that frameworks pin on AMD's GPUs, is turned off."""
-    env = machine.environment or {}
-    return any(
-        env.get(name, "").strip().lower() in ("0", "false") for name in ("SGLANG_USE_AITER", "VLLM_ROCM_USE_AITER")
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Where only an error text says it: PACKAGE and VERSION are those that it names."""
+    return (
+        pip_install(
+            machine,
+            "Install the release of the kernel library that the framework pins (PACKAGE==VERSION in the message).",
+            "PACKAGE==VERSION",
+        ),
     )
+
+
+_PARTS = ("flashinfer-cubin", "flashinfer-jit-cache")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -80,9 +74,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     for part in (package(machine, name) for name in _PARTS):
         if main and part and release(main.version) and release(main.version) != release(part.version):
             yield Finding(
-                summary=f"{part.name} {part.version[:30]} is not of flashinfer-python {main.version[:30]}.",
+                summary=f"{part.name} {part.version[:30]} does not match flashinfer-python {main.version[:30]}.",
                 severity=Severity.WARNING,
                 subject=Subject(kind="package", id=part.name),
                 evidence=shown(machine, main, part),
-                fixes=(pip_install(machine, "Install the same release.", f"{part.name}=={release(main.version)}"),),
+                remedies=(
+                    pip_install(machine, "Install the matching release.", f"{part.name}=={release(main.version)}"),
+                ),
             )

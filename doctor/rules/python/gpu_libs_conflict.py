@@ -1,4 +1,4 @@
-"""Several copies of a GPU library meet, and the wrong one is loaded."""
+"""Several copies of a GPU library conflict, and the wrong one is loaded."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.drivers import Install, LoaderChoice
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import library_found, process_maps, python_files, python_loading, run_line, wheel_runtime
-from doctor.rules.python_packages import package, pip_install, pip_remove, release, shown
+from doctor.rules.lib import library_found, process_maps, python_files, python_loading, run_line, wheel_runtime
+from doctor.rules.lib.advice import by_hand, unset
+from doctor.rules.lib.python_packages import package, pip_install, pip_remove, release, shown
+from doctor.rules.lib.torch_install import torch_again
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -20,15 +22,17 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="gpu-libs-conflict",
     severity=Severity.ERROR,
-    title="Several copies of a GPU library meet, and the wrong one is loaded.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="Several copies of a GPU library conflict, and the wrong one is loaded.",
     needs=(
         {"packages"},
         {"libraries"},
+        {"nvidia_driver.libcuda.stub"},
         {"environment", "torch.build"},
         {"loader", "torch.build"},
         {"process.libraries"},
-        {"symptom:library-built-with-told", "symptom:library-on-system-told"},
-        {"symptom:nccl-of-cuda-told", "cuda"},
         {"host.wsl", "torch.rocm"},
     ),
     proven="live",
@@ -37,19 +41,20 @@ RULE = Rule(
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-From files: the loader's search is followed for every library that torch needs (RPATH, LD_LIBRARY_PATH, RUNPATH,
-ld.so.cache, default folders), and another copy than torch's own wins. Packages in another release than torch pins.
+From files: doctor follows the loader's search for every library that torch needs (RPATH, LD_LIBRARY_PATH, RUNPATH,
+ld.so.cache, default folders), and another copy than torch's own wins; or cuDNN's libraries are of several releases.
+Packages in another release than torch pins.
 A GPU library that is not the one the framework was built with: packages for CUDA 12 and 13 that install the same
-file, a library of another release than torch pins, LD_LIBRARY_PATH that leads a wheel to another ROCm or CUDA, a ROCm
-wheel's own HSA runtime under WSL, or an error text that says so.
+file, a library of another release than torch pins, LD_LIBRARY_PATH that points a wheel to another ROCm or CUDA, a ROCm
+wheel's own HSA runtime under WSL, or an error message that shows it.
 
 ## Why it matters
 The loader takes the first copy it finds: undefined symbols, CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH, crashes.
 
 ## Not raised when
-LD_LIBRARY_PATH leads to the release that torch was built with, or its release is not known and no error text was
-seen. In a pasted text in which nothing fails to load or crashes, the path to a CUDA of another major is information:
-its libraries have other names.
+LD_LIBRARY_PATH points to the release that torch was built with, or its release is not known and no error message
+shows it. In a pasted text in which nothing fails to load or crashes, the path to a CUDA of another major is
+information: its libraries have other names.
 
 ## How to confirm
 `LD_DEBUG=libs python -c 'import torch' 2>&1 | grep -E 'calling init.*(cudnn|nccl|cublas|amdhip)'`
@@ -65,54 +70,40 @@ https://man7.org/linux/man-pages/man8/ld.so.8.html
 """,
 )
 
-FIXES = (
-    Fix(text="Start the program without LD_LIBRARY_PATH: wheels bring their own libraries.", where="environment"),
-    Fix(text="Remove the second copy of the library that the error names.", where="environment"),
-)
+
+def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]:
+    """The path that leads to other copies first; then the second package."""
+    which = by_hand(
+        "Uninstall the second package that contains the library in the error.",
+        Scope.ENVIRONMENT,
+        "`pip list | grep -i -E 'nvidia|rocm|cudnn|nccl'` shows two packages of one library, such as nvidia-cudnn-cu11 "
+        "beside nvidia-cudnn-cu12.",
+        undo="Install it again.",
+    )
+    return *_without_path(machine), which
+
+
+def _without_path(machine: Snapshot) -> tuple[Remedy, ...]:
+    return (unset(machine, "LD_LIBRARY_PATH", because=": wheels bring their own libraries"),)
+
 
 _SHARED = ("nvidia-cudnn", "nvidia-nccl", "nvidia-cusparselt", "nvidia-nvshmem")
 """Their packages for CUDA 12 and CUDA 13 install the same files (published wheels, 2026-11-20)."""
 _PINNED = ("nvidia-cudnn", "nvidia-cublas", "nvidia-nccl", "nvidia-nvjitlink", "nvidia-cusparselt", "nvidia-cusparse")
 _FAILED = (
     "cublas-or-cudnn-call-failed",
+    "cublas-call-failed",
     "cuda-library-undefined-symbol",
     "cuda-library-undefined-symbol-of-another",
     "nvjitlink-symbol-missing",
     "cudnn-sublibrary-version-mismatch",
-    "nccl-version-mix",
 )
 """Symptoms that make a library from elsewhere on the loader's path, or another release than torch pins, the cause."""
-_NOT_TAKEN = ("rocblas-tensile-file-unreadable", "rocm-library-symbol-missing")
+_NOT_TAKEN = ("rocblas-tensile-file-unreadable",)
 """Symptoms of a file of ROCm that is there, and that the library which reads it does not understand."""
 _ROCM_PATH = Lazy(r"/opt/rocm(?:-(\d{1,2}\.\d{1,2}))?[\w.-]*/")
 _ELSEWHERE = Lazy(r"/(?:usr/local/cuda[\w.-]*|opt/rocm[\w.-]*|opt/cuda[\w.-]*|[\w/.-]*cudnn[\w./-]*)/lib(?:64)?\b")
 _STACK = Lazy(r"/(?:rocm|cuda)-(\d{1,2}(?:\.\d{1,2})?)")
-
-
-_OF_IMAGES = (
-    "/usr/local/nvidia/lib", "/usr/local/nvidia/lib64", "/usr/local/cuda/lib64", "/usr/local/cuda/lib",
-    "/usr/local/cuda/compat", "/usr/local/cuda/compat/lib",
-)  # fmt: skip
-_NAMES_A_LIBRARY = (
-    "gpu-dll-named", "gpu-library-of-system-listed", "cublas-or-cudnn-call-failed", "cuda-library-undefined-symbol",
-    "cuda-library-not-found", "program-crashed", "import-fails-told",
-)  # fmt: skip
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where the loader's path is the one that NVIDIA's images set, and no library is named by an error. Where it leads
-    to toolkits of CUDA alone, one of another major first, and nothing fails: the rule has said what that is worth.
-    Where it is named by no more than the advice that an installer of CUDA ends with."""
-    advised = machine.symptom("cuda-installer-advice-told") is not None
-    if advised and "LD_LIBRARY_PATH" not in (machine.environment or {}) and not machine.symptom(*_NAMES_A_LIBRARY):
-        return True
-    parts = [part for part in (machine.environment or {}).get("LD_LIBRARY_PATH", "")[:4000].split(":") if part]
-    if parts and all(part.rstrip("/") in _OF_IMAGES for part in parts):
-        return machine.symptom(*_NAMES_A_LIBRARY) is None
-    led = [found[1] for part in parts if (found := _STACK.match(part.removeprefix("/usr/local")))]
-    ours = machine.torch.cuda
-    other = ours is not None and len(led) == len(parts) > 0 and Dotted(led[0]).major != Dotted(ours).major
-    return other and _nothing_fails(machine) and not run_line.complained_of(machine)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -120,6 +111,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield from process_maps.twice(machine)
     yield from process_maps.replaced(machine)
     yield from process_maps.displaced(machine)
+    yield from python_loading.stubs(machine)
+    yield from python_loading.mixed_cudnn(machine)
     yield from python_loading.conflicts(machine)
     yield from python_files.gpu_packages(machine)
     for stem in _SHARED:
@@ -130,7 +123,14 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 severity=Severity.WARNING,
                 subject=Subject(kind="package", id=stem),
                 evidence=shown(machine, *held),
-                fixes=(pip_remove(machine, "Remove both, then install torch again.", *(p.name for p in held)),),
+                remedies=(
+                    pip_remove(
+                        machine,
+                        "Remove both copies, then install torch's own.",
+                        *(p.name for p in held),
+                        then=torch_again(machine),
+                    ),
+                ),
             )
     yield from library_found.another_copy(machine)
     yield from library_found.other_release_told(machine)
@@ -156,27 +156,27 @@ def _loader_path(machine: Snapshot) -> Iterator[Finding]:
             severity=Severity.WARNING,
             subject=Subject(kind="variable", id="LD_LIBRARY_PATH"),
             evidence=evidence(machine, ("environment[LD_LIBRARY_PATH]", "torch.version")),
-            fixes=FIXES[:1],
+            remedies=_without_path(machine),
         )
     if other:
         yield Finding(
-            summary=f"LD_LIBRARY_PATH leads to {stack.upper()} {other[0]}; torch was built with {(ours or '')[:12]}.",
+            summary=f"LD_LIBRARY_PATH points to {stack.upper()} {other[0]}; torch was built with {(ours or '')[:12]}.",
             # Libraries of another CUDA have other names (libcudart.so.11.0, libcudart.so.12): a text in which none
-            # fails to load tells of no harm. ROCm's keep theirs, and a live loader shows what it takes.
+            # fails to load shows no harm. ROCm's keep theirs, and a live loader shows what it takes.
             severity=Severity.INFO if (harmless := stack == "cuda" and _nothing_fails(machine)) else Severity.WARNING,
-            suspect=2 if harmless and run_line.complained_of(machine) else 0,
+            suspect=2 if harmless else 0,
             subject=Subject(kind="variable", id="LD_LIBRARY_PATH"),
             evidence=(
                 *evidence(machine, ("environment[LD_LIBRARY_PATH]", "torch.version", "torch.build")),
                 *(Evidence(text=f"{c.key} is {c.path}", source="environment:LD_LIBRARY_PATH") for c in copies[:5]),
             ),
-            fixes=FIXES[:1],
+            remedies=_without_path(machine),
         )
 
 
 def _nothing_fails(machine: Snapshot) -> bool:
-    """Whether this is a pasted text in which no library is told to fail, and nothing to crash or not to import."""
-    said = _felt(machine) or machine.symptom("gpu-dll-named", "program-crashed", "import-fails-told") is not None
+    """Whether this is a pasted text in which no library fails, and nothing crashes or fails to import."""
+    said = _felt(machine) or machine.symptom("program-crashed") is not None
     return run_line.from_text(machine, "environment") and not said
 
 
@@ -190,13 +190,13 @@ def _files_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:
     if not theirs or Dotted(theirs).series() == Dotted(ours).series():
         return
     yield Finding(
-        summary=f"Files of ROCm {theirs[:12]} are read by a torch whose libraries are of ROCm {ours[:12]}.",
+        summary=f"torch has libraries of ROCm {ours[:12]} but reads files of ROCm {theirs[:12]}.",
         severity=Severity.WARNING,
         subject=Subject(kind="library", id="rocm"),
         basis="both",
         explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "blas-kernels-missing"),
         evidence=(Evidence(text=failed.text, source=failed.source), *evidence(machine, ("torch.version",))),
-        fixes=FIXES,
+        remedies=advice(machine),
     )
 
 
@@ -224,10 +224,10 @@ def _unpinned(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         pinned = held.name.startswith(_PINNED) and pin.startswith("==") and release(held.version)
         if pinned and Dotted(pin.removeprefix("==")).compare(held.version):
             yield Finding(
-                summary=f"{held.name} {held.version[:20]} is installed; torch {build.version} pins {pin[2:]}.",
+                summary=f"{held.name} {held.version[:20]} is installed, but torch {build.version} pins {pin[2:]}.",
                 severity=Severity.WARNING if _felt(machine) else Severity.INFO,
                 subject=Subject(kind="package", id=held.name),
                 evidence=(*evidence(machine, ("torch.version",)), *shown(machine, held)),
-                fixes=(pip_install(machine, "Install the release that torch pins.", f"{held.name}{pin}"),),
+                remedies=(pip_install(machine, "Install the release that torch pins.", f"{held.name}{pin}"),),
                 source=build.source[:200],
             )

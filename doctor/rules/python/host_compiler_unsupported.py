@@ -1,4 +1,4 @@
-"""The host compiler is outside what nvcc or hipcc supports."""
+"""nvcc or hipcc does not support the host compiler."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import work_done
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Step, Subject, evidence
+from doctor.rules.lib.advice import set_to
+from doctor.rules.lib.packages import family, install
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -17,18 +18,21 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="host-compiler-unsupported",
     severity=Severity.ERROR,
-    title="The host compiler is outside what nvcc or hipcc supports.",
+    scope=Scope.HOST,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="nvcc or hipcc does not support the host compiler.",
     needs=({"host.gcc_version", "cuda"},),
     proven="synthetic",
     order=41,
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-gcc, clang or MSVC that the toolkit refuses, or headers too new for it: a gcc above the bound of the CUDA toolkit
+gcc, clang or MSVC that the toolkit rejects, or headers too new for it: a gcc above the bound of the CUDA toolkit
 while something is compiled.
 
 ## Why it matters
-Nothing that has GPU code can be built.
+Code for the GPU cannot be built.
 
 ## Not raised when
 Nothing is compiled, the gcc or the toolkit is not known, or the gcc is within the toolkit's bound.
@@ -37,25 +41,43 @@ Nothing is compiled, the gcc or the toolkit is not known, or the gcc is within t
 `gcc --version` against the table of the toolkit's installation guide.
 
 ## Fix
-Install a supported gcc beside the system's and name it with CUDAHOSTCXX or NVCC_PREPEND_FLAGS=-ccbin.
+Install a supported gcc beside the system's and select it with CUDAHOSTCXX or NVCC_PREPEND_FLAGS=-ccbin.
 
 ## Fix safety
-No reboot. The second compiler stands beside the system's.
+No reboot. The second compiler is installed beside the system's.
 
 ## References
 https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#host-compiler-support-policy
 """,
 )
 
-FIXES = (
-    Fix(
-        text="Install a gcc that the toolkit supports and name it in CC, CXX and CUDAHOSTCXX.",
-        where="environment",
-    ),
-)
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """An older gcc beside the one that is there."""
+    bound = _bound(machine)
+    number = str(bound or "N")
+    name = f"gcc {bound}" if bound else "a gcc that the toolkit supports (N: its number, of the error)"
+    packages = {
+        "apt": (f"gcc-{number}", f"g++-{number}"),
+        "dnf": (f"gcc-toolset-{number}",) if machine.os.id != "fedora" else (f"gcc{number}-c++",),
+        "zypper": (f"gcc{number}-c++",),
+        "pacman": (f"gcc{number}",),
+    }.get(family(machine) or "", ())
+    argv = install(family(machine), *packages) if bound else None
+    first = Step(text=f"Install {name} beside the current one.", command=argv)
+    names = {"CC": f"gcc-{number}", "CXX": f"g++-{number}", "CUDAHOSTCXX": f"g++-{number}"}
+    compile_it = set_to(machine, f"Compile with {name}.", where="the build's environment", **names)
+    whole = {"steps": (first, *compile_it.steps), "effect": (), "root": argv is not None}
+    return (compile_it.model_copy(update=whole),)
 
 
-_BUILDS = ("build-command-failed", "nvcc-unknown-builtin-of-newer-gcc", "internal-compiler-error")
+def _bound(machine: Snapshot) -> int | None:
+    """The newest gcc that the toolkit at hand takes."""
+    toolkits = [i.version for i in machine.cuda or () if i.version]
+    return next((newest for first, newest in _GCC_MAX if toolkits and Dotted(toolkits[0]) >= first), None)
+
+
+_BUILDS = ("build-command-failed", "nvcc-unknown-builtin-of-newer-gcc")
 _GCC_MAX = (
     ("13.4", 16),
     ("13.0", 15),
@@ -69,24 +91,19 @@ _GCC_MAX = (
 """First CUDA of a row -> newest gcc that its nvcc takes (crt/host_config.h of published nvcc wheels, 2026-11-20)."""
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where what was compiled ran, or nothing is compiled."""
-    return work_done.ran(machine) or machine.symptom("compiles-here-told", *_BUILDS) is None
-
-
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """The gcc that answers against the toolkit's own bound, while something is compiled."""
     gcc = Dotted(machine.host.gcc_version or "").major
     toolkits = [i.version for i in machine.cuda or () if i.version]
-    bound = next((newest for first, newest in _GCC_MAX if toolkits and Dotted(toolkits[0]) >= first), None)
+    bound = _bound(machine)
     builds = any(s.key in _BUILDS for s in machine.symptoms)
     if gcc is None or bound is None or gcc <= bound or not builds:
         return
     yield Finding(
-        summary=f"gcc {gcc} is newer than CUDA {toolkits[0][:12]} supports ({bound} at most).",
+        summary=f"gcc {gcc} is too new for CUDA {toolkits[0][:12]}, which supports {bound} at most.",
         # nvcc that does not know the GPU stopped at its own options; the newer toolkit that it takes has another bound.
         severity=Severity.INFO if machine.symptom("nvcc-unsupported-gpu-architecture") else Severity.WARNING,
         subject=Subject(kind="compiler"),
         evidence=evidence(machine, ("host.gcc_version", "cuda")),
-        fixes=FIXES,
+        remedies=advice(machine, kb),
     )

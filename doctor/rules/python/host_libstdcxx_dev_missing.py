@@ -1,4 +1,4 @@
-"""The C++ headers of the newest installed gcc are missing."""
+"""The C++ headers for the newest installed gcc are missing."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules.commands import family, install
+from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import by_hand, command
+from doctor.rules.lib.packages import family, install
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="host-libstdcxx-dev-missing",
     severity=Severity.ERROR,
-    title="The C++ headers of the newest installed gcc are missing.",
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    layer=Layer.LIBRARIES,
+    title="The C++ headers for the newest installed gcc are missing.",
     needs=({"tools", "host.gcc_runtimes", "host.libstdcxx_headers"},),
     proven="synthetic",
     order=41,
@@ -30,11 +34,11 @@ RULE = Rule(
 clang (hipcc) that picks the newest gcc folder on the machine, for which the C++ headers are not installed.
 
 ## Why it matters
-Every HIP program fails at "'cmath' file not found".
+Every HIP program fails to build with "'cmath' file not found".
 
 ## Not raised when
-The headers of the newest gcc whose folder holds crtbegin.o are there, no hipcc and no amdclang++ is, or either is not
-known; and no error text was seen.
+The headers of the newest gcc whose folder holds crtbegin.o are installed, hipcc and amdclang++ are not, or either is
+not known; and no error message shows it.
 
 ## How to confirm
 `clang++ -v -E -x c++ /dev/null` names the selected GCC installation.
@@ -50,18 +54,21 @@ https://github.com/ROCm/ROCm/issues/1843
 """,
 )
 
-FIXES = (Fix(text="Install the C++ headers of the gcc that clang selects (libstdc++-N-dev or g++).", root=True),)
+REMEDIES = (
+    by_hand(
+        "Install the C++ headers of the gcc that clang selects (`clang++ -v` prints `Selected GCC installation`).",
+        Scope.HOST,
+        "Debian and Ubuntu: libstdc++-N-dev, N being that gcc's number. RHEL, Fedora and SUSE: gcc-c++. Arch: gcc.",
+        undo="Remove the package again.",
+        root=True,
+    ),
+)
 
 _NEWEST = {"22.04": "12", "24.04": "14", "12": "12", "13": "14"}
 """Release of Ubuntu or Debian -> newest gcc folder that a bare system has (packages.ubuntu.com, 2026-11)."""
 
 
 _CLANG = ("hipcc", "amdclang++")
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where the header that a compiler misses is named, and is none of the C++ library."""
-    return machine.symptom("header-of-other-missed-told") is not None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -73,16 +80,16 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if major is None or headers is None or compiler is None or major in {Dotted(v).major for v in headers}:
         return
     wanted = {"apt": f"libstdc++-{major}-dev", "dnf": "gcc-c++", "zypper": "gcc-c++"}.get(family(machine) or "")
-    command = install(family(machine), wanted) if wanted else None
+    argv = install(family(machine), wanted) if wanted else None
     yield Finding(
-        summary=f"{compiler.name} takes gcc {newest}, whose C++ headers are not installed.",
+        summary=f"{compiler.name} uses gcc {newest}, but its C++ headers are not installed.",
         severity=Severity.WARNING,
         subject=Subject(kind="compiler"),
         evidence=(
             Evidence(text=f"{compiler.name} is {compiler.key}"[:300], source=machine.source("tools")),
             *evidence(machine, ("host.gcc_runtimes", "host.libstdcxx_headers")),
         ),
-        fixes=(Fix(text=f"Install {wanted}.", command=command, root=True),) if command else FIXES,
+        remedies=(command(f"Install {wanted}.", Scope.HOST, *argv, root=True),) if argv else REMEDIES,
         verify=("clang++", "-v", "-E", "-x", "c++", "/dev/null"),
     )
 
@@ -91,10 +98,10 @@ def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[F
     """With the package of this release, where it is known."""
     number = _NEWEST.get((machine.os.version or "")[:5].rstrip(".")) if family(machine) == "apt" else None
     wanted = f"libstdc++-{number}-dev" if number else "gcc-c++" if family(machine) in ("dnf", "zypper") else None
-    command = install(family(machine), wanted) if wanted else None
+    argv = install(family(machine), wanted) if wanted else None
     yield Finding(
         summary=RULE.title,
         subject=Subject(kind="compiler"),
         evidence=(Evidence(text=symptom.text, source=symptom.source), *evidence(machine, ("os.version",))),
-        fixes=(Fix(text=f"Install {wanted}.", command=command, root=True),) if command else FIXES,
+        remedies=(command(f"Install {wanted}.", Scope.HOST, *argv, root=True),) if argv else REMEDIES,
     )

@@ -1,4 +1,4 @@
-"""The environment lies under a path with a space."""
+"""The environment's path contains a space."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import step, way
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="install-path-has-space",
     severity=Severity.ERROR,
-    title="The environment lies under a path with a space.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="The environment's path contains a space.",
     needs=({"interpreter.prefix", "torch.build"}, {"torch.location", "torch.build"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "torch-missing-gpu-arch"),
@@ -26,19 +30,19 @@ RULE = Rule(
         "amd",
     ),
     doc="""## What it finds
-A ROCm build of torch under a path that holds a space.
+A ROCm build of torch under a path that contains a space.
 
 ## Why it matters
 ROCm 6's loader of code objects does not find kernels under such a path: 'invalid device function'.
 
 ## Not raised when
-torch is not a ROCm build and no error text was seen, or the path has no space.
+torch is not a ROCm build and no error message shows it, or the path has no space.
 
 ## How to confirm
 `python -c 'import torch; print(torch.__file__)'`
 
 ## Fix
-Make the environment anew under a path without spaces: environments can't be moved.
+Recreate the environment under a path without spaces: environments cannot be moved.
 
 ## Fix safety
 No reboot. Changes packages of this environment only.
@@ -48,18 +52,23 @@ https://github.com/ROCm/clr/issues
 """,
 )
 
-FIXES = (Fix(text="Make the environment anew under a path without spaces.", where="environment"),)
 
-
-_SHOWN = (
-    *("path-shown-with-space", "path-with-space", "path-told-to-hold-a-space", "include-path-cut-at-space"),
-    *("input-path-cut", "no-such-include-part", "home-path-shown-with-space"),
-)
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where a text neither shows a path with a space nor speaks of one."""
-    return machine.symptom(*_SHOWN) is None
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """A new environment beside the old one."""
+    make = step("Create it.", "python3", "-m", "venv", "/opt/venv", where="environment")
+    fill = step(
+        "Install the same packages (of `pip freeze > requirements.txt` in the old one).",
+        "/opt/venv/bin/python",
+        "-m",
+        "pip",
+        "install",
+        "-r",
+        "requirements.txt",
+        where="environment",
+    )
+    undo = (step("Delete the new environment; the old one is unchanged.", where="environment"),)
+    title = "Create the environment again under a path without spaces."
+    return (way(title, Scope.ENVIRONMENT, make, fill, undo=undo),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -67,9 +76,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     spaced = [p for p in (machine.interpreter.prefix, machine.torch.location) if p and " " in p.strip()]
     if spaced and machine.torch.build == "rocm":
         yield Finding(
-            summary="torch for ROCm lies under a path with a space; its kernels may not be found.",
+            summary="torch for ROCm may not find its kernels: its path contains a space.",
             severity=Severity.WARNING,
             subject=Subject(kind="path"),
             evidence=evidence(machine, ("torch.location", "interpreter.prefix", "torch.version")),
-            fixes=FIXES,
+            remedies=advice(machine, kb),
         )

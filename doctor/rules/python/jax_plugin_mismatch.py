@@ -1,18 +1,19 @@
-"""JAX's GPU plugin is missing or does not fit."""
+"""JAX's GPU plugin is missing or does not match."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.redaction.lazy import Lazy
-from doctor.rules import accusing, python_files, python_plugins, work_done
-from doctor.rules.hardware import discrete
-from doctor.rules.python_packages import below, package, pip_install, release, shown
-from doctor.rules.torch_install import python_of
+from doctor.rules.lib import python_files, python_plugins, run_line
+from doctor.rules.lib.hardware import discrete
+from doctor.rules.lib.python_packages import below, package, pip_install, release, shown
+from doctor.rules.lib.torch_install import python_of
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="jax-plugin-mismatch",
     severity=Severity.ERROR,
-    title="JAX's GPU plugin is missing or does not fit.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="JAX's GPU plugin is missing or does not match.",
     needs=({"packages"},),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -31,14 +35,14 @@ RULE = Rule(
     tags=("python",),
     doc="""## What it finds
 A jaxlib without any GPU plugin on a machine with a GPU, plugins that are all for the other vendor's GPUs, or plugin
-packages of another release than jaxlib: CUDA's plugin must be of the very same one, or jaxlib leaves it aside.
+packages of another release than jaxlib: CUDA's plugin must have exactly the same release, or jaxlib ignores it.
 
 ## Why it matters
-JAX runs on the CPU, or stops at 'Unable to initialize backend'.
+JAX runs on the CPU, or stops with 'Unable to initialize backend'.
 
 ## Not raised when
-Plugin and jaxlib are of one release, jaxlib carries CUDA or ROCm itself, or no GPU is known. A text that
-shows JAX's own list of GPUs, or an error of XLA's on a GPU, of an incomplete list of packages.
+Plugin and jaxlib have the same release, jaxlib contains CUDA or ROCm itself, or no GPU is known. The package list is
+incomplete, because the text shows JAX's own list of GPUs or an XLA error on a GPU.
 
 ## How to confirm
 `python -c 'import jax; print(jax.devices())'`
@@ -54,23 +58,33 @@ https://docs.jax.dev/en/latest/installation.html
 """,
 )
 
-FIXES = (
-    Fix(
-        text="Install JAX with the plugin of this GPU, all of one release (jax[cuda12], jax[cuda13] or jax[rocm]).",
-        command=("python3", "-m", "pip", "install", "--upgrade", "jax[cuda12]"),
-        where="environment",
-    ),
-)
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """JAX with the plugin of the vendor that is there or that the error names; of both if neither is known."""
+    there = {v for v in ("nvidia", "amd") if machine.of_vendor(v)} or set(run_line.vendors_meant(machine))
+    if not there:
+        said = " ".join(f"{s.key} {s.text}" for s in machine.symptoms).lower()
+        there = (
+            {"amd"} if re.search(r"rocm|amdgpu|\bhip", said) else {"nvidia"} if "cuda" in said else {"amd", "nvidia"}
+        )
+    plugins = {p.name.lower().replace("_", "-") for p in machine.packages or ()}
+    cuda = "13" if any(name.startswith("jax-cuda13") for name in plugins) else "12"
+    ways: list[Remedy] = []
+    if "nvidia" in there:
+        title = "Install JAX with its CUDA plugin, all of one release."
+        ways.append(
+            pip_install(machine, title, "--upgrade", f"jax[cuda{cuda}]").model_copy(update={"vendor": "nvidia"})
+        )
+    if "amd" in there:
+        title = "Install JAX with its ROCm plugin, all of one release."
+        ways.append(pip_install(machine, title, "--upgrade", "jax[rocm]").model_copy(update={"vendor": "amd"}))
+    return tuple(ways)
+
 
 _PLUGIN = Lazy(r"jax-(?:cuda|rocm)\d+-(?:plugin|pjrt)$")
 _CUDA_PLUGIN = Lazy(r"jax-cuda\d+-plugin$")
 _SPLIT = "0.4.24"
 """From this release on the GPU code is in plugin packages."""
-
-
-def excludes(machine: Snapshot) -> bool:
-    """Where JAX lists its GPU, and no error text accuses anything."""
-    return accusing.works_alone(machine, "jax-lists-gpu")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -86,15 +100,16 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     aside = [] if other else [p for p in plugins if _unused(p, jaxlib.version)]
     there = [v for v in ("nvidia", "amd") if discrete(machine, v)]
     bare = not plugins and "+" not in jaxlib.version and not below(jaxlib.version, _SPLIT)
-    alone = bare and there and machine.symptom("jax-lists-gpu", "xla-on-gpu-told") is None
+    alone = bare and there and machine.symptom("jax-lists-gpu") is None
     foreign = _of_other_vendor(machine, plugins)
     if not other and not alone and not foreign and not aside:
         return
     differs = [*other, *aside]
-    what = f"{differs[0].name} {differs[0].version[:20]} is not of" if differs else "No GPU plugin is installed for"
+    what = (
+        f"{differs[0].name} {differs[0].version[:20]} does not match" if differs else "No GPU plugin is installed for"
+    )
     if foreign and not differs:
         what = f"{foreign[0].name[:40]} is for the other vendor's GPUs, and there is no other plugin for"
-    extra = "jax[rocm]" if there == ["amd"] else "jax[cuda12]"
     yield Finding(
         summary=f"{what} jaxlib {jaxlib.version[:20]}.",
         severity=Severity.ERROR if other else Severity.WARNING,
@@ -104,7 +119,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             *(("torch-built-for-other-vendor",) if foreign and not machine.torch.installed else ()),
         ),
         evidence=shown(machine, jaxlib, *(differs or foreign)),
-        fixes=(pip_install(machine, "Install plugin and jaxlib of one release.", "--upgrade", extra),),
+        remedies=advice(machine, kb),
         verify=(python_of(machine), "-c", "import jax; print(jax.devices())"),
     )
 
@@ -115,34 +130,6 @@ def _unused(plugin: Package, jaxlib: str) -> bool:
         return False
     mine, theirs = release(plugin.version), release(jaxlib)
     return bool(mine and theirs) and Dotted(mine or "").compare(theirs or "") != 0
-
-
-_LACKS_ITS_GPU = (
-    *("jax-backend-not-initialized", "jax-backend-is-cpu-told", "jax-lists-cpu-only", "jax-cuda-jaxlib-not-installed"),
-    *("framework-falls-back-to-cpu", "gpu-not-seen-said"),
-)
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where jax lists a GPU, XLA is at work on one or kernels ran, its parts are of one release, or only other
-    hardware's backends lack."""
-    if machine.symptom("jax-lists-gpu", "xla-on-gpu-told") or work_done.ran(machine):
-        return True
-    if machine.symptom("jax-plugin-lacks-system-library"):  # the plugin is the right one, and cannot be opened
-        return True
-    if machine.symptom("jax-notes-other-backends") and machine.symptom(*_LACKS_ITS_GPU) is None:
-        return True
-    names = ("jax", "jaxlib", "plugin", "pjrt")
-    held: dict[str, Package | None] = {"jax": package(machine, "jax"), "jaxlib": package(machine, "jaxlib")}
-    for found in machine.packages or ():
-        kind = _PART.fullmatch(found.name.lower().replace("_", "-")[:60])
-        if kind is not None:
-            held[kind[1]] = found
-    versions = {release(part.version) for name in names if (part := held.get(name)) is not None}
-    return sum(held.get(name) is not None for name in names[:3]) == 3 and len(versions) == 1 and None not in versions
-
-
-_PART = Lazy(r"jax-(?:rocm|cuda)\d+-(plugin|pjrt)")
 
 
 def _of_other_vendor(machine: Snapshot, plugins: Sequence[Package]) -> list[Package]:

@@ -1,4 +1,4 @@
-"""A release of a GPU library with a known fault is installed."""
+"""An installed release of a GPU library has a known bug."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity
-from doctor.rules.library_release import known_faults
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity
+from doctor.rules.lib.library_release import known_faults
+from doctor.rules.lib.python_packages import pip_install
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,27 +17,30 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="known-bad-library-version",
     severity=Severity.WARNING,
-    title="A release of a GPU library with a known fault is installed.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="An installed release of a GPU library has a known bug.",
     needs=(),
     proven="synthetic",
     order=45,
     tags=("python",),
     doc="""## What it finds
-A release of ROCm, cuDNN, cuBLAS, NCCL or another GPU library for which a fault is documented on this kind of GPU, from
-a table of known faults and from error texts that are theirs.
+A release of ROCm, cuDNN, cuBLAS, NCCL or another GPU library with a documented bug on this kind of GPU, from a table
+of known bugs and from their error messages.
 
 ## Why it matters
-Wrong results, hangs or crashes that no setting mends.
+Wrong results, hangs or crashes that no setting fixes.
 
 ## Not raised when
-A release, GPU or package that the row asks for is not known. Where nothing that the fault shows was seen, the release
-is a remark only. A crash alone accuses no library.
+A release, GPU or package that the row needs is not known. Without a symptom of the bug, the release is only
+information. A crash alone does not count.
 
 ## How to confirm
 `python -m pip list | grep nvidia`
 
 ## Fix
-Install a release without the fault.
+Install a release without the bug.
 
 ## Fix safety
 No reboot. Changes packages of this environment only.
@@ -46,24 +50,17 @@ https://docs.nvidia.com/deeplearning/nccl/release-notes/index.html
 """,
 )
 
-FIXES = (
-    Fix(
-        text="Try the next release of the library that fails, and search its release notes for the error.",
-        where="environment",
-    ),
-)
 
-
-_CALLS = ("cublas-or-cudnn-call-failed", "cudnn-finds-no-engine")
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where XLA dropped a kernel whose results were not those of the others, and what it took instead works; where
-    cuDNN refuses more elements than 32 bits count, which no release of it takes."""
-    if machine.symptom("xla-drops-kernel-told") is not None and machine.symptom("something-works-told") is not None:
-        return True
-    refused = any("NOT_SUPPORTED" in s.text for s in machine.symptoms if s.key in _CALLS)
-    return refused and machine.symptom("elements-past-32-bits-told") is not None
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Where only an error text says it: PACKAGE is the one that it names."""
+    return (
+        pip_install(
+            machine,
+            "Install the next release of the library that fails (PACKAGE); its release notes name the error.",
+            "--upgrade",
+            "PACKAGE",
+        ),
+    )
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

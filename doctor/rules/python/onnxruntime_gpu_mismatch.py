@@ -1,4 +1,4 @@
-"""ONNX Runtime's GPU provider does not fit the CUDA, cuDNN or ROCm at hand."""
+"""ONNX Runtime's GPU provider does not match the installed CUDA, cuDNN or ROCm."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import python_plugins, work_done
-from doctor.rules.python_packages import below, package, pip_install, pip_remove, release, shown
+from doctor.rules.lib import python_plugins
+from doctor.rules.lib.advice import by_hand
+from doctor.rules.lib.python_packages import below, package, pip_install, pip_remove, release, shown
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="onnxruntime-gpu-mismatch",
     severity=Severity.ERROR,
-    title="ONNX Runtime's GPU provider does not fit the CUDA, cuDNN or ROCm at hand.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="ONNX Runtime's GPU provider does not match the installed CUDA, cuDNN or ROCm.",
     needs=({"packages"},),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -28,21 +32,21 @@ RULE = Rule(
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-The CPU package of ONNX Runtime installed over the GPU one, a provider whose libraries can't be loaded, or one that is
-built for another major of CUDA than what is here.
+The CPU package of ONNX Runtime installed over the GPU one, a provider whose libraries cannot be loaded, or one built
+for another CUDA major than the installed one.
 
 ## Why it matters
 Sessions fall back to the CPU provider with a warning.
 
 ## Not raised when
-One package of ONNX Runtime is installed, CUDA of its major is here or not known, and no error text was seen. A
-package of CUDA beside AMD's GPUs alone, or one that only keeps its name, is no CUDA that is here.
+One package of ONNX Runtime is installed, its CUDA major is installed or not known, and no error message shows it. A
+CUDA package beside only AMD GPUs, or an empty placeholder package, does not count as CUDA.
 
 ## How to confirm
 `python -c 'import onnxruntime; print(onnxruntime.get_available_providers())'`
 
 ## Fix
-Keep one package: onnxruntime-gpu for CUDA, the MIGraphX or ROCm build for AMD, for the CUDA or ROCm at hand.
+Keep one package: onnxruntime-gpu for CUDA, the MIGraphX or ROCm build for AMD, for the installed CUDA or ROCm.
 
 ## Fix safety
 No reboot. Changes packages of this environment only.
@@ -52,25 +56,22 @@ https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html#requ
 """,
 )
 
-FIXES = (Fix(text="Install the ONNX Runtime build for the CUDA and cuDNN (or ROCm) at hand.", where="environment"),)
+
+def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]:
+    """The build of the vendor, with the libraries that it was built for."""
+    amd = bool(machine.of_vendor("amd")) and not machine.of_vendor("nvidia")
+    if amd:
+        text = "AMD publishes wheels of onnxruntime-rocm or onnxruntime-migraphx for each ROCm release: " + _AMD_WHEELS
+        title = "Install AMD's ONNX Runtime for the installed ROCm."
+        return (by_hand(title, Scope.ENVIRONMENT, text, undo="Install onnxruntime again.", vendor="amd"),)
+    gpu = "onnxruntime-gpu[cuda,cudnn]"
+    title = "Install ONNX Runtime for CUDA with the CUDA and cuDNN that it was built for."
+    return (pip_install(machine, title, gpu).model_copy(update={"vendor": "nvidia"}),)
+
+
+_AMD_WHEELS = "https://repo.radeon.com/rocm/manylinux/"
 
 _GPU = ("onnxruntime-gpu", "onnxruntime-rocm", "onnxruntime-migraphx", "onnxruntime-directml")
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where the provider ran the model, and what came out is not right or an access went astray; where it took nodes of
-    the model or translates it, or heads the list of providers and no more is told than that Linux lists no card."""
-    if work_done.took_gpu(machine, "onnxruntime-placed-nodes-told", "onnxruntime-applied-gpu"):
-        return True
-    if machine.symptom("onnxruntime-reads-list-of-cards-told") and work_done.took_gpu(machine, _FIRST):
-        return True
-    if machine.symptom("migraphx-parser-speaks-told", "migraphx-provider-compiles-told") is not None:
-        return True  # the provider was loaded with all its libraries: what its parser or compiler does is their own
-    return work_done.ran(machine) or machine.symptom("onnx-session-ran-told", _MODELS_OWN) is not None
-
-
-_FIRST = "onnxruntime-gpu-provider-first-told"
-_MODELS_OWN = "onnx-node-met-shape-told"
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -83,9 +84,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             severity=Severity.WARNING,
             subject=Subject(kind="package", id="onnxruntime"),
             evidence=shown(machine, plain, gpu),
-            fixes=(
-                pip_remove(machine, "Remove both.", plain.name, gpu.name),
-                pip_install(machine, "Install the GPU package again.", gpu.name),
+            remedies=(
+                pip_remove(
+                    machine,
+                    "Remove both ONNX Runtime packages, then install the GPU one again.",
+                    *(plain.name, gpu.name),
+                    then=(gpu.name,),
+                ),
             ),
         )
     elif gpu and gpu.name == "onnxruntime-gpu":
@@ -116,9 +121,9 @@ def _other_cuda(machine: Snapshot, gpu: Package) -> Iterator[Finding]:
     if version is None or not here or needed in here:
         return
     yield Finding(
-        summary=f"onnxruntime-gpu {version} is built for CUDA {needed}; CUDA {min(here)} is what is here.",
+        summary=f"onnxruntime-gpu {version} is built for CUDA {needed}, but CUDA {min(here)} is here.",
         severity=Severity.WARNING,
         subject=Subject(kind="package", id="onnxruntime-gpu"),
         evidence=(*shown(machine, gpu), *evidence(machine, ("cuda", "torch.version"))),
-        fixes=FIXES,
+        remedies=advice(machine),
     )

@@ -1,4 +1,4 @@
-"""Packages of ~/.local shadow those of the environment."""
+"""Packages in ~/.local hide those of the environment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import set_to
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="python-user-site-leak",
     severity=Severity.WARNING,
-    title="Packages of ~/.local shadow those of the environment.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="Packages in ~/.local hide those of the environment.",
     needs=({"packages"}, {"torch.location", "container.engine"}),
     proven="synthetic",
     order=40,
@@ -28,10 +32,10 @@ A GPU package that is installed twice in different versions, once under ~/.local
 ## Why it matters
 Python takes the user's copy first: imports fail with undefined symbols, or another torch runs than the one installed.
 
-Also torch of ~/.local in a container of an engine that shows the host's home, where torch is not known to work.
+Also torch in ~/.local in a container whose engine mounts the host's home, where torch is not known to work.
 
 ## Not raised when
-Both copies are of one version, or only one is there.
+Both copies have the same version, or only one exists.
 
 ## How to confirm
 `python -m site` and `python -c 'import torch; print(torch.__file__)'`
@@ -63,13 +67,10 @@ _MATTERS = (
 _SHOWS_HOME = "apptainer"
 """Mounts the home folder unless told otherwise (apptainer.org/docs: bind paths and mounts)."""
 _OF_ANOTHER_TORCH = ("torch-built-for-other-vendor", "torch-companion-mismatch", "torch-cpu-only-build")
-FIXES = (
-    Fix(
-        text="Start Python without the user's own packages.",
-        command=("env", "PYTHONNOUSERSITE=1", "COMMAND"),
-        where="environment",
-    ),
-)
+
+
+def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]:
+    return (set_to(machine, "Start Python without the packages of ~/.local.", PYTHONNOUSERSITE="1"),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -80,11 +81,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if home and _USER_SITE in location and machine.torch.available is not True:
         yield Finding(
             severity=RULE.severity,
-            summary="torch in this container is that of ~/.local, which the engine shows of the host.",
+            summary="torch in this container comes from the host's ~/.local, which the engine mounts.",
             subject=Subject(kind="package", id="torch"),
             explains=(*RULE.explains, *_OF_ANOTHER_TORCH),
             evidence=evidence(machine, ("torch.location", "container.engine")),
-            fixes=FIXES,
+            remedies=advice(machine),
             verify=("python3", "-m", "site"),
         )
         return
@@ -98,17 +99,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if own and rest and own.version != rest.version:
             yield Finding(
                 severity=RULE.severity,
-                summary=f"{name} {own.version} of ~/.local shadows {rest.version} of the environment.",
+                summary=f"{name} {own.version} in ~/.local hides {rest.version} of the environment.",
                 subject=Subject(kind="package", id=name),
                 evidence=tuple(
                     Evidence(text=f"{p.name} {p.version} in {p.location}", source=machine.source("packages"))
                     for p in (own, rest)
                 ),
-                fixes=FIXES,
+                remedies=advice(machine),
                 verify=("python3", "-m", "site"),
             )
-
-
-def unheard(machine: Snapshot) -> bool:
-    """A folder of ~/.local in a traceback says where a package lies, and not that it is the wrong one."""
-    return machine.symptom("user-site-packages-in-traceback") is not None

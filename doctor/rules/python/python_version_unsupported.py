@@ -1,54 +1,52 @@
-"""No build of the package exists for this Python."""
+"""No build of the package exists for this Python version."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import python_files
-from doctor.versions import Dotted
+from doctor.rules.lib import python_files
+from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.python_packages import release
+from doctor.rules.lib.torch_install import python_of
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Symptom
     from doctor.knowledge import Knowledge
     from doctor.profiles import Profile
 
-_TOLD = ("python-releases-told", "python-tag-of-wheel-told", "python-too-old-or-new")
-"""Symptoms whose text names the Pythons that a package is for."""
-
 RULE = Rule(
     id="python-version-unsupported",
     severity=Severity.ERROR,
-    title="No build of the package exists for this Python.",
-    needs=(
-        {"packages", "interpreter.version"},
-        *({"interpreter.version", f"symptom:{key}"} for key in _TOLD),
-    ),
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="No build of the package exists for this Python version.",
+    needs=({"packages", "interpreter.version"},),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=40,
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-pip or uv that finds no build of a GPU package for this Python, an installed package whose metadata refuses it, or a
-text that names the Pythons of a package, this one not among them.
+pip or uv that finds no build of a GPU package for this Python, an installed package whose metadata excludes it, or a
+text that lists a package's Python versions without this one.
 
 ## Why it matters
 Nothing is installed, or pip silently falls back to an old or CPU-only release.
 
 ## Not raised when
-The metadata of every installed package allows this Python, and no error text was seen. pip lists wheels of one CUDA or
-ROCm for which the torch that was asked for was never built: that index has none for any Python.
+The metadata of every installed package allows this Python, and no error message shows it. pip lists only wheels for a
+CUDA or ROCm for which the requested torch was never built: that index has none for any Python.
 
 ## How to confirm
 `python --version` against the wheels' tags (cp311, cp312 …).
 
 ## Fix
-Make an environment with a Python that the release has wheels for.
+Create an environment with a Python that the release has wheels for.
 
 ## Fix safety
 No reboot. Changes packages of this environment only.
@@ -58,48 +56,39 @@ https://packaging.python.org/en/latest/specifications/platform-compatibility-tag
 """,
 )
 
-FIXES = (
-    Fix(
-        text="Make an environment with a Python that this release has wheels for (3.10 to 3.12 serve most).",
-        command=("uv", "venv", "--python", "3.12"),
-        where="environment",
-    ),
-)
+_SERVED = ("3.12", "3.11", "3.13", "3.10")
+"""Pythons that most GPU packages have wheels for, in that order (PyPI, 2026-11-20)."""
 
 
-def excludes(machine: Snapshot) -> bool:
-    """Where pip is not found either: there is one for each Python, and an index that has none has nothing."""
-    return machine.symptom("index-without-pip-told") is not None
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where a build misses pkg_resources: setuptools left it out, whatever the Python. From 3.12 on environments have
-    no setuptools to begin with, and there the Python may be why. Where a compiled module of an installed torch ends
-    the interpreter: a build for this Python is there."""
-    ended = machine.torch.version is not None and machine.symptom("interpreter-ended-by-signal-told") is not None
-    if ended:
-        return True
-    here = Dotted(machine.interpreter.version or "0").series()
-    return machine.symptom("pkg-resources-missing-told") is not None and Dotted(here or "0") < "3.12"
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Another Python than the one at hand (one that torch's release serves), or another release of the package."""
+    here = ".".join((machine.interpreter.version or "").split(".")[:2])
+    row = kb.torch_build(release(machine.torch.version) or "")
+    tags = row.pythons if row else ()
+    named = [f"{tag[2]}.{tag[3:]}" for tag in tags if tag.startswith("cp3") and tag[3:].isdecimal()]
+    order = [v for v in _SERVED if v in named] + sorted(set(named) - set(_SERVED)) if named else list(_SERVED)
+    other = next((version for version in order if version != here), None)
+    this, pip = f"Python {here}" if here else "this Python", (python_of(machine), "-m", "pip")
+    listing = (*pip, "index", "versions", "PACKAGE")
+    keep = way(
+        f"Install a release of the package that has wheels for {this}.",
+        Scope.ENVIRONMENT,
+        step("List its releases (PACKAGE: its name).", *listing, where="environment"),
+        step("Install one of them.", *pip, "install", "PACKAGE==VERSION", where="environment"),
+        keeps=(this,) if here else (),
+    )
+    if other is None:
+        return (keep,)
+    make = step("Create it.", "uv", "venv", "--python", other, f".venv-{other}", where="environment")
+    fill = step("Activate it and install the packages again.", where="environment")
+    undo = (step("Remove the folder.", "rm", "-r", f".venv-{other}", where="environment"),)
+    new = way(f"Create an environment with Python {other}.", Scope.ENVIRONMENT, make, fill, undo=undo)
+    return (new, keep)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Metadata of what is installed; of what could not be installed only error texts tell."""
     yield from python_files.python_version(machine)
-    here = Dotted(machine.interpreter.version or "").series()
-    for symptom in machine.symptoms:
-        if symptom.key in _TOLD and here and not _allows(symptom.text, here):
-            yield Finding(
-                summary=f"Python {here} is not among the releases that the package is said to be for.",
-                severity=Severity.WARNING,
-                subject=Subject(kind="python"),
-                evidence=(
-                    Evidence(text=symptom.text, source=symptom.source),
-                    *evidence(machine, ("interpreter.version",)),
-                ),
-                fixes=FIXES,
-            )
-            return
 
 
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
@@ -114,7 +103,7 @@ def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[F
             Evidence(text=symptom.text, source=symptom.source),
             *evidence(machine, ("interpreter.version",)),
         ),
-        fixes=FIXES,
+        remedies=advice(machine, kb),
     )
 
 
@@ -132,19 +121,3 @@ def _index_lacks(machine: Snapshot, kb: Knowledge) -> bool:
         if release and release.cuda_variants and release.rocm_variants:
             return not labels & {*release.cuda_variants, *(f"rocm{v}" for v in release.rocm_variants)}
     return False
-
-
-_NUMBER = Lazy(r"(?:python ?(?P<op>[<>=~!]*) ?|cp|, |or |and |[<>]=? ?)(?P<number>3\.?\d{1,2})\b", re.IGNORECASE)
-_FROM = Lazy(r">=|or (?:newer|later|higher|above)|and (?:newer|above)|\+", re.IGNORECASE)
-_NOT = Lazy(r"not (?:yet )?support|unsupported|not compatible|too (?:new|old)|not in", re.IGNORECASE)
-
-
-def _allows(text: str, here: str) -> bool:
-    """Whether a text names this Python (`cp312`, `3.9 or 3.10`), or a range that holds it. True where it names none."""
-    numbers = [n["number"] for n in _NUMBER.finditer(text[:300])]
-    named = {n if "." in n else f"3.{n[1:]}" for n in numbers}
-    if not named or (_NOT.search(text) and here in named):
-        return not named
-    if _FROM.search(text):
-        return Dotted(here) >= min(named, key=lambda n: Dotted(n).numbers)
-    return here in named or bool(_NOT.search(text))

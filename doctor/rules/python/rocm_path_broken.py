@@ -1,4 +1,4 @@
-"""PATH, ROCM_PATH or HIP_PATH lead to no ROCm."""
+"""PATH, ROCM_PATH or HIP_PATH does not point to ROCm."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.knowledge import hearsay
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Step, Subject, evidence
 from doctor.redaction.lazy import Lazy
+from doctor.rules.lib.advice import set_to, unset
+from doctor.rules.lib.packages import family, install
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="rocm-path-broken",
     severity=Severity.ERROR,
-    title="PATH, ROCM_PATH or HIP_PATH lead to no ROCm.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="PATH, ROCM_PATH or HIP_PATH does not point to ROCm.",
     needs=({"environment", "rocm"},),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -29,14 +33,14 @@ RULE = Rule(
         "amd",
     ),
     doc="""## What it finds
-ROCM_PATH, ROCM_HOME or HIP_PATH that name a folder in which no ROCm is installed (of a pasted text: another release
-than the installed one), or a build that can't find ROCm's tools or headers.
+ROCM_PATH, ROCM_HOME or HIP_PATH that points to a folder without ROCm (in a pasted text: another release than the
+installed one), or a build that cannot find ROCm's tools or headers.
 
 ## Why it matters
-Builds take no compiler or the wrong one; libraries look for their data in a folder that is not there.
+Builds use no compiler or the wrong one; libraries look for their data in a missing folder.
 
 ## Not raised when
-The variable names an installed ROCm or a folder above or below one, or installations are not known.
+The variable points to an installed ROCm or a folder above or below one, or the installations are not known.
 
 ## How to confirm
 `echo $ROCM_PATH; ls /opt/rocm/bin/hipcc`
@@ -52,41 +56,36 @@ https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/post-insta
 """,
 )
 
-FIXES = (
-    Fix(
-        text="Install ROCm's developer tools, put /opt/rocm/bin on PATH and set ROCM_PATH=/opt/rocm.",
-        where="environment",
-    ),
-)
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """The installation that is there, or the tools of it."""
+    here = _installed(machine)
+    point = set_to(machine, "Point ROCM_PATH at ROCm and add its bin folder to PATH.", ROCM_PATH=here or "/opt/rocm")
+    if here:
+        return (point,)
+    manager = family(machine)
+    package = {"apt": "rocm-dev", "dnf": "rocm-devel", "zypper": "rocm-devel", "pacman": "rocm-hip-sdk"}.get(
+        manager or ""
+    )
+    where = "" if manager == "pacman" else " (from AMD's repository)"
+    argv = install(manager, package) if package else None
+    tools = Step(text=f"Install ROCm's developer tools{where}.", command=argv)
+    return (point.model_copy(update={"steps": (tools, *point.steps), "effect": (), "root": argv is not None}),)
+
+
+def _installed(machine: Snapshot) -> str | None:
+    return next((i.path for i in machine.rocm or () if i.kind == "prefix"), None)
+
+
+def _repoint(machine: Snapshot, name: str) -> tuple[Remedy, ...]:
+    """At the ROCm that is installed; else without the variable, which then defaults to /opt/rocm."""
+    here = _installed(machine)
+    there = (set_to(machine, f"Point {name} at {here}, where ROCm is installed.", **{name: here}),) if here else ()
+    return (*there, unset(machine, name))
+
 
 _NAMED = Lazy(r"/opt/rocm-(\d+\.\d+)")
 _VARIABLES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where what was built and run gives wrong values, or a report names the compiler or the parts that it found:
-    nothing of ROCm was missed. Where variables lead to ROCm and each names the release that is installed. Where ROCm's
-    tools were run by their path and show the GPUs, and nothing is told to be absent or of another release. Where a
-    build names the folder of ROCm that it found, or variables the usual one, and nothing fails."""
-    if machine.symptom("output-garbage", "hipcc-found-told", "julia-found-rocm-told") or _all_lead_there(machine):
-        return True
-    found = machine.symptom("rocm-home-found-told") is not None
-    if (found or (_all_usual(machine) and not hearsay.trouble(machine, ""))) and not machine.symptom("work-fails-told"):
-        return True
-    ran = machine.symptom("rocm-tool-run-told") is not None and bool(machine.of_vendor("amd"))
-    return ran and machine.symptom("rocm-part-missed-told") is None
-
-
-def _all_lead_there(machine: Snapshot) -> bool:
-    shown = [value for name in _VARIABLES if (value := (machine.environment or {}).get(name))]
-    named = [_NAMED.match(value) for value in shown]
-    installed = {Dotted(i.version).series() for i in machine.rocm or () if i.version}
-    return bool(shown) and all(found and Dotted(found[1]).series() in installed for found in named)
-
-
-def _all_usual(machine: Snapshot) -> bool:
-    shown = [value.rstrip("/") for name in _VARIABLES if (value := (machine.environment or {}).get(name))]
-    return bool(shown and machine.rocm) and set(shown) == {"/opt/rocm"}
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -103,11 +102,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if name in led:  # through a link of another name
             continue
         yield Finding(
-            summary=f"{name} names {value[:80]}, where no ROCm is installed.",
+            summary=f"{name} points to {value[:80]}, but ROCm is not installed there.",
             severity=Severity.WARNING,
             subject=Subject(kind="variable", id=name),
             evidence=evidence(machine, (f"environment[{name}]", "rocm")),
-            fixes=(Fix(text=f"Unset {name}, or point it at an installed ROCm.", where="environment"),),
+            remedies=_repoint(machine, name),
         )
 
 
@@ -119,10 +118,10 @@ def _other_release(machine: Snapshot) -> Iterator[Finding]:
         named = _NAMED.match(value)
         if named and installed and Dotted(named[1]).series() not in installed:
             yield Finding(
-                summary=f"{name} names {value[:80]}; ROCm {installed[0]} is what is installed.",
+                summary=f"{name} points to {value[:80]}, but the installed ROCm is {installed[0]}.",
                 severity=Severity.WARNING,
                 subject=Subject(kind="variable", id=name),
                 evidence=evidence(machine, (f"environment[{name}]", "rocm")),
-                fixes=(Fix(text=f"Unset {name}, or point it at an installed ROCm.", where="environment"),),
+                remedies=_repoint(machine, name),
             )
             return

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject
-from doctor.rules import python_loading, python_plugins
-from doctor.rules.commands import family, install
+from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject
+from doctor.rules.lib import python_loading, python_plugins
+from doctor.rules.lib.advice import by_hand, command
+from doctor.rules.lib.packages import family, install
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Symptom
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="system-library-missing",
     severity=Severity.ERROR,
+    scope=Scope.HOST,
+    action=Action.RECONFIGURE,
+    layer=Layer.LIBRARIES,
     title="A system library outside the GPU stack is missing.",
     needs=({"libraries"}, {"plugin_libraries"}),
     proven="synthetic",
@@ -27,20 +31,20 @@ RULE = Rule(
     tags=("python",),
     doc="""## What it finds
 A shared library or tool of the distribution (libGL, libgomp, libnuma, Open MPI, Python's headers …) that the program
-needs.
+needs and that is not there; or a libstdc++ or glibc without the versions of symbols that torch needs.
 
 ## Why it matters
-The import stops before any GPU is asked.
+The import fails before it reaches the GPU.
 
 ## Not raised when
-The loader finds every library that torch's libraries and the plugins of other frameworks need, and no error text was
-seen.
+The loader finds every library that torch's libraries and the plugins of other frameworks need, and no error message
+shows it.
 
 ## How to confirm
 `ldd FILE.so | grep 'not found'`
 
 ## Fix
-Install the distribution's package that holds it.
+Install the distribution's package that contains it.
 
 ## Fix safety
 No reboot. Adds a package of the distribution.
@@ -50,7 +54,16 @@ https://man7.org/linux/man-pages/man8/ld.so.8.html
 """,
 )
 
-FIXES = (Fix(text="Install the distribution's package that holds the named library.", root=True),)
+REMEDIES = (
+    by_hand(
+        "Install the distribution's package that holds the library in the error (LIBRARY).",
+        Scope.HOST,
+        "Debian and Ubuntu: `apt-file search LIBRARY`. RHEL, Fedora, SUSE: `dnf provides '*/LIBRARY'`, "
+        "`zypper search --provides LIBRARY`. Arch: `pacman -F LIBRARY`. Then install what it names.",
+        undo="Remove the package again.",
+        root=True,
+    ),
+)
 
 _APT = {
     "libgl.so": "libgl1", "libgomp.so": "libgomp1", "libnuma.so": "libnuma1", "libmpi.so": "libopenmpi3",
@@ -62,23 +75,19 @@ _APT = {
 """What the error names -> package of Debian and Ubuntu (packages.debian.org, 2026-11)."""
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where the header that a build misses is torch's own, and of another release of it."""
-    return machine.symptom("torch-header-of-another-torch") is not None
-
-
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """What torch needs, and what plugins need that frameworks open by name; of others error texts tell."""
+    yield from python_loading.versions(machine)
     lacking = [(held.key, "torch", shown) for held, shown in python_loading.system_libraries(machine)]
     lacking += [(row.name, row.package, shown) for row, shown in python_plugins.system_libraries(machine)]
     for library, asking, shown in lacking:
         wanted = next((pack for name, pack in _APT.items() if library.lower().startswith(name)), None)
-        command = install("apt", wanted) if wanted and family(machine) == "apt" else None
+        argv = install("apt", wanted) if wanted and family(machine) == "apt" else None
         yield Finding(
-            summary=f"{library[:60]}, which {asking} needs, is nowhere that the loader looks.",
+            summary=f"The loader cannot find {library[:60]}, which {asking} needs.",
             subject=Subject(kind="library", id=library),
             evidence=(shown,),
-            fixes=(Fix(text=f"Install {wanted}.", command=command, root=True),) if command else FIXES,
+            remedies=(command(f"Install {wanted}.", Scope.HOST, *argv, root=True),) if argv else REMEDIES,
         )
 
 
@@ -86,10 +95,10 @@ def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[F
     """With the package, where the table knows it."""
     low = symptom.text.lower()
     wanted = next((pack for name, pack in _APT.items() if name in low), None)
-    command = install("apt", wanted) if wanted and family(machine) == "apt" else None
+    argv = install("apt", wanted) if wanted and family(machine) == "apt" else None
     yield Finding(
         summary=RULE.title,
         subject=Subject(kind="library"),
         evidence=(Evidence(text=symptom.text, source=symptom.source),),
-        fixes=(Fix(text=f"Install {wanted}.", command=command, root=True),) if command else FIXES,
+        remedies=(command(f"Install {wanted}.", Scope.HOST, *argv, root=True),) if argv else REMEDIES,
     )

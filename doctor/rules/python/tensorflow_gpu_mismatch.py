@@ -1,4 +1,4 @@
-"""TensorFlow does not fit the CUDA, cuDNN or ROCm at hand."""
+"""TensorFlow does not match the installed CUDA, cuDNN or ROCm."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import accusing, python_files, python_plugins, work_done
-from doctor.rules.hardware import discrete, vendors_there
-from doctor.rules.library_release import known_faults
-from doctor.rules.missing_libraries import missing_runtimes
-from doctor.rules.python_packages import below, package, pip_install, release, shown
+from doctor.rules.lib import python_files, python_plugins, work_done
+from doctor.rules.lib.hardware import discrete, vendors_there
+from doctor.rules.lib.library_release import known_faults
+from doctor.rules.lib.python_packages import below, package, pip_install, release, shown
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -22,7 +21,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="tensorflow-gpu-mismatch",
     severity=Severity.ERROR,
-    title="TensorFlow does not fit the CUDA, cuDNN or ROCm at hand.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="TensorFlow does not match the installed CUDA, cuDNN or ROCm.",
     needs=({"packages", "gpus"}, {"packages", "cuda"}, {"packages"}, {"rocm", "symptom:rocm-library-not-found"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -30,17 +32,16 @@ RULE = Rule(
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-A TensorFlow without GPU support, or for the other vendor, on a machine with a GPU; one that can't load its libraries;
-one built for another CUDA, cuDNN or ROCm than what is here (the table of tested builds, the sonames that it asks
-for), or too late for Windows.
+A TensorFlow without GPU support, or for the other vendor, on a machine with a GPU; one that cannot load its
+libraries; one built for another CUDA, cuDNN or ROCm than the installed one (by the table of tested builds and the
+sonames that it needs), or too new for Windows.
 
 ## Why it matters
 TensorFlow runs on the CPU with one line of warning.
 
 ## Not raised when
-tensorflow-cpu is not installed, or stands beside JAX and says nothing (then it is information), the GPUs are
-NVIDIA's, CUDA and cuDNN are of the majors that the release was built for
-or not known, and no error text was seen.
+tensorflow-cpu is not installed, or is installed beside JAX and prints nothing (then it is information), the GPUs are
+NVIDIA's, CUDA and cuDNN are of the majors that the release was built for or not known, and no error message shows it.
 
 ## How to confirm
 `python -c "import tensorflow as tf; print(tf.config.list_physical_devices('GPU'))"`
@@ -56,13 +57,17 @@ https://www.tensorflow.org/install/pip
 """,
 )
 
-FIXES = (
-    Fix(
-        text="Install TensorFlow with the libraries that it was built for (tensorflow-rocm instead for AMD).",
-        command=("python3", "-m", "pip", "install", "tensorflow[and-cuda]"),
-        where="environment",
-    ),
-)
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """TensorFlow for the vendor that is there; for each where none is known."""
+    there = {v for v in ("nvidia", "amd") if machine.of_vendor(v)} or {"nvidia", "amd"}
+    cuda = pip_install(machine, "Install TensorFlow with its CUDA libraries.", "tensorflow[and-cuda]")
+    rocm = pip_install(machine, "Install TensorFlow for ROCm.", "tensorflow-rocm")
+    return tuple(
+        remedy.model_copy(update={"vendor": vendor})
+        for vendor, remedy in (("nvidia", cuda), ("amd", rocm))
+        if vendor in there
+    )
 
 
 _BUILT = (("2.18", "12", "9"), ("2.15", "12", "8"), ("2.5", "11", "8"), ("2.1", "10", "7"))
@@ -74,28 +79,14 @@ _CUDNN = Lazy(r"nvidia-cudnn-cu(\d\d)$")
 
 
 _LACKS = (
-    *("gpu-not-seen-said", "framework-falls-back-to-cpu", "library-of-tensorflow-missing", "only-cpu-listed-told"),
-    *("import-fails-told", "program-crashed", "tensorflow-binary-lacks-capability"),
+    *(
+        "framework-falls-back-to-cpu",
+        "ggml-gpu-not-initialized",
+        "jax-no-gpu-falls-back",
+        "library-of-tensorflow-missing",
+    ),
+    *("program-crashed", "tensorflow-binary-lacks-capability"),
 )
-
-
-def excludes(machine: Snapshot) -> bool:
-    """Where TensorFlow lists its GPU, and no error text accuses anything; where its program leaves the GPU alone, or
-    there is none."""
-    if accusing.leaves_gpu_alone(machine) or accusing.has_no_card(machine):
-        return True
-    return accusing.works_alone(machine, "tensorflow-lists-gpu")
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where work ran, or is slower than in an older release; where TensorFlow asked where its GPU sits, made a device
-    of it, or compiles for it; where it says that it makes no devices of XLA's, as it does at each start."""
-    if work_done.took_gpu(machine, "tensorflow-made-gpu-device-told", "ptxas-spilled-registers-told"):
-        return True
-    if machine.symptom("slower-than-before-told", "llvm-cannot-select") is not None or work_done.ran(machine):
-        return True
-    at_start = machine.symptom("tensorflow-asks-place-of-gpu", "tensorflow-makes-no-xla-devices-told")
-    return at_start is not None and machine.symptom(*_LACKS) is None
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -103,13 +94,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield from python_files.tensorflow(machine)
     yield from python_plugins.mismatched(machine, "tensorflow-")
     yield from known_faults(machine, RULE.id)
-    yield from _library_of_another_rocm(machine)
     there = vendors_there(machine)
     cpu = package(machine, "tensorflow-cpu", "intel-tensorflow")
     plain = package(machine, "tensorflow", "tensorflow-gpu")
     if package(machine, "tensorflow-rocm"):
         return
-    wrong, why = (cpu if there else None), "has no support for this machine's GPUs"
+    wrong, why = (cpu if there else None), "does not support this machine's GPUs"
     if plain and _without_gpus(machine, plain.version, there):
         wrong = plain
     elif plain and there != {"amd"} and (other := _other_library(machine, plain.version)):
@@ -123,31 +113,14 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         severity=Severity.INFO if beside else Severity.WARNING,
         subject=Subject(kind="package", id=wrong.name),
         evidence=(*shown(machine, wrong), *evidence(machine, ("gpus", "os.id", "cuda"))),
-        fixes=(pip_install(machine, "Install TensorFlow for ROCm.", "tensorflow-rocm"),) if there == {"amd"} else FIXES,
+        remedies=advice(machine, kb),
     )
 
 
 def _speaks(machine: Snapshot) -> bool:
     """Whether TensorFlow prints anything of its own, or a GPU is missed."""
-    of_it = any(s.key.startswith("tensorflow-") and s.key != "tensorflow-named" for s in machine.symptoms)
+    of_it = any(s.key.startswith("tensorflow-") for s in machine.symptoms)
     return of_it or machine.symptom(*_LACKS) is not None
-
-
-def _library_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:
-    """libamdhip64.so.3 is asked for where ROCm 4 is installed, and TensorFlow is what the text is of."""
-    held = {Dotted(i.version).major for i in machine.rocm or () if i.version}
-    if not held or machine.torch.version or not machine.symptom("tensorflow-named"):
-        return
-    other = next((m for m in missing_runtimes(machine) if m.stack == "rocm" and m.major not in held), None)
-    if other:
-        yield Finding(
-            summary=f"TensorFlow asks for {other.library} of ROCm {other.major}; ROCm {max(map(str, held))} is here.",
-            severity=Severity.WARNING,
-            explains=("gpu-libs-not-found",),
-            subject=Subject(kind="package", id="tensorflow-rocm"),
-            evidence=(Evidence(text=other.symptom.text, source=other.symptom.source), *evidence(machine, ("rocm",))),
-            fixes=(pip_install(machine, "Install the TensorFlow of the installed ROCm.", "tensorflow-rocm"),),
-        )
 
 
 def _without_gpus(machine: Snapshot, version: str, there: frozenset[str]) -> bool:
@@ -160,7 +133,7 @@ def _without_gpus(machine: Snapshot, version: str, there: frozenset[str]) -> boo
 
 def _other_library(machine: Snapshot, version: str) -> str | None:
     """`is built for CUDA 12; CUDA 11 is what is here`."""
-    if work_done.took_gpu(machine, "tensorflow-made-gpu-device-told"):
+    if work_done.took_gpu(machine):
         return None  # it found its libraries, whatever toolkit lies beside them
     held = release(version)
     row = next((r for r in _BUILT if held and Dotted(held) >= r[0]), None)
@@ -170,7 +143,7 @@ def _other_library(machine: Snapshot, version: str) -> str | None:
     toolkits = {str(Dotted(i.version).major) for i in machine.cuda or () if i.version}
     cudas = {cuda for cuda, _ in wheels} or toolkits
     if cudas and row[1] not in cudas:
-        return f"is built for CUDA {row[1]}; CUDA {min(cudas)} is what is here"
+        return f"is built for CUDA {row[1]}, but CUDA {min(cudas)} is here"
     if wheels and not machine.torch.version and all(str(Dotted(v).major) != row[2] for _, v in wheels):
-        return f"is built for cuDNN {row[2]}; cuDNN {wheels[0][1][:12]} is installed"
+        return f"is built for cuDNN {row[2]}, but cuDNN {wheels[0][1][:12]} is installed"
     return None

@@ -1,4 +1,4 @@
-"""The compiler's CUDA or ROCm is not the one that torch was built with."""
+"""The compiler's CUDA or ROCm differs from the one that torch was built with."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import python_files, work_done
+from doctor.rules.lib import python_files
+from doctor.rules.lib.toolkits import toolkit_of_torch
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="toolkit-torch-mismatch",
     severity=Severity.ERROR,
-    title="The compiler's CUDA or ROCm is not the one that torch was built with.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="The compiler's CUDA or ROCm differs from the one that torch was built with.",
     needs=(
         {"torch.cuda", "cuda"},
         {"torch.rocm", "rocm"},
         {"cuda", "symptom:build-command-failed"},
-        {"cuda", "symptom:toolkit-floor-told"},
     ),
     proven="synthetic",
     order=41,
@@ -32,20 +35,20 @@ RULE = Rule(
     tags=("python",),
     doc="""## What it finds
 nvcc or hipcc of another release than torch's while an extension is being compiled, or none at all; a toolkit older
-than the one that a program says it compiles with.
+than the one that a program requires for compiling.
 
 ## Why it matters
-The build is refused, or its result can't be loaded.
+The build fails, or its result cannot be loaded.
 
 ## Not raised when
 No build fails: a toolkit of another release is harmless until something is compiled. CUDA of the same major and ROCm
-of the same series fit.
+of the same series match.
 
 ## How to confirm
 `nvcc --version` and `python -c 'import torch; print(torch.version.cuda)'`
 
 ## Fix
-Point CUDA_HOME at the toolkit of torch's CUDA, or install a wheel that is built already.
+Point CUDA_HOME at the toolkit of torch's CUDA, or install a prebuilt wheel.
 
 ## Fix safety
 No reboot. Changes packages of this environment only.
@@ -55,34 +58,13 @@ https://docs.pytorch.org/docs/stable/cpp_extension.html
 """,
 )
 
-FIXES = (
-    Fix(
-        text="Install the toolkit of the CUDA (or ROCm) of torch and point CUDA_HOME (ROCM_HOME) at it.",
-        where="environment",
-    ),
-)
+
+def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]:
+    return toolkit_of_torch(machine)
 
 
 _BUILDS = ("build-command-failed", "nvcc-unsupported-gpu-architecture", "ptxas-unknown-gpu-name")
 """Symptoms that show that something is compiled: without that, a toolkit that differs is harmless."""
-
-
-_COMPILES = ("build-command-failed", "extension-of-research-code-told", "torch-compile-fails-told", "compiles-told")
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where kernels ran, and where nothing tells that anything is compiled; where every toolkit that is shown is of the
-    CUDA that torch was built with; where torch is of ROCm and no compiler of another release is shown, nor one of
-    CUDA."""
-    if work_done.ran(machine) or machine.symptom(*_COMPILES) is None:
-        return True
-    shown, cuda = [i.version for i in machine.cuda or ()], machine.torch.cuda
-    if cuda and shown and not machine.rocm and machine.symptom(*_BUILDS[1:]) is None:
-        return all(version and Dotted(version).series(2) == Dotted(cuda).series(2) for version in shown)
-    ours, held = machine.torch.rocm or machine.torch.hip, [i.version for i in machine.rocm or () if i.version]
-    if not ours or machine.cuda:
-        return False
-    return all(Dotted(version).series(2) == Dotted(ours).series(2) for version in held)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -100,11 +82,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if not ours or not held or Dotted(ours).series(parts) in series:
             continue
         yield Finding(
-            summary=f"The compiler is of {held[0][:12]}; torch was built with {ours[:12]}.",
+            summary=f"The compiler's version is {held[0][:12]}, but torch was built with {ours[:12]}.",
             severity=Severity.WARNING,
             subject=Subject(kind="toolkit"),
             evidence=evidence(machine, ("torch.version", "torch.cuda", "torch.rocm", "cuda", "rocm")),
-            fixes=FIXES,
+            remedies=toolkit_of_torch(machine),
         )
 
 
@@ -122,13 +104,13 @@ def _bitsandbytes_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:
     if "-packages/" in asked[1] or not held or any(Dotted(v).series(2) == Dotted(ours).series(2) for v in held):
         return
     yield Finding(
-        summary=f"bitsandbytes was built with ROCm {held[0][:12]}, and asks for its library of torch's {ours[:12]}.",
+        summary=f"bitsandbytes was built for ROCm {held[0][:12]} but looks for the library of torch's {ours[:12]}.",
         severity=Severity.WARNING,
         subject=Subject(kind="toolkit"),
         basis="both",
         explains=(*RULE.explains, "extension-abi-mismatch", "library-missing-gpu-arch"),
         evidence=(Evidence(text=said.text, source=said.source), *evidence(machine, ("torch.version", "rocm"))),
-        fixes=FIXES,
+        remedies=toolkit_of_torch(machine),
     )
 
 
@@ -137,19 +119,19 @@ _FLOOR = Lazy(r"(?i)(?:CUDA|nvcc)\D{0,24}(\d{1,2}\.\d)")
 
 def _older_than_wanted(machine: Snapshot) -> Iterator[Finding]:
     """A toolkit that is older than the one which a program says that it needs for compiling."""
-    told, failed = machine.symptom("toolkit-floor-told"), machine.symptom("jit-fails-told", *_BUILDS)
+    told, failed = None, machine.symptom(*_BUILDS)
     floor = _FLOOR.search(told.text) if told else None
     held = [i.version for i in machine.cuda or () if i.version and i.version != machine.nvidia_driver.cuda_version]
     if not told or not failed or not floor or not held:
         return
     if all(Dotted(v) < floor[1] for v in held):
         yield Finding(
-            summary=f"CUDA {floor[1]} or newer is needed for compiling; the toolkit is {held[0][:12]}.",
+            summary=f"The CUDA toolkit ({held[0][:12]}) is too old: compiling needs CUDA {floor[1]} or newer.",
             severity=Severity.WARNING,
             subject=Subject(kind="toolkit"),
             basis="both",
             evidence=(Evidence(text=told.text, source=told.source), *evidence(machine, ("cuda",))),
-            fixes=FIXES,
+            remedies=toolkit_of_torch(machine),
         )
 
 
@@ -163,12 +145,12 @@ def _compiler_of_another_cuda(machine: Snapshot) -> Iterator[Finding]:
     if Dotted(ran[0].version or "").series(1) in {Dotted(v).series(1) for v in told}:
         return
     yield Finding(
-        summary=f"{ran[0].path[:40]}/bin/nvcc compiles; CUDA {told[0][:12]} is meant.",
+        summary=f"{ran[0].path[:40]}/bin/nvcc compiles instead of CUDA {told[0][:12]}'s.",
         severity=Severity.WARNING,
         suspect=True,
         subject=Subject(kind="toolkit"),
         evidence=evidence(machine, ("cuda", "torch.version")),
-        fixes=FIXES,
+        remedies=toolkit_of_torch(machine),
     )
 
 
@@ -177,8 +159,8 @@ def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[F
     ours = machine.torch.cuda or machine.torch.rocm
     names = ("torch.version", "torch.cuda", "torch.rocm", "cuda", "environment[CUDA_HOME]")
     yield Finding(
-        summary=f"The compiler is not of {ours[:12]}, which torch was built with." if ours else RULE.title,
+        summary=f"The compiler does not match {ours[:12]}, which torch was built with." if ours else RULE.title,
         subject=Subject(kind="toolkit"),
         evidence=(Evidence(text=symptom.text, source=symptom.source), *evidence(machine, names)),
-        fixes=FIXES,
+        remedies=toolkit_of_torch(machine),
     )

@@ -1,4 +1,4 @@
-"""torchvision or torchaudio belong to another torch."""
+"""torchvision or torchaudio does not match torch."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import python_files, work_done
-from doctor.rules.torch_install import INDEX, python_of
+from doctor.rules.lib import python_files
+from doctor.rules.lib.python_packages import pip_install
+from doctor.rules.lib.torch_install import INDEX, python_of, torch_again
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -20,31 +21,34 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="torch-companion-mismatch",
     severity=Severity.ERROR,
-    title="torchvision or torchaudio belong to another torch.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.TORCH,
+    title="torchvision or torchaudio does not match torch.",
     needs=({"packages", "torch.version"},),
     proven="synthetic",
     order=41,
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-A torchvision or torchaudio whose release is made for another release of torch than the one installed, or that is of
-another build (+cpu beside +cu121).
+A torchvision or torchaudio whose release is for another torch than the installed one, or that is another build (+cpu
+beside +cu121).
 
 ## Why it matters
 "operator torchvision::nms does not exist", undefined symbols, or an import that crashes.
 
 ## Not raised when
-Patch releases of one series (torchvision 0.15.2 beside torch 2.0.0) are a warning: their ABI is one.
-Both are AMD's own wheels of one series: repo.radeon.com pairs torch 2.9.1 with torchvision 0.24.0.
-Releases are of one series. Of nightlies and builds from source, whose companions are numbered when they are cut,
-neighbouring series are taken for one; releases that pin no torch fit any.
-Where both are built from source at a commit, the numbers say nothing: the companion was compiled against its torch.
+Patch releases of one series (torchvision 0.15.2 beside torch 2.0.0) are a warning: they share an ABI. Both are AMD's
+own wheels of one series: repo.radeon.com pairs torch 2.9.1 with torchvision 0.24.0. Releases are of one series. For
+nightlies and source builds, whose companions get their numbers later, neighbouring series count as one. Releases that
+pin no torch match any. Where both are built from source at a commit, the numbers mean nothing: the companion was
+compiled for its torch.
 
 ## How to confirm
 `python -m pip check`
 
 ## Fix
-Install the release that belongs to the installed torch.
+Install the release that matches the installed torch.
 
 ## Fix safety
 Replaces one package in this environment.
@@ -64,32 +68,7 @@ _A_MONTH = 100
 """Between dates written as one number, 20250930 and 20251002."""
 _FAMILY = ("torchvision", "torchaudio")
 _AUDIO_ENDS = (2, 11)
-"""From this torch on torchaudio has no releases of its own number (PyPI, 2026-11-20)."""
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where kernels ran: companions of another torch fail as they are loaded. Where no companion is shown or told of: a
-    command that installs them says nothing of their releases. Where all are of one build for ROCm, with its release
-    behind their numbers, and nothing crashes. Where nothing is missed but a module that torchvision has no more, and
-    such a release is there: the facts say whether it fits torch."""
-    if machine.symptom("torchvision-module-removed") is not None and not _before_removal(machine):
-        return True
-    shown = any(p.name in (*_FAMILY, "torchao", "torchtext", "torchcodec", "torchdata") for p in machine.packages or ())
-    told = shown or machine.symptom("torch-companion-told", "import-fails-told")
-    return work_done.ran(machine) or not told or _of_one_rocm(machine)
-
-
-def _before_removal(machine: Snapshot) -> bool:
-    """Whether the torchvision that is there is not known to be 0.17 or later."""
-    held = next((p.version for p in machine.packages or () if p.name == "torchvision"), None)
-    return held is None or Dotted(held) < "0.17"
-
-
-def _of_one_rocm(machine: Snapshot) -> bool:
-    held = [p.version or "" for p in machine.packages or () if p.name in _FAMILY]
-    builds = {version.partition("+")[2] for version in (machine.torch.version or "", *held)}
-    crash = machine.symptom("program-crashed", "import-fails-told")
-    return crash is None and bool(held) and len(builds) == 1 and _ROCM.match(builds.pop()) is not None
+"""From this torch on, torchaudio has no separate release numbers (PyPI, 2026-11-20)."""
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -152,7 +131,7 @@ def _other_builds(machine: Snapshot) -> Iterator[Finding]:
     for package in machine.packages or ():
         theirs = _BUILD.search(package.version) if package.name in _FAMILY else None
         if ours and theirs and ours[1][:5] != theirs[1][:5]:
-            yield _plain(machine, package, f"{package.name} {package.version} is not of torch's build {ours[1]}.")
+            yield _plain(machine, package, f"{package.name} {package.version} does not match torch's build {ours[1]}.")
 
 
 def _other_series(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
@@ -178,7 +157,7 @@ def _other_series(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             continue  # torch's number, written for both: torchvision has none of its own
         if package.name in wanted and len(held) == 2 and abs(held[1] - wanted[package.name][1]) > _slack(machine):
             series = ".".join(map(str, wanted[package.name]))
-            text = f"{package.name} {package.version[:40]} is not made for torch {major}.{minor}, but {series} is."
+            text = f"{package.name} {package.version[:40]} does not match torch {major}.{minor}; {series} does."
             yield _plain(machine, package, text)
 
 
@@ -201,22 +180,31 @@ def _plain(machine: Snapshot, package: Package, summary: str) -> Finding:
             *evidence(machine, ("torch.version",)),
             Evidence(text=f"{package.name} {package.version}", source=machine.source("packages")),
         ),
-        fixes=(Fix(text="Install torch and its companions together, from one index.", where="environment"),),
+        remedies=(
+            pip_install(
+                machine,
+                "Install torch again together with this package, from one index.",
+                *torch_again(machine),
+                package.name,
+            ),
+        ),
         verify=(python_of(machine), "-m", "pip", "check"),
     )
 
 
 def _finding(machine: Snapshot, package: Package, torch: str, tag: str | None, wanted: str, row: Companions) -> Finding:
     index = ("--index-url", f"{INDEX}/{tag}") if tag else ()
-    command = (python_of(machine), "-m", "pip", "install", *index, f"{package.name}=={wanted}", f"torch=={torch}")
+    wanted_words = (*index, f"{package.name}=={wanted}", f"torch=={torch}")
     return Finding(
-        summary=f"{package.name} {package.version} is not made for torch {torch}, which goes with {wanted}.",
+        summary=f"{package.name} {package.version} does not match torch {torch}, which needs {wanted}.",
         subject=Subject(kind="package", id=package.name),
         evidence=(
             *evidence(machine, ("torch.version",)),
             Evidence(text=f"{package.name} {package.version}", source=machine.source("packages")),
         ),
-        fixes=(Fix(text=f"Install {package.name} {wanted}.", command=command, where="environment"),),
+        remedies=(
+            pip_install(machine, f"Install {package.name} {wanted}, which matches torch {torch}.", *wanted_words),
+        ),
         verify=(python_of(machine), "-m", "pip", "check"),
         source=f"{row.source} ({row.as_of})",
     )

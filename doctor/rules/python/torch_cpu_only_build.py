@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules import work_done
-from doctor.rules.hardware import discrete, vendors_there
-from doctor.rules.torch_build_at_hand import GPU_MISSED, build_of, cpu_on_purpose, of_another_environment
-from doctor.rules.torch_install import INDEX, install, see_gpu
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.hardware import discrete, vendors_there
+from doctor.rules.lib.torch_build_at_hand import GPU_MISSED, build_of, cpu_on_purpose, of_another_environment
+from doctor.rules.lib.torch_install import install, see_gpu
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="torch-cpu-only-build",
     severity=Severity.ERROR,
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.TORCH,
     title="The installed torch has no GPU support.",
     needs=(
         {"torch.build", "gpus"},
@@ -33,8 +35,8 @@ RULE = Rule(
     tags=("python", "amd", "nvidia"),
     doc="""## What it finds
 A CPU build of torch in the user's Python, on a machine with an AMD or NVIDIA GPU: by its version, by torch itself, or
-by what PyPI gives for that release on Windows and aarch64 where torch says that it has no GPU. A pasted text that shows
-no GPU and misses one of a vendor gives a warning.
+by what PyPI offers for that release on Windows and aarch64 where torch reports no GPU. A pasted text that shows no
+GPU but expects one of a vendor raises a warning.
 
 ## Why it matters
 `torch.cuda.is_available()` is False and "Torch not compiled with CUDA enabled" is raised, whatever the driver is.
@@ -42,67 +44,43 @@ no GPU and misses one of a vendor gives a warning.
 ## Not raised when
 No GPU of AMD or NVIDIA is known to be there. With integrated AMD GPUs only it is information, and where the text's
 error is one of torch and NumPy, which any build gives, or ONNX Runtime runs its models on the GPU and no error is
-torch's. Where a build for a GPU sees one further down in the text, the CPU build was another environment's.
+torch's. If a GPU build sees a GPU further down in the text, the CPU build belongs to another environment.
 
 ## How to confirm
 `python -c 'import torch; print(torch.__version__, torch.version.cuda, torch.version.hip)'`: both are None.
 
 ## Fix
-Install the build for the GPU from PyTorch's index. pip keeps an installed torch, so it must be told to replace it.
+Install the same release for the GPU; pip keeps an installed torch, so `--force-reinstall` is needed:
+`pip install --force-reinstall torch==RELEASE --index-url https://download.pytorch.org/whl/cu126` (AMD: `/rocm7.2`).
 
 ## Fix safety
-No reboot. Replaces torch and what it pins in this environment.
+No root, no reboot. Replaces torch and what it pins in this environment.
 
 ## References
 https://pytorch.org/get-started/locally/
 """,
 )
 
-FIXES = (
-    Fix(
-        text="Install a GPU build from PyTorch's index (cu128 for NVIDIA; rocm6.4 instead for AMD).",
-        command=("python3", "-m", "pip", "install", "--force-reinstall", "--index-url", f"{INDEX}/cu128", "torch"),
-        where="environment",
-        risk="Replaces torch and what it pins in this environment.",
-    ),
-)
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Of the vendor that is there; of each where none is known."""
+    return tuple(install(machine, vendor) for vendor in _vendors(vendors_there(machine)) or ("nvidia", "amd"))
 
 
-_OF_NUMPY = ("numpy-major-told", "numpy-not-available-in-torch", "numpy-compiled-with-1x", "numpy-unknown-to-torch")
+def _vendors(there: frozenset[str]) -> tuple[Literal["nvidia", "amd"], ...]:
+    order: tuple[Literal["nvidia", "amd"], ...] = ("nvidia", "amd")
+    return tuple(vendor for vendor in order if vendor in there)
+
+
+_OF_NUMPY = ("numpy-not-available-in-torch", "numpy-compiled-with-1x", "numpy-unknown-to-torch")
 """Errors that a CPU build and a GPU build give alike."""
 _ANOTHER_ENGINE = ("onnxruntime-applied-gpu",)
 """The work is another engine's, which took the GPU: torch only prepares its data."""
 
 
-def unheard(machine: Snapshot) -> bool:
-    """Where torch says that it has a GPU, its kernels ran or a call of cuBLAS failed; where neither torch nor a
-    program on it is named. Where a build for CUDA was installed, and neither torch nor a person misses the GPU."""
-    called = machine.symptom("cudnn-execution-failed", "cublas-alloc-failed") is not None
-    if machine.torch.available is True or called or work_done.ran(machine):
-        return True
-    if machine.symptom("cuda-build-asked-for-told") is not None and machine.symptom(*GPU_MISSED, *_MISSED) is None:
-        return True
-    named = machine.symptom("torch-program-named", "extension-built-without-gpu")
-    return named is None and not machine.torch.installed and not machine.torch.version
-
-
-def excludes(machine: Snapshot) -> bool:
-    """A build without GPU that was asked for by name, where nothing tells of a GPU and a program's own check fails, as
-    on a runner for tests."""
-    if (
-        machine.symptom("torch-from-cpu-index-told") is None
-        or machine.gpus
-        or machine.pci
-        or machine.nvidia_driver.version
-    ):
-        return False
-    own = any(symptom.key.startswith("user-error-") for symptom in machine.symptoms)
-    return own and machine.symptom(*_TOLD["amd"], *_TOLD["nvidia"]) is None
-
-
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding, with a fix for each vendor that is there."""
-    vendors = sorted(vendors_there(machine), reverse=True)
+    vendors = _vendors(vendors_there(machine))
     build = build_of(machine, kb)
     if build is None or build.kind != "cpu" or of_another_environment(machine, "torch.build"):
         return
@@ -118,29 +96,29 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         severity=Severity.ERROR if serious else Severity.INFO,
         subject=Subject(kind="package", id="torch"),
         evidence=evidence(machine, ("torch.version", "torch.build", "host.machine", "torch.location", "gpus")),
-        fixes=tuple(install(machine, v) for v in vendors),
+        remedies=tuple(install(machine, v) for v in vendors),
         verify=see_gpu(machine),
     )
 
 
-_TOLD = {
-    "amd": ("amd-gpu-told", "amd-gpu-by-name-told", "amdgpu-driver-named"),
-    "nvidia": ("nvidia-gpu-told",),
+_TOLD: dict[Literal["nvidia", "amd"], tuple[str, ...]] = {
+    "amd": (),
+    "nvidia": (),
 }
-_MISSED = ("gpu-not-seen-said", "torch-reports-no-gpu", "torch-not-compiled-with-cuda")
+_MISSED = ("torch-reports-no-gpu", "torch-reports-no-hip-gpu", "torch-not-compiled-with-cuda")
 
 
-_DENIED = ("torch-not-compiled-with-cuda", "torch-without-nccl", "apex-finds-torch-without-cuda")
+_DENIED = ("torch-not-compiled-with-cuda", "torch-without-nccl")
 
 
 def _of_a_gpu_told(machine: Snapshot, said: bool) -> Iterator[Finding]:
-    """Of a text that shows no GPU, and tells that torch does not find the one of a vendor."""
+    """In a text that shows no GPU but says that torch does not find one of a vendor."""
     missed = machine.symptom(*_MISSED)
     told = [v for v, keys in _TOLD.items() if machine.symptom(*keys) is not None]
     if machine.gpus is not None or missed is None or not said or len(told) != 1 or machine.symptom(*_OF_NUMPY):
         return
     yield Finding(
-        summary=f"torch {(machine.torch.version or '')[:40]} is a CPU-only build, and the text misses a GPU.",
+        summary=f"torch {(machine.torch.version or '')[:40]} is a CPU-only build, so it cannot use a GPU.",
         severity=Severity.WARNING,
         suspect=True,
         subject=Subject(kind="package", id="torch"),
@@ -148,13 +126,13 @@ def _of_a_gpu_told(machine: Snapshot, said: bool) -> Iterator[Finding]:
             *evidence(machine, ("torch.version", "torch.build")),
             Evidence(text=missed.text[:200], source=missed.source),
         ),
-        fixes=tuple(install(machine, v) for v in told),
+        remedies=tuple(install(machine, v) for v in told),
         verify=see_gpu(machine),
     )
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
-    """A plain version tells no build; a build for a GPU ends the matter, whatever GPUs are there. Without a version it
+    """A plain version does not show the build; a GPU build ends the search, whatever GPUs exist. Without a version it
     is known from what was asked for, the index of a CUDA or ROCm: torch's own word on what came decides."""
     build = build_of(machine, kb)
     if machine.torch.version is None and machine.symptom(*_DENIED) is not None:

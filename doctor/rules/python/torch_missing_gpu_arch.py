@@ -6,19 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Rule, Severity, Subject, evidence
-from doctor.rules import python_files, run_line
-from doctor.rules.integrated import is_integrated
-from doctor.rules.torch_archs import (
-    made_for,
-    no_wheel_serves,
-    of_another_gpu,
-    runs,
-    too_new_for_wheel,
-    torch_serves,
-    within_told_range,
-)
-from doctor.rules.torch_install import install, see_gpu
+from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib import gfx_override, python_files, run_line
+from doctor.rules.lib.error_texts import failing
+from doctor.rules.lib.integrated import is_integrated
+from doctor.rules.lib.torch_archs import made_for, no_wheel_serves, runs, too_new_for_wheel, torch_serves
+from doctor.rules.lib.torch_install import install, see_gpu
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -27,6 +20,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="torch-missing-gpu-arch",
     severity=Severity.ERROR,
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.TORCH,
     title="torch has no code for this GPU's architecture.",
     needs=(
         {"torch.arch_list", "gpus"},
@@ -41,47 +37,31 @@ RULE = Rule(
         "nvidia",
     ),
     doc="""## What it finds
-A GPU whose sm_XX or gfxXXX is not served by any architecture that torch was compiled for.
+A GPU whose sm_XX or gfxXXX does not match any architecture that torch was compiled for.
 
 ## Why it matters
 'no kernel image is available for execution on the device', 'invalid device function', or a crash in the first kernel.
 
 ## Not raised when
-Code of the same major and a lower minor, PTX, or a generic gfx target serves it; HSA_OVERRIDE_GFX_VERSION makes it
-pass as a served one; it is an integrated GPU beside one that is served; the list of architectures is not known. Where
-a text tells of another failure and another GPU is served, it is information. A
-warning of torch names a GPU between the capabilities that it gives itself, or of the last one's major.
+Code of the same major and a lower minor, PTX, or a generic gfx target covers it; HSA_OVERRIDE_GFX_VERSION makes it
+pass for a supported one; it is an integrated GPU beside a supported one; the list of architectures is not known. If a
+text shows another failure and another GPU is supported, it is information. A torch warning names a GPU between the
+capabilities that it lists, or of the last one's major.
 
 ## How to confirm
 `python -c 'import torch; print(torch.cuda.get_arch_list())'`
 
 ## Fix
-Install a build with code for this GPU.
+Install a build with code for this GPU: of the same torch release where there is one. For AMD GPUs that no build
+supports, see the override in amd-gpu-unsupported-by-rocm.
 
 ## Fix safety
-Replaces torch in this environment.
+Replaces torch in this environment; no root, no reboot. Undo: install the old version again.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.cuda.get_arch_list.html
 """,
 )
-
-
-def excludes(machine: Snapshot) -> bool:
-    """Where torch warns of a GPU that it serves all the same, or of one that the program does not take, and nothing
-    fails for want of code."""
-    beside = within_told_range(machine) or (of_another_gpu(machine) and machine.symptom("cuda-no-kernel-image") is None)
-    return beside and machine.symptom(*_NO_CODE) is None
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where a stream is being captured and no code is missed: kernels were launched into it. Where the number of a GPU
-    that is not there is refused, before any code is looked for, or a kernel that was found, for the size of its grid.
-    Where torch warns of a GPU that the program does not take."""
-    refused = machine.symptom("kernel-itself-refused-told")
-    too_large = refused is not None and "NVRTC" not in refused.text
-    other = too_large or machine.symptom("capture-not-permitted", "invalid-device-ordinal") is not None
-    return (other and machine.symptom(*_NO_CODE) is None) or (of_another_gpu(machine) and excludes(machine))
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -101,7 +81,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             summary=" ".join(("torch", *filter(None, (machine.torch.version or "")[:40].split())))
             + f" has no code for {str(arch)[:20]} ({(first.name or first.key)[:40]}).",
             severity=Severity.INFO
-            if _unseen(machine, vendor) or (served and (excludes(machine) or _fails_elsewhere(machine)))
+            if _unseen(machine, vendor) or (served and _fails_elsewhere(machine))
             else Severity.WARNING
             if served or _fails_earlier(machine, vendor)
             else Severity.ERROR,
@@ -111,26 +91,25 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 *evidence(machine, ("torch.version", "torch.arch_list", f"gpus[{first.key}].arch")),
                 Evidence(text=f"torch is built for {', '.join(archs)}"[:300], source=machine.source("torch.arch_list")),
             ),
-            fixes=(install(machine, vendor or "nvidia"),),
+            remedies=gfx_override.remedies(machine, kb, str(arch))
+            if vendor == "amd"
+            else (install(machine, "nvidia"),),
             verify=see_gpu(machine),
-            explains=(*RULE.explains, *(_OF_A_LIBRARY if not served and machine.symptom(*_MET_BY_TORCH_TOO) else ())),
+            explains=(*RULE.explains, *()),
         )
 
 
 def _fails_elsewhere(machine: Snapshot) -> bool:
     """Whether a text tells of a failure and of none that an unserved GPU beside a served one has: that GPU may drive
     the display, or be hidden."""
-    from doctor.knowledge.hearsay import trouble
-
-    own = any(symptom.key.startswith("user-error-") for symptom in machine.symptoms)
-    if not run_line.from_text(machine, "gpus") or not (own or trouble(machine, "")):
+    if not run_line.from_text(machine, "gpus") or not failing(machine):
         return False
     return machine.symptom(*_NO_CODE, *_NO_FILE, *_OF_UNSERVED) is None
 
 
 def _unseen(machine: Snapshot, vendor: str | None) -> bool:
     """Whether torch of a text sees no AMD GPU at all: HIP counts one that torch has no code for too."""
-    reports = machine.symptom("torch-cannot-use-gpu-webui", "torch-reports-no-gpu")
+    reports = machine.symptom("torch-cannot-use-gpu-webui", "torch-reports-no-gpu", "torch-reports-no-hip-gpu")
     return vendor == "amd" and reports is not None and machine.symptom(*_NO_CODE) is None
 
 
@@ -139,35 +118,29 @@ def _fails_earlier(machine: Snapshot, vendor: str | None) -> bool:
     not seen. And where nothing fails in it, an override of the target, which it need not show, may be set."""
     if machine.symptom(*_NO_CODE, *_NO_FILE) is not None:
         return False
-    if machine.symptom("extension-needs-older-libtorch", *(["gpu-not-seen-said"] if vendor == "amd" else [])):
+    if machine.symptom("extension-needs-older-libtorch"):
         return True
     return vendor == "amd" and bool(machine.symptoms) and machine.environment is None and not _fails(machine)
 
 
 def _fails(machine: Snapshot) -> bool:
-    from doctor.knowledge.symptoms import shared
-
-    said = ("program-crashed", "gpu-work-goes-wrong", "values-wrong-said", "amd-memory-access-fault")
-    return machine.symptom(*said) is not None or any(shared().causes(s.key, machine) for s in machine.symptoms)
+    said = ("program-crashed", "amd-memory-access-fault")
+    return machine.symptom(*said) is not None or failing(machine)
 
 
 _OF_UNSERVED = (
     *("cuda-no-kernel-image", "program-crashed", "amd-memory-access-fault", "hip-launch-failure"),
-    *("hip-no-binary-for-gpu", "torch-install-lacks-capability", "torch-capability-range-told"),
-    *("torch-warns-of-capability-told", "gpu-work-goes-wrong", "values-wrong-said"),
+    *("hip-no-binary-for-gpu", "torch-install-lacks-capability"),
+    *(),
 )
-_NO_FILE = ("rocblas-tensile-missing", "rocblaslt-could-not-load", "miopen-compile-failed")
+_NO_FILE = ("rocblas-tensile-missing",)
 
 
 _NO_CODE = (
     "hip-invalid-device-function",
-    "invalid-device-function",
-    "hip-invalid-image",
+    "kernel-image-invalid",
     "hip-shared-object-init-failed",
 )
-_OF_A_LIBRARY = ("library-missing-gpu-arch",)
-_MET_BY_TORCH_TOO = ("kernel-missing-in-named-library", "kernel-image-missing-in-compiled-extension")
-"""The error stands beside a library's name; where torch has no code for the GPU either, it is torch's own."""
 
 
 def _by_release(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
@@ -181,7 +154,7 @@ def _by_release(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for arch, gpu in sorted(unserved.items(), key=str):
         yield Finding(
             summary=(
-                f"torch {(machine.torch.version or '')[:40]} is built with a CUDA older than {str(arch)[:20]}"
+                f"torch {(machine.torch.version or '')[:40]} is built with a CUDA too old for {str(arch)[:20]}"
                 if arch in older
                 else f"No wheel of torch {(machine.torch.version or '')[:40]} has code for {str(arch)[:20]}"
             )
@@ -189,7 +162,7 @@ def _by_release(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             severity=Severity.WARNING,
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, ("torch.version", f"gpus[{gpu.key}].arch", f"gpus[{gpu.key}].name")),
-            fixes=(install(machine, "nvidia"),),
+            remedies=(install(machine, "nvidia"),),
             verify=see_gpu(machine),
         )
 

@@ -1,4 +1,4 @@
-"""torch's ROCm does not fit the installed ROCm or its driver."""
+"""torch's ROCm does not match the installed ROCm or its driver."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.drivers import Install
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules.missing_libraries import OF_EXTENSIONS, missing_runtimes
-from doctor.rules.python_packages import package
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib import torch_install
+from doctor.rules.lib.advice import unset
+from doctor.rules.lib.missing_libraries import OF_EXTENSIONS, missing_runtimes
+from doctor.rules.lib.python_packages import package
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="torch-rocm-version-mismatch",
     severity=Severity.ERROR,
-    title="torch's ROCm does not fit the installed ROCm or its driver.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.TORCH,
+    title="torch's ROCm does not match the installed ROCm or its driver.",
     needs=({"torch.rocm", "rocm"}, {"rocm", "symptom:rocm-library-not-found"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -27,21 +32,21 @@ RULE = Rule(
     facts_decide=False,
     tags=("python", "amd"),
     doc="""## What it finds
-A ROCm build of torch whose libraries meet those of another ROCm, or a driver outside their support window; a runtime
-library whose soname is of another ROCm than the one that is installed, and that was not found.
+A ROCm build of torch that loads libraries of another ROCm, or runs on a driver outside its support window. Or a
+missing runtime library whose soname is of another ROCm than the installed one.
 
 ## Why it matters
-Symbols are missing at import, or kernels of one release are read by the libraries of another.
+Symbols are missing at import, or libraries of one release read kernels of another.
 
 ## Not raised when
-The releases are of one or of neighbouring majors, the installed ROCm is not known, or LD_LIBRARY_PATH does not lead to
-it: a wheel brings its own libraries, so the distance alone is a warning.
+The releases have the same or neighbouring majors, the installed ROCm is not known, or LD_LIBRARY_PATH does not point
+to it: a wheel has its own libraries, so the distance alone is a warning.
 
 ## How to confirm
 `python -c 'import torch; print(torch.version.hip)'` and `/opt/rocm/.info/version`.
 
 ## Fix
-Take the torch build of the installed ROCm, and keep /opt/rocm/lib out of LD_LIBRARY_PATH: the wheel brings its own.
+Use the torch build of the installed ROCm, and keep /opt/rocm/lib out of LD_LIBRARY_PATH: the wheel has its own.
 
 ## Fix safety
 Replaces torch in this environment.
@@ -51,23 +56,11 @@ https://rocm.docs.amd.com/en/latest/compatibility/compatibility-matrix.html
 """,
 )
 
-FIXES = (
-    Fix(
-        text="Install the torch build of the ROCm at hand (here for ROCm 6.4).",
-        command=(
-            "python3",
-            "-m",
-            "pip",
-            "install",
-            "--force-reinstall",
-            "--index-url",
-            "https://download.pytorch.org/whl/rocm6.4",
-            "torch",
-        ),
-        where="environment",
-    ),
-    Fix(text="Take ROCm's folders out of LD_LIBRARY_PATH: torch's wheel carries its own.", where="environment"),
-)
+
+def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]:
+    """The build for the ROCm that is there, or torch's own libraries alone."""
+    off = unset(machine, _PATH, because=": torch's wheel brings its own ROCm").model_copy(update={"vendor": "amd"})
+    return torch_install.install(machine, "amd"), off
 
 
 _FAR = 2
@@ -84,11 +77,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if ours is None or not theirs or min(abs(major - ours) for major in theirs) < _FAR:
         return
     yield Finding(
-        summary=f"torch was built for ROCm {(machine.torch.rocm or '')[:12]}; ROCm {max(theirs)} is installed.",
+        summary=f"torch was built for ROCm {(machine.torch.rocm or '')[:12]}, but ROCm {max(theirs)} is installed.",
         severity=Severity.WARNING,
         subject=Subject(kind="package", id="torch"),
         evidence=evidence(machine, ("torch.version", "torch.rocm", "rocm")),
-        fixes=FIXES,
+        remedies=advice(machine),
     )
 
 
@@ -103,7 +96,7 @@ def _symbol_of_other_release(machine: Snapshot) -> Iterator[Finding]:
     if package(machine, *_OTHERS):
         return
     yield Finding(
-        summary=f"torch was built for ROCm {ours[:12]}; {_PATH} leads to ROCm {max(theirs)[:12]}.",
+        summary=f"torch was built for ROCm {ours[:12]}, but {_PATH} points to ROCm {max(theirs)[:12]}.",
         severity=Severity.WARNING,
         subject=Subject(kind="variable", id=_PATH),
         explains=(*RULE.explains, "gpu-libs-conflict"),
@@ -111,7 +104,7 @@ def _symbol_of_other_release(machine: Snapshot) -> Iterator[Finding]:
             Evidence(text=missing.text, source=missing.source),
             *evidence(machine, ("torch.version", "rocm", f"environment[{_PATH}]")),
         ),
-        fixes=tuple(reversed(FIXES)),
+        remedies=tuple(reversed(advice(machine))),
     )
 
 
@@ -133,14 +126,14 @@ def _runtime_not_found(machine: Snapshot) -> Iterator[Finding]:
             continue  # torch runs, or the line names who asks for it
         if missing.stack == "rocm" and held and missing.major not in held and _asks(machine, ours, missing.major, held):
             yield Finding(
-                summary=f"{missing.library} is of ROCm {missing.major}; ROCm {max(map(str, held))} is installed.",
+                summary=f"{missing.library} comes from ROCm {missing.major}, but ROCm {max(map(str, held))} is here.",
                 severity=Severity.WARNING,
                 subject=Subject(kind="package", id="torch"),
                 evidence=(
                     Evidence(text=missing.symptom.text, source=missing.symptom.source),
                     *evidence(machine, ("torch.version", "rocm")),
                 ),
-                fixes=FIXES,
+                remedies=advice(machine),
             )
             return
 

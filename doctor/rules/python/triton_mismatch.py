@@ -1,4 +1,4 @@
-"""triton is missing, doubled, or not the one that torch goes with."""
+"""triton is missing, installed twice, or incompatible with torch."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import python_files, work_done
-from doctor.rules.python_packages import package, pip_install, pip_remove, release, shown
+from doctor.rules.lib import python_files
+from doctor.rules.lib.python_packages import package, pip_install, pip_remove, release, shown
+from doctor.rules.lib.torch_install import torch_again
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="triton-mismatch",
     severity=Severity.ERROR,
-    title="triton is missing, doubled, or not the one that torch goes with.",
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.TORCH,
+    title="triton is missing, installed twice, or incompatible with torch.",
     needs=({"packages", "torch.version"},),
     proven="synthetic",
     order=41,
@@ -33,9 +37,9 @@ module `triton`.
 torch.compile and every triton kernel fail at import or at the first compilation.
 
 ## Not raised when
-torch is not a plain release with a pin that is known, or triton has the pinned release. Beside a torch for ROCm a
-triton of PyPI is information where a text tells of another failure: it has code for AMD's GPUs too. AMD's images have
-one without a suffix as well, built for their torch.
+torch is not a plain release with a known pin, or triton has the pinned release. Beside torch for ROCm, PyPI's triton
+is information where a text shows another failure: it has code for AMD GPUs too. AMD's images also have a triton
+without a suffix, built for their torch.
 
 ## How to confirm
 `python -m pip check` and `python -c 'import triton; print(triton.__version__)'`
@@ -51,29 +55,16 @@ Requirement lines in the published metadata of torch (2026-11-20)
 """,
 )
 
-FIXES = (
-    Fix(text="Install the triton that the installed torch pins (`pip show torch` names it).", where="environment"),
-)
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """torch installs the triton that it pins."""
+    title = "Install torch again in the same version: pip then installs the triton that it pins."
+    return (pip_install(machine, title, *torch_again(machine)),)
+
 
 _FROM_SOURCE = Lazy(r"\+git|\da0\b|\.dev|\+\w*nv\d")
 """A build of somebody's own, as images of AMD and NVIDIA carry them, goes with the triton that it was built beside."""
 _SAME_MODULE = ("triton", "pytorch-triton", "pytorch-triton-rocm", "triton-windows", "triton-rocm")
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Where kernels ran, or triton compiled one for more shared memory than the GPU has: what a missing or foreign
-    triton compiles does not. Where the list of packages shows the one triton that this torch pins, and no error names
-    triton. Where xformers notes that there is none, with the traceback that it caught, and nothing that compiles asks
-    for it."""
-    fits = _goes_with_torch(machine) or _of_amds_image(machine)
-    compiles = machine.symptom("triton-kernel-too-large") is not None
-    if compiles or work_done.ran(machine) or (fits and not _of_triton(machine)):
-        return True
-    noted = machine.symptom("xformers-without-triton-told") is not None
-    return noted and machine.symptom(*_ASKS_FOR_IT) is None
-
-
-_ASKS_FOR_IT = ("triton-inductor-no-working", "triton-active-drivers", "user-error-compiler-of-torch")
 
 
 def _goes_with_torch(machine: Snapshot) -> bool:
@@ -87,11 +78,7 @@ def _goes_with_torch(machine: Snapshot) -> bool:
 
 def _of_triton(machine: Snapshot) -> bool:
     """Whether an error that was seen names Triton."""
-    return any(
-        "triton" in f"{s.key} {s.text}".lower()
-        for s in machine.symptoms
-        if not s.mention and not s.key.endswith("-named")
-    )
+    return any("triton" in f"{s.key} {s.text}".lower() for s in machine.symptoms)
 
 
 def _of_amds_image(machine: Snapshot) -> bool:
@@ -110,11 +97,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     own = any(_FROM_SOURCE.search(version or "") for version in (machine.torch.version, held and held.version))
     if held and not own and release(pin) and release(held.version) and Dotted(pin).compare(Dotted(held.version)):
         yield Finding(
-            summary=f"triton {held.version[:40]} is installed; torch {torch} goes with triton {pin}.",
+            summary=f"triton {held.version[:40]} is installed, but torch {torch} needs triton {pin}.",
             severity=Severity.WARNING,
             subject=Subject(kind="package", id="triton"),
             evidence=(*evidence(machine, ("torch.version",)), *shown(machine, held)),
-            fixes=(pip_install(machine, f"Install triton {pin}.", f"triton=={pin}"),),
+            remedies=(pip_install(machine, f"Install triton {pin}.", f"triton=={pin}"),),
             source=f"{build.source} ({build.as_of})" if build else None,
         )
     of_rocm = package(machine, "pytorch-triton-rocm", "triton-rocm")
@@ -123,13 +110,20 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         # Wheels of PyPI have code for AMD's GPUs since 3.0 and often serve: a cause where something of Triton fails.
         fails = _of_triton(machine)
         yield Finding(
-            summary=f"triton {held.version[:20]} of PyPI stands beside a torch for ROCm, which brings its own.",
+            summary=f"triton {held.version[:20]} from PyPI is installed beside torch for ROCm, which brings its own.",
             severity=Severity.WARNING if fails or not machine.symptoms else Severity.INFO,
             # a banner gives torch's own the same number
             suspect=0 if fails or _of_amds_image(machine) or _goes_with_torch(machine) else 1,
             subject=Subject(kind="package", id="triton"),
             evidence=(*evidence(machine, ("torch.version",)), *shown(machine, held)),
-            fixes=(pip_remove(machine, "Remove it, then install torch for ROCm again.", "triton"),),
+            remedies=(
+                pip_remove(
+                    machine,
+                    "Remove the CUDA build of triton, then install torch for ROCm again.",
+                    "triton",
+                    then=torch_again(machine),
+                ),
+            ),
         )
     doubles = [p for name in _SAME_MODULE if (p := package(machine, name))]
     if len(doubles) > 1:
@@ -138,5 +132,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             severity=Severity.WARNING,
             subject=Subject(kind="package", id="triton-double"),
             evidence=shown(machine, *doubles),
-            fixes=(pip_remove(machine, "Remove all of them, then install torch again.", *(p.name for p in doubles)),),
+            remedies=(
+                pip_remove(
+                    machine,
+                    "Remove all copies of triton, then install torch again.",
+                    *(p.name for p in doubles),
+                    then=torch_again(machine),
+                ),
+            ),
         )

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Fix, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules import python_files, work_done
-from doctor.rules.framework_pins import series_of, torch_series
-from doctor.rules.presence import present
-from doctor.rules.python_packages import package, pip_install, release, shown
+from doctor.rules.lib import python_files
+from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.framework_pins import series_of, torch_series
+from doctor.rules.lib.presence import present
+from doctor.rules.lib.python_packages import package, pip_install, release, shown
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="vllm-build-mismatch",
     severity=Severity.ERROR,
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
     title="vLLM was built for another torch, CUDA, ROCm or GPU.",
     needs=({"packages"},),
     proven="synthetic",
@@ -29,11 +33,11 @@ RULE = Rule(
     facts_decide=False,
     tags=("python",),
     doc="""## What it finds
-A vLLM whose compiled part does not fit the installed torch: the release pins another torch, its extension can't be
-loaded, or it is PyPI's build for CUDA on a machine with AMD's GPUs alone.
+A vLLM whose compiled part does not match the installed torch: the release pins another torch, its extension cannot be
+loaded, or it is PyPI's CUDA build on a machine with only AMD GPUs.
 
 ## Why it matters
-vLLM stops at import, or takes the machine for one without GPUs.
+vLLM stops at import, or finds no GPU.
 
 ## Not raised when
 vLLM was built from source, its pin is not known, or torch is the pinned one.
@@ -52,12 +56,22 @@ https://docs.vllm.ai/en/latest/getting_started/installation/
 """,
 )
 
-FIXES = (
-    Fix(
-        text="Install vLLM into a fresh environment, with the torch that it pins and for this CUDA or ROCm.",
-        where="environment",
-    ),
-)
+
+def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]:
+    """A new environment, so that pip installs the torch that vLLM pins."""
+    make = step("Create an environment.", "python3", "-m", "venv", "vllm-env", where="environment")
+    undo = (step("Delete the new environment; the old one is unchanged.", where="environment"),)
+    title = "Install vLLM into a new environment, with the torch that it pins."
+    if machine.of_vendor("amd") and not machine.of_vendor("nvidia"):
+        text = "AMD publishes vLLM as a container, rocm/vllm; PyPI's wheel is for CUDA."
+        get = step(f"Get the image. {text}", "docker", "pull", "rocm/vllm:latest")
+        return (
+            way("Run vLLM in AMD's container.", Scope.CONTAINER, get, vendor="amd", undo=(step("Delete the image."),)),
+        )
+    fill = step("Install vLLM.", "vllm-env/bin/python", "-m", "pip", "install", "vllm", where="environment")
+    return (way(title, Scope.ENVIRONMENT, make, fill, undo=undo),)
+
+
 _CUDA_WHEEL = Lazy(r"nvidia-[a-z-]{2,40}-cu1\d$")
 """Wheels that only a torch for CUDA asks for."""
 
@@ -69,7 +83,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if vllm is None:
         return
     if _for_cuda_on_amd(machine, vllm.version):
-        yield _finding(machine, vllm, f"vLLM {vllm.version[:20]} is PyPI's build for CUDA; the GPUs here are AMD's.")
+        yield _finding(
+            machine, vllm, f"vLLM {vllm.version[:20]} is PyPI's build for CUDA, but the GPUs here are AMD's."
+        )
         return
     torch, pin = series_of(release(machine.torch.version)), torch_series("vllm", vllm.version)
     if torch and pin and torch != pin and machine.torch.build != "rocm":
@@ -77,7 +93,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield _finding(
             machine,
             vllm,
-            f"vLLM {vllm.version[:20]} is built for torch {pin}; torch {torch} is installed.",
+            f"vLLM {vllm.version[:20]} is built for torch {pin}, but torch {torch} is installed.",
             pip_install(machine, "Install both together.", *wanted),
         )
 
@@ -91,20 +107,11 @@ def _for_cuda_on_amd(machine: Snapshot, version: str) -> bool:
     return bool(amd_alone) and release(version) == version and of_cuda
 
 
-def _finding(machine: Snapshot, vllm: Package, summary: str, *fixes: Fix) -> Finding:
+def _finding(machine: Snapshot, vllm: Package, summary: str, *fixes: Remedy) -> Finding:
     return Finding(
         summary=summary,
         severity=Severity.WARNING,
         subject=Subject(kind="package", id="vllm"),
         evidence=(*evidence(machine, ("torch.version", "gpus")), *shown(machine, vllm)),
-        fixes=fixes or FIXES,
+        remedies=fixes or advice(machine),
     )
-
-
-def unheard(machine: Snapshot) -> bool:
-    """Words alone blame no program that the text does not name, nor one whose kernels ran, nor one whose extension is
-    listed among its files: a module that is not found beside it is looked for elsewhere, as in a checkout. Nor one that
-    another program asks for and that is not there at all: no build of it can be the wrong one."""
-    if work_done.ran(machine) or machine.symptom("vllm-extension-installed-told", "vllm-absent-told") is not None:
-        return True
-    return machine.symptom("vllm-named") is None and not any(p.name == "vllm" for p in machine.packages or ())

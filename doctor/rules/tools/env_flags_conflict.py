@@ -1,4 +1,4 @@
-"""Variables contradict each other, or the versions and GPUs at hand."""
+"""Environment variables conflict with each other or with the installed versions and GPUs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Rule, Severity
-from doctor.rules import run_line
-from doctor.rules.flags_read import evaluated
+from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity
+from doctor.rules.lib import run_line
+from doctor.rules.lib.flags_read import evaluated
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -17,27 +17,30 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="env-flags-conflict",
     severity=Severity.WARNING,
-    title="Variables contradict each other, or the versions and GPUs at hand.",
+    scope=Scope.JOB,
+    action=Action.INFORM,
+    layer=Layer.FLAGS,
+    title="Environment variables conflict with each other or with the installed versions and GPUs.",
     needs=({"environment"},),
     proven="synthetic",
     order=51,
     tags=("tools", "flags"),
     doc="""## What it finds
-Variables of the GPU stack that, together or on this GPU and version, do not do what they are set for: one of the rules
-between flags whose condition holds. Its id stands in the evidence.
+Variables of the GPU stack that, together or on this GPU and version, do not do what they are set for: the condition
+of a rule between flags is true. The evidence shows its id.
 
 ## Why it matters
 One of them is ignored, the job stops, or it is slow.
 
 ## Not raised when
-The condition does not hold, or a part of it is not known. One that was not checked against the component's code is a
-warning at most.
+The condition is false, or a part of it is not known. A rule not checked against the component's code is a warning at
+most.
 
 ## How to confirm
-`doctor env` lists all of them with the variables they rest on.
+`doctor env` lists all of them with their variables.
 
 ## Fix
-As the message says: unset one of them, or set the one that is missing.
+Follow the message: unset one of them, or set the missing one.
 
 ## Fix safety
 Applies to programs started afterwards.

@@ -1,4 +1,4 @@
-"""A variable holds a value that its component reads as something else, ignores or dies on."""
+"""A component misreads the value of a variable, ignores it or crashes on it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Rule, Severity
-from doctor.rules import run_line
-from doctor.rules.flags_read import evaluated
+from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity
+from doctor.rules.lib import run_line
+from doctor.rules.lib.flags_read import evaluated
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -17,23 +17,26 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="env-value-misread",
     severity=Severity.WARNING,
-    title="A variable holds a value that its component reads as something else, ignores or dies on.",
+    scope=Scope.JOB,
+    action=Action.INFORM,
+    layer=Layer.FLAGS,
+    title="A component misreads the value of a variable, ignores it or crashes on it.",
     needs=({"environment"},),
     proven="synthetic",
     order=51,
     tags=("tools", "flags"),
     doc="""## What it finds
-A value of a variable that its reader takes for something else than it says, ignores, or stops at: each component has
-its own parser (`true` is 0 to NCCL, `True` is off to HIP, `on` ends the making of a process group).
+A value that a component misreads, ignores or fails on: each component has its own parser (`true` is 0 for NCCL,
+`True` is off for HIP, `on` stops the creation of a process group).
 
 ## Why it matters
-What was meant to be switched on is off, without a word; or the program ends at start.
+What you enabled is off, without a message; or the program stops at start.
 
 ## Not raised when
-The value is read as it says, the variable is not described, or the environment comes from a pasted text.
+The component reads the value correctly, the variable is not described, or the environment comes from a pasted text.
 
 ## How to confirm
-`doctor env -v` shows each variable with what is read of it.
+`doctor env -v` shows each variable and how it is read.
 
 ## Fix
 Write the value as the message says, or unset the variable.

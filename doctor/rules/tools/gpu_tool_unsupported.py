@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Fix, Rule, Severity, Subject, evidence
-from doctor.rules.tool_support import unserved
+from doctor.findings import Action, Evidence, Finding, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import by_hand
+from doctor.rules.lib.tool_support import unserved
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -16,31 +17,33 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="gpu-tool-unsupported",
     severity=Severity.INFO,
-    title="A compiler, profiler or CUDA's libraries have no support for this GPU.",
+    scope=Scope.HOST,
+    action=Action.INFORM,
+    title="A compiler, profiler or CUDA library does not support this GPU.",
     needs=({"tools", "gpus"}, {"cuda", "gpus"}),
     proven="synthetic",
     order=80,
     tags=("tools",),
     doc="""## What it finds
-nvcc, hipcc, hipify-clang, Nsight Compute, Nsight Systems, nvprof, rocprof, rocprofv3, ROCm Compute and Systems Profiler
-(Omniperf, Omnitrace), or the libraries of a CUDA, in a release that has no support for a GPU that is here, whose
-programs the driver can't run, or that can't read the CUDA that is installed.
+nvcc, hipcc, hipify-clang, Nsight Compute, Nsight Systems, nvprof, rocprof, rocprofv3, ROCm Compute and Systems
+Profiler (Omniperf, Omnitrace), or the libraries of a CUDA: a release that does not support a GPU of this machine,
+builds programs that the driver cannot run, or cannot read the installed CUDA.
 
 ## Why it matters
-The compiler refuses the architecture, the profiler finds no GPU or no metrics, however it is called.
+The compiler rejects the architecture; the profiler finds no GPU or no metrics.
 
 ## Not raised when
-The release is in no table, its version or the GPU's architecture is not known, or the tool serves the GPU. It is a
-remark: a tool that nobody calls does no harm.
+The release is in no table, its version or the GPU's architecture is not known, or the tool supports the GPU. It is
+information: an unused tool does no harm.
 
 ## How to confirm
 `nvcc --list-gpu-code`, `ncu --list-chips`, `nsys --version`, `rocprofv3 --version`
 
 ## Fix
-Install a release of the tool that serves the GPU, beside the other one where that is still needed.
+Install a release of the tool that supports the GPU; keep the old one if you still need it.
 
 ## Fix safety
-No reboot. A second release stands beside the first.
+No reboot. A second release is installed beside the first.
 
 ## References
 https://docs.nvidia.com/nsight-compute/ReleaseNotes/topics/gpu-support.html
@@ -60,6 +63,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 Evidence(text=f"{found.thing} in {found.where}"[:300], source=machine.source(found.names[0])),
                 *evidence(machine, found.names[1:]),
             ),
-            fixes=(Fix(text=found.fix, where="host"),),
+            remedies=(by_hand(found.fix, Scope.HOST, undo="Use the old tool again."),),
             source=found.source,
         )

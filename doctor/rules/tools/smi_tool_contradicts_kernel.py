@@ -1,4 +1,4 @@
-"""A vendor's tool and the kernel's files disagree."""
+"""A vendor tool and the kernel's files disagree."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Rule, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject, evidence
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -15,28 +15,31 @@ if TYPE_CHECKING:
 RULE = Rule(
     id="smi-tool-contradicts-kernel",
     severity=Severity.INFO,
-    title="A vendor's tool and the kernel's files disagree.",
+    scope=Scope.HOST,
+    action=Action.INFORM,
+    layer=Layer.DRIVER,
+    title="A vendor tool and the kernel's files disagree.",
     needs=({"gpus"},),
     proven="synthetic",
     order=80,
     tags=("tools",),
     doc="""## What it finds
-A fact that nvidia-smi, NVML, amd-smi or rocm-smi gives otherwise than the kernel's own files.
+A fact that nvidia-smi, NVML, amd-smi or rocm-smi reports differently from the kernel's own files.
 
 ## Why it matters
-One of them is stale or wrong. The kernel's word is used.
+One of them is stale or wrong. doctor uses the kernel's value.
 
 ## Not raised when
 They agree, only one of them answered, or the fact changes from moment to moment.
 
 ## How to confirm
-Compare the two sources that the evidence names.
+Compare the two sources in the evidence.
 
 ## Fix
 Update the tool to the driver's release.
 
 ## Fix safety
-None: nothing is changed.
+Changes nothing.
 
 ## References
 https://github.com/ROCm/amdsmi/issues

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from doctor.intake import read_text
 from doctor.rules.access import container_device_cgroup_denied as rule
+from doctor.triage.read import read_text
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
 
@@ -12,10 +12,10 @@ DENIED = {"nodes[/dev/kfd].openable": False, "nodes[/dev/kfd].open_error": "EPER
 
 def test_kfd_passed_as_a_volume() -> None:
     (finding,) = found(rule, machines.mi300x_container(DENIED))
-    assert finding.summary == "The device cgroup refuses /dev/kfd although the mode allows it."
+    assert finding.summary == "The device cgroup blocks /dev/kfd; the file mode allows it."
     assert finding.subject.id == "/dev/kfd"
-    assert finding.evidence[0].text == "/dev/kfd: mode 0660, opening it answers EPERM"
-    assert finding.fixes[1].command == ("docker", "run", "--device-cgroup-rule", "c 511:* rw", "IMAGE")
+    assert finding.evidence[0].text == "/dev/kfd: mode 0660, opening it fails with EPERM"
+    assert finding.remedies[1].steps[0].command == ("docker", "run", "--device-cgroup-rule", "c 511:* rw", "IMAGE")
 
 
 def test_some_of_the_render_nodes_are_allowed() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.intake import read_text
 from doctor.rules.access import container_engine_no_gpu_support as apart
 from doctor.rules.access import container_render_group_mismatch as rule
+from doctor.triage.read import read_text
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
 
@@ -13,14 +13,14 @@ SHUT = {"account.gids": [1000], "nodes[/dev/kfd].openable": False, "nodes[/dev/k
 
 def test_group_number_of_the_host() -> None:
     (finding,) = found(rule, machines.mi300x_container(SHUT))
-    assert finding.summary == "gid 109 owns /dev/kfd; this container's account is not in it."
+    assert finding.summary == "gid 109 owns /dev/kfd, but this container's account is not in it."
     assert finding.subject.id == "/dev/kfd"
-    assert (finding.fixes[0].command or ())[-3:] == ("--group-add", "109", "IMAGE")
+    assert (finding.remedies[0].steps[0].command or ())[-3:] == ("--group-add", "109", "IMAGE")
 
 
 def test_rootless_podman_keeps_its_groups() -> None:
     (finding,) = found(rule, machines.mi300x_container(SHUT | {"container.engine": "podman"}))
-    assert (finding.fixes[0].command or ())[-3:] == ("--group-add", "keep-groups", "IMAGE")
+    assert (finding.remedies[0].steps[0].command or ())[-3:] == ("--group-add", "keep-groups", "IMAGE")
 
 
 def test_on_a_host_or_with_the_group() -> None:

@@ -22,9 +22,7 @@ def summaries(seccomp: str | None, capabilities: Sequence[str], nodes: Sequence[
 
 
 def test_closed_on_a_machine_of_several_numa_nodes() -> None:
-    assert summaries("filter", []) == [
-        "NUMA binding (numactl, set_mempolicy) is refused by the container's seccomp profile."
-    ]
+    assert summaries("filter", []) == ["The container's seccomp profile blocks NUMA binding (numactl, set_mempolicy)."]
 
 
 def test_open_by_capability_without_filter_or_with_one_node_only() -> None:
@@ -47,8 +45,10 @@ def test_what_was_tried_or_read_comes_before_what_the_engine_s_own_profile_does(
         sheet.put("container.mempolicy", mempolicy, "file:/proc/self/status")
         for number in (0, 1):
             sheet.put(f"gpus[0000:{number + 1:02x}:00.0].numa_node", number, "file:/sys")
-        return [" ".join(f.fixes[0].command or ()) for f in rule.check(assemble([sheet]), Knowledge(), None)]
+        return [
+            " ".join(f.remedies[0].steps[-1].command or ()) for f in rule.check(assemble([sheet]), Knowledge(), None)
+        ]
 
     assert told("allowed") == []
-    assert told("refused") == ["docker run --cap-add SYS_NICE IMAGE"]
-    assert told("refused", capabilities=["SYS_NICE"]) == ["docker run --security-opt seccomp=PROFILE.json IMAGE"]
+    assert told("refused") == ["podman run --cap-add SYS_NICE IMAGE"]
+    assert told("refused", capabilities=["SYS_NICE"]) == ["podman run --security-opt seccomp=PROFILE IMAGE"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.diagnosis.judge import judge
-from doctor.intake.read import read_text
+from doctor.engine.judge import judge
 from doctor.knowledge import Knowledge
 from doctor.rules.access import device_node_permission as rule
+from doctor.triage.read import read_text
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
 
@@ -17,14 +17,14 @@ SHUT = {"account.gids": [1000], "account.member_of": [], "account.user": "me", "
 
 def test_kfd_that_another_group_owns() -> None:
     (finding,) = found(rule, machines.rx7900_desktop(SHUT))
-    assert finding.summary == "This account may not open /dev/kfd: group render (gid 109) owns it."
+    assert finding.summary == "This account cannot open /dev/kfd: group render (gid 109) owns it."
     assert finding.subject.id == "/dev/kfd"
-    assert finding.fixes[0].command == ("usermod", "-aG", "render", "me")
+    assert finding.remedies[0].steps[0].command == ("usermod", "-aG", "render", "me")
 
 
 def test_a_member_who_has_not_logged_in_again() -> None:
     (finding,) = found(rule, machines.rx7900_desktop(SHUT | {"account.member_of": ["render"]}))
-    assert [fix.command for fix in finding.fixes] == [None]
+    assert [fix.steps[0].command for fix in finding.remedies] == [None]
 
 
 def test_opening_works_or_it_is_a_container() -> None:
@@ -56,23 +56,6 @@ def test_a_text_with_a_node_of_root(listed: str, available: bool | None, fires: 
     assert "None" not in " ".join(f.summary + f.evidence[0].text for f in found)
 
 
-def test_in_a_container_nodes_of_root_and_an_account_of_no_group() -> None:
-    inside = "Container:\n```\nrunning inside a container: yes\ncontainer engine: lxd\n```\n\n"
-    node = "crw-rw---- 1 root {group} 226, 128 Dec 22 04:10 /dev/dri/renderD128\n"
-    refused = "cat: /dev/dri/renderD128: Permission denied\n"
-    member = "uid=1000(me) gid=1000(me) groups=1000(me),44(video),109(render)\n"
-    stranger = "uid=1000(me) gid=1000(me) groups=1000(me)\n"
-    rows = [
-        (refused + node.format(group="root") + member, True),
-        (refused + node.format(group="render") + member, False),
-        ("rocminfo fails as me and works with sudo\n" + stranger, True),
-        ("rocminfo fails as me and works with sudo\n" + member, False),
-        (stranger, False),
-    ]
-    for text, fires in rows:
-        assert bool(told(rule, read_text([f"{inside}```\n{text}```\n".encode()]))) is fires, text
-
-
 def test_in_a_container_that_names_the_owning_group_its_account_is_shown_not_to_be_in_it() -> None:
     told = (
         "Container:\n```\nrunning inside a container: yes\ncontainer engine: docker\n"
@@ -97,3 +80,10 @@ def test_a_node_that_opens_is_not_shut_whatever_its_mode_and_group_say() -> None
     }  # fmt: skip
     assert told(rule, machines.rx7900_container(inside)) != []
     assert told(rule, machines.rx7900_container(inside | {"nodes[/dev/kfd].openable": True})) == []
+
+
+def test_a_pod_gets_its_group_in_the_manifest_and_nothing_on_the_host() -> None:
+    pod = machines.rx7900_desktop(SHUT | {"container.engine": "kubernetes"})
+    (remedy,) = found(rule, pod)[0].remedies
+    assert "supplementalGroups: [109]" in remedy.steps[0].text
+    assert "usermod" not in str(remedy)

@@ -11,15 +11,15 @@ RDMA = {"rdma[mlx5_0].state": "ACTIVE", "host.memlock_bytes": 8 << 20}
 
 def test_the_default_limit_beside_an_rdma_nic() -> None:
     (finding,) = found(rule, machines.h100_host(RDMA))
-    assert finding.summary == "Locked memory is limited to 8192 KiB on a machine with RDMA devices."
+    assert finding.summary == "The locked-memory limit (8192 KiB) is low for this machine's RDMA devices."
     assert (finding.severity.value, finding.subject.id) == ("info", "memlock")
-    assert finding.fixes[0].root
-    assert finding.fixes[0].command is None
+    assert finding.remedies[0].root
+    assert finding.remedies[0].steps[0].command is None
 
 
 def test_a_container_is_started_with_another_limit() -> None:
     (finding,) = found(rule, machines.h100_container(RDMA))
-    assert finding.fixes[0].command == ("docker", "run", "--ulimit", "memlock=-1", "IMAGE")
+    assert finding.remedies[0].steps[0].command == ("docker", "run", "--ulimit", "memlock=-1", "IMAGE")
 
 
 def test_unlimited_large_or_without_rdma() -> None:
@@ -38,7 +38,7 @@ def test_a_container_below_the_kernel_s_default_on_a_gpu_machine() -> None:
     (finding,) = found(rule, machines.h100_container(tight))
     assert (finding.severity.value, finding.summary) == (
         "info",
-        "Locked memory is limited to 64 KiB: too little for RDMA.",
+        "The locked-memory limit (64 KiB) is low for RDMA.",
     )
     assert told(rule, machines.h100_host(tight)) == []
     assert told(rule, machines.h100_container(tight | {"host.memlock_bytes": 8 << 20})) == []

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from doctor.diagnosis.judge import judge
+from doctor.engine.judge import judge
 from doctor.facts import Snapshot
 from doctor.facts.gemm import GemmProof, Measurement, Spread, Tuned
 from doctor.findings import Finding
 from doctor.knowledge import Knowledge
 from doctor.profiles import load
 from doctor.rules.bench.bench_below_baseline import baseline_of
+from tests.each import each
 from tests.rules.machines import h100_host, mi300x_host
 
 KB = Knowledge()
@@ -35,16 +36,18 @@ def proof(entry: str, library: str | None, dtype: str = "bfloat16", **more: Any)
 def number(what: str, p50: float, low: float, high: float, **more: Any) -> Measurement:
     told = {"dtype": "bfloat16", "shape": "4864x4096x8192", "device": "cuda:0", "unit": "TFLOP/s", **more}
     key = f"{what}/{told['dtype']}/{told['shape']}@{told['device']}"
-    return Measurement(key=key, what=what, value=Spread(p50=p50, low=low, high=high, repeats=100), **told)
+    return Measurement(
+        key=key, what=what, value=Spread(p50=p50, low=low, high=high, repeats=100, coverage=0.96), **told
+    )
 
 
 def ratio(p50: float, low: float, high: float) -> Spread:
-    return Spread(p50=p50, low=low, high=high, repeats=100)
+    return Spread(p50=p50, low=low, high=high, repeats=100, coverage=0.96)
 
 
-@pytest.mark.parametrize("rule", ["gemm-paths-diverge", "bench-wrong-values", "bench-case-failed", "gemm-library-unexpected",
+@each("rule", ["gemm-paths-diverge", "bench-wrong-values", "bench-case-failed", "gemm-library-unexpected",
                                   "attention-backward-slow", "bench-below-baseline", "tunableop-entry-slow"])  # fmt: skip
-@pytest.mark.parametrize("machine", [mi300x_host, h100_host])
+@each("machine", [mi300x_host, h100_host])
 def test_a_check_that_measured_nothing_says_nothing(rule: str, machine: Callable[[], Snapshot]) -> None:
     report = judge(machine(), KB, None, only=(rule,))
     assert (report.findings, report.unchecked, report.clear) == ((), (), ())
@@ -80,8 +83,8 @@ def test_cublas_beside_cublaslt_is_by_design() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "p50", "said"),
     [
-        (1.95, 2.05, 2.0, "F.linear takes 2.00 times as long as the other way (bfloat16 4864x4096x8192)."),
-        (0.4, 0.6, 0.5, "torch.matmul takes 2.00 times as long as the other way (bfloat16 4864x4096x8192)."),
+        (1.95, 2.05, 2.0, "F.linear takes 2.00 times as long as torch.matmul (bfloat16 4864x4096x8192)."),
+        (0.4, 0.6, 0.5, "torch.matmul takes 2.00 times as long as F.linear (bfloat16 4864x4096x8192)."),
         (1.09, 1.4, 1.2, None),  # the interval reaches into what is tolerated
         (0.85, 0.91, 0.88, None),
         (0.99, 1.01, 1.0, None),
@@ -91,6 +94,30 @@ def test_linear_slower_than_matmul(low: float, high: float, p50: float, said: st
     measured = number("gemm linear", 300, 290, 310, ratio=ratio(p50, low, high), against="gemm matmul")
     summaries = [f.summary for f in found(mi300x_host(), "gemm-paths-diverge", bench=(measured,))]
     assert summaries == ([said] if said else [])
+
+
+@each("p50, fires", [(1.5, True), (0.5, False)])
+def test_a_fused_bias_is_reported_when_it_is_slower(p50: float, fires: bool) -> None:
+    """Faster is what fusing is for."""
+    bias = number("gemm linear-bias", 300, 290, 310, ratio=ratio(p50, p50 - 0.1, p50 + 0.1), against="gemm matmul-bias")
+    summaries = [f.summary for f in found(mi300x_host(), "gemm-paths-diverge", bench=(bias,))]
+    assert (
+        summaries
+        == ["F.linear with a bias takes 1.50 times as long as torch.matmul plus the bias (bfloat16 4864x4096x8192)."]
+        * fires
+    )
+
+
+def test_an_interval_that_covers_too_little_decides_nothing() -> None:
+    weak = Spread(p50=9.0, low=9.0, high=9.0, repeats=100, coverage=0.6, autocorrelation=0.95)
+    slow = (
+        number("gemm linear", 300, 290, 310, ratio=weak, against="gemm matmul"),
+        number("attention backward", 9, 8, 10, unit="ms", ratio=weak, variant="backend MATH"),
+    )
+    for rule in ("gemm-paths-diverge", "attention-backward-slow"):
+        assert not found(mi300x_host(), rule, bench=slow)
+    tuned = (Tuned(key="matmul/a", file="r.csv", solution="matmul", ratio=weak),)
+    assert not found(mi300x_host(), "tunableop-entry-slow", tuned=tuned)
 
 
 def test_wrong_values_of_a_proof_and_of_a_measurement() -> None:
@@ -106,8 +133,8 @@ def test_wrong_values_of_a_proof_and_of_a_measurement() -> None:
     assert not found(mi300x_host(), "bench-wrong-values", gemm_proofs=(proof("mm", "rocblas"),))
 
 
-@pytest.mark.parametrize(
-    ("entry", "outcome", "severity"),
+@each(
+    "entry, outcome, severity",
     [
         ("mm", "crashed", "error"),
         ("mm", "hung", "error"),
@@ -128,7 +155,7 @@ def test_a_flag_that_did_not_win() -> None:
     machine = mi300x_host({"environment": {"TORCH_BLAS_PREFER_HIPBLASLT": "1"}})
     proofs = (proof("mm", "rocblas", predicted="hipblaslt", told_by="kernel name", kernels=("Cijk_x",)),)
     (finding,) = found(machine, "gemm-library-unexpected", gemm_proofs=proofs)
-    assert finding.summary == "TORCH_BLAS_PREFER_HIPBLASLT=1 did not win: mm bfloat16 ran on rocblas."
+    assert finding.summary == "TORCH_BLAS_PREFER_HIPBLASLT=1 had no effect: mm bfloat16 ran on rocblas."
     won = (proof("mm", "hipblaslt", predicted="hipblaslt"),)
     assert not found(machine, "gemm-library-unexpected", gemm_proofs=won)
 
@@ -157,10 +184,17 @@ def test_a_fallback_is_a_finding() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "device", "fires"), [(8.0, "cuda:0", True), (4.9, "cuda:0", False), (8.0, "cpu", False)]
+    ("low", "device", "variant", "fires"),
+    [
+        (8.0, "cuda:0", "backend FLASH_ATTENTION", True),
+        (4.9, "cuda:0", "backend FLASH_ATTENTION", False),
+        (8.0, "cuda:0", None, False),  # perhaps other kernels
+        (8.0, "cpu", "backend FLASH_ATTENTION", False),
+    ],
 )
-def test_attention_backward(low: float, device: str, fires: bool) -> None:
-    measured = number("attention backward", 9, 8, 10, unit="ms", device=device, ratio=ratio(low + 1, low, low + 2))
+def test_attention_backward(low: float, device: str, variant: str | None, fires: bool) -> None:
+    times = ratio(low + 1, low, low + 2)
+    measured = number("attention backward", 9, 8, 10, unit="ms", device=device, ratio=times, variant=variant)
     assert bool(found(mi300x_host(), "attention-backward-slow", bench=(measured,))) is fires
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.diagnosis.judge import judge
-from doctor.intake import read_text
+from doctor.engine.judge import judge
 from doctor.knowledge import Knowledge
 from doctor.rules.consequences import gpu_fabric_degraded as rule
+from doctor.triage.read import read_text
 from tests.paths import FIELDLAB, needs_shared
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -66,7 +66,7 @@ def test_cards_that_are_bridged_in_pairs_are_no_fault() -> None:
 
 
 def test_an_mi300x_that_reaches_fewer_of_its_hive() -> None:
-    expected = f"GPU {machines.MI300X[0]}: reaches 6 GPUs of its hive by xGMI, others 7."
+    expected = f"GPU {machines.MI300X[0]}: reaches 6 GPUs of its hive over xGMI; others reach 7."
     assert told(rule, machines.mi300x_host(xgmi(1))) == [("warning", machines.MI300X[0], expected)]
     assert found(rule, machines.mi300x_host(xgmi(0))) == []
 
@@ -74,7 +74,7 @@ def test_an_mi300x_that_reaches_fewer_of_its_hive() -> None:
 def test_one_port_beside_a_gpu_that_is_down() -> None:
     (finding,) = found(rule, machines.h100_host(ports("ACTIVE", "ACTIVE", "DOWN", "ACTIVE")))
     assert finding.subject.id == "mlx5_2"
-    assert "3 others beside GPUs are up" in finding.summary
+    assert "3 others near GPUs are up" in finding.summary
 
 
 @pytest.mark.parametrize("states", [("DOWN", "DOWN"), ("ACTIVE", "DOWN"), ("ACTIVE", "ACTIVE")])

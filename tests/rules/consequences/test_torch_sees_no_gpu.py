@@ -11,7 +11,7 @@ def test_false_on_a_machine_with_gpus() -> None:
     (finding,) = found(rule, machines.h100_host({"torch.available": False}))
     assert finding.summary == "torch.cuda.is_available() is False on a machine with a GPU."
     assert finding.subject.id == "torch"
-    assert finding.fixes[0].command == ("doctor", "check")
+    assert finding.remedies[0].steps[0].command == ("doctor", "check")
 
 
 def test_without_a_gpu_and_unknown() -> None:

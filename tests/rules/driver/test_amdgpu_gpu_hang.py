@@ -13,7 +13,7 @@ def test_a_hang_with_a_failed_reset_wants_a_reboot() -> None:
     events = machines.event("amdgpu-ring-timeout", GPU) | machines.event("amdgpu-gpu-reset-failed", GPU)
     (finding,) = found(rule, machines.rx7900_desktop(events))
     assert finding.summary == f"GPU {GPU}: GPU reset failed, ring timeout in the kernel log."
-    assert finding.fixes[0].command == ("systemctl", "reboot")
+    assert finding.remedies[0].steps[0].command == ("systemctl", "reboot")
 
 
 def test_a_page_fault_alone_is_a_warning() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from doctor.rules.driver import amdgpu_rocm_version_skew as rule
+from tests.each import each
 from tests.rules.driver.asked import found, told
 from tests.rules.machines import build
 
@@ -23,10 +22,10 @@ HALO: dict[str, Any] = {
 def test_a_rocm_before_the_change_crashes() -> None:
     ((severity, subject, summary),) = told(rule, build(HALO))
     assert (severity, subject) == ("warning", "amdgpu")
-    assert "ROCm 7.1 is older than what kernel 6.18.6" in summary
+    assert "ROCm 7.1 is too old for kernel 6.18.6" in summary
 
 
-@pytest.mark.parametrize(
+@each(
     "edit",
     [
         {"torch.rocm": "7.2"},

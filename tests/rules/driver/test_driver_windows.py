@@ -7,8 +7,6 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-import pytest
-
 from doctor.rules.driver import (
     amdgpu_driver_known_bad,
     amdgpu_firmware_bad,
@@ -18,6 +16,7 @@ from doctor.rules.driver import (
     nvidia_driver_not_loaded,
     nvidia_driver_too_old,
 )
+from tests.each import each
 from tests.rules.driver.asked import found
 from tests.rules.machines import build
 
@@ -85,17 +84,17 @@ ROWS: tuple[Row, ...] = (
 IDS = [f"{row[0].RULE.id}-{n}" for n, row in enumerate(ROWS)]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=IDS)
+@each("row", ROWS)
 def test_it_fires(row: Row) -> None:
     assert found(row[0], build(row[1]))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=IDS)
+@each("row", ROWS)
 def test_it_nearly_misses(row: Row) -> None:
     assert found(row[0], build(row[1], row[2])) == []
 
 
-@pytest.mark.parametrize("row", ROWS, ids=IDS)
+@each("row", ROWS)
 def test_it_is_silent_on_the_unknown(row: Row) -> None:
     assert found(row[0], build(row[1], {row[3]: None})) == []
 

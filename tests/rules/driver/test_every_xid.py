@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
-from doctor.diagnosis.judge import judge
-from doctor.intake import read_text
+from doctor.engine.judge import judge
 from doctor.knowledge import Knowledge
 from doctor.knowledge.catalogue import table
+from doctor.triage.read import read_text
+from tests.each import each
 
 KB = Knowledge()
 OF_MEMORY = {"48", "63", "64", "94", "95", "140", "171", "172"}
@@ -20,7 +19,7 @@ def loud(line: str) -> set[str]:
     return {f.rule for f in findings if f.severity.value != "info" and not f.explained_by}
 
 
-@pytest.mark.parametrize("code", sorted(table("xids"), key=lambda code: int(str(code))))
+@each("code", sorted(table("xids"), key=lambda code: int(str(code))))
 def test_an_xid_is_named_when_it_is_fatal(code: str) -> None:
     named = loud(f"NVRM: Xid (PCI:0000:41:00): {code}, pid=4711, name=python")
     if code in OF_MEMORY:
@@ -29,7 +28,7 @@ def test_an_xid_is_named_when_it_is_fatal(code: str) -> None:
         assert ("nvidia-xid-fatal" in named) == (table("xids")[code].get("severity") == "error" or code in ALSO_SAID)
 
 
-@pytest.mark.parametrize("code", sorted(table("sxids"), key=lambda code: int(str(code))))
+@each("code", sorted(table("sxids"), key=lambda code: int(str(code))))
 def test_an_sxid_is_named_when_it_is_always_fatal(code: str) -> None:
     named = loud(f"nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): {code}, Fatal, Link 30")
     assert ("nvidia-xid-fatal" in named) == (table("sxids")[code]["fatal"] == "always")

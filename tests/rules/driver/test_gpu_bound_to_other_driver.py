@@ -11,14 +11,14 @@ GPU = f"gpus[{machines.RX7900}]"
 
 def test_vfio_owns_the_only_gpu() -> None:
     machine = machines.rx7900_desktop({f"{GPU}.driver": "vfio-pci"})
-    expected = "vfio-pci owns AMD Radeon RX 7900 XTX (0000:03:00.0); amdgpu can't use it."
+    expected = "vfio-pci is bound to AMD Radeon RX 7900 XTX (0000:03:00.0), so amdgpu cannot use it."
     assert told(rule, machine) == [("error", machines.RX7900, expected)]
 
 
 def test_one_of_eight_is_a_warning() -> None:
     (finding,) = found(rule, machines.h100_host({f"gpus[{machines.H100[3]}].driver": "vfio-pci"}))
     assert finding.severity.value == "warning"
-    assert finding.fixes[0].command is None
+    assert finding.remedies[0].steps[0].command == ("driverctl", "unset-override", machines.H100[3])
 
 
 def test_near_misses_and_unknown() -> None:
@@ -31,6 +31,6 @@ def test_a_hypervisor_with_eight_gpus_for_its_guests_is_one_finding() -> None:
     bare = {"torch.build": None, "torch.version": None, "torch.cuda": None}
     (finding,) = found(rule, machines.h100_host(bound | bare))
     assert finding.severity.value == "info"
-    assert finding.summary == "vfio-pci holds all 8 GPUs for virtual machines; nvidia can't use them here."
+    assert finding.summary == "vfio-pci reserves all 8 GPUs for VMs, so nvidia cannot use them here."
     (wanted,) = found(rule, machines.h100_host(bound))
     assert wanted.severity.value == "warning"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from doctor.rules.driver import gpu_ecc_errors as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
+from tests.rules.remedies import argvs
 
 GPU = f"gpus[{machines.H100[0]}].errors"
 AMD = machines.MI300X[0]
@@ -12,9 +13,9 @@ AMD = machines.MI300X[0]
 
 def test_uncorrected_errors() -> None:
     (finding,) = found(rule, machines.h100_host({f"{GPU}.uncorrected": 3, f"{GPU}.remap_pending": True}))
-    assert finding.summary == "GPU 0000:1b:00.0: 3 uncorrected memory errors, a memory row remap waits for a reset."
+    assert finding.summary == "GPU 0000:1b:00.0: 3 uncorrected memory errors, a memory row remap needs a GPU reset."
     assert finding.severity.value == "error"
-    assert finding.fixes[0].command == ("nvidia-smi", "--gpu-reset", "-i", machines.H100[0])
+    assert argvs(finding)[0] == ("nvidia-smi", "--gpu-reset", "-i", machines.H100[0])
 
 
 def test_amd_counters_and_log() -> None:

@@ -43,7 +43,7 @@ def test_a_module_that_the_kernel_refused(rule: ModuleType, host: Any, module: s
     magic = machines.event("module-version-magic", None, f"{module}: version magic '6.5.0' should be '6.8.0'")
     other = machines.event("module-version-magic", None, "vboxdrv: version magic '6.5.0' should be '6.8.0'")
     (summary,) = errors(rule, host({loaded: False} | magic))
-    assert summary == f"The running kernel refuses the {module} module: it is of another kernel."
+    assert summary == f"The running kernel rejects the {module} module: it was built for another kernel."
     assert errors(rule, host({loaded: False} | other)) == []
     assert errors(rule, host(magic)) == []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from doctor.rules.driver import nouveau_loaded as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
+from tests.rules.remedies import argvs
 
 GPU = f"gpus[{machines.RTX4090}]"
 
@@ -12,16 +13,18 @@ GPU = f"gpus[{machines.RTX4090}]"
 def test_nouveau_owns_the_gpu() -> None:
     machine = machines.rtx4090_desktop({f"{GPU}.driver": "nouveau", "nvidia_driver.loaded": False})
     (finding,) = found(rule, machine)
-    assert finding.summary == "nouveau owns NVIDIA GeForce RTX 4090 (0000:01:00.0); CUDA needs NVIDIA's driver."
-    assert finding.fixes[0].command == ("dnf", "install", "--assumeyes", "nvidia-open")
+    assert (
+        finding.summary == "nouveau is bound to NVIDIA GeForce RTX 4090 (0000:01:00.0), but CUDA needs NVIDIA's driver."
+    )
+    assert argvs(finding)[2] == ("dnf", "install", "--assumeyes", "nvidia-open")
 
 
 def test_no_package_is_named_for_a_gpu_that_the_catalogue_lacks() -> None:
     """A Kepler card takes neither the open modules nor branch 580."""
     unknown = {f"{GPU}.driver": "nouveau", f"{GPU}.pci_id": "10de:0fc6", f"{GPU}.arch": None, f"{GPU}.name": None}
     (finding,) = found(rule, machines.rtx4090_desktop(unknown))
-    assert finding.fixes[0].command is None
-    assert "which driver branch supports this GPU" in finding.fixes[0].text
+    assert ("apt-get" in str(argvs(finding))) is False
+    assert "driver branch that supports this GPU" in finding.remedies[0].title
 
 
 def test_near_misses_and_unknown() -> None:

@@ -5,23 +5,24 @@ from __future__ import annotations
 from doctor.rules.driver import nvidia_driver_library_mismatch as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
+from tests.rules.remedies import argvs
 
 
 def test_two_versions_on_a_host_want_a_reboot() -> None:
     (finding,) = found(rule, machines.h100_host({"nvidia_driver.user_version": "580.95.05"}))
-    assert finding.summary == "NVIDIA kernel module 575.57.08 is loaded, and the driver libraries are 580.95.05."
-    assert finding.fixes[0].command == ("systemctl", "reboot")
+    assert finding.summary == "NVIDIA kernel module 575.57.08 is loaded, but the driver libraries are 580.95.05."
+    assert argvs(finding)[0] == ("systemctl", "reboot")
 
 
 def test_a_container_is_started_anew() -> None:
     (finding,) = found(rule, machines.h100_container({"nvidia_driver.user_version": "580.95.05"}))
-    assert [f.where for f in finding.fixes] == ["host", "container"]
-    assert finding.fixes[0].command is None
+    assert [r.scope.value for r in finding.remedies] == ["container", "container"]
+    assert argvs(finding) == []
 
 
 def test_nvml_says_so() -> None:
     edits = {"nvidia_driver.user_version": None, "nvidia_driver.nvml_error": "NVML_ERROR_LIB_RM_VERSION_MISMATCH"}
-    expected = "The NVIDIA kernel module and the driver libraries are of different versions."
+    expected = "The NVIDIA kernel module and the driver libraries have different versions."
     assert told(rule, machines.h100_host(edits)) == [("error", "nvidia", expected)]
 
 

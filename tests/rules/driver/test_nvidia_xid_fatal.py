@@ -5,6 +5,7 @@ from __future__ import annotations
 from doctor.rules.driver import nvidia_xid_fatal as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
+from tests.rules.remedies import argvs
 
 A, B = machines.H100[:2]
 
@@ -15,8 +16,8 @@ def test_one_finding_a_gpu_the_newest_code_first() -> None:
     assert [f.subject.id for f in (first, second)] == [B, A]
     assert second.summary.startswith(f"GPU {A}: Xid 79 (")
     assert "Xid 48 (" in second.summary
-    assert second.fixes[0].reboot
-    assert first.fixes[0].command == ("nvidia-smi", "--gpu-reset", "-i", B)
+    assert second.remedies[0].reboot
+    assert argvs(first)[0] == ("nvidia-smi", "--gpu-reset", "-i", B)
 
 
 def test_a_contained_error_is_a_warning() -> None:
@@ -26,7 +27,7 @@ def test_a_contained_error_is_a_warning() -> None:
 
 def test_a_lost_gpu_without_a_log() -> None:
     machine = machines.h100_host({f"gpus[{A}].lost": True, "kernel_log.events": None})
-    expected = f"GPU {A} is lost: the driver lists it and it does not answer."
+    expected = f"GPU {A} is lost: the driver lists it, but it does not answer."
     assert told(rule, machine) == [("error", A, expected)]
 
 
@@ -50,4 +51,4 @@ def test_the_board_is_named_by_serial_and_slot() -> None:
     facts = machines.event("xid-95", A) | {f"gpus[{A}].serial": "1650522003820", f"gpus[{A}].slot": "7"}
     (finding,) = found(rule, machines.h100_host(facts))
     assert finding.evidence[-1].text == f"GPU {A}, serial: 1650522003820, slot 7"
-    assert "1650522003820" in finding.fixes[-1].text
+    assert "1650522003820" in finding.remedies[0].steps[-1].text

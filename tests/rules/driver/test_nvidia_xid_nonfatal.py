@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.diagnosis.judge import judge
-from doctor.intake import read_text
+from doctor.engine.judge import judge
 from doctor.knowledge import Knowledge
 from doctor.knowledge.catalogue import table
 from doctor.rules.driver import nvidia_xid_nonfatal as rule
+from doctor.triage.read import read_text
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
+from tests.rules.remedies import argvs
 
 A, B = machines.H100[:2]
 LINE = "NVRM: Xid (PCI:0000:1b:00): 31, pid=4711, name=python, Ch 00000008, MMU Fault: ENGINE GRAPHICS faulted @ 0x7f"
@@ -27,10 +28,10 @@ RULE_ID = rule.RULE.id
 def test_a_program_s_own_fault_names_the_program_and_what_to_do() -> None:
     (finding,) = judge(read_text([f"[ 1.0] {LINE}".encode()]), Knowledge()).findings
     assert (finding.rule, finding.severity.value) == ("nvidia-xid-nonfatal", "info")
-    expected = "GPU 0000:1b:00.0: Xid 31, a program's own fault of python (4711): restart it and look at it."
+    expected = "GPU 0000:1b:00.0: Xid 31, caused by the program python (4711): restart and debug it."
     assert finding.summary == expected
     assert "restart the program" in finding.evidence[0].text
-    assert finding.fixes[0].command == ("compute-sanitizer", "PROGRAM")
+    assert argvs(finding)[0] == ("compute-sanitizer", "PROGRAM")
 
 
 def test_the_board_is_bound_to_it_by_serial_and_slot() -> None:
@@ -43,7 +44,7 @@ def test_three_programs_on_one_gpu_alone_make_it_the_board_s() -> None:
     programs = {f"kernel_log.events[xid-31@{A}].programs": ("a (1)", "b (2)", "c (3)")}
     (finding,) = found(rule, machines.h100_host(machines.event("xid-31", A) | programs))
     assert finding.severity.value == "warning"
-    assert finding.fixes[-1].command == ("dcgmi", "diag", "-r", "3")
+    assert argvs(finding)[0] == ("dcgmi", "diag", "-r", "3")
     again = {f"kernel_log.events[xid-31@{A}].programs": ("a (1)", "a (2)", "a (3)")}
     assert {f.severity.value for f in found(rule, machines.h100_host(machines.event("xid-31", A) | again))} == {"info"}
     both = machines.event("xid-31", A) | machines.event("xid-31", B) | programs
@@ -88,21 +89,21 @@ def test_the_last_word_of_a_recovery_holds() -> None:
     then = "NVRM: Xid (PCI:0000:1b:00): 154, GPU recovery action changed from 0x2 (Node Reboot Required) to 0x0 (None)"
     report = judge(read_text([f"[ 1.0] {first}".encode()]), Knowledge())
     (fatal,) = [f for f in report.findings if f.rule == "nvidia-xid-fatal"]
-    assert fatal.fixes[0].reboot
+    assert fatal.remedies[0].reboot
     assert of_lines(first, then) == [("info", "GPU 0000:1b:00.0: Xid 154, nothing to do, keep the record.")]
 
 
 def test_actions_that_differ_are_told_apart() -> None:
-    def fixes(code: str, text: str = "a line of the kernel log") -> list[str]:
+    def steps(code: str, text: str = "a line of the kernel log") -> list[str]:
         from doctor.rules.driver import nvidia_xid_fatal
 
         (finding,) = found(nvidia_xid_fatal, machines.h100_host(machines.event(code, A, text=text)))
-        return [fix.text for fix in finding.fixes]
+        return [step.text for remedy in finding.remedies for step in remedy.steps]
 
-    assert fixes("xid-54")[0].startswith("Power the node off and check the GPU's power cable")
-    assert fixes("xid-78")[0].startswith("Bring driver and firmware")
-    assert fixes("xid-151")[0].startswith("Drain and restart the virtual machine")
-    assert fixes("xid-74")[1].startswith("If links fail again")
+    assert steps("xid-54")[0].startswith("Power the node off and check the GPU's power cable")
+    assert steps("xid-78")[0].startswith("Install driver and firmware releases")
+    assert steps("xid-151")[0].startswith("Drain and restart the virtual machine")
+    assert steps("xid-74")[2].startswith("If links fail again")
     drain = "Xid (PCI:0000:1b:00): 154, GPU recovery action changed from 0x0 (None) to 0x3 (Drain P2P)"
-    assert fixes("xid-154", drain)[0].startswith("End the programs that copy between GPUs")
-    assert "RMA" in fixes("xid-95")[-1]
+    assert steps("xid-154", drain)[0].startswith("Stop the programs that copy between GPUs")
+    assert "RMA" in steps("xid-95")[-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from doctor.rules.driver import secure_boot_blocks_module as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
+from tests.rules.remedies import argvs
 
 GPU = f"gpus[{machines.RTX4090}]"
 UNLOADED = {"nvidia_driver.loaded": False, f"{GPU}.driver": "none", "kernel.secure_boot": True}
@@ -12,13 +13,13 @@ UNLOADED = {"nvidia_driver.loaded": False, f"{GPU}.driver": "none", "kernel.secu
 
 def test_the_key_was_rejected() -> None:
     (finding,) = found(rule, machines.rtx4090_desktop(UNLOADED | machines.event("module-key-rejected")))
-    assert finding.summary == "Secure Boot refuses nvidia: no trusted key has signed it."
-    assert finding.fixes[0].command == ("mokutil", "--import", "/etc/pki/akmods/certs/public_key.der")
+    assert finding.summary == "Secure Boot blocks nvidia: no trusted key signed it."
+    assert argvs(finding)[0] == ("mokutil", "--import", "/etc/pki/akmods/certs/public_key.der")
     assert "nvidia-driver-not-loaded" in rule.RULE.explains
 
 
 def test_on_disk_and_not_loaded() -> None:
-    expected = "Secure Boot is on and nvidia is on disk but not loaded: most likely its key is refused."
+    expected = "Secure Boot most likely blocks nvidia: it is on disk but not loaded."
     assert told(rule, machines.rtx4090_desktop(UNLOADED)) == [("error", "nvidia", expected)]
 
 

@@ -12,7 +12,7 @@ def test_blocking_launches() -> None:
     said = "CUDA_LAUNCH_BLOCKING=1 is a debugging flag: it slows every GPU program started from here."
     assert finding.summary == said
     assert (finding.severity.value, finding.subject.id) == ("info", "CUDA_LAUNCH_BLOCKING")
-    assert finding.fixes[0].command == ("env", "-u", "CUDA_LAUNCH_BLOCKING", "COMMAND")
+    assert finding.remedies[0].steps[0].command == ("env", "-u", "CUDA_LAUNCH_BLOCKING", "COMMAND")
 
 
 def test_off_or_cheap_levels_and_unknown() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.intake import read_text
 from doctor.knowledge import Knowledge
 from doctor.rules.flags import hsa_override_misuse as rule
+from doctor.triage.read import read_text
 from tests.knowledge.texts import told as told_of
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
+from tests.rules.remedies import argvs
 
 GFX = f"gpus[{machines.RX7900}].arch"
 
@@ -17,20 +18,26 @@ GFX = f"gpus[{machines.RX7900}].arch"
 @pytest.mark.parametrize(
     ("arch", "value", "severity", "why"),
     [
-        ("gfx1100", "10.3.0", "error", "names another instruction set than gfx1100 has"),
-        ("gfx1031", "10.3.0", "info", "lets gfx1031 pass as a relative: unsupported, and often works"),
-        ("gfx90c", "9.0.0", "info", "lets gfx90c pass as a relative: unsupported, and often works"),
-        ("gfx90c", "9.0.6", "error", "names a gfx9 target that gfx90c can't run"),
-        ("gfx1100", "11.0.0", "warning", "says what the GPU (gfx1100) is anyway"),
-        ("gfx1100", "11.0.1", "error", "replaces the right code of gfx1100, which ROCm supports natively"),
-        ("gfx1100", "", "error", "is no MAJOR.MINOR.STEPPING: ROCm then lists no GPU"),
+        ("gfx1100", "10.3.0", "error", "selects another instruction set than gfx1100 has"),
+        ("gfx1031", "10.3.0", "info", "makes gfx1031 pass for a related chip: unsupported, but often works"),
+        ("gfx90c", "9.0.0", "info", "makes gfx90c pass for a related chip: unsupported, but often works"),
+        ("gfx90c", "9.0.6", "error", "selects a gfx9 target that gfx90c cannot run"),
+        ("gfx1100", "11.0.0", "warning", "is the GPU's own target (gfx1100) and is not needed"),
+        ("gfx1100", "11.0.1", "error", "replaces the right code for gfx1100, which ROCm supports natively"),
+        ("gfx1100", "", "error", "is not MAJOR.MINOR.STEPPING, so ROCm finds no GPU"),
     ],
 )
 def test_override(arch: str, value: str, severity: str, why: str) -> None:
     name = "HSA_OVERRIDE_GFX_VERSION"
     machine = machines.rx7900_desktop({"environment": {name: value}, GFX: arch})
     assert told(rule, machine) == [(severity, name, f"{name}={value} {why}.")]
-    assert found(rule, machine)[0].fixes[0].command == ("env", "-u", name, "COMMAND")
+    argv = argvs(found(rule, machine)[0])
+    assert argv[-1:] == ([] if why.endswith("often works") else [("env", "-u", name, "COMMAND")])
+
+
+def test_the_value_that_owners_use_is_named_where_another_one_is_set() -> None:
+    machine = machines.rx7900_desktop({"environment": {"HSA_OVERRIDE_GFX_VERSION": "11.0.0"}, GFX: "gfx1031"})
+    assert ("env", "HSA_OVERRIDE_GFX_VERSION=10.3.0", "COMMAND") in argvs(found(rule, machine)[0])
 
 
 def test_the_gpus_own_number_in_a_text_is_a_remark() -> None:
@@ -67,7 +74,7 @@ def test_one_for_node_0_reaches_no_gpu() -> None:
     unknown = machines.rx7900_desktop({"environment": {name: "10.3.0"}, GFX: "gfx1032"})
     (finding,) = found(rule, unknown)
     assert finding.severity == "warning"
-    assert "node 0, the processor" in finding.summary
+    assert "node 0, the CPU" in finding.summary
     assert "torch-missing-gpu-arch" in finding.explains
     of_gpu = {"environment": {name: "10.3.0"}, GFX: "gfx1032", f"gpus[{machines.RX7900}].index.kfd": 0}
     assert not any("node 0" in f.summary for f in found(rule, machines.rx7900_desktop(of_gpu)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doctor.diagnosis.judge import judge
+from doctor.engine.judge import judge
 from doctor.knowledge import Knowledge
 from tests.rules.machines import H100, h100_host
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.diagnosis.judge import judge
-from doctor.intake import read_text
+from doctor.engine.judge import judge
 from doctor.knowledge import Knowledge
 from doctor.rules.driver import nvidia_imex_not_running
 from doctor.rules.host import gpu_inforom_corrupted, host_machine_check, host_memory_exhausted
+from doctor.triage.read import read_text
 from tests.paths import FIELDLAB, needs_shared
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -42,7 +42,7 @@ def test_a_kill_of_the_machine_and_one_of_a_control_group_differ_in_what_mends_t
     events = machines.event("oom-kill") | machines.event("oom-kill-cgroup")
     both = found(host_memory_exhausted, machines.h100_host(events))
     assert [f.subject.id for f in both] == ["control-group", "memory"]
-    assert ["--memory" in (f.fixes[0].command or ()) for f in both] == [True, False]
+    assert ["--memory" in (f.remedies[0].steps[0].command or ()) for f in both] == [True, False]
 
 
 def test_no_kill_and_an_unknown_log() -> None:
@@ -77,7 +77,7 @@ RACK = {
         ({}, []),
         ({"nvidia_driver.imex.running": False}, ["not running"]),
         ({"nvidia_driver.imex.installed": False, "nvidia_driver.imex.running": None}, ["not installed"]),
-        ({"nvidia_driver.imex.channels": 0}, ["without a channel"]),
+        ({"nvidia_driver.imex.channels": 0}, ["missing a channel"]),
         ({"nvidia_driver.imex.running": False, "container.inside": True}, []),
         ({"nvidia_driver.imex.running": False, f"gpus[{A}].name": "NVIDIA H100 80GB HBM3"}, []),
         ({"nvidia_driver.imex.running": None, "nvidia_driver.imex.channels": None}, []),
@@ -93,5 +93,5 @@ def test_a_container_without_a_channel_is_given_one_and_the_node_is_left_alone()
     inside = {"container.inside": True, "nvidia_driver.imex.running": None, "nvidia_driver.imex.channels": 0}
     (finding,) = found(nvidia_imex_not_running, machines.h100_host(RACK | inside))
     assert finding.severity.value == "info"
-    assert "--device" in (finding.fixes[0].command or ())
-    assert not any(fix.reboot for fix in finding.fixes)
+    assert "--device" in (finding.remedies[0].steps[0].command or ())
+    assert not any(fix.reboot for fix in finding.remedies)

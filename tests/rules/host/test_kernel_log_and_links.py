@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.engine.remedies import offered
 from doctor.knowledge import Knowledge
 from doctor.rules.host import (
     gpu_memory_exhausted,
@@ -21,7 +22,7 @@ UNKNOWN = {"kernel_log.events": None}
 
 def test_a_gpu_that_kfd_left_out_for_its_slot() -> None:
     machine = machines.rx7900_desktop(machines.event("kfd-no-atomics", machines.RX7900))
-    expected = f"KFD left out GPU {machines.RX7900}: its slot gives no PCIe atomics."
+    expected = f"ROCm cannot use GPU {machines.RX7900}: its slot lacks PCIe atomics."
     assert told(pcie_atomics_missing, machine) == [("error", machines.RX7900, expected)]
     assert found(pcie_atomics_missing, machines.rx7900_desktop(machines.event("kfd-device-skipped"))) == []
     assert found(pcie_atomics_missing, machines.rx7900_desktop(UNKNOWN)) == []
@@ -51,10 +52,11 @@ def test_a_virtual_function_has_no_lanes_of_its_own() -> None:
 def test_accesses_that_the_iommu_refused_are_a_warning_on_any_machine() -> None:
     fault = machines.event("iommu-fault", machines.RX7900)
     (finding,) = found(iommu_not_passthrough, machines.rx7900_desktop(fault | {"host.iommu": "translated"}))
-    assert finding.summary == f"The IOMMU refused accesses of GPU {machines.RX7900}."
-    assert finding.fixes[0].reboot
-    (passing,) = found(iommu_not_passthrough, machines.rx7900_desktop(fault | {"host.iommu": "passthrough"}))
-    assert not passing.fixes[0].reboot
+    assert finding.summary == f"The IOMMU blocked memory accesses of GPU {machines.RX7900}."
+    assert finding.remedies[0].reboot
+    machine = machines.rx7900_desktop(fault | {"host.iommu": "passthrough"})
+    (passing,) = found(iommu_not_passthrough, machine)
+    assert [remedy.scope.value for remedy in offered(passing.remedies, machine)] == ["firmware"]
     assert found(iommu_not_passthrough, machines.rx7900_desktop({"host.iommu": "translated"})) == []
     assert found(iommu_not_passthrough, machines.rx7900_desktop(UNKNOWN | {"host.iommu": None})) == []
 
@@ -71,7 +73,7 @@ def test_a_full_gpu_names_who_holds_it_and_what_could_not_be_seen() -> None:
     assert finding.severity.value == "info"
     words = [e.text for e in finding.evidence]
     assert "held by python3 (pid 4711)" in words
-    assert "processes of others could not be seen" in words
+    assert "processes of other users are not visible" in words
     assert not any("Xorg" in w for w in words)
     assert found(gpu_memory_exhausted, machines.h100_host(held | {f"gpus[{A}].memory_used_bytes": 72 << 30})) == []
     assert found(gpu_memory_exhausted, machines.h100_host(held | {f"gpus[{A}].memory_used_bytes": None})) == []
@@ -109,7 +111,7 @@ def test_memory_that_no_process_holds_is_told_only_where_all_could_be_seen() -> 
         "host.processes_seen": "all",
     }  # fmt: skip
     (finding,) = found(gpu_memory_exhausted, machines.h100_host(left))
-    assert finding.summary == f"GPU {A}: 40 GiB are in use and no process has it open."
+    assert finding.summary == f"GPU {A}: 40 GiB are in use, but no process has it open."
     for edit in (
         {"host.processes_seen": "namespace"},
         {"host.processes_seen": None},

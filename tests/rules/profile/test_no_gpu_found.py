@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from doctor.intake import read_text
 from doctor.rules.profile import no_gpu_found as rule
+from doctor.triage.read import read_text
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
 
@@ -11,7 +11,7 @@ from tests.rules.driver.asked import found, told
 def test_a_server_without_gpus() -> None:
     (finding,) = found(rule, machines.no_gpu_host())
     assert finding.summary == "No GPU found in this machine (looked at PCI devices, /sys/class/kfd and device nodes)."
-    assert (finding.severity.value, finding.subject.kind, finding.fixes) == ("info", "machine", ())
+    assert (finding.severity.value, finding.subject.kind, finding.remedies) == ("info", "machine", ())
 
 
 def test_a_gpu_or_the_unknown() -> None:

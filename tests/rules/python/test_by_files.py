@@ -204,7 +204,7 @@ def test_copies_that_win_over_torchs_own() -> None:
     ]
     (finding,) = found(gpu_libs_conflict, h100(libraries=rows))
     assert finding.subject.id == "LD_LIBRARY_PATH"
-    assert finding.summary.startswith("libnvJitLink.so.12 and 1 more would come from /usr/local/cuda-12.1/lib64")
+    assert finding.summary.startswith("libnvJitLink.so.12 and 1 more would load from /usr/local/cuda-12.1/lib64")
     assert f"wins by LD_LIBRARY_PATH; {own} loses" in finding.evidence[0].text
     assert told(gpu_libs_conflict, h100(libraries=[row | {"same_build": True} for row in rows])) == []
     assert told(gpu_libs_conflict, h100(libraries=[rows[2]])) == []
@@ -215,9 +215,9 @@ def test_a_library_that_is_nowhere() -> None:
     rows = [taken("libcudnn.so.9", None, None), taken("libnuma.so.1", None, None)]
     machine = h100(libraries=rows, packages=[torch], interpreter__version="3.12.3", os__id="ubuntu")
     (finding,) = found(gpu_libs_not_found, machine)
-    assert (finding.fixes[0].command or ())[-1] == "nvidia-cudnn-cu12==9.7.1.26"
+    assert (finding.remedies[0].steps[0].command or ())[-1] == "nvidia-cudnn-cu12==9.7.1.26"
     (system,) = found(system_library_missing, machine)
-    assert (system.fixes[0].command or ())[-1] == "libnuma1"
+    assert (system.remedies[0].steps[0].command or ())[-1] == "libnuma1"
     there = h100(libraries=[row | {"path": "/x", "by": "ld.so.cache"} for row in rows])
     assert told(gpu_libs_not_found, there) == told(system_library_missing, there) == []
 
@@ -248,3 +248,36 @@ def test_a_stray_object_for_the_compilers_default_proves_nothing() -> None:
     row = library("vllm", "sm_52", "sm_70", "sm_80", "compute_52") | {"objects": groups}
     (finding,) = found(library_missing_gpu_arch, h100(binaries=[row]))
     assert "sm_70, sm_80 (most objects)" in finding.evidence[0].text
+
+
+def cudnn(graph: str, ops: str | None) -> list[dict[str, Any]]:
+    lib = f"{SITE}/nvidia/cudnn/lib"
+    return [
+        {"key": "libcudnn_graph.so.9", "path": f"{lib}/libcudnn_graph.so.9", "by": "RUNPATH of x", "release": graph},
+        {"key": "libcudnn_ops.so.9", "path": f"{lib}/libcudnn_ops.so.9", "by": "RUNPATH of x", "release": ops},
+    ]
+
+
+def test_cudnn_of_two_releases() -> None:
+    held = package("nvidia-cudnn-cu12", "9.10.2.21")
+    (finding,) = found(gpu_libs_conflict, h100(libraries=cudnn("9.1.0", "9.10.2"), packages=[held]))
+    assert finding.summary == (
+        "cuDNN's libraries are of several releases: libcudnn_graph.so.9 9.1.0, libcudnn_ops.so.9 9.10.2."
+    )
+    assert (finding.remedies[0].steps[0].command or ())[-1] == "nvidia-cudnn-cu12==9.10.2.21"
+
+
+@pytest.mark.parametrize("ops", ["9.10.2", None])
+def test_cudnn_of_one_release(ops: str | None) -> None:
+    assert told(gpu_libs_conflict, h100(libraries=cudnn("9.10.2", ops))) == []
+
+
+def test_a_preloaded_libstdcxx_is_left_out() -> None:
+    row = {
+        "key": "libstdc++.so.6",
+        "path": "/old/libstdc++.so.6",
+        "by": "LD_PRELOAD",
+        "wanted_by": f"{SITE}/torch/_C.so",
+    }
+    (finding,) = found(system_library_missing, h100(libraries=[row | {"missing_versions": ["GLIBCXX_3.4.30"]}]))
+    assert finding.remedies[0].steps[0].command == ("env", "-u", "LD_PRELOAD", "COMMAND")

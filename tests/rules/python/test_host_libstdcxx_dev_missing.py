@@ -17,7 +17,7 @@ def found(runtimes: tuple[str, ...] | None, headers: tuple[str, ...] | None, too
 
 
 def test_ubuntu_22_04_with_the_runtime_of_gcc_12_alone() -> None:
-    assert found(("11", "12"), ("11",)) == ["hipcc takes gcc 12, whose C++ headers are not installed."]
+    assert found(("11", "12"), ("11",)) == ["hipcc uses gcc 12, but its C++ headers are not installed."]
 
 
 @pytest.mark.parametrize(

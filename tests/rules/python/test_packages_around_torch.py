@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from doctor.diagnosis import registry
+from doctor.engine import registry
 from doctor.facts import Snapshot
 from doctor.knowledge import Knowledge
+from tests.each import each
 from tests.rules.machines import build, h100_host, mi300x_host
 
 CHECKS = {check.rule.id: check for check in registry.checks()}
@@ -56,7 +57,7 @@ AMD_CASES = [
 RULES = sorted({case[0] for case in [*CASES, *AMD_CASES]})
 
 
-@pytest.mark.parametrize(("rule", "broken", "fine"), CASES)
+@each("rule, broken, fine", CASES)
 def test_on_a_machine_with_nvidia_gpus(rule: str, broken: dict[str, Any], fine: dict[str, Any]) -> None:
     assert len(fired(rule, h100_host(broken))) == 1
     assert fired(rule, h100_host(fine)) == []
@@ -68,6 +69,6 @@ def test_on_a_machine_with_amd_gpus(rule: str, broken: dict[str, Any], fine: dic
     assert fired(rule, mi300x_host(fine)) == []
 
 
-@pytest.mark.parametrize("rule", RULES)
+@each("rule", RULES)
 def test_nothing_is_said_of_the_unknown(rule: str) -> None:
     assert fired(rule, build({"os.id": "ubuntu"})) == []

@@ -6,7 +6,7 @@ import pytest
 
 from doctor.facts.snapshot import Snapshot
 from doctor.knowledge import Knowledge
-from doctor.rules.python_support import unsupported
+from doctor.rules.lib.python_support import unsupported
 from tests.rules.machines import Facts, build
 
 KB = Knowledge()
@@ -32,13 +32,13 @@ def said(found: Snapshot) -> list[str]:
 )
 def test_gpus_below_the_first_that_a_package_serves(name: str, version: str, bad: str, good: str) -> None:
     (text,) = said(machine("nvidia", bad, name, version))
-    assert f"{name} {version} has no support for {bad}" in text
+    assert f"{name} {version} does not support {bad}" in text
     assert said(machine("nvidia", good, name, version)) == []
 
 
 @pytest.mark.parametrize("name", ["tensorrt-llm", "transformer-engine", "tensorrt", "onnxruntime-gpu", "cupy-cuda12x"])
 def test_packages_that_are_nvidia_s_alone(name: str) -> None:
-    assert said(machine("amd", "gfx942", name, "1.2.1")) == [f"{name} 1.2.1 has no support for AMD's GPUs."]
+    assert said(machine("amd", "gfx942", name, "1.2.1")) == [f"{name} 1.2.1 does not support AMD's GPUs."]
     assert said(machine("nvidia", "sm_90", name, "1.2.1")) == []
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.diagnosis.judge import judge
-from doctor.intake import read_text
+from doctor.engine.judge import judge
 from doctor.knowledge import Knowledge
+from doctor.triage.read import read_text
 
 
 def loud(text: str) -> list[str]:

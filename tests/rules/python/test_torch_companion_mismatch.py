@@ -17,9 +17,9 @@ def with_vision(version: str, torch: str = "2.7.0+cu128") -> Snapshot:
 
 def test_torchvision_of_another_torch() -> None:
     (finding,) = found(rule, with_vision("0.21.0+cu126"))
-    assert finding.summary == "torchvision 0.21.0+cu126 is not made for torch 2.7.0, which goes with 0.22.0."
+    assert finding.summary == "torchvision 0.21.0+cu126 does not match torch 2.7.0, which needs 0.22.0."
     assert finding.subject.id == "torchvision"
-    assert (finding.fixes[0].command or ())[-2:] == ("torchvision==0.22.0", "torch==2.7.0")
+    assert (finding.remedies[0].steps[0].command or ())[-2:] == ("torchvision==0.22.0", "torch==2.7.0")
     assert finding.source == "PyPI wheel METADATA torch 2.7.0 (2026-11-20)"
 
 

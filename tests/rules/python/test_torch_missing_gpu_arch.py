@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from doctor.intake import read_text
 from doctor.knowledge import Knowledge
 from doctor.rules.python import library_missing_gpu_arch as library
 from doctor.rules.python import torch_missing_gpu_arch as rule
+from doctor.triage.read import read_text
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
 
@@ -14,7 +14,10 @@ def test_no_code_for_hopper() -> None:
     (finding,) = found(rule, machines.h100_host({"torch.arch_list": ["sm_75", "sm_80", "sm_86"]}))
     assert finding.summary == "torch 2.7.0+cu128 has no code for sm_90 (NVIDIA H100 80GB HBM3)."
     assert (finding.severity.value, finding.subject.id) == ("error", machines.H100[0])
-    assert (finding.fixes[0].command or ())[-2:] == ("https://download.pytorch.org/whl/cu126", "torch==2.14.1")
+    assert (finding.remedies[0].steps[0].command or ())[-2:] == (
+        "https://download.pytorch.org/whl/cu126",
+        "torch==2.7.0",
+    )
 
 
 def test_ptx_serves_and_the_unknown() -> None:
@@ -48,7 +51,7 @@ def _of_text(name: str, arch: str, version: str) -> list[str]:
 
 def test_a_wheel_of_a_cuda_that_does_not_know_the_gpu() -> None:
     (said,) = _of_text("GeForce RTX 5070", "sm_120", "2.6.0+cu126")
-    assert said == "warning torch 2.6.0+cu126 is built with a CUDA older than sm_120 (NVIDIA GeForce RTX 5070)."
+    assert said == "warning torch 2.6.0+cu126 is built with a CUDA too old for sm_120 (NVIDIA GeForce RTX 5070)."
     assert _of_text("B200", "sm_100", "2.9.1+cu126") != []
     assert _of_text("GB10", "sm_121", "2.7.1+cu118") != []
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from doctor.facts import Snapshot
+from tests.each import each
 from tests.rules.machines import build
 from tests.rules.python.test_packages_around_torch import fired, packages
 
@@ -15,7 +14,6 @@ SO = "cannot open shared object file: No such file or directory"
 NVIDIA = {"gpus[0].vendor": "nvidia", "gpus[0].name": "NVIDIA A100-SXM4-80GB", "gpus[0].arch": "sm_80"}
 BLACKWELL = {"gpus[0].vendor": "nvidia", "gpus[0].name": "NVIDIA GeForce RTX 5090", "gpus[0].arch": "sm_120"}
 AMD = {"gpus[0].vendor": "amd", "gpus[0].name": "AMD Radeon RX 7900 XTX", "gpus[0].arch": "gfx1100"}
-OLD_PYTHON = {"symptoms": {"python-releases-told": "RuntimeError: this needs Python 3.9 or 3.10"}}
 BUILDS = {"symptoms": {"build-command-failed": "ninja: build stopped: subcommand failed."}}
 
 
@@ -89,13 +87,10 @@ CASES = [
     ("torch-missing-gpu-arch",
      {**BLACKWELL, "torch.version": "2.5.1+cu124", "torch.build": "cuda", "torch.cuda": "12.4"},
      {**BLACKWELL, "torch.version": "2.7.1+cu128", "torch.build": "cuda", "torch.cuda": "12.8"}),
-    ("python-version-unsupported",
-     {**OLD_PYTHON, "interpreter.version": "3.12.3"},
-     {**OLD_PYTHON, "interpreter.version": "3.10.2"}),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rule", "broken", "fine"), CASES)
+@each("rule, broken, fine", CASES)
 def test_what_contradicts_is_told_and_what_is_near_is_not(
     rule: str, broken: dict[str, Any], fine: dict[str, Any]
 ) -> None:
@@ -103,12 +98,12 @@ def test_what_contradicts_is_told_and_what_is_near_is_not(
     assert fired(rule, build(fine)) == []
 
 
-@pytest.mark.parametrize("rule", sorted({case[0] for case in CASES}))
+@each("rule", sorted({case[0] for case in CASES}))
 def test_nothing_is_said_of_the_unknown(rule: str) -> None:
     assert fired(rule, Snapshot()) == []
 
 
-@pytest.mark.parametrize(("rule", "broken", "fine"), CASES)
+@each("rule, broken, fine", CASES)
 def test_one_side_alone_says_nothing(rule: str, broken: dict[str, Any], fine: dict[str, Any]) -> None:
     for side in ("torch.version", "host.gcc_version", "interpreter.version"):
         assert fired(rule, build({side: broken[side]} if side in broken else {})) == []

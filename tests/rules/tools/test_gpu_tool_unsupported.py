@@ -7,6 +7,7 @@ import pytest
 from doctor.facts.snapshot import Snapshot
 from doctor.knowledge import Knowledge
 from doctor.rules.tools import gpu_tool_unsupported
+from tests.each import each
 from tests.rules.machines import Facts, h100_host, mi300x_host, rx7900_desktop
 
 KB = Knowledge()
@@ -38,8 +39,8 @@ def said(machine: Snapshot) -> list[str]:
     return [f.summary for f in gpu_tool_unsupported.check(machine, KB, None)]
 
 
-@pytest.mark.parametrize(
-    ("name", "version", "bad", "good"),
+@each(
+    "name, version, bad, good",
     [
         ("ncu", "2024.1.1.4", "sm_61", "sm_70"),
         ("ncu", "2024.1.1.4", "sm_120", "sm_89"),
@@ -57,8 +58,8 @@ def test_tools_of_nvidia(name: str, version: str, bad: str, good: str) -> None:
     assert said(one_nvidia(good, tool(name, version))) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "version", "bad", "good"),
+@each(
+    "name, version, bad, good",
     [
         ("rocprof-compute", "6.3.2", "gfx906", "gfx942"),
         ("rocprof-compute", "6.3.2", "gfx1100", "gfx90a"),
@@ -93,9 +94,7 @@ def test_the_version_of_a_tool_is_that_of_its_installation() -> None:
     facts = {k.replace("cuda-13.0.2", "cuda-13.0"): v for k, v in facts.items()} | {
         "cuda[/usr/local/cuda-13.0].path": path, "nvidia_driver.version": "580.95.05"}  # fmt: skip
     (text,) = said(one_nvidia("sm_70", facts | {f"tools[{path}/bin/nvcc].version": "13.0"}))
-    assert text == (
-        "nvcc of CUDA 13.0 has no support for sm_70; CUDA 12.9 is the last that has; nor have its libraries."
-    )
+    assert text == ("nvcc of CUDA 13.0 and its libraries do not support sm_70; CUDA 12.9 is the last that does.")
 
 
 def test_libraries_of_a_cuda_that_dropped_the_gpu() -> None:
@@ -109,13 +108,14 @@ def test_libraries_of_a_cuda_that_dropped_the_gpu() -> None:
 def test_a_compiler_whose_programs_the_driver_does_not_run() -> None:
     facts = tool("nvcc", "13.0.88") | {"nvidia_driver.version": "550.54.14"}
     (text,) = said(one_nvidia("sm_90", facts))
-    assert text == "Programs that nvcc of CUDA 13.0 makes do not run on driver 550.54.14: 580.65.06 is needed."
+    expected = "Programs built by nvcc of CUDA 13.0 do not run on driver 550.54.14, which must be 580.65.06 or newer."
+    assert text == expected
     assert said(one_nvidia("sm_90", facts | {"nvidia_driver.version": "580.65.06"})) == []
 
 
 def test_hipify_and_the_cuda_that_it_reads() -> None:
     (text,) = said(one_amd("gfx942", tool("hipify-clang", "6.0.2") | cuda("12.4.1")))
-    assert text == "hipify-clang of ROCm 6.0.2 reads CUDA up to 12.2; CUDA 12.4.1 is installed."
+    assert text == "hipify-clang of ROCm 6.0.2 reads CUDA up to 12.2, but CUDA 12.4.1 is installed."
     assert said(one_amd("gfx942", tool("hipify-clang", "6.3.0") | cuda("12.4.1"))) == []
 
 
@@ -129,4 +129,4 @@ def test_hipify_and_the_cuda_that_it_reads() -> None:
 def test_a_driver_of_which_no_cuda_is_known(driver: str, fix: str) -> None:
     facts = tool("nvcc", "12.4.131") | {"nvidia_driver.version": driver}
     (finding,) = gpu_tool_unsupported.check(one_nvidia("sm_70", facts), KB, None)
-    assert finding.fixes[0].text == fix
+    assert finding.remedies[0].title == fix

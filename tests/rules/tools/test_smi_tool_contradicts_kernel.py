@@ -20,7 +20,7 @@ def seen(kernel: str, tool: str, source: str = "command:amd-smi static --json", 
 def test_amd_smi_says_another_partition_than_sysfs() -> None:
     (finding,) = found(rule, seen("CPX", "SPX"))
     assert finding.summary == f"{NAME}: command:amd-smi static --json says SPX, the kernel says CPX."
-    assert (finding.severity.value, finding.subject.id, finding.fixes) == ("info", NAME, ())
+    assert (finding.severity.value, finding.subject.id, finding.remedies) == ("info", NAME, ())
 
 
 def test_they_agree_or_two_files_differ_or_the_fact_moves() -> None:

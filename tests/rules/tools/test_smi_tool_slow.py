@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.diagnosis.judge import judge
+from doctor.engine.judge import judge
 from doctor.knowledge import Knowledge
 from doctor.rules.tools import smi_tool_slow as rule
 from tests.rules import machines
@@ -13,7 +13,7 @@ def test_nvidia_smi_needs_twelve_seconds() -> None:
     (finding,) = found(rule, machines.h100_host({"nvidia_driver.smi_seconds": 12.0}))
     assert finding.summary == "nvidia-smi took 12.0 s to answer: a GPU or its driver may hang."
     assert (finding.severity.value, finding.subject.id) == ("warning", "nvidia-smi")
-    assert finding.fixes[0].command == ("dmesg", "--level=err,warn")
+    assert finding.remedies[0].steps[0].command == ("dmesg", "--level=err,warn")
 
 
 def test_amd_smi_that_was_stopped_at_its_deadline() -> None:

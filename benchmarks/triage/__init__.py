@@ -1,0 +1,1 @@
+"""What triage makes of texts as people write them: `python -m benchmarks.triage`."""

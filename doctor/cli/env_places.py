@@ -1,0 +1,79 @@
+"""Findings of `doctor env` for programs that place them in a file: SARIF 2.1.0 and GitHub's annotations."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from doctor.findings import Finding
+    from doctor.flags.files import Looked
+
+_PLACE = re.compile(r"(.{1,4000}?):(\d{1,7})(?::(\d{1,7}))?")
+_SARIF = {"error": "error", "warning": "warning", "info": "note"}
+_GITHUB = {"error": "error", "warning": "warning", "info": "notice"}
+
+
+def place(finding: Finding) -> tuple[str, int, int] | None:
+    """(file, line, column) that its first evidence names."""
+    found = _PLACE.fullmatch(finding.evidence[0].source) if finding.evidence else None
+    return (found[1], int(found[2]), int(found[3] or 1)) if found else None
+
+
+def sarif(looked: Sequence[Looked]) -> str:
+    from doctor import __version__
+
+    found = [f for one in looked for f in one.findings]
+    rules = sorted({f.rule for f in found})
+    driver = {"name": "doctor env", "version": __version__, "rules": [{"id": rule} for rule in rules]}
+    run = {"tool": {"driver": driver}, "results": [_result(f, rules) for f in found]}
+    log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, indent=1, ensure_ascii=True) + "\n"
+
+
+def _result(finding: Finding, rules: list[str]) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "ruleId": finding.rule,
+        "ruleIndex": rules.index(finding.rule),
+        "level": _SARIF[finding.severity.value],
+        "message": {"text": _said(finding)},
+        "partialFingerprints": {"doctor/v1": finding.fingerprint},
+    }
+    where = place(finding)
+    if where:
+        region = {"startLine": where[1], "startColumn": where[2]}
+        made["locations"] = [{"physicalLocation": {"artifactLocation": {"uri": _uri(where[0])}, "region": region}}]
+    return made
+
+
+def _uri(path: str) -> str:
+    from urllib.parse import quote
+
+    return quote(path.removeprefix("./"))
+
+
+def _said(finding: Finding) -> str:
+    from doctor.report.words import clean
+
+    return clean(" ".join([finding.summary, *(remedy.title for remedy in finding.remedies[:2])]))
+
+
+def github(looked: Sequence[Looked]) -> str:
+    return "".join(f"{line}\n" for one in looked for line in _annotations(one))
+
+
+def _annotations(one: Looked) -> Iterator[str]:
+    for finding in one.findings:
+        where = place(finding)
+        at = f" file={_property(where[0])},line={where[1]},col={where[2]},title={finding.rule}" if where else ""
+        yield f"::{_GITHUB[finding.severity.value]}{at}::{_escaped(_said(finding))}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _escaped(text).replace(":", "%3A").replace(",", "%2C")

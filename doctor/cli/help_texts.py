@@ -1,0 +1,100 @@
+"""How `doctor --help` lists the commands: by what somebody wants to do."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+from typer.core import TyperGroup
+
+ABOUT = (
+    "Find out why an AMD or NVIDIA GPU does not work with your software, see the evidence, and get the command that "
+    "fixes it."
+)
+_SECTIONS = {
+    "Diagnose": ("check", "triage", "explain", "diff", "why"),
+    "Install": ("solve", "env", "profiles", "stack"),
+    "Containers": ("run", "image"),
+    "Cluster and support": ("fleet", "bundle"),
+    "Measure": ("bench", "blas"),
+}
+_REST = "Advanced"
+_WIDEST = 100
+EXAMPLES = {
+    "check": ("doctor check", "doctor check --python .venv/bin/python --fail-on warning", "doctor check --in web"),
+    "triage": ("doctor triage issue.md", "dmesg | doctor triage", "doctor triage --format markdown issue.md"),
+    "explain": (
+        "doctor explain torch-sees-no-gpu",
+        "doctor explain nvidia-driver-too-old",
+        "doctor explain device-node-permission",
+    ),
+    "diff": (
+        "doctor diff good.tar.gz bad.tar.gz",
+        "doctor diff yesterday.json this",
+        "doctor diff --format json a.tar.gz b.tar.gz",
+    ),
+    "why": (
+        "doctor why good.tar.gz bad.tar.gz",
+        "doctor why there.json this --symptom error.txt",
+        "doctor why good/bin/python bad/bin/python --prove -- python train.py --steps 1",
+    ),
+    "solve": (
+        "doctor solve torch",
+        "doctor solve 'vllm>=0.20' --gpu sm_90 --driver 580.95.05",
+        "doctor solve torch --gpu gfx942 --rocm 7.2 --python 3.12 --tool uv",
+    ),
+    "env": ("doctor env", "doctor env train.sbatch Dockerfile", "doctor env --recommend --workload train"),
+    "profiles": ("doctor profiles list", "doctor profiles show h100-cuda13.0", "doctor profiles match"),
+    "stack": (
+        "doctor stack",
+        "doctor stack --python .venv/bin/python",
+        "doctor stack --from node.tar.gz --format json",
+    ),
+    "run": (
+        "doctor run rocm/pytorch:latest -- python train.py",
+        "doctor run --gpus 0,2 --print vllm/vllm-openai:latest",
+        "doctor run --emit kubernetes rocm/pytorch:latest",
+    ),
+    "image": (
+        "doctor image emit h100-cuda13.2-train",
+        "doctor image build h100-cuda13.2-train",
+        "doctor image lint Dockerfile compose.yaml",
+    ),
+    "fleet": (
+        "doctor fleet report reports/",
+        "doctor fleet check --slurm",
+        "doctor fleet diff yesterday/ today/",
+    ),
+    "bundle": ("doctor bundle -o node.tar.gz", "doctor bundle --dry-run", "doctor bundle scan node.tar.gz"),
+    "bench": ("doctor bench", "doctor bench gemm copy --device cuda:0", "doctor bench compare before.json after.json"),
+    "blas": ("doctor blas", "doctor blas --prove", "doctor blas --from node.tar.gz"),
+}
+"""Three of each command that people start with; every one is parsed by a test."""
+
+
+def width() -> int:
+    """Columns of a help text: the terminal's, up to a width that still reads well."""
+    return min(shutil.get_terminal_size().columns, _WIDEST)
+
+
+def add_examples(group: Any) -> None:
+    """Put them below the help text of each command."""
+    for name, examples in EXAMPLES.items():
+        if name in group.commands:
+            lines = "\n".join(f"  {example}" for example in examples)
+            group.commands[name].epilog = f"\b\nExamples:\n{lines}"
+
+
+class CommandsBySection(TyperGroup):
+    """The commands under headings; one that no heading names is an advanced one."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a list for each section that has commands."""
+        left = [name for name in self.list_commands(ctx) if not self.commands[name].hidden]
+        limit = formatter.width - 6 - max(map(len, left), default=0)
+        for title, names in {**_SECTIONS, _REST: tuple(left)}.items():
+            here = [name for name in names if name in left]
+            left = [name for name in left if name not in here]
+            if here:
+                with formatter.section(title):
+                    formatter.write_dl([(name, self.commands[name].get_short_help_str(limit)) for name in here])

@@ -1,0 +1,124 @@
+"""`doctor why GOOD BAD`: which difference between two machines explains that it fails on one of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from doctor.cli.site_options import Domain, Hide, Key, redacted, site_of, without_names
+
+if TYPE_CHECKING:
+    from doctor.redaction.site import Site
+    from doctor.why.runs import Limits
+
+
+def add(app: typer.Typer) -> None:
+    app.command("why", context_settings={"allow_interspersed_args": True})(why)
+
+
+def why(
+    good: Annotated[
+        str,
+        typer.Argument(
+            metavar="GOOD",
+            help="Where it works: a bundle, capture, JSON report, Python, in:CONTAINER, pid:N, or `this`.",
+        ),
+    ],
+    bad: Annotated[str, typer.Argument(metavar="BAD", help="Where it fails: the same kinds.")],
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- COMMAND]", help="With --prove: what works there and fails here.")
+    ] = None,
+    symptom: Annotated[str | None, typer.Option(help="The error message, or a file that holds it.")] = None,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Find the smallest difference that changes the outcome of COMMAND.")
+    ] = False,
+    good_env: Annotated[Path | None, typer.Option(help="Variables of GOOD, as `env` prints them.")] = None,
+    bad_env: Annotated[Path | None, typer.Option(help="Variables of BAD, as `env` prints them.")] = None,
+    pattern: Annotated[
+        str | None, typer.Option(help="COMMAND works when its output has this regular expression, too.")
+    ] = None,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds for each run of COMMAND.")] = 300,
+    runs: Annotated[int, typer.Option(min=4, help="Runs of COMMAND at most.")] = 60,
+    minutes: Annotated[float, typer.Option(min=0.1, help="Minutes at most.")] = 60,
+    resume: Annotated[Path | None, typer.Option(help="Log of runs: written, and read where it is there.")] = None,
+    format_: Annotated[str, typer.Option("--format", metavar="text|json", help="Output format.")] = "text",
+    verbose: Annotated[bool, typer.Option("-v", help="List every difference.")] = False,
+    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    hide: Hide = None,
+    domain: Domain = None,
+    key: Key = None,
+) -> int:
+    """Find out why it works there and fails here.
+
+    Exit 1 when a difference explains it, 4 when none of those that can be tried does.
+    """
+    from doctor.errors import InputError
+
+    if format_ not in ("text", "json"):
+        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
+    if prove != bool(command):
+        raise InputError("--prove needs a command: doctor why GOOD BAD --prove -- COMMAND")
+    if not prove and (good_env or bad_env or pattern or resume):
+        raise InputError("--good-env, --bad-env, --pattern and --resume need --prove")
+    site = site_of(hide, domain, key)
+    if command:
+        from doctor.why.runs import Limits
+
+        limits = Limits(runs=runs, minutes=minutes, timeout_s=timeout, pattern=pattern, log=resume)
+        return _prove((good, bad), (good_env, bad_env), command, limits, format_, output, site)
+    return _compare((good, bad), symptom, verbose, format_, output, site)
+
+
+def _compare(
+    names: tuple[str, str], symptom: str | None, verbose: bool, format_: str, output: Path | None, site: Site | None
+) -> int:
+    """Reads both sides, which are redacted then."""
+    import json
+
+    from doctor.cli.output import deliver
+    from doctor.errors import ExitCode
+    from doctor.knowledge import Knowledge
+    from doctor.sides import report
+    from doctor.why import text
+    from doctor.why.ranking import why as ask
+    from doctor.why.symptom import suspects
+
+    found = ask(report(names[0], site), report(names[1], site), Knowledge(), suspects(symptom))
+    as_json = json.dumps(text.as_data(found, names), indent=2) + "\n" if format_ == "json" else ""
+    deliver(without_names(as_json or text.render(found, names, verbose=verbose), site), output)
+    return ExitCode.FINDINGS if any(one.by for one in found.explained) else ExitCode.OK
+
+
+def _prove(
+    names: tuple[str, str],
+    variables: tuple[Path | None, Path | None],
+    command: list[str],
+    limits: Limits,
+    format_: str,
+    output: Path | None,
+    site: Site | None,
+) -> int:
+    """Runs COMMAND; what it answers is written even after Ctrl-C."""
+    import json
+
+    from doctor.cli.output import deliver, tell
+    from doctor.errors import ExitCode
+    from doctor.redaction import Redactor
+    from doctor.report.key import local_key
+    from doctor.why.local import local
+    from doctor.why.prove import prove
+
+    good, bad = (local(name, path) for name, path in zip(names, variables, strict=True))
+    proof = prove(good, bad, command, limits, tell)
+    if format_ == "json":
+        redactor = Redactor(key=site.key if site and site.key else local_key(), site=site)
+        data = proof.as_data(names)
+        redactor.learn({"environment": dict(bad.environment) | dict(good.environment)})
+        deliver(json.dumps(redactor.data(data), indent=2) + "\n", output)
+    else:
+        deliver(redacted(proof.text(names), site), output)
+    if proof.interrupted:
+        return ExitCode.INTERRUPTED
+    return ExitCode.FINDINGS if proof.minimal else ExitCode.UNJUDGED

@@ -1,0 +1,83 @@
+"""The one thing to ask for next: the command that shows a fact which a rule needs and the text lacks."""
+
+from __future__ import annotations
+
+from doctor.facts import Snapshot
+from doctor.findings import Rule
+
+_TRACEBACK = "the full error message and the command that was run"
+_SHOWN_BY = (
+    # The longest name of a fact that fits wins; AMD's command stands second where the vendors differ.
+    ("gpus", "`nvidia-smi`", "`rocminfo`"),
+    ("gpus[].link", "`nvidia-smi -q`", "`sudo lspci -vv -d 1002:`"),
+    ("gpus[].errors", "`nvidia-smi -q -d ECC`", "`amd-smi metric --ecc`"),
+    ("gpus[].sensors", "`nvidia-smi -q -d PERFORMANCE,POWER`", "`amd-smi metric`"),
+    ("gpus[].driver", "`lspci -nnk -d 10de:`", "`lspci -nnk -d 1002:`"),
+    ("nvidia_driver", "`nvidia-smi` and `cat /proc/driver/nvidia/version`", None),
+    ("nvidia_driver.fabric_manager", "`systemctl status nvidia-fabricmanager`", None),
+    ("amdgpu_driver", None, "`modinfo amdgpu | head -5` and `dkms status`"),
+    ("rocm", None, "`cat /opt/rocm/.info/version` and `rocminfo`"),
+    ("cuda", "`nvcc --version` and `ls -d /usr/local/cuda*`", None),
+    ("torch", "`python -m torch.utils.collect_env`", "`python -m torch.utils.collect_env`"),
+    ("packages", "`pip list`", "`pip list`"),
+    ("libraries", "`ldd` of the library that fails to load", "`ldd` of the library that fails to load"),
+    ("interpreter", "`python -VV` and `which python`", "`python -VV` and `which python`"),
+    ("environment", "`env | grep -E 'CUDA|NCCL|NVIDIA|TORCH|LD_'`", "`env | grep -E 'HIP|HSA|ROC|NCCL|TORCH|LD_'`"),
+    ("service_environment", "`systemctl cat SERVICE`", "`systemctl cat SERVICE`"),
+    ("container", "the `docker run` line or the compose file", "the `docker run` line or the compose file"),
+    ("container.engine", "`docker info`", "`docker info`"),
+    ("container.runtimes", "`docker info` and `cat /etc/docker/daemon.json`", "`docker info`"),
+    ("container.toolkit", "`nvidia-ctk --version`", "`amd-ctk --version`"),
+    ("container.cdi", "`nvidia-ctk cdi list`", "`amd-ctk cdi list`"),
+    ("container.no_cgroups", "`cat /etc/nvidia-container-runtime/config.toml`", None),
+    ("nodes", "`ls -l /dev/nvidia*` and `id`", "`ls -ln /dev/kfd /dev/dri` and `id`"),
+    ("account", "`id`", "`id`"),
+    ("kernel_log", "`sudo dmesg | grep -iE 'nvrm|xid|nvidia'`", "`sudo dmesg | grep -iE 'amdgpu|kfd'`"),
+    ("kernel", "`uname -a`", "`uname -a`"),
+    ("kernel.cmdline", "`cat /proc/cmdline`", "`cat /proc/cmdline`"),
+    ("kernel.secure_boot", "`mokutil --sb-state`", "`mokutil --sb-state`"),
+    ("kernel.dkms", "`dkms status`", "`dkms status`"),
+    ("os", "`cat /etc/os-release`", "`cat /etc/os-release`"),
+    ("pci", "`lspci -nnk`", "`lspci -nnk`"),
+    ("host", "`uname -a` and `cat /proc/cmdline`", "`uname -a` and `cat /proc/cmdline`"),
+    ("host.iommu", "`sudo dmesg | grep -iE 'iommu|dmar'`", "`sudo dmesg | grep -iE 'iommu|amd-vi'`"),
+    ("host.wsl", "`wsl --version` (in Windows)", "`wsl --version` (in Windows)"),
+    ("host.shm_bytes", "`df -h /dev/shm`", "`df -h /dev/shm`"),
+    ("host.memlock_bytes", "`ulimit -l`", "`ulimit -l`"),
+    ("host.nofile", "`ulimit -n`", "`ulimit -n`"),
+    ("host.numa_balancing", "`cat /proc/sys/kernel/numa_balancing`", "`cat /proc/sys/kernel/numa_balancing`"),
+    ("host.job_asks_gpus", "the batch script (`#SBATCH` lines)", "the batch script (`#SBATCH` lines)"),
+    ("host.gcc_version", "`gcc --version`", "`gcc --version`"),
+    ("rdma", "`ibv_devinfo` and `lsmod | grep peer`", "`ibv_devinfo` and `lsmod | grep peer`"),
+    ("tools", "`nvidia-smi --version`", "`amd-smi version`"),
+    ("process", "`cat /proc/PID/limits` of the program", "`cat /proc/PID/limits` of the program"),
+    ("tuned", "the file that TunableOp wrote", "the file that TunableOp wrote"),
+)
+
+
+def missing_for(rule: Rule, machine: Snapshot) -> str | None:
+    """What to send so that the rule can decide: what shows the first fact that is missing where fewest are. None where
+    none is missing."""
+    alternatives = [sorted(n for n in needs if n != "profile" and not n.startswith("symptom:")) for needs in rule.needs]
+    missing = [[name for name in names if not machine.knows(name)] for names in alternatives if names]
+    for name in min((names for names in missing if names), key=len, default=[]):
+        if shown := _shown_by(name, machine, rule):
+            return shown
+    return None
+
+
+def ask_for(rule: Rule, machine: Snapshot) -> str:
+    """The same; where no fact is missing, the error itself."""
+    return missing_for(rule, machine) or _TRACEBACK
+
+
+def _shown_by(name: str, machine: Snapshot, rule: Rule) -> str | None:
+    plain = name.replace("[*]", "[]")
+    rows = [row for row in _SHOWN_BY if plain == row[0] or plain.startswith((f"{row[0]}.", f"{row[0]}[", f"{row[0]}_"))]
+    if not rows:
+        return None
+    _, nvidia, amd = max(rows, key=lambda row: len(row[0]))
+    vendors = {gpu.vendor for gpu in machine.gpus or ()} & {"amd", "nvidia"} or {"amd", "nvidia"} & set(rule.tags)
+    if vendors == {"amd"} or (not vendors and machine.torch.build == "rocm"):
+        return amd
+    return nvidia or amd

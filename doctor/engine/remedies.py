@@ -1,0 +1,86 @@
+"""Which remedies of a finding are offered: not what is already so, not what the facts deny, not another vendor's.
+
+A remedy that does not say how it is undone, or what holds afterwards, gets both from its commands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from doctor.facts import Snapshot
+from doctor.findings import Expect, Finding, Remedy, Step
+from doctor.rules.lib.command_effects import changes, effect_of, undo_of
+from doctor.versions import Dotted
+
+
+def remedies_of(finding: Finding, machine: Snapshot) -> tuple[Remedy, ...]:
+    """The finding's own, best first, without those that are no use here."""
+    return tuple(offered(finding.remedies, machine))
+
+
+def offered(remedies: Iterable[Remedy], machine: Snapshot) -> Iterator[Remedy]:
+    """Those that the facts leave, each with its undo and effect."""
+    vendors = {gpu.vendor for gpu in machine.gpus or ()} & {"amd", "nvidia"}
+    for remedy in remedies:
+        whole = completed(remedy, machine)
+        if whole.vendor and vendors and whole.vendor not in vendors:
+            continue
+        if any(holds(need, machine) is False for need in whole.needs):
+            continue
+        if whole.effect and all(holds(one, machine) is True for one in whole.effect):
+            continue
+        yield whole
+
+
+def completed(remedy: Remedy, machine: Snapshot) -> Remedy:
+    """With the undo of its commands, last first, and with the effect of the one command that changes something."""
+    commands = [step.command for step in remedy.steps if step.command]
+    known: dict[str, tuple[Step, ...] | tuple[Expect, ...]] = {}
+    if not remedy.undo:
+        steps = [_placed(undo_of(s.command, machine), s) for s in reversed(remedy.steps) if s.command]
+        known["undo"] = tuple(dict.fromkeys(step for step in steps if step))
+    if not remedy.effect:
+        acting = [argv for argv in commands if changes(argv) or effect_of(argv)]
+        known["effect"] = effect_of(acting[0]) if len(acting) == 1 else ()
+    return remedy.model_copy(update=known) if known else remedy
+
+
+def _placed(undo: Step | None, step: Step) -> Step | None:
+    """Undone where it was done."""
+    return undo.model_copy(update={"where": step.where}) if undo else None
+
+
+def holds(expect: Expect, machine: Snapshot) -> bool | None:
+    """None where the fact is not known."""
+    if expect.absent is not None:
+        return _absent(expect.fact, machine, wanted=expect.absent)
+    value = machine.get(expect.fact)
+    if value is None:
+        return False if _is_missing(expect.fact, machine) else None
+    if expect.has is not None:
+        return expect.has in (value.split() if isinstance(value, str) else value)
+    if expect.at_least is not None:
+        return not Dotted(str(value)) < expect.at_least
+    return bool(value == expect.equals)
+
+
+_MEMBER = re.compile(r"(environment)\[[^\]]*\]")
+
+
+def _is_missing(fact: str, machine: Snapshot) -> bool:
+    """Whether a variable is surely not set: a pasted text shows some of them only."""
+    listed = _MEMBER.fullmatch(fact)
+    return (
+        listed is not None
+        and machine.environment is not None
+        and not machine.source("environment").startswith("text")
+        and machine.get(fact) is None
+    )
+
+
+def _absent(fact: str, machine: Snapshot, *, wanted: bool) -> bool | None:
+    """Whether a variable is not set (or, where `wanted` is False, set); None where that is not known."""
+    if machine.get(fact) is not None:
+        return not wanted
+    return wanted if _is_missing(fact, machine) else None

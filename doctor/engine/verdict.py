@@ -1,0 +1,117 @@
+"""The one place that decides what a report says of the whole: each layer, the status, the headline, the exit code.
+
+A layer is `ok` only where its core facts are known and nothing in it is wrong. `partial` and `unknown` are never `ok`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from doctor.errors import ExitCode
+from doctor.facts import Snapshot
+from doctor.findings import Finding, Layer, Report, Rule, Severity
+
+State = Literal["ok", "problem", "partial", "unknown", "not-applicable"]
+Status = Literal["ok", "partial", "warning", "error", "unknown"]
+MATTER = (Layer.GPU, Layer.DRIVER, Layer.DEVICES, Layer.LIBRARIES, Layer.TORCH)
+"""Layers that `--strict` asks for; torch only where it is installed."""
+_OF_TAG = {
+    "driver": Layer.DRIVER,
+    "hardware": Layer.GPU,
+    "container": Layer.CONTAINER,
+    "access": Layer.DEVICES,
+    "flags": Layer.FLAGS,
+    "blas": Layer.LIBRARIES,
+    "python": Layer.TORCH,
+    "torch": Layer.TORCH,
+    "libraries": Layer.LIBRARIES,
+}
+_WORDS = {"ok": "✓", "problem": "✗", "partial": "!", "unknown": "?", "not-applicable": "–"}
+
+
+def layer_of(rule: Rule) -> Layer | None:
+    """The rule's own layer, else that of its tags."""
+    if rule.layer is not None:
+        return rule.layer
+    if rule.id.startswith(("container-", "cdi-")):
+        return Layer.CONTAINER
+    return next((_OF_TAG[tag] for tag in rule.tags if tag in _OF_TAG), None)
+
+
+def layers(
+    machine: Snapshot, findings: Iterable[Finding], rules: Mapping[str, Rule], expect_gpus: int | None = None
+) -> dict[str, State]:
+    """Each layer's state, in the order of the stack."""
+    wrong = {
+        layer_of(rules[f.rule])
+        for f in findings
+        if f.rule in rules and (f.severity is not Severity.INFO or f.explained_by)
+    }
+    known = _known(machine)
+    none_here = machine.gpus == () and expect_gpus == 0
+    states: dict[str, State] = {}
+    for layer in Layer:
+        facts = known[layer]
+        if layer in wrong:
+            states[layer.value] = "problem"
+        elif facts is None or (none_here and layer in (Layer.GPU, Layer.DRIVER, Layer.DEVICES, Layer.LIBRARIES)):
+            states[layer.value] = "not-applicable"
+        elif all(facts):
+            states[layer.value] = "ok"
+        else:
+            states[layer.value] = "partial" if any(facts) else "unknown"
+    return states
+
+
+def _known(machine: Snapshot) -> dict[Layer, tuple[bool, ...] | None]:
+    """Whether each core fact of a layer is known; None where the layer is known not to be there."""
+    vendors = [v for v in ("amd", "nvidia") if machine.of_vendor(v)]
+    torch = machine.torch
+    there = torch.installed is not False or torch.version is not None
+    libraries = [machine.rocm is not None] * ("amd" in vendors) + [machine.cuda is not None] * ("nvidia" in vendors)
+    return {
+        Layer.GPU: (bool(machine.gpus), all(gpu.vendor and gpu.arch for gpu in machine.gpus or ()) and bool(vendors)),
+        Layer.DRIVER: tuple(machine.driver_known(vendor) for vendor in vendors) or (False,),
+        Layer.DEVICES: (machine.nodes is not None,) if not machine.host.wsl else (True,),
+        Layer.LIBRARIES: tuple(libraries) or (False,),
+        Layer.CONTAINER: (True,)
+        if machine.container.inside
+        else None
+        if machine.container.inside is False
+        else (False,),
+        Layer.TORCH: (torch.version is not None, torch.build is not None) if there else None,
+        Layer.FLAGS: (machine.environment is not None,),
+    }
+
+
+def status(machine: Snapshot, findings: Iterable[Finding], states: Mapping[str, State]) -> Status:
+    """The worst severity that counts. Without one: `unknown` where no GPU is known to be here, `ok` where all layers
+    that matter were checked, else `partial`."""
+    worst = min((f.severity.rank for f in findings if not f.explained_by), default=Severity.INFO.rank)
+    if worst == Severity.ERROR.rank:
+        return "error"
+    if worst == Severity.WARNING.rank:
+        return "warning"
+    if states["gpu"] == "unknown" or (not machine.gpus and states["gpu"] != "not-applicable"):
+        return "unknown"
+    return "ok" if all(states[layer.value] in ("ok", "not-applicable") for layer in MATTER) else "partial"
+
+
+def exit_code(report: Report, fail_on: str, *, strict: bool) -> ExitCode:
+    """docs/exit-codes.md: 1 for a finding from `fail_on` up, which wins over 4: with `--strict`, a layer that matters
+    was not wholly checked."""
+    if fail_on != "never":
+        limit = Severity(fail_on).rank
+        if any(f.severity.rank <= limit for f in report.counted()):
+            return ExitCode.FINDINGS
+    if strict and any(report.layers.get(layer.value, "unknown") in ("partial", "unknown") for layer in MATTER):
+        return ExitCode.UNJUDGED
+    return ExitCode.OK
+
+
+def signs(report: Report, *, plain: bool = False) -> str:
+    """`driver ✓  devices ✓  torch !`, in words where signs can't be shown."""
+    if plain:
+        return ", ".join(f"{name} {state}" for name, state in report.layers.items())
+    return "  ".join(f"{name} {_WORDS[state]}" for name, state in report.layers.items() if name != "gpu")

@@ -1,0 +1,100 @@
+"""Names of facts as an engineer would say them, for lines of evidence.
+
+>>> label("nvidia_driver.version"), label("gpus[0000:c1:00.0].arch"), label("environment[HIP_VISIBLE_DEVICES]")
+('NVIDIA driver', 'GPU 0000:c1:00.0 architecture', 'HIP_VISIBLE_DEVICES')
+"""
+
+from __future__ import annotations
+
+import re
+
+_NAMES = {
+    "account": "account",
+    "account.gids": "this account's groups (numbers)",
+    "account.member_of": "this account's groups",
+    "account.uid": "this account's uid",
+    "amdgpu_driver": "amdgpu driver",
+    "amdgpu_driver.built_for": "amdgpu is built for kernel",
+    "amdgpu_driver.loaded": "amdgpu is loaded",
+    "amdgpu_driver.source": "amdgpu comes from",
+    "amdgpu_driver.version": "amdgpu",
+    "binaries": "GPU code in libraries",
+    "cdi": "CDI specs",
+    "container": "container",
+    "container.engine": "container engine",
+    "container.image": "image",
+    "container.inside": "inside a container",
+    "container.run_args": "run line",
+    "cuda": "CUDA toolkits",
+    "engines": "container engines",
+    "gpus": "GPUs",
+    "host.iommu": "IOMMU mode",
+    "host.memlock_bytes": "locked-memory limit (bytes)",
+    "host.nofile": "open-files limit",
+    "host.numa_balancing": "automatic NUMA balancing",
+    "host.shm_bytes": "size of /dev/shm (bytes)",
+    "host.wsl": "WSL",
+    "installed_faults": "damaged packages",
+    "interpreter": "Python",
+    "interpreter.version": "Python",
+    "kernel": "kernel",
+    "kernel.cmdline": "kernel command line",
+    "kernel.release": "kernel",
+    "kernel.secure_boot": "Secure Boot",
+    "kfd.present": "/dev/kfd is there",
+    "libraries": "libraries that the loader takes",
+    "nodes": "device nodes",
+    "nvidia_driver": "NVIDIA driver",
+    "nvidia_driver.built_for": "the NVIDIA module is built for kernel",
+    "nvidia_driver.cuda_version": "newest CUDA that the driver serves",
+    "nvidia_driver.flavour": "flavour of the NVIDIA module",
+    "nvidia_driver.loaded": "the NVIDIA module is loaded",
+    "nvidia_driver.module_on_disk": "NVIDIA module on disk",
+    "nvidia_driver.user_version": "NVIDIA driver libraries",
+    "nvidia_driver.uvm_loaded": "nvidia-uvm is loaded",
+    "nvidia_driver.version": "NVIDIA driver",
+    "os.id": "distribution",
+    "os.name": "system",
+    "os.version": "release",
+    "packages": "Python packages",
+    "pci": "PCI devices",
+    "rocm": "ROCm",
+    "toolkits": "container toolkits",
+    "tools": "compilers and tools",
+    "torch.arch_list": "torch is built for",
+    "torch.available": "torch.cuda.is_available()",
+    "torch.build": "torch build",
+    "torch.cuda": "CUDA of torch",
+    "torch.hip": "HIP of torch",
+    "torch.installed": "torch is installed",
+    "torch.rocm": "ROCm of torch",
+    "torch.version": "torch",
+}
+_OF_A_GPU = {
+    "arch": "architecture",
+    "driver": "driver",
+    "mig_mode": "MIG mode",
+    "name": "name",
+    "memory_bytes": "memory (bytes)",
+    "numa_node": "NUMA node",
+}
+_MEMBER = re.compile(r"(\w+)\[([^\]]*)\]\.?(.*)$")
+
+
+def label(name: str) -> str:
+    """What to call a fact; its own name where there is none better."""
+    if known := _NAMES.get(name):
+        return known
+    if found := _MEMBER.match(name):
+        kind, key, rest = found.groups()
+        if kind == "environment":
+            return key
+        if kind == "gpus":
+            which = "GPU" if key.startswith("#") or key == "*" else f"GPU {key}"
+            return f"{which} {_OF_A_GPU.get(rest, rest.replace('.', ' ').replace('_', ' '))}".strip()
+        if kind in ("rocm", "cuda") and rest == "version":
+            what = {"rocm": "ROCm", "cuda": "CUDA"}[kind]
+            return what if not key.startswith("/") else f"{what} in {key}"
+        if kind == "nodes":
+            return f"{key} {rest}".strip()
+    return name

@@ -1,0 +1,144 @@
+"""A machine that notes which unknown facts a check looks at.
+
+A check that found nothing clears the machine only if it looked at no unknown fact: then it would look at the same facts
+and find the same, whatever the others are. So no rule has to list what it needs to be clear, and none can forget it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from doctor.facts.model import WATCH, Model
+from doctor.facts.origin import State
+from doctor.facts.snapshot import Snapshot
+
+_APART = frozenset(("origins", "symptoms"))
+TEXT_ONLY = frozenset(
+    {
+        "amdgpu_driver.release", "container.cdi_driver", "container.cgroup_driver", "container.default_runtime",
+        "container.engine_text", "container.engine_version", "container.image", "container.no_cgroups",
+        "container.rootless", "container.run_args", "container.runtimes", "container.toolkit_installed",
+        "container.toolkit_version", "host.job_asks_gpus", "service_environment", "torch.available",
+        "torch.tunableop_validators",
+    }
+)  # fmt: skip
+"""Facts that only a text or an engine's answer tells. Like an error text that was not seen, they never keep a rule from
+being clear."""
+
+_OF_VENDOR = {
+    "amd": frozenset(
+        {
+            "visible_memory_bytes", "gtt_bytes", "integrated", "compute_partition", "memory_partition",
+            "performance_level", "firmware_bundle", "index.hip", "index.kfd", "errors.bad_pages",
+        }
+    ),
+    "nvidia": frozenset(
+        {
+            "mig_mode", "fabric_state", "fabric_status", "compute_mode", "persistence_mode", "vgpu", "index.cuda",
+            "errors.remap_pending", "errors.remap_failed", "errors.retired_pending", "errors.uncorrected_lifetime",
+            "errors.remapped_correctable", "errors.remapped_uncorrectable", "device_node",
+        }
+    ),
+}  # fmt: skip
+"""Facts of a GPU that another vendor's GPU does not have."""
+
+
+def watched(machine: Snapshot, seen: dict[str, None]) -> Snapshot:
+    """A copy that adds the name of each unknown fact that is asked for to `seen`, in the words of the origins
+    (`gpus[0000:c1:00.0].arch`). A fact that is known not to be there is not unknown."""
+    absent = frozenset(name for name, origin in machine.origins.items() if origin.state is State.ABSENT)
+    return _Copy(seen, absent | TEXT_ONLY | _never_built(machine)).of(machine, "")  # type: ignore[no-any-return]
+
+
+def _never_built(machine: Snapshot) -> frozenset[str]:
+    """The kernels that DKMS built a driver for, where DKMS is known not to have that driver."""
+    if machine.kernel.dkms is None:
+        return frozenset()
+    names = {module.key.partition("/")[0] for module in machine.kernel.dkms}
+    return frozenset(f"{driver}_driver.built_for" for driver in ("nvidia", "amdgpu") if driver not in names)
+
+
+def pattern_of(name: str) -> str:
+    """`gpus[].arch` for `gpus[0000:c1:00.0].arch`."""
+    return _MEMBER.sub("[]", name)
+
+
+_MEMBER = re.compile(r"\[[^\]]*\]")
+
+
+class _Copy:
+    def __init__(self, seen: dict[str, None], absent: frozenset[str]) -> None:
+        self.seen, self.absent = seen, absent
+
+    def of(self, model: Model, prefix: str, lacks: frozenset[str] = frozenset()) -> Any:
+        """`lacks`: fields, as seen from `model`, that it can't have."""
+        lacks = lacks | _lacking(model)
+        held: dict[str, Any] = {}
+        for name, value in model.__dict__.items():
+            if isinstance(value, Model):
+                inner = frozenset(n[len(name) + 1 :] for n in lacks if n.startswith(f"{name}."))
+                held[name] = self.of(value, f"{prefix}{name}.", inner)
+            elif isinstance(value, tuple) and value and isinstance(value[0], Model) and name not in _APART:
+                keys = [getattr(one, "key", place) for place, one in enumerate(value)]
+                held[name] = tuple(self.of(o, f"{prefix}{name}[{k}].") for k, o in zip(keys, value, strict=True))
+            elif value is not None or name in lacks or prefix + name in self.absent:
+                held[name] = value
+        held[WATCH] = (prefix, self.seen)
+        made = type(model).__new__(type(model))
+        for slot, content in (("dict__", held), ("pydantic_fields_set__", model.model_fields_set)):
+            object.__setattr__(made, f"__{slot}", content)
+        for slot in ("extra", "private"):
+            object.__setattr__(made, f"__pydantic_{slot}__", None)
+        return made
+
+
+def _lacking(model: Model) -> frozenset[str]:
+    """Fields of it whose None is knowledge: its other fields say that there is nothing to tell."""
+    said = model.__dict__
+    kind = type(model).__name__
+    if kind == "Gpu":
+        return _gpu(said)
+    rule = _LACKING.get(kind)
+    return frozenset(rule(said)) if rule else frozenset()
+
+
+def _gpu(said: Mapping[str, Any]) -> frozenset[str]:
+    if not said["vendor"]:
+        return frozenset()
+    others = (names for vendor, names in _OF_VENDOR.items() if vendor != said["vendor"])
+    whole = said["compute_partition"] == "SPX" or said["mig_mode"] == "disabled"
+    return frozenset({"partitions"} if whole else ()).union(*others)
+
+
+def _nvidia_driver(said: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where NVML answers there is no error of it, nor of nvidia-smi, which asks it; a module that is not loaded has no
+    version."""
+    without = ("version", "flavour") if said["loaded"] is False else ()
+    return (*without, "nvml_error", "smi_error") if said["nvml_gpus"] is not None else without
+
+
+def _torch(said: Mapping[str, Any]) -> Any:
+    if said["installed"] is False:
+        return said
+    if said["build"] is None:
+        return ()
+    return {"cuda": ("hip", "rocm"), "rocm": ("cuda", "ptx")}.get(said["build"], ("cuda", "hip", "rocm", "ptx"))
+
+
+_OF_GPU_NODES = ("gfx", "unique_id", "hive_id", "pci_address", "xgmi_peers", "render_minor")
+_LACKING: dict[str, Any] = {
+    "Torch": _torch,
+    "Container": lambda said: said if said["inside"] is False else (),
+    "DeviceNode": lambda said: ("open_error",) if said["openable"] else (),
+    "Kfd": lambda said: ("nodes",) if said["present"] is False else (),
+    "KfdNode": lambda said: _OF_GPU_NODES if said["simd_count"] == 0 else (),
+    "NvidiaDriver": _nvidia_driver,
+    "AmdgpuDriver": lambda said: ("smi_error",) if said["smi_seconds"] is not None else (),
+    "ContainerEngine": lambda said: ("config_error",) if said["runtimes"] is not None else (),
+    "Toolkit": lambda said: ("config_error",) if said["no_cgroups"] is not None else (),
+    "Package": lambda said: ("requires_python",) if said["requires"] is not None else (),
+    "PciDevice": lambda said: ("acs_redirect",) if said["kind"] not in (None, "other") else (),
+    "Process": lambda said: said if said["pid"] is None else (),
+}

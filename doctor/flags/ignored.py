@@ -1,0 +1,45 @@
+"""`# doctor: ignore RULE reason` in a file: the finding of that rule on the same line, or on the next, is left out.
+
+RULE is a rule, or what a finding names behind it (`nccl-ib-timeout-range`). Without a reason it does not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from doctor.findings import Finding
+
+_MARK = re.compile(r"(?:#|//|\{#-?)\s{0,4}doctor: ignore(?:\s+([a-z0-9_-]{2,80}))?[ \t]*([^\n]{0,400})")
+_PLACE = re.compile(r":(\d{1,7})(?::\d{1,7})?$")
+
+
+class Ruled(NamedTuple):
+    kept: tuple[Finding, ...]
+    notes: tuple[str, ...]
+
+
+def judge(findings: Sequence[Finding], lines: Sequence[str], source: str) -> Ruled:
+    """The findings without those that the file's own comments set aside, and how many those were."""
+    marks: dict[int, set[str]] = {}
+    notes: list[str] = []
+    for number, line in enumerate(lines, 1):
+        found = _MARK.search(line) if "doctor: ignore" in line else None
+        if found and found[1] and found[2].strip(" #}-"):
+            alone = not line[: found.start()].strip()
+            marks.setdefault(number + alone, set()).add(found[1])
+        elif found:
+            notes.append(f"{source}:{number}: no rule or no reason behind `doctor: ignore`: it does not count")
+    kept = tuple(f for f in findings if not _named(f) & marks.get(_line(f), set())) if marks else tuple(findings)
+    gone = len(findings) - len(kept)
+    return Ruled(kept, (*notes, f"{gone} set aside by comments in the file") if gone else tuple(notes))
+
+
+def _named(finding: Finding) -> set[str]:
+    return {finding.rule, *(e.text.partition(":")[0] for e in finding.evidence)}
+
+
+def _line(finding: Finding) -> int:
+    found = _PLACE.search(finding.evidence[0].source) if finding.evidence else None
+    return int(found[1]) if found else 0

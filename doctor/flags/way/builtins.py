@@ -1,0 +1,267 @@
+"""What the shell does by itself: export, unset, set, source, eval, read, exit …"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from doctor.flags.way import words
+from doctor.flags.way.frame import Frame, Remark, Walks
+from doctor.flags.way.model import Alt, Env, Held, Step, joined
+from doctor.parsers.text.shell_lexer import HOLE, Word
+from doctor.parsers.text.shell_nodes import Simple
+from doctor.parsers.text.shell_tree import assignment
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+_SILENT_TEXT = """
+: [ [[ alias bg bind break cd compopt continue dirs disown echo false fg getopts hash help history jobs kill let
+logout popd pushd pwd shift shopt suspend test times trap true type ulimit umask unalias wait hash
+"""
+_SILENT = frozenset(_SILENT_TEXT.split())
+_ENV_TOOLS = frozenset(
+    ["module", "ml", "conda", "mamba", "micromamba", "spack", "pyenv", "nvm", "workon", "deactivate"]
+)
+"""They change the shell that they are called in."""
+
+
+class Call(NamedTuple):
+    walk: Walks
+    argv: list[str]
+    command: Simple
+    env: Env
+    frame: Frame
+
+    def step(self, what: str, id_: str = "") -> Step:
+        return Step(self.frame.file, self.command.line, what, id_)
+
+
+def run(walk: Walks, argv: list[str], command: Simple, env: Env, frame: Frame, given: dict[str, Held]) -> bool:
+    """Whether the command is one of the shell's own; it is then done."""
+    head = argv[0]
+    if argv[1:2] == ["="] and _NAME.fullmatch(head):
+        _spaced(Call(walk, argv, command, env, frame))
+        return True
+    if head in ("command", "builtin") and len(argv) > 1 and not argv[1].startswith("-"):
+        head, argv = argv[1], argv[1:]
+    call = Call(walk, argv, command, env, frame)
+    if head in _SILENT:
+        return True
+    if head in (".", "source"):
+        _source(call, given)
+    elif head == "exec":
+        _exec(call, given)
+    elif head in _ENV_TOOLS and len(argv) > 1 and argv[1] not in ("run", "install", "create", "list", "env"):
+        env.smear(call.step(f"{head} {argv[1][:30]} changes the environment; its files were not read"))
+    elif found := _TABLE.get(head):
+        found(call)
+    else:
+        return False
+    return True
+
+
+def _declare(call: Call) -> None:
+    """export, declare, typeset, readonly, local."""
+    head, options = call.argv[0], [a for a in call.argv[1:] if re.fullmatch(r"[-+][A-Za-z]+", a)]
+    letters = "".join(o[1:] for o in options if o.startswith("-"))
+    taken = "".join(o[1:] for o in options if o.startswith("+"))
+    if "f" in letters or "p" in letters:
+        return
+    exports = (head == "export" and "n" not in letters) or "x" in letters
+    hides = (head == "export" and "n" in letters) or "x" in taken
+    is_local = call.frame.locals is not None and (
+        head == "local" or (head in ("declare", "typeset") and "g" not in letters)
+    )
+    for word in call.command.words[1:]:
+        made = assignment(word)
+        if made is None and word.plain == "=":
+            _spaced(call)
+        elif made is None:
+            texts = _lines_of_a_file(call, word) or words.fields([word], call.env, call.frame.args)
+            for text in texts:
+                name, sign, value = text.partition("=")
+                if not text.startswith(("-", "+")) and _NAME.fullmatch(name):
+                    _mark(call, name, exports, hides, (Alt(value),) if sign else None, is_local)
+                elif HOLE in text and exports:
+                    call.env.smear(call.step("exports a computed name"))
+        else:
+            if made.append:
+                call.walk.assign(made, call.env, call.frame)
+                _mark(call, made.name, exports, hides, None, is_local)
+            else:
+                held = words.assigned(made.value, call.env, call.frame.args, made.name)
+                _mark(call, made.name, exports, hides, held, is_local)
+
+
+_LISTED = re.compile(
+    r"\s*(?:cat\s+|<\s*|grep\s+-(?:v|Ev|vE)\s+(['\"]?)\^(?:\\s\*)?#\1\s+)([\w./-]{1,200})\s*(?:\|\s*xargs\s*)?"
+)
+"""`$(cat .env | xargs)`, `$(grep -v '^#' .env | xargs)`, `$(<.env)`."""
+_PLAIN_LINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}=[\w./:,+@%=-]*")
+
+
+def _lines_of_a_file(call: Call, word: Word) -> list[str]:
+    """The assignments of an env file whose lines no quoting or splitting can change; none where one could."""
+    if len(word.parts) != 1 or word.parts[0].kind != "command" or word.parts[0].quoted:
+        return []
+    made = _LISTED.fullmatch(word.parts[0].text[:400])
+    path = words.beside(made[2]) if made else None
+    found = call.walk.run.beside(path, call.frame) if path else None
+    if made is None or found is None:
+        return []
+    lines = [line for line in found[1].split("\n") if line.strip()]
+    if "grep" in made[0]:
+        lines = [line for line in lines if not line.startswith("#")]
+    return lines if all(_PLAIN_LINE.fullmatch(line) for line in lines) else []
+
+
+def _spaced(call: Call) -> None:
+    """`export A = 1`: the shell stops at the sign."""
+    plain = [w.plain or "" for w in call.command.words]
+    at = plain.index("=")
+    if at and _NAME.fullmatch(plain[at - 1]):
+        said = f"`{' '.join(plain[: at + 2])[:80]}` sets nothing: the shell allows no space around ="
+        cure = f"Write {plain[at - 1]}={plain[at + 1][:60] if at + 1 < len(plain) else ''}."
+        call.walk.run.remark(
+            Remark("spaces-around-sign", plain[at - 1], call.frame.file, call.command.line, said, cure, "error")
+        )
+
+
+def _mark(call: Call, name: str, exports: bool, hides: bool, value: Held | None, is_local: bool) -> None:
+    env = call.env
+    shown = (
+        "=…"
+        if value is not None and len(value) > 1
+        else f"={(value[0].text or '')[:60].replace(HOLE, '…')}"
+        if value
+        else ""
+    )
+    step = call.step(f"{call.argv[0]} {name}{shown}")
+    if is_local and call.frame.locals is not None:
+        call.frame.locals.add(name)
+    if value is not None:
+        env.put(name, call.walk.assigned(env, name, value, step))
+    elif is_local:
+        env.put(name, (Alt(None),))
+    if exports or hides:
+        way: Literal["yes", "no"] = "yes" if exports else "no"
+        held = env.get(name)
+        env.put(
+            name, joined(a._replace(exported=way) if value is not None else a.after(step, exported=way) for a in held)
+        )
+
+
+def _unset(call: Call) -> None:
+    if "-f" in call.argv:
+        return
+    for name in call.argv[1:]:
+        if HOLE in name:
+            call.env.smear(call.step("unsets a computed name"))
+        elif _NAME.fullmatch(name):
+            call.env.put(name, (Alt(None, "no", (call.step(f"unset {name}", "unset"),)),))
+
+
+def _set(call: Call) -> None:
+    for option, value in ((a, b) for a, b in zip(call.argv[1:], [*call.argv[2:], ""], strict=True)):
+        if option == "--":
+            call.frame.args = call.argv[call.argv.index("--") + 1 :]
+            return
+        if re.fullmatch(r"[-+][a-zA-Z]+", option) and (
+            "a" in option or (option.endswith("o") and value == "allexport")
+        ):
+            call.env.allexport = option.startswith("-")
+
+
+def _source(call: Call, given: dict[str, Held]) -> None:
+    path = words.beside(call.argv[1]) if len(call.argv) > 1 else None
+    found = call.walk.run.beside(path, call.frame) if path else None
+    shown = call.argv[1].replace(HOLE, "…").replace(words.HERE, ".")[:60] if len(call.argv) > 1 else ""
+    if path == "/dev/null":
+        return
+    if found is None:
+        call.env.smear(call.step(f"{shown} is sourced but was not read"))
+        call.walk.run.note(
+            f"{call.frame.file}:{call.command.line}: {shown} is sourced, but it was not found next to this file"
+        )
+    elif found[0] in call.frame.calls or len(call.frame.calls) > 20:
+        call.env.smear(call.step(f"{shown} sources itself"))
+        call.walk.run.note(f"{call.frame.file}:{call.command.line}: {shown} sources itself; followed once")
+    else:
+        frame = call.frame
+        args = call.argv[2:] or frame.args
+        within = call.env.fork()
+        inner = Frame(
+            found[0],
+            args,
+            frame.where,
+            frame.functions,
+            (*frame.calls, found[0]),
+            frame.locals,
+            frame.outside,
+            frame.nodes,
+            call.env,
+        )
+        for name, held in given.items():
+            within.put(name, held)
+        call.walk.script(found[1], within, inner)
+        for end in (within, *inner.returned):
+            for name in given:  # for the time of the file
+                end.own.pop(name, None)
+        call.env.take(within, *inner.returned)
+
+
+def _eval(call: Call) -> None:
+    text = " ".join(call.argv[1:])
+    if HOLE in text:
+        call.env.smear(call.step("eval runs computed text"))
+    elif len(call.frame.calls) < 20:
+        from dataclasses import replace
+
+        call.walk.script(text, call.env, replace(call.frame, calls=(*call.frame.calls, "eval")), call.command.line)
+
+
+def _read(call: Call) -> None:
+    for name in call.argv[1:]:
+        if _NAME.fullmatch(name):
+            step = call.step(f"{call.argv[0]} {name}")
+            call.env.put(name, call.walk.assigned(call.env, name, (Alt(HOLE),), step))
+
+
+def _printf(call: Call) -> None:
+    """`printf -v NAME FORMAT`."""
+    if call.argv[1:2] != ["-v"] or len(call.argv) < 4:
+        return
+    name, text = call.argv[2], call.argv[3]
+    if not _NAME.fullmatch(name):
+        call.env.smear(call.step("printf -v sets a computed name"))
+        return
+    if text == "%s" and len(call.argv) == 5:
+        text = call.argv[4]
+    elif re.search(r"[%\\]", text):
+        text = HOLE
+    step = call.step(f"printf -v {name}")
+    call.env.put(name, call.walk.assigned(call.env, name, (Alt(text),), step))
+
+
+def _end(call: Call) -> None:
+    env, frame = call.env, call.frame
+    if call.argv[0] == "return" and frame.base is not None:
+        frame.returned.append(env.flat(frame.base))
+    env.dead, env.exited = True, call.argv[0] == "exit"
+
+
+def _exec(call: Call, given: dict[str, Held]) -> None:
+    argv = call.argv[1:]
+    while argv and argv[0].startswith("-"):
+        argv = argv[2:] if argv[0] == "-a" else argv[1:]
+    if argv:
+        call.walk.start(argv, call.command, call.env, call.frame, given)
+        call.env.dead = call.env.exited = True
+
+
+_TABLE: dict[str, Callable[[Call], None]] = {
+    **dict.fromkeys(("export", "declare", "typeset", "readonly", "local"), _declare),
+    "unset": _unset, "set": _set, "eval": _eval, "printf": _printf,
+    **dict.fromkeys(("read", "mapfile", "readarray"), _read),
+    **dict.fromkeys(("exit", "return"), _end),
+}  # fmt: skip

@@ -1,0 +1,135 @@
+"""The ways of a file's variables -> findings: what is set and never arrives.
+
+A finding is raised where a file starts programs that the stack's variables are for, and none of them gets what the file
+sets. Where one gets it, or where that is not known, there is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from doctor.findings import Evidence, Finding, Remedy, Severity, Subject, fingerprint
+from doctor.flags.names import described
+from doctor.flags.way.frame import Followed, Remark
+from doctor.flags.way.model import Alt, Process, Step
+from doctor.parsers.text.shell_lexer import HOLE
+from doctor.redaction.secrets import masked
+
+RULE = "env-flag-not-passed-on"
+_PAYLOAD = re.compile(
+    r"(?:\S*/)?(?:python[\d.]*|torchrun|vllm|sglang|ray|text-generation-launcher|trtllm-\S+|\w+_perf|jupyter\S*|ollama"
+    r"|llama-\S+|rocminfo|\(.*\)|\S+\.py)(?:\s|$)"
+)
+_RANKS = re.compile(r"\beach (?:rank|task)|\branks on")
+_JOB = re.compile(r"(?:\S*/)?(?:python[\d.]*\s(?:-u\s)?(?:-m\s|\S+\.py)|vllm|sglang|\w+_perf|\S+\.py)")
+"""A job, and no question that the script asks of the machine."""
+_ALSO = ("unit-section", "unit-assignment", "env-file-export")
+"""Reported for every variable, not only the stack's."""
+_CURES = {
+    "sudo": "Write `sudo --preserve-env={name} …`, or `sudo env {name}=\"${name}\" …`.",
+    "su-login": "Set it in the command that su runs, or pass `-w {name}`.",
+    "env-i": "Write `env -i {name}=\"${name}\" …`.",
+    "container": "Pass it: `-e {name}`.",
+    "ssh": "Set it in the command: `ssh HOST \"{name}=${name} …\"`.",
+    "mpirun": "Pass it to the other hosts: `-x {name}`.",
+    "srun-export": "Pass it: `--export=ALL,{name}`, or no --export at all.",
+    "srun-export-job": "Write `srun --export=ALL …`, or `unset SLURM_EXPORT_ENV` in the job.",
+    "sbatch-export": "Set it in the batch script, or name it in --export.",
+    "deepspeed": "Write it into .deepspeed_env beside the script.",
+    "ray": "Name it in env_vars of --runtime-env-json.",
+    "systemd-run": "Pass it: `--setenv={name}`.",
+}  # fmt: skip
+
+
+class _Lost(NamedTuple):
+    process: Process
+    alt: Alt
+    step: Step
+
+
+def findings(found: Followed, text: str) -> Iterator[Finding]:
+    for remark in found.remarks:
+        if described(remark.name) or remark.id in _ALSO:
+            yield _of_remark(remark)
+    payloads = [p for p in found.processes if _PAYLOAD.match(p.label)]
+    payloads = [p for p in payloads if _RANKS.search(p.where)] or payloads  # what prepares the job is not the job
+    if not payloads or len(payloads) > 60:
+        return
+    names = {name for p in payloads for name in p.sees.held if described(name)}
+    for name in sorted(names):
+        lost = None if re.search(rf"\$\{{?{name}\b", text) else _lost(name, payloads) or _elsewhere(name, payloads)
+        if lost:
+            yield _of_loss(name, lost)
+    yield from _too_late(found, payloads)
+
+
+def _elsewhere(name: str, payloads: Sequence[Process]) -> _Lost | None:
+    """Ranks of one job on other hosts that do not get what the ranks here get."""
+    return _lost(name, [p for p in payloads if p.where.endswith("ranks on other hosts")])
+
+
+def _too_late(found: Followed, payloads: Sequence[Process]) -> Iterator[Finding]:
+    """Exported below the last program of the file, and by no line above it."""
+    payloads = [p for p in payloads if _JOB.match(p.label)]
+    left, last = found.left, max(payloads, key=lambda p: p.line, default=None)
+    if last is None:
+        return
+    for name in sorted(n for n in (left.names() if left else ()) if described(n)):
+        held = left.get(name) if left else ()
+        steps = held[0].steps if len(held) == 1 and held[0].exported == "yes" and held[0].text is not None else ()
+        late = bool(steps) and all(s.file == p.file and s.line > p.line for s in steps for p in found.processes)
+        if late and all(alt.outer for p in payloads for alt in p.sees.of(name)):
+            said = (
+                f"{name} is exported in line {steps[-1].line}, after `{last.label[:60]}` (line {last.line}) was started"
+            )
+            yield _finding("export-too-late", name, "warning", said, "Move the line above the command.", steps)
+
+
+def _lost(name: str, payloads: Sequence[Process]) -> _Lost | None:
+    """What takes it away from the first program, where no program is left that may have it."""
+    first: _Lost | None = None
+    for process in payloads:
+        for alt in process.sees.of(name):
+            if alt.text is not None or alt.outer:
+                return None
+            step = next((s for s in alt.steps if s.id in _CURES), None)
+            before = alt.steps[: alt.steps.index(step)] if step else ()
+            if step and before and first is None:
+                first = _Lost(process, alt, step)
+    return first
+
+
+def _of_loss(name: str, lost: _Lost) -> Finding:
+    start = lost.alt.steps[0]
+    where = f" ({lost.process.where})" if lost.process.where else ""
+    said = f"{name}, set in line {start.line}, does not reach `{lost.process.label[:60]}`{where}: {lost.step.what}"
+    cure = _CURES[lost.step.id]
+    if lost.step.id == "sudo" and "container" in lost.process.where:  # which would need it passed on a second time
+        cure = 'Pass the value itself: `-e {name}="${name}"`.'
+    return _finding(lost.step.id, name, "warning", said, cure.replace("{name}", name), (start, lost.step))
+
+
+def _of_remark(remark: Remark) -> Finding:
+    return _finding(
+        remark.id, remark.name, remark.severity, remark.said, remark.cure, (Step(remark.file, remark.line, ""),)
+    )
+
+
+def _finding(id_: str, name: str, severity: str, said: str, cure: str, steps: Sequence[Step]) -> Finding:
+    subject = Subject(kind="variable", id=name)
+    texts = [step.what if "=" in step.what else f"{name} = {step.what or '…'}" for step in steps]
+    places = [
+        Evidence(text=masked(text[:200]), source=f"{step.file}:{step.line}:1")
+        for text, step in zip(texts, steps, strict=True)
+    ]
+    return Finding(
+        rule=RULE,
+        severity=Severity(severity),
+        summary=f"{masked(said.replace(HOLE, '…'))}."[:400],
+        subject=subject,
+        fingerprint=fingerprint(f"{RULE} {id_}", subject),
+        evidence=(*places, Evidence(text=id_, source=places[0].source)),
+        remedies=(Remedy.by_hand(cure),),
+    )

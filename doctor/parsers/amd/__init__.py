@@ -1,0 +1,1 @@
+"""What AMD's driver, tools and libraries write."""

@@ -1,0 +1,1 @@
+"""Files and output of container engines, Kubernetes and schedulers."""

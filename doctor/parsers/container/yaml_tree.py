@@ -1,0 +1,70 @@
+"""YAML -> its documents as nodes with lines; `<<` taken in, an alias once, null as no text.
+
+>>> (root,) = roots("a: &x {b: 1}\\nc:\\n  <<: *x\\n  d: [e]\\n")
+>>> root.fields["c"].fields["b"].text, root.fields["c"].fields["d"].items[0].line
+('1', 4)
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from doctor.errors import ParserError
+from doctor.parsers.lib import yaml_depth
+
+MOST = 50_000
+"""Nodes that are read."""
+
+
+class Node(NamedTuple):
+    line: int
+    text: str | None
+    fields: dict[str, Node]
+    items: list[Node]
+
+
+def roots(text: str) -> list[Node]:
+    """Raises ParserError for what is no YAML, or is nested too deeply."""
+    import yaml
+
+    yaml_depth.check(text)
+    try:
+        roots = list(yaml.compose_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        reader = _Reader()
+        return [reader.node(root) for root in roots if root is not None]
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise ParserError(f"no YAML: {' '.join(str(error).split())[:200]}") from error
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.made: dict[int, Node] = {}
+
+    def node(self, node: Any) -> Node:
+        found = self.made.get(id(node))
+        if found is not None:
+            return found
+        kind = node.id
+        text = node.value if kind == "scalar" and not node.tag.endswith(":null") else None
+        made = self.made[id(node)] = Node(int(node.start_mark.line) + 1, text, {}, [])
+        if len(self.made) > MOST:
+            return made
+        if kind == "sequence":
+            made.items.extend(self.node(item) for item in node.value)
+        elif kind == "mapping":
+            self._mapping(node, made)
+        return made
+
+    def _mapping(self, node: Any, made: Node) -> None:
+        own: dict[str, Node] = {}
+        for key, value in node.value:
+            if key.id != "scalar":
+                continue
+            held = self.node(value)
+            if key.value == "<<":
+                for each in held.items or [held]:
+                    for name, field in each.fields.items():
+                        made.fields.setdefault(name, field)
+            else:
+                own[key.value] = held
+        made.fields.update(own)

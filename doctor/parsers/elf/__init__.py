@@ -1,0 +1,1 @@
+"""Binaries and the loader: ELF files, GPU code in them, the loader's configuration."""

@@ -1,0 +1,1 @@
+"""What several parsers share: lines with their source, JSON, XML, YAML, shell words."""

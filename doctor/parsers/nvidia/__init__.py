@@ -1,0 +1,1 @@
+"""What NVIDIA's driver, tools and libraries write."""

@@ -1,0 +1,1 @@
+"""Python packages, PyTorch and frameworks, and the reports that they print."""

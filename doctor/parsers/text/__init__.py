@@ -1,0 +1,1 @@
+"""What people write: labelled lines, assignments, statements."""

@@ -1,0 +1,107 @@
+"""The commands of a shell, as a tree; each with the line where it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple, Union
+
+from doctor.parsers.text.shell_lexer import Word
+
+
+class Assignment(NamedTuple):
+    line: int
+    name: str
+    append: bool
+    value: Word
+
+
+@dataclass
+class Simple:
+    line: int
+    assigns: list[Assignment] = field(default_factory=list)
+    words: list[Word] = field(default_factory=list)
+    body: str | None = None
+    """Here-document on standard input; `\\0` before it where nothing in it is expanded."""
+    string: Word | None = None
+    """Here-string on standard input."""
+
+
+@dataclass
+class Chain:
+    """Pipelines with `&&` and `||` between them; each but the first with its operator."""
+
+    line: int
+    items: list[tuple[str, Command]]
+    background: bool = False
+
+
+@dataclass
+class Pipe:
+    line: int
+    items: list[Command]
+
+
+@dataclass
+class Group:
+    line: int
+    commands: list[Command]
+    subshell: bool
+
+
+@dataclass
+class If:
+    line: int
+    branches: list[tuple[list[Command], list[Command]]]
+    other: list[Command] | None
+
+
+@dataclass
+class Loop:
+    line: int
+    test: list[Command]
+    body: list[Command]
+    name: str = ""
+    words: list[Word] | None = None
+
+
+@dataclass
+class Case:
+    line: int
+    branches: list[list[Command]]
+    complete: bool
+    """One of the branches is `*`."""
+
+
+@dataclass
+class Function:
+    line: int
+    name: str
+    body: Command
+
+
+Command = Union[Simple, Chain, Pipe, Group, If, Loop, Case, Function]  # noqa: UP007 - Python 3.10 builds it at run time
+
+
+def simple_commands(commands: list[Command]) -> Iterator[Simple]:
+    """All simple commands of a list, wherever they stand."""
+    waiting: list[Command] = list(reversed(commands))
+    while waiting:
+        command = waiting.pop()
+        if isinstance(command, Simple):
+            yield command
+        elif isinstance(command, Chain):
+            waiting += [item for _, item in reversed(command.items)]
+        elif isinstance(command, Pipe):
+            waiting += reversed(command.items)
+        elif isinstance(command, Group):
+            waiting += reversed(command.commands)
+        elif isinstance(command, Function):
+            waiting.append(command.body)
+        elif isinstance(command, Loop):
+            waiting += [*reversed(command.body), *reversed(command.test)]
+        elif isinstance(command, Case):
+            waiting += [c for branch in reversed(command.branches) for c in reversed(branch)]
+        else:
+            parts = [*(c for test, body in command.branches for c in (*test, *body)), *(command.other or ())]
+            waiting += reversed(parts)

@@ -1,0 +1,1 @@
+"""AMD's GPUs, by the kernel and by AMD's tools."""

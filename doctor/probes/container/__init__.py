@@ -1,0 +1,1 @@
+"""Containers: whether this is one, and which engines are here."""

@@ -1,0 +1,1 @@
+"""The host around the GPUs: PCI, kernel, accounts, device nodes, processes."""

@@ -1,0 +1,62 @@
+"""The environment variables that steer the GPU stack: of the account that asks; network interfaces where one of
+them names some. No command, no root.
+
+A variable whose name says that it holds a secret is never read into a fact. An empty dict means that none is set.
+"""
+
+from __future__ import annotations
+
+import re
+
+from doctor.facts.sheet import FactSheet
+from doctor.parsers.lib.printable import clean
+from doctor.system.base import System
+
+READS: tuple[str, ...] = ("environment secret-bearing", "dir:sys/class/net name")
+
+_PREFIXES = (
+    "ACCELERATE_", "AITER_", "AMD_", "AMDGPU_", "AOTRITON_", "APPTAINER", "BITSANDBYTES_", "BNB_", "CK_",
+    "CUBLAS", "CUDA_", "CUDNN_", "CUPY_", "DEBUG_CLR_", "DEBUG_HIP_", "DS_", "FI_", "FLASH_ATTENTION_",
+    "FLASHINFER_", "GGML_", "GLOO_", "GPU_", "HCC_", "HF_HUB_OFFLINE", "HIP_", "HIPBLASLT_", "HIPCC_", "HSA_",
+    "HSAKMT_", "IBV_", "JAX_", "KMP_", "MIOPEN_", "MKL_", "MIG_", "NCCL_", "NUMEXPR_", "NV_", "NVIDIA_",
+    "NVSHMEM_", "NVTE_", "OLLAMA_", "OMP_", "OMPI_", "OPENBLAS_", "OPAL_", "ORT_", "PAL_", "PYTORCH_",
+    "RAY_EXPERIMENTAL_", "RCCL_", "ROCBLAS_", "ROCM_", "ROCPROF", "ROCR_", "ROCSHMEM_", "SGLANG_", "SINGULARITY",
+    "TENSILE_", "TE_", "TF_", "TORCH_", "TORCHINDUCTOR_", "TORCHDYNAMO_", "TORCHELASTIC_", "TRITON_",
+    "TUNABLE_OP_", "UCC_", "UCX_", "VLLM_", "XFORMERS_", "XLA_",
+)  # fmt: skip
+_EXACT = frozenset({
+    "CONDA_PREFIX", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PYTHONPATH", "PYTHONNOUSERSITE", "PYTHONHOME",
+    "VIRTUAL_ENV", "SLURM_JOB_ID", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_LOCALID",
+    "LOCAL_RANK", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_PORT", "KUBERNETES_SERVICE_HOST",
+    "TOKENIZERS_PARALLELISM", "CUDNN_LOGDEST_DBG", "CUDNN_LOGINFO_DBG",
+})  # fmt: skip
+_SECRET = re.compile(
+    r"(?:^|_)(?:TOKEN|API_?KEYS?|KEYS?|AUTH|PASS|PAT|CREDS?|COOKIE)(?:_|$)|SECRET|PASSWORD|PASSWD|CREDENTIAL|APIKEY"
+)
+_NAME = re.compile(r"^[A-Z][A-Z0-9_]{0,127}$")
+_VALUE = 8192
+_MOST = 2000
+
+
+def probe(system: System, sheet: FactSheet) -> None:
+    reading = system.environ()
+    if not reading.known or reading.value is None:
+        reading.into(sheet, "environment")
+        return
+    chosen = {name: clean(value, _VALUE) for name, value in sorted(reading.value.items()) if wanted(name)}
+    sheet.put("environment", dict(list(chosen.items())[:_MOST]), reading.source)
+    if any(name.endswith("_SOCKET_IFNAME") for name in chosen):
+        there = system.list_dir("sys/class/net")
+        if there.known and there.value is not None:
+            sheet.put("host.interfaces", tuple(clean(name, 64) for name in there.value[:256]), there.source)
+
+
+def wanted(name: str) -> bool:
+    """Whether a variable belongs to the GPU stack and does not look like a secret.
+
+    >>> [wanted(n) for n in ("HIP_VISIBLE_DEVICES", "VLLM_API_KEY", "HOME", "NCCL_DEBUG")]
+    [True, False, False, True]
+    """
+    if not _NAME.match(name) or _SECRET.search(name):
+        return False
+    return name in _EXACT or name.startswith(_PREFIXES)

@@ -1,0 +1,313 @@
+"""Whether the packages of the GPU stack are installed as their RECORD (or conda-meta) says: each file there, with its
+size, compiled for this Python, and not hidden by another folder of sys.path.
+
+Called by python_env. Files are looked at and not read, but for the first bytes of torch's own libraries and the headers
+of a library whose size is another: one that was stripped or patched is whole, one that was cut or never written is not.
+What is compiled or begins a package comes first; what a slow file system keeps from being looked at is not known.
+
+Cost: the RECORD of each package (1 MB for torch) and about 4 µs a file.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from doctor.errors import ParserError
+from doctor.facts.origin import State
+from doctor.facts.sheet import FactSheet
+from doctor.parsers.elf import elf
+from doctor.parsers.elf.blocks import Blocks
+from doctor.parsers.python import conda_record, dist_info, wheel_record
+from doctor.parsers.python.wheel_record import File
+from doctor.probes.lib import python_requirements, python_shadows
+from doctor.probes.lib.python_companions import bitsandbytes
+from doctor.probes.lib.python_installed import Owned, row
+from doctor.probes.lib.python_metadata import PLAIN, STACK
+from doctor.system.base import ABSENT_FILE, System
+from doctor.versions import Dotted
+
+READS: tuple[str, ...] = (
+    "derived:installed-files:* name",
+    "dir:*/site-packages/* name",
+    "environment secret-bearing",
+)
+_FIRST_S, _REST_S = 4.0, 2.0
+"""For what is compiled or begins a package, and for all else."""
+_SHOWN = 4
+_MOST_PACKAGES = 150
+_OTHERS = frozenset({"pillow", "pyarrow", "cuda-pathfinder"})
+_COMPILED = re.compile(r"\.so(?:\.[0-9.]{1,20})?$")
+_TAG = re.compile(r"\.cpython-3(\d{1,2})t?-[a-z0-9_\-]{1,40}\.so$")
+_LEFT_OUT = frozenset({"test", "tests", "include", "share", "docs", "doc", "examples", "benchmarks", "__pycache__"})
+"""Folders that are deleted on purpose to make an image small; nothing that runs needs them."""
+_UNUSED = (".a", ".pyi", ".h", ".hpp", ".cuh", ".md", ".txt", ".rst", ".pyc", ".cmake", ".typed")
+
+
+def look(
+    system: System,
+    sheet: FactSheet,
+    folders: Mapping[str, Sequence[str]],
+    packages: Sequence[Mapping[str, Any]],
+    asking: python_requirements.Asking,
+    prefix: str,
+    python: str | None,
+) -> None:
+    """`folders`: those of sys.path in their order, with the names in each; `asking`: packages of the stack with what
+    they require; `python`: the interpreter's version."""
+    wanted = {p["name"] for p in packages[: _MOST_PACKAGES * 10] if _counts(p["name"])}
+    if not wanted & (STACK - PLAIN):
+        return
+    release = sheet.get("torch.cuda") or sheet.get("torch.rocm")
+    torch = (sheet.get("torch.build"), release) if sheet.get("torch.build") in ("cuda", "rocm") and release else None
+    reading = system.derived(
+        "installed-files",
+        prefix,
+        lambda: _told(
+            system, folders, wanted, prefix, python, torch, partial(_around, system, folders, packages, asking, python)
+        ),
+    )
+    told = reading.value
+    if not isinstance(told, dict):
+        state = State.UNREADABLE if reading.known else reading.state
+        sheet.miss("installed_faults", state, reading.source, reading.detail)
+    elif told.get("faults") or not told.get("late"):
+        sheet.put("installed_faults", told.get("faults", [])[:60], reading.source)
+    else:
+        reason = f"not looked at in time: {', '.join(map(str, told['late'][:6]))}"
+        sheet.miss("installed_faults", State.TIMED_OUT, reading.source, reason)
+
+
+def _told(
+    system: System,
+    folders: Mapping[str, Sequence[str]],
+    wanted: set[str],
+    prefix: str,
+    python: str | None,
+    torch: tuple[str, str] | None,
+    around: Callable[[Sequence[Owned]], Iterator[dict[str, Any]]],
+) -> dict[str, Any]:
+    began = time.monotonic()
+    owned = list(_owned(system, folders, wanted, prefix))[:_MOST_PACKAGES]
+    work = _Work(system, owned, python)
+    faults: list[dict[str, Any]] = []
+    late: list[str] = []
+    for one in owned:
+        found, whole = work.told(one, _FIRST_S + _REST_S - (time.monotonic() - began))
+        faults += found
+        late += [] if whole else [one.package]
+    faults += [*around(owned), *_mixed(system, owned), *_without_binary(system, owned, torch)]
+    return {"faults": faults, "late": late}
+
+
+def _around(
+    system: System,
+    folders: Mapping[str, Sequence[str]],
+    packages: Sequence[Mapping[str, Any]],
+    asking: python_requirements.Asking,
+    python: str | None,
+    owned: Sequence[Owned],
+) -> Iterator[dict[str, Any]]:
+    """What is wrong beside the packages' own files: something hides one, or what one requires is not there."""
+    environ = system.environ().value or {}
+    named = [part.strip("/") for part in environ.get("PYTHONPATH", "").split(":") if part.startswith("/")]
+    inits = python_requirements.texts(system, asking)
+    yield from python_shadows.hidden(system, folders, owned, environ.get("PWD", "").strip("/"), named, inits)
+    yield from python_requirements.lacking(system, folders, packages, asking, inits, python)
+
+
+def _mixed(system: System, owned: Sequence[Owned]) -> Iterator[dict[str, Any]]:
+    """A version file that its wheel did not bring, and that says another release: two were unpacked into one folder."""
+    for one in owned:
+        file = next((f for f in one.files if _VERSION_FILE.match(f.path)), None)
+        raw = system.read_bytes(f"{one.folder}/{file.path}", length=1 << 16).value if file else None
+        said = _VERSION.search(raw.decode("utf-8", "replace")) if raw else None
+        if not file or not raw or not said:
+            continue
+        ours, theirs = one.version.partition("+")[0], said[1].partition("+")[0]
+        plain = all(part.replace(".", "").isdecimal() for part in (ours, theirs))
+        if plain and Dotted(ours).compare(theirs) and _is_another(raw, file):
+            yield _row(one, "mixed", [file.path], theirs)
+
+
+_VERSION_FILE = re.compile(r"^[A-Za-z_]\w{0,60}/version\.py$")
+_VERSION = re.compile(
+    r"^(?:__version__|full_version|version)[ \t]{0,4}(?::[ \t]{0,4}str[ \t]{0,4})?=[ \t]{0,4}"
+    r"['\"]([0-9][\w.+]{0,60})['\"]",
+    re.M,
+)
+
+
+def _is_another(raw: bytes, file: File) -> bool:
+    """Whether it is not the file of the wheel."""
+    if file.size not in (None, len(raw)):
+        return True
+    if not (file.digest or "").startswith("sha256="):
+        return False
+    import base64
+    import hashlib
+
+    return base64.urlsafe_b64encode(hashlib.sha256(raw).digest()).decode().rstrip("=") != (file.digest or "")[
+        7:
+    ].rstrip("=")
+
+
+def _without_binary(system: System, owned: Sequence[Owned], torch: tuple[str, str] | None) -> Iterator[dict[str, Any]]:
+    """bitsandbytes opens one library, named after torch's CUDA or ROCm; where its wheel has none it can't compute."""
+    held = next((one for one in owned if one.package == "bitsandbytes"), None)
+    if held is None or torch is None:
+        return
+    kind, release = torch
+    names = [f.path.rpartition("/")[2] for f in held.files if f.path.startswith("bitsandbytes/libbitsandbytes_")]
+    if names and not bitsandbytes(names, kind, release, system.environ().value or {}):
+        yield _row(held, "no-binary", [f"bitsandbytes/{name}" for name in names], f"{kind.upper()} {release}")
+
+
+def _owned(system: System, folders: Mapping[str, Sequence[str]], wanted: set[str], prefix: str) -> Iterator[Owned]:
+    meta = f"{prefix}/conda-meta"
+    of_conda = {found.name: n for n in system.list_dir(meta).value or () if (found := dist_info.read_conda(n))}
+    for folder, listed in folders.items():
+        for name in listed:
+            found = dist_info.read(name) if name.endswith(".dist-info") else None
+            if found is None or found.name not in wanted:
+                continue
+            conda = of_conda.pop(found.name, None) or of_conda.pop(_OF_CONDA.get(found.name, ""), None)
+            if conda:  # what conda relocates is of another size than its RECORD says
+                yield Owned(found.name, found.version, prefix, folder, _of_conda(system, f"{meta}/{conda}"))
+            else:
+                yield Owned(found.name, found.version, folder, folder, _of_wheel(system, f"{folder}/{name}/RECORD"))
+    for name, file in of_conda.items():
+        if _CONDA_LIBRARY.match(name) and (found := dist_info.read_conda(file)):
+            yield Owned(name, found.version, prefix, prefix, _of_conda(system, f"{meta}/{file}"))
+
+
+_CONDA_LIBRARY = re.compile(r"^(?:cuda-|lib(?:cu|nv|torch|magma)|cudnn$|nccl$|cudatoolkit$|pytorch$|libtorch$|mkl$)")
+_OF_CONDA = {"torch": "pytorch", "triton": "pytorch-triton"}
+
+
+def _counts(name: str) -> bool:
+    return name in STACK or name in _OTHERS or name.startswith(("nvidia-", "jax-", "rocm-sdk", "triton", "cupy-"))
+
+
+def _of_wheel(system: System, record: str) -> tuple[File, ...]:
+    raw = system.read_bytes(record, length=wheel_record.MOST_BYTES).value
+    files = wheel_record.read(raw.decode("utf-8", "replace")) if raw else ()
+    return tuple(file for file in files if not _left_out(file.path))
+
+
+def _of_conda(system: System, record: str) -> tuple[File, ...]:
+    raw = system.read_bytes(record, length=conda_record.MOST_BYTES).value
+    try:
+        files = conda_record.read(raw.decode("utf-8", "replace")) if raw else ()
+        return tuple(file for file in files if not _left_out(file.path))
+    except ParserError:
+        return ()
+
+
+class _Work:
+    """What is looked at of each package."""
+
+    def __init__(self, system: System, owned: Iterable[Owned], python: str | None) -> None:
+        self._system, self._python = system, python
+        self._also: dict[str, list[int | None]] = {}
+        for one in owned:
+            for file in one.files:
+                self._also.setdefault(f"{one.folder}/{file.path}", []).append(file.size)
+
+    def told(self, one: Owned, left_s: float) -> tuple[list[dict[str, Any]], bool]:
+        """Faults, and whether all was looked at. What is compiled or begins a package has its own time."""
+        first: list[File] = []
+        rest: list[File] = []
+        for file in one.files:
+            (first if _first(file.path) else rest).append(file)
+        faults, whole = self._looked(one, first, max(left_s, 0.5))
+        more, all_of_it = self._looked(one, rest, left_s - _FIRST_S) if left_s > _FIRST_S else ([], not rest)
+        return [*faults, *more, *self._of_other_python(one)], whole and all_of_it
+
+    def _looked(self, one: Owned, files: Sequence[File], seconds: float) -> tuple[list[dict[str, Any]], bool]:
+        sizes = self._system.sizes([f"{one.folder}/{f.path}" for f in files], deadline_s=seconds).value or ()
+        missing: list[str] = []
+        cut: list[str] = []
+        for file, size in zip(files, sizes, strict=False):
+            path = f"{one.folder}/{file.path}"
+            if size == ABSENT_FILE:
+                missing.append(file.path)
+            elif size >= 0 and file.size is not None and self._is_cut(one, file, path, size):
+                cut.append(file.path)
+        known = f"{len(files)} files of that kind"
+        rows = [_row(one, kind, found, known) for kind, found in (("missing", missing), ("cut", cut)) if found]
+        return rows, len(sizes) == len(files)
+
+    def _is_cut(self, one: Owned, file: File, path: str, size: int) -> bool:
+        if size != file.size:
+            return not self._is_whole(path, file, size)
+        return _is_loaded(one.package, file.path) and self._never_written(path)
+
+    def _is_whole(self, path: str, file: File, size: int) -> bool:
+        """One of another size: another package's copy, stripped or patched, or edited by hand."""
+        if size in self._also.get(path, ()):
+            return True
+        if not _is_compiled(file.path):
+            return size > 0
+        return self._system.derived_from("whole", path, _holds_all, deadline_s=2.0).value is not False
+
+    def _never_written(self, path: str) -> bool:
+        """Its size is right, and a crash came before its blocks were written."""
+        return self._system.derived_from("unwritten", path, _is_empty_start, deadline_s=2.0).value is True
+
+    def _of_other_python(self, one: Owned) -> list[dict[str, Any]]:
+        """Modules that are there, and for other releases of Python alone."""
+        mine = Dotted(self._python or "").numbers[1:2]
+        if not mine:
+            return []
+        stems: dict[str, bool] = {}
+        for file in one.files:
+            if not _is_compiled(file.path) or ".so." in file.path:
+                continue
+            tag = _TAG.search(file.path[-120:])
+            stem = file.path[: -len(tag[0])] if tag else file.path.removesuffix(".so").removesuffix(".abi3")
+            stems[stem] = stems.get(stem, False) or tag is None or int(tag[1]) == mine[0]
+        wrong = [stem for stem, fits in stems.items() if not fits]
+        if not wrong:
+            return []
+        return [_row(one, "other-python", wrong, f"Python 3.{mine[0]}")]
+
+
+def _holds_all(pieces: Blocks) -> bool:
+    """Whether the file holds all that its headers say is in it."""
+    try:
+        held = elf.head(pieces)
+    except ParserError:
+        return False
+    return all(part.offset + part.file_size <= pieces.size for part in held.segments) and bool(held.segments)
+
+
+def _is_empty_start(pieces: Blocks) -> bool:
+    start = pieces.at(0, 64)
+    return bool(start) and not any(start)
+
+
+def _first(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return _is_compiled(name) or name in ("__init__.py", "version.py")
+
+
+def _is_compiled(path: str) -> bool:
+    return ".so" in path and bool(_COMPILED.search(path[-120:]))
+
+
+def _is_loaded(package: str, path: str) -> bool:
+    """Whether `import torch` opens it."""
+    return package == "torch" and _is_compiled(path) and path.startswith(("torch/lib/", "torch/_C."))
+
+
+def _left_out(path: str) -> bool:
+    return path.endswith(_UNUSED) or not _LEFT_OUT.isdisjoint(path.split("/")[:-1]) or ".dist-info/" in path
+
+
+def _row(one: Owned, kind: str, files: Sequence[str], detail: str) -> dict[str, Any]:
+    shown = sorted(files, key=lambda path: (not _is_compiled(path), path))[:_SHOWN]
+    return row(one.package, one.version, kind, [f"/{one.folder}/{path}" for path in shown], detail, len(files))

@@ -1,0 +1,69 @@
+"""What the installed packages of the GPU stack require of each other, from their METADATA files.
+
+Called by python_env. One small read a package; only those of the list are read, and only requirements that name
+another package of the stack are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from doctor.parsers.python import dist_info, wheel_metadata
+from doctor.system.base import System
+
+STACK = frozenset({
+    "torch", "torchvision", "torchaudio", "torchcodec", "torchao", "torchtitan", "torchrec", "torch-tensorrt", "triton",
+    "pytorch-triton", "pytorch-triton-rocm", "triton-rocm", "xformers", "flash-attn", "flash-attn-3", "flash-attn-4",
+    "vllm", "sglang", "sgl-kernel", "sglang-kernel", "flashinfer-python", "flashinfer-cubin", "flashinfer-jit-cache",
+    "bitsandbytes", "deepspeed", "apex", "megatron-core", "transformer-engine", "transformer-engine-torch",
+    "transformer-engine-cu12", "transformer-engine-cu13", "transformers", "accelerate", "peft", "diffusers",
+    "text-generation-server", "tokenizers", "huggingface-hub", "safetensors", "optimum", "trl", "tensorflow",
+    "tensorflow-cpu", "tensorflow-rocm", "keras", "jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt",
+    "jax-cuda13-plugin", "jax-cuda13-pjrt", "jax-rocm60-plugin", "jax-rocm60-pjrt", "jax-rocm7-plugin",
+    "jax-rocm7-pjrt", "onnxruntime", "onnxruntime-gpu", "onnxruntime-rocm", "onnxruntime-migraphx", "onnx", "tensorrt",
+    "tensorrt-cu12", "tensorrt-cu13", "tensorrt-llm", "paddlepaddle-gpu", "mindspore", "mlc-llm", "mlc-ai", "tvm",
+    "apache-tvm", "apache-tvm-ffi", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x", "numba", "numba-cuda", "numpy",
+    "aiter", "amd-aiter", "amdsmi", "fbgemm-gpu", "causal-conv1d", "mamba-ssm", "llama-cpp-python", "auto-gptq",
+    "autoawq", "autoawq-kernels", "exllamav2", "unsloth", "liger-kernel", "lightning", "pytorch-lightning", "ray",
+    "scipy", "pandas", "scikit-learn", "compressed-tensors", "protobuf", "xgrammar",
+    "cuda-toolkit", "cuda-bindings", "cuda-python",
+})  # fmt: skip
+"""Packages whose requirements are read, and that a kept requirement names; the nvidia-* ones are named too."""
+PLAIN = frozenset({"numpy", "protobuf", "huggingface-hub", "ray", "scipy", "pandas", "scikit-learn"})
+"""Those of them that are in environments without a GPU stack, too."""
+_HEAD = 96 << 10
+_NAME = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._\-]{0,100})")
+_MOST_READ = 120
+
+
+def add(
+    system: System, packages: Sequence[dict[str, Any]], folders: Mapping[str, Sequence[str]]
+) -> list[tuple[dict[str, Any], tuple[str, ...]]]:
+    """Gives the packages `requires` and `requires_python`, where their metadata can be read. Returns those packages,
+    each with all that it requires, packages outside the stack included."""
+    places: dict[tuple[str, str], str] = {}
+    for folder, names in folders.items():
+        for name in names:
+            if name.endswith(".dist-info") and (found := dist_info.read(name)) and found.name in STACK:
+                places[found.name, f"/{folder}"] = f"{folder}/{name}/METADATA"
+    asking: list[tuple[dict[str, Any], tuple[str, ...]]] = []
+    if not any(name in STACK - PLAIN for name, _ in places):
+        return asking
+    for package in [p for p in packages if (p["name"], p["location"]) in places][:_MOST_READ]:
+        reading = system.read_bytes(places[package["name"], package["location"]], length=_HEAD)
+        told = reading.then(lambda raw: wheel_metadata.read(raw.decode("utf-8", "replace"))).value
+        if told is None:
+            continue
+        package["requires"] = [line for line in told.requires if _in_stack(line)]
+        if told.requires_python:
+            package["requires_python"] = told.requires_python
+        asking.append((package, told.requires))
+    return asking
+
+
+def _in_stack(line: str) -> bool:
+    match = _NAME.match(line)
+    name = dist_info.normal(match[1]) if match else ""
+    return name in STACK or name.startswith(("nvidia-", "jax-", "rocm"))

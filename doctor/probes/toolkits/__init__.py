@@ -1,0 +1,1 @@
+"""Installations of ROCm and CUDA, and the tools for GPUs."""

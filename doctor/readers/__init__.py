@@ -1,1 +1,0 @@
-"""Text or bytes of one tool or file -> facts. Pure: no reader asks the machine for anything."""

@@ -1,0 +1,107 @@
+"""Names that are known, replaced wherever they stand: in any case, glued to digits and signs, in a URL's encoding, in
+base64.
+
+>>> words = Words()
+>>> words.add("okafor", "user-1a2b")
+>>> words.replaced("OKAFOR run_okafor7 x%2Fokafor%2Fy b2thZm9y okaforian", lambda told: told)
+'user-1a2b run_user-1a2b7 x%2Fuser-1a2b%2Fy user-1a2b okaforian'
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Mapping
+
+from doctor.redaction.encoded import encoded
+from doctor.redaction.tally import MASK, Tally
+
+_ANY_CASE = 5
+"""Letters from which on a name is looked for in any case and beside digits: `Ada` and `ada` are two things."""
+_SHORTEST_ENCODED = 8
+_MOST = 4000
+
+
+class Words:
+    """Name → stand-in. To look for a thousand costs a search of the text for each; a pattern is made of those found."""
+
+    def __init__(self) -> None:
+        self._stand_ins: dict[str, str] = {}
+        self._encoded: dict[str, str] = {}
+        self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
+        self._hidden: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._stand_ins)
+
+    def __contains__(self, word: str) -> bool:
+        return word.lower() in self._stand_ins
+
+    def add(self, word: str, stand_in: str, *, hidden: bool = False) -> None:
+        """A name; a `hidden` one is looked for within words, in any encoding, and may be of any length."""
+        if len(self._stand_ins) >= _MOST and not hidden:
+            return
+        if hidden:
+            self._hidden[word.lower()] = stand_in
+            self._patterns.clear()
+        self._stand_ins.setdefault(word.lower(), stand_in)
+        for form in _base64(word):
+            self._encoded.setdefault(form, stand_in)
+
+    def replaced(self, text: str, seen: Callable[[str], str]) -> str:
+        """The text with the stand-ins; `seen` is told of each."""
+        low = text.lower()
+        there = tuple(sorted((w for w in self._stand_ins if w in low), key=lambda w: (-len(w), w)))
+        if there:
+            text = self._pattern(there).sub(lambda m: seen(_of(self._stand_ins, m[0])), text)
+        for form, stand_in in self._encoded.items():
+            if form in text:
+                text = re.sub(re.escape(form) + r"={0,2}", lambda _, told=stand_in: seen(told), text)  # type: ignore[misc]
+        return self.without_hidden(text, seen) if self._hidden else text
+
+    def without_hidden(self, text: str, seen: Callable[[str], str]) -> str:
+        """The text without hidden words alone. An encoded run that holds one goes as a whole."""
+        if any(word in text.lower() for word in self._hidden):
+            words = tuple(sorted(self._hidden, key=lambda w: (-len(w), w)))
+            text = self._pattern(words).sub(lambda m: seen(_of(self._hidden, m[0])), text)
+        return encoded(text, Tally(), lambda inner: any(word in inner.lower() for word in self._hidden))
+
+    def _pattern(self, words: tuple[str, ...]) -> re.Pattern[str]:
+        if words not in self._patterns:
+            if len(self._patterns) > 500:
+                self._patterns.clear()
+            self._patterns[words] = re.compile("|".join(_of_word(w, hidden=w in self._hidden) for w in words))
+        return self._patterns[words]
+
+
+def _of(stand_ins: Mapping[str, str], found: str) -> str:
+    """A pattern that knows no case takes `ſ` for an `s` and `ı` for an `i`; small letters alone do not."""
+    return stand_ins.get(found.lower()) or stand_ins.get(found.casefold(), MASK)
+
+
+def _of_word(word: str, *, hidden: bool) -> str:
+    if hidden and len(word) >= _ANY_CASE:
+        return rf"(?i:{re.escape(word)})"
+    if hidden:  # of three or four letters: `lab` is no part of `label`
+        return rf"(?:(?<![A-Za-z])|(?<=%[0-9A-Fa-f]{{2}}))(?i:{re.escape(word)})(?![A-Za-z])"
+    if len(word) < _ANY_CASE:
+        return rf"(?<![A-Za-z0-9]){_plainly(word)}(?![A-Za-z0-9])"
+    return rf"(?:(?<![A-Za-z])|(?<=%[0-9A-Fa-f]{{2}}))(?i:{re.escape(word)})(?![A-Za-z])"
+
+
+def _plainly(word: str) -> str:
+    """As it is, with a capital, and in capitals alone for a word that holds a digit."""
+    forms = {word, word.upper()} if any(c.isdigit() for c in word) else {word}
+    return "(?:" + "|".join(map(re.escape, sorted(forms))) + ")"
+
+
+def _base64(word: str) -> list[str]:
+    """The signs that only the word decides, where it begins 0, 1 or 2 bytes into a group of three."""
+    raw = word.encode("utf-8", "replace")
+    out = []
+    for shift, first in enumerate((0, 2, 3)):
+        text = base64.b64encode(b"\0" * shift + raw).decode().rstrip("=")
+        inner = text[first : len(text) - (1 if (len(raw) + shift) % 3 else 0)]
+        if len(inner) >= _SHORTEST_ENCODED:
+            out.append(inner)
+    return out

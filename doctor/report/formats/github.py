@@ -1,0 +1,38 @@
+"""Report -> workflow commands of GitHub Actions, redacted: an annotation a finding.
+
+What a value holds can start no command: line ends and the signs of the format are escaped as the runner reads them
+(github.com/actions/toolkit, packages/core, command.ts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from doctor.findings import Report
+from doctor.report.formats.json import as_data
+from doctor.report.words import clean, fix_lines, headline
+
+_WORD = {"error": "error", "warning": "warning", "info": "notice"}
+
+
+def render(report: Report, *, unredacted: bool = False) -> str:
+    data = as_data(report, unredacted=unredacted)
+    rows = [_annotation(f) for f in data["findings"] if not f["explained_by"]]
+    if data["status"] == "unknown":
+        rows.append(f"::warning title=doctor::{_data(headline(report))}")
+    return "".join(f"{row}\n" for row in rows)
+
+
+def _annotation(finding: Mapping[str, Any]) -> str:
+    rows = [clean(finding["summary"])]
+    rows += fix_lines(finding, most=1)
+    return f"::{_WORD[finding['severity']]} title={_property(finding['rule'])}::{_data(chr(10).join(rows))}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(clean(text)).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,115 @@
+"""What a package's wheel itself says of a machine and a build of torch: the CUDA that its libraries ask for, and the
+GPUs that it has code for. Releases whose wheels were not read say nothing here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from doctor.knowledge import Knowledge, windows
+from doctor.knowledge.frameworks import PackageRelease, PackageWay, WheelContent
+from doctor.resolve.model import Build, Reason, Target
+from doctor.versions import Dotted
+
+_CUDA_LIBRARY = re.compile(r"lib(?:cudart|cublas)\.so\.(\d+)")
+
+
+def judge(
+    kb: Knowledge, target: Target, release: PackageRelease, way: PackageWay, build: Build | None
+) -> Iterator[Reason]:
+    """`way` is where the package comes from: another index may hold other wheels of the same release."""
+    if way.index:
+        return
+    held = kb.wheel_content(release.package, release.version) or _of_series(kb, release)
+    if held is None:
+        if way.kernels:
+            yield Reason("package", "unknown", "the libraries of its wheel were not read", way.source, way.as_of)
+        return
+    yield from _cuda(kb, target, release, held, build)
+    if way.kernels:
+        yield from _variants(held, build)
+        yield from _code(kb, target, held)
+    if target.glibc and held.glibc and not held.variants and Dotted(target.glibc) < held.glibc:
+        text = f"its libraries ask for glibc {held.glibc}, whatever its wheel is called; {target.glibc} is there"
+        yield _reason("platform", "no", text, held)
+
+
+def _of_series(kb: Knowledge, release: PackageRelease) -> WheelContent | None:
+    """Of another patch of the same minor release (of 0.0.x the same third number): one of each is read."""
+    mine = _series(release.version)
+    read = (kb.wheel_content(release.package, r.version) for r in kb.package_releases(release.package))
+    return next((held for held in read if held and _series(held.version) == mine), None)
+
+
+def _series(version: str) -> tuple[int, ...]:
+    numbers = Version(version).release
+    return numbers[:3] if numbers[:2] == (0, 0) else numbers[:2]
+
+
+def majors(held: WheelContent) -> set[int]:
+    """CUDA majors that the libraries ask for: `libcudart.so.12` is of CUDA 12."""
+    found = map(_CUDA_LIBRARY.fullmatch, (*held.needed, *held.opens))
+    return {int(match[1]) for match in found if match}
+
+
+def _cuda(
+    kb: Knowledge, target: Target, release: PackageRelease, held: WheelContent, build: Build | None
+) -> Iterator[Reason]:
+    asked = majors(held)
+    if not asked or target.vendor != "nvidia":
+        return
+    words = f"its libraries ask for CUDA {' or '.join(map(str, sorted(asked)))}"
+    brings = {int(n) for name in release.pins for n in re.findall(r"^nvidia-.*-cu(\d+)$", name)}
+    if build and build.cuda and not build.bundled_by and not asked & (brings | {int(build.cuda.split(".")[0])}):
+        text = f"{words} ({', '.join(held.needed) or ', '.join(held.opens)}), not for torch's CUDA {build.cuda}"
+        yield _reason("package", "no", text, held)
+    if target.driver and (build is None or build.bundled_by):
+        answer = windows.driver_serves_cuda(kb, target.driver, f"{min(asked)}.0")
+        yield _reason("driver", answer.verdict, f"{words}; {answer.reason}", held)
+
+
+def _variants(held: WheelContent, build: Build | None) -> Iterator[Reason]:
+    """A library for each CUDA or ROCm: the one of torch's must be among them."""
+    if build is None or build.tag == "cpu":
+        return
+    kind = "cuda" if build.cuda else "rocm"
+    there = [v for v in held.variants if v.startswith(kind)]
+    mine = f"{kind}{''.join(c for c in build.tag if c.isdigit())}"
+    if held.variants and mine not in there:
+        text = f"it has libraries for {', '.join(there) or 'CUDA alone'}, not for {build.tag}"
+        yield _reason("package", "no", text, held)
+
+
+def _code(kb: Knowledge, target: Target, held: WheelContent) -> Iterator[Reason]:
+    prefixes = ("gfx",) if target.vendor == "amd" else ("sm_", "compute_")
+    archs = [a for a in held.archs if a.startswith(prefixes)]
+    if not archs or not target.arch:
+        return
+    device = windows.sm_number(target.arch)
+    virtual = [windows.sm_number(a.replace("compute_", "sm_")) for a in archs if a.startswith("compute_")]
+    if device and any(v and v <= device for v in virtual):  # the driver compiles PTX for every later GPU
+        yield _reason("gpu", "yes", f"it has PTX that the driver compiles for {target.arch}", held)
+        return
+    answer = windows.code_runs(kb, target.arch, [a for a in archs if not a.startswith("compute_")])
+    yield _reason("gpu", answer.verdict, answer.reason, held)
+
+
+def _reason(kind: str, verdict: str, text: str, held: WheelContent) -> Reason:
+    return Reason(kind, verdict, text, held.source, held.as_of)  # type: ignore[arg-type]
+
+
+def missing_extra(kb: Knowledge, release: PackageRelease, extras: frozenset[str]) -> Iterator[Reason]:
+    """What the extras of a release pin and no known release satisfies, of packages that the catalogue knows."""
+    for extra in sorted(extras):
+        for named, spec in release.extras.get(extra, {}).items():
+            name = named.partition("[")[0]
+            known = [r.version for r in kb.package_releases(name)]
+            pinned = re.search(r"\d+(?:\.\d+)*", spec)
+            if not known or not pinned or Version(pinned[0]) < min(map(Version, known)):
+                continue
+            if not any(SpecifierSet(spec).contains(version, prereleases=True) for version in known):
+                text = f"its extra {extra} asks for {name}{spec}, of which no release is known"
+                yield Reason("package", "no", text, release.source, release.as_of)

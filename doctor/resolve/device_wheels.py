@@ -1,0 +1,42 @@
+"""AMD's own wheels of torch, for GPUs that no build of pytorch.org has code for: the kernels are chosen by an extra."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from doctor.knowledge import Knowledge
+from doctor.knowledge.windows import UNKNOWN_HERE
+from doctor.resolve.command import Tool, start
+from doctor.resolve.machine import unknowns
+from doctor.resolve.model import Pick, Reason, Solution, Status, Target, worst
+from doctor.resolve.packages import FAMILY
+
+_WITH_DEVICE = ("torch", "torchvision")
+"""Packages with code for GPUs; torchaudio has none (ROCm/TheRock RELEASES.md, 2026-08)."""
+
+
+def stack(kb: Knowledge, target: Target, wanted: Sequence[Requirement], tool: Tool) -> Solution | None:
+    """torch and its family from AMD's index; None for other packages, for named versions and for unlisted GPUs."""
+    gfx = (target.arch or "").partition(":")[0]
+    names = [canonicalize_name(wish.name) for wish in wanted]
+    found = next((w for w in kb.device_wheels() if gfx in w.gpus), None)
+    if found is None or any(w.specifier or w.extras for w in wanted) or not {"torch"} <= set(names) <= set(FAMILY):
+        return None
+    wishes = [f"{name}[device-{gfx}]" if name in _WITH_DEVICE else name for name in names]
+    reason = Reason("gpu", "yes", f"AMD's {found.channel} wheels have an extra for {gfx}", found.source, found.as_of)
+    note = f"AMD's {found.channel} channel; its wheels bring their own ROCm."
+    reasons: tuple[Reason, ...] = (reason,)
+    if target.driver or target.rocm:
+        text = f"whether the amdgpu driver serves the ROCm of AMD's {found.channel} wheels is {UNKNOWN_HERE}"
+        reasons += (Reason("driver", "unknown", text, found.source, found.as_of),)
+    picks = tuple(
+        Pick(name, "", wish, index=(found.index,), note=note if name == "torch" else None, reasons=(reason,))
+        for name, wish in zip(names, wishes, strict=True)
+    )
+    command = (*start(target, tool), *wishes, "--index-url", found.index)
+    reasons += unknowns(kb, target)
+    status: Status = "solved" if worst(reasons) == "yes" else "unknown"
+    return Solution(status, target, tuple(map(str, wanted)), picks=picks, commands=(command,), reasons=reasons)

@@ -1,0 +1,161 @@
+"""An answer -> text for people, JSON, a requirements file, a project for uv, lines of a Dockerfile."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+from packaging.requirements import Requirement
+
+from doctor.knowledge.age import LIMIT_DAYS, days_old
+from doctor.resolve.model import Solution
+from doctor.resolve.resolver import question
+from doctor.resolve.solve import explain
+
+
+def as_text(found: Solution, today: datetime.date) -> str:
+    return "\n".join(_text(found, today)) + "\n"
+
+
+def _text(found: Solution, today: datetime.date) -> Iterator[str]:
+    yield explain(found)
+    for need in found.needs:
+        yield f"  needs {need}"
+    yield from _commands(found)
+    if found.kept:
+        yield f"  keeps {', '.join(found.kept)}, as installed"
+    yield from (f"  not the newest: {line}" for line in found.passed_over)
+    if found.status != "solved":
+        yield from (f"  {r.verdict}: {r.text}{_source(r.source, r.as_of)}" for r in found.reasons if r.verdict != "yes")
+        yield from _ways_out(found)
+    for pick in found.picks:
+        if pick.note and found.status == "solved":
+            yield f"  note: {pick.package}: {pick.note}"
+    yield from _dated(found, today)
+    if found.knowledge.get("file"):
+        yield f"  knowledge: release {found.knowledge['release']} of {found.knowledge['file']}"
+
+
+def _ways_out(found: Solution) -> Iterator[str]:
+    yield from (f"  would do: {c.text} -> {c.stack}" for c in found.changes)
+    if found.nearest:
+        yield f"nearest that works ({found.differs}): {found.nearest.stack}"
+        yield from _commands(found.nearest)
+    elif found.status == "impossible" and not found.changes:
+        yield "  no way out is known to this version: neither another release nor a change of this machine"
+
+
+def _commands(found: Solution) -> Iterator[str]:
+    yield from (f"  $ {shlex.join(command)}" for command in found.commands)
+    if found.commands:
+        yield f"  {found.resolution.words}"
+
+
+def _dated(found: Solution, today: datetime.date) -> Iterator[str]:
+    """How old the oldest fact is; a warning where newer releases are likely to exist."""
+    if oldest := found.rests_on:
+        days = days_old(oldest.as_of, today)
+        yield f"  newest known as of {oldest.as_of}, from {oldest.source.partition(';')[0][:120]}"
+        if days > LIMIT_DAYS:
+            yield f"  warning: that is {days} days ago; newer releases or drivers may exist"
+
+
+def _source(source: str, as_of: str) -> str:
+    return f" [{source[:120]}{f', {as_of}' if as_of else ''}]" if source else ""
+
+
+def as_data(found: Solution) -> dict[str, Any]:
+    """`doctor.solution/1`."""
+
+    def plain(one: Solution) -> dict[str, Any]:
+        data = asdict(one)
+        data["target"].pop("installed")  # of the whole environment, `kept` says what matters
+        data["stack"], data["summary"] = one.stack, explain(one)
+        data["rests_on"] = {"as_of": one.rests_on.as_of, "source": one.rests_on.source} if one.rests_on else None
+        data["nearest"] = plain(one.nearest) if one.nearest else None
+        return data
+
+    return {"schema": "doctor.solution/1", **plain(found)}
+
+
+def as_json(found: Solution) -> str:
+    return json.dumps(as_data(found), indent=2) + "\n"
+
+
+def requirements(found: Solution) -> str:
+    """For `pip install -r` and `uv pip install -r`. What is compiled on the machine stands in a comment: it is
+    installed afterwards."""
+    lines = [f"# {_line(explain(found))}", f"# {_line(found.resolution.words)}"]
+    if found.commands and (about := question(found)):
+        lines += [f"--extra-index-url {url}" for url in about.indexes]
+        lines += about.requirements
+        lines += [f"# then, compiled on the machine: {shlex.join(c)}" for c in _compiling(found)]
+    return "\n".join(lines) + "\n"
+
+
+def uv_project(found: Solution) -> str:
+    """A pyproject.toml whose torch comes from its own index and from no other."""
+    about = question(found) if found.commands else None
+    wanted = about.requirements if about else ()
+    python = found.target.python
+    lines = [
+        f"# {_line(explain(found))}",
+        f"# {_line(found.resolution.words)}",
+        "[project]",
+        'name = "stack"',
+        'version = "0"',
+    ]
+    lines += [f"requires-python = {_toml(f'=={python}.*')}"] if python else []
+    lines += ["dependencies = [", *(f"    {_toml(w)}," for w in wanted), "]"]
+    for number, url in enumerate(about.indexes if about else ()):
+        lines += ["", "[[tool.uv.index]]", f'name = "index-{number}"', f"url = {_toml(url)}", "explicit = true"]
+    names = _of_indexes(found) if found.commands else []
+    lines += ["", "[tool.uv.sources]", *(f'{name} = {{ index = "index-{n}" }}' for name, n in names)] if names else []
+    return "\n".join(lines) + "\n"
+
+
+def dockerfile(found: Solution) -> str:
+    """RUN lines in exec form: no shell reads them."""
+    lines = [f"# {_line(explain(found))}", f"# {_line(found.resolution.words)}"]
+    return "\n".join([*lines, *(f"RUN {json.dumps(list(command))}" for command in found.commands)]) + "\n"
+
+
+def _of_indexes(found: Solution) -> list[tuple[str, int]]:
+    """Which package comes from which further index: torch and its family from torch's, the others from their own."""
+    about = question(found)
+    if about is None or not about.indexes:
+        return []
+    build, rows = found.build, []
+    own = {Requirement(p.requirement.split()[0]).name: p.index[0] for p in found.picks if p.index and p.requirement}
+    for wish in about.requirements:
+        name = Requirement(wish).name
+        if name in own:
+            rows.append((name, about.indexes.index(own[name])))
+        elif build and not build.plain and not build.bundled_by and name in ("torch", "torchvision", "torchaudio"):
+            rows.append((name, 0))
+    return rows
+
+
+def _compiling(found: Solution) -> tuple[tuple[str, ...], ...]:
+    return tuple(c for c in found.commands if "--no-build-isolation" in c)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _toml(text: str) -> str:
+    return json.dumps(text)  # a JSON string is a TOML string
+
+
+FORMATS: dict[str, Callable[[Solution], str]] = {
+    "text": lambda found: as_text(found, datetime.date.today()),
+    "json": as_json,
+    "requirements": requirements,
+    "uv": uv_project,
+    "dockerfile": dockerfile,
+}

@@ -1,0 +1,109 @@
+"""The resolver is the gate: a stack that it refuses is not the answer while another one resolves.
+
+The search knows GPUs, drivers and the pins that matter for them; the resolver knows every other dependency. Where it
+refuses the newest stack, the release to blame is left out and the search goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from doctor.knowledge import Knowledge
+from doctor.resolve.command import Tool
+from doctor.resolve.model import Reason, Resolution, Solution, Target
+from doctor.resolve.packages import is_known
+from doctor.resolve.records import recorded
+from doctor.resolve.resolver import Asked, question
+from doctor.resolve.solve import solve
+
+_TRIES = 6
+"""Stacks that the resolver is asked about before the first refusal is the answer."""
+
+
+def settle(
+    kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool = "pip", ask: Asked | None = None
+) -> Solution:
+    """The newest stack that fits and resolves, with what the resolver said. `ask` is asked now; where it can't say,
+    and without it, the catalogue's records are. Raises InputError for what is no requirement."""
+    kept = _kept(kb, target, asked)
+    if kept:
+        pinned = [kept.get(text, text) for text in asked]
+        found = gated(kb, solve(kb, target, pinned, tool), ask)
+        if found.status == "solved" and found.resolution.state != "refused":
+            return replace(found, asked=tuple(asked), kept=tuple(pin.replace("==", " ") for pin in kept.values()))
+    wanted = list(asked)
+    passed_over: list[str] = []
+    first: Solution | None = None
+    for _ in range(_TRIES):
+        found = gated(kb, solve(kb, target, wanted, tool), ask)
+        found = replace(found, asked=tuple(asked), passed_over=(*passed_over, *found.passed_over))
+        if found.status != "solved" and first is not None:
+            break
+        if found.resolution.state != "refused":
+            return found
+        first = first or found
+        blamed = _blamed(found)
+        passed_over.append(f"{blamed[0]} {blamed[1]}: {found.resolution.words}")
+        wanted.append(f"{blamed[0]}!={blamed[1]}")
+    assert first is not None
+    return _refused(first, _free(kb, target, asked, tool, ask))
+
+
+def _kept(kb: Knowledge, target: Target, asked: Sequence[str]) -> dict[str, str]:
+    """Each bare wish of which a known release is installed, pinned to it."""
+    releases = {canonicalize_name(name): version.partition("+")[0] for name, version in target.installed}
+    return {
+        text: f"{text}=={releases[canonicalize_name(text)]}"
+        for text in asked
+        if canonicalize_name(text) in releases and is_known(kb, text, releases[canonicalize_name(text)])
+    }
+
+
+def gated(kb: Knowledge, found: Solution, ask: Asked | None) -> Solution:
+    """With what the resolver says of it, and of the nearest stack; a nearest stack that it refuses is none."""
+    nearest = gated(kb, found.nearest, ask) if found.nearest else None
+    if nearest and nearest.resolution.state == "refused":
+        nearest = None
+    differs = found.differs if nearest else ""
+    if not found.commands:
+        return replace(found, nearest=nearest, differs=differs)
+    return replace(found, nearest=nearest, differs=differs, resolution=_asked(kb, found, ask))
+
+
+def _asked(kb: Knowledge, found: Solution, ask: Asked | None) -> Resolution:
+    about = question(found)
+    if about is None:
+        return Resolution("not-tried", detail="nothing of it lies on an index as a wheel")
+    said = ask(about) if ask else Resolution("not-tried", detail="no resolver was asked")
+    return said if said.state != "not-tried" else recorded(kb, about) or said
+
+
+def _blamed(found: Solution) -> tuple[str, str]:
+    """The release to leave out: the first one beside torch that the refusal names, else the last; torch where there is
+    no other."""
+    named = {canonicalize_name(name) for name in re.findall(r"[A-Za-z][\w.-]*", found.resolution.detail)}
+    picks = [p for p in found.picks if p.version]
+    guilty = [p for p in picks if canonicalize_name(p.package) in named] or picks[-1:]
+    if guilty:
+        return guilty[0].package, guilty[0].version
+    return "torch", found.build.version if found.build else ""
+
+
+def _free(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool, ask: Asked | None) -> Solution | None:
+    """The same packages in whatever releases resolve; None where none was pinned, or nothing does."""
+    names = [Requirement(text).name for text in asked]
+    found = settle(kb, target, names, tool, ask) if names != list(asked) else None
+    return found if found and found.status == "solved" else None
+
+
+def _refused(found: Solution, nearest: Solution | None) -> Solution:
+    said = found.resolution
+    reason = Reason("resolver", "no", f"{found.stack}: {said.words}", said.source, said.as_of)
+    differs = "other releases or extras than those that were asked" if nearest else ""
+    refused = replace(found, status="impossible", commands=(), reasons=(*found.reasons, reason))
+    return replace(refused, nearest=nearest, differs=differs)

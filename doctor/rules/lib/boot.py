@@ -1,0 +1,87 @@
+"""Remedies that change how the kernel or a module starts: by the tools of this system's distribution."""
+
+from __future__ import annotations
+
+from doctor.facts import Snapshot
+from doctor.findings import Expect, Remedy, Scope, Step
+from doctor.rules.lib.advice import STOPS_NODE, step
+from doctor.rules.lib.commands import REBOOT
+from doctor.rules.lib.packages import host_family
+
+
+def kernel_argument(machine: Snapshot, argument: str, title: str, scope: Scope = Scope.HOST) -> Remedy:
+    """Add an argument to the kernel's command line, by the boot loader's own tool where the distribution has one."""
+    add, remove = _by_tool(machine, argument)
+    return Remedy(
+        title=title,
+        scope=scope,
+        steps=(*add, REBOOT),
+        root=True,
+        reboot=True,
+        risk=STOPS_NODE,
+        for_=machine.os.name or machine.os.id if host_family(machine) else None,
+        undo=(*remove, Step(text="Reboot.")),
+        effect=(Expect(fact="kernel.cmdline", has=argument),),
+    )
+
+
+def _by_tool(machine: Snapshot, argument: str) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """Steps that add it and steps that take it away again.
+
+    grubby is of RHEL and Fedora, pbl of SUSE; Debian and Ubuntu read /etc/default/grub.d, Arch /etc/default/grub.
+    """
+    manager = host_family(machine)
+    if manager == "dnf":
+        return (
+            (
+                step(
+                    f"Add {argument} to every installed kernel.", "grubby", "--update-kernel=ALL", f"--args={argument}"
+                ),
+            ),
+            (step("Remove it.", "grubby", "--update-kernel=ALL", f"--remove-args={argument}"),),
+        )
+    if manager == "zypper":
+        write = step("Write the boot loader's configuration.", "pbl", "--config")
+        return (
+            (step(f"Add {argument}.", "pbl", "--add-option", argument), write),
+            (step("Remove it.", "pbl", "--del-option", argument), write),
+        )
+    if manager == "apt":
+        file = "/etc/default/grub.d/90-gpu.cfg"
+        line = f'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX {argument}"'
+        write = step("Write the boot loader's configuration.", "update-grub")
+        return (step(f"Write this line to {file}: {line}"), write), (step("Remove the file.", "rm", file), write)
+    where = "on the host, " if machine.container.inside else ""
+    add = f"{where}append {argument} to GRUB_CMDLINE_LINUX in /etc/default/grub (or to your boot loader's entry)."
+    if manager == "pacman":
+        write = step("Write the boot loader's configuration.", "grub-mkconfig", "-o", "/boot/grub/grub.cfg")
+        return (step(add[0].upper() + add[1:]), write), (step(f"Remove {argument} there again."), write)
+    write = step("Write the boot loader's configuration (`update-grub`, or `grub2-mkconfig -o /boot/grub2/grub.cfg`).")
+    return (step(add[0].upper() + add[1:]), write), (step(f"Remove {argument} there again."),)
+
+
+def module_option(title: str, module: str, option: str, *, reboot: bool = True) -> Remedy:
+    """An option of a kernel module, kept in /etc/modprobe.d."""
+    file = f"/etc/modprobe.d/{module}-gpu.conf"
+    steps = (Step(text=f"Write this line to {file}: options {module} {option}"), *((REBOOT,) if reboot else ()))
+    return Remedy(
+        title=title,
+        scope=Scope.DRIVER,
+        steps=steps,
+        root=True,
+        reboot=reboot,
+        risk=STOPS_NODE if reboot else None,
+        undo=(step("Remove the file, then reboot.", "rm", file),),
+        vendor="amd" if module in ("amdgpu", "ttm") else "nvidia" if module.startswith("nvidia") else None,
+    )
+
+
+def service(title: str, name: str, scope: Scope = Scope.HOST, vendor: str | None = None, **more: object) -> Remedy:
+    """Start a service of the host now and at each boot."""
+    return Remedy.model_validate(
+        {
+            "title": title, "scope": scope, "root": True, "vendor": vendor, **more,
+            "steps": (step(f"Start {name} now and at each boot.", "systemctl", "enable", "--now", name),),
+            "undo": (step("Stop it.", "systemctl", "disable", "--now", name),),
+        }
+    )  # fmt: skip

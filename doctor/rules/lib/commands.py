@@ -1,0 +1,209 @@
+"""Remedies with exact commands for this machine's system. Where the system is unknown a step has text and no command: a
+wrong command is worse than none.
+
+Package names are those of the distributions and of NVIDIA's and AMD's own repositories
+(docs.nvidia.com/datacenter/tesla/driver-installation-guide and
+rocm.docs.amd.com/projects/install-on-linux, as of 2026-09).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+from doctor.facts import Snapshot
+from doctor.findings import Remedy, Scope, Step
+from doctor.rules.lib import nvidia_packages
+from doctor.rules.lib.nvidia_packages import GUIDE
+from doctor.rules.lib.packages import host_family, install
+from doctor.versions import Dotted
+
+NVIDIA_BRANCH = "580"
+"""Long-term branch, the last one for Maxwell to Volta (docs.nvidia.com/datacenter/tesla/drivers, 2026-09)."""
+NVIDIA_BRANCH_NEWEST = "595"
+"""Newest production branch, for what 580 is too old for."""
+
+
+def in_container(machine: Snapshot) -> bool:
+    """Surely inside a container."""
+    return machine.container.inside is True
+
+
+def in_wsl(machine: Snapshot) -> bool:
+    return machine.host.wsl is True or "microsoft" in (machine.kernel.release or "").lower()
+
+
+JOBS_STOP = "stops every GPU job on the node"
+REBOOT = Step(text="Reboot.", command=("systemctl", "reboot"))
+
+
+def reboot(text: str = "Reboot.") -> Step:
+    """The last step of a remedy that needs a reboot."""
+    return Step(text=text, command=REBOOT.command)
+
+
+def load_module(name: str, title: str | None = None) -> Remedy:
+    """`modprobe NAME` on the host."""
+    return Remedy(
+        title=title or f"Load the kernel module {name}.",
+        scope=Scope.DRIVER,
+        steps=(Step(text=f"Load {name}; if that fails, `dmesg` shows why.", command=("modprobe", name)),),
+        undo=(Step(text="Unload it.", command=("modprobe", "-r", name)),),
+        root=True,
+        vendor="amd" if name == "amdgpu" else "nvidia" if name.startswith("nvidia") else None,
+    )
+
+
+def nvidia_branch(at_least: str | None = None) -> str:
+    """The driver branch to recommend: 580, or a newer one where that is too old."""
+    if at_least is None or Dotted(at_least).series(1) == NVIDIA_BRANCH or Dotted(at_least) < NVIDIA_BRANCH:
+        return NVIDIA_BRANCH
+    return str(max(int(NVIDIA_BRANCH_NEWEST), Dotted(at_least).major or 0))
+
+
+def nvidia_driver(
+    machine: Snapshot,
+    flavour: Literal["open", "proprietary"] | None = "open",
+    at_least: str | None = None,
+    branch: str | None = None,
+) -> tuple[Remedy, ...]:
+    """Install or upgrade NVIDIA's driver in a flavour, then reboot. Flavour None: the catalogue does not know the GPU,
+    which may be older than every current branch or newer than this doctor, so that no package can be named. `branch`:
+    the only one that drives the GPU."""
+    if flavour is None:
+        find = "Find the branch that supports this GPU (doctor does not know it): https://www.nvidia.com/drivers"
+        steps = (Step(text=find), Step(text="Install that branch on the host."), REBOOT)
+        return (_driver("Install the NVIDIA driver branch that supports this GPU.", steps, machine, None),)
+    if in_wsl(machine):
+        return (_on_windows(),)
+    wanted = nvidia_packages.Wanted(branch or nvidia_branch(at_least), flavour, at_least)
+    verb = "Upgrade" if machine.nvidia_driver.version and at_least else "Install"
+    what = f"{at_least} or newer" if at_least else f"branch {wanted.branch}"
+    if in_container(machine):
+        title = f"{verb} the NVIDIA driver on the host of this container ({what})."
+        text = f"On the host, install branch {wanted.branch} with its {flavour} kernel modules: {GUIDE}"
+        return (_driver(title, (Step(text=text), REBOOT), machine, None),)
+    title = f"{verb} the NVIDIA driver ({what}, {flavour} kernel modules)."
+    if other := nvidia_packages.lacking(machine, wanted):
+        title = f"{title[:-1]} from NVIDIA's repository; {other}."
+    installs = (*nvidia_packages.steps(machine, wanted), *_of_cloud(machine))
+    if not installs:
+        guide = Step(text=f"Follow NVIDIA's guide for branch {wanted.branch}: {GUIDE}")
+        return (_driver(title, (guide, REBOOT), machine, None),)
+    held = () if host_family(machine) == "pacman" else (f"driver branch {wanted.branch}",)
+    return (_driver(title, (*installs, REBOOT), machine, machine.os.name or machine.os.id, held),)
+
+
+def _on_windows() -> Remedy:
+    return Remedy(
+        title="Update the NVIDIA driver on Windows; WSL uses it too. Do not install one inside WSL.",
+        scope=Scope.DRIVER,
+        steps=(
+            Step(text="On Windows, install the current driver: https://www.nvidia.com/drivers"),
+            Step(text="Restart WSL (in Windows).", command=("wsl.exe", "--shutdown")),
+        ),
+        risk="stops every WSL distribution",
+        undo=(Step(text="On Windows, install the old driver again."),),
+        vendor="nvidia",
+    )
+
+
+_CLOUD_DRIVERS = {
+    "azure": "On Azure's vGPU sizes (NVads A10) install Microsoft's GRID driver instead; NVIDIA's does not run there.",
+    "gcp": "On Container-Optimized OS use `cos-extensions install gpu` instead.",
+}
+"""learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup; cloud.google.com/compute/docs/gpus
+(not verified)."""
+
+
+def _of_cloud(machine: Snapshot) -> tuple[Step, ...]:
+    text = _CLOUD_DRIVERS.get((machine.host.cloud or "").lower())
+    return (Step(text=text),) if text else ()
+
+
+def _driver(
+    title: str, steps: tuple[Step, ...], machine: Snapshot, system: str | None, keeps: tuple[str, ...] = ()
+) -> Remedy:
+    return Remedy.model_validate(
+        {
+            "title": title, "scope": Scope.DRIVER, "steps": steps, "root": True, "reboot": True, "risk": JOBS_STOP,
+            "for": system, "keeps": keeps, "vendor": "nvidia",
+            "undo": (Step(text="Install the old branch again the same way, then reboot."),),
+        }
+    )  # fmt: skip
+
+
+_AMD_GUIDE = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/"
+
+
+def amdgpu_driver(machine: Snapshot) -> tuple[Remedy, ...]:
+    """AMD's DKMS driver where AMD builds it; the kernel's own elsewhere."""
+    manager = host_family(machine)
+    common: dict[str, Any] = {
+        "scope": Scope.DRIVER,
+        "root": True,
+        "reboot": True,
+        "risk": JOBS_STOP,
+        "vendor": "amd",
+        "undo": (Step(text="Remove amdgpu-dkms, then reboot into the kernel's own driver."),),
+    }
+    row = nvidia_packages.distribution(machine)
+    if row.amd_repository if row else manager in ("apt", "dnf", "zypper"):
+        steps = (
+            Step(text=f"Add AMD's amdgpu repository for this system: {_AMD_GUIDE}"),
+            Step(text="Install amdgpu-dkms.", command=install(manager, "amdgpu-dkms")),
+            REBOOT,
+        )
+        title = "Install AMD's driver package amdgpu-dkms."
+        return (
+            Remedy.model_validate({**common, "title": title, "steps": steps, "for": machine.os.name or machine.os.id}),
+        )
+    return (amdgpu_firmware(machine, "Install the kernel's amdgpu module and the GPU's firmware"),)
+
+
+def amdgpu_firmware(machine: Snapshot, title: str = "Install the newest firmware of the GPU") -> Remedy:
+    """The distribution's package of AMD's firmware, the initramfs that carries it, and a reboot."""
+    manager = host_family(machine)
+    package, rebuild = _FIRMWARE.get(manager or "", (None, ()))
+    if machine.os.id == "ubuntu":
+        package = "linux-firmware"
+    argv = install(manager, package) if package else None
+    text = f"Install {package}." if argv else "Install the distribution's package of AMD's firmware (linux-firmware)."
+    again = Step(text="Rebuild the initramfs, which carries the firmware.", command=rebuild or None)
+    return Remedy(
+        title=f"{title}{' on the host' if in_container(machine) else ''}, then reboot.",
+        scope=Scope.DRIVER,
+        steps=(Step(text=text, command=argv), again, REBOOT),
+        root=True,
+        reboot=True,
+        risk=JOBS_STOP,
+        vendor="amd",
+        for_=machine.os.name or machine.os.id if argv else None,
+        undo=(Step(text="Install the old version of the package again, rebuild the initramfs, reboot."),),
+    )
+
+
+_FIRMWARE: dict[str, tuple[str, tuple[str, ...]]] = {
+    "apt": ("firmware-amd-graphics", ("update-initramfs", "-u")),
+    "dnf": ("amd-gpu-firmware", ("dracut", "--force")),
+    "zypper": ("kernel-firmware-amdgpu", ("dracut", "--force")),
+    "pacman": ("linux-firmware-amdgpu", ("mkinitcpio", "-P")),
+}
+
+
+def rebuild_modules(machine: Snapshot) -> Remedy:
+    """Build all DKMS modules for the running kernel."""
+    release = machine.kernel.release
+    known = release if release and re.fullmatch(r"\d[\w.+~-]*", release) and not in_container(machine) else None
+    manager = host_family(machine)
+    package = {"apt": f"linux-headers-{known}", "dnf": f"kernel-devel-{known}"}.get(manager or "")
+    headers = install(manager, package) if known and package else None
+    return Remedy(
+        title="Build the DKMS modules for the running kernel.",
+        scope=Scope.DRIVER,
+        steps=(
+            Step(text=f"Install the headers of kernel {(known or 'RELEASE (`uname -r`)')[:60]}.", command=headers),
+            Step(text="Build the modules.", command=("dkms", "autoinstall", "-k", known) if known else None),
+        ),
+        root=True,
+    )

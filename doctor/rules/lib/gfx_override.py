@@ -1,0 +1,101 @@
+"""What the owner of an AMD GPU that a ROCm or torch does not support can do: a build with its code, TheRock's wheels of
+its own target, or the code of a relative (unofficial)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Expect, Remedy, Scope
+from doctor.knowledge.gfx_support import support_of, wheel_of
+from doctor.knowledge.overrides import override_of
+from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.torch_install import INDEX, install, python_of, solved, torch_again
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.knowledge.overrides import Override
+
+NAME = "HSA_OVERRIDE_GFX_VERSION"
+_TEST = 'print(__import__("torch").ones(3, device="cuda").sum())'
+_THEROCK = "https://github.com/ROCm/TheRock/blob/main/RELEASES.md"
+
+
+def remedies(machine: Snapshot, kb: Knowledge, gfx: str) -> tuple[Remedy, ...]:
+    """Best first; never empty, so that each card gets an answer."""
+    return (*_native(machine, kb, gfx), *_override(machine, kb, gfx), *_therock(kb, gfx), *_without_rocm(kb, gfx))
+
+
+def _native(machine: Snapshot, kb: Knowledge, gfx: str) -> Iterator[Remedy]:
+    """A build on PyTorch's index that has code for the target."""
+    if solved(machine, "amd"):
+        yield install(machine, "amd")
+        return
+    newest = wheel_of(kb, gfx, _release(machine))
+    if newest is None or gfx in (machine.torch.arch_list or ()):
+        return
+    version, tag = newest
+    argv = (python_of(machine), "-m", "pip", "install", "--force-reinstall", "--index-url", f"{INDEX}/{tag}")
+    replace = step("Replace torch.", *argv, f"torch=={version}", where="environment")
+    title = f"Install torch {version} for ROCm ({tag}), which has code for {gfx[:20]}."
+    risk = "replaces torch and the packages that it pins in this environment"
+    yield way(title, Scope.ENVIRONMENT, replace, risk=risk, vendor="amd")
+
+
+def _release(machine: Snapshot) -> str | None:
+    return (machine.torch.version or "").partition("+")[0] or None
+
+
+def _override(machine: Snapshot, kb: Knowledge, gfx: str) -> Iterator[Remedy]:
+    row = override_of(gfx)
+    archs = machine.torch.arch_list
+    if row is None or not row.value or not row.target:
+        return
+    known = override(machine, row)
+    if not archs or row.target in archs:
+        yield known
+    elif newest := wheel_of(kb, row.target, _release(machine)):
+        version, tag = newest
+        argv = (python_of(machine), "-m", "pip", "install", "--force-reinstall", "--index-url", f"{INDEX}/{tag}")
+        first = step(f"Install torch {version}, which has code for {row.target}; the one here has none.",
+                     *argv, f"torch=={version}", where="environment")  # fmt: skip
+        back = step("Install the old torch again.", *argv[:4], *torch_again(machine), where="environment")
+        whole = {"steps": (first, *known.steps), "undo": (*known.undo, back), "scope": Scope.ENVIRONMENT, "effect": ()}
+        title = f"Install torch {version} ({tag}) and set {NAME}={row.value} (unofficial, AMD does not test this)."
+        yield known.model_copy(update={"title": title, **whole})
+
+
+def override(machine: Snapshot, row: Override) -> Remedy:
+    """Try the override, then keep it where the program is started."""
+    setting = f"{NAME}={row.value}"
+    inside = bool(machine.container.inside)
+    test = step("Test it.", "env", setting, python_of(machine), "-c", _TEST, where="environment")
+    where = "the container's settings (`-e`)" if inside else "the shell profile, service unit or job script"
+    keep = step(f"If it prints 3, set {setting} in {where}.", where="environment")
+    return way(
+        f"Try {setting} (unofficial, AMD does not test this).",
+        Scope.JOB,
+        test,
+        keep,
+        risk=row.risk,
+        vendor="amd",
+        undo=(step("Unset it.", "env", "-u", NAME, "COMMAND", where="environment"),),
+        effect=(Expect(fact=f"environment[{NAME}]", equals=row.value),),
+    )
+
+
+def _therock(kb: Knowledge, gfx: str) -> Iterator[Remedy]:
+    support = support_of(kb, gfx)
+    if any(builder.component == "therock" for builder in support.builders) and not support.is_listed_now:
+        make = step("Create an environment.", "python3", "-m", "venv", "therock-env", where="environment")
+        find = step(f"Find the index of {gfx[:20]}'s family and its pip command: {_THEROCK}", where="environment")
+        title = f"Install a nightly build from TheRock for {gfx[:20]} (not released by AMD), in a new environment."
+        undo = (step("Delete the new environment; the old one is unchanged.", where="environment"),)
+        yield way(title, Scope.ENVIRONMENT, make, find, vendor="amd", risk="nightly builds can be broken", undo=undo)
+
+
+def _without_rocm(kb: Knowledge, gfx: str) -> Iterator[Remedy]:
+    if support_of(kb, gfx).tier in ("distribution", "dropped", "none"):
+        text = "llama.cpp and some others have a Vulkan backend, which needs only the graphics driver."
+        yield way("Use a program with a Vulkan backend, which needs no ROCm.", Scope.ENVIRONMENT, step(text))

@@ -1,0 +1,49 @@
+"""The package manager of this system, and the argv that installs packages with it."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from doctor.facts import Snapshot
+
+Family = Literal["apt", "dnf", "zypper", "pacman"]
+_FAMILIES: tuple[tuple[Family, tuple[str, ...]], ...] = (
+    ("apt", ("debian", "ubuntu", "linuxmint", "pop", "raspbian")),
+    ("dnf", ("fedora", "rhel", "centos", "rocky", "almalinux", "ol", "amzn", "azurelinux")),
+    ("zypper", ("suse", "sles", "opensuse", "opensuse-leap", "opensuse-tumbleweed")),
+    ("pacman", ("arch", "manjaro", "endeavouros")),
+)
+_INSTALL: dict[Family, tuple[str, ...]] = {
+    "apt": ("apt-get", "install", "--yes"),
+    "dnf": ("dnf", "install", "--assumeyes"),
+    "zypper": ("zypper", "--non-interactive", "install"),
+    "pacman": ("pacman", "-S", "--noconfirm"),
+}
+
+
+def system_ids(machine: Snapshot) -> tuple[str, ...]:
+    """`ID` of os-release; where that is a family of its own, nothing else: a derivative numbers its releases itself."""
+    return (machine.os.id,) if machine.os.id else ()
+
+
+def family(machine: Snapshot) -> Family | None:
+    """The package manager of this system. Inside a container it is the container's, not the host's."""
+    words = [machine.os.id or "", *(machine.os.id_like or "").split()]
+    for word in words:
+        for name, ids in _FAMILIES:
+            if word.lower() in ids:
+                return name
+    return None
+
+
+def host_family(machine: Snapshot) -> Family | None:
+    """The host's package manager; None inside a container, which does not show it."""
+    return None if machine.container.inside else family(machine)
+
+
+def install(manager: Family | None, *packages: str) -> tuple[str, ...] | None:
+    """argv that installs packages; None where the manager is unknown or a name could be taken for an option."""
+    if manager is None or not packages or not all(re.fullmatch(r"[A-Za-z0-9@][\w.+:~@-]*", p) for p in packages):
+        return None
+    return (*_INSTALL[manager], *packages)

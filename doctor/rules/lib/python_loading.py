@@ -1,0 +1,232 @@
+"""What the loader would take for torch's libraries, judged: another copy than torch's, two at once, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts.python import LoadedLibrary
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Evidence, Finding, Remedy, Scope, Severity, Subject, evidence
+from doctor.knowledge.requirements import unmet
+from doctor.parsers.elf.gpu_library import COMPONENTS
+from doctor.rules.lib.advice import by_hand, set_to, step, unset, way
+from doctor.rules.lib.python_packages import pip_install
+from doctor.rules.lib.torch_install import python_of
+
+_PACKAGES = {
+    "libcudart": "cuda-runtime", "libnvrtc": "cuda-nvrtc", "libcupti": "cuda-cupti", "libnvToolsExt": "nvtx",
+    "libcublas": "cublas", "libcublasLt": "cublas", "libcudnn": "cudnn", "libcufft": "cufft", "libcurand": "curand",
+    "libcusolver": "cusolver", "libcusparse": "cusparse", "libcusparseLt": "cusparselt", "libnccl": "nccl",
+    "libnvJitLink": "nvjitlink", "libnvshmem_host": "nvshmem", "libcufile": "cufile",
+}  # fmt: skip
+"""Library → what the package is called between `nvidia-` and `-cu12` (wheels of torch 2.1 to 2.14)."""
+_ROCM = (
+    "libamdhip64", "libhsa-runtime64", "librocblas", "libhip", "libroc", "librccl", "libMIOpen", "libamd_",
+    "libmigraphx",
+)  # fmt: skip
+
+
+def stubs(machine: Snapshot) -> Iterator[Finding]:
+    """The driver's library is a stub that is meant for linking: CUDA finds no device, error 34."""
+    own = machine.nvidia_driver.libcuda
+    if own.stub and not any(held.stub for held in machine.libraries or ()):
+        taken = LoadedLibrary(key="libcuda.so.1", path=own.path, by=own.by)
+        yield Finding(
+            summary=f"libcuda.so.1 would load from {(own.path or '')[:100]}, a stub: CUDA cannot start with it.",
+            severity=Severity.ERROR,
+            subject=Subject(kind="library", id="libcuda.so.1"),
+            evidence=evidence(machine, ("nvidia_driver.libcuda.path", "nvidia_driver.libcuda.by")),
+            explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+            remedies=(_way_out(machine, taken),),
+        )
+    for held in machine.libraries or ():
+        if held.stub:
+            yield Finding(
+                summary=f"{held.key} would load from {(held.path or '')[:100]}, a stub: CUDA cannot start with it.",
+                severity=Severity.ERROR,
+                subject=Subject(kind="library", id=held.key),
+                evidence=(
+                    Evidence(
+                        text=f"{held.key}: {held.path} by {held.by}, a library for linking and not the driver's"[:380],
+                        source=machine.source("libraries"),
+                    ),
+                ),
+                explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+                remedies=(_way_out(machine, held),),
+            )
+
+
+def versions(machine: Snapshot) -> Iterator[Finding]:
+    """A library of the system that is older than what was built against it: the loader gives up."""
+    for held in machine.libraries or ():
+        if held.missing_versions and held.path:
+            yield Finding(
+                summary=f"{held.key} lacks {', '.join(held.missing_versions[:3])[:60]}, which"
+                f" {(held.wanted_by or '').rpartition('/')[2][:50]} needs.",
+                severity=Severity.ERROR,
+                subject=Subject(kind="library", id=held.key),
+                evidence=(
+                    Evidence(
+                        text=f"{held.wanted_by} needs {', '.join(held.missing_versions)} of {held.path}"[:380],
+                        source=machine.source("libraries"),
+                    ),
+                ),
+                remedies=(_newer(machine, held),),
+                verify=(python_of(machine), "-c", "import torch"),
+            )
+
+
+def _newer(machine: Snapshot, held: LoadedLibrary) -> Remedy:
+    if held.by in ("LD_LIBRARY_PATH", "LD_PRELOAD"):
+        return unset(machine, held.by, because=f": it leads to {held.path}")
+    return by_hand(
+        f"Let the program find a newer {held.key}.",
+        Scope.ENVIRONMENT,
+        "conda: install libstdcxx-ng and start the program with that environment's lib folder first.",
+        "Else use a container or a system with a newer release of that library.",
+        undo="Take the folder off the loader's path again.",
+    )
+
+
+def mixed_cudnn(machine: Snapshot) -> Iterator[Finding]:
+    """cuDNN's libraries compare their releases when they are loaded and refuse each other."""
+    told = [held for held in machine.libraries or () if held.release]
+    if len({held.release for held in told}) < 2:
+        return
+    listed = ", ".join(f"{held.key} {held.release}" for held in told)
+    again = next((p for p in machine.packages or () if p.name.startswith("nvidia-cudnn-cu")), None)
+    keep = "Keep one release of cuDNN on the loader's path."
+    remedy = by_hand(keep, Scope.ENVIRONMENT, undo="Add the other folder again.")
+    if again and all("/nvidia/cudnn/" in (held.path or "") for held in told):
+        requirement = f"{again.name}=={again.version}"
+        text = "Install cuDNN's package again, in the same version."
+        remedy = pip_install(machine, text, "--force-reinstall", "--no-deps", requirement)
+    yield Finding(
+        summary=f"cuDNN's libraries are of several releases: {listed[:120]}.",
+        severity=Severity.ERROR,
+        subject=Subject(kind="library", id="libcudnn"),
+        evidence=tuple(
+            Evidence(text=f"{held.key} {held.release}: {held.path} by {held.by}"[:380], source=f"file:{held.path}")
+            for held in told
+        ),
+        remedies=(remedy,),
+        verify=(python_of(machine), "-c", "import torch; print(torch.backends.cudnn.version())"),
+    )
+
+
+def conflicts(machine: Snapshot) -> Iterator[Finding]:
+    """One finding for each way that leads to other copies: ten libraries of one folder are one fault."""
+    wrong: dict[str, list[LoadedLibrary]] = {}
+    for held in machine.libraries or ():
+        if held.path and held.intended and not held.same_build:
+            folder = held.path.rpartition("/")[0]
+            wrong.setdefault(f"{held.by} {folder}", []).append(held)
+    for libraries in wrong.values():
+        yield _conflict(machine, libraries)
+
+
+def _conflict(machine: Snapshot, libraries: list[LoadedLibrary]) -> Finding:
+    first = libraries[0]
+    more = f" and {len(libraries) - 1} more" if len(libraries) > 1 else ""
+    folder = (first.path or "").rpartition("/")[0]
+    by_variable = first.by in ("LD_LIBRARY_PATH", "LD_PRELOAD")
+    subject = Subject(kind="variable" if by_variable else "library", id=(first.by or "") if by_variable else first.key)
+    return Finding(
+        summary=f"{first.key[:40]}{more} would load from {folder[:80]} ({(first.by or '')[:40]}), not from torch.",
+        severity=Severity.WARNING,
+        subject=subject,
+        evidence=tuple(
+            Evidence(
+                text=f"{held.key}: {held.path} wins by {held.by}; {held.intended} loses, which came with torch "
+                f"(asked for by {(held.wanted_by or '').rpartition('/')[2]})"[:380],
+                source=machine.source("libraries"),
+            )
+            for held in libraries[:6]
+        ),
+        remedies=(_way_out(machine, first),),
+        verify=("env", "LD_DEBUG=libs", python_of(machine), "-c", "import torch"),
+    )
+
+
+def _way_out(machine: Snapshot, held: LoadedLibrary) -> Remedy:
+    folder = (held.path or "").rpartition("/")[0]
+    if held.by == "LD_LIBRARY_PATH":
+        path = (machine.environment or {}).get("LD_LIBRARY_PATH", "").split(":")
+        rest = ":".join(part for part in path if part and part.rstrip("/") != folder)
+        title = f"Take {folder} off LD_LIBRARY_PATH: torch has its own libraries."
+        if rest:
+            return set_to(machine, title, LD_LIBRARY_PATH=rest)
+        return unset(machine, "LD_LIBRARY_PATH", because=": torch has its own libraries")
+    if held.by in ("LD_PRELOAD", "/etc/ld.so.preload"):
+        if held.by == "LD_PRELOAD":
+            return unset(machine, "LD_PRELOAD", because=f": it loads {held.path} first")
+        text = f"Remove {held.path} from /etc/ld.so.preload."
+        return by_hand(text, Scope.HOST, undo="Add the line again.", root=True)
+    if held.by == "ld.so.cache":
+        return way(
+            f"Take {folder} out of the loader's cache.",
+            Scope.HOST,
+            step(f"Remove the line {folder} from the files in /etc/ld.so.conf.d."),
+            step("Rebuild the cache.", "ldconfig"),
+            root=True,
+            risk="other programs may need that folder",
+            undo=(step("Add the line again, then run ldconfig."),),
+        )
+    return by_hand(f"Remove the package that contains {held.path}.", Scope.ENVIRONMENT, undo="Install it again.")
+
+
+def not_found(machine: Snapshot) -> Iterator[Finding]:
+    """GPU libraries that neither the loader nor torch's packages give: the import stops at the first."""
+    lacking = [held for held in machine.libraries or () if held.path is None and is_gpu(held.key)]
+    if not lacking:
+        return
+    first = lacking[0]
+    absent = [u for u in unmet(machine, ("torch",)) if u.held is None and _brings(u.wants, lacking)]
+    wanted = [f"{u.wants}{u.specifier}" for u in absent]
+    more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+    yield Finding(
+        summary=f"The loader cannot find {first.key[:40]}{more}, which {_asker(first)} needs.",
+        subject=Subject(kind="library", id=first.key),
+        evidence=tuple(
+            Evidence(
+                text=f"{held.key}, asked for by {held.wanted_by}, is in none of RPATH, LD_LIBRARY_PATH, RUNPATH, "
+                "ld.so.cache and the default folders"[:380],
+                source=machine.source("libraries"),
+            )
+            for held in lacking[:6]
+        ),
+        remedies=(
+            pip_install(machine, "Install the packages that torch's metadata requires.", *wanted)
+            if wanted
+            else by_hand(
+                f"Install the package that contains {first.key}, or add its folder to LD_LIBRARY_PATH.",
+                Scope.ENVIRONMENT,
+                f"`find / -name '{first.key}*' -not -path '/proc/*'` shows whether a copy is here.",
+                undo="Take the folder off LD_LIBRARY_PATH again.",
+            ),
+        ),
+        verify=(python_of(machine), "-c", "import torch"),
+    )
+
+
+def _asker(held: LoadedLibrary) -> str:
+    path = held.wanted_by or ""
+    return "torch" if "/torch/" in path or "/nvidia/" in path else path.rpartition("/")[2][:60] or "torch"
+
+
+def is_gpu(name: str) -> bool:
+    """Whether a soname is of the GPU stack."""
+    stem = name.partition(".so")[0]
+    return stem in _PACKAGES or stem in COMPONENTS or stem.startswith((*_ROCM, "libcudnn_", "libnvshmem"))
+
+
+def _brings(package: str, lacking: list[LoadedLibrary]) -> bool:
+    return any(f"nvidia-{_PACKAGES.get(held.key.partition('.so')[0], '?')}" in package for held in lacking)
+
+
+def system_libraries(machine: Snapshot) -> Iterator[tuple[LoadedLibrary, Evidence]]:
+    """Libraries of the system that torch's libraries need and that are nowhere."""
+    for held in machine.libraries or ():
+        if held.path is None and not is_gpu(held.key):
+            text = f"{held.key}, asked for by {held.wanted_by}, is nowhere that the loader looks"
+            yield held, Evidence(text=text[:380], source=machine.source("libraries"))

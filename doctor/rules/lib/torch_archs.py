@@ -1,0 +1,129 @@
+"""Which GPU architectures torch has code for, and whether that code runs on a GPU."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from doctor.facts.snapshot import Snapshot
+from doctor.knowledge.windows import GENERIC
+from doctor.redaction.lazy import Lazy
+from doctor.rules.lib.torch_build_at_hand import build_of, on_arm
+from doctor.versions import Dotted
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+
+_SOLE = {53, 62, 72, 87, 101, 110}
+"""Code for these runs on that device alone (torch 2.15 torch/cuda/__init__.py, 2026-11-20)."""
+_CODE = Lazy(r"^(?P<kind>sm_|compute_)?(?P<major>\d+)\.?(?P<minor>\d)(?P<letter>[af]?)(?P<ptx>\+PTX)?$")
+
+
+def made_for(machine: Snapshot, kb: Knowledge) -> tuple[str | None, tuple[str, ...] | None]:
+    """The vendor, and the architectures by torch itself, else those of the official wheel."""
+    torch, build = machine.torch, build_of(machine, kb)
+    vendor = {"cuda": "nvidia", "rocm": "amd"}.get(build.kind) if build else None
+    if torch.arch_list:
+        return vendor or ("amd" if torch.arch_list[0].startswith("gfx") else "nvidia"), torch.arch_list
+    if vendor is None or build is None:
+        return vendor, None
+    tag = build.cuda if vendor == "nvidia" else f"rocm{torch.rocm}" if _official(torch.version) else None
+    return vendor, kb.torch_archs(torch.version, tag, _wheels_of(machine)) if torch.version and tag else None
+
+
+def _wheels_of(machine: Snapshot) -> str:
+    """The machine whose wheels are installed: those for Arm have code for other GPUs than those for x86."""
+    return "aarch64" if on_arm(machine) else "x86_64"
+
+
+def _official(version: str | None) -> bool:
+    """`2.5.1+rocm6.2`, as on PyTorch's own index; AMD's wheels are built for other lists."""
+    return re.fullmatch(r"\d+\.\d+\.\d+\+rocm\d+\.\d+(?:\.\d)?", version or "") is not None
+
+
+_RENAMED = {101, 110}
+"""Thor: CUDA 13 calls 10.1 11.0, and code for either runs on it (torch 2.15 torch/cuda/__init__.py, 2026-11-20)."""
+
+
+def runs(arch: str, built: tuple[str, ...]) -> bool:
+    """Whether code for `built` runs on `arch`: same major and a minor at or below, PTX at or below, same gfx."""
+    if arch.startswith("gfx"):
+        mine = arch.split(":")[0]
+        return any(b.split(":")[0] == mine or int_of(mine) in GENERIC.get(b, ()) for b in built)
+    device = _CODE.match(arch)
+    if not device:
+        return True
+    here = int(device["major"]) * 10 + int(device["minor"])
+    return any(_serves(code, here) for code in map(_CODE.match, built) if code)
+
+
+def _serves(code: re.Match[str], device: int) -> bool:
+    number = int(code["major"]) * 10 + int(code["minor"])
+    if code["letter"] == "a":  # sm_90a runs on 9.0 alone
+        return number == device
+    if code["letter"] == "f":
+        return number <= device and number // 10 == device // 10
+    if {number, device} <= _RENAMED:
+        return number == device or code["kind"] != "compute_"
+    if (code["kind"] == "compute_" or code["ptx"]) and number <= device:
+        return True
+    if number in _SOLE or device in _SOLE:
+        return number == device and code["kind"] != "compute_"
+    return number // 10 == device // 10 and number <= device and code["kind"] != "compute_"
+
+
+def int_of(gfx: str) -> int:
+    """1031 of `gfx1031`; -1 for a target with letters."""
+    body = gfx.removeprefix("gfx")
+    return int(body) if body.isdigit() else -1
+
+
+def torch_serves(machine: Snapshot, kb: Knowledge) -> bool:
+    """Whether torch surely has code for every GPU of its vendor: by its own list, or by that of another build of the
+    same release for an earlier minor of the same CUDA, which holds no more than this one."""
+    vendor, archs = made_for(machine, kb)
+    gpus = machine.of_vendor(vendor or "-")
+    archs = archs or (_at_least(machine, kb) if vendor == "nvidia" else None)
+    return bool(archs and gpus) and all(g.arch and runs(g.arch, archs or ()) for g in gpus)
+
+
+def no_wheel_serves(machine: Snapshot, kb: Knowledge, arch: str) -> bool:
+    """Whether no official CUDA wheel of torch's release has code for an NVIDIA GPU: by its list of architectures, or,
+    where that is not known, because its CUDA does not know the GPU. Asked where the build at hand is not known."""
+    torch, build = machine.torch, kb.torch_build(machine.torch.version)
+    if torch.arch_list or build is None or torch.version != build.version or build_of(machine, kb) is not None:
+        return False
+    tags = {tag for tag in (*build.cuda_variants, *build.archs) if re.fullmatch(r"cu\d{3}", tag)}
+    return bool(tags) and not any(
+        _may_serve(kb, build.archs.get(tag, {}).get(_wheels_of(machine)), tag, arch) for tag in tags
+    )
+
+
+def _may_serve(kb: Knowledge, archs: tuple[str, ...] | None, tag: str, arch: str) -> bool:
+    if archs:
+        return runs(arch, archs)
+    found, cuda = kb.compute_capability(arch), Dotted(f"{tag[2:-1]}.{tag[-1]}")
+    if found is None:
+        return True
+    return Dotted(found.first_cuda or "0") <= cuda and (not found.last_cuda or cuda <= Dotted(found.last_cuda))
+
+
+def _at_least(machine: Snapshot, kb: Knowledge) -> tuple[str, ...] | None:
+    build, cuda = kb.torch_build(machine.torch.version), Dotted(machine.torch.cuda or "")
+    tags = [tag for tag in (build.archs if build else ()) if re.fullmatch(r"cu\d{3}", tag)]
+    older = [t for t in tags if int(t[2:4]) == cuda.major and cuda.numbers[1:2] >= (int(t[4:]),)]
+    return build.archs[max(older)].get(_wheels_of(machine)) if build and older else None
+
+
+_WHEEL = Lazy(r"\d+\.\d+\.\d+\+cu\d{3}")
+
+
+def too_new_for_wheel(machine: Snapshot, kb: Knowledge, arch: str) -> bool:
+    """Whether an official CUDA wheel whose list of architectures is not known can have no code for an NVIDIA GPU: its
+    CUDA is older than the first that knows any GPU of that major, and code for a lower major does not run."""
+    found = kb.compute_capability(arch)
+    if made_for(machine, kb)[1] or not _WHEEL.fullmatch(machine.torch.version or "") or found is None:
+        return False
+    same = (kb.compute_capability(f"{found.cc.partition('.')[0]}.{minor}") for minor in range(10))
+    first = min((Dotted(c.first_cuda) for c in same if c and c.first_cuda), default=None)
+    return first is not None and Dotted(machine.torch.cuda or "99") < first

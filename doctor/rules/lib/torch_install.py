@@ -1,0 +1,166 @@
+"""Which command puts a torch for this machine's GPUs into the user's environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Remedy, Scope, Step
+from doctor.versions import Dotted
+
+if TYPE_CHECKING:
+    from doctor.resolve import Solution
+
+INDEX = "https://download.pytorch.org/whl"
+"""PyTorch's own index of builds, as its installation page names it (pytorch.org, 2026-11-20)."""
+_CUDA = (
+    ("13.0", "cu130"),
+    ("12.8", "cu128"),
+    ("12.6", "cu126"),
+    ("12.4", "cu124"),
+    ("12.1", "cu121"),
+    ("11.8", "cu118"),
+)
+_ROCM = ("7.2", "7.1", "7.0", "6.4", "6.3", "6.2", "6.1", "6.0")
+"""Builds on that index, newest first (PyTorch releases 2.2 to 2.14, 2026-11-20)."""
+_BLACKWELL = 100
+_TURING = 75
+_LONGEST_PATH = 1024
+_FAMILY = ("torch", "torchvision", "torchaudio")
+
+
+def python_of(machine: Snapshot) -> str:
+    """The interpreter that the user works with, where its path is fit to be shown in a command."""
+    path = machine.interpreter.path or ""
+    return path if path.startswith("/") and path.isprintable() and len(path) < _LONGEST_PATH else "python3"
+
+
+def cuda_tag(machine: Snapshot) -> str:
+    """`cu128`: the newest build that the driver serves and that has code for the GPUs."""
+    served = Dotted(machine.nvidia_driver.cuda_version or "12.8")
+    tag = next((tag for floor, tag in _CUDA if served >= floor), "cu118")
+    archs = [int(g.arch[3:].rstrip("af")) for g in machine.of_vendor("nvidia") if g.arch and g.arch[3:5].isdigit()]
+    if archs and min(archs) < _TURING and tag in ("cu130", "cu128"):
+        return "cu126"
+    if archs and max(archs) >= _BLACKWELL and tag != "cu130":
+        return "cu128"
+    return tag
+
+
+def rocm_tag(machine: Snapshot) -> str:
+    """`rocm6.4`: the build of the ROCm that is installed, else the newest one."""
+    series = {Dotted(i.version).series() for i in machine.rocm or () if i.version}
+    return f"rocm{next((v for v in _ROCM if v in series), _ROCM[0])}"
+
+
+def solved(machine: Snapshot, vendor: str) -> Solution | None:
+    """A stack of torch and the companions that are installed that fits every GPU of the vendor, the driver, the Python
+    and the system: of the release that is installed where there is one, else the newest. None where too little is
+    known, or nothing fits."""
+    same = _release(machine)
+    return (_solved(machine, vendor, f"=={same}") if same else None) or _solved(machine, vendor, "")
+
+
+def _release(machine: Snapshot) -> str | None:
+    """`2.13.0` of `2.13.0+cpu`; None for nightlies and builds from source."""
+    plain = (machine.torch.version or "").partition("+")[0]
+    return plain if plain and len(plain) < _LONGEST_VERSION and all(p.isdecimal() for p in plain.split(".")) else None
+
+
+_LONGEST_VERSION = 20
+
+
+def _solved(machine: Snapshot, vendor: str, pin: str) -> Solution | None:
+    from dataclasses import replace
+
+    from doctor.knowledge import Knowledge
+    from doctor.resolve import from_snapshot, solve
+
+    kb = Knowledge()
+    known = [g for g in machine.of_vendor(vendor) if g.arch]
+    archs = sorted({g.arch or "" for g in known if not g.integrated} or {g.arch or "" for g in known})
+    if not archs:
+        return None
+    target = replace(from_snapshot(kb, machine), vendor="nvidia" if vendor == "nvidia" else "amd", arch=archs[0])
+    if vendor == "nvidia" and not target.driver:
+        return None
+    found = solve(kb, target, [f"{name}{pin if name == 'torch' else ''}" for name in _wanted(machine)])
+    for arch in archs[1:]:
+        pinned = [f"torch=={found.build.version}+{found.build.tag}"] if found.build else []
+        if solve(kb, replace(target, arch=arch), pinned).status != "solved":
+            return None
+    return found if found.status == "solved" and found.build else None
+
+
+def _wanted(machine: Snapshot) -> list[str]:
+    held = {p.name for p in machine.packages or ()}
+    return [name for name in _FAMILY if name == "torch" or name in held]
+
+
+def install(machine: Snapshot, vendor: Literal["amd", "nvidia"]) -> Remedy:
+    """Replace torch, with those companions that are installed, by a build for that vendor's GPUs: of the same release
+    where there is one."""
+    found, same, wanted = solved(machine, vendor), _release(machine), _wanted(machine)
+    kept = None
+    if found and found.build:
+        tag, kept = found.build.tag, found.build.version
+        wanted = [f"torch=={kept}", *(pick.requirement for pick in found.picks)]
+    else:
+        tag = cuda_tag(machine) if vendor == "nvidia" else rocm_tag(machine)
+        if same and (of_same := _tag_of(same, vendor, tag)):
+            tag, kept, wanted = of_same, same, [f"torch=={same}", *wanted[1:]]
+    what = f"torch {kept}" if kept else "torch"
+    title = f"Install {what} for {'CUDA' if vendor == 'nvidia' else 'ROCm'} ({tag}) in this environment."
+    if same and kept != same:
+        title = f"{title[:-1]}; no build of {same} is known to match."
+    start = (python_of(machine), "-m", "pip", "install", "--force-reinstall", "--index-url")
+    return Remedy(
+        title=title,
+        scope=Scope.ENVIRONMENT,
+        steps=(Step(text="Replace torch.", command=(*start, f"{INDEX}/{tag}", *wanted), where="environment"),),
+        risk="replaces torch and the packages that it pins in this environment",
+        keeps=(f"torch {same}",) if same and kept == same else (),
+        undo=tuple(_undo(machine, start)),
+        vendor=vendor,
+    )
+
+
+def _undo(machine: Snapshot, start: tuple[str, ...]) -> Iterator[Step]:
+    """The build that was there: its label is the index that it came from."""
+    label = (machine.torch.version or "").partition("+")[2]
+    if (same := _release(machine)) and re.fullmatch(r"cpu|cu\d{3}|rocm\d\.\d(?:\.\d)?", label):
+        text = "Reinstall the old build."
+        yield Step(text=text, command=(*start, f"{INDEX}/{label}", f"torch=={same}"), where="environment")
+
+
+def _tag_of(release: str, vendor: str, newest: str) -> str | None:
+    """The newest label of that release that is not above `newest`; None where the table does not have one."""
+    from doctor.knowledge import Knowledge
+
+    row = Knowledge().torch_build(release)
+    if row is None:
+        return None
+    tags = row.cuda_variants if vendor == "nvidia" else tuple(f"rocm{v}" for v in row.rocm_variants)
+    fit = [tag for tag in tags if _number(tag) <= _number(newest)]
+    return max(fit, key=_number, default=None)
+
+
+def _number(tag: str) -> tuple[int, ...]:
+    """`(12, 8)` of `cu128`, `(6, 4)` of `rocm6.4`."""
+    digits = tag.lstrip("curom")
+    return Dotted(digits if "." in digits else f"{digits[:-1]}.{digits[-1:]}").numbers
+
+
+def torch_again(machine: Snapshot) -> tuple[str, ...]:
+    """Arguments of `pip install` that install the same torch again, with what it pins."""
+    same, label = _release(machine), (machine.torch.version or "").partition("+")[2]
+    known = same and re.fullmatch(r"cpu|cu\d{3}|rocm\d\.\d(?:\.\d)?", label)
+    index = ("--index-url", f"{INDEX}/{label}") if known else ()
+    return ("--force-reinstall", *index, f"torch=={same}" if same else "torch")
+
+
+def see_gpu(machine: Snapshot) -> tuple[str, ...]:
+    """The argv that proves torch sees a GPU."""
+    return (python_of(machine), "-c", "import torch; print(torch.__version__, torch.cuda.is_available())")

@@ -1,0 +1,182 @@
+"""What is installed for Python is not whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doctor.facts.python import InstalledFault
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import by_hand, step, way
+from doctor.rules.lib.python_packages import pip_install
+from doctor.rules.lib.torch_install import python_of
+
+if TYPE_CHECKING:
+    from doctor.knowledge import Knowledge
+    from doctor.profiles import Profile
+
+RULE = Rule(
+    id="python-install-damaged",
+    severity=Severity.ERROR,
+    scope=Scope.ENVIRONMENT,
+    action=Action.INFORM,
+    layer=Layer.LIBRARIES,
+    title="Installed packages of the GPU stack are damaged.",
+    needs=({"installed_faults"}, {"interpreter.broken"}),
+    proven="live",
+    explains=(
+        *("torch-sees-no-gpu", "framework-sees-no-gpu", "gpu-libs-not-found", "system-library-missing"),
+        *("torch-companion-mismatch", "extension-abi-mismatch", "blas-kernels-missing"),
+    ),
+    order=39,
+    facts_decide=False,
+    tags=("python",),
+    doc="""## What it finds
+Files of torch, its companions and their libraries that the package's own list (RECORD, conda-meta) names but that are
+missing, cut short or of another release; compiled modules for another release of Python; packages that they require and
+that are not installed; a folder or script that Python imports instead of such a package, or of a module of the
+standard library (on PYTHONPATH, in ~/.local, in the working directory); a virtual environment without its Python or
+its `pyvenv.cfg`.
+
+## Why it matters
+The import fails, or a library fails to load later.
+
+## Not raised when
+Every file exists with its size. A stripped or patched library counts as intact; tests, headers and similar files may
+be deleted. A folder that comes first but has the package's compiled modules or metadata too.
+
+## How to confirm
+`python -m pip check` does not look at files; `pip install --force-reinstall --no-deps PACKAGE` repairs them.
+
+## Fix
+Install the package again, in the same version.
+
+## Fix safety
+No reboot. Changes packages of this environment only.
+
+## References
+https://packaging.python.org/en/latest/specifications/recording-installed-packages/
+""",
+)
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Where only an error text says it: PACKAGE is the one that it names."""
+    again = ("--force-reinstall", "--no-deps", "PACKAGE")
+    return (pip_install(machine, "Install the damaged package (PACKAGE) again in the same version.", *again),)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    """One finding a package and kind, but for modules of another Python: a whole environment's are one fault."""
+    if machine.interpreter.broken:
+        yield Finding(
+            summary=f"The virtual environment does not work: {machine.interpreter.broken}"[:200],
+            subject=Subject(kind="variable", id="VIRTUAL_ENV"),
+            evidence=evidence(machine, ("interpreter.broken", "environment[VIRTUAL_ENV]")),
+            remedies=(_new_environment(machine),),
+        )
+    faults = [f for f in machine.installed_faults or () if f.kind != "no-binary"]
+    others = [f for f in faults if f.kind == "other-python"]
+    yield from (_finding(machine, fault) for fault in faults if fault.kind != "other-python")
+    if others:
+        yield _of_other_python(machine, others)
+
+
+def _finding(machine: Snapshot, fault: InstalledFault) -> Finding:
+    name = f"{fault.package} {(fault.version or '')[:30]}"
+    first = fault.files[0] if fault.files else ""
+    short = first.rpartition("/")[2]
+    if fault.kind == "hidden":
+        in_cwd = fault.detail == "the working directory"
+        summary = f"{first[:80]} hides {fault.package}: it comes first {'in' if in_cwd else 'on'} {fault.detail}."
+        severity = Severity.WARNING if in_cwd else Severity.ERROR
+        way = "start Python in another folder" if in_cwd else "remove its folder from PYTHONPATH"
+        undo = "Restore the old name."
+        fixes: tuple[Remedy, ...] = (by_hand(f"Rename {first}, or {way}.", Scope.ENVIRONMENT, undo=undo),)
+    elif fault.kind == "mixed":
+        summary = f"{name}: its version file says {(fault.detail or '')[:30]}, so files of two releases are mixed."
+        severity = Severity.ERROR
+        fixes = (pip_install(machine, "Install it again, without the other release.", *_again(fault)),)
+    elif fault.kind == "not-installed":
+        return _not_installed(machine, fault)
+    else:
+        what = "missing" if fault.kind == "missing" else "cut short"
+        count = "1 file is" if fault.number == 1 else f"{fault.number} files are"
+        summary = f"{name}: {count} {what} ({short[:50]}{' …' if fault.number > 1 else ''})."
+        severity = Severity.ERROR
+        fixes = (pip_install(machine, "Install the same version again.", *_again(fault)),)
+    return Finding(
+        severity=severity,
+        summary=summary,
+        subject=Subject(kind="package", id=f"{fault.package} {fault.kind}"),
+        evidence=_shown(machine, fault),
+        remedies=fixes,
+        verify=(python_of(machine), "-c", f"import {_module(fault.package)}"),
+    )
+
+
+def _again(fault: InstalledFault) -> tuple[str, ...]:
+    return "--force-reinstall", "--no-deps", f"{fault.package}=={fault.version}"
+
+
+def _not_installed(machine: Snapshot, fault: InstalledFault) -> Finding:
+    """An error where the package imports it at once; without others a part of the package may not work."""
+    wanted = (fault.detail or "").partition(";")[0].strip()
+    source = machine.source("installed_faults")
+    fatal = tuple(Evidence(text=f"{path} imports it"[:380], source=source) for path in fault.files[:1])
+    return Finding(
+        severity=Severity.ERROR if fatal else Severity.WARNING,
+        summary=f"{fault.package} {(fault.version or '')[:30]} requires {wanted[:60]}, which is not installed.",
+        subject=Subject(kind="package", id=fault.key),
+        evidence=(
+            Evidence(text=f"{fault.package} {fault.version} requires {fault.detail}"[:380], source=source),
+            *fatal,
+            *evidence(machine, ("interpreter.site_packages",)),
+        ),
+        remedies=(pip_install(machine, "Install what is missing.", wanted),),
+        verify=(python_of(machine), "-m", "pip", "check"),
+    )
+
+
+def _of_other_python(machine: Snapshot, faults: list[InstalledFault]) -> Finding:
+    names = ", ".join(f.package for f in faults[:4])
+    return Finding(
+        summary=f"{names[:100]}: compiled for another Python than {faults[0].detail or 'this one'}.",
+        subject=Subject(kind="package", id=f"{faults[0].package} other-python"),
+        evidence=(
+            *(row for f in faults[:4] for row in _shown(machine, f)),
+            *evidence(machine, ("interpreter.version", "interpreter.site_packages")),
+        ),
+        remedies=(
+            pip_install(
+                machine,
+                "Install the packages again with this environment's own pip.",
+                *("--force-reinstall", "--no-deps", *(f"{f.package}=={f.version}" for f in faults[:8] if f.version)),
+            ),
+        ),
+        verify=(python_of(machine), "-c", f"import {_module(faults[0].package)}"),
+    )
+
+
+def _new_environment(machine: Snapshot) -> Remedy:
+    path = (machine.environment or {}).get("VIRTUAL_ENV", "") or "ENVIRONMENT"
+    again = ("python3", "-m", "venv", "--clear", path)
+    what = "" if path != "ENVIRONMENT" else " (ENVIRONMENT: its folder)"
+    return way(
+        f"Create the virtual environment again with a Python that is installed{what}.",
+        Scope.ENVIRONMENT,
+        step("Create it; this empties the folder.", *again, where="environment"),
+        step("Install its packages again, from your requirements file.", where="environment"),
+        risk="empties the environment",
+        undo=(step("None: keep a copy of the folder.", where="environment"),),
+    )
+
+
+def _shown(machine: Snapshot, fault: InstalledFault) -> tuple[Evidence, ...]:
+    source = machine.source("installed_faults")
+    return tuple(Evidence(text=f"{fault.kind}: {path}"[:380], source=source) for path in fault.files[:4])
+
+
+def _module(package: str) -> str:
+    return package.replace("-", "_") if not package.startswith("nvidia-") else "torch"

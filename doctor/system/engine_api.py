@@ -1,0 +1,389 @@
+"""Docker by its API, and podman by the one that it shares with Docker, through the `docker` SDK: plain values, and each
+error in one line.
+
+The SDK is imported when an engine is connected to and not before, so that checking a host costs nothing for it.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from doctor.errors import DoctorError, InputError
+
+Name = Literal["docker", "podman"]
+Told = Callable[[str], None]
+ASK_S = 8.0
+_LONG_S = 3600.0
+_SERVICE_S = 20.0
+_CHUNK = 1 << 20
+_FULL = ("no space left on device", "disk quota exceeded")
+FULL = "the disk is full: `{engine} system df` shows what images and caches take"
+
+
+class EngineError(DoctorError):
+    """The engine refused, failed, or did not end in time."""
+
+
+class Unreachable(InputError):
+    """No engine listens there, or this account may not ask it."""
+
+
+class NotThere(InputError):
+    """The engine has no image or container of that name."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command in a container printed. Code 124: it did not end in time."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an engine listens, and the certificates that a connection over TCP needs."""
+
+    address: str
+    tls: Any = False
+
+    @property
+    def is_local(self) -> bool:
+        return self.address.startswith(("unix://", "http+unix://"))
+
+
+def place(environ: Mapping[str, str]) -> Place:
+    """Docker's, as its own command line finds it: DOCKER_HOST, else the context in use, else the usual socket. Raises
+    InputError for a context that is not there."""
+    from docker.context import ContextAPI
+    from docker.errors import DockerException
+    from docker.utils import kwargs_from_env
+
+    if environ.get("DOCKER_HOST"):
+        told = kwargs_from_env(dict(environ))
+        return Place(told["base_url"], told.get("tls", False))
+    named = environ.get("DOCKER_CONTEXT")
+    try:
+        context = ContextAPI.get_context(named)
+    except (DockerException, OSError, ValueError) as error:
+        raise InputError(f"docker's context can't be read: {str(error)[:200]}") from error
+    if context is None:
+        raise InputError(f"docker has no context {str(named)[:60]!r}: `docker context ls` shows those that it has")
+    return Place(context.Host or "unix:///var/run/docker.sock", context.TLSConfig or False)
+
+
+def login(host: str | None) -> tuple[str, str] | None:
+    """What the account's Docker configuration, or a helper that it names, has for a registry; None: Docker Hub."""
+    from docker import auth
+    from docker.errors import DockerException
+
+    try:
+        found = auth.load_config().resolve_authconfig(host) or {}
+    except (DockerException, OSError, ValueError):
+        return None
+    name, password = found.get("username") or found.get("Username"), found.get("password") or found.get("Password")
+    return (str(name), str(password)) if name and password else None
+
+
+class Api:
+    """One engine. Every method raises EngineError or Unreachable; those that name an image or a container, NotThere."""
+
+    def __init__(self, name: Name, where: Place, timeout_s: float = ASK_S) -> None:
+        import docker
+
+        self.name: Name = name
+        self.where = where
+        if where.is_local:
+            _try(name, where, timeout_s)
+        with self._one_line():
+            self._client: Any = docker.APIClient(
+                base_url=where.address, version="auto", timeout=timeout_s, tls=where.tls
+            )
+
+    def close(self) -> None:
+        self._client.close()
+
+    @contextmanager
+    def _one_line(self, subject: str = "") -> Iterator[None]:
+        import requests
+        import urllib3
+        from docker import errors
+
+        try:
+            yield
+        except errors.NotFound as error:
+            raise NotThere(f"{subject or self.name}: {_said(error)}") from error
+        except errors.APIError as error:
+            raise self._failed(_said(error)) from error
+        except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
+            raise EngineError(f"{self.name} does not answer in time ({self.where.address})") from error
+        except (errors.DockerException, requests.RequestException, urllib3.exceptions.HTTPError) as error:
+            raise Unreachable(f"{self.name} does not answer: {self.where.address}: {str(error)[:160]}") from error
+
+    def _failed(self, said: str) -> EngineError:
+        if any(words in said.lower() for words in _FULL):
+            return EngineError(FULL.format(engine=self.name))
+        return EngineError(f"{self.name}: {said}")
+
+    def version(self) -> Mapping[str, Any]:
+        with self._one_line():
+            return _table(self._client.version(api_version=False))
+
+    def info(self) -> Mapping[str, Any]:
+        with self._one_line():
+            return _table(self._client.info())
+
+    def container(self, name: str) -> Mapping[str, Any]:
+        with self._one_line(name):
+            return _table(self._client.inspect_container(name))
+
+    def image(self, reference: str) -> Mapping[str, Any] | None:
+        """What `inspect` shows of an image; None where the engine has none of that name."""
+        try:
+            with self._one_line(reference):
+                return _table(self._client.inspect_image(reference))
+        except NotThere:
+            return None
+
+    def registry_digest(self, reference: str) -> str:
+        """Of an image's tag, asked of its registry by the engine, with its network and the account's credentials."""
+        with self._one_line(reference):
+            found = _table(self._client.inspect_distribution(reference))
+        digest = (found.get("Descriptor") or {}).get("digest")
+        if not digest:
+            raise EngineError(f"{self.name} has no digest of {reference[:100]}")
+        return str(digest)
+
+    def pull(self, reference: str, platform: str | None = None, told: Told | None = None) -> None:
+        with self._one_line(reference), self._patient():
+            self._follow(self._client.pull(reference, stream=True, decode=True, platform=platform), reference, told)
+
+    def push(self, reference: str, told: Told | None = None) -> None:
+        with self._one_line(reference), self._patient():
+            self._follow(self._client.push(reference, stream=True, decode=True), reference, told)
+
+    def tag(self, reference: str, name: str) -> None:
+        repository, _, tag = name.rpartition(":") if ":" in name.rpartition("/")[2] else (name, "", "latest")
+        with self._one_line(reference):
+            self._client.tag(reference, repository, tag)
+
+    def load(self, archive: Path, told: Told | None = None) -> None:
+        with self._one_line(), self._patient(), archive.open("rb") as held:
+            self._follow(self._client.load_image(held, quiet=False), archive.name, told)
+
+    def save(self, reference: str, archive: Path) -> None:
+        """The image as an archive: an OCI layout with Docker 25 and newer, else Docker's own older form."""
+        with self._one_line(reference), self._patient(), archive.open("wb") as out:
+            for part in self._client.get_image(reference, chunk_size=_CHUNK):
+                out.write(part)
+
+    def execute(self, container: str, argv: Sequence[str]) -> Ran:
+        """A command in a running container, as its own user."""
+        with self._one_line(container):
+            made = self._client.exec_create(container, list(argv))
+            out, err = self._client.exec_start(made["Id"], demux=True)
+            code = self._client.exec_inspect(made["Id"]).get("ExitCode")
+        return Ran(code if isinstance(code, int) else -1, _text(out), _text(err))
+
+    def run(
+        self,
+        image: str,
+        argv: Sequence[str],
+        *,
+        deadline_s: float,
+        entrypoint: str | None = None,
+        user: str | None = None,
+        network: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        mounts: Sequence[str] = (),
+        platform: str | None = None,
+        told: Told | None = None,
+    ) -> Ran:
+        """A command in a new container that is thrown away, with what it printed. An image that is not here is pulled.
+        `mounts`: HOST:CONTAINER[:ro]."""
+        from docker.types import LogConfig, Ulimit
+
+        if self.image(image) is None:
+            self.pull(image, platform, told)
+        limits = own_limits() if self.name == "podman" else {}
+        host = self._client.create_host_config(
+            binds=list(mounts),
+            network_mode=network,
+            ulimits=[Ulimit(name=n, soft=most, hard=most) for n, most in limits.items()],
+            # A daemon may be set up with a driver of logs that can't be read back.
+            log_config=LogConfig(type="json-file") if self.name == "docker" else None,
+        )
+        with self._one_line(image):
+            made = self._client.create_container(
+                image,
+                list(argv),
+                entrypoint=[entrypoint] if entrypoint else None,
+                user=user,
+                environment=dict(environment or {}),
+                host_config=host,
+                platform=platform,
+                # An account's proxy of its config.json holds a login, and these containers print what they are given.
+                use_config_proxy=network != "none",
+            )["Id"]
+            try:
+                self._client.start(made)
+                code = self._ended(made, deadline_s)
+                out, err = (self._client.logs(made, stdout=o, stderr=not o) for o in (True, False))
+            finally:
+                with suppress(DoctorError), self._one_line():
+                    self._client.remove_container(made, force=True, v=True)
+        late = f"no end within {deadline_s:.0f} s" if code is None else ""
+        return Ran(124 if code is None else code, _text(out), late or _text(err))
+
+    def _ended(self, container: str, deadline_s: float) -> int | None:
+        """Its exit code; None where it still runs at the deadline."""
+        import requests
+        import urllib3
+
+        try:
+            return int(self._client.wait(container, timeout=max(int(deadline_s), 1))["StatusCode"])
+        except (requests.Timeout, requests.ConnectionError, urllib3.exceptions.TimeoutError):
+            if self._client.inspect_container(container).get("State", {}).get("Running"):
+                return None
+            raise
+
+    @contextmanager
+    def _patient(self) -> Iterator[None]:
+        """Work that moves gigabytes has a deadline for each answer that fits it."""
+        usual, self._client.timeout = self._client.timeout, int(_LONG_S)
+        try:
+            yield
+        finally:
+            self._client.timeout = usual
+
+    def _follow(self, rows: Iterable[Any], subject: str, told: Told | None) -> None:
+        """Tells of layers as they move, at most each five seconds. Raises EngineError with the engine's own words."""
+        sizes: dict[str, tuple[int, int]] = {}
+        last, wrong = time.monotonic(), None
+        for row in rows:  # to the end, so that the connection can be used again
+            if not isinstance(row, dict):
+                continue
+            wrong = row.get("error") or (row.get("errorDetail") or {}).get("message") or wrong
+            moved = row.get("progressDetail") or {}
+            if row.get("id") and moved.get("total"):
+                sizes[str(row["id"])] = (int(moved.get("current") or 0), int(moved["total"]))
+            if told and sizes and time.monotonic() - last > 5:
+                last = time.monotonic()
+                done, whole = (sum(pair[n] for pair in sizes.values()) / 1e6 for n in (0, 1))
+                told(f"{subject}: {done:.0f} of {whole:.0f} MB")
+        if wrong:
+            raise self._failed(str(wrong)[:300])
+
+
+_ENOUGH = 4096
+"""Files and processes of a container of ours."""
+
+
+def own_limits() -> dict[str, int]:
+    """podman raises limits to what it thinks is the most, which is refused where it runs in a container itself."""
+    rows = (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC))
+    found = [(name, resource.getrlimit(kind)[0]) for name, kind in rows]
+    return {name: min(n, _ENOUGH) if n > 0 else _ENOUGH for name, n in found}
+
+
+def _table(answer: Any) -> Mapping[str, Any]:
+    """Whatever listens there may answer with anything."""
+    return answer if isinstance(answer, dict) else {}
+
+
+def _said(error: Any) -> str:
+    """The engine's own last line."""
+    text = error.explanation if isinstance(error.explanation, str) else str(error)
+    return (text.strip().splitlines()[-1:] or ["no reason given"])[0][:300]
+
+
+def _text(content: Any) -> str:
+    return content.decode("utf-8", "replace") if isinstance(content, bytes) else ""
+
+
+def _try(name: str, where: Place, timeout_s: float) -> None:
+    """Connects and closes again: the SDK hides why a socket can't be opened. Raises Unreachable, with what to do about
+    the two cases that everybody meets: it does not run, or this account may not ask it."""
+    path = where.address.partition("://")[2]
+    service = "podman.socket" if name == "podman" else "docker"
+    with socket.socket(socket.AF_UNIX) as tried:
+        tried.settimeout(timeout_s)
+        try:
+            tried.connect(f"/{path.lstrip('/')}")
+        except PermissionError as error:
+            text = f"{name}: {where.address} may not be opened: sudo usermod -aG docker $USER, then log in again"
+            raise Unreachable(text) from error
+        except OSError as error:
+            text = f"{name} does not answer: {where.address}: {error.strerror or error}; start it: "
+            raise Unreachable(f"{text}sudo systemctl start {service}") from error
+
+
+def _listens(name: str, where: Place) -> bool:
+    try:
+        _try(name, where, ASK_S)
+    except Unreachable:
+        return False
+    return True
+
+
+@contextmanager
+def connected(name: Name, environ: Mapping[str, str] | None = None) -> Iterator[Api]:
+    """The account's engine for as long as it is asked. podman has no daemon: where its socket does not listen, a
+    service of its own is started, and ended with the last question."""
+    given = os.environ if environ is None else environ
+    with nullcontext(place(given)) if name == "docker" else _podman(given) as where:
+        api = Api(name, where)
+        try:
+            yield api
+        finally:
+            api.close()
+
+
+def podman_socket(environ: Mapping[str, str]) -> Path:
+    """Where podman.socket of the account listens (podman-system-service(1))."""
+    if os.geteuid() == 0:
+        return Path("/run/podman/podman.sock")
+    return Path(environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.geteuid()}") / "podman/podman.sock"
+
+
+@contextmanager
+def _podman(environ: Mapping[str, str]) -> Iterator[Place]:
+    there = Place(f"unix://{podman_socket(environ)}")
+    if _listens("podman", there):  # a socket's file may outlive its service
+        yield there
+        return
+    program = shutil.which("podman", path=environ.get("PATH"))
+    if program is None:
+        raise Unreachable("podman is not installed")
+    with tempfile.TemporaryDirectory(prefix="doctor-podman-") as held:
+        listens, log = Path(held) / "podman.sock", Path(held) / "log"
+        with log.open("wb") as out:
+            words = (program, "system", "service", "--time=0", f"unix://{listens}")
+            service = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=dict(environ))
+        try:
+            ends = time.monotonic() + _SERVICE_S
+            while not listens.is_socket() and service.poll() is None and time.monotonic() < ends:
+                time.sleep(0.02)
+            if not listens.is_socket():
+                said = log.read_text(errors="replace").strip().splitlines()[-1:] or ["no answer"]
+                raise Unreachable(f"podman does not answer: {said[0][:200]}")
+            yield Place(f"unix://{listens}")
+        finally:
+            service.terminate()
+            try:
+                service.wait(10)
+            except subprocess.TimeoutExpired:
+                service.kill()
+                service.wait()

@@ -1,0 +1,73 @@
+r"""Which parser is offered which fragment: by words that stand in the text, or by the command it is the output of.
+
+A parser of pasted text says so itself, with a literal of its module:
+
+    PASTED = ({"trust": 120, "words": ("agent 2",), "commands": ("rocminfo",)},)
+
+`trust` is its place in the order of trust, lower before higher: what a driver's tool says before what a person wrote.
+
+>>> [f.parser for f in claims("agent 2\n  device type:  gpu", "rocminfo")]
+['rocminfo', 'labelled_lines', 'entities']
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from doctor import parsers
+
+_FOLDER = Path(parsers.__file__).parent
+
+
+class Format(NamedTuple):
+    """One form of text that a parser reads.
+
+    `words`: one of them stands in the fragment (lower case). `commands`: one of them stands in its command.
+    `call` is the function of the parser's module.
+    """
+
+    parser: str
+    words: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    call: str = "read"
+    told: bool = False
+    """The parser is told the fragment's command."""
+
+
+_DECLARED = re.compile(r"^PASTED = (\(.*?\))$", re.MULTILINE | re.DOTALL)
+
+
+@cache
+def formats() -> tuple[Format, ...]:
+    """All of them, the most trusted first. What a parser declares is read out of its source, for importing them all
+    takes longer than most texts do."""
+    found = []
+    for parser, module in parsers.names().items():
+        source = Path(_FOLDER, *module.split(".")[2:]).with_suffix(".py").read_text("utf-8")
+        declared = _DECLARED.search(source)
+        rows = ast.literal_eval(declared[1]) if declared else ()
+        found += [(row.pop("trust"), Format(parser, **row)) for row in rows]
+    return tuple(form for _, form in sorted(found))
+
+
+def claims(low: str, command: str) -> Iterator[Format]:
+    """Formats that the text (in lower case), output of that command, may hold; most trusted first."""
+    command = command.lower()
+    for form in formats():
+        if any(map(low.__contains__, form.words)) or (command and any(map(command.__contains__, form.commands))):
+            yield form
+
+
+def rank(form: Format) -> int:
+    """Place in the order of trust, from 0."""
+    return formats().index(form)
+
+
+def named(parser: str, call: str = "read") -> Format:
+    """The format of that parser and function of its module."""
+    return next(form for form in formats() if (form.parser, form.call) == (parser, call))

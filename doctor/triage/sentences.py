@@ -1,0 +1,59 @@
+"""Facts that only sentences told, held against the rest of a text: the least trusted speak where nothing else does.
+
+A sentence may tell of another machine. Of one subject (GPUs, torch, the system …) sentences are believed where no
+tool and no labelled line speaks of it, and where all sentences that do agree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from doctor.facts.sheet import Entry, FactSheet
+from doctor.parsers.text.entities import alike, gpus_torn
+from doctor.triage.merge import put
+
+_SUBJECT = re.compile(r"[.\[]")
+_OPEN = ("packages",)
+"""Lists to which each sentence may add."""
+
+
+def believed(said: Sequence[FactSheet], others: Iterable[FactSheet]) -> list[FactSheet]:
+    """The sheets of sentences without what the others speak of, and without what they themselves disagree on."""
+    if not said:
+        return []
+    told = {subject(entry) for sheet in others for entry in sheet if entry.value is not None and _names(entry)}
+    values: dict[str, set[str]] = {}
+    for entry in (entry for sheet in said for entry in sheet):
+        values.setdefault(entry.name, set()).add(alike(entry.name, entry.value))
+    apart = {n for n, v in values.items() if len(v) > 1 and n not in _OPEN}
+    torn = {_SUBJECT.split(n)[0] for n in apart if not n.startswith("gpus[")}
+    if gpus_torn(apart, {n for n in values if n.endswith(".arch")}):
+        torn.add("gpus")
+    barred = (told - set(_OPEN)) | torn
+    return [_without(sheet, barred) for sheet in said]
+
+
+_GPU_STATE = re.compile(r"gpus(?:\[[^\]]*\]\.(?:vendor|firmware|sensors\.\w+|link\.\w+|\w*memory\w*))?$")
+
+
+def _names(entry: Entry) -> bool:
+    """Whether a fact of GPUs says which GPU it is: a temperature, or that a tool listed none, says it not."""
+    return _GPU_STATE.match(entry.name) is None
+
+
+def subject(entry: Entry) -> str:
+    """What a fact is about: `gpus` of `gpus[#0].name`."""
+    return _SUBJECT.split(entry.name)[0]
+
+
+def _without(sheet: FactSheet, barred: set[str]) -> FactSheet:
+    rest = FactSheet()
+    for entry in sheet:
+        if subject(entry) in barred:
+            continue
+        if entry.name == "packages" and "torch" in barred:
+            entry = entry._replace(value=[row for row in entry.value if row["name"] != "torch"])
+        if entry.value != []:
+            put(rest, entry)
+    return rest

@@ -1,0 +1,140 @@
+"""All templates, and which of them a text holds."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from functools import cache, cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from doctor.facts.snapshot import Snapshot
+from doctor.triage.templates.model import Cause, Template
+from doctor.triage.templates.pattern import normal
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DATA = Path(__file__).parent / "data"
+BLOCK_CHARACTERS = 1 << 16
+TEXT_CHARACTERS = 300
+"""Of a line that is quoted."""
+SECONDS = 5.0
+"""Processor time that looking for templates may take in one text."""
+_START = 6
+_STOCK = "This can potentially cause a hang if this rank to GPU mapping is incorrect"
+"""torch warns of this at every start without a device id, and nothing hangs by it (ProcessGroupNCCL.cpp)."""
+_CONTROL = dict.fromkeys(
+    (
+        *range(9),
+        *range(11, 32),
+        *range(127, 160),
+        0x61C,
+        0x200E,
+        0x200F,
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+    ),
+    " ",
+)
+"""Characters that a terminal or a browser obeys, those that turn the direction of writing among them."""
+
+
+class Hit(NamedTuple):
+    """A template seen: its id, the line it stands on (from 1) and that line's text."""
+
+    key: str
+    line: int
+    text: str
+
+
+class Catalogue:
+    """The templates of a folder, read when first asked. Raises ValueError when two share an id."""
+
+    def __init__(self, folder: Path = DATA) -> None:
+        self.folder = folder
+
+    @cached_property
+    def templates(self) -> dict[str, Template]:
+        """Every template by id."""
+        found: dict[str, Template] = {}
+        for path in sorted(self.folder.glob("*.toml")):
+            for row in tomllib.loads(path.read_text("utf-8"))["template"]:
+                template = Template.model_validate(row)
+                if template.id in found:
+                    raise ValueError(f"{path.name}: template id {template.id} is used twice")
+                found[template.id] = template
+        return found
+
+    def causes(self, key: str, machine: Snapshot) -> list[Cause]:
+        """What an error text points to on this machine; the catalogue's order."""
+        template = self.templates.get(key)
+        return [cause for cause in template.causes if cause.holds(machine)] if template else []
+
+    def find(self, lines: Iterable[tuple[int, str]], skipped: list[str] | None = None) -> list[Hit]:
+        """The first line of each template that the text shows, in the text's order. Where the processor time is spent
+        the rest is not looked at, and `skipped` is told from which line on."""
+        seen: set[str] = set()
+        hits: list[Hit] = []
+        started = time.thread_time()
+        for block in _blocks(lines):
+            if time.thread_time() - started > SECONDS:
+                if skipped is not None:
+                    skipped.append(f"error texts were not looked for after line {block[0][0]}: out of time")
+                break
+            plain = [normal(text) for _, text in block]
+            for template in self._near(plain, seen):
+                place = next((n for n, line in enumerate(plain) if template.pattern.found_in(line)), None)
+                if place is not None:
+                    number, text = block[place]
+                    hits.append(Hit(template.id, number, text.translate(_CONTROL).strip()[:TEXT_CHARACTERS]))
+                    seen.add(template.id)
+        return sorted(hits, key=lambda hit: hit.line)
+
+    def _near(self, lines: list[str], seen: set[str]) -> list[Template]:
+        """Templates whose longest literal stands in the lines, in the catalogue's order. Only those are looked for
+        whose first characters stand there: what a text costs does not grow with the catalogue."""
+        joined = "\n".join(lines)
+        starts = {joined[at : at + _START] for at in range(len(joined) - _START + 1)}
+        found = [
+            (place, template)
+            for start in self._anchors.keys() & starts
+            for place, template in self._anchors[start]
+            if template.id not in seen and template.pattern.anchor in joined
+        ]
+        return [template for _, template in sorted(found, key=lambda row: row[0])]
+
+    @cached_property
+    def anchors(self) -> frozenset[str]:
+        """The longest literal of each template."""
+        return frozenset(template.pattern.anchor.strip() for template in self.templates.values())
+
+    @cached_property
+    def _anchors(self) -> dict[str, list[tuple[int, Template]]]:
+        """First characters of the longest literal → place and template."""
+        anchors: dict[str, list[tuple[int, Template]]] = {}
+        for place, template in enumerate(self.templates.values()):
+            anchors.setdefault(template.pattern.anchor[:_START], []).append((place, template))
+        return anchors
+
+
+@cache
+def shared() -> Catalogue:
+    """The catalogue that all of a process use."""
+    return Catalogue()
+
+
+def _blocks(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    block: list[tuple[int, str]] = []
+    size = 0
+    for number, text in lines:
+        block.append((number, text.replace(_STOCK, "")))
+        size += len(text)
+        if size > BLOCK_CHARACTERS:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block

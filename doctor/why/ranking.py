@@ -1,0 +1,149 @@
+"""Which differences matter: the rules are asked again with facts of GOOD in the place of those of BAD.
+
+A difference that makes a finding of BAD disappear explains it; so does the smallest set of several that only together
+do. No threshold and no list of names is needed: what counts is what a rule would say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from doctor.engine import registry
+from doctor.engine.judge import judge
+from doctor.facts import Snapshot
+from doctor.findings import Finding, Layer, Report, Severity
+from doctor.flags.spelling import is_known
+from doctor.knowledge import Knowledge
+from doctor.probes.lib.python_metadata import STACK
+from doctor.why.differences import Difference, carried, differences, stem
+from doctor.why.minimal import minimal
+
+_PATH = (Layer.DRIVER, Layer.GPU, Layer.DEVICES, Layer.CONTAINER, Layer.LIBRARIES, Layer.TORCH, Layer.FLAGS)
+"""From the kernel driver up to the program: what lies below breaks all that stands on it."""
+
+_SERIES = re.compile(r"\d+(?:\.\d+)?")
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A finding that BAD has and GOOD has not, and the differences that make it. () where none of them does."""
+
+    finding: Finding
+    by: tuple[Difference, ...]
+
+
+@dataclass(frozen=True)
+class Why:
+    """`explained` first, the worst finding first; then differences that a suspected rule reads (`suspected`), then
+    those of the GPU stack (`stack`); `rest` is what nothing here depends on. `shared` are errors that GOOD has too."""
+
+    explained: tuple[Explained, ...]
+    suspected: tuple[Difference, ...]
+    stack: tuple[Difference, ...]
+    rest: tuple[Difference, ...]
+    shared: tuple[Finding, ...]
+
+    @property
+    def ranked(self) -> tuple[Difference, ...]:
+        """Every difference once, in the order in which it may explain the failure."""
+        first = [d for one in self.explained for d in one.by]
+        return tuple(dict.fromkeys([*first, *self.suspected, *self.stack, *self.rest]))
+
+
+def why(good: Report, bad: Report, kb: Knowledge, suspects: Sequence[str] = ()) -> Why:
+    """`suspects` are rules that a symptom's text speaks of."""
+    here, there = bad.snapshot, good.snapshot
+    found = differences(there, here)
+    theirs, own = _tally(good.findings), _tally(bad.findings)
+    known = {(f.rule, f.subject) for f in good.findings}
+    new = [
+        f
+        for f in bad.findings
+        if f.explained_by is None and (f.rule, f.subject) not in known and own[_kind(f)] > theirs[_kind(f)]
+    ]
+    explained = tuple(Explained(f, _explaining(f, there, here, found, kb)) for f in new)
+    named = {d for one in explained for d in one.by}
+    read = _read_by({*suspects, *(one.finding.rule for one in explained if not one.by)})
+    suspected = [d for d in found if d not in named and read & {d.name, stem(d.name)}]
+    left = sorted(
+        (d for d in found if d not in named and d not in suspected),
+        key=lambda d: (_is_usual(d), _PATH.index(d.layer)),
+    )
+    stack = [d for d in left if _of_the_stack(d)]
+    return Why(
+        tuple(sorted(explained, key=lambda one: not one.by)),
+        tuple(suspected),
+        tuple(stack),
+        tuple(d for d in left if d not in stack),
+        tuple(f for f in good.findings if f.severity is Severity.ERROR),
+    )
+
+
+def _explaining(
+    finding: Finding, good: Snapshot, bad: Snapshot, found: Sequence[Difference], kb: Knowledge
+) -> tuple[Difference, ...]:
+    checks = [c for c in registry.checks() if c.rule.id == finding.rule]
+
+    number = _tally(judge(bad, kb, checks=checks).findings)[_kind(finding)]
+
+    def gone(part: Sequence[Difference]) -> bool:
+        """It, and no other has come in its place: GOOD's GPU of another address is no remedy."""
+        left = judge(carried(good, bad, part), kb, checks=checks).findings
+        return _tally(left)[_kind(finding)] < number and all((f.rule, f.subject) != mine for f in left)
+
+    mine = (finding.rule, finding.subject)
+
+    read = _read_by({finding.rule})
+    likely = sorted(found, key=lambda d: not read & {d.name, stem(d.name)})
+    if not found or gone(()) or not gone(likely):
+        return ()
+    return minimal(likely, gone)
+
+
+def _kind(finding: Finding) -> tuple[str, str]:
+    """The subject's own id is another on another machine."""
+    return finding.rule, finding.subject.kind
+
+
+def _tally(findings: Sequence[Finding]) -> Counter[tuple[str, str]]:
+    return Counter(map(_kind, findings))
+
+
+def _read_by(rules: set[str]) -> set[str]:
+    """The facts that these rules ask for: `nvidia_driver`, `environment`, `host.shm_bytes`."""
+    needs = {name for c in registry.checks() if c.rule.id in rules for group in c.rule.needs for name in group}
+    return {name if name.startswith("host.") else stem(name) for name in needs if not name.startswith("symptom:")}
+
+
+def _is_usual(one: Difference) -> bool:
+    """PATH, and releases of one series (kernel 6.8, driver branch 580) differ between nearly any two machines."""
+    if one.name == "environment[PATH]":
+        return True
+    sides = [list(side.values()) if isinstance(side, dict) else [side] for side in (one.good, one.bad)]
+    branch = one.name == "nvidia_driver"
+    return all(_series(a, branch) == _series(b, branch) is not None for a, b in zip(*sides, strict=True))
+
+
+def _series(version: object, branch: bool) -> str | None:
+    """The first two numbers of a version; of NVIDIA's driver the first one."""
+    found = _SERIES.match(version) if isinstance(version, str) else None
+    return found and (found[0].partition(".")[0] if branch else found[0])
+
+
+def _of_the_stack(one: Difference) -> bool:
+    """A variable that some component reads, a package of the GPU stack, or a fact of a driver, library or container."""
+    head, _, member = one.name.partition("[")
+    member = member.removesuffix("]")
+    if head in ("environment", "packages"):
+        return is_of_the_stack(head, member)
+    return not head.startswith("host.")
+
+
+def is_of_the_stack(head: str, name: str) -> bool:
+    """A variable (`environment`) that a component or the loader reads, or a package of the GPU stack (`packages`)."""
+    if head == "environment":
+        return is_known(name) or name == "PATH" or name.startswith(("LD_", "PYTHON"))
+    return name in STACK or name.startswith("nvidia-")

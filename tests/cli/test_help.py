@@ -1,0 +1,70 @@
+"""What `--help` shows, and that what it shows is accepted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import typer
+
+from doctor.cli.help_texts import EXAMPLES, add_examples
+from doctor.cli.main import build, run
+from doctor.engine.registry import checks
+from tests.cli.parsing import parse
+
+
+@pytest.mark.parametrize("example", [line for lines in EXAMPLES.values() for line in lines])
+def test_every_example_is_a_command_line_that_doctor_accepts(example: str) -> None:
+    parse(example)
+
+
+def test_explained_rules_exist() -> None:
+    rules = {check.rule.id for check in checks()}
+    assert {line.split()[-1] for line in EXAMPLES["explain"]} <= rules
+
+
+def test_commands_stand_under_what_somebody_wants_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["--help"])
+    out = capsys.readouterr().out
+    assert out.index("Diagnose:") < out.index("  check ") < out.index("  triage ") < out.index("Containers:")
+    assert out.index("Advanced:") < out.index("  gpu-code ")
+
+
+def test_a_command_shows_examples_and_says_what_options_take(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["check", "--help"])
+    out = capsys.readouterr().out
+    assert "<str>" not in out
+    assert "  Examples:\n    doctor check\n" in out
+
+
+def test_examples_are_for_commands_that_exist() -> None:
+    group = typer.main.get_group(build())
+    add_examples(group)
+    assert set(EXAMPLES) <= set(group.commands)
+
+
+@pytest.mark.parametrize(("words", "suggestion"), [(["chek"], "check"), (["check", "--fromat=text"], "--format")])
+def test_a_slip_gets_a_suggestion(words: list[str], suggestion: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == 2
+    assert suggestion in capsys.readouterr().err
+
+
+def test_version_is_an_option_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("0.")
+
+
+def test_triage_reads_a_pipe_without_a_dash() -> None:
+    argv = [sys.executable, "-m", "doctor", "triage"]
+    done = subprocess.run(argv, input="No GPU here, only words.", capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+def test_triage_alone_in_a_terminal_does_not_wait(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    assert run(["triage"]) == 2
+    assert "dmesg | doctor triage" in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""Tests that need a real container engine: tier 2, `-m engine`."""

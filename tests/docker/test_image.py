@@ -1,0 +1,261 @@
+"""`doctor image` and `doctor run` with a real engine and a registry on loopback: locked, built twice, verified, run.
+
+One profile bears all (tests/docker/image_place.py): an apt layer, a Python layer, a user, a torch.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+from doctor.images import oci
+from doctor.images.verify import wheel
+from tests.docker.conftest import run
+from tests.docker.image_place import BASE, PLANTED, PROFILE, SECRETS, Place
+from tests.docker.test_containers import RENDER_GID, node_folder, passed
+
+pytestmark = pytest.mark.engine
+_ = node_folder  # a fixture of the neighbour
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(engine: str) -> Iterator[None]:
+    """What the builds leave in the cache is some 2 GB; where the engine is the tests' own it is given back."""
+    yield
+    if os.environ.get("DOCTOR_REQUIRE_ENGINE"):
+        run(engine, "builder", "prune", "--all", "--force")
+
+
+def test_the_lock_has_the_registrys_digest_and_what_apt_would_install(built: Place, registry: str) -> None:
+    lock = json.loads((built.files / "lock.json").read_text())
+    accept = {
+        "Accept": "application/vnd.oci.image.manifest.v1+json,application/vnd.docker.distribution.manifest.v2+json,"
+        "application/vnd.oci.image.index.v1+json,application/vnd.docker.distribution.manifest.list.v2+json"
+    }
+    served = httpx.head(f"{registry}/v2/debian/manifests/12", headers=accept).headers["docker-content-digest"]
+    assert lock["base"]["digest"] == served
+    assert f"FROM {BASE}@{served} AS os" in (built.files / "Dockerfile").read_text()
+    assert "less" in {d["name"] for d in lock["apt"]["runtime"]}
+    assert "python3.11-venv" in {d["name"] for d in lock["apt"]["build"]}
+    assert {w["name"] for w in lock["stack"]["wheels"]} == {"torch"}
+
+
+def test_a_lock_is_kept_and_an_update_only_shows_what_would_move(built: Place) -> None:
+    before = (built.files / "lock.json").read_bytes()
+    again = built.doctor("image", "lock", "doctor-test", "--wheels=wheels")
+    assert (again.returncode, again.stdout) == (0, "")
+    assert (built.files / "lock.json").read_bytes() == before
+
+
+def test_built_twice_it_has_one_digest_and_a_record_beside_it(built: Place, engine: str) -> None:
+    record = built.record
+    assert record["rebuilt_to_the_same_digest"] is True
+    assert record["differences"] == []
+    assert record["doctor"]["sha256"]
+    kept = run(engine, "image", "inspect", "--format", "{{.Id}} {{.Config.User}}", "doctor/doctor-test").stdout.split()
+    assert kept == [record["digest"], "10001:10001"]
+    text = (built.root / "images" / "doctor-test.cdx.json").read_text()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    bom = json.loads(text)
+    parts = {c["purl"] for c in bom["components"]}
+    assert bom["bomFormat"] == "CycloneDX"
+    assert {p.split("@")[0] for p in parts} >= {"pkg:deb/less", "pkg:pypi/torch"}
+
+
+def test_a_provenance_statement_names_what_went_in(built: Place) -> None:
+    """The fields that in-toto's Statement v1 and SLSA's provenance v1 ask for."""
+    told = json.loads((built.root / "images" / "doctor-test.provenance.json").read_text())
+    record, lock = built.record, json.loads((built.files / "lock.json").read_text())
+    assert (told["_type"], told["predicateType"]) == (
+        "https://in-toto.io/Statement/v1",
+        "https://slsa.dev/provenance/v1",
+    )
+    assert [s["digest"]["sha256"] for s in told["subject"]] == [record["digest"].partition(":")[2]]
+    definition, details = told["predicate"]["buildDefinition"], told["predicate"]["runDetails"]
+    assert {"buildType", "externalParameters", "resolvedDependencies"} <= set(definition)
+    assert ":" in definition["buildType"]
+    assert ":" in details["builder"]["id"]
+    inputs = {d["uri"]: d.get("digest", {}).get("sha256") for d in definition["resolvedDependencies"]}
+    assert inputs["pkg:oci/debian"] == lock["base"]["digest"].partition(":")[2]
+    assert inputs["pkg:pypi/torch@2.13.0+rocm7.2"] == lock["stack"]["wheels"][0]["sha256"]
+    assert {f"pkg:deb/debian/{d['name']}@{d['version']}": d["sha256"] for d in lock["apt"]["runtime"]}.items() <= (
+        inputs.items()
+    )
+    assert all(d["sha256"] for d in lock["apt"]["runtime"])
+
+
+def test_verify_finds_it_fit(built: Place) -> None:
+    done = built.doctor("image", "verify", "doctor-test", "--format=json", "--budget=2G")
+    found = {c["name"]: (c["outcome"], c["text"]) for c in json.loads(done.stdout)["checks"]}
+    # The stand-in computes nothing, so that its smoke test fails, and it alone.
+    assert [n for n, (outcome, _) in found.items() if outcome == "failed"] == ["torch computes (on the CPU)"]
+    assert found["torch is held"][0] == "ok"
+    assert "torch==2.13.0+rocm7.2" in found["torch is held"][1]
+    assert found["doctor check inside"][0] == "ok"
+
+
+def test_planted_secrets_are_in_no_layer_label_history_or_record(built: Place, engine: str, tmp_path: Path) -> None:
+    archive = tmp_path / "image.tar"
+    assert run(engine, "save", "-o", str(archive), "doctor/doctor-test", timeout=200).returncode == 0
+    image = oci.read(archive)
+    found: list[str] = []
+
+    def look(entry: oci.Entry, head: bytes | None) -> None:
+        if PLANTED.encode() in (head or b"") or PLANTED in entry.path:
+            found.append(entry.path)
+
+    for layer in image.layers:
+        oci.walk(image, layer, look)
+    assert found == []
+    assert PLANTED not in json.dumps(image.config)
+    assert "proxy.invalid" not in json.dumps(image.config)
+    made = [p for folder in ("images", "dockerfiles") for p in (built.root / folder).rglob("*") if p.is_file()]
+    assert [p.name for p in made if PLANTED in p.read_text(errors="replace")] == []
+
+
+def test_the_doctor_in_it_bears_the_locks_time(built: Place, engine: str, tmp_path: Path) -> None:
+    archive = tmp_path / "image.tar"
+    assert run(engine, "save", "-o", str(archive), "doctor/doctor-test", timeout=300).returncode == 0
+    image = oci.read(archive)
+    other: dict[str, int] = {}
+
+    def look(entry: oci.Entry, _: bytes | None) -> None:
+        if entry.path.startswith("opt/doctor") and entry.mtime != built.record["epoch"]:
+            other[entry.path] = entry.mtime
+
+    for layer in image.layers:
+        oci.walk(image, layer, look)
+    assert other == {}
+
+
+def test_hostile_prose_is_a_label_and_nothing_else(built: Place, engine: str) -> None:
+    form = '{{index .Config.Labels "org.opencontainers.image.description"}}'
+    label = run(engine, "image", "inspect", "--format", form, "doctor/doctor-test").stdout.strip()
+    assert label == 'What the engine tests build: $(touch /planted) "quoted" ; `id`'
+    assert run(engine, "run", "--rm", "doctor/doctor-test", "test", "-e", "/planted").returncode == 1
+
+
+def test_doctor_run_starts_it_by_the_profiles_name(built: Place) -> None:
+    words = ("run", "--gpus=none", "doctor-test", "--", "sh", "-c", "id -u; echo $SAFETENSORS_FAST_GPU; python -V")
+    done = built.doctor(*words)
+    assert done.stdout.splitlines() == ["10001", "1", "Python 3.11.2"], done.stderr
+
+
+def test_a_later_install_that_would_replace_torch_is_refused(built: Place, engine: str) -> None:
+    other = built.root / "other"
+    other.mkdir()
+    wheel(other, "torch", "2.15.0")
+    wheel(other, "wants-newer-torch", "1.0", "torch>=2.14")
+    for path in (built.root, other, *other.iterdir(), *built.root.parents[:3]):
+        path.chmod(path.stat().st_mode | 0o055)
+    words = ("run", "--rm", "--network=none", "-v", f"{other}:/wheels:ro", "doctor/doctor-test")
+    done = run(engine, *words, "pip", "install", "--no-index", "--find-links=/wheels", "wants-newer-torch")
+    assert done.returncode != 0
+    assert "The user requested (constraint) torch==2.13.0+rocm7.2" in done.stdout + done.stderr
+
+
+def test_the_images_user_installs_into_the_venv_and_so_does_an_image_from_it(built: Place, engine: str) -> None:
+    more = built.root / "more"
+    more.mkdir()
+    wheel(more, "extra-thing", "1.0")
+    for path in (more, *more.iterdir()):
+        path.chmod(path.stat().st_mode | 0o055)
+    install = ("pip", "install", "--no-index", "--find-links=/wheels", "extra-thing")
+    done = run(engine, "run", "--rm", "--network=none", "-v", f"{more}:/wheels:ro", "doctor/doctor-test", *install)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (more / "Dockerfile").write_text(
+        "FROM doctor/doctor-test\n"
+        f"RUN --mount=type=bind,target=/wheels {' '.join(install)}\n"
+        'CMD ["python", "-c", "import importlib.metadata as m; print(m.version(\'extra-thing\'))"]\n'
+    )
+    try:
+        made = run(engine, "build", "-q", "-t", "doctor-test/from", str(more), timeout=300)
+        assert made.returncode == 0, made.stderr
+        assert run(engine, "run", "--rm", "-e", "DOCTOR_QUIET=1", "doctor-test/from").stdout == "1.0\n"
+    finally:
+        run(engine, "rmi", "-f", "doctor-test/from")
+
+
+def test_plain_docker_builds_an_emitted_folder_to_an_image_whose_doctor_works(built: Place, engine: str) -> None:
+    """`wheels` and `ca` are this place's: its torch is on no index, and its index has a certificate of its own."""
+    own = (f"--build-context=wheels={built.root / 'wheels'}", f"--secret=id=ca,src={built.root / 'ca'}")
+    try:
+        made = run(engine, "build", *own, "-t", "doctor-test/plain", str(built.files), timeout=580)
+        assert made.returncode == 0, made.stderr
+        said = run(
+            engine, "run", "--rm", "--network=none", "-e", "DOCTOR_QUIET=1", "doctor-test/plain", "doctor", "version"
+        )
+        assert (said.returncode, said.stderr) == (0, "")
+        assert said.stdout
+    finally:
+        run(engine, "rmi", "-f", "doctor-test/plain")
+
+
+def test_with_fixed_times_plain_buildx_comes_to_the_same_digest(built: Place, engine: str, tmp_path: Path) -> None:
+    archive = tmp_path / "image.tar"
+    output = f"type=oci,dest={archive},rewrite-timestamp=true,name=doctor/doctor-test:latest,compression=zstd"
+    words = ("--provenance=false", f"--build-arg=SOURCE_DATE_EPOCH={built.record['epoch']}", "--platform=linux/amd64")
+    own = (f"--build-context=wheels={built.root / 'wheels'}", f"--secret=id=ca,src={built.root / 'ca'}")
+    made = run(
+        engine, "buildx", "build", *words, *own, f"--output={output},oci-mediatypes=true", str(built.files), timeout=580
+    )
+    assert made.returncode == 0, made.stderr
+    assert oci.read(archive).digest == built.record["digest"]
+
+
+def test_a_torch_that_was_replaced_all_the_same_is_told_at_the_start(built: Place, engine: str) -> None:
+    version = built.root / "version.py"
+    version.write_text("__version__ = '2.15.0'\ncuda = '13.2'\nhip = None\n")
+    inside = "/opt/venv/lib/python3.11/site-packages/torch/version.py"
+    done = run(engine, "run", "--rm", "-v", f"{version}:{inside}:ro", "doctor/doctor-test", "true")
+    assert "torch is 2.15.0, and this image was built with 2.13.0+rocm7.2" in done.stderr
+
+
+def test_the_entrypoint_says_what_is_missing_before_the_workload_fails(
+    built: Place, engine: str, node_folder: Path
+) -> None:
+    without = run(engine, "run", "--rm", "doctor/doctor-test", "echo", "ran")
+    assert "no /dev/kfd in this container" in without.stderr
+    assert without.stdout == "ran\n"
+    required = run(engine, "run", "--rm", "-e", "DOCTOR_REQUIRE_GPU=1", "doctor/doctor-test", "echo", "ran")
+    assert (required.returncode, required.stdout) == (78, "")
+    denied = run(engine, "run", "--rm", *passed(node_folder), "doctor/doctor-test", "true")
+    assert f"belongs to gid {RENDER_GID}: add --group-add {RENDER_GID}" in denied.stderr
+    given = run(engine, "run", "--rm", *passed(node_folder), f"--group-add={RENDER_GID}", "doctor/doctor-test", "true")
+    assert given.stderr == ""
+
+
+def test_changed_input_changes_the_digest(built: Place, tmp_path: Path) -> None:
+    before = built.record["digest"]
+    path = built.root / "config/doctor/profiles/doctor-test.toml"
+    path.write_text(PROFILE.replace('value = "1"', 'value = "0"'))
+    words = ("image", "build", "doctor-test", "--wheels=wheels", "--no-load", "--compression=zstd")
+    done = built.doctor(*words, f"--records={tmp_path}", *SECRETS)
+    path.write_text(PROFILE)
+    assert done.returncode == 0, done.stderr
+    changed = json.loads((tmp_path / "doctor-test.build.json").read_text())
+    assert changed["digest"] != before
+    assert changed["locked"] is True
+
+
+def test_what_is_not_locked_is_refused_and_a_failing_step_is_one_line(built: Place) -> None:
+    other = built.root / "config/doctor/profiles/unlocked.toml"
+    text = PROFILE.replace('"doctor-test"', '"unlocked"').replace('name = "less"', 'name = "no-such-package-at-all"')
+    other.write_text(text)
+    refused = built.doctor("image", "build", "unlocked")
+    assert refused.returncode == 2
+    assert "unlocked is UNLOCKED" in refused.stderr
+    assert "doctor image lock unlocked" in refused.stderr
+    failed = built.doctor("image", "build", "unlocked", "--unlocked", "--wheels=wheels", *SECRETS)
+    assert failed.returncode == 3
+    last = failed.stderr.splitlines()[-1]
+    assert last.startswith("doctor: step [os 2/2] RUN")
+    assert "Unable to locate package no-such-package-at-all" in last
+    other.unlink()

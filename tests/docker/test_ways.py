@@ -1,0 +1,34 @@
+"""The ways of variables, run again with what is here: shells, sudo, Slurm, mpirun, torchrun, ssh, containers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.docker.conftest import unmet
+from tests.flags.way import cases as given
+from tests.flags.way import execute
+
+pytestmark = pytest.mark.engine
+CASES = given.cases()
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[dict[str, str]]:
+    wanted = {tool for case in CASES for tool in case["needs"].split()}
+    with execute.tools({tool for tool in wanted if not execute.missing(tool)}) as more:
+        yield more
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in CASES])
+def test_it_is_as_it_was_recorded(
+    case: dict[str, str], started: dict[str, str], request: pytest.FixtureRequest
+) -> None:
+    image = request.getfixturevalue("slim") if "IMAGE" in str(case) else ""
+    absent = [tool for tool in case["needs"].split() if execute.missing(tool, image)]
+    if absent and not {"docker", "slurm"} & set(absent):
+        pytest.skip(f"{', '.join(absent)} not here")
+    if absent:
+        unmet(f"{', '.join(absent)} not here")
+    assert execute.run(case, started, image) == given.truth()[case["name"]]

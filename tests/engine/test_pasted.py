@@ -1,0 +1,81 @@
+"""Hints stand beside findings and never become one; a text that reports no failure accuses nobody."""
+
+from __future__ import annotations
+
+import json
+
+from doctor.engine.pasted import HINT_FROM, MOST, judge_pasted
+from doctor.findings import Report, Severity
+from doctor.knowledge import Knowledge
+from doctor.report.formats.json import as_data
+from doctor.triage.classifier import Guess, Likely
+from doctor.triage.read import Pasted, read_pasted
+from tests.each import each
+
+NO_DRIVER = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
+
+
+def report_of(text: str, guess: Guess | None = None) -> Report:
+    """Of the text, with this guess in place of the model's."""
+    pasted = read_pasted([text.encode()])
+    return judge_pasted(Pasted(pasted.machine, guess or pasted.guess), Knowledge())
+
+
+def loud(report: Report) -> list[str]:
+    return [f.rule for f in report.findings if f.severity is not Severity.INFO]
+
+
+IOMMU = Guess(
+    0.9, (Likely("iommu-not-passthrough", 0.8), Likely("nouveau-loaded", 0.15), Likely("gpu-throttled", 0.02))
+)
+
+
+def test_a_guess_is_a_hint_and_no_finding() -> None:
+    report = report_of("it stands still now and then\n", IOMMU)
+    assert report.findings == ()
+    assert [(h.rule, h.confidence) for h in report.hints] == [("iommu-not-passthrough", 0.72), ("nouveau-loaded", 0.14)]
+    assert report.status == report_of("it stands still now and then\n", Guess(0.9, ())).status
+
+
+def test_what_is_found_is_no_hint_as_well() -> None:
+    report = report_of(NO_DRIVER, Guess(0.9, (Likely("nvidia-driver-not-loaded", 0.7), Likely("nouveau-loaded", 0.2))))
+    assert "nvidia-driver-not-loaded" in loud(report)
+    assert [h.rule for h in report.hints] == ["nouveau-loaded"]
+
+
+def test_an_error_text_outside_of_a_report_is_a_hint() -> None:
+    report = report_of(NO_DRIVER, Guess(0.05, ()))
+    assert loud(report) == []
+    assert [h.rule for h in report.hints] == ["nvidia-driver-not-loaded"]
+    assert report.hints[0].confidence == HINT_FROM
+    assert report.status == "unknown"
+
+
+def test_a_hint_of_a_rule_that_there_is_not_is_left_out() -> None:
+    assert report_of("it stands still\n", Guess(1.0, (Likely("no-such-rule", 0.9),))).hints == ()
+
+
+NO_REPORTS = (
+    f"# Release notes 2.4.0\n\nNew features\n\n- Add support for gfx1201\n- Add a page on `{NO_DRIVER}`\n"
+    "- Faster reductions\n\nThanks to all contributors!\n",
+    "## What does this PR do?\n\nRefactors the loader and adds tests. No functional change.\n\n"
+    '```python\nraise RuntimeError("CUDA error: no kernel image is available for execution on the device")\n```\n\n'
+    "- [x] Tests added\n- [x] Docs updated\n",
+    "Feature request: add a flag that silences `RuntimeError: No CUDA GPUs are available` in CI. All tests pass.\n",
+    "It works now, thank you! Both cards are used, and training runs at full speed on driver 570.\n",
+)
+
+
+@each("text", NO_REPORTS)
+def test_a_text_that_reports_no_failure_accuses_nobody(text: str) -> None:
+    assert loud(report_of(text)) == []
+
+
+def test_hints_in_json_are_three_at_most_each_with_what_to_send() -> None:
+    report = report_of("My RX 7900 XTX is not used by torch, it is slow and it hangs at the second step.\n")
+    data = json.loads(json.dumps(as_data(report)))
+    assert 1 <= len(data["hints"]) <= MOST
+    for hint in data["hints"]:
+        assert set(hint) == {"rule", "confidence", "ask"}
+        assert HINT_FROM <= hint["confidence"] <= 1
+        assert hint["ask"]

@@ -1,0 +1,92 @@
+"""Mistakes in the way of a variable, each with a near miss: the same file put right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from doctor.facts.snapshot import Snapshot
+from doctor.flags.files import look
+from tests.each import each
+
+RULE = "env-flag-not-passed-on"
+EXPORT = "export NCCL_DEBUG=INFO\n"
+
+
+def found(name: str, text: str, files: dict[str, str] | None = None) -> list[str]:
+    """`line id` of each finding about the way."""
+    held = files or {}
+    looked = look(name, text, None, Snapshot(), {}, named=lambda p: (p, held[p]) if p in held else None)
+    rows = [f for f in looked.findings if f.rule == RULE]
+    return [f"{f.evidence[0].source.split(':')[1]} {f.evidence[-1].text}" for f in rows]
+
+
+@each("row", yaml.safe_load((Path(__file__).parent / "mistakes.yaml").read_text("utf-8")))
+def test_a_variable_that_does_not_arrive_is_named(row: dict[str, str]) -> None:
+    line, _, what = row["finding"].partition(" ")
+    assert found("a.sh", f"#!/bin/bash\n{row['text']}") == [f"{int(line) + 1} {what}"]
+    assert found("a.sh", f"#!/bin/bash\n{row['right']}") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{EXPORT}python a.py\nsudo python b.py\n",  # one gets it
+        f"{EXPORT}source /opt/x.sh\n$LAUNCH python t.py\n",  # who starts it is computed
+        f"{EXPORT}mpiexec -hostfile h -ppn 8 python t.py\n",  # Hydra passes all of it
+        f"#SBATCH -N 2\n{EXPORT}mpirun -hostfile h --map-by node python t.py\n",  # started by Slurm
+        f"{EXPORT}sudo apt-get install x\n",
+        f"{EXPORT}docker exec box python t.py\n",  # what it was started with is not known
+        f"rocminfo\n{EXPORT}",  # may be sourced
+        f'{EXPORT}if [ -n "$X" ]; then sudo python t.py; else python t.py; fi\n',
+    ],
+)
+def test_what_is_not_known_is_not_raised(text: str) -> None:
+    assert found("a.sh", f"#!/bin/bash\n{text}") == []
+
+
+UNIT = "[Service]\nExecStart=/usr/bin/ollama serve\n"
+
+
+def test_units() -> None:
+    assert found("a.service", f"[Unit]\nEnvironment=HSA_XNACK=1\n{UNIT}") == ["2 unit-section"]
+    assert found("a.service", f"{UNIT}Environment=export HSA_XNACK=0\n") == ["3 unit-assignment"]
+    assert found("a.service", f"{UNIT}Environment=HSA_XNACK = 0\n") == ["3 unit-assignment"]
+    assert found("a.service", f'{UNIT}Environment=HSA_XNACK=0 "A=b c"\n') == []
+    files = {"/etc/x.env": "export HSA_XNACK=0\n"}
+    assert found("a.service", f"{UNIT}EnvironmentFile=/etc/x.env\n", files) == ["1 env-file-export"]
+
+
+def test_a_run_of_a_dockerfile() -> None:
+    assert found("Dockerfile", "FROM x\nRUN export HSA_XNACK=1\n") == ["2 run-export"]
+    assert found("Dockerfile", "FROM x\nRUN export HSA_XNACK=1 && python setup.py\n") == []
+    assert found("Dockerfile", "FROM x\nENV HSA_XNACK=1\nRUN export HSA_XNACK=1\n") == []
+
+
+def test_quotes_in_an_env_file() -> None:
+    line = "docker run --env-file x.env img python t.py\n"
+    assert found("a.sh", line, {"x.env": 'NCCL_DEBUG="INFO"\n'}) == ["1 env-file-quotes"]
+    assert found("a.sh", line, {"x.env": "NCCL_DEBUG=INFO\n"}) == []
+
+
+def test_python_sets_what_torch_has_read() -> None:
+    late = "import os\nimport torch\nos.environ['OMP_NUM_THREADS'] = '4'\n"
+    assert found("a.sh", "python t.py\n", {"t.py": late}) == ["3 set-too-late"]
+    early = "import os\nos.environ['OMP_NUM_THREADS'] = '4'\nimport torch\n"
+    assert found("a.sh", "python t.py\n", {"t.py": early}) == []
+
+
+def test_what_an_operator_of_kubernetes_may_set() -> None:
+    pod = "kind: Pod\nspec:\n  containers:\n  - name: a\n    command: [torchrun, --nnodes=2, {}t.py]\n"
+    assert found("pod.yaml", pod.format("")) == []
+    assert found("pod.yaml", pod.format("--master_addr=localhost, ")) == ["4 master-localhost"]
+
+
+def test_a_cure_for_sudo_before_a_container_passes_both() -> None:
+    text = f"{EXPORT}sudo docker run img python t.py\n"
+    (finding,) = [f for f in look("a.sh", text, None, Snapshot(), {}).findings if f.rule == RULE]
+    cure = finding.remedies[0].title.split("`")[1]
+    assert cure == '-e NCCL_DEBUG="$NCCL_DEBUG"'
+    assert found("a.sh", text.replace(" img", f" {cure} img")) == []

@@ -1,1 +1,0 @@
-"""Pasted text, from bytes to a Snapshot."""

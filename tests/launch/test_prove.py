@@ -1,0 +1,153 @@
+"""`--prove`: the script tries each layer where it runs, and its rows make the verdict."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from doctor.errors import InputError
+from doctor.facts.origin import State
+from doctor.launch.asked import Request
+from doctor.launch.choose import choose
+from doctor.launch.plan import plan
+from doctor.launch.prove import FAILED, NOT_STARTED, PROVEN, SCRIPT, UNTRIED, Proof, Tried, prove, read, words
+from doctor.system.base import Output, Reading
+from tests.each import each
+from tests.launch.cases import DOCKER
+from tests.launch.machines import h100, mi300x
+
+ROCMINFO = "echo '  Device Type:             CPU'\necho '  Device Type:             GPU'"
+SMI = "echo 'GPU 0: NVIDIA H100 (UUID: GPU-1)'"
+MIG = f"{SMI}\necho '  MIG 3g.40gb     Device  0: (UUID: MIG-1)'\necho '  MIG 3g.40gb     Device  1: (UUID: MIG-2)'"
+TORCH = 'case "$2" in *find_spec*) exit 0;; esac\necho warning >&2\n'
+NVML = "Failed to initialize NVML: Unknown Error"
+KFD = "Unable to open /dev/kfd read-write"
+HIP = "RuntimeError: HIP error: invalid device function"
+COREUTILS = ("cut", "tr", "sed", "tail", "grep", "cat")
+
+
+def tried(folder: Path, vendor: str, wanted: int, nodes: list[str], **programs: str) -> list[tuple[str, str, str]]:
+    """What the script says where those programs are, and no other but the usual ones."""
+    for name in COREUTILS:
+        (folder / name).symlink_to(shutil.which(name) or name)
+    for name, body in programs.items():
+        path = folder / name.replace("_", "-")
+        path.write_text(f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+    argv = ["/bin/sh", "-c", SCRIPT.replace("/opt/rocm/bin", str(folder)), "sh", vendor, str(wanted), "kernel", *nodes]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=True, env={"PATH": str(folder)})
+    assert done.stderr == ""
+    return [(row.layer, row.state, row.text) for row in read(done.stdout)]
+
+
+def test_all_layers_work(tmp_path: Path) -> None:
+    rows = tried(tmp_path, "nvidia", 1, ["/dev/null"], nvidia_smi=SMI, python3=f"{TORCH}echo torch 2.9 works")
+    assert rows == [
+        ("node", "ok", "/dev/null opens"),
+        ("driver", "ok", "nvidia-smi lists 1 of 1 GPUs"),
+        ("kernel", "ok", "torch 2.9 works"),
+    ]
+
+
+def test_a_node_that_is_not_there_and_one_that_does_not_open(tmp_path: Path) -> None:
+    rows = tried(tmp_path, "amd", 1, ["/dev/kfd-none", str(tmp_path)], rocminfo=ROCMINFO)
+    assert rows[0] == ("node", "failed", "/dev/kfd-none is not in the container")
+    assert rows[1][:2] == ("node", "failed")
+    assert rows[2] == ("driver", "ok", "rocminfo lists 1 of 1 GPUs")
+    assert rows[3] == ("kernel", "not tried", "the image has no Python")
+
+
+@each(
+    "vendor, wanted, programs, state, text",
+    [
+        ("nvidia", 2, {"nvidia_smi": MIG}, "ok", "nvidia-smi lists 2 of 2 GPUs"),
+        ("nvidia", 2, {"nvidia_smi": SMI}, "failed", "nvidia-smi lists 1 of 2 GPUs"),
+        ("nvidia", 1, {"nvidia_smi": f"echo {NVML}; exit 255"}, "failed", f"nvidia-smi: {NVML}"),
+        ("nvidia", 1, {}, "not tried", "the container has no nvidia-smi"),
+        ("amd", 1, {"rocminfo": f"echo {KFD}; exit 1"}, "failed", f"rocminfo: {KFD}"),
+    ],
+)  # fmt: skip
+def test_the_driver_layer(
+    tmp_path_factory: pytest.TempPathFactory, vendor: str, wanted: int, programs: dict[str, str], state: str, text: str
+) -> None:
+    rows = tried(tmp_path_factory.mktemp("bin"), vendor, wanted, [], **programs)
+    assert rows[0] == ("driver", state, text)
+
+
+@each(
+    "body, state, text",
+    [
+        ("exit 1", "not tried", "the image has no torch"),
+        (f"{TORCH}echo '{HIP}' >&2; exit 1", "failed", HIP),
+    ],
+)  # fmt: skip
+def test_the_kernel_layer(tmp_path_factory: pytest.TempPathFactory, body: str, state: str, text: str) -> None:
+    rows = tried(tmp_path_factory.mktemp("bin"), "nvidia", 1, [], nvidia_smi=SMI, python3=body)
+    assert rows[1] == ("kernel", state, text)
+
+
+def _proof(*states: tuple[str, str]) -> Proof:
+    return Proof(tuple(Tried(layer, state, "text") for layer, state in states))  # type: ignore[arg-type]
+
+
+@each(
+    "proof, code, verdict",
+    [
+        (_proof(("node", "ok"), ("driver", "ok"), ("kernel", "ok")), PROVEN, "Proven"),
+        (_proof(("node", "failed"), ("driver", "ok"), ("kernel", "not tried")), FAILED, "The node layer failed"),
+        (_proof(("node", "ok"), ("driver", "ok"), ("kernel", "not tried")), UNTRIED, "Nothing failed"),
+        (_proof(("node", "ok")), UNTRIED, "Nothing failed; not tried: driver, kernel"),  # the script was cut off
+        (Proof(error="no such image"), NOT_STARTED, "Not started: no such image"),
+    ],
+)  # fmt: skip
+def test_the_verdict(proof: Proof, code: int, verdict: str) -> None:
+    assert (proof.code, proof.verdict.startswith(verdict)) == (code, True)
+
+
+def test_the_container_is_the_asked_one_with_the_script_in_place_of_the_command() -> None:
+    asked = Request("a", ("serve",), publish=("80:80",), entrypoint="x", detach=True, engine_args=("--restart=always",))
+    argv = words(DOCKER, plan(mi300x(), DOCKER, choose(mi300x(), "1"), asked), "name")
+    assert argv[: argv.index("a")] == [
+        *("docker", "run", "--rm", "--device", "/dev/kfd", "--device", "/dev/dri/renderD129", "--group-add", "992"),
+        *("--name", "name", "--entrypoint", "sh"),
+    ]
+    assert argv[argv.index("a") + 1 : argv.index("a") + 6] == ["-c", SCRIPT, "sh", "amd", "1"]
+    assert argv[-2:] == ["/dev/kfd", "/dev/dri/renderD129"]
+
+
+class Engines:
+    """Answers as the engine's program would, and remembers what it was asked."""
+
+    def __init__(self, *answers: Output | None) -> None:
+        self.answers, self.asked = list(answers), list[list[str]]()
+
+    def run(self, argv: list[str], **_: object) -> Reading[Output]:
+        self.asked.append(list(argv))
+        found = self.answers.pop(0)
+        return Reading(State.VALUE if found else State.TIMED_OUT, "docker", found)
+
+
+def _asked(engines: Engines) -> Proof:
+    return prove(engines, DOCKER, plan(h100(1), DOCKER, choose(h100(1), "0"), Request("a", way="nodes")))  # type: ignore[arg-type]
+
+
+def test_what_the_engine_refuses_is_its_own_line() -> None:
+    said = "docker: Error response from daemon: no such device.\n\nRun 'docker run --help' for more information\n"
+    assert _asked(Engines(Output(125, "", said, 0.1))).verdict == (
+        "Not started: docker: Error response from daemon: no such device."
+    )
+
+
+def test_a_container_that_does_not_end_is_removed() -> None:
+    engines = Engines(None, Output(0, "", "", 0.1))
+    assert _asked(engines).code == UNTRIED
+    assert engines.asked[1][:3] == ["docker", "rm", "--force"]
+    assert engines.asked[1][3] in engines.asked[0]
+
+
+def test_without_a_gpu_there_is_nothing_to_prove() -> None:
+    with pytest.raises(InputError, match="no GPU is passed"):
+        prove(Engines(), DOCKER, plan(h100(1), DOCKER, choose(h100(1), "none"), Request("a")))  # type: ignore[arg-type]

@@ -1,0 +1,74 @@
+"""What the loader would take for torch's libraries, in an environment whose libraries are made byte by byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from doctor.facts import FactSheet
+from doctor.probes.lib import python_libraries
+from doctor.system.tree import TreeSystem
+from tests.parsers import binaries
+from tests.probes.pretend import Pretend, values
+
+SITE = "opt/venv/lib/python3.12/site-packages"
+TORCH, NVIDIA = f"{SITE}/torch/lib", f"{SITE}/nvidia"
+FOLDERS = {SITE: ("nvidia", "torch")}
+
+
+def machine(root: Path, *, shadow: bytes | None = None, cusparse: bool = True) -> Path:
+    """torch with an RPATH to cuSPARSE, which has a RUNPATH to nvJitLink, as NVIDIA's wheels do."""
+    rpath = "$ORIGIN/../../nvidia/cusparse/lib:$ORIGIN"
+    files = {
+        "opt/venv/bin/python3": binaries.elf(needed=()),
+        f"{TORCH}/libtorch_global_deps.so": binaries.elf(needed=("libcusparse.so.12", "libcuda.so.1"), rpath=rpath),
+        f"{NVIDIA}/nvjitlink/lib/libnvJitLink.so.12": binaries.elf(soname="libnvJitLink.so.12", build_id=b"new"),
+    }
+    if cusparse:
+        runpath = "$ORIGIN/../../nvjitlink/lib"
+        files[f"{NVIDIA}/cusparse/lib/libcusparse.so.12"] = binaries.elf(
+            needed=("libnvJitLink.so.12",), soname="libcusparse.so.12", runpath=runpath
+        )
+    if shadow is not None:
+        files["opt/cuda/lib64/libnvJitLink.so.12"] = shadow
+    for path, content in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(content)
+    return root
+
+
+def told(system: Any) -> dict[str, dict[str, Any]]:
+    sheet = FactSheet()
+    python_libraries.look(system, sheet, FOLDERS, SITE, "opt/venv/bin/python3", "3.12.3")
+    return {row["key"]: row for row in values(sheet).get("libraries", [])}
+
+
+def shadowed(root: Path) -> Pretend:
+    return Pretend(root, environ={"LD_LIBRARY_PATH": "/opt/cuda/lib64"})
+
+
+def test_torchs_own_copies_win_and_the_driver_is_left_out(tmp_path: Path) -> None:
+    rows = told(Pretend(machine(tmp_path), environ={}))
+    assert {name: row["by"] for name, row in rows.items()} == {
+        "libcusparse.so.12": "RPATH of libtorch_global_deps.so",
+        "libnvJitLink.so.12": "RUNPATH of libcusparse.so.12",
+    }
+
+
+def test_a_shadow_wins_where_the_asking_library_has_a_runpath(tmp_path: Path) -> None:
+    other = binaries.elf(soname="libnvJitLink.so.12", build_id=b"old")
+    row = told(shadowed(machine(tmp_path, shadow=other)))["libnvJitLink.so.12"]
+    assert (row["path"], row["by"]) == ("/opt/cuda/lib64/libnvJitLink.so.12", "LD_LIBRARY_PATH")
+    assert row["intended"] == f"/{NVIDIA}/nvjitlink/lib/libnvJitLink.so.12"
+    assert row["same_build"] is False
+
+
+def test_a_copy_of_the_same_build_is_told_as_such(tmp_path: Path) -> None:
+    same = binaries.elf(soname="libnvJitLink.so.12", build_id=b"new")
+    assert told(shadowed(machine(tmp_path, shadow=same)))["libnvJitLink.so.12"]["same_build"] is True
+
+
+def test_what_is_nowhere_is_told_only_where_the_environment_is_known(tmp_path: Path) -> None:
+    root = machine(tmp_path, cusparse=False)
+    assert "path" not in told(Pretend(root, environ={}))["libcusparse.so.12"]
+    assert told(TreeSystem(root)) == {}

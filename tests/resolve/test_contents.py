@@ -1,0 +1,76 @@
+"""What a wheel's own libraries say against a machine or a torch, by wheels that were read."""
+
+from __future__ import annotations
+
+from doctor.knowledge import Knowledge
+from doctor.knowledge.frameworks import PackageRelease, PackageWay
+from doctor.resolve import Solution, described, solve
+from doctor.resolve.contents import judge, majors, missing_extra
+from doctor.resolve.model import Build
+
+KB = Knowledge()
+H100 = {"gpu": "H100", "driver": "580.95.05", "python": "3.12"}
+
+
+def asked(packages: str, **machine: str) -> Solution:
+    return solve(KB, described(KB, **machine), packages.split())
+
+
+def said(package: str, version: str, build: Build | None = None, **machine: str) -> list[tuple[str, str]]:
+    """(verdict, text) of what the wheel of one release says."""
+    release = PackageRelease(package=package, version=version, source="x", as_of="2026-11-23")
+    way = PackageWay(id=package, package=package, kernels=True, source="x", as_of="2026-11-23")
+    return [(r.verdict, r.text) for r in judge(KB, described(KB, **machine), release, way, build)]
+
+
+def test_libraries_for_cuda_12_are_not_put_beside_a_torch_for_cuda_13() -> None:
+    refused = said("xformers", "0.0.35", Build("2.15.0", "cu132", plain=True), **H100)
+    assert ("no", "its libraries ask for CUDA 12 (libcudart.so.12), not for torch's CUDA 13.2") in refused
+    assert not [
+        text for verdict, text in said("xformers", "0.0.35", Build("2.10.0", "cu128"), **H100) if verdict == "no"
+    ]
+
+
+def test_a_gpu_needs_code_or_ptx_in_the_wheel() -> None:
+    assert any(verdict == "yes" and "PTX" in text for verdict, text in said("xformers", "0.0.35", gpu="sm_120"))
+    old = said("xformers", "0.0.35", gpu="sm_61")
+    assert [verdict for verdict, text in old if "none of it runs on sm_61" in text] == ["no"]
+
+
+def test_a_library_for_each_cuda_must_have_torch_s() -> None:
+    assert not [v for v, _ in said("bitsandbytes", "0.50.2", Build("2.15.0", "cu132"), **H100) if v == "no"]
+    texts = [text for v, text in said("bitsandbytes", "0.50.2", Build("2.16.0", "cu199"), **H100) if v == "no"]
+    assert any("not for cu199" in text for text in texts)
+
+
+def test_what_is_opened_while_it_runs_counts_too() -> None:
+    held = KB.wheel_content("ctranslate2", "4.8.5")
+    assert held
+    assert (held.needed, majors(held)) == ((), {12})
+    found = asked("ctranslate2", **{**H100, "driver": "450.80.02"})
+    assert found.status == "impossible"
+    assert "CUDA 12.0 needs driver >= 525.60.13; 450.80.02 is loaded" in found.refusals()[0].text
+    assert asked("ctranslate2", **H100).status == "solved"
+
+
+def test_a_patch_that_was_not_read_is_judged_by_one_of_its_series() -> None:
+    assert said("ctranslate2", "4.8.1", None, **H100) == said("ctranslate2", "4.8.5", None, **H100)
+    assert said("ctranslate2", "9.9.9", None, **H100) == [("unknown", "the libraries of its wheel were not read")]
+
+
+def test_which_torch_a_package_is_for_is_not_guessed() -> None:
+    found = asked("torch torchcodec", **H100)
+    assert found.status == "unknown"
+    assert "does not say which torch" in found.reasons[-1].text or any("which torch" in r.text for r in found.reasons)
+
+
+def test_an_extra_that_pins_a_release_that_does_not_exist_is_refused() -> None:
+    release = next(r for r in KB.package_releases("jax") if r.version == "0.12.0.1")
+    (reason,) = missing_extra(KB, release, frozenset({"rocm7-local"}))
+    assert "its extra rocm7-local asks for jax-rocm7-plugin==0.12.0.1.*, of which no release is known" in reason.text
+    assert asked("jax", gpu="gfx942", rocm="7.2.1", python="3.12").picks[0].version == "0.12.0"
+
+
+def test_where_wheels_of_one_name_differ_by_cuda_torch_s_index_is_taken() -> None:
+    found = asked("torch xformers==0.0.35", **H100)
+    assert " ".join(found.commands[0]).endswith("xformers==0.0.35 --index-url https://download.pytorch.org/whl/cu130")

@@ -1,0 +1,90 @@
+"""Which difference explains that it fails here: planted among harmless ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doctor.engine.judge import judge
+from doctor.facts import Snapshot
+from doctor.knowledge import Knowledge
+from doctor.why.differences import differences
+from doctor.why.ranking import Why, why
+from doctor.why.text import render
+
+KB = Knowledge()
+GPU = {"key": "0000:01:00.0", "vendor": "nvidia", "pci_address": "0000:01:00.0", "arch": "sm_90", "driver": "nvidia"}
+HARMLESS = {f"APP_SETTING_{n}": str(n) for n in range(40)}
+PACKAGES = [{"name": f"helper-{n}", "version": "1.0"} for n in range(40)]
+
+
+def machine(**facts: Any) -> Snapshot:
+    base = {
+        "gpus": [GPU],
+        "nvidia_driver": {"loaded": True, "version": "580.95.05", "cuda_version": "13.0", "flavour": "open"},
+        "torch": {"installed": True, "version": "2.9.1+cu130", "build": "cuda", "cuda": "13.0"},
+        "packages": [{"name": "torch", "version": "2.9.1+cu130"}, *PACKAGES],
+        "environment": {**HARMLESS},
+        "os": {"id": "ubuntu", "version": "24.04"},
+    }
+    return Snapshot.model_validate({**base, **facts})
+
+
+def asked(good: Snapshot, bad: Snapshot, *suspects: str) -> Why:
+    return why(judge(good, KB), judge(bad, KB), KB, suspects)
+
+
+OTHER_HARMLESS = {
+    "environment": {name: value + "0" for name, value in HARMLESS.items()},
+    "packages": [{"name": "torch", "version": "2.9.1+cu130"}, *({**p, "version": "2.0"} for p in PACKAGES)],
+}
+
+
+def test_a_driver_among_eighty_harmless_differences() -> None:
+    old = {"loaded": True, "version": "535.183.01", "cuda_version": "12.2", "flavour": "open"}
+    found = asked(machine(), machine(nvidia_driver=old, **OTHER_HARMLESS))
+    assert [d.name for d in found.explained[0].by] == ["nvidia_driver"]
+    assert found.explained[0].finding.rule == "nvidia-driver-too-old"
+    assert len(found.rest) == 80
+
+
+def test_a_variable() -> None:
+    bad = machine(environment={**HARMLESS, "CUDA_VISIBLE_DEVICES": "7"})
+    found = asked(machine(), bad)
+    assert found.ranked[0].name == "environment[CUDA_VISIBLE_DEVICES]"
+    assert found.explained[0].finding.rule == "visible-devices-conflict"
+
+
+def test_torch_takes_what_belongs_to_it_along() -> None:
+    cpu = {"installed": True, "version": "2.9.1+cpu", "build": "cpu"}
+    bad = machine(torch=cpu, packages=[{"name": "torch", "version": "2.9.1+cpu"}, *PACKAGES])
+    found = asked(machine(), bad)
+    assert [d.name for d in found.explained[0].by] == ["packages[torch]"]
+
+
+def test_what_fails_on_both_is_said_and_explains_nothing() -> None:
+    old = {"loaded": True, "version": "535.183.01", "cuda_version": "12.2"}
+    found = asked(machine(nvidia_driver=old), machine(nvidia_driver=old, **OTHER_HARMLESS))
+    assert found.explained == ()
+    assert [f.rule for f in found.shared] == ["nvidia-driver-too-old"]
+    assert render(found, ("a", "b")).startswith("! a fails too: ")
+
+
+def test_a_symptom_lifts_what_its_rule_reads() -> None:
+    good, bad = machine(host={"shm_bytes": 1 << 34}), machine(host={"shm_bytes": 1 << 30}, **OTHER_HARMLESS)
+    found = asked(good, bad, "container-shm-too-small")
+    assert [d.name for d in found.suspected] == ["host.shm_bytes"]
+
+
+def test_ids_and_ways_of_writing_are_no_difference() -> None:
+    good = machine(packages=[{"name": "triton", "version": "3.5", "location": "/a"}])
+    bad = machine(packages=[{"name": "triton", "version": "3.5.0", "location": "/b"}], gpus=[{**GPU, "uuid": "GPU-1"}])
+    assert differences(good, bad) == ()
+    assert render(asked(good, bad), ("a", "b")) == "a and b do not differ in anything that doctor reads.\n"
+
+
+@pytest.mark.parametrize("unread", ["environment", "packages", "nvidia_driver"])
+def test_what_one_side_did_not_read_is_no_difference(unread: str) -> None:
+    whole = machine()
+    assert differences(whole, whole.model_copy(update={unread: getattr(Snapshot(), unread)})) == ()
