@@ -108,6 +108,8 @@ def _of_family(row: list[Token], start: int, at: int, lookup: Lookup) -> Mention
         return None
     if any(token.low == "quadro" for token in row[start:at]):
         parts.insert(0, "quadro")
+    if family == "gt" and row[end].text[-1] not in "05":
+        return None  # many other products are called GT; a GeForce's number ends with 0 or 5
     found = gpu_names.tailed(row, start, end, parts, lookup, gpu_words.FAMILIES.get(family, "nvidia"))
     if found and parts == ["rtx"] and row[end].text in gpu_words.OF_SEVERAL and found.last == end + 1:
         return replace(found, arch="")
