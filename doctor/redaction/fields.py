@@ -1,78 +1,66 @@
-"""Names by the field in which they stand: owners in `ls` and `ps`, `uid=1009(name)`, Slurm's jobs and scripts, logs of
-logins, mounts, labels of containers, folders of users and projects, prompts.
+"""Names that the structure of a text tells: values under keys, cells of tables, folders of paths, places in lines of a known
+form, and hosts where an address stands.
 
 >>> sorted(named("uid=1009(mia.k) gid=44(video)\\nAccount=fusion2 UserId=mia.k(1009)"))
 [('group', 'fusion2'), ('user', 'mia.k')]
 """
 
-# ruff: noqa: E501 -- a table
+# ruff: noqa: E501, SIM905 -- tables
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from doctor.redaction import keyed, paths
+from doctor.redaction import lines, paths, tables
+from doctor.redaction.keys import kind_of, words_of
 from doctor.redaction.lazy import Lazy
-from doctor.redaction.stand_ins import COMMON, FOLDERS, MADE
+from doctor.redaction.nodes import Node, nodes
+from doctor.redaction.public_hosts import is_public
+from doctor.redaction.stand_ins import MADE
+from doctor.redaction.vocabulary import is_ordinary
 
-_N = r"[A-Za-z_][\w.-]{1,63}"
-_USER = r"[A-Za-z_][\w.-]{1,62}\$?"
-_FOLDER = r"[A-Za-z][\w.-]{1,63}"
-_Q = r"\\{0,3}[\"']?"
-_PEOPLE = r"(?:users|staff|students?|people|local|home|groups?|u|[a-z])"
-
-_TABLE: tuple[tuple[str, str, str], ...] = (
-    # kinds of the groups; a literal that the text must hold; the pattern
-    ("user", "uid=", rf"\b[ef]?uid=\d{{1,10}}\((?:[A-Z][\w-]{{0,15}}\\\\?)?({_USER})\)"),
-    ("site", "uid=", r"\b[ef]?uid=\d{1,10}\(([A-Z][\w-]{0,15})\\"),
-    ("group", "id=", rf"\b[ef]?gid=\d{{1,10}}\(({_N})\)"),
-    ("group", "(", rf"(?:\bgroups=|,)\d{{1,10}}\(({_N})\)"),
-    ("user", "Uid:", rf"\bUid:\s{{0,3}}\(\s{{0,5}}\d{{1,10}}/\s{{0,12}}({_USER})\)"),
-    ("group", "Gid:", rf"\bGid:\s{{0,3}}\(\s{{0,5}}\d{{1,10}}/\s{{0,12}}({_N})\)"),
-    ("group", "ccount", rf"(?:--account[= ]|invalid account )({_N})\b"),
-    ("group", " -A", rf"(?:#SBATCH|#PBS|\bsrun|\bsalloc|\bsbatch|\bqsub)[^\n]{{0,200}}?\s-[AP]\s{{0,3}}({_N})\b"),
-    ("user", " for ", rf"\b(?:Accepted|Failed|Postponed)\s\S{{1,30}}\sfor\s(?:invalid\suser\s)?({_USER})\sfrom\b"),
-    ("user", " user ", rf"\b(?:session (?:opened|closed) for user|invalid user|of user|authenticating user|[Ll]ogin failed for user)\s['\"]?({_USER}?)(?=[\s(.,'\"]|$)"),
-    ("host", " NCCL ", rf"(?m)^\s{{0,8}}({_N}):\d{{1,8}}:\d{{1,8}}(?:\s\[\d{{1,3}}\])? NCCL "),
-    ("user host", ":", rf"(?m)^\s{{0,20}}\d{{1,10}}(?:_\S{{1,20}})?\s{{1,12}}\S{{1,30}}\s{{1,12}}\S{{1,30}}\s{{1,12}}({_USER})\s{{1,8}}(?:R|PD|CG|CD|CF|CA|F|TO|S|NF|OOM)\s{{1,12}}[\d:-]{{3,14}}\s{{1,8}}\d{{1,6}}\s{{1,12}}(?:\(|({_N}?)(?=[\[\s,]|$))"),
-    ("user", "CRON", rf"\bCRON\[\d{{1,8}}\]: \(({_USER})\) "),
-    ("user group", "ogged in as", rf"\b[Ll]ogged in as:? ['\"]?({_USER}?)(?=[\s.,'\"]|$)['\"]?(?: \(({_N})\))?"),
-    ("user", "sudo", rf"\bsudo(?:\[\d+\])?:\s{{1,12}}({_USER})\s:\s(?:TTY|PWD|\d|a\s|command|user)"),
-    ("user", "su: ", rf"\bsu: \(to \S{{1,32}}\) ({_USER}) on "),
-    ("user group", "r", rf"(?m)^\s{{0,12}}[-dlcbps](?:[r-][w-][xsS-]){{2}}[r-][w-][xtT-][.+@]?\s{{1,6}}\d{{1,6}}\s{{1,6}}({_USER}|\d+)\s{{1,20}}({_N}|\d+)\s"),
-    ("user", ".", rf"(?m)^({_USER}\+?)\s{{1,12}}\d{{1,8}}\s{{1,6}}\d{{1,4}}\.\d\s{{1,6}}\d{{1,3}}\.\d\s"),
-    ("user", ":", rf"(?m)^({_USER}\+?)\s{{1,12}}\d{{1,8}}\s{{1,8}}\d{{1,8}}\s{{1,4}}\d{{1,3}}\s\S{{1,8}}\s{{1,8}}\S{{1,8}}\s{{1,12}}\d\d:\d\d"),
-    ("user", " R ", rf"(?m)^\s{{0,8}}\d{{1,8}}\s({_USER}\+?)\s{{1,12}}(?:rt|-?\d{{1,3}})\s{{1,6}}-?\d{{1,3}}\s{{1,6}}[\d.]+[kmgt]?\s"),
-    ("user", " S ", rf"(?m)^\s{{0,8}}\d{{1,8}}\s({_USER}\+?)\s{{1,12}}(?:rt|-?\d{{1,3}})\s{{1,6}}-?\d{{1,3}}\s{{1,6}}[\d.]+[kmgt]?\s"),
-    ("user", "+", r"(?<=\s)([a-z_][a-z0-9_.-]{5,6}\+)(?=\s)"),
-    ("user", " : ", rf"(?m)^({_USER}) : \1(?=\s|$)"),
-    ("user", "~", rf"(?<![\w/~=])~({_USER})/"),
-    ("project", "Source", rf"\\{{0,3}}\"Source\\{{0,3}}\":\s{{0,4}}\\{{0,3}}\"/(?:srv|data|mnt|export|media|storage|nfs|pool|tank)\d{{0,2}}/({_FOLDER})"),
-    ("host", ":/", rf"(?m)(?:^|[\s\"'])({_N}):/[^\s:]{{0,200}}\s(?:on\s)?/[^\s]{{0,200}}\s(?:type\s)?(?:nfs4?|ceph|glusterfs|fuse\.\w+|beegfs)\b"),
-    ("project", ":/", rf"(?m)(?:^|[\s\"'])[\w.:@\[\]-]{{1,80}}:/(?:[\w.-]{{1,40}}/){{0,4}}({_FOLDER})\s(?:on\s)?/[^\s]{{0,200}}\s(?:type\s)?(?:nfs4?|ceph|lustre|glusterfs)\b"),
-    ("host project", "//", rf"(?m)(?:^|\s)//({_N})/({_FOLDER})\s(?:on\s)?/\S{{1,200}}\s(?:type\s)?(?:cifs|smb3?)\b"),
-    ("host project", "@", rf"(?:^|[\s,:])({_N})@(?:o2ib|tcp)\d{{0,3}}:/(?:[\w.-]{{1,40}}/){{0,3}}({_FOLDER})"),
-    ("host", ":", rf"(?m)^(?:\d{{4}}-\d\d-\d\d[T ][\d:.,]{{8,15}}(?:Z|[+-][\d:]{{4,5}})?|[A-Z][a-z]{{2}} [ \d]\d [\d:]{{8}}(?:\.\d{{1,6}})?) ({_N}) [\w./()@-]{{1,64}}(?:\[\d{{1,8}}\])?:(?=\s|$)"),
-    ("host", "Linux ", rf"\bLinux ({_N}) \d\.\d{{1,2}}[\w.+-]{{0,60}} #"),
-    ("user host", "@", rf"(?m)(?:^|\[|\)\s)({_USER})@({_N}):?\s?[~/][^\n$#]{{0,200}}[$#](?:\s|$)"),
-    ("user host", "@", rf"(?m)^\[({_USER})@({_N})\s[^\]\n]{{1,100}}\][$#]"),
-    ("host", "-", rf"\b(?:srun|salloc|sbatch|scontrol|pdsh|clush|#SBATCH)\b[^\n]{{0,200}}?\s(?:-w|--nodelist)[= ]{{1,2}}({_N}?)(?=[\[\s,]|$)"),
-    ("host", "srun: error", rf"\bsrun: error: ({_N}): task"),
-    ("host", "Node:", rf"(?m)^\s{{0,8}}Node:\s{{1,20}}({_N})(?:/[\d.]{{7,15}})?\s*$"),
-    ("host", "resolve", rf"(?i)(?:could not|can't|cannot) resolve (?:host|hostname|proxy)[: ]{{1,2}}({_N})"),
-    ("group", "Namespace", rf"\bNamespace:\s{{1,16}}({_N})"),
-    ("group", "kubectl", rf"\b(?:kubectl|helm|oc)\b[^\n]{{0,100}}?\s(?:-n|--namespace)[= ]({_N})"),
-    ("user", "", rf"(?i)(?:^|[\s{{,.\"'])(?:owner|team|maintainers?|authors?|contact|department|project|costcenter|tenant|requester|created[_-]?by){_Q}\s?[=:]\s?{_Q}([A-Za-z][\w-]{{2,40}})(?=[\"'\\])"),
-    ("user", "", rf"(?:^|[\s{{,.\"'])(?:[Oo]wner|[Mm]aintainer|[Aa]uthors?|[Cc]ontact|[Vv]endor|Name|LABEL author){_Q}\s{{0,2}}[=:]\s{{0,4}}{_Q}([A-Z][a-zà-ÿ-]{{1,20}}(?: [A-Z][a-zà-ÿ'-]{{0,24}}\.?| GmbH| AG| Inc| Ltd){{1,2}})(?=[\"'\s<\\,]|$)"),
-    ("user user", ":x:", rf"(?m)^({_USER}):x?:\d{{4,7}}:\d{{1,7}}:([A-Z][^:,\n]{{3,40}} [^:,\n]{{2,40}})?[^:\n]{{0,80}}:/"),
-    ("site user", "\\", rf"(?<![\w\\/:.-])([A-Z][A-Z0-9-]{{2,14}})\\(?![nrtbfvxu0\\\"'])({_USER})\b"),
+_N = r"[A-Za-z_][\w-]{1,62}"
+_PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
+    (kinds, hint, Lazy(pattern))
+    for kinds, hint, pattern in (
+        ("user host", "@", rf"(?<![\w/.@:+=(-])([A-Za-z_][\w.-]{{1,62}})@({_N})(?=[:\s\])>%,'\"]|$)"),
+        ("host", "@", rf"(?<![\w.-])\d{{3,5}}@({_N})(?![\w.])"),
+        ("user site", "@", rf"(?<![\w/.@:+=-])([A-Za-z_][\w.-]{{1,62}})@([A-Z][A-Z0-9-]{{1,30}}(?:\.[A-Z][A-Z0-9-]{{1,30}}){{1,4}})(?![\w-])"),
+        ("user", "@", r"(?<![\w.+%(-])([A-Za-z][\w.-]{2,40})@[A-Za-z0-9-]{1,64}(?:\.[A-Za-z0-9-]{1,64}){1,6}(?![\w-])"),
+        ("host", ":", rf"(?<![\w/.@$=-])(?=[a-z]*[-_0-9])({_N}):(?:22|53|80|443|\d{{4,5}})(?![\w.:-])"),
+        ("host project", "//", r"(?:(?<=[\s\"'=(])|^)//([A-Za-z][\w-]{2,62})/([A-Za-z][\w$-]{1,62})"),
+        ("host project", "\\\\", r"(?<![\w\\:])\\\\([A-Za-z][\w-]{2,62})\\([\w$-]{2,62})"),
+        ("host project", ":/", rf"(?<![\w/.:@$}}{{-])({_N}):/(?:[\w.-]{{1,40}}/){{0,4}}([A-Za-z][\w.-]{{1,63}}),?\s(?:on\s)?/"),
+        ("host", ":/", rf"(?m)^({_N}):/[\w./-]{{1,200}}\s{{1,20}}[\d.]{{1,8}}[KMGTP]?\s"),
+        ("host project", "@", rf"(?:^|[\s,:])({_N}|[\d.]{{7,15}})@(?:o2ib|tcp)\d{{0,3}}:/(?:[\w.-]{{1,40}}/){{0,3}}([A-Za-z][\w.-]{{1,63}})"),
+        ("host", "[", r"(?<![\w.$-])([A-Za-z][\w-]{1,40}?)-?\[\d{2,6}(?:[,-]\d{2,6}){1,40}\](?![\w.])"),
+        ("host", ":", rf"(?<=://)({_N})(?=[:/,])"),
+        ("host", ",", rf"@[\w.-]{{1,63}}(?::\d{{2,5}})?,({_N})(?=[:/,])"),
+        ("group project", "git", r"(?:git@[\w.-]{1,100}:|ssh://(?:\w{1,30}@)?[\w.-]{1,100}(?::\d{2,5})?/)([\w.-]{2,60})/([\w.-]{2,60}?)(?:\.git)?(?=[@\s\"'#]|$)"),
+        ("site user", "\\", r"(?<![\w\\/:.-])([A-Z][A-Z0-9-]{2,14})\\(?![nrtbfvxu0\\\"'])([A-Za-z_][\w.-]{1,62})\b"),
+        ("user", "+", r"(?<=\s)([a-z_][a-z0-9_.-]{5,6}\+)(?=\s)"),
+        ("user", "~", r"(?<![\w/~=])~([A-Za-z_][\w.-]{1,62})/"),
+        ("site", "wandb.ai/", r"wandb\.ai/([\w-]{3,60})/"), ("project", "wandb.ai/", r"wandb\.ai/[\w-]{3,60}/([\w-]{3,60})"),
+        ("site", "dc=", r"\bdc=([a-z][\w-]{3,40}),dc="), ("site", "iqn.", r"\biqn\.\d{4}-\d\d\.([a-z]{2,6}\.[\w-]{3,60})"),
+        ("project", "Namespace:", rf"(?m)^Name:\s{{1,30}}({_N})\s{{0,4}}\nNamespace:"), ("host", " ID:", rf"(?m)^ Name: ({_N})\n ID: "),
+        ("project", "/", r"(?i)\b(?:pod|deployment|job|replicaset|statefulset|daemonset|node|configmap|pvc)s?(?:\.[a-z0-9.]{2,40})?/([a-z][a-z0-9-]{3,60})\b(?![./])"),
+        ("host", "-", r"(?<![\w./$-])((?:[a-z]{3,20}-){1,3}(?:gpu|dgx|hgx|node|login|nas|srv|hpc|cn|bmc|compute|mi\d{2,3}|[abh]\d{3})(?:-?\d{1,4}|x)?)(?![\w.=/-]|:\d)"),
+        ("user", "name=", r"[(,]name=([A-Za-z][\w-]{2,40}),"),
+        ("host", "ip=", r"\bip=[\d.]*(?::[^:\s]*){3}:([A-Za-z][\w-]{2,60}):"),
+    )
 )  # fmt: skip
-_ROWS = tuple((kinds.split(), hint, Lazy(pattern)) for kinds, hint, pattern in _TABLE)
-_LABELLED = re.compile(
-    r"(?i)owner|team|maintainer|author|vendor|contact|department|project|tenant|requester|created|name"
+_PERSON = Lazy(
+    r"[A-ZÀ-Þ][\w'’-]{1,24}(?: (?:v[ao]n|de[rnlia]?|d[aio]|l[ae]|bin|al|ter)){0,2}(?: [A-ZÀ-Þ][\w.'’-]{0,24}){1,3}"
 )
 _COMPANIES = Lazy(
-    r"(?i)\b(?:nvidia|amd|intel|advanced|meta|google|microsoft|pytorch|hugging|red hat|canonical|team|authors?|developers?|contributors?|community|foundation|project|inc|corp(?:oration)?|labs?|instinct|radeon|geforce|graphics|tesla|xeon|epyc|core|ubuntu|debian)\b"
+    r"(?i)\b(?:nvidia|amd|intel|advanced|meta|google|microsoft|pytorch|hugging|red hat|canonical|team|authors?|developers?|contributors?|community|foundation|project|inc|corp(?:oration)?|labs?|instinct|radeon|geforce|graphics|tesla|xeon|epyc|core|ubuntu|debian|linux|server|windows|driver)\b"
+)
+_TOKEN = Lazy(r"[A-Za-z_][\w.+-]*")
+_ONE = Lazy(r"[\"']?@?[\w.@+:\\$()/-]{2,100}(?:\[[\d,-]{1,80}\])?[\"']?,?")
+_MANY = Lazy(r"@?[\w.-]{2,60}(?:\[[\d,-]{1,80}\])?(?:[, ]{1,2}@?[\w.-]{2,60}(?:\[[\d,-]{1,80}\])?){1,60}")
+_LIKE_HOST = Lazy(r"(?=[^\d_-]{0,60}[\d_-])[a-z][\w-]{2,62}|[A-Z][A-Z0-9-]{2,15}")
+_NO_VALUES = frozenset(
+    "true false yes no on off auto default enabled disabled int str string bool null none self other others unknown error is was not the this that value name id"
+    " host hosts file script static dynamic dhcp nvidia amd intel arch mint manjaro proxmox unraid truenas synology gentoo".split()
 )
 _NO_NAMES = frozenset(
     {"NT", "BUILTIN", "HKLM", "HKCU", "SOFTWARE", "SYSTEM", "ERROR", "INFO", "WARNING", "DEBUG", "NULL", "AUTHORITY"}
@@ -85,35 +73,79 @@ def named(text: str) -> set[tuple[str, str]]:
 
 
 def _all(text: str) -> Iterator[tuple[str, str]]:
-    if "=" in text or ":" in text:
-        yield from keyed.values(text)
+    for node in nodes(text):
+        yield from _of_node(node)
     if "/" in text or "\\" in text:
         yield from paths.owners(text)
-    low = ""
-    for kinds, hint, pattern in _ROWS:
-        if hint and hint not in text:
+    for kind, cell in tables.cells(text):
+        yield from _of_value(kind, cell)
+    yield from ((kind, name.rstrip(".-" if kind != "user" else ".")) for kind, name in lines.rows(text))
+    for kinds, hint, pattern in _PLACES:
+        if hint in text:
+            for found in pattern.finditer(text):
+                yield from ((kind, found[n]) for n, kind in enumerate(kinds.split(), 1) if found[n])
+
+
+def _of_node(node: Node) -> Iterator[tuple[str, str]]:
+    kind = kind_of(node.key, node.above)
+    value = node.value.strip()
+    if node.key in ("Name", "name") and value[:1] == "/" and value.count("/") == 1:
+        kind, value = "project", value[1:]  # of a container
+    if not kind or "://" in value or "{{" in value or "$" in value or value[:1] in "<%*":
+        return
+    if (
+        kind in ("user", "group")
+        and (person := _PERSON.match(value))
+        and (person[0] == value or value[person.end() :].lstrip()[:1] in ("<", ",", "("))
+    ):
+        yield kind, person[0]
+        return
+    one = _ONE.fullmatch(value) or (kind != "serial" and node.firm and _MANY.fullmatch(value))
+    if not one or value.lower().strip("\"'") in _NO_VALUES:
+        return
+    if not node.firm and len(words_of(node.key)) == 1 and kind not in ("user",) and node.key.lower() != "hostname":
+        if not node.above and not _LIKE_HOST.fullmatch(value):
+            return  # a word behind a word
+    yield from _of_value(kind, value)
+
+
+def _of_value(kind: str, value: str) -> Iterator[tuple[str, str]]:
+    """The names in a value: of a list, of `me@realm`, of `DOMAIN\\\\me`, of `name(1009)`, of `host:port`, of `n[01-07]`."""
+    value = value.strip("\"',;@*")
+    if "/" in value and kind != "host":
+        return
+    if kind == "user":
+        site, slash, user = value.replace("\\\\", "\\").rpartition("\\")
+        if slash:
+            yield "site", site
+        value = user if slash else value.rpartition("+")[2] or value
+    for found in _TOKEN.finditer(value):
+        if found.start() and value[found.start() - 1] in "@:/([":
             continue
-        if not hint:
-            low = low or text.lower()
-            if not _LABELLED.search(low):
-                continue
-        for found in pattern.finditer(text):
-            for number, kind in enumerate(kinds, 1):
-                if found[number]:
-                    yield kind, found[number].rstrip(".-") if kind != "user" else found[number].rstrip(".")
+        name = found[0]
+        if kind == "user" and value.endswith("+"):
+            name += "+"
+        yield kind, name.rstrip(".-" if kind != "user" else ".")
 
 
 def _is_name(kind: str, name: str) -> bool:
     low = name.lower().rstrip("+")
-    if len(low) < 3 or low[0] == "." or low in COMMON or low in FOLDERS or name in _NO_NAMES or MADE.fullmatch(name):
+    if (
+        len(low) < 3
+        or low[0] == "."
+        or low in _NO_VALUES
+        or name in _NO_NAMES
+        or is_ordinary(low)
+        or MADE.fullmatch(name)
+    ):
         return False
     if name.isdigit() or low.startswith(("systemd", "user-", "host-", "project-", "group-", "site-")):
         return False
-    if " " in name and _COMPANIES.search(name):
+    if kind == "serial" and not any(c.isdigit() for c in name):
         return False
-    return (
-        kind != "project"
-        or "." not in name
-        or not name.rpartition(".")[2].isalpha()
-        or len(name.rpartition(".")[2]) > 5
-    )
+    if " " in name:
+        return not _COMPANIES.search(name)
+    if kind == "host" and "." in name:
+        return not is_public(name)
+    ending = name.rpartition(".")[2]
+    return kind != "project" or "." not in name or not ending.isalpha() or len(ending) > 5

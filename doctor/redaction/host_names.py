@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.public_hosts import OF_TENANTS, SECOND_LEVELS, is_host, is_public
-from doctor.redaction.stand_ins import COMMON, FOLDERS, MADE
+from doctor.redaction.stand_ins import MADE
+from doctor.redaction.vocabulary import COMMON, FOLDERS
 
 Named = Callable[[str, str], str]
 """Kind and name → stand-in."""
@@ -29,6 +30,7 @@ _MODULES = frozenset(
     "self model module layer layers scipy skimage pandas torchvision torchaudio plotly astropy socket keras system torch numpy asp geopandas "  # noqa: SIM905
     "policy actor critic generator discriminator encoder decoder network backbone".split()
 )
+_FIRM = Lazy(r"/\w|:\d")
 _PLAIN = Lazy(r"\d{1,3}(?:\.\d{1,3}){3}|[\d.]+")
 
 
@@ -73,7 +75,13 @@ def _of_url(host: str, named: Named) -> str:
 def _of_dotted(found: re.Match[str], named: Named) -> str:
     host = found[1]
     low = host.lower()
-    if host not in (low, host.upper()) or not is_host(host) or is_public(host) or MADE.fullmatch(host):
+    firm = found.string[found.end() : found.end() + 2]
+    if (
+        host not in (low, host.upper())
+        or not is_host(host, firm=bool(_FIRM.match(firm)))
+        or is_public(host)
+        or MADE.fullmatch(host)
+    ):
         return found[0]
     first, _, rest = low.partition(".")
     if "." not in rest and (

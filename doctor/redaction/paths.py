@@ -1,61 +1,106 @@
-"""Names in the folders of a path: whose home, scratch, work or project folder it is.
+"""Names in the folders of a path: whose home, scratch, work or project folder it is, on storage of whatever name.
 
->>> sorted(owners("/mnt/beegfs/users/ehaugland/x C:\\\\Users\\\\Mia /gpfs/data/reefsim/a"))
-[('project', 'reefsim'), ('user', 'Mia'), ('user', 'ehaugland')]
->>> list(owners("https://rocm.docs.amd.com/projects/install-on-linux/ https://wiki.example/projects/reefsim/"))
-[('project', 'reefsim')]
+>>> sorted(owners("/mnt/beegfs/users/ehaugland/x C:\\\\Users\\\\Mia /gpfs/data/reefsim/a /bulk3/okonkwo/data"))
+[('project', 'okonkwo'), ('project', 'reefsim'), ('user', 'Mia'), ('user', 'ehaugland')]
+>>> list(owners("https://rocm.docs.amd.com/projects/install-on-linux/ /opt/rocm/lib /data/models/Llama-3-8B"))
+[]
 """
 
+# ruff: noqa: E501 -- patterns
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.public_hosts import is_public
-from doctor.redaction.stand_ins import FOLDERS
+from doctor.redaction.vocabulary import is_ordinary
 
-_PATH = Lazy(r"(?<![\w.-])(?:[A-Za-z]:)?(?:(?:[/\\]|\\\\)[\w.@+~-]{1,80}){2,12}")
+_PATH = Lazy(r"(?:(?<![\w.@-])(?:[A-Za-z]:|~)?|(?<=\.\.\.)[\w-]{0,20})(?:(?:[/\\]|\\\\)[\w.@+~=-]{1,80}){2,12}")
+_SHORT = Lazy(r"\b(?:gdata|scratch|nobackup|massdata)/([a-z][a-z0-9]{2,12})\b(?![/.])")
 _SIGN = Lazy(r"[/\\]+")
-_HOMES = frozenset(["home", "homes", "users", "user"])
-_SHARED = frozenset(["scratch", "work", "proj", "project", "projects"])
-_SYSTEMS = frozenset(["gpfs", "lustre", "ceph", "cephfs", "beegfs", "weka", "wekafs", "vast", "nfs", "bgfs"])
-_BETWEEN = _HOMES | frozenset(["staff", "student", "students", "people", "local", "group", "groups", "shared"])
-"""Folders that stand between a root and the name."""
-_DEEPEST = 3
+_HOMES = frozenset(
+    ("home", "homes", "users", "user", "people", "staff", "students", "student", "u", "members", "accounts", "usr_home")
+)
+_ROOT = Lazy(
+    r"(?i)(?:\w{0,5}(?:scratch|home|data|work|nobackup|store|storage|lustre|gpfs|cephfs?|beegfs|weka|nfs|zfs|vol|cluster|disk)|vast|raid|fsx|efs|tank|bulk|bigdata|ptmp"
+    r"|proj|lab|archive|export|share|shared|group|mnt|srv|media|net|ifs|g|p|d|local|lus|ccs|orange|blue|pool|cvol|apps|software|research|beeond|hpc|nvme|ssd)s?\d{0,4}|projects?\d{0,2}"
+)
+_BETWEEN = Lazy(
+    r"(?i)(?:scratch|data|work|proj|storage|store|nfs|gpfs|lustre|cephfs?|beegfs|weka|vast|vol|volume|export|share|shared|proj-shared|group|local|archive|nvme|ssd|disk|raid|pool|tank|bulk|fs|lv|hpc|mnt|[a-z]|[a-z]{0,6}-ssd)s?\d{0,3}|projects?|repos?|\d{1,8}"
+)
+_STOPS = frozenset(
+    "models model checkpoints hub datasets site-packages dist-packages envs env venv .venv lib lib64 bin share src include build dist csrc tests blobs"
+    " docker overlay2 containers snapshots pkgs miniconda3 anaconda3 mambaforge miniforge3 spack opt .cache .local .conda conda dev test images sif".split()  # noqa: SIM905
+)
+"""Folders below which a path names software, data or models, and nobody."""
+_IN_HOMES = frozenset(
+    "envs miniconda3 anaconda3 mambaforge miniforge3 miniconda anaconda .conda .cache .local .venv venv .ssh .bashrc .nv .triton .config .pyenv .vscode-server".split()  # noqa: SIM905
+)
+"""What lies in somebody's own folder, wherever that is."""
+_SYSTEM = frozenset(
+    "usr etc lib lib64 bin sbin dev proc sys boot run snap nix var opt root app workspace build builds".split()
+)  # noqa: SIM905
+_FILE = Lazy(r".{1,80}\.[A-Za-z][A-Za-z0-9]{0,7}")
+_DEEPEST = 5
+_MOST = 3
 
 
 def owners(text: str) -> Iterator[tuple[str, str]]:
-    """Kind (user, project) and name. Whether a name is one that every machine has, the caller knows."""
+    """Kind (user, project) and name. Whether a name is one that every machine has, the caller knows as well."""
     for found in _PATH.finditer(text):
-        parts = [part for part in _SIGN.made.split(found[0]) if part and not part.endswith(":")]
-        if text[max(0, found.start() - 2) : found.start()] == ":/" and is_public(parts[0]):
+        parts = [part for part in _SIGN.made.split(found[0]) if part not in ("", "~") and not part.endswith(":")]
+        if text[max(0, found.start() - 2) : found.start()] == ":/" and (not parts or is_public(parts[0])):
             continue  # a page that everybody can read
-        kind, place = _root(parts)
-        if 0 < place < len(parts) and _root_name(parts[place - 1]) in _SYSTEMS:
-            place += parts[place].lower() in FOLDERS - _BETWEEN
-        while kind and place < len(parts) and _is_between(parts[place]):
-            kind, place = "user" if _root_name(parts[place]) in _HOMES else kind, place + 1
-        if kind and place < len(parts):
-            yield kind, parts[place]
+        windows = found[0][1:2] == ":" or found[0][:1] == "\\"
+        yield from _of(parts, cut=text[max(0, found.start() - 3) : found.start()].endswith("..."), windows=windows)
+    if "data/" in text or "scratch/" in text or "nobackup/" in text:
+        yield from (("project", found[1]) for found in _SHORT.finditer(text))
 
 
-def _root(parts: Sequence[str]) -> tuple[str, int]:
-    """What is looked for, and from where on; "" where the path has no root of people's folders."""
+def _of(parts: Sequence[str], *, cut: bool, windows: bool) -> Iterator[tuple[str, str]]:
+    if len(parts) > 1 and parts[0] == "cvmfs":
+        yield "host", parts[1]
+    if len(parts) > 2 and parts[:2] == ["dev", "mapper"]:
+        yield "project", parts[2].replace("--", "\0").partition("-")[0].replace("\0", "-")
+    if not parts or (parts[0].lower() in _SYSTEM and parts[:2] != ["var", "home"]):
+        return
+    for part, below in pairwise(parts[:_DEEPEST]):
+        if below in _IN_HOMES and (cut or part is not parts[0]) and not _is_between(part):
+            yield "user", part
+    homes = [n for n, part in enumerate(parts[:_DEEPEST]) if _plain(part) in ("home", "homes", "users")]
+    start = 0 if windows or _is_root(parts[0]) else homes[0] if homes else len(parts)
+    yield from _below(parts[start:], windows=windows)
+
+
+def _below(parts: Sequence[str], *, windows: bool) -> Iterator[tuple[str, str]]:
+    """The first two names below a root; the first below a folder of homes."""
+    kind, found = "project", 0
     for place, part in enumerate(parts[:_DEEPEST]):
-        name = _root_name(part)
-        if name in _HOMES and name != "user":
-            return "user", place + 1
-        if name in _SHARED and (name != "work" or (place < 2 and len(parts) > place + 2)):
-            return "project", place + 1
-        if name in _SYSTEMS and name != "nfs":
-            return "project", place + 1
-    return "", 0
+        if _plain(part) in _HOMES:
+            kind = "user"
+            continue
+        if _is_between(part) or (place == 0 and not windows):
+            continue
+        if (windows and kind != "user") or part.lower() in _STOPS or part[:1] in ".-" or is_ordinary(part):
+            return
+        if place == len(parts) - 1 and kind != "user" and _FILE.fullmatch(part):
+            return
+        yield kind, part
+        found += 1
+        if found == _MOST or kind == "user":
+            return
 
 
-def _root_name(part: str) -> str:
-    return part.lower().rstrip("0123456789")
+def _plain(part: str) -> str:
+    low = part.lower()
+    bare = low.rstrip("0123456789")
+    return bare if len(low) - len(bare) < 4 else low
 
 
 def _is_between(part: str) -> bool:
-    name = _root_name(part)
-    return len(name) < 2 or name in _BETWEEN or name in _SYSTEMS or name in _SHARED
+    return _plain(part) in _HOMES or bool(_BETWEEN.fullmatch(part))
+
+
+def _is_root(part: str) -> bool:
+    return _plain(part) in _HOMES or bool(_ROOT.fullmatch(part))

@@ -54,7 +54,7 @@ _PAIR_TURNED = Lazy(
 _URL = Lazy(r"(?i)(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{0,20}:(?:\\{0,3}/){2})([^\s\"'<>`]{1,1000})")
 _TABLE = Lazy(rf"(?m)(\|\s{{0,40}}({NAMED})\s{{0,60}}\|\s{{0,10}})([^|\n]{{1,300}}?)(?=\s{{0,200}}\|)")
 _QUERY = Lazy(
-    r"([?&](?:key|code|sig|k|t|auth|pass|pw|p|signature|X-Amz-(?:Signature|Credential|Security-Token)|X-Goog-Signature|x-goog-credential)=)([^\s&\"'<>#\\]{8,4000})"
+    r"([?&](?:key|code|sid|sig|k|t|auth|pass|pw|p|signature|X-Amz-(?:Signature|Credential|Security-Token)|X-Goog-Signature|x-goog-credential)=)([^\s&\"'<>#\\]{8,4000})"
 )
 _BEARER = Lazy(
     r"(?i)\b((?:bearer|basic|negotiate|ntlm|apikey|token)[ \t]+)((?=[^\s\"',;]{0,80}[\d=+/])[A-Za-z0-9+/_.~=:-]{12,4000})"
@@ -62,6 +62,7 @@ _BEARER = Lazy(
 _NETRC = Lazy(
     r"(?i)\b((?:machine\s+\S{1,200}|default)(?:\s+(?:login|account|port)\s+\S{1,200}){0,3}\s+password\s+)(\"[^\"\n]{1,300}\"|\S{1,500})"
 )
+_COLUMN = Lazy(rf"(?m)^([ \t]{{0,20}}({NAMED})[ \t]{{2,40}})(\S{{6,300}})[ \t]{{0,20}}$")
 _LOGIN = Lazy(r"(?i)\b(login\s+\S{1,200}\s+password\s+)(\S{1,500})")
 
 
@@ -282,4 +283,8 @@ def _end_of_header(text: str, named: _Named) -> int:
 def logins(text: str, tally: Tally) -> str:
     """netrc and its like."""
     text = _NETRC.sub(lambda m: m[1] + tally.hit("password", m[2]), text)
+    if "  " in text or "\t" in text:
+        text = _COLUMN.sub(
+            lambda m: m[1] + tally.hit("column", m[3]) if is_mixed(m[3]) and holds(m[2], m[3]) else m[0], text
+        )
     return _LOGIN.sub(lambda m: m[1] + (m[2] if m[2].startswith(MASK[:-1]) else tally.hit("password", m[2])), text)

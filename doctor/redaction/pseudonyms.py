@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,7 +12,8 @@ from doctor.redaction import host_names
 from doctor.redaction.fields import named
 from doctor.redaction.patterns import PUBLIC
 from doctor.redaction.public_hosts import is_public
-from doctor.redaction.stand_ins import COMMON, FOLDERS, MADE, STAND_IN
+from doctor.redaction.stand_ins import MADE, STAND_IN
+from doctor.redaction.vocabulary import COMMON, FOLDERS, is_ordinary
 from doctor.redaction.words import Words
 
 NAME_KEYS = {"user": "user", "hostname": "host"}
@@ -25,6 +27,7 @@ CLEAN: set[str] = set()
 _ORGANISATION = 3
 _DISTINCT = 5
 """Letters of an organisation's name that is learned from its hosts; a shorter one may be a word."""
+_SIGNS = re.compile(r"[-_. ]|(?<=[A-Za-z])(?=\d)")
 _NO_FIELD = 9
 """Characters in which no name stands beside its field."""
 
@@ -76,6 +79,9 @@ class Pseudonyms:
         hosts of one domain that is not public are a site's, whose name stands elsewhere too."""
         for host in host_names.hosts(text):
             domain = host_names.domain_of(host)
+            first = host.partition(".")[0]
+            if host.count(".") > 1 and any(c in "-0123456789" for c in first) and not is_ordinary(first):
+                self.know("host", first)
             seen = self._hosts.setdefault(domain, {host})
             if host not in seen:
                 seen.add(host)
@@ -87,8 +93,9 @@ class Pseudonyms:
                 self._words.add(name, self._name(kind, name))
             elif kind == "host" and "." not in name:
                 self.know(kind, name)
+                self._know(kind, _parts(name))
             elif kind != "host" or not is_public(name):
-                self._know(kind, {name})
+                self._know(kind, {name} if kind == "project" else {name, *_parts(name)})
 
     def hide(self, word: str) -> None:
         """Replaces what only the operator knows to be a name, though it be a word of the field."""
@@ -148,3 +155,9 @@ class Pseudonyms:
     def _seen(self, stand_in: str, kind: str) -> str:
         self.counts[kind] += 1
         return stand_in
+
+
+def _parts(name: str) -> set[str]:
+    """The telling parts of a name: `acmelab` of `acmelab-gpu2`."""
+    parts = _SIGNS.split(name)
+    return {p for p in parts if len(p) > _DISTINCT and p.isalpha() and not is_ordinary(p)} if len(parts) > 1 else set()

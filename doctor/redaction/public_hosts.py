@@ -60,6 +60,8 @@ _ALSO_WORDS = frozenset(
     "int at be no is it in my to id us me co so rs py sh pl md ps cc info local internal private cluster site dev test il ma th ph".split()
 )
 """Ends that are also words or endings of files and methods: only a name of three parts with a digit or dash counts."""
+_ENDINGS = frozenset(("rs", "sh", "py", "pl", "md", "cc", "ps", "so"))
+"""Of files."""
 SECOND_LEVELS = ("ac", "co", "gov", "edu", "res", "com", "org", "net", "or", "go")
 """Below a country's end, the level at which nobody is named yet."""
 
@@ -75,8 +77,8 @@ def is_public(host: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def is_host(name: str) -> bool:
-    """Whether a dotted name can hardly be anything but a host's: by its end."""
+def is_host(name: str, *, firm: bool = False) -> bool:
+    """Whether a dotted name can hardly be anything but a host's: by its end; `firm` where a path or a port follows."""
     labels = name.lower().split(".")
     if labels[-1] not in _ENDS or any(
         not label or label[0] == "-" or label[-1] == "-" or "_" in label for label in labels
@@ -84,7 +86,11 @@ def is_host(name: str) -> bool:
         return False
     if labels[-1] in _ALSO_WORDS:
         second = labels[-2] in SECOND_LEVELS
-        return len(labels) > 2 and (second or any("-" in x or any(c.isdigit() for c in x) for x in labels[:-1]))
+        return len(labels) > 2 and (
+            second
+            or (firm and labels[-1] not in _ENDINGS)
+            or any("-" in x or any(c.isdigit() for c in x) for x in labels[:-1])
+        )
     if len(labels) == 2:
         return len(labels[0]) > 3 and not labels[0].isdigit()
     return not all(label.isdigit() for label in labels[:-1])

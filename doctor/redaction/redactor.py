@@ -42,6 +42,8 @@ _OF_REPORT = frozenset(("clear", "facts", "explains"))
 """Lists of a report that name rules and facts: what was found to hold nothing once is not asked after by its key."""
 _OF_ABOVE = ("value", "Value", "default", "plaintext")
 """Keys that say nothing themselves: the name stands above them."""
+_BUILT = re.compile(r"(?:Linux version|Release Build) [^\n]{0,60}\($")
+"""Before whoever built a kernel or a driver: the distribution."""
 _CLEAN_TEXTS = 20_000
 _CLEAN_CHARACTERS = 300
 _LONG = 10_000
@@ -216,7 +218,9 @@ class Redactor(Pseudonyms):
 
     def _mail(self, match: re.Match[str]) -> str:
         text = match[0]
-        return text if text.endswith(UNITS) or text.startswith("git@") else self._name("mail", text)
+        if text.endswith(UNITS) or text.startswith("git@") or _BUILT.search(match.string[: match.start()][-80:]):
+            return text
+        return self._name("mail", text)
 
     def _ipv4(self, match: re.Match[str]) -> str:
         return self._name("ipv4", match[0]) if is_address(match.string, *match.span()) else match[0]

@@ -57,6 +57,10 @@ _TABLE: tuple[tuple[str, str], ...] = (
     ),
     ("chpasswd", rf"[\"'\s][a-z_][\w.-]{{0,40}}:{_V}[\"']?\s{{0,3}}\|\s{{0,3}}(?:sudo\s{{1,3}})?chpasswd"),
     ("chpasswd", rf"\bchpasswd\s{{0,3}}<<<\s{{0,3}}['\"]?[\w.-]{{1,40}}:{_V}"),
+    (
+        "chpasswd",
+        r"\bchpasswd:\s{1,20}(?:expire:[^\n]{0,40}\s{1,20})?list:\s{0,3}\|?-?\s{1,20}[\w.-]{1,40}:()()(\S{6,200})",
+    ),
     ("passwd", rf"\becho\s{{1,3}}{_V}\s{{0,3}}\|\s{{0,3}}(?:sudo\s{{1,3}})?passwd\b"),
     ("snmp", rf"\bsnmp[a-z]{{1,12}}\b{_MORE}\s-[cAX]\s{{0,3}}{_V}"),
     ("createUser", rf"\bcreateUser\s{{1,3}}\S{{1,60}}\s{{1,3}}(?:MD5|SHA\S{{0,6}})\s{{1,3}}{_V}"),

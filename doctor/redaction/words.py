@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from doctor.redaction.encoded import encoded
 from doctor.redaction.tally import MASK, Tally
@@ -70,7 +70,10 @@ class Words:
         if words not in self._patterns:
             if len(self._patterns) > 500:
                 self._patterns.clear()
-            self._patterns[words] = re.compile("|".join(_of_word(w, hidden=w in self._hidden) for w in words))
+            forms: dict[tuple[bool, bool], list[str]] = {}
+            for word in words:
+                forms.setdefault((len(word) >= _ANY_CASE, word in self._hidden), []).append(word)
+            self._patterns[words] = re.compile("|".join(_of_words(group, *kind) for kind, group in forms.items()))
         return self._patterns[words]
 
 
@@ -79,20 +82,30 @@ def _of(stand_ins: Mapping[str, str], found: str) -> str:
     return stand_ins.get(found.lower()) or stand_ins.get(found.casefold(), MASK)
 
 
-def _of_word(word: str, *, hidden: bool) -> str:
-    if hidden and len(word) >= _ANY_CASE:
-        return rf"(?i:{re.escape(word)})"
-    if hidden:  # of three or four letters: `lab` is no part of `label`
-        return rf"(?:(?<![A-Za-z])|(?<=%[0-9A-Fa-f]{{2}}))(?i:{re.escape(word)})(?![A-Za-z])"
-    if len(word) < _ANY_CASE:
-        return rf"(?<![A-Za-z0-9]){_plainly(word)}(?![A-Za-z0-9])"
-    return rf"(?:(?<![A-Za-z])|(?<=%[0-9A-Fa-f]{{2}}))(?i:{re.escape(word)})(?![A-Za-z])"
+def _of_words(words: list[str], long: bool, hidden: bool) -> str:
+    """A pattern of many takes as long as one of few: it has the form of a tree."""
+    if hidden and long:
+        return f"(?i:{_tree(words)})"
+    if long or hidden:  # a hidden one of three or four letters: `lab` is no part of `label`
+        return rf"(?:(?<![A-Za-z])|(?<=%[0-9A-Fa-f]{{2}}))(?i:{_tree(words)})(?![A-Za-z])"
+    plain = {form for word in words for form in ((word, word.upper()) if any(map(str.isdigit, word)) else (word,))}
+    return rf"(?<![A-Za-z0-9]){_tree(plain)}(?![A-Za-z0-9])"
 
 
-def _plainly(word: str) -> str:
-    """As it is, with a capital, and in capitals alone for a word that holds a digit."""
-    forms = {word, word.upper()} if any(c.isdigit() for c in word) else {word}
-    return "(?:" + "|".join(map(re.escape, sorted(forms))) + ")"
+def _tree(words: Iterable[str]) -> str:
+    """Words as one pattern, the longest first: `ab(?:c|de)?`."""
+    words = list(words)
+    if len(words) == 1:
+        return re.escape(words[0])
+    heads: dict[str, list[str]] = {}
+    for word in words:
+        heads.setdefault(word[:1], []).append(word[1:])
+    ends = heads.pop("", None) is not None
+    branches = [re.escape(head) + (_tree(rest) if rest != [""] else "") for head, rest in sorted(heads.items())]
+    if not branches:
+        return ""
+    inner = "|".join(branches)
+    return f"(?:{inner})?" if ends else inner if len(branches) == 1 else f"(?:{inner})"
 
 
 def _base64(word: str) -> list[str]:

@@ -1,0 +1,106 @@
+"""The values in a text and the keys that they stand under: JSON (whole, cut off, or inside a log), YAML, INI, TOML, `Key: value`
+and `Key = value` lines, `KEY=value` anywhere, options of commands.
+
+>>> sorted(nodes('{"node": {"name": "ash1", "gpus": 4}} --team blue-ml'), key=str)
+[Node(key='name', above=('node',), value='ash1', firm=True), Node(key='team', above=(), value='blue-ml', firm=True)]
+>>> list(nodes("metadata:\\n  namespace: birds\\n"))
+[Node(key='namespace', above=('metadata',), value='birds', firm=False)]
+"""
+
+# ruff: noqa: E501 -- patterns
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from doctor.redaction.lazy import Lazy
+
+_Q = r"\\{0,7}[\"']"
+_BARE = r"[^\s\0\"'`;|&<>(){}\[\]$,=]{1,80}(?:\[[\d,-]{1,80}\])?"
+_VALUE = rf"(?={_Q}([^\"'\\\n]{{2,160}})|([A-Za-z0-9_@%+.\\]{_BARE}(?:,(?![\w.-]{{1,40}}=){_BARE}){{0,20}}))"
+_PAIR = Lazy(
+    rf"(?<![\w./$%{{-])(-{{0,2}}[A-Za-z_@][\w./-]{{1,60}})((?:{_Q})?)([ \t]{{0,12}}(?:=>|[=:])[ \t]{{0,12}}){_VALUE}"
+)
+_FLAG = Lazy(rf"(?<![\w-])(--[a-z][\w-]{{1,40}})(?:{_Q},)?[ \t]{_VALUE}")
+_JSON = Lazy(r"[{}\[\]]|\\{0,7}\"([^\"\\\n]{0,300})\\{0,7}\"(\s{0,8}:)?")
+_LINE = Lazy(
+    r"([ \t]*(?:- +)*)([\"']?[A-Za-z_@][\w ./@+()-]{0,60}?[\"']?)[ \t]{0,40}(:|=)(?:[ \t]+|(?<==)|$)(.{0,300})\Z"
+)
+_SECTION = Lazy(r"\s*\[+([\w .:\"'-]{1,80})\]+\s*\Z")
+_ITEM = Lazy(r"([ \t]*)- +([^\s:{\[][^:\n]{0,160})\Z")
+_DEEPEST = 12
+
+
+class Node(NamedTuple):
+    """A value and its key. `firm` when quotes, `=` or a flag say that this is one, and no sentence."""
+
+    key: str
+    above: tuple[str, ...]
+    value: str
+    firm: bool
+
+
+def nodes(text: str) -> Iterator[Node]:
+    """Each of them, some more than once."""
+    if '":' in text or '" :' in text:
+        yield from _of_json(text)
+    if "=" in text or ":" in text or "--" in text:
+        yield from _pairs(text)
+    if "\n" in text or ":" in text or "=" in text:
+        yield from _of_lines(text)
+
+
+def _pairs(text: str) -> Iterator[Node]:
+    for found in _PAIR.finditer(text):
+        key, quoted, sign = found[1], found[2], found[3]
+        firm = bool(quoted or found[4] or "=" in sign or key.startswith("-"))
+        yield Node(key.strip("-"), (), found[4] or found[5], firm)
+    if "--" in text:
+        for found in _FLAG.finditer(text):
+            yield Node(found[1].strip("-"), (), found[2] or found[3], True)
+
+
+def _of_json(text: str) -> Iterator[Node]:
+    stack: list[str] = []
+    key = ""
+    for found in _JSON.finditer(text):
+        sign = found[0]
+        if sign in "{[":
+            if len(stack) < _DEEPEST:
+                stack.append(key)
+            key = "" if sign == "{" else key
+        elif sign in "}]":
+            key = ""
+            if stack:
+                stack.pop()
+        elif found[2]:
+            key = found[1]
+        elif found[1]:
+            yield Node(key or "", tuple(stack[-3:]), found[1], True)
+
+
+def _of_lines(text: str) -> Iterator[Node]:
+    """By their indentation, as YAML has it; a section of INI stands above all that follow."""
+    stack: list[tuple[int, str]] = []
+    section = ""
+    for line in text.split("\n"):
+        if len(line) > 400 or not line or line[-1] in "{[":
+            continue
+        if line.lstrip()[:1] == "[" and (opened := _SECTION.match(line)):
+            section, stack = opened[1].replace('"', " ").split()[0].rpartition(".")[2], []
+            continue
+        found = _LINE.match(line)
+        if not found:
+            if stack and (item := _ITEM.match(line)):
+                yield Node(stack[-1][1], tuple(key for _, key in stack[-4:-1]), item[2], False)
+            continue
+        indent, key, value = len(found[1]), found[2].strip("\"'"), found[4].partition(" #")[0].strip()
+        while stack and stack[-1][0] >= indent:
+            stack.pop()
+        above = tuple(k for _, k in stack[-3:]) or ((section,) if section else ())
+        if value[:1] == "{" and value[-1:] == "}":
+            yield from (node._replace(above=(*above, key), firm=True) for node in _pairs(value[1:-1]))
+        elif value.strip("\"'"):
+            yield Node(key, above, value, found[3] == "=" or value[:1] in "\"'")
+        elif len(stack) < _DEEPEST:
+            stack.append((indent, key))
