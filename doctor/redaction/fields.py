@@ -24,7 +24,7 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
     for kinds, hint, pattern in (
         ("user host", "@", rf"(?<![\w/.@:+=(-])([A-Za-z_][\w.-]{{1,62}})@({_N})(?=[:\s\])>%,'\"]|$)"),
         ("host", "@", rf"(?<![\w.-])\d{{3,5}}@({_N})(?![\w.])"),
-        ("user site", "@", rf"(?<![\w/.@:+=-])([A-Za-z_][\w.-]{{1,62}})@([A-Z][A-Z0-9-]{{1,30}}(?:\.[A-Z][A-Z0-9-]{{1,30}}){{1,4}})(?![\w-])"),
+        ("user site", "@", r"(?<![\w/.@:+=-])([A-Za-z_][\w.-]{1,62})@([A-Z][A-Z0-9-]{1,30}(?:\.[A-Z][A-Z0-9-]{1,30}){1,4})(?![\w-])"),
         ("user", "@", r"(?<![\w.+%(-])([A-Za-z][\w.-]{2,40})@[A-Za-z0-9-]{1,64}(?:\.[A-Za-z0-9-]{1,64}){1,6}(?![\w-])"),
         ("host", ":", rf"(?<![\w/.@$=-])(?=[a-z]*[-_0-9])({_N}):(?:22|53|80|443|\d{{4,5}})(?![\w.:-])"),
         ("host project", "//", r"(?:(?<=[\s\"'=(])|^)//([A-Za-z][\w-]{2,62})/([A-Za-z][\w$-]{1,62})"),
@@ -43,8 +43,9 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
         ("site", "dc=", r"\bdc=([a-z][\w-]{3,40}),dc="), ("site", "iqn.", r"\biqn\.\d{4}-\d\d\.([a-z]{2,6}\.[\w-]{3,60})"),
         ("project", "Namespace:", rf"(?m)^Name:\s{{1,30}}({_N})\s{{0,4}}\nNamespace:"), ("host", " ID:", rf"(?m)^ Name: ({_N})\n ID: "),
         ("project", "/", r"(?i)\b(?:pod|deployment|job|replicaset|statefulset|daemonset|node|configmap|pvc)s?(?:\.[a-z0-9.]{2,40})?/([a-z][a-z0-9-]{3,60})\b(?![./])"),
-        ("host", "-", r"(?<![\w./$-])((?:[a-z]{3,20}-){1,3}(?:gpu|dgx|hgx|node|login|nas|srv|hpc|cn|bmc|compute|mi\d{2,3}|[abh]\d{3})(?:-?\d{1,4}|x)?)(?![\w.=/-]|:\d)"),
-        ("user", "name=", r"[(,]name=([A-Za-z][\w-]{2,40}),"),
+        ("host", "-", r"(?<![\w./$-])([a-z]{3,20}-(?:gpu|dgx|hgx|node|login|nas|srv|hpc|cn|bmc|mi|[abh])-?\d{1,4}x?)(?![\w.=/-]|:\d)"),
+        ("group user", "serviceaccount", r"system:serviceaccount:([\w-]{2,63}):([\w-]{2,63})"),
+("user", "name=", r"[(,]name=([A-Za-z][\w-]{2,40}),"),
         ("host", "ip=", r"\bip=[\d.]*(?::[^:\s]*){3}:([A-Za-z][\w-]{2,60}):"),
     )
 )  # fmt: skip
@@ -58,6 +59,7 @@ _TOKEN = Lazy(r"[A-Za-z_][\w.+-]*")
 _ONE = Lazy(r"[\"']?@?[\w.@+:\\$()/-]{2,100}(?:\[[\d,-]{1,80}\])?[\"']?,?")
 _MANY = Lazy(r"@?[\w.-]{2,60}(?:\[[\d,-]{1,80}\])?(?:[, ]{1,2}@?[\w.-]{2,60}(?:\[[\d,-]{1,80}\])?){1,60}")
 _LIKE_HOST = Lazy(r"(?=[^\d_-]{0,60}[\d_-])[a-z][\w-]{2,62}|[A-Z][A-Z0-9-]{2,15}")
+_NUMBERED = Lazy(r"(?:node|host|compute|server|login|head)[_-]?\d{1,4}")
 _NO_VALUES = frozenset(
     "true false yes no on off auto default enabled disabled int str string bool null none self other others unknown error is was not the this that value name id"
     " host hosts file script static dynamic dhcp nvidia amd intel arch mint manjaro proxmox unraid truenas synology gentoo".split()
@@ -103,9 +105,9 @@ def _of_node(node: Node) -> Iterator[tuple[str, str]]:
     one = _ONE.fullmatch(value) or (kind != "serial" and node.firm and _MANY.fullmatch(value))
     if not one or value.lower().strip("\"'") in _NO_VALUES:
         return
-    if not node.firm and len(words_of(node.key)) == 1 and kind not in ("user",) and node.key.lower() != "hostname":
-        if not node.above and not _LIKE_HOST.fullmatch(value):
-            return  # a word behind a word
+    single = len(words_of(node.key)) == 1 and kind != "user" and node.key.lower() != "hostname"
+    if single and not node.firm and not node.above and not _LIKE_HOST.fullmatch(value):
+        return  # a word behind a word
     yield from _of_value(kind, value)
 
 

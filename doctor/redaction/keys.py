@@ -18,9 +18,9 @@ from doctor.redaction.lazy import Lazy
 _NOUNS = {
     noun: kind
     for kind, nouns in {
-        "user": "user username users login logname loginname owner owners maintainer maintainers author authors submitter creator requester requestor"
+        "user": "uid auid euid suid fsuid user username users login logname loginname owner owners maintainer maintainers author authors submitter creator requester requestor"
         " contact contacts assignee reporter reviewer gecos cn principal operator acct serviceaccount initiator gitlabuser admin actor adminuser",
-        "group": "account accounts team department group groups tenant organization organisation org division workgroup entity namespace workspace reservation"
+        "group": "gid egid account accounts team department group groups tenant organization organisation org division workgroup entity namespace workspace reservation"
         " costcenter customer company allowgroups allowaccounts vendor",
         "host": "host hosts hostname server node nodes nodelist nodename nodeaddr computername master peer machine endpoint proxyjump nodeset logonserver hostnames"
         " nfsroot netroot nbdroot target targets mirror mirrors broker upstream sid",

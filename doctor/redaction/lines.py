@@ -1,7 +1,7 @@
 """Names by their place in a line of a known form, each written as the line looks: `<user>`, `<group>`, `<host>`, `<project>`,
 `<site>` are what is looked for, `_` is space, `#` a number, `*` a word, `~` a quote or none, `...` anything on the line.
 
->>> sorted(rows("uid=1009(mia.k) gid=44(video)\\nsudo: mia.k : TTY=pts/1"))
+>>> sorted(set(rows("uid=1009(mia.k) gid=44(video)\\nsudo: mia.k : TTY=pts/1")))
 [('group', 'video'), ('user', 'mia.k')]
 """
 
@@ -56,7 +56,7 @@ Gid:_(_#/_<group>)
 ^<user>_pts/#_
 ^<user>_tty#_
 _pts/#_<host>_
-^<user> : <user> 
+^<user> : <user>_
 sudo: <user> :
 sudo[#]: <user> :
 su: (to *) <user> on
@@ -65,6 +65,7 @@ Accepted * for <user> from
 Failed * for <user> from
 Failed * for invalid user <user> from
 invalid user ~<user>~$
+authenticating user <user>_
  user ~<user>(uid
  user '<user>'
  user "<user>"
@@ -80,9 +81,17 @@ logged in as: ~<user>~ (<group>)
 logged in as ~<user>~$
 Logged in as ~<user>~$
 -by: <person>
+by: <person>$
+Reported by <person>
+Regards,\n<person>$
+regards,\n<person>$
+Thanks,\n<person>$
+^-- \n<person>$
+: ‘<user>’: no such user
+: '<user>': no such user
 <person> <*@*>
 [<user>@#-#-#T
-^By <person> 
+^By <person>_
 I'm <person>$
 I am <person>$
 my name is <person>$
@@ -197,21 +206,19 @@ Maintainer: ~<person>
 
 def _compiled(form: str) -> tuple[str, Lazy]:
     """What a text must hold for it, and the pattern."""
-    number = 0
     out = []
     plain = ""
     tokens = [found[0] for found in _TOKEN.finditer(form)]
-    for token in tokens:
+    for number, token in enumerate(tokens):
         text = _LETTERS.get(token)
         if text is None and re.fullmatch(r"<\w+>", token):
             text = rf"(?:[A-Z][A-Z0-9-]{{1,14}}(?:\\\\?|\+))?(?P<{token[1:-1]}%d>{_NAME}?)(?=[^\w.-]|[.-](?:\W|\Z)|\Z)"
         if text is None:
-            literal = token[1:] if len(token) == 2 and token[0] == "\\" else token
+            literal = ("\n" if token.endswith("n") else token[1:]) if re.fullmatch(r"\\.", token) else token
             text = re.escape(literal).replace("%", "%%")
             plain = max(plain, literal, key=len)
         elif "%d" not in text:
             text = text.replace("%", "%%")
-        number += 1
         out.append(text.replace("%d", str(number)).replace("%%", "%"))
     start = r"(?<![\w.-])" if tokens[0][:1] == "<" or tokens[0][0].isalnum() else ""
     return plain, Lazy(start + "".join(out))

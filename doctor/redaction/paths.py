@@ -30,8 +30,49 @@ _BETWEEN = Lazy(
     r"(?i)(?:scratch|data|work|proj|storage|store|nfs|gpfs|lustre|cephfs?|beegfs|weka|vast|vol|volume|export|share|shared|proj-shared|group|local|archive|nvme|ssd|disk|raid|pool|tank|bulk|fs|lv|hpc|mnt|[a-z]|[a-z]{0,6}-ssd)s?\d{0,3}|projects?|repos?|\d{1,8}"
 )
 _STOPS = frozenset(
-    "models model checkpoints hub datasets site-packages dist-packages envs env venv .venv lib lib64 bin share src include build dist csrc tests blobs"
-    " docker overlay2 containers snapshots pkgs miniconda3 anaconda3 mambaforge miniforge3 spack opt .cache .local .conda conda dev test images sif".split()  # noqa: SIM905
+    [
+        "models",
+        "model",
+        "checkpoints",
+        "hub",
+        "datasets",
+        "site-packages",
+        "dist-packages",
+        "envs",
+        "env",
+        "venv",
+        ".venv",
+        "lib",
+        "lib64",
+        "bin",
+        "share",
+        "src",
+        "include",
+        "build",
+        "dist",
+        "csrc",
+        "tests",
+        "blobs",
+        "docker",
+        "overlay2",
+        "containers",
+        "snapshots",
+        "pkgs",
+        "miniconda3",
+        "anaconda3",
+        "mambaforge",
+        "miniforge3",
+        "spack",
+        "opt",
+        ".cache",
+        ".local",
+        ".conda",
+        "conda",
+        "dev",
+        "test",
+        "images",
+        "sif",
+    ]
 )
 """Folders below which a path names software, data or models, and nobody."""
 _IN_HOMES = frozenset(
@@ -39,8 +80,29 @@ _IN_HOMES = frozenset(
 )
 """What lies in somebody's own folder, wherever that is."""
 _SYSTEM = frozenset(
-    "usr etc lib lib64 bin sbin dev proc sys boot run snap nix var opt root app workspace build builds".split()
-)  # noqa: SIM905
+    [
+        "usr",
+        "etc",
+        "lib",
+        "lib64",
+        "bin",
+        "sbin",
+        "dev",
+        "proc",
+        "sys",
+        "boot",
+        "run",
+        "snap",
+        "nix",
+        "var",
+        "opt",
+        "root",
+        "app",
+        "workspace",
+        "build",
+        "builds",
+    ]
+)
 _FILE = Lazy(r".{1,80}\.[A-Za-z][A-Za-z0-9]{0,7}")
 _DEEPEST = 5
 _MOST = 3

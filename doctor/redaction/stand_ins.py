@@ -1,6 +1,5 @@
 """What stands in a name's place, and what is a stand-in already."""
 
-# ruff: noqa: E501 -- tables
 from __future__ import annotations
 
 from collections.abc import Callable
