@@ -19,6 +19,9 @@ from doctor.redaction.stand_ins import MADE
 from doctor.redaction.vocabulary import is_ordinary
 
 _N = r"[A-Za-z_][\w-]{1,62}"
+_PERSON = Lazy(
+    r"[A-ZÀ-Þ][\w'’-]{1,24}(?: (?:v[ao]n|de[rnlia]?|d[aio]|l[ae]|bin|al|ter)){0,2}(?: [A-ZÀ-Þ][\w.'’-]{0,24}){1,3}"
+)
 _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
     (kinds, hint, Lazy(pattern))
     for kinds, hint, pattern in (
@@ -43,15 +46,13 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
         ("site", "dc=", r"\bdc=([a-z][\w-]{3,40}),dc="), ("site", "iqn.", r"\biqn\.\d{4}-\d\d\.([a-z]{2,6}\.[\w-]{3,60})"),
         ("project", "Namespace:", rf"(?m)^Name:\s{{1,30}}({_N})\s{{0,4}}\nNamespace:"), ("host", " ID:", rf"(?m)^ Name: ({_N})\n ID: "),
         ("project", "/", r"(?i)\b(?:pod|deployment|job|replicaset|statefulset|daemonset|node|configmap|pvc)s?(?:\.[a-z0-9.]{2,40})?/([a-z][a-z0-9-]{3,60})\b(?![./])"),
-        ("host", "-", r"(?<![\w./$-])([a-z]{3,20}-(?:gpu|dgx|hgx|node|login|nas|srv|hpc|cn|bmc|mi|[abh])-?\d{1,4}x?)(?![\w.=/-]|:\d)"),
+        ("machine", "-", r"(?<![\w./$-])([a-z]{3,20}-(?:gpu|dgx|hgx|node|login|nas|srv|hpc|cn|bmc|mi|[abh])-?\d{1,4}x?)(?![\w.=/-]|:\d)"),
         ("group user", "serviceaccount", r"system:serviceaccount:([\w-]{2,63}):([\w-]{2,63})"),
-("user", "name=", r"[(,]name=([A-Za-z][\w-]{2,40}),"),
+        ("user", "", rf"(?i:owner|maintainer|author|contact|vendor|name|reporter|submitter|admin|assignee|creator)s?\\{{0,3}}[\"']?[ \t]{{0,2}}[=:][ \t]{{0,4}}\\{{0,3}}[\"']?({_PERSON.text})"),
+        ("user", "name=", r"[(,]name=([A-Za-z][\w-]{2,40}),"),
         ("host", "ip=", r"\bip=[\d.]*(?::[^:\s]*){3}:([A-Za-z][\w-]{2,60}):"),
     )
 )  # fmt: skip
-_PERSON = Lazy(
-    r"[A-ZÀ-Þ][\w'’-]{1,24}(?: (?:v[ao]n|de[rnlia]?|d[aio]|l[ae]|bin|al|ter)){0,2}(?: [A-ZÀ-Þ][\w.'’-]{0,24}){1,3}"
-)
 _COMPANIES = Lazy(
     r"(?i)\b(?:nvidia|amd|intel|advanced|meta|google|microsoft|pytorch|hugging|red hat|canonical|team|authors?|developers?|contributors?|community|foundation|project|inc|corp(?:oration)?|labs?|instinct|radeon|geforce|graphics|tesla|xeon|epyc|core|ubuntu|debian|linux|server|windows|driver)\b"
 )
@@ -59,7 +60,10 @@ _TOKEN = Lazy(r"[A-Za-z_][\w.+-]*")
 _ONE = Lazy(r"[\"']?@?[\w.@+:\\$()/-]{2,100}(?:\[[\d,-]{1,80}\])?[\"']?,?")
 _MANY = Lazy(r"@?[\w.-]{2,60}(?:\[[\d,-]{1,80}\])?(?:[, ]{1,2}@?[\w.-]{2,60}(?:\[[\d,-]{1,80}\])?){1,60}")
 _LIKE_HOST = Lazy(r"(?=[^\d_-]{0,60}[\d_-])[a-z][\w-]{2,62}|[A-Z][A-Z0-9-]{2,15}")
-_NUMBERED = Lazy(r"(?:node|host|compute|server|login|head)[_-]?\d{1,4}")
+_NUMBERED = Lazy(
+    r"(?!(?:gfx|sm|cuda|gpu|cu|rocm|eth|ib|mi|[abhltvp])-?\d)(?:[a-z]{2,12}\d{2,4}|node\d|(?=[a-z-]{1,30}\d)[a-z][a-z\d]{1,15}(?:-[a-z\d]{1,15}){1,4})"
+)
+"""Names that a machine has, though all words in it are ordinary: `gpu-node-17`, `node07`."""
 _NO_VALUES = frozenset(
     "true false yes no on off auto default enabled disabled int str string bool null none self other others unknown error is was not the this that value name id"
     " host hosts file script static dynamic dhcp nvidia amd intel arch mint manjaro proxmox unraid truenas synology gentoo".split()
@@ -71,7 +75,7 @@ _NO_NAMES = frozenset(
 
 def named(text: str) -> set[tuple[str, str]]:
     """Kind and name of each that a field tells, without those that every machine has."""
-    return {(kind, name) for kind, name in _all(text) if _is_name(kind, name)}
+    return {("host" if kind == "machine" else kind, name) for kind, name in _all(text) if _is_name(kind, name)}
 
 
 def _all(text: str) -> Iterator[tuple[str, str]]:
@@ -132,6 +136,8 @@ def _of_value(kind: str, value: str) -> Iterator[tuple[str, str]]:
 
 def _is_name(kind: str, name: str) -> bool:
     low = name.lower().rstrip("+")
+    if kind == "host" and _NUMBERED.fullmatch(low):
+        return True
     if (
         len(low) < 3
         or low[0] == "."
@@ -146,7 +152,7 @@ def _is_name(kind: str, name: str) -> bool:
     if kind == "serial" and not any(c.isdigit() for c in name):
         return False
     if " " in name:
-        return not _COMPANIES.search(name)
+        return not _COMPANIES.search(name) and not any(map(is_ordinary, name.split()))
     if kind == "host" and "." in name:
         return not is_public(name)
     ending = name.rpartition(".")[2]

@@ -22,7 +22,7 @@ _PERSON = (
 _LETTERS = {
     "_": r"[ \t]{1,30}", "#": r"\d{1,10}", "*": r"[^\s,]{1,60}", "~": r"\\{0,3}[\"'`]?", "^": r"(?m:^[ \t]{0,12})", "$": r"(?=[\s,;.)'\"]|\Z)",
     "...": r"[^\n]{0,200}?", "<user>": rf"(?:(?P<site%d>[A-Z][A-Z0-9-]{{1,14}})(?:\\\\?|\+))?(?P<user%d>{_NAME}\$?)", "<person>": rf"(?P<user%d>{_PERSON})",
-    "<mode>": _MODE, "<date>": _DATE, "<ip>": r"[\da-fA-F.:]{7,39}", "<dec>": r"\d{1,4}\.\d", "<path>": r"[~/][^\s:]{0,200}", "<key>": r"(?:ssh-|ecdsa-|sk-)\S{4,40}",
+    "<mode>": _MODE, "<date>": _DATE, "<ip>": r"(?=[\da-fA-F]{1,4}[.:])[\da-fA-F.:]{7,39}", "<dec>": r"\d{1,4}\.\d", "<path>": r"[~/][^\s:]{0,200}", "<key>": r"(?:ssh-|ecdsa-|sk-)\S{4,40}",
     "<st>": r"(?:R|PD|CG|CD|CF|CA|F|TO|S|NF|OOM)", "<time>": r"[\d:-]{3,14}", "<users>": rf"(?P<users%d>{_NAME}(?:,{_NAME}){{0,40}})", "<gecos>": rf"(?P<user%d>{_PERSON})?[^:\n]{{0,80}}",
     "<clock>": r"(?:\d{4}-\d\d-\d\d|[A-Z][a-z]{2})[^\n]{1,12}\d\d:\d\d", "<perm>": r"[r-][w-][xsStT-]",
 }  # fmt: skip
@@ -46,7 +46,8 @@ Gid:_(_#/_<group>)
 ^#_*_*_<user>_<st>_<time>_#_<host>
 ^#_*_*_<user>_<st>_<time>_#_(
 ^#\_#_*_*_<user>_<st>_<time>_#_<host>
-^<mode>_#_<user>_<group>_
+^<mode>_#_<user>_*_
+^<mode>_#_*_<group>_
 ^<user>_#_<dec>_<dec>_#
 ^<user>+_#_<dec>_<dec>_
 ^<user>_#_#_#_*_*_#:#:#_
@@ -57,10 +58,12 @@ Gid:_(_#/_<group>)
 ^<user>_tty#_
 _pts/#_<host>_
 ^<user> : <user>_
-sudo: <user> :
-sudo[#]: <user> :
+sudo:_<user> :
+sudo[#]:_<user> :
 su: (to *) <user> on
 CRON[#]: (<user>)
+invalid account <group>$
+Postponed * for <user> from
 Accepted * for <user> from
 Failed * for <user> from
 Failed * for invalid user <user> from
@@ -154,11 +157,11 @@ valid users = ...@<group>$
 ^\*/#_*_*_*_*_<user>_/
 ^#_*_*_*_*_<user>_/
 _#_#_*_*_*_<user>_/
-\#SBATCH_-A_<group>$
-\#SBATCH_-J_<project>$
-\#SBATCH_-w_<host>
-\#PBS_-P_<project>$
-\#PBS_-A_<group>$
+\#SBATCH_...-A_<group>$
+\#SBATCH_...-J_<project>$
+\#SBATCH_...-w_<host>
+\#PBS_...-P_<project>$
+\#PBS_...-A_<group>$
 \#PBS_-N_<project>$
 \#BSUB_-P_<group>$
 \#BSUB_-J_~<project>
@@ -199,8 +202,6 @@ Node:_<host>/
  resolve proxy: <host>$
 Connect to <host>:#
 proxy.') to <host>:#
-Owner: ~<person>
-Maintainer: ~<person>
 """
 
 

@@ -3,8 +3,8 @@ and `Key = value` lines, `KEY=value` anywhere, options of commands.
 
 >>> [node.value for node in nodes('{"node": {"name": "ash1", "gpus": 4}} --team blue-ml') if node.above]
 ['ash1']
->>> list(nodes("metadata:\\n  namespace: birds\\n"))
-[Node(key='namespace', above=('metadata',), value='birds', firm=False)]
+>>> [node.above for node in nodes("metadata:\\n  namespace: birds\\n")]
+[(), ('metadata',)]
 """
 
 # ruff: noqa: E501 -- patterns
@@ -54,7 +54,8 @@ def _pairs(text: str) -> Iterator[Node]:
     for found in _PAIR.finditer(text):
         key, quoted, sign = found[1], found[2], found[3]
         firm = bool(quoted or found[4] or "=" in sign or key.startswith("-"))
-        yield Node(key.strip("-"), (), found[4] or found[5], firm)
+        if firm or (sign[-1] in " \t" and "-" not in key):
+            yield Node(key.strip("-"), (), found[4] or found[5], firm)
     if "--" in text:
         for found in _FLAG.finditer(text):
             yield Node(found[1].strip("-"), (), found[2] or found[3], True)

@@ -103,6 +103,7 @@ _SYSTEM = frozenset(
         "builds",
     ]
 )
+_MARKS = frozenset(("home", "homes", "users", "project", "projects", "proj", "scratch"))
 _FILE = Lazy(r".{1,80}\.[A-Za-z][A-Za-z0-9]{0,7}")
 _DEEPEST = 5
 _MOST = 3
@@ -125,13 +126,13 @@ def _of(parts: Sequence[str], *, cut: bool, windows: bool) -> Iterator[tuple[str
         yield "host", parts[1]
     if len(parts) > 2 and parts[:2] == ["dev", "mapper"]:
         yield "project", parts[2].replace("--", "\0").partition("-")[0].replace("\0", "-")
-    if not parts or (parts[0].lower() in _SYSTEM and parts[:2] != ["var", "home"]):
+    if not parts or parts[0].lower() in _SYSTEM:
         return
     for part, below in pairwise(parts[:_DEEPEST]):
         if below in _IN_HOMES and (cut or part is not parts[0]) and not _is_between(part):
             yield "user", part
-    homes = [n for n, part in enumerate(parts[:_DEEPEST]) if _plain(part) in ("home", "homes", "users")]
-    start = 0 if windows or _is_root(parts[0]) else homes[0] if homes else len(parts)
+    marks = [n for n, part in enumerate(parts[:_DEEPEST]) if _plain(part) in _MARKS]
+    start = 0 if windows or _is_root(parts[0]) else marks[0] if marks else len(parts)
     yield from _below(parts[start:], windows=windows)
 
 

@@ -85,12 +85,12 @@ class Redactor(Pseudonyms):
             return self._known_words(text)
         if len(text) >= _LONG:
             return self._long(text)
-        told = self._shaped(text)
+        told = self._known_words(self._shaped(text))
         if told == text and len(text) <= _CLEAN_CHARACTERS:
             if len(CLEAN) >= _CLEAN_TEXTS:
                 CLEAN.clear()
             CLEAN.add(text)
-        return self._known_words(told)
+        return told
 
     def _long(self, text: str) -> str:
         """A recording and a tool's output often are the same log: it is read once."""

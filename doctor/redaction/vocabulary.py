@@ -61,7 +61,7 @@ _FIELD = frozenset(
         "torchaudio torchrun torchtext torchtune torchvision torchx tpu trace transfer transformer transformers transport triton tritonserver trl trt tty tune type udp ui unix unknown unsloth update upstream usb "
         "validator vendor verbs version vfio vg view virtual vision vm vmlinuz volcano volume wan warn watch webui whisper whl windows work worker workers workflow wsl wsl2 x xeon xet xformers xgboost "
         "xid xorg xpu yes yolo zero zfs zip zluda mode space namespace namespaces inside program input experience guide id is was it in of to or as by be can has have had see if then "
-        "bf ubi rh el ci cd qa demo hello world foo bar baz a100 v100 l40s rtx a10 mi100 mi210 mi250 mi300 mi300a mi355x b200 gb200 h20 t4 turing ampere navi vega strix phoenix cryptroot luks mpath swap pve rl"
+        "bf ubi rh el ci cd qa demo hello world foo bar baz a100 v100 l40s rtx a10 mi100 mi210 mi250 mi300 mi300a mi355x b200 gb200 h20 t4 turing ampere navi vega strix phoenix cryptroot luks mpath swap pve rl "
         "daemonset deployment statefulset replicaset configmap secret pvc coredns calico cilium flannel traefik argocd karpenter dcgm feature discovery persistentvolume rocket redis postgresql mariadb mongodb memcached minio "
         "mlflow wandb airflow prefect metaflow kubeflow jovyan launcher launch master0 slave primary replica leader follower first second third one two three large medium micro xlarge highmem highcpu mig "
         "lo docker0 br veth ib mlx bnxt ens eno enp wlan bonding teaming any all every each total free used avail mounted mount unmounted size use capacity null nil true false no enable enabled disable disabled "

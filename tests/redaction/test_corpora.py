@@ -90,3 +90,31 @@ def test_signs_that_only_case_makes_equal_end_nothing() -> None:
     """`ſ` is an `s` to a pattern that knows no case, and stays what it is in small letters."""
     redactor = Redactor(users=["sundaram"])
     assert "undaram" not in redactor.text("sundaram was here, \u017fundaram too")
+
+
+def test_what_one_report_redacts_the_next_one_redacts_too() -> None:
+    for _ in range(2):
+        assert "zoltan7" not in clean("Account=fusion2 UserId=zoltan7(1009)")
+
+
+def test_names_stand_in_tables_trees_and_paths() -> None:
+    for text, names in (
+        ("  PID USER      PR  COMMAND\n  812 mbakker   20  python3\n", ["mbakker"]),
+        ("User|Account|State\ngferr|boltz_24|FAILED\n", ["gferr", "boltz_24"]),
+        ('{"node": {"name": "lorikeet"}, "submitter": {"login": "bthistle"}}', ["lorikeet", "bthistle"]),
+        ("metadata: {name: zebrafinch, namespace: keszthely}", ["zebrafinch", "keszthely"]),
+        ("spec:\n  owner:\n    name: pfaversham\n", ["pfaversham"]),
+        ("/bulk/liemersgroep/out /data/okonkwoj/miniforge3/bin", ["liemersgroep", "okonkwoj"]),
+        ("//smbvault/radiologie /mnt cifs", ["smbvault", "radiologie"]),
+        ("NodeList=lrdn[0713-0716]", ["lrdn"]),
+    ):
+        told = clean(text)
+        assert not [name for name in names if name in told], told
+    for text in (
+        "numa_node: 1, render_node: 128, process_name: python3, gpu-operator: ready",
+        "NAME   READY   STATUS    AGE\nnvidia-device-plugin-daemonset-9zz2c   1/1   Running   9d",
+        "/data/models/Llama-3-8B /opt/rocm/lib /workspace/vllm/vllm/engine /data/llama.cpp/build",
+        "BusId PCI:65:0:0 cuda:0 torch-2.9:1",
+        "My GPU user: I think the owner: nobody, host: bare metal",
+    ):
+        assert clean(text) == text
