@@ -22,7 +22,7 @@ _PERSON = (
 _LETTERS = {
     "_": r"[ \t]{1,30}", "#": r"\d{1,10}", "*": r"[^\s,]{1,60}", "~": r"\\{0,3}[\"'`]?", "^": r"(?m:^[ \t]{0,12})", "$": r"(?=[\s,;.)'\"]|\Z)",
     "...": r"[^\n]{0,200}?", "<user>": rf"(?:(?P<site%d>[A-Z][A-Z0-9-]{{1,14}})(?:\\\\?|\+))?(?P<user%d>{_NAME}\$?)", "<person>": rf"(?P<user%d>{_PERSON})",
-    "<mode>": _MODE, "<date>": _DATE, "<ip>": r"(?=[\da-fA-F]{1,4}[.:])[\da-fA-F.:]{7,39}", "<dec>": r"\d{1,4}\.\d", "<path>": r"[~/][^\s:]{0,200}", "<key>": r"(?:ssh-|ecdsa-|sk-)\S{4,40}",
+    "<mode>": _MODE, "<date>": _DATE, "<ip>": r"(?=[\da-fA-F]{1,4}[.:])[\da-fA-F.:]{7,39}", "<dec>": r"\d{1,4}\.\d", "<path>": r"[~/][^\s:]{0,200}", "<key>": r"(?:sk-)?(?:ssh|ecdsa)-\S{3,40} AAAA",
     "<st>": r"(?:R|PD|CG|CD|CF|CA|F|TO|S|NF|OOM)", "<time>": r"[\d:-]{3,14}", "<users>": rf"(?P<users%d>{_NAME}(?:,{_NAME}){{0,40}})", "<gecos>": rf"(?P<user%d>{_PERSON})?[^:\n]{{0,80}}",
     "<clock>": r"(?:\d{4}-\d\d-\d\d|[A-Z][a-z]{2})[^\n]{1,12}\d\d:\d\d", "<perm>": r"[r-][w-][xsStT-]",
 }  # fmt: skip
@@ -115,11 +115,10 @@ srun: error: <host>: task
 ^[<user>@<host>_...]\#
 -> <host>:#
 ->*:#_
-^<host>_*:#_
 ^<ip>_<host>_
 ^<ip>_<host>$
 ^<host>,<ip>_<key>
-^<host>_<key>_
+^<host>_<key>
 ^Host_<host>$
 ^Host_*_<host>
 ^HostName_<host>$
