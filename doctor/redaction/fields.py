@@ -25,7 +25,7 @@ _PERSON = Lazy(
 _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
     (kinds, hint, Lazy(pattern))
     for kinds, hint, pattern in (
-        ("user host", "@", rf"(?<![\w/.@:+=(-])([A-Za-z_][\w.-]{{1,62}})@({_N})(?=[:\s\])>%,'\"]|$)"),
+        ("user host", "@", rf"(?<![\w/.@:+(-])([A-Za-z_][\w.-]{{1,62}})@({_N})(?=[:\s\])>%,'\"]|$)"),
         ("host", "@", rf"(?<![\w.-])\d{{3,5}}@({_N})(?![\w.])"),
         ("user site", "@", r"(?<![\w/.@:+=-])([A-Za-z_][\w.-]{1,62})@([A-Z][A-Z0-9-]{1,30}(?:\.[A-Z][A-Z0-9-]{1,30}){1,4})(?![\w-])"),
         ("user", "@", r"(?<![\w.+%(-])([A-Za-z][\w.-]{2,40})@[A-Za-z0-9-]{1,64}(?:\.[A-Za-z0-9-]{1,64}){1,6}(?![\w-])"),
@@ -46,6 +46,11 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
         ("site", "dc=", r"\bdc=([a-z][\w-]{3,40}),dc="), ("site", "iqn.", r"\biqn\.\d{4}-\d\d\.([a-z]{2,6}\.[\w-]{3,60})"),
         ("project", "Namespace:", rf"(?m)^Name:\s{{1,30}}({_N})\s{{0,4}}\nNamespace:"), ("host", " ID:", rf"(?m)^ Name: ({_N})\n ID: "),
         ("project", "/", r"(?i)\b(?:pod|deployment|job|replicaset|statefulset|daemonset|node|configmap|pvc)s?(?:\.[a-z0-9.]{2,40})?/([a-z][a-z0-9-]{3,60})\b(?![./])"),
+        ("machine", " ", r"\b(?:[Nn]ode|[Hh]ost|[Mm]achine|[Ss]erver)(?: name)?[: ] ?'?(?=[a-z-]{2,40}\d|[a-z]{3,20}-[a-z])([a-z][\w-]{3,60})(?![\w./=-]|:\S)"),
+        ("user", ":user/", r":user/([\w.-]{3,60})"), ("project", "docker ", r"\bdocker (?:exec|logs|start|stop|restart|inspect|attach|rm)(?: -\w{1,4})* ([a-z][\w.-]{2,60})\b"),
+        ("host", "slots=", r"(?m)^([A-Za-z][\w-]{2,60})\s{1,20}slots="), ("host", "-H ", r"(?<= -H )([a-z][\w-]{2,60}):\d"), ("host", ":", r"(?<=[,])([a-z][\w-]{2,60}):\d{1,2}(?=[,\s])"),
+        ("user", "uid ", r"\buid \d{1,10} \(([\w.-]{3,60})\)"), ("host", ": [", r"(?m)^([a-z][\w-]{2,60}): \[\d{4}-"), ("user", "ALL=(", r"(?m)^([a-z_][\w.-]{2,60})\s{1,20}[\w,]{3,60}=\("),
+        ("group", "ALL=(", r"(?m)^%([a-z_][\w.-]{2,60})\s"),
         ("machine", "-", r"(?<![\w./$-])([a-z]{3,20}-(?:gpu|dgx|hgx|node|login|nas|srv|hpc|cn|bmc|mi|[abh])-?\d{1,4}x?)(?![\w.=/-]|:\d)"),
         ("group user", "serviceaccount", r"system:serviceaccount:([\w-]{2,63}):([\w-]{2,63})"),
         ("user", "", rf"(?i:owner|maintainer|author|contact|vendor|name|reporter|submitter|admin|assignee|creator)s?\\{{0,3}}[\"']?[ \t]{{0,2}}[=:][ \t]{{0,4}}\\{{0,3}}[\"']?({_PERSON.text})"),
@@ -56,8 +61,8 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
 _COMPANIES = Lazy(
     r"(?i)\b(?:nvidia|amd|intel|advanced|meta|google|microsoft|pytorch|hugging|red hat|canonical|team|authors?|developers?|contributors?|community|foundation|project|inc|corp(?:oration)?|labs?|instinct|radeon|geforce|graphics|tesla|xeon|epyc|core|ubuntu|debian|linux|server|windows|driver)\b"
 )
-_TOKEN = Lazy(r"[A-Za-z_][\w.+-]*")
-_ONE = Lazy(r"[\"']?@?[\w.@+:\\$()/-]{2,100}(?:\[[\d,-]{1,80}\])?[\"']?,?")
+_TOKEN = Lazy(r"(?<![\w.])[A-Za-z_][\w.+-]*")
+_ONE = Lazy(r"[\"']?@?[\w.@+:\\$()/*-]{2,100}(?:\[[\d,-]{1,80}\])?[\"']?,?")
 _MANY = Lazy(r"@?[\w.-]{2,60}(?:\[[\d,-]{1,80}\])?(?:[, ]{1,2}@?[\w.-]{2,60}(?:\[[\d,-]{1,80}\])?){1,60}")
 _LIKE_HOST = Lazy(r"(?=[^\d_-]{0,60}[\d_-])[a-z][\w-]{2,62}|[A-Z][A-Z0-9-]{2,15}")
 _NUMBERED = Lazy(
@@ -97,6 +102,11 @@ def _of_node(node: Node) -> Iterator[tuple[str, str]]:
     value = node.value.strip()
     if node.key in ("Name", "name") and value[:1] == "/" and value.count("/") == 1:
         kind, value = "project", value[1:]  # of a container
+    if "/" in node.key and node.key.count("/") == value.count("/"):
+        for key, part in zip(node.key.split("/"), value.split("/"), strict=True):
+            if kind_of(key):
+                yield from _of_value(kind_of(key), part)
+        return
     if not kind or "://" in value or "{{" in value or "$" in value or value[:1] in "<%*":
         return
     if (
@@ -152,8 +162,7 @@ def _is_name(kind: str, name: str) -> bool:
     if kind == "serial" and not any(c.isdigit() for c in name):
         return False
     if " " in name:
-        return not _COMPANIES.search(name) and not any(map(is_ordinary, name.split()))
+        return not _COMPANIES.search(name) and not all(map(is_ordinary, name.split()))
     if kind == "host" and "." in name:
         return not is_public(name)
-    ending = name.rpartition(".")[2]
-    return kind != "project" or "." not in name or not ending.isalpha() or len(ending) > 5
+    return True

@@ -19,10 +19,10 @@ _NOUNS = {
     noun: kind
     for kind, nouns in {
         "user": "uid auid euid suid fsuid user username users login logname loginname owner owners maintainer maintainers author authors submitter creator requester requestor"
-        " contact contacts assignee reporter reviewer gecos cn principal operator acct serviceaccount initiator gitlabuser admin actor adminuser",
+        " contact contacts assignee reporter reviewer gecos cn principal operator by acct serviceaccount initiator gitlabuser admin actor adminuser",
         "group": "gid egid account accounts team department group groups tenant organization organisation org division workgroup entity namespace workspace reservation"
         " costcenter customer company allowgroups allowaccounts vendor",
-        "host": "host hosts hostname server node nodes nodelist nodename nodeaddr computername master peer machine endpoint proxyjump nodeset logonserver hostnames"
+        "host": "ip addr address computer host hosts hostname server node nodes nodelist nodename nodeaddr computername master peer machine endpoint proxyjump nodeset logonserver hostnames"
         " nfsroot netroot nbdroot target targets mirror mirrors broker upstream sid",
         "site": "cluster domain realm userdomain userdnsdomain workgroups dc site rack location syslocation ssid datacenter datacentre",
         "project": "project projects bucket experiment repository repo jobname container pod release volume vg context",
@@ -35,19 +35,19 @@ _WORDS = {"job": "project", "container": "project", "display": "user", "full": "
           "group": "group", "project": "project", "domain": "site", "team": "group", "pod": "project", "bucket": "project", "machine": "host",
           "namespace": "group", "reservation": "group", "experiment": "project", "share": "project", "vm": "host", "server": "host", "owner": "user"}  # fmt: skip
 """What a name is of, by the word before `name`."""
-_ABOVE = {"metadata": "project", "user": "user", "users": "user", "author": "user", "authors": "user", "clusters": "site", "contexts": "site",
+_ABOVE = {"metadata": "project", "tags": "host", "involvedobject": "project", "subjects": "user", "jobs": "project", "account": "group", "user": "user", "users": "user", "author": "user", "authors": "user", "clusters": "site", "contexts": "site",
           "context": "site", "hosts": "host", "nodes": "host", "node": "host", "host": "host", "owner": "user", "submitter": "user", "creator": "user",
           "imagepullsecrets": "group", "team": "group", "organization": "group", "project": "project", "job": "project", "server": "host",
-          "source": "group", "tenant": "group", "account": "group", "group": "group", "groups": "group", "labels": "", "cluster": "site",
+          "source": "group", "tenant": "group", "group": "group", "groups": "group", "labels": "", "cluster": "site",
           "reporter": "user", "assignee": "user", "person": "user", "contact": "user", "customer": "group", "machine": "host", "nfs": "host"}  # fmt: skip
 _NOT = frozenset(
-    "numa render gpu cpu device pci memory cuda hip rocm kfd node_type max min num count total per visible xgmi hive boot power clock voltage"
+    "mac physical hardware email mail bus base start virtual numa render gpu cpu device pci memory cuda hip rocm kfd node_type max min num count total per visible xgmi hive boot power clock voltage"
     " default_runtime language arch os image x_display is has can allow use used no type kernel module process target_arch time in update docker tz sched"
     " nvlink fabric state partition drm sub".split()
 )  # fmt: skip
 """Words before a noun that make it another thing: `numa_node`, `gpu_host`."""
 _STRONG_BEFORE = frozenset("slurm slurmd slurmctld sbatch salloc pbs lsf lsb job batch".split())
-_TAIL = frozenset(("id", "ids", "name", "names", "list", "addr", "address", "s"))
+_TAIL = frozenset(("id", "ids", "name", "names", "list", "s"))
 _CAMEL = Lazy(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PARTS = Lazy(r"[A-Za-z0-9]+")
 

@@ -40,14 +40,18 @@ Gid:_(_#/_<group>)
 ^<user>:x:#:#:<gecos>:/
 ^<group>:x:#:<users>
 ^*:x:#:<users>
+^<group>:\*:#:<users>
+^*:\*:#:<users>
 ^<user>:$#$
 ^<user>:!:
 ^<user>:[secret]:
 ^#_*_*_<user>_<st>_<time>_#_<host>
 ^#_*_*_<user>_<st>_<time>_#_(
 ^#\_#_*_*_<user>_<st>_<time>_#_<host>
-^<mode>_#_<user>_*_
-^<mode>_#_*_<group>_
+<mode>_#_<user>_*_
+<mode>_#_*_<group>_
+<mode>_<user>/*_#_
+<mode>_*/<group>_#_
 ^<user>_#_<dec>_<dec>_#
 ^<user>+_#_<dec>_<dec>_
 ^<user>_#_#_#_*_*_#:#:#_
@@ -92,7 +96,9 @@ Thanks,\n<person>$
 ^-- \n<person>$
 : ‘<user>’: no such user
 : '<user>': no such user
-<person> <*@*>
+<person>~ <*@*>
+ by user <person>$
+^<user>:#:#$
 [<user>@#-#-#T
 ^By <person>_
 I'm <person>$

@@ -22,6 +22,7 @@ _PAIR = Lazy(
     rf"(?<![\w./$%{{-])(-{{0,2}}[A-Za-z_@][\w./-]{{1,60}})((?:{_Q})?)([ \t]{{0,12}}(?:=>|[=:])[ \t]{{0,12}}){_VALUE}"
 )
 _FLAG = Lazy(rf"(?<![\w-])(--[a-z][\w-]{{1,40}})(?:{_Q},)?[ \t]{_VALUE}")
+_XML = Lazy(r"<([A-Za-z_][\w.-]{1,60})(?: [Nn]ame=[\"']([\w.-]{1,60})[\"'])?>([^<>\n]{2,160})</")
 _JSON = Lazy(r"[{}\[\]]|\\{0,7}\"([^\"\\\n]{0,300})\\{0,7}\"(\s{0,8}:)?")
 _LINE = Lazy(
     r"([ \t]*(?:- +)*)([\"']?[A-Za-z_@][\w ./@+()-]{0,60}?[\"']?)[ \t]{0,40}(:|=)(?:[ \t]+|(?<==)|$)(.{0,300})\Z"
@@ -44,7 +45,7 @@ def nodes(text: str) -> Iterator[Node]:
     """Each of them, some more than once."""
     if '":' in text or '" :' in text:
         yield from _of_json(text)
-    if "=" in text or ":" in text or "--" in text:
+    if "=" in text or ":" in text or "--" in text or "</" in text:
         yield from _pairs(text)
     if "\n" in text or ":" in text or "=" in text:
         yield from _of_lines(text)
@@ -56,6 +57,9 @@ def _pairs(text: str) -> Iterator[Node]:
         firm = bool(quoted or found[4] or "=" in sign or key.startswith("-"))
         if firm or (sign[-1] in " \t" and "-" not in key):
             yield Node(key.strip("-"), (), found[4] or found[5], firm)
+    if "</" in text:
+        for found in _XML.finditer(text):
+            yield Node(found[2] or found[1], (), found[3], True)
     if "--" in text:
         for found in _FLAG.finditer(text):
             yield Node(found[1].strip("-"), (), found[2] or found[3], True)
@@ -63,7 +67,7 @@ def _pairs(text: str) -> Iterator[Node]:
 
 def _of_json(text: str) -> Iterator[Node]:
     stack: list[str] = []
-    key = ""
+    key = name = ""
     for found in _JSON.finditer(text):
         sign = found[0]
         if sign in "{[":
@@ -77,37 +81,37 @@ def _of_json(text: str) -> Iterator[Node]:
         elif found[2]:
             key = found[1]
         elif found[1]:
-            yield Node(key or "", tuple(stack[-3:]), found[1], True)
+            low = key.lower()
+            yield Node(name if low == "value" and name else key, tuple(stack[-3:]), found[1], True)
+            name = found[1] if low in ("name", "key") else ""
 
 
 def _of_lines(text: str) -> Iterator[Node]:
-    """By their indentation, as YAML has it; a section of INI stands above all that follow."""
+    """By their indentation, as YAML has it; a section of INI stands above all that follow. Three in a row are a record."""
     stack: list[tuple[int, str]] = []
-    section = ""
-    for line in text.split("\n"):
-        if len(line) > 400 or not line or line[-1] in "{[":
-            continue
-        if line.lstrip()[:1] == "[" and (opened := _SECTION.match(line)):
+    section = name = ""
+    lines = text.split("\n")
+    found = [_LINE.match(line) if 3 < len(line) < 400 and line[-1] not in "{[" else None for line in lines]
+    for number, line in enumerate(lines):
+        pair = found[number]
+        if len(line) < 400 and line.lstrip()[:1] == "[" and (opened := _SECTION.match(line)):
             section, stack = opened[1].replace('"', " ").split()[0].rpartition(".")[2], []
-            continue
-        found = _LINE.match(line)
-        if not found:
-            if stack and (item := _ITEM.match(line)):
+        elif not pair:
+            if stack and len(line) < 400 and (item := _ITEM.match(line)):
                 yield Node(stack[-1][1], tuple(key for _, key in stack[-4:-1]), item[2], False)
-            continue
-        indent, key, value = len(found[1]), found[2].strip("\"'"), found[4].partition(" #")[0].strip()
-        while stack and stack[-1][0] >= indent:
-            stack.pop()
-        above = tuple(k for _, k in stack[-3:]) or ((section,) if section else ())
-        if value[:1] == "{" and value[-1:] == "}":
-            yield from (node._replace(above=(*above, key), firm=True) for node in _pairs(value[1:-1]))
-        elif value.strip("\"'"):
-            firm = (
-                found[3] == "="
-                or value[:1] in "\"'"
-                or (key.islower() and " " not in value)
-                or "  " in line[found.end(3) : found.start(4)]
-            )
-            yield Node(key, above, value, firm)
-        elif len(stack) < _DEEPEST:
-            stack.append((indent, key))
+        else:
+            indent, key, value = len(pair[1]), pair[2].strip("\"' ."), pair[4].partition(" #")[0].strip()
+            while stack and stack[-1][0] >= indent:
+                stack.pop()
+            above = tuple(k for _, k in stack[-3:]) or ((section,) if section else ())
+            if value[:1] == "{" and value[-1:] == "}":
+                yield from (node._replace(above=(*above, key), firm=True) for node in _pairs(value[1:-1]))
+            elif value.strip("\"'"):
+                firm = pair[3] == "=" or value[:1] in "\"'" or (key.islower() and " " not in value)
+                firm = (
+                    firm or "  " in line[pair.end(3) : pair.start(4)] or all(found[max(0, number - 1) : number + 2][:3])
+                )
+                yield Node(name if key == "value" and name else key, above, value, firm)
+                name = value if key in ("name", "key") else ""
+            elif len(stack) < _DEEPEST:
+                stack.append((indent, key))

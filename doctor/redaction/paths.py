@@ -132,7 +132,8 @@ def _of(parts: Sequence[str], *, cut: bool, windows: bool) -> Iterator[tuple[str
         if below in _IN_HOMES and (cut or part is not parts[0]) and not _is_between(part):
             yield "user", part
     marks = [n for n, part in enumerate(parts[:_DEEPEST]) if _plain(part) in _MARKS]
-    start = 0 if windows or _is_root(parts[0]) else marks[0] if marks else len(parts)
+    unknown = len(parts) > 2 and parts[0] != parts[1] and not is_ordinary(parts[0]) and "." not in parts[0]
+    start = 0 if windows or unknown or _is_root(parts[0]) else marks[0] if marks else len(parts)
     yield from _below(parts[start:], windows=windows)
 
 
