@@ -51,6 +51,9 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
         ("host", "slots=", r"(?m)^([A-Za-z][\w-]{2,60})\s{1,20}slots="), ("host", "-H ", r"(?<= -H )([a-z][\w-]{2,60}):\d"), ("host", ":", r"(?<=[,])([a-z][\w-]{2,60}):\d{1,2}(?=[,\s])"),
         ("user", "uid ", r"\buid \d{1,10} \(([\w.-]{3,60})\)"), ("host", ": [", r"(?m)^([a-z][\w-]{2,60}): \[\d{4}-"), ("user", "ALL=(", r"(?m)^([a-z_][\w.-]{2,60})\s{1,20}[\w,]{3,60}=\("),
         ("group", "ALL=(", r"(?m)^%([a-z_][\w.-]{2,60})\s"),
+        ("host", "(", r"(?<![\w./-])([a-z][\w-]{2,62}) \((?:\d{1,3}\.){3}\d{1,3}\)"), ("host", "mlx", r"# \"([\w-]{3,60}) mlx\d_\d"),
+        ("user", "ort ", r"\s([A-Za-z_][\w.-]{1,62}) \w{2,5} (?:\d{1,3}\.){3}\d{1,3} [Pp]ort "), ("user", "User I", r"\bUser I[Dd]=([\w.-]{3,60})"),
+        ("group project", ".git", r"https?://(?:[^\s/@]{1,300}@)?(?!github\.com|gitlab\.com|huggingface\.co|bitbucket\.org|codeberg\.org)[\w.:-]{4,100}/([\w.-]{2,60})/([\w.-]{2,60}?)\.git\b"),
         ("machine", "-", r"(?<![\w./$-])([a-z]{3,20}-(?:gpu|dgx|hgx|node|login|nas|srv|hpc|cn|bmc|mi|[abh])-?\d{1,4}x?)(?![\w.=/-]|:\d)"),
         ("group user", "serviceaccount", r"system:serviceaccount:([\w-]{2,63}):([\w-]{2,63})"),
         ("user", "", rf"(?i:owner|maintainer|author|contact|vendor|name|reporter|submitter|admin|assignee|creator)s?\\{{0,3}}[\"']?[ \t]{{0,2}}[=:][ \t]{{0,4}}\\{{0,3}}[\"']?({_PERSON.text})"),
@@ -61,6 +64,7 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
 _COMPANIES = Lazy(
     r"(?i)\b(?:nvidia|amd|intel|advanced|meta|google|microsoft|pytorch|hugging|red hat|canonical|team|authors?|developers?|contributors?|community|foundation|project|inc|corp(?:oration)?|labs?|instinct|radeon|geforce|graphics|tesla|xeon|epyc|core|ubuntu|debian|linux|server|windows|driver)\b"
 )
+_SCHEME = Lazy(r"^(?:tcp|udp|ssl|tls|np):")
 _TOKEN = Lazy(r"(?<![\w.])[A-Za-z_][\w.+-]*")
 _ONE = Lazy(r"[\"']?@?[\w.@+:\\$()/*-]{2,100}(?:\[[\d,-]{1,80}\])?[\"']?,?")
 _MANY = Lazy(r"@?[\w.-]{2,60}(?:\[[\d,-]{1,80}\])?(?:[, ]{1,2}@?[\w.-]{2,60}(?:\[[\d,-]{1,80}\])?){1,60}")
@@ -115,7 +119,13 @@ def _of_node(node: Node) -> Iterator[tuple[str, str]]:
         and (person[0] == value or value[person.end() :].lstrip()[:1] in ("<", ",", "("))
     ):
         yield kind, person[0]
+        yield from (
+            (kind, found[0])
+            for found in _TOKEN.finditer(value, person.end())
+            if value[found.start() - 1] in "(<" and "@" not in value
+        )
         return
+    value = value.partition(" (")[0]
     one = _ONE.fullmatch(value) or (kind != "serial" and node.firm and _MANY.fullmatch(value))
     if not one or value.lower().strip("\"'") in _NO_VALUES:
         return
@@ -127,7 +137,7 @@ def _of_node(node: Node) -> Iterator[tuple[str, str]]:
 
 def _of_value(kind: str, value: str) -> Iterator[tuple[str, str]]:
     """The names in a value: of a list, of `me@realm`, of `DOMAIN\\\\me`, of `name(1009)`, of `host:port`, of `n[01-07]`."""
-    value = value.strip("\"',;@*")
+    value = _SCHEME.sub("", value.strip("\"',;@*"))
     if "/" in value and kind != "host":
         return
     if kind == "user":

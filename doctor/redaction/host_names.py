@@ -78,7 +78,7 @@ def _of_dotted(found: re.Match[str], named: Named) -> str:
     firm = found.string[found.end() : found.end() + 2]
     if (
         host not in (low, host.upper())
-        or not is_host(host, firm=bool(_FIRM.match(firm)))
+        or not is_host(host, firm=firm[:1] if _FIRM.match(firm) else "")
         or is_public(host)
         or MADE.fullmatch(host)
     ):

@@ -25,12 +25,12 @@ _NOUNS = {
         "host": "ip addr address computer host hosts hostname server node nodes nodelist nodename nodeaddr computername master peer machine endpoint proxyjump nodeset logonserver hostnames"
         " nfsroot netroot nbdroot target targets mirror mirrors broker upstream sid",
         "site": "cluster domain realm userdomain userdnsdomain workgroups dc site rack location syslocation ssid datacenter datacentre",
-        "project": "project projects bucket experiment repository repo jobname container pod release volume vg context",
+        "project": "project projects bucket database experiment repository repo jobname container pod release volume vg context",
         "serial": "serial sku assettag servicetag",
     }.items()
     for noun in nouns.split()
 }
-_WORDS = {"job": "project", "container": "project", "display": "user", "full": "user", "first": "user", "last": "user", "given": "user", "real": "user",
+_WORDS = {"sys": "host", "jb": "project", "job": "project", "container": "project", "display": "user", "full": "user", "first": "user", "last": "user", "given": "user", "real": "user",
           "nick": "user", "node": "host", "host": "host", "computer": "host", "cluster": "site", "account": "group", "user": "user", "login": "user",
           "group": "group", "project": "project", "domain": "site", "team": "group", "pod": "project", "bucket": "project", "machine": "host",
           "namespace": "group", "reservation": "group", "experiment": "project", "share": "project", "vm": "host", "server": "host", "owner": "user"}  # fmt: skip
@@ -42,7 +42,7 @@ _ABOVE = {"metadata": "project", "tags": "host", "involvedobject": "project", "s
           "reporter": "user", "assignee": "user", "person": "user", "contact": "user", "customer": "group", "machine": "host", "nfs": "host"}  # fmt: skip
 _NOT = frozenset(
     "mac physical hardware email mail bus base start virtual numa render gpu cpu device pci memory cuda hip rocm kfd node_type max min num count total per visible xgmi hive boot power clock voltage"
-    " default_runtime language arch os image x_display is has can allow use used no type kernel module process target_arch time in update docker tz sched"
+    " default_runtime language arch os image x_display is has can allow use used no type kernel module target_arch time in update docker tz sched"
     " nvlink fabric state partition drm sub".split()
 )  # fmt: skip
 """Words before a noun that make it another thing: `numa_node`, `gpu_host`."""

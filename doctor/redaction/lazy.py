@@ -39,8 +39,8 @@ class Lazy:
     def fullmatch(self, text: str) -> re.Match[str] | None:
         return self.made.fullmatch(text)
 
-    def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        return self.made.finditer(text)
+    def finditer(self, text: str, start: int = 0) -> Iterator[re.Match[str]]:
+        return self.made.finditer(text, start)
 
     def findall(self, text: str) -> list[str]:
         """Of a pattern with at most one group."""

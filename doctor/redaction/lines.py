@@ -186,6 +186,7 @@ podman_login_...-u_<user>$
 curl_...-u_<user>:
 ipmitool_...-H_<host>$
 ipmitool_...-U_<user>$
+racadm_...-u_<user>_
 id_-u_<user>$
 id_-g_<group>$
 id_<user>$

@@ -6,7 +6,7 @@
 []
 """
 
-# ruff: noqa: E501 -- patterns
+# ruff: noqa: E501, SIM905 -- tables
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -23,85 +23,28 @@ _HOMES = frozenset(
     ("home", "homes", "users", "user", "people", "staff", "students", "student", "u", "members", "accounts", "usr_home")
 )
 _ROOT = Lazy(
-    r"(?i)(?:\w{0,5}(?:scratch|home|data|work|nobackup|store|storage|lustre|gpfs|cephfs?|beegfs|weka|nfs|zfs|vol|cluster|disk)|vast|raid|fsx|efs|tank|bulk|bigdata|ptmp"
-    r"|proj|lab|archive|export|share|shared|group|mnt|srv|media|net|ifs|g|p|d|local|lus|ccs|orange|blue|pool|cvol|apps|software|research|beeond|hpc|nvme|ssd)s?\d{0,4}|projects?\d{0,2}"
+    r"(?i)(?:\w{0,5}(?:scratch|home|data|work|nobackup|store|storage|lustre|gpfs|ceph(?:fs)?|beegfs|weka|nfs|zfs|vol|cluster|disk)|vast|raid|fsx|efs|tank|bulk|bigdata|ptmp"
+    r"|proj|lab|archive|export|share|shared|group|mnt|srv|media|net|ifs|g|p|d|local|lus|ccs|orange|blue|pool|cvol|apps|software|research|beeond|hpc|nvme|ssd|datalake|vault|wrk|projappl|auto|flash|build)s?\d{0,4}|projects?\d{0,2}"
 )
 _BETWEEN = Lazy(
-    r"(?i)(?:scratch|data|work|proj|storage|store|nfs|gpfs|lustre|cephfs?|beegfs|weka|vast|vol|volume|export|share|shared|proj-shared|group|local|archive|nvme|ssd|disk|raid|pool|tank|bulk|fs|lv|hpc|mnt|[a-z]|[a-z]{0,6}-ssd)s?\d{0,3}|projects?|repos?|\d{1,8}"
+    r"(?i)(?:scratch|data|work|proj|storage|store|nfs|gpfs|lustre|ceph(?:fs)?|beegfs|weka|vast|vol|volume|export|share|shared|proj-shared|group|local|archive|nvme|ssd|disk|raid|pool|tank|bulk|fs|lv|hpc|mnt|[a-z]|[a-z]{0,6}-ssd)s?\d{0,3}|projects?|repos?|\d{1,8}"
 )
 _STOPS = frozenset(
-    [
-        "models",
-        "model",
-        "checkpoints",
-        "hub",
-        "datasets",
-        "site-packages",
-        "dist-packages",
-        "envs",
-        "env",
-        "venv",
-        ".venv",
-        "lib",
-        "lib64",
-        "bin",
-        "share",
-        "src",
-        "include",
-        "build",
-        "dist",
-        "csrc",
-        "tests",
-        "blobs",
-        "docker",
-        "overlay2",
-        "containers",
-        "snapshots",
-        "pkgs",
-        "miniconda3",
-        "anaconda3",
-        "mambaforge",
-        "miniforge3",
-        "spack",
-        "opt",
-        ".cache",
-        ".local",
-        ".conda",
-        "conda",
-        "dev",
-        "test",
-        "images",
-        "sif",
-    ]
+    (
+        "models model checkpoints hub datasets site-packages dist-packages envs env venv .venv lib lib64 bin share src include"
+        " build dist csrc tests blobs docker overlay2 containers snapshots pkgs miniconda3 anaconda3 mambaforge miniforge3 spack"
+        " opt .cache .local .conda conda dev test images sif"
+    ).split()
 )
 """Folders below which a path names software, data or models, and nobody."""
 _IN_HOMES = frozenset(
-    "envs miniconda3 anaconda3 mambaforge miniforge3 miniconda anaconda .conda .cache .local .venv venv .ssh .bashrc .nv .triton .config .pyenv .vscode-server".split()  # noqa: SIM905
+    "envs miniconda3 anaconda3 mambaforge miniforge3 miniconda anaconda .conda .cache .local .venv venv .ssh .bashrc .nv .triton .config .pyenv .vscode-server".split()
 )
 """What lies in somebody's own folder, wherever that is."""
 _SYSTEM = frozenset(
-    [
-        "usr",
-        "etc",
-        "lib",
-        "lib64",
-        "bin",
-        "sbin",
-        "dev",
-        "proc",
-        "sys",
-        "boot",
-        "run",
-        "snap",
-        "nix",
-        "var",
-        "opt",
-        "root",
-        "app",
-        "workspace",
-        "build",
-        "builds",
-    ]
+    (
+        "usr etc lib lib64 bin sbin dev proc sys boot run snap nix var opt root app workspace library applications frameworks private system kaggle content models"
+    ).split()
 )
 _MARKS = frozenset(("home", "homes", "users", "project", "projects", "proj", "scratch"))
 _FILE = Lazy(r".{1,80}\.[A-Za-z][A-Za-z0-9]{0,7}")

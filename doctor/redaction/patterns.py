@@ -14,7 +14,7 @@ MAC = Lazy(r"(?<![0-9A-Za-z:.])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-
 FOUR_PARTS = Lazy(r"\d{1,3}(?:\.\d{1,4}){3}")
 IPV6 = Lazy(r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:{1,2}){1,7}(?:[0-9a-fA-F]{1,4})?(?![\w:])")
 SERIAL = Lazy(
-    r"(?i)((?<![a-z])(?:serial(?:[ _-]{0,2}(?:number|num|no))?|S/N|asset[ _-]?tag|service[ _-]?tag)\\{0,3}[\"']?\s{0,60}(?:[:=>]\s{0,60})?\\{0,3}[\"']?)"
+    r"(?i)((?<![a-z])(?:serial(?:[ _-]{0,2}(?:number|num|no))?(?: \([a-z]{2,12}\))?|S/N|asset(?:[ _-]?tag)?|service[ _-]?tag)\\{0,3}[\"']?\s{0,60}(?:[:=>]\s{0,60})?\\{0,3}[\"']?)"
     r"((?=[A-Z-]{0,20}\d)(?=[A-Z0-9-]{0,40}\d[A-Z-]{0,8}\d[A-Z-]{0,8}\d)[A-Z0-9-]{5,40})\b"
 )
 CISCO_MAC = Lazy(r"(?<![\w.])(?=[0-9a-f.]{0,13}[a-f])(?:[0-9a-fA-F]{4}\.){2}[0-9a-fA-F]{4}(?![\w.])")
@@ -23,7 +23,7 @@ PLAIN_MAC = Lazy(
 )
 DECIMAL_ID = Lazy(r"(?m)^((?:unique_id|hive_id) )(\d{4,20})$")
 HEX_ID = Lazy(
-    r"(?i)((?:(?:unique|hive|machine|boot|invocation)[ _-]?id|(?:node|port|system|sys_image|base)[ _]?guid)"
+    r"(?i)((?:(?:unique|hive|machine|boot|invocation)[ _-]?id|(?:node|port|system|sys_image|system image|base)[ _]?guid)"
     + r"[\"']?\s{0,40}[:=]\s{0,40}[\"']?(?:0x)?)([0-9a-f]{8,32}|(?:[0-9a-f]{4}:){3}[0-9a-f]{4})\b"
 )
 HEX_ONLY = Lazy(r"(?:0x)?([0-9a-fA-F]{8,16})")

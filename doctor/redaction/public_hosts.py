@@ -77,7 +77,7 @@ def is_public(host: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def is_host(name: str, *, firm: bool = False) -> bool:
+def is_host(name: str, *, firm: str = "") -> bool:
     """Whether a dotted name can hardly be anything but a host's: by its end; `firm` where a path or a port follows."""
     labels = name.lower().split(".")
     if labels[-1] not in _ENDS or any(
@@ -88,7 +88,7 @@ def is_host(name: str, *, firm: bool = False) -> bool:
         second = labels[-2] in SECOND_LEVELS
         return len(labels) > 2 and (
             second
-            or (firm and labels[-1] not in _ENDINGS)
+            or (firm == "/" or (firm and labels[-1] not in _ENDINGS))
             or any("-" in x or any(c.isdigit() for c in x) for x in labels[:-1])
         )
     if len(labels) == 2:

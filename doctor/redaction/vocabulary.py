@@ -75,7 +75,7 @@ _WORDS = COMMON | FOLDERS | _FIELD
 _PARTS = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MODEL = re.compile(
-    r"(?:gfx|sm|compute|cu|rocm|hip|py|cp|mi|rtx|gtx|rx)_?\d[\w.]*|v\d+(?:[.-]\w+)*|[ablthkpr]\d{1,3}[a-z]{0,2}|\d+\w{0,3}"
+    r"(?:gfx|sm|compute|cu|rocm|hip|py|cp|mi|rtx|gtx|rx)_?\d[\w.]*|v\d+(?:[.-]\w+)*|[ablthkpr]\d{1,3}[a-z]{0,2}|\d{1,5}[a-z]{0,3}"
 )
 """Models of GPUs, versions, numbers with a unit."""
 _OF_REPLICA = re.compile(r"-(?:[a-f0-9]{8,10}-)?(?=[a-z0-9]{0,4}\d)[a-z0-9]{5}\Z")
