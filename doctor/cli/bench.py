@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from doctor.cli.site_options import Destination, Domain, Hide, Key, site_of
+
 if TYPE_CHECKING:
     from doctor.bench.compare import Row
     from doctor.bench.results import Results
@@ -39,6 +41,9 @@ def bench(
     no_history: Annotated[bool, typer.Option("--no-history", help="Do not record this run.")] = False,
     format_: Annotated[str, typer.Option("--format", help="text, json or html (with bars).")] = "text",
     output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    hide: Hide = None,
+    domain: Domain = None,
+    key: Key = None,
 ) -> int:
     """Measure matrix products, copies, attention and collectives. Exit 1 for findings of severity warning or error."""
     import os
@@ -50,12 +55,13 @@ def bench(
 
     began = time.monotonic()
     names = what or []
+    to = Destination(output, site_of(hide, domain, key))
     measures = names[:1] not in (["compare"], ["tune"])
     _one_of("--format", format_, ("text", "json", "html") if measures else ("text", "json"))
     if names[:1] == ["compare"]:
-        return _compare(names[1:], format_, output)
+        return _compare(names[1:], format_, to)
     if names[:1] == ["report"]:
-        return _report(names[1:], output)
+        return _report(names[1:], to)
     if device is not None and not re.fullmatch(r"cpu|cuda:\d{1,3}", device):
         raise InputError(f"invalid --device '{device[:20]}' (cpu or cuda:N)")
     if not 1 <= memory <= 4096 or not 1 <= budget <= 86400:
@@ -72,8 +78,8 @@ def bench(
     if tuning:
         from doctor.cli.tuning import tune
 
-        return tune(machine, runner, device, shape or [], budget, results, format_, output)
-    return _measure(machine, runner, names, level, device, loaded, shape or [], no_history, format_, output)
+        return tune(machine, runner, device, shape or [], budget, results, format_, to)
+    return _measure(machine, runner, names, level, device, loaded, shape or [], no_history, format_, to)
 
 
 def _ready(python: str | None, memory: int, began: float | None) -> tuple[Snapshot, Runner]:
@@ -109,7 +115,7 @@ def _measure(
     shapes: list[str],
     no_history: bool,
     format_: str,
-    output: Path | None,
+    to: Destination,
 ) -> int:
     from dataclasses import replace
 
@@ -140,7 +146,7 @@ def _measure(
     finally:
         measured.hush()
     report = measured.report_of(machine, {"bench": tuple(found.measurements)}, profile)
-    _deliver(runner, found, level, _baselines(profile, found), report, no_history, format_, output)
+    _deliver(runner, found, level, _baselines(profile, found), report, no_history, format_, to)
     if interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FINDINGS if any(f.severity.rank < 2 for f in report.counted()) else ExitCode.OK
@@ -154,14 +160,14 @@ def _deliver(
     judged: Report,
     no_history: bool,
     format_: str,
-    output: Path | None,
+    to: Destination,
 ) -> None:
     """The result first: a history that can't be written costs nobody their numbers."""
     import datetime
     import json
 
     from doctor.bench import history
-    from doctor.cli.output import deliver, tell
+    from doctor.cli.output import tell
     from doctor.errors import InputError
     from doctor.report import bench as report
 
@@ -176,7 +182,7 @@ def _deliver(
 
         text = html.render(judged)
     try:
-        deliver(text, output)
+        to.write(text)
     finally:
         place = None if no_history else history.place(runner.environ)
         try:
@@ -208,25 +214,23 @@ def _baselines(profile: Profile | None, found: Results) -> dict[str, Any]:
     return held
 
 
-def _report(paths: list[str], output: Path | None) -> int:
+def _report(paths: list[str], to: Destination) -> int:
     from doctor.bench import history
-    from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError
     from doctor.report import bench_html
 
     if len(paths) != 1:
         raise InputError("bench report takes one result file: doctor bench report A.json -o bench.html")
-    deliver(bench_html.page(*history.load(Path(paths[0]))), output)
+    to.write(bench_html.page(*history.load(Path(paths[0]))))
     return ExitCode.OK
 
 
-def _compare(paths: list[str], format_: str, output: Path | None) -> int:
+def _compare(paths: list[str], format_: str, to: Destination) -> int:
     import json
     from dataclasses import asdict
 
     from doctor.bench import history
     from doctor.bench.compare import compare_pairs
-    from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError
 
     if not paths or len(paths) % 2:
@@ -239,11 +243,11 @@ def _compare(paths: list[str], format_: str, output: Path | None) -> int:
     when = [", ".join(str(data["when"]) for data, _ in loaded[side::2]) for side in (0, 1)]
     if format_ == "json":
         data = {"schema": "doctor.bench-comparison/1", "a": when[0], "b": when[1], "rows": [asdict(r) for r in rows]}
-        deliver(json.dumps(data, indent=2) + "\n", output)
+        to.write(json.dumps(data, indent=2) + "\n")
     else:
         names = (", ".join(paths[::2]), ", ".join(paths[1::2]))
         lines = [f"{letter}: {files} ({made})" for letter, files, made in zip("AB", names, when, strict=True)]
-        deliver("\n".join([*lines, *map(_compared, rows)]) + "\n", output)
+        to.write("\n".join([*lines, *map(_compared, rows)]) + "\n")
     return ExitCode.FINDINGS if any(r.verdict == "worse" for r in rows) else ExitCode.OK
 
 

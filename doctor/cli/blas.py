@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from doctor.cli.site_options import Destination, Domain, Hide, Key, site_of
+
 if TYPE_CHECKING:
     from doctor.blas.predict import Prediction
     from doctor.blas.prove import Proved
@@ -30,6 +32,9 @@ def blas(
     timeout: Annotated[float, typer.Option(help="With --prove: time limit of each process in seconds.")] = 300.0,
     format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
     output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    hide: Hide = None,
+    domain: Domain = None,
+    key: Key = None,
 ) -> int:
     """Show which BLAS library each matrix product uses, and why. Exit 1 for findings of severity warning or error."""
     import re
@@ -41,6 +46,7 @@ def blas(
     from doctor.errors import ExitCode, InputError
     from doctor.report import blas as report
 
+    to = Destination(output, site_of(hide, domain, key))
     _one_of("--format", format_, ("text", "json"))
     if prove and from_ is not None:
         raise InputError("--prove runs on this machine and cannot be combined with --from")
@@ -68,9 +74,9 @@ def blas(
         machine, findings = measured.judged(machine, {"gemm_proofs": tuple(proved.proofs)})
     if format_ == "json":
         told = report.data(machine, predictions, findings, withheld, proved.torch if proved else None)
-        deliver(report.render(told, redacted=getattr(system, "redacted", False)), output)
+        deliver(report.render(told, redacted=getattr(system, "redacted", False), site=to.site), output)
     else:
-        deliver(report.text(machine, predictions, findings, withheld, proved.trouble if proved else None), output)
+        to.write(report.text(machine, predictions, findings, withheld, proved.trouble if proved else None))
     bad = any(f.severity.rank < 2 for f in findings) or bool(proved and proved.trouble)
     return ExitCode.FINDINGS if bad else ExitCode.OK
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -23,6 +23,20 @@ Key = Annotated[
     Path | None,
     typer.Option("--key", help="A file that your machines share: a name has the same pseudonym on all of them."),
 ]
+
+
+class Destination(NamedTuple):
+    """Where output goes (None: stdout), and what the site hides from it."""
+
+    path: Path | None
+    site: Site | None = None
+
+    def write(self, text: str) -> None:
+        from doctor.cli.output import deliver
+
+        deliver(redacted(text, self.site), self.path)
+
+
 _SHORTEST_WORD = 3
 _SHORTEST_KEY = 16
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from doctor.bench.runner import Runner
     from doctor.bench.tunableop import Tuning
+    from doctor.cli.site_options import Destination
     from doctor.facts import Snapshot
     from doctor.facts.gemm import Spread
     from doctor.findings import Finding
@@ -21,7 +22,7 @@ def tune(
     budget: float,
     results: Path | None,
     format_: str,
-    output: Path | None,
+    to: Destination,
 ) -> int:
     """Writes what was tuned beside `-o` (never over a file), and compares. The variables that load it are printed, not
     set. With `results` that file is checked, and its entries are measured again."""
@@ -34,13 +35,13 @@ def tune(
     if results is not None:
         lines, todo, validators = _judged_file(results, machine, done)
         if no_gpu:
-            return _told([*lines, "not measured again: torch has no GPU here"], format_, None, [], output)
+            return _told([*lines, "not measured again: torch has no GPU here"], format_, None, [], to)
         _again(runner, gpu, todo, results, validators, done)
-        where = output
+        where = to
     else:
         if no_gpu:
             raise InputError("TunableOp needs a GPU; torch sees none here")
-        lines, where = _made(runner, gpu, shapes, budget, output, done), None
+        lines, where = _made(runner, gpu, shapes, budget, to.path, done), to._replace(path=None)
     lines += [f"not reached within the budget: {key}" for key in done.left]
     lines += [f"not measured again: {why}" for why in done.refused]
     if done.memory_bytes:
@@ -140,21 +141,20 @@ def _judged_file(
     return lines, todo, made
 
 
-def _told(lines: list[str], format_: str, outcome: Tuning | None, findings: list[Finding], output: Path | None) -> int:
+def _told(lines: list[str], format_: str, outcome: Tuning | None, findings: list[Finding], to: Destination) -> int:
     import json
 
-    from doctor.cli.output import deliver
     from doctor.errors import ExitCode
 
     tuned = [t.model_dump(mode="json") for t in outcome.tuned] if outcome else []
     if format_ == "json":
         told = {"schema": "doctor.tuning/1", "said": lines, "tuned": tuned}
         told["findings"] = [f.model_dump(mode="json") for f in findings]
-        deliver(json.dumps(told, indent=2) + "\n", output)
+        to.write(json.dumps(told, indent=2) + "\n")
     else:
         lines += [_row(one.key, one.ratio) for one in (outcome.tuned if outcome else ()) if one.ratio]
         lines += [f"{f.severity.value}: {f.summary} [{f.rule}]" for f in findings]
-        deliver("\n".join(lines) + "\n", output)
+        to.write("\n".join(lines) + "\n")
     stale = any(line.startswith("stale") for line in lines)
     return ExitCode.FINDINGS if stale or any(f.severity.rank < 2 for f in findings) else ExitCode.OK
 

@@ -10,7 +10,7 @@ and `Key = value` lines, `KEY=value` anywhere, options of commands.
 # ruff: noqa: E501 -- patterns
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from doctor.redaction.lazy import Lazy
@@ -108,10 +108,13 @@ def _of_lines(text: str) -> Iterator[Node]:
                 yield from (node._replace(above=(*above, key), firm=True) for node in _pairs(value[1:-1]))
             elif value.strip("\"'"):
                 firm = pair[3] == "=" or value[:1] in "\"'" or (key.islower() and " " not in value)
-                firm = (
-                    firm or "  " in line[pair.end(3) : pair.start(4)] or all(found[max(0, number - 1) : number + 2][:3])
-                )
+                firm = firm or "  " in line[pair.end(3) : pair.start(4)] or _in_a_row(found, number)
                 yield Node(name if key == "value" and name else key, above, value, firm)
                 name = value if key in ("name", "key") else ""
             elif len(stack) < _DEEPEST:
                 stack.append((indent, key))
+
+
+def _in_a_row(found: Sequence[object], number: int) -> bool:
+    """Whether it is one of three pairs on consecutive lines."""
+    return any(n >= 0 and n + 3 <= len(found) and all(found[n : n + 3]) for n in range(number - 2, number + 1))

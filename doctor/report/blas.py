@@ -12,6 +12,7 @@ from doctor.facts.gemm import GemmProof
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding
 from doctor.redaction import Redactor
+from doctor.redaction.site import Site
 from doctor.report.key import local_key
 
 _NAMED = {
@@ -60,9 +61,9 @@ def data(
     }
 
 
-def render(told: dict[str, Any], *, redacted: bool = False) -> str:
+def render(told: dict[str, Any], *, redacted: bool = False, site: Site | None = None) -> str:
     """As JSON, redacted; the ids of a bundle are stand-ins `redacted` already."""
-    redactor = Redactor(key=None if redacted else local_key(), remember=True)
+    redactor = Redactor(key=None if redacted else local_key(), remember=True, site=site)
     redactor.learn(told)
     kept = {key: told[key] for key in ("schema",)}
     return json.dumps({**redactor.again(redactor.data(told)), **kept}, indent=2, ensure_ascii=True) + "\n"

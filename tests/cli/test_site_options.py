@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
+from doctor.bench.history import SCHEMA
 from doctor.bundle.open import open_bundle
 from doctor.cli.main import run
 from tests.each import each
@@ -159,3 +160,20 @@ def test_a_word_of_the_report_itself_is_refused_in_one_line(tree: Path, capsys: 
 
 def test_json_stays_json(tree: Path, site: list[str], doctor: Doctor) -> None:
     assert json.loads(doctor("check", "--root", str(tree), "--format", "json", *site))["schema"] == "doctor.report/2"
+
+
+def test_hidden_words_are_in_no_format_of_bench_compare(tmp_path: Path, site: list[str], doctor: Doctor) -> None:
+    for name in ("a", "b"):
+        data = {"schema": SCHEMA, "when": f"2026-01-01 {WORD} {DOMAIN}", "software": {}, "measurements": []}
+        (tmp_path / f"{name}.json").write_text(json.dumps(data))
+    for format_ in ("text", "json"):
+        words = ("bench", "compare", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "--format", format_)
+        assert _left(doctor(*words))
+        assert not _left(doctor(*words, *site))
+
+
+def test_blas_takes_the_options_too(site: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["blas", "--device", "none", *site]) == 2
+    assert capsys.readouterr().err.startswith("doctor: invalid --device")
+    assert run(["blas", "--device", "cpu", "--hide", "ab"]) == 2
+    assert capsys.readouterr().err.startswith("doctor: --hide ab: shorter")
