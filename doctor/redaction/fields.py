@@ -51,6 +51,7 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
         ("host", "slots=", r"(?m)^([A-Za-z][\w-]{2,60})\s{1,20}slots="), ("host", "-H ", r"(?<= -H )([a-z][\w-]{2,60}):\d"), ("host", ":", r"(?<=[,])([a-z][\w-]{2,60}):\d{1,2}(?=[,\s])"),
         ("user", "uid ", r"\buid \d{1,10} \(([\w.-]{3,60})\)"), ("host", ": [", r"(?m)^([a-z][\w-]{2,60}): \[\d{4}-"), ("user", "ALL=(", r"(?m)^([a-z_][\w.-]{2,60})\s{1,20}[\w,]{3,60}=\("),
         ("group", "ALL=(", r"(?m)^%([a-z_][\w.-]{2,60})\s"),
+        ("host", "/", r"(?:\bimage\\{0,3}[\"']?:\s{0,3}\\{0,3}[\"']?|\bFROM |[Ff]rom: |\bpull )([\w-]{1,60}(?:\.[\w-]{1,60}){1,5})(?::\d{2,5})?/"),
         ("host", "(", r"(?<![\w./-])([a-z][\w-]{2,62}) \((?:\d{1,3}\.){3}\d{1,3}\)"), ("host", "mlx", r"# \"([\w-]{3,60}) mlx\d_\d"),
         ("user", "ort ", r"\s([A-Za-z_][\w.-]{1,62}) \w{2,5} (?:\d{1,3}\.){3}\d{1,3} [Pp]ort "), ("user", "User I", r"\bUser I[Dd]=([\w.-]{3,60})"),
         ("group project", ".git", r"https?://(?:[^\s/@]{1,300}@)?(?!github\.com|gitlab\.com|huggingface\.co|bitbucket\.org|codeberg\.org)[\w.:-]{4,100}/([\w.-]{2,60})/([\w.-]{2,60}?)\.git\b"),
@@ -64,6 +65,7 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
 _COMPANIES = Lazy(
     r"(?i)\b(?:nvidia|amd|intel|advanced|meta|google|microsoft|pytorch|hugging|red hat|canonical|team|authors?|developers?|contributors?|community|foundation|project|inc|corp(?:oration)?|labs?|instinct|radeon|geforce|graphics|tesla|xeon|epyc|core|ubuntu|debian|linux|server|windows|driver)\b"
 )
+_OF_TWO = Lazy(r"[\w-]{2,60}/[\w-]{2,60}")
 _SCHEME = Lazy(r"^(?:tcp|udp|ssl|tls|np):")
 _TOKEN = Lazy(r"(?<![\w.])[A-Za-z_][\w.+-]*")
 _ONE = Lazy(r"[\"']?@?[\w.@+:\\$()/*-]{2,100}(?:\[[\d,-]{1,80}\])?[\"']?,?")
@@ -111,6 +113,8 @@ def _of_node(node: Node) -> Iterator[tuple[str, str]]:
             if kind_of(key):
                 yield from _of_value(kind_of(key), part)
         return
+    if kind == "project" and node.key.isupper() and _OF_TWO.fullmatch(value):
+        yield from (("project", part) for part in value.split("/"))
     if not kind or "://" in value or "{{" in value or "$" in value or value[:1] in "<%*":
         return
     if (

@@ -90,7 +90,7 @@ def _of_lines(text: str) -> Iterator[Node]:
     """By their indentation, as YAML has it; a section of INI stands above all that follow. Three in a row are a record."""
     stack: list[tuple[int, str]] = []
     section = name = ""
-    lines = text.split("\n")
+    lines = text.replace("**", "").split("\n")
     found = [_LINE.match(line) if 3 < len(line) < 400 and line[-1] not in "{[" else None for line in lines]
     for number, line in enumerate(lines):
         pair = found[number]

@@ -27,7 +27,7 @@ _ROOT = Lazy(
     r"|proj|lab|archive|export|share|shared|group|mnt|srv|media|net|ifs|g|p|d|local|lus|ccs|orange|blue|pool|cvol|apps|software|research|beeond|hpc|nvme|ssd|datalake|vault|wrk|projappl|auto|flash|build)s?\d{0,4}|projects?\d{0,2}"
 )
 _BETWEEN = Lazy(
-    r"(?i)(?:scratch|data|work|proj|storage|store|nfs|gpfs|lustre|ceph(?:fs)?|beegfs|weka|vast|vol|volume|export|share|shared|proj-shared|group|local|archive|nvme|ssd|disk|raid|pool|tank|bulk|fs|lv|hpc|mnt|[a-z]|[a-z]{0,6}-ssd)s?\d{0,3}|projects?|repos?|\d{1,8}"
+    r"(?i)(?:scratch|data|work|proj|storage|store|nfs|gpfs|lustre|ceph(?:fs)?|beegfs|weka|vast|vol|volume|export|share|shared|proj-shared|group|local|archive|nvme|ssd|disk|raid|pool|tank|bulk|fs|lv|hpc|mnt|[a-z]|[a-z]{0,6}-ssd)s?\d{0,3}|projects?\d{0,2}|repos?|\d{1,8}"
 )
 _STOPS = frozenset(
     (

@@ -94,6 +94,7 @@ _OF_SHORT_TEXTS = tuple(
             "places.NAME_BEFORE",
             "values._ANOTHER",
         ),  # text[start - 200 : start]
+        *("nodes._LINE", "nodes._SECTION", "nodes._ITEM"),  # of lines below 400 signs
         *("joined._PROMPT", "places._VARIABLE", "values._ITEM"),  # by match or fullmatch: there is no next place to try
     )
 )
