@@ -22,7 +22,7 @@ class Count:
 
     def told(self) -> str:
         planted, left = self.planted.total(), self.left.total()
-        return f"{left} of {planted} ({100 * left / planted:.1f} %), {len(self.planted)} kinds"
+        return f"{left} of {planted} ({100 * left / max(1, planted):.1f} %), {len(self.planted)} kinds"
 
 
 def leaks(

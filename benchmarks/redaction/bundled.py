@@ -27,6 +27,7 @@ def bundled(half: str) -> dict[str, Count]:
         "identities left": list(corpus.identities(half)),
         "facts eaten": list(corpus.survivors(half)),
     }
+    rows = {what: planted for what, planted in rows.items() if planted}
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for what, planted in rows.items():

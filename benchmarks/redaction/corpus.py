@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-HALVES = ("known", "independent", "tickets")
+HALVES = ("known", "independent", "tickets", "fresh_one", "fresh_two", "fresh_three")
+"""Of a fresh set, each text (`NAME_texts`) holds names of several kinds (`hidden`), secrets, and facts to `keep`."""
+_SPLIT = HALVES[:3]
 _HERE = Path(__file__).parent
 _RUN = 8
 """Characters in a row of a secret that give it away; all of a shorter one."""
@@ -28,13 +30,15 @@ class Planted(NamedTuple):
 
 
 def secrets(half: str) -> Iterator[Planted]:
-    for row in _rows(f"{half}_secrets"):
-        pieces = [["".join(_whole(atom) for atom in piece) for piece in secret] for secret in row["secrets"]]
-        text = re.sub(r"«(\d+)\.(\d+)»", lambda m, p=pieces: p[int(m[1])][int(m[2])], row["text"])  # type: ignore[misc]
-        yield Planted(row["kind"], text, tuple(tuple(_random(secret)) for secret in row["secrets"]))
+    for row in _rows(f"{half}_texts", f"{half}_secrets"):
+        yield Planted(row["kind"], _filled(row), tuple(tuple(_random(secret)) for secret in row["secrets"]))
 
 
 def identities(half: str) -> Iterator[Planted]:
+    for row in _rows(f"{half}_texts"):
+        kinds = dict.fromkeys(kind for kind, _ in row["hidden"])
+        text = _filled(row)
+        yield from (Planted(kind, text, tuple((name,) for k, name in row["hidden"] if k == kind)) for kind in kinds)
     for row in _rows(f"{half}_identities"):
         yield Planted(row["kind"], row["text"], tuple((name,) for name in row["hidden"]))
 
@@ -49,7 +53,10 @@ FACTS = re.compile(
 
 def facts_beside(half: str) -> Iterator[tuple[str, str, list[str]]]:
     """Kind, text and the facts in it."""
-    for row in secrets(half):
+    for row in _rows(f"{half}_texts"):
+        if row["keep"]:
+            yield row["kind"], _filled(row), row["keep"]
+    for row in secrets(half) if half in _SPLIT else ():
         if found := [match[0] for match in FACTS.finditer(row.text)]:
             yield row.kind, row.text, found
 
@@ -84,6 +91,16 @@ def _random(secret: list[list[dict[str, Any]]]) -> Iterator[str]:
                 yield value
 
 
-def _rows(name: str) -> Iterator[dict[str, Any]]:
-    with (_HERE / f"{name}.jsonl").open(encoding="utf-8") as held:
-        yield from map(json.loads, held)
+def _filled(row: dict[str, Any]) -> str:
+    """The text with its secrets in their places."""
+    pieces = [["".join(_whole(atom) for atom in piece) for piece in secret] for secret in row["secrets"]]
+    return re.sub(r"«(\d+)\.(\d+)»", lambda m: pieces[int(m[1])][int(m[2])], row["text"])
+
+
+def _rows(*names: str) -> Iterator[dict[str, Any]]:
+    """Of the first of these files that is there; of none where none is."""
+    for path in (_HERE / f"{name}.jsonl" for name in names):
+        if path.exists():
+            with path.open(encoding="utf-8") as held:
+                yield from map(json.loads, held)
+            return

@@ -11,6 +11,7 @@ The header says what a column holds, so a tool that nobody thought of is read as
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from doctor.redaction.lazy import Lazy
 
@@ -37,41 +38,50 @@ _NAME_OF_JOB = frozenset(
     ("jobid", "job_id", "job-id", "job", "ready", "restarts", "age", "names", "zone", "location", "refer", "endpoint")
 )
 """Titles beside which `NAME` is a job's or a pod's, and no file's or device's."""
+_NUMBERS = frozenset(
+    "pid ppid jobid job_id job-id jobs cpu mem time age nodes restarts vsz rss size timestamp internal_ip".split()
+)
 _WORD = Lazy(r"\S+")
 _EDGE = "|│║ "
 _NOISE = Lazy(r"[(%].*|\+")
 _RULE = Lazy(r"[\s|+│=_─-]+")
 
 
+class _Header(NamedTuple):
+    """The titles with their places, what each column names, and the sign between columns."""
+
+    titles: tuple[tuple[str, int, int], ...]
+    kinds: tuple[str, ...]
+    sign: str
+
+
 def cells(text: str) -> Iterator[tuple[str, str]]:
     """Kind and name of each cell below a title that says what it names."""
     if "\n" not in text:
         return
-    columns: list[tuple[str, int, int, int]] = []
-    sign, width = "", 0
+    header: _Header | None = None
     for line in text.split("\n"):
         if len(line) > 600:
             continue
-        found = _header(line)
-        if found:
-            columns, sign, width = found
-        elif not line.strip(_EDGE):
-            columns = []
-        elif columns and not _RULE.fullmatch(line):
-            yield from _row(line, columns, sign, width)
+        if found := _header(line):
+            header = found
+        elif header and not _RULE.fullmatch(line):
+            row = _row(line, header)
+            header = header if row else None
+            yield from (
+                (kind, cell) for kind, cell in zip(header.kinds if header else (), row, strict=False) if kind and cell
+            )
 
 
-def _header(line: str) -> tuple[list[tuple[str, int, int, int]], str, int] | None:
-    """Kind, start, end and number of each column that holds names, and the sign between columns."""
-    if not len(line) >= 8 or "=" in line or "/" in line[:3]:
+def _header(line: str) -> _Header | None:
+    if len(line) < 8 or "=" in line or "/" in line[:3]:
         return None
     low = line.lower().rstrip()
     sign = "|" if low.strip(_EDGE).count("|") > 1 else "," if low.count(",") > 1 else ""
     if sign:
         titles = [(t.strip(), 0, 0) for t in low.strip("|").split(sign)]
     else:
-        titles = [(w[0].strip(_EDGE), *w.span()) for w in _WORD.made.finditer(low)]
-        titles = [t for t in titles if t[0]]
+        titles = [(w[0].strip(_EDGE), *w.span()) for w in _WORD.made.finditer(low) if w[0].strip(_EDGE)]
     titles = [(_NOISE.sub("", t), start, end) for t, start, end in titles]
     names = {t for t, _, _ in titles}
     known = sum(t in _COLUMNS or t in _OTHERS for t, _, _ in titles)
@@ -82,23 +92,24 @@ def _header(line: str) -> tuple[list[tuple[str, int, int, int]], str, int] | Non
         or not names & _OTHERS
     ):
         return None
-    columns = [
-        (_COLUMNS[t], start, end, number)
-        for number, (t, start, end) in enumerate(titles)
-        if t in _COLUMNS and (t != "name" or names & _NAME_OF_JOB)
-    ]
-    return (columns, sign, len(titles)) if columns else None
+    kinds = [_COLUMNS.get(t, "") if t != "name" or names & _NAME_OF_JOB else "" for t, _, _ in titles]
+    return _Header(tuple(titles), tuple(kinds), sign) if any(kinds) else None
 
 
-def _row(line: str, columns: list[tuple[str, int, int, int]], sign: str, width: int) -> Iterator[tuple[str, str]]:
-    if sign:
-        parts = [p.strip() for p in line.strip("|").split(sign)]
-        yield from ((kind, parts[n]) for kind, _, _, n in columns if n < len(parts) and parts[n])
-        return
-    words = [(w[0], *w.span()) for w in _WORD.made.finditer(line)]
-    for kind, start, end, number in columns:
-        under = [w for w, s, e in words if s < end and e > start]
-        if len(under) == 1:
-            yield kind, under[0]
-        elif not under and number < len(words) and len(words) >= width:
-            yield kind, words[-1 if number == width - 1 else number][0]
+def _row(line: str, header: _Header) -> list[str]:
+    """The cell of each column, "" where there is none; empty for a line that is no row of this table: its words neither stand
+    below the titles nor are as many, with numbers where numbers belong."""
+    width = len(header.titles)
+    if header.sign:
+        parts = [p.strip() for p in line.strip("|").split(header.sign)]
+        return parts if len(parts) == width else []
+    words = [(w[0], *w.span()) for w in _WORD.made.finditer(line) if w[0].strip(_EDGE)]
+    out = [next((w for w, s, e in words if s == start or e == end), "") for _, start, end in header.titles]
+    if sum(map(bool, out)) * 2 >= width + 1:
+        under = [[w for w, s, e in words if s < end and e > start] for _, start, end in header.titles]
+        return [cell or (below[0] if len(below) == 1 else "") for cell, below in zip(out, under, strict=True)]
+    places = [n for n, (title, _, _) in enumerate(header.titles) if title in _NUMBERS and n < len(words)]
+    if places and len(words) >= width and all(any(map(str.isdigit, words[n][0])) for n in places if n < places[0] + 2):
+        plain = len(words) == width
+        return [words[n][0] if plain or n <= places[-1] + 1 else "" for n in range(width - 1)] + [words[-1][0]]
+    return []
