@@ -56,9 +56,9 @@ def facts_beside(half: str) -> Iterator[tuple[str, str, list[str]]]:
     for row in _rows(f"{half}_texts"):
         if row["keep"]:
             yield row["kind"], _filled(row), row["keep"]
-    for row in secrets(half) if half in _SPLIT else ():
-        if found := [match[0] for match in FACTS.finditer(row.text)]:
-            yield row.kind, row.text, found
+    for planted in secrets(half) if half in _SPLIT else ():
+        if found := [match[0] for match in FACTS.finditer(planted.text)]:
+            yield planted.kind, planted.text, found
 
 
 def survivors(half: str) -> Iterator[Planted]:

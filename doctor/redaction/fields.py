@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.redaction import lines, paths, tables
+from doctor.redaction.identifiers import UUID
 from doctor.redaction.keys import kind_of, words_of
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.nodes import Node, nodes
@@ -28,7 +29,7 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
         ("user host", "@", rf"(?<![\w/.@:+(-])([A-Za-z_][\w.-]{{1,62}})@({_N})(?=[:\s\])>%,'\"]|$)"),
         ("host", "@", rf"(?<![\w.-])\d{{3,5}}@({_N})(?![\w.])"),
         ("user site", "@", r"(?<![\w/.@:+=-])([A-Za-z_][\w.-]{1,62})@([A-Z][A-Z0-9-]{1,30}(?:\.[A-Z][A-Z0-9-]{1,30}){1,4})(?![\w-])"),
-        ("user", "@", r"(?<![\w.+%(-])([A-Za-z][\w.-]{2,40})@[A-Za-z0-9-]{1,64}(?:\.[A-Za-z0-9-]{1,64}){1,6}(?![\w-])"),
+        ("user", "@", r"(?<![\w.+%(-])([A-Za-z][\w.-]{2,40})@(?![\w.-]{0,80}(?:debian|ubuntu|kernel|redhat|fedoraproject|nvidia|amd|python|lists?|sourceforge)\.)[A-Za-z0-9-]{1,64}(?:\.[A-Za-z0-9-]{1,64}){1,6}(?![\w-])"),
         ("host", ":", rf"(?<![\w/.@$=-])(?=[a-z]*[-_0-9])({_N}):(?:22|53|80|443|\d{{4,5}})(?![\w.:-])"),
         ("host project", "//", r"(?:(?<=[\s\"'=(])|^)//([A-Za-z][\w-]{2,62})/([A-Za-z][\w$-]{1,62})"),
         ("host project", "\\\\", r"(?<![\w\\:])\\\\([A-Za-z][\w-]{2,62})\\([\w$-]{2,62})"),
@@ -79,13 +80,19 @@ _NO_VALUES = frozenset(
     "true false yes no on off auto default enabled disabled int str string bool null none self other others unknown error is was not the this that value name id"
     " host hosts file script static dynamic dhcp nvidia amd intel arch mint manjaro proxmox unraid truenas synology gentoo".split()
 )
+_PUBLISHED = Lazy(
+    r"\AMetadata-Version: |\A(?:Package|Name): [^\n]{1,200}\n(?:[^\n]{1,400}\n){0,20}(?:Maintainer|Vendor|Priority|Section): |\nInstalled-Size: \d"
+)
 _NO_NAMES = frozenset(
     {"NT", "BUILTIN", "HKLM", "HKCU", "SOFTWARE", "SYSTEM", "ERROR", "INFO", "WARNING", "DEBUG", "NULL", "AUTHORITY"}
 )
 
 
 def named(text: str) -> set[tuple[str, str]]:
-    """Kind and name of each that a field tells, without those that every machine has."""
+    """Kind and name of each that a field tells, without those that every machine has; none of a package's own metadata,
+    which names people who published it."""
+    if _PUBLISHED.search(text):
+        return set()
     return {("host" if kind == "machine" else kind, name) for kind, name in _all(text) if _is_name(kind, name)}
 
 
@@ -171,7 +178,11 @@ def _is_name(kind: str, name: str) -> bool:
         or MADE.fullmatch(name)
     ):
         return False
-    if name.isdigit() or low.startswith(("systemd", "user-", "host-", "project-", "group-", "site-")):
+    if (
+        name.isdigit()
+        or UUID.fullmatch(name)
+        or low.startswith(("systemd", "user-", "host-", "project-", "group-", "site-"))
+    ):
         return False
     if kind == "serial" and not any(c.isdigit() for c in name):
         return False

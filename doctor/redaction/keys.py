@@ -21,7 +21,7 @@ _NOUNS = {
         "user": "uid auid euid suid fsuid user username users login logname loginname owner owners maintainer maintainers author authors submitter creator requester requestor"
         " contact contacts assignee reporter reviewer gecos cn principal operator by acct serviceaccount initiator gitlabuser admin actor adminuser",
         "group": "gid egid account accounts team department group groups tenant organization organisation org division workgroup entity namespace workspace reservation"
-        " costcenter customer company allowgroups allowaccounts vendor",
+        " costcenter customer company allowgroups allowaccounts",
         "host": "ip addr address computer host hosts hostname server node nodes nodelist nodename nodeaddr computername master peer machine endpoint proxyjump nodeset logonserver hostnames"
         " nfsroot netroot nbdroot target targets mirror mirrors broker upstream sid",
         "site": "cluster domain realm userdomain userdnsdomain workgroups dc site rack location syslocation ssid datacenter datacentre",

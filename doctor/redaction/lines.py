@@ -24,12 +24,12 @@ _LETTERS = {
     "...": r"[^\n]{0,200}?", "<user>": rf"(?:(?P<site%d>[A-Z][A-Z0-9-]{{1,14}})(?:\\\\?|\+))?(?P<user%d>{_NAME}\$?)", "<person>": rf"(?P<user%d>{_PERSON})",
     "<mode>": _MODE, "<date>": _DATE, "<ip>": r"(?=[\da-fA-F]{1,4}[.:])[\da-fA-F.:]{7,39}", "<dec>": r"\d{1,4}\.\d", "<path>": r"[~/][^\s:]{0,200}", "<key>": r"(?:sk-)?(?:ssh|ecdsa)-\S{3,40} AAAA",
     "<st>": r"(?:R|PD|CG|CD|CF|CA|F|TO|S|NF|OOM)", "<time>": r"[\d:-]{3,14}", "<users>": rf"(?P<users%d>{_NAME}(?:,{_NAME}){{0,40}})", "<gecos>": rf"(?P<user%d>{_PERSON})?[^:\n]{{0,80}}",
-    "<clock>": r"(?:\d{4}-\d\d-\d\d|[A-Z][a-z]{2})[^\n]{1,12}\d\d:\d\d", "<perm>": r"[r-][w-][xsStT-]",
+    "<clock>": r"(?:\d{4}-\d\d-\d\d|[A-Z][a-z]{2})[^\n]{1,12}\d\d:\d\d", "<uid>": r"\d{4,10}", "<perm>": r"[r-][w-][xsStT-]",
 }  # fmt: skip
 _TOKEN = re.compile(r"<(\w+)>|\.\.\.|[_#*~^$]|\\.|[^<._#*~^$\\]+|.")
 _FORMS = r"""
 uid=#(<user>) ¦ gid=#(<group>) ¦ groups=#(<group>) ¦ ,#(<group>) ¦ UserId=<user>( ¦ GroupId=<group>( ¦ Uid:_(_#/_<user>) ¦ Gid:_(_#/_<group>)
-^<user>:\*:#:#:<gecos>:/ ¦ ^<user>:x:#:#:<gecos>:/ ¦ ^<group>:x:#:<users> ¦ ^*:x:#:<users> ¦ ^<group>:\*:#:<users> ¦ ^*:\*:#:<users> ¦ ^<user>:$#$
+^<user>:\*:<uid>:#:<gecos>:/ ¦ ^<user>:x:<uid>:#:<gecos>:/ ¦ ^<group>:x:#:<users> ¦ ^*:x:#:<users> ¦ ^<group>:\*:#:<users> ¦ ^*:\*:#:<users> ¦ ^<user>:$#$
 ^<user>:!: ¦ ^<user>:[secret]: ¦ ^#_*_*_<user>_<st>_<time>_#_<host> ¦ ^#_*_*_<user>_<st>_<time>_#_( ¦ ^#\_#_*_*_<user>_<st>_<time>_#_<host>
 <mode>_#_<user>_*_ ¦ <mode>_#_*_<group>_ ¦ <mode>_<user>/*_#_ ¦ <mode>_*/<group>_#_ ¦ ^<user>_#_<dec>_<dec>_# ¦ ^<user>+_#_<dec>_<dec>_
 ^<user>_#_#_#_*_*_#:#:#_ ¦ ^<user>+_#_#_#_*_*_#:#:#_ ¦ ^#_<user>_#_#_*_*_*_S_ ¦ ^#_<user>_#_#_*_*_*_R_ ¦ ^<user>_pts/#_ ¦ ^<user>_tty#_

@@ -95,7 +95,7 @@ class Pseudonyms:
                 self.know(kind, name)
                 self._know(kind, _parts(name))
             elif kind != "host" or not is_public(name):
-                self._know(kind, {name} if kind == "project" else {name, *_parts(name)})
+                self._know(kind, {name} if kind == "project" or " " in name else {name, *_parts(name)})
 
     def hide(self, word: str) -> None:
         """Replaces what only the operator knows to be a name, though it be a word of the field."""

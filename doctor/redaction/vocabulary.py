@@ -68,7 +68,7 @@ _FIELD = frozenset(
         "desktop laptop workstation pc box rig computer mac macbook android iphone thinkpad ideapad legion raspberry pi jetson orin xavier nano spark gh200 grace "
         "maintainers maintainer authors author developers developer contributors community team company corporation inc org foundation corp canonical microsoft amazon apple meta facebook ibm dell supermicro gigabyte asus hpe lenovo "
         "anaconda mamba miniconda miniforge uv poetry pixi pdm hatch rye setuptools wheel env site packages dist bin boot vmlinux initrd initramfs grub efi uefi "
-        "custom xla aiter sgl mori ck frameworks rpool bpool archive rootvol working therock libs amdllpc igc dvs p4 gpgpu interact interactive preempt spot dedicated exclusive normal regular standard priority express devel"
+        "custom client clients xla aiter sgl mori ck frameworks rpool bpool archive rootvol working therock libs amdllpc igc dvs p4 gpgpu interact interactive preempt spot dedicated exclusive normal regular standard priority express devel"
     ).split()
 )
 _WORDS = COMMON | FOLDERS | _FIELD

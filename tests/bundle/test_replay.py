@@ -55,7 +55,7 @@ def same(system: System, path: Path) -> None:
 
 ID_FACTS = ("uuid", "unique_id", "hive_id", "serial", "xgmi_hive_id", "board_serial", "guid", "key")
 STAND_IN = re.compile(
-    r"\[secret\]|(?:user|host|mail|serial)-[0-9a-f]{4}|198\.1[89]\.|02:00:00:|2001:db8|[0-9a-f]{8}-[0-9a-f]{4}-|0x[0-9a-f]{16}|GPU-[0-9a-f]{4}"
+    r"\[secret\]|(?:user|host|mail|serial|project|group|site)-[0-9a-f]{4}|198\.1[89]\.|02:00:00:|2001:db8|[0-9a-f]{8}-[0-9a-f]{4}-|0x[0-9a-f]{16}|GPU-[0-9a-f]{4}"
 )
 
 

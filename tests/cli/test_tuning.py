@@ -12,6 +12,7 @@ import pytest
 
 from doctor.bench.runner import Runner
 from doctor.cli import measured
+from doctor.cli.site_options import Destination
 from doctor.cli.tuning import tune
 from doctor.errors import InputError
 from tests.bench.test_bench import runner
@@ -43,7 +44,7 @@ def made(tmp_path: Path, slow: float = 0.9, wrong: str | None = None) -> Runner:
 
 def run(tmp_path: Path, output: Path | None, results: Path | None = None, **more: Any) -> int:
     machine = mi300x_host({"torch.version": "2.9.1+rocm7.0", "torch.rocm": "7.0"})
-    return tune(machine, made(tmp_path, **more), "cuda:0", ["512x512x512"], 5.0, results, "text", output)
+    return tune(machine, made(tmp_path, **more), "cuda:0", ["512x512x512"], 5.0, results, "text", Destination(output))
 
 
 def test_results_are_written_where_torch_finds_them_and_compared(
@@ -81,12 +82,12 @@ def test_without_a_gpu_a_file_is_judged_and_nothing_is_tuned(
     machine = build({"torch.version": "2.13.0+cpu", "torch.build": "cpu"})
     file = tmp_path / "r.csv"
     file.write_text("Validator,PT_VERSION,2.6.0\n")
-    assert tune(machine, made(tmp_path), None, [], 5.0, file, "json", tmp_path / "o.json") == 1
+    assert tune(machine, made(tmp_path), None, [], 5.0, file, "json", Destination(tmp_path / "o.json")) == 1
     assert capsys.readouterr().out == ""
     said = json.loads((tmp_path / "o.json").read_text())["said"]
     assert "stale, so torch ignores it: PT_VERSION is 2.6.0, but this torch is 2.13.0" in said
     with pytest.raises(InputError, match="torch sees none here"):
-        tune(machine, made(tmp_path), None, [], 5.0, None, "text", None)
+        tune(machine, made(tmp_path), None, [], 5.0, None, "text", Destination(None))
 
 
 class Terminal(io.StringIO):
