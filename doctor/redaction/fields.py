@@ -72,27 +72,25 @@ _TOKEN = Lazy(r"(?<![\w.])[A-Za-z_][\w.+-]*")
 _ONE = Lazy(r"[\"']?@?[\w.@+:\\$()/*-]{2,100}(?:\[[\d,-]{1,80}\])?[\"']?,?")
 _MANY = Lazy(r"@?[\w.-]{2,60}(?:\[[\d,-]{1,80}\])?(?:, ?@?[\w.-]{2,60}(?:\[[\d,-]{1,80}\])?){1,60}")
 _LIKE_HOST = Lazy(r"(?=[^\d_-]{0,60}[\d_-])[a-z][\w-]{2,62}|[A-Z][A-Z0-9-]{2,15}")
-_NUMBERED = Lazy(
-    r"(?!(?:gfx|sm|cuda|gpu|cu|rocm|eth|ib|mi|[abhltvp])-?\d)(?:[a-z]{2,12}\d{2,4}|node\d|(?=[a-z-]{1,30}\d)[a-z][a-z\d]{1,15}(?:-[a-z\d]{1,15}){1,4})"
-)
+_NUMBERED = Lazy(r"(?:[a-z]{2,12}-){0,3}(?:node|host|compute|server|login|head|worker|dgx|hgx|mgmt)[_-]?\d{1,4}")
 """Names that a machine has, though all words in it are ordinary: `gpu-node-17`, `node07`."""
 _NO_VALUES = frozenset(
     "true false yes no on off auto default enabled disabled int str string bool null none self other others unknown error is was not the this that value name id"
     " host hosts file script static dynamic dhcp nvidia amd intel arch mint manjaro proxmox unraid truenas synology gentoo".split()
 )
 _PUBLISHED = Lazy(
-    r"\AMetadata-Version: |\A(?:Package|Name): [^\n]{1,200}\n(?:[^\n]{1,400}\n){0,20}(?:Maintainer|Vendor|Priority|Section): |\nInstalled-Size: \d"
+    r"(?m)^(?:Package: [^\n]{1,200}\nStatus: |Package: [^\n]{1,200}\nVersion: |Metadata-Version: \d)[^\n]{0,200}\n(?:[^\n]{1,8000}\n){1,300}"
 )
+"""The paragraph of a package, as dpkg, apt and pip keep it: it names people who published it."""
 _NO_NAMES = frozenset(
     {"NT", "BUILTIN", "HKLM", "HKCU", "SOFTWARE", "SYSTEM", "ERROR", "INFO", "WARNING", "DEBUG", "NULL", "AUTHORITY"}
 )
 
 
 def named(text: str) -> set[tuple[str, str]]:
-    """Kind and name of each that a field tells, without those that every machine has; none of a package's own metadata,
-    which names people who published it."""
-    if _PUBLISHED.search(text):
-        return set()
+    """Kind and name of each that a field tells, without those that every machine has."""
+    if "Package: " in text or "Metadata-Version: " in text:
+        text = _PUBLISHED.sub("\n", text)
     return {("host" if kind == "machine" else kind, name) for kind, name in _all(text) if _is_name(kind, name)}
 
 

@@ -68,14 +68,14 @@ _FIELD = frozenset(
         "desktop laptop workstation pc box rig computer mac macbook android iphone thinkpad ideapad legion raspberry pi jetson orin xavier nano spark gh200 grace "
         "maintainers maintainer authors author developers developer contributors community team company corporation inc org foundation corp canonical microsoft amazon apple meta facebook ibm dell supermicro gigabyte asus hpe lenovo "
         "anaconda mamba miniconda miniforge uv poetry pixi pdm hatch rye setuptools wheel env site packages dist bin boot vmlinux initrd initramfs grub efi uefi "
-        "custom client clients xla aiter sgl mori ck frameworks rpool bpool archive rootvol working therock libs amdllpc igc dvs p4 gpgpu interact interactive preempt spot dedicated exclusive normal regular standard priority express devel"
+        "custom client clients registry mirror mirrors gateway nas git wiki vpn jump bastion auth sso sql filer files chat ldap xla aiter sgl mori ck frameworks rpool bpool archive rootvol working therock libs amdllpc igc dvs p4 gpgpu interact interactive preempt spot dedicated exclusive normal regular standard priority express devel"
     ).split()
 )
 _WORDS = COMMON | FOLDERS | _FIELD
 _PARTS = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MODEL = re.compile(
-    r"(?:gfx|sm|compute|cu|rocm|hip|py|cp|mi|rtx|gtx|rx)_?\d[\w.]*|v\d+(?:[.-]\w+)*|[ablthkpr]\d{1,3}[a-z]{0,2}|\d{1,5}[a-z]{0,3}"
+    r"(?:gfx|sm|compute|cu|rocm|hip|py|cp|mi|rtx|gtx|rx|sha|md|utf|fp|bf|int|uint|ed|amd|x|ipv|e?cdsa|aes|rsa|base)_?\d[\w.]*|v\d+(?:[.-]\w+)*|[ablthkpr]\d{1,3}[a-z]{0,2}|\d{1,5}[a-z]{0,3}"
 )
 """Models of GPUs, versions, numbers with a unit."""
 _OF_REPLICA = re.compile(r"-(?:[a-f0-9]{8,10}-)?(?=[a-z0-9]{0,4}\d)[a-z0-9]{5}\Z")
