@@ -1,8 +1,7 @@
 # Written by `doctor image emit`; an edit is lost. The output is a file: `docker load` keeps its digest.
-# !!! UNLOCKED, never built.
 target "h100-cuda13-2-train" {
   context = "."
-  args = { SOURCE_DATE_EPOCH = "1795132800" }
+  args = { SOURCE_DATE_EPOCH = "1795392000" }
   tags = ["doctor/h100-cuda13.2-train"]
   platforms = ["linux/amd64"]
   output = ["type=docker,dest=h100-cuda13.2-train.tar,rewrite-timestamp=true"]

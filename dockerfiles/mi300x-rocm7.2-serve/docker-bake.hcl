@@ -1,8 +1,7 @@
 # Written by `doctor image emit`; an edit is lost. The output is a file: `docker load` keeps its digest.
-# !!! UNLOCKED, never built.
 target "mi300x-rocm7-2-serve" {
   context = "."
-  args = { SOURCE_DATE_EPOCH = "1793491200" }
+  args = { SOURCE_DATE_EPOCH = "1795392000" }
   tags = ["doctor/mi300x-rocm7.2-serve"]
   platforms = ["linux/amd64"]
   output = ["type=docker,dest=mi300x-rocm7.2-serve.tar,rewrite-timestamp=true"]

@@ -102,7 +102,7 @@ def _recipes(
     from doctor.images import lockfile
     from doctor.images.emit import options_of
     from doctor.images.inside import wheel
-    from doctor.images.recipe import recipe
+    from doctor.images.recipe import recipe, with_lock
     from doctor.knowledge import Knowledge
     from doctor.profiles import load
     from doctor.profiles.places import files, is_shipped
@@ -112,11 +112,13 @@ def _recipes(
     kb = Knowledge()
     for name in names or [n for n, path in files().items() if is_shipped(path)]:
         profile = load(name)
+        if all_ and not (profile.image and profile.image.base):
+            continue  # for `doctor check` alone
         folder = output / profile.name
         before = options_of(folder)
         inner = before.get("doctor", True) if doctor is None else doctor
         health = (inner and before.get("healthcheck", False)) if healthcheck is None else healthcheck
-        yield recipe(profile, lockfile.read(folder), kb, health, wheel() if inner else None)
+        yield with_lock(recipe(profile, lockfile.read(folder), kb, health, wheel() if inner else None))
 
 
 def _recipe(name: str, output: Path) -> Recipe:
@@ -130,6 +132,9 @@ def lock(
         bool, typer.Option("--update", help="Look everything up again; without --write only show what moved.")
     ] = False,
     write: Annotated[bool, typer.Option("--write", help="With --update: write what moved.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Look everything up again, write nothing; fail where something moved.")
+    ] = False,
     base: Annotated[str | None, typer.Option(help="Pull the base from this mirror.")] = None,
     wheels: Annotated[Path | None, typer.Option(help="Folder with wheels beside those of the index.")] = None,
     apt_sources: Annotated[Path | None, typer.Option(help="apt's sources.list instead of the base's own.")] = None,
@@ -138,9 +143,9 @@ def lock(
     engine: _ENGINE = None,
     output: _OUTPUT = FOLDER,
 ) -> int:
-    """Lock a profile's base image, packages and wheels in lock.json.
+    """Lock a profile's base image, packages and wheels in lock.json. Many stacks have a lock that ships with doctor.
 
-    Exit 1 when a part is missing."""
+    Exit 1 when a part is missing, or --check finds that something moved."""
     import datetime
     from dataclasses import replace
 
@@ -153,18 +158,24 @@ def lock(
 
     if platform not in ("linux/amd64", "linux/arm64"):
         raise InputError(f"--platform {platform}: expected linux/amd64 or linux/arm64")
-    options = Options(platform, update, base, apt_sources, ca, wheels, chosen(engine) if engine else None)
-    now, missing = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0), 0
+    if check and (update or write):
+        raise InputError("--check writes nothing: leave out --update and --write")
+    options = Options(platform, update or check, base, apt_sources, ca, wheels, chosen(engine) if engine else None)
+    now, missing, asked = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0), 0, set()
     for recipe in _recipes(profiles, all_, output):
         name = recipe.name
+        if check and recipe.question in asked:
+            continue  # another board of the same stack
+        asked.add(recipe.question)
         _note(f"{name}: locking")
         made, failed = make(recipe, options, now, _note)
-        for line in changes(recipe.lock, made):
+        moved = changes(recipe.lock, made)
+        for line in moved:
             _told(f"{name}: {line}\n")
         for line in failed:
-            _note(f"{name}: not locked: {line}")
-        missing += len(failed)
-        if update and not write:
+            _note(f"{name}: {'not checked' if check else 'not locked'}: {line}")
+        missing += len(failed) + (len(moved) if check else 0)
+        if check or (update and not write):
             continue
         folder = output / name
         folder.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from doctor.images.requirements import constraints, lists, of_doctor
 from doctor.profiles.expectation import Source
 
 RECORD = "record.json"
-_STATIC = ("apt/install.sh", "python/install.sh", "image/entrypoint.sh")
+_STATIC = ("apt/install.sh", "python/install.sh", "image/entrypoint.sh", "image/layer")
 
 
 def emitted(recipe: Recipe) -> dict[str, str]:

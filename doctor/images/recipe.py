@@ -8,20 +8,20 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 from doctor.errors import InputError
 from doctor.images.bases import Base
 from doctor.images.inside import Inner
-from doctor.images.lockfile import Deb, Lock, Wheel, WheelLock
+from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock, Platform, Wheel, WheelLock, shipped, shipped_name
 from doctor.images.refuse import check_stack, checked_base
 from doctor.images.sources import Build, builds
 from doctor.knowledge import Knowledge
 from doctor.parsers.python.dist_info import normal
 from doctor.profiles import Profile
-from doctor.profiles.parts import Flag, Pip
+from doctor.profiles.parts import Flag, Pip, Serve
 
 UID = 10001
 DOCTOR_NEEDS = ("defusedxml", "nvidia-ml-py", "packaging", "pydantic", "PyYAML", "rich", "typer", "zstandard")
@@ -83,6 +83,10 @@ class Recipe:
     def pip(self) -> tuple[Pip, ...]:
         return self.profile.image.pip if self.profile.image else ()
 
+    @property
+    def serve(self) -> Serve | None:
+        return self.profile.image.serve if self.profile.image else None
+
     @cached_property
     def builds(self) -> tuple[Build, ...]:
         return builds(self.profile, self.targets, self.torch_runtime)
@@ -141,6 +145,11 @@ class Recipe:
     @property
     def stack_asked(self) -> tuple[str, ...]:
         return (*(asked(p) for p in self.pip), *self.compile_needs)
+
+    @property
+    def question(self) -> tuple[object, ...]:
+        """All that a lock is asked for; boards that differ in nothing of it share their lock."""
+        return self.image, self.python, self.apt_asked, self.stack_asked, bool(self.doctor), self.lock
 
     @property
     def flags(self) -> tuple[Flag, ...]:
@@ -205,8 +214,7 @@ class Recipe:
         """Of the lock; without one the newest date that a source of the profile bears."""
         if self.lock:
             return self.lock.epoch
-        newest = max((d for d in _dates(self.profile)), default=datetime.date(2026, 1, 1))
-        return int(datetime.datetime.combine(newest, datetime.time(), datetime.timezone.utc).timestamp())
+        return _epoch(max((d for d in _dates(self.profile)), default=datetime.date(2026, 1, 1)))
 
 
 def asked(package: Pip) -> str:
@@ -256,3 +264,26 @@ def recipe(
     made = Recipe(profile, base, lock, healthcheck, doctor)
     builds(profile, made.targets, made.torch_runtime)
     return made
+
+
+def with_lock(recipe: Recipe, platform: Platform = "linux/amd64") -> Recipe:
+    """A recipe without a lock gets that which ships for what its image is made of, as far as one does. Its time is that
+    of its newest part."""
+    if recipe.lock:
+        return recipe
+    base = shipped(BaseLock, shipped_name("base", platform, recipe.image))
+    apt = shipped(AptLock, shipped_name("apt", platform, recipe.image, *recipe.apt_asked))
+    wanted = (recipe.stack_asked, DOCTOR_NEEDS if recipe.doctor else ())
+    stack, ours = (
+        shipped(WheelLock, shipped_name("wheels", platform, recipe.python, *asked)) if asked else None
+        for asked in wanted
+    )
+    days = [part.as_of for part in (base, apt, stack, ours) if part and part.as_of]
+    if not days:
+        return recipe
+    lock = Lock(platform=platform, epoch=_epoch(max(days)), base=base, apt=apt, stack=stack, doctor=ours)
+    return replace(recipe, lock=lock)
+
+
+def _epoch(day: datetime.date) -> int:
+    return int(datetime.datetime.combine(day, datetime.time(), datetime.timezone.utc).timestamp())

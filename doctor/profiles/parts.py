@@ -150,6 +150,20 @@ class Apt(Data):
     source: Source
 
 
+class Serve(Data):
+    """The server of an image: what it starts with, and where it answers. `health`: a path that answers 200 when it is
+    ready."""
+
+    command: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_./:-]{0,80}$|^--[a-z-]{1,40}$|^-m$")], ...],
+        Field(min_length=1),
+    ]
+    port: Annotated[int, Field(ge=1024, le=65535)]
+    health: Annotated[str, Field(pattern=r"^/[A-Za-z0-9_./-]{0,80}$")]
+    why: Line
+    source: Source
+
+
 class ImageWish(Data):
     """What the image holds. The lock says which bytes that is."""
 
@@ -159,6 +173,7 @@ class ImageWish(Data):
     """Compilation targets of source builds, and of wheels that come by target."""
     pip: tuple[Pip, ...] = ()
     apt: tuple[Apt, ...] = ()
+    serve: Serve | None = None
 
 
 class Number(Data):

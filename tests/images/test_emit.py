@@ -21,7 +21,7 @@ from doctor.images.emit import differences, emitted, options_of, stale, wrote
 from doctor.images.inside import Inner, wheel
 from doctor.images.lint import lint
 from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock, Wheel, WheelLock
-from doctor.images.recipe import DOCTOR_NEEDS, Recipe, recipe
+from doctor.images.recipe import DOCTOR_NEEDS, Recipe, recipe, with_lock
 from doctor.knowledge import Knowledge
 from doctor.parsers.container import dockerfile_instructions as reader
 from doctor.profiles import load, names
@@ -67,7 +67,10 @@ def locked(given: Recipe) -> Lock:
 
 @pytest.fixture(scope="module")
 def shipped() -> dict[str, Recipe]:
-    return {name: recipe(load(name), lockfile.read(COMMITTED / name), KB) for name in names()}
+    """Of all profiles with an image, as the command makes them."""
+    made = {name: load(name) for name in names()}
+    with_image = {name: p for name, p in made.items() if p.image and p.image.base}
+    return {name: with_lock(recipe(p, lockfile.read(COMMITTED / name), KB)) for name, p in with_image.items()}
 
 
 @pytest.fixture(scope="module")

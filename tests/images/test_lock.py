@@ -14,7 +14,7 @@ import pytest
 from doctor.errors import DataFileError, InputError
 from doctor.images import lockfile, registry
 from doctor.images.dockerfile import dockerfile
-from doctor.images.lock import Options, _base, _uris, changes
+from doctor.images.lock import Options, _base, changes, uris
 from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock
 from doctor.images.recipe import recipe
 from doctor.knowledge import Knowledge
@@ -137,7 +137,7 @@ def test_what_apt_would_install_with_its_epochs_and_hashes() -> None:
         "Reading package lists...\n"
         "'http://deb.debian.org/l/less_590_amd64.deb' less_590-2.1~deb12u2_amd64.deb 131 MD5Sum:abc\n"
     )
-    assert _uris(text) == (
+    assert uris(text) == (
         Deb(name="less", version="590-2.1~deb12u2"),
         Deb(name="zlib1g", version="1:1.3.dfsg-1", sha256="a" * 64),
     )
