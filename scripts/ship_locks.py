@@ -2,9 +2,9 @@
 
     python scripts/ship_locks.py --roots DIR [NAME …]      all profiles, or these
 
-Bases come from scripts/recorded_locks.toml, packages of the distribution from apt in DIR/CODENAME (a tree of debootstrap's,
---variant=minbase), wheels from the default index, and those of PyTorch's index by their recorded hashes. With
-a registry and an engine at hand, `doctor image lock` makes the same parts for one profile.
+Bases come from scripts/recorded_locks.toml, packages of the distribution from apt in DIR/CODENAME (made by debootstrap
+with --variant=minbase), wheels from the default index, and those of PyTorch's index by recorded hashes. With a registry
+and an engine at hand, `doctor image lock` makes the same parts for one profile.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def build(recipe: Recipe, output: Path, options: Options, told: Progress | None,
             api.load(request.output, note)  # podman and the classic store built it where their images are
         verified = None if differences is None else not differences
         record, bom = output / f"{recipe.name}.build.json", output / f"{recipe.name}.cdx.json"
-        bom.write_text(sbom(recipe.name, image, found, recipe.epoch), encoding="utf-8")
+        bom.write_text(sbom(recipe, image, found), encoding="utf-8")
         provenance = statement(recipe, image, doctor.__version__, builder.versions)
         (output / f"{recipe.name}.provenance.json").write_text(provenance, encoding="utf-8")
         image = replace(image, path=output / f"{recipe.name}.oci.tar")

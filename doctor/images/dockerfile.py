@@ -128,8 +128,8 @@ def _python(recipe: Recipe) -> Iterator[str]:
 
 def _runtime(recipe: Recipe) -> Iterator[str]:
     yield from _from(recipe, "runtime", "os")
-    yield "# What changes least comes first, so that images share layers. The image's user owns it and may install beside it;"
-    yield "# the constraints below hold torch."
+    yield "# What changes least comes first, so that images share layers. The image's user owns it and may install"
+    yield "# beside it; the constraints below hold torch."
     for layer, names in _layers(recipe):
         venv = f"--mount=type=bind,from=python,source={VENV},target=/run/venv"
         mounts = iter([venv, f"--mount=type=bind,source=image/layer,target=/run/{layer}"])
@@ -140,10 +140,11 @@ def _runtime(recipe: Recipe) -> Iterator[str]:
     yield "COPY --chmod=0755 image/entrypoint.sh /usr/local/bin/doctor-entrypoint"
     if recipe.doctor:
         yield "COPY --chmod=0755 image/doctor.sh /usr/local/bin/doctor"
+    folders = ["/work", *([CACHE] if recipe.serve else [])]
     yield "# The user is a number, so that an orchestrator sees that it is not root; the render group's is the host's."
     yield (
         f"RUN groupadd --gid {UID} worker && useradd --uid {UID} --gid {UID} --create-home --shell /bin/bash "
-        f"--no-log-init worker && install -d -o {UID} -g {UID} /work{f' {CACHE}' if recipe.serve else ''}"
+        f"--no-log-init worker && install -d -o {UID} -g {UID} {' '.join(folders)}"
     )
     yield from _environment(recipe)
     if recipe.torch:

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
-from packaging.utils import canonicalize_name
-
 from doctor.errors import DoctorError, InputError
 from doctor.images.debs import sha256, unfit
 from doctor.images.lockfile import Deb, Wheel
 from doctor.images.recipe import Recipe
+from doctor.parsers.python.dist_info import normal
 from doctor.system.engine_api import Api, EngineError, Name, connected
 
 Told = Callable[[str], None]
@@ -64,7 +63,7 @@ def _address(wheel: Wheel) -> str:
     """Of its index's page (PEP 503). A lock that ships has hashes and no addresses. Raises InputError."""
     httpx = _httpx()
     index = wheel.index or os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("PIP_INDEX_URL") or _PYPI
-    page = f"{index.rstrip('/')}/{canonicalize_name(wheel.name)}/"
+    page = f"{index.rstrip('/')}/{normal(wheel.name)}/"
     try:
         answer = httpx.get(page, timeout=60, follow_redirects=True, headers={"Accept": "text/html"})
         answer.raise_for_status()

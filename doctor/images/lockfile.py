@@ -1,8 +1,8 @@
 """The lock: which bytes a recipe stands for. Base by digest, distribution packages by version and date, wheels by hash.
 
 Each part keeps what it was asked for; a part that answers another question than the recipe's is not used. JSON, written
-by `doctor image lock`, read by emit and build. Parts that ship with the package are in the folder locks, under a name made
-of the question: what an image is made of and not which profile asks, so that all boards of a stack share them.
+by `doctor image lock`, read by emit and build. Parts that ship with the package are in the folder locks, under a name
+made of the question: what an image is made of and not which profile asks, so that all boards of a stack share them.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Lock(_Data):
     doctor: WheelLock | None = None
 
     def text(self) -> str:
-        return json.dumps(self.model_dump(mode="json", by_alias=True, exclude_none=True), indent=1) + "\n"
+        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=1) + "\n"
 
     def digest(self) -> str:
         return hashlib.sha256(self.text().encode()).hexdigest()
@@ -133,7 +133,7 @@ def shipped_name(kind: Literal["base", "apt", "wheels"], platform: str, image: s
     """The file of a part. `image`: the base, or the Python that the wheels are for.
 
     >>> shipped_name("base", "linux/amd64", "ubuntu:24.04")
-    'base-ubuntu-24.04-6b31b8d0.json'
+    'base-ubuntu-24.04-6bcd95e4.json'
     """
     about = next((a for a in asked if kind == "wheels"), image)
     slug = re.sub(r"[^a-z0-9.]+", "-", about.partition(" ")[0].lower()).strip("-")[:48]

@@ -22,7 +22,7 @@ from doctor.profiles.compose import compose, find_part, load, parse
 from doctor.profiles.model import Profile, considered
 from doctor.profiles.parts import Hardware
 
-_STACK = ("rocm[*].version", "torch.version", "torch.build", "torch.hip", "torch.cuda", "os.id", "os.version")
+_STACK = ("rocm[*].version", "torch.version", "torch.build", "torch.rocm", "torch.cuda", "os.id", "os.version")
 """Facts that tell which stack is installed."""
 
 _ONLY_NAMED = "it is used only where it is named"

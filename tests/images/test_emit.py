@@ -26,7 +26,7 @@ from doctor.knowledge import Knowledge
 from doctor.parsers.container import dockerfile_instructions as reader
 from doctor.profiles import load, names
 from tests.each import each
-from tests.images.profiles import flag, nvidia, package, profile
+from tests.images.profiles import SOURCE, flag, nvidia, package, profile
 
 REPO = Path(__file__).resolve().parents[2]
 COMMITTED = REPO / "dockerfiles"
@@ -279,6 +279,33 @@ def test_a_training_image_has_what_rdma_and_compiling_need() -> None:
     train = files(workload="train")["apt/runtime.txt"]
     assert {"ibverbs-providers", "librdmacm1", "g++"} <= set(train.splitlines())
     assert "ibverbs" not in files(workload="serve")["apt/runtime.txt"]
+
+
+SERVE = {
+    "command": ["vllm", "serve", "--port", "8000"],
+    "port": 8000,
+    "health": "/health",
+    "why": "It.",
+    "source": SOURCE,
+}
+
+
+def test_a_server_answers_keeps_its_models_and_is_asked_how_it_is() -> None:
+    text = files(image={"serve": SERVE})["Dockerfile"]
+    assert 'CMD ["vllm", "serve", "--port", "8000"]' in text
+    assert "EXPOSE 8000\n" in text
+    assert "VOLUME /cache\n" in text
+    assert "urlopen('http://127.0.0.1:8000/health', timeout=5)" in text
+    assert "/work /cache\n" in text
+    plain = files()["Dockerfile"]
+    assert 'CMD ["bash"]' in plain
+    assert not re.search(r"EXPOSE|VOLUME|HEALTHCHECK", plain)
+
+
+@each("wrong", [{"command": ["vllm", "$(id)"]}, {"port": 80}, {"health": "/x'); import os"}])
+def test_a_server_is_no_shell(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        profile(image={"serve": {**SERVE, **wrong}})
 
 
 HOSTILE = "a\"; $(touch /x) `id` \\ ${HOME} %{if} 'b' ünïcödé #{x} <<EOF"

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -30,11 +32,19 @@ DIGEST = f"sha256:{hashlib.sha256(INDEX).hexdigest()}"
 class _Registry(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         lies = "lies" in self.path
-        self.send_response(404 if "none" in self.path else 401 if "login" in self.path else 200)
+        if "silent" in self.path:
+            time.sleep(0.3)
+        statuses = {"none": 404, "login": 401, "busy": 429, "broken": 500}
+        self.send_response(next((code for word, code in statuses.items() if word in self.path), 200))
         self.send_header("Docker-Content-Digest", "sha256:" + "0" * 64 if lies else DIGEST)
         self.send_header("WWW-Authenticate", 'Basic realm="x"')
         self.end_headers()
-        self.wfile.write(INDEX)
+        if "trickle" in self.path:
+            for n in range(6):
+                self.wfile.write(INDEX[n : n + 1])
+                self.wfile.flush()
+                time.sleep(0.05)
+        self.wfile.write(b'{"manifests": [7, {"platform": "x"}]}' if "odd" in self.path else INDEX)
 
     def log_message(self, *_: object) -> None:
         """Quiet."""
@@ -61,12 +71,27 @@ def test_a_tag_is_resolved_to_the_digest_of_what_was_sent(host: str) -> None:
         ("none:1", "answers 404"),
         ("lies:1", "and what it sent is"),
         ("login:1", "asks for a login: docker login"),
+        ("busy:1", "answers 429 Too Many Requests: too many requests; docker login"),
+        ("broken:1", "answers 500 Internal Server Error$"),
+        ("odd:1", "says sha256|has no linux/amd64"),
         (f"debian@sha256:{'1' * 64}", "says sha256:1111"),
     ],
 )
 def test_what_a_registry_can_answer_is_one_line(host: str, name: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         registry.resolve(f"{host}/{name}", "linux/amd64")
+
+
+@pytest.mark.parametrize("name", ["silent:1", "trickle:1"])
+def test_a_registry_that_hangs_is_asked_once(host: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(registry, "_SILENT", {})
+    with pytest.raises(InputError, match=r"can't be asked: ReadTimeout"):
+        registry.resolve(f"{host}/{name}", "linux/amd64")
+    started = time.monotonic()
+    with pytest.raises(InputError, match=r"can't be asked: ReadTimeout"):
+        registry.resolve(f"{host}/other:1", "linux/amd64")
+    assert time.monotonic() - started < 0.1
 
 
 MIRRORED = Options(base="mirror.example.org/debian:12")
@@ -150,6 +175,9 @@ def test_what_an_update_moves_is_told_line_by_line() -> None:
         return Lock(epoch=1, base=BaseLock(asked="debian:12", digest=base), apt=apt)
 
     assert changes(lock("a", "590"), lock("a", "590")) == []
+    later = lock("a", "590")
+    apt = later.apt and later.apt.model_copy(update={"as_of": datetime.date(2026, 11, 23)})
+    assert changes(lock("a", "590"), later.model_copy(update={"apt": apt})) == []  # seen again, and the same
     assert changes(lock("a", "590"), lock("b", "591")) == [
         "base: sha256:aaaaaaaaaaaa -> sha256:bbbbbbbbbbbb",
         "apt less: 590 -> 591",

@@ -41,6 +41,8 @@ class Fault:
     level: Level
     text: str
     fix: str
+    ignored: bool = False
+    """A comment of the file says so."""
 
 
 @dataclass
