@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import json
 import subprocess
 import sys
 import tempfile
@@ -31,7 +32,7 @@ else:
 from doctor.errors import DoctorError  # noqa: E402 -- of this checkout, not of an installed one
 from doctor.images import wheels  # noqa: E402
 from doctor.images.lock import APT_SCRIPT, uris  # noqa: E402
-from doctor.images.lockfile import AptLock, BaseLock, Wheel, WheelLock, shipped_name, shipped_text  # noqa: E402
+from doctor.images.lockfile import AptLock, BaseLock, Wheel, WheelLock, shipped_name  # noqa: E402
 from doctor.images.recipe import DOCTOR_NEEDS, Recipe, asked  # noqa: E402
 from doctor.images.refuse import checked_base  # noqa: E402
 from doctor.images.verify import wheel as stub  # noqa: E402
@@ -141,6 +142,18 @@ def parts(
         yield key, partial(apt_of, recipe, base.digest, roots, today)
 
 
+def text_of(part: BaseLock | AptLock | WheelLock) -> str:
+    """As it lies in the package: a line for each package, so that a change shows what moved."""
+    rows = part.model_dump(mode="json", exclude_none=True)
+    return "{\n" + ",\n".join(f" {json.dumps(key)}: {_rows(value)}" for key, value in rows.items()) + "\n}\n"
+
+
+def _rows(value: object) -> str:
+    if not (isinstance(value, list) and value and isinstance(value[0], dict)):
+        return json.dumps(value)
+    return "[\n" + ",\n".join(f"  {json.dumps(row)}" for row in value) + "\n ]"
+
+
 def main(names: Sequence[str], roots: Path) -> int:
     today = datetime.datetime.now(datetime.timezone.utc).date()
     made: set[str] = set()
@@ -154,7 +167,7 @@ def main(names: Sequence[str], roots: Path) -> int:
                 continue
             made.add(key)
             try:
-                (LOCKS / key).write_text(shipped_text(make()), "utf-8")
+                (LOCKS / key).write_text(text_of(make()), "utf-8")
                 sys.stdout.write(f"{key}\n")
             except (DoctorError, subprocess.CalledProcessError) as error:
                 failed += 1

@@ -15,7 +15,7 @@ def lint(
     paths: Annotated[list[Path], typer.Argument(help="Dockerfiles, Containerfiles and compose files.")],
     format_: Annotated[str, typer.Option("--format", help="text, json or sarif.")] = "text",
 ) -> int:
-    """Lint Dockerfiles and compose files for AMD and NVIDIA GPUs. `# doctor: ignore=RULE` above a line allows it.
+    """Lint Dockerfiles and compose files for AMD and NVIDIA GPUs. `# doctor: ignore RULE reason` above it allows one.
 
     Exit 1 when there is an error."""
     import json

@@ -13,13 +13,13 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from doctor.errors import DoctorError, InputError
-from doctor.images.debs import sha256, unfit
+from doctor.images.debs import ASK_APT, sha256, unfit
 from doctor.images.lockfile import Deb, Wheel
 from doctor.images.recipe import Recipe
+from doctor.images.registry import http_library
 from doctor.parsers.python.dist_info import normal
 from doctor.system.engine_api import Api, EngineError, Name, connected
 
@@ -61,7 +61,7 @@ def _wheels(wheels: tuple[Wheel, ...], folder: Path, told: Told) -> Iterator[str
 
 def _address(wheel: Wheel) -> str:
     """Of its index's page (PEP 503). A lock that ships has hashes and no addresses. Raises InputError."""
-    httpx = _httpx()
+    httpx = http_library()
     index = wheel.index or os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("PIP_INDEX_URL") or _PYPI
     page = f"{index.rstrip('/')}/{normal(wheel.name)}/"
     try:
@@ -76,17 +76,9 @@ def _address(wheel: Wheel) -> str:
     return urljoin(str(answer.url), found)
 
 
-def _httpx() -> Any:
-    try:
-        import httpx
-    except ImportError as error:
-        raise InputError("fetching needs the extra: pip install 'rocm-cuda-doctor[image]'") from error
-    return httpx
-
-
 def _download(url: str, path: Path, sha256: str) -> None:
     """Under another name until its hash is seen to be right. Raises InputError."""
-    httpx = _httpx()
+    httpx = http_library()
     part = path.with_name(f".{path.name}.part")
     summed = hashlib.sha256()
     try:
@@ -105,20 +97,13 @@ def _download(url: str, path: Path, sha256: str) -> None:
 
 
 # Names and versions are of the lock, whose form leaves nothing that a shell would read (doctor.images.lockfile).
-_SCRIPT = """set -eu
-set -- -qq -o Acquire::Languages=none -o APT::Sandbox::User=root
-if [ -s /run/apt/sources.list ]; then
-  set -- "$@" -o Dir::Etc::SourceList=/run/apt/sources.list -o Dir::Etc::SourceParts=/tmp/parts
-  mkdir -p /tmp/parts
-  [ ! -e /run/apt/dated ] || grep -LsE 'ubuntu\\.com|debian\\.org' /etc/apt/sources.list.d/* | xargs -r cp -t /tmp/parts
-  set -- "$@" -o Acquire::Check-Valid-Until=false
-fi
-if [ -s /run/secrets/ca ]; then set -- "$@" -o Acquire::https::CAInfo=/run/secrets/ca; fi
-apt-get "$@" update >&2
-cd /run/debs
+_SCRIPT = (
+    ASK_APT
+    + """cd /run/debs
 apt-get "$@" download {wanted} >&2
 chown {owner} ./*.deb
 """
+)
 
 
 def _debs(

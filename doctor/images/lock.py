@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from doctor.errors import DoctorError, InputError
 from doctor.images import registry, wheels
+from doctor.images.debs import ASK_APT
 from doctor.images.engine import chosen
 from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock, WheelLock
 from doctor.images.recipe import DOCTOR_NEEDS, Recipe
@@ -187,22 +188,15 @@ def _apt(recipe: Recipe, options: Options, now: datetime.datetime) -> AptLock:
 
 
 # Names and versions of packages are letters, digits and + . ~ : - (doctor.profiles.text), so nothing here is a shell's.
-APT_SCRIPT = """set -eu
-set -- -qq -o Acquire::Languages=none -o Acquire::ForceHash=sha256
-if [ -s /run/apt/sources.list ]; then
-  set -- "$@" -o Dir::Etc::SourceList=/run/apt/sources.list -o Dir::Etc::SourceParts=/tmp/parts
-  mkdir -p /tmp/parts
-  [ ! -e /run/apt/dated ] || grep -LsE 'ubuntu\\.com|debian\\.org' /etc/apt/sources.list.d/* | xargs -r cp -t /tmp/parts
-  set -- "$@" -o Acquire::Check-Valid-Until=false
-fi
-if [ -s /run/secrets/ca ]; then set -- "$@" -o Acquire::https::CAInfo=/run/secrets/ca; fi
-apt-get "$@" update >&2
-apt-get "$@" install --print-uris --reinstall -y --no-install-recommends --allow-downgrades {runtime}
+APT_SCRIPT = (
+    ASK_APT
+    + """apt-get "$@" install --print-uris --reinstall -y --no-install-recommends --allow-downgrades {runtime}
 echo '=== build'
 if [ -n '{build}' ]; then
   apt-get "$@" install --print-uris -y --no-install-recommends --allow-downgrades {runtime} {build}
 fi
 """
+)
 
 
 def _sources(recipe: Recipe, options: Options, snapshot: str | None) -> str:

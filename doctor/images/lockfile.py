@@ -145,15 +145,3 @@ def shipped(kind: type[_Model], name: str) -> _Model | None:
     """A part that ships with the package; None where there is none for the question."""
     path = resources("doctor.images") / "locks" / name
     return _model(kind, name, path.read_bytes()) if path.is_file() else None
-
-
-def shipped_text(part: _Part) -> str:
-    """As it lies in the package: a line for each package, so that a change shows what moved."""
-    rows = part.model_dump(mode="json", exclude_none=True)
-    return "{\n" + ",\n".join(f" {json.dumps(key)}: {_rows(value)}" for key, value in rows.items()) + "\n}\n"
-
-
-def _rows(value: object) -> str:
-    if not (isinstance(value, list) and value and isinstance(value[0], dict)):
-        return json.dumps(value)
-    return "[\n" + ",\n".join(f"  {json.dumps(row)}" for row in value) + "\n ]"

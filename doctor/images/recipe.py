@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -199,22 +198,28 @@ class Recipe:
         return part.wheels if part and (part.asked, part.python) == (wanted, self.python) else None
 
     @property
+    def parts(self) -> dict[str, BaseLock | AptLock | WheelLock | None]:
+        """What of the lock is used, by what it holds; None: nothing does."""
+        lock = self.lock or Lock(epoch=0)
+        found: dict[str, BaseLock | AptLock | WheelLock | None] = {
+            "the base's digest": (lock.base or BaseLock(asked=self.image, digest=self.digest)) if self.digest else None,
+            "versions of the distribution's packages": lock.apt if self.debs is not None else None,
+        }
+        if self.stack_asked:
+            found["hashes of the Python packages"] = lock.stack if self.wheels is not None else None
+        if self.doctor:
+            found["hashes of what the doctor inside needs"] = lock.doctor if self.doctor_wheels is not None else None
+        return found
+
+    @property
     def unlocked(self) -> tuple[str, ...]:
         """What the lock does not hold; () where the image can be built again to the same bytes."""
-        parts = {
-            "the base's digest": self.digest is not None,
-            "versions of the distribution's packages": self.debs is not None,
-            "hashes of the Python packages": self.wheels is not None,
-            "hashes of what the doctor inside needs": self.doctor is None or self.doctor_wheels is not None,
-        }
-        return tuple(name for name, there in parts.items() if not there)
+        return tuple(name for name, part in self.parts.items() if part is None)
 
     @property
     def epoch(self) -> int:
-        """Of the lock; without one the newest date that a source of the profile bears."""
-        if self.lock:
-            return self.lock.epoch
-        return _epoch(max((d for d in _dates(self.profile)), default=datetime.date(2026, 1, 1)))
+        """Of the lock; without one, the same for all."""
+        return self.lock.epoch if self.lock else _epoch(datetime.date(2026, 1, 1))
 
 
 def asked(package: Pip) -> str:
@@ -240,13 +245,6 @@ def bare(requirement: str) -> str:
     'nvidia-cuda-nvcc'
     """
     return re.split(r"[=<>!~\[ ]", requirement, maxsplit=1)[0]
-
-
-def _dates(profile: Profile) -> Iterator[datetime.date]:
-    wish = profile.image
-    yield from (flag.source.as_of for flag in profile.flag)
-    yield from (package.source.as_of for package in (wish.pip if wish else ()))
-    yield from (package.source.as_of for package in (wish.apt if wish else ()))
 
 
 def recipe(

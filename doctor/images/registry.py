@@ -86,10 +86,7 @@ def without_tag(image: str) -> str:
 def resolve(image: str, platform: str, ca: Path | None = None) -> tuple[str, str | None]:
     """The digest that a tag stands for now, and that of the platform's manifest where the first is an index. What the
     registry says is not believed: the digest is computed over the manifest's bytes. Raises InputError, Refused."""
-    try:
-        import httpx
-    except ImportError as error:
-        raise InputError("asking a registry needs the extra: pip install 'rocm-cuda-doctor[image]'") from error
+    httpx = http_library()
     reference = Reference.of(image)
     if reference.host in _SILENT:
         raise InputError(f"{image}: {reference.host} can't be asked: {_SILENT[reference.host]}")
@@ -119,10 +116,17 @@ def resolve(image: str, platform: str, ca: Path | None = None) -> tuple[str, str
     return digest, _of_platform(manifest, image, platform)
 
 
+def http_library() -> Any:
+    """Raises InputError where it is not installed."""
+    try:
+        import httpx
+    except ImportError as error:
+        raise InputError("this asks the network and needs the extra: pip install 'rocm-cuda-doctor[image]'") from error
+    return httpx
+
+
 def _get(client: Any, address: str, headers: dict[str, str]) -> Any:
     """An answer whose body has a limit in bytes and in time, a slow trickle's too. Raises httpx.HTTPError."""
-    import httpx
-
     end = time.monotonic() + _TIMEOUT_S
     with client.stream("GET", address, headers=headers) as answer:
         body = bytearray()
@@ -131,9 +135,9 @@ def _get(client: Any, address: str, headers: dict[str, str]) -> Any:
             if len(body) > _LIMIT:
                 raise ValueError("more than a manifest can be")
             if time.monotonic() > end:
-                raise httpx.ReadTimeout(f"its answer was not complete after {_TIMEOUT_S:.0f} s")
+                raise http_library().ReadTimeout(f"its answer was not complete after {_TIMEOUT_S:.0f} s")
     plain = {k: v for k, v in answer.headers.items() if k not in ("content-encoding", "transfer-encoding")}
-    return httpx.Response(answer.status_code, headers=plain, content=bytes(body))
+    return http_library().Response(answer.status_code, headers=plain, content=bytes(body))
 
 
 def _trusted(ca: Path | None) -> ssl.SSLContext | bool:

@@ -155,7 +155,6 @@ def test_without_a_lock_it_says_so_loudly() -> None:
     made = files()
     assert made["Dockerfile"].count("!!!") >= 3
     assert "UNLOCKED, never built" in made["Dockerfile"]
-    assert "UNLOCKED, never built" in made["docker-bake.hcl"]
     assert json.loads(made["record.json"])["state"] == "UNLOCKED, never built"
 
 
@@ -198,8 +197,9 @@ def test_only_safe_defaults_are_baked_in_each_with_its_reason_and_range() -> Non
     assert before.startswith("# HSA_NO_SCRATCH_RECLAIM is right. Read by ROCm 7.1. https://example.org/stack")
     assert "GPU_MAX_HW_QUEUES" not in text
     assert "NCCL_MIN_NCHANNELS" not in text
-    left = {row["name"] for row in json.loads(made["record.json"])["flags_left_to_the_run"]}
-    assert left == {"GPU_MAX_HW_QUEUES", "NCCL_MIN_NCHANNELS"}
+    rows = {row["name"]: row["kind"] for row in json.loads(made["record.json"])["flags"]}
+    assert rows.pop("HSA_NO_SCRATCH_RECLAIM") == "safe-default"
+    assert rows == {"GPU_MAX_HW_QUEUES": "workload", "NCCL_MIN_NCHANNELS": "conditional"}
 
 
 def test_a_default_whose_name_looks_like_a_secrets_is_set_by_the_entrypoint() -> None:
@@ -318,7 +318,7 @@ def test_prose_of_others_means_itself_in_every_file() -> None:
     assert '"a\\"; \\$(touch /x) `id` \\\\ \\${HOME} %{if} \'b\' ünïcödé #{x} <<EOF"' in label
     for line in text.splitlines():
         assert "touch /x" not in line or line.startswith("#") or "image.description" in line
-    assert not any("touch /x" in body for name, body in made.items() if name.endswith((".sh", ".txt", ".conf", ".hcl")))
+    assert not any("touch /x" in body for name, body in made.items() if name.endswith((".sh", ".txt", ".conf")))
     assert json.loads(made["record.json"])["profile"]["about"] == HOSTILE
 
 

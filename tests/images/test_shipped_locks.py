@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from importlib.resources import files as resources
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from doctor.errors import DataFileError
 from doctor.images import lockfile
 from doctor.images.emit import emitted
 from doctor.images.inside import Inner
-from doctor.images.lockfile import AptLock, BaseLock, WheelLock, shipped, shipped_text
+from doctor.images.lockfile import AptLock, BaseLock, WheelLock, shipped
 from doctor.images.recipe import Recipe, recipe, with_lock
 from doctor.knowledge import Knowledge
 from doctor.profiles import load, names
@@ -75,13 +74,12 @@ def test_what_pytorchs_index_alone_has_comes_from_it_alone(made: dict[str, Recip
             assert all(rows[n].observed == "public-file" for n in theirs)
 
 
-def test_a_part_reads_back_and_a_damaged_one_names_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_part_names_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     part = shipped(WheelLock, next(p.name for p in FOLDER.glob("wheels-torch-2.15.0-*")))
     assert part
-    assert WheelLock.model_validate(json.loads(shipped_text(part))) == part
-    assert len(shipped_text(part).splitlines()) > len(part.wheels)
+    text = part.model_dump_json()
     (tmp_path / "locks").mkdir()
-    (tmp_path / "locks/x.json").write_text(shipped_text(part).replace(part.wheels[0].sha256, "$(id)"))
+    (tmp_path / "locks/x.json").write_text(text.replace(part.wheels[0].sha256, "$(id)"))
     monkeypatch.setattr(lockfile, "resources", lambda _: tmp_path)
     with pytest.raises(DataFileError, match=r"x\.json.*wheels\.0\.sha256"):
         shipped(WheelLock, "x.json")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
 from doctor.errors import InputError, ParserError
+from doctor.flags.ignored import marked
 from doctor.images.lint import compose_file, docker_file
 from doctor.images.lint.model import Fault
 from doctor.parsers.container import compose
 from doctor.parsers.container import dockerfile_instructions as dockerfile
-
-_IGNORE = re.compile(r"#\s{0,8}doctor:\s{0,8}ignore=(?P<rules>[a-z][a-z, -]{2,400})")
 
 
 def _nothing(_: str) -> str | None:
@@ -20,21 +18,11 @@ def _nothing(_: str) -> str | None:
 
 
 def lint(text: str, name: str, opened: Callable[[str], str | None] = _nothing) -> list[Fault]:
-    """In the order of the lines. `# doctor: ignore=RULE,RULE` on a fault's line, or in the comment above it, marks it.
+    """In the order of the lines. `# doctor: ignore RULE reason` on a fault's line, or alone above it, marks it.
     `opened` gives the text of a file in the build context, None where there is none. Raises InputError where the text
     is neither."""
-    lines = text.splitlines()
-    return [replace(f, ignored=f.rule in _ignored(lines, f.line)) for f in _faults(text, name, opened)]
-
-
-def _ignored(lines: list[str], number: int) -> set[str]:
-    rules: set[str] = set()
-    for distance, line in enumerate(reversed(lines[:number])):
-        if distance and not line.lstrip().startswith("#"):
-            break
-        found = _IGNORE.search(line[:1000])
-        rules |= {word.strip() for word in found["rules"].split(",")} if found else set()
-    return rules
+    marks, _ = marked(text.splitlines(), name)
+    return [replace(f, ignored=f.rule in marks.get(f.line, ())) for f in _faults(text, name, opened)]
 
 
 def _faults(text: str, name: str, opened: Callable[[str], str | None]) -> list[Fault]:

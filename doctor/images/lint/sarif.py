@@ -16,17 +16,10 @@ _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 def sarif(rows: Sequence[tuple[Path, Fault]], version: str) -> str:
     """`version`: of the doctor. Paths stay as they were given: relative to where a checkout begins."""
     ids = sorted(RULES)
-    driver = {
-        "name": "doctor image lint",
-        "version": version,
-        "rules": [{"id": rule, "shortDescription": {"text": RULES[rule]}} for rule in ids],
-    }
-    results = [_result(path, fault, ids) for path, fault in rows]
-    log = {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "results": results}],
-    }
+    rules = [{"id": rule, "shortDescription": {"text": RULES[rule]}} for rule in ids]
+    driver = {"name": "doctor image lint", "version": version, "rules": rules}
+    run = {"tool": {"driver": driver}, "results": [_result(path, fault, ids) for path, fault in rows]}
+    log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return json.dumps(log, indent=2) + "\n"
 
 
