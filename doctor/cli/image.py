@@ -150,7 +150,6 @@ def lock(
     from dataclasses import replace
 
     from doctor.errors import ExitCode, InputError
-    from doctor.images import lockfile
     from doctor.images.emit import wrote
     from doctor.images.engine import chosen
     from doctor.images.lock import Options, changes
@@ -177,10 +176,7 @@ def lock(
         missing += len(failed) + (len(moved) if check else 0)
         if check or (update and not write):
             continue
-        folder = output / name
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / lockfile.NAME).write_text(made.text(), encoding="utf-8")
-        wrote(replace(recipe, lock=made), folder)
+        wrote(replace(recipe, lock=made), output / name, lock=True)
     return ExitCode.FINDINGS if missing else ExitCode.OK
 
 

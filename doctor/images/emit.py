@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from dataclasses import asdict
 from importlib.resources import files as resources
 from pathlib import Path
@@ -126,15 +128,26 @@ def _observed(part: BaseLock | AptLock | WheelLock) -> str:
     return f"{', '.join(sorted({part.observed or 'unknown', *others}))} {part.as_of or ''}".strip()
 
 
-def wrote(recipe: Recipe, folder: Path) -> None:
-    """Of an earlier emission what is emitted no more goes; files of others stay. Raises InputError."""
-    before = set(_record_of(folder).get("files") or ())
+def wrote(recipe: Recipe, folder: Path, lock: bool = False) -> None:
+    """All files or, where the disk is full, none; `lock`: its lock too. Of an earlier emission what is emitted no more
+    goes; files of others stay. Raises InputError."""
+    before, new = set(_record_of(folder).get("files") or ()), not folder.exists()
     try:
-        write(recipe, folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".emit-") as held:
+            write(recipe, Path(held))
+            if lock and recipe.lock:
+                (Path(held) / lockfile.NAME).write_text(recipe.lock.text(), encoding="utf-8")
+            for path in [p for p in Path(held).rglob("*") if p.is_file()]:
+                place = folder / path.relative_to(held)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                path.replace(place)
         for old in sorted(before & stale(recipe, folder)):
             (folder / old).unlink()
     except OSError as error:
-        raise InputError(f"{error.filename or folder}: {error.strerror or error}") from error
+        if new:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise InputError(f"{folder}: {error.strerror or error}") from error
 
 
 def stale(recipe: Recipe, folder: Path) -> set[str]:

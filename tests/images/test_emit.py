@@ -109,6 +109,30 @@ def test_scripts_in_the_context_are_sound() -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
+def test_a_full_disk_leaves_what_was_there_and_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, given = tmp_path / "x", recipe(profile(), None, KB)
+    wrote(given, folder)
+    before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    written = Path.write_bytes
+
+    def full(path: Path, content: bytes) -> int:
+        if path.name == "record.json":
+            written(path, content[:10])
+            raise OSError(28, "No space left on device")
+        return written(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    other = recipe(profile(about="Another"), None, KB)
+    with pytest.raises(InputError, match=r"x: No space left on device$"):
+        wrote(other, folder, lock=True)
+    assert {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == before
+    with pytest.raises(InputError, match="No space left"):
+        wrote(other, tmp_path / "new", lock=True)
+    assert not (tmp_path / "new").exists()
+
+
 def test_the_same_bytes_on_another_machine_on_another_day(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from doctor.images.emit import wrote; "
