@@ -172,7 +172,7 @@ def lock(
         for line in moved:
             _told(f"{name}: {line}\n")
         for line in failed:
-            _note(f"{name}: {'not checked' if check else 'not locked'}: {line}")
+            _note(f"{name}: {'left as it was' if options.update else 'not locked'}: {line}")
         missing += len(failed) + (len(moved) if check else 0)
         if check or (update and not write):
             continue

@@ -73,9 +73,13 @@ def lock(recipe: Recipe, options: Options, now: datetime.datetime, told: Told) -
         kept = old.doctor if old and recipe.doctor_wheels is not None else None
         ours = part("doctor", kept, lambda: wheels.lock_names(DOCTOR_NEEDS, *target))
     made = fresh.model_copy(update={"base": base, "apt": apt, "stack": stack, "doctor": ours})
-    if old and not changes(old, made) and not failed:
+    if old and not changes(old, made) and _questions(old) == _questions(made):
         made = old  # an unchanged lock keeps its time, and its bytes
     return made, failed
+
+
+def _questions(lock: Lock) -> list[object]:
+    return [(p.asked, getattr(p, "python", None)) for p in (lock.base, lock.apt, lock.stack, lock.doctor) if p]
 
 
 def _with(recipe: Recipe, lock: Lock, **parts: object) -> Recipe:

@@ -19,7 +19,7 @@ from packageurl import PackageURL
 
 from doctor.images import oci
 from doctor.images.verify import wheel
-from tests.docker.conftest import run
+from tests.docker.conftest import REPO, run
 from tests.docker.image_place import BASE, PLANTED, PORT, PROFILE, SECRETS, Place
 from tests.docker.test_containers import RENDER_GID, node_folder, passed
 
@@ -216,11 +216,12 @@ def test_the_images_user_installs_into_the_venv_and_so_does_an_image_from_it(bui
     install = ("pip", "install", "--no-index", "--find-links=/wheels", "extra-thing")
     done = run(engine, "run", "--rm", "--network=none", "-v", f"{more}:/wheels:ro", "doctor/doctor-test", *install)
     assert done.returncode == 0, done.stdout + done.stderr
-    (more / "Dockerfile").write_text(
-        "FROM doctor/doctor-test\n"
-        f"RUN --mount=type=bind,target=/wheels {' '.join(install)}\n"
-        'CMD ["python", "-c", "import importlib.metadata as m; print(m.version(\'extra-thing\'))"]\n'
-    )
+    page = (REPO / "docs/images.md").read_text()
+    recipe = page.partition("```dockerfile\n")[2].partition("```")[0]
+    assert recipe.startswith("FROM doctor/h100-cuda13.2-train\n")
+    (more / "Dockerfile").write_text(recipe.replace("h100-cuda13.2-train", "doctor-test"))
+    (more / "requirements.txt").write_text("--no-index\n--find-links=/work\nextra-thing\n")
+    (more / "train.py").write_text("import importlib.metadata as m; print(m.version('extra-thing'))\n")
     try:
         made = run(engine, "build", "-q", "-t", "doctor-test/from", str(more), timeout=300)
         assert made.returncode == 0, made.stderr

@@ -14,14 +14,15 @@ from pathlib import Path
 import pytest
 
 from doctor.errors import DataFileError, InputError
-from doctor.images import lockfile, registry
+from doctor.images import lock as locking
+from doctor.images import lockfile, registry, wheels
 from doctor.images.dockerfile import dockerfile
 from doctor.images.lock import Options, _base, changes, uris
-from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock
+from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock, WheelLock
 from doctor.images.recipe import recipe
 from doctor.knowledge import Knowledge
 from doctor.system.engine_api import NotThere
-from tests.images.profiles import profile
+from tests.images.profiles import nvidia, profile
 
 INDEX = json.dumps(
     {"manifests": [{"digest": "sha256:" + "d" * 64, "platform": {"os": "linux", "architecture": "amd64"}}]}
@@ -194,3 +195,54 @@ def test_a_lock_reads_back_and_a_damaged_one_names_each_fault(tmp_path: Path) ->
     with pytest.raises(DataFileError, match=r"epoch: .*base\.digest: "):
         lockfile.read(tmp_path)
     assert lockfile.read(tmp_path / "none") is None
+
+
+PYTHON = WheelLock(asked=("torch==2.15.0",), python="3.12", glibc="2.39")
+APT = AptLock(asked=("x",), base=DIGEST, snapshot="20261101T000000Z", runtime=(Deb(name="less", version="590"),))
+NOW = datetime.datetime(2026, 11, 23, tzinfo=datetime.timezone.utc)
+
+
+def again(
+    monkeypatch: pytest.MonkeyPatch, version: str, asked: str = "x", base: str = DIGEST
+) -> tuple[Lock, list[str]]:
+    """A lock that is looked up again, on another day."""
+    given = recipe(nvidia(), None, Knowledge())
+    old_apt = APT.model_copy(update={"asked": given.apt_asked})
+    old = Lock(epoch=5, base=BaseLock(asked="ubuntu:24.04", digest=DIGEST), apt=old_apt, stack=PYTHON)
+    row = {
+        "asked": (*given.apt_asked, asked),
+        "snapshot": "20261123T000000Z",
+        "runtime": (Deb(name="less", version=version),),
+    }
+    monkeypatch.setattr(locking, "_apt", lambda *_: APT.model_copy(update=row))
+    monkeypatch.setattr(wheels, "lock", lambda *_: PYTHON)
+
+    def asked_for(*_: object) -> BaseLock:
+        if base == "unreachable":
+            raise InputError("ubuntu:24.04: can't be asked")
+        return BaseLock(asked="ubuntu:24.04", digest=base)
+
+    monkeypatch.setattr(locking, "_base", asked_for)
+    made, failed = locking.lock(replace(given, lock=old), Options(update=True), NOW, lambda _: None)
+    return made, changes(old, made) + failed
+
+
+def test_what_has_not_moved_keeps_its_bytes_and_what_has_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, moved = again(monkeypatch, "591")
+    assert moved == ["apt's date: 20261101T000000Z -> 20261123T000000Z", "apt less: 590 -> 591"]
+    assert (made.epoch, made.apt and made.apt.observed) == (int(NOW.timestamp()), "resolved-here")
+    assert again(monkeypatch, "590", base=f"sha256:{'9' * 64}")[1] == [f"base: {DIGEST[:19]} -> sha256:{'9' * 12}"]
+
+
+def test_another_question_with_the_same_answer_is_another_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, moved = again(monkeypatch, "590", asked="less")
+    assert moved == []
+    assert made.apt
+    assert made.apt.asked[-1] == "less"
+
+
+def test_what_can_t_be_asked_is_named_and_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, said = again(monkeypatch, "590", base="unreachable")
+    assert said == ["base: ubuntu:24.04: can't be asked"]
+    assert made.base
+    assert made.base.digest == DIGEST
