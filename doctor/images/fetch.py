@@ -66,9 +66,10 @@ def _address(wheel: Wheel) -> str:
     page = f"{index.rstrip('/')}/{normal(wheel.name)}/"
     try:
         answer = httpx.get(page, timeout=60, follow_redirects=True, headers={"Accept": "text/html"})
-        answer.raise_for_status()
+        if answer.status_code != 200:
+            raise InputError(f"its index answers {answer.status_code}")
         links = (html.unescape(link) for link in re.findall(r"""href=["']([^"']+)""", answer.text))
-        found = next((link for link in links if unquote(urlsplit(link).path).endswith(f"/{wheel.file}")), None)
+        found = next((link for link in links if unquote(urlsplit(link).path).rpartition("/")[2] == wheel.file), None)
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise InputError(f"{type(error).__name__}: {str(error)[:200]}") from error
     if found is None:
@@ -83,7 +84,8 @@ def _download(url: str, path: Path, sha256: str) -> None:
     summed = hashlib.sha256()
     try:
         with httpx.stream("GET", url, timeout=60, follow_redirects=True) as answer, part.open("wb") as out:
-            answer.raise_for_status()
+            if answer.status_code != 200:
+                raise InputError(f"its address answers {answer.status_code}")
             for chunk in answer.iter_bytes(_CHUNK):
                 summed.update(chunk)
                 out.write(chunk)
