@@ -118,8 +118,8 @@ def record(recipe: Recipe) -> dict[str, Any]:
 
 def _plain(row: BaseModel | Wanted | Build) -> dict[str, Any]:
     """What is not empty of it, as JSON has it."""
-    told = row.model_dump(mode="json") if isinstance(row, BaseModel) else asdict(row)
-    return {key: value for key, value in told.items() if value}
+    fields = row.model_dump(mode="json") if isinstance(row, BaseModel) else asdict(row)
+    return {key: value for key, value in fields.items() if value}
 
 
 def _observed(part: BaseLock | AptLock | WheelLock) -> str:

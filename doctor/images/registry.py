@@ -104,10 +104,10 @@ def resolve(image: str, platform: str, ca: Path | None = None) -> tuple[str, str
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
         why = "its certificate is not trusted here; name the authority's file: --ca FILE" if untrusted else str(error)
-        told = f"{type(error).__name__}: {why[:120]}"
+        reason = f"{type(error).__name__}: {why[:120]}"
         if isinstance(error, httpx.TransportError):
-            _SILENT[reference.host] = told  # so that eighty profiles do not wait for it eighty times
-        raise InputError(f"{image}: {reference.host} can't be asked: {told}") from error
+            _SILENT[reference.host] = reason  # so that eighty profiles do not wait for it eighty times
+        raise InputError(f"{image}: {reference.host} can't be asked: {reason}") from error
     digest = f"sha256:{hashlib.sha256(answer.content).hexdigest()}"
     said = answer.headers.get("docker-content-digest")
     wanted = reference.tag if reference.tag.startswith("sha256:") else said or digest

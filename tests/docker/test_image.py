@@ -93,8 +93,8 @@ def test_a_provenance_statement_names_what_went_in(built: Place) -> None:
     assert inputs[f"pkg:oci/debian@{lock['base']['digest']}{place}"] == lock["base"]["digest"].partition(":")[2]
     assert inputs["pkg:pypi/torch@2.13.0%2Brocm7.2"] == lock["stack"]["wheels"][0]["sha256"]
     debs = {PackageURL.from_string(uri): digest for uri, digest in inputs.items() if uri.startswith("pkg:deb/")}
-    told = {(url.namespace, url.name, url.version): digest for url, digest in debs.items()}
-    assert {("debian", d["name"], d["version"]): d["sha256"] for d in lock["apt"]["runtime"]}.items() <= told.items()
+    named = {(url.namespace, url.name, url.version): digest for url, digest in debs.items()}
+    assert {("debian", d["name"], d["version"]): d["sha256"] for d in lock["apt"]["runtime"]}.items() <= named.items()
     assert all(d["sha256"] for d in lock["apt"]["runtime"])
 
 

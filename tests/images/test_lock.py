@@ -242,7 +242,7 @@ def test_another_question_with_the_same_answer_is_another_lock(monkeypatch: pyte
 
 
 def test_what_can_t_be_asked_is_named_and_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, said = again(monkeypatch, "590", base="unreachable")
-    assert said == ["base: ubuntu:24.04: can't be asked"]
+    made, failures = again(monkeypatch, "590", base="unreachable")
+    assert failures == ["base: ubuntu:24.04: can't be asked"]
     assert made.base
     assert made.base.digest == DIGEST

@@ -163,7 +163,7 @@ def test_a_lock_without_addresses_finds_its_files_at_the_index(served: str, monk
     there = Wheel(name="filelock", file="filelock-1.0-py3-none-any.whl", **row)
     monkeypatch.setenv("UV_DEFAULT_INDEX", f"{served}/default/simple/".replace("//127", "//me:s3cret@127"))
     assert _address(there).partition("#")[0].endswith("/default/simple/filelock/filelock-1.0-py3-none-any.whl")
-    for name, said in (("filelock", "its index does not list it"), ("no-such", "its index answers 404$")):
-        with pytest.raises(InputError, match=said) as caught:
+    for name, message in (("filelock", "its index does not list it"), ("no-such", "its index answers 404$")):
+        with pytest.raises(InputError, match=message) as caught:
             _address(Wheel(name=name, file="other-1.0-py3-none-any.whl", **row))
         assert "s3cret" not in str(caught.value)
