@@ -91,10 +91,19 @@ def kernel_libraries(machine: Snapshot) -> Iterator[Finding]:
     yield from of_pins(machine, wants=_KERNEL_LIBRARIES, about="wants")
 
 
+STANDALONE = ("nvidia-cudnn", "nvidia-nccl", "nvidia-cusparselt", "nvidia-nvshmem")
+"""Libraries that no other of CUDA's is linked with, package names up to the major of CUDA. A newer minor or patch of
+one serves a program that was built with an older (docs.nvidia.com, cuDNN's API compatibility, 2026-11-23)."""
+
+
 def gpu_packages(machine: Snapshot) -> Iterator[Finding]:
     """Libraries of CUDA in another release than torch's metadata pins: torch loads them all the same."""
     held = {p.name for p in machine.packages or () if p.name.startswith("nvidia-")}
-    yield from of_pins(machine, packages=("torch", "tensorflow"), wants=held, about="wants") if held else ()
+    for each in unmet(machine, ("torch", "tensorflow"), held) if held else ():
+        if each.held:
+            pinned, here = Dotted(each.specifier.removeprefix("==")), Dotted(each.held.version)
+            serves = each.wants.startswith(STANDALONE) and pinned.major == here.major and pinned < here
+            yield of_pin(machine, each, Severity.INFO if serves else Severity.WARNING, about="wants")
 
 
 def tensorflow(machine: Snapshot) -> Iterator[Finding]:
