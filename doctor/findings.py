@@ -300,10 +300,11 @@ class KnowledgeUsed(_Frozen):
 
 
 class Hint(_Frozen):
-    """A guess from a text's words, beside the findings and never one of them. `confidence` is a calibrated
-    probability, 0 to 1; `ask` is what to send next."""
+    """A guess from a text's words, beside the findings and never one of them. `title` is the rule's; `confidence` is a
+    calibrated probability, 0 to 1; `ask` is what to send next."""
 
     rule: str
+    title: str
     confidence: float
     ask: str | None = None
 
