@@ -24,7 +24,9 @@ CASES = [
 
 
 def report(snapshot: Snapshot) -> Report:
-    return Report(doctor="0", status="unknown", layers=layers(snapshot, (), (), {}), clear=("a", "b"), snapshot=snapshot)
+    return Report(
+        doctor="0", status="unknown", layers=layers(snapshot, (), (), {}), clear=("a", "b"), snapshot=snapshot
+    )
 
 
 @pytest.mark.parametrize(("snapshot", "said"), CASES)
