@@ -43,6 +43,9 @@ def headline(report: Report) -> str:
         checks += f", {len(report.suppressed)} suppressed"
     if found:
         return f"{', '.join(found)} · {checks}"
+    if from_text(report):
+        ask = "" if report.snapshot.gpus or report.hints else f" {_ASK}"
+        return f"No known cause was found in this text ({checks}).{ask}"
     if report.status == "unknown":
         return f"{not_checked(report)} {checks}."
     if report.status == "partial":
@@ -58,9 +61,11 @@ def not_checked(report: Report) -> str:
     gpus = report.snapshot.gpus
     where = "in this text" if from_text(report) else "here"
     if gpus is None:
-        ask = " Please add the output of `nvidia-smi` or `rocminfo`." if from_text(report) else ""
-        return f"No GPU information {where}.{ask}" if from_text(report) else "Could not tell whether a GPU is here."
+        return f"No GPU information {where}. {_ASK}" if from_text(report) else "Could not tell whether a GPU is here."
     return f"No GPU was found {where}." if not gpus else f"No AMD or NVIDIA GPU was found {where}."
+
+
+_ASK = "Please add the output of `nvidia-smi` or `rocminfo`."
 
 
 def from_text(report: Report) -> bool:
