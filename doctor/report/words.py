@@ -95,7 +95,7 @@ def machine_line(report: Report) -> str:
         where = f" in {machine.torch.location}" if machine.torch.location else ""
         parts.append(f"torch {machine.torch.version}{where}")
     line = " · ".join(masked(clean(part)) for part in parts)
-    return f"{clean(report.source)}: {line}" if report.source else line
+    return f"{clean(report.source)}: {line}" if report.source not in (None, "-") else line
 
 
 def layer_signs(report: Report, *, plain: bool = False) -> str:
