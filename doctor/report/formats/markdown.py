@@ -148,8 +148,12 @@ def _guess(report: Report) -> Iterator[str]:
 
 def _nothing(report: Report) -> Iterator[str]:
     yield f"I found no known cause in this text. {_shown(report)}"
-    driver = "`rocminfo`" if report.snapshot.of_vendor("amd") else "`nvidia-smi`"
+    vendors = {gpu.vendor for gpu in report.snapshot.gpus or ()}
+    driver = "`nvidia-smi`" if "nvidia" in vendors else "`rocminfo`" if "amd" in vendors else _TOOLS
     yield f"Please add the full error message and the output of {driver}, or attach `doctor bundle`."
+
+
+_TOOLS = "`nvidia-smi` (NVIDIA) or `rocminfo` (AMD)"
 
 
 def _shown(report: Report) -> str:

@@ -45,7 +45,8 @@ driver, or an old number for a device node. In a text: an engine that does not f
 the driver's.
 
 ## Why it matters
-'unresolvable CDI devices nvidia.com/gpu=all', or a mount of a library that a driver update removed.
+Containers do not start: 'unresolvable CDI devices nvidia.com/gpu=all', or a mount of a library that a driver update
+removed.
 
 ## Not raised when
 The spec lists files of the loaded driver, all of them exist, and its nodes have the host's numbers. There is no spec,

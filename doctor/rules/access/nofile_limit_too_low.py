@@ -31,7 +31,7 @@ RULE = Rule(
 RLIMIT_NOFILE is too low for what the job opens: data loader workers, many ranks, sharded checkpoints.
 
 ## Why it matters
-'Too many open files', or 'received 0 items of ancdata' from data loader workers.
+Programs stop with 'Too many open files', data loader workers with 'received 0 items of ancdata'.
 
 ## Not raised when
 The limit is above 1024, or 1024 without an error message and without several GPUs in a container. Without an error

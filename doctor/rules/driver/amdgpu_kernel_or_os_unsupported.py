@@ -44,7 +44,7 @@ A DKMS build of amdgpu that fails or is known not to work for this kernel, a ker
 a system that the ROCm release does not list.
 
 ## Why it matters
-ROCm's driver is missing after a kernel or system update.
+The amdgpu driver may not build or load there, or GPU programs hang and fault.
 
 ## Not raised when
 - The kernel's own amdgpu runs, which needs no build.

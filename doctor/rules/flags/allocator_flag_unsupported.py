@@ -34,7 +34,8 @@ RULE = Rule(
 An option of PYTORCH_CUDA_ALLOC_CONF, PYTORCH_HIP_ALLOC_CONF or PYTORCH_ALLOC_CONF that this build rejects or ignores.
 
 ## Why it matters
-'Unrecognized CachingAllocator option', or 'expandable_segments not supported on this platform'.
+The option does nothing, or torch stops: 'Unrecognized CachingAllocator option', 'expandable_segments not supported on
+this platform'.
 
 ## Not raised when
 The option and its value are known and the platform has it. Under WSL, expandable_segments fails only on some GPUs:
