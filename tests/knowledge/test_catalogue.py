@@ -63,14 +63,6 @@ def test_an_nvidia_product_by_pci_id() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "gfx"),
-    [(90402, "gfx942"), (90010, "gfx90a"), (110000, "gfx1100"), (130001, "gfx1301"), (999999, None), (0, None)],
-)
-def test_target_from_the_kfd_number(number: int, gfx: str | None) -> None:
-    assert KB.gfx_from_target_version(number) == gfx
-
-
-@pytest.mark.parametrize(
     ("cuda", "driver"),
     [
         ("11.8", "450.80.02"),

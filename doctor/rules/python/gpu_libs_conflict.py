@@ -132,8 +132,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 ),
             )
     yield from library_found.another_copy(machine)
-    yield from library_found.other_release_told(machine)
-    yield from library_found.nccl_of_another_cuda(machine)
     yield from wheel_runtime.conflict(machine)
     yield from _loader_path(machine)
     yield from _files_of_another_rocm(machine)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.hardware import discrete, vendors_there
-from doctor.rules.lib.torch_build_at_hand import GPU_MISSED, build_of, cpu_on_purpose, of_another_environment
+from doctor.rules.lib.torch_build_at_hand import GPU_MISSED, build_of, cpu_on_purpose
 from doctor.rules.lib.torch_install import install, see_gpu
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding, with a fix for each vendor that is there."""
     vendors = _vendors(vendors_there(machine))
     build = build_of(machine, kb)
-    if build is None or build.kind != "cpu" or of_another_environment(machine, "torch.build"):
+    if build is None or build.kind != "cpu":
         return
     if not vendors:
         yield from _of_a_gpu_told(machine, build.said)
