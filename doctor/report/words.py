@@ -101,8 +101,8 @@ def machine_line(report: Report) -> str:
 def layer_signs(report: Report, *, plain: bool = False) -> str:
     """`driver ✓  devices ✓  torch !`; in words where signs can't be shown."""
     signs = {"ok": "✓", "problem": "✗", "partial": "!", "unknown": "?", "not-applicable": "–"}
-    told = from_text(report)  # a text leaves most of them open
-    rows = [(n, s) for n, s in report.layers.items() if n != "gpu" and not (told and s in ("unknown", "partial"))]
+    pasted = from_text(report)  # a text leaves most of them open
+    rows = [(n, s) for n, s in report.layers.items() if n != "gpu" and not (pasted and s in ("unknown", "partial"))]
     if plain:
         return ", ".join(f"{name}: {state}" for name, state in rows)
     return "  ".join(f"{name} {signs[state]}" for name, state in rows)

@@ -88,8 +88,8 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Known failures of this driver's build, a kernel that it was not built for, a system that ROCm does not list."""
     yield from known_faults(machine, RULE.id)
-    if told := refused(machine, "amd"):
-        yield told.model_copy(update={"remedies": (commands.rebuild_modules(machine), *advice(machine, kb))})
+    if refusal := refused(machine, "amd"):
+        yield refusal.model_copy(update={"remedies": (commands.rebuild_modules(machine), *advice(machine, kb))})
         return
     built, running = machine.amdgpu_driver.built_for, machine.kernel.release
     if built and running and running not in built and machine.amdgpu_driver.loaded is not True:

@@ -38,23 +38,23 @@ _OF_PTX = ("torch.arch_list", "torch.ptx", "torch.cuda", "nvidia_driver.cuda_ver
 
 def extension_abi(machine: Snapshot) -> Iterator[Finding]:
     """Names that an extension wants from torch and torch does not define; then exact pins that are not met."""
-    told: set[str] = set()
+    named: set[str] = set()
     for binary, names in lacking_symbols(machine, but=(*_FAMILY, "vllm")):
-        told.add(binary.package or "")
+        named.add(binary.package or "")
         yield of_symbols(machine, binary, names)
-    yield from (f for f in of_pins(machine, packages=COMPILED, wants=("torch",)) if f.subject.id not in told)
+    yield from (f for f in of_pins(machine, packages=COMPILED, wants=("torch",)) if f.subject.id not in named)
 
 
 def companions(machine: Snapshot) -> Iterator[Finding]:
     """torchvision and torchaudio by their symbols and metadata; others by their metadata alone."""
-    told: set[str] = set()
+    named: set[str] = set()
     for binary, names in lacking_symbols(machine, *_FAMILY):
-        told.add(binary.package or "")
+        named.add(binary.package or "")
         yield of_symbols(machine, binary, names)
     for each in unmet(machine, wants=("torch",)):
         name = each.package.name
-        if each.held and name not in (*told, *COMPILED, "vllm", "triton"):
-            told.add(name)
+        if each.held and name not in (*named, *COMPILED, "vllm", "triton"):
+            named.add(name)
             yield of_pin(machine, each, Severity.ERROR if name in _FAMILY else Severity.WARNING)
 
 

@@ -117,13 +117,13 @@ def _compiler_of_another_cuda(machine: Snapshot) -> Iterator[Finding]:
     """The compiler that ran, by its path, is of another major than the CUDA that the text tells of, and torch's is not
     known."""
     ran = [i for i in machine.cuda or () if i.kind == "ran" and i.version]
-    told = [i.version for i in machine.cuda or () if i.kind != "ran" and i.version]
-    if machine.torch.cuda or not ran or not told:
+    named = [i.version for i in machine.cuda or () if i.kind != "ran" and i.version]
+    if machine.torch.cuda or not ran or not named:
         return
-    if Dotted(ran[0].version or "").series(1) in {Dotted(v).series(1) for v in told}:
+    if Dotted(ran[0].version or "").series(1) in {Dotted(v).series(1) for v in named}:
         return
     yield Finding(
-        summary=f"{ran[0].path[:40]}/bin/nvcc compiles instead of CUDA {told[0][:12]}'s.",
+        summary=f"{ran[0].path[:40]}/bin/nvcc compiles instead of CUDA {named[0][:12]}'s.",
         severity=Severity.WARNING,
         suspect=True,
         subject=Subject(kind="toolkit"),
