@@ -75,13 +75,23 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     list_them = ways.step("List the kernels that have the module.", "dkms", "status")
     choose = ways.step(f"Install and boot a kernel of AMD's list ({_LIST}).")
     upgrade = ways.step(f"Add AMD's repository of a release that lists this kernel ({_LIST}).")
-    install = ways.step(
-        "Install its amdgpu-dkms.", *(packages.install(packages.host_family(machine), "amdgpu-dkms") or ())
-    )
+    family = packages.host_family(machine)
+    amd_has = None if family == "pacman" else packages.install(family, "amdgpu-dkms")
+    install = ways.step("Install its amdgpu-dkms.", *(amd_has or ()))
     common: dict[str, Any] = {"root": True, "reboot": True, "risk": commands.JOBS_STOP, "vendor": "amd"}
     return (
-        ways.way("Boot a kernel that this amdgpu driver supports.", Scope.HOST, list_them, choose, **common),
-        ways.way("Upgrade the amdgpu driver.", Scope.DRIVER, upgrade, install, commands.REBOOT, **common),
+        ways.way(
+            "Boot a kernel that this amdgpu driver supports.",
+            *(Scope.HOST, list_them, choose),
+            **common,
+            undo=(ways.step("Boot the old kernel again."),),
+        ),
+        ways.way(
+            "Upgrade the amdgpu driver.",
+            *(Scope.DRIVER, upgrade, install, commands.REBOOT),
+            **common,
+            undo=(ways.step("Install the old release of amdgpu-dkms again, then reboot."),),
+        ),
     )
 
 
