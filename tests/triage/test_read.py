@@ -109,8 +109,9 @@ def test_rows_of_pip_list_that_grep_left_have_no_heading() -> None:
 def test_an_error_text_that_a_mail_program_wrapped() -> None:
     short = b"It says: system has unsupported display\ndriver / cuda driver combination\n"
     assert read_text([short]).symptom("cuda-driver-mismatch-803") is None
-    long = b"> RuntimeError: An error, Error 803: system has unsupported\n> display driver / cuda driver combination\n"
-    assert read_text([long]).symptom("cuda-driver-mismatch-803") is not None
+    first = b"> RuntimeError: Unexpected error. Error 803: system has unsupported"
+    wrapped = first + b"\n> display driver / cuda driver combination\n"
+    assert read_text([wrapped]).symptom("cuda-driver-mismatch-803") is not None
 
 
 def test_an_error_text_with_quotes_in_a_json_log() -> None:
