@@ -78,7 +78,8 @@ def load(name: str, base: Path | None = None) -> Profile:
 
 def named(base: Path | None = None) -> dict[str, Path | Pair]:
     """Each profile by its name; a file wins over a board and stack."""
-    return dict(sorted({**pairs(base), **places.files(base)}.items()))
+    there: dict[str, Path | Pair] = {**pairs(base), **places.files(base)}
+    return dict(sorted(there.items()))
 
 
 def names(base: Path | None = None) -> tuple[str, ...]:

@@ -50,8 +50,8 @@ class Profile(Data):
     """What the status rests on."""
     workload: Workload = "any"
     only_named: bool = False
-    """Matched to no machine unless its workload is asked for: the image of one application, or a stack that nothing on a
-    machine points to."""
+    """Matched to no machine unless its workload is asked for: the image of one application, or a stack that nothing
+    on a machine points to."""
     order: Annotated[int, Field(ge=1, le=99)] = 50
     """Among profiles for the same hardware the lower comes first: 10 the current stack, 20 the one before, …"""
     extends: tuple[PartName, ...] = ()
