@@ -76,6 +76,8 @@ class Support(NamedTuple):
         """(sentence, source), one a component, the official one first."""
         if self.rocm is None:
             yield f"AMD: no ROCm release since {self.since} lists {self.gfx}", "rocm_releases"
+        elif self.rocm[0] == self.rocm[1]:
+            yield f"AMD: ROCm {self.rocm[0]} lists {self.gfx}", "rocm_releases"
         elif self.is_listed_now:
             yield f"AMD: ROCm lists {self.gfx} since {self.rocm[0]}", "rocm_releases"
         else:

@@ -8,7 +8,8 @@ import json
 import pytest
 
 from doctor.knowledge import Knowledge
-from doctor.resolve import described, settle
+from doctor.knowledge.gfx_support import support_of
+from doctor.resolve import described, gate, settle
 from doctor.resolve.formats import as_json, as_text
 from doctor.resolve.model import Resolution, Solution
 from doctor.resolve.resolver import Question
@@ -36,9 +37,7 @@ def test_a_gpu_that_amd_never_listed_has_its_tiers_and_the_stack_of_its_relative
     found = solved("gfx1031")
     said = text(found)
     assert "\n  support of gfx1031:\n    AMD: no ROCm release since 5.0.0 lists gfx1031\n" in said
-    assert (
-        "    Unofficial: HSA_OVERRIDE_GFX_VERSION=10.3.0 runs the code of gfx1030; programs can crash" in said
-    )
+    assert "    Unofficial: HSA_OVERRIDE_GFX_VERSION=10.3.0 runs the code of gfx1030; programs can crash" in said
     own = found.unofficial
     assert own is not None
     assert (own.variable, own.runs_as) == ("HSA_OVERRIDE_GFX_VERSION=10.3.0", "gfx1030")
@@ -47,8 +46,10 @@ def test_a_gpu_that_amd_never_listed_has_its_tiers_and_the_stack_of_its_relative
     assert own.risk in json.loads(as_json(found))["unofficial"]["risk"]
 
 
-def test_an_override_is_not_printed_where_wheels_have_the_code() -> None:
-    """gfx1103 has an override of old, and its own code in PyTorch's wheels now."""
+def test_an_override_is_not_printed_where_wheels_have_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """gfx1103 had an override before PyTorch's wheels had its code, and before AMD listed it."""
+    before = support_of(KB, "gfx1103")._replace(rocm=None, is_listed_now=False)
+    monkeypatch.setattr(gate, "support_of", lambda *_: before)
     found = solved("gfx1103")
     assert "AMD: no ROCm release since 5.0.0 lists gfx1103" in text(found)
     assert (found.unofficial, "OVERRIDE" in text(found)) == (None, False)
@@ -62,7 +63,7 @@ def test_a_wheel_that_is_not_the_answer_is_not_praised_beside_it() -> None:
     assert "PyTorch: torch" not in text(found)
 
 
-@pytest.mark.parametrize("gpu", ["gfx942", "gfx1100", "sm_90"])
+@pytest.mark.parametrize("gpu", ["gfx942", "gfx1100", "gfx1103", "sm_90"])
 def test_a_supported_gpu_has_no_such_lines(gpu: str) -> None:
     assert (solved(gpu).support, solved(gpu).unofficial) == ((), None)
 

@@ -25,7 +25,7 @@ def asked(packages: str, **machine: str) -> Solution:
         ({**H100, "driver": "620.10"}, "driver 620.10 is not known to this version; the newest known is 615"),
         (
             {"gpu": "MI300X", "driver": "40.10"},
-            "driver 40.10 is not known to this version; the newest known is 31.40.1",
+            "driver 40.10 is not known to this version; the newest known is 31.60.0",
         ),
         ({"gpu": "gfx1151", "driver": "in-tree"}, "which ROCm an in-tree amdgpu serves depends on the kernel"),
     ],
