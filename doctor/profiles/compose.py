@@ -154,14 +154,15 @@ def _left_out(part: Path | Pair) -> tuple[str, ...]:
 
 def _over_on(whole: Composed) -> None:
     """Put over it what its boards say of the stacks and the workload that it has."""
-    words = {word for stack in whole.stacks for word in stack.split("+")} | {str(whole.table.get("workload"))}
+    words = [word for stack in whole.stacks for word in stack.split("+")]
+    words += [whole.table["workload"]] if isinstance(whole.table.get("workload"), str) else []
     left = []
     for key, rows, path in whole.on:
         if not isinstance(rows, dict) or not any(re.fullmatch(rf"{re.escape(key)}[\d.]*", word) for word in words):
             left.append((key, rows, path))
             continue
         _over(whole, rows, {loc: (file, ("on", key, *own)) for loc, (file, own) in _origins(rows, path)})
-    whole.on = left if whole.stacks else whole.on
+    whole.on = left
 
 
 def _extends(table: dict[str, Any]) -> list[Any]:
