@@ -292,8 +292,10 @@ def verify(
     from doctor.profiles import knows, load
     from doctor.system.engine_api import connected
 
-    of_profile = image.endswith(".toml") or knows(image)
-    reference = f"{load(image).image_name}:latest" if of_profile else image
+    reference = image
+    if image.endswith(".toml") or knows(image):
+        stack = load(image)
+        reference = (stack.image and stack.image.ready) or f"{stack.image_name}:latest"
     _text_or_json(format_)
     with tempfile.TemporaryDirectory() as work, connected(chosen(engine)) as api:
         checks = look(api, reference, Path(work), _bytes(budget) if budget else None)

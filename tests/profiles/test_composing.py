@@ -252,6 +252,10 @@ def test_no_toml_a_folder_and_an_unknown_name(tmp_path: Path) -> None:
         load(str(tmp_path))
     with pytest.raises(InputError, match=r"did you mean h100\+cuda13\.2 or "):
         load("h100-cuda13.3")
+    with pytest.raises(InputError, match=r"did you mean h100\+cuda13\.0 or h100\+cuda13\.2 or "):
+        load("h100")
+    with pytest.raises(InputError, match=r"did you mean \w+\+cuda13\.0\+vllm or "):
+        load("vllm")
 
 
 def test_the_name_is_that_of_the_file(tmp_path: Path) -> None:
