@@ -211,7 +211,7 @@ class DeviceWheels(Entry):
     pins: dict[str, str] = {}
     """What AMD's guide installs, by package: `2.14.0+rocm10.1.0`."""
     python: tuple[str, ...] = ()
-    """() where it is not said."""
+    """() where no source says."""
 
 
 class ToolSupport(Entry):

@@ -30,7 +30,7 @@ class Evidence(Data):
     """Where something comes from, as of when."""
 
     url: Line
-    """An address; repository@revision:path; or the program that said it, and of what."""
+    """An address; repository@revision:path; or the program that showed it, and on what."""
     as_of: datetime.date
 
 

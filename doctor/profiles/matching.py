@@ -97,9 +97,9 @@ def _candidate(
     name: str, what: Path | Pair, machine: Snapshot, gpus: tuple[Gpu, ...], workload: str | None, base: Path | None
 ) -> Candidate:
     try:
-        told = _quick(what, gpus) if isinstance(what, Pair) and what.is_shipped else None
-        if told is not None:
-            return Candidate(name, False, told.reason)
+        misfits = _quick(what, gpus) if isinstance(what, Pair) and what.is_shipped else None
+        if misfits is not None:
+            return Candidate(name, False, misfits.reason)
         profile = load(name, base)
         if profile.only_named and profile.workload != workload:
             return Candidate(name, False, _ONLY_NAMED)

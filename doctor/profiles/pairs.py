@@ -42,9 +42,9 @@ class Pair(NamedTuple):
         board, stack = parse(self.board_file), parse(self.file)
         about = f"{board.get('about', self.board)} with {stack.get('about', self.stack)}"
         note = self.row.get("note")
-        told = {key: self.row[key] for key in ("status", "evidence") if key in self.row}
+        standing = {key: self.row[key] for key in ("status", "evidence") if key in self.row}
         whole = {"schema": 1, "name": self.name, "about": f"{about}; {note}" if note else about}
-        return whole | told | {"extends": [f"{BOARDS}{self.board}", f"{STACKS}{self.stack}"]}
+        return whole | standing | {"extends": [f"{BOARDS}{self.board}", f"{STACKS}{self.stack}"]}
 
 
 def pairs(base: Path | None = None) -> dict[str, Pair]:

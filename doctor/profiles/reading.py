@@ -23,10 +23,10 @@ def lines_of(path: Path) -> dict[tuple[str | int, ...], int]:
 def _stamp(path: Path) -> tuple[int, int] | None:
     """What makes a changed file another one; None where it can't be looked at, which reading it will say."""
     try:
-        told = path.stat()
+        found = path.stat()
     except OSError:
         return None
-    return told.st_mtime_ns, told.st_size
+    return found.st_mtime_ns, found.st_size
 
 
 @lru_cache(maxsize=256)

@@ -24,8 +24,8 @@ def matrix(pairs: list[tuple[Pair, Profile]]) -> list[str]:
         width = max(len(pair.stack) for pair, _ in mine)
         lines += ["", f"{title:<{width}}  {'  '.join(boards)}"]
         for stack in dict.fromkeys(pair.stack for pair, _ in sorted(mine, key=lambda row: row[0].stack)):
-            told = {pair.board: profile.status for pair, profile in mine if pair.stack == stack}
-            cells = (f"{_LETTERS[told[board]] if board in told else '-':<{len(board)}}" for board in boards)
+            statuses = {pair.board: profile.status for pair, profile in mine if pair.stack == stack}
+            cells = (f"{_LETTERS[statuses[board]] if board in statuses else '-':<{len(board)}}" for board in boards)
             lines.append(f"{stack:<{width}}  {'  '.join(cells)}".rstrip())
     return [*lines, "", *(f"{letter}  {words}" for letter, words in _LEGEND if pairs)]
 

@@ -62,7 +62,7 @@ def _fit(kb: Knowledge, wheels: DeviceWheels, target: Target) -> bool:
 
 
 def _driver(kb: Knowledge, wheels: DeviceWheels, target: Target) -> Answer | None:
-    """Whether the driver serves their ROCm; None where one of the two is not said."""
+    """Whether the driver serves their ROCm; None where one of the two is not known."""
     if not wheels.rocm or not target.driver or target.driver == IN_TREE:
         return None
     return kmd_serves_rocm(kb, target.driver, wheels.rocm)

@@ -47,9 +47,9 @@ def _supported(kb: Knowledge, found: Solution, tool: Tool, ask: Asked | None) ->
     if support.tier == "unofficial" and (override := support.override):
         relative = gated(kb, solve(kb, replace(target, arch=override.target, gpu=None), found.asked, tool), ask)
         if relative.status == "solved" and relative.resolution.state != "refused":
-            said = f"{OVERRIDE}={override.value}"
+            variable = f"{OVERRIDE}={override.value}"
             stack, way = relative.stack, relative.resolution
-            own = Unofficial(said, override.target or "", override.risk, stack, relative.commands, way)
+            own = Unofficial(variable, override.target or "", override.risk, stack, relative.commands, way)
     beside = {OVERRIDE} if support.tier != "unofficial" else set()  # where wheels have its code, no override is needed
     beside |= {"PyTorch: torch"} if found.status == "solved" and found.build else set()  # the answer is such a wheel
     lines = (line for line in support.lines() if not any(words in line[0] for words in beside))

@@ -220,7 +220,7 @@ def test_a_status_is_not_handed_on_and_says_what_it_rests_on(tmp_path: Path) -> 
     )
 
 
-def test_stacks_that_name_no_board_are_told(tmp_path: Path) -> None:
+def test_stacks_that_name_no_board_are_reported(tmp_path: Path) -> None:
     write(
         tmp_path, boards__card=BOARD, stacks__a=STACK.replace("card", "crad"), stacks__b="for = 1\n", stacks__c="a = "
     )

@@ -168,9 +168,9 @@ def test_its_status_rests_on_something_that_is_named_and_dated(name: str) -> Non
 def test_a_vendor_s_matrix_lists_what_says_so(name: str) -> None:
     """AMD's table of ROCm and torch, as the catalogue has it: what is not in it is not called vendor-matrix."""
     profile = load(name, folder())
-    said = {e.fact: e.series for e in profile.expect}
+    series = {e.fact: e.series for e in profile.expect}
     family = "Instinct" if name.startswith("mi") else "Radeon and Ryzen"
-    rocm, torch = said["rocm[*].version"], said.get("torch.version")
+    rocm, torch = series["rocm[*].version"], series.get("torch.version")
     rows = [row for row in table("amd_supported_torch").values() if row["rocm"].startswith(f"{rocm}.")]
     listed = [t for row in rows if row["family"] in ("all", family) for t in row["torch"]]
     assert rows

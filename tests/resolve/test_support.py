@@ -35,14 +35,14 @@ def text(found: Solution) -> str:
 
 def test_a_gpu_that_amd_never_listed_has_its_tiers_and_the_stack_of_its_relative() -> None:
     found = solved("gfx1031")
-    said = text(found)
-    assert "\n  support of gfx1031:\n    AMD: no ROCm release since 5.0.0 lists gfx1031\n" in said
-    assert "    Unofficial: HSA_OVERRIDE_GFX_VERSION=10.3.0 runs the code of gfx1030; programs can crash" in said
+    answer = text(found)
+    assert "\n  support of gfx1031:\n    AMD: no ROCm release since 5.0.0 lists gfx1031\n" in answer
+    assert "    Unofficial: HSA_OVERRIDE_GFX_VERSION=10.3.0 runs the code of gfx1030; programs can crash" in answer
     own = found.unofficial
     assert own is not None
     assert (own.variable, own.runs_as) == ("HSA_OVERRIDE_GFX_VERSION=10.3.0", "gfx1030")
     assert own.stack == solved("gfx1030").stack
-    assert f"    with {own.variable}: {own.stack}, resolved by uv" in said
+    assert f"    with {own.variable}: {own.stack}, resolved by uv" in answer
     assert own.risk in json.loads(as_json(found))["unofficial"]["risk"]
 
 
