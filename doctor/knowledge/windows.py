@@ -183,6 +183,11 @@ def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None) -> Answ
     release_told = f"ROCm {back.rocm if back else rocm}" + (
         f" (of {rocm}'s series)" if back and back.rocm.count(".") == 2 and not _same(wanted, back.rocm) else ""
     )
+    if back and back.radeon and _listed(version, back.kmd) and not _listed(version, back.radeon):
+        lists = f"with amdgpu {ranged(back.kmd)} for Instinct, {ranged(back.radeon)} for Radeon"
+        return _said(
+            "unknown", f"{release_told} is listed {lists}; whether {driver} serves it depends on the GPU", back
+        )
     if back and _listed(version, back.kmd):
         return _said("yes", f"{release_told} is listed with amdgpu {ranged(back.kmd)}", back)
     release = kb.rocm_release(rocm)

@@ -34,11 +34,12 @@ class Fault(NamedTuple):
 
 _RIGHT = {
     "schema": "1",
-    "name": '"mi300x-rocm7.2"',
+    "name": '"farm-mi300x"',
     "about": '"MI300X nodes with ROCm 7.2"',
-    "status": '"vendor-matrix", "community", "captured" or "run-here"',
+    "status": '"vendor-matrix", "wheels-exist", "resolved", "built", "run-here", "community" or "captured"',
+    "evidence": '{ url = "https://…", as_of = 2026-05-29 }',
     "order": "10",
-    "extends": '["hardware/mi300x"]',
+    "extends": '["boards/mi300x", "stacks/rocm7.2"]',
     "fact": '"host.iommu"',
     "why": '"one line that says why"',
     "source": '{ url = "https://…", as_of = 2026-05-29, status = "vendor-matrix" }',

@@ -105,7 +105,8 @@ def test_an_xid_says_what_it_asks_for() -> None:
         ("6.3", "gfx942:sramecc+:xnack-", True),
         ("6.4", "gfx1201", None),  # from 6.4.1 on
         ("7.2.0", "gfx950", True),  # its matrix is unknown; 7.1.0 and 7.2.1 agree
-        ("10.1.0", "gfx942", None),
+        ("10.1.0", "gfx1103", True),
+        ("10.3.0", "gfx942", None),
         ("6.2.9", "gfx942", None),
         ("", "gfx942", None),
         ("6.2.0", None, None),

@@ -36,7 +36,7 @@ def test_what_is_not_known_is_said_so_and_never_unsupported(answer: windows.Answ
 
 
 def test_a_matrix_does_not_speak_of_a_rocm_that_is_newer_than_it() -> None:
-    assert windows.kmd_serves_rocm(KB, "6.2.0", "10.0.0").verdict == "unknown"
+    assert windows.kmd_serves_rocm(KB, "6.2.0", "10.3.0").verdict == "unknown"
 
 
 def test_a_matrix_does_not_speak_of_a_driver_that_is_newer_than_it() -> None:
@@ -75,3 +75,11 @@ def test_the_driver_that_ships_with_a_rocm() -> None:
     assert windows.driver_of_rocm(KB, "7.0.2") == "30.10.2"
     assert windows.driver_of_rocm(KB, "6.2.4") == "6.2.4"  # numbered as ROCm was, until 7.0
     assert windows.driver_of_rocm(KB, None) is None
+
+
+def test_a_driver_that_is_on_the_list_of_instinct_alone_is_not_said_to_serve() -> None:
+    found = windows.kmd_serves_rocm(KB, "31.40.1", "10.1.0")
+    assert found.verdict == "unknown"
+    assert found.reason.endswith(
+        "for Instinct, 31.50.0 to 31.60.0 for Radeon; whether 31.40.1 serves it depends on the GPU"
+    )
