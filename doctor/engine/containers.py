@@ -37,12 +37,12 @@ Opener = Callable[[str], Reading[str]]
 
 @dataclass(frozen=True)
 class Found:
-    """`told` are facts of how it was started; `opener` tries a node as the container's own user."""
+    """`facts` are of how it was started; `opener` tries a node as the container's own user."""
 
     engine: str
     name: str
     pid: int
-    told: FactSheet
+    facts: FactSheet
     opener: Opener | None
 
 

@@ -80,8 +80,8 @@ def driver_knows_gpu(kb: Knowledge, driver: str | None, arch: str | None) -> Ans
         return _said("unknown", f"the first driver for {arch} is {UNKNOWN_HERE}", capability)
     if Dotted(branch.cuda) < capability.first_cuda:
         first, _ = driver_branches_of(kb, arch)
-        told = f"driver branch >= {first}" if first else f"a driver that serves CUDA {capability.first_cuda}"
-        return _said("no", f"{arch} needs {told} (CUDA {capability.first_cuda}); {driver} is loaded", capability)
+        floor = f"driver branch >= {first}" if first else f"a driver that serves CUDA {capability.first_cuda}"
+        return _said("no", f"{arch} needs {floor} (CUDA {capability.first_cuda}); {driver} is loaded", capability)
     return _said("yes", f"{arch} is driven by branch {branch.branch}", capability)
 
 
@@ -295,12 +295,12 @@ def forward_compat(kb: Knowledge, cuda: str | None, driver: str | None) -> Answe
         return Answer("unknown", f"whether cuda-compat of {series} works on driver {driver} is {UNKNOWN_HERE}")
     word = package.by_driver_branch[branch]
     verdict: Verdict = "yes" if word == "supported" else "no"
-    told = {
+    relation = {
         "supported": "works on",
         "not_needed": "is not needed on",
         "not_supported": "is not supported on",
     }[word]
-    return _said(verdict, f"{package.package} {told} driver branch {branch}", package)
+    return _said(verdict, f"{package.package} {relation} driver branch {branch}", package)
 
 
 def _cc(arch: str | None) -> str | None:

@@ -257,9 +257,9 @@ def _validated(composed: Composed, path: Path) -> tuple[Profile | None, list[Fau
     try:
         return Profile.model_validate(_tuples(composed.table)), []
     except ValidationError as error:
-        told = [(tuple(fault["loc"]), text(fault)) for fault in error.errors()]
-        told += second_look(_tuples(composed.table), [bare(loc) for loc, _ in told])
-        return None, [composed.fault(loc, path, wrong) for loc, wrong in told]
+        problems = [(tuple(fault["loc"]), text(fault)) for fault in error.errors()]
+        problems += second_look(_tuples(composed.table), [bare(loc) for loc, _ in problems])
+        return None, [composed.fault(loc, path, wrong) for loc, wrong in problems]
 
 
 def _unknown_rules(composed: Composed, path: Path) -> Iterator[Fault]:

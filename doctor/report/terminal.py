@@ -89,7 +89,7 @@ def _ascii(text: str) -> str:
 
 
 def _coloured(lines: Iterable[Line]) -> str:
-    """rich draws only here, and is imported only where colour is wanted."""
+    """rich draws only here, and is imported only where there is colour."""
     from rich.console import Console
     from rich.text import Text
 

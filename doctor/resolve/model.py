@@ -44,7 +44,7 @@ NOT_ASKED = Resolution("not-tried", detail="no resolver was asked")
 
 @dataclass(frozen=True)
 class Target:
-    """The machine that packages are wanted for. None: not known, and then not held against a stack."""
+    """The machine that packages are for. None: not known, and then not held against a stack."""
 
     vendor: Vendor | None = None
     arch: str | None = None

@@ -61,10 +61,10 @@ def _header(data: Data, gpus: str) -> Iterator[str]:
     yield f'<header>\n<h1><span class="badge {data["status"]}">{_STATUS[data["status"]]}</span></h1>\n'
     yield tag("p", text(", ".join(parts) or "No finding") + ". " + text(gpus), class_="lead")
     machine = data["snapshot"]
-    told = [("machine", data["host"] or data["source"] or "this one"), ("checked", data["created"])]
-    told = [(name, value) for name, value in told if value] + [("doctor", data["doctor"])]
-    told += [(name, value) for name, value in _about(machine) if value]
-    rows = "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>\n" for name, value in told)
+    pairs = [("machine", data["host"] or data["source"] or "this one"), ("checked", data["created"])]
+    pairs = [(name, value) for name, value in pairs if value] + [("doctor", data["doctor"])]
+    pairs += [(name, value) for name, value in _about(machine) if value]
+    rows = "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>\n" for name, value in pairs)
     yield tag("dl", rows, class_="about") + "</header>\n<main id='main'>\n"
 
 
