@@ -72,7 +72,9 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     )
     risk = "stops running containers unless live-restore is on"
     title = "Upgrade NVIDIA's container toolkit and libnvidia-container1 on the host."
-    return (way(title, Scope.HOST, *steps, root=True, restarts=("docker",), risk=risk, vendor="nvidia"),)
+    undo = (step("Install the old versions of both packages again, then restart Docker."),)
+    more = {"root": True, "restarts": ("docker",), "risk": risk, "vendor": "nvidia", "undo": undo}
+    return (way(title, Scope.HOST, *steps, **more),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

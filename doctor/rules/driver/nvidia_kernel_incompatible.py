@@ -68,7 +68,8 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
         return ()
     back = "Boot the previous kernel, for which the module is built."
     steps = (ways.step("List the kernels that have the module.", "dkms", "status"), ways.step("Choose one at boot."))
-    previous = ways.way(back, Scope.HOST, *steps, root=True, reboot=True, risk=commands.JOBS_STOP)
+    undo = (ways.step("Choose the newer kernel at boot again."),)
+    previous = ways.way(back, Scope.HOST, *steps, root=True, reboot=True, risk=commands.JOBS_STOP, undo=undo)
     return (commands.rebuild_modules(machine), previous)
 
 

@@ -17,6 +17,7 @@ LOOKS = frozenset(
     (
         *("journalctl", "lspci", "modinfo", "lsmod", "stat", "id", "ls", "dmesg", "ibstat", "rpm", "sinfo", "doctor"),
         *("nvidia-bug-report.sh", "ras-mc-ctl", "dcgmi", "rocminfo", "df", "dpkg-query", "fuser", "squeue", "scontrol"),
+        *("grep",),
     )
 )
 """Commands that show or measure and change nothing."""
@@ -47,6 +48,10 @@ def starts_again(argv: Words) -> bool:
     program, what = argv[0], argv[1:2]
     if program == "systemctl":
         return what in (("restart",), ("reload",), ("reboot",))
+    if program == "nvidia-smi":
+        return "--gpu-reset" in argv
+    if program == "amd-smi":
+        return what == ("reset",)
     return argv == ("wsl.exe", "--shutdown") or (program in ("docker", "podman") and what == ("restart",))
 
 
@@ -63,6 +68,8 @@ def changes(argv: Words) -> bool:
         return rest[:1] not in (("describe",), ("get",), ("logs",))
     if program == "apt-get":
         return rest[:1] != ("update",)
+    if program == "dkms":
+        return rest[:1] != ("status",)
     if program == "ldconfig":
         return not rest
     if program == "nvidia-smi":
@@ -146,8 +153,6 @@ def _sysctl(rest: Words, machine: Snapshot) -> Words | str:
 
 
 def _nvidia_smi(rest: Words, machine: Snapshot) -> Words | str:
-    if "--gpu-reset" in rest:
-        return _GONE
     switch = next((word for word in rest if word in ("-pm", "-mig", "-c", "-pl", "-lgc")), "")
     modes = {g.compute_mode for g in machine.of_vendor("nvidia") if g.compute_mode}
     if switch == "-c" and len(modes) == 1:
