@@ -83,9 +83,13 @@ def serve(stdin: BinaryIO, stdout: BinaryIO) -> None:
             if isinstance(message, dict) and "method" in message and "id" not in message:
                 continue  # a notification
             if isinstance(message, dict) and message.get("method") == "tools/call":
-                tools.submit(lambda asked=message: send(answer(asked)))
+                tools.submit(_answered, send, message)
             else:
                 send(answer(message))
+
+
+def _answered(send: Callable[[Mapping[str, Any]], None], message: Any) -> None:
+    send(answer(message))
 
 
 def answer(message: Any) -> dict[str, Any]:

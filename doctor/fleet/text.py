@@ -79,8 +79,10 @@ def render(verdict: Verdict) -> str:
         kinds = ", ".join(map(shown, verdict.golden_without_nodes))
         lines += [*fit(f"No node is of the kind of this golden report: {kinds}", "  "), ""]
     if facts := verdict.not_compared():
-        rows = [f"{shown(fact)}: {listed(verdict, nodes)}" for fact, nodes in sorted(facts.items())]
-        lines += ["Expected by the profile, and not known", *(r for row in rows for r in fit(f"  {row}", "    ")), ""]
+        lines.append("Expected by the profile, and not known")
+        for fact, places in sorted(facts.items()):
+            lines += fit(f"  {shown(fact)}: {listed(verdict, places)}", "    ")
+        lines.append("")
     if stale := tally.stale(STALE_S):
         lines += [
             "Old reports",

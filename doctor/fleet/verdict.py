@@ -140,9 +140,8 @@ def _parts(verdict: Verdict) -> Iterator[str]:
     for layer, nodes in verdict.tally.unchecked().items():
         yield f"{layer} not checked on {len(nodes)} of {len(verdict.tally.nodes)}"
     if facts := verdict.not_compared():
-        nodes = {node for places in facts.values() for node in places}
-        total = len(verdict.tally.nodes)
-        yield f"{plural(len(facts), 'fact')} of the profile not known on {len(nodes)} of {total}"
+        on = len({node for places in facts.values() for node in places})
+        yield f"{plural(len(facts), 'fact')} of the profile not known on {on} of {len(verdict.tally.nodes)}"
     if unused := verdict.unused_profile():
         yield f"profile {unused} is for none of these GPUs"
     if verdict.without_gpus():

@@ -53,9 +53,9 @@ class Watch:
         states = _states(verdict, now, late_s)
         lost = self._states[REPORTS].keys() - states[REPORTS].keys()
         self._doubted = lost - self._doubted
-        for state, nodes in states.items():
+        for state in states:
             if state[0] == "silent":
-                states[state] = {n: detail for n, detail in nodes.items() if n not in self._doubted}
+                states[state] = {n: detail for n, detail in states[state].items() if n not in self._doubted}
         for state, nodes in self._states.items():
             for node, detail in nodes.items():
                 if node in self._doubted or (state[0] == "odd" and _unknown(verdict, node, state[1])):
