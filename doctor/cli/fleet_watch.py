@@ -43,15 +43,16 @@ def watch(
     one_of("--format", format_, ("text", "jsonl"))
     site = site_of(hide, domain, key)
     goldens, expected = expected_state(golden, profile)
-    seen, verdict, failed = signature(folder), None, False
+    seen, verdict, failed = 0, None, False
     watched = Watch()
     while True:
         try:
-            before, seen, failed = seen, signature(folder), False
-            if verdict is None or seen != before:
+            there = signature(folder)
+            if verdict is None or there != seen:
                 verdict = judged(Tally(expected=expected).add_all(of_folder(folder)), goldens)
                 if not verdict.tally.nodes and not verdict.tally.silent:
                     tell(f"doctor: no NODE.json, NODE.jsonl or NODE.out is in {folder}\n")
+            seen, failed = there, False
         except InputError:  # whoever renews the folder may be exchanging it
             if failed or verdict is None:
                 raise

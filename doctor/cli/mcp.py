@@ -139,19 +139,19 @@ def _call(params: Mapping[str, Any]) -> dict[str, Any]:
 
     name, given = params.get("name"), params.get("arguments", {})
     tools = mcp_tools.schemas()
-    if name not in tools:
+    if not isinstance(name, str) or name not in tools:
         raise _Refused(_PARAMS, f"no tool {str(name)[:60]!r}; there are {', '.join(tools)}")
     tool, schema = tools[name]
     try:
         mcp_tools.fitting(name, schema, given)
-        return _said(tool(**given))
+        return _content(tool(**given))
     except (DoctorError, ValueError) as error:
-        return _said(str(error), wrong=True)
+        return _content(str(error), wrong=True)
     except Exception as error:  # noqa: BLE001 -- a fault of ours must not leave the client without an answer
-        return _said(f"{name}: internal error: {type(error).__name__}: {error}", wrong=True)
+        return _content(f"{name}: internal error: {type(error).__name__}: {error}", wrong=True)
 
 
-def _said(text: str, *, wrong: bool = False) -> dict[str, Any]:
+def _content(text: str, *, wrong: bool = False) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "isError": wrong}
 
 

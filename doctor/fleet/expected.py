@@ -50,10 +50,11 @@ class Deviation(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a profile says of one node that it is for."""
+    """What a profile says of one node that it is for; or may be for, where that is not known."""
 
     deviations: tuple[Deviation, ...] = ()
     unknown: tuple[str, ...] = ()
+    applies: bool = True
 
 
 class Expected:
@@ -77,13 +78,13 @@ class Expected:
         try:
             machine = Snapshot.model_validate({k: v for k, v in snapshot.items() if k in self._read})
         except ValueError:  # of another version, or made by hand
-            return Outcome(unknown=("the report's form",))
+            return Outcome(unknown=("the report's form",), applies=False)
         gpus = considered(machine)
         if not gpus:
-            return Outcome(unknown=("gpu: GPUs",)) if machine.gpus is None else None
+            return Outcome(unknown=("gpu: GPUs",), applies=False) if machine.gpus is None else None
         other = None if self._for_any else misfit(self._hardware, gpus)
         if other is not None:
-            return None if other.certain else Outcome(unknown=("gpu: GPU model",))
+            return None if other.certain else Outcome(unknown=("gpu: GPU model",), applies=False)
         return self._judged(machine, len(gpus))
 
     def _judged(self, machine: Snapshot, gpus: int) -> Outcome:

@@ -175,7 +175,7 @@ def _kind(tally: Tally, shapes: list[int], members: dict[int, list[int]], expect
 def _expected(kind: Kind, tally: Tally) -> set[str]:
     """The facts that a profile compares in place of the majority; nodes that are not as it expects go into the kind."""
     outcomes = {node: tally.outcomes[tally.outcome_of[node]] for node in kind.nodes}
-    if tally.expected is None or not any(outcomes.values()):
+    if tally.expected is None or not any(outcome and outcome.applies for outcome in outcomes.values()):
         return set()
     kind.profile = tally.expected.profile.name
     rows: dict[Deviation, list[int]] = defaultdict(list)

@@ -165,9 +165,9 @@ def bars(bench: Iterable[Data], baselines: Mapping[str, float]) -> str:
         most[row["unit"]] = max(there)
     drawn = "".join(_bar(row, most[row["unit"]] or 1.0, baselines.get(row["key"])) for row in rows)
     compared = sum(row["key"] in baselines for row in rows)
-    told = f"{plural(len(rows), 'measurement')}, {compared} with a baseline"
+    words = f"{plural(len(rows), 'measurement')}, {compared} with a baseline"
     hint = "Bar: the median; thin line: its interval" + "; upright: the baseline" * bool(compared)
-    return f'<figure><ul class="bars">\n{drawn}</ul><figcaption>{_text(told)}. {hint}.</figcaption></figure>\n'
+    return f'<figure><ul class="bars">\n{drawn}</ul><figcaption>{_text(words)}. {hint}.</figcaption></figure>\n'
 
 
 def _bar(row: Data, most: float, baseline: float | None) -> str:
@@ -182,5 +182,5 @@ def _bar(row: Data, most: float, baseline: float | None) -> str:
     if baseline:
         parts.append(f'<line class="base" x1="{baseline * scale:.2f}" y1="0" x2="{baseline * scale:.2f}" y2="20"/>')
     svg = f'<svg aria-hidden="true" viewBox="0 0 100 20" preserveAspectRatio="none">{"".join(parts)}</svg>'
-    name, told = f"{row['what']} {row['dtype']} {row['shape']}", f"{value['p50']:.4g} {row['unit']}, {against}"
-    return f"<li><span>{_text(name)}</span>{svg}<span>{_text(told)}</span></li>\n"
+    name, words = f"{row['what']} {row['dtype']} {row['shape']}", f"{value['p50']:.4g} {row['unit']}, {against}"
+    return f"<li><span>{_text(name)}</span>{svg}<span>{_text(words)}</span></li>\n"

@@ -218,5 +218,5 @@ def _row(point: Point) -> str:
     limit = f"{point.limit:.4g} by {point.by}" if point.limit else "not known"
     share = f"{point.tflops / point.limit:.0%}" if point.limit else "not known"
     cells = (point.name, f"{point.intensity:.4g}", f"{point.tflops:.4g}", limit, share)
-    told = "".join(f'<td data-label="{h}">{text(c)}</td>' for h, c in zip(_HEADS, cells, strict=True))
-    return f"<tr>{told}</tr>\n"
+    written = "".join(f'<td data-label="{h}">{text(c)}</td>' for h, c in zip(_HEADS, cells, strict=True))
+    return f"<tr>{written}</tr>\n"

@@ -112,8 +112,8 @@ def test_a_client_that_asks_for_a_newer_protocol_falls_back() -> None:
     async def asked() -> tuple[str, bool]:
         server = StdioServerParameters(command=sys.executable, args=["-m", "doctor", "mcp"])
         async with Client(stdio_client(server)) as client:
-            said = await client.call_tool("explain", {"rule": "no-gpu-found"})
-            return client.protocol_version, bool(said.is_error)
+            answers = await client.call_tool("explain", {"rule": "no-gpu-found"})
+            return client.protocol_version, bool(answers.is_error)
 
     assert asyncio.run(asyncio.wait_for(asked(), 60)) == ("2025-11-25", False)
 
@@ -129,15 +129,16 @@ def test_a_client_that_asks_for_a_newer_protocol_falls_back() -> None:
         ('{"id": 1, "method": "resources/list"}', -32601),
         ('{"id": 1, "method": "tools/list", "params": []}', -32602),
         ('{"id": 1, "method": "tools/call", "params": {"name": "rm"}}', -32602),
+        ('{"id": 1, "method": "tools/call", "params": {"name": ["rm"]}}', -32602),
     ],
 )
 def test_what_is_no_request_is_an_error_and_the_next_one_is_answered(line: str, code: int) -> None:
     out = io.BytesIO()
     given = f'{line}\n\n{{"method": "notifications/initialized"}}\n{{"id": "a", "method": "ping"}}\n'
     serve(io.BytesIO(given.encode()), out)
-    said = [json.loads(row) for row in out.getvalue().splitlines()]
-    assert sorted(row["error"]["code"] for row in said if "error" in row) == [code]
-    assert [row["result"] for row in said if row["id"] == "a"] == [{}]
+    answers = [json.loads(row) for row in out.getvalue().splitlines()]
+    assert sorted(row["error"]["code"] for row in answers if "error" in row) == [code]
+    assert [row["result"] for row in answers if row["id"] == "a"] == [{}]
 
 
 @pytest.mark.parametrize(
@@ -151,5 +152,5 @@ def test_what_is_no_request_is_an_error_and_the_next_one_is_answered(line: str, 
     ],
 )
 def test_wrong_arguments_say_what_is_wrong(name: str, given: Any, message: str) -> None:
-    told = answer({"id": 1, "method": "tools/call", "params": {"name": name, "arguments": given}})
-    assert told["result"] == {"content": [{"type": "text", "text": message}], "isError": True}
+    response = answer({"id": 1, "method": "tools/call", "params": {"name": name, "arguments": given}})
+    assert response["result"] == {"content": [{"type": "text", "text": message}], "isError": True}

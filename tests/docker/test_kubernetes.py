@@ -79,8 +79,8 @@ def emitted(*more: str) -> str:
 )
 def test_the_server_takes_the_manifest_and_refuses_a_broken_one(kubectl: Kubectl, more: tuple[str, ...]) -> None:
     text = emitted(*more)
-    said = kubectl("apply", "--dry-run=server", "-f", "-", given=text)
-    assert "created (server dry run)" in said.stdout, said.stderr
+    accepted = kubectl("apply", "--dry-run=server", "-f", "-", given=text)
+    assert "created (server dry run)" in accepted.stdout, accepted.stderr
     policy = "Always" if "daemonset" in more[0] else "Never"
     broken = text.replace(f"restartPolicy: {policy}", "restartPolicy: Sometimes")
     refused = kubectl("apply", "--dry-run=server", "-f", "-", given=broken)
@@ -102,8 +102,8 @@ def test_what_the_server_says_of_a_node_is_compared_with_its_report(kubectl: Kub
     (tmp_path / "reports" / "n1.json").write_text(json.dumps(node()))
     argv = [sys.executable, "-m", "doctor", "fleet", "report", str(tmp_path / "reports"), "--format", "json",
             "--kube", str(tmp_path / "nodes.json")]  # fmt: skip
-    told = json.loads(subprocess.run(argv, capture_output=True, text=True, cwd=REPO, timeout=60).stdout)
-    assert told["disagreements"] == [
+    compared = json.loads(subprocess.run(argv, capture_output=True, text=True, cwd=REPO, timeout=60).stdout)
+    assert compared["disagreements"] == [
         "n1: Kubernetes counts 8 GPUs, the node has 2",
         "n1: Kubernetes says cordoned, and no problem was found on the node",
     ]

@@ -94,7 +94,9 @@ def test_an_expected_fact_that_is_not_known_is_said_and_no_fault(profile: Path) 
 
 
 def test_a_report_whose_gpus_are_not_known_is_not_compared(profile: Path) -> None:
-    assert as_data(fleet(profile, (1, node(gpus=None))))["not_compared"] == {"gpu: GPUs": "n1"}
+    verdict = fleet(profile, (8, node(gpus=None)), (1, node(gpus=None, nvidia_driver__version="570.10")))
+    assert as_data(verdict)["not_compared"] == {"gpu: GPUs": "n[1-9]"}
+    assert [row[:2] for row in odd(verdict)] == [("n9", "driver: nvidia_driver.version")]
 
 
 def test_nodes_with_other_gpus_are_compared_with_the_majority(profile: Path) -> None:

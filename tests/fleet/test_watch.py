@@ -107,8 +107,8 @@ def test_an_update_of_all_nodes_is_one_line(watch: Watch) -> None:
 def test_a_node_that_reports_no_more_is_late(watch: Watch) -> None:
     old = seen({**node(), "created": "2027-01-14T08:00:00Z"})  # two hours less than a day before
     assert lines(watch, old) == []
-    said = [change.line() for change in watch.changes(old, NOW + 7200, DAY)]
-    assert said == ["new late no new report for 1440 minutes: n09"]
+    found_lines = [change.line() for change in watch.changes(old, NOW + 7200, DAY)]
+    assert found_lines == ["new late no new report for 1440 minutes: n09"]
 
 
 def test_memory_does_not_grow_with_the_looks() -> None:
