@@ -163,17 +163,18 @@ def bars(bench: Iterable[Data], baselines: Mapping[str, float]) -> str:
     for row in rows:
         there = (row["value"]["high"], baselines.get(row["key"], 0.0), most.get(row["unit"], 0.0))
         most[row["unit"]] = max(there)
-    drawn = "".join(_bar(row, most[row["unit"]] or 1.0, baselines.get(row["key"])) for row in rows)
     compared = sum(row["key"] in baselines for row in rows)
+    without = ", no baseline" if compared else ""
+    drawn = "".join(_bar(row, most[row["unit"]] or 1.0, baselines.get(row["key"]), without) for row in rows)
     words = f"{plural(len(rows), 'measurement')}, {compared} with a baseline"
     hint = "Bar: the median; thin line: its interval" + "; upright: the baseline" * bool(compared)
     return f'<figure><ul class="bars">\n{drawn}</ul><figcaption>{_text(words)}. {hint}.</figcaption></figure>\n'
 
 
-def _bar(row: Data, most: float, baseline: float | None) -> str:
-    """A line of words with a bar that is as wide as there is room."""
+def _bar(row: Data, most: float, baseline: float | None, without: str) -> str:
+    """A line of words with a bar that is as wide as there is room. `without`: words where there is no baseline."""
     value, scale = row["value"], 100 / most
-    against = f"{value['p50'] / baseline:.0%} of {baseline:g}" if baseline else "no baseline"
+    against = f", {value['p50'] / baseline:.0%} of {baseline:g}" if baseline else without
     low, high = value["low"] * scale, value["high"] * scale
     parts = [
         f'<rect class="bar" x="0" y="2" width="{max(value["p50"] * scale, 0.3):.2f}" height="16"/>',
@@ -182,5 +183,5 @@ def _bar(row: Data, most: float, baseline: float | None) -> str:
     if baseline:
         parts.append(f'<line class="base" x1="{baseline * scale:.2f}" y1="0" x2="{baseline * scale:.2f}" y2="20"/>')
     svg = f'<svg aria-hidden="true" viewBox="0 0 100 20" preserveAspectRatio="none">{"".join(parts)}</svg>'
-    name, words = f"{row['what']} {row['dtype']} {row['shape']}", f"{value['p50']:.4g} {row['unit']}, {against}"
+    name, words = f"{row['what']} {row['dtype']} {row['shape']}", f"{value['p50']:.4g} {row['unit']}{against}"
     return f"<li><span>{_text(name)}</span>{svg}<span>{_text(words)}</span></li>\n"
