@@ -166,7 +166,7 @@ def run(
 
 
 def _known(vendor: str | None, engine: str | None, emit: str | None) -> None:
-    from doctor.cli.check import _one_of
+    from doctor.cli.choices import one_of
     from doctor.launch import formats
 
     for option, value, known in (
@@ -175,7 +175,7 @@ def _known(vendor: str | None, engine: str | None, emit: str | None) -> None:
         ("--emit", emit, formats.names()),
     ):
         if value is not None:
-            _one_of(option, value, known)
+            one_of(option, value, known)
 
 
 def _machine(system: System) -> Snapshot:
