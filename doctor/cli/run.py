@@ -89,6 +89,7 @@ def run(
     from_: Annotated[
         Path | None, typer.Option("--from", help="Plan for the machine of this capture or bundle.")
     ] = None,
+    root: Annotated[Path | None, typer.Option(help="Plan for the machine whose files are under this folder.")] = None,
     output: Annotated[Path | None, typer.Option("-o", help="Write what is printed to this file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Start even if something is missing.")] = False,
 ) -> int:
@@ -102,8 +103,11 @@ def run(
     from doctor.launch.plan import plan
 
     _known(vendor, engine, emit)
-    if prove and (emit or print_ or explain or from_):
-        raise InputError("--prove starts a container here: leave out --emit, --print, --explain and --from")
+    if from_ and root:
+        raise InputError("--from and --root each name a machine: leave one out")
+    another = from_ or root
+    if prove and (emit or print_ or explain or another):
+        raise InputError("--prove starts a container here: leave out --emit, --print, --explain, --from and --root")
     image, stack = _image(image, profile)
     if image.startswith(OWN) and emit and not formats.is_local(emit):
         stack_name = image.removeprefix(OWN)
@@ -111,8 +115,12 @@ def run(
             f"{image} exists on this machine alone: push it with "
             f"`doctor image build {stack_name} --push REGISTRY/NAME:TAG`, then run REGISTRY/NAME:TAG"
         )
-    system = _system(from_, None)
-    there = None if from_ is not None else _engine(system, engine, emit, starts=not (print_ or explain))
+    system = _system(from_, root)
+    machine = _machine(system)
+    if another:
+        there = _of_another(system, machine, engine, emit)
+    else:
+        there = _engine(system, engine, emit, starts=not (print_ or explain))
     request = Request(
         image=image,
         command=tuple(command or ()),
@@ -133,7 +141,6 @@ def run(
         wishes=tuple(wish or ()),
         rdma_nodes=rdma_nodes(system),
     )
-    machine = _machine(system)
     choice = choose(
         machine,
         gpus,
@@ -147,7 +154,7 @@ def run(
     _say(spec)
     if there and not emit:
         formats.check_image(there.name, image)
-    if emit or print_ or explain or there is None:
+    if emit or print_ or explain or another or there is None:
         shown = _line(there, spec) if there and not emit else formats.emit(emit or engine or "docker", spec)
         for what in () if explain else shown.left_out:
             if what.startswith("-"):  # an option that was written, and must not be dropped in silence
@@ -202,6 +209,25 @@ def _engine(system: System, wanted: str | None, emit: str | None, *, starts: boo
             raise
         tell(f"doctor: note: {error}; written without knowing the engine\n")
         return None
+
+
+def _of_another(system: System, machine: Snapshot, wanted: str | None, emit: str | None) -> Engine | None:
+    """None where what is written is read elsewhere, or the facts name no such engine."""
+    from doctor.launch import formats
+    from doctor.launch.ask import known
+
+    if emit and not formats.is_local(emit):
+        return None
+    there = [one.key for one in machine.engines or ()]
+    name = (
+        wanted or (emit if emit in ("docker", "podman") else None) or ("podman" if "docker" not in there else "docker")
+    )
+    found = known(system, machine, "podman" if name == "podman" else "docker")
+    if found is None:
+        tell("doctor: note: no engine of that machine is known; written without knowing the engine\n")
+    elif not found.version.numbers > (0,):
+        tell(f"doctor: note: that machine's version of {found.name} is not known; written for one without CDI\n")
+    return found
 
 
 def _prove(system: System, engine: Engine, spec: Spec, *, force: bool) -> int:

@@ -1,0 +1,35 @@
+"""What Docker's engine answers to /version and /info -> how it runs, as plain facts of `EngineMode`.
+
+>>> read({"Version": "26.1.5"}, {"SecurityOptions": ["name=seccomp,profile=builtin", "name=userns"]})["userns_remap"]
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from doctor.parsers.lib.printable import clean
+
+_SECCOMP = "name=seccomp,profile=/"
+
+
+def read(version: Mapping[str, Any], info: Mapping[str, Any]) -> dict[str, Any]:
+    """Whatever listens there may answer with anything: what is of another type is left out."""
+    options = [str(option) for option in _list(info.get("SecurityOptions"))]
+    runtimes = info.get("Runtimes")
+    return {
+        "version": clean(str(version.get("Version") or info.get("ServerVersion") or "0"), 60),
+        "runtimes": sorted(clean(str(name), 60) for name in runtimes)[:40] if isinstance(runtimes, dict) else [],
+        # The engine lists the folders only where it looks for specs.
+        "cdi_folders": [str(f) for f in _list(info.get("CDISpecDirs")) if str(f).startswith("/")],
+        "rootless": any("rootless" in option for option in options),
+        "userns_remap": "name=userns" in options,
+        "selinux": "name=selinux" in options,
+        "seccomp_profile": next((f"/{o.removeprefix(_SECCOMP)}" for o in options if o.startswith(_SECCOMP)), ""),
+        "desktop": "Docker Desktop" in str(info.get("OperatingSystem", "")),
+    }
+
+
+def _list(value: Any) -> list[Any]:
+    return value[:100] if isinstance(value, list) else []
