@@ -51,7 +51,7 @@ def of_another(system: System, machine: Snapshot, wanted: str | None, emit: str 
 def say_what_is_not_known(engine: Engine | None) -> None:
     """Of another machine's engine, where a file for it is written."""
     if engine is None:
-        tell("doctor: note: no engine of that machine is known; written without knowing the engine\n")
+        tell("doctor: note: the engine of that machine is not known; written without its version and mode\n")
     elif engine.version.numbers == (0,):
         tell(f"doctor: note: that machine's version of {engine.name} is not known; written for one without CDI\n")
 

@@ -4,6 +4,7 @@ stack in place of the command: its nodes, the driver's list of GPUs, and one ker
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -29,6 +30,8 @@ _START_S = 120.0
 _MARK = "doctor-prove"
 _REPLACED = ("entrypoint", "detach", "name", "publish")
 """What belongs to the command, or would collide with the same container running already."""
+_STAYS = re.compile(r"--(?:restart|detach)(?:=|$)|-[itqP]*d[itqP]*$")
+"""Options that make a container live longer than its proof."""
 _KERNEL = """
 import sys
 wanted = int(sys.argv[1])
@@ -186,7 +189,7 @@ def _by_command(system: System, engine: Engine, spec: Spec) -> Ran | Proof:
 
 def words(engine: Engine, spec: Spec, name: str) -> list[str]:
     """What is executed: the flags that the command would get, and the script in place of the command."""
-    kept = [p for p in spec.parts if p.kind not in _REPLACED and not p.value.startswith("--restart")]
+    kept = [p for p in spec.parts if p.kind not in _REPLACED and not (p.kind == "engine_arg" and _STAYS.match(p.value))]
     parts = (*kept, Part("name", name, "so that it can be removed"), Part("entrypoint", "sh", "the script is its own"))
     options = flags(replace(spec, parts=parts), podman=engine.name == "podman")
     return [

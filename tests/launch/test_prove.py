@@ -261,3 +261,12 @@ def test_no_engine_listens(tmp_path: Path) -> None:
     spec = plan(mi300x(), DOCKER, choose(mi300x(), "1"), Request("a"))
     proof = prove(Engines(), DOCKER, spec, {"DOCKER_HOST": f"unix://{tmp_path}/none"})  # type: ignore[arg-type]
     assert (proof.code, proof.verdict.startswith("Not started: docker does not answer")) == (NOT_STARTED, True)
+
+
+@each(
+    "word, kept",
+    [("-d", False), ("-itd", False), ("--detach=true", False), ("--restart", False), ("--dns=1.1.1.1", True)],
+)
+def test_options_that_would_outlive_the_proof_are_left_out(word: str, kept: bool) -> None:
+    spec = plan(mi300x(), DOCKER, choose(mi300x(), "1"), Request("a", engine_args=(word,)))
+    assert (word in words(DOCKER, spec, "name")) is kept

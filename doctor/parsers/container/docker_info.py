@@ -22,13 +22,18 @@ def read(version: Mapping[str, Any], info: Mapping[str, Any]) -> dict[str, Any]:
         "version": clean(str(version.get("Version") or info.get("ServerVersion") or "0"), 60),
         "runtimes": sorted(clean(str(name), 60) for name in runtimes)[:40] if isinstance(runtimes, dict) else [],
         # The engine lists the folders only where it looks for specs.
-        "cdi_folders": [str(f) for f in _list(info.get("CDISpecDirs")) if str(f).startswith("/")],
+        "cdi_folders": folders(info.get("CDISpecDirs")),
         "rootless": any("rootless" in option for option in options),
         "userns_remap": "name=userns" in options,
         "selinux": "name=selinux" in options,
-        "seccomp_profile": next((f"/{o.removeprefix(_SECCOMP)}" for o in options if o.startswith(_SECCOMP)), ""),
+        "seccomp_profile": clean(next((f"/{o[len(_SECCOMP) :]}" for o in options if o.startswith(_SECCOMP)), ""), 400),
         "desktop": "Docker Desktop" in str(info.get("OperatingSystem", "")),
     }
+
+
+def folders(value: Any) -> list[str]:
+    """Absolute paths of CDI specs, in the order in which a later one wins."""
+    return [clean(str(one), 400) for one in _list(value)[:20] if str(one).startswith("/")]
 
 
 def _list(value: Any) -> list[Any]:

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
+from doctor.errors import ParserError
+from doctor.facts.engines import EngineMode
 from doctor.facts.origin import State
 from doctor.parsers.container import docker_info
+from doctor.parsers.lib.printable import clean
 from doctor.system import unix_http
 from doctor.system.base import Reading, System
 from doctor.versions import Dotted
@@ -35,6 +39,8 @@ _CDI_ON = (28, 3)
 """From this release Docker reads CDI specs unless its configuration turns that off (release notes of 28.3)."""
 _ASK_S = 2.0
 _LIMITS = {"Max locked memory": "memlock", "Max open files": "nofile"}
+_HARD_LIMIT = re.compile(rf"^({'|'.join(_LIMITS)}) +\S{{1,20}} +([0-9]{{1,20}}) ", re.MULTILINE)
+_CAPABILITIES = re.compile(r"^CapEff:\s{1,8}([0-9a-f]{1,16})$", re.MULTILINE)
 _SYS_RESOURCE = 24
 """Number of the capability that may raise a hard limit (capability.h)."""
 _RUNTIME = re.compile(r'^[ \t]{0,20}runtime[ \t]{0,8}=[ \t]{0,8}"([A-Za-z0-9_./-]{1,200})"', re.MULTILINE)
@@ -44,7 +50,7 @@ def docker(system: System) -> Reading[dict[str, Any]]:
     """What the daemon answers; `not-asked` where none runs here."""
     for path, pid in _docker_places(system):
         if system.kind != "tree" and _is_socket(system, path) and system.stat(pid).known:
-            return system.derived("docker-info", path, lambda path=path: _answer(f"/{path}"))  # type: ignore[misc]
+            return system.derived("docker-info", path, partial(_answer, f"/{path}")).then(_checked)
     return Reading(State.NOT_ASKED, "file:/var/run/docker.sock", None, "no daemon of Docker runs here")
 
 
@@ -65,20 +71,28 @@ def _answer(socket: str) -> dict[str, Any]:
     return docker_info.read(*(unix_http.get(socket, question, _ASK_S) for question in ("/version", "/info")))
 
 
+def _checked(answer: Any) -> dict[str, Any]:
+    """A recording is anybody's: what is of no such shape is no answer."""
+    try:
+        return EngineMode.model_validate(answer).model_dump(exclude_none=True)
+    except ValueError as error:
+        raise ParserError("not what Docker answers") from error
+
+
 def docker_by_files(daemon: Mapping[str, Any], version: str | None) -> dict[str, Any]:
     """What a daemon with this configuration (daemon.json) would answer; what no file says is left out."""
     features, runtimes = daemon.get("features"), daemon.get("runtimes")
     folders, seccomp = daemon.get("cdi-spec-dirs"), daemon.get("seccomp-profile")
     found: dict[str, Any] = {
-        "runtimes": sorted(map(str, runtimes))[:40] if isinstance(runtimes, dict) else [],
+        "runtimes": sorted(clean(str(name), 60) for name in runtimes)[:40] if isinstance(runtimes, dict) else [],
         "userns_remap": bool(daemon.get("userns-remap")),
         "selinux": daemon.get("selinux-enabled") is True,
-        "seccomp_profile": seccomp if isinstance(seccomp, str) and seccomp.startswith("/") else "",
+        "seccomp_profile": clean(seccomp, 400) if isinstance(seccomp, str) and seccomp.startswith("/") else "",
     }
     if version is not None:
         turned = features.get("cdi") if isinstance(features, dict) else None
         on = turned if isinstance(turned, bool) else Dotted(version).numbers >= _CDI_ON
-        named = [str(f) for f in folders if str(f).startswith("/")] if isinstance(folders, list) else CDI_FOLDERS
+        named = docker_info.folders(folders) if isinstance(folders, list) else CDI_FOLDERS
         found |= {"version": version, "cdi_folders": list(named) if on else []}
     return found
 
@@ -130,12 +144,10 @@ def _limits(system: System, name: str, *, rootless: bool) -> dict[str, int]:
     """Of the process that starts containers: dockerd, or podman, which is a child of this one. A limit can be raised
     only with CAP_SYS_RESOURCE ("error setting rlimit type 8" otherwise)."""
     pid = "self" if name == "podman" else (system.read_text("run/docker.pid").value or "").strip()
-    if pid != "self" and (not pid.isdecimal() or rootless):
+    if pid != "self" and (rootless or not re.fullmatch(r"[0-9]{1,9}", pid)):
         return {}
-    status = system.read_text(f"proc/{pid}/status").value or ""
-    held = next((row.split()[1] for row in status.splitlines() if row.startswith("CapEff:")), "")
-    if not held or int(held, 16) >> _SYS_RESOURCE & 1:
+    held = _CAPABILITIES.search(system.read_text(f"proc/{pid}/status").value or "")
+    if held is None or int(held[1], 16) >> _SYS_RESOURCE & 1:
         return {}
-    rows = (system.read_text(f"proc/{pid}/limits").value or "").splitlines()
-    hard = {_LIMITS[row[:25].strip()]: row[26:].split() for row in rows if row[:25].strip() in _LIMITS}
-    return {name: int(words[1]) for name, words in hard.items() if words[1:2] and words[1].isdecimal()}
+    rows = _HARD_LIMIT.findall(system.read_text(f"proc/{pid}/limits").value or "")
+    return {_LIMITS[name]: int(hard) for name, hard in rows}
