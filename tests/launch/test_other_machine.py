@@ -106,7 +106,7 @@ HOSTS = {
         NVIDIA, {}, {}, **{"usr/bin/nvidia-ctk": "", "usr/bin/nvidia-container-runtime-hook": ""}
     ),
     "docker, no toolkit": docker(NVIDIA, {}, {}),
-    "podman of root": podman(AMD, **{"etc/cdi/amd.json": amd_cdi("0", "1")}),
+    "podman of root": podman(AMD, 0, **{"etc/cdi/amd.json": amd_cdi("0", "1")}),
     "podman of root, nvidia": podman(NVIDIA),
 }
 ROOTLESS = {"podman, rootless": podman(AMD, 1000), "podman, rootless, nvidia": podman(NVIDIA, 1000)}
