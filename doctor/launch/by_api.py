@@ -21,8 +21,6 @@ _VALUES: Mapping[Kind, str] = {"runtime": "runtime", "ipc": "ipc_mode"}
 
 def host_config(spec: Spec) -> dict[str, Any]:
     """Arguments of the SDK's `create_host_config`, for every part that is the host's to give."""
-    from docker.types import DeviceRequest, Ulimit
-
     found: dict[str, Any] = {}
     for part in spec.parts:
         value = part.value
@@ -33,16 +31,16 @@ def host_config(spec: Spec) -> dict[str, Any]:
         elif part.kind == "device":
             found.setdefault("devices", []).append(f"{value}:{value}:rwm")
         elif part.kind == "cdi":
-            found.setdefault("device_requests", []).append(DeviceRequest(driver="cdi", device_ids=[value]))
+            found.setdefault("device_requests", []).append({"driver": "cdi", "device_ids": [value]})
         elif part.kind == "gpus":
-            which = {"count": -1} if value == "all" else {"device_ids": value.split(",")}
-            found.setdefault("device_requests", []).append(DeviceRequest(capabilities=[["gpu"]], **which))
+            which: dict[str, Any] = {"count": -1} if value == "all" else {"device_ids": value.split(",")}
+            found.setdefault("device_requests", []).append({**which, "capabilities": [["gpu"]]})
         elif part.kind == "shm":
             found["shm_size"] = int(value)
         elif part.kind == "ulimit":
             name, _, limit = value.partition("=")
             soft, _, hard = limit.partition(":")
-            found.setdefault("ulimits", []).append(Ulimit(name=name, soft=int(soft), hard=int(hard or soft)))
+            found.setdefault("ulimits", []).append({"name": name, "soft": int(soft), "hard": int(hard or soft)})
         elif part.kind == "privileged":
             found["privileged"] = True
     return found

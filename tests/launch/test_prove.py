@@ -217,8 +217,8 @@ def test_docker_is_asked_by_its_api_for_the_same_container(tmp_path: Path) -> No
 @each(
     "case, key, value",
     [
-        ("amd cdi", "DeviceRequests", [("cdi", 0, ["amd.com/gpu=all"])]),
-        ("nvidia gpus", "DeviceRequests", [("", 0, ["1"])]),
+        ("amd cdi", "DeviceRequests", [("cdi", None, ["amd.com/gpu=all"])]),
+        ("nvidia gpus", "DeviceRequests", [(None, None, ["1"])]),
         ("nvidia runtime", "Runtime", "nvidia"),
         ("none", "DeviceRequests", None),
     ],
@@ -227,7 +227,7 @@ def test_the_ways_of_handing_out_gpus(case: str, key: str, value: object) -> Non
     arguments = host_config(planned()[case])
     found = arguments.get("device_requests") if key == "DeviceRequests" else arguments.get(key.lower())
     if isinstance(found, list):
-        found = [(one["Driver"], one["Count"], one["DeviceIDs"]) for one in found]
+        found = [(one.get("driver"), one.get("count"), one.get("device_ids")) for one in found]
     assert found == value
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from doctor.errors import ParserError
 from doctor.parsers.lib.printable import clean
 
 _SECCOMP = "name=seccomp,profile=/"
@@ -29,6 +30,20 @@ def read(version: Mapping[str, Any], info: Mapping[str, Any]) -> dict[str, Any]:
         "seccomp_profile": clean(next((f"/{o[len(_SECCOMP) :]}" for o in options if o.startswith(_SECCOMP)), ""), 400),
         "desktop": "Docker Desktop" in str(info.get("OperatingSystem", "")),
     }
+
+
+_SHAPES = {"version": str, "runtimes": list, "cdi_folders": list, "seccomp_profile": str}
+_FLAGS = ("rootless", "userns_remap", "selinux", "desktop")
+
+
+def recorded(answer: Any) -> dict[str, Any]:
+    """What `read` gave, out of a recording, which is anybody's. Raises ParserError on what is of another shape."""
+    shapes = {**_SHAPES, **dict.fromkeys(_FLAGS, bool)}
+    if not isinstance(answer, dict) or any(k not in shapes or not isinstance(v, shapes[k]) for k, v in answer.items()):
+        raise ParserError("not what Docker answers")
+    if not all(isinstance(one, str) for value in answer.values() if isinstance(value, list) for one in value):
+        raise ParserError("not what Docker answers")
+    return answer
 
 
 def folders(value: Any) -> list[str]:

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from doctor.errors import ParserError
-from doctor.facts.engines import EngineMode
 from doctor.facts.origin import State
 from doctor.parsers.container import docker_info
 from doctor.parsers.lib.printable import clean
@@ -50,7 +48,7 @@ def docker(system: System) -> Reading[dict[str, Any]]:
     """What the daemon answers; `not-asked` where none runs here."""
     for path, pid in _docker_places(system):
         if system.kind != "tree" and _is_socket(system, path) and system.stat(pid).known:
-            return system.derived("docker-info", path, partial(_answer, f"/{path}")).then(_checked)
+            return system.derived("docker-info", path, partial(_answer, f"/{path}")).then(docker_info.recorded)
     return Reading(State.NOT_ASKED, "file:/var/run/docker.sock", None, "no daemon of Docker runs here")
 
 
@@ -69,14 +67,6 @@ def _is_socket(system: System, path: str) -> bool:
 
 def _answer(socket: str) -> dict[str, Any]:
     return docker_info.read(*(unix_http.get(socket, question, _ASK_S) for question in ("/version", "/info")))
-
-
-def _checked(answer: Any) -> dict[str, Any]:
-    """A recording is anybody's: what is of no such shape is no answer."""
-    try:
-        return EngineMode.model_validate(answer).model_dump(exclude_none=True)
-    except ValueError as error:
-        raise ParserError("not what Docker answers") from error
 
 
 def docker_by_files(daemon: Mapping[str, Any], version: str | None) -> dict[str, Any]:

@@ -56,7 +56,20 @@ def test_what_it_answers_counts_for_more_than_its_configuration(tmp_path: Path) 
 
 
 @each(
-    "answer", [[], "x", {"version": 5}, {"rootless": "perhaps"}, {"no_fact": 1}, {"limits": {"a": "b"}}, {"x].y[": 1}]
+    "answer",
+    [
+        [],
+        "x",
+        {"version": 5},
+        {"rootless": "perhaps"},
+        {"no_fact": 1},
+        {"limits": {"a": "b"}},
+        {"runtimes": [7]},
+        {"version": None},
+        {"rootless": 1},
+        {"x].y[": 1},
+        {"unknown": None},
+    ],
 )
 def test_a_recording_of_something_else_is_no_answer(tmp_path_factory: pytest.TempPathFactory, answer: Any) -> None:
     docker = (seen(tmp_path_factory.mktemp("root"), answer).engines or ())[0]
