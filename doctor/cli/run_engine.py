@@ -41,10 +41,8 @@ def of_another(system: System, machine: Snapshot, wanted: str | None, emit: str 
 
     if emit and not formats.is_local(emit):
         return None
-    there = [one.key for one in machine.engines or ()]
-    name = (
-        wanted or (emit if emit in ("docker", "podman") else None) or ("podman" if "docker" not in there else "docker")
-    )
+    first = "docker" if any(one.key == "docker" for one in machine.engines or ()) else "podman"
+    name = wanted or (emit if emit in ("docker", "podman") else first)
     return known(system, machine, "podman" if name == "podman" else "docker")
 
 
@@ -90,6 +88,7 @@ def _terminal() -> bool:
 
 
 def proven(system: System, engine: Engine, spec: Spec, *, force: bool) -> int:
+    """Prints what each layer answered; returns the exit code."""
     from doctor.cli.output import deliver
     from doctor.launch.prove import Proof, prove
 
