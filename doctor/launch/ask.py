@@ -43,7 +43,7 @@ def ask(system: System, name: Name, environ: Mapping[str, str], connect: Callabl
         found: Name = "docker"
     else:
         base = _podman_base(environ) if name == "podman" else (name,)
-        answer, found = _podman(_told(system, base, "version"), _told(system, base, "info")), "podman"
+        answer, found = _podman(_info(system, base)), "podman"
     mode = EngineMode.model_validate(engine_mode.on_host(system, found, answer))
     return replace(_engine(system, found, mode, system.which(HOOK).value is not None), base=base, program=program.value)
 
@@ -107,8 +107,8 @@ def _podman_base(environ: Mapping[str, str]) -> tuple[str, ...]:
     return ("podman",)
 
 
-def _told(system: System, base: tuple[str, ...], word: str) -> Mapping[str, Any]:
-    reading = system.run((*base, word, "--format", "json"), deadline_s=ASK_S, limit=4 << 20)
+def _info(system: System, base: tuple[str, ...]) -> Mapping[str, Any]:
+    reading = system.run((*base, "info", "--format", "json"), deadline_s=ASK_S, limit=4 << 20)
     if reading.value is None:
         raise InputError(f"{base[0]} does not answer ({reading.state.value}): {reading.detail or 'no reason given'}")
     try:
@@ -117,18 +117,17 @@ def _told(system: System, base: tuple[str, ...], word: str) -> Mapping[str, Any]
         table = None
     if reading.value.code or not isinstance(table, dict):
         last = ((reading.value.stderr or reading.value.stdout).strip().splitlines()[-1:] or ["no output"])[0]
-        raise InputError(f"{base[0]} {word}: {last[:160]}")
+        raise InputError(f"{base[0]} info: {last[:160]}")
     return table
 
 
-def _podman(version: Mapping[str, Any], info: Mapping[str, Any]) -> dict[str, Any]:
-    said = _dict(version.get("Client")).get("Version") or _dict(info.get("version")).get("Version")
+def _podman(info: Mapping[str, Any]) -> dict[str, Any]:
     host = _dict(info.get("host"))
     if host.get("serviceIsRemote"):
         raise InputError(f"podman talks to a service elsewhere: {_ELSEWHERE}")
     security = _dict(host.get("security"))
     return {
-        "version": str(said or "0"),
+        "version": str(_dict(info.get("version")).get("Version") or "0"),
         "rootless": bool(security.get("rootless")),
         "selinux": bool(security.get("selinuxEnabled")),
         "oci_runtime": str(_dict(host.get("ociRuntime")).get("name") or ""),

@@ -76,7 +76,7 @@ def podman(node: Node, uid: int = 0, **files: str) -> Host:
         "var/lib/dpkg/status": STATUS.format("podman", "5.4.0+ds1-1"),
     }
     security = {"rootless": uid != 0, "selinuxEnabled": False}
-    info = {"host": {"security": security, "ociRuntime": {"name": "crun"}}}
+    info = {"host": {"security": security, "ociRuntime": {"name": "crun"}}, "version": {"Version": "5.4.0"}}
     return Host(node, held | files, "5.4.0", info, "podman", uid)
 
 
@@ -148,7 +148,6 @@ class Live(Files):
 
     def run(self, argv: Sequence[str], **_: Any) -> Reading[Output]:
         answers = {"--version": f"podman version {self.host.version}\n", "info": json.dumps(self.host.info)}
-        answers["version"] = json.dumps({"Client": {"Version": self.host.version}})
         if argv[0] == "podman" and self.host.name == "podman":
             return Reading(State.VALUE, "command", Output(0, answers[argv[1]], "", 0.0))
         return Reading(State.ABSENT, "command", None, "no such program")
