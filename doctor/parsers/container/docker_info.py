@@ -6,12 +6,15 @@ True
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from doctor.errors import ParserError
 from doctor.parsers.lib.printable import clean
 
+_MOST = 100
+"""Members of a list."""
 _SECCOMP = "name=seccomp,profile=/"
 
 
@@ -32,18 +35,30 @@ def read(version: Mapping[str, Any], info: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_SHAPES = {"version": str, "runtimes": list, "cdi_folders": list, "seccomp_profile": str}
 _FLAGS = ("rootless", "userns_remap", "selinux", "desktop")
+_TEXTS = {
+    "version": re.compile(r"[0-9A-Za-z][\w.+~:-]{0,59}"),
+    "runtimes": re.compile(r"[^\x00-\x1f\x7f]{1,60}"),
+    "cdi_folders": re.compile(r"/[^\x00-\x1f\x7f]{0,400}"),
+    "seccomp_profile": re.compile(r"(?:/[^\x00-\x1f\x7f]{0,400})?"),
+}
+_LISTS = ("runtimes", "cdi_folders")
 
 
 def recorded(answer: Any) -> dict[str, Any]:
-    """What `read` gave, out of a recording, which is anybody's. Raises ParserError on what is of another shape."""
-    shapes = {**_SHAPES, **dict.fromkeys(_FLAGS, bool)}
-    if not isinstance(answer, dict) or any(k not in shapes or not isinstance(v, shapes[k]) for k, v in answer.items()):
-        raise ParserError("not what Docker answers")
-    if not all(isinstance(one, str) for value in answer.values() if isinstance(value, list) for one in value):
+    """What `read` gave, out of a recording, which is anybody's. Raises ParserError on what it would not give."""
+    if not isinstance(answer, dict) or not all(_is_of(name, value) for name, value in answer.items()):
         raise ParserError("not what Docker answers")
     return answer
+
+
+def _is_of(name: Any, value: Any) -> bool:
+    if name in _FLAGS:
+        return isinstance(value, bool)
+    texts = value if isinstance(value, list) and name in _LISTS else [value]
+    if name not in _TEXTS or (name in _LISTS and not isinstance(value, list)) or len(texts) > _MOST:
+        return False
+    return all(isinstance(text, str) and _TEXTS[name].fullmatch(text) for text in texts)
 
 
 def folders(value: Any) -> list[str]:
@@ -52,4 +67,4 @@ def folders(value: Any) -> list[str]:
 
 
 def _list(value: Any) -> list[Any]:
-    return value[:100] if isinstance(value, list) else []
+    return value[:_MOST] if isinstance(value, list) else []

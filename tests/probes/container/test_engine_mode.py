@@ -69,6 +69,10 @@ def test_what_it_answers_counts_for_more_than_its_configuration(tmp_path: Path) 
         {"rootless": 1},
         {"x].y[": 1},
         {"unknown": None},
+        {"version": "9" * 6000},
+        {"seccomp_profile": "/\x1b[31m"},
+        {"cdi_folders": ["../etc"]},
+        {"cdi_folders": ["/a"] * 200},
     ],
 )
 def test_a_recording_of_something_else_is_no_answer(tmp_path_factory: pytest.TempPathFactory, answer: Any) -> None:
