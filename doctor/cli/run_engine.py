@@ -93,7 +93,10 @@ def proven(system: System, engine: Engine, spec: Spec, *, force: bool) -> int:
     from doctor.launch.prove import Proof, prove
 
     fatal = next((trouble for trouble in spec.troubles if trouble.fatal), None)
-    proof = Proof(error=fatal.text) if fatal and not force else prove(system, engine, spec, os.environ)
+    if fatal and not force:
+        proof = Proof(error=fatal.text)
+    else:
+        proof = prove(system, engine, spec, os.environ, lambda line: tell(f"doctor: {line}\n"))
     rows = [f"{row.layer:8}{row.state:11}{row.text}\n" for row in proof.rows]
     deliver("".join([*rows, f"{proof.verdict}\n"]), None)
     return proof.code

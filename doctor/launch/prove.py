@@ -5,9 +5,9 @@ stack in place of the command: its nodes, the driver's list of GPUs, and one ker
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 from uuid import uuid4
 
 from doctor.errors import DoctorError, InputError
@@ -18,7 +18,7 @@ from doctor.launch.formats.docker import flags
 from doctor.launch.spec import Part, Spec
 from doctor.parsers.lib.printable import clean
 from doctor.system.base import System
-from doctor.system.engine_api import LATE, Api, Place, Ran, place
+from doctor.system.engine_api import LATE, Api, Ran, Told, place
 
 Layer = Literal["node", "driver", "kernel"]
 State = Literal["ok", "failed", "not tried"]
@@ -140,16 +140,17 @@ def prove(
     engine: Engine,
     spec: Spec,
     environ: Mapping[str, str],
-    connect: Callable[[Any, Place, float], Api] = Api,
+    told: Told | None = None,
 ) -> Proof:
-    """docker is asked by its API; podman, and what only docker's command line reads, by the program. Raises InputError
-    where no GPU is passed. The container is removed, also where it did not end in time."""
+    """docker is asked by its API; podman, and what only docker's command line reads, by the program. `told` gets the
+    progress of a pull. Raises InputError where no GPU is passed. The container is removed, also where it did not end
+    in time."""
     if spec.vendor is None:
         raise InputError("--prove: no GPU is passed to this container")
     if engine.name == "podman" or any(spec.of(*UNSAID)):
         ran = _by_command(system, engine, spec)
     else:
-        ran = _by_api(spec, environ, connect)
+        ran = _by_api(spec, environ, told)
     if isinstance(ran, Proof):
         return ran
     rows = tuple(read(ran.stdout))
@@ -161,14 +162,14 @@ def prove(
     return Proof(error=clean(lines[-1], 300) if lines else f"{engine.name} ended with {ran.code} and said nothing")
 
 
-def _by_api(spec: Spec, environ: Mapping[str, str], connect: Callable[[Any, Place, float], Api]) -> Ran | Proof:
+def _by_api(spec: Spec, environ: Mapping[str, str], told: Told | None) -> Ran | Proof:
     host, user, workdir = host_config(spec), spec.one("user"), spec.one("workdir")
     try:
-        api = connect("docker", place(environ), _START_S)
+        api = Api("docker", place(environ), _START_S)
         try:
             return api.run(
                 spec.image, _command(spec), deadline_s=_DEADLINE_S, entrypoint="sh", user=user, workdir=workdir,
-                environment=spec.env, host=host, network=spec.one("network"),
+                environment=spec.env, host=host, network=spec.one("network"), told=told,
             )  # fmt: skip
         finally:
             api.close()
