@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from doctor.cli.output import tell
+from doctor.cli.run_engine import OWN
 from doctor.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from doctor.profiles import Profile
     from doctor.system.base import System
 
-OWN = "doctor/"
-"""What the images that are built of profiles are called; nobody's registry is asked for them."""
 PROBES = ("pci", "amd", "nvidia", "device_nodes", "account", "host", "container", "engines")
 """What a run line needs of the machine."""
 
@@ -163,14 +162,13 @@ def run(
                 tell(f"doctor: note: left out: {what}\n")
         deliver(_explained(shown, stack) if explain else shown.text, output)
         return 0
-    if prove:
-        return run_engine.proven(system, there, spec, force=force)
     if output is not None:
         raise InputError("-o holds what --print, --explain or --emit writes; the command's own output is the command's")
+    if prove:
+        return run_engine.proven(system, there, spec, force=force)
     if any(trouble.fatal for trouble in spec.troubles) and not force:
         raise InputError("not started; --force starts it anyway")
-    if image.startswith(OWN):
-        run_engine.must_have(system, there, image)
+    run_engine.must_have(system, there, image)
     return run_engine.start(there, spec)
 
 

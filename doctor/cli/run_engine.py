@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from doctor.system.base import System
 
 
+OWN = "doctor/"
+"""What the images that are built of profiles are called; nobody's registry is asked for them."""
+
+
 def of_here(system: System, wanted: str | None, emit: str | None, *, starts: bool) -> Engine | None:
     """None where what is written is for an engine elsewhere, or for one of here that does not answer."""
     from doctor.launch import formats
@@ -59,18 +63,20 @@ def _first_there(system: System) -> str:
 
 
 def must_have(system: System, engine: Engine, image: str) -> None:
-    """Raises InputError where the image is not there: the engine would look for the name in a public registry."""
+    """Raises NotThere where a profile's image is not here: the engine would look for its name in a public registry."""
+    from doctor.system.engine_api import NotThere, connected
+
+    if not image.startswith(OWN):
+        return
     if engine.name == "podman":
         asked = system.run((*engine.base, "image", "exists", image), deadline_s=8.0)
         there = asked.value is not None and asked.value.code == 0
     else:
-        from doctor.system.engine_api import connected
-
         with connected("docker") as api:
             there = api.image(image) is not None
     if not there:
-        name = image.partition("/")[2]
-        raise InputError(
+        name = image.removeprefix(OWN)
+        raise NotThere(
             f"{image}: no image of that profile is here; build it (doctor image build {name}) or name another image"
         )
 
@@ -91,12 +97,17 @@ def proven(system: System, engine: Engine, spec: Spec, *, force: bool) -> int:
     """Prints what each layer answered; returns the exit code."""
     from doctor.cli.output import deliver
     from doctor.launch.prove import Proof, prove
+    from doctor.system.engine_api import NotThere
 
     fatal = next((trouble for trouble in spec.troubles if trouble.fatal), None)
     if fatal and not force:
         proof = Proof(error=fatal.text)
     else:
-        proof = prove(system, engine, spec, os.environ, lambda line: tell(f"doctor: {line}\n"))
+        try:
+            must_have(system, engine, spec.image)
+            proof = prove(system, engine, spec, os.environ, lambda line: tell(f"doctor: {line}\n"))
+        except NotThere as error:
+            proof = Proof(error=str(error))
     rows = [f"{row.layer:8}{row.state:11}{row.text}\n" for row in proof.rows]
     deliver("".join([*rows, f"{proof.verdict}\n"]), None)
     return proof.code

@@ -113,6 +113,12 @@ def test_125_something_is_missing(doctor: Doctor, slim: str) -> None:
     assert "/dev/kfd" in forced.stdout
 
 
+def test_125_a_profile_s_image_is_not_looked_for_in_a_registry(doctor: Doctor, null_nodes: None) -> None:
+    done = doctor("--engine", "docker", "--prove", "mi300x-rocm7.14-serve")
+    assert done.returncode == 125, done.stderr
+    assert done.stdout.startswith("Not started: doctor/mi300x-rocm7.14-serve: no image of that profile is here")
+
+
 def test_podman_says_the_same(doctor: Doctor, null_nodes: None, podman: dict[str, str], image: str) -> None:
     done = doctor("--engine", "podman", "--prove", "-e", "PATH=/usr/bin:/bin", *PLAIN, f"docker.io/{image}", env=podman)
     assert done.returncode == 1, done.stdout + done.stderr  # rocminfo is there, and finds no driver
