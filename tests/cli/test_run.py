@@ -44,6 +44,18 @@ def test_a_captured_machine_is_planned_for(capture: list[str], capsys: pytest.Ca
     assert line[-2:] == ["rocm/pytorch:latest", "rocminfo"]
 
 
+def test_a_tree_is_planned_for_like_its_capture(
+    capture: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*capture, "--gpus", "1", "a", "--", "b"]) == 0
+    of_capture = capsys.readouterr()
+    assert run(["run", "--root", str(tmp_path / "tree"), "--gpus", "1", "a", "--", "b"]) == 0
+    assert capsys.readouterr() == of_capture
+    assert "note: the engine of that machine is not known" in of_capture.err
+    assert run([*capture, "--root", str(tmp_path / "tree"), "a"]) == 2
+    assert "--from and --root each name a machine" in capsys.readouterr().err
+
+
 def test_options_stand_before_or_behind_the_image_and_all_behind_the_dashes_is_the_command(
     capture: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
