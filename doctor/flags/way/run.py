@@ -174,6 +174,13 @@ def follow(source: str, text: str, kind: str, beside: Beside = lambda _path: Non
     return run.found
 
 
+def started(argv: list[str], sees: Sees, line: int) -> Followed:
+    """What one command starts."""
+    run = Run(lambda _path: None)
+    run.start(argv, sees, Frame("", outside=True), line)
+    return run.found
+
+
 def shell_file(run: Run, source: str, text: str) -> None:
     sees = clusters.directives(source, text, Sees(OUTER))
     run.nodes = clusters.nodes(text)

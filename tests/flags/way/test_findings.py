@@ -65,6 +65,12 @@ def test_a_run_of_a_dockerfile() -> None:
     assert found("Dockerfile", "FROM x\nENV HSA_XNACK=1\nRUN export HSA_XNACK=1\n") == []
 
 
+def test_an_argument_that_nothing_uses() -> None:
+    assert found("Dockerfile", 'FROM x\nARG NCCL_DEBUG=INFO\nCMD ["python", "t.py"]\n') == ["2 build-argument"]
+    assert found("Dockerfile", "FROM x\nARG NCCL_DEBUG=INFO\nENV NCCL_DEBUG=$NCCL_DEBUG\n") == []
+    assert found("Dockerfile", "FROM x\nARG NVTE_FRAMEWORK=pytorch\nRUN pip install .\n") == []
+
+
 def test_quotes_in_an_env_file() -> None:
     line = "docker run --env-file x.env img python t.py\n"
     assert found("a.sh", line, {"x.env": 'NCCL_DEBUG="INFO"\n'}) == ["1 env-file-quotes"]
