@@ -35,13 +35,13 @@ def of_scripts(scripts: Sequence[Script]) -> tuple[LostVariable, ...]:
     for script in scripts:
         kind = assigned.kind_of("", script.text)
         text = "\n" * (script.first - 1) + script.text
-        kind = kind if kind in ("unit", "dockerfile") else "shell"
         try:
-            followed = run.follow("text", text, kind)
+            followed = run.follow("text", text, kind if kind != "env" else "shell")
         except ParserError:
             continue
         for fault in findings.faults(followed, text):
-            if fault.severity != "info":
+            code = kind == "env" and fault.id == "spaces-around-sign"  # `A = 1`: most likely a piece of Python
+            if fault.severity != "info" and not code:
                 made = _lost(fault, lambda step: f"text:{step.line}")
                 found.setdefault(made.key, made)
     return tuple(found.values())[:_MOST]
