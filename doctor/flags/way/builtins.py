@@ -16,7 +16,7 @@ from doctor.parsers.text.shell_tree import assignment
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _SILENT_TEXT = """
 : [ [[ alias bg bind break cd compopt continue dirs disown echo false fg getopts hash help history jobs kill let
-logout popd pushd pwd shift shopt suspend test times trap true type ulimit umask unalias wait hash
+logout popd pushd pwd shift shopt suspend test times true type ulimit umask unalias wait hash
 """
 _SILENT = frozenset(_SILENT_TEXT.split())
 _ENV_TOOLS = frozenset(
@@ -105,8 +105,7 @@ def _lines_of_a_file(call: Call, word: Word) -> list[str]:
     if len(word.parts) != 1 or word.parts[0].kind != "command" or word.parts[0].quoted:
         return []
     made = _LISTED.fullmatch(word.parts[0].text[:400])
-    path = words.beside(made[2]) if made else None
-    found = call.walk.run.beside(path, call.frame) if path else None
+    found = call.walk.run.file(made[2], call.frame, call.env.get) if made else None
     if made is None or found is None:
         return []
     lines = [line for line in found[1].split("\n") if line.strip()]
@@ -173,10 +172,10 @@ def _set(call: Call) -> None:
 
 
 def _source(call: Call, given: dict[str, Held]) -> None:
-    path = words.beside(call.argv[1]) if len(call.argv) > 1 else None
-    found = call.walk.run.beside(path, call.frame) if path else None
-    shown = call.argv[1].replace(HOLE, "…").replace(words.HERE, ".")[:60] if len(call.argv) > 1 else ""
-    if path == "/dev/null":
+    named = call.argv[1] if len(call.argv) > 1 else ""
+    found = call.walk.run.file(named, call.frame, call.env.get)
+    shown = named.replace(HOLE, "…").replace(words.HERE, ".")[:60]
+    if named == "/dev/null":
         return
     if found is None:
         call.env.smear(call.step(f"{shown} is sourced but was not read"))
@@ -243,6 +242,13 @@ def _printf(call: Call) -> None:
     call.env.put(name, call.walk.assigned(call.env, name, (Alt(text),), step))
 
 
+def _trap(call: Call) -> None:
+    """What runs when the shell ends."""
+    if len(call.argv) > 2 and {"EXIT", "0"} & set(call.argv[2:]):
+        text = "" if call.argv[1] == "-" or HOLE in call.argv[1] else call.argv[1]
+        call.env.put(words.TRAP, (Alt(text, "no", (call.step("trap"),)),))
+
+
 def _end(call: Call) -> None:
     env, frame = call.env, call.frame
     if call.argv[0] == "return" and frame.base is not None:
@@ -256,12 +262,13 @@ def _exec(call: Call, given: dict[str, Held]) -> None:
         argv = argv[2:] if argv[0] == "-a" else argv[1:]
     if argv:
         call.walk.start(argv, call.command, call.env, call.frame, given)
+        call.env.put(words.TRAP, (Alt(None),))
         call.env.dead = call.env.exited = True
 
 
 _TABLE: dict[str, Callable[[Call], None]] = {
     **dict.fromkeys(("export", "declare", "typeset", "readonly", "local"), _declare),
-    "unset": _unset, "set": _set, "eval": _eval, "printf": _printf,
+    "trap": _trap, "unset": _unset, "set": _set, "eval": _eval, "printf": _printf,
     **dict.fromkeys(("read", "mapfile", "readarray"), _read),
     **dict.fromkeys(("exit", "return"), _end),
 }  # fmt: skip

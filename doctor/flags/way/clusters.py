@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from doctor.flags.way import words
 from doctor.flags.way.launchers import ASSIGNMENT, BASIC, Call, options, pass_on
 from doctor.flags.way.model import Alt, Held, Sees, Step, joined
 from doctor.parsers.text.shell_lexer import HOLE
@@ -125,8 +124,7 @@ def directives(source: str, text: str, sees: Sees) -> Sees:
 def _sbatch(call: Call) -> None:
     found = options(call.argv, [name for name in _TAKES if name not in ("-W", "--wait")])  # switches of sbatch
     wraps = found.of("--wrap")
-    path = words.beside(found.rest[0]) if found.rest and not wraps else None
-    script = call.run.beside(path, call.frame) if path else None
+    script = call.run.file(found.rest[0], call.frame, call.sees.of) if found.rest and not wraps else None
     text = script[1] if script else call.body or ""
     sees = call.sees.copy()
     listed = found.of("--export")

@@ -104,8 +104,7 @@ def words_of(text: str) -> str:
 
 def _env_file(call: Call, sees: Sees, value: str) -> None:
     """Docker's: a line is taken as it is, quotes too; a name alone is what the caller has."""
-    path = words.beside(value)
-    found = call.run.beside(path, call.frame) if path else None
+    found = call.run.file(value, call.frame, call.sees.of)
     if found is None:
         step = call.step(f"--env-file {words_of(value)}: file not found or not read")
         sees.base = (*sees.base, Alt(HOLE, "yes", (step,)))

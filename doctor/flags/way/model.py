@@ -76,6 +76,11 @@ class Sees:
     def copy(self) -> Sees:
         return Sees(self.base, dict(self.held))
 
+    def or_(self, other: Sees) -> Sees:
+        """One of the two."""
+        names = self.held.keys() | other.held.keys()
+        return Sees(joined(self.base, other.base), {name: joined(self.of(name), other.of(name)) for name in names})
+
     def put(self, name: str, text: str | None, step: Step) -> None:
         self.held[name] = (Alt(text, "yes", (step,)),)
 
@@ -88,15 +93,17 @@ class Sees:
 
     def cleared(self, step: Step, keeps: Callable[[str], bool] = lambda _name: False, base: Held | None = None) -> Sees:
         """Without what is not kept; of what goes, the step is remembered."""
-        gone = {n: tuple(_gone(a, step) for a in held) for n, held in self.held.items() if not keeps(n)}
-        kept = {n: held for n, held in self.held.items() if keeps(n)}
+        kept = {n: held for n, held in self.held.items() if keeps(n) or n.startswith("\0")}  # \0: a file's text
+        gone = {n: tuple(_gone(a, step) for a in held) for n, held in self.held.items() if n not in kept}
         return Sees((Alt(None, "no", (step,)),) if base is None else base, {**gone, **kept})
 
     def unknown(self, step: Step) -> Sees:
         """Whether anything arrives is not known."""
         hole = Alt(HOLE, "yes", (step,))
         held = {
-            n: joined((a.after(step) for a in alts), (hole, Alt(None, "no", (step,)))) for n, alts in self.held.items()
+            n: joined((a.after(step) for a in alts), (hole, Alt(None, "no", (step,))))
+            for n, alts in self.held.items()
+            if not n.startswith("\0")
         }
         return Sees((*OUTER, hole), held)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 
-from doctor.flags.way import in_python, words
+from doctor.flags.way import in_python
 from doctor.flags.way.containers import env_file_lines
 from doctor.flags.way.frame import LOCAL, Remark
 from doctor.flags.way.launchers import Call, Options
@@ -163,7 +163,7 @@ def _deepspeed(call: Call) -> None:
         return
     what = "deepspeed passes to other nodes only NCCL*, UCX*, PYTHON*, MV2*, MLFLOW* and the lines of .deepspeed_env"
     remote = call.sees.cleared(call.step(what, "deepspeed"), lambda n: n.startswith(_PASSED_BY_DEEPSPEED))
-    file = call.run.beside(".deepspeed_env", call.frame)
+    file = call.run.file(".deepspeed_env", call.frame, call.sees.of)
     if file:
         for number, name, text in env_file_lines(file[1]):
             if text is not None:
@@ -232,12 +232,7 @@ def python(call: Call) -> None:
             call.step("python -E ignores variables of Python's own"), lambda n: not n.startswith("PYTHON"), sees.base
         )
     call.run.record(call.argv, sees, call.frame, call.line)
-    if (
-        rest
-        and rest[0].endswith(".py")
-        and (path := words.beside(rest[0]))
-        and (found := call.run.beside(path, call.frame))
-    ):
+    if rest and rest[0].endswith(".py") and (found := call.run.file(rest[0], call.frame, sees.of)):
         in_python.follow(call, sees, *found)
 
 

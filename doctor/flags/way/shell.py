@@ -181,11 +181,30 @@ class Walk:
             held = words.assigned(assign.value, env, frame.args, assign.name)
             given[assign.name] = tuple(a._replace(exported="yes", steps=(step,)) for a in held)
         head = argv[0]
+        if command.out or head == "tee":
+            self._writes(argv, command, env, frame)
         function = frame.functions.get(head)
         if function is not None:
             self._call(function, argv[1:], env, frame, given)
         elif not builtins.run(self, argv, command, env, frame, given):
             self.start(argv, command, env, frame, given)
+
+    def _writes(self, argv: list[str], command: Simple, env: Env, frame: Frame) -> None:
+        """`cat > FILE <<EOF`, `tee FILE <<EOF`, `echo TEXT >> FILE`: what a later command may run or read."""
+        named = words.text_of(command.out, env, frame.args) if command.out else argv[1] if argv[1:] else ""
+        path = words.beside(named)
+        if not path or (argv[0] == "tee") == bool(command.out):
+            return
+        text = HOLE
+        if argv[0] in ("cat", "tee") and len(argv) == (1 if command.out else 2):
+            text = self._input(command, env, frame) or HOLE
+        elif argv[0] == "echo" and argv[1:2] != ["-e"]:
+            text = " ".join(argv[1:]) + "\n"
+        if command.appends:
+            before = env.get(words.WRITTEN + path)
+            text = before[0].text + text if len(before) == 1 and before[0].text and text != HOLE else HOLE
+        step = Step(frame.file, command.line, f"writes {path}", words.WRITTEN)
+        env.put(words.WRITTEN + path, (Alt(text if len(text) < _LONGEST else HOLE, "yes", (step,)),))
 
     def start(self, argv: list[str], command: Simple, env: Env, frame: Frame, given: dict[str, Held]) -> None:
         if self.run.is_helper(argv):
