@@ -77,8 +77,7 @@ def _declare(call: Call) -> None:
         if made is None and word.plain == "=":
             _spaced(call)
         elif made is None:
-            texts = _lines_of_a_file(call, word) or words.fields([word], call.env, call.frame.args)
-            for text in texts:
+            for text in fields(call.walk, word, call.env, call.frame):
                 name, sign, value = text.partition("=")
                 if not text.startswith(("-", "+")) and _NAME.fullmatch(name):
                     _mark(call, name, exports, hides, (Alt(value),) if sign else None, is_local)
@@ -100,12 +99,17 @@ _LISTED = re.compile(
 _PLAIN_LINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}=[\w./:,+@%=-]*")
 
 
-def _lines_of_a_file(call: Call, word: Word) -> list[str]:
+def fields(walk: Walks, word: Word, env: Env, frame: Frame) -> list[str]:
+    """The words that a word becomes: `$(cat .env)` is the assignments of that file."""
+    return _lines_of_a_file(walk, word, env, frame) or words.fields([word], env, frame.args)
+
+
+def _lines_of_a_file(walk: Walks, word: Word, env: Env, frame: Frame) -> list[str]:
     """The assignments of an env file whose lines no quoting or splitting can change; none where one could."""
     if len(word.parts) != 1 or word.parts[0].kind != "command" or word.parts[0].quoted:
         return []
     made = _LISTED.fullmatch(word.parts[0].text[:400])
-    found = call.walk.run.file(made[2], call.frame, call.env.get) if made else None
+    found = walk.run.file(made[2], frame, env.get) if made else None
     if made is None or found is None:
         return []
     lines = [line for line in found[1].split("\n") if line.strip()]

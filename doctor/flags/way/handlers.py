@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from doctor.flags.way import clusters, containers, ranks, sessions
-from doctor.flags.way.launchers import ASSIGNMENT, BASIC, Call, hidden, options
+from doctor.flags.way.launchers import ASSIGNMENT, BASIC, Call, Options, hidden, options
 from doctor.flags.way.model import UNSET, Alt
 from doctor.parsers.text.shell_lexer import HOLE
 
@@ -98,13 +98,10 @@ def _sudo(call: Call) -> None:
 def _su(call: Call) -> None:
     argv = [w for w in call.argv if w not in ("-", "-l", "--login")]
     login = len(argv) < len(call.argv)
-    found = options(
-        ["su", *argv[1:]],
-        ("-c", "--command", "-s", "--shell", "-g", "-G", "-w", "--whitelist-environment"),
-    )
-    texts, rest = found.of("-c", "--command"), found.rest
-    if not texts and "-c" in rest[:-1]:
-        texts = [rest[rest.index("-c") + 1]]
+    takes = ("-c", "--command", "-s", "--shell", "-g", "-G", "-w", "--whitelist-environment")
+    found = options(["su", *argv[1:]], takes)
+    found = Options([*found.given, *options(found.rest, takes).given], [])  # those behind the account count too
+    texts = found.of("-c", "--command")
     if not texts:
         return
     sees = call.sees.copy()

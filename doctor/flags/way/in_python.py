@@ -62,8 +62,8 @@ class _Script:
         self.served: Sees | None = None
         """What the first worker of a fork server was started with."""
         self.method = calls.start_method(tree)
-        self.names: dict[str, Sees] = {}
-        """Copies of the environment that the script makes, by name."""
+        self.names: dict[str, Sees | list[str]] = {}
+        """Copies of the environment, and command lines, that the script keeps in variables."""
         self.ray = self.last = self.branch = 0
         self.dead = False
         self.statements = _MOST_STATEMENTS
@@ -138,10 +138,10 @@ class _Script:
             self.every(function.body)
             self.go_on_after(self.left_at)
             self.left_at, self.entered = outer, self.entered[:-1]
-        elif calls.ends(name):
-            self._leave()
         elif not self.child and (started := calls.started(node, self.names, self.sees, self._step)):
             self._start(started)
+        if calls.ends(name):
+            self._leave()
 
     def _start(self, started: Started) -> None:
         call = self.call

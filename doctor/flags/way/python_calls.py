@@ -155,28 +155,34 @@ def _is_environ(node: ast.expr) -> bool:
     return dotted(node) == "os.environ"
 
 
-def remember(node: ast.stmt, names: dict[str, Sees], sees: Sees, step: MakeStep) -> None:
-    """`env = os.environ.copy()`, `env = {…}`, `env["A"] = "1"`, `ctx = get_context("spawn")`, `p = Process(…)`."""
+def remember(node: ast.stmt, names: dict[str, Sees | list[str]], sees: Sees, step: MakeStep) -> None:
+    """`env = os.environ.copy()`, `env = {…}`, `env["A"] = "1"`, `cmd = ["torchrun", …]`. What else is done to these
+    names makes them unknown."""
     if not isinstance(node, ast.Assign):
+        changed = node.target if isinstance(node, ast.AugAssign) else node.value if isinstance(node, ast.Expr) else node
+        names.pop(dotted(changed).partition(".")[0], None)
         return
     for target in node.targets:
         if isinstance(target, ast.Name):
-            made = _environment(node.value, names, sees, step)
+            words = _argv(node.value, names) if isinstance(node.value, (ast.List, ast.Tuple)) else None
+            made = words or _environment(node.value, names, sees, step)
             if made is not None:
                 names[target.id] = made
             else:
                 names.pop(target.id, None)
         elif isinstance(target, ast.Subscript) and (owner := dotted(target.value)) in names:
-            if name := _item(target, owner):
-                names[owner].put(name, text_of(node.value), step(node.lineno, f"{owner}[{name!r}]"))
+            held = names[owner]
+            if isinstance(held, Sees) and (name := _item(target, owner)):
+                held.put(name, text_of(node.value), step(node.lineno, f"{owner}[{name!r}]"))
             else:
                 del names[owner]
 
 
-def _environment(node: ast.expr, names: Mapping[str, Sees], sees: Sees, step: MakeStep) -> Sees | None:
+def _environment(node: ast.expr, names: Mapping[str, Sees | list[str]], sees: Sees, step: MakeStep) -> Sees | None:
     """What a mapping holds that is made from the environment, or written out."""
-    if isinstance(node, ast.Name) and node.id in names:
-        return names[node.id].copy()
+    if isinstance(node, ast.Name):
+        held = names.get(node.id)
+        return held.copy() if isinstance(held, Sees) else None
     if isinstance(node, ast.Attribute) and _is_environ(node):
         return sees.copy()
     if isinstance(node, ast.Call):
@@ -206,7 +212,7 @@ def _environment(node: ast.expr, names: Mapping[str, Sees], sees: Sees, step: Ma
     return made
 
 
-def started(node: ast.Call, names: Mapping[str, Sees], sees: Sees, step: MakeStep) -> Started | None:
+def started(node: ast.Call, names: Mapping[str, Sees | list[str]], sees: Sees, step: MakeStep) -> Started | None:
     name = dotted(node.func)
     keywords = {k.arg: k.value for k in node.keywords if k.arg}
     first = node.args[0] if node.args else keywords.get("args")
@@ -214,13 +220,15 @@ def started(node: ast.Call, names: Mapping[str, Sees], sees: Sees, step: MakeSte
         env = keywords.get("env")
         plain = env is None or (isinstance(env, ast.Constant) and env.value is None)
         seen = sees if plain or env is None else _environment(env, names, sees, step)
-        return Started(node.lineno, _argv(first), seen or sees.unknown(step(node.lineno, "env= was not followed")))
+        return Started(
+            node.lineno, _argv(first, names), seen or sees.unknown(step(node.lineno, "env= was not followed"))
+        )
     if name in ("os.system", "os.popen"):
         return Started(node.lineno, ["sh", "-c", text_of(first)] if first is not None else [HOLE])
     if name in _EXECS and len(node.args) > 1:
         given = node.args[2] if len(node.args) > 2 else None
         seen = _environment(given, names, sees, step) if given is not None else sees
-        return Started(node.lineno, _argv(node.args[1]), seen or sees.unknown(step(node.lineno, "not followed")))
+        return Started(node.lineno, _argv(node.args[1], names), seen or sees.unknown(step(node.lineno, "not followed")))
     last = name.rpartition(".")[2]
     if name == "ray.init":
         return Started(node.lineno, ray=_where(node, keywords), given=_given(keywords.get("runtime_env")))
@@ -241,8 +249,11 @@ def start_method(tree: ast.Module) -> str | None:
     return named.pop() if len(named) == 1 else ""
 
 
-def _argv(node: ast.AST | None) -> list[str]:
+def _argv(node: ast.AST | None, names: Mapping[str, Sees | list[str]]) -> list[str]:
     """A list of words, or a text for the shell."""
+    held = names.get(node.id) if isinstance(node, ast.Name) else None
+    if isinstance(held, list):
+        return held
     if isinstance(node, (ast.List, ast.Tuple)):
         return ["python" if dotted(each) == "sys.executable" else text_of(each) for each in node.elts]
     text = text_of(node) if node is not None else HOLE

@@ -88,6 +88,7 @@ class Run:
     def _shell(self, argv: list[str], sees: Sees, frame: Frame, line: int, body: str | None) -> None:
         options = 1
         text: str | None = None
+        stdin = False
         while options < len(argv) and argv[options].startswith(("-", "+")):
             option = argv[options]
             options += 1
@@ -96,6 +97,7 @@ class Run:
             elif re.fullmatch(r"-[a-z]*l[a-z]*|--login", option):
                 step = Step(frame.file, line, f"{argv[0]} {option} reads the profile of the user")
                 sees = Sees(joined(sees.base, sees.unknown(step).base), sees.unknown(step).held)
+            stdin |= option == "-s"
             if re.fullmatch(r"-[a-z]*c[a-z]*", option) and options < len(argv):
                 text = argv[options]
                 options += 1
@@ -104,9 +106,9 @@ class Run:
         inner = replace(frame, functions={}, locals=None)
         if text is not None:
             self.text(text, sees, replace(inner, args=rest[1:]), line)
-        elif rest and (found := self.file(rest[0], frame, sees.of)):
+        elif rest and not stdin and (found := self.file(rest[0], frame, sees.of)):
             self.script(found, rest[1:], sees, inner)
-        elif rest and rest[0] not in ("-", "/dev/stdin"):
+        elif rest and not stdin and rest[0] not in ("-", "/dev/stdin"):
             self.record(argv, sees, frame, line)
         elif body is not None:
             self.text(body, sees, replace(inner, args=rest), line + 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from doctor.flags.way import builtins, words
 from doctor.flags.way.frame import Frame, Runs
@@ -70,8 +71,13 @@ class Walk:
         elif isinstance(command, Chain):
             self._chain(command, env, frame)
         elif isinstance(command, Pipe):
+            printed = HOLE
             for item in command.items:
-                self.one(item, env.fork(), frame)
+                inner = env.fork()
+                if printed != HOLE and isinstance(item, Simple) and item.body is None and item.string is None:
+                    item = replace(item, body=f"\0{printed}")
+                self.one(item, inner, frame)
+                printed = self._prints(item, env, frame) if isinstance(item, Simple) else HOLE
         elif isinstance(command, Group):
             self.every(command.commands, env.fork() if command.subshell else env, frame)
         elif isinstance(command, If):
@@ -172,7 +178,7 @@ class Walk:
             for assign in command.assigns:
                 self.assign(assign, env, frame)
             return
-        argv = words.fields(command.words, env, frame.args)
+        argv = [f for word in command.words for f in builtins.fields(self, word, env, frame)]
         if not argv:
             return
         given: dict[str, Held] = {}
@@ -191,20 +197,23 @@ class Walk:
 
     def _writes(self, argv: list[str], command: Simple, env: Env, frame: Frame) -> None:
         """`cat > FILE <<EOF`, `tee FILE <<EOF`, `echo TEXT >> FILE`: what a later command may run or read."""
-        named = words.text_of(command.out, env, frame.args) if command.out else argv[1] if argv[1:] else ""
-        path = words.beside(named)
-        if not path or (argv[0] == "tee") == bool(command.out):
+        copies = argv[0] == "tee" and len(argv) == 2
+        path = words.beside(argv[1] if copies else words.text_of(command.out, env, frame.args) if command.out else "")
+        if not path:
             return
-        text = HOLE
-        if argv[0] in ("cat", "tee") and len(argv) == (1 if command.out else 2):
-            text = self._input(command, env, frame) or HOLE
-        elif argv[0] == "echo" and argv[1:2] != ["-e"]:
-            text = " ".join(argv[1:]) + "\n"
+        text = (self._input(command, env, frame) or HOLE) if copies else self._prints(command, env, frame)
         if command.appends:
             before = env.get(words.WRITTEN + path)
             text = before[0].text + text if len(before) == 1 and before[0].text and text != HOLE else HOLE
         step = Step(frame.file, command.line, f"writes {path}", words.WRITTEN)
         env.put(words.WRITTEN + path, (Alt(text if len(text) < _LONGEST else HOLE, "yes", (step,)),))
+
+    def _prints(self, command: Simple, env: Env, frame: Frame) -> str:
+        """What `echo TEXT`, or `cat` of a here-document, prints."""
+        argv = words.fields(command.words, env, frame.args)
+        if argv == ["cat"]:
+            return self._input(command, env, frame) or HOLE
+        return " ".join(argv[1:]) + "\n" if argv[:1] == ["echo"] and argv[1:2] != ["-e"] else HOLE
 
     def start(self, argv: list[str], command: Simple, env: Env, frame: Frame, given: dict[str, Held]) -> None:
         if self.run.is_helper(argv):
