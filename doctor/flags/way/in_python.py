@@ -65,6 +65,8 @@ class _Script:
         self.names: dict[str, Sees | list[str]] = {}
         """Copies of the environment, and command lines, that the script keeps in variables."""
         self.ray = self.last = self.branch = 0
+        self.given: set[str] = set()
+        """Variables that runtime_env of ray.init passes."""
         self.dead = False
         self.statements = _MOST_STATEMENTS
         self.entered: tuple[str, ...] = ()
@@ -149,6 +151,7 @@ class _Script:
             call._replace(body=None).go_on(started.argv, started.env or self.sees)
         elif started.ray:
             self.ray = self.ray or started.line
+            self.given |= started.given.keys()
             call.run.record([f"Ray workers of {self.file}"], self._ray(started), call.frame, call.line)
         elif started.method or self.method is not None:
             label = f"workers of {self.file}, line {started.line}"
@@ -202,7 +205,7 @@ class _Script:
         elif name in _AT_IMPORT and self.torch and self.torch < change.line and not self.branch and not self.entered:
             said = f"{name} is set after line {self.torch} imports torch, which reads it during import"
             self._remark(name, change.line, said, f"Set {name} above the import.")
-        elif self.ray and not self.branch:
+        elif self.ray and not self.branch and name not in self.given:
             said = f"{name} is set after line {self.ray} calls ray.init: Ray's workers do not get it"
             self._remark(name, change.line, said, f"Name {name} in env_vars of runtime_env, or set it above ray.init.")
 
