@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from doctor.flags.way import words
@@ -193,17 +194,7 @@ def _source(call: Call, given: dict[str, Held]) -> None:
         frame = call.frame
         args = call.argv[2:] or frame.args
         within = call.env.fork()
-        inner = Frame(
-            found[0],
-            args,
-            frame.where,
-            frame.functions,
-            (*frame.calls, found[0]),
-            frame.locals,
-            frame.outside,
-            frame.nodes,
-            call.env,
-        )
+        inner = replace(frame, file=found[0], args=args, calls=(*frame.calls, found[0]), base=call.env, returned=[])
         for name, held in given.items():
             within.put(name, held)
         call.walk.script(found[1], within, inner)
@@ -218,8 +209,6 @@ def _eval(call: Call) -> None:
     if HOLE in text:
         call.env.smear(call.step("eval runs computed text"))
     elif len(call.frame.calls) < 20:
-        from dataclasses import replace
-
         call.walk.script(text, call.env, replace(call.frame, calls=(*call.frame.calls, "eval")), call.command.line)
 
 

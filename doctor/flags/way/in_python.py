@@ -174,8 +174,7 @@ class _Script:
     def _ray(self, started: Started) -> Sees:
         """Workers of a cluster that ray.init starts inherit; those of one that runs already do not."""
         sees = self.sees.copy()
-        for name in _BY_RAY:
-            sees.may_be(name, self._step(started.line, "Ray sets it for its workers"))
+        sees.may_be(self._step(started.line, "Ray sets it for its workers"), *_BY_RAY)
         if started.ray != "local":
             sees = sees.unknown(self._step(started.line, "workers of a running cluster have the cluster's environment"))
         for name, text in started.given.items():

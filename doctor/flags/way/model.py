@@ -87,9 +87,19 @@ class Sees:
     def add(self, name: str, held: Held, step: Step) -> None:
         self.held[name] = tuple(alt.after(step) for alt in held)
 
-    def may_be(self, name: str, step: Step) -> None:
-        """Something may set it, or leave it."""
-        self.held[name] = joined(self.of(name), (Alt(HOLE, "yes", (step,)),))
+    def may_be(self, step: Step, *names: str) -> None:
+        """Something may set them, or leave them."""
+        for name in names:
+            self.held[name] = joined(self.of(name), (Alt(HOLE, "yes", (step,)),))
+
+    def may_have(self, step: Step) -> None:
+        """Variables may come along that are not known."""
+        self.base = (*self.base, Alt(HOLE, "yes", (step,)))
+
+    def may_change(self, step: Step) -> None:
+        """So may any that is known."""
+        self.may_be(step, *(name for name in self.held if not name.startswith("\0")))
+        self.may_have(step)
 
     def cleared(self, step: Step, keeps: Callable[[str], bool] = lambda _name: False, base: Held | None = None) -> Sees:
         """Without what is not kept; of what goes, the step is remembered."""
