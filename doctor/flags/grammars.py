@@ -75,6 +75,9 @@ _BOOLEANS: dict[str, _Words] = {
     "torch_abi_bool": _words("on 1 yes true y", "", "false", any_case=True),
     "xla_prealloc": _words("", "false False 0", "true"),
     "ucx": _words("y yes on 1", "n no off 0", "taken", any_case=True),  # type: ignore[arg-type]
+    "ucx_bool": _words(
+        "y yes on 1", "n no off 0", "fails", any_case=True, failure='is refused: UCX prints "Invalid value"'
+    ),
     "ucx_ternary": _words("y yes on 1 try", "n no off 0", "taken", any_case=True),  # type: ignore[arg-type]
     "fi_bool": _words("1 true yes on", "0 false no off", "ignored", any_case=True),
 }
