@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from doctor.flags.way import clusters, cron, docker_file, handlers, manifests, units, words
+from doctor.flags.way import clusters, cron, docker_file, handlers, in_python, manifests, units, words
 from doctor.flags.way.frame import LOCAL, Beside, Followed, Frame, Remark
 from doctor.flags.way.launchers import Call
 from doctor.flags.way.model import MOST_PROCESSES, OUTER, Env, Held, Process, Sees, Step, joined
@@ -189,6 +189,7 @@ def follow(source: str, text: str, kind: str, beside: Beside = lambda _path: Non
         manifests.yaml_file(run, source, text)
     elif kind == "python":
         run.record(["python", source], Sees(OUTER), Frame(source), 1)
+        in_python.follow(Call(run, ["python", source], Sees(OUTER), Frame(source), 1), Sees(OUTER), source, text)
     return run.found
 
 
