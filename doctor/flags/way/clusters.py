@@ -25,7 +25,6 @@ _TAKES_TEXT = """
 --wrap --slurmd-debug --kill-on-bad-exit --wait
 """
 _TAKES = tuple(_TAKES_TEXT.split())
-_LATER = ("SLURM_EXPORT_ENV", "SBATCH_EXPORT")
 
 
 _NODES = re.compile(r"\s{0,8}#SBATCH\s(?:.{0,400}?\s)?(?:--nodes[= ]|-N\s{0,4})(\d{1,5})(?:\s|$)")

@@ -73,11 +73,13 @@ class _Script:
         self.left_at: list[Sees] = []
         self.torch = min((n.lineno for n in tree.body if calls.imports(n) & _LOADS_TORCH), default=0)
         self.functions, elsewhere = calls.functions(tree)
-        for node in elsewhere:  # of a method, or called by others: it may run at any time
-            for change in calls.changes(node):
-                before = self.sees.of(change.name)
-                self._change(change, late=False)
-                self.sees.held[change.name] = joined(before, self.sees.of(change.name))
+        self.anytime: dict[str, Held] = {}
+        """What functions set that others call, or methods: it may hold from the start on, and after each change."""
+        for change in (each for node in elsewhere for each in calls.changes(node)):
+            before = self.sees.of(change.name)
+            self._change(change, late=False)
+            self.anytime[change.name] = self.sees.of(change.name)
+            self.sees.held[change.name] = joined(before, self.sees.of(change.name))
 
     def every(self, body: Sequence[ast.stmt]) -> None:
         for node in body:
@@ -192,7 +194,8 @@ class _Script:
         shown = f"os.environ[{name!r}]" + (f" = {change.text[:40]!r}" if change.text not in (None, HOLE) else "")
         way = "yes" if change.text is not None else "no"
         new = Alt(change.text, way, (self._step(change.line, shown),))  # type: ignore[arg-type]
-        self.sees.held[name] = _unless_set(before, new) if change.default else (new,)
+        made = _unless_set(before, new) if change.default else (new,)
+        self.sees.held[name] = joined(made, self.anytime.get(name, ()))
 
     def _late(self, change: Change, before: Held) -> None:
         name, _file = change.name, self.file
