@@ -20,6 +20,7 @@ from doctor.parsers.text.shell_lexer import HOLE
 _LONGEST = 400_000
 _DEEPEST = 8
 _MOST_STATEMENTS = 4000
+_MOST_WORKERS = 20
 _AT_START = {
     "LD_LIBRARY_PATH": "the loader", "LD_PRELOAD": "the loader", "PYTHONPATH": "Python", "PYTHONHASHSEED": "Python",
     "PYTHONUNBUFFERED": "Python", "PYTHONNOUSERSITE": "Python",
@@ -47,21 +48,25 @@ def follow(call: Call, sees: Sees, file: str, text: str) -> None:
     tree = read(text)
     if tree is None:
         return
-    walk = _Script(call, file, tree, sees)
-    walk.every(tree.body)
+    try:
+        walk = _Script(call, file, calls.Module(tree), sees)
+        walk.every(tree.body)
+    except RecursionError:
+        call.run.note(f"{file}: nested too deeply to follow")
+        return
     walk.go_on_after(walk.left_at)
     if walk.last:
         call.run.record([f"{file}, from line {walk.last} on"], walk.sees, call.frame, call.line)
 
 
 class _Script:
-    def __init__(self, call: Call, file: str, tree: ast.Module, sees: Sees, *, child: bool = False) -> None:
-        self.call, self.file, self.tree, self.child = call, file, tree, child
+    def __init__(self, call: Call, file: str, module: calls.Module, sees: Sees, *, child: bool = False) -> None:
+        self.call, self.file, self.module, self.child = call, file, module, child
         """`child`: a worker that runs the module once more; it is not main, and what it starts is not followed."""
         self.sees = sees.copy()
         self.served: Sees | None = None
         """What the first worker of a fork server was started with."""
-        self.method = calls.start_method(tree)
+        self.workers = 0
         self.names: dict[str, Sees | list[str]] = {}
         """Copies of the environment, and command lines, that the script keeps in variables."""
         self.ray = self.last = self.branch = 0
@@ -71,11 +76,10 @@ class _Script:
         self.statements = _MOST_STATEMENTS
         self.entered: tuple[str, ...] = ()
         self.left_at: list[Sees] = []
-        self.torch = min((n.lineno for n in tree.body if calls.imports(n) & _LOADS_TORCH), default=0)
-        self.functions, elsewhere = calls.functions(tree)
+        self.torch = min((n.lineno for n in module.body if calls.imports(n) & _LOADS_TORCH), default=0)
         self.anytime: dict[str, Held] = {}
         """What functions set that others call, or methods: it may hold from the start on, and after each change."""
-        for change in (each for node in elsewhere for each in calls.changes(node)):
+        for change in module.anytime:
             before = self.sees.of(change.name)
             self._change(change, late=False)
             self.anytime[change.name] = self.sees.of(change.name)
@@ -136,7 +140,7 @@ class _Script:
 
     def _called(self, node: ast.Call) -> None:
         name = calls.dotted(node.func)
-        function = self.functions.get(name)
+        function = self.module.functions.get(name)
         if function is not None and name not in self.entered and len(self.entered) < _DEEPEST:
             outer, self.left_at, self.entered = self.left_at, [], (*self.entered, name)
             self.every(function.body)
@@ -155,9 +159,10 @@ class _Script:
             self.ray = self.ray or started.line
             self.given |= started.given.keys()
             call.run.record([f"Ray workers of {self.file}"], self._ray(started), call.frame, call.line)
-        elif started.method or self.method is not None:
+        elif (started.method or self.module.method is not None) and self.workers < _MOST_WORKERS:
+            self.workers += 1
             label = f"workers of {self.file}, line {started.line}"
-            call.run.record([label], self._worker(started.method or self.method or ""), call.frame, call.line)
+            call.run.record([label], self._worker(started.method or self.module.method or ""), call.frame, call.line)
 
     def _worker(self, method: str) -> Sees:
         """fork: as the script is now. spawn: the same, and the module runs once more. forkserver: as it was when the
@@ -169,8 +174,8 @@ class _Script:
         return again if method in ("spawn", "forkserver") else self.sees.or_(again)
 
     def _again(self, sees: Sees) -> Sees:
-        child = _Script(self.call, self.file, self.tree, sees, child=True)
-        child.every(self.tree.body)
+        child = _Script(self.call, self.file, self.module, sees, child=True)
+        child.every(self.module.body)
         return child.sees
 
     def _ray(self, started: Started) -> Sees:

@@ -73,6 +73,17 @@ def resolved(tree: ast.Module) -> ast.Module:
     return tree
 
 
+class Module:
+    """What is known of a script before it is walked."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.body = tree.body
+        self.functions, others = functions(tree)
+        self.anytime = [change for node in others for change in changes(node)]
+        """Of methods, and of functions that others call."""
+        self.method = start_method(tree)
+
+
 def functions(tree: ast.Module) -> tuple[dict[str, ast.FunctionDef | ast.AsyncFunctionDef], list[ast.stmt]]:
     """Those at the top that are called by name, and the statements of the others. What is the target of a worker runs
     in that one."""
