@@ -79,13 +79,13 @@ def _taken(name: str, above: _Process, own: _Process) -> findings.Fault | None:
     gone = findings.lost(name, run.started(above.argv, sees, above.pid).processes)
     if gone is None:
         return None
-    said = (
+    problem = (
         f"{name} is set for `{masked(' '.join(above.argv))[:80]}` (process {above.pid}) and does not reach process "
         f"{own.pid}: {gone.step.what}"
     )
-    step = gone.step._replace(line=own.pid, what=f"{name} is not set")
+    step = gone.step._replace(line=own.pid, what="not set")
     return findings.Fault(
-        gone.step.id, name, "warning", said, findings.cure_of(gone.step.id, name), (gone.alt.steps[0], step)
+        gone.step.id, name, "warning", problem, findings.cure_of(gone.step.id, name), (gone.alt.steps[0], step)
     )
 
 

@@ -53,8 +53,8 @@ def follow(run: Runs, source: str, text: str) -> None:
     if image:
         _end(run, source, stage, ends, text.count("\n"))
     for name in idle.keys() - stage.env.held.keys():
-        said = f"ARG {name} applies to the build only, and nothing in it uses {name}: the container does not get it"
-        run.remark(Remark("build-argument", name, source, idle[name], said, f"Write ENV {name}=…."))
+        problem = f"ARG {name} applies to the build only, and nothing in it uses {name}: the container does not get it"
+        run.remark(Remark("build-argument", name, source, idle[name], problem, f"Write ENV {name}=…."))
 
 
 def _end(run: Runs, source: str, stage: _Stage, ends: dict[str, tuple[int, list[str]]], last: int) -> None:

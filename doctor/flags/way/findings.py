@@ -49,7 +49,7 @@ class Fault(NamedTuple):
     id: str
     name: str
     severity: str
-    said: str
+    problem: str
     cure: str
     steps: Sequence[Step]
     """Where it is set, and where it is lost."""
@@ -62,7 +62,7 @@ class Fault(NamedTuple):
 
     @property
     def summary(self) -> str:
-        return f"{masked(self.said.replace(HOLE, '…'))}."[:400]
+        return f"{masked(self.problem.replace(HOLE, '…'))}."[:400]
 
 
 class Lost(NamedTuple):
@@ -74,7 +74,7 @@ class Lost(NamedTuple):
 def findings(found: Followed, text: str) -> Iterator[Finding]:
     for fault in faults(found, text):
         subject = Subject(kind="variable", id=fault.name)
-        places = [Evidence(text=said, source=f"{step.file}:{step.line}:1") for step, said in fault.shown]
+        places = [Evidence(text=problem, source=f"{step.file}:{step.line}:1") for step, problem in fault.shown]
         yield Finding(
             rule=RULE,
             severity=Severity(fault.severity),
@@ -119,10 +119,10 @@ def _too_late(found: Followed, payloads: Sequence[Process]) -> Iterator[Fault]:
         steps = held[0].steps if len(held) == 1 and held[0].exported == "yes" and held[0].text is not None else ()
         late = bool(steps) and all(s.file == p.file and s.line > p.line for s in steps for p in found.processes)
         if late and all(alt.outer for p in payloads for alt in p.sees.of(name)):
-            said = (
+            problem = (
                 f"{name} is exported in line {steps[-1].line}, after `{last.label[:60]}` (line {last.line}) was started"
             )
-            yield Fault("export-too-late", name, "warning", said, "Move the line above the command.", steps)
+            yield Fault("export-too-late", name, "warning", problem, "Move the line above the command.", steps)
 
 
 def lost(name: str, payloads: Sequence[Process]) -> Lost | None:
@@ -142,11 +142,11 @@ def lost(name: str, payloads: Sequence[Process]) -> Lost | None:
 def _of_loss(name: str, gone: Lost) -> Fault:
     start = gone.alt.steps[0]
     where = f" ({gone.process.where})" if gone.process.where else ""
-    said = f"{name}, set in line {start.line}, does not reach `{gone.process.label[:60]}`{where}: {gone.step.what}"
+    problem = f"{name}, set in line {start.line}, does not reach `{gone.process.label[:60]}`{where}: {gone.step.what}"
     cure = cure_of(gone.step.id, name)
     if gone.step.id == "sudo" and "container" in gone.process.where:  # which would need it passed on a second time
         cure = f'Pass the value itself: `-e {name}="${name}"`.'
-    return Fault(gone.step.id, name, "warning", said, cure, (start, gone.step))
+    return Fault(gone.step.id, name, "warning", problem, cure, (start, gone.step))
 
 
 def cure_of(step: str, name: str) -> str:

@@ -207,17 +207,21 @@ class _Script:
         if change.text is None or (change.default and all(a.text is not None for a in before)):
             return
         if (reader := _AT_START.get(name)) is not None:
-            said = f"{name} is set after Python started: {reader} has already read it, so only child processes see it"
-            self._remark(name, change.line, said, f"Set {name} before Python starts.", "info")
+            problem = (
+                f"{name} is set after Python started: {reader} has already read it, so only child processes see it"
+            )
+            self._remark(name, change.line, problem, f"Set {name} before Python starts.", "info")
         elif name in _AT_IMPORT and self.torch and self.torch < change.line and not self.branch and not self.entered:
-            said = f"{name} is set after line {self.torch} imports torch, which reads it during import"
-            self._remark(name, change.line, said, f"Set {name} above the import.")
+            problem = f"{name} is set after line {self.torch} imports torch, which reads it during import"
+            self._remark(name, change.line, problem, f"Set {name} above the import.")
         elif self.ray and not self.branch and name not in self.given:
-            said = f"{name} is set after line {self.ray} calls ray.init: Ray's workers do not get it"
-            self._remark(name, change.line, said, f"Name {name} in env_vars of runtime_env, or set it above ray.init.")
+            problem = f"{name} is set after line {self.ray} calls ray.init: Ray's workers do not get it"
+            self._remark(
+                name, change.line, problem, f"Name {name} in env_vars of runtime_env, or set it above ray.init."
+            )
 
-    def _remark(self, name: str, line: int, said: str, cure: str, severity: str = "warning") -> None:
-        self.call.run.remark(Remark("set-too-late", name, self.file, line, said, cure, severity))
+    def _remark(self, name: str, line: int, problem: str, cure: str, severity: str = "warning") -> None:
+        self.call.run.remark(Remark("set-too-late", name, self.file, line, problem, cure, severity))
 
 
 def _unless_set(before: Held, new: Alt) -> Held:

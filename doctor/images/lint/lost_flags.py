@@ -11,4 +11,4 @@ from doctor.images.lint.model import Fault
 def faults(source: str, text: str) -> Iterator[Fault]:
     for fault in findings.faults(run.follow(source, text, "dockerfile"), text):
         if fault.id in ("run-export", "build-argument"):
-            yield Fault(fault.steps[0].line, "image-flag-lost", "warning", fault.said, fault.cure)
+            yield Fault(fault.steps[0].line, "image-flag-lost", "warning", fault.problem, fault.cure)

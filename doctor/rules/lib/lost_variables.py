@@ -19,12 +19,13 @@ def found(machine: Snapshot, *, session: bool) -> Iterator[Finding]:
             places.setdefault((each.step, each.shown[-1].partition(": ")[0]), []).append(each)
     for first, *rest in places.values():
         shown = (*first.shown, *(each.shown[0] for each in rest))
+        pasted = first.shown[0].startswith("text:")
         also = f" The same holds for {', '.join(each.name for each in rest)}." if rest else ""
         yield Finding(
             summary=first.summary + also,
             severity=Severity.WARNING,
             subject=Subject(kind="variable", id=first.name),
             evidence=tuple(Evidence(text=text, source=at) for at, _, text in (s.partition(": ") for s in shown)),
-            ask="`tr '\\0' '\\n' < /proc/PID/environ` of the program",
+            ask="`tr '\\0' '\\n' < /proc/PID/environ` of the program" if pasted else None,
             remedies=(Remedy.by_hand(first.cure),),
         )
