@@ -221,17 +221,22 @@ def _first_there(system: System) -> str:
 
 def _image(word: str | None, profile: str | None) -> tuple[str, Profile | None]:
     """An image stays what it is; a profile (a name, or a file ending in .toml) stands for the image built of it."""
-    from doctor.profiles import load, names
+    from doctor.profiles import knows, load
 
     if profile:
         stack = load(profile)
-        return word or f"{OWN}{stack.name}", stack
+        return word or _of_profile(stack), stack
     if word is None:
         raise InputError("say what to run: doctor run IMAGE -- COMMAND (or a profile: doctor profiles list)")
-    if word.endswith(".toml") or word in names():
+    if word.endswith(".toml") or knows(word):
         stack = load(word)
-        return f"{OWN}{stack.name}", stack
+        return _of_profile(stack), stack
     return word, None
+
+
+def _of_profile(profile: Profile) -> str:
+    """The image that is built of it, or the one that it names and that is used as it is."""
+    return (profile.image and profile.image.ready) or profile.image_name
 
 
 def _built(system: System, engine: Engine, image: str) -> None:

@@ -42,7 +42,7 @@ def judge_pasted(pasted: Pasted, kb: Knowledge, source: str | None = None) -> Re
         likely |= {rule: max(likely.get(rule, 0.0), HINT_FROM) for rule in from_text}
     ranked = sorted(likely.items(), key=lambda row: (-row[1], row[0]))
     hints = tuple(
-        Hint(rule=rule, confidence=round(share, 2), ask=ask_for(rules[rule], pasted.machine))
+        Hint(rule=rule, title=rules[rule].title, confidence=round(share, 2), ask=ask_for(rules[rule], pasted.machine))
         for rule, share in ranked
         if rule in rules and rule not in named and share >= HINT_FROM
     )

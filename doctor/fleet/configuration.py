@@ -36,7 +36,7 @@ _PER_RANK = re.compile(
     r"^(SLURM|PMI|PMIX|OMPI|PRTE|FLUX|MPI|HYDRA|TORCHELASTIC|KUBERNETES)_|(^|_)(RANK|LOCAL_RANK|NODEID|PROCID|HOSTNAME|PID)$|"
     r"^(MASTER_ADDR|MASTER_PORT|WORLD_SIZE|GPU_DEVICE_ORDINAL|PATH|HOME|USER|LOGNAME|PWD|TMPDIR)$"
 )
-"""Variables that a scheduler sets anew for each job, node or rank."""
+"""Variables that a scheduler sets for each job, node or rank."""
 _HOST = ("cpu", "machine", "virtual_machine", "numa_balancing", "iommu", "cpu_governor", "transparent_hugepages",
          "memlock_bytes", "nofile", "glibc")  # fmt: skip
 WHOLE = ("packages", "flags")

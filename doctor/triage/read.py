@@ -25,7 +25,7 @@ from doctor.triage.classifier import Guess
 from doctor.triage.formats import Format
 from doctor.triage.fragments import Fragment, fragments
 from doctor.triage.launches import Script, Scripts
-from doctor.triage.lines import read_lines
+from doctor.triage.lines import read_lines, unwrapped
 from doctor.triage.merge import merge, one_log, put
 from doctor.triage.sieve import Grams, Sieve, grams_of
 from doctor.triage.templates.catalogue import shared
@@ -90,7 +90,7 @@ def read_pasted(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Pas
     errors = FactSheet()
     skipped: list[str] = []
     lines = reading.through(words.through(read_lines(chunks)))
-    for hit in catalogue().find(Sieve(_literals()).through(lines), skipped):
+    for hit in catalogue().find(Sieve(_literals()).through(unwrapped(lines)), skipped):
         errors.put(f"symptoms[{hit.key}].text", hit.text, f"text:{hit.line}")
         errors.put(f"symptoms[{hit.key}].source", f"text:{hit.line}", f"text:{hit.line}")
     for line in skipped:

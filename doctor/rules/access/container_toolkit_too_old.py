@@ -83,13 +83,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     fault = _fault(machine, Dotted(version))
     if fault is None:
         return
-    why, told = fault
+    why, shown_by = fault
     yield Finding(
         summary=f"Container toolkit {version[:20]} is too old: {why}.",
-        severity=Severity.WARNING if told else Severity.INFO,
+        severity=Severity.WARNING if shown_by else Severity.INFO,
         # A hole makes nothing fail, and a fault of which nothing is seen is none of this text.
         explains=(*RULE.explains, "wsl-gpu-misconfigured") if _WSL_NVML in why else RULE.explains,
-        suspect=0 if told else 2 if _FLOOR in why else 4,
+        suspect=0 if shown_by else 2 if _FLOOR in why else 4,
         subject=Subject(kind="package", id="nvidia-container-toolkit"),
         evidence=evidence(machine, ("container.toolkit_version", "nvidia_driver.version", "container.engine_text")),
         remedies=advice(machine, kb),

@@ -80,10 +80,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding where the module's build for the running kernel failed, or the kernel refused it; else where this
     driver is known not to build for this kernel. And what a kernel is known to break of a driver that runs."""
     known = next(unbuilt(machine, RULE.id), None)
-    if told := refused(machine, "nvidia"):
+    if refusal := refused(machine, "nvidia"):
         left = {"explains": _SEEN_BY} if machine.symptom("nvidia-module-version-magic") else {}
         remedies = (*(known.remedies if known else ()), *advice(machine, kb))
-        yield told.model_copy(update={"remedies": remedies, **left})
+        yield refusal.model_copy(update={"remedies": remedies, **left})
     elif known:
         yield known
     yield from known_faults(machine, RULE.id)

@@ -34,12 +34,20 @@ def undo_of(argv: Words, machine: Snapshot) -> Step | None:
     program, rest = argv[0], argv[1:]
     if pip := _pip(argv):
         return pip if changes(argv) else None
-    if not changes(argv):
+    if not changes(argv) or starts_again(argv):
         return None
     found = _UNDO[program](rest, machine) if program in _UNDO else "Note the old setting before you change it."
     if isinstance(found, str):
         return Step(text=found)
     return Step(text="Undo it.", command=found)
+
+
+def starts_again(argv: Words) -> bool:
+    """Whether all that the command does is to start something again as it was."""
+    program, what = argv[0], argv[1:2]
+    if program == "systemctl":
+        return what in (("restart",), ("reload",), ("reboot",))
+    return argv == ("wsl.exe", "--shutdown") or (program in ("docker", "podman") and what == ("restart",))
 
 
 def changes(argv: Words) -> bool:
@@ -120,7 +128,7 @@ def _systemctl(rest: Words, _machine: Snapshot) -> Words | str:
         return ("systemctl", "stop", *rest[1:])
     if rest[:1] == ("edit",):
         return ("systemctl", "revert", *rest[1:])
-    return "Nothing to undo: the service starts again with the same settings."
+    return "Note the old state of the service before you change it."
 
 
 def _modprobe(rest: Words, _machine: Snapshot) -> Words | str:
@@ -249,8 +257,5 @@ _UNDO: dict[str, Callable[[Words, Snapshot], Words | str]] = {
     "cpupower": lambda _rest, _m: "Set the old governor again; `cpupower frequency-info` shows it before this step.",
     "kubectl": lambda _rest, _m: "Apply the old manifest again.",
     "nvidia-modprobe": lambda _rest, _m: ("modprobe", "-r", "nvidia_uvm"),
-    "docker": lambda _rest, _m: "Nothing to undo: the container starts again with the same settings.",
-    "podman": lambda _rest, _m: "Nothing to undo: the container starts again with the same settings.",
-    "wsl.exe": lambda _rest, _m: "Nothing to undo: WSL starts again with the next command.",
     "python3": lambda rest, _m: f"Delete the environment {shlex.quote(rest[-1])}.",
 }
