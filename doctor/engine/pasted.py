@@ -25,7 +25,12 @@ MOST = 3
 def judge_pasted(pasted: Pasted, kb: Knowledge, source: str | None = None) -> Report:
     """Where the text is no report of a failure (a changelog, a question, a success), it accuses nobody: findings are
     information, and what error texts alone pointed to becomes a hint."""
-    report = judge(pasted.machine, kb, source=source)
+    machine = pasted.machine
+    if pasted.scripts:
+        from doctor.engine.ways import of_scripts
+
+        machine = machine.model_copy(update={"lost_variables": of_scripts(pasted.scripts)})
+    report = judge(machine, kb, source=source)
     complains = pasted.guess.report >= REPORT_FROM
     findings = report.findings if complains else tuple(_quiet(f) for f in report.findings if f.basis != "symptom")
     rules = {check.rule.id: check.rule for check in registry.checks()}

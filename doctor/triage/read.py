@@ -24,6 +24,7 @@ from doctor.triage import classifier, formats, known, sentences
 from doctor.triage.classifier import Guess
 from doctor.triage.formats import Format
 from doctor.triage.fragments import Fragment, fragments
+from doctor.triage.launches import Script, Scripts
 from doctor.triage.lines import read_lines, unwrapped
 from doctor.triage.merge import merge, one_log, put
 from doctor.triage.sieve import Grams, Sieve, grams_of
@@ -73,6 +74,7 @@ class Pasted(NamedTuple):
 
     machine: Snapshot
     guess: Guess
+    scripts: tuple[Script, ...] = ()
 
 
 def read_text(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Snapshot:
@@ -94,7 +96,8 @@ def read_pasted(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Pas
     for line in skipped:
         errors.miss("symptoms", State.TIMED_OUT, "text", line)
     machine = _assembled([*reading.sheets(), errors])
-    return Pasted(machine, classifier.shared().of_features(words.found))
+    reading.scripts.close()
+    return Pasted(machine, classifier.shared().of_features(words.found), tuple(reading.scripts.found))
 
 
 class _Reading:
@@ -107,6 +110,7 @@ class _Reading:
         self.fragments = 0
         self.asked: Fragment | None = None
         self.broken = FactSheet()
+        self.scripts = Scripts()
 
     def through(self, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         """The lines as they are, each fragment read as soon as it is whole."""
@@ -123,6 +127,7 @@ class _Reading:
 
     def read(self, fragment: Fragment) -> None:
         self.fragments += 1
+        self.scripts.take(fragment)
         if fragment.typed:
             self.read_typed(fragment)
             return
