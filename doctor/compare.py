@@ -61,19 +61,19 @@ def _findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[C
 
 def _facts(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Changed]:
     old, new = (dict(_flat({k: v for k, v in side.items() if k not in _NO_FACTS})) for side in (before, after))
-    told = {name: origin.get("state") for name, origin in (after.get("origins") or {}).items()}
+    states = {name: origin.get("state") for name, origin in (after.get("origins") or {}).items()}
     for name in sorted({**old, **new}, key=_order):
         if old.get(name) != new.get(name) and not name.endswith(_NOISE):
-            yield Changed("fact", name, old.get(name), new.get(name), state=_state(name, old, new, before, told))
+            yield Changed("fact", name, old.get(name), new.get(name), state=_state(name, old, new, before, states))
 
 
 def _state(
-    name: str, old: Mapping[str, Any], new: Mapping[str, Any], before: Mapping[str, Any], told: Mapping[str, Any]
+    name: str, old: Mapping[str, Any], new: Mapping[str, Any], before: Mapping[str, Any], states: Mapping[str, Any]
 ) -> str | None:
     """Why a side has no value, where it says so: absent is a difference, not read is none that one could act on."""
     if name in old and name in new:
         return None
-    origins = told if name in old else {n: o.get("state") for n, o in (before.get("origins") or {}).items()}
+    origins = states if name in old else {n: o.get("state") for n, o in (before.get("origins") or {}).items()}
     while name:
         if name in origins:
             return str(origins[name]) if origins[name] != "value" else None

@@ -55,17 +55,17 @@ def emit(
 
     wrong = 0
     if check and all_ and output.is_dir():
-        from doctor.profiles.places import files
+        from doctor.profiles import knows
 
         folders = sorted(path.name for path in output.iterdir() if path.is_dir())
-        for extra in (name for name in folders if name not in files()):
+        for extra in (name for name in folders if not knows(name)):
             wrong += 1
             tell(f"doctor: {output / extra}: no profile has this name\n")
-        profiles, all_ = [name for name in folders if name in files()], False
+        profiles, all_ = [name for name in folders if knows(name)], False
         if not profiles:
             raise InputError(f"--all --check: {output} holds no folder of a profile")
     for recipe in _recipes(profiles, all_, output, healthcheck, doctor):
-        folder = output / recipe.name
+        folder = output / recipe.profile.plain_name
         if not check:
             wrote(recipe, folder)
             state = f"UNLOCKED: {', '.join(recipe.unlocked)}" if recipe.unlocked else "locked"
@@ -105,16 +105,17 @@ def _recipes(
     from doctor.images.recipe import recipe, with_lock
     from doctor.knowledge import Knowledge
     from doctor.profiles import load
-    from doctor.profiles.places import files, is_shipped
+    from doctor.profiles.compose import is_shipped, named
 
     if bool(names) == all_:
         raise InputError("which profiles? Name some, or --all for those that are shipped (`doctor profiles list`)")
     kb = Knowledge()
-    for name in names or [n for n, path in files().items() if is_shipped(path)]:
+    for name in names or [n for n, what in named().items() if is_shipped(what)]:
         profile = load(name)
-        if all_ and not (profile.image and profile.image.base):
-            continue  # for `doctor check` alone
-        folder = output / profile.name
+        image = profile.image
+        if not names and not (image and image.base):
+            continue  # for `doctor check` alone, or an image that is used as it is
+        folder = output / profile.plain_name
         before = options_of(folder)
         inner = before.get("doctor", True) if doctor is None else doctor
         health = (inner and before.get("healthcheck", False)) if healthcheck is None else healthcheck
@@ -176,7 +177,7 @@ def lock(
         missing += len(failed) + (len(moved) if check else 0)
         if check or (update and not write):
             continue
-        wrote(replace(recipe, lock=made), output / name, lock=True)
+        wrote(replace(recipe, lock=made), output / recipe.profile.plain_name, lock=True)
     return ExitCode.FINDINGS if missing else ExitCode.OK
 
 
@@ -294,11 +295,13 @@ def verify(
     from doctor.images.engine import chosen
     from doctor.images.verify import verify as look
     from doctor.parsers.lib.printable import clean
-    from doctor.profiles import load, names
+    from doctor.profiles import knows, load
     from doctor.system.engine_api import connected
 
-    of_profile = image.endswith(".toml") or image in names()
-    reference = f"doctor/{load(image).name}:latest" if of_profile else image
+    reference = image
+    if image.endswith(".toml") or knows(image):
+        stack = load(image)
+        reference = (stack.image and stack.image.ready) or f"{stack.image_name}:latest"
     _text_or_json(format_)
     with tempfile.TemporaryDirectory() as work, connected(chosen(engine)) as api:
         checks = look(api, reference, Path(work), _bytes(budget) if budget else None)

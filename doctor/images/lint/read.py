@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from doctor.errors import InputError, ParserError
 from doctor.flags.ignored import marked
-from doctor.images.lint import compose_file, docker_file
+from doctor.images.lint import compose_file, docker_file, lost_flags
 from doctor.images.lint.model import Fault
 from doctor.parsers.container import compose
 from doctor.parsers.container import dockerfile_instructions as dockerfile
@@ -29,7 +29,7 @@ def _faults(text: str, name: str, opened: Callable[[str], str | None]) -> list[F
     try:
         if name.endswith((".yml", ".yaml")):
             return sorted(set(compose_file.faults(compose.read(text))))
-        return sorted(set(docker_file.faults(dockerfile.read(text), opened)))
+        return sorted({*docker_file.faults(dockerfile.read(text), opened), *lost_flags.faults(name, text)})
     except ParserError as error:
         first = error
     try:
