@@ -52,7 +52,7 @@ def why(
 ) -> int:
     """Find out why it works there and fails here.
 
-    Exit 1 when a difference explains it, 4 when none of those that can be tried does.
+    Exit 1 when a difference explains it, 4 when nothing can be compared or none of what can be tried explains it.
     """
     from doctor.errors import InputError
 
@@ -88,6 +88,8 @@ def _compare(
     found = ask(report(names[0], site), report(names[1], site), Knowledge(), suspects(symptom))
     as_json = json.dumps(text.as_data(found, names), indent=2) + "\n" if format_ == "json" else ""
     deliver(without_names(as_json or text.render(found, names, verbose=verbose), site), output)
+    if not found.comparable:
+        return ExitCode.UNJUDGED
     return ExitCode.FINDINGS if any(one.by for one in found.explained) else ExitCode.OK
 
 

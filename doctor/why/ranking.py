@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 from doctor.engine import registry
 from doctor.engine.judge import judge
+from doctor.engine.verdict import State, unread
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Layer, Report, Severity
 from doctor.flags.spelling import is_known
 from doctor.knowledge import Knowledge
 from doctor.probes.lib.python_metadata import STACK
-from doctor.why.differences import Difference, carried, differences, stem
+from doctor.why.differences import Difference, carried, differences, one_sided, stem
 from doctor.why.minimal import minimal
 
 _PATH = (Layer.DRIVER, Layer.GPU, Layer.DEVICES, Layer.CONTAINER, Layer.LIBRARIES, Layer.TORCH, Layer.FLAGS)
@@ -45,6 +46,18 @@ class Why:
     stack: tuple[Difference, ...]
     rest: tuple[Difference, ...]
     shared: tuple[Finding, ...]
+    unread: tuple[dict[Layer, State], dict[Layer, State]] = ({}, {})
+    """Of GOOD and of BAD the layers that nobody looked at, or not wholly."""
+    checked: frozenset[str] = frozenset()
+    """Rules that know of GOOD whether they apply."""
+    one_sided: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """Facts that are known of GOOD only, and of BAD only."""
+
+    @property
+    def comparable(self) -> bool:
+        """Whether at least one layer is known of both."""
+        dark = {layer for side in self.unread for layer, state in side.items() if state == "unknown"}
+        return bool(set(Layer) - dark)
 
     @property
     def ranked(self) -> tuple[Difference, ...]:
@@ -79,6 +92,9 @@ def why(good: Report, bad: Report, kb: Knowledge, suspects: Sequence[str] = ()) 
         tuple(stack),
         tuple(d for d in left if d not in stack),
         tuple(f for f in good.findings if f.severity is Severity.ERROR),
+        (unread(there), unread(here)),
+        frozenset((*good.clear, *(r.rule for r in (*good.findings, *good.suppressed, *good.not_applicable)))),
+        one_sided(there, here),
     )
 
 
