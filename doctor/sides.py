@@ -9,13 +9,17 @@ from pathlib import Path
 
 from doctor.bundle.open import is_bundle, open_bundle, parsed
 from doctor.bundle.record import private_report
+from doctor.engine.judge import judge
 from doctor.engine.run import Options, examine
 from doctor.engine.target import of_process
 from doctor.errors import InputError
+from doctor.facts import Snapshot
 from doctor.findings import Report
+from doctor.knowledge import Knowledge
 from doctor.redaction.site import Site
 from doctor.report.formats.json import as_data
 from doctor.system.capture import CaptureSystem
+from doctor.system.engine_api import EngineError, Name, connected
 from doctor.system.given import read_given_bytes
 from doctor.system.live import LiveSystem
 
@@ -31,11 +35,14 @@ def report(name: str, site: Site | None = None) -> Report:
         return private_report(LiveSystem(), Options(), site)
     pid, container = process_of(name), name[3:] if name.startswith("in:") else None
     if pid is not None or container:
-        system = LiveSystem()
-        return _redacted(examine(system, of_process(system, Options(match_profile=False), pid, container)), site)
+        return _redacted(_inside(pid, container), site)
+    if name.startswith("image:"):
+        return _redacted(_of_image(name), site)
     path = Path(name)
     if not path.exists():
-        raise InputError(f"{name}: no such file or folder; `this` is this machine, `in:NAME` a container, `pid:N`")
+        raise InputError(
+            f"{name}: no such file or folder; `this` is this machine, `in:NAME` a container, `image:NAME`, `pid:N`"
+        )
     if python := python_of(path):
         return private_report(LiveSystem(), Options(python=str(python), match_profile=False), site)
     if path.is_dir():
@@ -49,6 +56,38 @@ def report(name: str, site: Site | None = None) -> Report:
         fault = " ".join(str(error).split()[:20])
         raise InputError(f"{name}: not a doctor.report/2: {fault[:160]}") from None
     return made if made.redacted else _redacted(made, site)
+
+
+def _inside(pid: int | None, container: str | None) -> Report:
+    system = LiveSystem()
+    return examine(system, of_process(system, Options(match_profile=False), pid, container))
+
+
+_OF_A_RUN = ("nodes", "account", "process", "holders")
+_LIMITS = ("shm_bytes", "memlock_bytes", "nofile")
+
+
+def _of_image(name: str) -> Report:
+    """What lies in an image, seen in a container in which nothing runs. Devices, limits and other options are of a run,
+    which an image says nothing of."""
+    engine: Name = "podman" if name.startswith("image:podman:") else "docker"
+    reference = name.removeprefix("image:").removeprefix(f"{engine}:")
+    with connected(engine) as api:
+        if api.image(reference) is None:
+            raise InputError(f"{name}: {engine} has no such image here; pull it first")
+        try:
+            with api.sleeping(reference) as container:
+                machine = _inside(None, f"{engine}:{container}").snapshot
+        except EngineError as error:
+            raise InputError(f"{name}: can't be looked into: {error}") from error
+    empty = Snapshot()
+    update = {
+        **{field: getattr(empty, field) for field in _OF_A_RUN},
+        "container": empty.container.model_copy(update={"inside": True}),
+        "host": machine.host.model_copy(update=dict.fromkeys(_LIMITS)),
+        "origins": {n: o for n, o in machine.origins.items() if not n.startswith(_OF_A_RUN)},
+    }
+    return judge(machine.model_copy(update=update), Knowledge(), source=name)
 
 
 def _redacted(made: Report, site: Site | None) -> Report:

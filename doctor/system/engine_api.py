@@ -237,27 +237,71 @@ class Api:
                 # An account's proxy of its config.json holds a login, and these containers print what they are given.
                 use_config_proxy=network != "none",
             )["Id"]
-            try:
-                self._client.start(made)
-                code = self._ended(made, deadline_s)
-                out, err = (self._client.logs(made, stdout=o, stderr=not o) for o in (True, False))
-            finally:
-                with suppress(DoctorError), self._one_line():
-                    self._client.remove_container(made, force=True, v=True)
+            code, out, err = self._watched(made, deadline_s, None)
         late = f"no end within {deadline_s:.0f} s" if code is None else ""
-        return Ran(124 if code is None else code, _text(out), late or _text(err))
+        return Ran(124 if code is None else code, out, late or err)
 
-    def _ended(self, container: str, deadline_s: float) -> int | None:
-        """Its exit code; None where it still runs at the deadline."""
+    def tried(
+        self, image: str, config: Mapping[str, Any], *, deadline_s: float, halt: Callable[[], bool] | None = None
+    ) -> Ran | None:
+        """A new container of the engine's own configuration that is thrown away; None where it did not end in time, or
+        `halt` ended it."""
+        with self._one_line():
+            made = self._client.create_container_from_config({**config, "Image": image})["Id"]
+            code, out, err = self._watched(made, deadline_s, halt)
+        return None if code is None else Ran(code, out, err)
+
+    def _watched(self, made: str, deadline_s: float, halt: Callable[[], bool] | None) -> tuple[int | None, str, str]:
+        """Starts a container, and removes it when it ends or is late."""
+        try:
+            self._client.start(made)
+            code = self._ended(made, deadline_s, halt)
+            out, err = (self._client.logs(made, stdout=o, stderr=not o) for o in (True, False))
+        finally:
+            with suppress(DoctorError), self._one_line():
+                self._client.remove_container(made, force=True, v=True)
+        return code, _text(out), _text(err)
+
+    @contextmanager
+    def sleeping(self, image: str) -> Iterator[str]:
+        """A container of an image in which nothing but `sleep` runs, without a network, as long as it is looked at."""
+        host = self._client.create_host_config(network_mode="none")
+        with self._one_line(image):
+            made = self._client.create_container(image, ["3600"], entrypoint=["sleep"], host_config=host)["Id"]
+        try:
+            with self._one_line(image):
+                self._client.start(made)
+            yield str(made)
+        finally:
+            with suppress(DoctorError), self._one_line():
+                self._client.remove_container(made, force=True, v=True)
+
+    def remove_image(self, reference: str) -> None:
+        with self._one_line(reference):
+            self._client.remove_image(reference, force=True)
+
+    def root(self) -> str | None:
+        """Where its images and containers are stored on this machine."""
+        found = self.info().get("DockerRootDir")
+        return found if isinstance(found, str) and Path(found).is_dir() else None
+
+    def _ended(self, container: str, deadline_s: float, halt: Callable[[], bool] | None) -> int | None:
+        """Its exit code; None where it still runs at the deadline, or when `halt` says so."""
         import requests
         import urllib3
 
-        try:
-            return int(self._client.wait(container, timeout=max(int(deadline_s), 1))["StatusCode"])
-        except (requests.Timeout, requests.ConnectionError, urllib3.exceptions.TimeoutError):
-            if self._client.inspect_container(container).get("State", {}).get("Running"):
+        ends = time.monotonic() + max(deadline_s, 1)
+        while True:
+            left = ends - time.monotonic()
+            try:
+                return int(
+                    self._client.wait(container, timeout=max(left if halt is None else min(left, 1), 0.1))["StatusCode"]
+                )
+            except (requests.Timeout, requests.ConnectionError, urllib3.exceptions.TimeoutError):
+                if not self._client.inspect_container(container).get("State", {}).get("Running"):
+                    raise
+            if time.monotonic() >= ends or (halt and halt()):
                 return None
-            raise
 
     @contextmanager
     def _patient(self) -> Iterator[None]:
