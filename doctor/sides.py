@@ -5,11 +5,15 @@ container, a process, or this machine.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from doctor.bundle.open import is_bundle, open_bundle, parsed
+from doctor.bundle.pack import mark_of
 from doctor.bundle.record import private_report
+from doctor.engine import registry
 from doctor.engine.judge import judge
+from doctor.engine.registry import Probe
 from doctor.engine.run import Options, examine
 from doctor.engine.target import of_process
 from doctor.errors import InputError
@@ -26,13 +30,14 @@ from doctor.system.live import LiveSystem
 THIS = ("this", "-", ".")
 """Words for this machine. A file or folder that is called so is named with its folder: `./this`."""
 _LIMIT = 64 << 20
+Probes = Callable[[], Sequence[Probe]]
 
 
-def report(name: str, site: Site | None = None) -> Report:
+def report(name: str, site: Site | None = None, probes: Probes = registry.probes) -> Report:
     """Its report, redacted: of what is live, with the pseudonyms that its bundle would have, so that redaction makes no
     difference. Raises InputError."""
     if name in THIS:
-        return private_report(LiveSystem(), Options(), site)
+        return private_report(LiveSystem(), Options(probes=probes()), site)
     pid, container = process_of(name), name[3:] if name.startswith("in:") else None
     if pid is not None or container:
         return _redacted(_inside(pid, container), site)
@@ -44,11 +49,11 @@ def report(name: str, site: Site | None = None) -> Report:
             f"{name}: no such file or folder; `this` is this machine, `in:NAME` a container, `image:NAME`, `pid:N`"
         )
     if python := python_of(path):
-        return private_report(LiveSystem(), Options(python=str(python), match_profile=False), site)
+        return private_report(LiveSystem(), Options(python=str(python), match_profile=False, probes=probes()), site)
     if path.is_dir():
-        return private_report(CaptureSystem(path), Options(), site)
+        return private_report(CaptureSystem(path), Options(probes=probes()), site)
     if is_bundle(path):
-        return examine(open_bundle(path).system(), Options())
+        return examine(open_bundle(path).system(), Options(probes=probes()))
     data = parsed(name, "report", read_given_bytes(path, _LIMIT))
     try:
         made = Report.model_validate(data)
@@ -58,9 +63,23 @@ def report(name: str, site: Site | None = None) -> Report:
     return made if made.redacted else _redacted(made, site)
 
 
+def key_mark(name: str, site: Site | None) -> str | None:
+    """Two sides with one mark have the same pseudonyms; None where they were made with a key of that machine alone."""
+    path = Path(name)
+    if name not in THIS and path.exists() and is_bundle(path):
+        mark = open_bundle(path).manifest.get("key")
+        return mark if isinstance(mark, str) else None
+    is_live = name in THIS or name.startswith(("in:", "image:", "pid:")) or bool(python_of(path))
+    return mark_of(site.key) if is_live and site and site.key else None
+
+
 def _inside(pid: int | None, container: str | None) -> Report:
     system = LiveSystem()
-    return examine(system, of_process(system, Options(match_profile=False), pid, container))
+    try:
+        options = of_process(system, Options(match_profile=False), pid, container)
+    except InputError as error:
+        raise InputError(str(error).removeprefix("--in ")) from None
+    return examine(system, options)
 
 
 _OF_A_RUN = ("nodes", "account", "process", "holders")

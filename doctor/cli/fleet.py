@@ -174,6 +174,7 @@ def report(
     cluster = _text(kube)
     told = [*views.of_gres(_text(gres)), *views.of_scontrol(_text(slurm)), *kubernetes.of_kubernetes(cluster)]
     verdict = judged(tally, _golden(golden))
+    verdict.folder = None if source == "-" else Path(source)
     verdict.disagreements += [*views.disagreements(tally, told), *kubernetes.operators(cluster)]
     deliver(without_names(_rendered(verdict, format_), site), output)
     return _exit_code(verdict, fail_on, strict=strict)

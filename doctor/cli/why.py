@@ -80,15 +80,20 @@ def _compare(
     """Reads both sides, which are redacted then."""
     import json
 
-    from doctor.cli.output import deliver
+    from doctor.cli.output import deliver, tell
+    from doctor.engine.registry import for_comparing
     from doctor.errors import ExitCode
     from doctor.knowledge import Knowledge
-    from doctor.sides import report
+    from doctor.sides import key_mark, report
     from doctor.why import text
     from doctor.why.ranking import why as ask
     from doctor.why.symptom import suspects
 
-    found = ask(report(names[0], site), report(names[1], site), Knowledge(), suspects(symptom))
+    marks = [key_mark(name, site) for name in names]
+    reports = [report(name, site, for_comparing) for name in names]
+    found = ask(*reports, Knowledge(), suspects(symptom), same_names=marks[0] is not None and marks[0] == marks[1])
+    if None not in marks and marks[0] != marks[1]:
+        tell("doctor: the sides were redacted with different keys: names of hosts, users and paths are not compared\n")
     as_json = json.dumps(text.as_data(found, names), indent=2) + "\n" if format_ == "json" else ""
     deliver(without_names(as_json or text.render(found, names, verbose=verbose), site), output)
     if not found.comparable:

@@ -79,6 +79,11 @@ class Kind:
     def odd(self) -> set[int]:
         return {node for difference in self.differences for node in difference.nodes}
 
+    def usual(self) -> int | None:
+        """A node as most are, that no other of its kind differs from; None where every one is odd."""
+        odd = self.odd()
+        return next((node for group in self.groups for node in group if node not in odd), None)
+
 
 def kinds_of(tally: Tally, golden: Sequence[Mapping[str, Any]] = ()) -> list[Kind]:
     """The largest first. `golden` are reports of nodes that are as they should be, one for each kind: what they have

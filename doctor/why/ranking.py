@@ -66,10 +66,10 @@ class Why:
         return tuple(dict.fromkeys([*first, *self.suspected, *self.stack, *self.rest]))
 
 
-def why(good: Report, bad: Report, kb: Knowledge, suspects: Sequence[str] = ()) -> Why:
-    """`suspects` are rules that a symptom's text speaks of."""
+def why(good: Report, bad: Report, kb: Knowledge, suspects: Sequence[str] = (), *, same_names: bool = False) -> Why:
+    """`suspects` are rules that a symptom's text speaks of; `same_names`: both were redacted with one key."""
     here, there = bad.snapshot, good.snapshot
-    found = differences(there, here)
+    found = differences(there, here, same_names=same_names)
     theirs, own = _tally(good.findings), _tally(bad.findings)
     known = {(f.rule, f.subject) for f in good.findings}
     new = [

@@ -112,9 +112,10 @@ def _change(one: Difference) -> str:
 def _sides(good: Any, bad: Any) -> tuple[Any, Any]:
     """Of two facts with fields the first fields that differ, of two lists the members that the other lacks."""
     if isinstance(good, dict) and isinstance(bad, dict):
-        one, other = (", ".join(f"{k} {_short(side.get(k))}" for k in list(good)[:3]) for side in (good, bad))
+        pairs = [(key, *_sides(good[key], bad.get(key))) for key in list(good)[:3]]
+        one, other = (", ".join(f"{row[0]} {_short(row[side])}" for row in pairs) for side in (1, 2))
         return one, other
-    if isinstance(good, list) and isinstance(bad, list):
+    if isinstance(good, (list, tuple)) and isinstance(bad, (list, tuple)):
         mine, theirs = ([m for m in side if m not in rest] for side, rest in ((good, bad), (bad, good)))
         return mine or ("fewer" if good else []), theirs or ("fewer" if bad else [])
     return good, bad
@@ -124,7 +125,7 @@ def _short(value: Any) -> str:
     """A value in a few words; one that is empty says so."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         value = "; ".join(_short(member) for member in value[:2]) + (" …" if len(value) > 2 else "") or "none"
     if isinstance(value, dict):
         value = " ".join(_field(k, v) for k, v in value.items() if not isinstance(v, (dict, list))) or "…"
