@@ -27,6 +27,7 @@ ASK_S = 8.0
 _LONG_S = 3600.0
 _SERVICE_S = 20.0
 _CHUNK = 1 << 20
+_MISSES = 2
 _FULL = ("no space left on device", "disk quota exceeded")
 FULL = "the disk is full: `{engine} system df` shows what images and caches take"
 
@@ -290,16 +291,17 @@ class Api:
         import requests
         import urllib3
 
-        ends = time.monotonic() + max(deadline_s, 1)
+        ends, misses = time.monotonic() + max(deadline_s, 1), 0
         while True:
-            left = ends - time.monotonic()
+            left = max(ends - time.monotonic(), 0.1)
             try:
-                return int(
-                    self._client.wait(container, timeout=max(left if halt is None else min(left, 1), 0.1))["StatusCode"]
-                )
+                return int(self._client.wait(container, timeout=left if halt is None else min(left, 1))["StatusCode"])
             except (requests.Timeout, requests.ConnectionError, urllib3.exceptions.TimeoutError):
                 if not self._client.inspect_container(container).get("State", {}).get("Running"):
-                    raise
+                    misses += 1  # it has just ended, and the next question says how
+                    if misses > _MISSES:
+                        raise
+                    continue
             if time.monotonic() >= ends or (halt and halt()):
                 return None
 

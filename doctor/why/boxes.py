@@ -168,6 +168,7 @@ def tried(good: Box, bad: Box, tell: Callable[[str], None]) -> Iterator[BoxTrial
 class BoxTrial:
     """Two containers or images of one engine."""
 
+    begins = ""
     as_it_is = " It ran in a fresh container: what was changed inside the running one since its start is not in it."
     remains = (
         "what --prove does not carry: health checks, ports, and whether mounts can be written to",
@@ -208,7 +209,7 @@ class BoxTrial:
         try:
             done = self.api.tried(image, config, deadline_s=seconds, halt=full)
         except (EngineError, NotThere) as error:  # a device that is not there, a program that the image lacks
-            return Ended(None, why=str(error)[:200])
+            return Ended(None, why=str(error).rpartition("failed: ")[2][:200])
         full.check()
         if done is None:
             return Ended(None, why=f"no end within {seconds:g} s")

@@ -52,7 +52,7 @@ class Proof:
     def text(self, names: tuple[str, str]) -> str:
         """For people."""
         lines = [f"With {_plural(len(self.minimal), 'change')} COMMAND works on {names[1]}:"] if self.minimal else []
-        lines += [f"  {change[1]}: {self._change(change)}" for change in self.minimal]
+        lines += [f"  {_name(change)}: {self._change(change)}" for change in self.minimal]
         lines += [self.note] if self.note else []
         if self.left_out:
             lines.append(f"Differs and can't be carried over: {', '.join(self.left_out)}.")
@@ -80,7 +80,7 @@ def prove(good: Side, bad: Side, command: Sequence[str], limits: Limits, tell: C
         if not trial.found:
             return Proof((), "Nothing that can be carried over differs.", 0, 0, left_out=trial.left_out)
         runner, interrupted = Runner(trial, command, limits, tell), False
-        tell(f"{_plural(len(trial.found), 'difference')} can be carried over\n")
+        tell(f"{trial.begins}{_plural(len(trial.found), 'difference')} can be carried over\n")
         try:
             minimum, note = _search(runner, trial)
         except OutOfBudget:
@@ -98,8 +98,6 @@ def _trial(good: Side, bad: Side, tell: Callable[[str], None]) -> Iterator[Trial
     if isinstance(good, Local) and isinstance(bad, Local):
         place = _place(bad.prefix)
         with tempfile.TemporaryDirectory(prefix="doctor-why-", dir=place, ignore_cleanup_errors=True) as folder:
-            if bad.prefix:
-                tell("copying the environment\n")
             yield LocalTrial(good, bad, Path(folder))
     elif isinstance(good, Box) and isinstance(bad, Box):
         with tried(good, bad, tell) as trial:
@@ -137,9 +135,10 @@ def _what_remains(runner: Runner, trial: Trial) -> str:
 
 
 def _place(prefix: Path | None) -> str | None:
-    """The temporary folder; the user's cache where only that is on the environment's disk, which may share blocks."""
+    """The temporary folder (None); the user's cache where only that is on the environment's disk, which may share
+    blocks. TMPDIR is the user's word."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    if prefix is None or not cache.is_dir() or not os.access(cache, os.W_OK):
+    if prefix is None or os.environ.get("TMPDIR") or not cache.is_dir() or not os.access(cache, os.W_OK):
         return None
     disk = prefix.stat().st_dev
     return str(cache) if Path(tempfile.gettempdir()).stat().st_dev != disk == cache.stat().st_dev else None
@@ -148,6 +147,10 @@ def _place(prefix: Path | None) -> str | None:
 def _shown(change: Change, sides: tuple[str | None, str | None]) -> tuple[str | None, str | None]:
     good, bad = (raw if raw is None or change[0] != "variable" else secrets.variable(change[1], raw) for raw in sides)
     return good, bad
+
+
+def _name(change: Change) -> str:
+    return f"image layer {change[1]}" if change[0] == "layer" else change[1]
 
 
 def _short(text: str) -> str:

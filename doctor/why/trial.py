@@ -19,8 +19,8 @@ from doctor.why.local import LIMITS, Local
 from doctor.why.scratch import Change, Scratch, changes, left_out, value
 
 _OUTPUT = 1 << 20
-LEAST_FREE = 256 << 20
-"""Bytes left on the disk below which a run is stopped, and proves nothing."""
+_LEAST_FREE = 256 << 20
+"""Bytes left on the disk below which a run is stopped, and proves nothing; or a tenth of what was free before it."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Trial(Protocol):
     found: tuple[Change, ...]
     left_out: tuple[str, ...]
     """What differs and can't be carried over."""
+    begins: str
+    """What is done before the first run."""
     as_it_is: str
     """What to add where COMMAND works on BAD as it was tried."""
     identity: Any
@@ -68,6 +70,7 @@ class LocalTrial:
         self.found, self.left_out = changes(good, bad), left_out(good, bad)
         builds = [sorted((name, side.build(name)) for name in side.packages) for side in (good, bad)]
         places = [str(side.prefix and side.prefix.resolve()) for side in (good, bad)]
+        self.begins = "copying the environment; " if bad.prefix else ""
         self.identity = [places, builds, [(change, *self.values(change)) for change in self.found]]
         self._scratch: Scratch | None = None
 
@@ -96,10 +99,14 @@ class LocalTrial:
         scratch.folder.mkdir(exist_ok=True)  # a run may have removed it
         environment = scratch.carry(which)
         place = scratch.place(which) or Path(tempfile.mkdtemp(dir=scratch.folder, prefix="run-"))
+        temporary = Path(tempfile.mkdtemp(dir=scratch.folder, prefix="tmp-"))
+        if ("variable", "TMPDIR") not in self.found:
+            environment["TMPDIR"] = str(temporary)
         ended = self._ran(scratch, environment, place, which, command, seconds)
-        with suppress(OSError):
-            place.chmod(0o700)
-        shutil.rmtree(place, ignore_errors=True)
+        for folder in (place, temporary):
+            with suppress(OSError):
+                folder.chmod(0o700)
+            shutil.rmtree(folder, ignore_errors=True)
         return ended
 
     def _ran(
@@ -132,11 +139,15 @@ class Disk:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.is_full = folder.parent, False
+        self.least = max(_LEAST_FREE, self._free() // 10)
         if self():
-            raise InputError(f"fewer than {LEAST_FREE >> 20} MiB are free under {self.folder}; set TMPDIR")
+            raise InputError(f"fewer than {_LEAST_FREE >> 20} MiB are free under {self.folder}; set TMPDIR")
+
+    def _free(self) -> int:
+        return shutil.disk_usage(self.folder).free
 
     def __call__(self) -> bool:
-        self.is_full = self.is_full or shutil.disk_usage(self.folder).free < LEAST_FREE
+        self.is_full = self.is_full or self._free() < self.least
         return self.is_full
 
     def check(self) -> None:
