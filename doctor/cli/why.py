@@ -90,8 +90,8 @@ def _compare(
     from doctor.why.symptom import suspects
 
     marks = [key_mark(name, site) for name in names]
-    reports = [report(name, site, for_comparing) for name in names]
-    found = ask(*reports, Knowledge(), suspects(symptom), same_names=marks[0] is not None and marks[0] == marks[1])
+    good, bad = (report(name, site, for_comparing) for name in names)
+    found = ask(good, bad, Knowledge(), suspects(symptom), same_names=marks[0] is not None and marks[0] == marks[1])
     if None not in marks and marks[0] != marks[1]:
         tell("doctor: the sides were redacted with different keys: names of hosts, users and paths are not compared\n")
     as_json = json.dumps(text.as_data(found, names), indent=2) + "\n" if format_ == "json" else ""

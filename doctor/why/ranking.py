@@ -93,8 +93,15 @@ def why(good: Report, bad: Report, kb: Knowledge, suspects: Sequence[str] = (), 
         tuple(d for d in left if d not in stack),
         tuple(f for f in good.findings if f.severity is Severity.ERROR),
         (unread(there), unread(here)),
-        frozenset((*good.clear, *(r.rule for r in (*good.findings, *good.suppressed, *good.not_applicable)))),
+        _checked(good),
         one_sided(there, here),
+    )
+
+
+def _checked(report: Report) -> frozenset[str]:
+    found = (f.rule for f in report.findings)
+    return frozenset(
+        (*report.clear, *found, *(r.rule for r in report.suppressed), *(r.rule for r in report.not_applicable))
     )
 
 

@@ -97,7 +97,8 @@ def test_a_member_of_a_list_that_is_known_is_absent_and_not_unread(
 ) -> None:
     rows = [{"name": "torch", "version": "2.9", "location": "/a"}]
     before = report(tmp_path, "a.json", packages=rows, environment={"A": "1"})
-    for after, code in (({"packages": [], "environment": {}}, 1), ({}, 4)):
+    sides: tuple[tuple[dict[str, Any], int], ...] = (({"packages": [], "environment": {}}, 1), ({}, 4))
+    for after, code in sides:
         assert run(["diff", before, report(tmp_path, "b.json", **after), "--format", "json"]) == code
         kinds = {c["kind"] for c in json.loads(capsys.readouterr().out)["changes"]}
         assert kinds == ({"fact"} if after else {"unread"})

@@ -46,6 +46,12 @@ def test_what_it_mounts_is_read_only_and_not_relabelled() -> None:
     assert host["Mounts"] == [{"Type": "bind", "Source": "/home/u", "Target": "/home", "ReadOnly": True}]
 
 
+def content(archive: tarfile.TarFile, name: str) -> bytes:
+    held = archive.extractfile(name)
+    assert held
+    return held.read()
+
+
 class Engine:
     """Runs no container: `works` decides by the image and the configuration."""
 
@@ -81,10 +87,9 @@ class Engine:
 
     def load(self, archive: Path) -> None:
         with tarfile.open(archive) as held:
-            read = lambda name: held.extractfile(name).read()  # type: ignore[union-attr]  # noqa: E731
-            [listed] = json.loads(read("manifest.json"))
-            ids = json.loads(read(listed["Config"]))["rootfs"]["diff_ids"]
-            assert [read(name).decode() for name in listed["Layers"]] == ids
+            [listed] = json.loads(content(held, "manifest.json"))
+            ids = json.loads(content(held, listed["Config"]))["rootfs"]["diff_ids"]
+            assert [content(held, name).decode() for name in listed["Layers"]] == ids
         [tag] = listed["RepoTags"]
         self.images[tag] = {"RootFS": {"Layers": ids}}
 

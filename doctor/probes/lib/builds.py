@@ -8,7 +8,7 @@ both ends.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -39,7 +39,7 @@ def probe(system: System, sheet: FactSheet, python: str | None = None) -> None:
     sheet.put("builds", rows, "file:/", "RECORD files, and the libraries that the loader takes")
 
 
-def _packages(system: System, packages: list[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+def _packages(system: System, packages: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
     folders = sorted({str(row["location"]).lstrip("/") for row in packages if row.get("location")})
     seen: set[str] = set()
     for folder in folders:
