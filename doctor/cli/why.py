@@ -79,8 +79,9 @@ def _compare(
 ) -> int:
     """Reads both sides, which are redacted then."""
     import json
+    from dataclasses import replace
 
-    from doctor.cli.output import deliver, tell
+    from doctor.cli.output import deliver
     from doctor.engine.registry import for_comparing
     from doctor.errors import ExitCode
     from doctor.knowledge import Knowledge
@@ -92,8 +93,7 @@ def _compare(
     marks = [key_mark(name, site) for name in names]
     good, bad = (report(name, site, for_comparing) for name in names)
     found = ask(good, bad, Knowledge(), suspects(symptom), same_names=marks[0] is not None and marks[0] == marks[1])
-    if None not in marks and marks[0] != marks[1]:
-        tell("doctor: the sides were redacted with different keys: names of hosts, users and paths are not compared\n")
+    found = replace(found, keys_differ=None not in marks and marks[0] != marks[1])
     as_json = json.dumps(text.as_data(found, names), indent=2) + "\n" if format_ == "json" else ""
     deliver(without_names(as_json or text.render(found, names, verbose=verbose), site), output)
     if not found.comparable:

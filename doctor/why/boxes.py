@@ -178,6 +178,7 @@ class BoxTrial:
 
     def __init__(self, api: Api, good: Box, bad: Box, layers: Layers, folder: Path) -> None:
         self.api, self.good, self.bad, self.layers, self.folder = api, good, bad, layers, folder
+        self.store = Path(api.root() or folder)
         names = sorted({*good.items, *bad.items})
         differing = [name for name in names if good.items.get(name) != bad.items.get(name)]
         found = [*differing, *(("layer", str(n)) for n in range(1, layers.number + 1))]
@@ -205,7 +206,7 @@ class BoxTrial:
 
     def _in(self, image: str, given: Mapping[Change, Item], command: list[str], seconds: float) -> Ended:
         config = config_of(given.values(), self.layers.variables(), command)
-        full = Disk(Path(self.api.root() or self.folder))
+        full = Disk(self.store)
         try:
             done = self.api.tried(image, config, deadline_s=seconds, halt=full)
         except (EngineError, NotThere) as error:  # a device that is not there, a program that the image lacks

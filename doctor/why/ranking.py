@@ -52,6 +52,8 @@ class Why:
     """Rules that know of GOOD whether they apply."""
     one_sided: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """Facts that are known of GOOD only, and of BAD only."""
+    keys_differ: bool = False
+    """They were redacted with different keys, so that names can't be compared."""
 
     @property
     def comparable(self) -> bool:

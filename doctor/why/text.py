@@ -41,6 +41,7 @@ def as_data(found: Why, names: tuple[str, str]) -> dict[str, Any]:
         "stack": [_row(d) for d in found.stack],
         "rest": [_row(d) for d in found.rest],
         "not_known": dict(zip(("good", "bad"), map(_states, found.unread), strict=True)),
+        "keys_differ": found.keys_differ,
         "known_of_one": dict(zip(("good", "bad"), map(list, found.one_sided), strict=True)),
         "good_fails_too": [{"rule": f.rule, "summary": f.summary} for f in found.shared],
     }
@@ -52,6 +53,8 @@ def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
     for name, states in zip(names, found.unread, strict=True):
         if line := unread_line(name, states):
             yield f"? {line}"
+    if found.keys_differ:
+        yield "? Redacted with different keys: names of hosts, users and paths are not compared."
     if not found.comparable:
         yield "Nothing is known of both, so there is nothing to compare."
     by_cause: dict[tuple[Difference, ...], list[Explained]] = {}
@@ -90,7 +93,7 @@ def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
 
 
 def _same(found: Why, names: tuple[str, str]) -> str:
-    if any(found.unread) or any(found.one_sided):
+    if any(found.unread) or any(found.one_sided) or found.keys_differ:
         return f"What is known of both {names[0]} and {names[1]} does not differ."
     return f"{names[0]} and {names[1]} do not differ in anything that doctor reads."
 

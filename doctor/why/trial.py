@@ -141,7 +141,8 @@ class Disk:
         self.folder, self.is_full = folder.parent, False
         self.least = max(_LEAST_FREE, self._free() // 10)
         if self():
-            raise InputError(f"fewer than {_LEAST_FREE >> 20} MiB are free under {self.folder}; set TMPDIR")
+            least = f"fewer than {_LEAST_FREE >> 20} MiB are free under {self.folder}"
+            raise InputError(f"{least}; free some, or set TMPDIR")
 
     def _free(self) -> int:
         return shutil.disk_usage(self.folder).free
