@@ -52,8 +52,8 @@ def diff(
     unread_layers = unread(sides[0].snapshot), unread(sides[1].snapshot)
     dark = {layer for side in unread_layers for layer, state in side.items() if state == "unknown"}
     if format_ == "json":
-        gone = [{layer.value: str(state) for layer, state in side.items()} for side in unread_layers]
-        text = json.dumps(as_data(changes, names, (gone[0], gone[1])), indent=2) + "\n"
+        by_side = [{layer.value: str(state) for layer, state in side.items()} for side in unread_layers]
+        text = json.dumps(as_data(changes, names, (by_side[0], by_side[1])), indent=2) + "\n"
     else:
         gaps = [line for pair in zip(names, unread_layers, strict=True) if (line := unread_line(*pair))]
         text = _text(changes, names, gaps)

@@ -93,6 +93,6 @@ def test_a_bundle_for_why_needs_a_key_and_has_builds(tmp_path: Path, capsys: pyt
     capsys.readouterr()
     assert run(["why", str(tmp_path / "a.tar.gz"), str(tmp_path / "b.tar.gz"), "--format", "json"]) in (0, 1)
     shown = capsys.readouterr()
-    told = json.loads(shown.out)
-    assert told["keys_differ"]
-    assert "builds" not in json.dumps(told["known_of_one"])
+    answer = json.loads(shown.out)
+    assert answer["keys_differ"]
+    assert "builds" not in json.dumps(answer["known_of_one"])
