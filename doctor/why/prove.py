@@ -77,8 +77,6 @@ class Proof:
 def prove(good: Side, bad: Side, command: Sequence[str], limits: Limits, tell: Callable[[str], None]) -> Proof:
     """Raises InputError for what can't be tried."""
     with _trial(good, bad, tell) as trial:
-        if not trial.found:
-            return Proof((), "Nothing that can be carried over differs.", 0, 0, left_out=trial.left_out)
         runner, interrupted = Runner(trial, command, limits, tell), False
         tell(f"{trial.begins}{_plural(len(trial.found), 'difference')} can be carried over\n")
         try:
@@ -126,12 +124,12 @@ def _search(runner: Runner, trial: Trial) -> tuple[tuple[Change, ...], str]:
 
 def _what_remains(runner: Runner, trial: Trial) -> str:
     """Both sides ran on this machine: only what GOOD does here tells its driver from the environments."""
-    failed = runner.last
+    failed, differs = runner.last, bool(trial.found)
     if runner.on_good():
-        return (
-            f"COMMAND works in GOOD and fails in BAD with all of it carried over. What remains is {trial.remains[0]}."
-        )
-    return f"COMMAND fails here with all that GOOD has ({failed}), and in GOOD too. What remains is {trial.remains[1]}."
+        carried = "with all of it carried over" if differs else "and nothing that can be carried over differs"
+        return f"COMMAND works in GOOD and fails in BAD {carried}. What remains is {trial.remains[0]}."
+    where = "here with all that GOOD has" if differs else "in BAD"
+    return f"COMMAND fails {where} ({failed}), and in GOOD too. What remains is {trial.remains[1]}."
 
 
 def _place(prefix: Path | None) -> str | None:

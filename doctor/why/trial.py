@@ -61,7 +61,7 @@ class LocalTrial:
 
     as_it_is = ""
     remains = (
-        "the Python itself, files that no package lists, and packages without such a list",
+        "the Python itself, files that no package lists or that were changed later, and packages without such a list",
         "COMMAND itself, system libraries, the container, driver, kernel, firmware and hardware",
     )
 

@@ -78,6 +78,12 @@ def test_where_bad_works_there_is_nothing_to_explain(environments: tuple[Path, P
     assert "nothing to explain" in run(side(environments[0]), side(environments[1]), "pass").note
 
 
+def test_where_nothing_differs_it_still_says_which_side_fails(environments: tuple[Path, Path]) -> None:
+    good = side(environments[0])
+    assert "fails in BAD (exit 1), and in GOOD too" in run(good, good, "raise SystemExit(1)").note
+    assert "works on BAD as it is" in run(good, good, "pass").note
+
+
 def test_a_budget_keeps_what_is_known(environments: tuple[Path, Path]) -> None:
     code = "import part1, part18; assert part1.version == part18.version == '1.0'"
     proof = run(side(environments[0]), side(environments[1]), code, runs=6)
