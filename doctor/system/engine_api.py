@@ -214,15 +214,14 @@ class Api:
     ) -> Ran:
         """A command in a new container that is thrown away, with what it printed. An image that is not here is pulled.
         `mounts`: HOST:CONTAINER[:ro]."""
-        from docker.types import LogConfig, Ulimit
+        from docker.types import LogConfig
 
         if self.image(image) is None:
             self.pull(image, platform, told)
-        limits = own_limits() if self.name == "podman" else {}
         host = self._client.create_host_config(
             binds=list(mounts),
             network_mode=network,
-            ulimits=[Ulimit(name=n, soft=most, hard=most) for n, most in limits.items()],
+            ulimits=self._limits(),
             # A daemon may be set up with a driver of logs that can't be read back.
             log_config=LogConfig(type="json-file") if self.name == "docker" else None,
         )
@@ -266,7 +265,7 @@ class Api:
     @contextmanager
     def sleeping(self, image: str) -> Iterator[str]:
         """A container of an image in which nothing but `sleep` runs, without a network, as long as it is looked at."""
-        host = self._client.create_host_config(network_mode="none")
+        host = self._client.create_host_config(network_mode="none", ulimits=self._limits())
         with self._one_line(image):
             made = self._client.create_container(image, ["3600"], entrypoint=["sleep"], host_config=host)["Id"]
         try:
@@ -276,6 +275,12 @@ class Api:
         finally:
             with suppress(DoctorError), self._one_line():
                 self._client.remove_container(made, force=True, v=True)
+
+    def _limits(self) -> list[Any]:
+        from docker.types import Ulimit
+
+        limits = own_limits() if self.name == "podman" else {}
+        return [Ulimit(name=n, soft=most, hard=most) for n, most in limits.items()]
 
     def remove_image(self, reference: str) -> None:
         with self._one_line(reference):

@@ -103,7 +103,8 @@ def _items(config: Mapping[str, Any], host: Mapping[str, Any]) -> Iterator[tuple
         for part, content in (host.get(key) or {}).items():
             yield ("option", f"{flag} {part}"), Item(content or "given", key, {part: content})
     for row in host.get("Ulimits") or ():
-        yield ("option", f"--ulimit {row['Name']}"), Item(f"{row['Soft']}:{row['Hard']}", "Ulimits", row)
+        name = str(row["Name"]).lower().removeprefix("rlimit_")  # as podman writes it, and does not read it
+        yield ("option", f"--ulimit {name}"), Item(f"{row['Soft']}:{row['Hard']}", "Ulimits", {**row, "Name": name})
     yield from _devices(host)
     yield from _mounts(host)
 

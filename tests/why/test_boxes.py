@@ -39,6 +39,12 @@ def test_what_it_is_made_with_makes_another_one() -> None:
     assert {key: host[key] for key in HOST if key != "Binds"} == {key: HOST[key] for key in HOST if key != "Binds"}
 
 
+def test_podmans_names_of_limits_are_those_that_it_takes() -> None:
+    made = items({}, {"Ulimits": [{"Name": "RLIMIT_NOFILE", "Soft": 64, "Hard": 64}]})
+    assert ("option", "--ulimit nofile") in made
+    assert config_of(made.values(), [], ["true"])["HostConfig"]["Ulimits"] == HOST["Ulimits"]
+
+
 def test_what_it_mounts_is_read_only_and_not_relabelled() -> None:
     mounts = [{"Type": "bind", "Source": "/home/u", "Target": "/home", "ReadOnly": False}]
     host = config_of(items({}, {**HOST, "Mounts": mounts}).values(), [], ["true"])["HostConfig"]
