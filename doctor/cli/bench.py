@@ -45,13 +45,13 @@ def bench(
     import re
     import time
 
-    from doctor.cli.check import _one_of
+    from doctor.cli.choices import one_of
     from doctor.errors import InputError
 
     began = time.monotonic()
     names = what or []
     measures = names[:1] not in (["compare"], ["tune"])
-    _one_of("--format", format_, ("text", "json", "html") if measures else ("text", "json"))
+    one_of("--format", format_, ("text", "json", "html") if measures else ("text", "json"))
     if names[:1] == ["compare"]:
         return _compare(names[1:], format_, output)
     if names[:1] == ["report"]:

@@ -55,17 +55,17 @@ def emit(
 
     wrong = 0
     if check and all_ and output.is_dir():
-        from doctor.profiles.places import files
+        from doctor.profiles import knows
 
         folders = sorted(path.name for path in output.iterdir() if path.is_dir())
-        for extra in (name for name in folders if name not in files()):
+        for extra in (name for name in folders if not knows(name)):
             wrong += 1
             tell(f"doctor: {output / extra}: no profile has this name\n")
-        profiles, all_ = [name for name in folders if name in files()], False
+        profiles, all_ = [name for name in folders if knows(name)], False
         if not profiles:
             raise InputError(f"--all --check: {output} holds no folder of a profile")
     for recipe in _recipes(profiles, all_, output, healthcheck, doctor):
-        folder = output / recipe.name
+        folder = output / recipe.profile.plain_name
         if not check:
             wrote(recipe, folder)
             state = f"UNLOCKED: {', '.join(recipe.unlocked)}" if recipe.unlocked else "locked"
@@ -105,14 +105,16 @@ def _recipes(
     from doctor.images.recipe import recipe
     from doctor.knowledge import Knowledge
     from doctor.profiles import load
-    from doctor.profiles.places import files, is_shipped
+    from doctor.profiles.compose import is_shipped, named
 
     if bool(names) == all_:
         raise InputError("which profiles? Name some, or --all for those that are shipped (`doctor profiles list`)")
     kb = Knowledge()
-    for name in names or [n for n, path in files().items() if is_shipped(path)]:
+    for name in names or [n for n, what in named().items() if is_shipped(what)]:
         profile = load(name)
-        folder = output / profile.name
+        if not names and profile.image and profile.image.ready:
+            continue
+        folder = output / profile.plain_name
         before = options_of(folder)
         inner = before.get("doctor", True) if doctor is None else doctor
         health = (inner and before.get("healthcheck", False)) if healthcheck is None else healthcheck
@@ -166,7 +168,7 @@ def lock(
         missing += len(failed)
         if update and not write:
             continue
-        folder = output / name
+        folder = output / recipe.profile.plain_name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / lockfile.NAME).write_text(made.text(), encoding="utf-8")
         wrote(replace(recipe, lock=made), folder)
@@ -287,11 +289,13 @@ def verify(
     from doctor.images.engine import chosen
     from doctor.images.verify import verify as look
     from doctor.parsers.lib.printable import clean
-    from doctor.profiles import load, names
+    from doctor.profiles import knows, load
     from doctor.system.engine_api import connected
 
-    of_profile = image.endswith(".toml") or image in names()
-    reference = f"doctor/{load(image).name}:latest" if of_profile else image
+    reference = image
+    if image.endswith(".toml") or knows(image):
+        stack = load(image)
+        reference = (stack.image and stack.image.ready) or f"{stack.image_name}:latest"
     _text_or_json(format_)
     with tempfile.TemporaryDirectory() as work, connected(chosen(engine)) as api:
         checks = look(api, reference, Path(work), _bytes(budget) if budget else None)

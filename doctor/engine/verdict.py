@@ -1,6 +1,7 @@
 """The one place that decides what a report says of the whole: each layer, the status, the headline, the exit code.
 
-A layer is `ok` only where its core facts are known and nothing in it is wrong. `partial` and `unknown` are never `ok`.
+A layer is `ok` only where its core facts are known, a check of it passed and nothing in it is wrong. `partial` and
+`unknown` are never `ok`.
 """
 
 from __future__ import annotations
@@ -40,14 +41,19 @@ def layer_of(rule: Rule) -> Layer | None:
 
 
 def layers(
-    machine: Snapshot, findings: Iterable[Finding], rules: Mapping[str, Rule], expect_gpus: int | None = None
+    machine: Snapshot,
+    findings: Iterable[Finding],
+    clear: Iterable[str],
+    rules: Mapping[str, Rule],
+    expect_gpus: int | None = None,
 ) -> dict[str, State]:
-    """Each layer's state, in the order of the stack."""
+    """Each layer's state, in the order of the stack. `clear`: the rules that looked and found nothing."""
     wrong = {
         layer_of(rules[f.rule])
         for f in findings
         if f.rule in rules and (f.severity is not Severity.INFO or f.explained_by)
     }
+    passed = {layer_of(rules[rule]) for rule in clear if rule in rules}
     known = _known(machine)
     none_here = machine.gpus == () and expect_gpus == 0
     states: dict[str, State] = {}
@@ -57,7 +63,7 @@ def layers(
             states[layer.value] = "problem"
         elif facts is None or (none_here and layer in (Layer.GPU, Layer.DRIVER, Layer.DEVICES, Layer.LIBRARIES)):
             states[layer.value] = "not-applicable"
-        elif all(facts):
+        elif all(facts) and layer in passed:
             states[layer.value] = "ok"
         else:
             states[layer.value] = "partial" if any(facts) else "unknown"

@@ -27,7 +27,7 @@ from doctor.facts.host import (
 )
 from doctor.facts.model import Model, Origin
 from doctor.facts.origin import State
-from doctor.facts.process import Process
+from doctor.facts.process import LostVariable, Process
 from doctor.facts.python import (
     Build,
     GpuBinary,
@@ -99,6 +99,8 @@ class Snapshot(Model):
     environment: Mapping[str, str] | None = None
     service_environment: Mapping[str, str] | None = None
     """What a text shows of the environment that a service was started with (its unit, or its own log)."""
+    lost_variables: tuple[LostVariable, ...] | None = None
+    """None where neither a script nor the processes above one were seen."""
     os: Os = Os()
     kernel: Kernel = Kernel()
     kernel_log: KernelLog = KernelLog()

@@ -79,6 +79,11 @@ def render(verdict: Verdict) -> str:
     if verdict.golden_without_nodes:
         kinds = ", ".join(map(shown, verdict.golden_without_nodes))
         lines += [*fit(f"No node is of the kind of this golden report: {kinds}", "  "), ""]
+    if facts := verdict.not_compared():
+        lines.append("Expected by the profile, and not known")
+        for fact, places in sorted(facts.items()):
+            lines += fit(f"  {shown(fact)}: {listed(verdict, places)}", "    ")
+        lines.append("")
     if stale := tally.stale(STALE_S):
         lines += [
             "Old reports",
@@ -90,16 +95,15 @@ def render(verdict: Verdict) -> str:
 
 
 def _kind(verdict: Verdict, kind: Kind) -> Iterator[str]:
-    against = "the golden report" if kind.golden else "the majority"
     size = f"{plural(len(kind.nodes), 'node')}, {plural(len(kind.groups), 'configuration')}"
-    yield from fit(f"{shown(kind.name)}: {size}, compared with {against}", "  ")
+    yield from fit(f"{shown(kind.name)}: {size}, compared with {kind.measure()}", "  ")
     for number, group in enumerate(kind.groups[:8], 1):
         yield from fit(f"  group {number}: {plural(len(group), 'node')}: {listed(verdict, group)}", "    ")
     if len(kind.groups) > 8:
         yield f"  … {plural(len(kind.groups) - 8, 'more group')}"
     for difference in kind.differences[:_MOST]:
         fact, value, common = map(shown, (difference.fact, difference.value, difference.common))
-        other = "expected" if kind.golden else "elsewhere"
+        other = "expected" if kind.golden or kind.profile else "elsewhere"
         about = meaning_of(*(word.value for word in difference.meaning))
         line = f"  odd: {listed(verdict, difference.nodes)}: {fact} is {value}, {other} {common} ({about})"
         yield from fit(line, "    ")
@@ -183,7 +187,7 @@ def markdown(verdict: Verdict) -> str:
     for kind in verdict.kinds:
         lines += [f"## {inert(shown(kind.name))}: {plural(len(kind.nodes), 'node')}", ""]
         if kind.differences:
-            other = "expected" if kind.golden else "elsewhere"
+            other = "expected" if kind.golden or kind.profile else "elsewhere"
             lines += [f"| odd nodes | fact | is | {other} | scope, action |", "|--|--|--|--|--|"]
         for d in kind.differences[:_MOST]:
             cells = (listed(verdict, d.nodes), shown(d.fact), shown(d.value), shown(d.common))
@@ -210,6 +214,8 @@ def as_data(verdict: Verdict) -> dict[str, Any]:
         "unchecked": {layer: listed(verdict, nodes) for layer, nodes in tally.unchecked().items()},
         "stale": names(tally.nodes[n] for n, _ in tally.stale(STALE_S)),
         "ahead": listed(verdict, tally.ahead()),
+        "profile": verdict.profile(),
+        "not_compared": {shown(f): listed(verdict, n) for f, n in sorted(verdict.not_compared().items())},
         "golden_without_nodes": [shown(name) for name in verdict.golden_without_nodes],
         "findings": [
             {
@@ -238,6 +244,7 @@ def _kind_data(verdict: Verdict, kind: Kind) -> dict[str, Any]:
         "kind": shown(kind.name),
         "count": len(kind.nodes),
         "golden": kind.golden,
+        "profile": kind.profile,
         "common": {shown(fact): shown(value) for fact, value in sorted(kind.common.items())},
         "groups": [{"count": len(g), "nodes": listed(verdict, g)} for g in kind.groups],
         "odd": [

@@ -65,7 +65,7 @@ class Built:
 
 def tag(recipe: Recipe) -> str:
     """As `doctor run NAME` looks for it."""
-    return f"doctor/{recipe.name}:latest"
+    return f"{recipe.profile.image_name}:latest"
 
 
 def build(recipe: Recipe, output: Path, options: Options, told: Progress | None, note: Note) -> Built:

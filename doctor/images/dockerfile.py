@@ -28,7 +28,7 @@ def _head(recipe: Recipe) -> Iterator[str]:
     yield "# check=error=true"
     yield from comment(f"{recipe.name}: {recipe.profile.about}")
     yield "# Written by `doctor image emit`; an edit is lost. The frontend is the one that BuildKit has built in."
-    yield f"# Build it with Docker 23 or newer: docker build -t doctor/{recipe.name} ."
+    yield f"# Build it with Docker 23 or newer: docker build -t {recipe.profile.image_name} ."
     if recipe.unlocked:
         yield "#"
         yield "# !!! UNLOCKED, never built: this file does not say which bytes it stands for."

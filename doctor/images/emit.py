@@ -92,17 +92,21 @@ def bake(recipe: Recipe) -> str:
     lines = [
         "# Written by `doctor image emit`; an edit is lost. The output is a file: `docker load` keeps its digest.",
         *(["# !!! UNLOCKED, never built."] if recipe.unlocked else []),
-        f"target {hcl(recipe.name.replace('.', '-'))} {{",
+        f"target {hcl(_target(recipe))} {{",
         '  context = "."',
         f"  args = {{ SOURCE_DATE_EPOCH = {hcl(str(recipe.epoch))} }}",
-        f"  tags = [{hcl(f'doctor/{recipe.name}')}]",
+        f"  tags = [{hcl(recipe.profile.image_name)}]",
         f"  platforms = [{hcl(recipe.lock.platform if recipe.lock else 'linux/amd64')}]",
-        f"  output = [{hcl(f'type=docker,dest={recipe.name}.tar,rewrite-timestamp=true')}]",
+        f"  output = [{hcl(f'type=docker,dest={recipe.profile.plain_name}.tar,rewrite-timestamp=true')}]",
         "  attest = []",
         "}",
-        f'group "default" {{ targets = [{hcl(recipe.name.replace(".", "-"))}] }}',
+        f'group "default" {{ targets = [{hcl(_target(recipe))}] }}',
     ]
     return "\n".join(lines) + "\n"
+
+
+def _target(recipe: Recipe) -> str:
+    return recipe.profile.plain_name.replace(".", "-")
 
 
 def record(recipe: Recipe) -> dict[str, Any]:

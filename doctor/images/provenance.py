@@ -22,7 +22,7 @@ def statement(recipe: Recipe, image: Image, version: str, builder: Mapping[str, 
     versions of what built it."""
     told = {
         "_type": "https://in-toto.io/Statement/v1",
-        "subject": [{"name": f"doctor/{recipe.name}", "digest": {"sha256": image.digest.partition(":")[2]}}],
+        "subject": [{"name": recipe.profile.image_name, "digest": {"sha256": image.digest.partition(":")[2]}}],
         "predicateType": "https://slsa.dev/provenance/v1",
         "predicate": {
             "buildDefinition": {

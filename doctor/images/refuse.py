@@ -29,6 +29,8 @@ class Impossible(InputError):
 def checked_base(profile: Profile) -> Base:
     """The base's distribution. Raises Impossible where the image can't be."""
     wish = profile.image
+    if wish and wish.ready:
+        raise InputError(f"{profile.name}: none is built: {wish.ready} is used as it is (`doctor run {profile.name}`)")
     if wish is None or wish.base is None:
         raise InputError(f"{profile.name}: the profile has no [image] with a base; nothing can be emitted")
     base = base_of(wish.base)

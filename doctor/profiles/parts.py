@@ -154,11 +154,19 @@ class ImageWish(Data):
     """What the image holds. The lock says which bytes that is."""
 
     base: Image | None = None
+    ready: Image | None = None
+    """An image that holds it all and is used as it is; none is built then."""
     python: Annotated[str, Field(pattern=r"^3\.[0-9]{1,2}$")] | None = None
     targets: tuple[Arch, ...] = ()
     """Compilation targets of source builds, and of wheels that come by target."""
     pip: tuple[Pip, ...] = ()
     apt: tuple[Apt, ...] = ()
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> ImageWish:
+        if self.ready and (self.base or self.pip or self.apt):
+            raise ValueError("ready is used as it is; base, pip and apt are of an image that is built")
+        return self
 
 
 class Number(Data):

@@ -44,9 +44,13 @@ class NotThere(InputError):
     """The engine has no image or container of that name."""
 
 
+LATE = 124
+"""The code of a container that did not end in time."""
+
+
 @dataclass(frozen=True)
 class Ran:
-    """What a command in a container printed. Code 124: it did not end in time."""
+    """What a command in a container printed, and its exit code or LATE."""
 
     code: int
     stdout: str
@@ -209,37 +213,41 @@ class Api:
         network: str | None = None,
         environment: Mapping[str, str] | None = None,
         mounts: Sequence[str] = (),
+        workdir: str | None = None,
+        host: Mapping[str, Any] | None = None,
         platform: str | None = None,
         told: Told | None = None,
     ) -> Ran:
         """A command in a new container that is thrown away, with what it printed. An image that is not here is pulled.
-        `mounts`: HOST:CONTAINER[:ro]."""
+        `mounts`: HOST:CONTAINER[:ro]; `host`: further arguments of the SDK's `create_host_config`."""
         from docker.types import LogConfig
 
         if self.image(image) is None:
             self.pull(image, platform, told)
-        host = self._client.create_host_config(
-            binds=list(mounts),
-            network_mode=network,
-            ulimits=self._limits(),
+        settings = {
+            "binds": list(mounts),
+            "network_mode": network,
+            "ulimits": self._limits(),
             # A daemon may be set up with a driver of logs that can't be read back.
-            log_config=LogConfig(type="json-file") if self.name == "docker" else None,
-        )
+            "log_config": LogConfig(type="json-file") if self.name == "docker" else None,
+            **(host or {}),
+        }
         with self._one_line(image):
             made = self._client.create_container(
                 image,
                 list(argv),
                 entrypoint=[entrypoint] if entrypoint else None,
                 user=user,
+                working_dir=workdir,
                 environment=dict(environment or {}),
-                host_config=host,
+                host_config=self._client.create_host_config(**settings),
                 platform=platform,
                 # An account's proxy of its config.json holds a login, and these containers print what they are given.
                 use_config_proxy=network != "none",
             )["Id"]
             code, out, err = self._watched(made, deadline_s, None)
         late = f"no end within {deadline_s:.0f} s" if code is None else ""
-        return Ran(124 if code is None else code, out, late or err)
+        return Ran(LATE if code is None else code, out, late or err)
 
     def tried(
         self, image: str, config: Mapping[str, Any], *, deadline_s: float, halt: Callable[[], bool] | None = None
@@ -425,12 +433,13 @@ def _podman(environ: Mapping[str, str]) -> Iterator[Place]:
             service = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=dict(environ))
         try:
             ends = time.monotonic() + _SERVICE_S
-            while not listens.is_socket() and service.poll() is None and time.monotonic() < ends:
+            own = Place(f"unix://{listens}")
+            while not (ready := _listens("podman", own)) and service.poll() is None and time.monotonic() < ends:
                 time.sleep(0.02)
-            if not listens.is_socket():
+            if not ready:
                 said = log.read_text(errors="replace").strip().splitlines()[-1:] or ["no answer"]
                 raise Unreachable(f"podman does not answer: {said[0][:200]}")
-            yield Place(f"unix://{listens}")
+            yield own
         finally:
             service.terminate()
             try:

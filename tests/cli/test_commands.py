@@ -38,8 +38,8 @@ CASES = [
     (["rules"], 0, "no-gpu-found", ""),
     (["explain", "no-gpu-found"], 0, "## What it finds", ""),
     (["explain", "no-gpu-fond"], 2, "", "did you mean no-gpu-found?"),
-    (["profiles", "list"], 0, "mi300x-rocm7.14-serve", ""),
-    (["profiles", "validate", "h100-cuda13.0-serve"], 0, "valid", ""),
+    (["profiles", "list"], 0, "rocm7.14+vllm    -      -      V", ""),
+    (["profiles", "validate", "h100+cuda13.0+vllm"], 0, "valid", ""),
     (["profiles"], 2, "", "validate"),
     (["profiles", "validate"], 2, "", "Missing argument"),
     (["image", "lint"], 2, "", "Missing argument"),
@@ -77,7 +77,7 @@ def test_a_tree_of_which_nothing_is_known_is_unknown(root: str, capsys: pytest.C
 
 
 def test_strict_says_that_nothing_could_be_judged(root: str) -> None:
-    assert run(["check", "--root", root, "--strict", "--profile", "h100-cuda13.0-serve"]) == 4
+    assert run(["check", "--root", root, "--strict", "--profile", "h100+cuda13.0+vllm"]) == 4
 
 
 def test_json_owns_stdout(root: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -225,8 +225,8 @@ def test_a_page_is_whole_in_every_encoding_of_stdout(root: str, encoding: str) -
 def test_the_others_of_several_profiles_and_dockerfiles_are_looked_at(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["profiles", "validate", "none-such", "mi300x-rocm7.2"]) == 2
-    assert capsys.readouterr().out == "mi300x-rocm7.2: valid\n"
+    assert run(["profiles", "validate", "none-such", "mi300x+rocm7.2"]) == 2
+    assert capsys.readouterr().out == "mi300x+rocm7.2: valid\n"
     (tmp_path / "Dockerfile").write_text("FROM ubuntu:24.04\nENV HSA_OVERRIDE_GFX_VERSION=9.4.2\n")
     assert run(["image", "lint", str(tmp_path / "none"), str(tmp_path / "Dockerfile"), "--format", "json"]) == 2
     said = capsys.readouterr()
@@ -256,9 +256,9 @@ def _told(words: str, redirect: str) -> tuple[int, str]:
     "words, redirect, said",
     [
         ("knowledge validate xids", ">/dev/full", "stdout: No space left on device"),
-        ("profiles validate mi300x-rocm7.2", ">/dev/full", "stdout: No space left on device"),
-        ("profiles validate mi300x-rocm7.2", "</dev/null >&-", "stdout is closed"),
-        ("profiles validate mi300x-rocm7.2", "</dev/null 1</dev/null", "stdout: Bad file descriptor"),
+        ("profiles validate mi300x+rocm7.2", ">/dev/full", "stdout: No space left on device"),
+        ("profiles validate mi300x+rocm7.2", "</dev/null >&-", "stdout is closed"),
+        ("profiles validate mi300x+rocm7.2", "</dev/null 1</dev/null", "stdout: Bad file descriptor"),
     ],
 )
 def test_what_confirms_in_a_line_says_that_it_could_not(words: str, redirect: str, said: str) -> None:

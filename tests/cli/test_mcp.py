@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import signal
 import subprocess
@@ -10,6 +11,8 @@ import sys
 from typing import Any
 
 import pytest
+
+from doctor.cli.mcp import answer, serve
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
@@ -58,7 +61,7 @@ def test_each_tool_says_what_each_of_its_arguments_is() -> None:
         assert tool.description
         for name, of in tool.input_schema.get("properties", {}).items():
             assert of["description"], (tool.name, name)
-            assert "type" in of or "anyOf" in of
+            assert "type" in of
     required = {tool.name: tool.input_schema.get("required", []) for tool in tools}
     assert required["solve"] == ["packages", "gpu"]
     assert required["image_lint"] == required["env"] == ["text"]
@@ -99,3 +102,55 @@ def test_a_server_that_waits_for_its_client_can_be_ended(number: int) -> None:
     finally:
         server.kill()
         server.communicate()
+
+
+def test_a_client_that_asks_for_a_newer_protocol_falls_back() -> None:
+    from mcp import StdioServerParameters
+    from mcp.client.client import Client
+    from mcp.client.stdio import stdio_client
+
+    async def asked() -> tuple[str, bool]:
+        server = StdioServerParameters(command=sys.executable, args=["-m", "doctor", "mcp"])
+        async with Client(stdio_client(server)) as client:
+            answers = await client.call_tool("explain", {"rule": "no-gpu-found"})
+            return client.protocol_version, bool(answers.is_error)
+
+    assert asyncio.run(asyncio.wait_for(asked(), 60)) == ("2025-11-25", False)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("{]", -32700),
+        ("[" * 100_000, -32700),
+        ("[]", -32600),
+        ('{"id": 1}', -32600),
+        ('{"id": [1], "method": "ping"}', -32600),
+        ('{"id": 1, "method": "resources/list"}', -32601),
+        ('{"id": 1, "method": "tools/list", "params": []}', -32602),
+        ('{"id": 1, "method": "tools/call", "params": {"name": "rm"}}', -32602),
+        ('{"id": 1, "method": "tools/call", "params": {"name": ["rm"]}}', -32602),
+    ],
+)
+def test_what_is_no_request_is_an_error_and_the_next_one_is_answered(line: str, code: int) -> None:
+    out = io.BytesIO()
+    given = f'{line}\n\n{{"method": "notifications/initialized"}}\n{{"id": "a", "method": "ping"}}\n'
+    serve(io.BytesIO(given.encode()), out)
+    answers = [json.loads(row) for row in out.getvalue().splitlines()]
+    assert sorted(row["error"]["code"] for row in answers if "error" in row) == [code]
+    assert [row["result"] for row in answers if row["id"] == "a"] == [{}]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("triage", {}, "triage: text: missing"),
+        ("triage", {"text": 1}, 'triage: text: expected "string"'),
+        ("solve", {"packages": "torch", "gpu": "x"}, 'solve: packages: expected "array"'),
+        ("facts", {"a": 1}, "facts: unknown argument 'a'; it takes none"),
+        ("explain", [], "explain: arguments: expected an object"),
+    ],
+)
+def test_wrong_arguments_say_what_is_wrong(name: str, given: Any, message: str) -> None:
+    response = answer({"id": 1, "method": "tools/call", "params": {"name": name, "arguments": given}})
+    assert response["result"] == {"content": [{"type": "text", "text": message}], "isError": True}

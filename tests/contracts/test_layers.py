@@ -58,7 +58,6 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.why": (9, frozenset()),
     "doctor.notebook": (10, frozenset()),
     "doctor.cli": (10, frozenset({"typer"})),
-    "doctor.cli.mcp": (10, frozenset({"typer", "mcp"})),
     "doctor.__main__": (11, frozenset()),
 }
 

@@ -67,7 +67,8 @@ def locked(given: Recipe) -> Lock:
 
 @pytest.fixture(scope="module")
 def shipped() -> dict[str, Recipe]:
-    return {name: recipe(load(name), lockfile.read(COMMITTED / name), KB) for name in names()}
+    built = {p.plain_name: p for p in map(load, names()) if p.image and not p.image.ready}
+    return {name: recipe(profile, lockfile.read(COMMITTED / name), KB) for name, profile in built.items()}
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def test_the_same_bytes_on_another_machine_on_another_day(tmp_path: Path) -> Non
     code = (
         "import sys; from pathlib import Path; from doctor.images.emit import wrote; "
         "from doctor.images.recipe import recipe; "
-        "from doctor.profiles import load; wrote(recipe(load('mi300x-rocm7.2-serve'), None), Path(sys.argv[1]))"
+        "from doctor.profiles import load; wrote(recipe(load('mi300x+rocm7.2'), None), Path(sys.argv[1]))"
     )
     found = []
     for seed, zone, locale in (("1", "UTC", "C"), ("2", "Asia/Kathmandu", "tr_TR.UTF-8")):
@@ -267,7 +268,7 @@ def test_the_doctors_wheel_holds_the_package_the_profiles_and_a_record_of_both(t
     with zipfile.ZipFile(io.BytesIO(inner.content)) as held:
         names_ = set(held.namelist())
         record = held.read(next(n for n in names_ if n.endswith("/RECORD"))).decode()
-    assert {"doctor/__init__.py", "doctor/_profiles/h100-cuda13.0.toml"} <= names_
+    assert {"doctor/__init__.py", "doctor/_profiles/stacks/cuda13.0.toml"} <= names_
     assert {row.split(",")[0] for row in record.splitlines()} == names_
     assert not any("__pycache__" in name for name in names_)
 

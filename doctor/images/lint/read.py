@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from doctor.errors import InputError, ParserError
-from doctor.images.lint import compose_file, docker_file
+from doctor.images.lint import compose_file, docker_file, lost_flags
 from doctor.images.lint.model import Fault
 from doctor.parsers.container import compose
 from doctor.parsers.container import dockerfile_instructions as dockerfile
@@ -21,7 +21,7 @@ def lint(text: str, name: str, opened: Callable[[str], str | None] = _nothing) -
     try:
         if name.endswith((".yml", ".yaml")):
             return sorted(set(compose_file.faults(compose.read(text))))
-        return sorted(set(docker_file.faults(dockerfile.read(text), opened)))
+        return sorted({*docker_file.faults(dockerfile.read(text), opened), *lost_flags.faults(name, text)})
     except ParserError as error:
         first = error
     try:

@@ -24,7 +24,7 @@ Seen = dict[str, dict[str, list[str | None]]]
 
 def cases() -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
-    for name in ("cases.yaml", "launches.yaml"):
+    for name in ("cases.yaml", "launches.yaml", "blind.yaml"):
         made += yaml.safe_load((HERE / name).read_text("utf-8"))
     return made
 
