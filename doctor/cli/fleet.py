@@ -145,6 +145,7 @@ def report(
     cluster = text_of(kube)
     told = [*views.of_gres(text_of(gres)), *views.of_scontrol(text_of(slurm)), *kubernetes.of_kubernetes(cluster)]
     verdict = judged(tally, goldens)
+    verdict.folder = None if source == "-" else Path(source)
     verdict.disagreements += [*views.disagreements(tally, told), *kubernetes.operators(cluster)]
     deliver(without_names(_rendered(verdict, format_), site), output)
     return _exit_code(verdict, fail_on, strict=strict)

@@ -91,6 +91,46 @@ def _known(machine: Snapshot) -> dict[Layer, tuple[bool, ...] | None]:
     }
 
 
+def unread(machine: Snapshot) -> dict[Layer, State]:
+    """Layers of which nothing (`unknown`) or not everything (`partial`) was read that two machines are compared by.
+    What is known not to be here is known."""
+    vendors = [v for v in ("amd", "nvidia") if machine.of_vendor(v)] or ["amd", "nvidia"]
+    installs = {"amd": machine.rocm, "nvidia": machine.cuda}
+    python = machine.torch.installed is not None or machine.torch.version is not None
+    read = {
+        Layer.GPU: (machine.gpus is not None,),
+        Layer.DRIVER: (*(_driver_seen(machine, vendor) for vendor in vendors), machine.kernel.release is not None),
+        Layer.DEVICES: (machine.nodes is not None or bool(machine.host.wsl),),
+        Layer.LIBRARIES: tuple(installs[vendor] is not None for vendor in vendors),
+        Layer.CONTAINER: (machine.container.inside is not None,),
+        Layer.TORCH: (python, machine.packages is not None),
+        Layer.FLAGS: (machine.environment is not None,),
+    }
+    return {layer: "partial" if any(facts) else "unknown" for layer, facts in read.items() if not all(facts)}
+
+
+def _driver_seen(machine: Snapshot, vendor: str) -> bool:
+    """Without a GPU of that vendor, that its driver is not loaded has to be known."""
+    loaded = machine.nvidia_driver.loaded if vendor == "nvidia" else machine.amdgpu_driver.loaded
+    return loaded is not None or bool(machine.of_vendor(vendor) and machine.driver_known(vendor))
+
+
+_SHORT_OF_FACTS = (("Not known", "unknown"), ("Only partly known", "partial"))
+
+
+def unread_line(name: str, states: Mapping[Layer, State]) -> str | None:
+    """`Not known of NAME: GPU, driver.`: what a comparison can't show; None where all of it was read."""
+    parts = []
+    for words, wanted in _SHORT_OF_FACTS:
+        layers_so = [_LAYER_NAMES.get(layer, layer.value) for layer, state in states.items() if state == wanted]
+        if layers_so:
+            parts.append(f"{words} of {name}: {', '.join(layers_so)}.")
+    return " ".join(parts) or None
+
+
+_LAYER_NAMES = {Layer.GPU: "GPU", Layer.TORCH: "Python packages", Layer.FLAGS: "environment variables"}
+
+
 def status(machine: Snapshot, findings: Iterable[Finding], states: Mapping[str, State]) -> Status:
     """The worst severity that counts. Without one: `unknown` where no GPU is known to be here, `ok` where all layers
     that matter were checked, else `partial`."""

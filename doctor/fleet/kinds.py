@@ -85,6 +85,11 @@ class Kind:
     def odd(self) -> set[int]:
         return {node for difference in self.differences for node in difference.nodes}
 
+    def usual(self) -> int | None:
+        """A node as most are, that no other of its kind differs from; None where every one is odd."""
+        odd = self.odd()
+        return next((node for group in self.groups for node in group if node not in odd), None)
+
     def measure(self) -> str:
         """What its nodes are compared with, in words."""
         rest = "the golden report" if self.golden else "the majority"

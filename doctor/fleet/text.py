@@ -17,6 +17,7 @@ from doctor.report.words import clean, plural
 _SEVERITIES = ("error", "warning", "info")
 _WIDTH = 80
 _MOST = 60
+_OFFERED = 3
 """Differences of one kind that text shows; data has them all."""
 
 
@@ -108,6 +109,9 @@ def _kind(verdict: Verdict, kind: Kind) -> Iterator[str]:
         yield from fit(line, "    ")
     if len(kind.differences) > _MOST:
         yield f"  … {plural(len(kind.differences) - _MOST, 'more difference')} (--format json has them all)"
+    if pairs := why_commands(verdict, kind):
+        yield "  To see which of these matter:"
+        yield from (f"    {row}" for row in pairs)
     for division in kind.divisions[:_MOST]:
         yield from fit(f"  divided: {shown(division.fact)}", "    ")
         for value, nodes in division.values[:8]:
@@ -153,6 +157,18 @@ def drain_commands(verdict: Verdict) -> list[str]:
         for reason, nodes in reasons.items()
         if nodes
     ]
+
+
+def why_commands(verdict: Verdict, kind: Kind) -> list[str]:
+    """`doctor why` of the first odd nodes against one as most are, by the files of their reports."""
+    usual, folder = kind.usual(), verdict.folder
+    if usual is None or folder is None:
+        return []
+    nodes = verdict.tally.nodes
+    files = [folder / f"{nodes[node]}.json" for node in (usual, *sorted(kind.odd())[:_OFFERED])]
+    if not files[0].is_file():
+        return []
+    return [shlex.join(("doctor", "why", str(files[0]), str(file))) for file in files[1:] if file.is_file()]
 
 
 def markdown(verdict: Verdict) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from doctor.findings import Action
@@ -26,6 +27,8 @@ class Verdict:
     """What a scheduler says and a node doesn't."""
     golden_without_nodes: list[str] = field(default_factory=list)
     """Kinds of golden reports that no node here is of."""
+    folder: Path | None = None
+    """Where each node's report is a file, for `doctor why`."""
 
     def odd(self) -> set[int]:
         return {node for kind in self.kinds for node in kind.odd()}

@@ -137,7 +137,8 @@ def test_secrets_of_the_environment_are_in_no_byte_of_it(tmp_path: Path) -> None
 
 
 def test_two_reports_differ_by_fact_and_finding() -> None:
-    before = {"findings": [], "snapshot": {"nvidia_driver": {"version": "1"}, "gpus": [{"key": "a", "name": "x"}]}}
+    machine = {"nvidia_driver": {"version": "1"}, "gpus": [{"key": "a", "name": "x"}]}
+    before = {"findings": [], "clear": ["r"], "snapshot": machine}
     after = json.loads(json.dumps(before))
     after["snapshot"]["nvidia_driver"]["version"] = "2"
     finding = {
