@@ -24,7 +24,7 @@ from tests.paths import FIELDLAB, needs_shared
 from tests.profiles.boards import BOARDS, NEIGHBOURS, machine
 
 NAMES = names(folder())
-APPLICATIONS = tuple(name for name in NAMES if load(name, folder()).only_named)
+APPLICATIONS = tuple(name for name in NAMES if parse(folder() / f"{name}.toml").get("only_named"))
 BY_BOARD = tuple(name for name in NAMES if name not in APPLICATIONS)
 STACKS = ("rocm7.14", "rocm7.2", "cuda13.2", "cuda13.0", "debian13")
 TODAY = datetime.date(2026, 11, 21)
