@@ -37,11 +37,27 @@ def test_a_bundle_does_not_differ_from_itself(capsys: pytest.CaptureFixture[str]
     assert all(line.startswith(f"? Not known of {OLD}: devices, libraries") for line in told[:-1])
 
 
-def test_this_machine_does_not_differ_from_its_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Of this machine."""
+    path = tmp_path_factory.mktemp("bundle") / "b.tar.gz"
+    assert run(["bundle", "-o", str(path)]) == 0
+    return str(path)
+
+
+def test_triage_judges_a_bundle_as_check_does(bundle: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = []
+    for words in (["triage", "--format", "jsonl", bundle], ["check", "--from", bundle, "--format", "json"]):
+        run(words)
+        told.append([row["rule"] for row in json.loads(capsys.readouterr().out)["findings"]])
+    assert told[0] == told[1]
+    assert told[0]
+
+
+def test_this_machine_does_not_differ_from_its_bundle(bundle: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Redaction makes no difference of its own: both have the machine's pseudonyms."""
-    assert run(["bundle", "-o", str(tmp_path / "b.tar.gz")]) == 0
     capsys.readouterr()
-    code = run(["diff", str(tmp_path / "b.tar.gz"), "this", "--format", "json"])
+    code = run(["diff", bundle, "this", "--format", "json"])
     names = [c["name"] for c in json.loads(capsys.readouterr().out)["changes"]]
     busy = [n for n in names if not n.startswith(("host.", "kernel_log.", "changes", "holders", "clock"))]
     assert busy == []

@@ -61,9 +61,8 @@ def test_validate_lists_all_faults_with_their_lines(tmp_path: Path, capsys: pyte
 
 
 @needs_shared
-def test_match_capture_and_diff_of_a_captured_node(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], own: Path
-) -> None:
+@pytest.mark.slow
+def test_match_and_diff_of_a_captured_node_of_64_partitions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = str(lay_out("amd-mi300x-8gpu-cpx-kfd", tmp_path / "root"))
     assert run(["profiles", "match", "--root", root, "--workload", "serve"]) == 0
     text = capsys.readouterr().out
@@ -76,6 +75,10 @@ def test_match_capture_and_diff_of_a_captured_node(
     assert capsys.readouterr().out.endswith("\n0 hold, 0 do not, 11 could not be checked.\n")
     assert run(["profiles", "capture", "golden", "--root", root]) == 2  # a topology alone is no node to hold others to
     assert "nothing but its GPUs is known" in capsys.readouterr().err
+
+
+@needs_shared
+def test_capture_and_diff_of_a_captured_desktop(tmp_path: Path, capsys: pytest.CaptureFixture[str], own: Path) -> None:
     root = str(lay_out("amd-rx9070xt-drm-sysfs", tmp_path / "desktop"))
     golden = own / "golden.toml"
     assert run(["profiles", "capture", "golden", "--root", root, "-o", str(golden)]) == 0

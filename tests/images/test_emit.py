@@ -89,11 +89,19 @@ def test_the_committed_examples_are_what_is_emitted(shipped: dict[str, Recipe]) 
 
 
 def test_hadolint_finds_nothing_without_ignores(dockerfiles: list[Path]) -> None:
-    paths = [str(path) for path in dockerfiles]
+    """Of those that differ in numbers, names and comments alone, one is looked at."""
+    alike = {_shape(path): path for path in dockerfiles}
+    assert len(alike) >= 20
+    paths = [str(path) for path in alike.values()]
     hadolint = Path(sys.executable).parent / "hadolint"
     done = subprocess.run([hadolint, "--no-color", *paths], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
-    assert not any("hadolint ignore" in Path(path).read_text() for path in paths)
+    assert not any("hadolint ignore" in path.read_text() for path in dockerfiles)
+
+
+def _shape(path: Path) -> str:
+    text = path.read_text().replace(path.parent.name, "")
+    return re.sub(r"\d[\w.+~-]*", "0", re.sub(r"^#.*$", "", text, flags=re.MULTILINE))
 
 
 def test_our_own_lint_finds_nothing_but_tags_that_are_not_locked(dockerfiles: list[Path]) -> None:
