@@ -287,23 +287,24 @@ class KnowledgeUsed(_Frozen):
 
     def notes(self) -> tuple[str, ...]:
         """Sentences for whoever reads the report; () for a shipped release with fresh entries."""
-        told = []
+        notes = []
         if self.file:
-            told.append(
+            notes.append(
                 f"Knowledge: release {self.release} (as of {self.as_of}) of {self.file}, signed by {self.signer}."
             )
         if self.changed:
-            told.append(f"Installed knowledge was changed and not used: {', '.join(self.changed)}.")
+            notes.append(f"Installed knowledge was changed and not used: {', '.join(self.changed)}.")
         if self.aged:
-            told.append(f"This rests on facts that are more than 90 days old: {', '.join(self.aged)}.")
-        return tuple(told)
+            notes.append(f"This rests on facts that are more than 90 days old: {', '.join(self.aged)}.")
+        return tuple(notes)
 
 
 class Hint(_Frozen):
-    """A guess from a text's words, beside the findings and never one of them. `confidence` is a calibrated
-    probability, 0 to 1; `ask` is what to send next."""
+    """A guess from a text's words, beside the findings and never one of them. `title` is the rule's; `confidence` is a
+    calibrated probability, 0 to 1; `ask` is what to send next."""
 
     rule: str
+    title: str
     confidence: float
     ask: str | None = None
 
@@ -384,8 +385,8 @@ def _plain(value: Any) -> str:
         return ", ".join(_plain(v) for v in value[:8]) + (" …" if len(value) > 8 else "") or "none"
     if isinstance(value, BaseModel):
         named = getattr(value, "name", None) or getattr(value, "version", None) or getattr(value, "key", None)
-        told = (v for v in vars(value).values() if isinstance(v, (str, int, float)))
-        return str(named or " ".join(map(_plain, told)))[:_LONGEST_VALUE]
+        plain = (v for v in vars(value).values() if isinstance(v, (str, int, float)))
+        return str(named or " ".join(map(_plain, plain)))[:_LONGEST_VALUE]
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)[:_LONGEST_VALUE]

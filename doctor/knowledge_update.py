@@ -172,7 +172,7 @@ def faults_of(kind: Table, rows: dict[str, Any]) -> Iterator[str]:
     """The faults of a table's entries: `xids.79.action: Input should be a valid string`."""
     from pydantic import ValidationError
 
-    model, told = kind.entry_type(), 0
+    model, shown = kind.entry_type(), 0
     for key, row in rows.items():
         try:
             entry = model.model_validate(row)
@@ -180,9 +180,9 @@ def faults_of(kind: Table, rows: dict[str, Any]) -> Iterator[str]:
         except ValidationError as error:
             wrong = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
         for fault in wrong:
-            if told < _FAULTS:
+            if shown < _FAULTS:
                 yield f"{kind.name}.{key}.{fault}"
-            told += 1
+            shown += 1
 
 
 def _write(folder: Path, file: str, checked: Checked) -> None:

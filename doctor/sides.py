@@ -5,43 +5,55 @@ container, a process, or this machine.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from doctor.bundle.open import is_bundle, open_bundle, parsed
+from doctor.bundle.pack import mark_of
 from doctor.bundle.record import private_report
+from doctor.engine import registry
+from doctor.engine.judge import judge
+from doctor.engine.registry import Probe
 from doctor.engine.run import Options, examine
 from doctor.engine.target import of_process
 from doctor.errors import InputError
+from doctor.facts import Snapshot
 from doctor.findings import Report
+from doctor.knowledge import Knowledge
 from doctor.redaction.site import Site
 from doctor.report.formats.json import as_data
 from doctor.system.capture import CaptureSystem
+from doctor.system.engine_api import EngineError, Name, connected
 from doctor.system.given import read_given_bytes
 from doctor.system.live import LiveSystem
 
 THIS = ("this", "-", ".")
 """Words for this machine. A file or folder that is called so is named with its folder: `./this`."""
 _LIMIT = 64 << 20
+Probes = Callable[[], Sequence[Probe]]
 
 
-def report(name: str, site: Site | None = None) -> Report:
+def report(name: str, site: Site | None = None, probes: Probes = registry.probes) -> Report:
     """Its report, redacted: of what is live, with the pseudonyms that its bundle would have, so that redaction makes no
     difference. Raises InputError."""
     if name in THIS:
-        return private_report(LiveSystem(), Options(), site)
+        return private_report(LiveSystem(), Options(probes=probes()), site)
     pid, container = process_of(name), name[3:] if name.startswith("in:") else None
     if pid is not None or container:
-        system = LiveSystem()
-        return _redacted(examine(system, of_process(system, Options(match_profile=False), pid, container)), site)
+        return _redacted(_inside(pid, container), site)
+    if name.startswith("image:"):
+        return _redacted(_of_image(name), site)
     path = Path(name)
     if not path.exists():
-        raise InputError(f"{name}: no such file or folder; `this` is this machine, `in:NAME` a container, `pid:N`")
+        raise InputError(
+            f"{name}: no such file or folder; `this` is this machine, `in:NAME` a container, `image:NAME`, `pid:N`"
+        )
     if python := python_of(path):
-        return private_report(LiveSystem(), Options(python=str(python), match_profile=False), site)
+        return private_report(LiveSystem(), Options(python=str(python), match_profile=False, probes=probes()), site)
     if path.is_dir():
-        return private_report(CaptureSystem(path), Options(), site)
+        return private_report(CaptureSystem(path), Options(probes=probes()), site)
     if is_bundle(path):
-        return examine(open_bundle(path).system(), Options())
+        return examine(open_bundle(path).system(), Options(probes=probes()))
     data = parsed(name, "report", read_given_bytes(path, _LIMIT))
     try:
         made = Report.model_validate(data)
@@ -49,6 +61,52 @@ def report(name: str, site: Site | None = None) -> Report:
         fault = " ".join(str(error).split()[:20])
         raise InputError(f"{name}: not a doctor.report/2: {fault[:160]}") from None
     return made if made.redacted else _redacted(made, site)
+
+
+def key_mark(name: str, site: Site | None) -> str | None:
+    """Two sides with one mark have the same pseudonyms; None where they were made with a key of that machine alone."""
+    path = Path(name)
+    if name not in THIS and path.exists() and is_bundle(path):
+        mark = open_bundle(path).manifest.get("key")
+        return mark if isinstance(mark, str) else None
+    is_live = name in THIS or name.startswith(("in:", "image:", "pid:")) or bool(python_of(path))
+    return mark_of(site.key) if is_live and site and site.key else None
+
+
+def _inside(pid: int | None, container: str | None) -> Report:
+    system = LiveSystem()
+    try:
+        options = of_process(system, Options(match_profile=False), pid, container)
+    except InputError as error:
+        raise InputError(str(error).removeprefix("--in ")) from None
+    return examine(system, options)
+
+
+_OF_A_RUN = ("nodes", "account", "process", "holders")
+_LIMITS = ("shm_bytes", "memlock_bytes", "nofile")
+
+
+def _of_image(name: str) -> Report:
+    """What lies in an image, seen in a container in which nothing runs. Devices, limits and other options are of a run,
+    which an image says nothing of."""
+    engine: Name = "podman" if name.startswith("image:podman:") else "docker"
+    reference = name.removeprefix("image:").removeprefix(f"{engine}:")
+    with connected(engine) as api:
+        if api.image(reference) is None:
+            raise InputError(f"{name}: {engine} has no such image here; pull it first")
+        try:
+            with api.sleeping(reference) as container:
+                machine = _inside(None, f"{engine}:{container}").snapshot
+        except EngineError as error:
+            raise InputError(f"{name}: can't be looked into: {error}") from error
+    empty = Snapshot()
+    update = {
+        **{field: getattr(empty, field) for field in _OF_A_RUN},
+        "container": empty.container.model_copy(update={"inside": True}),
+        "host": machine.host.model_copy(update=dict.fromkeys(_LIMITS)),
+        "origins": {n: o for n, o in machine.origins.items() if not n.startswith(_OF_A_RUN)},
+    }
+    return judge(machine.model_copy(update=update), Knowledge(), source=name)
 
 
 def _redacted(made: Report, site: Site | None) -> Report:

@@ -10,6 +10,8 @@ True
 False
 >>> Dotted("12.4") >= Dotted("12.4.0")
 True
+>>> len(Dotted("9" * 6000).numbers)          # anybody's text: Python converts no number of that length
+1
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ _HEAD = re.compile(r"\D{0,2}(\d+(?:\.\d+)*)")
 @lru_cache(8192)
 def _numbers(text: str) -> tuple[int, ...]:
     head = _HEAD.match(text)
-    return tuple(int(n) for n in _NUMBER.findall(head[1])[:8]) if head else ()
+    return tuple(int(n[:18]) for n in _NUMBER.findall(head[1])[:8]) if head else ()
 
 
 @total_ordering

@@ -26,7 +26,7 @@ from doctor.flags.conditions import triggers  # noqa: E402
 from doctor.fleet import schema as fleet  # noqa: E402 -- of this checkout, not of an installed one
 from doctor.images import lockfile  # noqa: E402
 from doctor.images.emit import emitted  # noqa: E402
-from doctor.images.recipe import recipe  # noqa: E402
+from doctor.images.recipe import recipe, with_lock  # noqa: E402
 from doctor.knowledge import Knowledge  # noqa: E402
 from doctor.knowledge.tables import FLAG_FILES  # noqa: E402
 from doctor.profiles import load  # noqa: E402
@@ -46,7 +46,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield DATA / "flags" / "conditions.json", _table("flags/conditions", _conditions())
     yield DATA / "flags" / "names.json", _table("flags/names", _names())
     for folder in sorted(path for path in (ROOT / "dockerfiles").iterdir() if path.is_dir()):
-        made = emitted(recipe(load(folder.name), lockfile.read(folder), Knowledge()))
+        made = emitted(with_lock(recipe(load(folder.name), lockfile.read(folder), Knowledge())))
         yield from ((folder / name, text) for name, text in made.items())
     yield IDS, "".join(f"{each}\n" for each in sorted({*rule_ids(), *IDS.read_text("utf-8").split()}))
 

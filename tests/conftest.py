@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -13,18 +15,47 @@ settings.register_profile("dev", deadline=None, max_examples=20, derandomize=Tru
 settings.register_profile("ci", deadline=None, max_examples=100, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
-TOGETHER = ("docker", "fakenode")
-"""Folders whose tests share something that is made once: containers of one engine, the run of all machines."""
+FOLDERS = ("docker", "fakenode")
+"""Whose tests share something that is made once: containers of one engine, the run of all machines."""
+CAPTURES = (
+    "triage/test_fieldlab.py", "live/test_read_by_eye.py", "live/test_fieldlab_roots.py", "machines/test_fieldlab.py",
+)  # fmt: skip
+"""Files that share the captures as they are read and judged."""
 
 
-class OneFolderOneProcess(LoadScopeScheduling):  # type: ignore[misc] # xdist ships no types
+def _group(nodeid: str) -> str:
+    """What runs in one process, one after the other."""
+    file = nodeid.removeprefix("tests/").partition("::")[0]
+    folder = file.partition("/")[0]
+    return folder if folder in FOLDERS else "captures" if file in CAPTURES else file
+
+
+class OneFileOneProcess(LoadScopeScheduling):  # type: ignore[misc] # xdist ships no types
     """xdist's own groups are by a suffix of an item's id, which pytest 9.2 no longer lets it add."""
 
     def _split_scope(self, nodeid: str) -> str:
-        folder = nodeid.removeprefix("tests/").partition("/")[0]
-        return folder if folder in TOGETHER else nodeid
+        return _group(nodeid)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    """Tests of those folders run in one process, one after the other; all others where there is room."""
-    return OneFolderOneProcess(config, log)
+    """Tests of a file, and of those groups, share what they made."""
+    config.option.loadscopereorder = False
+    return OneFileOneProcess(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first, so that no process waits for another in the end."""
+    items.sort(key=lambda item: _group(item.nodeid) not in (*FOLDERS, "captures"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays until the end: looking through it for garbage again and again took a fifth
+    of the time, and a page that is looked at is copied into each forked child."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()

@@ -3,8 +3,9 @@
 #   slurm.conf:  HealthCheckProgram=/etc/slurm/doctor-health-check.sh
 #                HealthCheckInterval=300
 #                HealthCheckNodeState=ANY
-# slurmd kills it after 60 seconds and ignores its exit code. A node that somebody else drained keeps their reason.
-# With DOCTOR_RESUME=1 a node that doctor drained takes jobs again once it is healthy.
+# slurmd kills it after 60 seconds and ignores its exit code. A node that somebody else drained keeps their reason; if
+# Slurm drained it for a failed prolog or epilog, and doctor finds why, the reason becomes doctor's.
+# With DOCTOR_RESUME=1 a node with doctor's reason takes jobs again once it is healthy.
 set -u
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH HOME="${HOME:-/root}"
@@ -20,7 +21,7 @@ reason=$(printf '%s\n' "$state" | sed -n 's/.*[[:space:]]Reason=\(.*\)$/\1/p')
 case $code in
   1)
     # Already drained: by us with the same words, or by somebody whose reason must stay.
-    case $state in *State=*DRAIN*) case $reason in doctor:*) ;; *) exit 0 ;; esac ;; esac
+    case $state in *State=*DRAIN*) case $reason in doctor:* | "Prolog error"* | "Epilog error"*) ;; *) exit 0 ;; esac ;; esac
     case $reason in "$line"*) exit 0 ;; esac
     scontrol update NodeName="$node" State=DRAIN Reason="$line"
     ;;

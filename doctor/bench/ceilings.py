@@ -91,7 +91,7 @@ def peak(ceiling: Ceiling, what: str, dtype: str) -> float | None:
 
 
 _UNKNOWN = {True: 512 * _MIB, False: 64 * _MIB}
-_MOST = {True: 4 << 30, False: 256 * _MIB}
+_MOST = {True: 4 << 30, False: 64 * _MIB}
 
 
 def flush(cache_bytes: int | None, gpu: bool) -> tuple[int, str]:

@@ -41,7 +41,7 @@ class Plan:
     silence_s: float = math.inf
     warm_s: float = 0.2
     reserved_s: float = 0.0
-    """Of `total_s`, what is kept for the collectives, which come last."""
+    """Of `total_s`, what the collectives, which come first, may take at most; 0: all of it."""
 
 
 def plan(

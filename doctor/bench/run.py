@@ -63,13 +63,14 @@ def run(runner: Runner, plan: Plan, results: Results) -> Iterator[Progress]:
     begins."""
     build: Literal["rocm", "cuda"] = "rocm" if results.software.get("hip") else "cuda"
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
+        if plan.collectives and results.devices:  # first: what they leave of their share goes to the other cases
+            yield from together(runner, plan, results, build, scratch)
         if plan.at_once:
             yield from _all_at_once(runner, plan, results, build, scratch)
         else:
             for device in results.devices:
                 yield from _on_device(runner, plan, results, device, build, scratch)
-        if plan.collectives and results.devices:
-            yield from together(runner, plan, results, build, scratch)
+    results.measurements.sort(key=lambda one: one.what.startswith("collective"))
 
 
 def _all_at_once(runner: Runner, plan: Plan, results: Results, build: str, scratch: str) -> Iterator[Progress]:
@@ -110,7 +111,7 @@ def _on_device(
     runner: Runner, plan: Plan, results: Results, device: Device, build: str, scratch: str
 ) -> Iterator[Progress]:
     left = list(plan.cases)
-    ends = time.monotonic() + plan.total_s - plan.reserved_s
+    ends = time.monotonic() + plan.total_s
     caches = {"TORCHINDUCTOR_CACHE_DIR": f"{scratch}/inductor", "TRITON_CACHE_DIR": f"{scratch}/triton"}
     for turn in range(_MOST_CHILDREN):
         if not left:

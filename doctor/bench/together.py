@@ -28,7 +28,7 @@ def together(runner: Runner, plan: Plan, results: Results, build: str, scratch: 
     world = len(gpus) or 2
     devices = gpus or [*results.devices[:1], *results.devices[:1]]
     label = f"cuda:0-{world - 1}" if gpus else f"cpu x{world}"
-    allowed = min(max(plan.total_s, 60.0), runner.left())
+    allowed = min(plan.reserved_s or max(plan.total_s, 60.0), runner.left())
     if allowed <= 1:
         why = f"the run's time limit was reached ({plan.total_s:.0f} s)"
         results.measurements += [not_run(case, label, why) for case in plan.collectives]

@@ -57,10 +57,20 @@ def within(parts: Sequence[Part], budget: int) -> tuple[list[Part], list[LeftOut
     return kept, out
 
 
+def mark_of(key: bytes) -> str:
+    """By which two bundles show that they have the same pseudonyms, and nothing else."""
+    return hashlib.sha256(b"doctor.key-mark/1" + key).hexdigest()[:12]
+
+
 def manifest(
-    parts: Sequence[Part], left_out: Sequence[LeftOut], removed: Mapping[str, Mapping[str, int]], created: str
+    parts: Sequence[Part],
+    left_out: Sequence[LeftOut],
+    removed: Mapping[str, Mapping[str, int]],
+    created: str,
+    key: bytes | None = None,
 ) -> bytes:
-    """What each file is, what was replaced in it by kind, and what is missing and why."""
+    """What each file is, what was replaced in it by kind, and what is missing and why; of a key that machines share,
+    its mark."""
     rows = [
         {
             "name": part.name,
@@ -75,6 +85,7 @@ def manifest(
         "schema": SCHEMA,
         "doctor": __version__,
         "created": created,
+        **({"key": mark_of(key)} if key else {}),
         "files": rows,
         "left_out": [asdict(row) for row in left_out],
         "removed": removed,

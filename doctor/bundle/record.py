@@ -55,9 +55,10 @@ def make(
     max_size: int = MAX_SIZE,
     options: Options | None = None,
     site: Site | None = None,
+    for_why: bool = False,
 ) -> Made:
     """Asks the machine and redacts. The report in it is made from the redacted recording, as the reader's will be."""
-    options = options or Options(total_s=_time_to_ask())
+    options = options or Options(total_s=_time_to_ask(), probes=registry.for_comparing() if for_why else None)
     found = extras.scout(system, since=since, include=include, pid=pid)
     entries = recorded(system, options, extras.errands(found.asks))
     texts, out = extras.taken(entries, found.asks)
@@ -71,7 +72,10 @@ def make(
     kept, over = within(parts, max_size)
     left_out = [LeftOut(redactor.text(row.origin), redactor.text(row.why)) for row in (*found.missing, *out, *over)]
     removed = {name: kinds for name, kinds in removed.items() if kinds}
-    files = {MANIFEST: manifest(kept, left_out, removed, created), **{p.name: p.content for p in kept}}
+    files = {
+        MANIFEST: manifest(kept, left_out, removed, created, site.key if site else None),
+        **{p.name: p.content for p in kept},
+    }
     return Made(files, tuple(kept), tuple(left_out), removed, redactor.names())
 
 

@@ -50,14 +50,14 @@ def bench(
     import re
     import time
 
-    from doctor.cli.check import _one_of
+    from doctor.cli.choices import one_of
     from doctor.errors import InputError
 
     began = time.monotonic()
     names = what or []
     to = Destination(output, site_of(hide, domain, key))
     measures = names[:1] not in (["compare"], ["tune"])
-    _one_of("--format", format_, ("text", "json", "html") if measures else ("text", "json"))
+    one_of("--format", format_, ("text", "json", "html") if measures else ("text", "json"))
     if names[:1] == ["compare"]:
         return _compare(names[1:], format_, to)
     if names[:1] == ["report"]:

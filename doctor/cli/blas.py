@@ -41,13 +41,14 @@ def blas(
 
     from doctor.blas.predict import predict
     from doctor.cli import measured
-    from doctor.cli.check import _one_of, _python
+    from doctor.cli.check import _python
+    from doctor.cli.choices import one_of
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError
     from doctor.report import blas as report
 
     to = Destination(output, site_of(hide, domain, key))
-    _one_of("--format", format_, ("text", "json"))
+    one_of("--format", format_, ("text", "json"))
     if prove and from_ is not None:
         raise InputError("--prove runs on this machine and cannot be combined with --from")
     if device is not None and not re.fullmatch(r"cpu|cuda(?::\d{1,3})?", device):

@@ -26,6 +26,9 @@ def bundle(
     include: Annotated[list[Path] | None, typer.Option(help="Add this text file, redacted; repeatable.")] = None,
     pid: Annotated[int | None, typer.Option(help="Add what /proc shows of this process.")] = None,
     max_size: Annotated[int, typer.Option(min=1, help="MiB before compression; extras beyond are left out.")] = 40,
+    for_why: Annotated[
+        bool, typer.Option("--for-why", help="Add what `doctor why` compares: builds of packages and libraries.")
+    ] = False,
     hide: Hide = None,
     domain: Domain = None,
     key: Key = None,
@@ -45,6 +48,9 @@ def bundle(
 
     if names is not None and names.exists() and not names.is_file():
         raise InputError(f"--map {names}: is not a regular file; name a new one")
+    if for_why and key is None:
+        text = "--for-why needs --key FILE, the same file on both machines: openssl rand -hex 32 > FILE makes one"
+        raise InputError(text)
     site = site_of(hide, domain, key)
     now = datetime.now(timezone.utc)
     made = make(
@@ -55,6 +61,7 @@ def bundle(
         pid=_running(pid),
         max_size=max_size << 20,
         site=site,
+        for_why=for_why,
     )
     if dry_run:
         listed = [f"{len(p.content):>9}  {p.name}  ({p.origin})\n" for p in made.parts]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from doctor.cli.choices import one_of
 from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
 from doctor.report import formats
 
@@ -66,8 +67,8 @@ def check(
     from doctor.engine.verdict import exit_code
     from doctor.errors import InputError
 
-    _one_of("--format", format_, ("text", *formats.names()))
-    _one_of("--fail-on", fail_on, ("error", "warning", "never"))
+    one_of("--format", format_, ("text", *formats.names()))
+    one_of("--fail-on", fail_on, ("error", "warning", "never"))
     if unredacted and output is None:
         raise InputError("--unredacted needs -o FILE: unredacted reports go to a file of mode 0600 only")
     site = site_of(hide, domain, key)
@@ -132,13 +133,6 @@ def _since(since: str | None) -> str | None:
 
         seconds(since, None)
     return since
-
-
-def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
-    from doctor.errors import InputError
-
-    if value not in known:
-        raise InputError(f"invalid {option} {value!r} (choose from {', '.join(known)})")
 
 
 def _known_rules(words: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,6 @@ from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
 
 if TYPE_CHECKING:
     from doctor.compare import Changed
-    from doctor.redaction.site import Site
 
 
 def add(app: typer.Typer) -> None:
@@ -31,60 +31,86 @@ def diff(
 ) -> int:
     """Show what differs between two machines, most important first.
 
-    Exit 1 when something differs.
+    Exit 1 when something differs, 4 when nothing is known of both.
     """
     import json
 
     from doctor.cli.output import deliver
     from doctor.compare import as_data, compare
+    from doctor.engine.verdict import unread, unread_line
     from doctor.errors import ExitCode, InputError
+    from doctor.findings import Layer
+    from doctor.report.formats.json import as_data as data
+    from doctor.report.formats.json import private
+    from doctor.sides import report
 
     if format_ not in ("text", "json"):
         raise InputError(f"invalid --format {format_!r} (choose from text, json)")
     site = site_of(hide, domain, key)
-    changes = compare(_report(before, site), _report(after, site))
-    text = (
-        json.dumps(as_data(changes, (before, after)), indent=2) + "\n"
-        if format_ == "json"
-        else _text(changes, (before, after))
-    )
+    names, sides = (before, after), (private(report(before, site), site), private(report(after, site), site))
+    changes = compare(*(data(side, unredacted=True) for side in sides))
+    unread_layers = unread(sides[0].snapshot), unread(sides[1].snapshot)
+    dark = {layer for side in unread_layers for layer, state in side.items() if state == "unknown"}
+    if format_ == "json":
+        by_side = [{layer.value: str(state) for layer, state in side.items()} for side in unread_layers]
+        text = json.dumps(as_data(changes, names, (by_side[0], by_side[1])), indent=2) + "\n"
+    else:
+        gaps = [line for pair in zip(names, unread_layers, strict=True) if (line := unread_line(*pair))]
+        text = _text(changes, names, gaps)
     deliver(without_names(text, site), output)
-    return ExitCode.FINDINGS if changes else ExitCode.OK
+    if any(change.kind != "unread" for change in changes):
+        return ExitCode.FINDINGS
+    return ExitCode.UNJUDGED if dark == set(Layer) else ExitCode.OK
 
 
-def _report(name: str, site: Site | None) -> dict[str, Any]:
-    from doctor.report.formats.json import as_data, private
-    from doctor.sides import report
-
-    return as_data(private(report(name, site), site), unredacted=True)
-
-
-def _text(changes: tuple[Changed, ...], names: tuple[str, str]) -> str:
-    if not changes:
-        return "no difference in findings and facts\n"
-    findings = [c for c in changes if c.kind == "finding"]
-    facts = [c for c in changes if c.kind == "fact"]
-    lines = [_printable(f"- {names[0]}"), _printable(f"+ {names[1]}")]
-    for title, rows in (("findings", findings), ("facts", facts)):
+def _text(changes: tuple[Changed, ...], names: tuple[str, str], gaps: list[str]) -> str:
+    """What nobody looked at comes first: no difference is shown there, and none is denied."""
+    lines = [_printable(f"? {line}") for line in gaps]
+    groups = [[c for c in changes if c.kind == kind] for kind in ("finding", "fact", "unread")]
+    if any(groups):
+        lines += [_printable(f"- {names[0]}"), _printable(f"+ {names[1]}")]
+    for title, rows in zip(("findings", "facts"), groups, strict=False):
         if rows:
             lines += ["", f"{len(rows)} {title if len(rows) > 1 else title[:-1]} differ{'s' * (len(rows) == 1)}:"]
             lines += [f"  {_line(change)}" for change in rows]
+    if not groups[0] and not groups[1]:
+        whole = "no difference in findings and facts"
+        lines.append(f"{whole}, of what both know" if gaps or groups[2] else whole)
+    if one_sided := groups[2]:
+        lines += ["", f"{len(one_sided)} known of one side only, which is no difference:"]
+        lines += [f"  {line}" for line in _grouped(one_sided)]
     return "\n".join(lines) + "\n"
+
+
+def _grouped(changes: list[Changed]) -> Iterator[str]:
+    """A line for each finding, and one for all facts of one kind that are missing for one reason."""
+    kinds: dict[tuple[bool, str, str | None], list[Changed]] = {}
+    for change in changes:
+        top = change.name if change.severity else change.name.split(".")[0].split("[")[0]
+        kinds.setdefault((change.before is None, top, change.state), []).append(change)
+    for (is_new, top, state), rows in kinds.items():
+        if len(rows) == 1:
+            yield _line(rows[0])
+        else:
+            yield _printable(f"{'+' if is_new else '-'} {top}: {len(rows)} facts (there: {state})")
 
 
 def _line(change: Changed) -> str:
     sign = "+" if change.before is None else "-" if change.after is None else "~"
-    if change.kind == "finding":
+    if change.severity:
         told = change.after or change.before
         was = (
             f" (was {change.before['severity']})"
             if sign == "~" and change.before["severity"] != told["severity"]
             else ""
         )
-        return _printable(f"{sign} {told['severity']}{was}: {change.name}: {told['summary']}")
+        return _printable(f"{sign} {told['severity']}{was}: {change.name}: {told['summary']}{_why(change)}")
     sides = [_short(side) for side in (change.before, change.after) if side is not None]
-    why = f" (there: {change.state})" if change.state else ""
-    return _printable(f"{sign} {change.name}: {' -> '.join(sides)}{why}")
+    return _printable(f"{sign} {change.name}: {' -> '.join(sides)}{_why(change)}")
+
+
+def _why(change: Changed) -> str:
+    return f" (there: {change.state})" if change.state and change.state != "absent" else ""
 
 
 def _short(value: Any) -> str:

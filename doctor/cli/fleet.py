@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from doctor.cli.choices import Output, one_of
 from doctor.cli.fleet_diff import diff
+from doctor.cli.fleet_health import health
+from doctor.cli.fleet_inputs import Golden, Profile, expected_state, names_of, tally_of, text_of
+from doctor.cli.fleet_watch import watch
 from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
 
 if TYPE_CHECKING:
@@ -21,7 +25,7 @@ _FORMATS = ("text", "json", "markdown", "html", "nodes")
 
 def add(app: typer.Typer) -> None:
     group = typer.Typer(help="Check many nodes.", no_args_is_help=True, rich_markup_mode=None)
-    for command in (check, report, diff, health):
+    for command in (check, report, diff, watch, health):
         group.command(command.__name__)(command)
     app.add_typer(group, name="fleet")
 
@@ -46,22 +50,21 @@ def check(
     timeout: Annotated[int, typer.Option(min=5, max=3600, help="Seconds to wait for a node.")] = 60,
     at_once: Annotated[int, typer.Option(min=1, max=1000, help="Nodes at a time (ssh and ansible).")] = 32,
     keep: Annotated[Path | None, typer.Option(help="Keep the reports in this new folder.")] = None,
-    golden: Annotated[
-        list[Path] | None, typer.Option(help="Report of a node that is as it should be, one for each kind; repeatable.")
-    ] = None,
+    golden: Golden = None,
+    profile: Profile = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit 4 when a layer was not checked on a node with GPUs.")
     ] = False,
     format_: Annotated[str, typer.Option("--format", help=", ".join(_FORMATS))] = "text",
     fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
-    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    output: Output = None,
     hide: Hide = None,
     domain: Domain = None,
     key: Key = None,
 ) -> int:
     """Check all nodes over Slurm, ssh or Ansible, and compare them."""
-    _one_of("--format", format_, _FORMATS)
-    _one_of("--fail-on", fail_on, ("error", "warning", "never"))
+    one_of("--format", format_, _FORMATS)
+    one_of("--fail-on", fail_on, ("error", "warning", "never"))
     site = site_of(hide, domain, key)
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError, ToolError
@@ -73,65 +76,33 @@ def check(
 
     if sum(map(bool, (slurm, ssh, ansible, emit))) != 1:
         raise InputError("expected one of --slurm, --ssh, --ansible, --emit")
-    chosen = ",".join(_expected(nodes)) or None
+    chosen = ",".join(names_of(nodes)) or None
     if emit:
-        _one_of("--emit", emit, texts.KINDS)
+        one_of("--emit", emit, texts.KINDS)
         made = texts.emit(emit, doctor=doctor, nodes=chosen, partition=partition, timeout_s=timeout, image=image,
                           gpu_label=node_label, options=option or ())  # fmt: skip
         deliver(made, output)
         return ExitCode.OK
+    goldens, expected = expected_state(golden, profile)
     with _folder(keep) as folder:
         try:
             if slurm:
                 done = gather.by_slurm(folder, doctor=doctor, nodes=chosen, partition=partition, timeout_s=timeout,
                                        options=option or ())  # fmt: skip
             elif ssh:
-                done = gather.by_ssh(folder, doctor=doctor, hosts=_expected(ssh), timeout_s=timeout, at_once=at_once)
+                done = gather.by_ssh(folder, doctor=doctor, hosts=names_of(ssh), timeout_s=timeout, at_once=at_once)
             else:
                 assert ansible
                 done = gather.by_ansible(folder, doctor=doctor, inventory=ansible, pattern=hosts, timeout_s=timeout,
                                          at_once=at_once)  # fmt: skip
         except ToolError as error:  # the engine knows no nodes: that is no fault of the doctor's
             raise InputError(str(error)) from error
-        tally = Tally().add_all(of_folder(folder))
+        tally = Tally(expected=expected).add_all(of_folder(folder))
         tally.missing(done.expected, done.reasons)
     _heard(tally, "no node was there to be asked: none that is named, in the inventory or known to the scheduler")
-    verdict = judged(tally, _golden(golden))
+    verdict = judged(tally, goldens)
     deliver(without_names(_rendered(verdict, format_), site), output)
     return _exit_code(verdict, fail_on, strict=strict)
-
-
-def health(
-    for_: Annotated[str, typer.Option("--for", help="slurm-prolog, slurm-epilog, slurm-health, npd or nhc.")],
-    gpus: Annotated[int | None, typer.Option(min=0, help="GPUs that this node should have.")] = None,
-    scope: Annotated[
-        str | None, typer.Option(help="Only findings of this scope: hardware, firmware, driver or host.")
-    ] = None,
-    fail_on: Annotated[str, typer.Option(help="What counts: error or warning.")] = "error",
-    from_: Annotated[Path | None, typer.Option("--from", help="Check this capture or bundle.")] = None,
-    root: Annotated[Path | None, typer.Option(help="Check the tree under this folder; run no command.")] = None,
-) -> int:
-    """Check this node for a scheduler or monitor: one line and an exit code."""
-    from doctor.cli.check import _allowed, _system
-    from doctor.cli.output import notice, tell
-    from doctor.engine.run import Options, examine
-    from doctor.errors import DoctorError
-    from doctor.fleet import health as contract
-
-    _one_of("--for", for_, contract.CONTRACTS)
-    _one_of("--fail-on", fail_on, ("error", "warning"))
-    if scope is not None:
-        _one_of("--scope", scope, ("hardware", "firmware", "driver", "host"))
-    system = _system(from_, root)
-    try:
-        found = examine(system, Options(allowed=_allowed(None)))
-        said = contract.answer(found, for_, fail_on=fail_on, gpus=gpus, scope=scope)
-    except DoctorError as error:
-        said = contract.failed(for_, str(error))
-    except Exception as error:  # noqa: BLE001 -- a fault of ours must not drain a node
-        said = contract.failed(for_, type(error).__name__)
-    (tell if said.to_stderr else notice)(said.line + "\n")
-    return said.code
 
 
 def report(
@@ -142,9 +113,8 @@ def report(
     nodes: Annotated[
         str | None, typer.Option(help="Nodes that should have answered: n[001-128], or @FILE of names.")
     ] = None,
-    golden: Annotated[
-        list[Path] | None, typer.Option(help="Report of a node that is as it should be, one for each kind; repeatable.")
-    ] = None,
+    golden: Golden = None,
+    profile: Profile = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit 4 when a layer was not checked on a node with GPUs.")
     ] = False,
@@ -152,7 +122,7 @@ def report(
     slurm: Annotated[Path | None, typer.Option(help="Output of `scontrol show node -o`, to compare with.")] = None,
     kube: Annotated[Path | None, typer.Option(help="Output of `kubectl get nodes -o json`, to compare with.")] = None,
     fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
-    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    output: Output = None,
     hide: Hide = None,
     domain: Domain = None,
     key: Key = None,
@@ -160,20 +130,22 @@ def report(
     """Compare many reports: which node is odd, and what differs.
 
     Each is a `doctor check --format json` report."""
-    _one_of("--format", format_, _FORMATS)
-    _one_of("--fail-on", fail_on, ("error", "warning", "never"))
+    one_of("--format", format_, _FORMATS)
+    one_of("--fail-on", fail_on, ("error", "warning", "never"))
     site = site_of(hide, domain, key)
     from doctor.cli.output import deliver
     from doctor.fleet import kubernetes, views
     from doctor.fleet.verdict import judged
 
-    tally = _tally(source)
-    tally.missing(_expected(nodes))
+    goldens, expected = expected_state(golden, profile)
+    tally = tally_of(source, expected)
+    tally.missing(names_of(nodes))
     what = "the stream was empty" if source == "-" else f"{source}: no NODE.json, NODE.jsonl or NODE.out is in it"
     _heard(tally, f"{what}, and --nodes names nobody: nothing was read")
-    cluster = _text(kube)
-    told = [*views.of_gres(_text(gres)), *views.of_scontrol(_text(slurm)), *kubernetes.of_kubernetes(cluster)]
-    verdict = judged(tally, _golden(golden))
+    cluster = text_of(kube)
+    told = [*views.of_gres(text_of(gres)), *views.of_scontrol(text_of(slurm)), *kubernetes.of_kubernetes(cluster)]
+    verdict = judged(tally, goldens)
+    verdict.folder = None if source == "-" else Path(source)
     verdict.disagreements += [*views.disagreements(tally, told), *kubernetes.operators(cluster)]
     deliver(without_names(_rendered(verdict, format_), site), output)
     return _exit_code(verdict, fail_on, strict=strict)
@@ -198,60 +170,12 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     yield keep.absolute()
 
 
-def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
-    from doctor.errors import InputError
-
-    if value not in known:
-        raise InputError(f"invalid {option} {value!r} (choose from {', '.join(known)})")
-
-
-def _tally(source: str) -> Tally:
-
-    from doctor.errors import InputError
-    from doctor.fleet.answers import of_folder, of_stream
-    from doctor.fleet.tally import Tally
-
-    if source == "-":
-        from doctor.cli.output import stdin
-
-        return Tally().add_all(of_stream(stdin().buffer))
-    if not Path(source).is_dir():
-        raise InputError(f"{source}: no such folder; `-` reads a stream of reports")
-    return Tally().add_all(of_folder(Path(source)))
-
-
 def _heard(tally: Tally, why: str) -> None:
     """Raises InputError where nobody answered and nobody is missed: a fleet of no node is not a good one."""
     from doctor.errors import InputError
 
     if not tally.nodes and not tally.silent:
         raise InputError(why)
-
-
-def _text(path: Path | None) -> str:
-    """Of a file that was named; "" without one. InputError where it can't be read."""
-    from doctor.errors import InputError
-    from doctor.system.given import open_given
-
-    if path is None:
-        return ""
-    try:
-        with open_given(path) as held:
-            content = held.read((256 << 20) + 1)
-        if len(content) > 256 << 20:
-            raise InputError(f"{path}: larger than 256 MiB")
-        return content.decode("utf-8", "replace")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
-
-
-def _expected(nodes: str | None) -> list[str]:
-    """The names that a list or a file of lists stands for."""
-    from doctor.fleet.names import expanded
-
-    if nodes is None:
-        return []
-    return expanded(_text(Path(nodes[1:])) if nodes.startswith("@") else nodes)
 
 
 def _rendered(verdict: Verdict, format_: str) -> str:
@@ -269,29 +193,6 @@ def _rendered(verdict: Verdict, format_: str) -> str:
     if format_ == "nodes":
         return folded(node for nodes in verdict.to_drain().values() for node in nodes) + "\n"
     return text.markdown(verdict) if format_ == "markdown" else text.render(verdict)
-
-
-def _golden(paths: list[Path] | None) -> list[dict[str, Any]]:
-    """Reports of nodes that are as they should be. InputError for what is no report."""
-    from doctor.bundle.open import parsed
-    from doctor.errors import InputError
-    from doctor.fleet.answers import SCHEMAS
-    from doctor.fleet.configuration import all_facts, identity
-    from doctor.system.given import read_given_bytes
-
-    made: dict[tuple[str, ...], dict[str, Any]] = {}
-    for path in paths or ():
-        data = parsed(str(path), "report", read_given_bytes(path, 64 << 20))
-        try:
-            kind = identity(data["snapshot"]) if data.get("schema") in SCHEMAS and all_facts(data) else None
-        except (AttributeError, KeyError, TypeError, ValueError):
-            kind = None
-        if kind is None:
-            raise InputError(f"--golden {path}: not a report of `doctor check --format json`")
-        if kind in made:
-            raise InputError(f"--golden {path}: another golden report has the same GPUs; name one for each kind")
-        made[kind] = data
-    return list(made.values())
 
 
 def _exit_code(verdict: Verdict, fail_on: str, *, strict: bool) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from doctor.cli.choices import Output, TextOrJson, one_of
 from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ _WHAT = "Folder of reports, or a file of `doctor fleet report --format json`."
 def diff(
     before: Annotated[Path, typer.Argument(metavar="BEFORE", help=_WHAT)],
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="The same, of a later time.")],
-    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
-    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    format_: TextOrJson = "text",
+    output: Output = None,
     hide: Hide = None,
     domain: Domain = None,
     key: Key = None,
@@ -28,12 +29,11 @@ def diff(
     import json
 
     from doctor.cli.output import deliver
-    from doctor.errors import ExitCode, InputError
+    from doctor.errors import ExitCode
     from doctor.fleet.changes import as_data, compared
     from doctor.fleet.changes_text import render
 
-    if format_ not in ("text", "json"):
-        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
+    one_of("--format", format_)
     site = site_of(hide, domain, key)
     found = compared(_side(before), _side(after))
     text = json.dumps(as_data(found), indent=2) + "\n" if format_ == "json" else render(found)

@@ -44,7 +44,7 @@ EXAMPLES = {
         "doctor solve torch --gpu gfx942 --rocm 7.2 --python 3.12 --tool uv",
     ),
     "env": ("doctor env", "doctor env train.sbatch Dockerfile", "doctor env --recommend --workload train"),
-    "profiles": ("doctor profiles list", "doctor profiles show h100-cuda13.0", "doctor profiles match"),
+    "profiles": ("doctor profiles list", "doctor profiles show h100+cuda13.0", "doctor profiles match"),
     "stack": (
         "doctor stack",
         "doctor stack --python .venv/bin/python",
@@ -56,8 +56,8 @@ EXAMPLES = {
         "doctor run --emit kubernetes rocm/pytorch:latest",
     ),
     "image": (
-        "doctor image emit h100-cuda13.2-train",
-        "doctor image build h100-cuda13.2-train",
+        "doctor image emit h100+cuda13.2+train",
+        "doctor image build h100+cuda13.2+train",
         "doctor image lint Dockerfile compose.yaml",
     ),
     "fleet": (

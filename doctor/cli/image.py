@@ -55,17 +55,17 @@ def emit(
 
     wrong = 0
     if check and all_ and output.is_dir():
-        from doctor.profiles.places import files
+        from doctor.profiles import knows
 
         folders = sorted(path.name for path in output.iterdir() if path.is_dir())
-        for extra in (name for name in folders if name not in files()):
+        for extra in (name for name in folders if not knows(name)):
             wrong += 1
             tell(f"doctor: {output / extra}: no profile has this name\n")
-        profiles, all_ = [name for name in folders if name in files()], False
+        profiles, all_ = [name for name in folders if knows(name)], False
         if not profiles:
             raise InputError(f"--all --check: {output} holds no folder of a profile")
     for recipe in _recipes(profiles, all_, output, healthcheck, doctor):
-        folder = output / recipe.name
+        folder = output / recipe.profile.plain_name
         if not check:
             wrote(recipe, folder)
             state = f"UNLOCKED: {', '.join(recipe.unlocked)}" if recipe.unlocked else "locked"
@@ -102,21 +102,24 @@ def _recipes(
     from doctor.images import lockfile
     from doctor.images.emit import options_of
     from doctor.images.inside import wheel
-    from doctor.images.recipe import recipe
+    from doctor.images.recipe import recipe, with_lock
     from doctor.knowledge import Knowledge
     from doctor.profiles import load
-    from doctor.profiles.places import files, is_shipped
+    from doctor.profiles.compose import is_shipped, named
 
     if bool(names) == all_:
         raise InputError("which profiles? Name some, or --all for those that are shipped (`doctor profiles list`)")
     kb = Knowledge()
-    for name in names or [n for n, path in files().items() if is_shipped(path)]:
+    for name in names or [n for n, what in named().items() if is_shipped(what)]:
         profile = load(name)
-        folder = output / profile.name
+        image = profile.image
+        if not names and not (image and image.base):
+            continue  # for `doctor check` alone, or an image that is used as it is
+        folder = output / profile.plain_name
         before = options_of(folder)
         inner = before.get("doctor", True) if doctor is None else doctor
         health = (inner and before.get("healthcheck", False)) if healthcheck is None else healthcheck
-        yield recipe(profile, lockfile.read(folder), kb, health, wheel() if inner else None)
+        yield with_lock(recipe(profile, lockfile.read(folder), kb, health, wheel() if inner else None))
 
 
 def _recipe(name: str, output: Path) -> Recipe:
@@ -130,6 +133,9 @@ def lock(
         bool, typer.Option("--update", help="Look everything up again; without --write only show what moved.")
     ] = False,
     write: Annotated[bool, typer.Option("--write", help="With --update: write what moved.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Look everything up again, write nothing; fail where something moved.")
+    ] = False,
     base: Annotated[str | None, typer.Option(help="Pull the base from this mirror.")] = None,
     wheels: Annotated[Path | None, typer.Option(help="Folder with wheels beside those of the index.")] = None,
     apt_sources: Annotated[Path | None, typer.Option(help="apt's sources.list instead of the base's own.")] = None,
@@ -138,14 +144,13 @@ def lock(
     engine: _ENGINE = None,
     output: _OUTPUT = FOLDER,
 ) -> int:
-    """Lock a profile's base image, packages and wheels in lock.json.
+    """Lock a profile's base image, packages and wheels in lock.json. Many stacks have a lock that ships with doctor.
 
-    Exit 1 when a part is missing."""
+    Exit 1 when a part is missing, or --check finds that something moved."""
     import datetime
     from dataclasses import replace
 
     from doctor.errors import ExitCode, InputError
-    from doctor.images import lockfile
     from doctor.images.emit import wrote
     from doctor.images.engine import chosen
     from doctor.images.lock import Options, changes
@@ -153,23 +158,26 @@ def lock(
 
     if platform not in ("linux/amd64", "linux/arm64"):
         raise InputError(f"--platform {platform}: expected linux/amd64 or linux/arm64")
-    options = Options(platform, update, base, apt_sources, ca, wheels, chosen(engine) if engine else None)
-    now, missing = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0), 0
+    if check and (update or write):
+        raise InputError("--check writes nothing: leave out --update and --write")
+    options = Options(platform, update or check, base, apt_sources, ca, wheels, chosen(engine) if engine else None)
+    now, missing, asked = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0), 0, set()
     for recipe in _recipes(profiles, all_, output):
         name = recipe.name
+        if check and recipe.question in asked:
+            continue  # another board of the same stack
+        asked.add(recipe.question)
         _note(f"{name}: locking")
         made, failed = make(recipe, options, now, _note)
-        for line in changes(recipe.lock, made):
+        moved = changes(recipe.lock, made)
+        for line in moved:
             _told(f"{name}: {line}\n")
         for line in failed:
-            _note(f"{name}: not locked: {line}")
-        missing += len(failed)
-        if update and not write:
+            _note(f"{name}: {'left as it was' if options.update else 'not locked'}: {line}")
+        missing += len(failed) + (len(moved) if check else 0)
+        if check or (update and not write):
             continue
-        folder = output / name
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / lockfile.NAME).write_text(made.text(), encoding="utf-8")
-        wrote(replace(recipe, lock=made), folder)
+        wrote(replace(recipe, lock=made), output / recipe.profile.plain_name, lock=True)
     return ExitCode.FINDINGS if missing else ExitCode.OK
 
 
@@ -287,11 +295,13 @@ def verify(
     from doctor.images.engine import chosen
     from doctor.images.verify import verify as look
     from doctor.parsers.lib.printable import clean
-    from doctor.profiles import load, names
+    from doctor.profiles import knows, load
     from doctor.system.engine_api import connected
 
-    of_profile = image.endswith(".toml") or image in names()
-    reference = f"doctor/{load(image).name}:latest" if of_profile else image
+    reference = image
+    if image.endswith(".toml") or knows(image):
+        stack = load(image)
+        reference = (stack.image and stack.image.ready) or f"{stack.image_name}:latest"
     _text_or_json(format_)
     with tempfile.TemporaryDirectory() as work, connected(chosen(engine)) as api:
         checks = look(api, reference, Path(work), _bytes(budget) if budget else None)

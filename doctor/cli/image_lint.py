@@ -13,35 +13,42 @@ if TYPE_CHECKING:
 
 def lint(
     paths: Annotated[list[Path], typer.Argument(help="Dockerfiles, Containerfiles and compose files.")],
-    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    format_: Annotated[str, typer.Option("--format", help="text, json or sarif.")] = "text",
 ) -> int:
-    """Lint Dockerfiles and compose files for AMD and NVIDIA GPUs.
+    """Lint Dockerfiles and compose files for AMD and NVIDIA GPUs. `# doctor: ignore RULE reason` above it allows one.
 
     Exit 1 when there is an error."""
     import json
     from dataclasses import asdict
 
+    import doctor
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError
+    from doctor.images.lint.sarif import sarif
     from doctor.parsers.lib.printable import clean
 
-    if format_ not in ("text", "json"):
-        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
+    if format_ not in ("text", "json", "sarif"):
+        raise InputError(f"invalid --format {format_!r} (choose from text, json, sarif)")
     read = [(path, _faults(path)) for path in paths]
     rows = [(path, fault) for path, faults in read for fault in faults or ()]
     if format_ == "json":
         told = [{"file": str(path), **asdict(fault)} for path, fault in rows]
         deliver(json.dumps({"schema": "doctor.image-lint/1", "faults": told}, indent=2) + "\n", None)
+    elif format_ == "sarif":
+        deliver(sarif(rows, doctor.__version__), None)
     else:
-        lines = [f"{path}:{f.line}: {f.level} {f.rule}: {f.text}. Fix: {f.fix}" for path, f in rows if not _tag(f)]
-        tags = [f for _, f in rows if _tag(f)]
+        shown = [(path, f) for path, f in rows if not f.ignored]
+        lines = [f"{path}:{f.line}: {f.level} {f.rule}: {f.text}. Fix: {f.fix}" for path, f in shown if not _tag(f)]
+        tags = [f for _, f in shown if _tag(f)]
         if tags:
             many = f"{len(tags)} files name" if tags[1:] else "1 file names"
             lines.append(f"{many} base images by tag, and a tag moves (info, image-base-moves). Fix: {tags[0].fix}")
+        if len(shown) < len(rows):
+            lines.append(f"{len(rows) - len(shown)} ignored by comments")
         deliver("".join(f"{clean(line)}\n" for line in lines), None)
     if any(faults is None for _, faults in read):
         return ExitCode.USAGE
-    return ExitCode.FINDINGS if any(fault.level == "error" for _, fault in rows) else ExitCode.OK
+    return ExitCode.FINDINGS if any(f.level == "error" and not f.ignored for _, f in rows) else ExitCode.OK
 
 
 def _tag(fault: Fault) -> bool:

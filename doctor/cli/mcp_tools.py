@@ -5,7 +5,10 @@ ValueError and DoctorError are what the assistant is answered as an error.
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 _LONGEST = 8 << 20
@@ -129,6 +132,51 @@ ARGUMENTS = {
         "name": "The file's name: a .yaml or .yml is a compose file.",
     },
 }
+
+
+Schema = dict[str, Any]
+_TYPES: dict[str, Schema] = {
+    "str": {"type": "string"},
+    "str | None": {"type": ["string", "null"], "default": None},
+    "list[str]": {"type": "array", "items": {"type": "string"}},
+}
+"""Annotation of an argument -> its JSON schema."""
+
+
+@cache
+def schemas() -> dict[str, tuple[Callable[..., str], Schema]]:
+    """Name -> the tool, and the JSON schema of its arguments."""
+    made: dict[str, tuple[Callable[..., str], Schema]] = {}
+    for tool in TOOLS:
+        takes = inspect.signature(tool).parameters
+        rows = {n: {**_TYPES[str(p.annotation)], "description": ARGUMENTS[tool.__name__][n]} for n, p in takes.items()}
+        required = [n for n, p in takes.items() if p.default is p.empty]
+        schema: Schema = {"type": "object", "properties": rows, "additionalProperties": False}
+        made[tool.__name__] = tool, {**schema, "required": required} if required else schema
+    return made
+
+
+def fitting(name: str, schema: Schema, given: Any) -> None:
+    """Raises ValueError for an argument that is missing, of another type or not known: `check {"root": …}` must not
+    check this machine as if that had been asked."""
+    takes = schema["properties"]
+    if not isinstance(given, dict):
+        raise ValueError(f"{name}: arguments: expected an object")
+    for word, value in given.items():
+        if word not in takes:
+            known = f"it takes {', '.join(sorted(takes))}" if takes else "it takes none"
+            raise ValueError(f"{name}: unknown argument {word[:60]!r}; {known}")
+        if not _fits(value, takes[word]):
+            raise ValueError(f"{name}: {word}: expected {json.dumps(takes[word]['type'])}")
+    missing = [word for word in schema.get("required", ()) if word not in given]
+    if missing:
+        raise ValueError(f"{name}: {', '.join(missing)}: missing")
+
+
+def _fits(value: Any, schema: Schema) -> bool:
+    if schema["type"] == "array":
+        return isinstance(value, list) and all(isinstance(member, str) for member in value)
+    return isinstance(value, str) or (value is None and "null" in schema["type"])
 
 
 def _bounded(text: str) -> None:

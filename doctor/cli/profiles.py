@@ -27,25 +27,31 @@ def add(app: typer.Typer) -> None:
 
 
 def list_(format_: _FORMAT = "text", output: _OUTPUT = None) -> int:
-    """List the profiles: the shipped ones and your own."""
+    """List the profiles: which board goes with which stack, and your own."""
     from doctor.cli.output import tell
     from doctor.errors import DoctorError, ExitCode
     from doctor.profiles import load
-    from doctor.profiles.places import files, is_shipped
+    from doctor.profiles.compose import is_shipped, named
+    from doctor.profiles.pairs import Pair, faults
+    from doctor.report.profiles import matrix
 
-    rows, wrong = [], 0
-    for name, path in files().items():
-        whose = "shipped" if is_shipped(path) else "yours"
+    rows, pairs, wrong = [], [], 0
+    for file, fault in faults():
+        tell(f"doctor: {file}: {fault}\n")
+        wrong += 1
+    for name, what in named().items():
         try:
             profile = load(name)
         except DoctorError as error:
             tell(f"doctor: {error}\n")
             wrong += 1
             continue
-        rows.append({"name": name, "status": profile.status, "whose": whose, "about": profile.about})
-    lines = [
-        f"{r['name']:<26} {r['status']:<14} {'yours: ' if r['whose'] == 'yours' else ''}{r['about']}" for r in rows
-    ]
+        whose = "shipped" if is_shipped(what) else "yours"
+        parts = {"board": what.board, "stack": what.stack} if isinstance(what, Pair) else {}
+        rows.append({"name": name, "status": profile.status, "whose": whose, "about": profile.about, **parts})
+        pairs += [(what, profile)] if isinstance(what, Pair) else []
+    own = [f"{r['name']:<26} {r['status']:<14} {r['about']}" for r in rows if "stack" not in r]
+    lines = [*matrix(pairs), *(["", "Yours", *own] if own else [])]
     _deliver(rows, lines, format_, output)
     return ExitCode.USAGE if wrong else ExitCode.OK
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from doctor.cli.choices import Output, TextOrJson, one_of
 from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
 
 
@@ -18,8 +19,8 @@ def stack(
     python: Annotated[str | None, typer.Option(help="The Python whose packages are read.")] = None,
     from_: Annotated[Path | None, typer.Option("--from", help="Check this capture or bundle.")] = None,
     root: Annotated[Path | None, typer.Option(help="Check the tree under this folder instead of this machine.")] = None,
-    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
-    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    format_: TextOrJson = "text",
+    output: Output = None,
     hide: Hide = None,
     domain: Domain = None,
     key: Key = None,
@@ -34,8 +35,7 @@ def stack(
     from doctor.report import stack as parts
     from doctor.report.formats.json import private
 
-    if format_ not in ("text", "json"):
-        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
+    one_of("--format", format_)
     if from_ and root:
         raise InputError("--from and --root exclude each other")
     site = site_of(hide, domain, key)

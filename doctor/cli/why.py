@@ -11,6 +11,7 @@ from doctor.cli.site_options import Domain, Hide, Key, redacted, site_of, withou
 
 if TYPE_CHECKING:
     from doctor.redaction.site import Site
+    from doctor.why.prove import Side
     from doctor.why.runs import Limits
 
 
@@ -23,7 +24,7 @@ def why(
         str,
         typer.Argument(
             metavar="GOOD",
-            help="Where it works: a bundle, capture, JSON report, Python, in:CONTAINER, pid:N, or `this`.",
+            help="Where it works: a bundle, capture, JSON report, Python, in:CONTAINER, image:NAME, pid:N, or `this`.",
         ),
     ],
     bad: Annotated[str, typer.Argument(metavar="BAD", help="Where it fails: the same kinds.")],
@@ -36,6 +37,8 @@ def why(
     ] = False,
     good_env: Annotated[Path | None, typer.Option(help="Variables of GOOD, as `env` prints them.")] = None,
     bad_env: Annotated[Path | None, typer.Option(help="Variables of BAD, as `env` prints them.")] = None,
+    good_dir: Annotated[Path | None, typer.Option(help="Working directory of GOOD; COMMAND runs in a copy.")] = None,
+    bad_dir: Annotated[Path | None, typer.Option(help="Working directory of BAD; COMMAND runs in a copy.")] = None,
     pattern: Annotated[
         str | None, typer.Option(help="COMMAND works when its output has this regular expression, too.")
     ] = None,
@@ -52,7 +55,7 @@ def why(
 ) -> int:
     """Find out why it works there and fails here.
 
-    Exit 1 when a difference explains it, 4 when none of those that can be tried does.
+    Exit 1 when a difference explains it, 4 when nothing can be compared or none of what can be tried explains it.
     """
     from doctor.errors import InputError
 
@@ -60,14 +63,14 @@ def why(
         raise InputError(f"invalid --format {format_!r} (choose from text, json)")
     if prove != bool(command):
         raise InputError("--prove needs a command: doctor why GOOD BAD --prove -- COMMAND")
-    if not prove and (good_env or bad_env or pattern or resume):
-        raise InputError("--good-env, --bad-env, --pattern and --resume need --prove")
+    if not prove and (good_env or bad_env or good_dir or bad_dir or pattern or resume):
+        raise InputError("--good-env, --bad-env, --good-dir, --bad-dir, --pattern and --resume need --prove")
     site = site_of(hide, domain, key)
     if command:
         from doctor.why.runs import Limits
 
         limits = Limits(runs=runs, minutes=minutes, timeout_s=timeout, pattern=pattern, log=resume)
-        return _prove((good, bad), (good_env, bad_env), command, limits, format_, output, site)
+        return _prove((good, bad), (good_env, bad_env), (good_dir, bad_dir), command, limits, format_, output, site)
     return _compare((good, bad), symptom, verbose, format_, output, site)
 
 
@@ -76,24 +79,32 @@ def _compare(
 ) -> int:
     """Reads both sides, which are redacted then."""
     import json
+    from dataclasses import replace
 
     from doctor.cli.output import deliver
+    from doctor.engine.registry import for_comparing
     from doctor.errors import ExitCode
     from doctor.knowledge import Knowledge
-    from doctor.sides import report
+    from doctor.sides import key_mark, report
     from doctor.why import text
     from doctor.why.ranking import why as ask
     from doctor.why.symptom import suspects
 
-    found = ask(report(names[0], site), report(names[1], site), Knowledge(), suspects(symptom))
+    marks = [key_mark(name, site) for name in names]
+    good, bad = (report(name, site, for_comparing) for name in names)
+    found = ask(good, bad, Knowledge(), suspects(symptom), same_names=marks[0] is not None and marks[0] == marks[1])
+    found = replace(found, keys_differ=None not in marks and marks[0] != marks[1])
     as_json = json.dumps(text.as_data(found, names), indent=2) + "\n" if format_ == "json" else ""
     deliver(without_names(as_json or text.render(found, names, verbose=verbose), site), output)
+    if not found.comparable:
+        return ExitCode.UNJUDGED
     return ExitCode.FINDINGS if any(one.by for one in found.explained) else ExitCode.OK
 
 
 def _prove(
     names: tuple[str, str],
     variables: tuple[Path | None, Path | None],
+    folders: tuple[Path | None, Path | None],
     command: list[str],
     limits: Limits,
     format_: str,
@@ -107,18 +118,31 @@ def _prove(
     from doctor.errors import ExitCode
     from doctor.redaction import Redactor
     from doctor.report.key import local_key
-    from doctor.why.local import local
     from doctor.why.prove import prove
 
-    good, bad = (local(name, path) for name, path in zip(names, variables, strict=True))
+    good, bad = (_side(*row) for row in zip(names, variables, folders, strict=True))
     proof = prove(good, bad, command, limits, tell)
     if format_ == "json":
         redactor = Redactor(key=site.key if site and site.key else local_key(), site=site)
         data = proof.as_data(names)
-        redactor.learn({"environment": dict(bad.environment) | dict(good.environment)})
+        redactor.learn({"environment": {**bad.variables(), **good.variables()}})
         deliver(json.dumps(redactor.data(data), indent=2) + "\n", output)
     else:
         deliver(redacted(proof.text(names), site), output)
     if proof.interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FINDINGS if proof.minimal else ExitCode.UNJUDGED
+
+
+def _side(name: str, variables: Path | None, folder: Path | None) -> Side:
+    from doctor.errors import InputError
+    from doctor.why.boxes import box, is_box
+    from doctor.why.local import local
+
+    if not is_box(name):
+        return local(name, variables, folder)
+    if variables or folder:
+        raise InputError(
+            f"{name}: its variables and working directory are its own; --good-env and --good-dir are not for it"
+        )
+    return box(name)

@@ -6,6 +6,7 @@ from doctor.facts import Snapshot
 from doctor.findings import Rule
 
 _TRACEBACK = "the full error message and the command that was run"
+_ENVIRONMENT = "`env | grep -E 'CUDA|NVIDIA|HIP|HSA|ROC|NCCL|TORCH|LD_'`"
 _SHOWN_BY = (
     # The longest name of a fact that fits wins; AMD's command stands second where the vendors differ.
     ("gpus", "`nvidia-smi`", "`rocminfo`"),
@@ -80,4 +81,6 @@ def _shown_by(name: str, machine: Snapshot, rule: Rule) -> str | None:
     vendors = {gpu.vendor for gpu in machine.gpus or ()} & {"amd", "nvidia"} or {"amd", "nvidia"} & set(rule.tags)
     if vendors == {"amd"} or (not vendors and machine.torch.build == "rocm"):
         return amd
+    if name.startswith("environment") and not vendors:
+        return _ENVIRONMENT
     return nvidia or amd

@@ -37,12 +37,12 @@ Opener = Callable[[str], Reading[str]]
 
 @dataclass(frozen=True)
 class Found:
-    """`told` are facts of how it was started; `opener` tries a node as the container's own user."""
+    """`facts` are of how it was started; `opener` tries a node as the container's own user."""
 
     engine: str
     name: str
     pid: int
-    told: FactSheet
+    facts: FactSheet
     opener: Opener | None
 
 
@@ -113,13 +113,13 @@ def _found(
     if type(pid) is not int or pid <= 0:
         said.append(f"{engine}: {name[:60]} does not run")
         return None
-    told = container_inspect.facts(table, source)
-    told.put("container.engine", engine, source)
-    _profile(system, table, told, source)
-    return Found(engine, name, pid, told, opener)
+    facts = container_inspect.facts(table, source)
+    facts.put("container.engine", engine, source)
+    _profile(system, table, facts, source)
+    return Found(engine, name, pid, facts, opener)
 
 
-def _profile(system: System, table: Mapping[str, Any], told: FactSheet, source: str) -> None:
+def _profile(system: System, table: Mapping[str, Any], facts: FactSheet, source: str) -> None:
     """The seccomp profile that was asked for by name: Docker keeps its text, podman its path. Where none was it is the
     engine's own: podman's is a file of the host, of Docker's the rule knows what it closes."""
     host = table.get("HostConfig")
@@ -135,16 +135,16 @@ def _profile(system: System, table: Mapping[str, Any], told: FactSheet, source: 
         profile = system.read_text(profile.lstrip("/"), limit=seccomp_profile.MAX_TEXT).value or ""
     added = [str(cap).removeprefix("CAP_") for cap in host.get("CapAdd") or ()] if isinstance(host, dict) else []
     with suppress(ParserError):  # a profile that is gone or no profile says nothing
-        told.put("container.mempolicy", seccomp_profile.mempolicy(profile, added), source, "its seccomp profile")
+        facts.put("container.mempolicy", seccomp_profile.mempolicy(profile, added), source, "its seccomp profile")
 
 
-def _resolved(spec: Any, told: FactSheet, source: str) -> None:
+def _resolved(spec: Any, facts: FactSheet, source: str) -> None:
     """The seccomp rules of an OCI runtime's configuration, in which capabilities are resolved already."""
     linux = spec.get("linux") if isinstance(spec, dict) else None
     profile = linux.get("seccomp") if isinstance(linux, dict) else None
     if isinstance(profile, dict):
         with suppress(ParserError):
-            told.put("container.mempolicy", seccomp_profile.mempolicy(profile, ()), source, "its seccomp profile")
+            facts.put("container.mempolicy", seccomp_profile.mempolicy(profile, ()), source, "its seccomp profile")
 
 
 def _crictl(system: System, name: str, said: list[str]) -> Found | None:
@@ -171,10 +171,10 @@ def _in_runtime(system: System, start: tuple[str, ...], name: str, said: list[st
             info = cri.info(text or "")
             pid = info.get("pid")
             if type(pid) is int and pid > 0:
-                told = FactSheet()
-                told.put("container.engine", "kubernetes", "command:crictl inspect")
-                _resolved(info.get("runtimeSpec"), told, "command:crictl inspect")
-                return Found("crictl", name, pid, told, _opener(system, (*start, "exec", one.id)))
+                facts = FactSheet()
+                facts.put("container.engine", "kubernetes", "command:crictl inspect")
+                _resolved(info.get("runtimeSpec"), facts, "command:crictl inspect")
+                return Found("crictl", name, pid, facts, _opener(system, (*start, "exec", one.id)))
     if len(said) == before:
         said.append("crictl: none runs by that name")
     return None

@@ -17,10 +17,10 @@ def identify(machine: Snapshot, kb: Knowledge) -> Snapshot:
     """The same machine, its GPUs named."""
     gpus, origins = [], dict(machine.origins)
     for gpu in machine.gpus or ():
-        told = {field: value for field, value in _told(gpu, kb).items() if value and getattr(gpu, field) is None}
-        for field in told:
+        known = {field: value for field, value in _told(gpu, kb).items() if value and getattr(gpu, field) is None}
+        for field in known:
             origins[f"gpus[{gpu.key}].{field}"] = Origin(state=State.VALUE, source=f"catalogue:{gpu.pci_id}")
-        gpus.append(gpu.model_copy(update=told) if told else gpu)
+        gpus.append(gpu.model_copy(update=known) if known else gpu)
     return machine.model_copy(update={"gpus": tuple(gpus), "origins": origins}) if gpus else machine
 
 

@@ -32,6 +32,7 @@ def probes(inside: System, pid: int, extra: FactSheet | None = None, python: str
     made = [_joined(name, inside, python) for name in _INSIDE]
     made.append(Probe("process", lambda system, sheet: probe_function("process")(system, sheet, pid)))
     made.append(Probe("process_loader", lambda _system, sheet: probe_function("process_loader")(inside, sheet)))
+    made.append(Probe("ways", lambda system, sheet: _ways(system, sheet, pid)))
     if extra is not None:
         # Whose container it is, the engine knows best; its variables are those of the start, not of the process.
         made.insert(0, Probe("engine", lambda _system, sheet: _put(extra, sheet, _of_container)))
@@ -41,6 +42,12 @@ def probes(inside: System, pid: int, extra: FactSheet | None = None, python: str
     others = [name for name in probe_names() if name not in _INSIDE]
     made += [_of_host(name, inside) for name in others]
     return tuple(made)
+
+
+def _ways(system: System, sheet: FactSheet, pid: int) -> None:
+    from doctor.engine.ways import probe
+
+    probe(system, sheet, pid)
 
 
 def _driver_libraries(inside: System, sheet: FactSheet) -> None:

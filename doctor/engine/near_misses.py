@@ -37,9 +37,9 @@ def near(report: Report) -> list[Near]:
             best = min(_alternatives(check.rule, machine), key=_distance, default=None)
             if best:
                 found[check.rule.id] = best
-    for told in _pointed(machine):
-        if told.rule not in fired:
-            found[told.rule] = told
+    for pointed in _pointed(machine):
+        if pointed.rule not in fired:
+            found[pointed.rule] = pointed
     return sorted(found.values(), key=lambda n: (_distance(n), n.rule))
 
 

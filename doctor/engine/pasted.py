@@ -25,7 +25,12 @@ MOST = 3
 def judge_pasted(pasted: Pasted, kb: Knowledge, source: str | None = None) -> Report:
     """Where the text is no report of a failure (a changelog, a question, a success), it accuses nobody: findings are
     information, and what error texts alone pointed to becomes a hint."""
-    report = judge(pasted.machine, kb, source=source)
+    machine = pasted.machine
+    if pasted.scripts:
+        from doctor.engine.ways import of_scripts
+
+        machine = machine.model_copy(update={"lost_variables": of_scripts(pasted.scripts)})
+    report = judge(machine, kb, source=source)
     complains = pasted.guess.report >= REPORT_FROM
     findings = report.findings if complains else tuple(_quiet(f) for f in report.findings if f.basis != "symptom")
     rules = {check.rule.id: check.rule for check in registry.checks()}
@@ -37,7 +42,7 @@ def judge_pasted(pasted: Pasted, kb: Knowledge, source: str | None = None) -> Re
         likely |= {rule: max(likely.get(rule, 0.0), HINT_FROM) for rule in from_text}
     ranked = sorted(likely.items(), key=lambda row: (-row[1], row[0]))
     hints = tuple(
-        Hint(rule=rule, confidence=round(share, 2), ask=ask_for(rules[rule], pasted.machine))
+        Hint(rule=rule, title=rules[rule].title, confidence=round(share, 2), ask=ask_for(rules[rule], pasted.machine))
         for rule, share in ranked
         if rule in rules and rule not in named and share >= HINT_FROM
     )

@@ -73,8 +73,8 @@ def with_symptoms(
 
 def _both(finding: Finding, shown: tuple[Evidence, ...], severity: Severity) -> Finding:
     """A suspect that an error text points to as well is as loud as that text makes it."""
-    told = [e.text for e in finding.evidence if e.text]  # a line of the log may be quoted without its time
-    evidence = (*finding.evidence, *(e for e in shown if not any(map(e.text.endswith, told))))
+    lines = [e.text for e in finding.evidence if e.text]  # a line of the log may be quoted without its time
+    evidence = (*finding.evidence, *(e for e in shown if not any(map(e.text.endswith, lines))))
     basis = "symptom" if finding.basis == "symptom" else "both"
     louder = {"severity": severity} if finding.suspect and severity.rank < finding.severity.rank else {}
     return finding.model_copy(update={"basis": basis, "evidence": evidence, **louder})

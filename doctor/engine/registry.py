@@ -38,6 +38,13 @@ LIB = "lib"
 """The folder among the probes' areas that holds no probe, but what probes call."""
 
 
+def for_comparing() -> tuple[Probe, ...]:
+    """The probes of a check, and what only comparing two machines needs."""
+    from doctor.probes.lib import builds
+
+    return (*probes(), Probe("builds", builds.probe, ("builds",)))
+
+
 _MEASURED = ("bench", "gemm_proofs", "tuned")
 """Facts that measurements make, and no check."""
 

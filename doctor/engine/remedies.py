@@ -6,11 +6,11 @@ A remedy that does not say how it is undone, or what holds afterwards, gets both
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from doctor.facts import Snapshot
 from doctor.findings import Expect, Finding, Remedy, Step
-from doctor.rules.lib.command_effects import changes, effect_of, undo_of
+from doctor.rules.lib.command_effects import changes, effect_of, starts_again, undo_of
 from doctor.versions import Dotted
 
 
@@ -38,12 +38,29 @@ def completed(remedy: Remedy, machine: Snapshot) -> Remedy:
     commands = [step.command for step in remedy.steps if step.command]
     known: dict[str, tuple[Step, ...] | tuple[Expect, ...]] = {}
     if not remedy.undo:
-        steps = [_placed(undo_of(s.command, machine), s) for s in reversed(remedy.steps) if s.command]
+        kept = lasting(remedy)
+        acts = [(s, s.command) for s in reversed(remedy.steps) if s.command and s.command in kept]
+        steps = [_placed(undo_of(command, machine), step) for step, command in acts]
         known["undo"] = tuple(dict.fromkeys(step for step in steps if step))
     if not remedy.effect:
         acting = [argv for argv in commands if changes(argv) or effect_of(argv)]
         known["effect"] = effect_of(acting[0]) if len(acting) == 1 else ()
     return remedy.model_copy(update=known) if known else remedy
+
+
+def lasting(remedy: Remedy) -> list[tuple[str, ...]]:
+    """Its commands that leave something changed: not those that start again what was there."""
+    commands = [step.command for step in remedy.steps if step.command]
+    again = _loaded_again(commands)
+    return [argv for argv in commands if changes(argv) and not starts_again(argv) and argv not in again]
+
+
+def _loaded_again(commands: Sequence[tuple[str, ...]]) -> set[tuple[str, ...]]:
+    """Commands that unload kernel modules, and those that load one of them again: together they leave what was."""
+    calls = [(argv, "-r" in argv or "--remove" in argv, set(argv[1:])) for argv in commands if argv[0] == "modprobe"]
+    gone = [(argv, names) for argv, removes, names in calls if removes]
+    back = [(argv, names) for argv, removes, names in calls if not removes]
+    return {argv for out, some in gone for into, one in back if some & one for argv in (out, into)}
 
 
 def _placed(undo: Step | None, step: Step) -> Step | None:

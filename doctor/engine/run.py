@@ -46,6 +46,9 @@ class Options:
     """Takes what the probes read, for a bundle."""
 
 
+_OF_A_PYTHON = ("python_env", "builds")
+
+
 def examine(system: System, options: Options) -> Report:
     """Asks the machine everything, within `total_s` seconds, and judges the answers.
 
@@ -53,7 +56,7 @@ def examine(system: System, options: Options) -> Report:
     probes = registry.probes() if options.probes is None else options.probes
     if options.python:
         probes = [
-            replace(p, run=partial(p.run, python=options.python)) if p.name == "python_env" else p for p in probes
+            replace(p, run=partial(p.run, python=options.python)) if p.name in _OF_A_PYTHON else p for p in probes
         ]
     if options.since:
         probes = [replace(p, run=partial(p.run, since=options.since)) if p.name == "kernel_log" else p for p in probes]

@@ -20,7 +20,7 @@ def of_process(system: System, options: Options, pid: int | None, container: str
     if options.python:
         has_python(process, options.python, f"the process {number}")
     python = options.python or inside.interpreter(process)
-    facts = found.told if found else None
+    facts = found.facts if found else None
     if found and facts is not None:
         facts.put("process.container", f"{found.engine}:{found.name}", f"command:{found.engine} inspect")
     source = f"{found.engine} container {found.name}" if found else f"process {number}"

@@ -1,6 +1,7 @@
 """The one place that decides what a report says of the whole: each layer, the status, the headline, the exit code.
 
-A layer is `ok` only where its core facts are known and nothing in it is wrong. `partial` and `unknown` are never `ok`.
+A layer is `ok` only where its core facts are known, a check of it passed and nothing in it is wrong. `partial` and
+`unknown` are never `ok`.
 """
 
 from __future__ import annotations
@@ -40,14 +41,19 @@ def layer_of(rule: Rule) -> Layer | None:
 
 
 def layers(
-    machine: Snapshot, findings: Iterable[Finding], rules: Mapping[str, Rule], expect_gpus: int | None = None
+    machine: Snapshot,
+    findings: Iterable[Finding],
+    clear: Iterable[str],
+    rules: Mapping[str, Rule],
+    expect_gpus: int | None = None,
 ) -> dict[str, State]:
-    """Each layer's state, in the order of the stack."""
+    """Each layer's state, in the order of the stack. `clear`: the rules that looked and found nothing."""
     wrong = {
         layer_of(rules[f.rule])
         for f in findings
         if f.rule in rules and (f.severity is not Severity.INFO or f.explained_by)
     }
+    passed = {layer_of(rules[rule]) for rule in clear if rule in rules}
     known = _known(machine)
     none_here = machine.gpus == () and expect_gpus == 0
     states: dict[str, State] = {}
@@ -57,7 +63,7 @@ def layers(
             states[layer.value] = "problem"
         elif facts is None or (none_here and layer in (Layer.GPU, Layer.DRIVER, Layer.DEVICES, Layer.LIBRARIES)):
             states[layer.value] = "not-applicable"
-        elif all(facts):
+        elif all(facts) and layer in passed:
             states[layer.value] = "ok"
         else:
             states[layer.value] = "partial" if any(facts) else "unknown"
@@ -83,6 +89,46 @@ def _known(machine: Snapshot) -> dict[Layer, tuple[bool, ...] | None]:
         Layer.TORCH: (torch.version is not None, torch.build is not None) if there else None,
         Layer.FLAGS: (machine.environment is not None,),
     }
+
+
+def unread(machine: Snapshot) -> dict[Layer, State]:
+    """Layers of which nothing (`unknown`) or not everything (`partial`) was read that two machines are compared by.
+    What is known not to be here is known."""
+    vendors = [v for v in ("amd", "nvidia") if machine.of_vendor(v)] or ["amd", "nvidia"]
+    installs = {"amd": machine.rocm, "nvidia": machine.cuda}
+    python = machine.torch.installed is not None or machine.torch.version is not None
+    read = {
+        Layer.GPU: (machine.gpus is not None,),
+        Layer.DRIVER: (*(_driver_seen(machine, vendor) for vendor in vendors), machine.kernel.release is not None),
+        Layer.DEVICES: (machine.nodes is not None or bool(machine.host.wsl),),
+        Layer.LIBRARIES: tuple(installs[vendor] is not None for vendor in vendors),
+        Layer.CONTAINER: (machine.container.inside is not None,),
+        Layer.TORCH: (python, machine.packages is not None),
+        Layer.FLAGS: (machine.environment is not None,),
+    }
+    return {layer: "partial" if any(facts) else "unknown" for layer, facts in read.items() if not all(facts)}
+
+
+def _driver_seen(machine: Snapshot, vendor: str) -> bool:
+    """Without a GPU of that vendor, that its driver is not loaded has to be known."""
+    loaded = machine.nvidia_driver.loaded if vendor == "nvidia" else machine.amdgpu_driver.loaded
+    return loaded is not None or bool(machine.of_vendor(vendor) and machine.driver_known(vendor))
+
+
+_SHORT_OF_FACTS = (("Not known", "unknown"), ("Only partly known", "partial"))
+
+
+def unread_line(name: str, states: Mapping[Layer, State]) -> str | None:
+    """`Not known of NAME: GPU, driver.`: what a comparison can't show; None where all of it was read."""
+    parts = []
+    for words, wanted in _SHORT_OF_FACTS:
+        layers_so = [_LAYER_NAMES.get(layer, layer.value) for layer, state in states.items() if state == wanted]
+        if layers_so:
+            parts.append(f"{words} of {name}: {', '.join(layers_so)}.")
+    return " ".join(parts) or None
+
+
+_LAYER_NAMES = {Layer.GPU: "GPU", Layer.TORCH: "Python packages", Layer.FLAGS: "environment variables"}
 
 
 def status(machine: Snapshot, findings: Iterable[Finding], states: Mapping[str, State]) -> Status:

@@ -19,3 +19,17 @@ class Process(Model):
     """Libraries that LD_LIBRARY_PATH or LD_PRELOAD put before the copy that the program's own RUNPATH leads to."""
     devices: tuple[str, ...] | None = None
     """Device nodes of GPUs that it has open."""
+
+
+class LostVariable(Model):
+    """A variable that is set and does not reach a program: by a script in a text, or by the processes above one."""
+
+    key: str
+    """Its name, and the line or process that it does not reach."""
+    name: str
+    step: str
+    """What takes it away: `sudo`, `container`, `srun-export` … (docs/env.md)."""
+    summary: str
+    cure: str
+    shown: tuple[str, ...] = ()
+    """Where it is set and where it is lost, each `place: text`."""

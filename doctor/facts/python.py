@@ -15,6 +15,15 @@ class Package(Model):
     requires_python: str | None = None
 
 
+class Build(Model):
+    """Which build of something this is, whatever its version says. `key`: `package:NAME` or `library:SONAME`."""
+
+    key: str
+    digest: str
+    """Of a package's RECORD, or of the file that the loader takes."""
+    path: str | None = None
+
+
 class CodeGroup(Model):
     """Objects of one library that bring the same architectures."""
 

@@ -27,8 +27,17 @@ from doctor.facts.host import (
 )
 from doctor.facts.model import Model, Origin
 from doctor.facts.origin import State
-from doctor.facts.process import Process
-from doctor.facts.python import GpuBinary, InstalledFault, Interpreter, LoadedLibrary, Package, PluginLibrary, Torch
+from doctor.facts.process import LostVariable, Process
+from doctor.facts.python import (
+    Build,
+    GpuBinary,
+    InstalledFault,
+    Interpreter,
+    LoadedLibrary,
+    Package,
+    PluginLibrary,
+    Torch,
+)
 
 _STEP = re.compile(r"([a-z0-9_]+)(?:\[([^\]]*)\])?")
 
@@ -85,9 +94,13 @@ class Snapshot(Model):
     """What ONNX Runtime's providers and other frameworks' plugins need and would not find; () where nothing lacks."""
     installed_faults: tuple[InstalledFault, ...] | None = None
     """Of the packages of the GPU stack; () where every file that counts is there."""
+    builds: tuple[Build, ...] | None = None
+    """Of packages and libraries, where two machines are to be compared."""
     environment: Mapping[str, str] | None = None
     service_environment: Mapping[str, str] | None = None
     """What a text shows of the environment that a service was started with (its unit, or its own log)."""
+    lost_variables: tuple[LostVariable, ...] | None = None
+    """None where neither a script nor the processes above one were seen."""
     os: Os = Os()
     kernel: Kernel = Kernel()
     kernel_log: KernelLog = KernelLog()

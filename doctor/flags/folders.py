@@ -137,7 +137,7 @@ def _of_the_network(name: str, path: str, mounts: tuple[Mount, ...]) -> Iterator
 def _not_lasting(path: str, mounts: tuple[Mount, ...]) -> Iterator[Finding]:
     mount = holding(mounts, posixpath.normpath(path))
     if mount and mount.fstype in _GONE_AFTER:
-        said = f"Inductor's cache in {path[:120]} is on {mount.fstype}: each restart of the server tunes anew"
+        said = f"Inductor's cache in {path[:120]} is on {mount.fstype}: each restart of the server tunes again"
         cure = "Put TORCHINDUCTOR_CACHE_DIR on a volume that stays."
         source = f"{mount.point} {mount.fstype}"
         yield finding("TORCHINDUCTOR_MAX_AUTOTUNE", "warning", said, cure, "maxautotune-no-cache", source)

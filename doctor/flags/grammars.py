@@ -62,6 +62,7 @@ _BOOLEANS: dict[str, _Words] = {
     "eq1": _words("1", "", "false"),
     "exact_TRUE": _words("TRUE", "", "false"),
     "triton_bool": _words("1 true yes y on", "", "false", any_case=True),
+    "presence": _words("", "", "true"),
     "py_any": _Words(frozenset(), frozenset(("",)), "true"),
     "torch_config": _Words(frozenset(("1",)), frozenset(("0", "")), "true"),
     "py_true_or_1": _words("true 1", "", "false", any_case=True),
@@ -74,6 +75,9 @@ _BOOLEANS: dict[str, _Words] = {
     "torch_abi_bool": _words("on 1 yes true y", "", "false", any_case=True),
     "xla_prealloc": _words("", "false False 0", "true"),
     "ucx": _words("y yes on 1", "n no off 0", "taken", any_case=True),  # type: ignore[arg-type]
+    "ucx_bool": _words(
+        "y yes on 1", "n no off 0", "fails", any_case=True, failure='is refused: UCX prints "Invalid value"'
+    ),
     "ucx_ternary": _words("y yes on 1 try", "n no off 0", "taken", any_case=True),  # type: ignore[arg-type]
     "fi_bool": _words("1 true yes on", "0 false no off", "ignored", any_case=True),
 }
@@ -188,6 +192,16 @@ def _nccl_int(text: str) -> Reading:
     return Reading(value, "misread", f"reads as {value}")
 
 
+def _strtol(text: str) -> Reading:
+    value, whole = c_integer(text)
+    return Reading(value, "taken" if whole and text else "misread", f"reads as {value}")
+
+
+def _starts_1(text: str) -> Reading:
+    value = text.startswith("1")
+    return Reading(value, "misread" if meant(text) is not value else "taken", f"reads as {'on' if value else 'off'}")
+
+
 def _clr_int(text: str) -> Reading:
     value, whole = atoi(text)
     return Reading(value, "taken" if whole else "misread", f"reads as {value}")
@@ -240,6 +254,8 @@ def _c10d_int(text: str) -> Reading:
 
 _PARSERS: dict[str, Callable[[str], Reading]] = {
     "nccl_int": _nccl_int,
+    "strtol": _strtol,
+    "starts_1": _starts_1,
     "clr_int": _clr_int,
     "clr_bool": _clr_bool,
     "atoi": _clr_int,

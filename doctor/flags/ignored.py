@@ -20,8 +20,8 @@ class Ruled(NamedTuple):
     notes: tuple[str, ...]
 
 
-def judge(findings: Sequence[Finding], lines: Sequence[str], source: str) -> Ruled:
-    """The findings without those that the file's own comments set aside, and how many those were."""
+def marked(lines: Sequence[str], source: str) -> tuple[dict[int, set[str]], list[str]]:
+    """Line → rules that a comment on it or above it sets aside; and what is wrong with such comments."""
     marks: dict[int, set[str]] = {}
     notes: list[str] = []
     for number, line in enumerate(lines, 1):
@@ -31,6 +31,12 @@ def judge(findings: Sequence[Finding], lines: Sequence[str], source: str) -> Rul
             marks.setdefault(number + alone, set()).add(found[1])
         elif found:
             notes.append(f"{source}:{number}: no rule or no reason behind `doctor: ignore`: it does not count")
+    return marks, notes
+
+
+def judge(findings: Sequence[Finding], lines: Sequence[str], source: str) -> Ruled:
+    """The findings without those that the file's own comments set aside, and how many those were."""
+    marks, notes = marked(lines, source)
     kept = tuple(f for f in findings if not _named(f) & marks.get(_line(f), set())) if marks else tuple(findings)
     gone = len(findings) - len(kept)
     return Ruled(kept, (*notes, f"{gone} set aside by comments in the file") if gone else tuple(notes))

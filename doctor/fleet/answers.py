@@ -9,6 +9,7 @@ One report is in memory at a time.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -40,15 +41,28 @@ class Answer(NamedTuple):
     fault: str | None = None
 
 
-def of_folder(folder: Path) -> Iterator[Answer]:
+def _paths(folder: Path) -> list[Path]:
     """In the order of the names. InputError when the folder can't be listed."""
     try:
-        paths = sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and not p.name.startswith("."))
+        found = sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and not p.name.startswith("."))
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror or error}") from error
-    for path in paths:
-        if not path.is_file() or path.is_symlink():
-            continue
+    return [path for path in found if path.is_file() and not path.is_symlink()]
+
+
+def signature(folder: Path) -> int:
+    """Another one where a report came, went or was written again. InputError when the folder can't be listed."""
+    stats = []
+    for path in _paths(folder):
+        with contextlib.suppress(OSError):  # gone since
+            at = path.stat()
+            stats.append((path.name, at.st_ino, at.st_size, at.st_mtime_ns))
+    return hash(tuple(stats))
+
+
+def of_folder(folder: Path) -> Iterator[Answer]:
+    """In the order of the names. InputError when the folder can't be listed."""
+    for path in _paths(folder):
         if path.name == ANSWERS:
             yield from _of_answers(path)
         else:

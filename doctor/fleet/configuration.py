@@ -36,7 +36,7 @@ _PER_RANK = re.compile(
     r"^(SLURM|PMI|PMIX|OMPI|PRTE|FLUX|MPI|HYDRA|TORCHELASTIC|KUBERNETES)_|(^|_)(RANK|LOCAL_RANK|NODEID|PROCID|HOSTNAME|PID)$|"
     r"^(MASTER_ADDR|MASTER_PORT|WORLD_SIZE|GPU_DEVICE_ORDINAL|PATH|HOME|USER|LOGNAME|PWD|TMPDIR)$"
 )
-"""Variables that a scheduler sets anew for each job, node or rank."""
+"""Variables that a scheduler sets for each job, node or rank."""
 _HOST = ("cpu", "machine", "virtual_machine", "numa_balancing", "iommu", "cpu_governor", "transparent_hugepages",
          "memlock_bytes", "nofile", "glibc")  # fmt: skip
 WHOLE = ("packages", "flags")
@@ -114,12 +114,9 @@ def _each(gpus: list[Data], value: Callable[[Data], Any]) -> str | None:
     """The value that all have; else the common one, and the others with their addresses. None where it is not known of
     any: where the others of one node tell it, one that does not is unlike them."""
     values = [value(gpu) for gpu in gpus]
-    known = Counter(v for v in values if v is not None)
-    if not known:
-        return None
-    common = known.most_common(1)[0][0]
-    if len(set(values)) == 1:
-        return _text(common)
+    if not values or values.count(values[0]) == len(values):
+        return _text(values[0]) if values and values[0] is not None else None
+    common = Counter(v for v in values if v is not None).most_common(1)[0][0]
     others = [
         f"{g.get('pci_address') or g.get('key')}: {NOT_KNOWN if v is None else _text(v)}"
         for g, v in zip(gpus, values, strict=True)
@@ -267,9 +264,12 @@ def _stack(machine: Data) -> Iterator[tuple[str, str]]:
 
 def _packages(machine: Data) -> Iterator[tuple[str, str]]:
     """Of the chosen Python. Several copies of one name are all told."""
-    copies: dict[str, set[str]] = {}
+    copies: dict[str, tuple[str, ...]] = {}
     for row in _dicts(machine.get("packages")):
-        copies.setdefault(str(row.get("name"))[:100], set()).add(str(row.get("version")))
+        name, version = str(row.get("name"))[:100], str(row.get("version"))
+        others = copies.get(name, ())
+        if version not in others:
+            copies[name] = (*others, version)
     for name, versions in copies.items():
         yield name, ", ".join(sorted(versions))
 

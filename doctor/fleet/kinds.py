@@ -3,7 +3,8 @@
 Nodes with the same GPU models are one kind. Within a kind the value that two thirds of those nodes have that tell it
 is the common one, and a node with another value is odd. Without such a value the kind is divided, and nobody is
 odd. A fact that is different on more than half of the nodes is no configuration and is named as such. What a node does
-not tell makes it no odd one. A golden report takes the place of the common values.
+not tell makes it no odd one. A golden report takes the place of the common values; so does a profile, for the facts
+that it expects.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from doctor.findings import Action, Scope
 from doctor.fleet import configuration
 from doctor.fleet.configuration import AMOUNTS, AREAS, OF_ALL_GPUS, WHOLE
 from doctor.fleet.odd import meaning
 from doctor.fleet.tally import Tally
+
+if TYPE_CHECKING:
+    from doctor.fleet.expected import Deviation
 
 NOT_THERE = "not there"
 _FEW = 3
@@ -39,7 +43,7 @@ class Difference:
 
     fact: str
     common: str
-    """Value of the others."""
+    """Value of the others, or the one that is expected."""
     value: str
     nodes: tuple[int, ...]
 
@@ -71,6 +75,8 @@ class Kind:
     """Facts that differ on more than half of the nodes."""
     golden: bool = False
     """Whether a golden report says what they should have, and not the majority."""
+    profile: str | None = None
+    """The profile that says some of what they should have."""
     common: dict[str, str] = field(default_factory=dict)
     """Fact -> the value that two thirds of the nodes have."""
     untold: dict[str, int] = field(default_factory=dict)
@@ -78,6 +84,16 @@ class Kind:
 
     def odd(self) -> set[int]:
         return {node for difference in self.differences for node in difference.nodes}
+
+    def usual(self) -> int | None:
+        """A node as most are, that no other of its kind differs from; None where every one is odd."""
+        odd = self.odd()
+        return next((node for group in self.groups for node in group if node not in odd), None)
+
+    def measure(self) -> str:
+        """What its nodes are compared with, in words."""
+        rest = "the golden report" if self.golden else "the majority"
+        return f"profile {self.profile} and {rest}" if self.profile else rest
 
 
 def kinds_of(tally: Tally, golden: Sequence[Mapping[str, Any]] = ()) -> list[Kind]:
@@ -98,7 +114,8 @@ def _kinds(tally: Tally, members: dict[int, list[int]]) -> list[list[int]]:
         by_identity[tally.shapes[number].identity].append(number)
     size = {identity: sum(len(members[s]) for s in shapes) for identity, shapes in by_identity.items()}
     large = [identity for identity in by_identity if identity and size[identity] >= _LARGE]
-    common = {identity: _usual(tally, by_identity[identity], members) for identity in large}
+    most = {identity: max(by_identity[identity], key=lambda s: (len(members[s]), -s)) for identity in large}
+    common = {identity: tally.facts(shape) for identity, shape in most.items()}
     kinds = {identity: list(shapes) for identity, shapes in by_identity.items()}
     for identity, numbers in by_identity.items():
         for number in numbers:
@@ -118,7 +135,7 @@ def _home(
     """The large kind that a node of that hardware belongs to, where it is no kind of its own."""
     others = [k for k in common if k != identity]
     if not identity:  # it has no GPUs, or lost them
-        alike = [k for k in others if all(f in facts and _same(f, facts[f], common[k].get(f, "")) for f in _ALIKE)]
+        alike = [k for k in others if all(f in facts and same(f, facts[f], common[k].get(f, "")) for f in _ALIKE)]
         return max(alike, key=lambda k: (_shared(facts, common[k]), size[k]), default=None)
     if size[identity] >= _FEW:
         return None
@@ -130,24 +147,17 @@ def _shared(facts: dict[str, str], usual: dict[str, str]) -> int:
     return sum(usual.get(fact) == value for fact, value in facts.items())
 
 
-def _usual(tally: Tally, shapes: list[int], members: dict[int, list[int]]) -> dict[str, str]:
-    """The facts of the most frequent configuration."""
-    return tally.facts(max(shapes, key=lambda s: (len(members[s]), -s)))
-
-
 Expected = Mapping[tuple[str, ...], Mapping[str, str]]
 
 
 def _kind(tally: Tally, shapes: list[int], members: dict[int, list[int]], expected: Expected) -> Kind:
     nodes = sorted(n for s in shapes for n in members[s])
-    name = Counter({tally.shapes[s].kind: 0 for s in shapes})
+    name, size = Counter[str](), Counter[tuple[str, ...]]()
     for shape in shapes:
         name[tally.shapes[shape].kind] += len(members[shape])
+        size[tally.shapes[shape].identity] += len(members[shape])
     kind = Kind(max(name, key=lambda n: (name[n], n)), nodes)
     values: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    size = Counter({tally.shapes[s].identity: 0 for s in shapes})
-    for shape in shapes:
-        size[tally.shapes[shape].identity] += len(members[shape])
     golden = dict(expected.get(max(size, key=lambda identity: size[identity]), {}))
     facts_of = _completed(tally, shapes, golden)
     kind.golden = bool(golden)
@@ -155,7 +165,9 @@ def _kind(tally: Tally, shapes: list[int], members: dict[int, list[int]], expect
         for fact, value in facts.items():
             values[fact][value].append(shape)
     _of_another_number(values, members)
-    apart: set[str] = set()
+    apart = _expected(kind, tally)
+    for fact in apart:
+        values.pop(fact, None)
     for fact, by_value in values.items():
         places = {value: [n for s in at for n in members[s]] for value, at in by_value.items()}
         if _judge_fact(kind, fact, _merged(fact, places), golden.get(fact)):
@@ -163,6 +175,20 @@ def _kind(tally: Tally, shapes: list[int], members: dict[int, list[int]], expect
     kind.differences.sort(key=lambda d: (_order(d.fact), d.value))
     kind.groups = _groups(kind, facts_of, members, apart)
     return kind
+
+
+def _expected(kind: Kind, tally: Tally) -> set[str]:
+    """The facts that a profile compares in place of the majority; nodes that are not as it expects go into the kind."""
+    outcomes = {node: tally.outcomes[tally.outcome_of[node]] for node in kind.nodes}
+    if tally.expected is None or not any(outcome and outcome.applies for outcome in outcomes.values()):
+        return set()
+    kind.profile = tally.expected.profile.name
+    rows: dict[Deviation, list[int]] = defaultdict(list)
+    for node, outcome in outcomes.items():
+        for deviation in outcome.deviations if outcome else ():
+            rows[deviation].append(node)
+    kind.differences += [Difference(*deviation, tuple(nodes)) for deviation, nodes in rows.items()]
+    return set(tally.expected.replaced)
 
 
 def _of_another_number(values: dict[str, dict[str, list[int]]], members: Mapping[int, list[int]]) -> None:
@@ -204,11 +230,11 @@ def _merged(fact: str, places: dict[str, list[int]]) -> dict[str, list[int]]:
         usual = numbers[len(numbers) // 2] if numbers else usual
     out: dict[str, list[int]] = defaultdict(list)
     for value, nodes in places.items():
-        out[usual if _same(fact, value, usual) else value] += nodes
+        out[usual if same(fact, value, usual) else value] += nodes
     return out
 
 
-def _same(fact: str, value: str, usual: str) -> bool:
+def same(fact: str, value: str, usual: str) -> bool:
     within = _within(fact)
     if value == usual or within is None:
         return value == usual
@@ -243,7 +269,7 @@ def _judge_fact(kind: Kind, fact: str, places: dict[str, list[int]], golden: str
     if 3 * len(most) >= 2 * known:
         kind.common[fact] = common
     if golden is not None:
-        wrong = [Difference(fact, golden, v, tuple(sorted(n))) for v, n in places.items() if not _same(fact, v, golden)]
+        wrong = [Difference(fact, golden, v, tuple(sorted(n))) for v, n in places.items() if not same(fact, v, golden)]
         kind.differences += wrong
         return bool(wrong)
     if len(places) == 1:

@@ -91,7 +91,7 @@ def _kinds(verdict: Verdict) -> Iterator[str]:
                 )
                 for d in kind.differences
             )
-            other = "Expected" if kind.golden else "Elsewhere"
+            other = "Expected" if kind.golden or kind.profile else "Elsewhere"
             yield _table("Odd ones out", ("Nodes", "Fact", "There", other, "Scope, action"), rows)
         for division in kind.divisions:
             values = (

@@ -43,7 +43,7 @@ class Odd(_Closed):
     count: int = Field(ge=1)
     fact: str = Field(description="`AREA: NAME`.")
     value: str = Field(description="There; `not there` for a package or variable that is missing.")
-    common: str = Field(description="Elsewhere.")
+    common: str = Field(description="Elsewhere, or what is expected.")
     scope: str = Field(description="Whose matter it is: hardware, firmware, driver, host …")
     action: str = Field(description="drain, reconfigure, rebuild or inform.")
 
@@ -69,6 +69,9 @@ class Kind(_Closed):
     count: int = Field(ge=1)
     groups: list[Nodes] = Field(min_length=1, description="Of equal configuration, the largest first.")
     golden: bool = Field(description="Compared with a golden report, not with the majority.")
+    profile: str | None = Field(
+        None, description="The profile that they were compared with, for the facts that it expects."
+    )
     common: dict[str, str] = Field(description="Fact: the value that two thirds of the nodes have.")
     odd: list[Odd]
     divided: list[Divided]
@@ -104,6 +107,10 @@ class Fleet(_Closed):
     unchecked: dict[str, str] = Field(description="Layer: nodes on which it could not be checked.")
     stale: str = Field(description="Nodes whose report is over 24 h older than the newest.")
     ahead: str = Field(description="Nodes whose report is from the future: their clock is wrong.")
+    profile: str | None = Field(None, description="The profile that nodes were compared with.")
+    not_compared: dict[str, str] = Field(
+        default_factory=dict, description="Fact that the profile expects: nodes on which it is not known."
+    )
     golden_without_nodes: list[str] = Field(description="Kinds of golden reports that no node is of.")
     findings: list[Finding]
     kinds: list[Kind] = Field(description="The largest first.")

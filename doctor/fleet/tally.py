@@ -8,13 +8,17 @@ from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from doctor.findings import Action, Scope, drains
 from doctor.fleet import configuration
 from doctor.fleet.answers import SILENT, Answer
 from doctor.fleet.configuration import Area
 
+if TYPE_CHECKING:
+    from doctor.fleet.expected import Expected, Outcome
+
+_Thing = TypeVar("_Thing")
 _SEVERITIES = ("error", "warning", "info")
 _STATUSES = ("ok", "partial", "warning", "error", "unknown")
 
@@ -78,6 +82,8 @@ class _Kept(NamedTuple):
     """A bit for each of LAYERS."""
     drain: int
     """Why to drain it: a place in Tally.reasons, whose first is none."""
+    outcome: int
+    """What the profile says of it: a place in Tally.outcomes, whose first is none."""
 
 
 class Shape(NamedTuple):
@@ -104,12 +110,21 @@ class _Read(NamedTuple):
         return cls(configuration.kind(machine), configuration.identity(machine), configuration.of(report), number)
 
 
+def _place(places: dict[_Thing, int], things: list[_Thing], thing: _Thing) -> int:
+    """Where a thing is in a list of distinct ones, to which it is added where it is new."""
+    place = places.setdefault(thing, len(things))
+    if place == len(things):
+        things.append(thing)
+    return place
+
+
 class Tally:
     """What all answers say together. Memory: distinct areas, distinct shapes, and below 1 KiB a node."""
 
-    def __init__(self, now: float | None = None) -> None:
-        """`now`: seconds since 1970, else this machine's clock."""
+    def __init__(self, now: float | None = None, expected: Expected | None = None) -> None:
+        """`now`: seconds since 1970, else this machine's clock. `expected`: a profile that nodes are compared with."""
         self.now = time.time() if now is None else now
+        self.expected = expected
         self.nodes: list[str] = []
         """Those that gave a report, in the order in which they answered."""
         self.shape_of = array("I")
@@ -131,11 +146,15 @@ class Tally:
         """Node -> why it gave no report."""
         self.twice: list[str] = []
         """Nodes of which a second report came: the newest counts."""
+        self.outcomes: list[Outcome | None] = [None]
+        """Distinct outcomes of the profile; None for nodes that it is not for."""
+        self.outcome_of = array("I")
         self._places: dict[str, int] = {}
         self._shape_places: dict[Shape, int] = {}
         self._area_places: dict[Area, int] = {}
         self._found_places: dict[tuple[Problem, ...], int] = {}
         self._reason_places: dict[str, int] = {"": 0}
+        self._outcome_places: dict[Outcome | None, int] = {None: 0}
 
     def add_all(self, answers: Iterable[Answer]) -> Tally:
         for answer in answers:
@@ -158,22 +177,25 @@ class Tally:
 
     def _kept(self, report: Mapping[str, Any], read: _Read) -> _Kept:
         status = report.get("status")
-        areas = tuple(self._area(read.told[area]) if area in read.told else -1 for area in configuration.AREAS)
+        told, areas_at = read.told, self._area_places
+        areas = tuple(_place(areas_at, self.areas, told[a]) if a in told else -1 for a in configuration.AREAS)
+        outcome = self.expected.outcome(report.get("snapshot") or {}) if self.expected else None
         layers = report.get("layers") or {}
         return _Kept(
-            self._shape(Shape(read.kind, read.identity, areas)),
+            _place(self._shape_places, self.shapes, Shape(read.kind, read.identity, areas)),
             _STATUSES.index(status if status in _STATUSES else "unknown"),
             read.gpus,
             _seconds(report.get("created")),
             self._found(report.get("findings") or ()),
             sum(1 << bit for bit, layer in enumerate(LAYERS) if layers.get(layer) not in _CHECKED),
             self._reason(report.get("findings") or ()),
+            _place(self._outcome_places, self.outcomes, outcome),
         )
 
     def _add(self, node: str, kept: _Kept) -> None:
         place = self._places.get(node)
         columns = (self.shape_of, self.status_of, self.gpus_of, self.created_of, self.found_of, self.unchecked_of,
-                   self.drain_of)  # fmt: skip
+                   self.drain_of, self.outcome_of)  # fmt: skip
         if place is None:
             if self.silent.pop(node, None) is not None:
                 self.twice.append(node)
@@ -186,20 +208,6 @@ class Tally:
         if kept.created > self.created_of[place]:
             for column, value in zip(columns, kept, strict=True):
                 column[place] = value
-
-    def _area(self, area: Area) -> int:
-        place = self._area_places.get(area)
-        if place is None:
-            place = self._area_places[area] = len(self.areas)
-            self.areas.append(area)
-        return place
-
-    def _shape(self, shape: Shape) -> int:
-        place = self._shape_places.get(shape)
-        if place is None:
-            place = self._shape_places[shape] = len(self.shapes)
-            self.shapes.append(shape)
-        return place
 
     def _found(self, findings: Iterable[Mapping[str, Any]]) -> int:
         """The place of a report's problems, each once."""
@@ -215,12 +223,7 @@ class Tally:
             problem = Problem(_printable(str(finding["rule"])[:100]), severity, out, scope, action)
             rows[problem] = None
             self.summaries.setdefault(problem, str(finding["summary"])[:300])
-        key = tuple(rows)
-        place = self._found_places.get(key)
-        if place is None:
-            place = self._found_places[key] = len(self.found)
-            self.found.append(key)
-        return place
+        return _place(self._found_places, self.found, tuple(rows))
 
     def _reason(self, findings: Iterable[Mapping[str, Any]]) -> int:
         """The place of the report's first reason to keep jobs from its node: rule and summary."""
@@ -230,10 +233,7 @@ class Tally:
             ):
                 reason = f"{finding['rule']}: {finding['summary']}"
                 reason = _printable(reason if len(reason) <= _LONGEST_REASON else reason[: _LONGEST_REASON - 1] + "…")
-                place = self._reason_places.setdefault(reason, len(self.reasons))
-                if place == len(self.reasons):
-                    self.reasons.append(reason)
-                return place
+                return _place(self._reason_places, self.reasons, reason)
         return 0
 
     @cached_property
@@ -257,6 +257,10 @@ class Tally:
         """(node, age in seconds) of reports that are older than the newest one by more than that."""
         newest = max((at for at in self.created_of if at <= self.now + _SKEW_S), default=0)
         return [(n, newest - at) for n, at in enumerate(self.created_of) if at and newest - at > seconds]
+
+    def late(self, now: float, seconds: float) -> list[int]:
+        """Nodes whose report is older than that; one that does not say when it was made is not."""
+        return [n for n, at in enumerate(self.created_of) if at and now - at > seconds]
 
     def ahead(self) -> list[int]:
         """Nodes whose report is from the future: their clock is wrong."""

@@ -17,6 +17,7 @@ from doctor.report.words import clean, plural
 _SEVERITIES = ("error", "warning", "info")
 _WIDTH = 80
 _MOST = 60
+_OFFERED = 3
 """Differences of one kind that text shows; data has them all."""
 
 
@@ -78,6 +79,11 @@ def render(verdict: Verdict) -> str:
     if verdict.golden_without_nodes:
         kinds = ", ".join(map(shown, verdict.golden_without_nodes))
         lines += [*fit(f"No node is of the kind of this golden report: {kinds}", "  "), ""]
+    if facts := verdict.not_compared():
+        lines.append("Expected by the profile, and not known")
+        for fact, places in sorted(facts.items()):
+            lines += fit(f"  {shown(fact)}: {listed(verdict, places)}", "    ")
+        lines.append("")
     if stale := tally.stale(STALE_S):
         lines += [
             "Old reports",
@@ -89,21 +95,23 @@ def render(verdict: Verdict) -> str:
 
 
 def _kind(verdict: Verdict, kind: Kind) -> Iterator[str]:
-    against = "the golden report" if kind.golden else "the majority"
     size = f"{plural(len(kind.nodes), 'node')}, {plural(len(kind.groups), 'configuration')}"
-    yield from fit(f"{shown(kind.name)}: {size}, compared with {against}", "  ")
+    yield from fit(f"{shown(kind.name)}: {size}, compared with {kind.measure()}", "  ")
     for number, group in enumerate(kind.groups[:8], 1):
         yield from fit(f"  group {number}: {plural(len(group), 'node')}: {listed(verdict, group)}", "    ")
     if len(kind.groups) > 8:
         yield f"  … {plural(len(kind.groups) - 8, 'more group')}"
     for difference in kind.differences[:_MOST]:
         fact, value, common = map(shown, (difference.fact, difference.value, difference.common))
-        other = "expected" if kind.golden else "elsewhere"
+        other = "expected" if kind.golden or kind.profile else "elsewhere"
         about = meaning_of(*(word.value for word in difference.meaning))
         line = f"  odd: {listed(verdict, difference.nodes)}: {fact} is {value}, {other} {common} ({about})"
         yield from fit(line, "    ")
     if len(kind.differences) > _MOST:
         yield f"  … {plural(len(kind.differences) - _MOST, 'more difference')} (--format json has them all)"
+    if pairs := why_commands(verdict, kind):
+        yield "  To see which of these matter:"
+        yield from (f"    {row}" for row in pairs)
     for division in kind.divisions[:_MOST]:
         yield from fit(f"  divided: {shown(division.fact)}", "    ")
         for value, nodes in division.values[:8]:
@@ -151,6 +159,18 @@ def drain_commands(verdict: Verdict) -> list[str]:
     ]
 
 
+def why_commands(verdict: Verdict, kind: Kind) -> list[str]:
+    """`doctor why` of the first odd nodes against one as most are, by the files of their reports."""
+    usual, folder = kind.usual(), verdict.folder
+    if usual is None or folder is None:
+        return []
+    nodes = verdict.tally.nodes
+    files = [folder / f"{nodes[node]}.json" for node in (usual, *sorted(kind.odd())[:_OFFERED])]
+    if not files[0].is_file():
+        return []
+    return [shlex.join(("doctor", "why", str(files[0]), str(file))) for file in files[1:] if file.is_file()]
+
+
 def markdown(verdict: Verdict) -> str:
     """The same as sections and tables, for a ticket or a chat."""
     from doctor.report.formats.markdown import cell, code, inert
@@ -167,7 +187,7 @@ def markdown(verdict: Verdict) -> str:
     for kind in verdict.kinds:
         lines += [f"## {inert(shown(kind.name))}: {plural(len(kind.nodes), 'node')}", ""]
         if kind.differences:
-            other = "expected" if kind.golden else "elsewhere"
+            other = "expected" if kind.golden or kind.profile else "elsewhere"
             lines += [f"| odd nodes | fact | is | {other} | scope, action |", "|--|--|--|--|--|"]
         for d in kind.differences[:_MOST]:
             cells = (listed(verdict, d.nodes), shown(d.fact), shown(d.value), shown(d.common))
@@ -194,6 +214,8 @@ def as_data(verdict: Verdict) -> dict[str, Any]:
         "unchecked": {layer: listed(verdict, nodes) for layer, nodes in tally.unchecked().items()},
         "stale": names(tally.nodes[n] for n, _ in tally.stale(STALE_S)),
         "ahead": listed(verdict, tally.ahead()),
+        "profile": verdict.profile(),
+        "not_compared": {shown(f): listed(verdict, n) for f, n in sorted(verdict.not_compared().items())},
         "golden_without_nodes": [shown(name) for name in verdict.golden_without_nodes],
         "findings": [
             {
@@ -222,6 +244,7 @@ def _kind_data(verdict: Verdict, kind: Kind) -> dict[str, Any]:
         "kind": shown(kind.name),
         "count": len(kind.nodes),
         "golden": kind.golden,
+        "profile": kind.profile,
         "common": {shown(fact): shown(value) for fact, value in sorted(kind.common.items())},
         "groups": [{"count": len(g), "nodes": listed(verdict, g)} for g in kind.groups],
         "odd": [

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from doctor.findings import Action
 from doctor.fleet import configuration
 from doctor.fleet.kinds import Kind, kinds_of
 from doctor.fleet.tally import Tally
+from doctor.report.words import plural
 
 STALE_S = 24 * 3600
 """A report that is older than the newest by more is named."""
@@ -25,6 +27,8 @@ class Verdict:
     """What a scheduler says and a node doesn't."""
     golden_without_nodes: list[str] = field(default_factory=list)
     """Kinds of golden reports that no node here is of."""
+    folder: Path | None = None
+    """Where each node's report is a file, for `doctor why`."""
 
     def odd(self) -> set[int]:
         return {node for kind in self.kinds for node in kind.odd()}
@@ -37,6 +41,23 @@ class Verdict:
         return {
             n for n in range(len(self.tally.nodes)) if self.tally.status(n) == "unknown" and self.tally.gpus_of[n] != 0
         }
+
+    def not_compared(self) -> dict[str, list[int]]:
+        """Fact that the profile expects -> nodes that it is for, or may be for, and of which it is not known."""
+        rows: dict[str, list[int]] = defaultdict(list)
+        for node, place in enumerate(self.tally.outcome_of):
+            outcome = self.tally.outcomes[place]
+            for fact in outcome.unknown if outcome else ():
+                rows[fact].append(node)
+        return dict(rows)
+
+    def profile(self) -> str | None:
+        """The name of the profile that nodes were compared with."""
+        return self.tally.expected.profile.name if self.tally.expected else None
+
+    def unused_profile(self) -> str | None:
+        """The profile's name, where it is for none of the nodes."""
+        return None if any(self.tally.outcome_of) else self.profile()
 
     def bad(self) -> list[str]:
         """Names of the nodes that are not good: with an error, odd, not checked, or without a report."""
@@ -90,7 +111,8 @@ def one_line(verdict: Verdict) -> str:
     parts = list(_parts(verdict))
     if not parts:
         every = "The node" if total == 1 else f"All {total} nodes"
-        equal = "" if total == 1 else " and like " + _compared_with(verdict)
+        alone = total == 1 and not (verdict.tally.expected or verdict.kinds[0].golden)
+        equal = "" if alone else " and like " + _compared_with(verdict)
         return f"Fleet: good. {every} answered, without an error{equal}."
     word = "NOT good" if bad or verdict.disagreements else "divided" if verdict.divided() else "not fully checked"
     return f"Fleet: {word}. No problem found on {total - bad} of {total} nodes; {', '.join(parts)}."
@@ -98,13 +120,15 @@ def one_line(verdict: Verdict) -> str:
 
 def _compared_with(verdict: Verdict) -> str:
     golden = [kind.golden for kind in verdict.kinds]
-    return (
+    rest = (
         "the golden report"
         if all(golden)
         else "most of their kind, or its golden report"
         if any(golden)
-        else ("most of their kind")
+        else "most of their kind"
     )
+    profile = verdict.profile()
+    return f"profile {profile} and {rest}" if profile else rest
 
 
 def _parts(verdict: Verdict) -> Iterator[str]:
@@ -118,6 +142,11 @@ def _parts(verdict: Verdict) -> Iterator[str]:
             yield f"{number} {text}"
     for layer, nodes in verdict.tally.unchecked().items():
         yield f"{layer} not checked on {len(nodes)} of {len(verdict.tally.nodes)}"
+    if facts := verdict.not_compared():
+        on = len({node for places in facts.values() for node in places})
+        yield f"{plural(len(facts), 'fact')} of the profile not known on {on} of {len(verdict.tally.nodes)}"
+    if unused := verdict.unused_profile():
+        yield f"profile {unused} is for none of these GPUs"
     if verdict.without_gpus():
         yield "no node has a GPU"
     kinds = sum(bool(k.divisions) for k in verdict.kinds)

@@ -16,7 +16,7 @@ from doctor.images import engine, inside, oci, podman
 from doctor.images.debs import unfit
 from doctor.images.emit import write
 from doctor.images.engine import Builder, Request
-from doctor.images.progress import Progress, Step, Steps, earlier, guessed, unpacked
+from doctor.images.progress import Progress, Step
 from doctor.images.provenance import statement
 from doctor.images.recipe import Recipe
 from doctor.images.sbom import sbom
@@ -65,7 +65,7 @@ class Built:
 
 def tag(recipe: Recipe) -> str:
     """As `doctor run NAME` looks for it."""
-    return f"doctor/{recipe.name}:latest"
+    return f"{recipe.profile.image_name}:latest"
 
 
 def build(recipe: Recipe, output: Path, options: Options, told: Progress | None, note: Note) -> Built:
@@ -81,17 +81,17 @@ def build(recipe: Recipe, output: Path, options: Options, told: Progress | None,
         _room(recipe, output, options, api, note)
         request = _request(recipe, Path(held), options, builder)
         inner = recipe.doctor.sha256 if recipe.doctor else None
-        steps = _made(request, told, _expected(recipe, output, options))
+        steps = _made(request, told)
         if not builder.exports:
             api.save(request.tag, request.output)
         image = oci.read(request.output)
-        differences = _again(request, image, steps, output / f"{recipe.name}.oci.tar", told) if options.verify else None
+        differences = _again(request, image, output / f"{recipe.name}.oci.tar", told) if options.verify else None
         found = scan(image)
         if builder.name == "docker" and builder.exports and (options.load or options.push):
             api.load(request.output, note)  # podman and the classic store built it where their images are
         verified = None if differences is None else not differences
         record, bom = output / f"{recipe.name}.build.json", output / f"{recipe.name}.cdx.json"
-        bom.write_text(sbom(recipe.name, image, found, recipe.epoch), encoding="utf-8")
+        bom.write_text(sbom(recipe, image, found), encoding="utf-8")
         provenance = statement(recipe, image, doctor.__version__, builder.versions)
         (output / f"{recipe.name}.provenance.json").write_text(provenance, encoding="utf-8")
         image = replace(image, path=output / f"{recipe.name}.oci.tar")
@@ -106,16 +106,15 @@ def build(recipe: Recipe, output: Path, options: Options, told: Progress | None,
         return built
 
 
-def _made(request: Request, told: Progress | None, expected: Steps) -> list[Step]:
-    make = podman.build if request.engine == "podman" else engine.build
-    return make(request, told, expected)
+def _made(request: Request, told: Progress | None) -> list[Step]:
+    return (podman.build if request.engine == "podman" else engine.build)(request, told)
 
 
-def _again(request: Request, first: oci.Image, steps: list[Step], kept: Path, told: Progress | None) -> list[str]:
+def _again(request: Request, first: oci.Image, kept: Path, told: Progress | None) -> list[str]:
     """What a second build differs in. Where it fails, the archive of the first is kept."""
     again = replace(request, output=request.output.with_name("again.tar"), cache=False)
     try:
-        _made(again, told, Steps(earlier(steps), whole=True))
+        _made(again, told)
         other = oci.read(again.output)
         return oci.differences(first, other) if first.digest != other.digest else []
     except DoctorError as error:
@@ -129,7 +128,7 @@ def _again(request: Request, first: oci.Image, steps: list[Step], kept: Path, to
 def _room(recipe: Recipe, output: Path, options: Options, api: Api, note: Note) -> None:
     """Raises InputError where the archives do not fit; what the engine needs depends on its cache, and is noted."""
     times = 2 if options.verify else 1
-    image = unpacked(sum(w.size or 0 for w in recipe.wheels or ()))
+    image = 200e6 + 2.1 * sum(w.size or 0 for w in recipe.wheels or ())  # unpacked, on a plain base
     archives = max(_ROOM, times * _ARCHIVE * image)
     free = shutil.disk_usage(output).free
     if free < archives:
@@ -142,22 +141,6 @@ def _room(recipe: Recipe, output: Path, options: Options, api: Api, note: Note) 
     needed, free = times * _CACHE * image + (archives if shared else 0), shutil.disk_usage(root).free
     if free < needed:
         note(f"{root}: {free / 1e9:.1f} GB are free; a build without cache needs about {needed / 1e9:.1f}")
-
-
-def _expected(recipe: Recipe, output: Path, options: Options) -> Steps:
-    """How long each step took the last time, by the record; for a first build, a guess from the lock's sizes."""
-    try:
-        kept = json.loads((output / f"{recipe.name}.build.json").read_text(encoding="utf-8"))
-        rows = [Step(str(s["name"]), float(s["seconds"] or 0), bool(s["cached"])) for s in kept["steps"]]
-        if rows and kept.get("builder", {}).get("name") == options.engine:
-            return Steps(earlier(rows), whole=True)
-    except (OSError, ValueError, KeyError, TypeError):
-        pass  # none, or one of another version: it is a guess that is lost
-    sizes = sum(w.size or 0 for w in recipe.wheels or ())
-    guess = guessed(sizes, options.compression)
-    if options.engine == "podman":  # it is saved when its steps are over
-        del guess["exporting"]
-    return Steps(guess, whole=False)
 
 
 def _allowed(recipe: Recipe, options: Options) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -11,6 +12,7 @@ from doctor.images.requirements import lists
 
 VENV = "/opt/venv"
 DOCTOR = "/opt/doctor"
+CACHE = "/cache"
 SECRET_LIKE = re.compile(r"TOKEN|SECRET|PASS|CREDENTIAL|AUTH|_KEY|API", re.IGNORECASE)
 _SECRETS = {
     "apt": ("apt_conf", "apt_sources", "ca"),
@@ -28,7 +30,7 @@ def _head(recipe: Recipe) -> Iterator[str]:
     yield "# check=error=true"
     yield from comment(f"{recipe.name}: {recipe.profile.about}")
     yield "# Written by `doctor image emit`; an edit is lost. The frontend is the one that BuildKit has built in."
-    yield f"# Build it with Docker 23 or newer: docker build -t doctor/{recipe.name} ."
+    yield f"# Build it with Docker 23 or newer: docker build -t {recipe.profile.image_name} ."
     if recipe.unlocked:
         yield "#"
         yield "# !!! UNLOCKED, never built: this file does not say which bytes it stands for."
@@ -126,18 +128,23 @@ def _python(recipe: Recipe) -> Iterator[str]:
 
 def _runtime(recipe: Recipe) -> Iterator[str]:
     yield from _from(recipe, "runtime", "os")
-    yield "# The image's user may install beside the stack; the constraints below hold torch."
-    yield f"COPY --from=python --chown={UID}:{UID} {VENV} {VENV}"
+    yield "# What changes least comes first, so that images share layers. The image's user owns it and may install"
+    yield "# beside it; the constraints below hold torch."
+    for layer, names in _layers(recipe):
+        venv = f"--mount=type=bind,from=python,source={VENV},target=/run/venv"
+        mounts = iter([venv, f"--mount=type=bind,source=image/layer,target=/run/{layer}"])
+        yield from _run(mounts, f"{recipe.interpreter} -IB /run/{layer} {VENV} {' '.join(names)}".rstrip())
     if recipe.doctor:
         yield f"COPY --from=python {DOCTOR} {DOCTOR}"
     yield "COPY --chmod=0644 image/image.conf image/environment python/constraints.txt /etc/doctor/"
     yield "COPY --chmod=0755 image/entrypoint.sh /usr/local/bin/doctor-entrypoint"
     if recipe.doctor:
         yield "COPY --chmod=0755 image/doctor.sh /usr/local/bin/doctor"
+    folders = ["/work", *([CACHE] if recipe.serve else [])]
     yield "# The user is a number, so that an orchestrator sees that it is not root; the render group's is the host's."
     yield (
         f"RUN groupadd --gid {UID} worker && useradd --uid {UID} --gid {UID} --create-home --shell /bin/bash "
-        f"--no-log-init worker && install -d -o {UID} -g {UID} /work"
+        f"--no-log-init worker && install -d -o {UID} -g {UID} {' '.join(folders)}"
     )
     yield from _environment(recipe)
     if recipe.torch:
@@ -149,11 +156,36 @@ def _runtime(recipe: Recipe) -> Iterator[str]:
     yield from _labels(recipe)
     yield "WORKDIR /work"
     yield f"USER {UID}:{UID}"
+    yield from _serve(recipe)
+    yield 'ENTRYPOINT ["/usr/local/bin/doctor-entrypoint"]'
+    yield f"CMD {json.dumps(recipe.serve.command if recipe.serve else ['bash'])}"
+
+
+def _layers(recipe: Recipe) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Layers of the virtual environment and the names of what is in each; the last has all others. ROCm's libraries are
+    in torch's wheel."""
+    if recipe.pip and recipe.vendor == "nvidia":
+        yield "libraries", ("'nvidia-*'", "'cuda-*'")
+    if recipe.pip:
+        yield "framework", ("torch", "triton", "'*triton-rocm'", "'jax*'", "tensorflow")
+    yield "others", ()
+
+
+def _serve(recipe: Recipe) -> Iterator[str]:
+    serve = recipe.serve
+    if serve:
+        yield from comment(f"{serve.why} {serve.source.url}, {serve.source.as_of.isoformat()}")
+        yield "# Models and compiled kernels are kept in the volume."
+        yield f'ENV XDG_CACHE_HOME="{CACHE}"'
+        yield f"VOLUME {CACHE}"
+        yield f"EXPOSE {serve.port}"
     if recipe.healthcheck:
         yield "HEALTHCHECK --interval=60s --timeout=30s --start-period=30s --retries=3 \\"
         yield '    CMD ["doctor", "check", "--fail-on", "error"]'
-    yield 'ENTRYPOINT ["/usr/local/bin/doctor-entrypoint"]'
-    yield 'CMD ["bash"]'
+    elif serve:
+        ask = f"import urllib.request as u; u.urlopen('http://127.0.0.1:{serve.port}{serve.health}', timeout=5)"
+        yield "HEALTHCHECK --interval=30s --timeout=10s --start-period=600s --retries=3 \\"
+        yield f'    CMD ["python", "-c", "{ask}"]'
 
 
 def _assertion(recipe: Recipe) -> str:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
+from dataclasses import asdict
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from doctor.errors import InputError
 from doctor.images import lockfile
 from doctor.images.dockerfile import SECRET_LIKE, VENV, dockerfile
-from doctor.images.lockfile import Deb
-from doctor.images.quoting import hcl, one_line
-from doctor.images.recipe import Recipe, Wanted, asked
+from doctor.images.lockfile import AptLock, BaseLock, Deb, WheelLock
+from doctor.images.quoting import one_line
+from doctor.images.recipe import Recipe, Wanted
 from doctor.images.requirements import constraints, lists, of_doctor
-from doctor.profiles.expectation import Source
+from doctor.images.sources import Build
 
 RECORD = "record.json"
-_STATIC = ("apt/install.sh", "python/install.sh", "image/entrypoint.sh")
+_STATIC = ("apt/install.sh", "python/install.sh", "image/entrypoint.sh", "image/layer")
 
 
 def emitted(recipe: Recipe) -> dict[str, str]:
@@ -32,7 +37,6 @@ def emitted(recipe: Recipe) -> dict[str, str]:
     found |= {
         "Dockerfile": dockerfile(recipe),
         ".dockerignore": "*\n!apt\n!python\n!image\n" + ("!doctor\n" if recipe.doctor else ""),
-        "docker-bake.hcl": bake(recipe),
         "apt/runtime.txt": _packages(recipe.runtime_packages, runtime),
         "apt/build.txt": _packages(recipe.build_packages, build),
         "python/constraints.txt": constraints(recipe),
@@ -87,24 +91,6 @@ def _environment(recipe: Recipe) -> str:
     return head + "".join(f"# {one_line(f.why)} {one_line(f.source.url)}\n{f.name}={f.value}\n" for f in rows)
 
 
-def bake(recipe: Recipe) -> str:
-    """For `docker buildx bake`; `doctor image build` does the same and more."""
-    lines = [
-        "# Written by `doctor image emit`; an edit is lost. The output is a file: `docker load` keeps its digest.",
-        *(["# !!! UNLOCKED, never built."] if recipe.unlocked else []),
-        f"target {hcl(recipe.name.replace('.', '-'))} {{",
-        '  context = "."',
-        f"  args = {{ SOURCE_DATE_EPOCH = {hcl(str(recipe.epoch))} }}",
-        f"  tags = [{hcl(f'doctor/{recipe.name}')}]",
-        f"  platforms = [{hcl(recipe.lock.platform if recipe.lock else 'linux/amd64')}]",
-        f"  output = [{hcl(f'type=docker,dest={recipe.name}.tar,rewrite-timestamp=true')}]",
-        "  attest = []",
-        "}",
-        f'group "default" {{ targets = [{hcl(recipe.name.replace(".", "-"))}] }}',
-    ]
-    return "\n".join(lines) + "\n"
-
-
 def record(recipe: Recipe) -> dict[str, Any]:
     """`doctor.image-recipe/1`: what was chosen, why, from which profile and lock."""
     wish = recipe.profile.image
@@ -122,37 +108,46 @@ def record(recipe: Recipe) -> dict[str, Any]:
         "torch_runtime": recipe.torch_runtime,
         "healthcheck": recipe.healthcheck,
         "doctor": {"file": recipe.doctor.file, "sha256": recipe.doctor.sha256} if recipe.doctor else None,
-        "chosen": [
-            *(_chosen(asked(p), p.why, p.source) for p in (wish.pip if wish else ())),
-            *(_chosen(f"{a.name} {a.version or ''}".strip(), a.why, a.source) for a in (wish.apt if wish else ())),
-        ],
-        "added": [{"what": p.asked, "why": p.why} for p in (*recipe.runtime_packages, *recipe.build_packages)],
-        "compiled": [
-            {"what": b.name, "environment": dict(b.environment), "job_gib": b.job_gib, "source": b.source}
-            for b in recipe.builds
-        ],
-        "flags": [{"name": f.name, "value": f.value, "why": f.why, "versions": f.versions} for f in recipe.flags],
-        "flags_left_to_the_run": [
-            {"name": f.name, "value": f.value, "kind": f.kind, "only": f.only}
-            for f in recipe.profile.flag
-            if f.kind != "safe-default"
-        ],
+        "observed": {name: _observed(part) for name, part in recipe.parts.items() if part},
+        "chosen": [_plain(row) for row in (*recipe.pip, *(wish.apt if wish else ()))],
+        "added": [_plain(row) for row in (*recipe.runtime_packages, *recipe.build_packages)],
+        "compiled": [_plain(build) for build in recipe.builds],
+        "flags": [_plain(flag) for flag in recipe.profile.flag],
     }
 
 
-def _chosen(what: str, why: str, source: Source) -> dict[str, str]:
-    return {"what": what, "why": why, "source": source.url, "as_of": source.as_of.isoformat()}
+def _plain(row: BaseModel | Wanted | Build) -> dict[str, Any]:
+    """What is not empty of it, as JSON has it."""
+    fields = row.model_dump(mode="json") if isinstance(row, BaseModel) else asdict(row)
+    return {key: value for key, value in fields.items() if value}
 
 
-def wrote(recipe: Recipe, folder: Path) -> None:
-    """Of an earlier emission what is emitted no more goes; files of others stay. Raises InputError."""
-    before = set(_record_of(folder).get("files") or ())
+def _observed(part: BaseLock | AptLock | WheelLock) -> str:
+    """`resolved-here 2026-11-23`, and what else its wheels say of their hashes."""
+    others = {w.observed for w in part.wheels if w.observed} if isinstance(part, WheelLock) else set()
+    return f"{', '.join(sorted({part.observed or 'unknown', *others}))} {part.as_of or ''}".strip()
+
+
+def wrote(recipe: Recipe, folder: Path, lock: bool = False) -> None:
+    """All files or, where the disk is full, none; `lock`: its lock too. Of an earlier emission what is emitted no more
+    goes; files of others stay. Raises InputError."""
+    before, new = set(_record_of(folder).get("files") or ()), not folder.exists()
     try:
-        write(recipe, folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".emit-") as held:
+            write(recipe, Path(held))
+            if lock and recipe.lock:
+                (Path(held) / lockfile.NAME).write_text(recipe.lock.text(), encoding="utf-8")
+            for path in [p for p in Path(held).rglob("*") if p.is_file()]:
+                place = folder / path.relative_to(held)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                path.replace(place)
         for old in sorted(before & stale(recipe, folder)):
             (folder / old).unlink()
     except OSError as error:
-        raise InputError(f"{error.filename or folder}: {error.strerror or error}") from error
+        if new:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise InputError(f"{folder}: {error.strerror or error}") from error
 
 
 def stale(recipe: Recipe, folder: Path) -> set[str]:

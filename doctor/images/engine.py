@@ -157,11 +157,11 @@ def argv(request: Request) -> list[str]:
     return [*words, str(request.folder)]
 
 
-def build(request: Request, told: Progress | None = None, expected: Steps | None = None) -> list[Step]:
+def build(request: Request, told: Progress | None = None) -> list[Step]:
     """The image lies at request.output, as an OCI archive, or in the engine (`exports`). Raises BuildFailed."""
     unquotable(request)
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(request.epoch), "BUILDX_NO_DEFAULT_ATTESTATIONS": "1"}
-    steps = expected or Steps({}, whole=False)
+    steps = Steps()
     return followed(argv(request), environment, steps, steps.buildkit, request.output, told)
 
 
@@ -192,7 +192,7 @@ def followed(
                 changed = read(text, now)
             if told:
                 for step in changed:
-                    told(step, steps.outlook(now, output.stat().st_size if output.is_file() else 0))
+                    told(step, output.stat().st_size if output.is_file() else 0)
         code = started.wait()
     except BaseException:  # Ctrl-C: the build does not go on behind its user's back
         started.terminate()

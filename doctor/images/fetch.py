@@ -6,20 +6,26 @@ Each file is held to the hash that the lock has of it.
 from __future__ import annotations
 
 import hashlib
+import html
+import os
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
 
 from doctor.errors import DoctorError, InputError
-from doctor.images.debs import sha256, unfit
+from doctor.images.debs import ASK_APT, sha256, unfit
 from doctor.images.lockfile import Deb, Wheel
 from doctor.images.recipe import Recipe
+from doctor.images.registry import http_library
+from doctor.parsers.python.dist_info import normal
 from doctor.system.engine_api import Api, EngineError, Name, connected
 
 Told = Callable[[str], None]
 _DEB = re.compile(r"(?P<name>[a-z0-9][a-z0-9.+-]{1,127})_(?P<version>[^_/]{1,120})_(?:amd64|arm64|all)\.deb$")
+_PYPI = "https://pypi.org/simple"
 _CHUNK = 1 << 20
 _APT_S = 3600.0
 
@@ -46,27 +52,40 @@ def _wheels(wheels: tuple[Wheel, ...], folder: Path, told: Told) -> Iterator[str
         path = folder / wheel.file
         if path.is_file() and sha256(path) == wheel.sha256:
             continue
-        if wheel.url is None:
-            yield f"{wheel.file}: its lock has no address; put it into {folder}"
-            continue
         told(wheel.file)
         try:
-            _download(wheel.url, path, wheel.sha256)
+            _download(wheel.url or _address(wheel), path, wheel.sha256)
         except DoctorError as error:
             yield f"{wheel.file}: {error}"
 
 
+def _address(wheel: Wheel) -> str:
+    """Of its index's page (PEP 503). A lock that ships has hashes and no addresses. Raises InputError."""
+    httpx = http_library()
+    index = wheel.index or os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("PIP_INDEX_URL") or _PYPI
+    page = f"{index.rstrip('/')}/{normal(wheel.name)}/"
+    try:
+        answer = httpx.get(page, timeout=60, follow_redirects=True, headers={"Accept": "text/html"})
+        if answer.status_code != 200:
+            raise InputError(f"its index answers {answer.status_code}")
+        links = (html.unescape(link) for link in re.findall(r"""href=["']([^"']+)""", answer.text))
+        found = next((link for link in links if unquote(urlsplit(link).path).rpartition("/")[2] == wheel.file), None)
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        raise InputError(f"{type(error).__name__}: {str(error)[:200]}") from error
+    if found is None:
+        raise InputError("its index does not list it; put it into the folder by hand")
+    return urljoin(str(answer.url), found)
+
+
 def _download(url: str, path: Path, sha256: str) -> None:
     """Under another name until its hash is seen to be right. Raises InputError."""
-    try:
-        import httpx
-    except ImportError as error:
-        raise InputError("fetching needs the extra: pip install 'rocm-cuda-doctor[image]'") from error
+    httpx = http_library()
     part = path.with_name(f".{path.name}.part")
     summed = hashlib.sha256()
     try:
         with httpx.stream("GET", url, timeout=60, follow_redirects=True) as answer, part.open("wb") as out:
-            answer.raise_for_status()
+            if answer.status_code != 200:
+                raise InputError(f"its address answers {answer.status_code}")
             for chunk in answer.iter_bytes(_CHUNK):
                 summed.update(chunk)
                 out.write(chunk)
@@ -80,18 +99,13 @@ def _download(url: str, path: Path, sha256: str) -> None:
 
 
 # Names and versions are of the lock, whose form leaves nothing that a shell would read (doctor.images.lockfile).
-_SCRIPT = """set -eu
-set -- -qq -o Acquire::Languages=none -o APT::Sandbox::User=root
-if [ -s /run/apt/sources.list ]; then
-  set -- "$@" -o Dir::Etc::SourceList=/run/apt/sources.list -o Dir::Etc::SourceParts=/dev/null
-  set -- "$@" -o Acquire::Check-Valid-Until=false
-fi
-if [ -s /run/secrets/ca ]; then set -- "$@" -o Acquire::https::CAInfo=/run/secrets/ca; fi
-apt-get "$@" update >&2
-cd /run/debs
+_SCRIPT = (
+    ASK_APT
+    + """cd /run/debs
 apt-get "$@" download {wanted} >&2
 chown {owner} ./*.deb
 """
+)
 
 
 def _debs(
@@ -113,6 +127,8 @@ def _debs(
         (Path(held) / "debs").mkdir()
         text = sources.read_text(encoding="utf-8") if sources else recipe.base.sources(recipe.snapshot or "")
         (Path(held) / "sources.list").write_text(text if sources or recipe.snapshot else "", encoding="utf-8")
+        if recipe.snapshot and not sources:
+            (Path(held) / "dated").touch()
         mounts = [f"{Path(held).resolve()}:/run/apt:ro", f"{Path(held).resolve() / 'debs'}:/run/debs"]
         mounts += [f"{ca.resolve()}:/run/secrets/ca:ro"] if ca else []
         asked = " ".join(f"{d.name}={d.version}" for d in wanted)

@@ -11,9 +11,11 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from doctor.errors import DoctorError, InputError
 from doctor.images import registry, wheels
+from doctor.images.debs import ASK_APT
 from doctor.images.engine import chosen
 from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock, WheelLock
 from doctor.images.recipe import DOCTOR_NEEDS, Recipe
@@ -22,6 +24,7 @@ from doctor.resolve.target import glibc_of
 from doctor.system.engine_api import EngineError, Name, connected
 
 Told = Callable[[str], None]
+_Any = TypeVar("_Any", BaseLock, AptLock, WheelLock)
 _APT_S = 900.0
 _URI = re.compile(r"'(?P<url>[^']+)' (?P<file>\S+) (?P<size>\d+) (?:SHA256:(?P<sha256>[0-9a-f]{64}))?")
 
@@ -42,24 +45,24 @@ class Options:
 
 
 def lock(recipe: Recipe, options: Options, now: datetime.datetime, told: Told) -> tuple[Lock, list[str]]:
-    """The lock, and in words what could not be locked. A part that fails leaves the others as they are."""
+    """The lock, and in words what could not be locked. A part that fails stays as it was, and so do the others."""
     old = recipe.lock if recipe.lock and recipe.lock.platform == options.platform else None
     fresh = Lock(epoch=int(now.timestamp()), platform=options.platform)
     failed: list[str] = []
 
-    def part(name: str, kept: object, make: Callable[[], object]) -> object:
+    def part(name: str, kept: _Any | None, make: Callable[[], _Any]) -> _Any | None:
         if kept is not None and not options.update:
             return kept
         told(name)
         try:
-            return make()
+            return make().model_copy(update={"observed": "resolved-here", "as_of": now.date()})
         except DoctorError as error:
             failed.append(f"{name}: {error}")
-            return None
+            return kept
 
     base = part("base", old.base if old and recipe.digest else None, lambda: _base(recipe, options))
-    locked = _with(recipe, fresh, base=base)
-    apt = part("apt", old.apt if old and recipe.debs is not None and base == old.base else None,
+    locked = _with(recipe, fresh, base=base, apt=old.apt if old else None)
+    apt = part("apt", old.apt if old and recipe.debs is not None and locked.debs is not None else None,
                lambda: _apt(locked, options, now))  # fmt: skip
     glibc = glibc_of(Knowledge(), recipe.base.os, recipe.base.version) or "2.28"
     target = (recipe.python, glibc, options.platform)
@@ -69,10 +72,14 @@ def lock(recipe: Recipe, options: Options, now: datetime.datetime, told: Told) -
     if recipe.doctor:
         kept = old.doctor if old and recipe.doctor_wheels is not None else None
         ours = part("doctor", kept, lambda: wheels.lock_names(DOCTOR_NEEDS, *target))
-    made = _with(recipe, fresh, base=base, apt=apt, stack=stack, doctor=ours).lock or fresh
-    if old and made.model_copy(update={"epoch": old.epoch}) == old:
+    made = fresh.model_copy(update={"base": base, "apt": apt, "stack": stack, "doctor": ours})
+    if old and not changes(old, made) and _questions(old) == _questions(made):
         made = old  # an unchanged lock keeps its time, and its bytes
     return made, failed
+
+
+def _questions(lock: Lock) -> list[object]:
+    return [(p.asked, getattr(p, "python", None)) for p in (lock.base, lock.apt, lock.stack, lock.doctor) if p]
 
 
 def _with(recipe: Recipe, lock: Lock, **parts: object) -> Recipe:
@@ -85,12 +92,13 @@ def changes(old: Lock | None, new: Lock) -> list[str]:
     """What a new lock moves, a line for each."""
     said = []
     before, after = old.base if old else None, new.base
-    if before != after:
+    if (before and (before.digest, before.mirror)) != (after and (after.digest, after.mirror)):
         said.append(f"base: {before.digest[:19] if before else 'none'} -> {after.digest[:19] if after else 'none'}")
     was, now = (old.apt.snapshot if old and old.apt else None), (new.apt.snapshot if new.apt else None)
-    if was != now:
+    moved = list(_moved("apt", _debs(old.apt if old else None), _debs(new.apt)))
+    if was != now and (moved or not (was and now)):  # another date with the same packages moves nothing
         said.append(f"apt's date: {was or 'none'} -> {now or 'none'}")
-    said += _moved("apt", _debs(old.apt if old else None), _debs(new.apt))
+    said += moved
     said += _moved("wheel", _rows(old.stack if old else None), _rows(new.stack))
     said += _moved("doctor's", _rows(old.doctor if old else None), _rows(new.doctor))
     return said
@@ -158,9 +166,11 @@ def _apt(recipe: Recipe, options: Options, now: datetime.datetime) -> AptLock:
     with tempfile.TemporaryDirectory() as held, connected(chosen(options.engine)) as api:
         sources = Path(held) / "sources.list"
         sources.write_text(_sources(recipe, options, snapshot), encoding="utf-8")
+        if snapshot:
+            (Path(held) / "dated").touch()
         Path(held).chmod(0o755)
         sources.chmod(0o644)
-        script = _SCRIPT.format(
+        script = APT_SCRIPT.format(
             runtime=" ".join(p.asked for p in recipe.runtime_packages),
             build=" ".join(p.asked for p in recipe.build_packages),
         )
@@ -176,26 +186,21 @@ def _apt(recipe: Recipe, options: Options, now: datetime.datetime) -> AptLock:
     if done.code:
         raise EngineError(f"apt in the base: {(done.stderr.strip() or 'no output').splitlines()[-1][:200]}")
     runtime, _, build = done.stdout.partition("=== build\n")
-    first = _uris(runtime)
-    second = tuple(d for d in _uris(build) if d not in first)
+    first = uris(runtime)
+    second = tuple(d for d in uris(build) if d not in first)
     return AptLock(asked=recipe.apt_asked, base=recipe.digest, snapshot=snapshot, runtime=first, build=second)
 
 
 # Names and versions of packages are letters, digits and + . ~ : - (doctor.profiles.text), so nothing here is a shell's.
-_SCRIPT = """set -eu
-set -- -qq -o Acquire::Languages=none -o Acquire::ForceHash=sha256
-if [ -s /run/apt/sources.list ]; then
-  set -- "$@" -o Dir::Etc::SourceList=/run/apt/sources.list -o Dir::Etc::SourceParts=/dev/null
-  set -- "$@" -o Acquire::Check-Valid-Until=false
-fi
-if [ -s /run/secrets/ca ]; then set -- "$@" -o Acquire::https::CAInfo=/run/secrets/ca; fi
-apt-get "$@" update >&2
-apt-get "$@" install --print-uris --reinstall -y --no-install-recommends --allow-downgrades {runtime}
+APT_SCRIPT = (
+    ASK_APT
+    + """apt-get "$@" install --print-uris --reinstall -y --no-install-recommends --allow-downgrades {runtime}
 echo '=== build'
 if [ -n '{build}' ]; then
   apt-get "$@" install --print-uris -y --no-install-recommends --allow-downgrades {runtime} {build}
 fi
 """
+)
 
 
 def _sources(recipe: Recipe, options: Options, snapshot: str | None) -> str:
@@ -204,7 +209,7 @@ def _sources(recipe: Recipe, options: Options, snapshot: str | None) -> str:
     return recipe.base.sources(snapshot) if snapshot else ""
 
 
-def _uris(text: str) -> tuple[Deb, ...]:
+def uris(text: str) -> tuple[Deb, ...]:
     """Of apt's --print-uris: 'URL' NAME_VERSION_ARCH.deb SIZE SHA256:… or MD5Sum:…"""
     from urllib.parse import unquote
 

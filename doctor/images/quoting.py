@@ -1,11 +1,9 @@
-"""Text of others -> text that means itself in a Dockerfile, in HCL and in a comment.
+"""Text of others -> text that means itself in a Dockerfile and in a comment.
 
 What a profile may hold is narrow already (doctor.profiles.text); what is written here does not lean on it.
 """
 
 from __future__ import annotations
-
-import json
 
 from doctor.errors import InputError
 
@@ -25,15 +23,6 @@ def docker(text: str) -> str:
     """
     escaped = one_line(text).replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$")
     return f'"{escaped}"'
-
-
-def hcl(text: str) -> str:
-    """A string of HCL, without its templates.
-
-    >>> print(hcl('a ${b} "c"'))
-    "a $${b} \\"c\\""
-    """
-    return json.dumps(one_line(text), ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")
 
 
 def comment(text: str, width: int = 116) -> list[str]:

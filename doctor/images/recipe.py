@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 from doctor.errors import InputError
 from doctor.images.bases import Base
 from doctor.images.inside import Inner
-from doctor.images.lockfile import Deb, Lock, Wheel, WheelLock
+from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock, Platform, Wheel, WheelLock, shipped, shipped_name
 from doctor.images.refuse import check_stack, checked_base
 from doctor.images.sources import Build, builds
 from doctor.knowledge import Knowledge
 from doctor.parsers.python.dist_info import normal
 from doctor.profiles import Profile
-from doctor.profiles.parts import Flag, Pip
+from doctor.profiles.parts import Flag, Pip, Serve
 
 UID = 10001
 DOCTOR_NEEDS = ("defusedxml", "nvidia-ml-py", "packaging", "pydantic", "PyYAML", "rich", "typer", "zstandard")
@@ -83,6 +82,10 @@ class Recipe:
     def pip(self) -> tuple[Pip, ...]:
         return self.profile.image.pip if self.profile.image else ()
 
+    @property
+    def serve(self) -> Serve | None:
+        return self.profile.image.serve if self.profile.image else None
+
     @cached_property
     def builds(self) -> tuple[Build, ...]:
         return builds(self.profile, self.targets, self.torch_runtime)
@@ -143,6 +146,11 @@ class Recipe:
         return (*(asked(p) for p in self.pip), *self.compile_needs)
 
     @property
+    def question(self) -> tuple[object, ...]:
+        """All that a lock is asked for; boards that differ in nothing of it share their lock."""
+        return self.image, self.python, self.apt_asked, self.stack_asked, bool(self.doctor), self.lock
+
+    @property
     def flags(self) -> tuple[Flag, ...]:
         return tuple(f for f in self.profile.flag if f.kind == "safe-default")
 
@@ -190,23 +198,28 @@ class Recipe:
         return part.wheels if part and (part.asked, part.python) == (wanted, self.python) else None
 
     @property
+    def parts(self) -> dict[str, BaseLock | AptLock | WheelLock | None]:
+        """What of the lock is used, by what it holds; None: nothing does."""
+        lock = self.lock or Lock(epoch=0)
+        found: dict[str, BaseLock | AptLock | WheelLock | None] = {
+            "the base's digest": (lock.base or BaseLock(asked=self.image, digest=self.digest)) if self.digest else None,
+            "versions of the distribution's packages": lock.apt if self.debs is not None else None,
+        }
+        if self.stack_asked:
+            found["hashes of the Python packages"] = lock.stack if self.wheels is not None else None
+        if self.doctor:
+            found["hashes of what the doctor inside needs"] = lock.doctor if self.doctor_wheels is not None else None
+        return found
+
+    @property
     def unlocked(self) -> tuple[str, ...]:
         """What the lock does not hold; () where the image can be built again to the same bytes."""
-        parts = {
-            "the base's digest": self.digest is not None,
-            "versions of the distribution's packages": self.debs is not None,
-            "hashes of the Python packages": self.wheels is not None,
-            "hashes of what the doctor inside needs": self.doctor is None or self.doctor_wheels is not None,
-        }
-        return tuple(name for name, there in parts.items() if not there)
+        return tuple(name for name, part in self.parts.items() if part is None)
 
     @property
     def epoch(self) -> int:
-        """Of the lock; without one the newest date that a source of the profile bears."""
-        if self.lock:
-            return self.lock.epoch
-        newest = max((d for d in _dates(self.profile)), default=datetime.date(2026, 1, 1))
-        return int(datetime.datetime.combine(newest, datetime.time(), datetime.timezone.utc).timestamp())
+        """Of the lock; without one, the same for all."""
+        return self.lock.epoch if self.lock else _epoch(datetime.date(2026, 1, 1))
 
 
 def asked(package: Pip) -> str:
@@ -234,13 +247,6 @@ def bare(requirement: str) -> str:
     return re.split(r"[=<>!~\[ ]", requirement, maxsplit=1)[0]
 
 
-def _dates(profile: Profile) -> Iterator[datetime.date]:
-    wish = profile.image
-    yield from (flag.source.as_of for flag in profile.flag)
-    yield from (package.source.as_of for package in (wish.pip if wish else ()))
-    yield from (package.source.as_of for package in (wish.apt if wish else ()))
-
-
 def recipe(
     profile: Profile,
     lock: Lock | None,
@@ -256,3 +262,26 @@ def recipe(
     made = Recipe(profile, base, lock, healthcheck, doctor)
     builds(profile, made.targets, made.torch_runtime)
     return made
+
+
+def with_lock(recipe: Recipe, platform: Platform = "linux/amd64") -> Recipe:
+    """A recipe without a lock gets that which ships for what its image is made of, as far as one does. Its time is that
+    of its newest part."""
+    if recipe.lock:
+        return recipe
+    base = shipped(BaseLock, shipped_name("base", platform, recipe.image))
+    apt = shipped(AptLock, shipped_name("apt", platform, recipe.image, *recipe.apt_asked))
+    wanted = (recipe.stack_asked, DOCTOR_NEEDS if recipe.doctor else ())
+    stack, ours = (
+        shipped(WheelLock, shipped_name("wheels", platform, recipe.python, *asked)) if asked else None
+        for asked in wanted
+    )
+    days = [part.as_of for part in (base, apt, stack, ours) if part and part.as_of]
+    if not days:
+        return recipe
+    lock = Lock(platform=platform, epoch=_epoch(max(days)), base=base, apt=apt, stack=stack, doctor=ours)
+    return replace(recipe, lock=lock)
+
+
+def _epoch(day: datetime.date) -> int:
+    return int(datetime.datetime.combine(day, datetime.time(), datetime.timezone.utc).timestamp())

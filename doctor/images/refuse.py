@@ -29,8 +29,10 @@ class Impossible(InputError):
 def checked_base(profile: Profile) -> Base:
     """The base's distribution. Raises Impossible where the image can't be."""
     wish = profile.image
+    if wish and wish.ready:
+        raise InputError(f"{profile.name}: none is built: {wish.ready} is used as it is (`doctor run {profile.name}`)")
     if wish is None or wish.base is None:
-        raise InputError(f"{profile.name}: the profile has no [image] with a base; nothing can be emitted")
+        raise InputError(f"{profile.name}: this profile is for `doctor check` alone; its [image] names no base")
     base = base_of(wish.base)
     if base is None:
         names = ", ".join(f"{b.os}:{b.version}" for b in known())

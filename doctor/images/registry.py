@@ -7,6 +7,7 @@ import functools
 import hashlib
 import re
 import ssl
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,10 @@ _ACCEPT = ", ".join(
 )
 _HUB = "registry-1.docker.io"
 _TIMEOUT_S = 20.0
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_SILENT: dict[str, str] = {}
+"""Registries that did not answer, and how."""
+_WHY = {401: " (docker login {})", 403: " (docker login {})", 429: ": too many requests; docker login {} allows more"}
 _LIMIT = 4 << 20
 
 
@@ -81,33 +86,58 @@ def without_tag(image: str) -> str:
 def resolve(image: str, platform: str, ca: Path | None = None) -> tuple[str, str | None]:
     """The digest that a tag stands for now, and that of the platform's manifest where the first is an index. What the
     registry says is not believed: the digest is computed over the manifest's bytes. Raises InputError, Refused."""
-    try:
-        import httpx
-    except ImportError as error:
-        raise InputError("asking a registry needs the extra: pip install 'rocm-cuda-doctor[image]'") from error
+    httpx = http_library()
     reference = Reference.of(image)
+    if reference.host in _SILENT:
+        raise InputError(f"{image}: {reference.host} can't be asked: {_SILENT[reference.host]}")
     try:
         with httpx.Client(timeout=_TIMEOUT_S, follow_redirects=True, verify=_trusted(ca)) as client:
-            answer = client.get(reference.address, headers={"Accept": _ACCEPT})
+            answer = _get(client, reference.address, {"Accept": _ACCEPT})
             if answer.status_code == 401:
                 given = _authorization(client, answer.headers.get("www-authenticate", ""), reference)
-                answer = client.get(reference.address, headers={"Accept": _ACCEPT, "Authorization": given})
+                answer = _get(client, reference.address, {"Accept": _ACCEPT, "Authorization": given})
             if answer.status_code != 200:
-                said = f"{image}: {reference.host} answers {answer.status_code} {answer.reason_phrase}"
+                why = _WHY.get(answer.status_code, "").format(reference.host)
+                said = f"{image}: {reference.host} answers {answer.status_code} {answer.reason_phrase}{why}"
                 raise Refused(said, answer.status_code)
-            if len(answer.content) > _LIMIT:
-                raise InputError(f"{image}: {reference.host} answers with more than a manifest can be")
             manifest: Any = answer.json()
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
         why = "its certificate is not trusted here; name the authority's file: --ca FILE" if untrusted else str(error)
-        raise InputError(f"{image}: {reference.host} can't be asked: {type(error).__name__}: {why[:120]}") from error
+        reason = f"{type(error).__name__}: {why[:120]}"
+        if isinstance(error, httpx.TransportError):
+            _SILENT[reference.host] = reason  # so that eighty profiles do not wait for it eighty times
+        raise InputError(f"{image}: {reference.host} can't be asked: {reason}") from error
     digest = f"sha256:{hashlib.sha256(answer.content).hexdigest()}"
     said = answer.headers.get("docker-content-digest")
     wanted = reference.tag if reference.tag.startswith("sha256:") else said or digest
     if wanted != digest:
         raise InputError(f"{image}: {reference.host} says {wanted[:80]}, and what it sent is {digest}")
     return digest, _of_platform(manifest, image, platform)
+
+
+def http_library() -> Any:
+    """Raises InputError where it is not installed."""
+    try:
+        import httpx
+    except ImportError as error:
+        raise InputError("this asks the network and needs the extra: pip install 'rocm-cuda-doctor[image]'") from error
+    return httpx
+
+
+def _get(client: Any, address: str, headers: dict[str, str]) -> Any:
+    """An answer whose body has a limit in bytes and in time, a slow trickle's too. Raises httpx.HTTPError."""
+    end = time.monotonic() + _TIMEOUT_S
+    with client.stream("GET", address, headers=headers) as answer:
+        body = bytearray()
+        for chunk in answer.iter_bytes():
+            body += chunk
+            if len(body) > _LIMIT:
+                raise ValueError("more than a manifest can be")
+            if time.monotonic() > end:
+                raise http_library().ReadTimeout(f"its answer was not complete after {_TIMEOUT_S:.0f} s")
+    plain = {k: v for k, v in answer.headers.items() if k not in ("content-encoding", "transfer-encoding")}
+    return http_library().Response(answer.status_code, headers=plain, content=bytes(body))
 
 
 def _trusted(ca: Path | None) -> ssl.SSLContext | bool:
@@ -127,10 +157,13 @@ def _of_platform(manifest: Any, image: str, platform: str) -> str | None:
     if rows is None:
         return None
     os, _, machine = platform.partition("/")
-    for row in rows:
-        told = row.get("platform") or {}
-        if (told.get("os"), told.get("architecture")) == (os, machine):
-            return str(row["digest"])
+    for row in rows if isinstance(rows, list) else ():
+        told = row.get("platform") if isinstance(row, dict) else None
+        if isinstance(told, dict) and (told.get("os"), told.get("architecture")) == (os, machine):
+            digest = str(row.get("digest"))
+            if _DIGEST.fullmatch(digest):
+                return digest
+            raise InputError(f"{image}: its index names no digest for {platform}")
     raise InputError(f"{image}: has no {platform}")
 
 
@@ -148,6 +181,7 @@ def _authorization(client: Any, challenge: str, reference: Reference) -> str:
     scope = f"repository:{reference.name}:pull"
     answer = client.get(realm, params={"service": words.get("service", ""), "scope": scope}, auth=known)
     told: Any = answer.json() if answer.status_code == 200 else {}
+    told = told if isinstance(told, dict) else {}
     token = told.get("token") or told.get("access_token")
     if not token:
         raise Refused(f"{reference.host}: no token for pulling {reference.name} ({answer.status_code})", 401)

@@ -8,10 +8,13 @@ from typing import Any
 
 from doctor.errors import InputError
 from doctor.images.oci import Image
+from doctor.images.provenance import deb_url, wheel_url
+from doctor.images.recipe import Recipe
 from doctor.images.scan import Findings
+from doctor.parsers.python.dist_info import normal
 
 
-def sbom(name: str, image: Image, found: Findings, epoch: int) -> str:
+def sbom(recipe: Recipe, image: Image, found: Findings) -> str:
     """Raises InputError where the library is not installed."""
     try:
         from cyclonedx.model.bom import Bom
@@ -21,20 +24,22 @@ def sbom(name: str, image: Image, found: Findings, epoch: int) -> str:
     except ImportError as error:
         raise InputError("the bill of materials needs the extra: pip install 'rocm-cuda-doctor[image]'") from error
     bom = Bom(serial_number=uuid.uuid5(uuid.NAMESPACE_OID, image.digest))
-    bom.metadata.timestamp = datetime.datetime.fromtimestamp(epoch, datetime.timezone.utc)
+    bom.metadata.timestamp = datetime.datetime.fromtimestamp(recipe.epoch, datetime.timezone.utc)
     bom.metadata.component = Component(
-        type=ComponentType.CONTAINER, name=name, version=image.digest, bom_ref=f"image:{image.digest}"
+        type=ComponentType.CONTAINER, name=recipe.name, version=image.digest, bom_ref=f"image:{image.digest}"
     )
-    for kind, rows in (("deb", found.debs), ("pypi", found.wheels)):
-        for package, version in sorted(rows.items()):
-            bom.components.add(_component(kind, package, version))
+    for name, (version, architecture) in sorted(found.debs.items()):
+        bom.components.add(_component(name, version, deb_url(recipe.base, name, version, architecture)))
+    indexes = {normal(w.name): w.index for w in recipe.wheels or ()}
+    for name, version in sorted(found.wheels.items()):
+        bom.components.add(_component(name, version, wheel_url(name, version, indexes.get(normal(name)))))
     bom.register_dependency(bom.metadata.component, sorted(bom.components))
     return make_outputter(bom, OutputFormat.JSON, SchemaVersion.V1_6).output_as_string(indent=1) + "\n"
 
 
-def _component(kind: str, package: str, version: str) -> Any:
+def _component(name: str, version: str, url: str) -> Any:
     from cyclonedx.model.component import Component, ComponentType
     from packageurl import PackageURL
 
-    url = PackageURL(kind, None, package, version)
-    return Component(type=ComponentType.LIBRARY, name=package, version=version, purl=url, bom_ref=str(url))
+    purl = PackageURL.from_string(url)
+    return Component(type=ComponentType.LIBRARY, name=name, version=version, purl=purl, bom_ref=url)

@@ -38,7 +38,8 @@ _DRIVER = re.compile(
 class Findings:
     """`bytes`: of all files of all layers, uncompressed."""
 
-    debs: dict[str, str] = field(default_factory=dict)
+    debs: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Name → version and architecture."""
     wheels: dict[str, str] = field(default_factory=dict)
     setuid: set[str] = field(default_factory=set)
     secrets: set[str] = field(default_factory=set)
@@ -101,11 +102,13 @@ def _settings(config: dict[str, Any]) -> Iterator[str]:
 
 _NAME = re.compile(r"^Package: (\S{1,100})$", re.MULTILINE)
 _VERSION = re.compile(r"^Version: (\S{1,100})$", re.MULTILINE)
+_ARCHITECTURE = re.compile(r"^Architecture: (\S{1,20})$", re.MULTILINE)
 
 
-def installed(status: bytes, size: int) -> Iterator[tuple[str, str]]:
-    """Name → version of what dpkg's status says is installed; of the first MiB, which holds some 900 packages."""
+def installed(status: bytes, size: int) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Name → version and architecture of what dpkg's status says is installed; of its first MiB (some 900 packages)."""
     for paragraph in status[:size].decode("utf-8", "replace").split("\n\n"):
         name, version = _NAME.search(paragraph), _VERSION.search(paragraph)
         if name and version and "\nStatus: install ok installed" in f"\n{paragraph}":
-            yield name[1], version[1]
+            built = _ARCHITECTURE.search(paragraph)
+            yield name[1], (version[1], built[1] if built else "all")

@@ -58,12 +58,6 @@ def _torch_extension(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, st
     return (("PYTORCH_ROCM_ARCH", ";".join(targets)) if amd else ("TORCH_CUDA_ARCH_LIST", _dotted(targets)),)
 
 
-def _xformers(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...]:
-    """setup.py builds GPU code without a GPU in sight only where these are set."""
-    narrowed = _torch_extension(targets, amd)
-    return (*narrowed, ("HIP_ARCHITECTURES", " ".join(targets))) if amd else narrowed
-
-
 def _deepspeed(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...]:
     """Without DS_BUILD_* it compiles nothing, and each operator where it is first used, which takes a compiler there;
     without DS_ACCELERATOR it takes a build without a GPU in sight for one for the CPU. `cuda` is ROCm's name too."""
@@ -116,7 +110,6 @@ _KNOWN: dict[str, _Way] = {
         ("einops", "nvdlfw-inspect", "nvidia-cudnn-frontend>=1.29.0", "onnx", "onnxscript", "pybind11", "pydantic"),
         "transformer-engine-torch 2.20.2 setup.py (NVTE_PYTORCH_FORCE_BUILD, MAX_JOBS)",
     ),
-    "xformers": _Way(_xformers, 4, ("numpy",), "xformers 0.0.35 setup.py (TORCH_CUDA_ARCH_LIST, HIP_ARCHITECTURES)"),
     "apex": _Way(_apex, 4, (), "NVIDIA/apex@6424da3b setup.py (APEX_CUDA_EXT, TORCH_CUDA_ARCH_LIST)", git=True),
     "deepspeed": _Way(
         _deepspeed,

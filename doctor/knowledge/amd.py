@@ -53,6 +53,8 @@ class UserWindow(Entry):
 
     rocm: str
     kmd: tuple[str, ...]
+    radeon: tuple[str, ...] = ()
+    """Those for Radeon, where they are fewer."""
     note: str | None = None
 
 

@@ -67,17 +67,6 @@ class Knowledge(RangeTables):
         row = self._row("nvidia_gpus", (pci_id or "").lower())
         return entries.NvidiaGpu.model_validate(row) if row else None
 
-    def gfx_from_target_version(self, number: int) -> str | None:
-        """`gfx942` of KFD's gfx_target_version 90402; also for targets that no table lists, since the number is made
-        of major, minor and step (linux drivers/gpu/drm/amd/amdkfd/kfd_device.c). 0 (a CPU node) has none."""
-        if number <= 0:
-            return None
-        row = self._row("gfx_targets", str(number))
-        if row:
-            return entries.GfxTarget.model_validate(row).gfx
-        major, minor, step = number // 10000, number // 100 % 100, number % 100
-        return f"gfx{major}{minor:x}{step:x}" if minor < 16 and step < 16 else None
-
     def cuda_floor(self, cuda: str | None) -> Floor | None:
         """The lowest driver that serves programs built with this CUDA (`12.4`, `12.4.1`)."""
         version = Dotted(cuda or "")

@@ -206,6 +206,12 @@ class DeviceWheels(Entry):
     gpus: tuple[str, ...]
     torch: tuple[str, ...]
     """Series of torch that it holds."""
+    rocm: str | None = None
+    """The release whose wheels they are; None: whatever is newest."""
+    pins: dict[str, str] = {}
+    """What AMD's guide installs, by package: `2.14.0+rocm10.1.0`."""
+    python: tuple[str, ...] = ()
+    """() where no source says."""
 
 
 class ToolSupport(Entry):

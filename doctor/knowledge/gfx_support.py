@@ -54,6 +54,8 @@ class Support(NamedTuple):
     torch: tuple[str, str] | None
     builders: tuple[Builder, ...]
     override: Override | None
+    since: str
+    """The oldest ROCm release whose list is known."""
 
     @property
     def tier(self) -> Tier:
@@ -73,7 +75,9 @@ class Support(NamedTuple):
     def lines(self) -> Iterator[tuple[str, str]]:
         """(sentence, source), one a component, the official one first."""
         if self.rocm is None:
-            yield f"AMD: no ROCm release lists {self.gfx}", "rocm_releases"
+            yield f"AMD: no ROCm release since {self.since} lists {self.gfx}", "rocm_releases"
+        elif self.rocm[0] == self.rocm[1]:
+            yield f"AMD: ROCm {self.rocm[0]} lists {self.gfx}", "rocm_releases"
         elif self.is_listed_now:
             yield f"AMD: ROCm lists {self.gfx} since {self.rocm[0]}", "rocm_releases"
         else:
@@ -102,16 +106,15 @@ def support_of(kb: Knowledge, gfx: str) -> Support:
     """The answers for `gfx1031` or `gfx90a:xnack-`."""
     plain = gfx.partition(":")[0]
     listed = kb.rocm_range(plain)
-    newest = max(
-        (r.version for r in kb.rocm_releases() if r.gfx_targets), key=lambda v: Dotted(v).numbers, default=None
-    )
+    known = sorted((r.version for r in kb.rocm_releases() if r.gfx_targets), key=lambda v: Dotted(v).numbers)
     return Support(
         plain,
         listed,
-        listed is not None and listed[1] == newest,
+        listed is not None and listed[1] == known[-1],
         wheel_of(kb, plain),
         tuple(builder for builder in builders() if plain in builder.gfx),
         override_of(plain),
+        known[0],
     )
 
 
@@ -120,7 +123,7 @@ def wheel_of(kb: Knowledge, gfx: str, release: str | None = None) -> tuple[str, 
     else the newest."""
     rows = list(_wheels(kb, gfx))
     of_release = [row for row in rows if row[0] == release]
-    return max(of_release or rows, default=None, key=lambda row: (Dotted(row[0]).numbers, row[1]))
+    return max(of_release or rows, default=None, key=lambda row: (Dotted(row[0]).numbers, Dotted(row[1][4:]).numbers))
 
 
 def _wheels(kb: Knowledge, gfx: str) -> Iterator[tuple[str, str]]:

@@ -91,7 +91,7 @@ def kept(made: Callable[P, T]) -> Callable[P, T]:
 
 
 def forget() -> None:
-    """Read everything anew: something was installed or removed."""
+    """Reads everything again: something was installed or removed."""
     table.cache_clear()
     installed.cache_clear()
     for clear in _kept:

@@ -16,7 +16,7 @@ from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge.catalogue import Knowledge
-    from doctor.knowledge.entries import ComputeCapability, Entry
+    from doctor.knowledge.entries import Entry
 
 Verdict = Literal["yes", "no", "unknown"]
 UNKNOWN_HERE = "not known to this version"
@@ -80,8 +80,8 @@ def driver_knows_gpu(kb: Knowledge, driver: str | None, arch: str | None) -> Ans
         return _said("unknown", f"the first driver for {arch} is {UNKNOWN_HERE}", capability)
     if Dotted(branch.cuda) < capability.first_cuda:
         first, _ = driver_branches_of(kb, arch)
-        told = f"driver branch >= {first}" if first else f"a driver that serves CUDA {capability.first_cuda}"
-        return _said("no", f"{arch} needs {told} (CUDA {capability.first_cuda}); {driver} is loaded", capability)
+        floor = f"driver branch >= {first}" if first else f"a driver that serves CUDA {capability.first_cuda}"
+        return _said("no", f"{arch} needs {floor} (CUDA {capability.first_cuda}); {driver} is loaded", capability)
     return _said("yes", f"{arch} is driven by branch {branch.branch}", capability)
 
 
@@ -150,28 +150,6 @@ def _excluded(excluded: Sequence[int], freed_from: str | None, device: int, cuda
     return device in excluded and not (freed_from and cuda and Dotted(cuda) >= freed_from)
 
 
-def toolkit_makes_code(kb: Knowledge, cuda: str | None, arch: str | None) -> Answer:
-    """Whether a CUDA toolkit's compiler accepts a GPU."""
-    minor, device = kb.cuda_minor(cuda), sm_number(arch)
-    capability = kb.compute_capability(_cc(arch))
-    if device is None or not minor:
-        return Answer("unknown", f"what CUDA {cuda} compiles for {arch} is {UNKNOWN_HERE}")
-    if device in (minor.sm or _by_window(capability, minor.minor, device)):
-        return _said("yes", f"CUDA {cuda} makes code for {arch}", minor)
-    window = ""
-    if capability and capability.first_cuda:
-        window = f"; {arch} is served by CUDA {capability.first_cuda}"
-        window += f" to {capability.last_cuda}" if capability.last_cuda else " and newer"
-    return _said("no", f"CUDA {cuda} makes no code for {arch}{window}", minor)
-
-
-def _by_window(capability: ComputeCapability | None, minor: str, device: int) -> tuple[int, ...]:
-    """The GPU where the CUDA minor lies between the first and the last that serve it."""
-    if not capability or not capability.first_cuda or Dotted(minor) < capability.first_cuda:
-        return ()
-    return () if capability.last_cuda and Dotted(minor) > capability.last_cuda else (device,)
-
-
 def rocm_lists_gpu(kb: Knowledge, rocm: str | None, gfx: str | None) -> Answer:
     """Whether AMD's support matrix of a ROCm release lists a target."""
     known, window = kb.rocm_supports(rocm, gfx), kb.rocm_range(gfx)
@@ -205,6 +183,11 @@ def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None) -> Answ
     release_told = f"ROCm {back.rocm if back else rocm}" + (
         f" (of {rocm}'s series)" if back and back.rocm.count(".") == 2 and not _same(wanted, back.rocm) else ""
     )
+    if back and back.radeon and _listed(version, back.kmd) and not _listed(version, back.radeon):
+        lists = f"with amdgpu {ranged(back.kmd)} for Instinct, {ranged(back.radeon)} for Radeon"
+        return _said(
+            "unknown", f"{release_told} is listed {lists}; whether {driver} serves it depends on the GPU", back
+        )
     if back and _listed(version, back.kmd):
         return _said("yes", f"{release_told} is listed with amdgpu {ranged(back.kmd)}", back)
     release = kb.rocm_release(rocm)
@@ -266,18 +249,6 @@ def os_serves_rocm(kb: Knowledge, rocm: str | None, os_id: str | None, os_versio
     return _said("no", f"ROCm {release.version} lists {name} {versions}, not {os_version}", release)
 
 
-def kernel_serves_rocm(kb: Knowledge, os_id: str | None, os_version: str | None, kernel: str | None) -> Answer:
-    """Whether the kernel is one of those that ROCm's matrix names for a system (by its first two numbers)."""
-    name, mine = _OS_NAMES.get((os_id or "").lower()), Dotted(kernel or "").series()
-    rows = [r for r in kb.os_kernels() if r.os == name and os_version and os_release_matches(r.version, os_version)]
-    if not rows or not mine:
-        return Answer("unknown", f"the kernels of {os_id} {os_version} are {UNKNOWN_HERE}")
-    named = sorted({k for r in rows for k in r.kernels}, key=lambda k: Dotted(k).numbers)
-    good = any(Dotted(k).series() == mine for k in named)
-    told = f"ROCm's matrix names kernel {', '.join(named)} for {name} {os_version}"
-    return _said("yes" if good else "no", f"{told}; {kernel} runs", rows[0])
-
-
 def os_name(os_id: str) -> str | None:
     """`Ubuntu` of os-release's `ubuntu`, as AMD's matrices write it."""
     return _OS_NAMES.get(os_id.lower())
@@ -324,12 +295,12 @@ def forward_compat(kb: Knowledge, cuda: str | None, driver: str | None) -> Answe
         return Answer("unknown", f"whether cuda-compat of {series} works on driver {driver} is {UNKNOWN_HERE}")
     word = package.by_driver_branch[branch]
     verdict: Verdict = "yes" if word == "supported" else "no"
-    told = {
+    relation = {
         "supported": "works on",
         "not_needed": "is not needed on",
         "not_supported": "is not supported on",
     }[word]
-    return _said(verdict, f"{package.package} {told} driver branch {branch}", package)
+    return _said(verdict, f"{package.package} {relation} driver branch {branch}", package)
 
 
 def _cc(arch: str | None) -> str | None:

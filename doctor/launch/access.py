@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from doctor.errors import InputError
 from doctor.facts.snapshot import Snapshot
 from doctor.launch.by_cdi import KINDS, MAKE, by_cdi
-from doctor.launch.choose import Choice
+from doctor.launch.choose import Choice, in_kfd
 from doctor.launch.engine import GPUS_SINCE, Engine
 from doctor.launch.nodes import Access, amd_by_nodes, not_there, nvidia_by_nodes
 from doctor.launch.spec import Part, Trouble
@@ -22,6 +24,14 @@ def access(machine: Snapshot, engine: Engine | None, choice: Choice, way: str) -
         return Access()
     if machine.host.wsl:
         return _under_wsl(machine, engine, choice, way)
+    if engine is not None and engine.rootless and choice.vendor == "amd":
+        every = in_kfd(machine)
+        if _nodes_of(every) - _nodes_of(choice):
+            return _told_apart_by_rocm(engine, choice, every, _by(machine, engine, every, way))
+    return _by(machine, engine, choice, way)
+
+
+def _by(machine: Snapshot, engine: Engine | None, choice: Choice, way: str) -> Access:
     if way == "runtime":
         return _by_runtime(engine, choice)
     if way == "nodes":
@@ -36,6 +46,30 @@ def access(machine: Snapshot, engine: Engine | None, choice: Choice, way: str) -
     if choice.vendor == "amd" or (engine is not None and engine.name == "podman"):
         return _by_nodes(machine, engine, choice).after(cdi)
     return _by_runtime(engine, choice).after(cdi)
+
+
+def _nodes_of(choice: Choice) -> set[str]:
+    return {node for chosen in choice.gpus for node in chosen.render_nodes}
+
+
+def _told_apart_by_rocm(engine: Engine, choice: Choice, every: Choice, passed: Access) -> Access:
+    """ROCm opens the render node of each GPU that the KFD lists, and hsa_init fails (0x1008) where one is not there.
+    The KFD leaves out what a container's device cgroup closes, and a rootless engine may set none: with all render
+    nodes it works, with one it fails (github.com/ROCm/legacy-rocm-build/issues/3144, reproduced by AMD; why:
+    github.com/podman-container-tools/podman/issues/21454)."""
+    names = ", ".join(chosen.name for chosen in choice.gpus)
+    cause = (
+        f"rootless {engine.name} can't hide a GPU from ROCm, whose start fails (HSA status 1008) with a part of them"
+    )
+    if not choice.selectors:
+        fix = f"use the rootful engine, or --gpus all ({len(every.gpus)} GPUs)"
+        text = f"{cause}; ROCm's number of GPU {names} is not known, so that it can't be chosen in another way"
+        return replace(passed, troubles=(*passed.troubles, Trouble(text, fix)))
+    reason = f"ROCm uses GPU {names} alone, though the nodes of all {len(every.gpus)} are passed"
+    limit = Part("env", f"ROCR_VISIBLE_DEVICES={','.join(choice.selectors)}", reason)
+    text = f"{cause}: all {len(every.gpus)} are passed, and ROCR_VISIBLE_DEVICES limits programs to GPU {names}"
+    note = Trouble(text, "where programs must not reach the others, use the rootful engine", fatal=False)
+    return Access((*passed.parts, limit), (*passed.troubles, note))
 
 
 def _by_nodes(machine: Snapshot, engine: Engine | None, choice: Choice) -> Access:

@@ -1,4 +1,4 @@
-"""Asks an engine of this machine what it is: `version`, `info`, its CDI specs and the limits of its own process."""
+"""What an engine is: asked of one of this machine, or by the facts of another's."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import replace
 from typing import Any
 
 from doctor.errors import InputError
-from doctor.launch.engine import CDI_FOLDERS, CDI_SINCE, Engine, Name, Spec
-from doctor.parsers.container import cdi_spec
+from doctor.facts.engines import EngineMode
+from doctor.facts.snapshot import Snapshot
+from doctor.launch.engine import CDI_SINCE, Engine, Name, Spec
+from doctor.parsers.container import cdi_spec, docker_info
 from doctor.parsers.container.cdi_spec import CdiSpec
+from doctor.probes.container.engines import HOOK
+from doctor.probes.lib import engine_mode
+from doctor.probes.lib.engine_mode import CDI_FOLDERS
 from doctor.system.base import System
 from doctor.system.engine_api import ASK_S, Api, Place, place
 from doctor.versions import Dotted
 
-_LIMITS = {"Max locked memory": "memlock", "Max open files": "nofile"}
-_SYS_RESOURCE = 24
-"""Number of the capability that may raise a hard limit (capability.h)."""
-_HOOK = "nvidia-container-runtime-hook"
-"""What docker's `--gpus` starts; it looks for it on its own PATH (moby, daemon/nvidia_linux.go)."""
 _ELSEWHERE = "that machine has other GPUs; run doctor there"
 
 
@@ -37,34 +37,52 @@ def ask(system: System, name: Name, environ: Mapping[str, str], connect: Callabl
             raise InputError(f"docker's engine is at {where.address[:60]!r}: {_ELSEWHERE}")
         api = connect("docker", where)
         try:
-            engine = _docker(api.version(), api.info(), base)
+            answer = docker_info.read(api.version(), api.info())
         finally:
             api.close()
+        found: Name = "docker"
     else:
         base = _podman_base(environ) if name == "podman" else (name,)
-        engine = _podman(_told(system, base, "version"), _told(system, base, "info"), base)
-    toolkit = system.which(_HOOK).value is not None
-    specs = tuple(spec for folder in engine.cdi_folders for spec in _specs(system, folder))
-    if engine.selinux:
-        engine = replace(engine, selinux=_enforces(system), device_boolean=_boolean(system, "container_use_devices"))
-    return replace(engine, program=program.value, toolkit=toolkit, specs=specs, capped=_capped(system, engine))
+        answer, found = _podman(_info(system, base)), "podman"
+    mode = EngineMode.model_validate(engine_mode.on_host(system, found, answer))
+    return replace(_engine(system, found, mode, system.which(HOOK).value is not None), base=base, program=program.value)
+
+
+def known(system: System, machine: Snapshot, name: Name) -> Engine | None:
+    """The engine of a machine that is not this one, as its facts describe it; None where it has none of that name."""
+    there = next((one for one in machine.engines or () if one.key == name), None)
+    if there is None:
+        return None
+    hook = any(toolkit.hook for toolkit in machine.toolkits or ())
+    return replace(_engine(system, name, there.mode, hook), base=(name,), program=there.path or name)
+
+
+def _engine(system: System, name: Name, mode: EngineMode, toolkit: bool) -> Engine:
+    number = Dotted(mode.version or "0")
+    folders = mode.cdi_folders or CDI_FOLDERS
+    return Engine(
+        name,
+        number,
+        runtimes=frozenset(mode.runtimes or ()),
+        cdi=number.numbers >= CDI_SINCE[name] and (name == "podman" or bool(mode.cdi_folders)),
+        cdi_folders=folders,
+        rootless=bool(mode.rootless),
+        userns_remap=bool(mode.userns_remap),
+        selinux=bool(mode.selinux),
+        device_boolean=mode.device_boolean,
+        seccomp=mode.seccomp_profile or "",
+        desktop=bool(mode.desktop),
+        oci_runtime=mode.oci_runtime or "",
+        toolkit=toolkit,
+        capped=mode.limits or {},
+        specs=tuple(spec for folder in folders for spec in _specs(system, folder)),
+    )
 
 
 def rdma_nodes(system: System) -> tuple[str, ...]:
     """What verbs open: not `umad` and `issm`, which manage the fabric."""
     names = system.list_dir("dev/infiniband").value or ()
     return tuple(f"/dev/infiniband/{name}" for name in names if re.fullmatch(r"uverbs\d{1,4}|rdma_cm", name))
-
-
-def _enforces(system: System) -> bool:
-    """Permissive mode logs and refuses nothing; what can't be read is taken for enforcing, as the engine says."""
-    return (system.read_text("sys/fs/selinux/enforce").value or "1").strip() == "1"
-
-
-def _boolean(system: System, name: str) -> bool | None:
-    """The first of the two numbers is the one in force."""
-    words = (system.read_text(f"sys/fs/selinux/booleans/{name}").value or "").split()
-    return words[0] == "1" if words else None
 
 
 def _is_podman(system: System, program: str) -> bool:
@@ -89,8 +107,8 @@ def _podman_base(environ: Mapping[str, str]) -> tuple[str, ...]:
     return ("podman",)
 
 
-def _told(system: System, base: tuple[str, ...], word: str) -> Mapping[str, Any]:
-    reading = system.run((*base, word, "--format", "json"), deadline_s=ASK_S, limit=4 << 20)
+def _info(system: System, base: tuple[str, ...]) -> Mapping[str, Any]:
+    reading = system.run((*base, "info", "--format", "json"), deadline_s=ASK_S, limit=4 << 20)
     if reading.value is None:
         raise InputError(f"{base[0]} does not answer ({reading.state.value}): {reading.detail or 'no reason given'}")
     try:
@@ -99,45 +117,21 @@ def _told(system: System, base: tuple[str, ...], word: str) -> Mapping[str, Any]
         table = None
     if reading.value.code or not isinstance(table, dict):
         last = ((reading.value.stderr or reading.value.stdout).strip().splitlines()[-1:] or ["no output"])[0]
-        raise InputError(f"{base[0]} {word}: {last[:160]}")
+        raise InputError(f"{base[0]} info: {last[:160]}")
     return table
 
 
-def _docker(version: Mapping[str, Any], info: Mapping[str, Any], base: tuple[str, ...]) -> Engine:
-    number = Dotted(str(version.get("Version") or info.get("ServerVersion") or "0"))
-    folders = tuple(str(f) for f in info.get("CDISpecDirs") or () if str(f).startswith("/"))
-    security = [str(option) for option in info.get("SecurityOptions") or ()]
-    return Engine(
-        "docker",
-        number,
-        runtimes=frozenset(map(str, _dict(info.get("Runtimes")))),
-        # The engine lists the folders only where it looks for specs.
-        cdi=bool(folders) and number.numbers >= CDI_SINCE["docker"],
-        cdi_folders=folders or CDI_FOLDERS,
-        rootless=any("rootless" in option for option in security),
-        userns_remap="name=userns" in security,
-        selinux="name=selinux" in security,
-        seccomp=next((o.partition("profile=")[2] for o in security if o.startswith("name=seccomp,profile=/")), ""),
-        desktop="Docker Desktop" in str(info.get("OperatingSystem", "")),
-        base=base,
-    )
-
-
-def _podman(version: Mapping[str, Any], info: Mapping[str, Any], base: tuple[str, ...]) -> Engine:
-    said = _dict(version.get("Client")).get("Version") or _dict(info.get("version")).get("Version")
-    number = Dotted(str(said or "0"))
+def _podman(info: Mapping[str, Any]) -> dict[str, Any]:
     host = _dict(info.get("host"))
     if host.get("serviceIsRemote"):
         raise InputError(f"podman talks to a service elsewhere: {_ELSEWHERE}")
-    return Engine(
-        "podman",
-        number,
-        cdi=number.numbers >= CDI_SINCE["podman"],
-        rootless=bool(_dict(host.get("security")).get("rootless")),
-        selinux=bool(_dict(host.get("security")).get("selinuxEnabled")),
-        oci_runtime=str(_dict(host.get("ociRuntime")).get("name") or ""),
-        base=base,
-    )
+    security = _dict(host.get("security"))
+    return {
+        "version": str(_dict(info.get("version")).get("Version") or "0"),
+        "rootless": bool(security.get("rootless")),
+        "selinux": bool(security.get("selinuxEnabled")),
+        "oci_runtime": str(_dict(host.get("ociRuntime")).get("name") or ""),
+    }
 
 
 def _dict(value: Any) -> Mapping[str, Any]:
@@ -157,18 +151,3 @@ def _specs(system: System, folder: str) -> list[Spec]:
 
 def _missing(system: System, spec: CdiSpec) -> tuple[str, ...]:
     return tuple(path for path in spec.needs()[:400] if system.stat(path.lstrip("/")).is_absent)
-
-
-def _capped(system: System, engine: Engine) -> Mapping[str, int]:
-    """Of the process that starts containers: dockerd, or podman, which is a child of this one. A limit can be raised
-    only with CAP_SYS_RESOURCE ("error setting rlimit type 8" otherwise)."""
-    pid = "self" if engine.name == "podman" else (system.read_text("run/docker.pid").value or "").strip()
-    if pid != "self" and (not pid.isdecimal() or engine.rootless):
-        return {}
-    status = system.read_text(f"proc/{pid}/status").value or ""
-    held = next((row.split()[1] for row in status.splitlines() if row.startswith("CapEff:")), "")
-    if not held or int(held, 16) >> _SYS_RESOURCE & 1:
-        return {}
-    rows = (system.read_text(f"proc/{pid}/limits").value or "").splitlines()
-    hard = {_LIMITS[row[:25].strip()]: row[26:].split() for row in rows if row[:25].strip() in _LIMITS}
-    return {name: int(words[1]) for name, words in hard.items() if words[1:2] and words[1].isdecimal()}

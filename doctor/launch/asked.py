@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from doctor.errors import InputError
 from doctor.launch import names
-from doctor.launch.spec import Part, Trouble
+from doctor.launch.spec import Part, Trouble, bound
 
 ASKED = "you asked for it"
 WISHES = {
@@ -96,6 +97,19 @@ def _variables(request: Request) -> Iterator[Part]:
             yield Part("pass_env", names.env_name(pair), f"{ASKED}: the value is read when it starts")
 
 
+def check(parts: Sequence[Part]) -> None:
+    """Raises InputError on two mounts of one path, or two ports of one number: no engine takes them."""
+    inside = [bound(part).inside.rstrip("/") for part in parts if part.kind in ("mount", "volume")]
+    for path in inside:
+        if inside.count(path) > 1:
+            raise InputError(f"-v: two mounts for {path or '/'} in the container")
+    ports = [names.port(part.value) for part in parts if part.kind == "publish"]
+    for one, other in combinations([port for port in ports if port.host is not None], 2):
+        everywhere = None in (one.address, other.address)
+        if one.host == other.host and one.protocol == other.protocol and (everywhere or one.address == other.address):
+            raise InputError(f"-p: port {one.host}/{one.protocol} of the host is published twice")
+
+
 def remarks(request: Request, parts: Sequence[Part]) -> Iterator[Trouble]:
     """What was asked for and does not go together, or is not here."""
     network = next((part.value for part in parts if part.kind == "network"), None)
@@ -106,6 +120,9 @@ def remarks(request: Request, parts: Sequence[Part]) -> Iterator[Trouble]:
         if network != "host":
             text = f"--network {network} hides the host's RoCE addresses from RDMA"
             yield Trouble(text, "use --network host, unless the network is InfiniBand", fatal=False)
+    if request.publish and network and network.startswith("container:"):
+        text = f"-p and --network {network} exclude each other: the ports are that container's"
+        yield Trouble(text, "publish them where that container is started")
     if request.publish and network in ("host", "none"):
         why = "the container has no network" if network == "none" else "the container's ports are the host's already"
         yield Trouble(f"-p does nothing with --network {network}: {why}", "leave out -p", fatal=False)

@@ -54,19 +54,26 @@ class Choice:
     @property
     def selectors(self) -> tuple[str, ...]:
         """What ROCR_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES calls the chosen: UUIDs, or ROCm's numbers. Those of the
-        vendor's tool are in another order. () where one can't be told, or a partition is among them."""
-        if any(chosen.partition is not None and chosen.partition.kind != "mig" for chosen in self.gpus):
-            return ()
+        vendor's tool are in another order. () where one of them is not known."""
         said = [_selector(chosen) for chosen in self.gpus]
         return tuple(s for s in said if s) if all(said) else ()
 
 
 def _selector(chosen: Chosen) -> str | None:
-    if chosen.partition is not None:
-        return chosen.partition.uuid
     if chosen.gpu.vendor == "nvidia":
-        return chosen.gpu.uuid
-    return None if chosen.gpu.index.hip is None else str(chosen.gpu.index.hip)
+        return chosen.gpu.uuid if chosen.partition is None else chosen.partition.uuid
+    first = chosen.gpu.index.hip
+    if first is None or chosen.partition is None:
+        return None if first is None else str(first)
+    nodes = sorted(part.kfd for part in chosen.gpu.partitions or () if part.kind == "compute" and part.kfd is not None)
+    # ROCm counts the KFD's nodes, of which the partitions of one GPU follow each other.
+    return str(first + nodes.index(chosen.partition.kfd)) if chosen.partition.kfd in nodes else None
+
+
+def in_kfd(machine: Snapshot) -> Choice:
+    """All AMD GPUs that the KFD lists, integrated ones too: those that ROCm opens when it starts."""
+    gpus = [g for g in machine.of_vendor("amd") if g.index.kfd is not None]
+    return Choice("amd", tuple(one for n, gpu in _numbered(gpus) for one in _instances(Chosen(str(n), gpu))), True)
 
 
 def choose(

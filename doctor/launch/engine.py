@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from doctor.parsers.container.cdi_spec import CdiSpec
+from doctor.probes.lib.engine_mode import CDI_FOLDERS
 from doctor.versions import Dotted
 
 Name = Literal["docker", "podman"]
 
-CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
-"""Where engines look for CDI specs; what a later folder says of a device wins."""
 CDI_SINCE: Mapping[str, tuple[int, ...]] = {"docker": (25,), "podman": (4, 1)}
 """Docker 25 reads CDI specs (behind a feature flag until 28.3); podman since 4.1."""
 _NEWEST_SPEC: Mapping[str, tuple[tuple[tuple[int, ...], str | None], ...]] = {

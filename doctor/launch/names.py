@@ -33,6 +33,7 @@ _ORIGINS: Mapping[Origin, re.Pattern[str]] = {
     "oras": re.compile(r"oras://[A-Za-z0-9_./:+@-]{1,400}"),
     "docker-archive": re.compile(rf"docker-archive:{_FILE}"),
 }
+_LAST_ID = (1 << 32) - 2
 _USER = re.compile(r"[0-9]{1,10}(?::[0-9]{1,10})?")
 
 
@@ -190,6 +191,8 @@ def user(text: str) -> str:
     """UID[:GID], numbers only: names resolve inside the image."""
     if not _USER.fullmatch(text):
         raise InputError(f"{_shown(text)}: not UID[:GID]; a name would be looked up inside the image")
+    if any(int(number) > _LAST_ID for number in text.split(":")):
+        raise InputError(f"{_shown(text)}: the highest UID and GID is {_LAST_ID}")
     return text
 
 

@@ -60,8 +60,9 @@ def groups(
     nodes that everybody may open. `gids` are those that a CDI spec gives its nodes instead."""
     wanted = set(paths)
     closed = [n for n in machine.nodes or () if n.key in wanted and is_closed(n)]
+    ownerless = [n.key for n in machine.nodes or () if n.key in wanted and n.gid is None]
     if not closed:
-        return Access()
+        return Access((), tuple(_of_unknown_owner(ownerless)))
     if engine is not None and engine.rootless:
         return _rootless(engine, closed)
     owned: dict[int, list[str]] = {}
@@ -75,6 +76,15 @@ def groups(
         if gid
     )
     return Access(parts, tuple(_for_root_alone(closed, owned)))
+
+
+def _of_unknown_owner(nodes: list[str]) -> Iterator[Trouble]:
+    """A tree that was copied without root holds plain files in place of its nodes."""
+    if nodes:
+        fix = f"--engine-arg=--group-add=GID, where GID is what `stat -c %g {nodes[0]}` prints on that machine"
+        yield Trouble(
+            f"the group of {nodes[0]}{_more(nodes)} is not known; a user who is not root needs it", fix, False
+        )
 
 
 def _rootless(engine: Engine, closed: list[DeviceNode]) -> Access:
@@ -158,7 +168,7 @@ def not_there(machine: Snapshot, paths: Iterable[str]) -> Iterator[Trouble]:
     """Silent where the nodes of the machine were not looked at."""
     if machine.nodes is None:
         return
-    there = {node.key for node in machine.nodes if node.is_device is not False and node.mode is not None}
+    there = {node.key for node in machine.nodes if node.is_device is not False}
     for path in dict.fromkeys(paths):
         if path not in there:
             yield Trouble(f"{path} is not there", _CHECK)

@@ -8,13 +8,14 @@ from doctor.errors import InputError
 from doctor.facts.snapshot import Snapshot
 from doctor.launch import names, security
 from doctor.launch.access import access
-from doctor.launch.asked import Request, asked, remarks
+from doctor.launch.asked import Request, asked, check, remarks
 from doctor.launch.choose import Choice
 from doctor.launch.engine import Engine
 from doctor.launch.nodes import KFD
-from doctor.launch.spec import Part, Spec, Trouble
+from doctor.launch.spec import Part, Spec, Trouble, bound
 
 GIB = 1 << 30
+_SHM = "/dev/shm"  # noqa: S108  the container's own
 _SINGLE = ("shm", "user", "ipc", "gpus", "runtime", "network", "name", "workdir", "detach", "entrypoint")
 _GPU_KINDS = ("device", "cdi", "gpus", "runtime")
 
@@ -32,8 +33,9 @@ def plan(
     gpus = access(machine, engine, choice, request.way)
     _contradicted(gpus.parts, request)
     parts = _once((*gpus.parts, *extra, *_memory(choice, request, extra), *asked(request)))
-    if any(part.kind == "ipc" for part in parts):
-        parts = tuple(part for part in parts if part.kind != "shm")  # the host's /dev/shm is taken; podman refuses both
+    check(parts)
+    if any(part.kind == "ipc" or (part.kind in ("mount", "volume") and bound(part).inside == _SHM) for part in parts):
+        parts = tuple(part for part in parts if part.kind != "shm")  # another /dev/shm is taken; podman refuses both
     held = tuple(_held_back(engine, parts)) if engine is not None else ()
     troubles = (
         *gpus.troubles,

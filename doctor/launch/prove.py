@@ -4,27 +4,34 @@ stack in place of the command: its nodes, the driver's list of GPUs, and one ker
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 from uuid import uuid4
 
-from doctor.errors import InputError
+from doctor.errors import DoctorError, InputError
 from doctor.facts.origin import State as Fact
+from doctor.launch.by_api import UNSAID, host_config
 from doctor.launch.engine import Engine
 from doctor.launch.formats.docker import flags
 from doctor.launch.spec import Part, Spec
 from doctor.parsers.lib.printable import clean
 from doctor.system.base import System
+from doctor.system.engine_api import LATE, Api, Ran, Told, place
 
 Layer = Literal["node", "driver", "kernel"]
 State = Literal["ok", "failed", "not tried"]
 PROVEN, FAILED, UNTRIED, NOT_STARTED = 0, 1, 4, 125
 _DEADLINE_S = 900.0
 """An image may have to be pulled, and the first kernel of a new GPU may be compiled."""
+_START_S = 120.0
+"""For each answer of the engine: hooks that hand out GPUs, and a slow disk, come before the start."""
 _MARK = "doctor-prove"
 _REPLACED = ("entrypoint", "detach", "name", "publish")
 """What belongs to the command, or would collide with the same container running already."""
+_STAYS = re.compile(r"--(?:restart|detach)(?:=|$)|-[itqP]*d[itqP]*$")
+"""Options that make a container live longer than its proof."""
 _KERNEL = """
 import sys
 wanted = int(sys.argv[1])
@@ -128,32 +135,76 @@ class Proof:
         return "Proven: the GPUs work in this container"
 
 
-def prove(system: System, engine: Engine, spec: Spec) -> Proof:
-    """Raises InputError where no GPU is passed. The container is removed, also where it did not end in time."""
+def prove(
+    system: System,
+    engine: Engine,
+    spec: Spec,
+    environ: Mapping[str, str],
+    told: Told | None = None,
+) -> Proof:
+    """docker is asked by its API; podman, and what only docker's command line reads, by the program. `told` gets the
+    progress of a pull. Raises InputError where no GPU is passed. The container is removed, also where it did not end
+    in time."""
     if spec.vendor is None:
         raise InputError("--prove: no GPU is passed to this container")
-    name = f"{_MARK}-{uuid4().hex[:12]}"
-    reading = system.run(words(engine, spec, name), deadline_s=_DEADLINE_S, limit=1 << 20)
-    done = reading.value
-    if done is None:
-        system.run((*engine.base, "rm", "--force", name), deadline_s=30.0)
-        if reading.state is Fact.TIMED_OUT:
-            return Proof((Tried("kernel", "not tried", f"the container did not end in {_DEADLINE_S:.0f} s"),))
-        return Proof(error=f"{engine.name} did not answer ({reading.state.value})")
-    rows = tuple(read(done.stdout))
+    if engine.name == "podman" or any(spec.of(*UNSAID)):
+        ran = _by_command(system, engine, spec)
+    else:
+        ran = _by_api(spec, environ, told)
+    if isinstance(ran, Proof):
+        return ran
+    rows = tuple(read(ran.stdout))
+    if ran.code == LATE:
+        return Proof((*rows, Tried("kernel", "not tried", f"the container did not end in {_DEADLINE_S:.0f} s")))
     if rows:
         return Proof(rows)
-    lines = [line for line in done.stderr.splitlines() if line.strip() and "--help" not in line]
-    return Proof(error=clean(lines[-1], 300) if lines else f"{engine.name} ended with {done.code} and said nothing")
+    lines = [line for line in ran.stderr.splitlines() if line.strip() and "--help" not in line]
+    return Proof(error=clean(lines[-1], 300) if lines else f"{engine.name} ended with {ran.code} and said nothing")
+
+
+def _by_api(spec: Spec, environ: Mapping[str, str], told: Told | None) -> Ran | Proof:
+    host, user, workdir = host_config(spec), spec.one("user"), spec.one("workdir")
+    try:
+        api = Api("docker", place(environ), _START_S)
+        try:
+            return api.run(
+                spec.image, _command(spec), deadline_s=_DEADLINE_S, entrypoint="sh", user=user, workdir=workdir,
+                environment=spec.env, host=host, network=spec.one("network"), told=told,
+            )  # fmt: skip
+        finally:
+            api.close()
+    except DoctorError as error:
+        return Proof(error=clean(str(error), 300))
+
+
+def _by_command(system: System, engine: Engine, spec: Spec) -> Ran | Proof:
+    name = f"{_MARK}-{uuid4().hex[:12]}"
+    reading = system.run(words(engine, spec, name), deadline_s=_DEADLINE_S, limit=1 << 20)
+    if reading.value is not None:
+        return Ran(reading.value.code, reading.value.stdout, reading.value.stderr)
+    system.run((*engine.base, "rm", "--force", name), deadline_s=30.0)
+    if reading.state is Fact.TIMED_OUT:
+        return Ran(LATE, "", "")
+    return Proof(error=f"{engine.name} did not answer ({reading.state.value})")
 
 
 def words(engine: Engine, spec: Spec, name: str) -> list[str]:
     """What is executed: the flags that the command would get, and the script in place of the command."""
-    kept = [p for p in spec.parts if p.kind not in _REPLACED and not p.value.startswith("--restart")]
+    kept = [p for p in spec.parts if p.kind not in _REPLACED and not (p.kind == "engine_arg" and _STAYS.match(p.value))]
     parts = (*kept, Part("name", name, "so that it can be removed"), Part("entrypoint", "sh", "the script is its own"))
-    command = ("-c", SCRIPT, "sh", spec.vendor or "", str(spec.count), _KERNEL, *spec.nodes)
     options = flags(replace(spec, parts=parts), podman=engine.name == "podman")
-    return [*engine.base, "run", "--rm", *(word for flag in options for word in flag.words), spec.image, *command]
+    return [
+        *engine.base,
+        "run",
+        "--rm",
+        *(word for flag in options for word in flag.words),
+        spec.image,
+        *_command(spec),
+    ]
+
+
+def _command(spec: Spec) -> tuple[str, ...]:
+    return ("-c", SCRIPT, "sh", spec.vendor or "", str(spec.count), _KERNEL, *spec.nodes)
 
 
 def read(stdout: str) -> Iterator[Tried]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,10 @@ from pydantic import ValidationError
 from doctor.errors import DataFileError, InputError
 from doctor.profiles import places
 from doctor.profiles.faults import Fault, Loc, bare, place, second_look, text
-from doctor.profiles.lines import line_of, lines
+from doctor.profiles.lines import line_of
 from doctor.profiles.model import Profile
-from doctor.profiles.toml_text import table
-from doctor.system.given import read_given
+from doctor.profiles.pairs import BOARDS, STACKS, Pair, former_names, pairs
+from doctor.profiles.reading import lines_of, parse
 
 _DEPTH = 8
 _LISTS: dict[Loc, tuple[str, ...]] = {
@@ -40,6 +40,9 @@ class Composed:
     table: dict[str, Any]
     origin: dict[Loc, tuple[Path, Loc]] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
+    stacks: set[str] = field(default_factory=set)
+    on: list[tuple[str, Any, Path]] = field(default_factory=list)
+    """What boards add on some stacks or for a workload, until that is known: (which, tables, file)."""
 
     def locate(self, loc: Loc, file: Path) -> tuple[Path, Loc]:
         """The file that a key of the whole was written in, and what the key is called there."""
@@ -51,20 +54,21 @@ class Composed:
 
     def fault(self, loc: Loc, file: Path, wrong: str) -> Fault:
         path, own = self.locate(loc, file)
-        return Fault(path, line_of(_lines(path), bare(own)), place(own), wrong)
+        return Fault(path, line_of(lines_of(path), bare(own)), place(own), wrong)
 
 
 def load(name: str, base: Path | None = None) -> Profile:
-    """A profile by its name or by the path of a file (what it extends lies beside it, in the user's folder, or among
-    the shipped ones). Raises InputError for an unknown name, DataFileError with all faults of the file."""
-    path = find(name, base)
-    composed = compose(path, places.where_parts_lie(path, base))
+    """A profile by its name, an older name of it, or the path of a file (what it extends lies beside it, in the user's
+    folder, or among the shipped ones). Raises InputError for an unknown name, DataFileError with all faults."""
+    found = find(name, base)
+    path = found.file if isinstance(found, Pair) else found
+    composed = compose(found, places.where_parts_lie(path, base))
     profile, faults = _validated(composed, path)
     faults = [*composed.faults, *faults]
-    if not places.is_shipped(path):  # what is shipped is held to it by a test, and a check has no time for it
+    if not is_shipped(found):  # what is shipped is held to it by a test, and a check has no time for it
         faults += _unknown_rules(composed, path)
     called = composed.table.get("name")
-    if isinstance(called, str) and called != path.stem and "/" not in name:
+    if isinstance(found, Path) and isinstance(called, str) and called != path.stem and "/" not in name:
         wrong = f"is {called[:60]!r}; the file is called {path.stem!r}, and both are to be the same"
         faults.append(composed.fault(("name",), path, wrong))
     if profile is None or faults:
@@ -72,67 +76,96 @@ def load(name: str, base: Path | None = None) -> Profile:
     return profile
 
 
-def find(name: str, base: Path | None = None) -> Path:
-    """The file of a profile. A text that ends in .toml or holds a slash is a path."""
+def named(base: Path | None = None) -> dict[str, Path | Pair]:
+    """Each profile by its name; a file wins over a board and stack."""
+    there: dict[str, Path | Pair] = {**pairs(base), **places.files(base)}
+    return dict(sorted(there.items()))
+
+
+def names(base: Path | None = None) -> tuple[str, ...]:
+    return tuple(named(base))
+
+
+def is_shipped(what: Path | Pair) -> bool:
+    return what.is_shipped if isinstance(what, Pair) else places.is_shipped(what)
+
+
+def knows(name: str) -> bool:
+    """Whether a profile has this name, or had it."""
+    return name in named() or name in former_names()
+
+
+def find(name: str, base: Path | None = None) -> Path | Pair:
+    """The file of a profile, or the board and stack of its name. What ends in .toml or holds a slash is a path."""
     if name.endswith(".toml") or "/" in name:
         path = Path(name)
         if not path.is_file():
             raise InputError(f"no file {name!r}; expected a profile's name or the path of a .toml file")
         return path
-    there = places.files(base)
-    if name not in there:
-        near = difflib.get_close_matches(name, there, 3, 0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`doctor profiles list` shows all"
-        raise InputError(f"no profile {name[:60]!r}; {hint}; the path of a .toml file is taken too")
-    return there[name]
+    there = named(base)
+    if name in there:
+        return there[name]
+    former = former_names(base)
+    if name in former:
+        return there[former[name]]
+    holding = sorted(
+        (each for each in there if f"+{name.strip('+')}+" in f"+{each}+"), key=len
+    )  # a board or a stack alone
+    near = holding[:3] or difflib.get_close_matches(name, [*there, *former], 3, 0.5)
+    near = list(dict.fromkeys(former.get(each, each) for each in near))
+    hint = f"did you mean {' or '.join(near)}?" if near else "`doctor profiles list` shows all"
+    raise InputError(f"no profile {name[:60]!r}; {hint}; the path of a .toml file is taken too")
 
 
-def compose(path: Path, bases: Sequence[Path], depth: int = 0) -> Composed:
-    """The file over what it extends. Faults that keep nothing from being read further are collected."""
+def compose(what: Path | Pair, bases: Sequence[Path], depth: int = 0) -> Composed:
+    """A file, or a board and a stack, over what it extends. Faults that keep nothing from being read further are
+    collected."""
+    path, table = (what.file, what.table) if isinstance(what, Pair) else (what, parse(what))
     if depth > _DEPTH:
         raise DataFileError(str(path), ["extends: goes in a circle, or deeper than 8"])
-    table = parse(path)
     whole = Composed({})
     for number, name in enumerate(_extends(table)):
         part = find_part(name, bases)
         if part is None:
             wrong = f"there is no part {str(name)[:60]!r} beside the file, in your folder or among the shipped ones"
-            line = line_of(_lines(path), ("extends", number))
+            line = line_of(lines_of(path), ("extends", number))
             whole.faults.append(Fault(path, line, f"extends[{number + 1}]", f"{wrong}{_near_part(name, bases)}"))
             continue
         below = compose(part, bases, depth + 1)
         whole.faults += below.faults
+        whole.stacks |= below.stacks
+        whole.on += below.on
         _over(whole, below.table, below.origin)
-    _over(whole, table, dict(_origins(table, path)))
+    _over_on(whole)
+    own = {key: value for key, value in table.items() if not (depth and key in _left_out(what))}
+    if "status" in own:
+        whole.table.pop("evidence", None)  # it stands behind the status of what is extended
+    _over(whole, own, dict(_origins(own, path)))
+    if depth and isinstance(table.get("on"), dict):  # of a file: what a pair's board adds is over it already
+        whole.on += [(key, rows, path) for key, rows in table["on"].items()]
+    if depth and f"{path.parent.name}/" == STACKS and isinstance(what, Path):
+        whole.stacks.add(path.stem)
     return whole
 
 
-def parse(path: Path) -> dict[str, Any]:
-    """The table of one file; not to be changed. Raises DataFileError where it is no TOML."""
-    return _parsed(path, _stamp(path))
+def _left_out(part: Path | Pair) -> tuple[str, ...]:
+    """Keys that a part does not hand on: what a board and a stack are called, and whoever stands behind the two."""
+    if isinstance(part, Pair):
+        return "name", "about", "status", "evidence"
+    return "for", "formerly", "on", *(("about",) if f"{part.parent.name}/" in (BOARDS, STACKS) else ())
 
 
-def _stamp(path: Path) -> tuple[int, int] | None:
-    """What makes a changed file another one; None where it can't be looked at, which reading it will say."""
-    try:
-        told = path.stat()
-    except OSError:
-        return None
-    return told.st_mtime_ns, told.st_size
-
-
-@lru_cache(maxsize=256)
-def _text(path: Path, stamp: tuple[int, int] | None) -> str:  # noqa: ARG001
-    return read_given(path)
-
-
-@lru_cache(maxsize=256)
-def _parsed(path: Path, stamp: tuple[int, int] | None) -> dict[str, Any]:
-    return table(str(path), _text(path, stamp))
-
-
-def _lines(path: Path) -> dict[Loc, int]:
-    return lines(_text(path, _stamp(path)))
+def _over_on(whole: Composed) -> None:
+    """Put over it what its boards say of the stacks and the workload that it has."""
+    words = [word for stack in whole.stacks for word in stack.split("+")]
+    words += [whole.table["workload"]] if isinstance(whole.table.get("workload"), str) else []
+    left = []
+    for key, rows, path in whole.on:
+        if not isinstance(rows, dict) or not any(re.fullmatch(rf"{re.escape(key)}[\d.]*", word) for word in words):
+            left.append((key, rows, path))
+            continue
+        _over(whole, rows, {loc: (file, ("on", key, *own)) for loc, (file, own) in _origins(rows, path)})
+    whole.on = left
 
 
 def _extends(table: dict[str, Any]) -> list[Any]:
@@ -140,11 +173,15 @@ def _extends(table: dict[str, Any]) -> list[Any]:
     return names if isinstance(names, list) else []
 
 
-def find_part(name: Any, bases: Sequence[Path]) -> Path | None:
-    """The file of a part. A name that leads out of the folders is none."""
+def find_part(name: Any, bases: Sequence[Path]) -> Path | Pair | None:
+    """The file of a part, or the board and stack of a profile's name. What leads out of the folders is none."""
     if not isinstance(name, str) or ".." in Path(name).parts or Path(name).is_absolute():
         return None
-    return next((b / f"{name}.toml" for b in bases if (b / f"{name}.toml").is_file()), None)
+    file = next((b / f"{name}.toml" for b in bases if (b / f"{name}.toml").is_file()), None)
+    if file or "/" in name:
+        return file
+    there = pairs()
+    return there.get(name) or there.get(former_names().get(name, ""))
 
 
 def _near_part(name: Any, bases: Sequence[Path]) -> str:
@@ -220,9 +257,9 @@ def _validated(composed: Composed, path: Path) -> tuple[Profile | None, list[Fau
     try:
         return Profile.model_validate(_tuples(composed.table)), []
     except ValidationError as error:
-        told = [(tuple(fault["loc"]), text(fault)) for fault in error.errors()]
-        told += second_look(_tuples(composed.table), [bare(loc) for loc, _ in told])
-        return None, [composed.fault(loc, path, wrong) for loc, wrong in told]
+        problems = [(tuple(fault["loc"]), text(fault)) for fault in error.errors()]
+        problems += second_look(_tuples(composed.table), [bare(loc) for loc, _ in problems])
+        return None, [composed.fault(loc, path, wrong) for loc, wrong in problems]
 
 
 def _unknown_rules(composed: Composed, path: Path) -> Iterator[Fault]:

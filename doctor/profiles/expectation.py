@@ -15,8 +15,9 @@ from doctor.profiles.text import Line, Name
 from doctor.versions import Dotted
 
 Scalar = bool | int | float | str
-Status = Literal["vendor-matrix", "community", "captured", "run-here"]
-"""Who stands behind a value: the vendor's matrix or guide; people who report it; a machine that was captured; ours."""
+Status = Literal["vendor-matrix", "wheels-exist", "resolved", "built", "run-here", "community", "captured"]
+"""What is known of a value or a whole profile: the vendor's matrix, guide or image lists it; its wheels are published;
+a resolver accepted them together; the image was built; it ran; people report it; a machine was captured."""
 Answer = Literal["holds", "deviates", "unknown"]
 _BOUNDS = ("equals", "one_of", "at_least", "at_most", "series", "contains")
 
@@ -25,12 +26,17 @@ class Data(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
-class Source(Data):
-    """Where a value comes from, as of when, and who stands behind it."""
+class Evidence(Data):
+    """Where something comes from, as of when."""
 
     url: Line
-    """An address; or repository@revision:path."""
+    """An address; repository@revision:path; or the program that showed it, and on what."""
     as_of: datetime.date
+
+
+class Source(Evidence):
+    """Where a value comes from, as of when, and who stands behind it."""
+
     status: Status
 
 

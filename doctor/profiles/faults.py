@@ -34,11 +34,12 @@ class Fault(NamedTuple):
 
 _RIGHT = {
     "schema": "1",
-    "name": '"mi300x-rocm7.2"',
+    "name": '"farm-mi300x"',
     "about": '"MI300X nodes with ROCm 7.2"',
-    "status": '"vendor-matrix", "community", "captured" or "run-here"',
+    "status": '"vendor-matrix", "wheels-exist", "resolved", "built", "run-here", "community" or "captured"',
+    "evidence": '{ url = "https://…", as_of = 2026-05-29 }',
     "order": "10",
-    "extends": '["hardware/mi300x"]',
+    "extends": '["boards/mi300x", "stacks/rocm7.2"]',
     "fact": '"host.iommu"',
     "why": '"one line that says why"',
     "source": '{ url = "https://…", as_of = 2026-05-29, status = "vendor-matrix" }',
@@ -142,9 +143,9 @@ _STAND_IN: Mapping[str, Any] = {
 """Right values that stand in for wrong ones while the rest of a row is looked at."""
 
 
-def second_look(table: Mapping[str, Any], told: Sequence[Loc]) -> list[tuple[Loc, str]]:
+def second_look(table: Mapping[str, Any], known: Sequence[Loc]) -> list[tuple[Loc, str]]:
     """Faults between the keys of a row of which single keys are wrong too: these are otherwise found only after the
-    first are mended. `told`: where faults were found already."""
+    first are corrected. `known`: where faults were found already."""
     found = []
     for at, model in _ROWS.items():
         held: Any = table
@@ -152,17 +153,17 @@ def second_look(table: Mapping[str, Any], told: Sequence[Loc]) -> list[tuple[Loc
             held = held.get(step) if isinstance(held, dict) else None
         for number, row in enumerate(held if isinstance(held, tuple) else ()):
             loc: Loc = (*at, number)
-            wrong = {str(t[len(loc)]) for t in told if t[: len(loc)] == loc and len(t) > len(loc)}
+            wrong = {str(t[len(loc)]) for t in known if t[: len(loc)] == loc and len(t) > len(loc)}
             if wrong and isinstance(row, dict):
                 found += [(loc, said) for said in _between(model, row, wrong)]
     return found
 
 
 def _between(model: type[BaseModel], row: Mapping[str, Any], wrong: set[str]) -> list[str]:
-    mended = {k: v for k, v in row.items() if k not in wrong}
-    mended |= {k: _STAND_IN[k] for k in wrong if k in _STAND_IN}
+    corrected = {k: v for k, v in row.items() if k not in wrong}
+    corrected |= {k: _STAND_IN[k] for k in wrong if k in _STAND_IN}
     try:
-        model.model_validate(mended)
+        model.model_validate(corrected)
     except ValidationError as error:
         return [text(fault) for fault in error.errors() if fault["type"] == "value_error" and not fault["loc"]]
     return []

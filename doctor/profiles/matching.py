@@ -17,15 +17,15 @@ from typing import Any, NamedTuple
 from doctor.errors import DoctorError
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
-from doctor.profiles import places
-from doctor.profiles.compose import compose, find_part, load, parse
+from doctor.profiles.compose import compose, is_shipped, load, named
 from doctor.profiles.model import Profile, considered
+from doctor.profiles.pairs import Pair
 from doctor.profiles.parts import Hardware
 
-_STACK = ("rocm[*].version", "torch.version", "torch.build", "torch.hip", "torch.cuda", "os.id", "os.version")
+_STACK = ("rocm[*].version", "torch.version", "torch.build", "torch.rocm", "torch.cuda", "os.id", "os.version")
 """Facts that tell which stack is installed."""
 
-_ONLY_NAMED = "it is used only where it is named"
+_ONLY_NAMED = "it is used only where it or its workload is named"
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def rank(machine: Snapshot, base: Path | None = None, workload: str | None = Non
         known = machine.gpus is not None
         return Ranking((), why="no GPU of AMD or NVIDIA is here" if known else "the GPUs of this machine are not known")
     found = sorted(
-        (_candidate(name, path, machine, gpus, workload, base) for name, path in places.files(base).items()),
+        (_candidate(name, what, machine, gpus, workload, base) for name, what in named(base).items()),
         key=lambda c: (not c.fits, c.place, c.name),
     )
     fitting = [c for c in found if c.fits]
@@ -75,7 +75,7 @@ def rank(machine: Snapshot, base: Path | None = None, workload: str | None = Non
     if len(first) > 1:
         names = tuple(c.name for c in first)
         return Ranking(tuple(found), None, names, f"several fit equally: {', '.join(names)}; name one with --profile")
-    behind = f"; before {fitting[1].name}: {_before(fitting[0], fitting[1])}" if len(fitting) > 1 else ""
+    behind = f"; before {fitting[1].name}: {_before(fitting[0], fitting[1], workload)}" if len(fitting) > 1 else ""
     return Ranking(tuple(found), load(first[0].name, base), (), f"{first[0].reason}{behind}")
 
 
@@ -83,24 +83,25 @@ _ORDER = (
     "yours before the shipped ones",
     "it says more of the hardware",
     "its stack is the one installed",
-    "it is for any workload",
+    "it is for {}",
     "its stack is the newer one",
 )
 
 
-def _before(first: Candidate, second: Candidate) -> str:
-    return next((w for w, a, b in zip(_ORDER, first.place, second.place, strict=True) if a != b), "it is named first")
+def _before(first: Candidate, second: Candidate, workload: str | None) -> str:
+    why = next((w for w, a, b in zip(_ORDER, first.place, second.place, strict=True) if a != b), "it is named first")
+    return why.format(f"the workload {workload}" if workload else "any workload")
 
 
 def _candidate(
-    name: str, path: Path, machine: Snapshot, gpus: tuple[Gpu, ...], workload: str | None, base: Path | None
+    name: str, what: Path | Pair, machine: Snapshot, gpus: tuple[Gpu, ...], workload: str | None, base: Path | None
 ) -> Candidate:
     try:
-        told = _quick(path, gpus, base) if places.is_shipped(path) else None
-        if told is not None:
-            return Candidate(name, False, told.reason)
+        misfits = _quick(what, gpus) if isinstance(what, Pair) and what.is_shipped else None
+        if misfits is not None:
+            return Candidate(name, False, misfits.reason)
         profile = load(name, base)
-        if profile.only_named:
+        if profile.only_named and profile.workload != workload:
             return Candidate(name, False, _ONLY_NAMED)
     except DoctorError as error:  # one bad file must not cost the others; `validate` lists its faults
         return Candidate(name, False, f"can't be read: {error}"[:300])
@@ -110,7 +111,7 @@ def _candidate(
         reason = f"it is for another workload: {profile.workload}"
     if reason is not None:
         return Candidate(name, False, reason)
-    own = 0 if base is not None or not places.is_shipped(path) else 1
+    own = 0 if base is not None or not is_shipped(what) else 1
     stack = installed(profile, machine)
     place = (own, 0 if profile.hardware.count else 1, -stack, _preference(profile, workload), profile.order)
     fit = f"its hardware is this machine's ({_called(gpus)})"
@@ -122,18 +123,9 @@ def _preference(profile: Profile, workload: str | None) -> int:
     return 0 if profile.workload == (workload or "any") else 1
 
 
-def _quick(path: Path, gpus: tuple[Gpu, ...], base: Path | None) -> Misfit | None:
-    """Why a shipped profile does not fit, by its hardware part alone; None where it may."""
-    bases = places.where_parts_lie(path, base)
-    table = parse(path)
-    if table.get("only_named") is True:
-        return Misfit(_ONLY_NAMED, certain=False)
-    if "hardware" in table:
-        return None
-    for part in table.get("extends", ()):
-        if isinstance(part, str) and part.startswith("hardware/") and (file := find_part(part, bases)):
-            return misfit(_hardware(file), gpus)
-    return None
+def _quick(pair: Pair, gpus: tuple[Gpu, ...]) -> Misfit | None:
+    """Why a shipped board and stack do not fit, by the board's file alone; None where they may."""
+    return misfit(_hardware(pair.board_file), gpus)
 
 
 @lru_cache(maxsize=128)

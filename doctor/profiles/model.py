@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, model_validator
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.findings import Judged, ProfileVerdict
-from doctor.profiles.expectation import Answer, Data, Expectation, Status
+from doctor.profiles.expectation import Answer, Data, Evidence, Expectation, Status
 from doctor.profiles.parts import Baseline, Flag, Hardware, ImageWish, Need
 from doctor.profiles.text import (
     Line,
@@ -46,9 +46,12 @@ class Profile(Data):
     name: Name
     about: Line
     status: Status
+    evidence: Evidence | None = None
+    """What the status rests on."""
     workload: Workload = "any"
     only_named: bool = False
-    """Never matched to a machine: the image of one application, or a stack for which nothing on a machine speaks."""
+    """Matched to no machine unless its workload is asked for: the image of one application, or a stack that nothing
+    on a machine points to."""
     order: Annotated[int, Field(ge=1, le=99)] = 50
     """Among profiles for the same hardware the lower comes first: 10 the current stack, 20 the one before, …"""
     extends: tuple[PartName, ...] = ()
@@ -59,6 +62,23 @@ class Profile(Data):
     image: ImageWish | None = None
     baseline: tuple[Baseline, ...] = ()
     _matched: bool = PrivateAttr(default=False)
+
+    @model_validator(mode="after")
+    def _is_shown(self) -> Profile:
+        if self.status in ("resolved", "built") and self.evidence is None:
+            raise ValueError(
+                f"status {self.status} says by what and when; evidence = {{ url = …, as_of = … }} is missing"
+            )
+        return self
+
+    @property
+    def plain_name(self) -> str:
+        """Its name where a `+` can't stand, in the names of images and build targets; its folder is called so too."""
+        return self.name.replace("+", "-")
+
+    @property
+    def image_name(self) -> str:
+        return f"doctor/{self.plain_name}"
 
     def expectation(self, rule: str) -> Expectation | None:
         """What this profile says about a rule's fact; None when nothing."""

@@ -150,15 +150,38 @@ class Apt(Data):
     source: Source
 
 
+class Serve(Data):
+    """The server of an image: what it starts with, and where it answers. `health`: a path that answers 200 when it is
+    ready."""
+
+    command: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_./:-]{0,80}$|^--[a-z-]{1,40}$|^-m$")], ...],
+        Field(min_length=1),
+    ]
+    port: Annotated[int, Field(ge=1024, le=65535)]
+    health: Annotated[str, Field(pattern=r"^/[A-Za-z0-9_./-]{0,80}$")]
+    why: Line
+    source: Source
+
+
 class ImageWish(Data):
     """What the image holds. The lock says which bytes that is."""
 
     base: Image | None = None
+    ready: Image | None = None
+    """An image that holds it all and is used as it is; none is built then."""
     python: Annotated[str, Field(pattern=r"^3\.[0-9]{1,2}$")] | None = None
     targets: tuple[Arch, ...] = ()
     """Compilation targets of source builds, and of wheels that come by target."""
     pip: tuple[Pip, ...] = ()
     apt: tuple[Apt, ...] = ()
+    serve: Serve | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> ImageWish:
+        if self.ready and (self.base or self.pip or self.apt):
+            raise ValueError("ready is used as it is; base, pip and apt are of an image that is built")
+        return self
 
 
 class Number(Data):

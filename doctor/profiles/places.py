@@ -29,21 +29,21 @@ def user_folder() -> Path | None:
         return None
 
 
+def folders(base: Path | None = None) -> tuple[Path, ...]:
+    """Where profiles and their parts lie; what is in a later folder wins. `base` stands in for all."""
+    return (base,) if base else (folder(), *filter(None, [user_folder()]))
+
+
 def files(base: Path | None = None) -> Mapping[str, Path]:
-    """Name → file of each profile that can be named: files at the top of a folder; parts lie in subfolders. The user's
-    file wins over a shipped one of the same name. `base` stands in for both folders."""
-    folders = [base] if base else [folder(), *filter(None, [user_folder()])]
+    """Name → file of each profile that is a file: at the top of a folder; parts lie in subfolders. The user's file wins
+    over a shipped one of the same name."""
     found: dict[str, Path] = {}
     try:
-        for each in folders:
+        for each in folders(base):
             found.update({path.stem: path for path in each.glob("*.toml")})
     except OSError as error:
         raise InputError(f"profiles: {error}") from error
     return dict(sorted(found.items()))
-
-
-def names(base: Path | None = None) -> tuple[str, ...]:
-    return tuple(files(base))
 
 
 def is_shipped(path: Path) -> bool:

@@ -12,8 +12,9 @@ from pydantic import AfterValidator
 
 from doctor.errors import InputError
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
-_PART = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}(?:/[a-z0-9][a-z0-9._-]{0,79}){0,3}")
+_OWN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
+_NAME = re.compile(r"[a-z0-9][a-z0-9.+_-]{0,79}")
+_PART = re.compile(r"[a-z0-9][a-z0-9.+_-]{0,79}(?:/[a-z0-9][a-z0-9.+_-]{0,79}){0,3}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,127}")
 _VERSION = re.compile(r"[0-9][A-Za-z0-9.+~:_-]{0,63}")
@@ -46,8 +47,8 @@ def _of(pattern: re.Pattern[str], wanted: str) -> AfterValidator:
 
 Line = Annotated[str, AfterValidator(_line)]
 """Prose for people."""
-Name = Annotated[str, _of(_NAME, "expected small letters, digits, '.', '_' and '-', such as mi300x-rocm7.2")]
-PartName = Annotated[str, _of(_PART, "expected the name of a part without .toml, such as hardware/mi300x")]
+Name = Annotated[str, _of(_NAME, "expected small letters, digits, '.', '+', '_' and '-', such as mi300x+rocm7.2")]
+PartName = Annotated[str, _of(_PART, "expected the name of a part without .toml, such as boards/mi300x")]
 Variable = Annotated[str, _of(_VARIABLE, "expected a variable's name, such as HSA_NO_SCRATCH_RECLAIM")]
 Value = Annotated[str, _of(_VALUE, "expected one line of letters, digits and , . : ; = + / @ % [ ] { } < > ~ * _ -")]
 Package = Annotated[str, _of(_PACKAGE, "expected the name of a package, such as torch or librocblas0")]
@@ -60,7 +61,7 @@ Arch = Annotated[str, _of(_ARCH, "expected a target such as gfx942 or sm_90")]
 
 
 def checked_name(name: str) -> str:
-    """The name of a profile that a user types. Raises InputError."""
-    if not _NAME.fullmatch(name):
+    """The name of a new profile that a user types; `+` is between a board and a stack. Raises InputError."""
+    if not _OWN_NAME.fullmatch(name):
         raise InputError(f"{name[:60]!r} is not a name for a profile; expected small letters, digits, '.', '_' and '-'")
     return name

@@ -78,7 +78,7 @@ def _range(clocks: Clocks) -> str:
 
 
 def clocks_line(clocks: Clocks) -> str:
-    told = [
+    parts = [
         _range(clocks),
         f"memory {clocks.memory_mhz} MHz" if clocks.memory_mhz is not None else "",
         f"{clocks.power_w:.0f} W" if clocks.power_w is not None else "",
@@ -89,4 +89,4 @@ def clocks_line(clocks: Clocks) -> str:
         if clocks.throttle
         else "not throttled",
     ]
-    return ", ".join(word for word in told if word)
+    return ", ".join(word for word in parts if word)

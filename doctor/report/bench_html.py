@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from doctor.facts.gemm import Measurement
-from doctor.report import picture
+from doctor.report import picture, roofline
 from doctor.report.bench import clocks_line, interval
 from doctor.report.markup import tag, text
 from doctor.report.page import BOTTOM, top
@@ -21,7 +21,14 @@ def page(data: Mapping[str, Any], measurements: Sequence[Measurement]) -> str:
     """`data`: the result file as it was read, `measurements`: its numbers. Whatever it holds is text."""
     held = dict(_baselines(data))
     return "".join(
-        [top("doctor bench"), *_header(data), *_bars(measurements, held), *_table(measurements, held), BOTTOM]
+        [
+            top("doctor bench"),
+            *_header(data),
+            *_bars(measurements, held),
+            *_rooflines(measurements),
+            *_table(measurements, held),
+            BOTTOM,
+        ]
     )
 
 
@@ -49,12 +56,18 @@ def _bars(measurements: Sequence[Measurement], held: Mapping[str, float]) -> Ite
     yield f"<section aria-labelledby='bars'>\n<h2 id='bars'>Measured</h2>\n{drawn or tag('p', 'No case has a number.')}</section>\n"
 
 
+def _rooflines(measurements: Sequence[Measurement]) -> Iterator[str]:
+    lines = "".join(map(roofline.drawn, roofline.rooflines(measurements)))
+    if lines:
+        yield f"<section aria-labelledby='roofline'>\n<h2 id='roofline'>Roofline</h2>\n{lines}</section>\n"
+
+
 def _table(measurements: Sequence[Measurement], held: Mapping[str, float]) -> Iterator[str]:
-    head = "<tr>" + "".join(f'<th scope="col">{name}</th>' for name in _HEADS) + "</tr>\n"
+    head = '<tr class="head">' + "".join(f'<th scope="col">{name}</th>' for name in _HEADS) + "</tr>\n"
     rows = "".join(_row(one, held.get(one.key)) for one in measurements)
     yield "<section aria-labelledby='numbers'>\n<h2 id='numbers'>Numbers</h2>\n"
     yield (
-        '<div class="wide" role="region" aria-label="Numbers" tabindex="0"><table>\n'
+        '<div class="wide" role="region" aria-label="Table of numbers" tabindex="0"><table class="rows">\n'
         f"<caption>{plural(len(measurements), 'measurement')}</caption>\n{head}{rows}</table></div>\n</section>\n"
     )
 
@@ -76,5 +89,5 @@ def _row(one: Measurement, baseline: float | None) -> str:
             clocks_line(one.clocks),
             one.method or "",
         ]
-    written = "".join(f"<td>{text(cell)}</td>" for cell in cells)
+    written = "".join(f'<td data-label="{h}">{text(c)}</td>' for h, c in zip(_HEADS[1:], cells, strict=True))
     return f'<tr><th scope="row">{text(name)}</th>{written}</tr>\n'

@@ -61,12 +61,12 @@ def data(
     }
 
 
-def render(told: dict[str, Any], *, redacted: bool = False, site: Site | None = None) -> str:
+def render(data: dict[str, Any], *, redacted: bool = False, site: Site | None = None) -> str:
     """As JSON, redacted; the ids of a bundle are stand-ins `redacted` already."""
     redactor = Redactor(key=None if redacted else local_key(), remember=True, site=site)
-    redactor.learn(told)
-    kept = {key: told[key] for key in ("schema",)}
-    return json.dumps({**redactor.again(redactor.data(told)), **kept}, indent=2, ensure_ascii=True) + "\n"
+    redactor.learn(data)
+    kept = {key: data[key] for key in ("schema",)}
+    return json.dumps({**redactor.again(redactor.data(data)), **kept}, indent=2, ensure_ascii=True) + "\n"
 
 
 def text(

@@ -27,11 +27,11 @@ def _groups(machine: Data, origins: Mapping[str, Data]) -> Iterator[str]:
             yield folded(f"{text(group)} <small>{len(rows)}</small>", _table(rows, origins))
     untold = [(name, origin) for name, origin in sorted(origins.items()) if origin["state"] not in ("value", "absent")]
     if untold:
-        told = [
+        groups = [
             f"<code>{text(name)}</code> {text(o['state'])} <small>{text(o['source'])} {text(o['detail'] or '')}</small>"
             for name, o in untold
         ]
-        yield folded(f"{plural(len(untold), 'fact')} that could not be read", listed(told))
+        yield folded(f"{plural(len(untold), 'fact')} that could not be read", listed(groups))
 
 
 def _table(rows: list[tuple[str, Any]], origins: Mapping[str, Data]) -> str:
@@ -40,10 +40,10 @@ def _table(rows: list[tuple[str, Any]], origins: Mapping[str, Data]) -> str:
 
 
 def _fact(name: str, value: Any, origins: Mapping[str, Data]) -> str:
-    told = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    told = told if len(told) <= _LONGEST else told[:_LONGEST] + "…"
+    shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    shown = shown if len(shown) <= _LONGEST else shown[:_LONGEST] + "…"
     source = (origins.get(name) or {}).get("source", "")
-    return f'<tr><th scope="row">{text(name)}</th><td>{text(told)}</td><td><small>{text(source)}</small></td></tr>\n'
+    return f'<tr><th scope="row">{text(name)}</th><td>{text(shown)}</td><td><small>{text(source)}</small></td></tr>\n'
 
 
 def _flat(value: Any, name: str) -> Iterator[tuple[str, Any]]:

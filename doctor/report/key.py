@@ -19,9 +19,9 @@ _PLACES = ("etc/machine-id", "var/lib/dbus/machine-id")
 def machine_key(system: System) -> bytes:
     """Of the machine that is asked; a random one where it has no id or doesn't tell."""
     for path in _PLACES:
-        told = (system.read_text(path, limit=256).value or "").strip()
-        if len(told) >= 16:
-            return hashlib.sha256(b"doctor.pseudonyms/1" + told.encode()).digest()
+        text = (system.read_text(path, limit=256).value or "").strip()
+        if len(text) >= 16:
+            return hashlib.sha256(b"doctor.pseudonyms/1" + text.encode()).digest()
     return os.urandom(32)
 
 

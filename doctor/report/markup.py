@@ -17,8 +17,8 @@ def text(value: Any) -> str:
 
 
 def tag(name: str, content: str, **attributes: str) -> str:
-    told = "".join(f' {key.rstrip("_")}="{value}"' for key, value in attributes.items())
-    return f"<{name}{told}>{content}</{name}>\n"
+    pairs = "".join(f' {key.rstrip("_")}="{value}"' for key, value in attributes.items())
+    return f"<{name}{pairs}>{content}</{name}>\n"
 
 
 def folded(summary: str, content: str, *, opened: bool = False, kind: str = "") -> str:

@@ -34,14 +34,18 @@ figure { margin: .5rem 0; } figcaption { color: var(--soft); font-size: .9em; } 
 svg rect { fill: var(--box); stroke: var(--soft); } svg .odd rect { fill: var(--error); stroke: var(--error); } svg .odd text { fill: var(--bg); }
 svg .some rect { fill: none; stroke: var(--error); stroke-width: 2; } svg .some text { fill: var(--error); font-weight: 700; } svg .divided rect { fill: var(--warning); stroke: var(--warning); } svg .divided text { fill: var(--bg); } svg line, svg path { stroke: var(--soft); stroke-width: 1.5; fill: none; }
 svg .numa { fill: none; stroke-dasharray: 2 3; } svg .bar { fill: var(--info); stroke: none; } svg .base { stroke: var(--fg); stroke-width: 2; } svg .soft { fill: var(--soft); }
+svg circle.bar { stroke: var(--bg); stroke-width: 1; } svg .grid { stroke: var(--line); stroke-width: 1; } svg.fit { width: 100%; max-width: 40rem; height: auto; }
+ul.bars { list-style: none; padding: 0; } .bars li { display: grid; grid-template-columns: 22rem 1fr 14rem; gap: .1rem .8rem; align-items: center; padding: .15rem 0; }
+.bars svg { width: 100%; height: 18px; overflow: visible; } .bars line { vector-effect: non-scaling-stroke; }
 svg .link { stroke-width: 1; opacity: .65; } svg .link.down { stroke: var(--error); stroke-width: 2.5; opacity: 1; }
 .skip { position: absolute; left: -100rem; } .skip:focus { position: static; }
+@media (max-width: 60rem) { .bars li { grid-template-columns: 1fr; padding: .4rem 0; } }
 @media (max-width: 40rem) { table.gpus, table.gpus tbody, table.gpus tr, table.gpus td, table.gpus th[scope=row], table.gpus caption { display: block; }
   table.gpus th[scope=col] { display: none; } table.gpus tr { padding: .4rem 0; border-bottom: 1px solid var(--line); }
   table.gpus td { display: flex; gap: .6rem; border: 0; padding: .1rem 0; } table.gpus td::before { content: attr(data-label); color: var(--soft); min-width: 5rem; } }
 /* On a phone each row of such a table is a list of its cells, each after the name of its column. */
-@media (max-width: 30rem) { table.rows, .rows tbody, .rows tr, .rows td, .rows caption { display: block; } .rows tr.head { display: none; }
-  .rows tr { border-bottom: 1px solid var(--line); padding: .4rem 0; } table.rows td { border: 0; padding: .05rem 0; }
+@media (max-width: 30rem) { table.rows, .rows tbody, .rows tr, .rows td, .rows th[scope=row], .rows caption { display: block; } .rows td:empty { display: none; } .rows tr.head { display: none; }
+  .rows tr { border-bottom: 1px solid var(--line); padding: .4rem 0; } table.rows td, table.rows th[scope=row] { border: 0; padding: .05rem 0; }
   .rows td::before { content: attr(data-label) ": "; color: var(--soft); } }
 @media print { :root { color-scheme: light; --bg: #fff; --fg: #000; --soft: #444; --line: #999; --box: #fff; --error: #900; --warning: #640;
     --info: #036; --ok: #040; --unknown: #406; } body { max-width: none; padding: 0; font-size: 10.5pt; } .skip { display: none; }

@@ -163,33 +163,25 @@ def bars(bench: Iterable[Data], baselines: Mapping[str, float]) -> str:
     for row in rows:
         there = (row["value"]["high"], baselines.get(row["key"], 0.0), most.get(row["unit"], 0.0))
         most[row["unit"]] = max(there)
-    parts = [_bar(n, row, most[row["unit"]] or 1.0, baselines.get(row["key"])) for n, row in enumerate(rows)]
     compared = sum(row["key"] in baselines for row in rows)
-    told = f"{plural(len(rows), 'measurement')}, {compared} with a baseline"
+    without = ", no baseline" if compared else ""
+    drawn = "".join(_bar(row, most[row["unit"]] or 1.0, baselines.get(row["key"]), without) for row in rows)
+    words = f"{plural(len(rows), 'measurement')}, {compared} with a baseline"
     hint = "Bar: the median; thin line: its interval" + "; upright: the baseline" * bool(compared)
-    return _figure(told, 900, 30 * len(rows) + 10, parts, f"{hint}.")
+    return f'<figure><ul class="bars">\n{drawn}</ul><figcaption>{_text(words)}. {hint}.</figcaption></figure>\n'
 
 
-def _bar(number: int, row: Data, most: float, baseline: float | None) -> str:
-    value, y, left, wide = row["value"], 30 * number + 6, 330, 380
-    scale = wide / most
-    against = (
-        "no baseline"
-        if baseline is None
-        else f"{value['p50'] / baseline:.0%} of {baseline:g}"
-        if baseline
-        else "no baseline"
-    )
-    name = _short(f"{row['what']} {row['dtype']} {row['shape']}", 46)
+def _bar(row: Data, most: float, baseline: float | None, without: str) -> str:
+    """A line of words with a bar that is as wide as there is room. `without`: words where there is no baseline."""
+    value, scale = row["value"], 100 / most
+    against = f", {value['p50'] / baseline:.0%} of {baseline:g}" if baseline else without
+    low, high = value["low"] * scale, value["high"] * scale
     parts = [
-        f'<text x="{left - 8}" y="{y + 15}" text-anchor="end">{_text(name)}</text>',
-        f'<rect class="bar" x="{left}" y="{y}" width="{max(value["p50"] * scale, 1):.1f}" height="20"/>',
-        f'<line class="base" x1="{left + value["low"] * scale:.1f}" y1="{y + 10}" x2="{left + value["high"] * scale:.1f}" y2="{y + 10}"/>',
+        f'<rect class="bar" x="0" y="2" width="{max(value["p50"] * scale, 0.3):.2f}" height="16"/>',
+        f'<line class="base" x1="{low:.2f}" y1="10" x2="{high:.2f}" y2="10"/>',
     ]
     if baseline:
-        x = left + baseline * scale
-        parts.append(f'<line class="base" x1="{x:.1f}" y1="{y - 3}" x2="{x:.1f}" y2="{y + 23}"/>')
-    told = f"{value['p50']:g} {row['unit']}, {against}"
-    parts.append(f'<text x="{left + wide + 12}" y="{y + 15}">{_text(told)}</text>')
-    title = f"{row['what']} {row['dtype']} {row['shape']}: {told}"
-    return f"<g><title>{_text(title)}</title>{''.join(parts)}</g>\n"
+        parts.append(f'<line class="base" x1="{baseline * scale:.2f}" y1="0" x2="{baseline * scale:.2f}" y2="20"/>')
+    svg = f'<svg aria-hidden="true" viewBox="0 0 100 20" preserveAspectRatio="none">{"".join(parts)}</svg>'
+    name, words = f"{row['what']} {row['dtype']} {row['shape']}", f"{value['p50']:.4g} {row['unit']}{against}"
+    return f"<li><span>{_text(name)}</span>{svg}<span>{_text(words)}</span></li>\n"

@@ -9,7 +9,38 @@ from doctor.profiles.expectation import plain
 if TYPE_CHECKING:
     from doctor.findings import Judged
     from doctor.profiles import Profile, Ranking
+    from doctor.profiles.pairs import Pair
     from doctor.profiles.parts import Baseline, ImageWish
+
+
+def matrix(pairs: list[tuple[Pair, Profile]]) -> list[str]:
+    """A table of stacks and boards for each vendor, with a letter for who stands behind the two together."""
+    lines = ["BOARD+STACK is a profile, such as " + pairs[0][0].name + "." if pairs else "There are no stacks."]
+    for vendor, title in (("amd", "AMD"), ("nvidia", "NVIDIA")):
+        mine = [(pair, profile) for pair, profile in pairs if profile.hardware.vendor == vendor]
+        boards = list(dict.fromkeys(pair.board for pair, _ in mine))
+        if not mine:
+            continue
+        width = max(len(pair.stack) for pair, _ in mine)
+        lines += ["", f"{title:<{width}}  {'  '.join(boards)}"]
+        for stack in dict.fromkeys(pair.stack for pair, _ in sorted(mine, key=lambda row: row[0].stack)):
+            statuses = {pair.board: profile.status for pair, profile in mine if pair.stack == stack}
+            cells = (f"{_LETTERS[statuses[board]] if board in statuses else '-':<{len(board)}}" for board in boards)
+            lines.append(f"{stack:<{width}}  {'  '.join(cells)}".rstrip())
+    return [*lines, "", *(f"{letter}  {words}" for letter, words in _LEGEND if pairs)]
+
+
+_LETTERS = {
+    "vendor-matrix": "V", "wheels-exist": "W", "resolved": "R", "built": "B", "run-here": "H", "community": "C",
+    "captured": "N",
+}  # fmt: skip
+_LEGEND = (
+    ("V", "vendor-matrix: the vendor's own table or guide lists this set"),
+    ("W", "wheels-exist: its wheels are published; no table of a vendor lists them together"),
+    ("R", "resolved: a resolver accepted its packages together (`doctor profiles show` says when)"),
+    ("C", "community: people report that it works"),
+    ("-", "there is no such profile"),
+)
 
 
 def matched(ranking: Ranking) -> list[str]:
@@ -34,7 +65,8 @@ def shown(profile: Profile) -> list[str]:
     """A whole profile: each value, why it is so, and who stands behind it."""
     parts = f"Extends: {', '.join(profile.extends) or 'nothing'}. For: {profile.workload}. Order: {profile.order}."
     hardware = profile.hardware.model_dump(exclude_none=True)
-    lines = [f"{profile.name} ({profile.status}): {profile.about}", parts, "", "Hardware"]
+    behind = f", {profile.evidence.as_of}: {profile.evidence.url}" if profile.evidence else ""
+    lines = [f"{profile.name}: {profile.about}", f"Status: {profile.status}{behind}", parts, "", "Hardware"]
     lines += [f"  {key}: {_listed(value)}" for key, value in hardware.items() if value not in ((), None)]
     lines += ["", "Expects"]
     for e in profile.expect:
@@ -52,6 +84,8 @@ def shown(profile: Profile) -> list[str]:
 def _image(image: ImageWish | None) -> list[str]:
     if image is None:
         return []
+    if image.ready:
+        return ["", f"Image: {image.ready}, used as it is"]
     lines = ["", f"Image: base {image.base or '-'}, Python {image.python or '-'}, targets {_listed(image.targets)}"]
     for p in image.pip:
         version = f"=={p.full}" if p.full else ""

@@ -134,8 +134,8 @@ def redacted(report: Report) -> list[dict[str, object]]:
 
     redactor = Redactor(key=key_of(report), remember=True)
     redactor.learn(report.model_dump(mode="json", by_alias=True))
-    told: list[dict[str, object]] = redactor.again(redactor.data(rows(report)))
-    return told
+    masked: list[dict[str, object]] = redactor.again(redactor.data(rows(report)))
+    return masked
 
 
 def table() -> str:

@@ -89,7 +89,7 @@ def _ascii(text: str) -> str:
 
 
 def _coloured(lines: Iterable[Line]) -> str:
-    """rich draws only here, and is imported only where colour is wanted."""
+    """rich draws only here, and is imported only where there is colour."""
     from rich.console import Console
     from rich.text import Text
 
@@ -126,8 +126,7 @@ def _is_remark(finding: Finding) -> bool:
 def _hints(report: Report) -> Iterator[str]:
     """One line a guess: beside the findings, never among them."""
     for hint in report.hints[:1]:
-        what = clean(hint.rule.replace("-", " "))
-        yield f"May be about: {what} ({sureness(hint.confidence)} confidence). Please add {hint.ask}."
+        yield f"A guess ({sureness(hint.confidence)} confidence): {clean(hint.title)} Please add {hint.ask}."
 
 
 def _finding(finding: Finding, report: Report, look: Look, width: int, verbose: int) -> Iterator[Line]:

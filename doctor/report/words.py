@@ -43,6 +43,9 @@ def headline(report: Report) -> str:
         checks += f", {len(report.suppressed)} suppressed"
     if found:
         return f"{', '.join(found)} · {checks}"
+    if from_text(report):
+        ask = "" if report.snapshot.gpus or report.hints else f" {_ASK}"
+        return f"No known cause was found in this text ({checks}).{ask}"
     if report.status == "unknown":
         return f"{not_checked(report)} {checks}."
     if report.status == "partial":
@@ -58,9 +61,11 @@ def not_checked(report: Report) -> str:
     gpus = report.snapshot.gpus
     where = "in this text" if from_text(report) else "here"
     if gpus is None:
-        ask = " Please add the output of `nvidia-smi` or `rocminfo`." if from_text(report) else ""
-        return f"No GPU information {where}.{ask}" if from_text(report) else "Could not tell whether a GPU is here."
+        return f"No GPU information {where}. {_ASK}" if from_text(report) else "Could not tell whether a GPU is here."
     return f"No GPU was found {where}." if not gpus else f"No AMD or NVIDIA GPU was found {where}."
+
+
+_ASK = "Please add the output of `nvidia-smi` or `rocminfo`."
 
 
 def from_text(report: Report) -> bool:
@@ -90,14 +95,14 @@ def machine_line(report: Report) -> str:
         where = f" in {machine.torch.location}" if machine.torch.location else ""
         parts.append(f"torch {machine.torch.version}{where}")
     line = " · ".join(masked(clean(part)) for part in parts)
-    return f"{clean(report.source)}: {line}" if report.source else line
+    return f"{clean(report.source)}: {line}" if report.source not in (None, "-") else line
 
 
 def layer_signs(report: Report, *, plain: bool = False) -> str:
     """`driver ✓  devices ✓  torch !`; in words where signs can't be shown."""
     signs = {"ok": "✓", "problem": "✗", "partial": "!", "unknown": "?", "not-applicable": "–"}
-    told = from_text(report)  # a text leaves most of them open
-    rows = [(n, s) for n, s in report.layers.items() if n != "gpu" and not (told and s in ("unknown", "partial"))]
+    pasted = from_text(report)  # a text leaves most of them open
+    rows = [(n, s) for n, s in report.layers.items() if n != "gpu" and not (pasted and s in ("unknown", "partial"))]
     if plain:
         return ", ".join(f"{name}: {state}" for name, state in rows)
     return "  ".join(f"{name} {signs[state]}" for name, state in rows)

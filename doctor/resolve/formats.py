@@ -32,6 +32,7 @@ def _text(found: Solution, today: datetime.date) -> Iterator[str]:
     if found.status != "solved":
         yield from (f"  {r.verdict}: {r.text}{_source(r.source, r.as_of)}" for r in found.reasons if r.verdict != "yes")
         yield from _ways_out(found)
+    yield from _support(found)
     for pick in found.picks:
         if pick.note and found.status == "solved":
             yield f"  note: {pick.package}: {pick.note}"
@@ -47,6 +48,16 @@ def _ways_out(found: Solution) -> Iterator[str]:
         yield from _commands(found.nearest)
     elif found.status == "impossible" and not found.changes:
         yield "  no way out is known to this version: neither another release nor a change of this machine"
+
+
+def _support(found: Solution) -> Iterator[str]:
+    """Who supports a GPU that AMD does not list, the official one first, and what its owners do at last."""
+    if found.support:
+        yield f"  support of {found.target.arch}:"
+        yield from (f"    {sentence}" for sentence, _ in found.support)
+    if own := found.unofficial:
+        yield f"    with {own.variable}: {own.stack}, {own.resolution.words}"
+        yield from (f"    $ {shlex.join(command)}" for command in own.commands)
 
 
 def _commands(found: Solution) -> Iterator[str]:

@@ -14,13 +14,15 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from doctor.knowledge import Knowledge
+from doctor.knowledge.gfx_support import support_of
 from doctor.resolve.command import Tool
-from doctor.resolve.model import Reason, Resolution, Solution, Target
+from doctor.resolve.model import Reason, Resolution, Solution, Target, Unofficial
 from doctor.resolve.packages import is_known
 from doctor.resolve.records import recorded
 from doctor.resolve.resolver import Asked, question
 from doctor.resolve.solve import solve
 
+OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 _TRIES = 6
 """Stacks that the resolver is asked about before the first refusal is the answer."""
 
@@ -30,6 +32,31 @@ def settle(
 ) -> Solution:
     """The newest stack that fits and resolves, with what the resolver said. `ask` is asked now; where it can't say,
     and without it, the catalogue's records are. Raises InputError for what is no requirement."""
+    return _supported(kb, _settled(kb, target, asked, tool, ask), tool, ask)
+
+
+def _supported(kb: Knowledge, found: Solution, tool: Tool, ask: Asked | None) -> Solution:
+    """For an AMD GPU that AMD does not list: who supports it, and where nobody does, what owners do."""
+    target = found.target
+    if target.vendor != "amd" or not target.arch:
+        return found
+    support = support_of(kb, target.arch)
+    if support.tier == "official" or (support.tier == "none" and not kb.knows_arch(target.arch)):
+        return found
+    own = None
+    if support.tier == "unofficial" and (override := support.override):
+        relative = gated(kb, solve(kb, replace(target, arch=override.target, gpu=None), found.asked, tool), ask)
+        if relative.status == "solved" and relative.resolution.state != "refused":
+            variable = f"{OVERRIDE}={override.value}"
+            stack, way = relative.stack, relative.resolution
+            own = Unofficial(variable, override.target or "", override.risk, stack, relative.commands, way)
+    beside = {OVERRIDE} if support.tier != "unofficial" else set()  # where wheels have its code, no override is needed
+    beside |= {"PyTorch: torch"} if found.status == "solved" and found.build else set()  # the answer is such a wheel
+    lines = (line for line in support.lines() if not any(words in line[0] for words in beside))
+    return replace(found, support=tuple(lines), unofficial=own)
+
+
+def _settled(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool, ask: Asked | None) -> Solution:
     kept = _kept(kb, target, asked)
     if kept:
         pinned = [kept.get(text, text) for text in asked]
@@ -97,7 +124,7 @@ def _blamed(found: Solution) -> tuple[str, str]:
 def _free(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool, ask: Asked | None) -> Solution | None:
     """The same packages in whatever releases resolve; None where none was pinned, or nothing does."""
     names = [Requirement(text).name for text in asked]
-    found = settle(kb, target, names, tool, ask) if names != list(asked) else None
+    found = _settled(kb, target, names, tool, ask) if names != list(asked) else None
     return found if found and found.status == "solved" else None
 
 

@@ -44,7 +44,7 @@ NOT_ASKED = Resolution("not-tried", detail="no resolver was asked")
 
 @dataclass(frozen=True)
 class Target:
-    """The machine that packages are wanted for. None: not known, and then not held against a stack."""
+    """The machine that packages are for. None: not known, and then not held against a stack."""
 
     vendor: Vendor | None = None
     arch: str | None = None
@@ -160,6 +160,19 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Unofficial:
+    """A stack for a relative of the GPU, whose code runs with a variable set. Nobody tests it."""
+
+    variable: str
+    """`HSA_OVERRIDE_GFX_VERSION=10.3.0`"""
+    runs_as: str
+    risk: str
+    stack: str
+    commands: tuple[tuple[str, ...], ...]
+    resolution: Resolution
+
+
+@dataclass(frozen=True)
 class Solution:
     """The answer. `commands` in order; empty unless `solved`."""
 
@@ -180,6 +193,9 @@ class Solution:
     """Newer releases that were not chosen, each with the reason."""
     kept: tuple[str, ...] = ()
     """Installed releases that the stack leaves as they are: `torch 2.13.0`."""
+    support: tuple[tuple[str, str], ...] = ()
+    """Who supports an AMD GPU that AMD does not list, as (sentence, source)."""
+    unofficial: Unofficial | None = None
     knowledge: dict[str, str] = field(default_factory=dict)
 
     @property

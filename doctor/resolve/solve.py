@@ -90,8 +90,8 @@ def explain(solution: Solution) -> str:
 
 def _release() -> dict[str, str]:
     release = store.in_use()
-    told = {"release": release.version, "as_of": release.as_of}
-    return told | ({"file": release.file or "", "signer": release.signer or ""} if release.folder else {})
+    provenance = {"release": release.version, "as_of": release.as_of}
+    return provenance | ({"file": release.file or "", "signer": release.signer or ""} if release.folder else {})
 
 
 def _strange(kb: Knowledge, target: Target, wanted: Sequence[Requirement]) -> tuple[Reason, ...]:
@@ -216,7 +216,7 @@ def _changed(
     kb: Knowledge, tried: Solution, kinds: frozenset[str], wanted: Sequence[Requirement], tool: Tool
 ) -> Change | None:
     """The candidate on a machine with those things changed; None where that does not do either."""
-    target, told = tried.target, []
+    target, parts = tried.target, []
     if "driver" in kinds:
         target = replace(target, driver=None, rocm=None)
     if "platform" in kinds:
@@ -236,14 +236,14 @@ def _changed(
         return None
     if "driver" in kinds:
         need = torch_builds.driver_needed(kb, got.build, target.arch) if got.build else None
-        told.append(f"{need} instead of {tried.target.driver or tried.target.rocm}" if need else _driver_text(tried))
+        parts.append(f"{need} instead of {tried.target.driver or tried.target.rocm}" if need else _driver_text(tried))
     if "platform" in kinds:
         why = next(r.text for r in tried.refusals() if r.kind == "platform")
-        told.append(why if target.machine == tried.target.machine else f"x86_64 instead of {tried.target.machine}")
+        parts.append(why if target.machine == tried.target.machine else f"x86_64 instead of {tried.target.machine}")
     if "python" in kinds:
-        told.append(f"Python {got.target.python} instead of {tried.target.python}")
+        parts.append(f"Python {got.target.python} instead of {tried.target.python}")
     kind: Kind = "driver" if "driver" in kinds else "platform" if "platform" in kinds else "python"
-    return Change(", and ".join(told), kind, got.stack)
+    return Change(", and ".join(parts), kind, got.stack)
 
 
 def _driver_text(tried: Solution) -> str:

@@ -1,4 +1,4 @@
-"""The machine that packages are wanted for: as a person describes it, or as facts show it."""
+"""The machine that packages are for: as a person describes it, or as facts show it."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ def _vendor(gpu: str | None, vendor: str | None, driver: str | None, rocm: str |
     if driver:
         own = driver != IN_TREE and Dotted(driver).numbers[0] >= _FIRST_NVIDIA
         said[f"--driver {driver}"] = "nvidia" if own else "amd"
-    told = [(option, whose) for option, whose in said.items() if whose]
-    for option, whose in told[1:]:
-        if whose != told[0][1]:
+    named = [(option, whose) for option, whose in said.items() if whose]
+    for option, whose in named[1:]:
+        if whose != named[0][1]:
             raise InputError(
-                f"{told[0][0]} is {WHOSE[told[0][1]]} and {option} {WHOSE[whose]}: one machine has one of them; "
+                f"{named[0][0]} is {WHOSE[named[0][1]]} and {option} {WHOSE[whose]}: one machine has one of them; "
                 "leave one away"
             )
-    return told[0][1] if told else None
+    return named[0][1] if named else None
 
 
 def other_here(target: Target, machine: Snapshot) -> str | None:

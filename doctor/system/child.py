@@ -156,11 +156,11 @@ class _Pool:
 
     def listen(self, ends: float) -> None:
         with selectors.DefaultSelector() as selector:
-            heard = 0
+            listened = 0
             while any(task.state is None for task in self.tasks) and (left := ends - time.monotonic()) > 0:
-                for child in self.children[heard:]:
+                for child in self.children[listened:]:
                     selector.register(child.descriptor, selectors.EVENT_READ, child)
-                heard = len(self.children)
+                listened = len(self.children)
                 for item, _ in selector.select(min(left, self.patience_s)):
                     if not self._hear(item.data):
                         selector.unregister(item.fd)

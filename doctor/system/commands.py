@@ -110,9 +110,11 @@ def execute(
     stdin: IO[bytes] | int = subprocess.DEVNULL,
     cwd: str = "/",
     before: Callable[[], None] | None = None,
+    halt: Callable[[], bool] | None = None,
 ) -> Reading[Output]:
     """What the program printed, or why it did not come to that. Nothing that it started in its session is left.
-    `stdin` is a file that it reads; `before` runs in the child first, to set limits there."""
+    `stdin` is a file that it reads; `before` runs in the child first, to set limits there; once `halt` says so, it
+    ends as at the deadline."""
     source = command_source(argv)
     began = time.monotonic()
     try:
@@ -134,7 +136,7 @@ def execute(
     processes.announce(process.pid, True)
     ended, streams, cut = False, (b"", b""), False
     try:
-        ended, streams, cut = _drain(process, began + deadline_s, limit)
+        ended, streams, cut = _drain(process, began + deadline_s, limit, halt)
     finally:
         held = _end(process)
     if not ended:
@@ -147,7 +149,9 @@ def execute(
     )
 
 
-def _drain(process: subprocess.Popen[bytes], ends: float, limit: int) -> tuple[bool, tuple[bytes, bytes], bool]:
+def _drain(
+    process: subprocess.Popen[bytes], ends: float, limit: int, halt: Callable[[], bool] | None
+) -> tuple[bool, tuple[bytes, bytes], bool]:
     """(ended in time, both streams, something was dropped). Stops too when the program has gone and left its output
     open in a process of its own."""
     kept: tuple[bytearray, bytearray] = (bytearray(), bytearray())
@@ -157,7 +161,7 @@ def _drain(process: subprocess.Popen[bytes], ends: float, limit: int) -> tuple[b
             selector.register(stream, selectors.EVENT_READ, number)
         while selector.get_map():
             left = ends - time.monotonic()
-            if left <= 0:
+            if left <= 0 or (halt and halt()):
                 return False, _frozen(kept), cut
             ready = selector.select(min(left, 0.05))
             if not ready and processes.has_exited(process.pid):

@@ -27,6 +27,7 @@ ASK_S = 8.0
 _LONG_S = 3600.0
 _SERVICE_S = 20.0
 _CHUNK = 1 << 20
+_MISSES = 2
 _FULL = ("no space left on device", "disk quota exceeded")
 FULL = "the disk is full: `{engine} system df` shows what images and caches take"
 
@@ -43,9 +44,13 @@ class NotThere(InputError):
     """The engine has no image or container of that name."""
 
 
+LATE = 124
+"""The code of a container that did not end in time."""
+
+
 @dataclass(frozen=True)
 class Ran:
-    """What a command in a container printed. Code 124: it did not end in time."""
+    """What a command in a container printed, and its exit code or LATE."""
 
     code: int
     stdout: str
@@ -208,56 +213,110 @@ class Api:
         network: str | None = None,
         environment: Mapping[str, str] | None = None,
         mounts: Sequence[str] = (),
+        workdir: str | None = None,
+        host: Mapping[str, Any] | None = None,
         platform: str | None = None,
         told: Told | None = None,
     ) -> Ran:
         """A command in a new container that is thrown away, with what it printed. An image that is not here is pulled.
-        `mounts`: HOST:CONTAINER[:ro]."""
-        from docker.types import LogConfig, Ulimit
+        `mounts`: HOST:CONTAINER[:ro]; `host`: further arguments of the SDK's `create_host_config`."""
+        from docker.types import LogConfig
 
         if self.image(image) is None:
             self.pull(image, platform, told)
-        limits = own_limits() if self.name == "podman" else {}
-        host = self._client.create_host_config(
-            binds=list(mounts),
-            network_mode=network,
-            ulimits=[Ulimit(name=n, soft=most, hard=most) for n, most in limits.items()],
+        settings = {
+            "binds": list(mounts),
+            "network_mode": network,
+            "ulimits": self._limits(),
             # A daemon may be set up with a driver of logs that can't be read back.
-            log_config=LogConfig(type="json-file") if self.name == "docker" else None,
-        )
+            "log_config": LogConfig(type="json-file") if self.name == "docker" else None,
+            **(host or {}),
+        }
         with self._one_line(image):
             made = self._client.create_container(
                 image,
                 list(argv),
                 entrypoint=[entrypoint] if entrypoint else None,
                 user=user,
+                working_dir=workdir,
                 environment=dict(environment or {}),
-                host_config=host,
+                host_config=self._client.create_host_config(**settings),
                 platform=platform,
                 # An account's proxy of its config.json holds a login, and these containers print what they are given.
                 use_config_proxy=network != "none",
             )["Id"]
-            try:
-                self._client.start(made)
-                code = self._ended(made, deadline_s)
-                out, err = (self._client.logs(made, stdout=o, stderr=not o) for o in (True, False))
-            finally:
-                with suppress(DoctorError), self._one_line():
-                    self._client.remove_container(made, force=True, v=True)
+            code, out, err = self._watched(made, deadline_s, None)
         late = f"no end within {deadline_s:.0f} s" if code is None else ""
-        return Ran(124 if code is None else code, _text(out), late or _text(err))
+        return Ran(LATE if code is None else code, out, late or err)
 
-    def _ended(self, container: str, deadline_s: float) -> int | None:
-        """Its exit code; None where it still runs at the deadline."""
+    def tried(
+        self, image: str, config: Mapping[str, Any], *, deadline_s: float, halt: Callable[[], bool] | None = None
+    ) -> Ran | None:
+        """A new container of the engine's own configuration that is thrown away; None where it did not end in time, or
+        `halt` ended it."""
+        with self._one_line():
+            made = self._client.create_container_from_config({**config, "Image": image})["Id"]
+            code, out, err = self._watched(made, deadline_s, halt)
+        return None if code is None else Ran(code, out, err)
+
+    def _watched(self, made: str, deadline_s: float, halt: Callable[[], bool] | None) -> tuple[int | None, str, str]:
+        """Starts a container, and removes it when it ends or is late."""
+        try:
+            self._client.start(made)
+            code = self._ended(made, deadline_s, halt)
+            out, err = (self._client.logs(made, stdout=o, stderr=not o) for o in (True, False))
+        finally:
+            with suppress(DoctorError), self._one_line():
+                self._client.remove_container(made, force=True, v=True)
+        return code, _text(out), _text(err)
+
+    @contextmanager
+    def sleeping(self, image: str) -> Iterator[str]:
+        """A container of an image in which nothing but `sleep` runs, without a network, as long as it is looked at."""
+        host = self._client.create_host_config(network_mode="none", ulimits=self._limits())
+        with self._one_line(image):
+            made = self._client.create_container(image, ["3600"], entrypoint=["sleep"], host_config=host)["Id"]
+        try:
+            with self._one_line(image):
+                self._client.start(made)
+            yield str(made)
+        finally:
+            with suppress(DoctorError), self._one_line():
+                self._client.remove_container(made, force=True, v=True)
+
+    def _limits(self) -> list[Any]:
+        from docker.types import Ulimit
+
+        limits = own_limits() if self.name == "podman" else {}
+        return [Ulimit(name=n, soft=most, hard=most) for n, most in limits.items()]
+
+    def remove_image(self, reference: str) -> None:
+        with self._one_line(reference):
+            self._client.remove_image(reference, force=True)
+
+    def root(self) -> str | None:
+        """Where its images and containers are stored on this machine."""
+        found = self.info().get("DockerRootDir")
+        return found if isinstance(found, str) and Path(found).is_dir() else None
+
+    def _ended(self, container: str, deadline_s: float, halt: Callable[[], bool] | None) -> int | None:
+        """Its exit code; None where it still runs at the deadline, or when `halt` says so."""
         import requests
         import urllib3
 
-        try:
-            return int(self._client.wait(container, timeout=max(int(deadline_s), 1))["StatusCode"])
-        except (requests.Timeout, requests.ConnectionError, urllib3.exceptions.TimeoutError):
-            if self._client.inspect_container(container).get("State", {}).get("Running"):
+        ends, misses = time.monotonic() + max(deadline_s, 1), 0
+        while True:
+            left = max(ends - time.monotonic(), 0.1)
+            try:
+                return int(self._client.wait(container, timeout=left if halt is None else min(left, 1))["StatusCode"])
+            except (requests.Timeout, requests.ConnectionError, urllib3.exceptions.TimeoutError):
+                if not self._client.inspect_container(container).get("State", {}).get("Running"):
+                    misses += 1  # it has just ended, and the next question says how
+                    if misses > _MISSES:
+                        raise
+                    continue
+            if time.monotonic() >= ends or (halt and halt()):
                 return None
-            raise
 
     @contextmanager
     def _patient(self) -> Iterator[None]:
@@ -374,12 +433,13 @@ def _podman(environ: Mapping[str, str]) -> Iterator[Place]:
             service = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=dict(environ))
         try:
             ends = time.monotonic() + _SERVICE_S
-            while not listens.is_socket() and service.poll() is None and time.monotonic() < ends:
+            own = Place(f"unix://{listens}")
+            while not (ready := _listens("podman", own)) and service.poll() is None and time.monotonic() < ends:
                 time.sleep(0.02)
-            if not listens.is_socket():
+            if not ready:
                 said = log.read_text(errors="replace").strip().splitlines()[-1:] or ["no answer"]
                 raise Unreachable(f"podman does not answer: {said[0][:200]}")
-            yield Place(f"unix://{listens}")
+            yield own
         finally:
             service.terminate()
             try:

@@ -58,12 +58,12 @@ def sizes_of(paths: Sequence[str], look: Callable[[str], os.stat_result], second
 
 def _size(path: str, look: Callable[[str], os.stat_result]) -> int:
     try:
-        told = look(path)
+        found = look(path)
     except OSError as error:
         return ABSENT_FILE if error.errno in _ABSENT else NO_FILE
     except (ValueError, Refused):  # a NUL in a path, links in a circle
         return NO_FILE
-    return told.st_size if stat.S_ISREG(told.st_mode) else NO_FILE
+    return found.st_size if stat.S_ISREG(found.st_mode) else NO_FILE
 
 
 def errno_name(error: OSError) -> str:

@@ -26,14 +26,14 @@ def open_given(path: Path) -> BinaryIO:
     """A file that is read from its beginning on. Raises InputError, at once, when it is no regular file and no pipe of
     the caller's (`<(command)`): a FIFO or a device may never say anything, and opening a device may do something."""
     try:
-        told = os.stat(path)
-        pipe = stat.S_ISFIFO(told.st_mode) and _PIPE_OF_OURS.fullmatch(os.path.realpath(path))
-        if not (stat.S_ISREG(told.st_mode) or pipe):
-            kind = next((name for test, name in _KINDS if test(told.st_mode)), "something else")
+        status = os.stat(path)
+        pipe = stat.S_ISFIFO(status.st_mode) and _PIPE_OF_OURS.fullmatch(os.path.realpath(path))
+        if not (stat.S_ISREG(status.st_mode) or pipe):
+            kind = next((name for test, name in _KINDS if test(status.st_mode)), "something else")
             raise InputError(f"{path}: {kind} and no file; to read a pipe or a device, pass `-` and pipe it in")
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | (0 if pipe else os.O_NONBLOCK))
         now = os.fstat(descriptor)
-        if (now.st_dev, now.st_ino) != (told.st_dev, told.st_ino):
+        if (now.st_dev, now.st_ino) != (status.st_dev, status.st_ino):
             os.close(descriptor)
             raise InputError(f"{path}: replaced while it was opened")
         return os.fdopen(descriptor, "rb")

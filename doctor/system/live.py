@@ -239,12 +239,12 @@ def _import_paths() -> list[str]:
 def _inventory(output: Output) -> Reading[Mapping[str, Any]]:
     """What the NVML child printed. A library that can't be loaded counts as absent."""
     try:
-        told = json.loads(output.stdout)
+        data = json.loads(output.stdout)
     except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
+        data = None
+    if not isinstance(data, dict):
         last = output.stderr.strip().splitlines()[-1:] or [f"exit code {output.code}"]
         return Reading(State.FAILED, "nvml", None, f"the NVML child gave no answer: {last[0][:150]}")
-    if (told.get("error") or {}).get("name") == "NVML_ERROR_LIBRARY_NOT_FOUND":
+    if (data.get("error") or {}).get("name") == "NVML_ERROR_LIBRARY_NOT_FOUND":
         return Reading(State.ABSENT, "nvml", None, f"{NVML_LIBRARY} can't be loaded")
-    return Reading(State.VALUE, "nvml", told)
+    return Reading(State.VALUE, "nvml", data)

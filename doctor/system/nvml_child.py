@@ -71,35 +71,35 @@ def error_name(nvml: Any, code: int) -> str:
 def collect(nvml: Any) -> dict[str, Any]:
     """The whole inventory; `nvml` is the pynvml module or something that answers like it."""
     ask = Asker(nvml)
-    told: dict[str, Any] = {"error": None, "gpus": []}
+    answer: dict[str, Any] = {"error": None, "gpus": []}
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
-        told["error"] = {"code": error.value, "name": error_name(nvml, error.value)}
-        told["nvml_version"] = text(ask("nvml_version", "nvmlSystemGetNVMLVersion"))
-        return _known(told)
+        answer["error"] = {"code": error.value, "name": error_name(nvml, error.value)}
+        answer["nvml_version"] = text(ask("nvml_version", "nvmlSystemGetNVMLVersion"))
+        return _known(answer)
     cuda = ask("cuda_driver_version", "nvmlSystemGetCudaDriverVersion_v2")
-    told |= {
+    answer |= {
         "driver_version": text(ask("driver_version", "nvmlSystemGetDriverVersion")),
         "nvml_version": text(ask("nvml_version", "nvmlSystemGetNVMLVersion")),
         "cuda_driver_version": f"{cuda // 1000}.{cuda % 1000 // 10}" if cuda else None,
         "count": ask("count", "nvmlDeviceGetCount"),
     }
-    told["gpus"] = [gpu(nvml, index) for index in range(min(told["count"] or 0, 256))]
-    told["errors"] = ask.errors
-    return _known(told)
+    answer["gpus"] = [gpu(nvml, index) for index in range(min(answer["count"] or 0, 256))]
+    answer["errors"] = ask.errors
+    return _known(answer)
 
 
 def gpu(nvml: Any, index: int) -> dict[str, Any]:
     """One GPU by NVML's index."""
     ask = Asker(nvml)
     handle = ask("handle", "nvmlDeviceGetHandleByIndex", index)
-    told: dict[str, Any] = {"index": index}
+    facts: dict[str, Any] = {"index": index}
     if handle is not None:
         for part in (_identity, _memory, _health, _power, _pcie, _modes, _nvlinks):
-            told |= part(ask, handle)
-    unsupported = [key for key in dict.fromkeys(ask.unsupported) if told.get(key) is None]
-    return _known({**told, "lost": ask.lost, "unsupported": unsupported or None, "errors": ask.errors})
+            facts |= part(ask, handle)
+    unsupported = [key for key in dict.fromkeys(ask.unsupported) if facts.get(key) is None]
+    return _known({**facts, "lost": ask.lost, "unsupported": unsupported or None, "errors": ask.errors})
 
 
 def _identity(ask: Asker, handle: Any) -> dict[str, Any]:
@@ -154,21 +154,21 @@ def _memory(ask: Asker, handle: Any) -> dict[str, Any]:
 
 def _health(ask: Asker, handle: Any) -> dict[str, Any]:
     ecc = ask("ecc_current", "nvmlDeviceGetEccMode", handle)
-    told: dict[str, Any] = {"ecc_current": bool(ecc[0]), "ecc_pending": bool(ecc[1])} if ecc else {}
+    facts: dict[str, Any] = {"ecc_current": bool(ecc[0]), "ecc_pending": bool(ecc[1])} if ecc else {}
     for error, kind in (("corrected", 0), ("uncorrected", 1)):
         for counter, period in (("volatile", 0), ("aggregate", 1)):
             key = f"ecc_{error}_{counter}"
-            told[key] = ask(key, "nvmlDeviceGetTotalEccErrors", handle, kind, period)
+            facts[key] = ask(key, "nvmlDeviceGetTotalEccErrors", handle, kind, period)
     rows = ask("remapped_rows", "nvmlDeviceGetRemappedRows", handle)
     if rows:
         counts = {"correctable": rows[0], "uncorrectable": rows[1]}
-        told["remapped_rows"] = {**counts, "pending": bool(rows[2]), "failure": bool(rows[3])}
+        facts["remapped_rows"] = {**counts, "pending": bool(rows[2]), "failure": bool(rows[3])}
     retired = [ask("retired_pages", "nvmlDeviceGetRetiredPages", handle, cause) for cause in (0, 1)]
     if None not in retired:
-        told["retired_pages"] = {"single_bit": len(retired[0]), "double_bit": len(retired[1])}
+        facts["retired_pages"] = {"single_bit": len(retired[0]), "double_bit": len(retired[1])}
     pending = ask("retired_pages_pending", "nvmlDeviceGetRetiredPagesPendingStatus", handle)
-    told["retired_pages_pending"] = None if pending is None else bool(pending)
-    return told
+    facts["retired_pages_pending"] = None if pending is None else bool(pending)
+    return facts
 
 
 _CLOCK_REASONS = ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
@@ -243,14 +243,14 @@ def _mig_devices(ask: Asker, handle: Any) -> list[dict[str, Any]]:
         if device is None:
             continue
         memory = ask("mig_devices", "nvmlDeviceGetMemoryInfo", device)
-        told = {
+        facts = {
             "uuid": text(ask("mig_devices", "nvmlDeviceGetUUID", device)),
             "name": text(ask("mig_devices", "nvmlDeviceGetName", device)),
             "memory": memory.total if memory else None,
             "gpu_instance": ask("mig_devices", "nvmlDeviceGetGpuInstanceId", device),
             "compute_instance": ask("mig_devices", "nvmlDeviceGetComputeInstanceId", device),
         }
-        found.append(_known(told))
+        found.append(_known(facts))
     return found
 
 
@@ -307,9 +307,9 @@ def _constant(ask: Asker, prefix: str, number: int | None) -> str | None:
     return next(names, f"{prefix}{number}")[len(prefix) :].lower().replace("_", "-")
 
 
-def _known(told: dict[str, Any]) -> dict[str, Any]:
+def _known(facts: dict[str, Any]) -> dict[str, Any]:
     """Without what is not known. `error` stays, for its null says that NVML came up; so do empty lists."""
-    return {k: v for k, v in told.items() if (v is not None or k == "error") and not (k == "errors" and not v)}
+    return {k: v for k, v in facts.items() if (v is not None or k == "error") and not (k == "errors" and not v)}
 
 
 def main(library: str | None = None) -> None:

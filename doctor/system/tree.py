@@ -85,8 +85,8 @@ class TreeSystem:
             folder, _, name = path.rpartition("/")
             if folder not in folders:
                 folders[folder] = self._place(self._resolve(folder))
-            told = os.lstat(f"{folders[folder]}/{name}")
-            return self._lstat(self._resolve(path)) if stat.S_ISLNK(told.st_mode) or name == ".." else told
+            status = os.lstat(f"{folders[folder]}/{name}")
+            return self._lstat(self._resolve(path)) if stat.S_ISLNK(status.st_mode) or name == ".." else status
 
         found = files.sizes_of(paths, look, deadline_s)
         return Reading(State.VALUE, asked.file_source(paths[0] if paths else ""), found)

@@ -147,14 +147,14 @@ class Child:
         self, process: subprocess.Popen[bytes], reader: _Lines, began: float
     ) -> Generator[dict[str, Any], None, tuple[State, str] | None]:
         """Yields events; returns why it has to be ended, None where it ended by itself."""
-        heard = looked = time.monotonic()
+        last_message = looked = time.monotonic()
         while True:
             event = reader.next(_POLL_S)
             now = time.monotonic()
             if event is not None:
-                heard = now
+                last_message = now
                 yield event
-                heard = time.monotonic()  # what the caller did with it is no silence of the script
+                last_message = time.monotonic()  # what the caller did with it is no silence of the script
             elif reader.closed or processes.has_exited(process.pid):
                 if not reader.closed and (late := reader.next(0)) is not None:
                     yield late
@@ -169,7 +169,7 @@ class Child:
                     return "out-of-memory", f"held {held >> 20} MiB of memory; {allowed >> 20} is allowed"
             if self._stop():
                 return "stopped", "another of its group ended"
-            if now - heard > self.silence_s:
+            if now - last_message > self.silence_s:
                 return "hung", f"nothing came for {self.silence_s:.3g} s"
             if now - began > self._bounds.total_s:
                 return "out-of-time", f"did not end within {self._bounds.total_s:.3g} s"

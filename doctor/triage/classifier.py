@@ -33,6 +33,9 @@ _JOINT = re.compile(r"[-./_]")
 _ENDINGS = ("ing", "ed", "es", "s")
 HEALTHY = "none"
 MOST = 3
+LEAST = 10
+"""Known words that a text needs for a guess at its cause: hardly one that the probabilities were calibrated on has
+fewer, and of a text of one word (`Help!`) they say anything."""
 
 
 def features(lines: Iterable[str]) -> set[int]:
@@ -118,7 +121,7 @@ class Classifier:
         parts = [math.exp(score - top) for score in scores]
         total = sum(parts)
         order = sorted(range(len(scores)), key=lambda n: (-scores[n], self.causes[n]))
-        ranked = [n for n in order if self.causes[n] != HEALTHY][:MOST]
+        ranked = [n for n in order if self.causes[n] != HEALTHY][: MOST if len(known) >= LEAST else 0]
         likely = (Likely(self.causes[n], round(_on(self.curve, parts[n] / total), 3)) for n in ranked)
         return Guess(round(_on(self.report_curve, 1 / (1 + math.exp(-report))), 3), tuple(likely))
 

@@ -57,19 +57,24 @@ _SECTION_STARTS = frozenset(("***", "/us", "/bi", "/sb", "==="))
 @dataclass
 class Fragment:
     """A run of lines. `command` is '' where the text names none; `typed` marks the prompt line itself, whose text is
-    the command and not output; `at` marks one whose prompt names its user and host, which manuals seldom write."""
+    the command and not output, behind its `prompt`."""
 
     first: int
     command: str = ""
     fenced: bool = False
     typed: bool = False
-    at: bool = False
+    prompt: str = ""
     lines: list[str] = field(default_factory=list)
     chars: int = 0
 
     def add(self, line: str) -> None:
         self.lines.append(line)
         self.chars += len(line) + 1
+
+    @property
+    def at(self) -> bool:
+        """The prompt names user and host, which manuals seldom write."""
+        return "@" in self.prompt
 
     @property
     def full(self) -> bool:
@@ -126,8 +131,7 @@ class _Cutter:
         if command:
             yield from self.flush()
             self.script = False
-            at = "@" in line[: line.index(command)]
-            self.run = Fragment(number, command, bool(self.fence), typed=True, at=at)
+            self.run = Fragment(number, command, bool(self.fence), typed=True, prompt=line[: line.index(command)])
             self.run.add(command)
             self.continued = command.rstrip().endswith("\\")
             if not self.continued:

@@ -30,6 +30,26 @@ def read_lines(chunks: Iterable[bytes]) -> Iterator[tuple[int, str]]:
         yield number, clean(raw.decode("utf-8", "replace"))
 
 
+_WRAPPED = range(50, 81)
+"""Length of a line that a mail program may have wrapped: with the next word it would have been longer than `_WIDTH`."""
+_WIDTH = 66
+
+
+def unwrapped(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """The lines, and behind each that looks wrapped the same with its next one: an error text may stand on two.
+
+    >>> wrapped = [(1, "RuntimeError: The NVIDIA driver on your system is too old (found"), (2, "version 11040).")]
+    >>> [(number, line[-14:]) for number, line in unwrapped(wrapped)]
+    [(1, 'too old (found'), (2, 'ersion 11040).'), (1, 'ersion 11040).')]
+    """
+    last, before = 0, ""
+    for number, line in lines:
+        yield number, line
+        if before and line[:1].isalnum() and number == last + 1 and len(before) + len(line.split(" ", 1)[0]) >= _WIDTH:
+            yield last, f"{before} {line}"
+        last, before = number, line if len(line) in _WRAPPED else ""
+
+
 def _utf8(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The bytes as UTF-8, where the text says that it is UTF-16: PowerShell's `>` writes that."""
     rest = iter(chunks)

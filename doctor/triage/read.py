@@ -24,7 +24,8 @@ from doctor.triage import classifier, formats, known, sentences
 from doctor.triage.classifier import Guess
 from doctor.triage.formats import Format
 from doctor.triage.fragments import Fragment, fragments
-from doctor.triage.lines import read_lines
+from doctor.triage.launches import Script, Scripts
+from doctor.triage.lines import read_lines, unwrapped
 from doctor.triage.merge import merge, one_log, put
 from doctor.triage.sieve import Grams, Sieve, grams_of
 from doctor.triage.templates.catalogue import shared
@@ -73,6 +74,7 @@ class Pasted(NamedTuple):
 
     machine: Snapshot
     guess: Guess
+    scripts: tuple[Script, ...] = ()
 
 
 def read_text(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Snapshot:
@@ -88,13 +90,14 @@ def read_pasted(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Pas
     errors = FactSheet()
     skipped: list[str] = []
     lines = reading.through(words.through(read_lines(chunks)))
-    for hit in catalogue().find(Sieve(_literals()).through(lines), skipped):
+    for hit in catalogue().find(Sieve(_literals()).through(unwrapped(lines)), skipped):
         errors.put(f"symptoms[{hit.key}].text", hit.text, f"text:{hit.line}")
         errors.put(f"symptoms[{hit.key}].source", f"text:{hit.line}", f"text:{hit.line}")
     for line in skipped:
         errors.miss("symptoms", State.TIMED_OUT, "text", line)
     machine = _assembled([*reading.sheets(), errors])
-    return Pasted(machine, classifier.shared().of_features(words.found))
+    reading.scripts.close()
+    return Pasted(machine, classifier.shared().of_features(words.found), tuple(reading.scripts.found))
 
 
 class _Reading:
@@ -107,6 +110,7 @@ class _Reading:
         self.fragments = 0
         self.asked: Fragment | None = None
         self.broken = FactSheet()
+        self.scripts = Scripts()
 
     def through(self, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         """The lines as they are, each fragment read as soon as it is whole."""
@@ -123,6 +127,7 @@ class _Reading:
 
     def read(self, fragment: Fragment) -> None:
         self.fragments += 1
+        self.scripts.take(fragment)
         if fragment.typed:
             self.read_typed(fragment)
             return

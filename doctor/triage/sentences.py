@@ -22,7 +22,7 @@ def believed(said: Sequence[FactSheet], others: Iterable[FactSheet]) -> list[Fac
     """The sheets of sentences without what the others speak of, and without what they themselves disagree on."""
     if not said:
         return []
-    told = {subject(entry) for sheet in others for entry in sheet if entry.value is not None and _names(entry)}
+    named = {subject(entry) for sheet in others for entry in sheet if entry.value is not None and _names(entry)}
     values: dict[str, set[str]] = {}
     for entry in (entry for sheet in said for entry in sheet):
         values.setdefault(entry.name, set()).add(alike(entry.name, entry.value))
@@ -30,7 +30,7 @@ def believed(said: Sequence[FactSheet], others: Iterable[FactSheet]) -> list[Fac
     torn = {_SUBJECT.split(n)[0] for n in apart if not n.startswith("gpus[")}
     if gpus_torn(apart, {n for n in values if n.endswith(".arch")}):
         torn.add("gpus")
-    barred = (told - set(_OPEN)) | torn
+    barred = (named - set(_OPEN)) | torn
     return [_without(sheet, barred) for sheet in said]
 
 

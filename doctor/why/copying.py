@@ -11,6 +11,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,6 +95,10 @@ class Copy:
                 else:
                     os.unlink(path)
         self._here = {name: row for name, row in self._here.items() if name in found}
+        for folder, _, _ in os.walk(self.folder, topdown=False):
+            if folder != str(self.folder):
+                with suppress(OSError):  # it has files
+                    os.rmdir(folder)  # Python would import an empty one as a package
 
     def _made(self, name: str, source: Source) -> tuple[int, int]:
         target = f"{self.folder}/{name}"

@@ -13,6 +13,7 @@ from typing import Any
 
 from doctor.facts import Snapshot
 from doctor.facts.model import Origin
+from doctor.facts.python import Build
 from doctor.findings import Layer
 
 _WHOLE = {
@@ -69,9 +70,51 @@ class Difference:
     bad: Any = field(compare=False)
 
 
-def differences(good: Snapshot, bad: Snapshot) -> tuple[Difference, ...]:
-    """Of what is known of both sides: what one side did not read is no difference."""
-    return (*_variables(good, bad), *_packages(good, bad), *_facts(good, bad))
+def differences(good: Snapshot, bad: Snapshot, *, same_names: bool = False) -> tuple[Difference, ...]:
+    """Of what is known of both sides: what one side did not read is no difference. `same_names`: both were redacted
+    with one key, so that two stand-ins are two names."""
+    good, bad = (side if same_names else _without_names(side) for side in (good, bad))
+    return (*_variables(good, bad), *_packages(good, bad), *_facts(*_by_build(good, bad)), *_libraries(good, bad))
+
+
+def _without_names(side: Snapshot) -> Snapshot:
+    text = _PSEUDONYM.sub(r"\1*", side.model_dump_json(exclude={"origins"}))
+    return Snapshot.model_validate_json(text).model_copy(update={"origins": side.origins})
+
+
+def _by_build(good: Snapshot, bad: Snapshot) -> tuple[Snapshot, Snapshot]:
+    """Where both loaders take the same file, in whatever folder it lies, both take that of BAD."""
+    mine, theirs = _builds(bad, "library:"), _builds(good, "library:")
+    same = {name for name in mine if mine[name].digest == theirs.get(name, mine[name]).digest and name in theirs}
+    if not same:
+        return good, bad
+    update: dict[str, Any] = {}
+    for fact in ("loader", "libraries"):
+        rows, others = getattr(good, fact), {row.key: row for row in getattr(bad, fact) or ()}
+        if rows is not None:
+            update[fact] = tuple(others.get(row.key, row) if row.key in same else row for row in rows)
+    return good.model_copy(update=update), bad
+
+
+def _builds(side: Snapshot, kind: str) -> dict[str, Build]:
+    return {row.key.removeprefix(kind): row for row in side.builds or () if row.key.startswith(kind)}
+
+
+def _libraries(good: Snapshot, bad: Snapshot) -> Iterable[Difference]:
+    """Another file under the same path: its path says nothing of it."""
+    theirs, mine = _builds(good, "library:"), _builds(bad, "library:")
+    for name in sorted(theirs.keys() & mine.keys()):
+        one, other = theirs[name], mine[name]
+        if one.digest != other.digest and one.path == other.path:
+            words = (f"{side.path} (build {side.digest[:8]})" for side in (one, other))
+            yield Difference(f"builds[{name}]", Layer.LIBRARIES, *words)
+
+
+def one_sided(good: Snapshot, bad: Snapshot) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Facts that are known of GOOD only, and of BAD only: nobody looked on the other side."""
+    names = ("environment", _PACKAGES, *_WHOLE, *(f"host.{n}" for n in type(good.host).model_fields))
+    known = [{name for name in names if _meaning(side.get(name)) not in (None, {})} for side in (good, bad)]
+    return tuple(sorted(known[0] - known[1])), tuple(sorted(known[1] - known[0]))
 
 
 def carried(good: Snapshot, bad: Snapshot, which: Collection[Difference]) -> Snapshot:
@@ -142,10 +185,14 @@ def _packages(good: Snapshot, bad: Snapshot) -> Iterable[Difference]:
     if good.packages is None or bad.packages is None:
         return
     sides = [{p.name: p.version for p in side.packages or ()} for side in (good, bad)]
+    builds = [_builds(side, "package:") for side in (good, bad)]
     for name in sorted({*sides[0], *sides[1]}):
         one, other = sides[0].get(name), sides[1].get(name)
         if _meaning(one) != _meaning(other):
             yield Difference(f"{_PACKAGES}[{name}]", Layer.TORCH, one, other)
+        elif name in builds[0] and name in builds[1] and builds[0][name].digest != builds[1][name].digest:
+            words = (f"{side[name].digest[:8]}" for side in builds)
+            yield Difference(f"{_PACKAGES}[{name}]", Layer.TORCH, *(f"{one} (build {word})" for word in words))
 
 
 def _facts(good: Snapshot, bad: Snapshot) -> Iterable[Difference]:
@@ -193,4 +240,4 @@ def _meaning(value: Any, dropped: Collection[str] = _OF_MACHINES) -> Any:
         return sorted((_meaning(member, dropped) for member in value), key=repr)
     if not isinstance(value, str):
         return value
-    return _PSEUDONYM.sub(r"\1*", _ZEROS.sub(r"\1", value if dropped is _OF_MACHINES else _SITE.sub("", value)))
+    return _ZEROS.sub(r"\1", value if dropped is _OF_MACHINES else _SITE.sub("", value))

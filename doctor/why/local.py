@@ -29,17 +29,22 @@ _OF_THE_INSTALLER = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_
 
 @dataclass(frozen=True)
 class Local:
-    """Its variables, its virtual environment (None: no own one) with what is installed there, and its soft limits."""
+    """Its variables, its virtual environment (None: no own one) with what is installed there, its soft limits, and
+    its working folder where that is to be compared."""
 
     environment: Mapping[str, str]
     prefix: Path | None
     packages: Mapping[str, Distribution]
     limits: Mapping[str, int] = field(default_factory=dict)
+    folder: Path | None = None
 
     @property
     def site(self) -> Path:
         """The folder of its packages. Raises InputError where there is not exactly one."""
         return _site(self.prefix or Path())
+
+    def variables(self) -> dict[str, str]:
+        return dict(self.environment)
 
     def version(self, name: str) -> str | None:
         """None where it is not installed."""
@@ -72,12 +77,15 @@ def _is_of_the_build(path: str) -> bool:
     return not path.startswith("..") and not (folder.endswith(".dist-info") and name in _OF_THE_INSTALLER)
 
 
-def local(name: str, variables: Path | None) -> Local:
+def local(name: str, variables: Path | None, folder: Path | None = None) -> Local:
     """`this`, `pid:N`, or the Python of a virtual environment. Raises InputError for what can't run here."""
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"{folder}: not a folder")
     limits = {key: resource.getrlimit(number)[0] for key, (number, _) in LIMITS.items()}
     environment: Mapping[str, str] = os.environ
     if (pid := process_of(name)) is not None:
         environment, prefix, limits = _process(pid)
+        folder = folder or _folder_of(pid)
     elif name in THIS:
         own = os.environ.get("VIRTUAL_ENV")
         prefix = Path(own) if own else None
@@ -88,11 +96,11 @@ def local(name: str, variables: Path | None) -> Local:
     if variables:
         environment = _variables(variables)
     if prefix is None:
-        return Local(dict(environment), None, {}, limits)
+        return Local(dict(environment), None, {}, limits, folder)
     if not (prefix / "pyvenv.cfg").is_file():
         raise InputError(f"{prefix}: not a virtual environment (no pyvenv.cfg); --prove copies one")
     found = {str(d.name).lower().replace("_", "-"): d for d in distributions(path=[str(_site(prefix))]) if d.name}
-    return Local(dict(environment), prefix, found, limits)
+    return Local(dict(environment), prefix, found, limits, folder)
 
 
 def attainable(limit: str, value: int) -> bool:
@@ -130,6 +138,14 @@ def _process(pid: int) -> tuple[dict[str, str], Path | None, dict[str, int]]:
         if row.startswith(words + " ")
     }
     return _read(variables), prefix if prefix and (prefix / "pyvenv.cfg").is_file() else None, limits
+
+
+def _folder_of(pid: int) -> Path | None:
+    try:
+        found = Path(f"/proc/{pid}/cwd").readlink()
+    except OSError:
+        return None
+    return found if found.is_dir() else None
 
 
 def _number(word: str) -> int:

@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from doctor.errors import InputError
 from doctor.redaction import secrets
+from doctor.why.boxes import Box, tried
 from doctor.why.local import Local
 from doctor.why.minimal import minimal
 from doctor.why.runs import Limits, OutOfBudget, Runner
-from doctor.why.scratch import Change, Scratch, changes, left_out, value
+from doctor.why.scratch import Change
+from doctor.why.trial import LocalTrial, Trial
+
+Side = Local | Box
 
 _TWICE = 2
 """Runs of each end before the search: a command that answers both ways is flaky."""
 _MAJORITY = 5
 """Runs of each step where it is flaky."""
+_NONE = {"package": "not installed", "device": "not passed", "layer": "no such layer", "folder": "empty"}
 _LONGEST = 200
 """Characters of a value that are printed."""
 
@@ -39,21 +46,21 @@ class Proof:
     values: dict[Change, tuple[str | None, str | None]] = field(default_factory=dict)
     """Of each change what GOOD and BAD have; secrets are masked."""
     left_out: tuple[str, ...] = ()
-    """Packages that differ and can't be carried over."""
+    """What differs and can't be carried over."""
     interrupted: bool = False
 
     def text(self, names: tuple[str, str]) -> str:
         """For people."""
         lines = [f"With {_plural(len(self.minimal), 'change')} COMMAND works on {names[1]}:"] if self.minimal else []
-        lines += [f"  {change[1]}: {self._change(change)}" for change in self.minimal]
+        lines += [f"  {_name(change)}: {self._change(change)}" for change in self.minimal]
         lines += [self.note] if self.note else []
         if self.left_out:
-            lines.append(f"Not carried over, because nothing lists their files: {', '.join(self.left_out)}.")
+            lines.append(f"Differs and can't be carried over: {', '.join(self.left_out)}.")
         lines.append(f"{_plural(self.runs, 'run')} over {_plural(self.tried, 'difference')}.")
         return "".join(c if c.isprintable() or c == "\n" else "?" for c in "\n".join(lines) + "\n")
 
     def _change(self, change: Change) -> str:
-        none = "not installed" if change[0] == "package" else "not set"
+        none = _NONE.get(change[0], "not set")
         good, bad = (none if side is None else _short(side) or "empty" for side in self.values[change])
         if good == bad:
             return f"{bad} -> the other build of {good}" if change[0] == "package" else "the values differ"
@@ -67,33 +74,41 @@ class Proof:
         return {**head, "minimal": rows, "note": self.note, "left_out": list(self.left_out), **counts}
 
 
-def prove(good: Local, bad: Local, command: Sequence[str], limits: Limits, tell: Callable[[str], None]) -> Proof:
+def prove(good: Side, bad: Side, command: Sequence[str], limits: Limits, tell: Callable[[str], None]) -> Proof:
     """Raises InputError for what can't be tried."""
-    found, missing = changes(good, bad), left_out(good, bad)
-    if not found:
-        return Proof((), "Nothing that can be carried over differs.", 0, 0, left_out=missing)
-    interrupted = False
-    place = _place(bad.prefix)
-    with tempfile.TemporaryDirectory(prefix="doctor-why-", dir=place, ignore_cleanup_errors=True) as folder:
-        copying = "copying the environment; " if bad.prefix else ""
-        tell(f"{copying}{_plural(len(found), 'difference')} can be carried over\n")
-        runner = Runner(Scratch(good, bad, Path(folder)), command, limits, tell, found)
+    with _trial(good, bad, tell) as trial:
+        runner, interrupted = Runner(trial, command, limits, tell), False
+        tell(f"{trial.begins}{_plural(len(trial.found), 'difference')} can be carried over\n")
         try:
-            minimum, note = _search(runner, found)
+            minimum, note = _search(runner, trial)
         except OutOfBudget:
             minimum = runner.best or ()
             note = "The budget ended; this is the smallest set so far." if minimum else "The budget ended too early."
         except KeyboardInterrupt:
             minimum, interrupted = runner.best or (), True
             note = "Interrupted; this is the smallest set so far." if minimum else "Interrupted too early."
-    values = {change: (_shown(good, change), _shown(bad, change)) for change in found}
-    return Proof(minimum, note, runner.number, len(found), values, missing, interrupted)
+        values = {change: _shown(change, trial.values(change)) for change in trial.found}
+        return Proof(minimum, note, runner.number, len(trial.found), values, trial.left_out, interrupted)
 
 
-def _search(runner: Runner, found: tuple[Change, ...]) -> tuple[tuple[Change, ...], str]:
+@contextmanager
+def _trial(good: Side, bad: Side, tell: Callable[[str], None]) -> Iterator[Trial]:
+    if isinstance(good, Local) and isinstance(bad, Local):
+        place = _place(bad.prefix)
+        with tempfile.TemporaryDirectory(prefix="doctor-why-", dir=place, ignore_cleanup_errors=True) as folder:
+            yield LocalTrial(good, bad, Path(folder))
+    elif isinstance(good, Box) and isinstance(bad, Box):
+        with tried(good, bad, tell) as trial:
+            yield trial
+    else:
+        raise InputError("--prove carries between two containers or images, or between two sides without one")
+
+
+def _search(runner: Runner, trial: Trial) -> tuple[tuple[Change, ...], str]:
+    found = trial.found
     of_bad = [runner.once((), attempt) for attempt in range(_TWICE)]
     if all(of_bad):
-        return (), "COMMAND works on BAD as it is: nothing to explain."
+        return (), f"COMMAND works on BAD as it is: nothing to explain.{trial.as_it_is}"
     carried = [runner.once(found, attempt) for attempt in range(_TWICE)]
     flaky = len(set(of_bad)) > 1 or len(set(carried)) > 1
     if flaky:
@@ -101,34 +116,39 @@ def _search(runner: Runner, found: tuple[Change, ...]) -> tuple[tuple[Change, ..
         if runner.passes(()):
             return (), "COMMAND is flaky, and works on BAD in most of 5 runs: nothing to explain."
     if not (runner.passes(found) if flaky else all(carried)):
-        return (), _what_remains(runner)
+        return (), _what_remains(runner, trial)
     runner.best = found
     note = "COMMAND is flaky: each step is the majority of 5 runs." if flaky else ""
     return minimal(found, runner.passes), note
 
 
-def _what_remains(runner: Runner) -> str:
+def _what_remains(runner: Runner, trial: Trial) -> str:
     """Both sides ran on this machine: only what GOOD does here tells its driver from the environments."""
-    failed = runner.last
+    failed, differs = runner.last, bool(trial.found)
     if runner.on_good():
-        left = "the Python itself, files that no package lists, and packages without such a list"
-        return f"COMMAND works in GOOD and fails in BAD with all of it carried over. What remains is {left}."
-    left = "COMMAND itself, system libraries, the container, driver, kernel, firmware and hardware"
-    return f"COMMAND fails here with all that GOOD has ({failed}), and in GOOD too. What remains is {left}."
+        carried = "with all of it carried over" if differs else "and nothing that can be carried over differs"
+        return f"COMMAND works in GOOD and fails in BAD {carried}. What remains is {trial.remains[0]}."
+    where = "here with all that GOOD has" if differs else "in BAD"
+    return f"COMMAND fails {where} ({failed}), and in GOOD too. What remains is {trial.remains[1]}."
 
 
 def _place(prefix: Path | None) -> str | None:
-    """The temporary folder; the user's cache where only that is on the environment's disk, which may share blocks."""
+    """The temporary folder (None); the user's cache where only that is on the environment's disk, which may share
+    blocks. TMPDIR is the user's word."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    if prefix is None or not cache.is_dir() or not os.access(cache, os.W_OK):
+    if prefix is None or os.environ.get("TMPDIR") or not cache.is_dir() or not os.access(cache, os.W_OK):
         return None
     disk = prefix.stat().st_dev
     return str(cache) if Path(tempfile.gettempdir()).stat().st_dev != disk == cache.stat().st_dev else None
 
 
-def _shown(side: Local, change: Change) -> str | None:
-    raw = value(side, change)
-    return raw if raw is None or change[0] != "variable" else secrets.variable(change[1], raw)
+def _shown(change: Change, sides: tuple[str | None, str | None]) -> tuple[str | None, str | None]:
+    good, bad = (raw if raw is None or change[0] != "variable" else secrets.variable(change[1], raw) for raw in sides)
+    return good, bad
+
+
+def _name(change: Change) -> str:
+    return f"image layer {change[1]}" if change[0] == "layer" else change[1]
 
 
 def _short(text: str) -> str:

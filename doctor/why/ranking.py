@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 from doctor.engine import registry
 from doctor.engine.judge import judge
+from doctor.engine.verdict import State, unread
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Layer, Report, Severity
 from doctor.flags.spelling import is_known
 from doctor.knowledge import Knowledge
 from doctor.probes.lib.python_metadata import STACK
-from doctor.why.differences import Difference, carried, differences, stem
+from doctor.why.differences import Difference, carried, differences, one_sided, stem
 from doctor.why.minimal import minimal
 
 _PATH = (Layer.DRIVER, Layer.GPU, Layer.DEVICES, Layer.CONTAINER, Layer.LIBRARIES, Layer.TORCH, Layer.FLAGS)
@@ -45,6 +46,20 @@ class Why:
     stack: tuple[Difference, ...]
     rest: tuple[Difference, ...]
     shared: tuple[Finding, ...]
+    unread: tuple[dict[Layer, State], dict[Layer, State]] = ({}, {})
+    """Of GOOD and of BAD the layers that nobody looked at, or not wholly."""
+    checked: frozenset[str] = frozenset()
+    """Rules that know of GOOD whether they apply."""
+    one_sided: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """Facts that are known of GOOD only, and of BAD only."""
+    keys_differ: bool = False
+    """They were redacted with different keys, so that names can't be compared."""
+
+    @property
+    def comparable(self) -> bool:
+        """Whether at least one layer is known of both."""
+        dark = {layer for side in self.unread for layer, state in side.items() if state == "unknown"}
+        return bool(set(Layer) - dark)
 
     @property
     def ranked(self) -> tuple[Difference, ...]:
@@ -53,10 +68,10 @@ class Why:
         return tuple(dict.fromkeys([*first, *self.suspected, *self.stack, *self.rest]))
 
 
-def why(good: Report, bad: Report, kb: Knowledge, suspects: Sequence[str] = ()) -> Why:
-    """`suspects` are rules that a symptom's text speaks of."""
+def why(good: Report, bad: Report, kb: Knowledge, suspects: Sequence[str] = (), *, same_names: bool = False) -> Why:
+    """`suspects` are rules that a symptom's text speaks of; `same_names`: both were redacted with one key."""
     here, there = bad.snapshot, good.snapshot
-    found = differences(there, here)
+    found = differences(there, here, same_names=same_names)
     theirs, own = _tally(good.findings), _tally(bad.findings)
     known = {(f.rule, f.subject) for f in good.findings}
     new = [
@@ -79,6 +94,16 @@ def why(good: Report, bad: Report, kb: Knowledge, suspects: Sequence[str] = ()) 
         tuple(stack),
         tuple(d for d in left if d not in stack),
         tuple(f for f in good.findings if f.severity is Severity.ERROR),
+        (unread(there), unread(here)),
+        _checked(good),
+        one_sided(there, here),
+    )
+
+
+def _checked(report: Report) -> frozenset[str]:
+    found = (f.rule for f in report.findings)
+    return frozenset(
+        (*report.clear, *found, *(r.rule for r in report.suppressed), *(r.rule for r in report.not_applicable))
     )
 
 

@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from doctor.errors import InputError
@@ -16,8 +17,13 @@ from doctor.why.ranking import is_of_the_stack
 _FOLDERS_OF_PATH = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
 _OF_THE_SHELL = {"VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT", "PS1", "_", "SHLVL", "PWD", "OLDPWD"}
 
+_LARGEST = 256 << 20
+"""Bytes of a working folder that is copied for each run."""
+
 Change = tuple[str, str]
-"""`("variable", NAME)`, `("package", NAME)` or `("limit", NAME)`."""
+"""`("variable", NAME)`, `("package", NAME)`, `("limit", NAME)` or FOLDER; of containers also `("device", PATH)`,
+`("option", NAME)` and `("layer", NUMBER)`."""
+FOLDER: Change = ("folder", "working directory")
 
 
 def changes(good: Local, bad: Local) -> tuple[Change, ...]:
@@ -32,7 +38,8 @@ def changes(good: Local, bad: Local) -> tuple[Change, ...]:
     names_of_both = sorted({*good.environment, *bad.environment} - _OF_THE_SHELL)
     variables = [n for n in names_of_both if _variable(good, n) != _variable(bad, n)]
     limits = [n for n in sorted(good.limits) if n in bad.limits and _is_other_limit(good.limits[n], bad.limits[n], n)]
-    found = (*(("limit", name) for name in limits), *packages, *(("variable", name) for name in variables))
+    folder = [FOLDER] if _folders_differ(good, bad) and _fits(good, bad) else []
+    found = (*(("limit", name) for name in limits), *folder, *packages, *(("variable", name) for name in variables))
     return tuple(sorted(found, key=_is_unlikely))
 
 
@@ -43,11 +50,37 @@ def _is_unlikely(change: Change) -> bool:
 
 
 def left_out(good: Local, bad: Local) -> tuple[str, ...]:
-    """Packages that differ and have no RECORD of their files on a side, so that nobody can carry them over."""
+    """Packages that differ and have no RECORD of their files on a side, so that nobody can carry them over; a working
+    folder that is too large to be copied for each run."""
+    large = _folders_differ(good, bad) and not _fits(good, bad)
+    folder = (f"the working directory (more than {_LARGEST >> 20} MiB)",) if large else ()
     if not (good.prefix and bad.prefix):
-        return ()
+        return folder
     both = sorted({*good.packages, *bad.packages})
-    return tuple(n for n in both if good.build(n) != bad.build(n) and not _is_whole(good, bad, n))
+    unlisted = (n for n in both if good.build(n) != bad.build(n) and not _is_whole(good, bad, n))
+    return (*(f"{name} (nothing lists its files)" for name in unlisted), *folder)
+
+
+def _folders_differ(good: Local, bad: Local) -> bool:
+    one, other = (side.folder and side.folder.resolve() for side in (good, bad))
+    return one != other
+
+
+def _fits(good: Local, bad: Local) -> bool:
+    folders = (side.folder for side in (good, bad) if side.folder)
+    return all(_size(folder) <= _LARGEST for folder in folders)
+
+
+def _size(folder: Path) -> int:
+    """Bytes of its files; no further than too many."""
+    whole = 0
+    for top, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                whole += max(os.lstat(f"{top}/{name}").st_size, 4096)
+        if whole > _LARGEST:
+            break
+    return whole
 
 
 def _is_whole(good: Local, bad: Local, name: str) -> bool:
@@ -63,6 +96,8 @@ def value(side: Local, change: Change) -> str | None:
     kind, name = change
     if kind == "variable":
         return side.environment.get(name)
+    if kind == "folder":
+        return None if side.folder is None else str(side.folder)
     if kind == "limit":
         return "unlimited" if side.limits[name] == resource.RLIM_INFINITY else str(side.limits[name])
     return side.version(name)
@@ -104,6 +139,15 @@ class Scratch:
                 value = self.good.environment.get(name)
                 environment.pop(name, None) if value is None else environment.update({name: value})
         return self._for_the_copy(environment)
+
+    def place(self, wanted: Collection[Change]) -> Path | None:
+        """A fresh copy of the working folder that COMMAND runs in; None where none is compared."""
+        source = (self.good if FOLDER in wanted else self.bad).folder
+        if source is None or not (_folders_differ(self.good, self.bad) and _fits(self.good, self.bad)):
+            return None
+        made = self.folder / "working"
+        Copy(made).put(listed(source))
+        return made
 
     def _files(self, carried: set[str]) -> dict[str, Source]:
         """BAD's files with those of these packages as GOOD has them. A file of two packages stays while one of them

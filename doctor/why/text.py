@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from doctor.engine.verdict import State, unread_line
 from doctor.facts.labels import label
+from doctor.findings import Finding, Layer
 from doctor.why.differences import Difference
 from doctor.why.ranking import Explained, Why
 
@@ -20,9 +22,9 @@ def render(found: Why, names: tuple[str, str], *, verbose: bool = False) -> str:
 
 
 def as_data(found: Why, names: tuple[str, str]) -> dict[str, Any]:
-    """`doctor.why/1`."""
+    """`doctor.why-comparison/1`."""
     return {
-        "schema": "doctor.why/1",
+        "schema": "doctor.why-comparison/1",
         "good": names[0],
         "bad": names[1],
         "explained": [
@@ -38,16 +40,23 @@ def as_data(found: Why, names: tuple[str, str]) -> dict[str, Any]:
         "suspected": [_row(d) for d in found.suspected],
         "stack": [_row(d) for d in found.stack],
         "rest": [_row(d) for d in found.rest],
+        "not_known": dict(zip(("good", "bad"), map(_states, found.unread), strict=True)),
+        "keys_differ": found.keys_differ,
+        "known_of_one": dict(zip(("good", "bad"), map(list, found.one_sided), strict=True)),
         "good_fails_too": [{"rule": f.rule, "summary": f.summary} for f in found.shared],
     }
 
 
 def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
-    if not found.ranked:
-        yield f"{names[0]} and {names[1]} do not differ in anything that doctor reads."
-        return
     for shared in found.shared:
         yield f"! {names[0]} fails too: {shared.summary} ({shared.rule})"
+    for name, states in zip(names, found.unread, strict=True):
+        if line := unread_line(name, states):
+            yield f"? {line}"
+    if found.keys_differ:
+        yield "? Redacted with different keys: names of hosts, users and paths are not compared."
+    if not found.comparable:
+        yield "Nothing is known of both, so there is nothing to compare."
     by_cause: dict[tuple[Difference, ...], list[Explained]] = {}
     for one in found.explained:
         by_cause.setdefault(one.by, []).append(one)
@@ -59,8 +68,10 @@ def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
         if remedy := next((r for e in effects for r in e.finding.remedies), None):
             yield f"     Try: {remedy.title}"
     for one in left:
-        yield f"! No difference explains: {one.finding.summary}  {one.finding.rule}"
-    if not found.explained:
+        yield f"! {_unexplained(one.finding, found, names)}"
+    if found.comparable and not found.ranked:
+        yield _same(found, names)
+    elif found.comparable and not found.explained:
         yield f"No check fails on {names[1]} that passes on {names[0]}."
     rows = [("A suspected check reads", found.suspected), ("Differences of the GPU stack", found.stack)]
     for title, some in rows:
@@ -76,35 +87,61 @@ def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
         else:
             number = len(found.rest)
             yield f"\n{number} more difference{'s' * (number > 1)} that nothing here depends on (-v)"
+    for name, facts in zip(names, found.one_sided, strict=True):
+        if facts and verbose:
+            yield f"\nKnown of {name} only: {', '.join(facts)}"
+
+
+def _same(found: Why, names: tuple[str, str]) -> str:
+    if any(found.unread) or any(found.one_sided) or found.keys_differ:
+        return f"What is known of both {names[0]} and {names[1]} does not differ."
+    return f"{names[0]} and {names[1]} do not differ in anything that doctor reads."
+
+
+def _unexplained(finding: Finding, found: Why, names: tuple[str, str]) -> str:
+    if finding.rule not in found.checked:
+        return f"Fails on {names[1]}, and {names[0]} could not be checked for it: {finding.summary}  {finding.rule}"
+    return f"No difference explains: {finding.summary}  {finding.rule}"
 
 
 def _change(one: Difference) -> str:
     """`NCCL_P2P_DISABLE: not set there, 1 here`, the values as short as they differ."""
-    good, bad = _sides(one.good, one.bad)
     none = "not set" if one.name.startswith("environment[") else "not installed"
     name = one.name[9:-1] if one.name.startswith("packages[") else label(one.name)
-    return f"{name}: {good or none} there, {bad or none} here"
+    good, bad = (none if side is None else _short(side) for side in _sides(one.good, one.bad))
+    return f"{name}: {good} there, {bad} here"
 
 
-def _sides(good: Any, bad: Any) -> tuple[str, str]:
-    """Of two facts with fields only the fields that differ."""
+def _sides(good: Any, bad: Any) -> tuple[Any, Any]:
+    """Of two facts with fields the first fields that differ, of two lists the members that the other lacks."""
     if isinstance(good, dict) and isinstance(bad, dict):
-        one, other = (", ".join(f"{k} {_short(side.get(k))}" for k in list(good)[:3]) for side in (good, bad))
-        return _short(one), _short(other)
-    if isinstance(good, list) and isinstance(bad, list):
-        return _short([m for m in good if m not in bad]) or "less", _short([m for m in bad if m not in good]) or "less"
-    return _short(good), _short(bad)
+        pairs = [(key, *_sides(good[key], bad.get(key))) for key in list(good)[:3]]
+        one, other = (", ".join(f"{row[0]} {_short(row[side])}" for row in pairs) for side in (1, 2))
+        return one, other
+    if isinstance(good, (list, tuple)) and isinstance(bad, (list, tuple)):
+        mine, theirs = ([m for m in side if m not in rest] for side, rest in ((good, bad), (bad, good)))
+        return mine or ("fewer" if good else []), theirs or ("fewer" if bad else [])
+    return good, bad
 
 
 def _short(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        value = "; ".join(_short(member) for member in value[:2]) + (" …" if len(value) > 2 else "")
+    """A value in a few words; one that is empty says so."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple)):
+        value = "; ".join(_short(member) for member in value[:2]) + (" …" if len(value) > 2 else "") or "none"
     if isinstance(value, dict):
-        value = " ".join(str(v) for v in value.values() if not isinstance(v, (dict, list)))
-    text = str(value)
+        value = " ".join(_field(k, v) for k, v in value.items() if not isinstance(v, (dict, list))) or "…"
+    text = "unknown" if value is None else str(value) or "empty"
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+
+
+def _field(name: str, value: Any) -> str:
+    return f"{name} {_short(value)}" if isinstance(value, bool) else _short(value)
+
+
+def _states(side: Mapping[Layer, State]) -> dict[str, str]:
+    return {layer.value: state for layer, state in side.items()}
 
 
 def _row(one: Difference) -> dict[str, Any]:

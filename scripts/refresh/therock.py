@@ -19,7 +19,7 @@ def ask(get: Fetch, kb: Knowledge) -> Iterator[str]:
     if not gpus:
         raise ValueError(f"{URL}: no table of device extras")
     series = set(re.findall(r"^>?\s*\|\s*(\d+\.\d+)\s*\|", text, re.M))
-    for held in kb.device_wheels():
+    for held in (wheels for wheels in kb.device_wheels() if wheels.channel == "nightly"):
         yield from (f"+ device_wheels: {held.id}: {gfx}" for gfx in sorted(gpus - set(held.gpus)))
         yield from (f"- device_wheels: {held.id}: {gfx}" for gfx in sorted(set(held.gpus) - gpus))
         yield from (f"+ device_wheels: {held.id}: torch {one}" for one in sorted(series - set(held.torch)))

@@ -51,7 +51,7 @@ def test_a_link_of_pcie(speed: float | None, width: int, expected: float | None)
 
 
 @each("cache, gpu, mib", [(50 << 20, True, 100), (288 << 20, True, 576), (None, True, 512), (None, False, 64),
-                          (1 << 20, False, 16), (1 << 30, False, 256)])  # fmt: skip
+                          (1 << 20, False, 16), (1 << 30, False, 64)])  # fmt: skip
 def test_what_is_written_to_clear_the_cache(cache: int | None, gpu: bool, mib: int) -> None:
     size, name = flush(cache, gpu)
     assert size == mib << 20

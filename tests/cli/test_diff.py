@@ -19,7 +19,8 @@ OLD = str(CAPTURES / "bundle-1.tar.gz")
 
 def report(folder: Path, name: str, **snapshot: Any) -> str:
     findings = snapshot.pop("findings", [])
-    data = {"schema": "doctor.report/1", "doctor": "1", "status": "ok", "findings": findings, "snapshot": snapshot}
+    data = {"schema": "doctor.report/1", "doctor": "1", "status": "ok", "findings": findings, "snapshot": snapshot,
+            "clear": snapshot.pop("clear", ["gone", "new"])}  # fmt: skip
     (folder / name).write_text(json.dumps(data))
     return str(folder / name)
 
@@ -31,14 +32,32 @@ def finding(rule: str, severity: str, subject: str = "-") -> dict[str, Any]:
 
 def test_a_bundle_does_not_differ_from_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diff", OLD, OLD]) == 0
-    assert capsys.readouterr().out == "no difference in findings and facts\n"
+    told = capsys.readouterr().out.splitlines()
+    assert told[-1] == "no difference in findings and facts, of what both know"
+    assert all(line.startswith(f"? Not known of {OLD}: devices, libraries") for line in told[:-1])
 
 
-def test_this_machine_does_not_differ_from_its_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Of this machine."""
+    path = tmp_path_factory.mktemp("bundle") / "b.tar.gz"
+    assert run(["bundle", "-o", str(path)]) == 0
+    return str(path)
+
+
+def test_triage_judges_a_bundle_as_check_does(bundle: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = []
+    for words in (["triage", "--format", "jsonl", bundle], ["check", "--from", bundle, "--format", "json"]):
+        run(words)
+        told.append([row["rule"] for row in json.loads(capsys.readouterr().out)["findings"]])
+    assert told[0] == told[1]
+    assert told[0]
+
+
+def test_this_machine_does_not_differ_from_its_bundle(bundle: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Redaction makes no difference of its own: both have the machine's pseudonyms."""
-    assert run(["bundle", "-o", str(tmp_path / "b.tar.gz")]) == 0
     capsys.readouterr()
-    code = run(["diff", str(tmp_path / "b.tar.gz"), "this", "--format", "json"])
+    code = run(["diff", bundle, "this", "--format", "json"])
     names = [c["name"] for c in json.loads(capsys.readouterr().out)["changes"]]
     busy = [n for n in names if not n.startswith(("host.", "kernel_log.", "changes", "holders", "clock"))]
     assert busy == []
@@ -59,7 +78,7 @@ def test_what_matters_comes_first(tmp_path: Path, capsys: pytest.CaptureFixture[
     after = report(tmp_path, "b.json", **new, findings=[finding("b", "error"), finding("new", "info")])
     assert run(["diff", before, after]) == 1
     told = capsys.readouterr().out.splitlines()
-    assert told[:2] == [f"- {before}", f"+ {after}"]
+    assert told[2:4] == [f"- {before}", f"+ {after}"]
     rows = [row.strip() for row in told if row.startswith("  ")]
     assert rows == [
         "~ error (was warning): b: b.", "- error: gone: gone.", "+ info: new: new.",
@@ -71,8 +90,34 @@ def test_why_a_side_has_no_value(tmp_path: Path, capsys: pytest.CaptureFixture[s
     origin: dict[str, Any] = {"state": "denied", "source": "file:/x", "detail": None, "others": []}
     before = report(tmp_path, "a.json", kernel={"release": "6.8"})
     after = report(tmp_path, "b.json", origins={"kernel.release": origin})
-    assert run(["diff", before, after]) == 1
-    assert "- kernel.release: 6.8 (there: denied)" in capsys.readouterr().out
+    assert run(["diff", before, after]) == 4
+    assert (
+        "known of one side only, which is no difference:\n  - kernel.release: 6.8 (there: denied)"
+        in capsys.readouterr().out
+    )
+
+
+def test_a_finding_of_a_side_that_was_not_checked_is_no_difference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = report(tmp_path, "a.json", findings=[finding("bad", "error")])
+    after = report(tmp_path, "b.json", kernel={"release": "6.8"})
+    assert run(["diff", before, after]) == 4
+    told = capsys.readouterr().out
+    assert told.startswith(f"? Not known of {before}: GPU, driver, devices,")
+    assert "2 known of one side only, which is no difference:\n  - error: bad: bad. (there: not checked)" in told
+
+
+def test_a_member_of_a_list_that_is_known_is_absent_and_not_unread(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"name": "torch", "version": "2.9", "location": "/a"}]
+    before = report(tmp_path, "a.json", packages=rows, environment={"A": "1"})
+    sides: tuple[tuple[dict[str, Any], int], ...] = (({"packages": [], "environment": {}}, 1), ({}, 4))
+    for after, code in sides:
+        assert run(["diff", before, report(tmp_path, "b.json", **after), "--format", "json"]) == code
+        kinds = {c["kind"] for c in json.loads(capsys.readouterr().out)["changes"]}
+        assert kinds == ({"fact"} if after else {"unread"})
 
 
 def test_members_of_lists_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

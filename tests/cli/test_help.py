@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 import typer
 
@@ -12,9 +9,11 @@ from doctor.cli.help_texts import EXAMPLES, add_examples
 from doctor.cli.main import build, run
 from doctor.engine.registry import checks
 from tests.cli.parsing import parse
+from tests.each import each
+from tests.started import started
 
 
-@pytest.mark.parametrize("example", [line for lines in EXAMPLES.values() for line in lines])
+@each("example", [line for lines in EXAMPLES.values() for line in lines])
 def test_every_example_is_a_command_line_that_doctor_accepts(example: str) -> None:
     parse(example)
 
@@ -56,9 +55,8 @@ def test_version_is_an_option_too(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_triage_reads_a_pipe_without_a_dash() -> None:
-    argv = [sys.executable, "-m", "doctor", "triage"]
-    done = subprocess.run(argv, input="No GPU here, only words.", capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = started("triage", stdin=b"No GPU here, only words.")
+    assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout
 
 

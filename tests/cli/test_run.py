@@ -18,7 +18,7 @@ from doctor.system.recorder import Recorder
 from doctor.system.tree import TreeSystem
 from tests.probes import amd_trees
 
-PROFILE = "mi300x-rocm7.14-serve"
+PROFILE, BUILT = "mi300x+rocm7.14+vllm", "mi300x+rocm7.2+train"
 
 
 @pytest.fixture
@@ -42,6 +42,18 @@ def test_a_captured_machine_is_planned_for(capture: list[str], capsys: pytest.Ca
     assert line[:3] == ["docker", "run", "--rm"]
     assert [line[n + 1] for n, w in enumerate(line) if w == "--device"] == ["/dev/kfd", "/dev/dri/renderD129"]
     assert line[-2:] == ["rocm/pytorch:latest", "rocminfo"]
+
+
+def test_a_tree_is_planned_for_like_its_capture(
+    capture: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*capture, "--gpus", "1", "a", "--", "b"]) == 0
+    of_capture = capsys.readouterr()
+    assert run(["run", "--root", str(tmp_path / "tree"), "--gpus", "1", "a", "--", "b"]) == 0
+    assert capsys.readouterr() == of_capture
+    assert "note: the engine of that machine is not known" in of_capture.err
+    assert run([*capture, "--root", str(tmp_path / "tree"), "a"]) == 2
+    assert "--from and --root each name a machine" in capsys.readouterr().err
 
 
 def test_options_stand_before_or_behind_the_image_and_all_behind_the_dashes_is_the_command(
@@ -82,16 +94,16 @@ def test_a_profile_adds_what_its_workload_needs(capture: list[str], capsys: pyte
 
 
 def test_a_profile_stands_for_its_image(capture: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    for named in ([PROFILE], ["--profile", PROFILE]):
+    for named in ([BUILT], ["--profile", BUILT], ["mi300x-rocm7.2-train"]):
         assert run([*capture, "--emit", "docker", *named]) == 0
-        assert words(capsys.readouterr().out)[-1] == f"doctor/{PROFILE}"
+        assert words(capsys.readouterr().out)[-1] == "doctor/mi300x-rocm7.2-train"
 
 
 def test_an_image_that_is_only_here_is_not_written_for_a_cluster(
     capture: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run([*capture, "--emit", "kubernetes", PROFILE]) == 2
-    assert f"doctor image build {PROFILE} --push REGISTRY/NAME:TAG" in capsys.readouterr().err
+    assert run([*capture, "--emit", "kubernetes", BUILT]) == 2
+    assert "doctor image build mi300x-rocm7.2-train --push REGISTRY/NAME:TAG" in capsys.readouterr().err
     assert run([*capture, "--emit", "kubernetes", "--profile", PROFILE, "r.example.org/vllm:1"]) == 0
 
 

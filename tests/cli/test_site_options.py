@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-import subprocess
-import sys
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
@@ -17,6 +16,7 @@ from doctor.bench.history import SCHEMA
 from doctor.bundle.open import open_bundle
 from doctor.cli.main import run
 from tests.each import each
+from tests.started import started
 
 Doctor = Callable[..., str]
 WORD, DOMAIN, USER = "Nimbuscrag", "corp.tarnwell.example", "okafor2"
@@ -35,10 +35,9 @@ def _pasted() -> str:
 
 
 def _doctor(*words: str) -> str:
-    argv = [sys.executable, "-m", "doctor", *words]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+    done = started(shlex.join(words))
     assert done.returncode in (0, 1), done.stderr
-    return done.stdout
+    return done.stdout.decode()
 
 
 @pytest.fixture

@@ -106,16 +106,6 @@ def test_a_packed_log_that_is_cut_or_broken(tmp_path: Path, capsys: pytest.Captu
     assert "broken gzip" in capsys.readouterr().err
 
 
-def test_our_own_bundle_is_judged_as_check_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "node.tar.gz"
-    assert run(["bundle", "-o", str(path)]) == 0
-    capsys.readouterr()
-    run(["triage", "--format", "jsonl", str(path)])
-    triaged = findings(capsys)
-    run(["check", "--from", str(path), "--format", "json"])
-    assert triaged == findings(capsys)
-
-
 def test_our_own_report_is_judged_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ticket, report = tmp_path / "a.md", tmp_path / "report.json"
     ticket.write_text(MISMATCH)

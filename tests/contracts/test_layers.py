@@ -45,7 +45,6 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.report.terminal": (5, frozenset({"rich"})),
     "doctor.images": (5, frozenset({"pydantic"})),
     "doctor.images.oci": (5, frozenset({"zstandard"})),
-    "doctor.images.fetch": (5, frozenset({"httpx"})),
     "doctor.images.wheels": (5, frozenset({"packaging", "tomli"})),
     "doctor.images.registry": (5, frozenset({"httpx"})),
     "doctor.images.sbom": (5, frozenset({"cyclonedx", "packageurl"})),
@@ -58,7 +57,6 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.why": (9, frozenset()),
     "doctor.notebook": (10, frozenset()),
     "doctor.cli": (10, frozenset({"typer"})),
-    "doctor.cli.mcp": (10, frozenset({"typer", "mcp"})),
     "doctor.__main__": (11, frozenset()),
 }
 

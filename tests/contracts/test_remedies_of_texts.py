@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 
 from doctor.engine.pasted import judge_pasted
+from doctor.engine.remedies import lasting
 from doctor.findings import Remedy, Report
 from doctor.knowledge import Knowledge
 from doctor.report.plan import render
-from doctor.rules.lib.command_effects import changes
 from doctor.triage.read import read_pasted
 
 PEOPLE = Path(__file__).parents[2] / "benchmarks" / "triage" / "people.jsonl"
@@ -55,9 +55,7 @@ def test_no_remedy_names_the_tool_of_a_vendor_that_the_text_does_not_show() -> N
 
 def test_what_changes_something_says_how_it_is_undone() -> None:
     silent = {
-        (name, rule, remedy.title)
-        for name, rule, _, remedy in _remedies()
-        if any(step.command and changes(step.command) for step in remedy.steps) and not remedy.undo
+        (name, rule, remedy.title) for name, rule, _, remedy in _remedies() if lasting(remedy) and not remedy.undo
     }
     assert silent == set()
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from doctor.engine import registry
-from doctor.engine.remedies import offered
+from doctor.engine.remedies import lasting, offered
 from doctor.facts import Snapshot
 from doctor.findings import Remedy, Scope
 from doctor.knowledge import Knowledge
@@ -52,7 +52,7 @@ def _changing(remedy: Remedy) -> list[tuple[str, ...]]:
 
 
 def test_what_changes_something_says_how_it_is_undone() -> None:
-    silent = {(rule, remedy.title) for rule, _, remedy in _all() if _changing(remedy) and not remedy.undo}
+    silent = {(rule, remedy.title) for rule, _, remedy in _all() if lasting(remedy) and not remedy.undo}
     assert silent == set()
 
 

@@ -15,6 +15,7 @@ from typer._click.exceptions import ClickException
 from doctor import parsers
 from doctor.engine.registry import checks
 from tests.cli.parsing import parse, program, unknown_options, words_of
+from tests.each import each
 
 REPO = Path(__file__).resolve().parents[2]
 PAGES = [REPO / "README.md", *sorted((REPO / "docs").glob("*.md"))]
@@ -35,7 +36,7 @@ def shown(text: str) -> Iterator[str]:
 LINES = [pytest.param(line, id=f"{page.name}: {line}") for page in PAGES for line in shown(page.read_text("utf-8"))]
 
 
-@pytest.mark.parametrize("line", LINES)
+@each("line", LINES)
 def test_each_command_line_is_accepted(line: str) -> None:
     with contextlib.suppress(typer.Exit):  # --help and the like
         parse(line)
@@ -45,7 +46,7 @@ def test_command_lines_are_found() -> None:
     assert len(LINES) > 80
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each("page", PAGES)
 def test_no_sentence_names_a_command_or_option_that_does_not_exist(page: Path) -> None:
     for rest in _INLINE.findall(page.read_text("utf-8")):
         words = shlex.split(rest)

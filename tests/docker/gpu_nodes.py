@@ -47,6 +47,12 @@ def amd_nodes() -> Iterator[None]:
 
 
 @pytest.fixture
+def null_nodes() -> Iterator[None]:
+    """The same under the numbers of /dev/null: a permitted open works, as with a driver behind it."""
+    yield from _made(dict.fromkeys(AMD, (1, 3)), 0o660, RENDER_GID)
+
+
+@pytest.fixture
 def nvidia_nodes() -> Iterator[None]:
     """Two GPUs' nodes and the shared ones, open to all, as the driver makes them."""
     yield from _made(NVIDIA, 0o666, 0)

@@ -5,6 +5,7 @@ One profile bears all (tests/docker/image_place.py): an apt layer, a Python laye
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -14,11 +15,12 @@ import httpx
 import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
+from packageurl import PackageURL
 
 from doctor.images import oci
 from doctor.images.verify import wheel
-from tests.docker.conftest import run
-from tests.docker.image_place import BASE, PLANTED, PROFILE, SECRETS, Place
+from tests.docker.conftest import REPO, run
+from tests.docker.image_place import BASE, PLANTED, PORT, PROFILE, SECRETS, Place
 from tests.docker.test_containers import RENDER_GID, node_folder, passed
 
 pytestmark = pytest.mark.engine
@@ -66,7 +68,11 @@ def test_built_twice_it_has_one_digest_and_a_record_beside_it(built: Place, engi
     bom = json.loads(text)
     parts = {c["purl"] for c in bom["components"]}
     assert bom["bomFormat"] == "CycloneDX"
-    assert {p.split("@")[0] for p in parts} >= {"pkg:deb/less", "pkg:pypi/torch"}
+    assert {p.split("@")[0] for p in parts} >= {"pkg:deb/debian/less", "pkg:pypi/torch"}
+    assert "pkg:pypi/torch@2.13.0%2Brocm7.2" in parts
+    assert {p.partition("?")[2] for p in parts if p.startswith("pkg:deb/debian/less@")} == {
+        "arch=amd64&distro=debian-12"
+    }
 
 
 def test_a_provenance_statement_names_what_went_in(built: Place) -> None:
@@ -83,11 +89,12 @@ def test_a_provenance_statement_names_what_went_in(built: Place) -> None:
     assert ":" in definition["buildType"]
     assert ":" in details["builder"]["id"]
     inputs = {d["uri"]: d.get("digest", {}).get("sha256") for d in definition["resolvedDependencies"]}
-    assert inputs["pkg:oci/debian"] == lock["base"]["digest"].partition(":")[2]
-    assert inputs["pkg:pypi/torch@2.13.0+rocm7.2"] == lock["stack"]["wheels"][0]["sha256"]
-    assert {f"pkg:deb/debian/{d['name']}@{d['version']}": d["sha256"] for d in lock["apt"]["runtime"]}.items() <= (
-        inputs.items()
-    )
+    place = f"?repository_url=localhost:{PORT}/debian&tag=12"
+    assert inputs[f"pkg:oci/debian@{lock['base']['digest']}{place}"] == lock["base"]["digest"].partition(":")[2]
+    assert inputs["pkg:pypi/torch@2.13.0%2Brocm7.2"] == lock["stack"]["wheels"][0]["sha256"]
+    debs = {PackageURL.from_string(uri): digest for uri, digest in inputs.items() if uri.startswith("pkg:deb/")}
+    named = {(url.namespace, url.name, url.version): digest for url, digest in debs.items()}
+    assert {("debian", d["name"], d["version"]): d["sha256"] for d in lock["apt"]["runtime"]}.items() <= named.items()
     assert all(d["sha256"] for d in lock["apt"]["runtime"])
 
 
@@ -135,6 +142,45 @@ def test_the_doctor_in_it_bears_the_locks_time(built: Place, engine: str, tmp_pa
     assert other == {}
 
 
+def test_torch_is_a_layer_of_its_own_whose_bytes_know_no_day(built: Place, engine: str, tmp_path: Path) -> None:
+    """Another lock with the same torch has the same layer, which is then neither built nor pulled again."""
+    archive = tmp_path / "image.tar"
+    assert run(engine, "save", "-o", str(archive), "doctor/doctor-test", timeout=300).returncode == 0
+    image = oci.read(archive)
+    there: dict[str, dict[str, int]] = {}
+    for layer in image.layers:
+        times = there.setdefault(layer, {})
+        oci.walk(image, layer, lambda entry, _, times=times: times.__setitem__(entry.path.rstrip("/"), entry.mtime))  # type: ignore[misc]
+    site = "opt/venv/lib/python3.11/site-packages"
+    (of_torch,) = [times for times in there.values() if f"{site}/torch/version.py" in times]
+    assert "opt/venv/bin/pip" not in of_torch
+    assert not any(f"{site}/torch/__init__.py" in times for times in there.values() if times is not of_torch)
+    assert any("opt/venv/bin/pip" in times for times in there.values())
+    assert {path: time for path, time in of_torch.items() if time != 1577836800} == {}
+
+
+def test_it_is_pushed_with_its_digest_and_a_failed_push_is_one_line(built: Place, engine: str, registry: str) -> None:
+    words = ("image", "build", "doctor-test", "--wheels=wheels", "--compression=zstd", "--records=pushed", *SECRETS)
+    name = f"localhost:{PORT}/team/doctor-test:1"
+    try:
+        done = built.doctor(*words, f"--push={name}")
+        assert done.returncode == 0, done.stderr
+        record = json.loads((built.root / "pushed/doctor-test.build.json").read_text())
+        manifest = httpx.get(
+            f"{registry}/v2/team/doctor-test/manifests/1",
+            headers={"Accept": "application/vnd.oci.image.manifest.v1+json"},
+        )
+        assert f"sha256:{hashlib.sha256(manifest.content).hexdigest()}" == record["digest"] == built.record["digest"]
+        failed = built.doctor(*words, "--push=localhost:9/team/doctor-test:1")
+        assert failed.returncode not in (0, 1)
+        assert len([line for line in failed.stderr.splitlines() if line.startswith("doctor: ")][-1:]) == 1
+        assert "Traceback" not in failed.stderr
+        assert "localhost:9" in failed.stderr.splitlines()[-1]
+        assert run(engine, "image", "inspect", "doctor/doctor-test").returncode == 0
+    finally:
+        run(engine, "rmi", "-f", name, "localhost:9/team/doctor-test:1")
+
+
 def test_hostile_prose_is_a_label_and_nothing_else(built: Place, engine: str) -> None:
     form = '{{index .Config.Labels "org.opencontainers.image.description"}}'
     label = run(engine, "image", "inspect", "--format", form, "doctor/doctor-test").stdout.strip()
@@ -170,11 +216,12 @@ def test_the_images_user_installs_into_the_venv_and_so_does_an_image_from_it(bui
     install = ("pip", "install", "--no-index", "--find-links=/wheels", "extra-thing")
     done = run(engine, "run", "--rm", "--network=none", "-v", f"{more}:/wheels:ro", "doctor/doctor-test", *install)
     assert done.returncode == 0, done.stdout + done.stderr
-    (more / "Dockerfile").write_text(
-        "FROM doctor/doctor-test\n"
-        f"RUN --mount=type=bind,target=/wheels {' '.join(install)}\n"
-        'CMD ["python", "-c", "import importlib.metadata as m; print(m.version(\'extra-thing\'))"]\n'
-    )
+    page = (REPO / "docs/images.md").read_text()
+    recipe = page.partition("```dockerfile\n")[2].partition("```")[0]
+    assert recipe.startswith("FROM doctor/h100-cuda13.2-train\n")
+    (more / "Dockerfile").write_text(recipe.replace("h100-cuda13.2-train", "doctor-test"))
+    (more / "requirements.txt").write_text("--no-index\n--find-links=/work\nextra-thing\n")
+    (more / "train.py").write_text("import importlib.metadata as m; print(m.version('extra-thing'))\n")
     try:
         made = run(engine, "build", "-q", "-t", "doctor-test/from", str(more), timeout=300)
         assert made.returncode == 0, made.stderr

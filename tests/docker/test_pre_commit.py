@@ -20,7 +20,7 @@ PROFILE = """schema = 1
 name = "farm"
 about = "Our nodes"
 status = "run-here"
-extends = ["mi300x-rocm7.2"]
+extends = ["mi300x+rocm7.2"]
 """
 Hook = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -188,18 +188,18 @@ def test_what_is_printed_is_what_runs(doctor: Doctor, amd_nodes: None, image: st
 
 
 def test_a_profile_whose_image_is_not_here_is_not_looked_for_in_a_registry(doctor: Doctor, amd_nodes: None) -> None:
-    done = doctor("--engine", "docker", "mi300x-rocm7.14-serve", "--", "true")
+    done = doctor("--engine", "docker", "mi300x+rocm7.2+train", "--", "true")
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith(
-        "doctor: doctor/mi300x-rocm7.14-serve: no image of that profile is here"
+        "doctor: doctor/mi300x-rocm7.2-train: no image of that profile is here"
     )
 
 
 def test_a_profile_s_image_runs_with_what_its_workload_needs(doctor: Doctor, amd_nodes: None, image: str) -> None:
-    named = "doctor/mi300x-rocm7.14-serve"
+    named = "doctor/mi300x-rocm7.2-train"
     assert run("docker", "tag", image, named).returncode == 0
     try:
-        done = doctor("--engine", "docker", "mi300x-rocm7.14-serve", "--", "df", "--output=size", "-k", "/dev/shm")
+        done = doctor("--engine", "docker", "mi300x+rocm7.2+train", "--", "df", "--output=size", "-k", "/dev/shm")
         assert (done.returncode, done.stdout.split()[-1]) == (0, str(8 << 20)), done.stderr
     finally:
         run("docker", "rmi", named)

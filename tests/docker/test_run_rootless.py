@@ -98,7 +98,10 @@ def test_the_account_s_group_is_kept(doctor: Doctor, amd_nodes: None) -> None:
     run("usermod", "-aG", str(RENDER_GID), NAME)
     done = doctor("--gpus", "1", IMAGE, "--", "sh", "-c", LOOK)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["renderD129", *["No such device or address"] * 2]
+    both = ["renderD128", "renderD129"]  # ROCm needs all of them, and is told which one to use
+    assert done.stdout.splitlines() == [*both, *["No such device or address"] * 3]
+    assert "ROCR_VISIBLE_DEVICES limits programs to GPU 1" in done.stderr
+    assert doctor("--gpus", "1", IMAGE, "--", "sh", "-c", "echo $ROCR_VISIBLE_DEVICES").stdout == "1\n"
     shown = doctor("--gpus", "1", "--print", IMAGE).stdout
     assert "--group-add keep-groups" in shown
     assert "--privileged" not in shown
@@ -107,7 +110,7 @@ def test_the_account_s_group_is_kept(doctor: Doctor, amd_nodes: None) -> None:
 def test_an_account_that_is_not_in_the_group_is_told_before_anything_starts(doctor: Doctor, amd_nodes: None) -> None:
     done = doctor("--gpus", "1", IMAGE, "--", "sh", "-c", LOOK)
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"missing: you may not open /dev/dri/renderD129 (group {RENDER_GID}, mode 660)" in done.stderr
+    assert f"missing: you may not open /dev/dri/renderD128 (group {RENDER_GID}, mode 660)" in done.stderr
     assert f"Fix: sudo usermod -aG {RENDER_GID} $USER" in done.stderr
     forced = doctor("--gpus", "1", "--force", IMAGE, "--", "sh", "-c", LOOK)
-    assert forced.stdout.splitlines() == ["renderD129", *["Permission denied"] * 2]  # and it was true
+    assert forced.stdout.splitlines() == ["renderD128", "renderD129", *["Permission denied"] * 3]  # and it was true

@@ -195,6 +195,28 @@ def test_the_epilog_drains_a_node_that_broke_under_a_job(cluster: Cluster, folde
     cluster.until(lambda: cluster.states()["node3"] == "drained", "node3 to be drained", 60)
     assert cluster.reason("node3") == "Epilog error"
     cluster.until(lambda: cluster.states()["node4"] == "idle", "node4 to be idle", 60)
+    returned(cluster, folder, "node3")
+
+
+def test_the_command_that_fleet_check_prints_drains_the_right_node(
+    cluster: Cluster, folder: Path, node_doctor: Path
+) -> None:
+    (folder / "bad").write_text("node6\n")
+    argv = [*DOCTOR, "fleet", "check", "--slurm", "--doctor", str(node_doctor)]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=200, env=cluster.environment, cwd=REPO)
+    (command,) = [line.strip() for line in done.stdout.splitlines() if line.strip().startswith("scontrol ")]
+    assert cluster.ask(*shlex.split(command)).returncode == 0
+    assert [n for n, state in cluster.states().items() if state != "idle"] == ["node6"]
+    assert cluster.reason("node6") == "doctor: GPUs is 1, not 2"
+    returned(cluster, folder, "node6")
+
+
+def returned(cluster: Cluster, folder: Path, node: str) -> None:
+    """The health check gives the node doctor's reason while it is bad, and gives it back once it is repaired."""
+    (folder / "watched").write_text(f"{node}\n")
+    cluster.until(lambda: cluster.reason(node) == "doctor: 1 of 2 GPUs found", "the health check's reason", 60)
+    (folder / "bad").write_text("")
+    cluster.until(lambda: cluster.states()[node] == "idle", f"{node} to come back", 60)
 
 
 def test_what_slurm_believes_is_held_against_what_the_nodes_say(

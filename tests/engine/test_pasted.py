@@ -76,6 +76,6 @@ def test_hints_in_json_are_three_at_most_each_with_what_to_send() -> None:
     data = json.loads(json.dumps(as_data(report)))
     assert 1 <= len(data["hints"]) <= MOST
     for hint in data["hints"]:
-        assert set(hint) == {"rule", "confidence", "ask"}
+        assert set(hint) == {"rule", "title", "confidence", "ask"}
         assert HINT_FROM <= hint["confidence"] <= 1
         assert hint["ask"]

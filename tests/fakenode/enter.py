@@ -49,7 +49,8 @@ def main() -> None:
 
 
 def _warm_up(jobs: list[dict[str, Any]]) -> None:
-    """A check of the first and the last job's files: what that imports and loads, the jobs then share."""
+    """A check of the first and the last job's files, and the first text: what that imports and loads, the jobs then
+    share."""
     if not jobs:
         return
     sys.path[:0] = [p for p in jobs[0]["imports"] if p not in sys.path]
@@ -59,6 +60,9 @@ def _warm_up(jobs: list[dict[str, Any]]) -> None:
         nowhere = io.StringIO()
         with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
             run(["check", "--root", root, "--format", "json"])
+    for job in [job for job in jobs if job["argv"][1] == "triage"][:1]:
+        with contextlib.redirect_stdout(io.StringIO()):
+            run(["triage", job["root"] + job["argv"][2], *job["argv"][3:]])
 
 
 def _run_all(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:

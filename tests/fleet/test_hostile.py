@@ -17,6 +17,7 @@ from doctor.fleet.schema import Fleet
 from doctor.fleet.tally import Tally
 from doctor.fleet.text import as_data, markdown, render
 from doctor.fleet.verdict import judged
+from tests.each import each
 from tests.fleet.test_verdict import node
 
 ODD: tuple[Any, ...] = (
@@ -46,7 +47,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(value[key], (*path, key))
 
 
-@pytest.mark.parametrize("path", [pytest.param(p, id=".".join(map(str, p))) for p in places(full())])
+@each("path", places(full()))
 def test_any_value_in_any_place_leaves_a_verdict(path: tuple[Any, ...]) -> None:
     tally = Tally(now=2e9)
     for number in range(4):

@@ -48,8 +48,8 @@ def peak(nodes: int) -> int:
 
 def test_a_node_costs_at_most_a_kibibyte() -> None:
     peak(50)  # what is loaded and compiled once
-    few, many = peak(500), peak(1500)
-    assert (many - few) / 1000 < 1024
+    few, many = peak(250), peak(750)
+    assert (many - few) / 500 < 1024
 
 
 def test_a_stream_holds_one_report_at_a_time() -> None:

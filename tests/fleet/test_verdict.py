@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,6 +57,16 @@ def test_an_odd_driver_is_named_with_what_the_others_have() -> None:
     verdict = fleet((9, node()), (1, node(nvidia_driver__version="570.10")))
     assert odd(verdict) == [("n10", "driver: nvidia_driver.version", "570.10", "575.57.08")]
     assert one_line(verdict) == "Fleet: NOT good. No problem found on 9 of 10 nodes; 1 unlike their kind."
+
+
+def test_an_odd_node_is_offered_a_comparison_with_a_usual_one(tmp_path: Path) -> None:
+    verdict = fleet((9, node()), (1, node(nvidia_driver__version="570.10")))
+    assert "doctor why" not in render(verdict)
+    verdict.folder = tmp_path
+    (tmp_path / "n01.json").write_text("{}")
+    assert "doctor why" not in render(verdict)
+    (tmp_path / "n10.json").write_text("{}")
+    assert f"    doctor why {tmp_path}/n01.json {tmp_path}/n10.json\n" in render(verdict)
 
 
 def test_one_odd_gpu_of_a_node_is_told_by_its_address() -> None:

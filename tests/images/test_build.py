@@ -73,7 +73,7 @@ def test_the_first_archive_is_kept_where_the_second_build_fails(
     image = oci.Image(first, "sha256:a", {}, (), 1)
     kept = tmp_path / "x.oci.tar"
     with pytest.raises(BuildFailed, match=r"the disk is full; the first of the two builds is kept: .*x\.oci\.tar"):
-        _again(request, image, [], kept, None)
+        _again(request, image, kept, None)
     assert kept.read_bytes() == b"a good build"
 
 

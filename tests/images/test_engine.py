@@ -33,7 +33,7 @@ Error: building at STEP "RUN sh /run/apt/install.sh runtime.txt": while running 
 
 
 def replayed(text: str) -> tuple[dict[str, Step], list[str]]:
-    steps = Steps({}, whole=False)
+    steps = Steps()
     for line in text.splitlines():
         steps.buildkit(line, 0.0)
     return steps.rows, text.splitlines()
@@ -52,7 +52,7 @@ def test_a_full_disk_is_told_as_that() -> None:
 
 
 def test_podman_s_failing_step_is_told_the_same_way() -> None:
-    steps, lines = Steps({}, whole=False), BUILDAH_FAILED.splitlines()
+    steps, lines = Steps(), BUILDAH_FAILED.splitlines()
     for line in lines:
         steps.buildah(line, 0.0)
     error = str(_failure(["podman"], 125, steps.rows, lines))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from doctor.cli.image_lint import _beside
 from doctor.errors import InputError
 from doctor.images.lint import RULES, Fault, lint
+from doctor.images.lint.sarif import sarif
 from tests.each import each
 
 DIGEST = "@sha256:" + "a" * 64
@@ -320,3 +322,23 @@ def test_services_without_a_gpu_beside_one_are_not_looked_at() -> None:
     shm_size: 8gb
 """
     assert found(text, "compose.yaml") == [(9, "image-base-moves", "warning")]
+
+
+def test_a_comment_allows_a_rule_for_what_is_below_it_alone() -> None:
+    text = "# why\n# doctor: ignore image-base-moves a test\nFROM rocm/dev-ubuntu-24.04:7.2\nFROM ubuntu:24.04\n"
+    found = [(f.line, f.ignored) for f in lint(text, "Dockerfile") if f.rule == "image-base-moves"]
+    assert (3, True) in found
+    for other in ("image-base-moves", "image-x a test"):  # no reason; another rule
+        assert not lint(text.replace("image-base-moves a test", other), "Dockerfile")[0].ignored
+
+
+def test_sarif_has_rules_places_and_what_was_allowed() -> None:
+    text = "# doctor: ignore image-base-moves a test\nFROM rocm/dev-ubuntu-24.04\nRUN pip install torch\n"
+    rows = [(Path("a b/Dockerfile"), fault) for fault in lint(text, "Dockerfile")]
+    run = json.loads(sarif(rows, "1.0"))["runs"][0]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert all(rules[r["ruleIndex"]] == r["ruleId"] for r in run["results"])
+    assert {r["ruleId"] for r in run["results"] if "suppressions" in r} == {"image-base-moves"}
+    assert {"image-wheel-index-missing"} <= {r["ruleId"] for r in run["results"] if "suppressions" not in r}
+    places = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in run["results"]}
+    assert places == {"a%20b/Dockerfile"}

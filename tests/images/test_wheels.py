@@ -15,8 +15,10 @@ from typing import Any
 
 import pytest
 
-from doctor.errors import ToolError
+from doctor.errors import InputError, ToolError
 from doctor.images import wheels
+from doctor.images.fetch import _address
+from doctor.images.lockfile import Wheel
 from doctor.images.recipe import plain
 from doctor.images.verify import wheel
 from doctor.profiles.parts import Pip
@@ -153,3 +155,15 @@ def test_of_several_wheels_that_fit_it_is_the_one_that_pip_would_take() -> None:
     best = wheels._best([{"url": f"https://example.org/{file}"} for file in files], tags)
     assert best == {"url": f"https://example.org/{files[1]}"}
     assert wheels._best([{"url": f"https://example.org/{files[4]}"}], tags) is None
+
+
+def test_a_lock_without_addresses_finds_its_files_at_the_index(served: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a login in the index's address, which no message repeats."""
+    row = {"version": "1.0", "sha256": "a" * 64}
+    there = Wheel(name="filelock", file="filelock-1.0-py3-none-any.whl", **row)
+    monkeypatch.setenv("UV_DEFAULT_INDEX", f"{served}/default/simple/".replace("//127", "//me:s3cret@127"))
+    assert _address(there).partition("#")[0].endswith("/default/simple/filelock/filelock-1.0-py3-none-any.whl")
+    for name, message in (("filelock", "its index does not list it"), ("no-such", "its index answers 404$")):
+        with pytest.raises(InputError, match=message) as caught:
+            _address(Wheel(name=name, file="other-1.0-py3-none-any.whl", **row))
+        assert "s3cret" not in str(caught.value)

@@ -63,14 +63,6 @@ def test_an_nvidia_product_by_pci_id() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "gfx"),
-    [(90402, "gfx942"), (90010, "gfx90a"), (110000, "gfx1100"), (130001, "gfx1301"), (999999, None), (0, None)],
-)
-def test_target_from_the_kfd_number(number: int, gfx: str | None) -> None:
-    assert KB.gfx_from_target_version(number) == gfx
-
-
-@pytest.mark.parametrize(
     ("cuda", "driver"),
     [
         ("11.8", "450.80.02"),
@@ -113,7 +105,8 @@ def test_an_xid_says_what_it_asks_for() -> None:
         ("6.3", "gfx942:sramecc+:xnack-", True),
         ("6.4", "gfx1201", None),  # from 6.4.1 on
         ("7.2.0", "gfx950", True),  # its matrix is unknown; 7.1.0 and 7.2.1 agree
-        ("10.1.0", "gfx942", None),
+        ("10.1.0", "gfx1103", True),
+        ("10.3.0", "gfx942", None),
         ("6.2.9", "gfx942", None),
         ("", "gfx942", None),
         ("6.2.0", None, None),

@@ -13,8 +13,8 @@ from doctor.rules.lib import gfx_override
 KB = Knowledge()
 TIERS = {
     "gfx1031": "unofficial", "gfx1032": "unofficial", "gfx1034": "unofficial", "gfx1035": "unofficial",
-    "gfx1036": "unofficial", "gfx1103": "wheels", "gfx1150": "official", "gfx1151": "official", "gfx1152": "official",
-    "gfx1153": "unofficial", "gfx90c": "unofficial", "gfx803": "distribution", "gfx900": "wheels", "gfx906": "wheels",
+    "gfx1036": "unofficial", "gfx1103": "official", "gfx1150": "official", "gfx1151": "official", "gfx1152": "official",
+    "gfx1153": "official", "gfx90c": "unofficial", "gfx803": "distribution", "gfx900": "wheels", "gfx906": "wheels",
     "gfx942": "official", "gfx90a:sramecc+:xnack-": "official", "gfx999": "none",
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Boot lines, idle readings and settings of machines that work accuse nothing; beside what fails they are heard."""
+"""Boot lines, idle readings and settings of machines that work accuse nothing; beside what fails they count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes of installers, tools and drivers that machines print on which all works; beside what fails they are heard."""
+"""Notes of installers, tools and drivers that machines print on which all works; beside what fails they count."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def mi300x(count: int = 3, mode: int = 0o660) -> Snapshot:
     for number in range(count):
         address, render = f"0000:{5 + 0x20 * number:02x}:00.0", f"renderD{128 + number}"
         gpu = {"vendor": "amd", "name": "AMD Instinct MI300X", "pci_address": address, "render_node": render}
-        _put(sheet, f"gpus[{address}]", {**gpu, "index.smi": number, "index.hip": number})
+        _put(sheet, f"gpus[{address}]", {**gpu, "index.smi": number, "index.hip": number, "index.kfd": 2 + number})
         _node(sheet, f"/dev/dri/{render}", "render", mode, RENDER_GID)
     _node(sheet, "/dev/kfd", "kfd", mode, RENDER_GID)
     return assemble([sheet])
@@ -39,10 +39,11 @@ def cpx() -> Snapshot:
     """One MI300X in CPX: eight partitions, each with a render node of its own."""
     sheet = FactSheet()
     gpu = {"vendor": "amd", "name": "AMD Instinct MI300X", "pci_address": "0000:05:00.0", "index.smi": 0}
-    _put(sheet, "gpus[0000:05:00.0]", {**gpu, "render_node": "renderD128", "compute_partition": "CPX"})
+    order = {"index.kfd": 2, "index.hip": 0}
+    _put(sheet, "gpus[0000:05:00.0]", {**gpu, **order, "render_node": "renderD128", "compute_partition": "CPX"})
     for number in range(8):
         base = f"gpus[0000:05:00.0].partitions[{number}]"
-        _put(sheet, base, {"kind": "compute", "render_node": f"renderD{128 + number}"})
+        _put(sheet, base, {"kind": "compute", "render_node": f"renderD{128 + number}", "kfd": 2 + number})
         _node(sheet, f"/dev/dri/renderD{128 + number}", "render", 0o660, RENDER_GID)
     _node(sheet, "/dev/kfd", "kfd", 0o660, RENDER_GID)
     return assemble([sheet])

@@ -100,9 +100,8 @@ def docker(version: str, info: Mapping[str, Any] | None = None, environ: Mapping
 
 
 def podman(version: str, **host: Any) -> Engine:
-    said = {"Client": {"APIVersion": version, "Version": version, "OsArch": "linux/amd64"}}
-    told = {"host": {"serviceIsRemote": False, "security": {"rootless": False}, "ociRuntime": {"name": "crun"}, **host}}
-    return asked(Host(said, told), name="podman")
+    told = {"serviceIsRemote": False, "security": {"rootless": False}, "ociRuntime": {"name": "crun"}, **host}
+    return asked(Host({}, {"host": told, "version": {"APIVersion": version, "Version": version}}), name="podman")
 
 
 @each(
@@ -169,9 +168,9 @@ def test_runtimes_rootless_and_desktop() -> None:
 
 
 def test_podman_under_docker_s_name_is_podman() -> None:
-    said = {"Client": {"Version": "4.9.3", "OsArch": "linux/amd64"}}
+    said = {"version": {"Version": "4.9.3"}, "host": {"security": {"rootless": True}}}
     script = b'#!/usr/bin/sh\n[ -e /etc/containers/nodocker ] || echo "Emulate Docker CLI using podman." >&2\n'
-    engine = asked(Host(said, {"host": {"security": {"rootless": True}}}, script=script))
+    engine = asked(Host({}, said, script=script))
     assert (engine.name, engine.version, engine.base) == ("podman", "4.9.3", ("docker",))
 
 
@@ -211,7 +210,7 @@ def test_another_machine_s_engine_is_refused(where: str, monkeypatch: pytest.Mon
 
 
 def test_docker_host_is_no_word_for_podman() -> None:
-    said = Host({"Client": {"Version": "5.4.0"}}, {"host": {}})
+    said = Host({}, {"host": {}, "version": {"Version": "5.4.0"}})
     assert asked(said, {"DOCKER_HOST": "tcp://10.0.0.7:2376"}, "podman").name == "podman"
     with pytest.raises(InputError, match="CONTAINER_HOST is"):
         asked(said, {"CONTAINER_HOST": "ssh://gpu-box"}, "podman")
@@ -220,7 +219,7 @@ def test_docker_host_is_no_word_for_podman() -> None:
 
 
 def test_podman_s_refusal_is_its_last_line() -> None:
-    with pytest.raises(InputError, match="podman version: last line"):
+    with pytest.raises(InputError, match="podman info: last line"):
         asked(Host("something else\nlast line"), name="podman")
 
 
@@ -237,7 +236,7 @@ def test_nonsense_for_an_answer(output: str) -> None:
         def run(self, argv: Sequence[str], **_: Any) -> Reading[Output]:
             return self._said(0, output)
 
-    with pytest.raises(InputError, match="podman version: "):
+    with pytest.raises(InputError, match="podman info: "):
         asked(Nonsense(), name="podman")
 
 

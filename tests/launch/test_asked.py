@@ -19,7 +19,7 @@ from doctor.launch.plan import plan
 from doctor.launch.spec import Spec
 from tests.each import each
 from tests.launch.cases import DOCKER
-from tests.launch.machines import h100
+from tests.launch.machines import h100, mi300x
 from tests.launch.test_formats import compose_schema, dropped_from
 
 IMAGE = "vllm/vllm-openai:v0.11.0"
@@ -208,3 +208,57 @@ def test_an_env_file_is_found_from_the_same_folder() -> None:
 def test_what_no_engine_could_take_is_refused(asked: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(InputError):
         spec(cwd=str(tmp_path), **asked)
+
+
+@each(
+    "asked, said",
+    [
+        ({"mounts": ("/a:/b", "/c:/b/")}, "two mounts for /b in the container"),
+        ({"mounts": ("/a:/b", "hf:/b")}, "two mounts for /b in the container"),
+        ({"publish": ("80:80", "80:81")}, "port 80/tcp of the host is published twice"),
+        ({"publish": ("80:80", "127.0.0.1:80:81")}, "port 80/tcp of the host is published twice"),
+        ({"user": "4294967295"}, "the highest UID and GID is 4294967294"),
+    ],
+)
+def test_what_contradicts_itself(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        plan(mi300x(), DOCKER, choose(mi300x(), "0"), Request("a", **asked))
+
+
+@each(
+    "asked",
+    [
+        {"mounts": ("/a:/b", "/a:/c")},
+        {"mounts": ("/a:/b", "/a:/b")},  # said twice
+        {"publish": ("80:80", "80:80/udp", "8080")},
+        {"publish": ("127.0.0.1:80:80", "10.0.0.1:80:80")},
+        {"user": "4294967294:0"},
+    ],
+)
+def test_what_does_not(asked: dict[str, Any]) -> None:
+    assert plan(mi300x(), DOCKER, choose(mi300x(), "0"), Request("a", **asked)).image == "a"
+
+
+def test_a_mount_of_its_own_takes_the_place_of_shm() -> None:
+    spec = plan(mi300x(), DOCKER, choose(mi300x(), "all"), Request("a", mounts=("/fast:/dev/shm",)))
+    assert (spec.one("shm"), spec.one("mount")) == (None, "/fast:/dev/shm")
+
+
+def test_ports_in_another_container_s_network_stop_it() -> None:
+    request = Request("a", network="container:web", publish=("80:80",))
+    (trouble,) = plan(mi300x(), DOCKER, choose(mi300x(), "0"), request).troubles
+    assert (trouble.fatal, trouble.text.startswith("-p and --network container:web exclude")) == (True, True)
+
+
+@each(
+    "asked, said",
+    [
+        ({"publish": ("80:1", "80")}, "a Service can't have port tcp-80 twice"),
+        ({"publish": ("127.0.0.1:80:1", "10.0.0.1:80:2")}, "a Service can't have port tcp-80 twice"),
+        ({"user": "3000000000"}, "the highest UID and GID of a Pod is 2147483647"),
+    ],
+)
+def test_what_a_cluster_does_not_take(asked: dict[str, Any], said: str) -> None:
+    spec = plan(mi300x(), None, choose(mi300x(), "0"), Request("a", **asked))
+    with pytest.raises(InputError, match=said):
+        emit("kubernetes", spec)

@@ -200,7 +200,9 @@ def test_what_a_format_can_not_say_is_in_the_file_too() -> None:
 def test_apptainer_is_told_which_gpus_in_rocm_s_own_order() -> None:
     assert "APPTAINERENV_ROCR_VISIBLE_DEVICES=0,2 " in emit("apptainer", CASES["amd nodes"]).text
     assert "APPTAINERENV_CUDA_VISIBLE_DEVICES=GPU-1f2e " in emit("apptainer", CASES["nvidia nodes"]).text
-    assert any("which GPUs (0:3, 0:5)" in what for what in emit("apptainer", CASES["amd partition"]).left_out)
+    assert "APPTAINERENV_ROCR_VISIBLE_DEVICES=3,5 " in emit("apptainer", CASES["amd partition"]).text
+    nameless = _with(CASES["amd partition"], selectors=())
+    assert any("which GPUs (0:3, 0:5)" in what for what in emit("apptainer", nameless).left_out)
 
 
 def test_slurm_needs_a_command() -> None:

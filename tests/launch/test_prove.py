@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
 from doctor.errors import InputError
 from doctor.facts.origin import State
 from doctor.launch.asked import Request
+from doctor.launch.by_api import _LISTS, _VALUES, UNSAID, host_config
 from doctor.launch.choose import choose
+from doctor.launch.engine import Engine
 from doctor.launch.plan import plan
-from doctor.launch.prove import FAILED, NOT_STARTED, PROVEN, SCRIPT, UNTRIED, Proof, Tried, prove, read, words
+from doctor.launch.prove import (
+    _REPLACED,
+    FAILED,
+    NOT_STARTED,
+    PROVEN,
+    SCRIPT,
+    UNTRIED,
+    Proof,
+    Tried,
+    prove,
+    read,
+    words,
+)
+from doctor.launch.spec import Kind, Spec
 from doctor.system.base import Output, Reading
 from tests.each import each
-from tests.launch.cases import DOCKER
+from tests.fake_engine import answering, framed
+from tests.launch.cases import DOCKER, PODMAN, planned
 from tests.launch.machines import h100, mi300x
 
 ROCMINFO = "echo '  Device Type:             CPU'\necho '  Device Type:             GPU'"
@@ -130,24 +148,125 @@ class Engines:
         return Reading(State.VALUE if found else State.TIMED_OUT, "docker", found)
 
 
-def _asked(engines: Engines) -> Proof:
-    return prove(engines, DOCKER, plan(h100(1), DOCKER, choose(h100(1), "0"), Request("a", way="nodes")))  # type: ignore[arg-type]
+def _asked(engines: Engines, engine: Engine = PODMAN, *more: str) -> Proof:
+    spec = plan(h100(1), engine, choose(h100(1), "0"), Request("a", way="nodes", engine_args=more))
+    return prove(engines, engine, spec, {})  # type: ignore[arg-type]
 
 
 def test_what_the_engine_refuses_is_its_own_line() -> None:
     said = "docker: Error response from daemon: no such device.\n\nRun 'docker run --help' for more information\n"
-    assert _asked(Engines(Output(125, "", said, 0.1))).verdict == (
-        "Not started: docker: Error response from daemon: no such device."
-    )
+    engines = Engines(Output(125, "", said, 0.1))  # what only the command line reads goes by it
+    proof = _asked(engines, DOCKER, "--userns=host")
+    assert proof.verdict == "Not started: docker: Error response from daemon: no such device."
+    assert "--userns=host" in engines.asked[0]
 
 
 def test_a_container_that_does_not_end_is_removed() -> None:
     engines = Engines(None, Output(0, "", "", 0.1))
     assert _asked(engines).code == UNTRIED
-    assert engines.asked[1][:3] == ["docker", "rm", "--force"]
+    assert engines.asked[1][:3] == ["podman", "rm", "--force"]
     assert engines.asked[1][3] in engines.asked[0]
 
 
 def test_without_a_gpu_there_is_nothing_to_prove() -> None:
     with pytest.raises(InputError, match="no GPU is passed"):
-        prove(Engines(), DOCKER, plan(h100(1), DOCKER, choose(h100(1), "none"), Request("a")))  # type: ignore[arg-type]
+        prove(Engines(), DOCKER, plan(h100(1), DOCKER, choose(h100(1), "none"), Request("a")), {})  # type: ignore[arg-type]
+
+
+def answers(**changed: object) -> dict[str, object]:
+    """Of an engine whose container printed one good row."""
+    return {
+        "GET /images/a/json": {"Id": "sha256:a"},
+        "POST /containers/create": (201, {"Id": "c1"}),
+        "POST /containers/c1/start": 204,
+        "POST /containers/c1/wait": {"StatusCode": 0},
+        "GET /containers/c1/json": {"Config": {"Tty": False}},
+        "GET /containers/c1/logs?stderr=0&stdout=1": framed(1, "doctor-prove\tnode\tok\t/dev/kfd opens\n"),
+        "GET /containers/c1/logs?stderr=1&stdout=0": b"",
+        "DELETE /containers/c1": 204,
+        **changed,
+    }
+
+
+def by_api(folder: Path, spec: Spec, **changed: object) -> tuple[Proof, dict[str, Any], list[str]]:
+    """The proof, what the engine was asked to create, and each of its questions."""
+    with answering(folder / "s", answers(**changed)) as server:
+        proof = prove(Engines(), DOCKER, spec, {"DOCKER_HOST": f"unix://{folder}/s"})  # type: ignore[arg-type]
+    sent = next((body for question, body in server.bodies.items() if "create" in question), "{}")
+    return proof, json.loads(sent), server.asked
+
+
+def test_docker_is_asked_by_its_api_for_the_same_container(tmp_path: Path) -> None:
+    request = Request(
+        "a", user="1000:1000", env=("A=$B\n'\"",), mounts=("/data:/data:ro", "hf:/hf"), workdir="/w", network="none",
+        wishes=("numa", "seccomp-unconfined", "ipc-host", "rdma"), publish=("80:80",), name="mine", detach=True,
+    )  # fmt: skip
+    proof, sent, asked = by_api(tmp_path, plan(mi300x(), DOCKER, choose(mi300x(), "1"), request))
+    assert (proof.code, proof.rows) == (UNTRIED, (Tried("node", "ok", "/dev/kfd opens"),))
+    host = sent["HostConfig"]
+    assert [device["PathInContainer"] for device in host["Devices"]] == ["/dev/kfd", "/dev/dri/renderD129"]
+    assert (host["GroupAdd"], host["CapAdd"], host["SecurityOpt"]) == (["992"], ["SYS_NICE"], ["seccomp=unconfined"])
+    assert (host["Binds"], host["IpcMode"], host["NetworkMode"]) == (["/data:/data:ro", "hf:/hf"], "host", "none")
+    assert host["Ulimits"] == [{"Name": "memlock", "Soft": -1, "Hard": -1}]
+    assert (sent["Entrypoint"], sent["Cmd"][:2], sent["Env"]) == (["sh"], ["-c", SCRIPT], ["A=$B\n'\""])
+    assert (sent["User"], sent["WorkingDir"]) == ("1000:1000", "/w")
+    assert "PortBindings" not in host
+    assert asked[-1].startswith("DELETE /containers/c1")
+
+
+@each(
+    "case, key, value",
+    [
+        ("amd cdi", "DeviceRequests", [("cdi", None, ["amd.com/gpu=all"])]),
+        ("nvidia gpus", "DeviceRequests", [(None, None, ["1"])]),
+        ("nvidia runtime", "Runtime", "nvidia"),
+        ("none", "DeviceRequests", None),
+    ],
+)
+def test_the_ways_of_handing_out_gpus(case: str, key: str, value: object) -> None:
+    arguments = host_config(planned()[case])
+    found = arguments.get("device_requests") if key == "DeviceRequests" else arguments.get(key.lower())
+    if isinstance(found, list):
+        found = [(one.get("driver"), one.get("count"), one.get("device_ids")) for one in found]
+    assert found == value
+
+
+def test_every_kind_of_part_has_its_place() -> None:
+    """So that a new kind can't be lost between the plan and its proof."""
+    written = {"device", "cdi", "gpus", "shm", "ulimit", "privileged", "env", "user", "workdir", "network"}
+    placed = {*written, *_LISTS, *_VALUES, *UNSAID, *_REPLACED, "pass_env"}
+    assert placed == set(get_args(Kind))
+
+
+@each(
+    "question, status, verdict",
+    [
+        ("POST /containers/c1/start", 500, "Not started: docker: no such device"),
+        ("POST /containers/create", 409, "Not started: docker: no such device"),
+        ("POST /images/create", 404, "Not started: a: no such device"),
+    ],
+)
+def test_what_the_api_refuses(
+    tmp_path_factory: pytest.TempPathFactory, question: str, status: int, verdict: str
+) -> None:
+    absent = {"GET /images/a/json": (404, {"message": "no"})} if "images" in question else {}
+    spec = plan(mi300x(), DOCKER, choose(mi300x(), "1"), Request("a"))
+    changed = {question: (status, {"message": "no such device"}), **absent}
+    proof, _, asked = by_api(tmp_path_factory.mktemp("s"), spec, **changed)
+    assert (proof.code, proof.verdict) == (NOT_STARTED, verdict)
+    assert any(q.startswith("DELETE") for q in asked) is ("start" in question)
+
+
+def test_no_engine_listens(tmp_path: Path) -> None:
+    spec = plan(mi300x(), DOCKER, choose(mi300x(), "1"), Request("a"))
+    proof = prove(Engines(), DOCKER, spec, {"DOCKER_HOST": f"unix://{tmp_path}/none"})  # type: ignore[arg-type]
+    assert (proof.code, proof.verdict.startswith("Not started: docker does not answer")) == (NOT_STARTED, True)
+
+
+@each(
+    "word, kept",
+    [("-d", False), ("-itd", False), ("--detach=true", False), ("--restart", False), ("--dns=1.1.1.1", True)],
+)
+def test_options_that_would_outlive_the_proof_are_left_out(word: str, kept: bool) -> None:
+    spec = plan(mi300x(), DOCKER, choose(mi300x(), "1"), Request("a", engine_args=(word,)))
+    assert (word in words(DOCKER, spec, "name")) is kept

@@ -7,7 +7,7 @@ from doctor.profiles import Profile, load, names
 
 
 def test_a_training_profile() -> None:
-    profile = load("mi300x-rocm7.14-serve")
+    profile = load("mi300x+rocm7.14+vllm")
     said = [(part.kind, part.value) for part in parts(profile)]
     assert ("shm", str(8 << 30)) in said
     assert not [row for row in said if row[0] in ("cap", "privileged", "ipc", "security")]

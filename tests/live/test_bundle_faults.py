@@ -183,7 +183,7 @@ def test_since_include_pid_and_budget(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "notes/blob").write_bytes(bytes(range(256)) * 50)
     (tmp_path / "large.log").write_text("".join(f"line {n}\n" for n in range(40_000)))
     made = make(
-        LiveSystem(), created=NOW, since="2 hours ago", pid=os.getpid(),
+        LiveSystem(), created=NOW, since="2 hours ago", pid=os.getpid(), options=Options(probes=()),
         include=[str(tmp_path / "notes"), str(tmp_path / "large.log"), str(tmp_path / "none")],
     )  # fmt: skip
     names = [p.name for p in made.parts]
@@ -199,7 +199,8 @@ def test_since_include_pid_and_budget(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "ENOENT" in reasons
     asked = [p.origin for p in made.parts] + [row.origin for row in made.left_out]
     assert any("--since=2 hours ago" in origin for origin in asked)
-    small = make(LiveSystem(), created=NOW, include=[str(tmp_path / "large.log")], max_size=1 << 17)
+    include = [str(tmp_path / "large.log")]
+    small = make(LiveSystem(), created=NOW, include=include, max_size=1 << 17, options=Options(probes=()))
     assert any("size budget" in row.why for row in small.left_out)
     assert sum(len(p.content) for p in small.parts if not p.required) < 1 << 17
     assert json.loads(small.files["report.json"])["schema"] == "doctor.report/2"

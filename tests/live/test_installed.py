@@ -37,7 +37,7 @@ def test_it_checks(doctor: Path) -> None:
 
 
 def test_it_has_its_profiles(doctor: Path) -> None:
-    assert "mi300x-rocm7.14-serve" in run(doctor, "profiles", "list").stdout
+    assert "rocm7.14+vllm" in run(doctor, "profiles", "list").stdout
 
 
 def test_it_explains(doctor: Path) -> None:

@@ -16,7 +16,8 @@ from doctor.resolve.target import glibc_of
 
 pytestmark = pytest.mark.slow
 KB = Knowledge()
-RECIPES = [recipe(load(name, folder()), None, KB) for name in names(folder())]
+PROFILES = [load(name, folder()) for name in names(folder())]
+RECIPES = [recipe(profile, None, KB) for profile in PROFILES if profile.image and not profile.image.ready]
 DISTINCT = {(*r.stack_asked, r.python): r for r in RECIPES if r.pip}
 
 

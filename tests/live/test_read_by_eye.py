@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.engine.judge import judge
 from doctor.findings import Report
-from doctor.knowledge import Knowledge
-from doctor.triage.read import read_text
+from tests.captures_read import judged
 from tests.live.trees import CLASSES
-from tests.paths import FIELDLAB, needs_shared
-from tests.triage.test_fieldlab import Record, index
+from tests.paths import FIELDLAB, captured, needs_shared
+from tests.triage.test_fieldlab import Record
 
 pytestmark = needs_shared
 Told = list[tuple[str, str, str]]
@@ -53,10 +51,6 @@ REMARKS: dict[str, Told] = {
 true, and both ran."""
 
 
-def report(path: str) -> Report:
-    return judge(read_text([(FIELDLAB / path).read_bytes()]), Knowledge())
-
-
 def told(read: Report, *severities: str) -> Told:
     return sorted((f.severity.value, f.rule, f.subject.id) for f in read.findings if f.severity.value in severities)
 
@@ -68,15 +62,15 @@ def texts(row: Record) -> list[str]:
     return [path for path in paths if not path.endswith((".gz", ".bz2")) and (FIELDLAB / path).is_file()]
 
 
-@pytest.mark.parametrize("row", [row for row in index() if texts(row)], ids=lambda row: str(row["machine"]))
+@pytest.mark.parametrize("row", [row for row in captured() if texts(row)], ids=lambda row: str(row["machine"]))
 def test_what_is_true_is_told_and_nothing_else(row: Record) -> None:
     for path in texts(row):
-        assert told(report(path), "error", "warning") == sorted(TRUE.get(path, [])), path
+        assert told(judged(path), "error", "warning") == sorted(TRUE.get(path, [])), path
 
 
 @pytest.mark.parametrize("path", sorted(REMARKS))
 def test_a_remark(path: str) -> None:
-    assert set(REMARKS[path]) <= set(told(report(path), "info"))
+    assert set(REMARKS[path]) <= set(told(judged(path), "info"))
 
 
 def test_no_tool_s_words_are_taken_for_a_complaint() -> None:
@@ -85,13 +79,13 @@ def test_no_tool_s_words_are_taken_for_a_complaint() -> None:
         "amd-strix-halo-rocm712-localdoc/hipconfig_full.txt",
         "amd-rx6700xt-ring-timeout-reset-ok-journal/journal.txt",
     ):
-        assert "framework-sees-no-gpu" not in {f.rule for f in report(path).findings}
+        assert "framework-sees-no-gpu" not in {f.rule for f in judged(path).findings}
 
 
 def test_every_line_of_the_table_is_a_capture() -> None:
-    there = {path for row in index() for path in texts(row)}
+    there = {path for row in captured() for path in texts(row)}
     assert there >= TRUE.keys() | REMARKS.keys()
 
 
 def test_at_least_forty_machines_were_read() -> None:
-    assert len([row for row in index() if texts(row)]) >= 40
+    assert len([row for row in captured() if texts(row)]) >= 40

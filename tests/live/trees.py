@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import shutil
 import tarfile
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from tests.paths import FIELDLAB
+from tests.paths import FIELDLAB, captured
 
 CLASSES = (
     "kfd-topology",
@@ -23,14 +20,9 @@ CLASSES = (
 TOPOLOGY = "sys/class/kfd/kfd/topology"
 
 
-@lru_cache(maxsize=1)
 def machines() -> dict[str, dict[str, Any]]:
     """INDEX.yaml's entries of captured trees, by machine; none where the captures are missing."""
-    if not FIELDLAB.is_dir():
-        return {}
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    rows = yaml.load((FIELDLAB / "INDEX.yaml").read_text(), Loader=loader)["machines"]
-    return {row["machine"]: row for row in rows if row["class"] in CLASSES}
+    return {row["machine"]: row for row in captured() if row["class"] in CLASSES}
 
 
 def lay_out(machine: str, folder: Path) -> Path:

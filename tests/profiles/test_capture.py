@@ -73,13 +73,13 @@ def test_a_machine_without_gpus_or_with_two_vendors() -> None:
 
 
 def test_two_profiles() -> None:
-    found = differences(load("mi300x-rocm7.2", folder()), load("mi300x-rocm7.2-train", folder()))
+    found = differences(load("mi300x+rocm7.2", folder()), load("mi300x+rocm7.2+train", folder()))
     assert {d.part for d in found} == {"flag", "need"}
     assert all(d.before is None for d in found)
-    found = differences(load("h100-cuda13.0", folder()), load("h200-cuda13.0", folder()))
+    found = differences(load("h100+cuda13.0", folder()), load("h200+cuda13.0", folder()))
     assert {(d.part, d.name) for d in found} == {
         ("hardware", "names"),
         ("hardware", "pci_ids"),
         ("hardware", "except_names"),
     }
-    assert differences(load("t4-cuda13.0", folder()), load("t4-cuda13.0", folder())) == ()
+    assert differences(load("t4+cuda13.0", folder()), load("t4+cuda13.0", folder())) == ()

@@ -13,7 +13,10 @@ import pytest
 from doctor.engine import allow
 from doctor.errors import DataFileError, InputError
 from doctor.profiles import folder, load, names
-from doctor.profiles.compose import compose, parse
+from doctor.profiles.compose import compose, find
+from doctor.profiles.pairs import faults as stack_faults
+from doctor.profiles.pairs import former_names, pairs
+from doctor.profiles.reading import parse
 
 EXPECT = """[[expect]]
 fact = "host.iommu"
@@ -51,7 +54,7 @@ def test_later_parts_and_the_file_itself_win(tmp_path: Path) -> None:
 
 
 def test_a_user_s_profile_extends_the_shipped_ones(tmp_path: Path) -> None:
-    extends = 'extends = ["hardware/mi300x", "stack/rocm7.2-torch2.13"]\n'
+    extends = 'extends = ["boards/mi300x", "stacks/rocm7.2"]\n'
     profile = load(str(write(tmp_path, p=HEAD + extends + EXPECT.format("off"))))
     assert next(e for e in profile.expect if e.fact == "host.iommu" and not e.when).equals == "off"
     assert profile.hardware.pci_ids[0] == "1002:74a1"
@@ -140,9 +143,9 @@ def test_no_profile_asks_for_what_is_as_good_as_privileged(tmp_path: Path, value
 
 
 def test_parts_that_are_not_there_circles_and_ways_out(tmp_path: Path) -> None:
-    (missing,) = faults(write(tmp_path, p=HEAD + 'extends = ["hardware/mi300"]\n'))
-    assert missing.startswith("line 5: extends[1]: there is no part 'hardware/mi300' beside the file")
-    assert missing.endswith("did you mean hardware/mi300x?")
+    (missing,) = faults(write(tmp_path, p=HEAD + 'extends = ["boards/mi300"]\n'))
+    assert missing.startswith("line 5: extends[1]: there is no part 'boards/mi300' beside the file")
+    assert missing.endswith("did you mean boards/mi300x?")
     assert "'../x'" in faults(write(tmp_path, p=HEAD + 'extends = ["../x"]\n'))[0]
     circle = write(tmp_path, p=HEAD + 'extends = ["p"]\n')
     with pytest.raises(DataFileError, match="circle"):
@@ -166,12 +169,93 @@ def test_toml_that_would_cost_minutes_is_refused(tmp_path: Path, text: str, said
         allow.load(path)
 
 
+BOARD = 'about = "Card"\n[hardware]\nvendor = "amd"\narch = ["gfx942"]\n'
+STACK = 'about = "ours"\n[[for]]\nboards = ["card"]\nstatus = "community"\n'
+ON = '[[on.{}.flag]]\nname = "A"\nvalue = "{}"\nkind = "workload"\nwhy = "w"\n' + SOURCE
+
+
+def test_a_board_and_a_stack_are_a_profile(tmp_path: Path) -> None:
+    board = BOARD + EXPECT.format("off")
+    write(tmp_path, boards__card=board, stacks__rocm7=STACK + EXPECT.format("translated"))
+    assert names(tmp_path) == ("card+rocm7",)
+    profile = load("card+rocm7", tmp_path)
+    assert (profile.name, profile.about, profile.status) == ("card+rocm7", "Card with ours", "community")
+    assert [e.equals for e in profile.expect] == ["translated"], "the stack is over the board"
+    assert load("card-rocm7", tmp_path) == profile, "as it was called before"
+
+
+@pytest.mark.parametrize(
+    ("key", "stack", "held"),
+    [
+        ("rocm7", "rocm7", ["1"]), ("rocm", "rocm7", ["1"]), ("vllm", "rocm7+vllm", ["1"]),
+        ("serve", "rocm7+vllm", ["1"]), ("rocm", "rocky7", []), ('"rocm7.2"', "rocm7", []), ("train", "rocm7+vllm", []),
+    ],
+)  # fmt: skip
+def test_what_a_board_adds_on_some_stacks(tmp_path: Path, key: str, stack: str, held: list[str]) -> None:
+    """By the stack's whole name or a part of it, with or without its version, or by its workload."""
+    workload = 'workload = "serve"\n' if "vllm" in stack else ""
+    write(tmp_path, **{"boards__card": BOARD + ON.format(key, 1), f"stacks__{stack}": workload + STACK})
+    assert [flag.value for flag in load(f"card+{stack}", tmp_path).flag] == held
+
+
+def test_who_extends_a_board_and_a_stack_wins_over_both(tmp_path: Path) -> None:
+    own = HEAD + 'extends = ["boards/card", "stacks/rocm7"]\n' + ON.format("x", 2).replace("on.x.", "")
+    path = write(tmp_path, p=own, boards__card=BOARD + ON.format("rocm", 1), stacks__rocm7=STACK)
+    assert [flag.value for flag in load(str(path)).flag] == ["2"]
+
+
+def test_a_fault_of_what_a_board_adds_names_its_place(tmp_path: Path) -> None:
+    write(tmp_path, boards__card=BOARD + ON.format("rocm", 1).replace('"workload"', '"always"'), stacks__rocm7=STACK)
+    with pytest.raises(DataFileError, match=r"in boards/card.toml line \d+: on.rocm.flag\[1\].kind: is the text"):
+        load("card+rocm7", tmp_path)
+
+
+def test_a_status_is_not_handed_on_and_says_what_it_rests_on(tmp_path: Path) -> None:
+    path = write(tmp_path, p='schema = 1\nname = "p"\nabout = "a"\nextends = ["h100+cuda13.2"]\n')
+    assert "status: is missing" in faults(path)[0]
+    assert load("h100+cuda13.2").status == "resolved"
+    assert (
+        "evidence = { url = …, as_of = … } is missing"
+        in faults(write(tmp_path, p=HEAD.replace("community", "built")))[0]
+    )
+
+
+def test_stacks_that_name_no_board_are_reported(tmp_path: Path) -> None:
+    write(
+        tmp_path, boards__card=BOARD, stacks__a=STACK.replace("card", "crad"), stacks__b="for = 1\n", stacks__c="a = "
+    )
+    write(tmp_path, stacks__d=STACK + "why = 1\n", stacks__e="[[for]]\n")
+    assert [(path.stem, text[:40]) for path, text in stack_faults(tmp_path)] == [
+        ("a", "for[1].boards: there is no boards/crad.t"),
+        ("b", "for: expected [[for]] with boards and st"),
+        ("c", f"{tmp_path / 'stacks/c.toml'}: not TOML"[:40]),
+        ("d", "for[1].why: is not a key here; expected "),
+        ("e", "for[1].boards: expected the boards that "),
+    ]
+    assert names(tmp_path) == ("card+d",)
+
+
+def test_every_former_name_is_that_of_one_profile() -> None:
+    former = former_names(folder())
+    claimed = [
+        f"{pair.board}-{old}" for pair in pairs(folder()).values() for old in parse(pair.file).get("formerly", ())
+    ]
+    assert len(set(claimed)) == len(claimed)
+    assert former["h100-vllm0.32"] == former["h100-cuda13.0-serve"] == "h100+cuda13.0+vllm"
+    assert former["mi300x-rocm7.14-train"] == "mi300x+rocm7.14+train"
+    assert not set(former) & set(names(folder()))
+
+
 def test_no_toml_a_folder_and_an_unknown_name(tmp_path: Path) -> None:
     assert faults(write(tmp_path, p="schema = \n"))[0].startswith("not TOML: ")
     with pytest.raises(InputError, match="no file"):
         load(str(tmp_path))
-    with pytest.raises(InputError, match=r"did you mean h100-cuda13.2"):
+    with pytest.raises(InputError, match=r"did you mean h100\+cuda13\.2 or "):
         load("h100-cuda13.3")
+    with pytest.raises(InputError, match=r"did you mean h100\+cuda13\.0 or h100\+cuda13\.2 or "):
+        load("h100")
+    with pytest.raises(InputError, match=r"did you mean \w+\+cuda13\.0\+vllm or "):
+        load("vllm")
 
 
 def test_the_name_is_that_of_the_file(tmp_path: Path) -> None:
@@ -208,8 +292,7 @@ SHIPPED = sorted(p for p in folder().rglob("*.toml"))
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda p: str(p.relative_to(folder())))
 def test_each_key_broken_in_turn_is_refused_by_name(path: Path, tmp_path: Path) -> None:
     """Every key of every shipped file, in turn made a table of nonsense: the fault names that key and its line."""
-    table = dict(parse(path))
-    table.pop("extends", None)
+    table = {key: value for key, value in parse(path).items() if key not in ("extends", "for", "formerly", "on")}
     whole = {"schema": 1, "name": "p", "about": "a", "status": "community", **table, "name": "p"}  # noqa: F601
     for key in keys(whole):
         broken: Any = _copied(whole)
@@ -243,9 +326,9 @@ def _copied(value: Any) -> Any:
 
 
 def test_lines_of_a_part_are_those_of_the_part() -> None:
-    composed = compose(folder() / "mi300x-rocm7.2.toml", (folder(),))
+    composed = compose(find("mi300x+rocm7.2", folder()), (folder(),))
     number = next(n for n, e in enumerate(composed.table["expect"]) if e["fact"] == "host.numa_balancing")
-    path, own = composed.locate(("expect", number, "why"), folder() / "mi300x-rocm7.2.toml")
+    path, own = composed.locate(("expect", number, "why"), folder() / "stacks/rocm7.2.toml")
     assert path == folder() / "host/amd-instinct.toml"
     assert own[0] == "expect"
     assert len(names(folder())) > 60
@@ -253,7 +336,7 @@ def test_lines_of_a_part_are_those_of_the_part() -> None:
 
 WHOLE = "".join(
     (folder() / f"{part}.toml").read_text().partition("\n\n")[2] + "\n"
-    for part in ("hardware/mi300x", "workload/amd-train", "stack/rocm7.2-torch2.13")
+    for part in ("boards/mi300x", "workload/amd-train", "torch/rocm7.14")
 )
 
 

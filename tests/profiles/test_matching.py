@@ -13,7 +13,7 @@ OWN = """schema = 1
 name = "{name}"
 about = "Ours"
 status = "run-here"
-extends = ["hardware/mi300x"]
+extends = ["boards/mi300x"]
 {more}
 """
 
@@ -29,15 +29,13 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_newest_stack_for_any_workload_comes_first() -> None:
     ranking = rank(machine(BOARDS["mi300x"], 8), folder())
     assert [c.name for c in ranking.candidates if c.fits] == [
-        "mi300x-rocm7.14",
-        "mi300x-rocm7.2",
-        "mi300x-rocm7.14-serve",
-        "mi300x-rocm7.14-train",
-        "mi300x-rocm7.2-serve",
-        "mi300x-rocm7.2-train",
+        "mi300x+rocm7.14",
+        "mi300x+rocm7.2",
+        "mi300x+rocm7.14+train",
+        "mi300x+rocm7.2+train",
     ]
     assert ranking.why == (
-        "its hardware is this machine's (8× AMD Instinct MI300X); before mi300x-rocm7.2: its stack is the newer one"
+        "its hardware is this machine's (8× AMD Instinct MI300X); before mi300x+rocm7.2: its stack is the newer one"
     )
 
 
@@ -45,8 +43,8 @@ def test_the_stack_that_is_installed_comes_before_the_newer_one() -> None:
     installed = {"torch.version": "2.13.0+rocm7.2", "torch.rocm": "7.2", "torch.build": "rocm"}
     ranking = rank(machine(BOARDS["mi300x"], 8, installed), folder())
     assert ranking.chosen is not None
-    assert ranking.chosen.name == "mi300x-rocm7.2"
-    assert ranking.why.endswith("before mi300x-rocm7.2-serve: it is for any workload")
+    assert ranking.chosen.name == "mi300x+rocm7.2"
+    assert ranking.why.endswith("before mi300x+rocm7.2+train: it is for any workload")
 
 
 def test_of_several_rocm_installations_one_is_enough() -> None:
@@ -54,7 +52,7 @@ def test_of_several_rocm_installations_one_is_enough() -> None:
             "rocm[/opt/rocm-6.4.1].version": "6.4.1", "rocm[/opt/rocm-6.4.1].path": "/opt/rocm-6.4.1"}  # fmt: skip
     chosen, _ = match(machine(BOARDS["mi325x"], 8, rocm), folder())
     assert chosen is not None
-    assert chosen.name == "mi325x-rocm7.2"
+    assert chosen.name == "mi325x+rocm7.2"
 
 
 def test_a_profile_that_nobody_named_is_quiet_about_the_stack() -> None:
@@ -75,15 +73,20 @@ def test_a_profile_that_nobody_named_is_quiet_about_the_stack() -> None:
 def test_a_workload_that_is_asked_for() -> None:
     ranking = rank(machine(BOARDS["h100"], 8), folder(), workload="train")
     assert ranking.chosen is not None
-    assert ranking.chosen.name == "h100-cuda13.2-train"
+    assert ranking.chosen.name == "h100+cuda13.2+train"
     told = {c.name: c.reason for c in ranking.candidates}
-    assert told["h100-cuda13.2-serve"] == "it is for another workload: serve"
+    assert told["h100+cuda13.0+vllm"] == "it is used only where it or its workload is named"
+    served = rank(machine(BOARDS["h100"], 8), folder(), workload="serve")
+    assert served.chosen is not None
+    assert served.chosen.name == "h100+cuda13.0+vllm"
+    told = {c.name: c.reason for c in served.candidates}
+    assert told["h100+cuda13.2+train"] == "it is for another workload: train"
 
 
 def test_why_not_the_others() -> None:
     told = {c.name: c.reason for c in rank(machine(BOARDS["mi300x"], 8), folder()).candidates}
-    assert told["h100-cuda13.2"] == "it is for GPUs of nvidia, and AMD Instinct MI300X is amd's"
-    assert told["mi325x-rocm7.14"] == "PCI id 1002:74a1 of AMD Instinct MI300X is not among its 1002:74a5, 1002:74b9"
+    assert told["h100+cuda13.2"] == "it is for GPUs of nvidia, and AMD Instinct MI300X is amd's"
+    assert told["mi325x+rocm7.14"] == "PCI id 1002:74a1 of AMD Instinct MI300X is not among its 1002:74a5, 1002:74b9"
 
 
 def test_an_unlisted_gpu_and_unknown_gpus() -> None:
@@ -98,7 +101,7 @@ def test_the_graphics_inside_the_cpu_is_beside_the_point() -> None:
     facts = {f"gpus[0000:7a:00.0].{name}": value for name, value in inside.items()}
     chosen, _ = match(machine(BOARDS["rx7900"], 1, facts), folder())
     assert chosen is not None
-    assert chosen.name == "rx7900-rocm7.14"
+    assert chosen.name == "rx7900+rocm7.14"
     facts |= {"gpus[0000:01:00.0].driver": "amdgpu"}
     assert "gpus[*].driver" in chosen.verdict(machine(BOARDS["rx7900"], 1, facts), "matched", "").holds
 
@@ -114,7 +117,7 @@ def test_users_profiles_come_first_and_ties_are_named(own: Path) -> None:
     chosen, why = match(eight)
     assert chosen is not None
     assert chosen.name == "farm"
-    assert why.endswith("before mi300x-rocm7.14: yours before the shipped ones")
+    assert why.endswith("before mi300x+rocm7.14: yours before the shipped ones")
     (own / "barn.toml").write_text(OWN.format(name="barn", more=""))
     ranking = rank(eight)
     assert (ranking.chosen, ranking.tied) == (None, ("barn", "farm"))
@@ -130,6 +133,6 @@ def test_a_broken_profile_of_the_user_s_costs_no_other(own: Path) -> None:
     (own / "broken.toml").write_text("schema = 2\n")
     ranking = rank(machine(BOARDS["mi300x"], 8))
     assert ranking.chosen is not None
-    assert ranking.chosen.name == "mi300x-rocm7.14"
+    assert ranking.chosen.name == "mi300x+rocm7.14"
     told = next(c.reason for c in ranking.candidates if c.name == "broken")
     assert told.startswith("can't be read: ")

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
 import ask_sources
 import read_wheels
-from refresh import distributions, known_releases, nvidia_drivers, pypi, pytorch_matrix, therock
+from refresh import distributions, known_releases, nvidia_drivers, pypi, pytorch_matrix, rocm_docs, therock
 
 KB = Knowledge()
 REPLIES = Path(__file__).with_name("replies")
@@ -69,6 +69,19 @@ def test_a_new_driver_branch_and_a_new_release_of_a_known_one() -> None:
     later = '{"570": {"driver_info": [{"release_version": "570.999.01"}]}}'
     (line,) = nvidia_drivers.ask(says(later), KB)
     assert line.endswith("-> 570.999.01")
+
+
+def amd_s(replace: str = "", by: str = "") -> pypi.Fetch:
+    names = {rocm_docs.RELEASES: "rocm_releases.rst", rocm_docs.DRIVERS: "rocm_drivers.yaml"}
+    return lambda url, headers: (REPLIES / names[url]).read_text().replace(replace, by).encode()
+
+
+def test_a_new_rocm_and_a_new_amdgpu_driver() -> None:
+    assert list(rocm_docs.ask(amd_s(), KB)) == []
+    assert list(rocm_docs.ask(amd_s("10.1.0", "10.9.0"), KB)) == ["+ rocm_releases: 10.9.0 (October 5, 2026)"]
+    assert list(rocm_docs.ask(amd_s('"31.60.0"', '"31.90.0"'), KB)) == ["+ amdgpu_drivers: 31.90.0"]
+    with pytest.raises(ValueError, match=r"versions\.rst: its form"):
+        list(rocm_docs.ask(says("<html>"), KB))
 
 
 def test_the_gpus_of_amd_s_own_wheels() -> None:

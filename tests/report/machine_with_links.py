@@ -79,5 +79,5 @@ def measured_mi300x() -> Report:
             {"p50": low + 10, "low": low, "high": low + 20, "repeats": 200, "coverage": 0.9621},
             "test",
         )
-    judged = ProfileVerdict(name="mi300x-rocm7.2", status="vendor-matrix", chosen="named", why="--profile")
+    judged = ProfileVerdict(name="mi300x+rocm7.2", status="vendor-matrix", chosen="named", why="--profile")
     return Report(doctor="1", status="ok", snapshot=assemble([sheet]), profile=judged)

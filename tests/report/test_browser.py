@@ -19,11 +19,13 @@ import pytest
 from doctor.engine.judge import judge
 from doctor.fleet.page import render as fleet_page
 from doctor.knowledge import Knowledge
+from doctor.report import bench_html
 from doctor.report.formats import html
 from doctor.triage.read import read_text
 from tests.docker.conftest import unmet
 from tests.fleet.test_verdict import fleet, node
 from tests.report import example, machine_with_links
+from tests.report.test_roofline import H200
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("default")]
 TICKET = b"""$ python train.py
@@ -33,10 +35,19 @@ GPU 0: NVIDIA GeForce RTX 5090 (UUID: GPU-12345678-1234-1234-1234-123456789abc)
 $ python -c 'import torch; print(torch.__version__, torch.cuda.get_arch_list())'
 2.5.1+cu124 ['sm_50', 'sm_60', 'sm_70', 'sm_75', 'sm_80', 'sm_86', 'sm_90']
 """
+
+
+def bench_page() -> str:
+    """A result file with names that are as long as they get."""
+    rows = [row.model_copy(update={"method": "100 repeats after warm-up; ways in turn"}) for row in H200]
+    return bench_html.page({"measurements": [{"key": H200[1].key, "baseline": {"value": 800.0}}, {"key": "x"}]}, rows)
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "hostile": lambda: html.render(example.report(summary=example.HOSTILE)),
     "machine": lambda: html.render(machine_with_links.report()),
     "bench": lambda: html.render(machine_with_links.measured_mi300x()),
+    "bench-report": bench_page,
     "triage": lambda: html.render(judge(read_text([TICKET]), Knowledge())),
     "fleet": lambda: fleet_page(
         fleet((9, node()), (1, node(nvidia_driver__version="570.10")), (3, node(kernel__release="6.9")))
@@ -101,9 +112,12 @@ def kept(page: Page, name: str) -> None:
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)
 
 
-def test_a_phone_shows_every_cell_of_a_fleet_s_tables(opened: Any) -> None:
-    page, _ = opened("fleet", width=390)
-    kept(page, "fleet-phone")
+@pytest.mark.parametrize("name", ["fleet", "bench-report"])
+def test_a_phone_shows_every_cell_of_the_tables_and_every_bar(name: str, opened: Any) -> None:
+    page, _ = opened(name, width=390)
+    kept(page, f"{name}-phone")
+    drawn = "[...document.querySelectorAll('.bars *, svg.fit')]"
+    assert page.evaluate(f"{drawn}.filter(e => e.getBoundingClientRect().right > innerWidth).length") == 0
     cells = "[...document.querySelectorAll('table.rows td')]"
     assert page.evaluate(f"{cells}.filter(e => e.getBoundingClientRect().right > innerWidth).length") == 0
 

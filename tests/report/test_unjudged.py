@@ -24,7 +24,9 @@ CASES = [
 
 
 def report(snapshot: Snapshot) -> Report:
-    return Report(doctor="0", status="unknown", layers=layers(snapshot, (), {}), clear=("a", "b"), snapshot=snapshot)
+    return Report(
+        doctor="0", status="unknown", layers=layers(snapshot, (), (), {}), clear=("a", "b"), snapshot=snapshot
+    )
 
 
 @pytest.mark.parametrize(("snapshot", "said"), CASES)
@@ -43,7 +45,7 @@ def test_a_gpu_whose_driver_is_unknown_is_partly_checked() -> None:
     sheet = FactSheet()
     sheet.put("gpus[0000:01:00.0].vendor", "amd", "file:/sys/bus/pci/devices")
     machine = assemble([sheet])
-    states = layers(machine, (), {})
+    states = layers(machine, (), (), {})
     assert (states["gpu"], states["driver"]) == ("partial", "unknown")
     partial = Report(doctor="0", status="partial", layers=states, clear=("a",), snapshot=machine)
     assert headline(partial).startswith("No problem found, but not everything could be checked (gpu, driver")

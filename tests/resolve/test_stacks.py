@@ -44,7 +44,6 @@ def answer(stack: Stack) -> str:
         return "no" if KB.open_module(words[0]) == "unsupported" else "yes"
     ask = {
         "driver-cuda": windows.driver_serves_cuda,
-        "toolkit": windows.toolkit_makes_code,
         "rocm-gpu": windows.rocm_lists_gpu,
         "kmd": windows.kmd_serves_rocm,
         "compat": windows.forward_compat,

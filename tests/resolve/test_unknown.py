@@ -25,7 +25,7 @@ def asked(packages: str, **machine: str) -> Solution:
         ({**H100, "driver": "620.10"}, "driver 620.10 is not known to this version; the newest known is 615"),
         (
             {"gpu": "MI300X", "driver": "40.10"},
-            "driver 40.10 is not known to this version; the newest known is 31.40.1",
+            "driver 40.10 is not known to this version; the newest known is 31.60.0",
         ),
         ({"gpu": "gfx1151", "driver": "in-tree"}, "which ROCm an in-tree amdgpu serves depends on the kernel"),
     ],
@@ -92,3 +92,19 @@ def test_a_gpu_without_a_build_of_pytorch_gets_amd_s_own_wheels() -> None:
     assert "AMD's nightly channel" in (found.picks[0].note or "")
     assert asked("torch==2.14.1", gpu="gfx1036").status == "impossible"
     assert asked("torch", gpu="gfx1036", driver="30.30").status == "unknown"  # which drivers serve that ROCm
+
+
+@pytest.mark.parametrize(
+    ("machine", "index"),
+    [
+        ({}, "https://stable.repo.amd.com/rocm/whl-next/"),
+        ({"driver": "31.60"}, "https://stable.repo.amd.com/rocm/whl-next/"),
+        ({"driver": "30.10.1"}, "https://rocm.nightlies.amd.com/whl-multi-arch/"),  # older than what ROCm 10.1 lists
+        ({"python": "3.9"}, "https://rocm.nightlies.amd.com/whl-multi-arch/"),
+    ],
+)
+def test_amd_s_release_comes_before_its_nightly_builds(machine: dict[str, str], index: str) -> None:
+    (command,) = asked("torch torchvision", gpu="gfx1153", **machine).commands
+    assert command[-1] == index
+    pinned = "torch[device-gfx1153]==2.14.0+rocm10.1.0" in command
+    assert pinned == ("stable" in index)

@@ -140,7 +140,7 @@ def test_an_interrupt_kills_the_children_and_goes_on() -> None:
 def test_one_that_cannot_be_killed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "GRACE_S", 0.02)
     monkeypatch.setattr(processes, "kill_with_descendants", lambda pid: None)
-    outcomes, _ = run(Job("stuck", lambda send: time.sleep(30)), deadline_s=0.05)
+    outcomes, _ = run(Job("stuck", lambda send: time.sleep(30)), deadline_s=1.0)
     (held,) = outcomes["stuck"].stuck
     assert str(held).startswith(f"pid {held.pid} cannot be killed (waits in ")
     os.kill(held.pid, signal.SIGKILL)

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
-from doctor.triage.read import read_text
-from tests.paths import FIELDLAB, needs_shared
+from tests.captures_read import pasted
+from tests.paths import captured, needs_shared
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "formats.md"
 DISPLAY = re.compile(r"(?:0300|0302|0380|1200) \[(?:10de|1002):")
@@ -26,21 +24,12 @@ DISPLAY = re.compile(r"(?:0300|0302|0380|1200) \[(?:10de|1002):")
 Record = dict[str, Any]
 
 
-@cache
-def index() -> list[Record]:
-    path = FIELDLAB / "INDEX.yaml"
-    if not path.is_file():
-        return []
-    rows: list[Record] = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))["machines"]
-    return rows
-
-
 def of(*classes: str) -> list[Any]:
-    return [pytest.param(row, id=row["machine"]) for row in index() if row["class"] in classes]
+    return [pytest.param(row, id=row["machine"]) for row in captured() if row["class"] in classes]
 
 
 def shown(record: Record, path: str) -> Snapshot:
-    return read_text([(FIELDLAB / record["machine"] / path).read_bytes()])
+    return pasted(f"{record['machine']}/{path}")
 
 
 def files(record: Record, pattern: str) -> list[str]:
@@ -72,18 +61,18 @@ def known(text: Any) -> bool:
 
 
 def test_every_class_is_read_or_listed_with_a_reason() -> None:
-    if not index():
+    if not captured():
         pytest.skip("the shared captures of other machines are not here")
     listed = DOCS.read_text(encoding="utf-8")
-    missing = {row["class"] for row in index()} - READ_CLASSES
+    missing = {row["class"] for row in captured()} - READ_CLASSES
     assert not [name for name in missing if f"`{name}`" not in listed]
 
 
 def test_every_tool_is_read_or_listed_with_a_reason() -> None:
-    if not index():
+    if not captured():
         pytest.skip("the shared captures of other machines are not here")
     listed = DOCS.read_text(encoding="utf-8")
-    tools = {file["tool"] for row in index() for file in row["files"]}
+    tools = {file["tool"] for row in captured() for file in row["files"]}
     assert not [name for name in sorted(tools - READ_TOOLS) if f"`{name}`" not in listed]
 
 

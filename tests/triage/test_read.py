@@ -104,3 +104,16 @@ def test_bytes_that_are_no_text_are_no_error() -> None:
 def test_rows_of_pip_list_that_grep_left_have_no_heading() -> None:
     machine = shown("Packages:\n```\ntorch             2.8.0+rocm7.1.0\ntriton            3.4.0+gitf9e5bf54\n```\n")
     assert (machine.torch.version, [p.name for p in machine.packages or ()]) == ("2.8.0+rocm7.1.0", ["torch", "triton"])
+
+
+def test_an_error_text_that_a_mail_program_wrapped() -> None:
+    short = b"It says: system has unsupported display\ndriver / cuda driver combination\n"
+    assert read_text([short]).symptom("cuda-driver-mismatch-803") is None
+    first = b"> RuntimeError: Unexpected error. Error 803: system has unsupported"
+    wrapped = first + b"\n> display driver / cuda driver combination\n"
+    assert read_text([wrapped]).symptom("cuda-driver-mismatch-803") is not None
+
+
+def test_an_error_text_with_quotes_in_a_json_log() -> None:
+    log = rb'{"log":"docker: could not select device driver \"\" with capabilities: [[gpu]]."}'
+    assert read_text([log]).symptom("docker-no-gpu-capability") is not None

@@ -84,9 +84,9 @@ def test_no_template_takes_long_for_a_line_that_repeats_its_own_words() -> None:
     slow = []
     for key, template in shared().templates.items():
         for line in hostile(template):
-            took = min(_seconds(template, line) for _ in range(2))
-            if took > 0.005:
-                slow.append((key, round(took, 4), line[:60]))
+            if _seconds(template, line) > 0.005:
+                took = min(_seconds(template, line) for _ in range(9))  # of a busy machine the quietest moment
+                slow += [(key, round(took, 4), line[:60])] if took > 0.005 else []
     assert slow == []
 
 

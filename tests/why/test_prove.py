@@ -16,6 +16,7 @@ from doctor.errors import InputError
 from doctor.why.local import Local, local
 from doctor.why.prove import Proof, prove
 from doctor.why.runs import Limits
+from doctor.why.trial import Disk
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +78,12 @@ def test_where_bad_works_there_is_nothing_to_explain(environments: tuple[Path, P
     assert "nothing to explain" in run(side(environments[0]), side(environments[1]), "pass").note
 
 
+def test_where_nothing_differs_it_still_says_which_side_fails(environments: tuple[Path, Path]) -> None:
+    good = side(environments[0])
+    assert "fails in BAD (exit 1), and in GOOD too" in run(good, good, "raise SystemExit(1)").note
+    assert "works on BAD as it is" in run(good, good, "pass").note
+
+
 def test_a_budget_keeps_what_is_known(environments: tuple[Path, Path]) -> None:
     code = "import part1, part18; assert part1.version == part18.version == '1.0'"
     proof = run(side(environments[0]), side(environments[1]), code, runs=6)
@@ -110,6 +117,43 @@ while not os.path.exists({str(tmp_path / "pid")!r}): time.sleep(0.01)
 raise SystemExit(1)"""
     run(side(environments[0]), side(environments[1]), code, runs=4)
     assert not Path("/proc", (tmp_path / "pid").read_text()).exists()
+
+
+def test_a_working_directory_that_shadows_a_module(environments: tuple[Path, Path], tmp_path: Path) -> None:
+    folders = tmp_path / "good", tmp_path / "bad"
+    for folder in folders:
+        folder.mkdir()
+    (folders[1] / "random.py").write_text("raise ImportError\n")
+    good, bad = (replace(side(environments[0]), folder=folder) for folder in folders)
+    proof = run(good, bad, "import random; open('made', 'w').close()")
+    assert proof.minimal == (("folder", "working directory"),)
+    assert [p.name for p in sorted(tmp_path.rglob("*"))] == ["bad", "random.py", "good"]
+
+
+def test_a_working_directory_that_is_too_large_is_named(
+    environments: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("doctor.why.scratch._LARGEST", 100)
+    (tmp_path / "file").write_text("x")
+    proof = run(replace(side(environments[0]), folder=tmp_path), side(environments[0]), "pass")
+    assert proof.left_out == ("the working directory (more than 0 MiB)",)
+    assert "Differs and can't be carried over: the working directory" in proof.text(("good", "bad"))
+
+
+def test_a_command_that_fills_the_disk_is_stopped(
+    environments: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = iter([1 << 40] * 3 + [1 << 20] * 1000)
+    monkeypatch.setattr(Disk, "_free", lambda _self: next(sizes))
+    with pytest.raises(InputError, match="COMMAND filled the disk"):
+        run(side(environments[0]), side(environments[1]), "import time; time.sleep(60)")
+
+
+def test_temporary_files_of_the_command_go_with_the_run(environments: tuple[Path, Path], tmp_path: Path) -> None:
+    good, bad = (side(python, TMPDIR=str(tmp_path)) for python in environments)
+    code = "import part7, tempfile; open(tempfile.mkstemp()[1], 'w').close(); assert part7.version == '1.0'"
+    assert run(good, bad, code).minimal == (("package", "part7"),)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_other_pythons_are_refused(environments: tuple[Path, Path], tmp_path: Path) -> None:

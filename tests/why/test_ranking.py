@@ -81,7 +81,33 @@ def test_ids_and_ways_of_writing_are_no_difference() -> None:
     good = machine(packages=[{"name": "triton", "version": "3.5", "location": "/a"}])
     bad = machine(packages=[{"name": "triton", "version": "3.5.0", "location": "/b"}], gpus=[{**GPU, "uuid": "GPU-1"}])
     assert differences(good, bad) == ()
-    assert render(asked(good, bad), ("a", "b")) == "a and b do not differ in anything that doctor reads.\n"
+    assert render(asked(good, bad), ("a", "b")).endswith("What is known of both a and b does not differ.\n")
+    whole = machine(
+        nodes=[],
+        cuda=[],
+        container={"inside": False},
+        kernel={"release": "6.8"},
+    )
+    assert render(asked(whole, whole), ("a", "b")) == "a and b do not differ in anything that doctor reads.\n"
+
+
+def test_what_nobody_looked_at_comes_first_and_is_no_difference() -> None:
+    found = asked(Snapshot(), machine(torch={"installed": True, "version": "2.9.1+cpu", "build": "cpu"}))
+    shown = render(found, ("a", "b")).splitlines()
+    names = "GPU, driver, devices, libraries, container, Python packages, environment variables"
+    assert shown[0] == f"? Not known of a: {names}."
+    assert "Nothing is known of both, so there is nothing to compare." in shown
+    assert any(line.startswith("! Fails on b, and a could not be checked for it: ") for line in shown)
+    assert not any("do not differ" in line or "No check fails" in line for line in shown)
+
+
+def test_an_empty_value_is_not_called_missing() -> None:
+    nodes = [{"key": "/dev/kfd", "kind": "kfd", "openable": True}]
+    bad = machine(environment={**HARMLESS, "CUDA_VISIBLE_DEVICES": ""}, nodes=nodes)
+    shown = render(asked(machine(nodes=[]), bad), ("a", "b"), verbose=True)
+    assert "CUDA_VISIBLE_DEVICES: not set there, empty here" in shown
+    assert "device nodes: none there, kfd openable yes here" in shown
+    assert "not installed" not in shown
 
 
 @pytest.mark.parametrize("unread", ["environment", "packages", "nvidia_driver"])

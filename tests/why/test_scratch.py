@@ -139,7 +139,7 @@ def test_a_package_without_a_list_of_its_files_is_named_and_not_carried(tmp_path
         install(environment(tmp_path / name), "debian", version, {"debian.py": b""}, record=False)
     sides = side(tmp_path / "good"), side(tmp_path / "bad")
     assert changes(*sides) == ()
-    assert left_out(*sides) == ("debian",)
+    assert left_out(*sides) == ("debian (nothing lists its files)",)
 
 
 @pytest.mark.parametrize("path", ["../../../../outside.py", "/outside.py", "a/../../../../../outside.py"])
@@ -201,3 +201,13 @@ def test_a_command_that_names_an_environment_runs_the_copy(pair: tuple[Path, Pat
     scratch = Scratch(side(pair[0]), side(pair[1]), tmp_path / "scratch")
     copy = f"{scratch.folder}/environment/bin/python"
     assert scratch.own([f"{pair[1]}/bin/python", f"{pair[0]}/bin/python"]) == [copy, copy]
+
+
+def test_a_package_that_is_taken_away_leaves_no_empty_folder(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    """Python imports an empty folder of that name."""
+    site = next(pair[0].glob("lib/python3.*/site-packages"))
+    install(site, "extra", "1.0", {"extra/__init__.py": b"", "extra/inner/deep.py": b""})
+    scratch = Scratch(side(pair[0]), side(pair[1]), tmp_path / "scratch")
+    for wanted, is_there in (([("package", "extra")], True), ([], False)):
+        scratch.carry(wanted)
+        assert any((scratch.folder / "environment").rglob("extra")) is is_there

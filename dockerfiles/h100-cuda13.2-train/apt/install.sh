@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the packages of the given lists (name=version a line) and leaves nothing in the layer that differs between two
 # runs. Sources: the secret apt_sources, else the dated ones of the lock (sources.list beside this file), else the base's.
+# With dated sources the base's own are left out, all but those of vendors, which have no archive by date.
 # The secret apt_conf (a proxy, credentials) and the secret ca are obeyed, and are in no layer. Where the build context
 # `wheels` holds packages of the distribution, they are taken from there, all of them, and nothing is downloaded.
 set -eu
@@ -15,9 +16,12 @@ export DEBIAN_FRONTEND=noninteractive
 set -- -q -o Acquire::Retries=3 -o Acquire::Languages=none
 if [ -s /run/secrets/apt_conf ]; then set -- "$@" -c /run/secrets/apt_conf; fi
 if [ -s /run/secrets/ca ]; then set -- "$@" -o Acquire::https::CAInfo=/run/secrets/ca; fi
+parts=$(mktemp -d)
 for sources in /run/secrets/apt_sources "$here/sources.list"; do
   if [ -s "$sources" ]; then
-    set -- "$@" -o "Dir::Etc::SourceList=$sources" -o Dir::Etc::SourceParts=/dev/null -o Acquire::Check-Valid-Until=false
+    set -- "$@" -o "Dir::Etc::SourceList=$sources" -o "Dir::Etc::SourceParts=$parts" -o Acquire::Check-Valid-Until=false
+    [ "$sources" = /run/secrets/apt_sources ] || grep -LsE 'ubuntu\.com|debian\.org' /etc/apt/sources.list.d/* |
+      xargs -r cp -t "$parts"
     break
   fi
 done
@@ -36,5 +40,5 @@ else
   apt-get "$@" update
   xargs -a "$list" apt-get "$@" install -y --no-install-recommends --allow-downgrades
 fi
-rm -f "$list" /var/log/apt/* /var/log/dpkg.log /var/log/alternatives.log /var/log/bootstrap.log \
+rm -rf "$list" "$parts" /var/log/apt/* /var/log/dpkg.log /var/log/alternatives.log /var/log/bootstrap.log \
   /var/cache/ldconfig/aux-cache /var/cache/debconf/*-old /var/lib/dpkg/*-old

@@ -64,8 +64,8 @@ def main():
             continue
         files = [f for f in mapped() if f not in seen]
         seen.update(files)
-        told = {"log": log, "kernels": kernels, "error": error, "tolerance": tolerance, "files": files}
-        send(event="case", case=case, outcome="ran" if error <= tolerance else "wrong", **told)
+        answer = {"log": log, "kernels": kernels, "error": error, "tolerance": tolerance, "files": files}
+        send(event="case", case=case, outcome="ran" if error <= tolerance else "wrong", **answer)
     send(event="end", preferred=preferred(torch), files=mapped())
 
 
@@ -107,11 +107,11 @@ class Printed:
 
 
 def about(torch, device):
-    told = {"version": torch.__version__, "hip": torch.version.hip, "cuda": torch.version.cuda, "device": device}
+    facts = {"version": torch.__version__, "hip": torch.version.hip, "cuda": torch.version.cuda, "device": device}
     if device.startswith("cuda"):
-        told["gpu"] = torch.cuda.get_device_name(0)
-        told["arch"] = getattr(torch.cuda.get_device_properties(0), "gcnArchName", None)
-    return told
+        facts["gpu"] = torch.cuda.get_device_name(0)
+        facts["arch"] = getattr(torch.cuda.get_device_properties(0), "gcnArchName", None)
+    return facts
 
 
 def preferred(torch):

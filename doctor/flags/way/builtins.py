@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from doctor.flags.way import words
@@ -16,7 +17,7 @@ from doctor.parsers.text.shell_tree import assignment
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _SILENT_TEXT = """
 : [ [[ alias bg bind break cd compopt continue dirs disown echo false fg getopts hash help history jobs kill let
-logout popd pushd pwd shift shopt suspend test times trap true type ulimit umask unalias wait hash
+logout popd pushd pwd shift shopt suspend test times true type ulimit umask unalias wait hash
 """
 _SILENT = frozenset(_SILENT_TEXT.split())
 _ENV_TOOLS = frozenset(
@@ -77,8 +78,7 @@ def _declare(call: Call) -> None:
         if made is None and word.plain == "=":
             _spaced(call)
         elif made is None:
-            texts = _lines_of_a_file(call, word) or words.fields([word], call.env, call.frame.args)
-            for text in texts:
+            for text in fields(call.walk, word, call.env, call.frame):
                 name, sign, value = text.partition("=")
                 if not text.startswith(("-", "+")) and _NAME.fullmatch(name):
                     _mark(call, name, exports, hides, (Alt(value),) if sign else None, is_local)
@@ -100,13 +100,17 @@ _LISTED = re.compile(
 _PLAIN_LINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}=[\w./:,+@%=-]*")
 
 
-def _lines_of_a_file(call: Call, word: Word) -> list[str]:
+def fields(walk: Walks, word: Word, env: Env, frame: Frame) -> list[str]:
+    """The words that a word becomes: `$(cat .env)` is the assignments of that file."""
+    return _lines_of_a_file(walk, word, env, frame) or words.fields([word], env, frame.args)
+
+
+def _lines_of_a_file(walk: Walks, word: Word, env: Env, frame: Frame) -> list[str]:
     """The assignments of an env file whose lines no quoting or splitting can change; none where one could."""
     if len(word.parts) != 1 or word.parts[0].kind != "command" or word.parts[0].quoted:
         return []
     made = _LISTED.fullmatch(word.parts[0].text[:400])
-    path = words.beside(made[2]) if made else None
-    found = call.walk.run.beside(path, call.frame) if path else None
+    found = walk.run.file(made[2], frame, env.get) if made else None
     if made is None or found is None:
         return []
     lines = [line for line in found[1].split("\n") if line.strip()]
@@ -173,10 +177,10 @@ def _set(call: Call) -> None:
 
 
 def _source(call: Call, given: dict[str, Held]) -> None:
-    path = words.beside(call.argv[1]) if len(call.argv) > 1 else None
-    found = call.walk.run.beside(path, call.frame) if path else None
-    shown = call.argv[1].replace(HOLE, "…").replace(words.HERE, ".")[:60] if len(call.argv) > 1 else ""
-    if path == "/dev/null":
+    named = call.argv[1] if len(call.argv) > 1 else ""
+    found = call.walk.run.file(named, call.frame, call.env.get)
+    shown = named.replace(HOLE, "…").replace(words.HERE, ".")[:60]
+    if named == "/dev/null":
         return
     if found is None:
         call.env.smear(call.step(f"{shown} is sourced but was not read"))
@@ -190,17 +194,7 @@ def _source(call: Call, given: dict[str, Held]) -> None:
         frame = call.frame
         args = call.argv[2:] or frame.args
         within = call.env.fork()
-        inner = Frame(
-            found[0],
-            args,
-            frame.where,
-            frame.functions,
-            (*frame.calls, found[0]),
-            frame.locals,
-            frame.outside,
-            frame.nodes,
-            call.env,
-        )
+        inner = replace(frame, file=found[0], args=args, calls=(*frame.calls, found[0]), base=call.env, returned=[])
         for name, held in given.items():
             within.put(name, held)
         call.walk.script(found[1], within, inner)
@@ -215,8 +209,6 @@ def _eval(call: Call) -> None:
     if HOLE in text:
         call.env.smear(call.step("eval runs computed text"))
     elif len(call.frame.calls) < 20:
-        from dataclasses import replace
-
         call.walk.script(text, call.env, replace(call.frame, calls=(*call.frame.calls, "eval")), call.command.line)
 
 
@@ -243,6 +235,13 @@ def _printf(call: Call) -> None:
     call.env.put(name, call.walk.assigned(call.env, name, (Alt(text),), step))
 
 
+def _trap(call: Call) -> None:
+    """What runs when the shell ends."""
+    if len(call.argv) > 2 and {"EXIT", "0"} & set(call.argv[2:]):
+        text = "" if call.argv[1] == "-" or HOLE in call.argv[1] else call.argv[1]
+        call.env.put(words.TRAP, (Alt(text, "no", (call.step("trap"),)),))
+
+
 def _end(call: Call) -> None:
     env, frame = call.env, call.frame
     if call.argv[0] == "return" and frame.base is not None:
@@ -256,12 +255,13 @@ def _exec(call: Call, given: dict[str, Held]) -> None:
         argv = argv[2:] if argv[0] == "-a" else argv[1:]
     if argv:
         call.walk.start(argv, call.command, call.env, call.frame, given)
+        call.env.put(words.TRAP, (Alt(None),))
         call.env.dead = call.env.exited = True
 
 
 _TABLE: dict[str, Callable[[Call], None]] = {
     **dict.fromkeys(("export", "declare", "typeset", "readonly", "local"), _declare),
-    "unset": _unset, "set": _set, "eval": _eval, "printf": _printf,
+    "trap": _trap, "unset": _unset, "set": _set, "eval": _eval, "printf": _printf,
     **dict.fromkeys(("read", "mapfile", "readarray"), _read),
     **dict.fromkeys(("exit", "return"), _end),
 }  # fmt: skip

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from doctor.flags.way import words
+from doctor.flags.way.frame import LOCAL
 from doctor.flags.way.launchers import ASSIGNMENT, BASIC, Call, options, pass_on
-from doctor.flags.way.model import Alt, Held, Sees, Step, joined
+from doctor.flags.way.model import Held, Sees, Step, joined
 from doctor.parsers.text.shell_lexer import HOLE
 
 _EXPORT = re.compile(r"\s{0,8}#SBATCH\s(?:.{0,400}?\s)?--export[= ](\S{1,2000})")
@@ -25,7 +25,6 @@ _TAKES_TEXT = """
 --wrap --slurmd-debug --kill-on-bad-exit --wait
 """
 _TAKES = tuple(_TAKES_TEXT.split())
-_LATER = ("SLURM_EXPORT_ENV", "SBATCH_EXPORT")
 
 
 _NODES = re.compile(r"\s{0,8}#SBATCH\s(?:.{0,400}?\s)?(?:--nodes[= ]|-N\s{0,4})(\d{1,5})(?:\s|$)")
@@ -53,8 +52,7 @@ def _exported(call_step: Step, before: Sees, listed: str, into: str) -> Sees:
             if every and "=" in part and into == "srun":
                 sees.held[name] = joined(sees.of(name), _already_set(before, name))
     if not every and parts:
-        for name in BASIC:
-            sees.may_be(name, call_step)
+        sees.may_be(call_step, *BASIC)
     return sees
 
 
@@ -82,13 +80,12 @@ def _srun(call: Call) -> None:
             sees = call.sees.unknown(step)
     if found.has("--container-image", "--container-name"):
         own = call.step("the image may set it itself")
-        sees.base = (*sees.base, Alt(HOLE, "yes", (own,)))
-        for name in ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH"):
-            sees.may_be(name, own)
+        sees.may_have(own)
+        sees.may_be(own, "PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
     for name in ("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_NTASKS", "SLURM_JOB_ID"):
         sees.put(name, HOLE, call.step("srun sets it for each task"))
-    for name in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"):
-        sees.may_be(name, call.step("srun sets it where the step has GPUs of Slurm's"))
+    given = call.step("srun sets it where the step has GPUs of Slurm's")
+    sees.may_be(given, "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
     said = found.of("-N", "--nodes") or [""]
     count = int(said[-1]) if re.fullmatch(r"\d{1,5}", said[-1]) else call.run.nodes if not said[-1] else 1
     if found.rest:
@@ -125,8 +122,7 @@ def directives(source: str, text: str, sees: Sees) -> Sees:
 def _sbatch(call: Call) -> None:
     found = options(call.argv, [name for name in _TAKES if name not in ("-W", "--wait")])  # switches of sbatch
     wraps = found.of("--wrap")
-    path = words.beside(found.rest[0]) if found.rest and not wraps else None
-    script = call.run.beside(path, call.frame) if path else None
+    script = call.run.file(found.rest[0], call.frame, call.sees.of) if found.rest and not wraps else None
     text = script[1] if script else call.body or ""
     sees = call.sees.copy()
     listed = found.of("--export")
@@ -159,35 +155,13 @@ _MPI_ONE_TEXT = """
 """
 _MPI_ONE = frozenset(_MPI_ONE_TEXT.split())
 _MPI_TWO = frozenset(("--mca", "-mca", "--gmca", "-gmca", "--pmixmca", "--prtemca"))
-_OPENMPI = (
-    "-x",
-    "--mca",
-    "-mca",
-    "--allow-run-as-root",
-    "-allow-run-as-root",
-    "--bind-to",
-    "--map-by",
-    "-hostfile",
-    "--npernode",
-    "-npernode",
-    "--oversubscribe",
-    "--tag-output",
-)
-_HYDRA = (
-    "-genv",
-    "-genvall",
-    "-genvlist",
-    "-genvnone",
-    "-env",
-    "-envall",
-    "-ppn",
-    "-hosts",
-    "-f",
-    "-bootstrap",
-    "-launcher",
-    "-iface",
-)
-_LOCAL = ("localhost", "127.0.0.1", "::1")
+_OPENMPI_TEXT = """
+-x --mca -mca --allow-run-as-root -allow-run-as-root --bind-to --map-by -hostfile --npernode -npernode --oversubscribe
+--tag-output
+"""
+_OPENMPI = frozenset(_OPENMPI_TEXT.split())
+_HYDRA_TEXT = "-genv -genvall -genvlist -genvnone -env -envall -ppn -hosts -f -bootstrap -launcher -iface"
+_HYDRA = frozenset(_HYDRA_TEXT.split())
 
 
 def _mpirun(call: Call) -> None:
@@ -205,22 +179,21 @@ def _mpirun(call: Call) -> None:
         pass_on(local, call.sees, value, call.step(f"mpirun -x {value[:60].replace(HOLE, '…')}"))
     if hydra:
         local = _hydra(call, given)
-    elif openmpi and hosts and any(h not in _LOCAL for h in hosts):
+    elif openmpi and hosts and any(h not in LOCAL for h in hosts):
         step = call.step(
             "mpirun starts ranks on other hosts over ssh, and passes only the variables named with -x", "mpirun"
         )
         remote = call.sees.cleared(step, lambda n: n.startswith("OMPI_MCA_"))
         for value in passed:
             pass_on(remote, call.sees, value, call.step(f"mpirun -x {value[:60].replace(HOLE, '…')}"))
-        for name in (*BASIC, "LD_LIBRARY_PATH"):
-            remote.may_be(name, step)
+        remote.may_be(step, *BASIC, "LD_LIBRARY_PATH")
         if call.run.scheduled:
             remote = call.sees.unknown(
                 call.step(
                     "mpirun starts ranks on other nodes through the scheduler, if it was built with support for it"
                 )
             )
-    elif not openmpi and not all(h in _LOCAL for h in hosts):
+    elif not openmpi and not all(h in LOCAL for h in hosts):
         local = call.sees.unknown(call.step("the MPI implementation, and what it passes on, is not known"))
     for sees in filter(None, (local, remote)):
         for name in (
@@ -229,10 +202,10 @@ def _mpirun(call: Call) -> None:
             else ("PMI_RANK", "PMI_SIZE")
         ):
             if not hydra and not openmpi:
-                sees.may_be(name, call.step("mpirun may set it"))
+                sees.may_be(call.step("mpirun may set it"), name)
             else:
                 sees.put(name, HOLE, call.step("mpirun sets it"))
-    if not remote or not hosts or any(h in _LOCAL for h in hosts) or HOLE in "".join(hosts):
+    if not remote or not hosts or any(h in LOCAL for h in hosts) or HOLE in "".join(hosts):
         call.go_on(rest, local, "ranks on this host" if remote else "each rank of mpirun")
     if remote:
         call.go_on(rest, remote, "ranks on other hosts")

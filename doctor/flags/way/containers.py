@@ -8,7 +8,7 @@ import re
 from doctor.flags.way import words
 from doctor.flags.way.frame import Remark
 from doctor.flags.way.launchers import Call, Options, options, pass_on
-from doctor.flags.way.model import Alt, Sees, Step
+from doctor.flags.way.model import Sees, Step
 from doctor.parsers.text.shell_lexer import HOLE
 
 _TAKES_TEXT = """
@@ -29,7 +29,7 @@ _LINE = re.compile(r"\s{0,20}(?:export\s+)?([A-Za-z_][A-Za-z0-9_.]{0,127})(=.*)?
 def _engine(call: Call) -> None:
     argv = [w for w in call.argv if w not in ("container",)]
     program = argv[0].rpartition("/")[2]
-    takes = (
+    takes = [
         "--context",
         "-c",
         "-H",
@@ -42,7 +42,7 @@ def _engine(call: Call) -> None:
         "-n",
         "--namespace",
         "--runtime",
-    )
+    ]
     whole = options(argv, takes, clustered=False)
     if not whole.rest:
         return
@@ -75,10 +75,10 @@ def _started(call: Call, program: str, found: Options, *, fresh: bool) -> None:
             for name in (n for n in call.sees.held if fnmatch.fnmatchcase(n, value)):
                 sees.add(name, call.sees.of(name), step)
         elif value.startswith(HOLE):
-            sees.base = (*sees.base, Alt(HOLE, "yes", (step,)))
+            sees.may_have(step)
         else:
             pass_on(sees, call.sees, value, step)
-    if any(HOLE in w and w.strip(HOLE) == "" for w in (image,)) and not command:
+    if HOLE in image and not image.strip(HOLE) and not command:
         sees = sees.unknown(call.step("options of the container are computed"))
     entry = found.of("--entrypoint")
     command = [entry[-1], *command] if entry and entry[-1] else command
@@ -91,10 +91,7 @@ def _started(call: Call, program: str, found: Options, *, fresh: bool) -> None:
 
 def _own(call: Call, sees: Sees) -> Sees:
     """What a running container was started with is not in the file."""
-    own = call.step("it may have been set when the container started")
-    for name in sees.held:
-        sees.may_be(name, own)
-    sees.base = (*sees.base, Alt(HOLE, "yes", (own,)))
+    sees.may_change(call.step("it may have been set when the container started"))
     return sees
 
 
@@ -104,13 +101,9 @@ def words_of(text: str) -> str:
 
 def _env_file(call: Call, sees: Sees, value: str) -> None:
     """Docker's: a line is taken as it is, quotes too; a name alone is what the caller has."""
-    path = words.beside(value)
-    found = call.run.beside(path, call.frame) if path else None
+    found = call.run.file(value, call.frame, call.sees.of)
     if found is None:
-        step = call.step(f"--env-file {words_of(value)}: file not found or not read")
-        sees.base = (*sees.base, Alt(HOLE, "yes", (step,)))
-        for name in list(sees.held):
-            sees.may_be(name, step)
+        sees.may_change(call.step(f"--env-file {words_of(value)}: file not found or not read"))
         return
     file, text = found
     for number, name, given in env_file_lines(text):
@@ -187,9 +180,8 @@ def _apptainer(call: Call) -> None:
     if found.has("--env-file"):
         sees = sees.unknown(call.step("apptainer --env-file was not read"))
     step = call.step("the image of apptainer may set it")
-    for name in ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH"):
-        sees.may_be(name, step)
-    sees.base = (*sees.base, Alt(HOLE, "yes", (step,)))
+    sees.may_be(step, "PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
+    sees.may_have(step)
     if found.rest[1:]:
         call.go_on(found.rest[1:], sees, f"container of {words_of(found.rest[0])}", outside=True)
 

@@ -25,7 +25,11 @@ def follow(run: Runs, source: str, text: str) -> None:
     outer: dict[str, Held] = {}
     stage = _Stage(Sees(OUTER), {})
     image, ends = "", dict[str, tuple[int, list[str]]]()
+    idle: dict[str, int] = {}
     for each in dockerfile_instructions.read(text):
+        if each.name in ("FROM", "RUN"):
+            idle.clear()
+        idle = {name: at for name, at in idle.items() if f"${name}" not in each.text and f"${{{name}" not in each.text}
         if each.name == "FROM":
             named = [w for w in each.text.split() if not w.startswith("--")]
             image = named[0] if named else ""
@@ -34,6 +38,7 @@ def follow(run: Runs, source: str, text: str) -> None:
             stage, ends = _Stage(before.env.copy(), dict(before.args)) if before else own, {}
             stages[named[-1].lower() if len(named) == 3 else str(len(stages))] = stage
         elif each.name == "ARG":
+            idle |= {w.partition("=")[0]: each.line for w in each.text.split() if image and "=" in w}
             _argument(
                 each.text, stage.args if image else outer, outer, Step(source, each.line, f"ARG {each.text[:60]}")
             )
@@ -47,6 +52,9 @@ def follow(run: Runs, source: str, text: str) -> None:
             ends[each.name] = (each.line, _argv(each.text))
     if image:
         _end(run, source, stage, ends, text.count("\n"))
+    for name in idle.keys() - stage.env.held.keys():
+        problem = f"ARG {name} applies to the build only, and nothing in it uses {name}: the container does not get it"
+        run.remark(Remark("build-argument", name, source, idle[name], problem, f"Write ENV {name}=…."))
 
 
 def _end(run: Runs, source: str, stage: _Stage, ends: dict[str, tuple[int, list[str]]], last: int) -> None:

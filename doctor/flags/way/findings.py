@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from doctor.findings import Evidence, Finding, Remedy, Severity, Subject, fingerprint
 from doctor.flags.names import described
-from doctor.flags.way.frame import Followed, Remark
+from doctor.flags.way.frame import Followed
 from doctor.flags.way.model import Alt, Process, Step
 from doctor.parsers.text.shell_lexer import HOLE
 from doctor.redaction.secrets import masked
@@ -43,34 +43,72 @@ _CURES = {
 }  # fmt: skip
 
 
-class _Lost(NamedTuple):
+class Fault(NamedTuple):
+    """A variable that is set and does not arrive, or a line that sets nothing."""
+
+    id: str
+    name: str
+    severity: str
+    problem: str
+    cure: str
+    steps: Sequence[Step]
+    """Where it is set, and where it is lost."""
+
+    @property
+    def shown(self) -> Iterator[tuple[Step, str]]:
+        for step in self.steps:
+            text = step.what if "=" in step.what else f"{self.name} = {step.what or '…'}"
+            yield step, masked(text[:200])
+
+    @property
+    def summary(self) -> str:
+        return f"{masked(self.problem.replace(HOLE, '…'))}."[:400]
+
+
+class Lost(NamedTuple):
     process: Process
     alt: Alt
     step: Step
 
 
 def findings(found: Followed, text: str) -> Iterator[Finding]:
+    for fault in faults(found, text):
+        subject = Subject(kind="variable", id=fault.name)
+        places = [Evidence(text=problem, source=f"{step.file}:{step.line}:1") for step, problem in fault.shown]
+        yield Finding(
+            rule=RULE,
+            severity=Severity(fault.severity),
+            summary=fault.summary,
+            subject=subject,
+            fingerprint=fingerprint(f"{RULE} {fault.id}", subject),
+            evidence=(*places, Evidence(text=fault.id, source=places[0].source)),
+            remedies=(Remedy.by_hand(fault.cure),),
+        )
+
+
+def faults(found: Followed, text: str) -> Iterator[Fault]:
     for remark in found.remarks:
         if described(remark.name) or remark.id in _ALSO:
-            yield _of_remark(remark)
+            place = Step(remark.file, remark.line, "")
+            yield Fault(remark.id, remark.name, remark.severity, remark.said, remark.cure, (place,))
     payloads = [p for p in found.processes if _PAYLOAD.match(p.label)]
     payloads = [p for p in payloads if _RANKS.search(p.where)] or payloads  # what prepares the job is not the job
     if not payloads or len(payloads) > 60:
         return
     names = {name for p in payloads for name in p.sees.held if described(name)}
     for name in sorted(names):
-        lost = None if re.search(rf"\$\{{?{name}\b", text) else _lost(name, payloads) or _elsewhere(name, payloads)
-        if lost:
-            yield _of_loss(name, lost)
+        gone = None if re.search(rf"\$\{{?{name}\b", text) else lost(name, payloads) or _elsewhere(name, payloads)
+        if gone:
+            yield _of_loss(name, gone)
     yield from _too_late(found, payloads)
 
 
-def _elsewhere(name: str, payloads: Sequence[Process]) -> _Lost | None:
+def _elsewhere(name: str, payloads: Sequence[Process]) -> Lost | None:
     """Ranks of one job on other hosts that do not get what the ranks here get."""
-    return _lost(name, [p for p in payloads if p.where.endswith("ranks on other hosts")])
+    return lost(name, [p for p in payloads if p.where.endswith("ranks on other hosts")])
 
 
-def _too_late(found: Followed, payloads: Sequence[Process]) -> Iterator[Finding]:
+def _too_late(found: Followed, payloads: Sequence[Process]) -> Iterator[Fault]:
     """Exported below the last program of the file, and by no line above it."""
     payloads = [p for p in payloads if _JOB.match(p.label)]
     left, last = found.left, max(payloads, key=lambda p: p.line, default=None)
@@ -81,15 +119,15 @@ def _too_late(found: Followed, payloads: Sequence[Process]) -> Iterator[Finding]
         steps = held[0].steps if len(held) == 1 and held[0].exported == "yes" and held[0].text is not None else ()
         late = bool(steps) and all(s.file == p.file and s.line > p.line for s in steps for p in found.processes)
         if late and all(alt.outer for p in payloads for alt in p.sees.of(name)):
-            said = (
+            problem = (
                 f"{name} is exported in line {steps[-1].line}, after `{last.label[:60]}` (line {last.line}) was started"
             )
-            yield _finding("export-too-late", name, "warning", said, "Move the line above the command.", steps)
+            yield Fault("export-too-late", name, "warning", problem, "Move the line above the command.", steps)
 
 
-def _lost(name: str, payloads: Sequence[Process]) -> _Lost | None:
+def lost(name: str, payloads: Sequence[Process]) -> Lost | None:
     """What takes it away from the first program, where no program is left that may have it."""
-    first: _Lost | None = None
+    first: Lost | None = None
     for process in payloads:
         for alt in process.sees.of(name):
             if alt.text is not None or alt.outer:
@@ -97,39 +135,19 @@ def _lost(name: str, payloads: Sequence[Process]) -> _Lost | None:
             step = next((s for s in alt.steps if s.id in _CURES), None)
             before = alt.steps[: alt.steps.index(step)] if step else ()
             if step and before and first is None:
-                first = _Lost(process, alt, step)
+                first = Lost(process, alt, step)
     return first
 
 
-def _of_loss(name: str, lost: _Lost) -> Finding:
-    start = lost.alt.steps[0]
-    where = f" ({lost.process.where})" if lost.process.where else ""
-    said = f"{name}, set in line {start.line}, does not reach `{lost.process.label[:60]}`{where}: {lost.step.what}"
-    cure = _CURES[lost.step.id]
-    if lost.step.id == "sudo" and "container" in lost.process.where:  # which would need it passed on a second time
-        cure = 'Pass the value itself: `-e {name}="${name}"`.'
-    return _finding(lost.step.id, name, "warning", said, cure.replace("{name}", name), (start, lost.step))
+def _of_loss(name: str, gone: Lost) -> Fault:
+    start = gone.alt.steps[0]
+    where = f" ({gone.process.where})" if gone.process.where else ""
+    problem = f"{name}, set in line {start.line}, does not reach `{gone.process.label[:60]}`{where}: {gone.step.what}"
+    cure = cure_of(gone.step.id, name)
+    if gone.step.id == "sudo" and "container" in gone.process.where:  # which would need it passed on a second time
+        cure = f'Pass the value itself: `-e {name}="${name}"`.'
+    return Fault(gone.step.id, name, "warning", problem, cure, (start, gone.step))
 
 
-def _of_remark(remark: Remark) -> Finding:
-    return _finding(
-        remark.id, remark.name, remark.severity, remark.said, remark.cure, (Step(remark.file, remark.line, ""),)
-    )
-
-
-def _finding(id_: str, name: str, severity: str, said: str, cure: str, steps: Sequence[Step]) -> Finding:
-    subject = Subject(kind="variable", id=name)
-    texts = [step.what if "=" in step.what else f"{name} = {step.what or '…'}" for step in steps]
-    places = [
-        Evidence(text=masked(text[:200]), source=f"{step.file}:{step.line}:1")
-        for text, step in zip(texts, steps, strict=True)
-    ]
-    return Finding(
-        rule=RULE,
-        severity=Severity(severity),
-        summary=f"{masked(said.replace(HOLE, '…'))}."[:400],
-        subject=subject,
-        fingerprint=fingerprint(f"{RULE} {id_}", subject),
-        evidence=(*places, Evidence(text=id_, source=places[0].source)),
-        remedies=(Remedy.by_hand(cure),),
-    )
+def cure_of(step: str, name: str) -> str:
+    return _CURES[step].replace("{name}", name)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from doctor.flags.way import clusters, containers, ranks, sessions
-from doctor.flags.way.launchers import ASSIGNMENT, BASIC, Call, hidden, options
+from doctor.flags.way.launchers import ASSIGNMENT, BASIC, Call, Options, hidden, options
 from doctor.flags.way.model import UNSET, Alt
 from doctor.parsers.text.shell_lexer import HOLE
 
@@ -28,37 +28,11 @@ def _env(call: Call) -> None:
     call.go_on(rest, sees)
 
 
-_SUDO_TAKES = (
-    "-u",
-    "--user",
-    "-g",
-    "--group",
-    "-h",
-    "--host",
-    "-p",
-    "--prompt",
-    "-C",
-    "-T",
-    "-D",
-    "-R",
-    "-r",
-    "-t",
-    "-U",
-)
+_SUDO_TAKES_TEXT = "-u --user -g --group -h --host -p --prompt -C -T -D -R -r -t -U"
+_SUDO_TAKES = tuple(_SUDO_TAKES_TEXT.split())
 _KEPT_BY_SUDO = frozenset((*BASIC, "DISPLAY", "XAUTHORITY", "COLORS", "LS_COLORS", "TZ", "LC_ALL", "KRB5CCNAME"))
-_NEVER = (
-    "LD_*",
-    "_RLD*",
-    "PYTHONHOME",
-    "PYTHONPATH",
-    "PYTHONINSPECT",
-    "PYTHONUSERBASE",
-    "PERL*",
-    "BASH_ENV",
-    "ENV",
-    "IFS",
-    "CDPATH",
-)
+_NEVER_TEXT = "LD_* _RLD* PYTHONHOME PYTHONPATH PYTHONINSPECT PYTHONUSERBASE PERL* BASH_ENV ENV IFS CDPATH"
+_NEVER = tuple(_NEVER_TEXT.split())
 """sudo takes them out even with -E: sudo's own list (env.c, initial_badenv_table)."""
 
 
@@ -73,7 +47,6 @@ def _sudo(call: Call) -> None:
     before = call.sees
     if every:
         sees = before.copy()
-        sees.base = (*before.base,)
         for name in before.held:
             if any(fnmatch.fnmatchcase(name, p) for p in _NEVER):
                 sees.held[name] = hidden(before.held[name], never)
@@ -81,8 +54,7 @@ def _sudo(call: Call) -> None:
         sees = before.cleared(step, lambda n: n in named or n in _KEPT_BY_SUDO)
         for name in named:
             sees.add(name, before.of(name), call.step(f"sudo --preserve-env={name}"))
-    for name in BASIC:
-        sees.may_be(name, step)
+    sees.may_be(step, *BASIC)
     rest = found.rest
     while rest and (made := ASSIGNMENT.fullmatch(rest[0])):
         sees.put(made[1], made[2], call.step(f"sudo {made[1]}=…"))
@@ -98,13 +70,10 @@ def _sudo(call: Call) -> None:
 def _su(call: Call) -> None:
     argv = [w for w in call.argv if w not in ("-", "-l", "--login")]
     login = len(argv) < len(call.argv)
-    found = options(
-        ["su", *argv[1:]],
-        ("-c", "--command", "-s", "--shell", "-g", "-G", "-w", "--whitelist-environment"),
-    )
-    texts, rest = found.of("-c", "--command"), found.rest
-    if not texts and "-c" in rest[:-1]:
-        texts = [rest[rest.index("-c") + 1]]
+    takes = ("-c", "--command", "-s", "--shell", "-g", "-G", "-w", "--whitelist-environment")
+    found = options(["su", *argv[1:]], takes)
+    found = Options([*found.given, *options(found.rest, takes).given], [])  # those behind the account count too
+    texts = found.of("-c", "--command")
     if not texts:
         return
     sees = call.sees.copy()
@@ -112,59 +81,35 @@ def _su(call: Call) -> None:
         step = call.step("su - starts a login environment", "su-login")
         kept = {n for value in found.of("-w", "--whitelist-environment") for n in value.split(",")}
         sees = sees.cleared(step, lambda n: n in kept or n == "TERM")
-        for name in BASIC:
-            sees.may_be(name, step)
+        sees.may_be(step, *BASIC)
     elif not found.has("-m", "-p", "--preserve-environment"):
-        for name in ("HOME", "SHELL", "USER", "LOGNAME", "PATH"):
-            sees.may_be(name, call.step("su sets it"))
+        sees.may_be(call.step("su sets it"), "HOME", "SHELL", "USER", "LOGNAME", "PATH")
     call.go_on(["sh", "-c", texts[0]], sees)
 
 
-_WRAPPERS: dict[str, tuple[str, ...]] = {
-    "nohup": (), "setsid": (), "time": ("-f", "-o"), "nice": ("-n", "--adjustment"), "ionice": ("-c", "-n", "-p"),
-    "stdbuf": ("-i", "-o", "-e"), "chronic": (), "unbuffer": (), "catchsegv": (), "exec": ("-a",),
-    "numactl": ("-N", "-m", "-C", "-i", "-p", "--cpunodebind", "--membind", "--physcpubind", "--interleave"),
-    "strace": ("-e", "-o", "-p", "-s", "-u", "-E"), "ltrace": ("-e", "-o", "-p", "-s"),
-    "xvfb-run": ("-n", "-s", "-e", "-f", "-p", "-w"), "dumb-init": (), "tini": (), "ipython": (),
+_WRAPPERS: dict[str, tuple[tuple[str, ...], int]] = {
+    **dict.fromkeys(("nohup", "setsid", "chronic", "unbuffer", "catchsegv", "dumb-init", "tini", "ipython"), ((), 0)),
+    "time": (("-f", "-o"), 0), "nice": (("-n", "--adjustment"), 0), "ionice": (("-c", "-n", "-p"), 0),
+    "stdbuf": (("-i", "-o", "-e"), 0), "exec": (("-a",), 0), "ltrace": (("-e", "-o", "-p", "-s"), 0),
+    "strace": (("-e", "-o", "-p", "-s", "-u", "-E"), 0), "xvfb-run": (("-n", "-s", "-e", "-f", "-p", "-w"), 0),
+    "numactl": (("-N", "-m", "-C", "-i", "-p", "--cpunodebind", "--membind", "--physcpubind", "--interleave"), 0),
+    "timeout": (("-s", "--signal", "-k", "--kill-after"), 1), "taskset": ((), 1), "chrt": ((), 1),
 }  # fmt: skip
+"""Options with a value of their own, and how many words stand before the program."""
 _RUNNERS = {"uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run", "rye": "run"}
-_SEARCHED = (
-    "nsys",
-    "ncu",
-    "rocprof",
-    "rocprofv2",
-    "rocprofv3",
-    "rocprof-compute",
-    "omniperf",
-    "perf",
-    "gdb",
-    "valgrind",
-    "compute-sanitizer",
-    "rocgdb",
-    "cuda-gdb",
-    "py-spy",
-    "viztracer",
-    "scalene",
-)
+_SEARCHED_TEXT = """
+nsys ncu rocprof rocprofv2 rocprofv3 rocprof-compute omniperf perf gdb valgrind compute-sanitizer rocgdb cuda-gdb py-spy
+viztracer scalene
+"""
+_SEARCHED = frozenset(_SEARCHED_TEXT.split())
 _STARTED = re.compile(
     r"(?:\S*/)?(?:python[\d.]*|torchrun|accelerate|deepspeed|mpirun|mpiexec|srun|bash|sh|vllm|ray)|\S+\.(?:py|sh)|\./\S+"
 )
 
 
 def _wrapper(call: Call) -> None:
-    name = call.argv[0].rpartition("/")[2]
-    found = options(call.argv, _WRAPPERS[name])
-    rest = found.rest[1:] if found.rest[:1] == ["--"] else found.rest
-    call.go_on(rest)
-
-
-def _timeout(call: Call) -> None:
-    call.go_on(options(call.argv, ("-s", "--signal", "-k", "--kill-after")).rest[1:])
-
-
-def _taskset(call: Call) -> None:
-    found = options(call.argv, ())
-    call.go_on(found.rest[1:])
+    takes, before = _WRAPPERS[call.argv[0].rpartition("/")[2]]
+    call.go_on(options(call.argv, takes).rest[before:])
 
 
 def _searched(call: Call) -> None:
@@ -207,9 +152,7 @@ def _conda_run(call: Call) -> None:
     found = options(call.argv[1:], ("-n", "--name", "-p", "--prefix", "--cwd"))
     step = call.step("conda run sources activate.d scripts, which were not read")
     sees = call.sees.copy()
-    for name in sees.held:
-        sees.may_be(name, step)
-    sees.base = (*sees.base, Alt(HOLE, "yes", (step,)))
+    sees.may_change(step)
     call.go_on(found.rest, sees)
 
 
@@ -234,7 +177,5 @@ def handler(argv: list[str]) -> Callable[[Call], None] | None:
 
 
 _TABLE: dict[str, Callable[[Call], None]] = {
-    **{"env": _env, "sudo": _sudo, "su": _su, "runuser": _su, "timeout": _timeout, "xargs": _xargs},
-    **dict.fromkeys(("taskset", "chrt"), _taskset),
-    "parallel": _parallel,
+    **{"env": _env, "sudo": _sudo, "su": _su, "runuser": _su, "xargs": _xargs, "parallel": _parallel},
 }

@@ -84,7 +84,7 @@ def _compose_file(run: Runs, sees: Sees, path: str | None, line: int, source: st
     found = run.look(path) if path and "$" not in path else None
     if found is None:
         step = Step(source, line, f"env_file {path}: file not found or not read")
-        sees.base = joined(sees.base, (Alt(HOLE, "yes", (step,)),))
+        sees.may_have(step)
         return
     for number, text in enumerate(found[1].split("\n")[:4000], 1):
         made = _COMPOSE_LINE.fullmatch(text.rstrip("\r"))

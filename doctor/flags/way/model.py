@@ -76,27 +76,44 @@ class Sees:
     def copy(self) -> Sees:
         return Sees(self.base, dict(self.held))
 
+    def or_(self, other: Sees) -> Sees:
+        """One of the two."""
+        names = self.held.keys() | other.held.keys()
+        return Sees(joined(self.base, other.base), {name: joined(self.of(name), other.of(name)) for name in names})
+
     def put(self, name: str, text: str | None, step: Step) -> None:
         self.held[name] = (Alt(text, "yes", (step,)),)
 
     def add(self, name: str, held: Held, step: Step) -> None:
         self.held[name] = tuple(alt.after(step) for alt in held)
 
-    def may_be(self, name: str, step: Step) -> None:
-        """Something may set it, or leave it."""
-        self.held[name] = joined(self.of(name), (Alt(HOLE, "yes", (step,)),))
+    def may_be(self, step: Step, *names: str) -> None:
+        """Something may set them, or leave them."""
+        for name in names:
+            self.held[name] = joined(self.of(name), (Alt(HOLE, "yes", (step,)),))
+
+    def may_have(self, step: Step) -> None:
+        """Variables may come along that are not known."""
+        self.base = (*self.base, Alt(HOLE, "yes", (step,)))
+
+    def may_change(self, step: Step) -> None:
+        """So may any that is known."""
+        self.may_be(step, *(name for name in self.held if not name.startswith("\0")))
+        self.may_have(step)
 
     def cleared(self, step: Step, keeps: Callable[[str], bool] = lambda _name: False, base: Held | None = None) -> Sees:
         """Without what is not kept; of what goes, the step is remembered."""
-        gone = {n: tuple(_gone(a, step) for a in held) for n, held in self.held.items() if not keeps(n)}
-        kept = {n: held for n, held in self.held.items() if keeps(n)}
+        kept = {n: held for n, held in self.held.items() if keeps(n) or n.startswith("\0")}  # \0: a file's text
+        gone = {n: tuple(_gone(a, step) for a in held) for n, held in self.held.items() if n not in kept}
         return Sees((Alt(None, "no", (step,)),) if base is None else base, {**gone, **kept})
 
     def unknown(self, step: Step) -> Sees:
         """Whether anything arrives is not known."""
         hole = Alt(HOLE, "yes", (step,))
         held = {
-            n: joined((a.after(step) for a in alts), (hole, Alt(None, "no", (step,)))) for n, alts in self.held.items()
+            n: joined((a.after(step) for a in alts), (hole, Alt(None, "no", (step,))))
+            for n, alts in self.held.items()
+            if not n.startswith("\0")
         }
         return Sees((*OUTER, hole), held)
 

@@ -21,10 +21,7 @@ def follow(run: Runs, source: str, keys: list[Key]) -> None:
     sees = Sees(of_image(source, line))
     for key in own:
         if key.key == "EnvironmentFile" and key.value:
-            step = Step(key.file, key.line, f"EnvironmentFile={key.value[:60]}: file not found or not read")
-            for name in list(sees.held):
-                sees.may_be(name, step)
-            sees.base = (*sees.base, *Sees(()).unknown(step).base)
+            sees.may_change(Step(key.file, key.line, f"EnvironmentFile={key.value[:60]}: file not found or not read"))
     for name, (text, step) in assignments(run, own).items():
         sees.put(name, text, step)
     args = next((key for key in own if key.key == "PodmanArgs"), None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 
-from doctor.flags.way import in_python, words
+from doctor.flags.way import in_python
 from doctor.flags.way.containers import env_file_lines
 from doctor.flags.way.frame import LOCAL, Remark
 from doctor.flags.way.launchers import Call, Options
@@ -17,17 +17,11 @@ from doctor.flags.way.model import Alt, Sees, Step, joined
 from doctor.parsers.text.shell_lexer import HOLE
 
 _RANK = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-_TORCHRUN = (
-    *_RANK,
-    "GROUP_RANK",
-    "ROLE_RANK",
-    "ROLE_NAME",
-    "ROLE_WORLD_SIZE",
-    "GROUP_WORLD_SIZE",
-    "TORCHELASTIC_RUN_ID",
-    "TORCHELASTIC_RESTART_COUNT",
-    "TORCHELASTIC_MAX_RESTARTS",
-)
+_TORCHRUN_TEXT = """
+GROUP_RANK ROLE_RANK ROLE_NAME ROLE_WORLD_SIZE GROUP_WORLD_SIZE TORCHELASTIC_RUN_ID TORCHELASTIC_RESTART_COUNT
+TORCHELASTIC_MAX_RESTARTS
+"""
+_TORCHRUN = (*_RANK, *_TORCHRUN_TEXT.split())
 _SWITCHES_TEXT = """
 --standalone --no-python --run-path -m --module --use-env --multi_gpu --cpu --debug --use_deepspeed --use_fsdp
 --use_megatron_lm --no_python --tpu --quiet -q --no_local_rank --no_ssh --no_ssh_check --force_multi --save_pid
@@ -145,11 +139,10 @@ def _accelerate(call: Call) -> None:
         return
     sees = call.sees.copy()
     step = call.step("accelerate sets it where it starts several ranks", "launcher-sets")
-    for name in (*_TORCHRUN, "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "NCCL_P2P_DISABLE", "NCCL_IB_DISABLE"):
-        sees.may_be(name, step)
-    for name in list(sees.held):
-        if name.startswith(("ACCELERATE_", "FSDP_", "MEGATRON_LM_")):
-            sees.may_be(name, step)
+    own = (name for name in list(sees.held) if name.startswith(("ACCELERATE_", "FSDP_", "MEGATRON_LM_")))
+    sees.may_be(
+        step, *_TORCHRUN, *own, "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "NCCL_P2P_DISABLE", "NCCL_IB_DISABLE"
+    )
     _started(call, found, sees, "each rank of accelerate")
 
 
@@ -163,7 +156,7 @@ def _deepspeed(call: Call) -> None:
         return
     what = "deepspeed passes to other nodes only NCCL*, UCX*, PYTHON*, MV2*, MLFLOW* and the lines of .deepspeed_env"
     remote = call.sees.cleared(call.step(what, "deepspeed"), lambda n: n.startswith(_PASSED_BY_DEEPSPEED))
-    file = call.run.beside(".deepspeed_env", call.frame)
+    file = call.run.file(".deepspeed_env", call.frame, call.sees.of)
     if file:
         for number, name, text in env_file_lines(file[1]):
             if text is not None:
@@ -175,8 +168,7 @@ def _ranked(call: Call, sees: Sees) -> Sees:
     step = call.step("deepspeed sets it for each rank", "launcher-sets")
     for name in (*_RANK[:3], "MASTER_ADDR", "MASTER_PORT", "LOCAL_SIZE", "CROSS_RANK", "CROSS_SIZE"):
         sees.put(name, HOLE, step)
-    for name in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
-        sees.may_be(name, step)
+    sees.may_be(step, "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
     return sees
 
 
@@ -203,9 +195,7 @@ def _runtime_env(call: Call, sees: Sees, text: str) -> None:
     try:
         held = json.loads(text[:100_000]).get("env_vars", {})
     except (ValueError, AttributeError, RecursionError):
-        for name in list(sees.held):
-            sees.may_be(name, step)
-        sees.base = joined(sees.base, sees.unknown(step).base)
+        sees.may_change(step)
         return
     for name, value in held.items() if isinstance(held, dict) else ():
         if isinstance(value, str):
@@ -232,12 +222,7 @@ def python(call: Call) -> None:
             call.step("python -E ignores variables of Python's own"), lambda n: not n.startswith("PYTHON"), sees.base
         )
     call.run.record(call.argv, sees, call.frame, call.line)
-    if (
-        rest
-        and rest[0].endswith(".py")
-        and (path := words.beside(rest[0]))
-        and (found := call.run.beside(path, call.frame))
-    ):
+    if rest and rest[0].endswith(".py") and (found := call.run.file(rest[0], call.frame, sees.of)):
         in_python.follow(call, sees, *found)
 
 

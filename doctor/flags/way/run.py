@@ -8,12 +8,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
-from doctor.flags.way import clusters, cron, docker_file, handlers, manifests, units, words
+from doctor.flags.way import clusters, cron, docker_file, handlers, in_python, manifests, units, words
 from doctor.flags.way.frame import LOCAL, Beside, Followed, Frame, Remark
 from doctor.flags.way.launchers import Call
-from doctor.flags.way.model import MOST_PROCESSES, OUTER, Env, Process, Sees, Step, joined
+from doctor.flags.way.model import MOST_PROCESSES, OUTER, Env, Held, Process, Sees, Step, joined
 from doctor.flags.way.shell import Walk
 from doctor.parsers.text.shell_lexer import HOLE
 from doctor.redaction.secrets import masked
@@ -52,8 +53,16 @@ class Run:
         if remark not in self.found.remarks and len(self.found.remarks) < 200:
             self.found.remarks.append(remark)
 
-    def beside(self, path: str, frame: Frame) -> tuple[str, str] | None:
-        return None if frame.outside else self.look(path)
+    def file(self, named: str, frame: Frame, of: Callable[[str], Held]) -> tuple[str, str] | None:
+        """The path and text of a file: one that the script wrote, or one that lies beside."""
+        path = words.beside(named)
+        if not path or frame.outside:
+            return None
+        written = of(words.WRITTEN + path)
+        if not any(step.id == words.WRITTEN for alt in written for step in alt.steps):
+            return self.look(path)
+        text = written[0].text if len(written) == 1 else None
+        return (path, text) if text and text != HOLE else None
 
     def is_helper(self, argv: list[str]) -> bool:
         return argv[0].rpartition("/")[2] in _HELPERS or len(self.found.processes) >= MOST_PROCESSES
@@ -71,7 +80,7 @@ class Run:
             self._shell(argv, sees, frame, line, body)
         elif handler := handlers.handler(argv):
             handler(Call(self, argv, sees, frame, line, body))
-        elif "/" in argv[0] and (path := words.beside(argv[0])) and (found := self.beside(path, frame)):
+        elif "/" in argv[0] and (found := self.file(argv[0], frame, sees.of)):
             self.script(found, argv[1:], sees, frame)
         else:
             self.record(argv, sees, frame, line)
@@ -79,6 +88,7 @@ class Run:
     def _shell(self, argv: list[str], sees: Sees, frame: Frame, line: int, body: str | None) -> None:
         options = 1
         text: str | None = None
+        stdin = False
         while options < len(argv) and argv[options].startswith(("-", "+")):
             option = argv[options]
             options += 1
@@ -87,6 +97,7 @@ class Run:
             elif re.fullmatch(r"-[a-z]*l[a-z]*|--login", option):
                 step = Step(frame.file, line, f"{argv[0]} {option} reads the profile of the user")
                 sees = Sees(joined(sees.base, sees.unknown(step).base), sees.unknown(step).held)
+            stdin |= option == "-s"
             if re.fullmatch(r"-[a-z]*c[a-z]*", option) and options < len(argv):
                 text = argv[options]
                 options += 1
@@ -95,9 +106,9 @@ class Run:
         inner = replace(frame, functions={}, locals=None)
         if text is not None:
             self.text(text, sees, replace(inner, args=rest[1:]), line)
-        elif rest and (path := words.beside(rest[0])) and (found := self.beside(path, frame)):
+        elif rest and not stdin and (found := self.file(rest[0], frame, sees.of)):
             self.script(found, rest[1:], sees, inner)
-        elif rest and rest[0] not in ("-", "/dev/stdin"):
+        elif rest and not stdin and rest[0] not in ("-", "/dev/stdin"):
             self.record(argv, sees, frame, line)
         elif body is not None:
             self.text(body, sees, replace(inner, args=rest), line + 1)
@@ -108,8 +119,17 @@ class Run:
             step = Step(frame.file, line, "the shell runs computed text", "unknown-launcher")
             self.record([HOLE], sees.unknown(step), frame, line)
             return None
+        return self._walked(text, sees, frame, line)
+
+    def _walked(self, text: str, sees: Sees, frame: Frame, line: int = 1) -> Env:
+        """A shell of its own, up to what its `trap … EXIT` runs."""
         env = Env(sees)
         self.walk.script(text, env, frame, line)
+        trap = env.get(words.TRAP)
+        if len(trap) == 1 and trap[0].text:
+            last = env.fork()
+            last.dead = False
+            self.walk.script(trap[0].text, last, frame, trap[0].steps[0].line)
         return env
 
     def script(self, found: tuple[str, str], args: list[str], sees: Sees, frame: Frame) -> None:
@@ -120,7 +140,7 @@ class Run:
             self.record([file, *args], sees, replace(frame, file=file), 1)
         else:
             inner = Frame(file, args, frame.where, {}, (*frame.calls, file), None, frame.outside, frame.nodes)
-            self.walk.script(text, Env(sees), inner)
+            self._walked(text, sees, inner)
 
     def record(self, argv: list[str], sees: Sees, frame: Frame, line: int, where: str | None = None) -> None:
         label = masked(" ".join(shown(a)[:400] for a in argv[:40]))[:120]
@@ -131,9 +151,7 @@ class Run:
         key = (frame.file, line, label, where, calls)
         if key in self._at:
             before = self.found.processes[self._at[key]]
-            names = before.sees.held.keys() | sees.held.keys()
-            both = Sees(joined(before.sees.base, sees.base), {n: joined(before.sees.of(n), sees.of(n)) for n in names})
-            self.found.processes[self._at[key]] = before._replace(sees=both)
+            self.found.processes[self._at[key]] = before._replace(sees=before.sees.or_(sees))
         elif len(self.found.processes) < MOST_PROCESSES:
             self._at[key] = len(self.found.processes)
             self.found.processes.append(Process(frame.file, line, label, where, sees))
@@ -171,6 +189,14 @@ def follow(source: str, text: str, kind: str, beside: Beside = lambda _path: Non
         manifests.yaml_file(run, source, text)
     elif kind == "python":
         run.record(["python", source], Sees(OUTER), Frame(source), 1)
+        in_python.follow(Call(run, ["python", source], Sees(OUTER), Frame(source), 1), Sees(OUTER), source, text)
+    return run.found
+
+
+def started(argv: list[str], sees: Sees, line: int) -> Followed:
+    """What one command starts."""
+    run = Run(lambda _path: None)
+    run.start(argv, sees, Frame("", outside=True), line)
     return run.found
 
 
@@ -178,6 +204,5 @@ def shell_file(run: Run, source: str, text: str) -> None:
     sees = clusters.directives(source, text, Sees(OUTER))
     run.nodes = clusters.nodes(text)
     run.scheduled = re.search(r"SLURM_|#SBATCH|#PBS|PBS_|LSB_|#BSUB", text) is not None
-    frame, env = Frame(source, None, calls=(source,)), Env(sees)
-    run.walk.script(text, env, frame)
+    env = run._walked(text, sees, Frame(source, None, calls=(source,)))
     run.found.left = None if env.dead else env

@@ -23,8 +23,7 @@ def _ssh(call: Call) -> None:
     for name in (n for n in call.sees.held if any(fnmatch.fnmatchcase(n, p) for p in sent)):
         accept = call.step(f"SendEnv {name}: the server has to accept it (AcceptEnv)")
         sees.held[name] = (*(a.after(accept) for a in call.sees.held[name]), Alt(None, "no", (accept,)))
-    for name in BASIC:
-        sees.may_be(name, step)
+    sees.may_be(step, *BASIC)
     where = f"host {host.replace(HOLE, '…')[:40]}"
     text = " ".join(command) if command else call.body
     if command and call.body is not None and command[0] in ("bash", "sh", "sudo"):
@@ -44,42 +43,23 @@ def _remote_shell(call: Call) -> None:
 def _opaque(call: Call) -> None:
     """Whether the environment of the caller, or that of a server, is used is not known."""
     name = call.argv[0]
-    call.run.record(
-        call.argv,
-        call.sees.unknown(call.step(f"{name} may use the environment of its server process")),
-        call.frame,
-        call.line,
-    )
+    sees = call.sees.unknown(call.step(f"{name} may use the environment of its server process"))
+    call.run.record(call.argv, sees, call.frame, call.line)
+
+
+_SYSTEMD_RUN_TEXT = """
+-E --setenv -p --property -u --unit -M -H --slice --uid --gid --description --working-directory --on-calendar
+--on-active --nice
+"""
 
 
 def _systemd_run(call: Call) -> None:
-    found = options(
-        call.argv,
-        (
-            "-E",
-            "--setenv",
-            "-p",
-            "--property",
-            "-u",
-            "--unit",
-            "-M",
-            "-H",
-            "--slice",
-            "--uid",
-            "--gid",
-            "--description",
-            "--working-directory",
-            "--on-calendar",
-            "--on-active",
-            "--nice",
-        ),
-    )
+    found = options(call.argv, _SYSTEMD_RUN_TEXT.split())
     sees = call.sees.copy()
     if not found.has("--scope"):
         step = call.step("systemd-run starts it in the environment of the service manager", "systemd-run")
         sees = call.sees.cleared(step)
-        for name in BASIC:
-            sees.may_be(name, step)
+        sees.may_be(step, *BASIC)
     for value in found.of("-E", "--setenv"):
         pass_on(sees, call.sees, value, call.step(f"systemd-run --setenv={value[:40]}"))
     call.go_on(found.rest, sees)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from doctor.flags.way import builtins, words
 from doctor.flags.way.frame import Frame, Runs
@@ -70,8 +71,13 @@ class Walk:
         elif isinstance(command, Chain):
             self._chain(command, env, frame)
         elif isinstance(command, Pipe):
+            printed = HOLE
             for item in command.items:
-                self.one(item, env.fork(), frame)
+                inner = env.fork()
+                if printed != HOLE and isinstance(item, Simple) and item.body is None and item.string is None:
+                    item = replace(item, body=f"\0{printed}")
+                self.one(item, inner, frame)
+                printed = self._prints(item, env, frame) if isinstance(item, Simple) else HOLE
         elif isinstance(command, Group):
             self.every(command.commands, env.fork() if command.subshell else env, frame)
         elif isinstance(command, If):
@@ -172,7 +178,7 @@ class Walk:
             for assign in command.assigns:
                 self.assign(assign, env, frame)
             return
-        argv = words.fields(command.words, env, frame.args)
+        argv = [f for word in command.words for f in builtins.fields(self, word, env, frame)]
         if not argv:
             return
         given: dict[str, Held] = {}
@@ -181,11 +187,33 @@ class Walk:
             held = words.assigned(assign.value, env, frame.args, assign.name)
             given[assign.name] = tuple(a._replace(exported="yes", steps=(step,)) for a in held)
         head = argv[0]
+        if command.out or head == "tee":
+            self._writes(argv, command, env, frame)
         function = frame.functions.get(head)
         if function is not None:
             self._call(function, argv[1:], env, frame, given)
         elif not builtins.run(self, argv, command, env, frame, given):
             self.start(argv, command, env, frame, given)
+
+    def _writes(self, argv: list[str], command: Simple, env: Env, frame: Frame) -> None:
+        """`cat > FILE <<EOF`, `tee FILE <<EOF`, `echo TEXT >> FILE`: what a later command may run or read."""
+        copies = argv[0] == "tee" and len(argv) == 2
+        path = words.beside(argv[1] if copies else words.text_of(command.out, env, frame.args) if command.out else "")
+        if not path:
+            return
+        text = (self._input(command, env, frame) or HOLE) if copies else self._prints(command, env, frame)
+        if command.appends:
+            before = env.get(words.WRITTEN + path)
+            text = before[0].text + text if len(before) == 1 and before[0].text and text != HOLE else HOLE
+        step = Step(frame.file, command.line, f"writes {path}", words.WRITTEN)
+        env.put(words.WRITTEN + path, (Alt(text if len(text) < _LONGEST else HOLE, "yes", (step,)),))
+
+    def _prints(self, command: Simple, env: Env, frame: Frame) -> str:
+        """What `echo TEXT`, or `cat` of a here-document, prints."""
+        argv = words.fields(command.words, env, frame.args)
+        if argv == ["cat"]:
+            return self._input(command, env, frame) or HOLE
+        return " ".join(argv[1:]) + "\n" if argv[:1] == ["echo"] and argv[1:2] != ["-e"] else HOLE
 
     def start(self, argv: list[str], command: Simple, env: Env, frame: Frame, given: dict[str, Held]) -> None:
         if self.run.is_helper(argv):

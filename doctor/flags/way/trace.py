@@ -11,8 +11,6 @@ from doctor.flags.way.run import shown
 from doctor.parsers.text.shell_lexer import HOLE
 from doctor.redaction.secrets import masked, variable
 
-MOST_ROWS = 60
-
 
 class Way(NamedTuple):
     """What one process has of one variable. `state`: set, not set, maybe, as the caller has it, not known."""

@@ -94,9 +94,7 @@ def _file(run: Runs, key: Key, sees: Sees) -> None:
     found = run.look(path) if "%" not in path else None
     if found is None:
         step = step_of(key, f"EnvironmentFile={path[:60]}: file not found or not read")
-        for name in list(sees.held):
-            sees.may_be(name, step)
-        sees.base = (*sees.base, Alt(HOLE, "yes", (step,)))
+        sees.may_change(step)
         return
     file, text = found
     for number, line in enumerate(text.split("\n")[:4000], 1):

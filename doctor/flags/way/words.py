@@ -18,6 +18,9 @@ _HERE = re.compile(
 """The folder of the script itself, as scripts ask for it."""
 HERE = "\ue001"
 """Stands for the folder of the file."""
+WRITTEN = "\0file "
+"""Before the path of a file that the script writes: its text is kept as a variable that every program inherits."""
+TRAP = "\0trap"
 _OPTIONAL = re.compile(r"[*?\[]|\{[^{}]*,[^{}]*\}")
 
 

@@ -25,6 +25,7 @@ RULES: dict[str, str] = {
     "image-download-unverified": "A download whose certificate or signature is not checked.",
     "image-repository-other-release": "AMD's repository for another release of the distribution than the base's.",
     "image-flag-baked": "A debugging or machine-specific variable is set for every run.",
+    "image-flag-lost": "A variable is set for the build only, and the container does not get it.",
     "image-privileged": "All rights of the host are given where a device is enough.",
     "image-ipc-host": "The host's shared memory is opened where a size is enough.",
     "image-seccomp-unconfined": "System calls are unfiltered where one capability is enough.",
@@ -41,6 +42,8 @@ class Fault:
     level: Level
     text: str
     fix: str
+    ignored: bool = False
+    """A comment of the file says so."""
 
 
 @dataclass

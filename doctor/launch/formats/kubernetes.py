@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from doctor.errors import InputError
 from doctor.launch.names import Port, label, port
 from doctor.launch.spec import Emitted, Kind, Line, Spec, beside_gpus, bound, left_out
 from doctor.launch.yaml_text import text
@@ -26,6 +27,7 @@ _OPTIONS: Mapping[Kind, str] = {
     "engine_arg": "an option of docker and podman alone",
 }
 LABEL = "app.kubernetes.io/name"
+_LAST_ID = (1 << 31) - 1
 _SHM = "/dev/shm"  # noqa: S108  the container's own
 
 
@@ -51,12 +53,14 @@ def emit(spec: Spec) -> Emitted:
 
 
 def service(spec: Spec) -> dict[str, Any]:
-    """What leads to the published ports of the Pods with this name's label."""
+    """What leads to the published ports of the Pods with this name's label. Raises InputError on one port for two."""
     rows = [
         {"name": f"{p.protocol}-{p.host or p.inside}", "port": p.host or p.inside, "targetPort": p.inside}
         | ({"protocol": "UDP"} if p.protocol == "udp" else {})
         for p in _ports(spec)
     ]
+    if twice := next((row["name"] for row in rows if [one["name"] for one in rows].count(row["name"]) > 1), None):
+        raise InputError(f"-p: a Service can't have port {twice} twice: choose another number in front")
     selects = {"selector": {LABEL: spec.name}, "ports": rows}
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": spec.name}, "spec": selects}
 
@@ -142,6 +146,8 @@ def _groups(spec: Spec, pod: dict[str, Any]) -> Iterator[Line]:
             yield Line(f"supplementalGroups {part.value}", f"{part.reason}; the nodes of the cluster must agree on it")
     for part in spec.of("user"):
         uid, _, gid = part.value.partition(":")
+        if max(int(uid), int(gid or 0)) > _LAST_ID:
+            raise InputError(f"--user {part.value}: the highest UID and GID of a Pod is {_LAST_ID}")
         context = pod.setdefault("securityContext", {})
         context["runAsUser"] = int(uid)
         if gid:

@@ -89,7 +89,7 @@ class _Walk:
 def _scalar(node: yaml.Node) -> Any:
     """Booleans and null as such; all else as the text that was written."""
     value = str(node.value)
-    shown = "".join(c if c.isprintable() else " " for c in value)[:4000]
+    shown = "".join(c if c.isprintable() else " " for c in value[:4000])
     if node.tag == "tag:yaml.org,2002:bool":
         return value.lower() in ("true", "yes", "on")
     return None if node.tag == "tag:yaml.org,2002:null" else shown

@@ -17,14 +17,14 @@ _AT_LINE = re.compile(r"^(.{1,120}?) \(at (?:line (\d{1,6})|end of document)")
 
 def of_json(text: str) -> str | None:
     try:
-        told = json.loads(text)
+        data = json.loads(text)
     except json.JSONDecodeError as error:
         return f"line {error.lineno}: {error.msg[:120]}"
     except ValueError:  # int() refuses more than 4,300 digits
         return "a number that is too long"
     except RecursionError:
         return "too many brackets"
-    return None if isinstance(told, dict) else "no table of settings"
+    return None if isinstance(data, dict) else "no table of settings"
 
 
 def of_toml(text: str) -> str | None:

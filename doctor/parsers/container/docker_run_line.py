@@ -180,11 +180,11 @@ def _from_keys(words: list[str]) -> list[str]:
     found = []
     for word, following in itertools.zip_longest(words, words[1:], fillvalue=""):
         bare = _BARE.get(word.strip("(,"))
-        told = bare is not None and bare[1].fullmatch(following.strip("(),.;")) is not None
-        option = bare[0] if told and bare else None
+        fits = bare is not None and bare[1].fullmatch(following.strip("(),.;")) is not None
+        option = bare[0] if fits and bare else None
         if word.endswith(":"):
             option = _KEYS.get(word.strip("()-,").removesuffix(":"))
-        found.append(f"{option}={following.strip('(),;' if told else '(),')}" if option and following else word)
+        found.append(f"{option}={following.strip('(),;' if fits else '(),')}" if option and following else word)
     return [w for n, w in enumerate(found) if not (n and found[n - 1] != words[n - 1])]
 
 

@@ -17,10 +17,10 @@ _VARIABLES = ("cudnn_graph_version", "cudnn_ops_infer_version", "cudnn_adv_infer
 def read(blocks: Blocks) -> str | None:
     """`9.10.2`; None for a library without the variable. Raises ParserError for a file that is no library."""
     held = head(blocks)
-    told = dynamic(blocks, held)
-    if told is None:
+    tags = dynamic(blocks, held)
+    if tags is None:
         raise ParserError("no dynamic section")
-    defines = Definitions(blocks, held, told)
+    defines = Definitions(blocks, held, tags)
     for name in _VARIABLES:
         raw = defines.bytes_of(name, 8)
         if raw:

@@ -89,16 +89,16 @@ def dynamic(blocks: Blocks, elf: Elf) -> Dynamic | None:
     )
 
 
-def versions(blocks: Blocks, elf: Elf, told: Dynamic, of: Collection[str]) -> Versions:
+def versions(blocks: Blocks, elf: Elf, tags: Dynamic, of: Collection[str]) -> Versions:
     """Of the libraries named by `of`. The loader compares them before it takes a library, and gives up where one lacks:
     `version 'GLIBC_2.34' not found`."""
-    start, size = told.strings
+    start, size = tags.strings
 
     def text(offset: int) -> str:  # a large library's table of strings has 100 MB
         return name_at(blocks.at(start + offset, min(_LONGEST_VERSION, size - offset)), 0) if offset < size else ""
 
     wanted: list[tuple[str, str]] = []
-    for rest, (_, count, file, aux, step) in _chained(blocks, elf, told, _VERNEED, _VERNEEDNUM, "HHIII"):
+    for rest, (_, count, file, aux, step) in _chained(blocks, elf, tags, _VERNEED, _VERNEEDNUM, "HHIII"):
         place, library = aux, text(file)
         if library not in of:
             count = 0
@@ -114,9 +114,9 @@ def versions(blocks: Blocks, elf: Elf, told: Dynamic, of: Collection[str]) -> Ve
         if not step:
             break
     defined: list[str] = []
-    if told.soname not in of:
+    if tags.soname not in of:
         return Versions(tuple(wanted), ())
-    for rest, (_, _, _, _, _, aux, step) in _chained(blocks, elf, told, _VERDEF, _VERDEFNUM, "HHHHIII"):
+    for rest, (_, _, _, _, _, aux, step) in _chained(blocks, elf, tags, _VERDEF, _VERDEFNUM, "HHHHIII"):
         if aux + 4 <= len(rest):
             defined.append(text(struct.unpack_from(f"{elf.order}I", rest, aux)[0]))
         if not step:
@@ -125,13 +125,13 @@ def versions(blocks: Blocks, elf: Elf, told: Dynamic, of: Collection[str]) -> Ve
 
 
 def _chained(
-    blocks: Blocks, elf: Elf, told: Dynamic, table: int, number: int, form: str
+    blocks: Blocks, elf: Elf, tags: Dynamic, table: int, number: int, form: str
 ) -> Iterator[tuple[bytes, tuple[int, ...]]]:
     """Records of a table in which each says how far the next one is (its last number)."""
     layout = struct.Struct(f"{elf.order}{form}")
-    content = blocks.at(told.tables[table], _VERSIONS_LIMIT) if table in told.tables else b""
+    content = blocks.at(tags.tables[table], _VERSIONS_LIMIT) if table in tags.tables else b""
     place = 0
-    for _ in range(told.tables.get(number, 0)):
+    for _ in range(tags.tables.get(number, 0)):
         if place + layout.size > len(content):
             return
         record = layout.unpack_from(content, place)

@@ -39,12 +39,12 @@ def _entry(elf: Elf) -> _Entry:
     return _Entry(layout, layout.size)
 
 
-def undefined(blocks: Blocks, elf: Elf, told: Dynamic) -> Iterator[Symbol]:
+def undefined(blocks: Blocks, elf: Elf, tags: Dynamic) -> Iterator[Symbol]:
     """Names that the file wants from the libraries loaded with it, in the order of its table."""
-    offset, count = _table(blocks, elf, told)
+    offset, count = _table(blocks, elf, tags)
     entry = _entry(elf)
     table = blocks.at(offset, entry.size * count)
-    start, size = told.strings
+    start, size = tags.strings
     strings = blocks.at(start, size)
     for row in entry.layout.iter_unpack(table[: len(table) // entry.size * entry.size]):
         info, section = (row[1], row[3]) if elf.bits == 64 else (row[3], row[5])
@@ -52,26 +52,26 @@ def undefined(blocks: Blocks, elf: Elf, told: Dynamic) -> Iterator[Symbol]:
             yield Symbol(name_at(strings, row[0], _LONGEST_NAME), info >> 4 == _WEAK)
 
 
-def _table(blocks: Blocks, elf: Elf, told: Dynamic) -> tuple[int, int]:
+def _table(blocks: Blocks, elf: Elf, tags: Dynamic) -> tuple[int, int]:
     """Offset of the symbols and how many there are: the section says it, else the old hash table does."""
     entry = _entry(elf).size
     section = next((s for s in elf.sections if s.kind == SHT_DYNSYM), None)
     if section is not None:
         return section.offset, min(section.size // entry, _MOST_SYMBOLS)
-    if _SYMTAB in told.tables and _HASH in told.tables:
-        chains = blocks.at(told.tables[_HASH] + 4, 4)
+    if _SYMTAB in tags.tables and _HASH in tags.tables:
+        chains = blocks.at(tags.tables[_HASH] + 4, 4)
         if len(chains) == 4:
-            return told.tables[_SYMTAB], min(struct.unpack(f"{elf.order}I", chains)[0], _MOST_SYMBOLS)
+            return tags.tables[_SYMTAB], min(struct.unpack(f"{elf.order}I", chains)[0], _MOST_SYMBOLS)
     raise ParserError("neither a section nor a hash table says how many symbols there are")
 
 
 class Definitions:
     """What one library defines. Raises ParserError where it has no GNU hash table."""
 
-    def __init__(self, blocks: Blocks, elf: Elf, told: Dynamic) -> None:
-        self._blocks, self._elf, self._told = blocks, elf, told
-        start = told.tables.get(_GNU_HASH)
-        self._symbols = told.tables.get(_SYMTAB)
+    def __init__(self, blocks: Blocks, elf: Elf, tags: Dynamic) -> None:
+        self._blocks, self._elf, self._told = blocks, elf, tags
+        start = tags.tables.get(_GNU_HASH)
+        self._symbols = tags.tables.get(_SYMTAB)
         header = blocks.at(start, 16) if start is not None else b""
         if start is None or self._symbols is None or len(header) < 16:
             raise ParserError("no GNU hash table")
@@ -159,15 +159,15 @@ def read(content: bytes) -> tuple[Symbol, ...]:
     """The undefined names of a whole file in memory; () for one that is linked with nothing."""
     held = Held(content)
     elf = head(held)
-    told = dynamic(held, elf)
-    return tuple(undefined(held, elf, told)) if told else ()
+    tags = dynamic(held, elf)
+    return tuple(undefined(held, elf, tags)) if tags else ()
 
 
 def lacking(blocks: Blocks, names: Sequence[str]) -> list[str]:
     """Those of the names that a library does not define. Raises ParserError where it can't be told."""
     held = head(blocks)
-    told = dynamic(blocks, held)
-    if told is None:
+    tags = dynamic(blocks, held)
+    if tags is None:
         raise ParserError("no dynamic section")
-    defines = Definitions(blocks, held, told)
+    defines = Definitions(blocks, held, tags)
     return [name for name in names if name not in defines]

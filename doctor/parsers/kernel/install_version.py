@@ -51,12 +51,12 @@ def cuda_text(text: str) -> str:
 def cuda_json(text: str) -> dict[str, str]:
     """`version` of the toolkit and its components. ParserError where it is no such JSON."""
     try:
-        told = json.loads(text)
+        data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ParserError("version.json is no JSON") from error
     found: dict[str, str] = {}
     for key, name in (("cuda", "version"), *_OF_JSON.items()):
-        entry = told.get(key) if isinstance(told, dict) else None
+        entry = data.get(key) if isinstance(data, dict) else None
         version = entry.get("version") if isinstance(entry, dict) else None
         if isinstance(version, str) and _NUMBERS.fullmatch(version):
             found[name] = version

@@ -9,5 +9,6 @@ from __future__ import annotations
 
 def clean(text: str, limit: int = 300) -> str:
     """One line without control characters (bidirectional marks included), cut at `limit` characters."""
-    kept = "".join(c for c in text[: limit * 2] if c.isprintable())
+    head = text[: limit * 2]
+    kept = head if head.isprintable() else "".join(c for c in head if c.isprintable())
     return kept[:limit].strip()

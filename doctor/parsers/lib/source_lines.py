@@ -16,11 +16,13 @@ def source_lines(text: str, source: str) -> Iterator[tuple[str, str]]:
     """Lines cut to LINE_LIMIT characters, without control characters (a tab stays)."""
     for number, line in enumerate(text.split("\n"), 1):
         line = line[:LINE_LIMIT].rstrip("\r")
-        yield f"{source}:{number}", line if line.isprintable() else printable(line)
+        yield f"{source}:{number}", printable(line)
 
 
 def printable(text: str) -> str:
     """The text without control characters other than tabs."""
+    if text.isprintable() or text.replace("\t", "").isprintable():  # nearly all, at a tenth of the price
+        return text
     return "".join(c for c in text if c.isprintable() or c == "\t")
 
 

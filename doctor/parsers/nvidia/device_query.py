@@ -94,15 +94,15 @@ class _Reader:
         if self.number != str(int(number)):
             self.begin(number, "amd", where)
             self.place["hip"] = 1
-        value, told = row[1], row[2]
-        if told == "AMD GCN Arch Name" and (arch := re.match(r"gfx[0-9a-f]{3,4}", value)):
+        value, shown = row[1], row[2]
+        if shown == "AMD GCN Arch Name" and (arch := re.match(r"gfx[0-9a-f]{3,4}", value)):
             self.facts["arch"] = (arch[0], where)
-        elif told.startswith("Number of multi-processors") and value.isdecimal() and len(value) < 5:
+        elif shown.startswith("Number of multi-processors") and value.isdecimal() and len(value) < 5:
             self.facts["compute_units"] = (int(value), where)
-        elif told == "Total Global Memory (MB)" and value.isdecimal() and len(value) < 9:
+        elif shown == "Total Global Memory (MB)" and value.isdecimal() and len(value) < 9:
             self.facts["memory_bytes"] = (int(value) << 20, where)
-        elif told.startswith("PCI ") and value.isdecimal() and len(value) < 6:
-            self.place[told] = int(value)
+        elif shown.startswith("PCI ") and value.isdecimal() and len(value) < 6:
+            self.place[shown] = int(value)
 
     def close(self) -> None:
         if not self.number or self.gpus >= _LIMIT:

@@ -63,8 +63,8 @@ def _put_gpu(sheet: FactSheet, found: list[Element], place: int, source: str) ->
         return
     at = f"gpus[{key}]"
     sheet.put(f"{at}.pci_address", key, where)
-    told = gpu.attributes
-    gcn, sm = told.get("gcn", ""), told.get("sm", "")
+    attributes = gpu.attributes
+    gcn, sm = attributes.get("gcn", ""), attributes.get("sm", "")
     sheet.put(f"{at}.vendor", "amd" if gcn else "nvidia", where)
     arch = _arch(gcn, sm)
     if arch:

@@ -158,31 +158,33 @@ class _Reader:
             self.row(where, dict(zip(self.columns, cells, strict=True)))
 
     def row(self, where: str, cells: dict[str, str]) -> None:
-        told = {_ALIASES.get(name, name): value for name, text in cells.items() if (value := known(text)) is not None}
-        place = address(told.get("pci.bus_id", ""))
-        index = told.get("index", "")
+        columns = {
+            _ALIASES.get(name, name): value for name, text in cells.items() if (value := known(text)) is not None
+        }
+        place = address(columns.get("pci.bus_id", ""))
+        index = columns.get("index", "")
         bare = re.fullmatch(r"\d{1,4}", index)
         key = place or f"#{int(index) if bare else self.rows}"
         facts: dict[str, Any] = {"vendor": "nvidia", "pci_address": place, "index.smi": int(index) if bare else None}
-        for name, value in told.items():
+        for name, value in columns.items():
             if name in _FACTS:
                 fact, convert = _FACTS[name]
                 facts[fact] = convert(value)
-        facts["sensors.throttle_reasons"] = _reasons(told)
-        if len([value for value in facts.values() if value is not None]) < 2 and not _VERSIONS & told.keys():
+        facts["sensors.throttle_reasons"] = _reasons(columns)
+        if len([value for value in facts.values() if value is not None]) < 2 and not _VERSIONS & columns.keys():
             return
         self.rows += 1
         for fact, value in facts.items():
             if value is not None:
                 self.sheet.put(f"gpus[{key}].{fact}", value, where)
         for name in ("kmd_version", "driver_version"):
-            if found := re.match(r"\d{3}\.\d{1,4}(?:\.\d{1,4})?$", told.get(name, "")):
+            if found := re.match(r"\d{3}\.\d{1,4}(?:\.\d{1,4})?$", columns.get(name, "")):
                 self.sheet.put("nvidia_driver.version", found[0], where)
 
 
-def _reasons(told: dict[str, str]) -> list[str] | None:
+def _reasons(cells: dict[str, str]) -> list[str] | None:
     """What holds the clocks down, of single columns and of their sum; None where no such column was asked for."""
-    asked = {found[1]: text.lower() for name, text in told.items() if (found := _REASON.match(name))}
+    asked = {found[1]: text.lower() for name, text in cells.items() if (found := _REASON.match(name))}
     if not asked.keys() & {"active", *_REASONS}:
         return None
     total = asked.get("active", "")

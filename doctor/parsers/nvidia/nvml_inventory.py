@@ -57,20 +57,20 @@ _LACKED = {
 """What a GPU lacks that does not support a call, where its facts are not the one of the same key in _PLAIN."""
 
 
-def read(told: Mapping[str, Any], source: str = "nvml") -> FactSheet:
+def read(inventory: Mapping[str, Any], source: str = "nvml") -> FactSheet:
     """`error` None says that NVML came up. ParserError where there is neither an error nor a list of GPUs."""
     sheet = FactSheet()
-    error = told.get("error")
+    error = inventory.get("error")
     if isinstance(error, Mapping):
         sheet.put("nvidia_driver.nvml_error", str(error.get("name") or error.get("code"))[:80], source)
         return sheet
-    gpus = told.get("gpus")
+    gpus = inventory.get("gpus")
     if not isinstance(gpus, list):
         raise ParserError("NVML's inventory has no list of GPUs")
     sheet.put("nvidia_driver.nvml_gpus", len(gpus), source)
     for key, fact in (("driver_version", "version"), ("cuda_driver_version", "cuda_version")):
-        if isinstance(told.get(key), str):
-            sheet.put(f"nvidia_driver.{fact}", told[key], source)
+        if isinstance(inventory.get(key), str):
+            sheet.put(f"nvidia_driver.{fact}", inventory[key], source)
     for gpu in gpus[:256]:
         if isinstance(gpu, Mapping) and _named(gpu):
             _gpu(sheet, gpu, source)

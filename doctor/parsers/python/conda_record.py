@@ -19,10 +19,10 @@ _MOST_FILES = 100_000
 def read(text: str) -> tuple[File, ...]:
     """Files in which conda puts its prefix have no size that can be compared. ParserError where it is no record."""
     try:
-        told = json.loads(text)
+        data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ParserError(f"broken JSON: {str(error)[:100]}") from None
-    paths = told.get("paths_data", {}).get("paths") if isinstance(told, dict) else None
+    paths = data.get("paths_data", {}).get("paths") if isinstance(data, dict) else None
     if not isinstance(paths, list):
         raise ParserError("no paths_data: not a record of conda-meta")
     return tuple(_files(paths[:_MOST_FILES]))

@@ -52,8 +52,8 @@ def plain(name: str) -> str:
 
 def abi_of(names: Iterable[str]) -> bool | None:
     """True: the new ABI of GCC 5, False: the old one, None: no name says it, or they differ."""
-    told = {_NEW in name for name in names if _NEW in name or _OLD.search(name)}
-    return told.pop() if len(told) == 1 else None
+    new = {_NEW in name for name in names if _NEW in name or _OLD.search(name)}
+    return new.pop() if len(new) == 1 else None
 
 
 def cxx11_abi(blocks: Blocks) -> bool:
@@ -61,10 +61,10 @@ def cxx11_abi(blocks: Blocks) -> bool:
     from doctor.parsers.elf import elf, elf_dynamic, elf_symbols  # rules take the names alone from this module
 
     held = elf.head(blocks)
-    told = elf_dynamic.dynamic(blocks, held)
-    if told is None:
+    tags = elf_dynamic.dynamic(blocks, held)
+    if tags is None:
         raise ParserError("no dynamic section")
-    defines = elf_symbols.Definitions(blocks, held, told)
+    defines = elf_symbols.Definitions(blocks, held, tags)
     for new, name in _ERRORS.items():
         if name in defines:
             return new

@@ -102,7 +102,7 @@ def _literal(value: str | None) -> str | None:
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), 1):
         line = line[:LINE_LIMIT].rstrip("\r")
-        yield number, line if line.isprintable() else printable(line)
+        yield number, printable(line)
 
 
 def _env(text: str) -> Iterator[Assigned]:

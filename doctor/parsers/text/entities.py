@@ -1,14 +1,15 @@
 """What people's sentences name of this machine: GPUs, versions, system, engines -> facts.
 
 The least trusted of parsers: sentences also tell of other machines, of versions that would work, of what was there.
-Only what stands here is a fact; a thing told in two ways that do not agree is none. `heard` gives all that is named,
-with its standing, what was tried among it.
+Only what stands here is a fact; a thing named in two ways that do not agree is none. `entities_in` gives all that is
+named, with its standing, what was tried among it.
 
 >>> from doctor.knowledge.names import gpu_by_name
 >>> sheet = read("my RTX5090 (driver 570.86.15) fails with torch 2.0.1+cu118, his 4090 is fine", "text", gpu_by_name)
 >>> sheet.get("gpus[#0].arch"), sheet.get("nvidia_driver.version"), sheet.get("torch.cuda")
 ('sm_120', '570.86.15', '11.8')
->>> [e.value for e in heard("I already tried driver 535.183.01", "text", gpu_by_name) if e.standing is Standing.TRIED]
+>>> found = entities_in("I already tried driver 535.183.01", "text", gpu_by_name)
+>>> [entity.value for entity in found if entity.standing is Standing.TRIED]
 ['535.183.01']
 """
 
@@ -46,7 +47,7 @@ _CUES = closed(
 
 
 @dataclass(frozen=True)
-class Heard:
+class Entity:
     """A thing that a sentence names. `fact`: `gpu`, a kind of stack_words, or a fact's name."""
 
     fact: str
@@ -57,9 +58,9 @@ class Heard:
     side: str
 
 
-def heard(text: str, source: str, lookup: Lookup) -> list[Heard]:
+def entities_in(text: str, source: str, lookup: Lookup) -> list[Entity]:
     """All that is named, in order."""
-    found: list[Heard] = []
+    found: list[Entity] = []
     left = CHARS_LIMIT
     known: set[str] = set()
     for where, line in lines(text, source, _CUES):
@@ -75,12 +76,12 @@ def heard(text: str, source: str, lookup: Lookup) -> list[Heard]:
 
 def read(text: str, source: str, lookup: Lookup) -> FactSheet:
     """Raises ParserError where nothing is said of this machine."""
-    here = [entity for entity in heard(text, source, lookup) if entity.standing is Standing.HERE]
+    here = [entity for entity in entities_in(text, source, lookup) if entity.standing is Standing.HERE]
     if "host" in text[:CHARS_LIMIT].lower():  # it may tell of both sides: on which one its tools ran is not said
         here = [entity for entity in here if entity.fact != "container.inside"]
     sheet = FactSheet()
     _gpus(sheet, [entity for entity in here if entity.fact == "gpu"])
-    kinds: dict[str, list[Heard]] = {}
+    kinds: dict[str, list[Entity]] = {}
     for entity in here:
         if entity.fact != "gpu":
             kinds.setdefault(entity.fact, []).append(entity)
@@ -98,14 +99,14 @@ def read(text: str, source: str, lookup: Lookup) -> FactSheet:
     return sheet
 
 
-def _of_line(row: list[Token], where: str, lookup: Lookup) -> Iterator[Heard]:
+def _of_line(row: list[Token], where: str, lookup: Lookup) -> Iterator[Entity]:
     if not row:
         return
     cut = clauses(row)
     labelled = _label_of_gpu(row)
     for mention in mentions(row, lookup):
         clause = at_token(row, cut, mention.first)
-        yield Heard("gpu", mention, where, clause.standing, clause.mine or labelled, clause.side)
+        yield Entity("gpu", mention, where, clause.standing, clause.mine or labelled, clause.side)
     for thing in stack_words.said(row):
         clause = at_token(row, cut, thing.first)
         kind = _of_cuda(row, clause, thing) if thing.fact == "cuda" else thing.fact
@@ -113,9 +114,9 @@ def _of_line(row: list[Token], where: str, lookup: Lookup) -> Iterator[Heard]:
         if kind == "driver_cuda":  # `the driver supports CUDA 12.2` is no wish
             standing = Standing.WISHED if wishes(row, clause) else Standing.HERE
         if kind:
-            yield Heard(kind, thing.value, where, standing, clause.mine, clause.side)
+            yield Entity(kind, thing.value, where, standing, clause.mine, clause.side)
     for name, value, clause in states.told(row, cut):
-        yield Heard(name, value, where, clause.standing, clause.mine, clause.side)
+        yield Entity(name, value, where, clause.standing, clause.mine, clause.side)
 
 
 def _label_of_gpu(row: list[Token]) -> bool:
@@ -142,10 +143,10 @@ def _of_cuda(row: list[Token], clause: Clause, thing: stack_words.Said) -> str:
 _SERVES = frozenset(("supports", "support", "serves", "reports", "shows", "is", "s", ":", "version"))
 
 
-def _gpus(sheet: FactSheet, told: list[Heard]) -> None:
+def _gpus(sheet: FactSheet, entities: list[Entity]) -> None:
     """One product, or none: of several it is not known which the text is about."""
-    told = [entity for entity in told if entity.mine] or told
-    all_: list[tuple[Mention, str]] = [(entity.value, entity.where) for entity in told]
+    entities = [entity for entity in entities if entity.mine] or entities
+    all_: list[tuple[Mention, str]] = [(entity.value, entity.where) for entity in entities]
     archs = {mention.arch for mention, _ in all_ if mention.arch}
     vendors = {mention.vendor for mention, _ in all_}
     named = [(mention, where) for mention, where in all_ if mention.name]
@@ -196,7 +197,7 @@ def gpus_torn(torn: set[str], archs: Collection[str]) -> bool:
 _OF_HOST = ("driver", "branch", "module", "user", "driver_cuda", "amdgpu", "kernel", "os", "fabric", "host.cpu")
 
 
-def _agreed(kind: str, rows: list[Heard]) -> Heard | None:
+def _agreed(kind: str, rows: list[Entity]) -> Entity | None:
     """The fullest of what was said where all agree. A driver is the host's, libraries are those of the container."""
     wanted, other = ("host", "container") if kind in _OF_HOST else ("container", "host")
     if {row.side for row in rows} >= {wanted, other}:
@@ -224,7 +225,7 @@ def _begins(full: str, short: str) -> bool:
     return many[: len(few)] == few
 
 
-def _facts(kind: str, value: Any, chosen: dict[str, Heard]) -> Iterable[tuple[str, Any]]:
+def _facts(kind: str, value: Any, chosen: dict[str, Entity]) -> Iterable[tuple[str, Any]]:
     if kind.startswith("engine:"):
         return (("container.engine", kind[7:]), ("container.engine_version", value))
     if kind.startswith("package:"):

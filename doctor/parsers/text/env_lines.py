@@ -88,11 +88,11 @@ def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet
         if not found:
             continue
         how = found.groupdict().get("how") or ""
-        told = env_words.value(found["name"], found["value"], how) if how in ("", "export ") else found["value"]
-        if told is None:
+        meant = env_words.value(found["name"], found["value"], how) if how in ("", "export ") else found["value"]
+        if meant is None:
             continue
-        if told != found["value"]:
-            sheet.put(f"environment[{found['name']}]", kept(told), where)
+        if meant != found["value"]:
+            sheet.put(f"environment[{found['name']}]", kept(meant), where)
             continue
         if command or (how in ("", "export ") and env_words.for_one_command(found["value"])):
             pairs = _typed(line)

@@ -73,11 +73,11 @@ _TOLD_OPTIONS = re.compile(r"\w{1,60}:[\w.]{1,40}(?:(?:, |,? and )\w{1,60}:[\w.]
 _TOLD_LIST = re.compile(r"\d{1,3}(?:(?:, {0,2}|,? and )\d{1,3}){0,63}(?:, | and |, and )\d{1,3}(?![\w.])")
 
 
-def value(name: str, told: str, how: str) -> str | None:
+def value(name: str, text: str, how: str) -> str | None:
     """The value that words tell: `set to 0`, `an empty string`, `0 and 1` of a list of GPUs, `points to /opt/rocm`.
     None where they tell that there is none, or of several. What is no such phrase stays as it is. `how`: `export ` or
     ""."""
-    phrase = told.strip(" \t`(<")
+    phrase = text.strip(" \t`(<")
     if _TOLD_UNSET.match(phrase) or _SAID_TO_LACK.match(phrase):
         return None
     if _TOLD_EMPTY.match(phrase):
@@ -94,18 +94,18 @@ def value(name: str, told: str, how: str) -> str | None:
         return None
     if how and _GOES_ON.match(phrase) and not for_one_command(phrase):
         return before(phrase) or phrase.split()[0].rstrip(",")
-    return told
+    return text
 
 
-def before(told: str) -> str | None:
+def before(text: str) -> str | None:
     """What stands before a sentence that goes on behind it; None where none does."""
-    said = _SAID_OF_IT.match(told)
+    said = _SAID_OF_IT.match(text)
     return said[1].rstrip(",;") if said else None
 
 
-def tried(told: str) -> bool:
+def tried(text: str) -> bool:
     """Whether it is said that the value was tried and helped."""
-    return _TRIED.match(told) is not None
+    return _TRIED.match(text) is not None
 
 
 def for_one_command(value: str) -> bool:

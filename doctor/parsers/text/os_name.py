@@ -70,6 +70,7 @@ def os_facts(text: str) -> dict[str, str | bool]:
         if at < 0 or (wsl and name == "windows") or (name == "arch" and low[at : at + 5].strip(" ,") != "arch"):
             continue
         facts["os.id"] = name
+        facts["os.name"] = text if "," in text[: at + 1] else text.partition(",")[0]
         if found := _VERSION.search(text, at + len(word)) or re.search(r"[RrVv](\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", text):
             facts["os.version"] = found[1]
         break

@@ -74,7 +74,7 @@ class Token(NamedTuple):
     op: str = ""
     word: Word = Word(0, ())
     body: str | None = None
-    """Of `<<`: the here-document."""
+    """Of `<<`: the here-document. Of `>`: the operator, where it is standard output that goes to a file."""
 
 
 class Lexer:
@@ -142,7 +142,8 @@ class Lexer:
             name = "".join(p.text for p in word.parts)
             self.waiting.append((name, op == "<<-", any(p.quoted for p in word.parts)))
             return Token(line, "<<", word)
-        return Token(line, "<<<" if op == "<<<" else "<" if op == "<" else ">", word)
+        out = op if found[0] in (">", ">>", ">|", "1>", "1>>") else None
+        return Token(line, op if op in ("<<<", "<") else ">", word, out)
 
     def _body(self, name: str, tabs: bool, quoted: bool) -> str:
         start, text = self.at, self.text

@@ -25,6 +25,9 @@ class Simple:
     """Here-document on standard input; `\\0` before it where nothing in it is expanded."""
     string: Word | None = None
     """Here-string on standard input."""
+    out: Word | None = None
+    """The file that standard output goes to."""
+    appends: bool = False
 
 
 @dataclass

@@ -172,6 +172,8 @@ class _Parser:
                 into.body = token.body
             elif token.op == "<<<":
                 into.string = token.word
+            elif token.op == ">" and token.body is not None:
+                into.out, into.appends = token.word, token.body == ">>"
 
     def _bracket(self) -> Command:
         opening = self._take()

@@ -51,7 +51,7 @@ def lines(text: str, source: str, cues: Iterable[str]) -> Iterator[tuple[str, st
     for number, line in enumerate(text.split("\n"), 1):
         line = line[:CHARS_PER_LINE].rstrip("\r")
         if line and any(map(line.lower().__contains__, cues)):
-            yield f"{source}:{number}", line if line.isprintable() else printable(line)
+            yield f"{source}:{number}", printable(line)
 
 
 def tokens(line: str) -> list[Token]:

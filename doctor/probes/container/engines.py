@@ -1,7 +1,8 @@
-"""The container engines that are installed, the vendors' toolkits, and the CDI specs. Files alone: no engine is asked.
+"""The container engines that are installed, how they run, the vendors' toolkits, and the CDI specs.
 
 Cost: a few stats; on a machine that has CDI specs, one a path that they name; with an engine and a GPU, the package
-database for their versions. Inside a container there is nothing to find, and nothing is said.
+database for their versions and two questions to Docker's socket, or `podman --version`. Inside a container there is
+nothing to find, and nothing is said.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import json
 import re
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 from doctor.parsers.container import config_fault
 from doctor.parsers.lib.printable import clean
+from doctor.probes.lib import engine_mode
 from doctor.system.base import Reading, System
 
 READS: tuple[str, ...] = (
@@ -28,6 +31,7 @@ READS: tuple[str, ...] = (
     "file:var/run/cdi/* public",
     "stat:** public",
     "file:var/lib/dpkg/status public",
+    *engine_mode.READS,
 )
 _ENGINES = {"docker": "dockerd", "podman": "podman", "containerd": "containerd", "cri-o": "crio"}
 _TOOLKITS = {"nvidia": "nvidia-ctk", "amd": "amd-ctk"}
@@ -39,20 +43,44 @@ _PACKAGES = {
     "toolkits[nvidia]": ("nvidia-container-toolkit-base", "nvidia-container-toolkit"),
     "toolkits[amd]": ("amd-container-toolkit",),
 }
-_CDI = ("etc/cdi", "var/run/cdi")
+HOOK = "nvidia-container-runtime-hook"
+"""What docker's `--gpus` starts; it looks for it on its own PATH (moby, daemon/nvidia_linux.go)."""
 _DRIVER_FILE = re.compile(r"/lib(?:cuda|nvidia-ml)\.so\.(\d{3,4}\.\d{1,4}(?:\.\d{1,4})?)$")
 _PATHS_AT_MOST = 400
 
 
 def probe(system: System, sheet: FactSheet) -> None:
     found = [*_programs(system, sheet, "engines", _ENGINES), *_programs(system, sheet, "toolkits", _TOOLKITS)]
+    daemon: dict[str, Any] = {}
     if "engines[docker]" in found:
-        _daemon(_as_text(system.read_text("etc/docker/daemon.json", limit=1 << 20)), sheet)
+        daemon = _daemon(_as_text(system.read_text("etc/docker/daemon.json", limit=1 << 20)), sheet)
     if "toolkits[nvidia]" in found:
         _toolkit(_as_text(system.read_text(_TOOLKIT_CONFIG, limit=1 << 20)), sheet)
+        hook = any(system.stat(f"{folder}/{HOOK}").known for folder in _FOLDERS)
+        sheet.put("toolkits[nvidia].hook", hook, f"file:/{_FOLDERS[0]}/{HOOK}")
     if found and _has_gpu(system):
         _versions(system, sheet, found)
+        _modes(system, sheet, found, daemon)
     _specs(system, sheet)
+
+
+def _modes(system: System, sheet: FactSheet, found: list[str], daemon: dict[str, Any]) -> None:
+    for fact in ("engines[docker]", "engines[podman]"):
+        if fact not in found:
+            continue
+        name, version = fact[len("engines[") : -1], sheet.get(f"{fact}.version")
+        asked = engine_mode.docker(system) if name == "docker" else None
+        if asked is None:
+            answer, source = engine_mode.podman(system, version), "command:podman --version"
+        elif asked.value is not None:
+            answer, source = asked.value, asked.source
+        elif sheet.get("engines[docker].runtimes") is None:  # the configuration is not known either
+            sheet.miss(f"{fact}.mode.version", asked.state, asked.source, asked.detail)
+            continue
+        else:
+            answer, source = engine_mode.docker_by_files(daemon, version), "file:/etc/docker/daemon.json"
+        for field, value in engine_mode.on_host(system, name, answer).items():
+            sheet.put(f"{fact}.mode.{field}", value, source)
 
 
 def _programs(system: System, sheet: FactSheet, fact: str, names: dict[str, str]) -> Iterator[str]:
@@ -82,11 +110,12 @@ def _as_text(reading: Reading[str]) -> Reading[str]:
     return reading
 
 
-def _daemon(reading: Reading[str], sheet: FactSheet) -> None:
-    """https://docs.docker.com/reference/cli/dockerd/#daemon-configuration-file"""
+def _daemon(reading: Reading[str], sheet: FactSheet) -> dict[str, Any]:
+    """The configuration, which says what is to be put; empty where there is none, or none that can be read.
+    https://docs.docker.com/reference/cli/dockerd/#daemon-configuration-file"""
     if reading.is_absent:
         sheet.put("engines[docker].runtimes", [], reading.source, "there is no such file: runc alone")
-        return
+        return {}
     try:
         table = json.loads(reading.value or "")
     except (ValueError, RecursionError):
@@ -96,7 +125,7 @@ def _daemon(reading: Reading[str], sheet: FactSheet) -> None:
     if not isinstance(table, dict):
         state = State.UNREADABLE if reading.known else reading.state
         sheet.miss("engines[docker].runtimes", state, reading.source, reading.detail)
-        return
+        return {}
     runtimes = table.get("runtimes")
     names = [clean(str(name), 60) for name in runtimes][:40] if isinstance(runtimes, dict) else []
     sheet.put("engines[docker].runtimes", names, reading.source)
@@ -105,6 +134,7 @@ def _daemon(reading: Reading[str], sheet: FactSheet) -> None:
     features = table.get("features")
     if isinstance(features, dict) and isinstance(features.get("cdi"), bool):
         sheet.put("engines[docker].cdi", features["cdi"], reading.source)
+    return table
 
 
 def _toolkit(reading: Reading[str], sheet: FactSheet) -> None:
@@ -153,7 +183,9 @@ def _upstream(version: str) -> str:
 
 
 def _specs(system: System, sheet: FactSheet) -> None:
-    listings = {folder: system.list_dir(folder) for folder in _CDI}
+    named = sheet.get("engines[docker].mode.cdi_folders") or ()
+    folders = dict.fromkeys(f.lstrip("/") for f in (*engine_mode.CDI_FOLDERS, *named))
+    listings = {folder: system.list_dir(folder) for folder in folders}
     paths = [
         f"{folder}/{name}"
         for folder, names in listings.items()
@@ -162,8 +194,7 @@ def _specs(system: System, sheet: FactSheet) -> None:
     ]
     blind = next((r for r in listings.values() if not r.known and not r.is_absent), None)
     if not paths and blind is None:
-        first = listings[_CDI[0]]
-        sheet.put("cdi", [], first.source)
+        sheet.put("cdi", [], next(iter(listings.values())).source)
     elif blind is not None:
         sheet.miss("cdi", blind.state, blind.source, blind.detail)
     for path in paths[:40]:

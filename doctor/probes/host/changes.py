@@ -69,10 +69,10 @@ def _packages(system: System, sheet: FactSheet, now: clock.Now) -> None:
         sheet.miss("changes", worst.state, worst.source, worst.detail or "no log of a package manager")
         return
     automatic = package_log.unattended(_tail(system, "var/log/apt/history.log").value or "")
-    told = [change for reading in held for change in package_log.read(reading.value or "")]
-    told += [package_log.Changed(**row) for row in modern.value or ()]
+    changed = [change for reading in held for change in package_log.read(reading.value or "")]
+    changed += [package_log.Changed(**row) for row in modern.value or ()]
     rows = {}
-    for change in told:
+    for change in changed:
         age = log_time.seconds_ago(change.when, None, now.epoch_s)
         if age is None or age > _DAYS_S:
             continue
@@ -146,14 +146,14 @@ def _stale(system: System, sheet: FactSheet, module: str, fact: str) -> None:
     loaded = system.read_text(f"sys/module/{module}/srcversion")
     if not loaded.known:
         return
-    told = system.run(("modinfo", "-F", "srcversion", module))
+    output = system.run(("modinfo", "-F", "srcversion", module))
     ours = (loaded.value or "").strip()
-    theirs = told.value.stdout.strip() if told.value and told.value.code == 0 else ""
+    theirs = output.value.stdout.strip() if output.value and output.value.code == 0 else ""
     if _SOURCE_VERSION.fullmatch(ours) and _SOURCE_VERSION.fullmatch(theirs):
-        sheet.put(fact, ours != theirs, told.source, f"loaded {ours}, on disk {theirs}")
+        sheet.put(fact, ours != theirs, output.source, f"loaded {ours}, on disk {theirs}")
     else:
-        state = State.FAILED if told.known else told.state
-        sheet.miss(fact, state, told.source, "no module file for the running kernel is seen here")
+        state = State.FAILED if output.known else output.state
+        sheet.miss(fact, state, output.source, "no module file for the running kernel is seen here")
 
 
 def _reboot(system: System, sheet: FactSheet, release: str) -> None:

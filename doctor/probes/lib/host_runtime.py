@@ -25,12 +25,17 @@ _HUGE = re.compile(r"^Hugetlb:\s{1,20}(\d{1,15}) kB", re.MULTILINE | re.ASCII)
 
 
 def put(system: System, sheet: FactSheet) -> None:
-    told = system.run(("getconf", "GNU_LIBC_VERSION"))
-    glibc = _GLIBC.match(told.value.stdout) if told.value else None
+    output = system.run(("getconf", "GNU_LIBC_VERSION"))
+    glibc = _GLIBC.match(output.value.stdout) if output.value else None
     if glibc:
-        sheet.put("host.glibc", glibc[1], told.source)
+        sheet.put("host.glibc", glibc[1], output.source)
     else:
-        sheet.miss("host.glibc", State.FAILED if told.known or told.is_absent else told.state, told.source, told.detail)
+        sheet.miss(
+            "host.glibc",
+            State.FAILED if output.known or output.is_absent else output.state,
+            output.source,
+            output.detail,
+        )
     _gcc(system, sheet)
     meminfo = system.read_text("proc/meminfo")
     if huge := _HUGE.search(meminfo.value or ""):

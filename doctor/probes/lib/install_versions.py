@@ -130,10 +130,10 @@ def _rocm(system: System, found: Found) -> None:
 
 
 def _cuda(system: System, found: Found) -> None:
-    told = system.read_text(f"{found.path}/version.json").then(install_version.cuda_json)
-    if told.value:
-        parts = dict(told.value)
-        found.version, found.source = parts.pop("version"), told.source
+    version = system.read_text(f"{found.path}/version.json").then(install_version.cuda_json)
+    if version.value:
+        parts = dict(version.value)
+        found.version, found.source = parts.pop("version"), version.source
         found.components.update(parts)
         return
     text = system.read_text(f"{found.path}/version.txt", limit=1 << 16).then(install_version.cuda_text)
@@ -201,10 +201,10 @@ def _dpkg(system: System, stack: Stack) -> Mapping[str, str]:
 def _rpm(system: System, stack: Stack) -> Mapping[str, str]:
     if not (system.stat("var/lib/rpm").known or system.stat("usr/lib/sysimage/rpm").known):
         return {}
-    told = system.run(("rpm", "-q", "--qf", "%{NAME} %{VERSION}-%{RELEASE}\\n", *_RPM[stack]))
-    if told.state is not State.VALUE or told.value is None:
+    output = system.run(("rpm", "-q", "--qf", "%{NAME} %{VERSION}-%{RELEASE}\\n", *_RPM[stack]))
+    if output.state is not State.VALUE or output.value is None:
         return {}
-    rows = (line.split() for line in told.value.stdout.splitlines()[:50])
+    rows = (line.split() for line in output.value.stdout.splitlines()[:50])
     return {row[0]: row[1] for row in rows if len(row) == 2 and row[1][:1].isdigit()}
 
 

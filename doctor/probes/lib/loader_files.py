@@ -135,16 +135,16 @@ class LoaderFiles:
 
 def _told(pieces: Blocks) -> dict[str, Any]:
     held = elf.head(pieces)
-    told = elf_dynamic.dynamic(pieces, held)
-    versions = elf_dynamic.versions(pieces, held, told, _VERSIONED) if told else elf_dynamic.Versions((), ())
+    tags = elf_dynamic.dynamic(pieces, held)
+    versions = elf_dynamic.versions(pieces, held, tags, _VERSIONED) if tags else elf_dynamic.Versions((), ())
     return {
         "bits": held.bits,
         "machine": held.machine,
-        "needed": list(told.needed) if told else [],
-        "soname": told.soname if told else None,
-        "rpath": told.rpath if told else None,
-        "runpath": told.runpath if told else None,
-        "no_default": bool(told and told.no_default),
+        "needed": list(tags.needed) if tags else [],
+        "soname": tags.soname if tags else None,
+        "rpath": tags.rpath if tags else None,
+        "runpath": tags.runpath if tags else None,
+        "no_default": bool(tags and tags.no_default),
         "build_id": elf_dynamic.build_id(pieces, held),
         "wants": [list(pair) for pair in versions.wanted],
         "defines": list(versions.defined),

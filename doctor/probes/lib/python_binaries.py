@@ -101,16 +101,16 @@ def _of_torch(system: System, sheet: FactSheet, torch: str, libraries: Sequence[
         for name in libraries
         if _GPU_LIBRARY.match(name) and name != "libtorch_cuda_linalg.so"
     ]
-    told = [row for row in rows if row.get("sass") or row.get("ptx") or row.get("gfx")]
+    coded = [row for row in rows if row.get("sass") or row.get("ptx") or row.get("gfx")]
     source = f"file:/{torch}/torch/lib"
     for fact in ("sass", "ptx"):
-        archs = sorted({a for row in told for a in row.get(fact, ())}, key=order)
-        if told and not any(row.get("gfx") for row in told):
+        archs = sorted({a for row in coded for a in row.get(fact, ())}, key=order)
+        if coded and not any(row.get("gfx") for row in coded):
             sheet.put(f"torch.{fact}", archs, source)
-    if told and sheet.get("torch.arch_list") is None:
-        common = max((row["common"] for row in told), key=len)
+    if coded and sheet.get("torch.arch_list") is None:
+        common = max((row["common"] for row in coded), key=len)
         sheet.put("torch.arch_list", sorted({_bare(a) for a in common}, key=order), source, "its fat binaries")
-    return told
+    return coded
 
 
 def _kernel_files(system: System, torch: str, name: str) -> dict[str, Any] | None:
@@ -215,10 +215,10 @@ def _wanted(system: System, path: str) -> list[str] | None:
 
     def work(pieces: Blocks) -> list[str]:
         held = elf.head(pieces)
-        told = elf_dynamic.dynamic(pieces, held)
-        if told is None or not any(_DEFINES.match(name) for name in told.needed):
+        tags = elf_dynamic.dynamic(pieces, held)
+        if tags is None or not any(_DEFINES.match(name) for name in tags.needed):
             return []
-        names = (s.name for s in elf_symbols.undefined(pieces, held, told) if not s.weak)
+        names = (s.name for s in elf_symbols.undefined(pieces, held, tags) if not s.weak)
         return [name for name in names if torch_symbols.is_torchs(name)][:_MOST_SYMBOLS]
 
     reading = system.derived_from("torch-symbols", path, work, deadline_s=_DEADLINE_S)

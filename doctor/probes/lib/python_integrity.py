@@ -70,14 +70,14 @@ def look(
             system, folders, wanted, prefix, python, torch, partial(_around, system, folders, packages, asking, python)
         ),
     )
-    told = reading.value
-    if not isinstance(told, dict):
+    integrity = reading.value
+    if not isinstance(integrity, dict):
         state = State.UNREADABLE if reading.known else reading.state
         sheet.miss("installed_faults", state, reading.source, reading.detail)
-    elif told.get("faults") or not told.get("late"):
-        sheet.put("installed_faults", told.get("faults", [])[:60], reading.source)
+    elif integrity.get("faults") or not integrity.get("late"):
+        sheet.put("installed_faults", integrity.get("faults", [])[:60], reading.source)
     else:
-        reason = f"not looked at in time: {', '.join(map(str, told['late'][:6]))}"
+        reason = f"not looked at in time: {', '.join(map(str, integrity['late'][:6]))}"
         sheet.miss("installed_faults", State.TIMED_OUT, reading.source, reason)
 
 

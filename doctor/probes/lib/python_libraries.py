@@ -105,7 +105,7 @@ _STUB_BYTES = 2 << 20
 
 
 def _unfit(loader: Loader) -> Iterator[dict[str, Any]]:
-    """Libraries that are found and don't do: a stub of the driver's, one without the versions that are wanted."""
+    """Libraries that are found and don't do: a stub of the driver's, one without the versions that are needed."""
     asker = next((o for o in loader.loaded if "libc10_cuda.so" in o.path), None)
     answer = loader.ask("libcuda.so.1", asker) if asker else None
     info = loader.info(answer.path) if answer and answer.path else None

@@ -53,13 +53,13 @@ def add(
         return asking
     for package in [p for p in packages if (p["name"], p["location"]) in places][:_MOST_READ]:
         reading = system.read_bytes(places[package["name"], package["location"]], length=_HEAD)
-        told = reading.then(lambda raw: wheel_metadata.read(raw.decode("utf-8", "replace"))).value
-        if told is None:
+        metadata = reading.then(lambda raw: wheel_metadata.read(raw.decode("utf-8", "replace"))).value
+        if metadata is None:
             continue
-        package["requires"] = [line for line in told.requires if _in_stack(line)]
-        if told.requires_python:
-            package["requires_python"] = told.requires_python
-        asking.append((package, told.requires))
+        package["requires"] = [line for line in metadata.requires if _in_stack(line)]
+        if metadata.requires_python:
+            package["requires_python"] = metadata.requires_python
+        asking.append((package, metadata.requires))
     return asking
 
 

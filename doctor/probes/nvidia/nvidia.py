@@ -151,19 +151,19 @@ def _proc(system: System, sheet: FactSheet) -> None:
 
 def _proc_gpu(system: System, sheet: FactSheet, name: str) -> None:
     reading = system.read_text(f"proc/driver/nvidia/gpus/{name}/information").then(proc_driver_nvidia_gpu.read)
-    told = reading.value
-    if told is None:  # no more than its place, by its folder
+    gpu = reading.value
+    if gpu is None:  # no more than its place, by its folder
         sheet.put(f"gpus[{name}].vendor", "nvidia", reading.source)
         sheet.put(f"gpus[{name}].pci_address", name, reading.source)
         return
-    base, source = f"gpus[{told.address or name}]", reading.source
+    base, source = f"gpus[{gpu.address or name}]", reading.source
     sheet.put(f"{base}.vendor", "nvidia", source)
-    sheet.put(f"{base}.pci_address", told.address or name, source)
-    for fact, value in (("name", told.model), ("uuid", told.uuid), ("minor", told.minor), ("vbios", told.vbios)):
+    sheet.put(f"{base}.pci_address", gpu.address or name, source)
+    for fact, value in (("name", gpu.model), ("uuid", gpu.uuid), ("minor", gpu.minor), ("vbios", gpu.vbios)):
         if value is not None:
             sheet.put(f"{base}.{fact}", value, source)
-    if told.minor is not None:
-        sheet.put(f"{base}.device_node", f"nvidia{told.minor}", source)
+    if gpu.minor is not None:
+        sheet.put(f"{base}.device_node", f"nvidia{gpu.minor}", source)
 
 
 def libraries(system: System, sheet: FactSheet) -> None:
@@ -222,14 +222,14 @@ def _module_on_disk(system: System, sheet: FactSheet) -> None:
         sheet.miss(fact, State.UNREADABLE if modules.is_absent else modules.state, modules.source,
                    "the modules of the running kernel are not visible here")  # fmt: skip
         return
-    told = system.run(("modinfo", "-F", "version", "nvidia"))
-    output = told.value
+    answer = system.run(("modinfo", "-F", "version", "nvidia"))
+    output = answer.value
     if output and output.code == 0 and (match := _VERSION.match(output.stdout.strip())):
-        sheet.put(fact, match[0], told.source)
+        sheet.put(fact, match[0], answer.source)
     elif output and output.code != 0 and "not found" in output.stderr:
-        sheet.absent(fact, told.source, None, "no module file for the running kernel")
+        sheet.absent(fact, answer.source, None, "no module file for the running kernel")
     else:
-        sheet.miss(fact, State.FAILED if output else told.state, told.source, told.detail)
+        sheet.miss(fact, State.FAILED if output else answer.state, answer.source, answer.detail)
 
 
 def _fabric_manager(system: System, sheet: FactSheet) -> None:
@@ -238,9 +238,9 @@ def _fabric_manager(system: System, sheet: FactSheet) -> None:
     there = next((f for f in files if f.known), None)
     if there:
         sheet.put(f"{base}.installed", True, there.source)
-        told = system.run(("nv-fabricmanager", "--version"))
-        if told.value and (match := _VERSION.search(told.value.stdout)):
-            sheet.put(f"{base}.version", match[0], told.source)
+        output = system.run(("nv-fabricmanager", "--version"))
+        if output.value and (match := _VERSION.search(output.value.stdout)):
+            sheet.put(f"{base}.version", match[0], output.source)
     elif all(f.is_absent for f in files):
         sheet.put(f"{base}.installed", False, files[0].source)
     else:
@@ -290,20 +290,20 @@ def _nvml(system: System, sheet: FactSheet, loaded: bool | None) -> None:
         sheet.miss("nvidia_driver.smi_seconds", State.NOT_ASKED, "command:nvidia-smi", reason)
         return
     reading = system.nvml()
-    told = reading.then(nvml_inventory.read)
-    if told.value is None:
-        sheet.miss("nvidia_driver.cuda_version", told.state, told.source, told.detail)
-        if told.state in (State.TIMED_OUT, State.FAILED):
-            sheet.miss("nvidia_driver.nvml_error", told.state, told.source, told.detail)
-        elif told.is_absent and loaded:
-            sheet.put("nvidia_driver.nvml_error", "NVML_ERROR_LIBRARY_NOT_FOUND", told.source)
-    for name, value, state, _, detail in told.value or ():
+    sheet_of_nvml = reading.then(nvml_inventory.read)
+    if sheet_of_nvml.value is None:
+        sheet.miss("nvidia_driver.cuda_version", sheet_of_nvml.state, sheet_of_nvml.source, sheet_of_nvml.detail)
+        if sheet_of_nvml.state in (State.TIMED_OUT, State.FAILED):
+            sheet.miss("nvidia_driver.nvml_error", sheet_of_nvml.state, sheet_of_nvml.source, sheet_of_nvml.detail)
+        elif sheet_of_nvml.is_absent and loaded:
+            sheet.put("nvidia_driver.nvml_error", "NVML_ERROR_LIBRARY_NOT_FOUND", sheet_of_nvml.source)
+    for name, value, state, _, detail in sheet_of_nvml.value or ():
         if state is State.ABSENT:
-            sheet.absent(name, told.source, value, detail)
+            sheet.absent(name, sheet_of_nvml.source, value, detail)
         else:
-            sheet.put(name, value, told.source, detail)
+            sheet.put(name, value, sheet_of_nvml.source, detail)
     if reading.value and not reading.value.get("error") and reading.value.get("gpus"):
         sheet.miss("nvidia_driver.smi_seconds", State.NOT_ASKED, "command:nvidia-smi", "NVML answered")
         return
-    hung = told.state is State.TIMED_OUT
+    hung = sheet_of_nvml.state is State.TIMED_OUT
     nvidia_tools.ask(system, sheet, nvidia_tools.AFTER_NVML_HUNG_S if hung else nvidia_tools.DEADLINE_S)

@@ -85,10 +85,10 @@ def _of_prefixes(system: System) -> Iterator[dict[str, Any]]:
 
 def _nsight_of_toolkit(system: System, path: str, rows: list[dict[str, Any]]) -> None:
     """ncu and nsys have numbers of their own, which the toolkit's folder does not tell."""
-    told = system.read_text(f"{path}/version.json", limit=1 << 16).then(install_version.cuda_json).value or {}
+    versions = system.read_text(f"{path}/version.json", limit=1 << 16).then(install_version.cuda_json).value or {}
     for row in rows:
         if row["name"] in ("ncu", "nsys"):
-            row["version"] = told.get(row["name"])
+            row["version"] = versions.get(row["name"])
 
 
 def _of_nsight(system: System) -> Iterator[dict[str, Any]]:

@@ -61,10 +61,10 @@ def _header(data: Data, gpus: str) -> Iterator[str]:
     yield f'<header>\n<h1><span class="badge {data["status"]}">{_STATUS[data["status"]]}</span></h1>\n'
     yield tag("p", text(", ".join(parts) or "No finding") + ". " + text(gpus), class_="lead")
     machine = data["snapshot"]
-    told = [("machine", data["host"] or data["source"] or "this one"), ("checked", data["created"])]
-    told = [(name, value) for name, value in told if value] + [("doctor", data["doctor"])]
-    told += [(name, value) for name, value in _about(machine) if value]
-    rows = "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>\n" for name, value in told)
+    pairs = [("machine", data["host"] or data["source"] or "this one"), ("checked", data["created"])]
+    pairs = [(name, value) for name, value in pairs if value] + [("doctor", data["doctor"])]
+    pairs += [(name, value) for name, value in _about(machine) if value]
+    rows = "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>\n" for name, value in pairs)
     yield tag("dl", rows, class_="about") + "</header>\n<main id='main'>\n"
 
 
@@ -141,10 +141,10 @@ def _inside(finding: Data, follow: list[Data]) -> Iterator[str]:
 def _evidence(rows: list[Data]) -> Iterator[str]:
     if not rows:
         return
-    told = [f"<code>{text(row['text'])}</code> <small>{text(row['source'])}</small>" for row in rows]
-    yield "<h3>Seen</h3>\n" + listed(told[:_EVIDENCE])
-    if told[_EVIDENCE:]:
-        yield folded(f"{plural(len(told) - _EVIDENCE, 'more line')}", listed(told[_EVIDENCE:]))
+    items = [f"<code>{text(row['text'])}</code> <small>{text(row['source'])}</small>" for row in rows]
+    yield "<h3>Seen</h3>\n" + listed(items[:_EVIDENCE])
+    if items[_EVIDENCE:]:
+        yield folded(f"{plural(len(items) - _EVIDENCE, 'more line')}", listed(items[_EVIDENCE:]))
 
 
 def _command(argv: Iterable[str]) -> str:
@@ -200,8 +200,8 @@ def _baselines(profile: Data | None, bench: Iterable[Data]) -> dict[str, float]:
         known = load(profile["name"])
     except DoctorError:
         return {}
-    told = {row["key"]: baseline_of(known, Measurement.model_validate(row)) for row in bench}
-    return {key: number_of(baseline) for key, baseline in told.items() if baseline}
+    baselines = {row["key"]: baseline_of(known, Measurement.model_validate(row)) for row in bench}
+    return {key: number_of(baseline) for key, baseline in baselines.items() if baseline}
 
 
 def _gpu(gpu: Data) -> str:
@@ -209,11 +209,11 @@ def _gpu(gpu: Data) -> str:
     index = gpu.get("index") or {}
     cells = [gpu.get("name"), gpu.get("arch"), gpu.get("driver"), f"{memory / 2**30:.0f} GiB" if memory else None]
     cells += [index.get(name) for name in _INDEX] + [gpu.get("render_node"), gpu.get("numa_node")]
-    told = "".join(
+    rows = "".join(
         f'<td data-label="{head}">{"?" if cell is None else text(cell)}</td>'
         for head, cell in zip(_HEADS, cells, strict=True)
     )
-    return f'<tr><th scope="row">{text(gpu.get("pci_address") or gpu.get("key") or "?")}</th>{told}</tr>\n'
+    return f'<tr><th scope="row">{text(gpu.get("pci_address") or gpu.get("key") or "?")}</th>{rows}</tr>\n'
 
 
 def _profile(profile: Data) -> Iterator[str]:

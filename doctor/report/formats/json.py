@@ -25,16 +25,16 @@ def as_data(report: Report, *, unredacted: bool = False, site: Site | None = Non
     reasons = list(dict.fromkeys(row["reason"] for row in data["unchecked"]))
     body = {key: value for key, value in data.items() if key not in (*_OURS, "unchecked")} | {"reasons": reasons}
     redactor.learn(body)
-    told = redactor.again(redactor.data(body))
-    said = dict(zip(reasons, told.pop("reasons"), strict=True))
+    masked = redactor.again(redactor.data(body))
+    said = dict(zip(reasons, masked.pop("reasons"), strict=True))
     unchecked = [{**row, "reason": said[row["reason"]]} for row in data["unchecked"]]
-    told = {key: told.get(key, data[key]) for key in data} | {"unchecked": unchecked}
-    folder, slash, name = (told["source"] or "").rpartition("/")
+    masked = {key: masked.get(key, data[key]) for key in data} | {"unchecked": unchecked}
+    folder, slash, name = (masked["source"] or "").rpartition("/")
     if (
         report.source and MASK not in name and site is None
     ):  # a name that the text teaches doesn't rename the file it is found by
-        told["source"] = f"{folder}{slash}{report.source.rpartition('/')[2]}"
-    return told
+        masked["source"] = f"{folder}{slash}{report.source.rpartition('/')[2]}"
+    return masked
 
 
 def private(report: Report, site: Site | None) -> Report:

@@ -23,6 +23,7 @@ _LIVE = re.compile(
     r"@(?=\w)|#(?=\w)|\bGH-(?=\d)|\b(?:https?|ftp|xmpp|mailto|javascript|data|vbscript):(?=\S)|(?<=www)(?=\.)",
     re.IGNORECASE,
 )
+_SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _LEADING = re.compile(r"^(\s*)([#+=>-]|\d{1,9}[.)])(?=\s|$|-)")
 _SCOPES = {
     "environment": "in this environment",
@@ -47,9 +48,15 @@ def render(report: Report) -> str:
 
 
 def inert(text: str) -> str:
-    """One line of Markdown that shows the text as it is and does nothing."""
-    text = _LIVE.sub(lambda found: found[0] + _GAP, clean(text))
-    return _LEADING.sub(r"\1\\\2", _MARKUP.sub(r"\\\1", text))
+    """One line of Markdown that shows the text as it is and does nothing. What stands in single backticks is code."""
+    plain, *rest = _SPAN.split(clean(text))
+    return _LEADING.sub(r"\1\\\2", _escaped(plain)) + "".join(
+        code(part) if number % 2 == 0 else _escaped(part) for number, part in enumerate(rest)
+    )
+
+
+def _escaped(text: str) -> str:
+    return _MARKUP.sub(r"\\\1", _LIVE.sub(lambda found: found[0] + _GAP, text))
 
 
 def code(text: str) -> str:
@@ -135,14 +142,18 @@ def _guess(report: Report) -> Iterator[str]:
     """Nothing was found, and the words are like those of texts with known causes."""
     hint = report.hints[0]
     yield f"I found no known cause in this text. {_shown(report)}"
-    yield f"It may be about {code(hint.rule)} ({sureness(hint.confidence)} confidence)."
+    yield f"My guess ({sureness(hint.confidence)} confidence): {inert(hint.title)}"
     yield f"Please add {hint.ask}."
 
 
 def _nothing(report: Report) -> Iterator[str]:
     yield f"I found no known cause in this text. {_shown(report)}"
-    driver = "`rocminfo`" if report.snapshot.of_vendor("amd") else "`nvidia-smi`"
+    vendors = {gpu.vendor for gpu in report.snapshot.gpus or ()}
+    driver = "`nvidia-smi`" if "nvidia" in vendors else "`rocminfo`" if "amd" in vendors else _TOOLS
     yield f"Please add the full error message and the output of {driver}, or attach `doctor bundle`."
+
+
+_TOOLS = "`nvidia-smi` (NVIDIA) or `rocminfo` (AMD)"
 
 
 def _shown(report: Report) -> str:

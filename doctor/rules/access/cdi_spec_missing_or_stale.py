@@ -45,7 +45,8 @@ driver, or an old number for a device node. In a text: an engine that does not f
 the driver's.
 
 ## Why it matters
-'unresolvable CDI devices nvidia.com/gpu=all', or a mount of a library that a driver update removed.
+Containers do not start: 'unresolvable CDI devices nvidia.com/gpu=all', or a mount of a library that a driver update
+removed.
 
 ## Not raised when
 The spec lists files of the loaded driver, all of them exist, and its nodes have the host's numbers. There is no spec,
@@ -101,17 +102,17 @@ _FILE = Lazy(r"(lib[\w-]{1,40})\.so\.(\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w.]*\d)")
 def _of_text(machine: Snapshot) -> Iterator[Finding]:
     """A library of the driver that an engine misses, of another release than the one that is told: a list of files that
     was made before the driver changed."""
-    told, loaded = machine.symptom("cdi-stale-file"), machine.nvidia_driver.version
-    found = _FILE.search(told.text) if told else None
+    stale, loaded = machine.symptom("cdi-stale-file"), machine.nvidia_driver.version
+    found = _FILE.search(stale.text) if stale else None
     engine = machine.container.engine_text or machine.container.engine or machine.container.run_args
-    if told is None or found is None or not loaded or found[2] == loaded or not (engine or machine.container.inside):
+    if stale is None or found is None or not loaded or found[2] == loaded or not (engine or machine.container.inside):
         return
     yield Finding(
         summary=f"The engine looks for {found[1]} of driver {found[2]}, but {loaded[:20]} is installed.",
         severity=Severity.WARNING,
         basis="both",
         subject=Subject(kind="file", id="/etc/cdi/nvidia.yaml"),
-        evidence=(Evidence(text=told.text, source=told.source), *evidence(machine, ("nvidia_driver.version",))),
+        evidence=(Evidence(text=stale.text, source=stale.source), *evidence(machine, ("nvidia_driver.version",))),
         remedies=(_NVIDIA,),
         verify=("nvidia-ctk", "cdi", "list"),
     )

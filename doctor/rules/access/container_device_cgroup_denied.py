@@ -94,8 +94,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 def _of_no_container(machine: Snapshot, node: DeviceNode) -> bool:
     """A pasted text without a sign of a container: a half-installed driver causes EPERM as well."""
-    told = machine.container.inside or machine.container.run_args or machine.container.engine
-    return not told and run_line.from_text(machine, f"nodes[{node.key}].mode")
+    inside = machine.container.inside or machine.container.run_args or machine.container.engine
+    return not inside and run_line.from_text(machine, f"nodes[{node.key}].mode")
 
 
 def _of_volumes(machine: Snapshot) -> Iterator[Finding]:

@@ -31,8 +31,8 @@ RULE = Rule(
 no-cgroups in /etc/nvidia-container-runtime/config.toml: true under a rootful engine, or false under a rootless one.
 
 ## Why it matters
-'Failed to initialize NVML: Unknown Error' inside (true, rootful), or 'bpf_prog_query(BPF_CGROUP_DEVICE) failed'
-(false, rootless).
+Containers start without the GPU or not at all: 'Failed to initialize NVML: Unknown Error' inside (true, rootful), or
+'bpf_prog_query(BPF_CGROUP_DEVICE) failed' (false, rootless).
 
 ## Not raised when
 The setting is right for the engine: false for an engine that runs as root, true for a rootless one. If nothing fails,

@@ -40,7 +40,8 @@ unprivileged LXC) has no number for the host's group. Nodes whose group has no n
 that the account is not root.
 
 ## Why it matters
-`--group-add render` then adds the image's number, and `rocminfo` still says "Unable to open /dev/kfd".
+Programs in the container cannot open /dev/kfd. `--group-add render` does not help: it adds the image's number of the
+group, not the host's.
 
 ## Not raised when
 The account is root, the node is open to all, opening works, or the node was not passed at all

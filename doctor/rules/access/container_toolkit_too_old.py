@@ -72,7 +72,9 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     )
     risk = "stops running containers unless live-restore is on"
     title = "Upgrade NVIDIA's container toolkit and libnvidia-container1 on the host."
-    return (way(title, Scope.HOST, *steps, root=True, restarts=("docker",), risk=risk, vendor="nvidia"),)
+    undo = (step("Install the old versions of both packages again, then restart Docker."),)
+    more = {"root": True, "restarts": ("docker",), "risk": risk, "vendor": "nvidia", "undo": undo}
+    return (way(title, Scope.HOST, *steps, **more),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -83,13 +85,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     fault = _fault(machine, Dotted(version))
     if fault is None:
         return
-    why, told = fault
+    why, shown_by = fault
     yield Finding(
         summary=f"Container toolkit {version[:20]} is too old: {why}.",
-        severity=Severity.WARNING if told else Severity.INFO,
+        severity=Severity.WARNING if shown_by else Severity.INFO,
         # A hole makes nothing fail, and a fault of which nothing is seen is none of this text.
         explains=(*RULE.explains, "wsl-gpu-misconfigured") if _WSL_NVML in why else RULE.explains,
-        suspect=0 if told else 2 if _FLOOR in why else 4,
+        suspect=0 if shown_by else 2 if _FLOOR in why else 4,
         subject=Subject(kind="package", id="nvidia-container-toolkit"),
         evidence=evidence(machine, ("container.toolkit_version", "nvidia_driver.version", "container.engine_text")),
         remedies=advice(machine, kb),

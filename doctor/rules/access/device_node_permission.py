@@ -36,7 +36,7 @@ nor video is among them, and a program finds no AMD GPU. Or the kernel's KFD dri
 /dev/kfd is missing.
 
 ## Why it matters
-ROCm and CUDA open these nodes. `rocminfo` says "Unable to open /dev/kfd", torch sees no GPU.
+ROCm and CUDA cannot start without these nodes: `rocminfo` says "Unable to open /dev/kfd", torch sees no GPU.
 
 ## Not raised when
 Opening works despite a strict mode (an access list), mode 0666, root, a render node that no AMD GPU has (CUDA opens

@@ -31,7 +31,7 @@ RULE = Rule(
 RLIMIT_NOFILE is too low for what the job opens: data loader workers, many ranks, sharded checkpoints.
 
 ## Why it matters
-'Too many open files', or 'received 0 items of ancdata' from data loader workers.
+Programs stop with 'Too many open files', data loader workers with 'received 0 items of ancdata'.
 
 ## Not raised when
 The limit is above 1024, or 1024 without an error message and without several GPUs in a container. Without an error
@@ -77,7 +77,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     crowded = machine.container.inside and several
     if limit is None or limit <= 0 or limit > _DEFAULT or (limit == _DEFAULT and not (text or crowded)):
         return
-    told = (Evidence(text=unopened.text[:200], source=unopened.source),) if unopened else ()
+    error = (Evidence(text=unopened.text[:200], source=unopened.source),) if unopened else ()
     yield Finding(
         summary=f"The open-files limit ({limit}) is low."
         + (" A file could not be loaded; several GPUs need more open files." if unopened else ""),
@@ -85,7 +85,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         basis="both" if unopened else "facts",
         suspect=0 if unopened or not text else 2,
         subject=Subject(kind="limit", id="nofile"),
-        evidence=(*evidence(machine, ("host.nofile",)), *told),
+        evidence=(*evidence(machine, ("host.nofile",)), *error),
         remedies=advice(machine, kb),
     )
 

@@ -72,9 +72,12 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
         step("On Windows, restart WSL.", "wsl.exe", "--shutdown"),
     )
     stops = "stops every running WSL distribution"
-    windows = way("Update the Windows GPU driver and WSL.", Scope.DRIVER, *steps, risk=stops)
+    back = step("On Windows, install the old driver again; WSL itself keeps no older version.")
+    windows = way("Update the Windows GPU driver and WSL.", Scope.DRIVER, *steps, risk=stops, undo=(back,))
     version = step("Convert the distribution (NAME: see `wsl.exe -l -v`).", "wsl.exe", "--set-version", "NAME", "2")
-    second = way("Convert the distribution to WSL 2, if it is WSL 1.", Scope.HOST, version, risk=stops)
+    to_one = step("Convert it back.", "wsl.exe", "--set-version", "NAME", "1")
+    title = "Convert the distribution to WSL 2, if it is WSL 1."
+    second = way(title, Scope.HOST, version, risk=stops, undo=(to_one,))
     return (windows, second)
 
 

@@ -9,7 +9,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import step, way
 from doctor.rules.lib.hardware import vendors_there
-from doctor.rules.lib.torch_build_at_hand import cpu_on_purpose, of_another_environment
+from doctor.rules.lib.torch_build_at_hand import cpu_on_purpose
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -79,7 +79,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Only where a GPU is known to be there."""
-    seen = of_another_environment(machine, "torch.available") or machine.torch.build == "xpu"
+    seen = machine.torch.build == "xpu"
     if machine.torch.available is False and vendors_there(machine) and not seen:
         # Asked on a login node it is no surprise, and says nothing of the nodes that have the GPUs.
         severity = RULE.severity

@@ -248,11 +248,11 @@ def _listed_by_none(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> It
     crash = machine.symptom(*_LISTED_BY_NONE)
     if crash is None and arch in _FIRST_APUS:
         crash = machine.symptom("amdgpu-ring-timeout")
-    told = machine.torch.installed
+    known = machine.torch.installed
     of_today = int(arch[3:-2]) >= _FIRST_LISTED if re.fullmatch(r"gfx\d{1,2}[0-9a-f]{2}", arch) else False
     of_today = of_today or arch in APU_TARGETS
     apart = any(r.kind == "distribution" or not r.version for r in machine.rocm or ())
-    if crash is None or not told or apart or machine.torch.build in ("cuda", "cpu"):
+    if crash is None or not known or apart or machine.torch.build in ("cuda", "cpu"):
         return
     of_torch = machine.torch.installed or machine.torch.version  # its own list of architectures says it
     if crash.key == "hip-no-binary-for-gpu" and (of_torch or not re.match(r"gfx1[01]", arch)):

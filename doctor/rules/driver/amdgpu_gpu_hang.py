@@ -88,10 +88,10 @@ _SAID = {
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     by_device: dict[str, list[KernelEvent]] = {}
-    told = [e for e in machine.kernel_log.events or () if e.code in _SAID]
-    named = {e.device for e in told if e.device}
+    logged = [e for e in machine.kernel_log.events or () if e.code in _SAID]
+    named = {e.device for e in logged if e.device}
     only = named.pop() if len(named) == 1 else "-"  # ring timeouts and bad opcodes name no device
-    for event in told:
+    for event in logged:
         by_device.setdefault(event.device or only, []).append(event)
     came_back = any(e.code == "amdgpu-gpu-reset-succeeded" for e in machine.kernel_log.events or ())
     for device, events in by_device.items():

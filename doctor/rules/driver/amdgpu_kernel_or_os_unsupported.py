@@ -44,7 +44,7 @@ A DKMS build of amdgpu that fails or is known not to work for this kernel, a ker
 a system that the ROCm release does not list.
 
 ## Why it matters
-ROCm's driver is missing after a kernel or system update.
+The amdgpu driver may not build or load there, or GPU programs hang and fault.
 
 ## Not raised when
 - The kernel's own amdgpu runs, which needs no build.
@@ -75,21 +75,31 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     list_them = ways.step("List the kernels that have the module.", "dkms", "status")
     choose = ways.step(f"Install and boot a kernel of AMD's list ({_LIST}).")
     upgrade = ways.step(f"Add AMD's repository of a release that lists this kernel ({_LIST}).")
-    install = ways.step(
-        "Install its amdgpu-dkms.", *(packages.install(packages.host_family(machine), "amdgpu-dkms") or ())
-    )
+    family = packages.host_family(machine)
+    amd_has = None if family == "pacman" else packages.install(family, "amdgpu-dkms")
+    install = ways.step("Install its amdgpu-dkms.", *(amd_has or ()))
     common: dict[str, Any] = {"root": True, "reboot": True, "risk": commands.JOBS_STOP, "vendor": "amd"}
     return (
-        ways.way("Boot a kernel that this amdgpu driver supports.", Scope.HOST, list_them, choose, **common),
-        ways.way("Upgrade the amdgpu driver.", Scope.DRIVER, upgrade, install, commands.REBOOT, **common),
+        ways.way(
+            "Boot a kernel that this amdgpu driver supports.",
+            *(Scope.HOST, list_them, choose),
+            **common,
+            undo=(ways.step("Boot the old kernel again."),),
+        ),
+        ways.way(
+            "Upgrade the amdgpu driver.",
+            *(Scope.DRIVER, upgrade, install, commands.REBOOT),
+            **common,
+            undo=(ways.step("Install the old release of amdgpu-dkms again, then reboot."),),
+        ),
     )
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Known failures of this driver's build, a kernel that it was not built for, a system that ROCm does not list."""
     yield from known_faults(machine, RULE.id)
-    if told := refused(machine, "amd"):
-        yield told.model_copy(update={"remedies": (commands.rebuild_modules(machine), *advice(machine, kb))})
+    if refusal := refused(machine, "amd"):
+        yield refusal.model_copy(update={"remedies": (commands.rebuild_modules(machine), *advice(machine, kb))})
         return
     built, running = machine.amdgpu_driver.built_for, machine.kernel.release
     if built and running and running not in built and machine.amdgpu_driver.loaded is not True:

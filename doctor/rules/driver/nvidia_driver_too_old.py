@@ -54,7 +54,7 @@ Where only torch's release is known and torch reports no GPU: what PyPI's wheel 
 (CUDA 13 from 2.11 on). That is a warning, since the wheel may be from elsewhere.
 
 ## Why it matters
-"The NVIDIA driver on your system is too old", `CUDA_ERROR_INSUFFICIENT_DRIVER` (35), no GPU in torch.
+CUDA does not start: "The NVIDIA driver on your system is too old", `CUDA_ERROR_INSUFFICIENT_DRIVER` (35).
 
 ## Not raised when
 - The driver is at or above the floor of the major: minor-version compatibility serves the program, though PTX of a

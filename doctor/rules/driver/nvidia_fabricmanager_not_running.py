@@ -62,10 +62,23 @@ Starting it while CUDA jobs run is harmless; restarting it stops jobs that use N
 https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
 """,
 )
-REMEDIES = (
-    service("Start the fabric manager, in exactly the driver's version, on the host.", "nvidia-fabricmanager",
-            vendor="nvidia"),
-)  # fmt: skip
+_START = service("Start the fabric manager on the host.", "nvidia-fabricmanager", vendor="nvidia")
+
+
+def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]:
+    """On Ubuntu the package is named after the branch (packages.ubuntu.com, 2026-11-23); elsewhere it has a version to
+    choose."""
+    version = machine.nvidia_driver.version
+    branch = Dotted(version or "").series(1)
+    ubuntu = packages.host_family(machine) == "apt" and machine.os.id == "ubuntu"
+    argv = packages.install("apt", f"nvidia-fabricmanager-{branch or 'BRANCH'}") if ubuntu else None
+    what = version or "VERSION (`modinfo -F version nvidia`)"
+    number = "" if branch or not ubuntu else " (BRANCH: the first number of that version)"
+    install = Step(text=f"Install the fabric manager in version {what}, exactly the driver's{number}.", command=argv)
+    title = "Install the fabric manager of the driver's version and start it."
+    return (_START.model_copy(update={"title": title, "steps": (install, *_START.steps)}),)
+
+
 _ON_BOARD = Lazy(
     r"^(?!.*(?:SXM2|\bNVL|PCIe|\bG[BH]\d{3}))(?:.*SXM|.*HBM3|.*\b(?:B[123]00|H[128]00|H20)\b)",
     re.IGNORECASE,
@@ -125,7 +138,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         evidence=evidence(
             machine, [*names, "nvidia_driver.version", *(f"gpus[{g.key}].fabric_state" for g in waiting)]
         ),
-        remedies=_fixes(machine, skewed),
+        remedies=advice(machine) if skewed or manager.installed is False else (_START,),
         verify=("systemctl", "is-active", "nvidia-fabricmanager"),
         source="https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/",
     )
@@ -136,19 +149,3 @@ def _differ(manager: str | None, driver: str | None) -> bool:
     ours, theirs = Dotted(manager or "").numbers, Dotted(driver or "").numbers
     width = min(len(ours), len(theirs))
     return ours[:width] != theirs[:width]
-
-
-def _fixes(machine: Snapshot, skewed: bool) -> tuple[Remedy, ...]:
-    """On Ubuntu the package is named after the branch; elsewhere one name has a version to choose."""
-    version = machine.nvidia_driver.version
-    if not skewed and machine.nvidia_driver.fabric_manager.installed is not False:
-        return REMEDIES
-    branch = Dotted(version or "").series(1)
-    ubuntu = packages.host_family(machine) == "apt" and machine.os.id == "ubuntu" and branch
-    argv = packages.install("apt", f"nvidia-fabricmanager-{branch}") if ubuntu else None
-    what = version or "VERSION (`modinfo -F version nvidia`)"
-    text = f"Install the fabric manager in version {what}, exactly the driver's."
-    (start,) = REMEDIES
-    install = Step(text=text, command=argv)
-    title = "Install the fabric manager of the driver's version and start it."
-    return (start.model_copy(update={"title": title, "steps": (install, *start.steps)}),)

@@ -68,7 +68,8 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
         return ()
     back = "Boot the previous kernel, for which the module is built."
     steps = (ways.step("List the kernels that have the module.", "dkms", "status"), ways.step("Choose one at boot."))
-    previous = ways.way(back, Scope.HOST, *steps, root=True, reboot=True, risk=commands.JOBS_STOP)
+    undo = (ways.step("Choose the newer kernel at boot again."),)
+    previous = ways.way(back, Scope.HOST, *steps, root=True, reboot=True, risk=commands.JOBS_STOP, undo=undo)
     return (commands.rebuild_modules(machine), previous)
 
 
@@ -80,10 +81,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding where the module's build for the running kernel failed, or the kernel refused it; else where this
     driver is known not to build for this kernel. And what a kernel is known to break of a driver that runs."""
     known = next(unbuilt(machine, RULE.id), None)
-    if told := refused(machine, "nvidia"):
+    if refusal := refused(machine, "nvidia"):
         left = {"explains": _SEEN_BY} if machine.symptom("nvidia-module-version-magic") else {}
         remedies = (*(known.remedies if known else ()), *advice(machine, kb))
-        yield told.model_copy(update={"remedies": remedies, **left})
+        yield refusal.model_copy(update={"remedies": remedies, **left})
     elif known:
         yield known
     yield from known_faults(machine, RULE.id)

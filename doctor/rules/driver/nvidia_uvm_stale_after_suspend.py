@@ -59,7 +59,6 @@ REMEDIES = (
         root=True,
         risk="stops every CUDA program",
         vendor="nvidia",
-        undo=(step("Nothing to undo: the module is the same."),),
     ),
 )
 

@@ -77,9 +77,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
     by_device: dict[str, list[Asked]] = {}
     for event in reversed(machine.kernel_log.events or ()):
-        told = xid_actions.asked(event, kb)
-        if told and told.fatal:
-            by_device.setdefault(event.device or "-", []).append(told)
+        asked = xid_actions.asked(event, kb)
+        if asked and asked.fatal:
+            by_device.setdefault(event.device or "-", []).append(asked)
     for device, rows in by_device.items():
         yield _finding(machine, device, rows, device in lost)
     for place, gpu in lost.items():

@@ -34,7 +34,8 @@ RULE = Rule(
 An option of PYTORCH_CUDA_ALLOC_CONF, PYTORCH_HIP_ALLOC_CONF or PYTORCH_ALLOC_CONF that this build rejects or ignores.
 
 ## Why it matters
-'Unrecognized CachingAllocator option', or 'expandable_segments not supported on this platform'.
+The option does nothing, or torch stops: 'Unrecognized CachingAllocator option', 'expandable_segments not supported on
+this platform'.
 
 ## Not raised when
 The option and its value are known and the platform has it. Under WSL, expandable_segments fails only on some GPUs:
@@ -149,8 +150,8 @@ _HELD = Lazy(r"(?P<size>\d{1,4}(?:\.\d{1,2})?) (?P<unit>[GM]iB) is reserved by P
 
 def _in_pieces(machine: Snapshot) -> bool:
     """Whether memory ran out while the allocator held more free than was asked for: what the option is there for."""
-    told = (s.text for s in machine.symptoms if s.key == "cuda-out-of-memory")
-    sizes = ([pattern.search(text) for pattern in (_TRIED, _HELD)] for text in told)
+    errors = (s.text for s in machine.symptoms if s.key == "cuda-out-of-memory")
+    sizes = ([pattern.search(text) for pattern in (_TRIED, _HELD)] for text in errors)
     return any(tried and held and _mib(held) > _mib(tried) for tried, held in sizes)
 
 

@@ -92,8 +92,8 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             why, strength = _words_differ(name), 1
         # where what is gone is turned off, all is as it was meant
         off = gone and not refused and value.strip().lower() in _OFF
-        told = run_line.from_text(machine, "environment") and not off
-        missed = _felt(machine, name) if gone and told else ()
+        pasted = run_line.from_text(machine, "environment") and not off
+        missed = _felt(machine, name) if gone and pasted else ()
         if meant is not None and not gone:
             missed = _MENDS.get(meant, ()) if _fails_for_want(machine, meant) else ()
         hides = not gone and meant is not None and meant.endswith(_HIDES)
@@ -101,7 +101,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             yield Finding(
                 summary=f"{name} has no effect: {why}.",
                 severity=Severity.WARNING if hides or missed else Severity.INFO,
-                suspect=strength if told and not missed and not work_done.ran(machine) else 0,
+                suspect=strength if pasted and not missed and not work_done.ran(machine) else 0,
                 explains=(*RULE.explains, *missed),
                 subject=Subject(kind="variable", id=name),
                 evidence=(Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),),

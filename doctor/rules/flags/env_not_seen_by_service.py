@@ -9,6 +9,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.lost_variables import found
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -21,7 +22,7 @@ RULE = Rule(
     action=Action.INFORM,
     layer=Layer.FLAGS,
     title="A variable is set in the shell but not for the service.",
-    needs=({"environment", "service_environment"},),
+    needs=({"environment", "service_environment"}, {"lost_variables"}),
     proven="synthetic",
     explains=(
         *("amd-gpu-unsupported-by-rocm", "library-missing-gpu-arch", "framework-sees-no-gpu"),
@@ -32,6 +33,8 @@ RULE = Rule(
     tags=("flags",),
     doc="""## What it finds
 A service (systemd unit, container, notebook server) starts with another environment than the shell it was tried in.
+Or a pasted script sets a variable and starts the program with `sudo`, in a container or over `ssh`, which do not pass
+it on. With `--pid`: a process above this one has the variable, and its command does not pass it on.
 
 ## Why it matters
 The same command works by hand and fails as a service.
@@ -71,6 +74,7 @@ REMEDIES = (_in_unit("Environment=NAME=VALUE"),)
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for the variables of the shell that matter to GPUs and that the service lacks."""
+    yield from found(machine, session=True)
     given = machine.service_environment
     if given is None:
         return

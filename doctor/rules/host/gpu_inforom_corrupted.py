@@ -31,8 +31,8 @@ RULE = Rule(
 nvidia-smi warning "infoROM is corrupted at gpu …", which exits with code 14 below a table that looks healthy.
 
 ## Why it matters
-It stores ECC counts, retired pages, the serial number and power limits. Health checks that use the exit code fail;
-others pass a board whose history is lost.
+The infoROM stores ECC counts, retired pages, the serial number and power limits. Health checks that use the exit code
+fail; others pass a board whose history is lost.
 
 ## Not raised when
 nvidia-smi gave no such warning, or was not asked.

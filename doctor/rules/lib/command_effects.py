@@ -17,6 +17,7 @@ LOOKS = frozenset(
     (
         *("journalctl", "lspci", "modinfo", "lsmod", "stat", "id", "ls", "dmesg", "ibstat", "rpm", "sinfo", "doctor"),
         *("nvidia-bug-report.sh", "ras-mc-ctl", "dcgmi", "rocminfo", "df", "dpkg-query", "fuser", "squeue", "scontrol"),
+        *("grep",),
     )
 )
 """Commands that show or measure and change nothing."""
@@ -34,12 +35,24 @@ def undo_of(argv: Words, machine: Snapshot) -> Step | None:
     program, rest = argv[0], argv[1:]
     if pip := _pip(argv):
         return pip if changes(argv) else None
-    if not changes(argv):
+    if not changes(argv) or starts_again(argv):
         return None
     found = _UNDO[program](rest, machine) if program in _UNDO else "Note the old setting before you change it."
     if isinstance(found, str):
         return Step(text=found)
     return Step(text="Undo it.", command=found)
+
+
+def starts_again(argv: Words) -> bool:
+    """Whether all that the command does is to start something again as it was."""
+    program, what = argv[0], argv[1:2]
+    if program == "systemctl":
+        return what in (("restart",), ("reload",), ("reboot",))
+    if program == "nvidia-smi":
+        return "--gpu-reset" in argv
+    if program == "amd-smi":
+        return what == ("reset",)
+    return argv == ("wsl.exe", "--shutdown") or (program in ("docker", "podman") and what == ("restart",))
 
 
 def changes(argv: Words) -> bool:
@@ -55,6 +68,8 @@ def changes(argv: Words) -> bool:
         return rest[:1] not in (("describe",), ("get",), ("logs",))
     if program == "apt-get":
         return rest[:1] != ("update",)
+    if program == "dkms":
+        return rest[:1] != ("status",)
     if program == "ldconfig":
         return not rest
     if program == "nvidia-smi":
@@ -120,7 +135,7 @@ def _systemctl(rest: Words, _machine: Snapshot) -> Words | str:
         return ("systemctl", "stop", *rest[1:])
     if rest[:1] == ("edit",):
         return ("systemctl", "revert", *rest[1:])
-    return "Nothing to undo: the service starts again with the same settings."
+    return "Note the old state of the service before you change it."
 
 
 def _modprobe(rest: Words, _machine: Snapshot) -> Words | str:
@@ -138,8 +153,6 @@ def _sysctl(rest: Words, machine: Snapshot) -> Words | str:
 
 
 def _nvidia_smi(rest: Words, machine: Snapshot) -> Words | str:
-    if "--gpu-reset" in rest:
-        return _GONE
     switch = next((word for word in rest if word in ("-pm", "-mig", "-c", "-pl", "-lgc")), "")
     modes = {g.compute_mode for g in machine.of_vendor("nvidia") if g.compute_mode}
     if switch == "-c" and len(modes) == 1:
@@ -249,8 +262,5 @@ _UNDO: dict[str, Callable[[Words, Snapshot], Words | str]] = {
     "cpupower": lambda _rest, _m: "Set the old governor again; `cpupower frequency-info` shows it before this step.",
     "kubectl": lambda _rest, _m: "Apply the old manifest again.",
     "nvidia-modprobe": lambda _rest, _m: ("modprobe", "-r", "nvidia_uvm"),
-    "docker": lambda _rest, _m: "Nothing to undo: the container starts again with the same settings.",
-    "podman": lambda _rest, _m: "Nothing to undo: the container starts again with the same settings.",
-    "wsl.exe": lambda _rest, _m: "Nothing to undo: WSL starts again with the next command.",
     "python3": lambda rest, _m: f"Delete the environment {shlex.quote(rest[-1])}.",
 }

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from doctor.facts import Snapshot
 from doctor.findings import Remedy, Scope, Step
-from doctor.rules.lib import nvidia_packages
+from doctor.rules.lib import nvidia_packages, presence
 from doctor.rules.lib.nvidia_packages import GUIDE
 from doctor.rules.lib.packages import host_family, install
 from doctor.versions import Dotted
@@ -83,7 +83,8 @@ def nvidia_driver(
         title = f"{verb} the NVIDIA driver on the host of this container ({what})."
         text = f"On the host, install branch {wanted.branch} with its {flavour} kernel modules: {GUIDE}"
         return (_driver(title, (Step(text=text), REBOOT), machine, None),)
-    title = f"{verb} the NVIDIA driver ({what}, {flavour} kernel modules)."
+    unseen = flavour == "open" and not presence.present(machine, "nvidia")
+    title = f"{verb} the NVIDIA driver ({what}, {flavour} kernel modules{_FROM_TURING * unseen})."
     if other := nvidia_packages.lacking(machine, wanted):
         title = f"{title[:-1]} from NVIDIA's repository; {other}."
     installs = (*nvidia_packages.steps(machine, wanted), *_of_cloud(machine))
@@ -92,6 +93,9 @@ def nvidia_driver(
         return (_driver(title, (guide, REBOOT), machine, None),)
     held = () if host_family(machine) == "pacman" else (f"driver branch {wanted.branch}",)
     return (_driver(title, (*installs, REBOOT), machine, machine.os.name or machine.os.id, held),)
+
+
+_FROM_TURING = ", for Turing and newer GPUs"
 
 
 def _on_windows() -> Remedy:

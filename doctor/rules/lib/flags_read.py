@@ -31,8 +31,8 @@ def evaluated(machine: Snapshot, rule: str, own: Iterable[Finding] = ()) -> Iter
     for finding in own:
         same = linted.pop(finding.subject.id, None)
         if same is not None:
-            told = tuple(e for e in same.evidence if e not in finding.evidence and "=" not in e.text.split(":")[0])
-            finding = finding.model_copy(update={"evidence": (*finding.evidence, *told)})
+            more = tuple(e for e in same.evidence if e not in finding.evidence and "=" not in e.text.split(":")[0])
+            finding = finding.model_copy(update={"evidence": (*finding.evidence, *more)})
         yield finding
     if not run_line.from_text(machine, "environment"):
         yield from (finding for finding in linted.values() if _is_sure(finding))

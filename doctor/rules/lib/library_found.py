@@ -37,43 +37,6 @@ def another_copy(machine: Snapshot) -> Iterator[Finding]:
             return
 
 
-_TOLD = Lazy(r"(?i)\b(cuDNN|NCCL|cuBLAS|RCCL|MIOpen|hipBLASLt|rocBLAS|MKL)[ -]?v?(\d{1,4}\.\d{1,3})")
-
-
-def other_release_told(machine: Snapshot) -> Iterator[Finding]:
-    """A text that says which release something was built with, and that another one is on the system."""
-    made, here = None, None
-    built, found = (_TOLD.search(made.text) if made else None), (_TOLD.search(here.text) if here else None)
-    if not made or not here or not built or not found or built[1].lower() != found[1].lower() or built[2] == found[2]:
-        return
-    yield Finding(
-        summary=f"Built with {built[1]} {built[2]}; {found[1]} {found[2]} is on the system.",
-        severity=Severity.WARNING,
-        basis="symptom",
-        subject=Subject(kind="library", id=built[1].lower()),
-        evidence=tuple(Evidence(text=said.text, source=said.source) for said in (made, here)),
-    )
-
-
-_FOR_CUDA = Lazy(r"(?i)nccl\w*[-=]{1,2}\d[\w.]*-\d\+cuda(\d{1,2})\.\d|\bCUDA[ -]?v?(\d{1,2})(?:\.\d)?")
-
-
-def nccl_of_another_cuda(machine: Snapshot) -> Iterator[Finding]:
-    """NCCL's own package is of another CUDA than the only toolkit, and a call of it fails."""
-    told, failed = None, machine.symptom("nccl-test-fails-at-cuda")
-    match = _FOR_CUDA.search(told.text) if told else None
-    here = {Dotted(i.version).major for i in machine.cuda or () if i.version}
-    if not told or not failed or not match or len(here) != 1 or int(match[1] or match[2]) in here:
-        return
-    yield Finding(
-        summary=f"NCCL is built for CUDA {match[1] or match[2]}, but the toolkit is CUDA {here.pop()}.",
-        severity=Severity.WARNING,
-        basis="both",
-        subject=Subject(kind="library", id="nccl"),
-        evidence=tuple(Evidence(text=said.text, source=said.source) for said in (failed, told)),
-    )
-
-
 def _wheel(machine: Snapshot, name: str, cuda: str) -> Package | None:
     return package(machine, f"nvidia-{name}-cu{cuda}")
 

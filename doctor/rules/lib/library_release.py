@@ -23,7 +23,7 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
 
     seen = {symptom.key for symptom in machine.symptoms}
     trouble = failing(machine)
-    told = pointing_to(machine, rule) is not None
+    pointed = pointing_to(machine, rule) is not None
     installed = {package.name for package in machine.packages or ()}
     for fault in library_faults():
         facts = fault.facts(machine) if fault.rule == rule and fault.may_be_in(installed) else None
@@ -34,7 +34,7 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
         if rare and (trouble or seen & set(fault.felt) or not fault.packages):
             continue  # every release of torch, ROCm and kernels has such faults: of itself it is no news
         felt = not fault.only_shown and bool(seen & set(fault.felt))
-        if told and not shown and not felt:
+        if pointed and not shown and not felt:
             continue
         host = fault.kernel or fault.nvidia or fault.amdgpu
         takes = bool(shown) and "memory" in fault.what and "cuda-out-of-memory" in fault.felt

@@ -38,23 +38,23 @@ _OF_PTX = ("torch.arch_list", "torch.ptx", "torch.cuda", "nvidia_driver.cuda_ver
 
 def extension_abi(machine: Snapshot) -> Iterator[Finding]:
     """Names that an extension wants from torch and torch does not define; then exact pins that are not met."""
-    told: set[str] = set()
+    named: set[str] = set()
     for binary, names in lacking_symbols(machine, but=(*_FAMILY, "vllm")):
-        told.add(binary.package or "")
+        named.add(binary.package or "")
         yield of_symbols(machine, binary, names)
-    yield from (f for f in of_pins(machine, packages=COMPILED, wants=("torch",)) if f.subject.id not in told)
+    yield from (f for f in of_pins(machine, packages=COMPILED, wants=("torch",)) if f.subject.id not in named)
 
 
 def companions(machine: Snapshot) -> Iterator[Finding]:
     """torchvision and torchaudio by their symbols and metadata; others by their metadata alone."""
-    told: set[str] = set()
+    named: set[str] = set()
     for binary, names in lacking_symbols(machine, *_FAMILY):
-        told.add(binary.package or "")
+        named.add(binary.package or "")
         yield of_symbols(machine, binary, names)
     for each in unmet(machine, wants=("torch",)):
         name = each.package.name
-        if each.held and name not in (*told, *COMPILED, "vllm", "triton"):
-            told.add(name)
+        if each.held and name not in (*named, *COMPILED, "vllm", "triton"):
+            named.add(name)
             yield of_pin(machine, each, Severity.ERROR if name in _FAMILY else Severity.WARNING)
 
 
@@ -91,10 +91,19 @@ def kernel_libraries(machine: Snapshot) -> Iterator[Finding]:
     yield from of_pins(machine, wants=_KERNEL_LIBRARIES, about="wants")
 
 
+STANDALONE = ("nvidia-cudnn", "nvidia-nccl", "nvidia-cusparselt", "nvidia-nvshmem")
+"""Libraries that no other of CUDA's is linked with, package names up to the major of CUDA. A newer minor or patch of
+one serves a program that was built with an older (docs.nvidia.com, cuDNN's API compatibility, 2026-11-23)."""
+
+
 def gpu_packages(machine: Snapshot) -> Iterator[Finding]:
     """Libraries of CUDA in another release than torch's metadata pins: torch loads them all the same."""
     held = {p.name for p in machine.packages or () if p.name.startswith("nvidia-")}
-    yield from of_pins(machine, packages=("torch", "tensorflow"), wants=held, about="wants") if held else ()
+    for each in unmet(machine, ("torch", "tensorflow"), held) if held else ():
+        if each.held:
+            pinned, here = Dotted(each.specifier.removeprefix("==")), Dotted(each.held.version)
+            serves = each.wants.startswith(STANDALONE) and pinned.major == here.major and pinned < here
+            yield of_pin(machine, each, Severity.INFO if serves else Severity.WARNING, about="wants")
 
 
 def tensorflow(machine: Snapshot) -> Iterator[Finding]:

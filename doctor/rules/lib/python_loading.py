@@ -90,14 +90,14 @@ def _newer(machine: Snapshot, held: LoadedLibrary) -> Remedy:
 
 def mixed_cudnn(machine: Snapshot) -> Iterator[Finding]:
     """cuDNN's libraries compare their releases when they are loaded and refuse each other."""
-    told = [held for held in machine.libraries or () if held.release]
-    if len({held.release for held in told}) < 2:
+    dated = [held for held in machine.libraries or () if held.release]
+    if len({held.release for held in dated}) < 2:
         return
-    listed = ", ".join(f"{held.key} {held.release}" for held in told)
+    listed = ", ".join(f"{held.key} {held.release}" for held in dated)
     again = next((p for p in machine.packages or () if p.name.startswith("nvidia-cudnn-cu")), None)
     keep = "Keep one release of cuDNN on the loader's path."
     remedy = by_hand(keep, Scope.ENVIRONMENT, undo="Add the other folder again.")
-    if again and all("/nvidia/cudnn/" in (held.path or "") for held in told):
+    if again and all("/nvidia/cudnn/" in (held.path or "") for held in dated):
         requirement = f"{again.name}=={again.version}"
         text = "Install cuDNN's package again, in the same version."
         remedy = pip_install(machine, text, "--force-reinstall", "--no-deps", requirement)
@@ -107,7 +107,7 @@ def mixed_cudnn(machine: Snapshot) -> Iterator[Finding]:
         subject=Subject(kind="library", id="libcudnn"),
         evidence=tuple(
             Evidence(text=f"{held.key} {held.release}: {held.path} by {held.by}"[:380], source=f"file:{held.path}")
-            for held in told
+            for held in dated
         ),
         remedies=(remedy,),
         verify=(python_of(machine), "-c", "import torch; print(torch.backends.cudnn.version())"),

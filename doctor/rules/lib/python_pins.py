@@ -62,12 +62,12 @@ def of_pin(machine: Snapshot, each: Unmet, severity: Severity, about: str = "pac
 def lacking_symbols(machine: Snapshot, *packages: str, but: Iterable[str] = ()) -> Iterator[tuple[GpuBinary, str]]:
     """Extensions that want symbols which the installed torch does not define, one for each package, with the words
     that say what is missing."""
-    told: set[str] = set()
+    seen: set[str] = set()
     for binary in machine.binaries or ():
         owner = binary.package or binary.key
-        if not binary.missing_symbols or owner in told or owner in but or (packages and owner not in packages):
+        if not binary.missing_symbols or owner in seen or owner in but or (packages and owner not in packages):
             continue
-        told.add(owner)
+        seen.add(owner)
         names = ", ".join(dict.fromkeys(plain(name) for name in binary.missing_symbols[:_SHOWN]))
         ours, theirs = machine.torch.cxx11_abi, binary.cxx11_abi
         differ = ours is not None and theirs is not None and ours != theirs

@@ -45,12 +45,12 @@ def unserved(machine: Snapshot, kb: Knowledge) -> Iterator[Unserved]:
         return
     for install in (i for i in machine.cuda or () if i.kind):  # a pasted text names releases, not installations
         yield from _cuda(machine, kb, install)
-    told: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
     for tool in machine.tools or ():
         version = release(machine, tool)
-        if not version or (tool.name, version) in told:
+        if not version or (tool.name, version) in seen:
             continue
-        told.add((tool.name, version))
+        seen.add((tool.name, version))
         if tool.name == "nvcc":
             if not any(i.path == tool.of for i in machine.cuda or ()):
                 yield from _nvcc(machine, kb, version, tool.key, "tools")

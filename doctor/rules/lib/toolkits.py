@@ -9,23 +9,26 @@ from doctor.rules.lib.packages import family, install
 from doctor.versions import Dotted
 
 
-def toolkit_of_torch(machine: Snapshot) -> tuple[Remedy, ...]:
-    """Point the build at the toolkit that is installed, else install it from the vendor's repository first."""
+def toolkit_of_torch(machine: Snapshot, release: str | None = None) -> tuple[Remedy, ...]:
+    """Point the build at the toolkit that is installed, else install it from the vendor's repository first. `release`:
+    torch's, where the facts do not have it."""
     torch = machine.torch
     amd = torch.build == "rocm" or (bool(machine.of_vendor("amd")) and not machine.of_vendor("nvidia"))
     name, installs = ("ROCM_HOME", machine.rocm) if amd else ("CUDA_HOME", machine.cuda)
-    ours = Dotted((torch.rocm or torch.hip if amd else torch.cuda) or "").series(2) or ""
+    ours = Dotted((torch.rocm or torch.hip if amd else torch.cuda) or release or "").series(2) or ""
     here = next((i.path for i in installs or () if i.version and Dotted(i.version).series(2) == ours), None)
     label = f"{'ROCm' if amd else 'CUDA'} {ours}".strip()
     if here:
         return (set_to(machine, f"Compile with the {label} that is installed.", where="the build", **{name: here}),)
     if not ours:
-        title = f"Install the toolkit of torch's {label} release and point {name} at it."
-        see = step(
-            "Show the release.", "python3", "-c", f'print(__import__("torch").version.{"hip" if amd else "cuda"})'
+        what = "ROCm" if amd else "CUDA"
+        see = f'print(__import__("torch").version.{"hip" if amd else "cuda"})'
+        steps = (
+            step(f"Show {what}'s release that torch was built with.", "python3", "-c", see),
+            step(f"Install that release's toolkit and compile with {name} set to its folder.", where="environment"),
         )
         back = (step(f"Restore the old value of {name}.", where="environment"),)
-        return (way(title, Scope.ENVIRONMENT, see, undo=back),)
+        return (way(f"Compile with the {what} toolkit of torch's release.", Scope.ENVIRONMENT, *steps, undo=back),)
     series = ours
     path = f"/opt/rocm-{series}.0" if amd else f"/usr/local/cuda-{series}"
     package = f"rocm-dev{series}.0" if amd else f"cuda-toolkit-{series.replace('.', '-')}"

@@ -46,16 +46,6 @@ def build_of(machine: Snapshot, kb: Knowledge) -> Build | None:
     return None
 
 
-def of_another_environment(machine: Snapshot, fact: str) -> bool:
-    """Whether a build for a GPU sees one further down in the text than where `fact` is from."""
-    right, wrong = None, machine.source(fact)
-    if right is None or not wrong or machine.torch.build != "cpu":
-        return False
-    (right_file, _, right_line), (wrong_file, _, wrong_line) = right.source.rpartition(":"), wrong.rpartition(":")
-    numbered = right_line.isdecimal() and wrong_line.isdecimal()
-    return numbered and right_file == wrong_file and int(right_line) > int(wrong_line)
-
-
 def on_arm(machine: Snapshot) -> bool:
     """An Arm CPU, by its own name or by that of a GPU that is never beside another (Grace, Jetson)."""
     if machine.host.machine:

@@ -101,8 +101,8 @@ def _xid(event: KernelEvent, number: int, entry: Xid | None) -> Asked:
     if entry is None:
         return Asked(event, f"Xid {number}", "not in the catalogue", None, False, "unknown")
     action, fatal = entry.action, entry.severity == "error" or number == _CONTAINED
-    if told := re.search(_RECOVERY, event.text) if number == 154 else None:
-        action = _RECOVERIES.get(told[1].strip().lower(), action)
+    if recovery := re.search(_RECOVERY, event.text) if number == 154 else None:
+        action = _RECOVERIES.get(recovery[1].strip().lower(), action)
         fatal = action in _RECOVERIES.values() and action != "IGNORE"
     elif action == "XID_154":
         action = "IGNORE"

@@ -46,7 +46,7 @@ than torch's. In a text: a wheel or compiled kernels for one torch where another
 to work.
 
 ## Why it matters
-Its import fails with an undefined symbol or a DLL that cannot be loaded.
+Its import fails, for example with an undefined symbol or a DLL that cannot be loaded.
 
 ## Not raised when
 The version of the wheel names no torch, its release pins none and no error message shows it, or torch is the named

@@ -87,8 +87,6 @@ def _without_path(machine: Snapshot) -> tuple[Remedy, ...]:
     return (unset(machine, "LD_LIBRARY_PATH", because=": wheels bring their own libraries"),)
 
 
-_SHARED = ("nvidia-cudnn", "nvidia-nccl", "nvidia-cusparselt", "nvidia-nvshmem")
-"""Their packages for CUDA 12 and CUDA 13 install the same files (published wheels, 2026-11-20)."""
 _PINNED = ("nvidia-cudnn", "nvidia-cublas", "nvidia-nccl", "nvidia-nvjitlink", "nvidia-cusparselt", "nvidia-cusparse")
 _FAILED = (
     "cublas-or-cudnn-call-failed",
@@ -115,7 +113,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield from python_loading.mixed_cudnn(machine)
     yield from python_loading.conflicts(machine)
     yield from python_files.gpu_packages(machine)
-    for stem in _SHARED:
+    for stem in python_files.STANDALONE:
+        # The packages for CUDA 12 and CUDA 13 install the same files (published wheels, 2026-11-20).
         held = [p for cuda in ("11", "12", "13") if (p := package(machine, f"{stem}-cu{cuda}"))]
         if len(held) > 1 and machine.torch.build != "rocm":
             yield Finding(
@@ -133,8 +132,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 ),
             )
     yield from library_found.another_copy(machine)
-    yield from library_found.other_release_told(machine)
-    yield from library_found.nccl_of_another_cuda(machine)
     yield from wheel_runtime.conflict(machine)
     yield from _loader_path(machine)
     yield from _files_of_another_rocm(machine)

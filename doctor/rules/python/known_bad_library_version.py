@@ -68,7 +68,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     that it may be, the one that rests on most is told, and the others are remarks."""
     found = list(known_faults(machine, RULE.id))
     loud = [f for f in found if f.severity is not Severity.INFO or f.suspect]
-    told = max(loud, key=lambda f: (f.severity is not Severity.INFO, f.suspect, len(f.evidence)), default=None)
+    worst = max(loud, key=lambda f: (f.severity is not Severity.INFO, f.suspect, len(f.evidence)), default=None)
     for finding in found:
-        quiet = finding is not told and finding in loud
+        quiet = finding is not worst and finding in loud
         yield finding.model_copy(update={"severity": Severity.INFO, "suspect": 0}) if quiet else finding

@@ -91,9 +91,9 @@ _NO_KERNEL = ("cuda-no-kernel-image", "hip-invalid-device-function")
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """What the files say, and a missing kernel where torch has its own."""
-    told = list(python_code.library_archs(machine, kb))
-    yield from told
-    named = {finding.subject.id for finding in told}
+    lacking = list(python_code.library_archs(machine, kb))
+    yield from lacking
+    named = {finding.subject.id for finding in lacking}
     yield from (f for f in python_support.unsupported(machine, kb) if f.subject.id not in named)
     seen = [s for s in machine.symptoms if s.key in _NO_KERNEL]
     if seen and torch_serves(machine, kb):

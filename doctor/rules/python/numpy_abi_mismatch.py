@@ -32,7 +32,7 @@ NumPy 2 or newer beside a torch, TensorFlow, ONNX Runtime or vLLM that was compi
 of any such module.
 
 ## Why it matters
-"Numpy is not available", "_ARRAY_API not found" or a crash at import.
+The import crashes, or stops with "Numpy is not available" or "_ARRAY_API not found".
 
 ## Not raised when
 The frameworks' releases support NumPy 2, or NumPy is 1.x, and no error message shows it.

@@ -70,7 +70,6 @@ _BUILDS = ("build-command-failed", "nvcc-unsupported-gpu-architecture", "ptxas-u
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Another major of CUDA, or another series of ROCm, than torch was built with, while something is compiled."""
     yield from python_files.deepspeed(machine)
-    yield from _older_than_wanted(machine)
     yield from _bitsandbytes_of_another_rocm(machine)
     if not any(s.key in _BUILDS for s in machine.symptoms):
         return
@@ -114,38 +113,17 @@ def _bitsandbytes_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:
     )
 
 
-_FLOOR = Lazy(r"(?i)(?:CUDA|nvcc)\D{0,24}(\d{1,2}\.\d)")
-
-
-def _older_than_wanted(machine: Snapshot) -> Iterator[Finding]:
-    """A toolkit that is older than the one which a program says that it needs for compiling."""
-    told, failed = None, machine.symptom(*_BUILDS)
-    floor = _FLOOR.search(told.text) if told else None
-    held = [i.version for i in machine.cuda or () if i.version and i.version != machine.nvidia_driver.cuda_version]
-    if not told or not failed or not floor or not held:
-        return
-    if all(Dotted(v) < floor[1] for v in held):
-        yield Finding(
-            summary=f"The CUDA toolkit ({held[0][:12]}) is too old: compiling needs CUDA {floor[1]} or newer.",
-            severity=Severity.WARNING,
-            subject=Subject(kind="toolkit"),
-            basis="both",
-            evidence=(Evidence(text=told.text, source=told.source), *evidence(machine, ("cuda",))),
-            remedies=toolkit_of_torch(machine),
-        )
-
-
 def _compiler_of_another_cuda(machine: Snapshot) -> Iterator[Finding]:
     """The compiler that ran, by its path, is of another major than the CUDA that the text tells of, and torch's is not
     known."""
     ran = [i for i in machine.cuda or () if i.kind == "ran" and i.version]
-    told = [i.version for i in machine.cuda or () if i.kind != "ran" and i.version]
-    if machine.torch.cuda or not ran or not told:
+    named = [i.version for i in machine.cuda or () if i.kind != "ran" and i.version]
+    if machine.torch.cuda or not ran or not named:
         return
-    if Dotted(ran[0].version or "").series(1) in {Dotted(v).series(1) for v in told}:
+    if Dotted(ran[0].version or "").series(1) in {Dotted(v).series(1) for v in named}:
         return
     yield Finding(
-        summary=f"{ran[0].path[:40]}/bin/nvcc compiles instead of CUDA {told[0][:12]}'s.",
+        summary=f"{ran[0].path[:40]}/bin/nvcc compiles instead of CUDA {named[0][:12]}'s.",
         severity=Severity.WARNING,
         suspect=True,
         subject=Subject(kind="toolkit"),
@@ -154,13 +132,17 @@ def _compiler_of_another_cuda(machine: Snapshot) -> Iterator[Finding]:
     )
 
 
+_COMPILED = Lazy(r"was used to compile PyTorch \((\d{1,2}\.\d{1,2})\)")
+
+
 def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[Finding]:
-    """Names torch's release and the toolkits, where they are known."""
-    ours = machine.torch.cuda or machine.torch.rocm
+    """Names torch's release, which the error itself may tell, and the toolkits, where they are known."""
+    compiled = _COMPILED.search(symptom.text)
+    ours = machine.torch.cuda or machine.torch.rocm or (compiled[1] if compiled else None)
     names = ("torch.version", "torch.cuda", "torch.rocm", "cuda", "environment[CUDA_HOME]")
     yield Finding(
-        summary=f"The compiler does not match {ours[:12]}, which torch was built with." if ours else RULE.title,
+        summary=f"torch was built with {ours[:12]}, and the compiler is of another release." if ours else RULE.title,
         subject=Subject(kind="toolkit"),
         evidence=(Evidence(text=symptom.text, source=symptom.source), *evidence(machine, names)),
-        remedies=toolkit_of_torch(machine),
+        remedies=toolkit_of_torch(machine, ours),
     )

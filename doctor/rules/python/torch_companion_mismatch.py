@@ -35,7 +35,7 @@ A torchvision or torchaudio whose release is for another torch than the installe
 beside +cu121).
 
 ## Why it matters
-"operator torchvision::nms does not exist", undefined symbols, or an import that crashes.
+Its import fails or crashes: "operator torchvision::nms does not exist", undefined symbols.
 
 ## Not raised when
 Patch releases of one series (torchvision 0.15.2 beside torch 2.0.0) are a warning: they share an ABI. Both are AMD's

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.hardware import discrete, vendors_there
-from doctor.rules.lib.torch_build_at_hand import GPU_MISSED, build_of, cpu_on_purpose, of_another_environment
+from doctor.rules.lib.torch_build_at_hand import GPU_MISSED, build_of, cpu_on_purpose
 from doctor.rules.lib.torch_install import install, see_gpu
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding, with a fix for each vendor that is there."""
     vendors = _vendors(vendors_there(machine))
     build = build_of(machine, kb)
-    if build is None or build.kind != "cpu" or of_another_environment(machine, "torch.build"):
+    if build is None or build.kind != "cpu":
         return
     if not vendors:
         yield from _of_a_gpu_told(machine, build.said)
@@ -114,8 +114,8 @@ _DENIED = ("torch-not-compiled-with-cuda", "torch-without-nccl")
 def _of_a_gpu_told(machine: Snapshot, said: bool) -> Iterator[Finding]:
     """In a text that shows no GPU but says that torch does not find one of a vendor."""
     missed = machine.symptom(*_MISSED)
-    told = [v for v, keys in _TOLD.items() if machine.symptom(*keys) is not None]
-    if machine.gpus is not None or missed is None or not said or len(told) != 1 or machine.symptom(*_OF_NUMPY):
+    vendors = [v for v, keys in _TOLD.items() if machine.symptom(*keys) is not None]
+    if machine.gpus is not None or missed is None or not said or len(vendors) != 1 or machine.symptom(*_OF_NUMPY):
         return
     yield Finding(
         summary=f"torch {(machine.torch.version or '')[:40]} is a CPU-only build, so it cannot use a GPU.",
@@ -126,7 +126,7 @@ def _of_a_gpu_told(machine: Snapshot, said: bool) -> Iterator[Finding]:
             *evidence(machine, ("torch.version", "torch.build")),
             Evidence(text=missed.text[:200], source=missed.source),
         ),
-        remedies=tuple(install(machine, v) for v in told),
+        remedies=tuple(install(machine, v) for v in vendors),
         verify=see_gpu(machine),
     )
 

@@ -40,7 +40,8 @@ RULE = Rule(
 A GPU whose sm_XX or gfxXXX does not match any architecture that torch was compiled for.
 
 ## Why it matters
-'no kernel image is available for execution on the device', 'invalid device function', or a crash in the first kernel.
+The first kernel fails or crashes: 'no kernel image is available for execution on the device', 'invalid device
+function'.
 
 ## Not raised when
 Code of the same major and a lower minor, PTX, or a generic gfx target covers it; HSA_OVERRIDE_GFX_VERSION makes it

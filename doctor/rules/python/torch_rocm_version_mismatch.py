@@ -142,8 +142,8 @@ def _asks(machine: Snapshot, ours: int | None, wanted: int, held: set[int | None
     """Whether it is torch that asks for the library of ROCm `wanted`."""
     if ours == wanted:
         return True
-    told = ours in held if ours is not None else machine.torch.version is not None and machine.torch.build != "cuda"
-    return told and not package(machine, *_OTHERS)
+    there = ours in held if ours is not None else machine.torch.version is not None and machine.torch.build != "cuda"
+    return there and not package(machine, *_OTHERS)
 
 
 _OTHERS = ("onnxruntime", "onnxruntime-rocm", "tensorflow-rocm", "jaxlib", "vllm", "bitsandbytes", "torch-scatter")

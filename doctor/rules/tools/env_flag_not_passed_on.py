@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.lost_variables import found
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -19,7 +20,7 @@ RULE = Rule(
     action=Action.INFORM,
     layer=Layer.FLAGS,
     title="A variable does not reach the program that it is set for.",
-    needs=({"environment"},),
+    needs=({"environment"}, {"lost_variables"}),
     proven="synthetic",
     order=51,
     tags=("tools", "flags"),
@@ -27,7 +28,8 @@ RULE = Rule(
 In a file (`doctor env FILE`): the file sets a variable of the GPU stack, and none of the programs that it starts gets
 it: `sudo torchrun` and `docker run` without `-e`, `srun --export=NONE`, `mpirun` over hosts without `-x`, `ssh`,
 `Environment=` in `[Unit]`, `X = 1`, `RUN export`, `os.environ` after the library has read it. In an environment:
-`MASTER_ADDR=localhost` in a job of several nodes.
+`MASTER_ADDR=localhost` in a job of several nodes. In a pasted text: the same for its scripts and typed commands. There,
+and with `--pid`, the finding is `env-not-seen-by-service` if a container, `sudo`, `ssh` or a unit takes it away.
 
 ## Why it matters
 The program starts without an error and uses the default.
@@ -59,6 +61,7 @@ REMEDIES = (Remedy.by_hand("Set MASTER_ADDR to the address of the node that runs
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """MASTER_ADDR of this machine where the job spans several: by Slurm's count of nodes, or by torchrun's ranks."""
+    yield from found(machine, session=False)
     env = machine.environment or {}
     nodes = _number(env.get("SLURM_JOB_NUM_NODES") or env.get("SLURM_NNODES"))
     groups = _number(env.get("GROUP_WORLD_SIZE"))

@@ -16,7 +16,7 @@ from doctor.facts.snapshot import Snapshot
 
 
 def holds(machine: Snapshot, name: str, wanted: Any) -> bool:
-    """Whether the fact is known and is what is wanted. Raises ValueError for a name of no known kind."""
+    """Whether the fact is known and has that value. Raises ValueError for a name of no known kind."""
     known = [value for value in _values(machine, name) if value is not None]
     if wanted == "known":
         return any(value != "" for value in known)  # an empty variable is shown as often as it is set

@@ -43,8 +43,9 @@ class Piece(NamedTuple):
 
 
 def normal(line: str) -> str:
-    """The line as templates see it: lower case, one blank for a run of them, straight quotes."""
-    return " ".join(line.translate(_STRAIGHT).lower().split())
+    """The line as templates see it: lower case, one blank for a run of them, straight quotes, JSON's
+    escaped ones too."""
+    return " ".join(line.translate(_STRAIGHT).replace('\\"', '"').lower().split())
 
 
 class Pattern:

@@ -25,11 +25,13 @@ from tests.flags.way import cases as given
 _SEE = """#!/bin/sh
 echo "@@$1"
 /usr/bin/env |
-/bin/grep -E '^([A-E]|(MASTER|(TORCH_)?NCCL|HIP|HSA|CUDA|VLLM)_[A-Z_]+|OMP_NUM_THREADS|LD_LIBRARY_PATH)=' |
+/bin/grep -E '^([A-E]|(MASTER|(TORCH_)?NCCL|HIP|HSA|CUDA|VLLM)_[A-Z_]+|OMP_NUM_THREADS|LD_LIBRARY_PATH|PYTHONPATH)=' |
 /bin/sed "s/^/@@$1 /"
 """
 _SEE_PY = "import os, sys\nos.execv('{folder}/see', ['see', sys.argv[1]])\n"
 TORCH = next(iter(sorted(Path("/opt/doctor-ci").glob("torch-*+cpu/bin/torchrun"))), None)
+RAY = os.environ.get("DOCTOR_WAY_RAY", "")
+"""A Python that has Ray."""
 _LIMIT = 120
 
 
@@ -37,6 +39,8 @@ def missing(tool: str, image: str = "") -> bool:
     """Whether a tool that a case needs is not here."""
     if tool == "torch":
         return TORCH is None
+    if tool == "ray":
+        return not RAY
     if tool == "slurm":
         from tests.docker import slurm
 
@@ -66,6 +70,8 @@ def _once(case: dict[str, Any], caller: dict[str, str], more: dict[str, str], im
         for name, text in given.files(case).items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(_real(text, folder, image))
+        if RAY and "ray" in case["needs"]:
+            (folder / "main.sh").write_text(case["main"].replace("python3", RAY))
         path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         environment = {"PATH": path, "HOME": "/root", **more, **caller}
         argv = ["bash", "main.sh"]

@@ -65,6 +65,12 @@ def test_a_run_of_a_dockerfile() -> None:
     assert found("Dockerfile", "FROM x\nENV HSA_XNACK=1\nRUN export HSA_XNACK=1\n") == []
 
 
+def test_an_argument_that_nothing_uses() -> None:
+    assert found("Dockerfile", 'FROM x\nARG NCCL_DEBUG=INFO\nCMD ["python", "t.py"]\n') == ["2 build-argument"]
+    assert found("Dockerfile", "FROM x\nARG NCCL_DEBUG=INFO\nENV NCCL_DEBUG=$NCCL_DEBUG\n") == []
+    assert found("Dockerfile", "FROM x\nARG NVTE_FRAMEWORK=pytorch\nRUN pip install .\n") == []
+
+
 def test_quotes_in_an_env_file() -> None:
     line = "docker run --env-file x.env img python t.py\n"
     assert found("a.sh", line, {"x.env": 'NCCL_DEBUG="INFO"\n'}) == ["1 env-file-quotes"]
@@ -90,3 +96,23 @@ def test_a_cure_for_sudo_before_a_container_passes_both() -> None:
     cure = finding.remedies[0].title.split("`")[1]
     assert cure == '-e NCCL_DEBUG="$NCCL_DEBUG"'
     assert found("a.sh", text.replace(" img", f" {cure} img")) == []
+
+
+RAY = "import os, ray\n{}ray.init({})\n{}"
+
+
+def test_rays_workers_have_what_was_set_before() -> None:
+    late, early = "os.environ['NCCL_DEBUG'] = 'INFO'\n", ""
+    script = {"t.py": RAY.format(early, "", late)}
+    assert found("a.sh", "python t.py\n", script) == ["3 set-too-late"]
+    assert found("a.sh", "python t.py\n", {"t.py": RAY.format(late, "", "")}) == []
+    given = "runtime_env={'env_vars': {'NCCL_DEBUG': 'INFO'}}"
+    assert found("a.sh", "python t.py\n", {"t.py": RAY.format("", given, late)}) == []
+    guarded = "if os.environ.get('X'):\n    os.environ['NCCL_DEBUG'] = 'INFO'\n"
+    assert found("a.sh", "python t.py\n", {"t.py": RAY.format("", "", guarded)}) == []
+
+
+def test_a_script_that_is_written_and_started_elsewhere() -> None:
+    text = "cat > job.sh <<EOF\nexport NCCL_DEBUG=INFO\nsudo python t.py\nEOF\nbash job.sh\n"
+    assert found("a.sh", f"#!/bin/bash\n{text}") == ["1 sudo"]
+    assert found("a.sh", f"#!/bin/bash\n{text.replace('sudo', 'sudo -E')}") == []

@@ -74,10 +74,10 @@ def test_a_card_whose_driver_has_the_file_is_held_against_the_matrix(tmp_path: P
     write(tmp_path, {f"{folders[0]}/pldm_fw_version": "0x01190605\n", f"{folders[1]}/pldm_fw_version": "0x0119030c\n"})
     machine = look(tmp_path)
     assert bundles(machine) == ["01.25.06.05", "01.25.03.12"]
-    (row,) = [j for j in load("mi300x-rocm7.14").verdict(machine, "named", "").judged if "firmware_bundle" in j.fact]
+    (row,) = [j for j in load("mi300x+rocm7.14").verdict(machine, "named", "").judged if "firmware_bundle" in j.fact]
     assert (row.outcome, row.found) == ("deviates", "01.25.03.12")
     write(tmp_path, {f"{folders[1]}/pldm_fw_version": "0x011a0004\n"})
-    (row,) = [j for j in load("mi300x-rocm7.14").verdict(look(tmp_path), "named", "").judged if "_bundle" in j.fact]
+    (row,) = [j for j in load("mi300x+rocm7.14").verdict(look(tmp_path), "named", "").judged if "_bundle" in j.fact]
     assert row.outcome == "holds"
 
 
@@ -90,5 +90,5 @@ def test_a_driver_that_does_not_tell_leaves_it_unknown(tmp_path: Path, content: 
     assert bundles(machine) == [None]
     state = machine.origins["gpus[0000:05:00.0].firmware_bundle"].state
     assert state is (State.UNREADABLE if content else State.ABSENT)
-    (row,) = [j for j in load("mi300x-rocm7.14").verdict(machine, "named", "").judged if "_bundle" in j.fact]
+    (row,) = [j for j in load("mi300x+rocm7.14").verdict(machine, "named", "").judged if "_bundle" in j.fact]
     assert row.outcome == "unknown"

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from doctor.errors import ParserError
 from doctor.facts import FactSheet, Snapshot, assemble
 from doctor.parsers.nvidia import nvidia_smi_list, nvidia_smi_query, nvidia_smi_table, nvidia_smi_topo, nvidia_smi_xml
 from doctor.parsers.nvidia.nvidia_smi_fields import address
 from tests.each import each
-from tests.paths import FIELDLAB, needs_shared
+from tests.paths import FIELDLAB, captured, needs_shared
 
 Reader = Callable[[str, str], FactSheet]
 READERS: tuple[Reader, ...] = (
@@ -37,11 +36,9 @@ def capture(path: str) -> str:
 
 def queries() -> list[tuple[str, dict[str, Any]]]:
     """(file, facts) of each -q capture, text or XML, that the index describes."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    index = yaml.load((FIELDLAB / "INDEX.yaml").read_text(), Loader=loader)
     return [
         (f"{machine['machine']}/{file['path']}", machine["facts"])
-        for machine in index["machines"]
+        for machine in captured()
         if machine["class"] in ("nvidia-smi-xml", "nvidia-smi-text")
         for file in machine["files"]
         if Path(file["path"]).name in ("nvidia-smi-q.txt", "nvidia-smi-q.xml")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from doctor.errors import ParserError
 from doctor.facts.sheet import FactSheet
 from doctor.knowledge.names import gpu_by_name
-from doctor.parsers.text.entities import heard, read
+from doctor.parsers.text.entities import entities_in, read
 from doctor.parsers.text.standing import Standing
 from tests.parsers.text.how_people_write import WRITTEN
 from tests.parsers.text.odd_spellings import ODD
@@ -38,7 +38,7 @@ def test_what_people_write_says_of_their_machine_what_it_says_and_no_more() -> N
 
 
 def test_what_was_tried_is_heard_and_no_fact() -> None:
-    (tried,) = heard("I already tried driver 535.183.01", "text", gpu_by_name)
+    (tried,) = entities_in("I already tried driver 535.183.01", "text", gpu_by_name)
     assert (tried.fact, tried.value, tried.standing) == ("driver", "535.183.01", Standing.TRIED)
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from doctor.facts import FactSheet, State, assemble
 from doctor.probes.amd import amd
@@ -16,7 +15,7 @@ from doctor.probes.host import account, host, host_firmware, kernel_log, pci
 from doctor.probes.nvidia import nvidia
 from doctor.system.base import READ_LIMIT, Reading
 from doctor.system.tree import TreeSystem
-from tests.paths import FIELDLAB, needs_shared
+from tests.paths import FIELDLAB, captured, needs_shared
 from tests.probes.amd_trees import kfd_node, look, mi300x, write
 
 DRM = sorted(p.name for p in FIELDLAB.glob("*drm-sysfs")) if FIELDLAB.is_dir() else []
@@ -24,8 +23,7 @@ TOPOLOGY = "sys/class/kfd/kfd/topology"
 
 
 def facts_of(machine: str) -> dict[str, Any]:
-    rows = yaml.load((FIELDLAB / "INDEX.yaml").read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    facts: dict[str, Any] = next(m["facts"] for m in rows["machines"] if m["machine"] == machine)
+    facts: dict[str, Any] = next(m["facts"] for m in captured() if m["machine"] == machine)
     return facts
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.rules.lib import library_found
 from tests.knowledge.texts import told
-from tests.rules.machines import build
 
 PIP = "\n\n$ pip list\nPackage    Version\n---------- -------\n"
 JAX = "Found {} version {}, but JAX was built against version {}, which is newer."
@@ -20,10 +18,3 @@ NOT_OLDER = [
 @pytest.mark.parametrize(("said", "wheel"), NOT_OLDER)
 def test_the_wheel_itself_is_no_other_copy(said: str, wheel: str) -> None:
     assert "gpu-libs-conflict" not in told(said + PIP + wheel)
-
-
-MADE = "it was compiled against NCCL 2.18.1"
-
-
-def test_silent_where_one_release_alone_is_told() -> None:
-    assert list(library_found.other_release_told(build({"symptoms": {"library-built-with-told": MADE}}))) == []

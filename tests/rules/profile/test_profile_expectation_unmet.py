@@ -27,7 +27,7 @@ GOOD: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def profile() -> Profile:
-    return load("mi300x-rocm7.2", folder())
+    return load("mi300x+rocm7.2", folder())
 
 
 def found(machine: Snapshot, profile: Profile | None) -> list[Finding]:
@@ -48,7 +48,7 @@ def test_a_machine_as_the_profile_wants_it(profile: Profile) -> None:
     assert (report.profile.deviates, report.profile.unknown) == ((), ())
     assert rule.RULE.id in report.clear
     assert {j.outcome for j in report.profile.judged} == {"holds"}
-    assert {j.status for j in report.profile.judged} == {"vendor-matrix", "community"}
+    assert {j.status for j in report.profile.judged} == {"vendor-matrix", "community", "wheels-exist"}
 
 
 def test_what_no_rule_speaks_of(profile: Profile) -> None:
@@ -56,13 +56,13 @@ def test_what_no_rule_speaks_of(profile: Profile) -> None:
     assert finding.summary == f"Profile {profile.name} expects torch 2.13.*; it is 2.9.1+rocm7.2."
     assert (finding.severity.value, finding.subject.id) == ("info", "torch.version")
     assert finding.evidence[0].text == "torch: 2.9.1+rocm7.2"
-    assert finding.remedies[0].title.endswith("(vendor-matrix, 2026-09-02)")
+    assert finding.remedies[0].title.endswith("(wheels-exist, 2026-09-02)")
 
 
 def test_of_a_long_text_only_the_word_is_told(profile: Profile) -> None:
     machine = machines.mi300x_host(GOOD | {"kernel.cmdline": "ro quiet rd.luks.key=hunter2"})
     (finding,) = found(machine, profile)
-    expected = "Profile mi300x-rocm7.2 expects kernel command line with pci=realloc=off; it is without pci=realloc=off."
+    expected = "Profile mi300x+rocm7.2 expects kernel command line with pci=realloc=off; it is without pci=realloc=off."
     assert finding.summary == expected
     (row,) = (j for j in profile.verdict(machine, "named", "").judged if j.fact == "kernel.cmdline")
     assert row.found == "without pci=realloc=off"
@@ -116,7 +116,7 @@ def test_where_it_is_not_known_whether_it_applies_it_could_not_be_checked(profil
 
 def test_the_profile_s_bounds_are_the_rule_s() -> None:
     """A site that wants NUMA balancing says so in a profile of its own; then it is no finding."""
-    profile = load("mi300x-rocm7.2", folder())
+    profile = load("mi300x+rocm7.2", folder())
     wanted = profile.expectation("numa-balancing-enabled")
     assert wanted is not None
     wanted = wanted.model_copy(update={"equals": 1})
@@ -128,16 +128,16 @@ def test_the_profile_s_bounds_are_the_rule_s() -> None:
 
 
 def test_the_profile_of_another_board() -> None:
-    profile = load("h100-cuda13.0", folder())
+    profile = load("h100+cuda13.0", folder())
     finding = found(machines.mi300x_host(GOOD), profile)[0]
     assert finding.summary == (
-        "Profile h100-cuda13.0 is for other hardware: it is for GPUs of nvidia, and AMD Instinct MI300X is amd's."
+        "Profile h100+cuda13.0 is for other hardware: it is for GPUs of nvidia, and AMD Instinct MI300X is amd's."
     )
     assert finding.subject.kind == "profile"
 
 
 def test_bridges_that_were_not_asked_for_acs_are_not_missing() -> None:
-    profile = load("h100-cuda13.0", folder())
+    profile = load("h100+cuda13.0", folder())
     acs = next(e for e in profile.expect if e.fact == "pci[*].acs_redirect")
     bridge = {"pci[0000:00:01.0].kind": "other", "pci[0000:00:01.0].acs_redirect": False}
     assert acs.judge(machines.h100_host()) == "unknown"

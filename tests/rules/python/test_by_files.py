@@ -131,6 +131,8 @@ def test_other_releases_of_cuda_libraries_than_torch_pins() -> None:
 
     assert [f.subject.id for f in found(gpu_libs_conflict, machine("8.9.2.26"))] == ["nvidia-cudnn-cu12"]
     assert told(gpu_libs_conflict, machine("9.1.0.70")) == []
+    severities = {v: found(gpu_libs_conflict, machine(v))[0].severity for v in ("9.0.0.312", "9.10.2.21", "10.1.0.3")}
+    assert severities == {"9.0.0.312": "warning", "9.10.2.21": "info", "10.1.0.3": "warning"}
 
 
 def test_a_python_that_a_package_refuses() -> None:

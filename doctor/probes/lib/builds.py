@@ -1,0 +1,85 @@
+"""Which build of a package or library this is, whatever its version says: what comparing two machines needs, and a
+check does not. Called where a bundle is made with --for-why, and where `doctor why` compares.
+
+Cost: the RECORD of each package, and what is read of each library that the loader takes: all of it up to 32 MiB, else
+both ends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from doctor.facts.sheet import FactSheet
+from doctor.parsers.python import wheel_record
+from doctor.parsers.python.dist_info import read as metadata
+from doctor.probes.python import python_env
+from doctor.probes.toolkits import installs
+from doctor.system.base import Ranges, System
+
+READS: tuple[str, ...] = ("derived:package-build:* name", "derived:library-build:* name")
+_WHOLE = 32 << 20
+_END = 1 << 20
+_MOST_LIBRARIES = 200
+_LIBRARY_S = 4.0
+_LENGTH = 20
+_OF_THE_INSTALLER = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"})
+
+
+def probe(system: System, sheet: FactSheet, python: str | None = None) -> None:
+    """`python`: the interpreter that the user named."""
+    found = FactSheet()
+    python_env.probe(system, found, python)
+    installs.probe(system, found)
+    rows = [*_packages(system, found.get("packages") or ()), *_libraries(system, found)]
+    if found.get("packages") is None and not rows:
+        return
+    sheet.put("builds", rows, "file:/", "RECORD files, and the libraries that the loader takes")
+
+
+def _packages(system: System, packages: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+    folders = sorted({str(row["location"]).lstrip("/") for row in packages if row.get("location")})
+    seen: set[str] = set()
+    for folder in folders:
+        for name in system.list_dir(folder).value or ():
+            held = metadata(name)
+            if held is None or held.name in seen or not name.endswith(".dist-info"):
+                continue
+            path = f"{folder}/{name}/RECORD"
+            digest = system.derived("package-build", path, partial(_of_record, system, path)).value
+            if isinstance(digest, str) and digest:
+                seen.add(held.name)
+                yield {"key": f"package:{held.name}", "digest": digest, "path": f"/{folder}/{name}"}
+
+
+def _of_record(system: System, path: str) -> str:
+    """Of the files that it lists, without what the installer adds; empty where nothing is listed."""
+    raw = system.read_bytes(path, length=wheel_record.MOST_BYTES).value or b""
+    rows = wheel_record.read(raw.decode("utf-8", "replace"))
+    listed = sorted((row.path, row.digest) for row in rows if row.digest and not _is_the_installers(row.path))
+    return hashlib.sha256(repr(listed).encode()).hexdigest()[:_LENGTH] if listed else ""
+
+
+def _is_the_installers(path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    return folder.endswith(".dist-info") and name in _OF_THE_INSTALLER
+
+
+def _libraries(system: System, found: FactSheet) -> Iterator[dict[str, str]]:
+    rows = [*(found.get("loader") or ()), *(found.get("libraries") or ())]
+    taken = {str(row["key"]): str(row["path"]) for row in rows if row.get("path")}
+    for name, path in list(taken.items())[:_MOST_LIBRARIES]:
+        digest = system.derived_from("library-build", path.lstrip("/"), _of_library, deadline_s=_LIBRARY_S).value
+        if isinstance(digest, str):
+            yield {"key": f"library:{name}", "digest": digest, "path": path}
+
+
+def _of_library(file: Ranges) -> str:
+    made = hashlib.sha256(str(file.size).encode())
+    ends = [(0, _END), (file.size - _END, _END)]
+    pieces = ends if file.size > _WHOLE else [(start, _END) for start in range(0, file.size, _END)]
+    for start, length in pieces:
+        made.update(file.at(start, length))
+    return made.hexdigest()[:_LENGTH]

@@ -1,0 +1,177 @@
+"""Where COMMAND is tried: with a set of changes, on throwaway copies, under a deadline."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from doctor.errors import InputError
+from doctor.facts.origin import State
+from doctor.system import commands, processes
+from doctor.why.local import LIMITS, Local
+from doctor.why.scratch import Change, Scratch, changes, left_out, value
+
+_OUTPUT = 1 << 20
+_LEAST_FREE = 256 << 20
+"""Bytes left on the disk below which a run is stopped, and proves nothing; or a tenth of what was free before it."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended. `code` is None where there is none, and `why` says the reason."""
+
+    code: int | None
+    output: str = ""
+    why: str = ""
+    cut: bool = False
+    """Only its first MiB is in `output`."""
+
+
+class Trial(Protocol):
+    """What can be carried over between two sides, and how COMMAND runs with some of it."""
+
+    found: tuple[Change, ...]
+    left_out: tuple[str, ...]
+    """What differs and can't be carried over."""
+    begins: str
+    """What is done before the first run."""
+    as_it_is: str
+    """What to add where COMMAND works on BAD as it was tried."""
+    identity: Any
+    """What a run's outcome depends on besides COMMAND."""
+    remains: tuple[str, str]
+    """What is left where all of it changes nothing: if COMMAND works in GOOD itself, and if it does not."""
+
+    def run(self, which: Sequence[Change], command: list[str], seconds: float) -> Ended: ...
+    def run_good(self, command: list[str], seconds: float) -> Ended: ...
+    def values(self, change: Change) -> tuple[str | None, str | None]:
+        """What GOOD and BAD have, as text; None where a side lacks it."""
+        ...
+
+
+class LocalTrial:
+    """Two environments, shells or processes of this machine."""
+
+    as_it_is = ""
+    remains = (
+        "the Python itself, files that no package lists or that were changed later, and packages without such a list",
+        "COMMAND itself, system libraries, the container, driver, kernel, firmware and hardware",
+    )
+
+    def __init__(self, good: Local, bad: Local, folder: Path) -> None:
+        self.good, self.bad, self.folder = good, bad, folder
+        self.found, self.left_out = changes(good, bad), left_out(good, bad)
+        builds = [sorted((name, side.build(name)) for name in side.packages) for side in (good, bad)]
+        places = [str(side.prefix and side.prefix.resolve()) for side in (good, bad)]
+        self.begins = "copying the environment; " if bad.prefix else ""
+        self.identity = [places, builds, [(change, *self.values(change)) for change in self.found]]
+        self._scratch: Scratch | None = None
+
+    def values(self, change: Change) -> tuple[str | None, str | None]:
+        return value(self.good, change), value(self.bad, change)
+
+    def run(self, which: Sequence[Change], command: list[str], seconds: float) -> Ended:
+        if self._scratch is None:
+            self._scratch = Scratch(self.good, self.bad, self.folder)
+        return self._in(self._scratch, which, self._own(command), seconds)
+
+    def run_good(self, command: list[str], seconds: float) -> Ended:
+        folder = self.folder / "good"
+        folder.mkdir(parents=True, exist_ok=True)
+        return self._in(Scratch(self.good, self.good, folder), (), self._own(command), seconds)
+
+    def _own(self, command: list[str]) -> list[str]:
+        """A file beside the user stays that file in the scratch folder; in a copy of a working folder COMMAND's words
+        are of that."""
+        first = str(Path(command[0]).absolute()) if "/" in command[0] else command[0]
+        if self.good.folder or self.bad.folder:
+            return [first, *command[1:]]
+        return [first, *map(_absolute, command[1:])]
+
+    def _in(self, scratch: Scratch, which: Sequence[Change], command: list[str], seconds: float) -> Ended:
+        scratch.folder.mkdir(exist_ok=True)  # a run may have removed it
+        environment = scratch.carry(which)
+        place = scratch.place(which) or Path(tempfile.mkdtemp(dir=scratch.folder, prefix="run-"))
+        temporary = Path(tempfile.mkdtemp(dir=scratch.folder, prefix="tmp-"))
+        if ("variable", "TMPDIR") not in self.found:
+            environment["TMPDIR"] = str(temporary)
+        ended = self._ran(scratch, environment, place, which, command, seconds)
+        for folder in (place, temporary):
+            with suppress(OSError):
+                folder.chmod(0o700)
+            shutil.rmtree(folder, ignore_errors=True)
+        return ended
+
+    def _ran(
+        self,
+        scratch: Scratch,
+        environment: dict[str, str],
+        place: Path,
+        which: Sequence[Change],
+        command: list[str],
+        seconds: float,
+    ) -> Ended:
+        command = scratch.own(command)
+        program = shutil.which(command[0], path=environment.get("PATH", os.defpath))
+        if program is None:
+            return Ended(None, why="no such program")
+        before = _limited(scratch, {name for kind, name in which if kind == "limit"})
+        full = Disk(scratch.folder)
+        with processes.keeping_orphans():
+            done = commands.execute(
+                command, program, environment, seconds, _OUTPUT, cwd=str(place), before=before, halt=full
+            )
+        full.check()
+        if done.state is not State.VALUE or done.value is None:
+            return Ended(None, why=done.detail or done.state.value)
+        return Ended(done.value.code, done.value.stdout + done.value.stderr, cut=done.value.cut)
+
+
+class Disk:
+    """Asked while COMMAND runs: whether the disk that `folder` is on is nearly full."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.is_full = folder.parent, False
+        self.least = max(_LEAST_FREE, self._free() // 10)
+        if self():
+            least = f"fewer than {_LEAST_FREE >> 20} MiB are free under {self.folder}"
+            raise InputError(f"{least}; free some, or set TMPDIR")
+
+    def _free(self) -> int:
+        return shutil.disk_usage(self.folder).free
+
+    def __call__(self) -> bool:
+        self.is_full = self.is_full or self._free() < self.least
+        return self.is_full
+
+    def check(self) -> None:
+        """Raises InputError where COMMAND was stopped for it."""
+        if self():
+            raise InputError(f"COMMAND filled the disk under {self.folder}; it was stopped, and this proves nothing")
+
+
+def _absolute(word: str) -> str:
+    beside = not word.startswith(("/", "-")) and (Path(word).is_file() or ("/" in word and Path(word).exists()))
+    return str(Path(word).absolute()) if beside else word
+
+
+def _limited(scratch: Scratch, carried: set[str]) -> Callable[[], None] | None:
+    """Sets BAD's soft limits, and GOOD's of those that are carried, where they are not this shell's."""
+    good, bad = scratch.good.limits, scratch.bad.limits
+    values = [(LIMITS[name][0], good[name] if name in carried else own) for name, own in bad.items()]
+    wanted = [(number, value) for number, value in values if resource.getrlimit(number)[0] != value]
+    if not wanted:
+        return None
+
+    def before() -> None:
+        for number, soft in wanted:
+            resource.setrlimit(number, (soft, resource.getrlimit(number)[1]))
+
+    return before

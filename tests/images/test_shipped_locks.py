@@ -1,0 +1,86 @@
+"""The locks that ship: what each answers, who shares it, and that none lies there unasked."""
+
+from __future__ import annotations
+
+from importlib.resources import files as resources
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from doctor.errors import DataFileError
+from doctor.images import lockfile
+from doctor.images.emit import emitted
+from doctor.images.inside import Inner
+from doctor.images.lockfile import AptLock, BaseLock, WheelLock, shipped
+from doctor.images.recipe import Recipe, recipe, with_lock
+from doctor.knowledge import Knowledge
+from doctor.profiles import load, names
+from tests.images.profiles import nvidia, package
+
+KB = Knowledge()
+INNER = Inner("rocm_cuda_doctor-0.1.0-py3-none-any.whl", "e" * 64, b"a wheel")
+FOLDER = Path(str(resources("doctor.images"))) / "locks"
+KINDS: dict[str, type[BaseModel]] = {"base": BaseLock, "apt": AptLock, "wheels": WheelLock}
+NOT_LOCKED = {
+    "h100+cuda13.0+mlc": {"hashes of the Python packages"},  # the project's own page of links
+    "mi300x+rocm7.2+rocprof": {"versions of the distribution's packages"},  # AMD's repository
+    "rx7900+debiansid": {"the base's digest", "versions of the distribution's packages"},  # it moves
+}
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Recipe]:
+    with_image = {name: p for name in names() if (p := load(name)).image and p.image and p.image.base}
+    return {name: with_lock(recipe(p, None, KB, doctor=INNER)) for name, p in with_image.items()}
+
+
+def test_an_image_is_locked_without_a_registry_an_index_or_an_engine(made: dict[str, Recipe]) -> None:
+    assert {name: set(r.unlocked) for name, r in made.items() if r.unlocked} == NOT_LOCKED
+    text = emitted(made["mi300x+rocm7.2+train"])
+    assert "UNLOCKED" not in text["Dockerfile"]
+    assert "ubuntu:24.04@sha256:" in text["Dockerfile"]
+    assert "snapshot.ubuntu.com/ubuntu/2026" in text["apt/sources.list"]
+
+
+def test_boards_of_a_stack_share_a_lock(made: dict[str, Recipe]) -> None:
+    assert made["h100+cuda13.2+train"].lock == made["b200+cuda13.2+train"].lock
+    locks = {r.lock.digest() for r in made.values() if r.lock}
+    assert len(locks) < len(made) / 2
+
+
+def test_each_part_says_who_saw_it_and_when_and_is_asked_for(made: dict[str, Recipe]) -> None:
+    parts = {path.name: KINDS[path.name.partition("-")[0]] for path in FOLDER.glob("*.json")}
+    read = {name: shipped(kind, name) for name, kind in parts.items()}
+    assert all(part.observed and part.as_of for part in read.values())  # type: ignore[union-attr]
+    used = [p for r in made.values() if r.lock for p in (r.lock.base, r.lock.apt, r.lock.stack, r.lock.doctor)]
+    assert {name for name, part in read.items() if part not in used} == set()
+
+
+def test_another_version_of_a_package_is_another_question() -> None:
+    there = with_lock(recipe(load("h100+cuda13.2"), None, KB))
+    other = with_lock(recipe(nvidia(pip=[package("torch", "2.15.0"), package("torchvision", "0.29.1")]), None, KB))
+    assert there.wheels
+    assert other.wheels is None
+    assert other.digest == there.digest
+
+
+def test_what_pytorchs_index_alone_has_comes_from_it_alone(made: dict[str, Recipe]) -> None:
+    for name, given in made.items():
+        rows = {w.name: w for w in given.wheels or ()}
+        if given.vendor == "amd" and "torch" in rows:
+            theirs = {n for n, w in rows.items() if w.index}
+            assert theirs == {"torch", "torchvision", "triton-rocm"}, name
+            assert all(rows[n].observed == "public-file" for n in theirs)
+
+
+def test_a_damaged_part_names_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = shipped(WheelLock, next(p.name for p in FOLDER.glob("wheels-torch-2.15.0-*")))
+    assert part
+    text = part.model_dump_json()
+    (tmp_path / "locks").mkdir()
+    (tmp_path / "locks/x.json").write_text(text.replace(part.wheels[0].sha256, "$(id)"))
+    monkeypatch.setattr(lockfile, "resources", lambda _: tmp_path)
+    with pytest.raises(DataFileError, match=r"x\.json.*wheels\.0\.sha256"):
+        shipped(WheelLock, "x.json")
+    assert shipped(WheelLock, "none.json") is None
