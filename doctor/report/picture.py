@@ -52,8 +52,8 @@ def topology(machine: Data, findings: Iterable[Data]) -> str:
     lines = [*_links(gpus, places), *_near(nics, places)]
     drawn = [_gpu(g, places[_id(g)], wrong) for g in gpus] + [_nic(n, places[_id(n)], wrong) for n in nics]
     known = len({g.get("numa_node") for g in gpus if g.get("numa_node") is not None})
-    told = f"{plural(len(gpus), 'GPU')} and {plural(len(nics), 'NIC')} on {plural(known, 'known NUMA node')}"
-    return _figure(told, width, height, [*boxes, *lines, *drawn], _hint(lines, nics, wrong))
+    caption = f"{plural(len(gpus), 'GPU')} and {plural(len(nics), 'NIC')} on {plural(known, 'known NUMA node')}"
+    return _figure(caption, width, height, [*boxes, *lines, *drawn], _hint(lines, nics, wrong))
 
 
 def _hint(lines: list[str], nics: list[Data], wrong: set[str]) -> str:
@@ -64,13 +64,13 @@ def _hint(lines: list[str], nics: list[Data], wrong: set[str]) -> str:
         ("dotted: the GPU nearest to a NIC", any("near_gpu" in nic and nic["near_gpu"] for nic in nics)),
         ("× has an error", bool(wrong)),
     ]
-    told = "; ".join(text for text, there in signs if there)
-    return f"{told[:1].upper()}{told[1:]}." if told else ""
+    hints = "; ".join(text for text, there in signs if there)
+    return f"{hints[:1].upper()}{hints[1:]}." if hints else ""
 
 
-def _figure(told: str, width: float, height: float, parts: Iterable[str], hint: str) -> str:
-    svg = f'<svg role="img" aria-label="{_text(told)}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}">\n{"".join(parts)}</svg>'
-    return f'<figure><div class="wide" role="region" aria-label="Picture: {_text(told)}" tabindex="0">{svg}</div><figcaption>{_text(told)}. {_text(hint)}</figcaption></figure>\n'
+def _figure(caption: str, width: float, height: float, parts: Iterable[str], hint: str) -> str:
+    svg = f'<svg role="img" aria-label="{_text(caption)}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}">\n{"".join(parts)}</svg>'
+    return f'<figure><div class="wide" role="region" aria-label="Picture: {_text(caption)}" tabindex="0">{svg}</div><figcaption>{_text(caption)}. {_text(hint)}</figcaption></figure>\n'
 
 
 def _id(device: Data) -> str:
