@@ -54,6 +54,8 @@ def layers(
         if f.rule in rules and (f.severity is not Severity.INFO or f.explained_by)
     }
     passed = {layer_of(rules[rule]) for rule in clear if rule in rules}
+    if machine.nodes:  # that the nodes are there is a check of its own
+        passed.add(Layer.DEVICES)
     known = _known(machine)
     none_here = machine.gpus == () and expect_gpus == 0
     states: dict[str, State] = {}

@@ -121,7 +121,7 @@ def test_fish_offers_a_commands_own_options_and_files_where_they_are_wanted(
 ) -> None:
     options = fish_completes("doctor fleet check --", tmp_path, capsys)
     assert "--slurm" in options
-    assert "--profile" not in options  # which is one of `doctor check`
+    assert "--pid" not in options  # which is one of `doctor check`
     (tmp_path / "issue.md").touch()
     assert fish_completes("doctor triage iss", tmp_path, capsys) == ["issue.md"]
-    assert set(fish_completes("doctor fleet ", tmp_path, capsys)) == {"check", "diff", "report", "health"}
+    assert set(fish_completes("doctor fleet ", tmp_path, capsys)) == {"check", "diff", "report", "health", "watch"}

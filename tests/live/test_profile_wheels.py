@@ -17,7 +17,7 @@ from doctor.resolve.target import glibc_of
 pytestmark = pytest.mark.slow
 KB = Knowledge()
 PROFILES = [load(name, folder()) for name in names(folder())]
-RECIPES = [recipe(profile, None, KB) for profile in PROFILES if profile.image and not profile.image.ready]
+RECIPES = [recipe(profile, None, KB) for profile in PROFILES if profile.image and profile.image.base]
 DISTINCT = {(*r.stack_asked, r.python): r for r in RECIPES if r.pip}
 
 

@@ -17,7 +17,7 @@ from doctor.rules.profile import profile_expectation_unmet as rule
 from tests.rules import machines
 
 GOOD: dict[str, Any] = {
-    "host.iommu": "passthrough", "torch.version": "2.13.0+rocm7.2", "torch.rocm": "7.2", "rocm": None,
+    "host.iommu": "passthrough", "torch.version": "2.14.0+rocm7.2", "torch.rocm": "7.2", "rocm": None,
     "rocm[/opt/rocm-7.2.4].version": "7.2.4", "rocm[/opt/rocm-7.2.4].path": "/opt/rocm-7.2.4",
     "kernel.cmdline": "ro iommu=pt pci=realloc=off", "amdgpu_driver.version": "6.16.13",
     **{f"gpus[{address}].compute_partition": "SPX" for address in machines.MI300X},
@@ -53,10 +53,10 @@ def test_a_machine_as_the_profile_wants_it(profile: Profile) -> None:
 
 def test_what_no_rule_speaks_of(profile: Profile) -> None:
     (finding,) = found(machines.mi300x_host(GOOD | {"torch.version": "2.9.1+rocm7.2"}), profile)
-    assert finding.summary == f"Profile {profile.name} expects torch 2.13.*; it is 2.9.1+rocm7.2."
+    assert finding.summary == f"Profile {profile.name} expects torch 2.14.*; it is 2.9.1+rocm7.2."
     assert (finding.severity.value, finding.subject.id) == ("info", "torch.version")
     assert finding.evidence[0].text == "torch: 2.9.1+rocm7.2"
-    assert finding.remedies[0].title.endswith("(wheels-exist, 2026-09-02)")
+    assert finding.remedies[0].title.endswith("(wheels-exist, 2026-08-21)")
 
 
 def test_of_a_long_text_only_the_word_is_told(profile: Profile) -> None:
