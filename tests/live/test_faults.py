@@ -35,7 +35,10 @@ def children() -> set[int]:
 def report_of(mode: Mode, folder: Path, total_s: float) -> Report:
     before = children()
     report = examine(FaultySystem(LiveSystem(), mode, folder), Options(total_s=total_s))
-    assert children() - before == set()
+    ends = time.monotonic() + 2.0
+    while (left := children() - before) and time.monotonic() < ends:  # on a busy machine a killed one takes a moment
+        time.sleep(0.02)
+    assert left == set()
     return report
 
 
@@ -61,7 +64,8 @@ def test_a_fault_is_never_a_finding(mode: Mode, tmp_path: Path) -> None:
 def test_no_probe_crashes(mode: Mode, tmp_path: Path) -> None:
     report = report_of(mode, tmp_path, 1.0)
     failed = {n: o.detail for n, o in report.snapshot.origins.items() if n.startswith("probes.")}
-    assert {n: d for n, d in failed.items() if "not done within" not in (d or "")} == {}
+    late = ("not done within", "not begun, since others hung, within")
+    assert {n: d for n, d in failed.items() if not (d or "").startswith(late)} == {}
 
 
 @pytest.mark.slow
