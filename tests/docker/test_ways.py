@@ -21,7 +21,14 @@ def started() -> Iterator[dict[str, str]]:
         yield more
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in CASES])
+ON_SLURM = [case["name"] for case in CASES if "slurm" in case["needs"].split()]
+"""Each waits ten seconds for the batch job: the first stands for all where time matters."""
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(c, id=c["name"], marks=[pytest.mark.slow] * (c["name"] in ON_SLURM[1:])) for c in CASES],
+)
 def test_it_is_as_it_was_recorded(
     case: dict[str, str], started: dict[str, str], request: pytest.FixtureRequest
 ) -> None:

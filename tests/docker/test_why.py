@@ -96,6 +96,7 @@ def test_a_mount_of_the_users_is_read_and_not_written(started: Started, tmp_path
     assert (tmp_path / "file").read_text() == "kept"
 
 
+@pytest.mark.slow
 def test_one_layer_of_an_image(layered: Callable[[str], str], engine: str) -> None:
     good, bad = layered("a b c d"), layered("w x y")
     done = why(f"image:{good}", f"image:{bad}", "--prove", "--", "grep", "b", "/layer1")
