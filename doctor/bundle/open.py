@@ -76,11 +76,11 @@ def open_bundle(path: Path) -> Bundle:
     rows = manifest.get("files")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         _refuse(str(path), f"{MANIFEST}: files is not a list of tables")
-    told = {str(row.get("name")): row.get("sha256") for row in rows}
-    if set(told) != set(files):
+    digests = {str(row.get("name")): row.get("sha256") for row in rows}
+    if set(digests) != set(files):
         _refuse(str(path), f"{MANIFEST} and the files in it differ")
     for name, content in files.items():
-        if hashlib.sha256(content).hexdigest() != told[name]:
+        if hashlib.sha256(content).hexdigest() != digests[name]:
             _refuse(str(path), f"{name}: its content is not what {MANIFEST} says (sha256)")
     return Bundle(str(path), manifest, files)
 
@@ -139,10 +139,10 @@ def _members(path: str, raw: bytes) -> dict[str, bytes]:
 
 def _head(path: str, head: bytes) -> tuple[str, int]:
     try:
-        told, size = int(head[148:156].strip(b" \0"), 8), int(head[124:136].strip(b" \0"), 8)
+        checksum, size = int(head[148:156].strip(b" \0"), 8), int(head[124:136].strip(b" \0"), 8)
     except ValueError:
         _refuse(path, "damaged: no tar header where one is due")
-    if sum(head) - sum(head[148:156]) + 8 * 32 != told or size < 0:
+    if sum(head) - sum(head[148:156]) + 8 * 32 != checksum or size < 0:
         _refuse(path, "damaged: a tar header's checksum is wrong")
     name = head[:100].rstrip(b"\0").decode("ascii", "replace")
     if head[156:157] not in (b"0", b"\0") or head[345:500].strip(b"\0"):

@@ -105,9 +105,9 @@ def private_report(system: System, options: Options, site: Site | None = None) -
 def _redacted(row: extras.Text, redactor: Redactor, removed: dict[str, dict[str, int]]) -> list[str]:
     name, origin, text = row
     redactor.counts.clear()
-    told = [f"extra/{name}", redactor.text(origin), redactor.text(text)]
-    removed[told[0]] = dict(sorted(redactor.counts.items()))
-    return [*told, "cut" if len(text) >= extras.TEXT_LIMIT - 4096 else ""]
+    cells = [f"extra/{name}", redactor.text(origin), redactor.text(text)]
+    removed[cells[0]] = dict(sorted(redactor.counts.items()))
+    return [*cells, "cut" if len(text) >= extras.TEXT_LIMIT - 4096 else ""]
 
 
 def _part(name: str, origin: str, text: str, cut: str) -> Part:

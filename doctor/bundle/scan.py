@@ -46,7 +46,7 @@ _PUBLIC = (
     " ghcr.io quay.io gitlab.com google.com microsoft.com intel.com gnu.org apache.org systemd.io w3.org"
 ).split()
 _MOST = 400
-"""Things told of one file; more are counted."""
+"""Things listed of one file; more are counted."""
 
 
 class Seen(NamedTuple):
@@ -71,8 +71,8 @@ def scan(bundle: Bundle, known: Iterable[str] = ()) -> list[Seen]:
             small.update(_SMALL.findall(text))
             for kind, word in _of_line(text, names):
                 found.setdefault((kind, word), Seen(name, line, kind, word))
-    told = [s for s in found.values() if s.kind != "capitalised name" or small.isdisjoint(s.word.lower().split())]
-    return sorted(told, key=lambda seen: (_ORDER.index(seen.kind), seen.name, seen.line))
+    kept = [s for s in found.values() if s.kind != "capitalised name" or small.isdisjoint(s.word.lower().split())]
+    return sorted(kept, key=lambda seen: (_ORDER.index(seen.kind), seen.name, seen.line))
 
 
 _ORDER = (

@@ -74,8 +74,8 @@ def blas(
         withheld = kept_back(_environ())
         machine, findings = measured.judged(machine, {"gemm_proofs": tuple(proved.proofs)})
     if format_ == "json":
-        told = report.data(machine, predictions, findings, withheld, proved.torch if proved else None)
-        deliver(report.render(told, redacted=getattr(system, "redacted", False), site=to.site), output)
+        data = report.data(machine, predictions, findings, withheld, proved.torch if proved else None)
+        deliver(report.render(data, redacted=getattr(system, "redacted", False), site=to.site), output)
     else:
         to.write(report.text(machine, predictions, findings, withheld, proved.trouble if proved else None))
     bad = any(f.severity.rank < 2 for f in findings) or bool(proved and proved.trouble)

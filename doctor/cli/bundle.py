@@ -154,5 +154,5 @@ def scan(
 
 
 def _plain(word: str) -> str:
-    told = "".join(c if c.isprintable() else "?" for c in word)
-    return told if len(told) <= 80 else told[:77] + "..."
+    shown = "".join(c if c.isprintable() else "?" for c in word)
+    return shown if len(shown) <= 80 else shown[:77] + "..."

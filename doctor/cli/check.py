@@ -121,8 +121,8 @@ def check(
 
         deliver(without_names(as_script(report, choose or ()), site), output)
         return code
-    told = _rendered(report, format_, plain, no_color or output is not None, verbose, unredacted)
-    deliver(without_names(told, site), output)
+    text = _rendered(report, format_, plain, no_color or output is not None, verbose, unredacted)
+    deliver(without_names(text, site), output)
     return code
 
 

@@ -98,13 +98,13 @@ def _grouped(changes: list[Changed]) -> Iterator[str]:
 def _line(change: Changed) -> str:
     sign = "+" if change.before is None else "-" if change.after is None else "~"
     if change.severity:
-        told = change.after or change.before
+        shown = change.after or change.before
         was = (
             f" (was {change.before['severity']})"
-            if sign == "~" and change.before["severity"] != told["severity"]
+            if sign == "~" and change.before["severity"] != shown["severity"]
             else ""
         )
-        return _printable(f"{sign} {told['severity']}{was}: {change.name}: {told['summary']}{_why(change)}")
+        return _printable(f"{sign} {shown['severity']}{was}: {change.name}: {shown['summary']}{_why(change)}")
     sides = [_short(side) for side in (change.before, change.after) if side is not None]
     return _printable(f"{sign} {change.name}: {' -> '.join(sides)}{_why(change)}")
 

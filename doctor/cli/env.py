@@ -74,7 +74,7 @@ def env(
     site = site_of(hide, domain, key)
     if context == "-":
         return _listed(output)
-    told = _told(workload, context)
+    stated = _stated(workload, context)
     if trace is not None:
         return _traced(files, trace, kind, pid, format_, output, site)
     if pid and files:
@@ -95,7 +95,7 @@ def env(
         advice = _advice(machine, workload or "serve", counted=counted)
         deliver(env_output.advised(advice, workload or "serve", format_), output)
         return 0
-    looked = list(env_files.looked(files, kind, machine, told, counted)) if files else [_here(machine, pid, told)]
+    looked = list(env_files.looked(files, kind, machine, stated, counted)) if files else [_here(machine, pid, stated)]
     if diff:
         deliver(redacted("".join(env_files.patches(looked)), site), output)
     elif looked:
@@ -236,11 +236,11 @@ def _listed(output: Path | None) -> int:
     return 0
 
 
-def _told(workload: str | None, context: str | None) -> dict[str, bool]:
+def _stated(workload: str | None, context: str | None) -> dict[str, bool]:
     """What the user says of the job; a word with ! before it says that it is not so."""
     from doctor.errors import InputError
     from doctor.flags.interactions import contexts
-    from doctor.flags.recommend import told_of
+    from doctor.flags.recommend import stated_of
 
     words = [word.strip() for word in (context or "").split(",") if word.strip()]
     unknown = {word.lstrip("!") for word in words} - contexts()
@@ -249,10 +249,10 @@ def _told(workload: str | None, context: str | None) -> dict[str, bool]:
     both = {word for word in words if f"!{word}" in words}
     if both:
         raise InputError(f"--context contains both {sorted(both)[0]} and !{sorted(both)[0]}")
-    return {**(told_of(workload) if workload else {}), **{w.lstrip("!"): not w.startswith("!") for w in words}}
+    return {**(stated_of(workload) if workload else {}), **{w.lstrip("!"): not w.startswith("!") for w in words}}
 
 
-def _here(machine: Snapshot, pid: str | None, told: dict[str, bool]) -> Any:
+def _here(machine: Snapshot, pid: str | None, stated: dict[str, bool]) -> Any:
     from doctor.flags import beside, folders, gids, launch, lint, tunable, xla
     from doctor.flags.files import Looked
     from doctor.flags.situation import Situation
@@ -264,7 +264,7 @@ def _here(machine: Snapshot, pid: str | None, told: dict[str, bool]) -> Any:
     env = dict(machine.environment or {})
     vendors = sorted(Situation({}, machine).vendors or ("amd", "nvidia"))
     more = beside.look(system, env, vendors)
-    situation = Situation({**more.env, **env}, machine, told={**seen, **told})
+    situation = Situation({**more.env, **env}, machine, stated={**seen, **stated})
     found = [*lint.findings(situation, more.places), *more.findings, *folders.look(system, situation)]
     found += [*xla.look(system, situation), *gids.look(system, situation)]
     if tunable.is_on(situation.env):

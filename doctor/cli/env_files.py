@@ -19,7 +19,7 @@ _SETS = re.compile(rb"[A-Za-z_][A-Za-z0-9_.%()-]{0,127}=")
 
 
 def looked(
-    files: list[Path], kind: str | None, machine: Snapshot, told: dict[str, bool], counted: bool
+    files: list[Path], kind: str | None, machine: Snapshot, stated: dict[str, bool], counted: bool
 ) -> Iterator[Looked]:
     """Each file that can be read; of another is said why not, and the rest are done."""
     from functools import partial
@@ -31,7 +31,7 @@ def looked(
 
     def one(file: Path) -> Looked | None:
         try:
-            return look(str(file), _text(file), kind, machine, told, counted=counted, named=partial(_beside, file))
+            return look(str(file), _text(file), kind, machine, stated, counted=counted, named=partial(_beside, file))
         except (InputError, ParserError) as error:
             where = f"{file}: " if isinstance(error, ParserError) else ""
             tell(f"doctor: {clean(f'{where}{error}')}\n")

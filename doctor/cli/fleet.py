@@ -143,10 +143,10 @@ def report(
     what = "the stream was empty" if source == "-" else f"{source}: no NODE.json, NODE.jsonl or NODE.out is in it"
     _heard(tally, f"{what}, and --nodes names nobody: nothing was read")
     cluster = text_of(kube)
-    told = [*views.of_gres(text_of(gres)), *views.of_scontrol(text_of(slurm)), *kubernetes.of_kubernetes(cluster)]
+    seen = [*views.of_gres(text_of(gres)), *views.of_scontrol(text_of(slurm)), *kubernetes.of_kubernetes(cluster)]
     verdict = judged(tally, goldens)
     verdict.folder = None if source == "-" else Path(source)
-    verdict.disagreements += [*views.disagreements(tally, told), *kubernetes.operators(cluster)]
+    verdict.disagreements += [*views.disagreements(tally, seen), *kubernetes.operators(cluster)]
     deliver(without_names(_rendered(verdict, format_), site), output)
     return _exit_code(verdict, fail_on, strict=strict)
 

@@ -237,7 +237,7 @@ def build(
     """Build a profile's image, with a record and bill of materials.
 
     Exit 1 when --verify finds a difference."""
-    from doctor.cli.image_output import Told
+    from doctor.cli.image_output import ProgressOutput
     from doctor.errors import ExitCode
     from doctor.images.build import Options
     from doctor.images.build import build as make
@@ -256,9 +256,9 @@ def build(
         engine=chosen(engine),
         push=push,
     )
-    told = Told(sys.stderr is not None and sys.stderr.isatty())
-    built = make(_recipe(profile, output), records, options, told, _note)
-    told.end()
+    progress = ProgressOutput(sys.stderr is not None and sys.stderr.isatty())
+    built = make(_recipe(profile, output), records, options, progress, _note)
+    progress.end()
     size = f"{built.found.bytes / 1e6:.0f} MB, {built.image.size / 1e6:.0f} MB compressed"
     _told(f"{built.tag} {built.image.digest}\n  {size}\n  {built.record}\n  {built.bom}\n")
     if built.verified:

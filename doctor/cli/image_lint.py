@@ -32,8 +32,8 @@ def lint(
     read = [(path, _faults(path)) for path in paths]
     rows = [(path, fault) for path, faults in read for fault in faults or ()]
     if format_ == "json":
-        told = [{"file": str(path), **asdict(fault)} for path, fault in rows]
-        deliver(json.dumps({"schema": "doctor.image-lint/1", "faults": told}, indent=2) + "\n", None)
+        listed = [{"file": str(path), **asdict(fault)} for path, fault in rows]
+        deliver(json.dumps({"schema": "doctor.image-lint/1", "faults": listed}, indent=2) + "\n", None)
     elif format_ == "sarif":
         deliver(sarif(rows, doctor.__version__), None)
     else:

@@ -9,7 +9,7 @@ from doctor.images.progress import Step, size
 from doctor.parsers.lib.printable import clean
 
 
-class Told:
+class ProgressOutput:
     """Steps as they begin and end, a line each, and on a terminal one that changes each
     second; without a terminal one each half minute, so that a long step is not silence."""
 

@@ -42,7 +42,7 @@ def stack(
     python = _python(python, live=not (from_ or root))
     report = examine(_system(from_, root), Options(python=python))
     shown = private(report, site)
-    told = parts.text(shown) if format_ == "text" else json.dumps(parts.redacted(shown), indent=2) + "\n"
-    deliver(without_names(told, site), output)
+    text = parts.text(shown) if format_ == "text" else json.dumps(parts.redacted(shown), indent=2) + "\n"
+    deliver(without_names(text, site), output)
     faulty = any(v.severity == "error" for each in parts.found(report) for v in each.verdicts)
     return int(ExitCode.FINDINGS if faulty else ExitCode.OK)

@@ -168,11 +168,11 @@ def _plain_or_inflated(held: IO[bytes], path: str) -> Iterator[bytes]:
     inflater, size = zlib.decompressobj(wbits=31), 0
     while piece and not inflater.eof and size < _INFLATED_LIMIT:
         try:
-            told = inflater.decompress(piece, _CHUNK)
+            content = inflater.decompress(piece, _CHUNK)
         except zlib.error as error:
             raise InputError(f"{path}: broken gzip: {error}") from None
-        size += len(told)
-        yield told
+        size += len(content)
+        yield content
         piece = inflater.unconsumed_tail or held.read(_CHUNK)
 
 
@@ -192,8 +192,8 @@ class _Printer:
 
         between = {"json": ",\n", "text": "\n", "markdown": "\n---\n\n"}.get(self.format, "")
         opening = "[\n" if self.format == "json" and self.many else ""
-        told = without_names(self.rendered(report, trace), self.site)
-        deliver((between if self.printed else opening) + told, None)
+        text = without_names(self.rendered(report, trace), self.site)
+        deliver((between if self.printed else opening) + text, None)
         self.printed += 1
 
     def rendered(self, report: Report, trace: list[Read] | None) -> str:

@@ -148,9 +148,9 @@ def _told(lines: list[str], format_: str, outcome: Tuning | None, findings: list
 
     tuned = [t.model_dump(mode="json") for t in outcome.tuned] if outcome else []
     if format_ == "json":
-        told = {"schema": "doctor.tuning/1", "said": lines, "tuned": tuned}
-        told["findings"] = [f.model_dump(mode="json") for f in findings]
-        to.write(json.dumps(told, indent=2) + "\n")
+        data = {"schema": "doctor.tuning/1", "said": lines, "tuned": tuned}
+        data["findings"] = [f.model_dump(mode="json") for f in findings]
+        to.write(json.dumps(data, indent=2) + "\n")
     else:
         lines += [_row(one.key, one.ratio) for one in (outcome.tuned if outcome else ()) if one.ratio]
         lines += [f"{f.severity.value}: {f.summary} [{f.rule}]" for f in findings]

@@ -23,7 +23,7 @@ MOST = 3
 
 
 def judge_pasted(pasted: Pasted, kb: Knowledge, source: str | None = None) -> Report:
-    """Where the text is no report of a failure (a changelog, a question, a success), it accuses nobody: findings are
+    """Where the text is no report of a failure (a changelog, a question, a success), it names no cause: findings are
     information, and what error texts alone pointed to becomes a hint."""
     machine = pasted.machine
     if pasted.scripts:

@@ -55,8 +55,8 @@ def native(s: Situation) -> Answer:
         return None
     from doctor.knowledge import Knowledge
 
-    told = [Knowledge().rocm_supports(version, arch) for arch in archs]
-    return True if True in told else None if None in told else False
+    answers = [Knowledge().rocm_supports(version, arch) for arch in archs]
+    return True if True in answers else None if None in answers else False
 
 
 def several_gfx(s: Situation) -> Answer:

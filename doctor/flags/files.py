@@ -62,7 +62,7 @@ def look(
     text: str,
     kind: str | None,
     machine: Snapshot,
-    told: Mapping[str, bool],
+    stated: Mapping[str, bool],
     *,
     counted: bool = True,
     named: Named = lambda _path: None,
@@ -73,7 +73,7 @@ def look(
     rows = [row for row in every if _counts(row)]
     lines = text.split("\n")
     seen = {**launch.contexts(text), **({"container": True} if kind in _IN_CONTAINERS else {})}
-    whole = Situation({}, _seen(machine, kind), partial=True, counted=counted, told={**seen, **told})
+    whole = Situation({}, _seen(machine, kind), partial=True, counted=counted, stated={**seen, **stated})
     found = list(_of_lines([row for row in rows if row.how != "from" and not row.file], source, text, lines))
     env: dict[str, str] = {}
     places: dict[str, str] = {}

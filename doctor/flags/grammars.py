@@ -112,8 +112,8 @@ def _told(grammar: str | None, text: str) -> Reading | None:
 
 def known() -> frozenset[str]:
     """Ids of the grammars that can be read."""
-    told = (name for name, row in table("flags/grammars").items() if row.get("words") or row.get("pattern"))
-    return frozenset(_BOOLEANS) | frozenset(_PARSERS) | frozenset(told)
+    listed = (name for name, row in table("flags/grammars").items() if row.get("words") or row.get("pattern"))
+    return frozenset(_BOOLEANS) | frozenset(_PARSERS) | frozenset(listed)
 
 
 def meant(text: str) -> bool | None:

@@ -32,7 +32,7 @@ class Held(NamedTuple):
     audit: str
     """Whether it was checked against the component's code."""
     if_production: bool = False
-    """It is a fault in production only, and what the job is for was not told."""
+    """It is a fault in production only, and what the job is for was not stated."""
 
     @property
     def audited(self) -> bool:
@@ -52,8 +52,8 @@ def _judged(name: str, row: dict[str, Any], situation: Situation) -> Held | None
     verdict = conditions.all_hold(lines, situation)
     supposed = verdict is None and _IN_PRODUCTION in lines
     if supposed:
-        told = {**situation.told, "production": True}
-        verdict = conditions.all_hold(lines, replace(situation, told=told))
+        stated = {**situation.stated, "production": True}
+        verdict = conditions.all_hold(lines, replace(situation, stated=stated))
     if not verdict or (situation.partial and not conditions.variables(lines, situation)):
         return None
     return _held(name, row, situation, supposed=supposed)

@@ -184,14 +184,14 @@ def _finding(group: list[Remark], situation: Situation, places: Mapping[str, str
     seen = [n for remark in group for n in (remark.name, *remark.others)]
     lines = [_set(n, situation, places) for n in dict.fromkeys(seen) if n in situation.env]
     cures = dict.fromkeys(remark.fix[:400] for remark in specific or group)
-    told = [Evidence(text=f"{r.id}: {r.text}"[:600], source=r.source[:400]) for r in group]
+    reasons = [Evidence(text=f"{r.id}: {r.text}"[:600], source=r.source[:400]) for r in group]
     return Finding(
         rule=first.rule,
         severity=severity,
         summary=f"{shown}: {first.text.rstrip('.')}."[:400],
         subject=subject,
         fingerprint=fingerprint(first.rule, subject),
-        evidence=(*lines[:8], *told[:8]),
+        evidence=(*lines[:8], *reasons[:8]),
         remedies=tuple(map(Remedy.by_hand, cures)),
         source=first.source[:400],
     )

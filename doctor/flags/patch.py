@@ -19,7 +19,7 @@ _EXPORT = re.compile(r"Write export ([A-Za-z_]\w{0,127})=")
 
 
 def diff(source: str, text: str, findings: Iterable[Finding]) -> str:
-    """Empty where nothing can be mended so."""
+    """Empty where nothing can be fixed so."""
     lines = text.splitlines()
     for finding in findings:
         place = _PLACE.search(finding.evidence[0].source) if finding.evidence else None

@@ -69,7 +69,7 @@ class Advice(NamedTuple):
     """(what for, assignments, set): what other guides give for this GPU in a case of their own."""
 
 
-def told_of(workload: str) -> dict[str, bool]:
+def stated_of(workload: str) -> dict[str, bool]:
     """What a workload says of the job."""
     return {
         "training": workload == "train",
@@ -80,7 +80,7 @@ def told_of(workload: str) -> dict[str, bool]:
 
 def advice(situation: Situation, workload: str) -> Advice:
     """For the GPUs of the situation; its environment is not looked at. Empty where no guide is for that GPU."""
-    bare = replace(situation, env={}, told={**situation.told, **told_of(workload)})
+    bare = replace(situation, env={}, stated={**situation.stated, **stated_of(workload)})
     lines: dict[str, Line] = {}
     left: list[LeftOut] = []
     conditional: list[tuple[str, str]] = []
@@ -220,7 +220,7 @@ def _redundant(name: str, value: str, situation: Situation, env: Mapping[str, st
 
 
 def _done_anyway(flags: Iterable[Mapping[str, Any]], value: str, situation: Situation) -> str | None:
-    """Why these GPUs and versions do it without being told: a default that only some have."""
+    """Why these GPUs and versions do it without being set: a default that only some have."""
     cases = (case for flag in flags for case in flag.get("redundant_if", ()) if case["value"] == value)
     return next((str(case["why"]) for case in cases if conditions.all_hold(case["lines"], situation)), None)
 

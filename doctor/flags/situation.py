@@ -37,7 +37,7 @@ class Situation:
     partial: bool = False
     counted: bool = True
     """False: the GPUs stand for their kind, and how many there are is not known."""
-    told: Mapping[str, bool] = field(default_factory=dict)
+    stated: Mapping[str, bool] = field(default_factory=dict)
     """What the user says of the job: `serving`, `training`, `production`, `build` …"""
 
     @cached_property
@@ -105,9 +105,9 @@ class Situation:
         return [p for p in self.machine.packages or () if p.name.lower().replace("_", "-") in wanted]
 
     def context(self, word: str) -> bool | None:
-        """Whether the job is of that kind: told, or seen in facts and variables; None where it can't be known."""
-        if word in self.told:
-            return self.told[word]
+        """Whether the job is of that kind: stated, or seen in facts and variables; None where it can't be known."""
+        if word in self.stated:
+            return self.stated[word]
         seen = _SEEN.get(word)
         return seen(self) if seen else None
 
@@ -153,7 +153,7 @@ def _rccl(s: Situation) -> bool | None:
     if s.vendors is None or "amd" not in s.vendors:
         return None if s.vendors is None else False
     ranks = _ranks(s)
-    return True if ranks else s.told.get("training") if (s.count or 0) > 1 else None
+    return True if ranks else s.stated.get("training") if (s.count or 0) > 1 else None
 
 
 _SEEN: dict[str, Callable[[Situation], bool | None]] = {

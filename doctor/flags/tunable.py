@@ -73,11 +73,11 @@ def look(situation: Situation, files: tuple[File, ...]) -> Iterator[Finding]:
 
 def _tuning(situation: Situation, there: list[File]) -> Finding:
     grave = "error" if situation.context("serving") else "warning" if situation.context("production") else "info"
-    told = "TunableOp tunes each new shape while the program runs"
+    text = "TunableOp tunes each new shape while the program runs"
     if situation.env.get(TUNING) is None:
-        told += f": {TUNING} is 1 unless it is set to 0"
+        text += f": {TUNING} is 1 unless it is set to 0"
     extra = tuple(_memory(situation, there))
-    made = _finding(grave, told, "tunable-tuning-in-prod", situation.env)
+    made = _finding(grave, text, "tunable-tuning-in-prod", situation.env)
     return made.model_copy(update={"evidence": (*made.evidence, *extra)})
 
 
@@ -117,26 +117,26 @@ def _results(file: File, situation: Situation) -> Iterator[Finding]:
     try:
         made = tunableop_csv.read(text, file.path).get("torch.tunableop_validators") or {}
     except ParserError:
-        told = f"{file.path} has no validators: torch takes nothing of it"
-        yield _finding("warning", told, "tunable-file-rejected", {}, file.path)
+        summary = f"{file.path} has no validators: torch takes nothing of it"
+        yield _finding("warning", summary, "tunable-file-rejected", {}, file.path)
         return
     mismatched = list(stale(made, situation))
     if mismatched:
-        told = f"{file.path} is of another stack and not used: {'; '.join(mismatched)}"
-        yield _finding("warning", told, "tunable-file-rejected", situation.env, file.path)
+        summary = f"{file.path} is of another stack and not used: {'; '.join(mismatched)}"
+        yield _finding("warning", summary, "tunable-file-rejected", situation.env, file.path)
     rows = tunableop_csv.entries(text)
     losing = list(_losing(rows))
     if losing:
         first, better = losing[0]
-        told = (
+        summary = (
             f"{file.path}:{first.line} keeps {first.solution} ({first.ms} ms) for {first.shape}, and "
             f"{better.solution} of line {better.line} took {better.ms} ms: torch keeps the first"
         )
-        yield _finding("warning", f"{told} ({len(losing)} such shapes)", "tunable-losing-entry", {}, file.path)
+        yield _finding("warning", f"{summary} ({len(losing)} such shapes)", "tunable-losing-entry", {}, file.path)
     defaults = [row for row in rows if row.library == "default"]
     if rows and len(defaults) == len(rows):
-        told = f"{file.path}: the default won all {len(rows)} shapes, so TunableOp gains nothing"
-        yield _finding("info", told, "tunable-only-defaults", {}, file.path)
+        summary = f"{file.path}: the default won all {len(rows)} shapes, so TunableOp gains nothing"
+        yield _finding("info", summary, "tunable-only-defaults", {}, file.path)
 
 
 def stale(made: Mapping[str, str], situation: Situation) -> Iterator[str]:
@@ -173,8 +173,8 @@ def _other_library(said: str, component: str, rows: str, situation: Situation) -
 def _came_with(component: str, rows: str, rocm: tuple[int, ...]) -> frozenset[str]:
     """Versions of a component in all releases of that ROCm; empty where one of them is not known."""
     of = [row for key, row in table(rows).items() if len(rocm) == 2 and release(key)[:2] == rocm]
-    told = [str(row.get(component) or "") for row in of]
-    return frozenset(told) if told and all(re.fullmatch(r"\d+\.\d+\.\d+", t) for t in told) else frozenset()
+    releases = [str(row.get(component) or "") for row in of]
+    return frozenset(releases) if releases and all(re.fullmatch(r"\d+\.\d+\.\d+", t) for t in releases) else frozenset()
 
 
 def _frameworks(made: Mapping[str, str], situation: Situation) -> Iterator[str]:

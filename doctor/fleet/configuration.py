@@ -2,7 +2,7 @@
 
 Readings of a moment (clocks, counters, link speeds that fall when idle), names and serials are no configuration. A fact
 that is unknown is left out: nothing follows from it. Of several GPUs the common value stands alone, and one that
-differs is told with its address, so that it can be found.
+differs is named with its address, so that it can be found.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ AREAS = (
     "doctor", "gpu", "driver", "firmware", "links", "devices", "kernel", "system", "stack", "packages", "flags",
     "bench",
 )  # fmt: skip
-"""In the order in which they are told."""
+"""In the order in which they are printed."""
 
 NOT_KNOWN = "not known"
 _LONGEST = 300
@@ -68,9 +68,9 @@ def of(report: Data) -> dict[str, Area]:
         "flags": _flags(machine),
         "bench": _bench(machine),
     }
-    told = {area: tuple(sorted((name, _text(value)) for name, value in rows[area])) for area in AREAS}
+    found = {area: tuple(sorted((name, _text(value)) for name, value in rows[area])) for area in AREAS}
     read = {"packages": machine.get("packages") is not None, "flags": machine.get("environment") is not None}
-    return {area: facts for area, facts in told.items() if facts or read.get(area)}
+    return {area: facts for area, facts in found.items() if facts or read.get(area)}
 
 
 def all_facts(report: Data) -> dict[str, str]:
@@ -127,8 +127,8 @@ def _each(gpus: list[Data], value: Callable[[Data], Any]) -> str | None:
 
 def _told(gpus: list[Data], asked: Mapping[str, Callable[[Data], Any]]) -> Iterator[tuple[str, str]]:
     for name, value in asked.items():
-        if (told := _each(gpus, value)) is not None:
-            yield name, told
+        if (shared := _each(gpus, value)) is not None:
+            yield name, shared
 
 
 def _field(*path: str) -> Callable[[Data], Any]:
@@ -263,7 +263,7 @@ def _stack(machine: Data) -> Iterator[tuple[str, str]]:
 
 
 def _packages(machine: Data) -> Iterator[tuple[str, str]]:
-    """Of the chosen Python. Several copies of one name are all told."""
+    """Of the chosen Python. Several copies of one name are all listed."""
     copies: dict[str, tuple[str, ...]] = {}
     for row in _dicts(machine.get("packages")):
         name, version = str(row.get("name"))[:100], str(row.get("version"))
@@ -276,8 +276,8 @@ def _packages(machine: Data) -> Iterator[tuple[str, str]]:
 
 def _flags(machine: Data) -> Iterator[tuple[str, str]]:
     """Variables of the account that the check ran as, without those of its job."""
-    told = machine.get("environment")
-    for name, value in (told or {}).items() if isinstance(told, Mapping) else ():
+    variables = machine.get("environment")
+    for name, value in (variables or {}).items() if isinstance(variables, Mapping) else ():
         if not _PER_RANK.search(str(name)):
             yield str(name)[:100], str(value)
 

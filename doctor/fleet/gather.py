@@ -171,8 +171,8 @@ def by_ansible(folder: Path, *, doctor: str, inventory: Path, pattern: str, time
     done = _run(argv, (timeout_s + 60) * rounds + 60)
     play.unlink()
     if not (folder / ANSWERS).exists():
-        told = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()
-        why = f"ansible-playbook exited with {done.returncode}: {told[-1].strip()[:160]}"
+        lines = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()
+        why = f"ansible-playbook exited with {done.returncode}: {lines[-1].strip()[:160]}"
         return Gathered(hosts, dict.fromkeys(hosts, why))
     return Gathered(hosts)
 
@@ -189,14 +189,14 @@ def _run(argv: Sequence[str], timeout_s: int, given: str = "") -> subprocess.Com
     except FileNotFoundError:
         raise InputError(f"{argv[0]}: not found; it is what reaches the nodes here") from None
     try:
-        told, said = started.communicate(given, timeout=timeout_s)
+        output, said = started.communicate(given, timeout=timeout_s)
     except subprocess.TimeoutExpired:
         _stop(started)
         return subprocess.CompletedProcess(argv, 124, "", started.communicate()[1])
     except BaseException:  # Ctrl-C reaches this process alone
         _stop(started)
         raise
-    return subprocess.CompletedProcess(argv, started.returncode, told, said)
+    return subprocess.CompletedProcess(argv, started.returncode, output, said)
 
 
 def _stop(started: subprocess.Popen[str]) -> None:

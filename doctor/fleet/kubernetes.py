@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from doctor.errors import InputError
-from doctor.fleet.views import Told
+from doctor.fleet.views import NodeView
 
 _RESOURCES = ("nvidia.com/gpu", "amd.com/gpu")
 _DRIVER = "nvidia.com/cuda.driver-version.full"
@@ -29,7 +29,7 @@ _PARTS = ("driver", "devicePlugin", "metricsExporter", "configManager", "remedia
 Item = Mapping[str, Any]
 
 
-def of_kubernetes(text: str) -> Iterator[Told]:
+def of_kubernetes(text: str) -> Iterator[NodeView]:
     """GPUs and driver of each node, and why it is kept from jobs or what is under way on it."""
     for item in _items(text):
         if item.get("kind", "Node") == "Node":
@@ -58,23 +58,23 @@ def _items(text: str) -> list[Item]:
 def _read(read: Any, item: Item) -> Any:
     try:
         found = read(item)
-        return found if isinstance(found, Told) else list(found)
+        return found if isinstance(found, NodeView) else list(found)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError("--kube: not the output of `kubectl get nodes -o json`") from None
 
 
-def _node(item: Item) -> Told:
+def _node(item: Item) -> NodeView:
     metadata, status = item["metadata"], item.get("status") or {}
     labels = {str(k): str(v) for k, v in (metadata.get("labels") or {}).items()}
     old = ".".join(labels[part] for part in _OLD_DRIVER if labels.get(part))
     driver = labels.get(_DRIVER) or old or None
     state = ", ".join(_away(item, labels)) or None
-    return Told(str(metadata["name"]), "Kubernetes", _gpus(labels, status), driver, state)
+    return NodeView(str(metadata["name"]), "Kubernetes", _gpus(labels, status), driver, state)
 
 
 def _counted(amounts: Mapping[str, Any] | None) -> int | None:
-    told = [int(str((amounts or {})[r])[:9]) for r in _RESOURCES if str((amounts or {}).get(r, "")).isdecimal()]
-    return sum(told) if told else None
+    counts = [int(str((amounts or {})[r])[:9]) for r in _RESOURCES if str((amounts or {}).get(r, "")).isdecimal()]
+    return sum(counts) if counts else None
 
 
 def _gpus(labels: Mapping[str, str], status: Item) -> int | None:
@@ -124,13 +124,13 @@ def _operator(item: Item) -> Iterator[str]:
         yield f"GPU operator: ClusterPolicy {name} is {status.get('state') or 'without a state'}{why}"
     if kind == "DeviceConfig":
         for part in _PARTS:
-            told = status.get(part) or {}
-            wanted, there = int(told.get("desiredNumber") or 0), int(told.get("availableNumber") or 0)
+            part_status = status.get(part) or {}
+            wanted, there = int(part_status.get("desiredNumber") or 0), int(part_status.get("availableNumber") or 0)
             if there < wanted:
                 yield f"GPU operator: DeviceConfig {name}: {part} runs on {there} of {wanted} nodes"
 
 
-def _modules(item: Item) -> Iterator[Told]:
-    for node, told in ((item.get("status") or {}).get("nodeModuleStatus") or {}).items():
-        if str(told.get("status", "")) not in _SETTLED:
-            yield Told(str(node), "Kubernetes", state=f"driver module: {told['status']}")
+def _modules(item: Item) -> Iterator[NodeView]:
+    for node, module in ((item.get("status") or {}).get("nodeModuleStatus") or {}).items():
+        if str(module.get("status", "")) not in _SETTLED:
+            yield NodeView(str(node), "Kubernetes", state=f"driver module: {module['status']}")

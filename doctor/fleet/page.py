@@ -133,8 +133,8 @@ def _matrix(verdict: Verdict, kind: Kind) -> str:
     for row, group in enumerate(groups):
         y = _TOP + row * _CELL
         name = listed(verdict, group)
-        told = f"{len(group)}× {name if len(name) <= 26 else name[:25] + '…'}"
-        parts.append(f'<text class="label" x="{_LEFT - 10}" y="{y + 15}" text-anchor="end">{escape(told)}</text>\n')
+        label = f"{len(group)}× {name if len(name) <= 26 else name[:25] + '…'}"
+        parts.append(f'<text class="label" x="{_LEFT - 10}" y="{y + 15}" text-anchor="end">{escape(label)}</text>\n')
         states = _areas(kind, group)
         if bad := sum(n in errors for n in group):
             states["errors"] = "odd" if bad == len(group) else "some"

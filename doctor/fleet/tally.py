@@ -177,8 +177,10 @@ class Tally:
 
     def _kept(self, report: Mapping[str, Any], read: _Read) -> _Kept:
         status = report.get("status")
-        told, areas_at = read.told, self._area_places
-        areas = tuple(_place(areas_at, self.areas, told[a]) if a in told else -1 for a in configuration.AREAS)
+        areas_read, areas_at = read.told, self._area_places
+        areas = tuple(
+            _place(areas_at, self.areas, areas_read[a]) if a in areas_read else -1 for a in configuration.AREAS
+        )
         outcome = self.expected.outcome(report.get("snapshot") or {}) if self.expected else None
         layers = report.get("layers") or {}
         return _Kept(

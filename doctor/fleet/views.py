@@ -21,7 +21,7 @@ ALL = "*"
 """Node of a line of gres.conf that names none: it is for every node that reads the file."""
 
 
-class Told(NamedTuple):
+class NodeView(NamedTuple):
     """What one view says of one node. None: it says nothing of that."""
 
     node: str
@@ -32,7 +32,7 @@ class Told(NamedTuple):
     """Set where the scheduler itself keeps jobs away, or says that something is under way."""
 
 
-def of_gres(text: str) -> Iterator[Told]:
+def of_gres(text: str) -> Iterator[NodeView]:
     """gres.conf: `NodeName=n[1-4] Name=gpu Type=h100 File=/dev/nvidia[0-7]`. A line without NodeName is for ALL. A node
     whose GRES are parts of GPUs (MultipleFiles: MIG instances) tells no number; AutoDetect tells none either."""
     counted: dict[str, int | None] = defaultdict(int)
@@ -45,7 +45,7 @@ def of_gres(text: str) -> Iterator[Told]:
         for node in _nodes(named, f"gres.conf line {number}") if named else [ALL]:
             here = counted[node]
             counted[node] = None if here is None or "multiplefiles" in keys else here + _devices(keys)
-    yield from (Told(node, "gres.conf", gpus) for node, gpus in counted.items())
+    yield from (NodeView(node, "gres.conf", gpus) for node, gpus in counted.items())
 
 
 def _joined(text: str) -> Iterator[str]:
@@ -89,7 +89,7 @@ def gpus_of_gres(gres: str) -> int | None:
     return sum(int(m[1]) for m in _GRES.finditer(gres)) if gres and gres != "(null)" else None
 
 
-def of_scontrol(text: str) -> Iterator[Told]:
+def of_scontrol(text: str) -> Iterator[NodeView]:
     """One node a line."""
     for line in text.splitlines():
         fields = {m[1]: m[2].strip() for m in _FIELD.finditer(line[:20_000])}
@@ -99,14 +99,14 @@ def of_scontrol(text: str) -> Iterator[Told]:
         state = fields.get("State", "")
         away = re.search(r"DRAIN|DOWN|FAIL|NOT_RESPONDING|\*", state)
         reason = f" ({fields['Reason'][:80]})" if fields.get("Reason") else ""
-        yield Told(fields["NodeName"], "Slurm", gpus, state=f"{state}{reason}" if away else None)
+        yield NodeView(fields["NodeName"], "Slurm", gpus, state=f"{state}{reason}" if away else None)
 
 
-def disagreements(tally: Tally, told: Iterable[Told]) -> list[str]:
+def disagreements(tally: Tally, seen: Iterable[NodeView]) -> list[str]:
     """Sentences, nodes with the same one together. A node that gave no report, and facts that it doesn't know, are
     compared with nothing."""
     rows: dict[str, list[str]] = defaultdict(list)
-    for view in _each(tally, list(told)):
+    for view in _each(tally, list(seen)):
         place = tally.answered(view.node)
         if place is None:
             if view.node in tally.silent and view.state:
@@ -123,10 +123,10 @@ def disagreements(tally: Tally, told: Iterable[Told]) -> list[str]:
     return [f"{folded(nodes)}: {sentence}" for sentence, nodes in sorted(rows.items())]
 
 
-def _each(tally: Tally, told: list[Told]) -> Iterator[Told]:
+def _each(tally: Tally, rows: list[NodeView]) -> Iterator[NodeView]:
     """What is said of ALL, once for each node of which the same view says nothing by name."""
-    named = {(view.view, view.node) for view in told}
-    for view in told:
+    named = {(view.view, view.node) for view in rows}
+    for view in rows:
         if view.node != ALL:
             yield view
             continue

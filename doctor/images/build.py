@@ -68,7 +68,7 @@ def tag(recipe: Recipe) -> str:
     return f"{recipe.profile.image_name}:latest"
 
 
-def build(recipe: Recipe, output: Path, options: Options, told: Progress | None, note: Note) -> Built:
+def build(recipe: Recipe, output: Path, options: Options, progress: Progress | None, note: Note) -> Built:
     """Raises InputError (not locked, no engine, bad option), BuildFailed (a step, the disk), EngineError."""
     _allowed(recipe, options)
     output.mkdir(parents=True, exist_ok=True)
@@ -81,11 +81,11 @@ def build(recipe: Recipe, output: Path, options: Options, told: Progress | None,
         _room(recipe, output, options, api, note)
         request = _request(recipe, Path(held), options, builder)
         inner = recipe.doctor.sha256 if recipe.doctor else None
-        steps = _made(request, told)
+        steps = _made(request, progress)
         if not builder.exports:
             api.save(request.tag, request.output)
         image = oci.read(request.output)
-        differences = _again(request, image, output / f"{recipe.name}.oci.tar", told) if options.verify else None
+        differences = _again(request, image, output / f"{recipe.name}.oci.tar", progress) if options.verify else None
         found = scan(image)
         if builder.name == "docker" and builder.exports and (options.load or options.push):
             api.load(request.output, note)  # podman and the classic store built it where their images are
@@ -106,15 +106,15 @@ def build(recipe: Recipe, output: Path, options: Options, told: Progress | None,
         return built
 
 
-def _made(request: Request, told: Progress | None) -> list[Step]:
-    return (podman.build if request.engine == "podman" else engine.build)(request, told)
+def _made(request: Request, progress: Progress | None) -> list[Step]:
+    return (podman.build if request.engine == "podman" else engine.build)(request, progress)
 
 
-def _again(request: Request, first: oci.Image, kept: Path, told: Progress | None) -> list[str]:
+def _again(request: Request, first: oci.Image, kept: Path, progress: Progress | None) -> list[str]:
     """What a second build differs in. Where it fails, the archive of the first is kept."""
     again = replace(request, output=request.output.with_name("again.tar"), cache=False)
     try:
-        _made(again, told)
+        _made(again, progress)
         other = oci.read(again.output)
         return oci.differences(first, other) if first.digest != other.digest else []
     except DoctorError as error:

@@ -157,12 +157,12 @@ def argv(request: Request) -> list[str]:
     return [*words, str(request.folder)]
 
 
-def build(request: Request, told: Progress | None = None) -> list[Step]:
+def build(request: Request, progress: Progress | None = None) -> list[Step]:
     """The image lies at request.output, as an OCI archive, or in the engine (`exports`). Raises BuildFailed."""
     unquotable(request)
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(request.epoch), "BUILDX_NO_DEFAULT_ATTESTATIONS": "1"}
     steps = Steps()
-    return followed(argv(request), environment, steps, steps.buildkit, request.output, told)
+    return followed(argv(request), environment, steps, steps.buildkit, request.output, progress)
 
 
 def unquotable(request: Request) -> None:
@@ -178,9 +178,9 @@ def followed(
     steps: Steps,
     read: Callable[[str, float], tuple[Step, ...]],
     output: Path,
-    told: Progress | None,
+    progress: Progress | None,
 ) -> list[Step]:
-    """Runs a builder to its end, told of each step and each second. Raises BuildFailed."""
+    """Runs a builder to its end, progress of each step and each second. Raises BuildFailed."""
     started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(environment))
     tail: list[str] = []
     try:
@@ -190,9 +190,9 @@ def followed(
             if text is not None:
                 tail = [*tail[-60:], text]
                 changed = read(text, now)
-            if told:
+            if progress:
                 for step in changed:
-                    told(step, output.stat().st_size if output.is_file() else 0)
+                    progress(step, output.stat().st_size if output.is_file() else 0)
         code = started.wait()
     except BaseException:  # Ctrl-C: the build does not go on behind its user's back
         started.terminate()

@@ -23,7 +23,7 @@ from doctor.images.registry import http_library
 from doctor.parsers.python.dist_info import normal
 from doctor.system.engine_api import Api, EngineError, Name, connected
 
-Told = Callable[[str], None]
+Note = Callable[[str], None]
 _DEB = re.compile(r"(?P<name>[a-z0-9][a-z0-9.+-]{1,127})_(?P<version>[^_/]{1,120})_(?:amd64|arm64|all)\.deb$")
 _PYPI = "https://pypi.org/simple"
 _CHUNK = 1 << 20
@@ -31,28 +31,28 @@ _APT_S = 3600.0
 
 
 def fetch(
-    recipe: Recipe, folder: Path, base: str | None, sources: Path | None, ca: Path | None, told: Told, name: Name
+    recipe: Recipe, folder: Path, base: str | None, sources: Path | None, ca: Path | None, note: Note, name: Name
 ) -> list[str]:
     """Fills the folder; in words what is missing. The base is pulled into the engine. Raises InputError."""
     if recipe.unlocked or recipe.lock is None:
         raise InputError(f"{recipe.name} is UNLOCKED: `doctor image lock {recipe.name}` says which files these are")
     folder.mkdir(parents=True, exist_ok=True)
-    missing = list(_wheels((*(recipe.wheels or ()), *(recipe.doctor_wheels or ())), folder, told))
+    missing = list(_wheels((*(recipe.wheels or ()), *(recipe.doctor_wheels or ())), folder, note))
     missing += [f"{p.name}: a repository at a commit can't be fetched beforehand" for p in recipe.pip if p.git]
     reference = f"{(base or recipe.image).partition('@')[0]}@{recipe.digest}"
     debs = [d for part in recipe.debs or () for d in part]
     with connected(name) as api:
-        told(f"base {reference}")
-        api.pull(reference, recipe.lock.platform, told)
-        return missing + list(_debs(api, reference, recipe, debs, folder, sources, ca, told))
+        note(f"base {reference}")
+        api.pull(reference, recipe.lock.platform, note)
+        return missing + list(_debs(api, reference, recipe, debs, folder, sources, ca, note))
 
 
-def _wheels(wheels: tuple[Wheel, ...], folder: Path, told: Told) -> Iterator[str]:
+def _wheels(wheels: tuple[Wheel, ...], folder: Path, note: Note) -> Iterator[str]:
     for wheel in wheels:
         path = folder / wheel.file
         if path.is_file() and sha256(path) == wheel.sha256:
             continue
-        told(wheel.file)
+        note(wheel.file)
         try:
             _download(wheel.url or _address(wheel), path, wheel.sha256)
         except DoctorError as error:
@@ -116,13 +116,13 @@ def _debs(
     folder: Path,
     sources: Path | None,
     ca: Path | None,
-    told: Told,
+    note: Note,
 ) -> Iterator[str]:
     """Downloaded by apt itself in a container of the base."""
     wanted = [deb for deb, _ in unfit(folder, debs)]
     if not wanted:
         return
-    told(f"{len(wanted)} packages of the distribution")
+    note(f"{len(wanted)} packages of the distribution")
     with tempfile.TemporaryDirectory(dir=folder, prefix=".debs-") as held:
         (Path(held) / "debs").mkdir()
         text = sources.read_text(encoding="utf-8") if sources else recipe.base.sources(recipe.snapshot or "")

@@ -23,7 +23,7 @@ from doctor.knowledge import Knowledge
 from doctor.resolve.target import glibc_of
 from doctor.system.engine_api import EngineError, Name, connected
 
-Told = Callable[[str], None]
+Note = Callable[[str], None]
 _Any = TypeVar("_Any", BaseLock, AptLock, WheelLock)
 _APT_S = 900.0
 _URI = re.compile(r"'(?P<url>[^']+)' (?P<file>\S+) (?P<size>\d+) (?:SHA256:(?P<sha256>[0-9a-f]{64}))?")
@@ -44,7 +44,7 @@ class Options:
     engine: Name | None = None
 
 
-def lock(recipe: Recipe, options: Options, now: datetime.datetime, told: Told) -> tuple[Lock, list[str]]:
+def lock(recipe: Recipe, options: Options, now: datetime.datetime, note: Note) -> tuple[Lock, list[str]]:
     """The lock, and in words what could not be locked. A part that fails stays as it was, and so do the others."""
     old = recipe.lock if recipe.lock and recipe.lock.platform == options.platform else None
     fresh = Lock(epoch=int(now.timestamp()), platform=options.platform)
@@ -53,7 +53,7 @@ def lock(recipe: Recipe, options: Options, now: datetime.datetime, told: Told) -
     def part(name: str, kept: _Any | None, make: Callable[[], _Any]) -> _Any | None:
         if kept is not None and not options.update:
             return kept
-        told(name)
+        note(name)
         try:
             return make().model_copy(update={"observed": "resolved-here", "as_of": now.date()})
         except DoctorError as error:

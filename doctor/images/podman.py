@@ -46,7 +46,7 @@ def argv(request: Request) -> list[str]:
     return [*words, str(request.folder)]
 
 
-def build(request: Request, told: Progress | None = None) -> list[Step]:
+def build(request: Request, progress: Progress | None = None) -> list[Step]:
     """The image is in podman's storage and lies at request.output, as an OCI archive. Raises BuildFailed."""
     engine.unquotable(request)
     if request.compression != "gzip":
@@ -58,7 +58,7 @@ def build(request: Request, told: Progress | None = None) -> list[Step]:
     path.write_text(adapted(path.read_text(encoding="utf-8"), tuple(request.images.items())), encoding="utf-8")
     request = replace(request, contexts=contexts)
     steps = Steps()
-    rows = engine.followed(argv(request), os.environ, steps, steps.buildah, request.output, told)
+    rows = engine.followed(argv(request), os.environ, steps, steps.buildah, request.output, progress)
     # Its API saves in Docker's older form alone, which has no digest.
     request.output.unlink(missing_ok=True)
     save = ("podman", "save", "--quiet", "--format=oci-archive", f"--output={request.output}", request.tag)

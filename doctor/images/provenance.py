@@ -23,7 +23,7 @@ _HOME = "urn:rocm-cuda-doctor"
 def statement(recipe: Recipe, image: Image, version: str, builder: Mapping[str, str]) -> str:
     """https://in-toto.io/Statement/v1 over https://slsa.dev/provenance/v1. `version`: of the doctor inside; `builder`:
     versions of what built it."""
-    told = {
+    made = {
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{"name": recipe.profile.image_name, "digest": {"sha256": image.digest.partition(":")[2]}}],
         "predicateType": "https://slsa.dev/provenance/v1",
@@ -41,7 +41,7 @@ def statement(recipe: Recipe, image: Image, version: str, builder: Mapping[str, 
             "runDetails": {"builder": {"id": f"{_HOME}:image-build", "version": dict(builder)}},
         },
     }
-    return json.dumps(told, indent=1) + "\n"
+    return json.dumps(made, indent=1) + "\n"
 
 
 def package_url(kind: str, name: str, version: str, **qualifiers: str | None) -> str:

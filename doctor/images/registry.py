@@ -158,8 +158,8 @@ def _of_platform(manifest: Any, image: str, platform: str) -> str | None:
         return None
     os, _, machine = platform.partition("/")
     for row in rows if isinstance(rows, list) else ():
-        told = row.get("platform") if isinstance(row, dict) else None
-        if isinstance(told, dict) and (told.get("os"), told.get("architecture")) == (os, machine):
+        which = row.get("platform") if isinstance(row, dict) else None
+        if isinstance(which, dict) and (which.get("os"), which.get("architecture")) == (os, machine):
             digest = str(row.get("digest"))
             if _DIGEST.fullmatch(digest):
                 return digest
@@ -180,9 +180,9 @@ def _authorization(client: Any, challenge: str, reference: Reference) -> str:
         raise Refused(f"{reference.host} asks for a login: docker login {reference.host}", 401)
     scope = f"repository:{reference.name}:pull"
     answer = client.get(realm, params={"service": words.get("service", ""), "scope": scope}, auth=known)
-    told: Any = answer.json() if answer.status_code == 200 else {}
-    told = told if isinstance(told, dict) else {}
-    token = told.get("token") or told.get("access_token")
+    reply: Any = answer.json() if answer.status_code == 200 else {}
+    reply = reply if isinstance(reply, dict) else {}
+    token = reply.get("token") or reply.get("access_token")
     if not token:
         raise Refused(f"{reference.host}: no token for pulling {reference.name} ({answer.status_code})", 401)
     return f"Bearer {token}"

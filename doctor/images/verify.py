@@ -116,10 +116,10 @@ def _some(rows: set[str]) -> str:
 
 
 def _size(found: Findings, image: oci.Image, budget: int | None) -> Check:
-    told = f"{found.bytes / 1e6:.0f} MB in {len(image.layers)} layers"
+    size = f"{found.bytes / 1e6:.0f} MB in {len(image.layers)} layers"
     if budget is None:
-        return Check("size", "note", told)
-    return Check("size", "ok" if found.bytes <= budget else "failed", f"{told}, of {budget / 1e6:.0f} MB")
+        return Check("size", "note", size)
+    return Check("size", "ok" if found.bytes <= budget else "failed", f"{size}, of {budget / 1e6:.0f} MB")
 
 
 @contextmanager
@@ -170,13 +170,13 @@ def _doctor(api: Api, reference: str, profile: str | None) -> Check:
     words = ["doctor", "check", "--format", "json", *(["--profile", str(profile)] if known else [])]
     done = _inside(api, reference, *words)
     try:
-        told: dict[str, Any] = json.loads(done.stdout)
-        wrong = [f for f in told["findings"] if f["severity"] == "error" and not f["explained_by"]]
+        report: dict[str, Any] = json.loads(done.stdout)
+        wrong = [f for f in report["findings"] if f["severity"] == "error" and not f["explained_by"]]
     except (ValueError, KeyError, TypeError):
         return Check(name, "failed", _last(done))
     about = f"profile {profile}" if known else "no profile"
     text = "; ".join(f"{f['rule']}: {f['summary']}" for f in wrong[:4])[:400]
-    return Check(name, "failed" if wrong else "ok", text or f"{about}: {told.get('status')}, no error")
+    return Check(name, "failed" if wrong else "ok", text or f"{about}: {report.get('status')}, no error")
 
 
 def _guard(api: Api, reference: str, found: Findings, work: Path) -> Check:

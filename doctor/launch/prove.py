@@ -18,7 +18,7 @@ from doctor.launch.formats.docker import flags
 from doctor.launch.spec import Part, Spec
 from doctor.parsers.lib.printable import clean
 from doctor.system.base import System
-from doctor.system.engine_api import LATE, Api, Ran, Told, place
+from doctor.system.engine_api import LATE, Api, Note, Ran, place
 
 Layer = Literal["node", "driver", "kernel"]
 State = Literal["ok", "failed", "not tried"]
@@ -140,9 +140,9 @@ def prove(
     engine: Engine,
     spec: Spec,
     environ: Mapping[str, str],
-    told: Told | None = None,
+    note: Note | None = None,
 ) -> Proof:
-    """docker is asked by its API; podman, and what only docker's command line reads, by the program. `told` gets the
+    """docker is asked by its API; podman, and what only docker's command line reads, by the program. `note` gets the
     progress of a pull. Raises InputError where no GPU is passed. The container is removed, also where it did not end
     in time."""
     if spec.vendor is None:
@@ -150,7 +150,7 @@ def prove(
     if engine.name == "podman" or any(spec.of(*UNSAID)):
         ran = _by_command(system, engine, spec)
     else:
-        ran = _by_api(spec, environ, told)
+        ran = _by_api(spec, environ, note)
     if isinstance(ran, Proof):
         return ran
     rows = tuple(read(ran.stdout))
@@ -162,14 +162,14 @@ def prove(
     return Proof(error=clean(lines[-1], 300) if lines else f"{engine.name} ended with {ran.code} and said nothing")
 
 
-def _by_api(spec: Spec, environ: Mapping[str, str], told: Told | None) -> Ran | Proof:
+def _by_api(spec: Spec, environ: Mapping[str, str], note: Note | None) -> Ran | Proof:
     host, user, workdir = host_config(spec), spec.one("user"), spec.one("workdir")
     try:
         api = Api("docker", place(environ), _START_S)
         try:
             return api.run(
                 spec.image, _command(spec), deadline_s=_DEADLINE_S, entrypoint="sh", user=user, workdir=workdir,
-                environment=spec.env, host=host, network=spec.one("network"), told=told,
+                environment=spec.env, host=host, network=spec.one("network"), note=note,
             )  # fmt: skip
         finally:
             api.close()

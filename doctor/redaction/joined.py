@@ -48,18 +48,18 @@ def behind_backslashes(text: str, masked: Masked) -> str:
 def _parted(raw: str, masked: Masked) -> str:
     """Lines that a backslash holds together: as one, and parted again where no secret was."""
     whole = _BREAK.sub("", raw)
-    told = masked(whole)
-    if told == whole:
+    shown = masked(whole)
+    if shown == whole:
         return raw
     breaks, shift = [], 0
     for found in _BREAK.finditer(raw):
         breaks.append((found.start() - shift, found[0]))
         shift += len(found[0])
     out, here, place = [], 0, 0  # `here` in the whole, `place` in what was told
-    for piece in told.split(MASK):
+    for piece in shown.split(MASK):
         start = whole.find(piece, here)
         if start < 0:
-            return told
+            return shown
         out.append((start, start + len(piece)))
         here = start + len(piece)
     parts: list[str] = []

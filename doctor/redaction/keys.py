@@ -66,9 +66,9 @@ def kind_of(key: str, above: Sequence[str] = ()) -> str:
     if not words or len(words) > 6:
         return ""
     if words in (["name"], ["id"], ["names"], ["title"], ["full", "name"], ["login"], ["server"], ["username"]):
-        told = _above(above)
-        if told or words in (["name"], ["id"], ["names"], ["title"]):
-            return told
+        of_above = _above(above)
+        if of_above or words in (["name"], ["id"], ["names"], ["title"]):
+            return of_above
     joined = "".join(words)
     if joined in _NOUNS:
         return _NOUNS[joined]

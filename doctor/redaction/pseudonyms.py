@@ -106,7 +106,7 @@ class Pseudonyms:
 
     def hidden(self, text: str) -> str:
         """The text without hidden words, and otherwise as it is."""
-        return self._words.without_hidden(text, lambda told: self._seen(told, "name"))
+        return self._words.without_hidden(text, lambda stand_in: self._seen(stand_in, "name"))
 
     def hide_domain(self, domain: str) -> None:
         """Replaces a domain, and the organisation's name that it begins with."""
@@ -131,7 +131,7 @@ class Pseudonyms:
                 self._words.add(word, host_names.stand_in(word, self._name) if dotted else self._name(kind, word))
 
     def _known_words(self, text: str) -> str:
-        return self._words.replaced(text, lambda told: self._seen(told, "name")) if self._words else text
+        return self._words.replaced(text, lambda stand_in: self._seen(stand_in, "name")) if self._words else text
 
     def _name(self, kind: str, name: str) -> str:
         if name.lower() in COMMON or name in self._taken or MADE.fullmatch(name) or not name.strip("0-:. "):

@@ -85,23 +85,23 @@ class Redactor(Pseudonyms):
             return self._known_words(text)
         if len(text) >= _LONG:
             return self._long(text)
-        told = self._known_words(self._shaped(text))
-        if told == text and len(text) <= _CLEAN_CHARACTERS:
+        shown = self._known_words(self._shaped(text))
+        if shown == text and len(text) <= _CLEAN_CHARACTERS:
             if len(CLEAN) >= _CLEAN_TEXTS:
                 CLEAN.clear()
             CLEAN.add(text)
-        return told
+        return shown
 
     def _long(self, text: str) -> str:
         """A recording and a tool's output often are the same log: it is read once."""
         if text not in self._logs:
             before = Counter(self.counts)
-            told = self._known_words(self._shaped(text))
-            self._logs[text] = (told, self.counts - before)
-            return told
-        told, counts = self._logs[text]
+            shown = self._known_words(self._shaped(text))
+            self._logs[text] = (shown, self.counts - before)
+            return shown
+        shown, counts = self._logs[text]
         self.counts.update(counts)
-        return told
+        return shown
 
     def _shaped(self, text: str) -> str:
         """Everything that its shape gives away, whatever names are known; names that a field tells are known then."""
@@ -140,13 +140,13 @@ class Redactor(Pseudonyms):
         if isinstance(data, (dict, Mapping)):  # the plain kind first: to ask for any is slow
             if key in ("environment", "environ") and all(isinstance(value, str) for value in data.values()):
                 return {name: self.variable(name, str(value)) for name, value in data.items()}
-            told = {
+            table = {
                 n if n in CLEAN and not self._words else self.text(str(n)): (
                     None if v is None else self.data(v, key if n in _OF_ABOVE and key else str(n))
                 )
                 for n, v in data.items()  # most are fields of models that hold nothing: a call for each costs most
             }
-            return self._pair(data, told)
+            return self._pair(data, table)
         return self._list(data, key) if isinstance(data, (list, tuple)) else data
 
     def _word(self, data: str, key: str) -> str:
@@ -182,22 +182,22 @@ class Redactor(Pseudonyms):
             and all(isinstance(item, str) and item in CLEAN and "=" not in item for item in data)
         ):
             return list(data)
-        told = [self.data(item, key) for item in data]
-        if len(told) < 2 or not all(isinstance(item, str) and "\0" not in item for item in told):
-            return told
-        if not any(item.startswith("-") for item in told):
-            return told
-        parts = masking("\0".join(told), self._tally).split("\0")
-        return parts if len(parts) == len(told) else told
+        items = [self.data(item, key) for item in data]
+        if len(items) < 2 or not all(isinstance(item, str) and "\0" not in item for item in items):
+            return items
+        if not any(item.startswith("-") for item in items):
+            return items
+        parts = masking("\0".join(items), self._tally).split("\0")
+        return parts if len(parts) == len(items) else items
 
-    def _pair(self, data: Mapping[Any, Any], told: dict[str, Any]) -> dict[str, Any]:
+    def _pair(self, data: Mapping[Any, Any], table: dict[str, Any]) -> dict[str, Any]:
         """A table of a name and a value, such as Kubernetes and cloud tools make of a variable."""
         name = data.get("name", data.get("Name", data.get("key", data.get("Key"))))
         for field in ("value", "Value"):
             value = data.get(field)
             if isinstance(name, str) and isinstance(value, str) and value and holds(name, value, variable=True):
-                told[field] = self._tally.hit("named", value)
-        return told
+                table[field] = self._tally.hit("named", value)
+        return table
 
     def variable(self, name: str, value: str) -> str:
         """The value of an environment variable; prefixes of GPU ids may be short there."""

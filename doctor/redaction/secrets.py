@@ -71,8 +71,8 @@ def variable(name: str, value: str, tally: Tally | Counter[str] | None = None) -
     alone = masking(value, tally)
     if alone != value or not value.strip():
         return alone
-    told = masking(f"{name}={value}", tally)
-    return told[len(name) + 1 :] if told.startswith(f"{name}=") else MASK
+    shown = masking(f"{name}={value}", tally)
+    return shown[len(name) + 1 :] if shown.startswith(f"{name}=") else MASK
 
 
 def _listed(text: str, tally: Tally) -> str:

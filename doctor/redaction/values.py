@@ -62,8 +62,8 @@ def _rest_of_line(text: str, place: int) -> Span | None:
     found = _REST.made.match(text, place, place + 2000)
     if not found or _ANOTHER.search(found[0]) or len(found[0].split()) > 12:
         return None
-    told = found[0].partition(" #")[0].rstrip(" \t,;")
-    return (place, place + len(told)) if told else None
+    value = found[0].partition(" #")[0].rstrip(" \t,;")
+    return (place, place + len(value)) if value else None
 
 
 def closing(text: str, place: int, quote: str, slashes: int) -> int:

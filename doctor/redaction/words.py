@@ -3,7 +3,7 @@ base64.
 
 >>> words = Words()
 >>> words.add("okafor", "user-1a2b")
->>> words.replaced("OKAFOR run_okafor7 x%2Fokafor%2Fy b2thZm9y okaforian", lambda told: told)
+>>> words.replaced("OKAFOR run_okafor7 x%2Fokafor%2Fy b2thZm9y okaforian", lambda word: word)
 'user-1a2b run_user-1a2b7 x%2Fuser-1a2b%2Fy user-1a2b okaforian'
 """
 
@@ -49,14 +49,14 @@ class Words:
             self._encoded.setdefault(form, stand_in)
 
     def replaced(self, text: str, seen: Callable[[str], str]) -> str:
-        """The text with the stand-ins; `seen` is told of each."""
+        """The text with the stand-ins; `seen` gets each."""
         low = text.lower()
         there = tuple(sorted((w for w in self._stand_ins if w in low), key=lambda w: (-len(w), w)))
         if there:
             text = self._pattern(there).sub(lambda m: seen(_of(self._stand_ins, m[0])), text)
         for form, stand_in in self._encoded.items():
             if form in text:
-                text = re.sub(re.escape(form) + r"={0,2}", lambda _, told=stand_in: seen(told), text)  # type: ignore[misc]
+                text = re.sub(re.escape(form) + r"={0,2}", lambda _, word_for=stand_in: seen(word_for), text)  # type: ignore[misc]
         return self.without_hidden(text, seen) if self._hidden else text
 
     def without_hidden(self, text: str, seen: Callable[[str], str]) -> str:

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from doctor.errors import DoctorError, InputError
 
 Name = Literal["docker", "podman"]
-Told = Callable[[str], None]
+Note = Callable[[str], None]
 ASK_S = 8.0
 _LONG_S = 3600.0
 _SERVICE_S = 20.0
@@ -77,8 +77,8 @@ def place(environ: Mapping[str, str]) -> Place:
     from docker.utils import kwargs_from_env
 
     if environ.get("DOCKER_HOST"):
-        told = kwargs_from_env(dict(environ))
-        return Place(told["base_url"], told.get("tls", False))
+        note = kwargs_from_env(dict(environ))
+        return Place(note["base_url"], note.get("tls", False))
     named = environ.get("DOCKER_CONTEXT")
     try:
         context = ContextAPI.get_context(named)
@@ -171,22 +171,22 @@ class Api:
             raise EngineError(f"{self.name} has no digest of {reference[:100]}")
         return str(digest)
 
-    def pull(self, reference: str, platform: str | None = None, told: Told | None = None) -> None:
+    def pull(self, reference: str, platform: str | None = None, note: Note | None = None) -> None:
         with self._one_line(reference), self._patient():
-            self._follow(self._client.pull(reference, stream=True, decode=True, platform=platform), reference, told)
+            self._follow(self._client.pull(reference, stream=True, decode=True, platform=platform), reference, note)
 
-    def push(self, reference: str, told: Told | None = None) -> None:
+    def push(self, reference: str, note: Note | None = None) -> None:
         with self._one_line(reference), self._patient():
-            self._follow(self._client.push(reference, stream=True, decode=True), reference, told)
+            self._follow(self._client.push(reference, stream=True, decode=True), reference, note)
 
     def tag(self, reference: str, name: str) -> None:
         repository, _, tag = name.rpartition(":") if ":" in name.rpartition("/")[2] else (name, "", "latest")
         with self._one_line(reference):
             self._client.tag(reference, repository, tag)
 
-    def load(self, archive: Path, told: Told | None = None) -> None:
+    def load(self, archive: Path, note: Note | None = None) -> None:
         with self._one_line(), self._patient(), archive.open("rb") as held:
-            self._follow(self._client.load_image(held, quiet=False), archive.name, told)
+            self._follow(self._client.load_image(held, quiet=False), archive.name, note)
 
     def save(self, reference: str, archive: Path) -> None:
         """The image as an archive: an OCI layout with Docker 25 and newer, else Docker's own older form."""
@@ -216,14 +216,14 @@ class Api:
         workdir: str | None = None,
         host: Mapping[str, Any] | None = None,
         platform: str | None = None,
-        told: Told | None = None,
+        note: Note | None = None,
     ) -> Ran:
         """A command in a new container that is thrown away, with what it printed. An image that is not here is pulled.
         `mounts`: HOST:CONTAINER[:ro]; `host`: further arguments of the SDK's `create_host_config`."""
         from docker.types import LogConfig
 
         if self.image(image) is None:
-            self.pull(image, platform, told)
+            self.pull(image, platform, note)
         settings = {
             "binds": list(mounts),
             "network_mode": network,
@@ -327,7 +327,7 @@ class Api:
         finally:
             self._client.timeout = usual
 
-    def _follow(self, rows: Iterable[Any], subject: str, told: Told | None) -> None:
+    def _follow(self, rows: Iterable[Any], subject: str, note: Note | None) -> None:
         """Tells of layers as they move, at most each five seconds. Raises EngineError with the engine's own words."""
         sizes: dict[str, tuple[int, int]] = {}
         last, wrong = time.monotonic(), None
@@ -338,10 +338,10 @@ class Api:
             moved = row.get("progressDetail") or {}
             if row.get("id") and moved.get("total"):
                 sizes[str(row["id"])] = (int(moved.get("current") or 0), int(moved["total"]))
-            if told and sizes and time.monotonic() - last > 5:
+            if note and sizes and time.monotonic() - last > 5:
                 last = time.monotonic()
                 done, whole = (sum(pair[n] for pair in sizes.values()) / 1e6 for n in (0, 1))
-                told(f"{subject}: {done:.0f} of {whole:.0f} MB")
+                note(f"{subject}: {done:.0f} of {whole:.0f} MB")
         if wrong:
             raise self._failed(str(wrong)[:300])
 

@@ -35,8 +35,8 @@ class Format(NamedTuple):
     words: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     call: str = "read"
-    told: bool = False
-    """The parser is told the fragment's command."""
+    takes_command: bool = False
+    """The parser gets the fragment's command."""
 
 
 _DECLARED = re.compile(r"^PASTED = (\(.*?\))$", re.MULTILINE | re.DOTALL)

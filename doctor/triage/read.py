@@ -157,7 +157,7 @@ class _Reading:
         if read is None or handed > CHARS_PER_PARSER:
             return False
         self.handed[form.parser] = handed
-        if form.told:
+        if form.takes_command:
             how["command"] = fragment.command
         if form.parser == "entities":
             how["lookup"] = gpu_by_name

@@ -17,7 +17,7 @@ _SUPERCHIPS = {"GB200": "sm_100", "GB300": "sm_103", "R100": "sm_107"}
 
 def of(line: str, *, partial: bool = False) -> Situation:
     env: dict[str, str] = {}
-    told: dict[str, bool] = {}
+    stated: dict[str, bool] = {}
     facts: dict[str, Any] = {
         "libraries": {},
         "kfd": [],
@@ -33,12 +33,12 @@ def of(line: str, *, partial: bool = False) -> Situation:
     for word in shlex.split(line):
         name, sign, value = word.partition("=")
         if name.startswith("ctx:"):
-            told[name[4:].lstrip("!")] = "!" not in name
+            stated[name[4:].lstrip("!")] = "!" not in name
         elif name[:1].isupper() and sign:
             env[name] = value
         else:
             _fact(facts, name, value)
-    return Situation(env, _machine(facts), partial=partial, told=told)
+    return Situation(env, _machine(facts), partial=partial, stated=stated)
 
 
 def _fact(facts: dict[str, Any], name: str, value: str) -> None:

@@ -66,7 +66,7 @@ def test_spares_the_machine_where_nothing_is_set(name: str) -> None:
     row = EVALUATED[name]
     fires = of(row["fires"])
     if conditions.triggers(row["if"]):
-        assert name not in held(Situation({}, fires.machine, told=fires.told))
+        assert name not in held(Situation({}, fires.machine, stated=fires.stated))
     else:
         cure = conditions.triggers(row["if"]) or [
             a.subject for line in row["if"] for a in conditions.atoms(line) if a.is_variable
@@ -96,9 +96,9 @@ def test_a_debug_flag_is_information_until_the_job_is_told_to_be_production() ->
     env = {"AMD_SERIALIZE_KERNEL": "3"}
     (open_,) = [h for h in interactions.found(Situation(env)) if h.id == "debug-amd-serialize-kernel"]
     assert (open_.severity, open_.if_production) == ("info", True)
-    told = held(Situation(env, told={"production": True}))["debug-amd-serialize-kernel"]
-    assert (told.severity, told.if_production) == ("error", False)
-    assert not held(Situation(env, told={"production": False}))
+    stated = held(Situation(env, stated={"production": True}))["debug-amd-serialize-kernel"]
+    assert (stated.severity, stated.if_production) == ("error", False)
+    assert not held(Situation(env, stated={"production": False}))
 
 
 def test_what_was_not_checked_against_code_is_no_error() -> None:

@@ -77,8 +77,8 @@ def test_the_command_of_a_script_is_what_its_variables_are_judged_for() -> None:
     found = files.look("run.sh", script, None, Snapshot(), {})
     (fsdp,) = [f for f in found.findings if f.subject.id == "CUDA_DEVICE_MAX_CONNECTIONS"]
     assert (fsdp.severity.value, fsdp.evidence[0].source) == ("error", "run.sh:2:8")
-    told = files.look("run.sh", script, None, Snapshot(), {"fsdp": False})
-    assert not [f for f in told.findings if f.subject.id == "CUDA_DEVICE_MAX_CONNECTIONS"]
+    stated = files.look("run.sh", script, None, Snapshot(), {"fsdp": False})
+    assert not [f for f in stated.findings if f.subject.id == "CUDA_DEVICE_MAX_CONNECTIONS"]
 
 
 @pytest.mark.parametrize(

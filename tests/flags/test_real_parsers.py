@@ -233,5 +233,5 @@ def test_the_names_that_a_jaxlib_knows(name: str) -> None:
     situation = of(f"XLA_FLAGS={text}")
     jaxlib = Package(name="jaxlib", version="0.10.2", location=folder)
     machine = situation.machine.model_copy(update={"packages": (jaxlib,)})
-    told = list(xla.look(LiveSystem(), replace(situation, machine=machine)))
-    assert ("Unknown flag" in done.stderr) is bool(told)
+    stated = list(xla.look(LiveSystem(), replace(situation, machine=machine)))
+    assert ("Unknown flag" in done.stderr) is bool(stated)

@@ -40,12 +40,12 @@ def situation(row: Mapping[str, Any], gpu: str, count: int = 8) -> Situation:
     if row["id"] in ON_TOP:
         env = {**SETS["mi355x-megatron-training"]["env"], **env}
     work = str(row["workload"])
-    told = {
+    stated = {
         "training": work.startswith("training"),
         "serving": work.startswith("inference"),
         "production": not work.startswith(("debug", "tuning")),
     }
-    return replace(of(f"gpu={count}x{gpu} {version}"), env=env, told=told)
+    return replace(of(f"gpu={count}x{gpu} {version}"), env=env, stated=stated)
 
 
 def faults(made: Situation) -> list[str]:
@@ -153,7 +153,7 @@ def test_what_is_advised_is_clean_itself(gpu: str, workload: str) -> None:
     asked = of(f"gpu=8x{gpu} rocm=7.2 torch=2.10 {packages}")
     made = recommend.advice(asked, workload)
     env = {row.name: row.value for row in made.lines}
-    assert faults(replace(asked, env=env, told=recommend.told_of(workload))) == []
+    assert faults(replace(asked, env=env, stated=recommend.stated_of(workload))) == []
     assert all(row.why and row.source for row in made.lines)
 
 

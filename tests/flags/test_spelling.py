@@ -1,4 +1,4 @@
-"""Slips are told, and names of others are left alone."""
+"""Slips are stated, and names of others are left alone."""
 
 from __future__ import annotations
 
@@ -91,5 +91,5 @@ def test_an_environment_of_others_has_no_finding() -> None:
 def test_a_name_may_be_read_until_the_first_of_the_compared_releases_without_it(vllm: str, gone: bool) -> None:
     """Which release between two that were compared dropped it is not known."""
     machine = Snapshot.model_validate({"packages": [{"name": "vllm", "version": vllm}]})
-    told = spelling.no_longer_read("VLLM_USE_FLASHINFER_MOE_MXFP4_BF16", Situation({}, machine))
-    assert (told is not None) is gone
+    stated = spelling.no_longer_read("VLLM_USE_FLASHINFER_MOE_MXFP4_BF16", Situation({}, machine))
+    assert (stated is not None) is gone

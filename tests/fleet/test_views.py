@@ -10,7 +10,7 @@ from doctor.errors import InputError
 from doctor.fleet.answers import Answer
 from doctor.fleet.kubernetes import of_kubernetes, operators
 from doctor.fleet.tally import Tally
-from doctor.fleet.views import ALL, Told, disagreements, of_gres, of_scontrol
+from doctor.fleet.views import ALL, NodeView, disagreements, of_gres, of_scontrol
 from tests.each import each
 from tests.fleet.test_verdict import node
 
@@ -75,16 +75,16 @@ def test_a_line_for_all_nodes_is_held_against_those_that_no_other_line_names() -
 
 def test_scontrol_tells_counts_and_why_a_node_is_kept_away() -> None:
     assert list(of_scontrol(SCONTROL)) == [
-        Told("n1", "Slurm", 8),
-        Told("n2", "Slurm", 2, state="IDLE+DRAIN (bad fan [root@2026-11-20T10:00:00])"),
-        Told("n3", "Slurm", None, state="DOWN*"),
+        NodeView("n1", "Slurm", 8),
+        NodeView("n2", "Slurm", 2, state="IDLE+DRAIN (bad fan [root@2026-11-20T10:00:00])"),
+        NodeView("n3", "Slurm", None, state="DOWN*"),
     ]
 
 
 def test_kubectl_tells_allocatable_driver_and_upgrade() -> None:
     assert list(of_kubernetes(json.dumps(KUBE))) == [
-        Told("n1", "Kubernetes", 7, "570.124.06", "driver upgrade: upgrade-failed"),
-        Told("n2", "Kubernetes", 8, "575.57.8", "cordoned, Ready is Unknown"),
+        NodeView("n1", "Kubernetes", 7, "570.124.06", "driver upgrade: upgrade-failed"),
+        NodeView("n2", "Kubernetes", 8, "575.57.8", "cordoned, Ready is Unknown"),
     ]
 
 
@@ -135,7 +135,7 @@ def test_an_operator_that_is_not_ready_is_named() -> None:
         "GPU operator: DeviceConfig mi300x: driver runs on 3 of 4 nodes",
     ]
     assert list(of_kubernetes(json.dumps(OPERATORS))) == [
-        Told("m1", "Kubernetes", state="driver module: Upgrade-Failed")
+        NodeView("m1", "Kubernetes", state="driver module: Upgrade-Failed")
     ]
     assert operators("") == []
 
@@ -152,9 +152,10 @@ def test_disagreements_are_named_once_for_all_nodes_that_share_them() -> None:
         tally.add(Answer(name, node()))
     tally.add(Answer("n9", None, "nothing"))
     told = [
-        Told("n1", "Slurm", 8), Told("n2", "Slurm", 8), Told("n3", "Slurm", 2, "575.57.8"), Told("n7", "Slurm", 8),
-        Told("n9", "Slurm", 8, state="DOWN*"), Told("n3", "Kubernetes", None, "570.1"),
-        Told("n1", "Kubernetes", state="cordoned"),
+        NodeView("n1", "Slurm", 8), NodeView("n2", "Slurm", 8), NodeView("n3", "Slurm", 2, "575.57.8"),
+        NodeView("n7", "Slurm", 8),
+        NodeView("n9", "Slurm", 8, state="DOWN*"), NodeView("n3", "Kubernetes", None, "570.1"),
+        NodeView("n1", "Kubernetes", state="cordoned"),
     ]  # fmt: skip
     assert disagreements(tally, told) == [
         "n1: Kubernetes says cordoned, and no problem was found on the node",
@@ -167,4 +168,4 @@ def test_disagreements_are_named_once_for_all_nodes_that_share_them() -> None:
 def test_what_a_node_does_not_know_contradicts_nobody() -> None:
     tally = Tally()
     tally.add(Answer("n1", node(gpus=None, nvidia_driver={})))
-    assert disagreements(tally, [Told("n1", "Slurm", 8, "570.1")]) == []
+    assert disagreements(tally, [NodeView("n1", "Slurm", 8, "570.1")]) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.cli.image_output import Told
+from doctor.cli.image_output import ProgressOutput
 from doctor.images.progress import Step, Steps
 
 DIGEST = "sha256:c6f16240beaa607e78d0256bb94d6c6b682ee4edc16839a044130a1629cdfb73"
@@ -64,19 +64,19 @@ def test_a_layer_that_is_pulled_is_counted_as_far_as_it_is() -> None:
 
 def test_podman_s_steps_end_where_the_next_begins() -> None:
     steps = Steps()
-    told = [steps.buildah(line, float(n * 10)) for n, line in enumerate(BUILDAH.splitlines())]
+    progress = [steps.buildah(line, float(n * 10)) for n, line in enumerate(BUILDAH.splitlines())]
     assert [s.seconds for s in steps.rows.values()] == [20.0, 20.0, None]
-    assert [len(t) for t in told] == [1, 0, 2, 0, 2]
+    assert [len(t) for t in progress] == [1, 0, 2, 0, 2]
     assert [s.moved for s in steps.rows.values()] == [0, 11_200_000, 0]
 
 
 def test_without_a_terminal_a_long_step_is_told_each_half_minute(capsys: pytest.CaptureFixture[str]) -> None:
-    told = Told(terminal=False)
+    progress = ProgressOutput(terminal=False)
     step = Step("exporting to oci image format")
-    told(step, 0)
+    progress(step, 0)
     for _ in range(60):
-        told(None, 1_300_000_000)
-    told(Step("exporting to oci image format", 510.0), 0)
+        progress(None, 1_300_000_000)
+    progress(Step("exporting to oci image format", 510.0), 0)
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
         "… exporting to oci image format, 1.3 GB",
@@ -86,9 +86,9 @@ def test_without_a_terminal_a_long_step_is_told_each_half_minute(capsys: pytest.
 
 
 def test_on_a_terminal_one_line_changes(capsys: pytest.CaptureFixture[str]) -> None:
-    told = Told(terminal=True)
-    told(Step("[os 2/2] RUN --mount=type=bind,source=apt sh install.sh"), 0)
-    told(None, 0)
-    told.end()
+    progress = ProgressOutput(terminal=True)
+    progress(Step("[os 2/2] RUN --mount=type=bind,source=apt sh install.sh"), 0)
+    progress(None, 0)
+    progress.end()
     line = "\r\x1b[K… [os 2/2] RUN sh install.sh"
     assert capsys.readouterr().err == f"{line}{line}\r\x1b[K"

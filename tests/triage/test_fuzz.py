@@ -45,7 +45,7 @@ def test_a_parser_raises_parser_error_only(text: str, command: str) -> None:
         read = getattr(parsers.load(form.parser), form.call)
         more = {"lookup": gpu_by_name} if form.parser == "entities" else {}
         with contextlib.suppress(ParserError):
-            read(text, "text", **({"command": command} if form.told else {}), **more)
+            read(text, "text", **({"command": command} if form.takes_command else {}), **more)
 
 
 @given(TEXTS)

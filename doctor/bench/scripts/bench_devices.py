@@ -7,15 +7,15 @@ import glob
 def devices(torch, request, send):
     found, runtime = [], None
     for number in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
-        told = torch.cuda.get_device_properties(number)
-        bus = getattr(told, "pci_bus_id", None)
+        properties = torch.cuda.get_device_properties(number)
+        bus = getattr(properties, "pci_bus_id", None)
         if bus is None:
             runtime = runtime or library(torch)
             address = asked(runtime, torch, number)
         else:
-            address = "%04x:%02x:%02x.0" % (told.pci_domain_id, bus, told.pci_device_id)
-        cache = getattr(told, "L2_cache_size", None)
-        found.append({"name": told.name, "pci": address, "memory": told.total_memory, "cache": cache})
+            address = "%04x:%02x:%02x.0" % (properties.pci_domain_id, bus, properties.pci_device_id)
+        cache = getattr(properties, "L2_cache_size", None)
+        found.append({"name": properties.name, "pci": address, "memory": properties.total_memory, "cache": cache})
     send(event="devices", devices=found, torch=torch.__version__, hip=torch.version.hip, cuda=torch.version.cuda,
          host_cache=host_cache())  # fmt: skip
 

@@ -1,6 +1,6 @@
 """What is wrong with a Dockerfile or a compose file for GPUs, of AMD or NVIDIA, whoever wrote it.
 
-What only looks wrong is not told: wheels bring CUDA or ROCm with them, so a plain Python base is fine, and so is
+What only looks wrong is not reported: wheels bring CUDA or ROCm with them, so a plain Python base is fine, and so is
 `runtime: nvidia`.
 """
 

@@ -113,7 +113,7 @@ class Install:
 
     @property
     def upgrades_all(self) -> bool:
-        """What is named asks for is taken anew too."""
+        """What is named asks for is replaced too."""
         return bool(self.options & {"--force-reinstall", "-I", "--ignore-installed", "eager"})
 
 
@@ -261,7 +261,7 @@ def _not_held(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault
         return
     text = f"{min(names)} asks for one exact torch, and the default index has it for CUDA only"
     if found.upgrades_all:
-        text = f"what {min(names)} asks for is taken anew, and the default index has torch for CUDA only"
+        text = f"what {min(names)} asks for is installed again, and the default index has torch for CUDA only"
     fix = "ENV PIP_CONSTRAINT=… with torch==VERSION+rocm… in it, or --no-deps"
     yield Fault(each.line, "image-torch-not-held", "warning", text, fix)
 

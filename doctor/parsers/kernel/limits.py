@@ -19,7 +19,12 @@ PASTED = (
         "trust": 520,
         "words": ("max locked memory", "open files", "dev/shm", "memlock", "limitnofile", "file descriptor limit"),
     },
-    {"trust": 530, "commands": ("ulimit -l", "ulimit -sl", "ulimit -hl"), "call": "read_ulimit_l", "told": True},
+    {
+        "trust": 530,
+        "commands": ("ulimit -l", "ulimit -sl", "ulimit -hl"),
+        "call": "read_ulimit_l",
+        "takes_command": True,
+    },
 )
 
 _MEMLOCK = re.compile(

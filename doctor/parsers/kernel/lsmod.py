@@ -13,7 +13,12 @@ from doctor.facts.sheet import FactSheet
 from doctor.parsers.lib.source_lines import source_lines
 
 PASTED = (
-    {"trust": 150, "words": ("nvidia_uvm ", "amdgpu  ", "nouveau  ", "nvidia  "), "commands": ("lsmod",), "told": True},
+    {
+        "trust": 150,
+        "words": ("nvidia_uvm ", "amdgpu  ", "nouveau  ", "nvidia  "),
+        "commands": ("lsmod",),
+        "takes_command": True,
+    },
 )
 
 _ROW = re.compile(r"\s{0,8}(?:lsmod: )?([a-z][\w-]{1,40})\s{1,40}(\d{3,12})\s{1,20}(\d{1,6})(?: |$)")

@@ -12,7 +12,7 @@ from doctor.errors import ParserError
 from doctor.facts.sheet import FactSheet
 from doctor.parsers.kernel.lsmod import searched
 
-PASTED = ({"trust": 160, "commands": ("lsmod | grep -c",), "told": True},)
+PASTED = ({"trust": 160, "commands": ("lsmod | grep -c",), "takes_command": True},)
 
 
 def read(text: str, source: str = "text", command: str = "") -> FactSheet:

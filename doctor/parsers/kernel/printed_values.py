@@ -17,7 +17,7 @@ PASTED = (
         "trust": 640,
         "commands": ("/sys/module/", "modinfo -f", "modinfo --field", "modinfo nvidia"),
         "call": "read_version",
-        "told": True,
+        "takes_command": True,
     },
     {"trust": 650, "commands": ("numa_balancing",), "call": "read_numa_balancing"},
     {"trust": 660, "commands": ("scaling_governor",), "call": "read_governor"},

@@ -22,7 +22,7 @@ from doctor.parsers.lib.source_lines import kept, source_lines
 
 PASTED = (
     {"trust": 560, "words": ("[service]", "server config", "systemctl", "environ", "gpu_type=gfx", "compute=gfx")},
-    {"trust": 570, "commands": ("systemctl",), "call": "read_shown", "told": True},
+    {"trust": 570, "commands": ("systemctl",), "call": "read_shown", "takes_command": True},
 )
 
 _MAP = re.compile(r"server config\"? env=\"?map\[(?P<pairs>[^\]]{0,6000})")

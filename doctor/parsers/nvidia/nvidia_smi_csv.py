@@ -34,7 +34,7 @@ PASTED = (
             "utilization.gpu",
         ),
         "commands": ("--query-gpu",),
-        "told": True,
+        "takes_command": True,
     },
 )
 

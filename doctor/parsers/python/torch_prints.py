@@ -24,7 +24,7 @@ PASTED = (
         "trust": 680,
         "words": ("torch.__version__", "torch.version.", "is_available()", "get_device_name(", "get_arch_list("),
         "commands": ("print(torch.",),
-        "told": True,
+        "takes_command": True,
     },
 )
 

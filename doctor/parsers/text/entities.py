@@ -115,7 +115,7 @@ def _of_line(row: list[Token], where: str, lookup: Lookup) -> Iterator[Entity]:
             standing = Standing.WISHED if wishes(row, clause) else Standing.HERE
         if kind:
             yield Entity(kind, thing.value, where, standing, clause.mine, clause.side)
-    for name, value, clause in states.told(row, cut):
+    for name, value, clause in states.states_in(row, cut):
         yield Entity(name, value, where, clause.standing, clause.mine, clause.side)
 
 
@@ -190,7 +190,7 @@ def alike(name: str, value: object) -> str:
 
 
 def gpus_torn(torn: set[str], archs: Collection[str]) -> bool:
-    """Whether several GPUs are told of. One of one architecture may bear several names: its own, and its family's."""
+    """Whether several GPUs are named. One of one architecture may bear several names: its own, and its family's."""
     return any(n.startswith("gpus[") and not (n.endswith(".name") and len(archs) == 1) for n in torn)
 
 

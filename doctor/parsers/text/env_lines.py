@@ -40,7 +40,7 @@ PASTED = (
         ),
         "commands": ("env", "printenv", "export"),
     },
-    {"trust": 610, "commands": ("echo $", 'echo "$'), "call": "read_echo", "told": True},
+    {"trust": 610, "commands": ("echo $", 'echo "$'), "call": "read_echo", "takes_command": True},
 )
 
 _LINE = re.compile(

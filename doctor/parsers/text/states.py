@@ -3,7 +3,7 @@
 >>> from doctor.parsers.text.standing import clauses
 >>> from doctor.parsers.text.tokens import tokens
 >>> row = tokens("nvidia-smi works on the host, Secure Boot is disabled")
->>> [(name, value) for name, value, _ in told(row, clauses(row))]
+>>> [(name, value) for name, value, _ in states_in(row, clauses(row))]
 [('nvidia_driver.loaded', True), ('kernel.secure_boot', False)]
 """
 
@@ -41,7 +41,7 @@ _ENGINES = {
 }
 
 
-def told(row: list[Token], cut: Iterable[Clause]) -> Iterator[tuple[str, Any, Clause]]:
+def states_in(row: list[Token], cut: Iterable[Clause]) -> Iterator[tuple[str, Any, Clause]]:
     """Facts with the clause each stands in."""
     for clause in cut:
         words = [token.low for token in row[clause.first : clause.last]]

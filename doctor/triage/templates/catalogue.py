@@ -76,7 +76,7 @@ class Catalogue:
 
     def find(self, lines: Iterable[tuple[int, str]], skipped: list[str] | None = None) -> list[Hit]:
         """The first line of each template that the text shows, in the text's order. Where the processor time is spent
-        the rest is not looked at, and `skipped` is told from which line on."""
+        the rest is not looked at, and `skipped` says from which line on."""
         seen: set[str] = set()
         hits: list[Hit] = []
         started = time.thread_time()
