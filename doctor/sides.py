@@ -23,7 +23,8 @@ from doctor.knowledge import Knowledge
 from doctor.redaction.site import Site
 from doctor.report.formats.json import as_data
 from doctor.system.capture import CaptureSystem
-from doctor.system.engine_api import EngineError, Name, connected
+from doctor.system.engine_api import EngineError, connected
+from doctor.system.engine_sockets import Name
 from doctor.system.given import read_given_bytes
 from doctor.system.live import LiveSystem
 

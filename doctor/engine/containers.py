@@ -20,7 +20,8 @@ from doctor.facts.sheet import FactSheet
 from doctor.parsers.container import container_inspect, seccomp_profile
 from doctor.system import asked
 from doctor.system.base import Reading, System
-from doctor.system.engine_api import Api, Place
+from doctor.system.engine_api import Api
+from doctor.system.engine_sockets import Place
 
 ENGINES = ("docker", "podman", "crictl")
 ASK_S = 8.0

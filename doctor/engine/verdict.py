@@ -81,7 +81,7 @@ def _known(machine: Snapshot) -> dict[Layer, tuple[bool, ...] | None]:
     return {
         Layer.GPU: (bool(machine.gpus), all(gpu.vendor and gpu.arch for gpu in machine.gpus or ()) and bool(vendors)),
         Layer.DRIVER: tuple(machine.driver_known(vendor) for vendor in vendors) or (False,),
-        Layer.DEVICES: (machine.nodes is not None,) if not machine.host.wsl else (True,),
+        Layer.DEVICES: (machine.host.wsl or machine.nodes is not None,) if machine.gpus else (False,),
         Layer.LIBRARIES: tuple(libraries) or (False,),
         Layer.CONTAINER: (True,)
         if machine.container.inside

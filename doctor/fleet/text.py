@@ -182,7 +182,7 @@ def markdown(verdict: Verdict) -> str:
         for problem, summary, nodes in rows:
             which, about = cell(listed(verdict, nodes)), meaning_of(problem.scope, problem.action) or "–"
             first = f"{problem.severity} | {cell(shown(problem.rule))} | {about}"
-            lines.append(f"| {first} | {len(nodes)} | {which} | {inert(shown(summary))} |")
+            lines.append(f"| {first} | {len(nodes)} | {which} | {inert(shown(summary), in_table=True)} |")
         lines.append("")
     for kind in verdict.kinds:
         lines += [f"## {inert(shown(kind.name))}: {plural(len(kind.nodes), 'node')}", ""]

@@ -21,7 +21,8 @@ from doctor.images.provenance import statement
 from doctor.images.recipe import Recipe
 from doctor.images.sbom import sbom
 from doctor.images.scan import Findings, scan
-from doctor.system.engine_api import Api, Name, connected
+from doctor.system.engine_api import Api, connected
+from doctor.system.engine_sockets import Name
 
 SECRETS = ("ca", "pip_conf", "netrc", "apt_conf", "apt_sources")
 _ROOM = 2e9

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from doctor.errors import InputError, ToolError
 from doctor.images.progress import Progress, Step, Steps
-from doctor.system.engine_api import FULL, Api, Name
+from doctor.system.engine_api import FULL, Api
+from doctor.system.engine_sockets import Name
 from doctor.versions import Dotted
 
 LEAST_BUILDKIT = "0.13"

@@ -21,7 +21,8 @@ from doctor.images.lockfile import Deb, Wheel
 from doctor.images.recipe import Recipe
 from doctor.images.registry import http_library
 from doctor.parsers.python.dist_info import normal
-from doctor.system.engine_api import Api, EngineError, Name, connected
+from doctor.system.engine_api import Api, EngineError, connected
+from doctor.system.engine_sockets import Name
 
 Note = Callable[[str], None]
 _DEB = re.compile(r"(?P<name>[a-z0-9][a-z0-9.+-]{1,127})_(?P<version>[^_/]{1,120})_(?:amd64|arm64|all)\.deb$")

@@ -21,7 +21,8 @@ from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock, WheelLock
 from doctor.images.recipe import DOCTOR_NEEDS, Recipe
 from doctor.knowledge import Knowledge
 from doctor.resolve.target import glibc_of
-from doctor.system.engine_api import EngineError, Name, connected
+from doctor.system.engine_api import EngineError, connected
+from doctor.system.engine_sockets import Name
 
 Note = Callable[[str], None]
 _Any = TypeVar("_Any", BaseLock, AptLock, WheelLock)

@@ -18,7 +18,8 @@ from doctor.probes.container.engines import HOOK
 from doctor.probes.lib import engine_mode
 from doctor.probes.lib.engine_mode import CDI_FOLDERS
 from doctor.system.base import System
-from doctor.system.engine_api import ASK_S, Api, Place, place
+from doctor.system.engine_api import Api, place
+from doctor.system.engine_sockets import ASK_S, Place
 from doctor.versions import Dotted
 
 _ELSEWHERE = "that machine has other GPUs; run doctor there"

@@ -8,24 +8,18 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
-import socket
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from doctor.errors import DoctorError, InputError
+from doctor.system.engine_sockets import ASK_S, Name, Place, Unreachable, podman_service, try_to_open
 
-Name = Literal["docker", "podman"]
 Note = Callable[[str], None]
-ASK_S = 8.0
 _LONG_S = 3600.0
-_SERVICE_S = 20.0
 _CHUNK = 1 << 20
 _MISSES = 2
 _FULL = ("no space left on device", "disk quota exceeded")
@@ -34,10 +28,6 @@ FULL = "the disk is full: `{engine} system df` shows what images and caches take
 
 class EngineError(DoctorError):
     """The engine refused, failed, or did not end in time."""
-
-
-class Unreachable(InputError):
-    """No engine listens there, or this account may not ask it."""
 
 
 class NotThere(InputError):
@@ -55,18 +45,6 @@ class Ran:
     code: int
     stdout: str
     stderr: str
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where an engine listens, and the certificates that a connection over TCP needs."""
-
-    address: str
-    tls: Any = False
-
-    @property
-    def is_local(self) -> bool:
-        return self.address.startswith(("unix://", "http+unix://"))
 
 
 def place(environ: Mapping[str, str]) -> Place:
@@ -111,7 +89,7 @@ class Api:
         self.name: Name = name
         self.where = where
         if where.is_local:
-            _try(name, where, timeout_s)
+            try_to_open(name, where, timeout_s)
         with self._one_line():
             self._client: Any = docker.APIClient(
                 base_url=where.address, version="auto", timeout=timeout_s, tls=where.tls
@@ -372,78 +350,14 @@ def _text(content: Any) -> str:
     return content.decode("utf-8", "replace") if isinstance(content, bytes) else ""
 
 
-def _try(name: str, where: Place, timeout_s: float) -> None:
-    """Connects and closes again: the SDK hides why a socket can't be opened. Raises Unreachable, with what to do about
-    the two cases that everybody meets: it does not run, or this account may not ask it."""
-    path = where.address.partition("://")[2]
-    service = "podman.socket" if name == "podman" else "docker"
-    with socket.socket(socket.AF_UNIX) as tried:
-        tried.settimeout(timeout_s)
-        try:
-            tried.connect(f"/{path.lstrip('/')}")
-        except PermissionError as error:
-            text = f"{name}: {where.address} may not be opened: sudo usermod -aG docker $USER, then log in again"
-            raise Unreachable(text) from error
-        except OSError as error:
-            text = f"{name} does not answer: {where.address}: {error.strerror or error}; start it: "
-            raise Unreachable(f"{text}sudo systemctl start {service}") from error
-
-
-def _listens(name: str, where: Place) -> bool:
-    try:
-        _try(name, where, ASK_S)
-    except Unreachable:
-        return False
-    return True
-
-
 @contextmanager
 def connected(name: Name, environ: Mapping[str, str] | None = None) -> Iterator[Api]:
     """The account's engine for as long as it is asked. podman has no daemon: where its socket does not listen, a
     service of its own is started, and ended with the last question."""
     given = os.environ if environ is None else environ
-    with nullcontext(place(given)) if name == "docker" else _podman(given) as where:
+    with nullcontext(place(given)) if name == "docker" else podman_service(given) as where:
         api = Api(name, where)
         try:
             yield api
         finally:
             api.close()
-
-
-def podman_socket(environ: Mapping[str, str]) -> Path:
-    """Where podman.socket of the account listens (podman-system-service(1))."""
-    if os.geteuid() == 0:
-        return Path("/run/podman/podman.sock")
-    return Path(environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.geteuid()}") / "podman/podman.sock"
-
-
-@contextmanager
-def _podman(environ: Mapping[str, str]) -> Iterator[Place]:
-    there = Place(f"unix://{podman_socket(environ)}")
-    if _listens("podman", there):  # a socket's file may outlive its service
-        yield there
-        return
-    program = shutil.which("podman", path=environ.get("PATH"))
-    if program is None:
-        raise Unreachable("podman is not installed")
-    with tempfile.TemporaryDirectory(prefix="doctor-podman-") as held:
-        listens, log = Path(held) / "podman.sock", Path(held) / "log"
-        with log.open("wb") as out:
-            words = (program, "system", "service", "--time=0", f"unix://{listens}")
-            service = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=dict(environ))
-        try:
-            ends = time.monotonic() + _SERVICE_S
-            own = Place(f"unix://{listens}")
-            while not (ready := _listens("podman", own)) and service.poll() is None and time.monotonic() < ends:
-                time.sleep(0.02)
-            if not ready:
-                said = log.read_text(errors="replace").strip().splitlines()[-1:] or ["no answer"]
-                raise Unreachable(f"podman does not answer: {said[0][:200]}")
-            yield own
-        finally:
-            service.terminate()
-            try:
-                service.wait(10)
-            except subprocess.TimeoutExpired:
-                service.kill()
-                service.wait()

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from doctor.errors import InputError
-from doctor.system.engine_api import Api, EngineError, Name, NotThere, connected
+from doctor.system.engine_api import Api, EngineError, NotThere, connected
+from doctor.system.engine_sockets import Name
 from doctor.why.layers import Layers
 from doctor.why.ranking import is_of_the_stack
 from doctor.why.scratch import Change

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from doctor.system.engine_api import Unreachable, connected
+from doctor.system.engine_api import connected
+from doctor.system.engine_sockets import Unreachable
 from tests.docker.conftest import unmet
 
 

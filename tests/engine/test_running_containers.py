@@ -14,7 +14,8 @@ from doctor.engine import containers
 from doctor.errors import InputError
 from doctor.facts.origin import State
 from doctor.system.base import RUN_LIMIT, Output, Reading
-from doctor.system.engine_api import NotThere, Place, Ran
+from doctor.system.engine_api import NotThere, Ran
+from doctor.system.engine_sockets import Place
 from doctor.system.tree import TreeSystem
 
 WEB = {"Name": "/web", "State": {"Pid": 4711}, "Config": {}, "HostConfig": {}}

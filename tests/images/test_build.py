@@ -15,7 +15,7 @@ from doctor.images.inside import Inner
 from doctor.images.lockfile import BaseLock, Lock, Wheel, WheelLock
 from doctor.images.recipe import Recipe, recipe
 from doctor.knowledge import Knowledge
-from doctor.system.engine_api import Place
+from doctor.system.engine_sockets import Place
 from tests.images.profiles import profile
 
 _Usage = namedtuple("_Usage", "total used free")

@@ -17,7 +17,7 @@ from doctor.launch.engine import Engine
 from doctor.launch.engine import Spec as SpecFile
 from doctor.parsers.container.cdi_spec import CdiSpec, Edits
 from doctor.system.base import Output, Reading, Stat
-from doctor.system.engine_api import Place, Unreachable
+from doctor.system.engine_sockets import Place, Unreachable
 from doctor.versions import Dotted
 from tests.each import each
 

@@ -39,6 +39,12 @@ def test_text_from_outside_is_inert() -> None:
     assert "```` ``` @octocat <b> ````" in text.replace("`````", "````") or "```` ```" in text
 
 
+def test_code_in_our_own_sentences_stays_code() -> None:
+    assert markdown.inert("run `ls *_x` for @ann") == "run `ls *_x` for @\u200bann"
+    assert markdown.inert("a ` alone_and ``two``") == "a \\` alone\\_and \\`\\`two\\`\\`"
+    assert markdown.inert("run `a | b`", in_table=True) == "run `a \\| b`"
+
+
 def test_a_line_of_jsonl_is_one_line() -> None:
     line = jsonl.render(report(summary="a\nb"))
     assert line.count("\n") == 1

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from doctor.errors import InputError
-from doctor.system.engine_api import Api, EngineError, NotThere, Place, Ran, Unreachable, connected, login, place
+from doctor.system.engine_api import Api, EngineError, NotThere, Ran, connected, login, place
+from doctor.system.engine_sockets import Place, Unreachable
 from tests.fake_engine import SLOW, answering, framed
 
 # The SDK leaves its socket open where an engine does not answer in time.
@@ -176,7 +177,7 @@ def test_podman_without_a_socket_is_started_as_a_service_and_ended(
     )
     program.chmod(0o755)
     environ = {"PATH": f"{folder}:{os.environ['PATH']}", "XDG_RUNTIME_DIR": str(folder)}
-    monkeypatch.setattr("doctor.system.engine_api.podman_socket", lambda _: folder / "none.sock")
+    monkeypatch.setattr("doctor.system.engine_sockets.podman_socket", lambda _: folder / "none.sock")
     with connected("podman", environ) as engine:
         assert engine.version()["Version"] == "26.1.5"
         socket_path = Path(engine.where.address.removeprefix("unix://"))

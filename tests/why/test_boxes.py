@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from doctor.errors import InputError
-from doctor.system.engine_api import EngineError, Place, Ran
+from doctor.system.engine_api import EngineError, Ran
+from doctor.system.engine_sockets import Place
 from doctor.why.boxes import Box, BoxTrial, config_of, items, tried
 from doctor.why.layers import Layers, slots
 from doctor.why.minimal import minimal

@@ -47,11 +47,12 @@ def render(report: Report) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def inert(text: str) -> str:
+def inert(text: str, *, in_table: bool = False) -> str:
     """One line of Markdown that shows the text as it is and does nothing. What stands in single backticks is code."""
     plain, *rest = _SPAN.split(clean(text))
+    span = cell if in_table else code
     return _LEADING.sub(r"\1\\\2", _escaped(plain)) + "".join(
-        code(part) if number % 2 == 0 else _escaped(part) for number, part in enumerate(rest)
+        span(part) if number % 2 == 0 else _escaped(part) for number, part in enumerate(rest)
     )
 
 
