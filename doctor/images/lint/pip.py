@@ -44,9 +44,9 @@ _PINS = frozenset(("sglang", "torchaudio", "torchvision", "vllm", "xformers"))
 """Whose metadata asks for one exact torch."""
 Opened = Callable[[str], "str | None"]
 """The text of a file in the build context; None where there is none."""
-_COMPILED = frozenset(
-    ("flash-attn", "apex", "transformer-engine", "amd-aiter", "deepspeed-kernels", "mamba-ssm", "causal-conv1d")
-)
+_COMPILED = frozenset(("flash-attn", "transformer-engine", "mamba-ssm", "causal-conv1d"))
+"""Whose setup.py takes a wheel of the project's releases page where there is one for this torch, CUDA major and Python
+(CachedWheelsCommand), and compiles else."""
 _NAME = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,80})(?:\[[^\]]{0,100}\])?(?P<rest>.{0,100})$")
 
 
@@ -271,11 +271,12 @@ def _compiled(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault
     if not compiled or "--only-binary" in found.options or "nvidia/cuda" not in stage.base:
         return
     if not stage.compiler and "--no-build-isolation" in found.options:
-        text = f"{compiled[0]} is compiled, and {stage.base[:80]} has no nvcc"
-        fix = "a -devel base for the stage that compiles; copy the result into this one"
-        yield Fault(each.line, "image-compiler-missing", "error", text, fix)
+        text = f"{compiled[0]} is compiled where its releases page has no wheel for this torch and Python; "
+        text += f"{stage.base[:80]} has no nvcc"
+        fix = "install that wheel by its URL, or compile in a stage on a -devel base"
+        yield Fault(each.line, "image-compiler-missing", "warning", text, fix)
     base = re.search(r"cuda:(\d{1,2})\.\d", stage.base)
     torch = re.fullmatch(r"cu(\d{2})\d", stage.values.get("torch-tag", ""))
     if stage.compiler and base and torch and base[1] != torch[1]:
-        text = f"{compiled[0]} is compiled with CUDA {base[1]} for a torch of CUDA {torch[1]}"
-        yield Fault(each.line, "image-toolkit-torch-mismatch", "error", text, "base and torch of one CUDA major")
+        text = f"{compiled[0]}, where it is compiled, is compiled with CUDA {base[1]} for a torch of CUDA {torch[1]}"
+        yield Fault(each.line, "image-toolkit-torch-mismatch", "warning", text, "base and torch of one CUDA major")
