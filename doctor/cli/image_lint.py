@@ -1,4 +1,4 @@
-"""`doctor image lint`: what is wrong with other people's Dockerfiles and compose files."""
+"""`doctor image lint`: what is wrong with other people's Dockerfiles, compose files and manifests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def lint(
     paths: Annotated[list[Path], typer.Argument(help="Dockerfiles, Containerfiles and compose files.")],
     format_: Annotated[str, typer.Option("--format", help="text, json or sarif.")] = "text",
 ) -> int:
-    """Lint Dockerfiles and compose files for AMD and NVIDIA GPUs. `# doctor: ignore RULE reason` above it allows one.
+    """Lint Dockerfiles, compose files and Kubernetes manifests for GPUs. `# doctor: ignore RULE reason` above it allows one.
 
     Exit 1 when there is an error."""
     import json

@@ -242,6 +242,68 @@ def test_faults_of_compose_files(old: str, new: str, line: int, rule: str, level
     assert (line, rule, level) in found(COMPOSE.replace(old, new), "compose.yaml")
 
 
+def test_privileged_opens_every_node() -> None:
+    text = COMPOSE.replace("      - /dev/dri\n", "").replace("    shm_size", "    privileged: true\n    shm_size")
+    assert rules(text, "compose.yaml") == ["image-privileged"]
+
+
+POD = """apiVersion: batch/v1
+kind: Job
+spec:
+  template:
+    spec:
+      containers:
+        - name: train
+          image: rocm/pytorch:rocm7.2
+          resources:
+            limits:
+              amd.com/gpu: 8
+          volumeMounts:
+            - {name: shm, mountPath: /dev/shm}
+      volumes:
+        - {name: shm, emptyDir: {medium: Memory}}
+        - {name: dri, hostPath: {path: /dev/dri}}
+"""
+
+
+def test_a_job_that_is_right() -> None:
+    assert rules(POD, "job.yaml") == []
+
+
+@each(
+    "old, new, line, rule, level",
+    [
+        ("limits", "requests", 11, "image-gpu-request-wrong", "error"),
+        (
+            "gpu: 8",
+            "gpu: 8\n            requests:\n              amd.com/gpu: 4",
+            13,
+            "image-gpu-request-wrong",
+            "error",
+        ),
+        ("gpu: 8", "gpu: 0.5", 11, "image-gpu-request-wrong", "error"),
+        ("gpu: 8", "gpu: 500m", 11, "image-gpu-request-wrong", "error"),
+        ("mountPath: /dev/shm", "mountPath: /cache", 7, "image-shm-small", "info"),
+        (":rocm7.2", "", 8, "image-base-moves", "warning"),
+        ("      containers", "      hostIPC: true\n      containers", 6, "image-ipc-host", "warning"),
+        ("resources", "securityContext: {privileged: true}\n          resources", 9, "image-privileged", "warning"),
+    ],
+)
+def test_faults_of_a_manifest(old: str, new: str, line: int, rule: str, level: str) -> None:
+    assert (line, rule, level) in found(POD.replace(old, new, 1), "job.yaml")
+
+
+def test_nodes_by_host_path_alone_cannot_be_opened() -> None:
+    text = POD.replace("amd.com/gpu: 8", "memory: 8Gi").replace("name: shm, mountPath", "name: dri, mountPath")
+    assert found(text, "job.yaml") == [(13, "image-device-missing", "error")]
+
+
+def test_manifests_without_a_gpu_are_not_judged() -> None:
+    text = POD.replace("amd.com/gpu: 8", "memory: 8Gi").replace(":rocm7.2", "")
+    assert rules(text, "job.yaml") == []
+    assert rules(POD.replace("gpu: 8", "gpu: 2000m"), "job.yaml") == []
+
+
 def test_a_device_request_that_the_engine_refuses() -> None:
     text = """services:
   a:
@@ -265,8 +327,8 @@ def test_a_service_without_a_gpu_is_not_judged() -> None:
     assert rules("services:\n  db:\n    image: postgres:17\n    privileged: true\n    ipc: host\n", "c.yml") == []
 
 
-def test_neither_of_the_two() -> None:
-    with pytest.raises(InputError, match="neither a Dockerfile nor a compose file"):
+def test_none_of_the_three() -> None:
+    with pytest.raises(InputError, match="neither a Dockerfile, a compose file nor a Kubernetes manifest"):
         lint("hello", "x")
 
 

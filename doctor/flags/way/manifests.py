@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from doctor.errors import ParserError
 from doctor.flags.way import words
@@ -11,13 +10,12 @@ from doctor.flags.way.docker_file import of_image
 from doctor.flags.way.frame import Frame, Runs
 from doctor.flags.way.model import OUTER, Alt, Env, Held, Sees, Step, joined
 from doctor.parsers.container import assigned_yaml, yaml_tree
-from doctor.parsers.container.yaml_tree import Node
+from doctor.parsers.container.yaml_tree import NOTHING, Node
 from doctor.parsers.text.shell_lexer import HOLE, Lexer, ShellError
 
 _COMPOSE = re.compile(r"\$(?:(\$)|(\w{1,127})|\{(\w{1,127})(?:(:?[-+?])([^{}]{0,2000}))?\})")
 _KUBERNETES = re.compile(r"\$(\$)?\(([A-Za-z_][\w.-]{0,127})\)")
 _COMPOSE_LINE = re.compile(r"\s{0,20}(?:export\s{1,9})?([A-Za-z_]\w{0,127})\s{0,9}[=:](.*)")
-_NONE = Node(0, None, {}, [])
 
 
 def yaml_file(run: Runs, source: str, text: str) -> None:
@@ -35,23 +33,10 @@ def yaml_file(run: Runs, source: str, text: str) -> None:
             for name, service in list(services.fields.items())[:200]:
                 _service(run, source, name, service)
         else:
-            for pod in _pods(root):
+            for pod in yaml_tree.pods(root):
                 for kind in ("initContainers", "containers"):
                     for item in pod.fields[kind].items[:50] if kind in pod.fields else ():
                         _container(run, source, item)
-
-
-def _pods(root: Node) -> Iterator[Node]:
-    seen: set[int] = set()
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if id(node.fields) in seen:
-            continue
-        seen.add(id(node.fields))
-        if "containers" in node.fields and node.fields["containers"].items:
-            yield node
-        waiting += [*reversed(node.items), *reversed(node.fields.values())]
 
 
 def _service(run: Runs, source: str, name: str, service: Node) -> None:
@@ -60,7 +45,7 @@ def _service(run: Runs, source: str, name: str, service: Node) -> None:
     files = service.fields.get("env_file")
     for node in (files.items or [files]) if files else ():
         _compose_file(run, sees, node.fields.get("path", node).text, node.line, source)
-    environment = service.fields.get("environment", _NONE)
+    environment = service.fields.get("environment", NOTHING)
     pairs = [(key, value.text, value.line) for key, value in environment.fields.items()]
     for node in environment.items:
         key, sign, value = (node.text or "").partition("=")
@@ -122,11 +107,11 @@ def _container(run: Runs, source: str, node: Node) -> None:
     """A container of Kubernetes: envFrom, then env, in order; $(NAME) of those before."""
     image = Step(source, node.line, "the image may set it")
     sees = Sees((Alt(None), Alt(HOLE, "yes", (image,))))
-    for item in node.fields.get("envFrom", _NONE).items:
+    for item in node.fields.get("envFrom", NOTHING).items:
         step = Step(source, item.line, "envFrom: a ConfigMap or Secret that the file does not hold")
         sees.base = joined(sees.base, (Alt(HOLE, "yes", (step,)),))
-    for item in node.fields.get("env", _NONE).items[:2000]:
-        name, text = item.fields.get("name", _NONE).text, item.fields.get("value", _NONE).text
+    for item in node.fields.get("env", NOTHING).items[:2000]:
+        name, text = item.fields.get("name", NOTHING).text, item.fields.get("value", NOTHING).text
         if name is None:
             continue
         step = Step(source, item.line, f"env: {name}" + (f"={text[:60]}" if text is not None else ""))
@@ -135,7 +120,7 @@ def _container(run: Runs, source: str, node: Node) -> None:
         else:
             sees.put(name, _referred(text or "", sees), step)
     command = [*_command(node.fields.get("command")), *_command(node.fields.get("args"))]
-    name = node.fields.get("name", _NONE).text or ""
+    name = node.fields.get("name", NOTHING).text or ""
     frame = Frame(source, outside=True, where=f"container {name}".strip())
     if command and "command" in node.fields:
         run.start([_referred(w, sees) for w in command], sees, frame, node.line)

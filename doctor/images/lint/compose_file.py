@@ -2,167 +2,117 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from doctor.images.lint import pip
 from doctor.images.lint.model import Fault
-from doctor.parsers.container.compose import ComposeFile
+from doctor.parsers.container.yaml_tree import Node
+
+SMALL_SHM = "/dev/shm has 64 MiB; data loaders and collectives that need more end with a bus error"  # noqa: S108
+NODES = ("/dev/kfd", "/dev/dri", "/dev/nvidia")
 
 
-def faults(file: ComposeFile) -> Iterator[Fault]:
-    for name, service in file.services.items():
-        if not _gpu(service):
+def faults(services: Node) -> Iterator[Fault]:
+    for name, service in services.fields.items():
+        vendor = pip.vendor_of_image(service.at("image").text or "")
+        if vendor is None and not _given(service):
             continue
-        yield from _image(file, name, service)
-        yield from _rights(file, name, service)
-        yield from _devices(file, name, service)
-        yield from _requests(file, name, service)
+        yield from moving_tag(name, service)
+        yield from _rights(name, service)
+        yield from _devices(name, service, vendor)
+        yield from _requests(name, service)
 
 
-def _words(value: Any) -> list[str]:
-    return [str(v) for v in value if isinstance(v, str)] if isinstance(value, list) else []
-
-
-def _requested(service: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found: Any = service
-    for key in ("deploy", "resources", "reservations", "devices"):
-        found = found.get(key) if isinstance(found, dict) else None
-    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
-
-
-def _given(service: Mapping[str, Any]) -> bool:
-    """Whether it is started with a GPU."""
-    devices = _words(service.get("devices"))
-    named = any(d.startswith(("/dev/kfd", "/dev/dri", "/dev/nvidia")) or "/gpu=" in d for d in devices)
-    return bool(named or service.get("gpus") or service.get("runtime") in ("nvidia", "amd") or _requested(service))
-
-
-def _gpu(service: Mapping[str, Any]) -> bool:
-    return _given(service) or pip.vendor_of_image(str(service.get("image") or "")) is not None
-
-
-def _image(file: ComposeFile, name: str, service: Mapping[str, Any]) -> Iterator[Fault]:
-    image = service.get("image")
-    if not isinstance(image, str) or "$" in image or "@" in image or service.get("build"):
+def moving_tag(name: str, service: Node) -> Iterator[Fault]:
+    """Of a container's `image`, in a manifest too."""
+    image = service.at("image").text
+    if not image or "$" in image or "@" in image or "build" in service.fields:
         return
-    tag = image.rpartition("/")[2].partition(":")[2]
-    if tag in ("", "latest"):
-        line = file.line("services", name, "image")
-        yield Fault(
-            line,
-            "image-base-moves",
-            "warning",
-            f"{name}: {image[:80]} is whatever was pushed last",
-            "name a version and its digest",
-        )
+    if image.rpartition("/")[2].partition(":")[2] in ("", "latest"):
+        text = f"{name}: {image[:80]} is whatever was pushed last"
+        yield Fault(service.at("image").line, "image-base-moves", "warning", text, "name a version and its digest")
 
 
-def _rights(file: ComposeFile, name: str, service: Mapping[str, Any]) -> Iterator[Fault]:
-    def at(*path: str | int) -> int:
-        return file.line("services", name, *path)
+def _words(node: Node) -> list[str]:
+    return [item.text for item in node.items if item.text is not None]
 
-    if service.get("privileged") is True:
-        yield Fault(
-            at("privileged"),
-            "image-privileged",
-            "warning",
-            f"{name}: privileged opens every device and all of the host",
-            "devices: [/dev/kfd, /dev/dri] and group_add, or gpus: all (`doctor run --emit compose`)",
-        )
-    if service.get("ipc") == "host":
-        yield Fault(
-            at("ipc"),
-            "image-ipc-host",
-            "warning",
-            f"{name}: what is needed of ipc: host is a large /dev/shm",
-            "shm_size: 8gb; ipc: host only where containers share memory with each other",
-        )
-    for number, option in enumerate(_words(service.get("security_opt"))):
-        if option.replace(":", "=") == "seccomp=unconfined":
-            yield Fault(
-                at("security_opt", number),
-                "image-seccomp-unconfined",
-                "info",
+
+def _requested(service: Node) -> list[Node]:
+    return service.at("deploy", "resources", "reservations", "devices").items
+
+
+def _given(service: Node) -> bool:
+    """Whether it is started with a GPU."""
+    named = any(d.startswith(NODES) or "/gpu=" in d for d in _words(service.at("devices")))
+    gpus = service.at("gpus")
+    asked = bool(gpus.text or gpus.items or _requested(service))
+    return named or asked or service.at("runtime").text in ("nvidia", "amd")
+
+
+def _privileged(service: Node) -> bool:
+    return (service.at("privileged").text or "").lower() in ("true", "yes", "on")
+
+
+def _rights(name: str, service: Node) -> Iterator[Fault]:
+    if _privileged(service):
+        text = f"{name}: privileged opens every device and all of the host"
+        fix = "devices: [/dev/kfd, /dev/dri] and group_add, or gpus: all (`doctor run --emit compose`)"
+        yield Fault(service.at("privileged").line, "image-privileged", "warning", text, fix)
+    if service.at("ipc").text == "host":
+        text = f"{name}: what is needed of ipc: host is a large /dev/shm"
+        fix = "shm_size: 8gb; ipc: host only where containers share memory with each other"
+        yield Fault(service.at("ipc").line, "image-ipc-host", "warning", text, fix)
+    for option in service.at("security_opt").items:
+        if (option.text or "").replace(":", "=") == "seccomp=unconfined":
+            text, fix = (
                 f"{name}: HIP, CUDA and RCCL work filtered",
                 "leave it out; for NUMA binding cap_add: [SYS_NICE]",
             )
-    for number, group in enumerate(_words(service.get("group_add"))):
-        if group == "render":
-            text = f"{name}: {group} is looked up in the image; its number on the host is another"
-            yield Fault(
-                at("group_add", number),
-                "image-group-by-name",
-                "error",
-                text,
-                "the number: stat -c %g /dev/kfd /dev/dri/renderD128",
-            )
+            yield Fault(option.line, "image-seccomp-unconfined", "info", text, fix)
+    for group in service.at("group_add").items:
+        if group.text == "render":
+            text = f"{name}: render is looked up in the image; its number on the host is another"
+            fix = "the number: stat -c %g /dev/kfd /dev/dri/renderD128"
+            yield Fault(group.line, "image-group-by-name", "error", text, fix)
 
 
-def _devices(file: ComposeFile, name: str, service: Mapping[str, Any]) -> Iterator[Fault]:
-    devices = _words(service.get("devices"))
-    line = file.line("services", name, "devices")
+def _devices(name: str, service: Node, vendor: str | None) -> Iterator[Fault]:
+    devices = _words(service.at("devices"))
+    line = service.at("devices").line
     kfd = any(d.startswith("/dev/kfd") for d in devices)
     dri = any(d.startswith("/dev/dri") for d in devices)
-    if kfd and not dri:
-        yield Fault(
-            line,
-            "image-device-missing",
-            "error",
-            f"{name}: /dev/kfd without a render node: no GPU computes",
-            "add /dev/dri",
-        )
-    amd = pip.vendor_of_image(str(service.get("image") or "")) == "amd"
-    if dri and not kfd and amd:
-        yield Fault(
-            line, "image-device-missing", "error", f"{name}: /dev/dri without /dev/kfd: HIP sees no GPU", "add /dev/kfd"
-        )
-    user = str(service.get("user") or "")
-    if (
-        kfd
-        and user.split(":")[0] not in ("", "0", "root")
-        and not [g for g in service.get("group_add") or () if g != "video"]
-        and not service.get("privileged")
-    ):
-        text = f"{name}: user {user[:40]} has no group that may open /dev/kfd"
-        fix = "group_add with the number of stat -c %g /dev/kfd"
-        yield Fault(file.line("services", name, "user"), "image-device-missing", "warning", text, fix)
-    if _given(service) and not service.get("shm_size") and service.get("ipc") is None and not _shm(service):
-        text = f"{name}: /dev/shm has 64 MiB; data loaders and collectives end with a bus error there"
-        yield Fault(file.line("services", name), "image-shm-small", "info", text, "shm_size: 8gb")
+    if not _privileged(service):  # which opens them all
+        if kfd and not dri:
+            text = f"{name}: /dev/kfd without a render node: no GPU computes"
+            yield Fault(line, "image-device-missing", "error", text, "add /dev/dri")
+        if dri and not kfd and vendor == "amd":
+            text = f"{name}: /dev/dri without /dev/kfd: HIP sees no GPU"
+            yield Fault(line, "image-device-missing", "error", text, "add /dev/kfd")
+        user = service.at("user").text or ""
+        groups = [g for g in _words(service.at("group_add")) if g != "video"]
+        if kfd and user.split(":")[0] not in ("", "0", "root") and not groups:
+            text = f"{name}: user {user[:40]} has no group that may open /dev/kfd"
+            fix = "group_add with the number of stat -c %g /dev/kfd"
+            yield Fault(service.at("user").line, "image-device-missing", "warning", text, fix)
+    if _given(service) and not service.at("shm_size").text and not service.at("ipc").text and not _shm(service):
+        yield Fault(service.line, "image-shm-small", "info", f"{name}: {SMALL_SHM}", "shm_size: 8gb")
 
 
-def _shm(service: Mapping[str, Any]) -> bool:
-    rows = [*(service.get("tmpfs") or ()), *(service.get("volumes") or ())]
-    return any("/dev/shm" in str(row) for row in rows)  # noqa: S108  what is looked for, not what is used
+def _shm(service: Node) -> bool:
+    rows = [*service.at("tmpfs").items, *service.at("volumes").items, service.at("tmpfs")]
+    return any("/dev/shm" in (row.text or row.at("target").text or "") for row in rows)  # noqa: S108 what is looked for
 
 
-def _requests(file: ComposeFile, name: str, service: Mapping[str, Any]) -> Iterator[Fault]:
-    for number, row in enumerate(_requested(service)):
-        line = file.line("services", name, "deploy", "resources", "reservations", "devices", number)
-        if not row.get("capabilities"):
-            yield Fault(
-                line,
-                "image-gpu-request-wrong",
-                "error",
-                f"{name}: a device request without capabilities is refused",
-                "capabilities: [gpu]",
-            )
-        if row.get("count") is not None and row.get("device_ids"):
-            yield Fault(
-                line,
-                "image-gpu-request-wrong",
-                "error",
-                f"{name}: count and device_ids exclude each other",
-                "keep one of the two",
-            )
-    environment = service.get("environment")
-    names = set(environment) if isinstance(environment, dict) else {w.partition("=")[0] for w in _words(environment)}
-    if "AMD_VISIBLE_DEVICES" in names and service.get("runtime") != "amd":
-        yield Fault(
-            file.line("services", name, "environment"),
-            "image-gpu-request-wrong",
-            "warning",
-            f"{name}: AMD_VISIBLE_DEVICES is read by AMD's container runtime only",
-            "runtime: amd",
-        )
+def _requests(name: str, service: Node) -> Iterator[Fault]:
+    for row in _requested(service):
+        if not row.at("capabilities").items:
+            text = f"{name}: a device request without capabilities is refused"
+            yield Fault(row.line, "image-gpu-request-wrong", "error", text, "capabilities: [gpu]")
+        if row.at("count").text is not None and row.at("device_ids").items:
+            text = f"{name}: count and device_ids exclude each other"
+            yield Fault(row.line, "image-gpu-request-wrong", "error", text, "keep one of the two")
+    environment = service.at("environment")
+    names = {*environment.fields, *(word.partition("=")[0] for word in _words(environment))}
+    if "AMD_VISIBLE_DEVICES" in names and service.at("runtime").text != "amd":
+        text = f"{name}: AMD_VISIBLE_DEVICES is read by AMD's container runtime only"
+        yield Fault(environment.line, "image-gpu-request-wrong", "warning", text, "runtime: amd")

@@ -15,7 +15,7 @@ RULES: dict[str, str] = {
     "image-torch-cpu-only": "A CPU build of torch on a GPU image.",
     "image-torch-unpinned": "torch, or what brings it, without a version.",
     "image-torch-not-held": "A later install may replace the GPU build of torch.",
-    "image-toolkit-torch-mismatch": "GPU code that has to be compiled is compiled with another CUDA major than torch's.",
+    "image-toolkit-torch-mismatch": "What has to be compiled is compiled with another CUDA major than torch's.",
     "image-compiler-missing": "GPU code may have to be compiled, and the base has no compiler for it.",
     "image-driver-installed": "A driver is installed in the image; it is the host's.",
     "image-compat-on-loader-path": "CUDA's compatibility libraries are put before the host's driver for good.",

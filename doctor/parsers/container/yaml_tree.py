@@ -3,10 +3,13 @@
 >>> (root,) = roots("a: &x {b: 1}\\nc:\\n  <<: *x\\n  d: [e]\\n")
 >>> root.fields["c"].fields["b"].text, root.fields["c"].fields["d"].items[0].line
 ('1', 4)
+>>> root.fields["c"].line  # of its key
+2
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from doctor.errors import ParserError
@@ -21,6 +24,16 @@ class Node(NamedTuple):
     text: str | None
     fields: dict[str, Node]
     items: list[Node]
+
+    def at(self, *path: str) -> Node:
+        """What stands under these keys; a node without content where there is none."""
+        node = self
+        for key in path:
+            node = node.fields.get(key, NOTHING)
+        return node
+
+
+NOTHING = Node(0, None, {}, [])
 
 
 def roots(text: str) -> list[Node]:
@@ -66,5 +79,19 @@ class _Reader:
                     for name, field in each.fields.items():
                         made.fields.setdefault(name, field)
             else:
-                own[key.value] = held
+                own[key.value] = held if held.text is not None else held._replace(line=int(key.start_mark.line) + 1)
         made.fields.update(own)
+
+
+def pods(root: Node) -> Iterator[Node]:
+    """What holds `containers`, wherever it stands in a manifest."""
+    seen: set[int] = set()
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if id(node.fields) in seen:
+            continue
+        seen.add(id(node.fields))
+        if node.at("containers").items:
+            yield node
+        waiting += [*reversed(node.items), *reversed(node.fields.values())]
