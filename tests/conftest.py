@@ -16,7 +16,9 @@ settings.register_profile("ci", deadline=None, max_examples=100, print_blob=True
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 FOLDERS = ("docker", "fakenode")
-"""Whose tests share something that is made once: containers of one engine, the run of all machines."""
+"""Whose tests share something that is made once: containers and device nodes, the run of all machines."""
+IMAGES = tuple(f"docker/test_{name}.py" for name in ("image", "image_other_ways", "classic_store"))
+"""Files that share one image, which takes longest to build."""
 CAPTURES = (
     "triage/test_fieldlab.py", "live/test_read_by_eye.py", "live/test_fieldlab_roots.py", "machines/test_fieldlab.py",
 )  # fmt: skip
@@ -27,6 +29,8 @@ def _group(nodeid: str) -> str:
     """What runs in one process, one after the other."""
     file = nodeid.removeprefix("tests/").partition("::")[0]
     folder = file.partition("/")[0]
+    if file in IMAGES:
+        return "images"
     return folder if folder in FOLDERS else "captures" if file in CAPTURES else file
 
 
@@ -45,7 +49,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that no process waits for another in the end."""
-    items.sort(key=lambda item: _group(item.nodeid) not in (*FOLDERS, "captures"))
+    items.sort(key=lambda item: _group(item.nodeid) not in ("images", *FOLDERS, "captures"))
 
 
 @pytest.hookimpl(wrapper=True)

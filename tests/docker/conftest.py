@@ -5,10 +5,12 @@ Without an engine these tests skip; CI fails when they do (`DOCTOR_REQUIRE_ENGIN
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,6 +48,12 @@ def engine() -> str:
 @pytest.fixture(scope="session")
 def image(engine: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Debian bookworm with Debian's own ROCm tools, imported once and kept by the engine; and what it stands on."""
+    with (Path(tempfile.gettempdir()) / "doctor-test-image.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two processes of the tests may begin at once
+        return _image(engine, tmp_path_factory)
+
+
+def _image(engine: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     if all(run(engine, "image", "inspect", name).returncode == 0 for name in (SLIM, IMAGE)):
         return IMAGE
     if os.geteuid() or not shutil.which("debootstrap"):

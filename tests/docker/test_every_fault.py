@@ -75,7 +75,7 @@ def both(
 
     yield of
     for name in names:
-        subprocess.run([engine, "rm", "-f", name], capture_output=True, env=environ, check=False)
+        subprocess.run([engine, "kill", name], capture_output=True, env=environ, check=False)  # started with --rm
 
 
 def told(report: Report, rule: str) -> list[tuple[str, str]]:
@@ -210,7 +210,7 @@ def test_a_cdi_spec_of_the_driver_before(
         again = run(*words, *more, named, "true")
         assert again.returncode != 0
     finally:
-        run(engine_name, "rm", "-f", name)
+        run(engine_name, "kill", name)
 
 
 def test_a_cdi_spec_that_names_a_node_which_is_gone(

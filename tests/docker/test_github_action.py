@@ -69,10 +69,16 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_steps_install_check_and_hand_over_what_they_promise(clone: Path, tmp_path: Path) -> None:
-    runner = Runner(clone / "contrib/github-action", tmp_path, {"fail-on": "never", "python": sys.executable})
+@pytest.fixture(scope="module")
+def temp(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The runner's folder of a job: both uses of the action are steps of one."""
+    return tmp_path_factory.mktemp("runner")
+
+
+def test_the_steps_install_check_and_hand_over_what_they_promise(clone: Path, temp: Path) -> None:
+    runner = Runner(clone / "contrib/github-action", temp, {"fail-on": "never", "python": sys.executable})
     assert runner.run() == 0, runner.said
-    installed = tmp_path / "doctor/bin/doctor"
+    installed = temp / "doctor/bin/doctor"
     where = subprocess.run([installed, "version"], capture_output=True, text=True, timeout=60, cwd="/")
     assert where.returncode == 0
     report = json.loads(Path(runner.output("json")).read_text())
@@ -86,8 +92,22 @@ def test_the_steps_install_check_and_hand_over_what_they_promise(clone: Path, tm
     assert len(rows) == len(counted) + (report["status"] == "unknown")  # which is said too
 
 
-def test_a_profile_that_there_is_not_fails_the_step(clone: Path, tmp_path: Path) -> None:
-    runner = Runner(clone / "contrib/github-action", tmp_path, {"profile": "no-such; touch pwned"})
+def test_what_was_installed_has_its_data_and_its_second_name(clone: Path, temp: Path) -> None:
+    """A wheel in an environment of its own: nothing of the repository is beside it."""
+    programs = temp / "doctor/bin"
+
+    def said(*argv: str) -> str:
+        return subprocess.run(
+            [programs / argv[0], *argv[1:]], capture_output=True, text=True, timeout=60, cwd="/"
+        ).stdout
+
+    assert "rocm7.14+vllm" in said("doctor", "profiles", "list")
+    assert "What it finds" in said("doctor", "explain", "nvidia-driver-too-old")
+    assert said("doctor", "version") == said("rcdoctor", "version") == said("python", "-m", "doctor", "version") != ""
+
+
+def test_a_profile_that_there_is_not_fails_the_step(clone: Path, temp: Path) -> None:
+    runner = Runner(clone / "contrib/github-action", temp, {"profile": "no-such; touch pwned"})
     assert runner.run() == 2, runner.said
     assert "no profile 'no-such; touch pwned'" in runner.said
-    assert not (tmp_path / "pwned").exists()
+    assert not (temp / "pwned").exists()
