@@ -15,7 +15,7 @@ def lint(
     paths: Annotated[list[Path], typer.Argument(help="Dockerfiles, Containerfiles and compose files.")],
     format_: Annotated[str, typer.Option("--format", help="text, json or sarif.")] = "text",
 ) -> int:
-    """Lint Dockerfiles, compose files and Kubernetes manifests for GPUs. `# doctor: ignore RULE reason` above it allows one.
+    """Lint Dockerfiles, compose files and manifests for GPUs. `# doctor: ignore RULE reason` above it allows one.
 
     Exit 1 when there is an error."""
     import json

@@ -302,6 +302,7 @@ def test_manifests_without_a_gpu_are_not_judged() -> None:
     text = POD.replace("amd.com/gpu: 8", "memory: 8Gi").replace(":rocm7.2", "")
     assert rules(text, "job.yaml") == []
     assert rules(POD.replace("gpu: 8", "gpu: 2000m"), "job.yaml") == []
+    assert rules(POD.replace("rocm/pytorch:rocm7.2", "REPLACE_IMAGE"), "job.yaml") == []
 
 
 def test_a_device_request_that_the_engine_refuses() -> None:

@@ -28,7 +28,8 @@ def moving_tag(name: str, service: Node) -> Iterator[Fault]:
     image = service.at("image").text
     if not image or "$" in image or "@" in image or "build" in service.fields:
         return
-    if image.rpartition("/")[2].partition(":")[2] in ("", "latest"):
+    name_in_registry, _, tag = image.rpartition("/")[2].partition(":")
+    if tag in ("", "latest") and name_in_registry.islower():  # capitals: a placeholder
         text = f"{name}: {image[:80]} is whatever was pushed last"
         yield Fault(service.at("image").line, "image-base-moves", "warning", text, "name a version and its digest")
 
