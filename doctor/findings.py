@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from doctor.facts.labels import label
+from doctor.facts.labels import label, measure
 from doctor.facts.snapshot import Snapshot
 
 _LONGEST_VALUE = 400
@@ -376,7 +376,8 @@ def evidence(machine: Snapshot, names: Iterable[str]) -> tuple[Evidence, ...]:
             continue
         value = machine.get(name)
         if value is not None:
-            rows.append(Evidence(text=f"{label(name)}: {_plain(value)}", source=machine.source(name)))
+            text = f"{label(name)}: {measure(name, value) or _plain(value)}"
+            rows.append(Evidence(text=text, source=machine.source(name)))
     return tuple(rows)
 
 

@@ -78,6 +78,13 @@ def _generate(program: str, file: str, vendor: str) -> Remedy:
 _NVIDIA = _generate("nvidia-ctk", "/etc/cdi/nvidia.yaml", "nvidia")
 _MAKE = {"nvidia.com/gpu": _NVIDIA, "amd.com/gpu": _generate("amd-ctk", "/etc/cdi/amd.json", "amd")}
 REMEDIES = tuple(_MAKE.values())
+_PLACE = Lazy(r"/(?:etc|var/run|run)/cdi/[\w.-]{1,80}\.(?:ya?ml|json)")
+
+
+def _again(file: CdiFile) -> Remedy:
+    """In the place of the stale one: two specs of one device are a conflict."""
+    vendor = file.kind.partition(".")[0]
+    return _generate(f"{vendor}-ctk", file.key, vendor) if _PLACE.fullmatch(file.key) else _MAKE[file.kind]
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -150,6 +157,6 @@ def _stale(machine: Snapshot, file: CdiFile) -> Iterator[Finding]:
         severity=Severity.WARNING,
         subject=Subject(kind="file", id=file.key),
         evidence=evidence(machine, names),
-        remedies=(_MAKE[file.kind],),
+        remedies=(_again(file),),
         verify=("nvidia-ctk" if file.kind.startswith("nvidia") else "amd-ctk", "cdi", "list"),
     )

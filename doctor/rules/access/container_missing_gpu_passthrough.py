@@ -37,8 +37,7 @@ render nodes, or without /dev/nvidia*. If only some GPUs were passed, it lists t
 pasted text: a run line, compose file or manifest that does not request the GPUs it is meant for.
 
 ## Why it matters
-The driver works, but nothing in the container can reach it: torch sees no GPU, `nvidia-smi` is missing or finds no
-device.
+The driver works on the host, but nothing in the container can reach the GPU.
 
 ## Not raised when
 The kernel's driver is not known to be loaded; GPUs of another vendor were passed and torch is not built for this one;

@@ -51,22 +51,16 @@ https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install
 """,
 )
 
-_GUIDE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
 _RESTART = "stops running containers unless live-restore is on"
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     """Install the toolkit where it is not known to be there, configure the engine, restart it."""
-    from doctor.rules.lib import packages
+    from doctor.rules.lib import repositories
 
     if machine.of_vendor("amd") and not machine.of_vendor("nvidia"):
         return ()
-    manager = packages.host_family(machine)
-    package = "nvidia-container-toolkit"
-    install = (
-        step(f"Add NVIDIA's container toolkit repository: {_GUIDE}"),
-        step(f"Install {package}.", *(packages.install(manager, package) or ())),
-    )
+    install = tuple(repositories.container_toolkit(machine))
     there = machine.container.toolkit_installed is True
     if machine.container.engine == "kubernetes":
         text = "Install NVIDIA's GPU Operator, or set `runtimeClassName: nvidia` in the pod."
@@ -98,7 +92,7 @@ def _set_up(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
                 severity=Severity.ERROR,
                 subject=Subject(kind="file", id=fault.partition(",")[0]),
                 evidence=evidence(machine, ("engines", "toolkits")),
-                remedies=(way("Fix that line, then restart the engine.", Scope.HOST, root=True),),
+                remedies=(_edited(fault.partition(",")[0]),),
             )
     nvidia = machine.of_vendor("nvidia") and machine.nvidia_driver.loaded
     if not nvidia or not machine.engines or machine.toolkits is None or machine.container.inside:
@@ -110,6 +104,17 @@ def _set_up(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     by_cdi = any(spec.kind == "nvidia.com/gpu" for spec in machine.cdi or ())
     if docker and docker.runtimes == () and not by_cdi:
         yield _remark(machine, kb, "Docker has no nvidia runtime and no CDI spec, so only `--gpus` works.", "engines")
+
+
+def _edited(file: str) -> Remedy:
+    """A broken file of Docker's is checked by dockerd itself; other engines read theirs at each start."""
+    edit = step(f"Correct that line of {file[:200]}.")
+    if not file.endswith("daemon.json"):
+        return way("Correct that line.", Scope.HOST, edit, root=True)
+    check = step("Check the file.", "dockerd", "--validate", f"--config-file={file}")
+    start = step("Start Docker with it.", "systemctl", "restart", "docker")
+    title = "Correct that line and restart Docker."
+    return way(title, Scope.HOST, edit, check, start, root=True, restarts=("docker",), risk=_RESTART)
 
 
 def _remark(machine: Snapshot, kb: Knowledge, summary: str, fact: str) -> Finding:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import run_line
-from doctor.rules.lib.advice import STOPS_CONTAINER, step, way
+from doctor.rules.lib.advice import STOPS_CONTAINER, step, way, writes
 from doctor.rules.lib.hardware import vendors_there
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ _CONTAINER = way(
 _HOST = way(
     "Raise the locked-memory limit of login sessions.",
     Scope.HOST,
-    step("Write to /etc/security/limits.d/rdma.conf: `* soft memlock unlimited` and `* hard memlock unlimited`."),
+    writes("/etc/security/limits.d/rdma.conf", "* soft memlock unlimited", "* hard memlock unlimited"),
     step("Log in again. For a systemd service, set LimitMEMLOCK=infinity in its unit instead."),
     root=True,
     undo=(step("Remove the file.", "rm", "/etc/security/limits.d/rdma.conf"),),

@@ -78,7 +78,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     to_one = step("Convert it back.", "wsl.exe", "--set-version", "NAME", "1")
     title = "Convert the distribution to WSL 2, if it is WSL 1."
     second = way(title, Scope.HOST, version, risk=stops, undo=(to_one,))
-    return (windows, second)
+    return (windows,) if "wsl2" in (machine.kernel.release or "").lower() else (windows, second)
 
 
 _DETECT = command(

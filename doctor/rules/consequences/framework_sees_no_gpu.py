@@ -31,7 +31,7 @@ An error text of a framework other than torch (JAX, TensorFlow, ollama, vLLM, ON
 NVML, the driver's own library, does not start, or lists no GPU although the kernel module drives some.
 
 ## Why it matters
-It runs on the CPU or stops. This is a consequence; a known cause is shown above it.
+The framework runs on the CPU or stops. This is a consequence; a known cause is shown above it.
 
 ## Not raised when
 No error message shows it and NVML lists GPUs, or no NVIDIA GPU is driven by its module.

@@ -72,6 +72,8 @@ def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]
     branch = Dotted(version or "").series(1)
     ubuntu = packages.host_family(machine) == "apt" and machine.os.id == "ubuntu"
     argv = packages.install("apt", f"nvidia-fabricmanager-{branch or 'BRANCH'}") if ubuntu else None
+    if argv and version:
+        argv = (*argv[:-1], f"{argv[-1]}={version}*")
     what = version or "VERSION (`modinfo -F version nvidia`)"
     number = "" if branch or not ubuntu else " (BRANCH: the first number of that version)"
     install = Step(text=f"Install the fabric manager in version {what}, exactly the driver's{number}.", command=argv)

@@ -132,11 +132,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if refused
         else f"Secure Boot most likely blocks {module}: it is on disk but not loaded.",
         subject=Subject(kind="driver", id=blocked or "-"),
-        evidence=evidence(machine, ("kernel.secure_boot", "nvidia_driver.module_on_disk", "amdgpu_driver.source"))
-        + log,
+        evidence=evidence(machine, ("kernel.secure_boot", _FACT_OF.get(module, "kernel.release"))) + log,
         remedies=advice(machine, kb),
         verify=("mokutil", "--sb-state"),
     )
+
+
+_FACT_OF = {"nvidia": "nvidia_driver.module_on_disk", "amdgpu": "amdgpu_driver.source"}
 
 
 def _works(machine: Snapshot, gpus: tuple[Gpu, ...], module: str) -> bool:

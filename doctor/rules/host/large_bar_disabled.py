@@ -83,7 +83,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield Finding(
             severity=Severity.WARNING if instinct else Severity.INFO,
             suspect=True,
-            summary=f"{gpu.key}: resizable BAR is off; the CPU reaches {seen >> 20} MiB of {whole >> 20} MiB.",
+            summary=f"GPU {gpu.key}: resizable BAR is off; the CPU reaches {seen >> 20} MiB of {whole >> 20} MiB.",
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, [f"gpus[{gpu.key}].{n}" for n in ("visible_memory_bytes", "memory_bytes")]),
             remedies=REMEDIES,

@@ -104,7 +104,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             tunnel = False
             yield Finding(
                 severity=Severity.INFO if by_slot or tunnel or designed else Severity.WARNING,
-                summary=f"{gpu.key}: the PCIe link uses x{gpu.link.width} of x{gpu.link.max_width} lanes"
+                summary=f"GPU {gpu.key}: the PCIe link uses x{gpu.link.width} of x{gpu.link.max_width} lanes"
                 + (", and its slot has no more." if by_slot else ", as tunnels report." if tunnel else "."),
                 subject=Subject(kind="gpu", id=gpu.key),
                 evidence=evidence(machine, [f"gpus[{gpu.key}].link.{n}" for n in ("width", "max_width", "slot_width")]),

@@ -64,7 +64,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield Finding(
         severity=Severity.INFO,
         basis="facts",
-        summary=f"{off[0].key}: persistence mode is off."
+        summary=f"GPU {off[0].key}: persistence mode is off."
         if len(off) == 1
         else f"{len(off)} NVIDIA GPUs: persistence mode is off.",
         subject=Subject(kind="gpu", id=off[0].key if len(off) == 1 else "-"),
