@@ -76,7 +76,7 @@ _NAMES = {
     "torch.cuda": "CUDA of torch",
     "torch.hip": "HIP of torch",
     "torch.installed": "torch is installed",
-    "torch.location": "torch is in",
+    "torch.location": "location of torch",
     "torch.rocm": "ROCm of torch",
     "torch.version": "torch",
 }

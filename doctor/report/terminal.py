@@ -81,6 +81,7 @@ def _ascii(text: str) -> str:
         ("≥", ">="),
         ("–", "-"),
         ("—", "-"),
+        ("°", " "),
         ("✗", "x"),
         ("✓", "ok"),
     ):
@@ -107,9 +108,12 @@ def _lines(report: Report, look: Look, verbose: int) -> Iterator[Line]:
     counted = [f for f in report.findings if not f.explained_by]
     yield from _block(machine_line(report), "", "  ", width, "bold")
     shown = [f for f in counted if verbose or f.severity is not Severity.INFO or not _is_remark(f)]
+    seen: set[object] = set()
     for finding in shown:
         yield "", ""
-        yield from _finding(finding, report, look, width, verbose)
+        again = not verbose and _advice(finding) in seen
+        seen.add(_advice(finding))
+        yield from _finding(finding, report, look, width, verbose, again=again)
     for line in _hints(report):
         yield "", ""
         yield from _block(line, "", "  ", width)
@@ -117,6 +121,12 @@ def _lines(report: Report, look: Look, verbose: int) -> Iterator[Line]:
     yield from _closing(report, counted, look, width, verbose)
     if verbose:
         yield from details.lines(report.snapshot, width, verbose)
+
+
+def _advice(finding: Finding) -> object:
+    """What two findings of one rule have in common where they need the same fix, each for its own subject."""
+    steps = (remedy.model_dump_json().replace(finding.subject.id, "") for remedy in finding.remedies)
+    return finding.rule, finding.severity, finding.why, *steps
 
 
 def _is_remark(finding: Finding) -> bool:
@@ -129,7 +139,8 @@ def _hints(report: Report) -> Iterator[str]:
         yield f"A guess ({sureness(hint.confidence)} confidence): {clean(hint.title)} Please add {hint.ask}."
 
 
-def _finding(finding: Finding, report: Report, look: Look, width: int, verbose: int) -> Iterator[Line]:
+def _finding(finding: Finding, report: Report, look: Look, width: int, verbose: int, *, again: bool) -> Iterator[Line]:
+    """`again`: the finding above has the same fix, for another subject."""
     sign = ({"error": "✗", "warning": "!", "info": "i"} if not look.plain else _PLAIN_SIGNS)[finding.severity.value]
     head = f"{sign} {masked(clean(finding.summary))}"
     style = _STYLES[finding.severity.value]
@@ -138,7 +149,7 @@ def _finding(finding: Finding, report: Report, look: Look, width: int, verbose: 
     else:
         yield from _block(head, "", "  ", width, style)
         yield f"    {finding.rule}", ""
-    if finding.why and finding.severity is not Severity.INFO:
+    if finding.why and finding.severity is not Severity.INFO and not again:
         yield from _block(clean(finding.why), "  ", "  ", width)
     shown = finding.evidence if verbose else finding.evidence[:_SHOWN]
     for row in shown:
@@ -147,8 +158,11 @@ def _finding(finding: Finding, report: Report, look: Look, width: int, verbose: 
         yield from _block(f"and {len(finding.evidence) - len(shown)} more (-v)", "    ", "      ", width)
     if finding.basis == "symptom" and verbose:
         yield from _block("Based only on this error message.", "  ", "    ", width)
-    yield from _remedies(finding, width)
-    if finding.verify:
+    if again and finding.remedies:
+        yield from _block(f"Fix: as above, for {clean(finding.subject.id)} (-v)", "  ", "    ", width)
+    else:
+        yield from _remedies(finding, width)
+    if finding.verify and not again:
         yield f"  Check: {command(finding.verify)}", ""
     if finding.ask:
         yield from _block(clean(finding.ask), "  Please add: ", "    ", width)

@@ -103,9 +103,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             severity=Severity.INFO if display else Severity.WARNING if others else Severity.ERROR,
             summary=f"nouveau is bound to {presence.label(gpu)}, but CUDA needs NVIDIA's driver.",
             subject=presence.subject(gpu),
-            evidence=evidence(
-                machine, (f"{name}[{gpu.key}].driver", "nvidia_driver.module_on_disk")
-            ),
-            remedies=(_keep_out(machine),) if installed else commands.nvidia_driver(machine, flavour),
+            evidence=evidence(machine, (f"{name}[{gpu.key}].driver", "nvidia_driver.module_on_disk")),
+            remedies=(_keep_out(machine),) if installed and flavour else commands.nvidia_driver(machine, flavour),
             verify=("nvidia-smi", "-L"),
         )
