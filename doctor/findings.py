@@ -104,8 +104,8 @@ class Expect(_Frozen):
 
 
 class Step(_Frozen):
-    """One step of a remedy. `command` is an argv, never a shell line; a word in capitals in it is a placeholder that
-    `text` explains."""
+    """One step of a remedy. `command` is an argv, never a shell line, but for `sh -c 'printf … > FILE'`, which makes a
+    file; a word in capitals in it is a placeholder that `text` explains."""
 
     text: str
     command: tuple[str, ...] | None = None

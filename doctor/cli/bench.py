@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from doctor.cli.choices import Output, one_of
 from doctor.cli.site_options import Destination, Domain, Hide, Key, site_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def bench(
     results: Annotated[Path | None, typer.Option(help="tune: check and measure this file without tuning.")] = None,
     no_history: Annotated[bool, typer.Option("--no-history", help="Do not record this run.")] = False,
     format_: Annotated[str, typer.Option("--format", help="text, json or html (with bars).")] = "text",
-    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    output: Output = None,
     hide: Hide = None,
     domain: Domain = None,
     key: Key = None,
@@ -50,7 +51,6 @@ def bench(
     import re
     import time
 
-    from doctor.cli.choices import one_of
     from doctor.errors import InputError
 
     began = time.monotonic()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from doctor.cli.choices import Output, TextOrJson, one_of
 from doctor.cli.site_options import Destination, Domain, Hide, Key, site_of
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ def blas(
         str | None, typer.Option(help="With --prove: cpu, cuda or cuda:N (default: what torch has).")
     ] = None,
     timeout: Annotated[float, typer.Option(help="With --prove: time limit of each process in seconds.")] = 300.0,
-    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
-    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    format_: TextOrJson = "text",
+    output: Output = None,
     hide: Hide = None,
     domain: Domain = None,
     key: Key = None,
@@ -42,7 +43,6 @@ def blas(
     from doctor.blas.predict import predict
     from doctor.cli import measured
     from doctor.cli.check import _python
-    from doctor.cli.choices import one_of
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError
     from doctor.report import blas as report

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 TextOrJson = Annotated[str, typer.Option("--format", help="text or json.")]
+FailOn = Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")]
+SEVERITIES = ("error", "warning", "never")
 Output = Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")]
 
 

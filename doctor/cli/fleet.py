@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from doctor.cli.choices import Output, one_of
+from doctor.cli.choices import SEVERITIES, FailOn, Output, one_of
 from doctor.cli.fleet_diff import diff
 from doctor.cli.fleet_health import health
 from doctor.cli.fleet_inputs import Golden, Profile, expected_state, names_of, tally_of, text_of
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from doctor.fleet.tally import Tally
     from doctor.fleet.verdict import Verdict
 
+_Strict = Annotated[bool, typer.Option("--strict", help="Exit 4 when a layer was not checked on a node with GPUs.")]
 _FORMATS = ("text", "json", "markdown", "html", "nodes")
+_Format = Annotated[str, typer.Option("--format", help=f"{', '.join(_FORMATS)} (those to keep jobs from).")]
 
 
 def add(app: typer.Typer) -> None:
@@ -52,11 +54,9 @@ def check(
     keep: Annotated[Path | None, typer.Option(help="Keep the reports in this new folder.")] = None,
     golden: Golden = None,
     profile: Profile = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 4 when a layer was not checked on a node with GPUs.")
-    ] = False,
-    format_: Annotated[str, typer.Option("--format", help=", ".join(_FORMATS))] = "text",
-    fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
+    strict: _Strict = False,
+    format_: _Format = "text",
+    fail_on: FailOn = "error",
     output: Output = None,
     hide: Hide = None,
     domain: Domain = None,
@@ -64,7 +64,7 @@ def check(
 ) -> int:
     """Check all nodes over Slurm, ssh or Ansible, and compare them."""
     one_of("--format", format_, _FORMATS)
-    one_of("--fail-on", fail_on, ("error", "warning", "never"))
+    one_of("--fail-on", fail_on, SEVERITIES)
     site = site_of(hide, domain, key)
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError, ToolError
@@ -107,21 +107,17 @@ def check(
 
 def report(
     source: Annotated[str, typer.Argument(metavar="DIR|-", help="Folder with a NODE.json each; - is a stream.")],
-    format_: Annotated[
-        str, typer.Option("--format", help=f"{', '.join(_FORMATS)} (those to keep jobs from).")
-    ] = "text",
+    format_: _Format = "text",
     nodes: Annotated[
         str | None, typer.Option(help="Nodes that should have answered: n[001-128], or @FILE of names.")
     ] = None,
     golden: Golden = None,
     profile: Profile = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 4 when a layer was not checked on a node with GPUs.")
-    ] = False,
+    strict: _Strict = False,
     gres: Annotated[Path | None, typer.Option(help="Slurm's gres.conf, to compare with.")] = None,
     slurm: Annotated[Path | None, typer.Option(help="Output of `scontrol show node -o`, to compare with.")] = None,
     kube: Annotated[Path | None, typer.Option(help="Output of `kubectl get nodes -o json`, to compare with.")] = None,
-    fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
+    fail_on: FailOn = "error",
     output: Output = None,
     hide: Hide = None,
     domain: Domain = None,
@@ -131,7 +127,7 @@ def report(
 
     Each is a `doctor check --format json` report."""
     one_of("--format", format_, _FORMATS)
-    one_of("--fail-on", fail_on, ("error", "warning", "never"))
+    one_of("--fail-on", fail_on, SEVERITIES)
     site = site_of(hide, domain, key)
     from doctor.cli.output import deliver
     from doctor.fleet import kubernetes, views

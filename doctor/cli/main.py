@@ -43,7 +43,7 @@ def _ctrl_c_is_silent() -> Iterator[None]:
 with _ctrl_c_is_silent():
     import typer
 
-    from doctor.cli.help_texts import ABOUT, CommandsBySection, add_examples, width
+    from doctor.cli.help_texts import ABOUT, CommandsBySection, add_examples, group_options, width
     from doctor.cli.plain_options import HELP_NAMES, convert_plainly
     from doctor.errors import DoctorError, ExitCode
 
@@ -95,6 +95,7 @@ def run(args: Sequence[str] | None = None) -> int:
         command = typer.main.get_group(build(words[0]))
         convert_plainly(command)
         add_examples(command)
+        group_options(command)
         result = command(args=words, prog_name="doctor", standalone_mode=False)
         return _flushed() or int(result or 0)
     except DoctorError as error:

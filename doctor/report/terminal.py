@@ -46,7 +46,7 @@ class Look:
     plain: bool = False
 
     @classmethod
-    def of_stdout(cls, *, plain: bool = False, no_color: bool = False) -> Look:
+    def of_stdout(cls, *, colour: bool = True) -> Look:
         """What fits this process's stdout and environment."""
         import shutil
 
@@ -55,9 +55,9 @@ class Look:
         encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
         return cls(
             width=min(shutil.get_terminal_size((80, 24)).columns, 120) if tty else 80,
-            colour=tty and not (dumb or plain or no_color or os.environ.get("NO_COLOR")),
+            colour=colour and tty and not (dumb or os.environ.get("NO_COLOR")),
             unicode=encoding.startswith("utf") and not dumb,
-            plain=plain or not tty,
+            plain=not tty,
         )
 
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from doctor.findings import Finding
 
 
 def argvs(finding: Finding) -> list[tuple[str, ...]]:
     """The commands of all remedies in order, without steps that have none."""
     return [step.command for remedy in finding.remedies for step in remedy.steps if step.command]
+
+
+def writes_a_file(argv: Sequence[str]) -> bool:
+    """Whether it is the one shell line that there is: quoted lines, printed to a file of /etc."""
+    line = r"""printf "%s\\n"(?: "(?:[^"\\$`]|\\["\\$`])*")+ > /etc/[\w./-]+"""
+    return len(argv) == 3 and argv[:2] == ("sh", "-c") and re.fullmatch(line, argv[2]) is not None
 
 
 def titles(finding: Finding) -> list[str]:

@@ -63,7 +63,7 @@ def _by_tool(machine: Snapshot, argument: str) -> tuple[tuple[Step, ...], tuple[
             (step("Remove it.", "pbl", "--del-option", argument), write),
         )
     if manager == "apt":
-        file = "/etc/default/grub.d/90-gpu.cfg"
+        file = f"/etc/default/grub.d/90-{argument.partition('=')[0]}.cfg"
         line = f'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX {argument}"'
         write = step("Write the boot loader's configuration.", "update-grub")
         return (writes(file, line), write), (step("Remove the file.", "rm", file), write)
@@ -78,7 +78,7 @@ def _by_tool(machine: Snapshot, argument: str) -> tuple[tuple[Step, ...], tuple[
 
 def module_option(title: str, module: str, option: str, *, reboot: bool = True) -> Remedy:
     """An option of a kernel module, kept in /etc/modprobe.d."""
-    file = f"/etc/modprobe.d/{module}-gpu.conf"
+    file = f"/etc/modprobe.d/{module}-{option.partition('=')[0]}.conf"
     steps = (writes(file, f"options {module} {option}"), *((REBOOT,) if reboot else ()))
     return Remedy(
         title=title,
