@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from doctor.cli.choices import Output, TextOrJson, one_of
+from doctor.cli.choices import Output, TextOrJson
 from doctor.cli.site_options import Destination, Domain, Hide, Key, site_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ def blas(
     from doctor.report import blas as report
 
     to = Destination(output, site_of(hide, domain, key))
-    one_of("--format", format_, ("text", "json"))
     if prove and from_ is not None:
         raise InputError("--prove runs on this machine and cannot be combined with --from")
     if device is not None and not re.fullmatch(r"cpu|cuda(?::\d{1,3})?", device):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from doctor.cli.choices import SEVERITIES, FailOn, Output, one_of
+from doctor.cli.choices import FailOn, Output
 from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
 from doctor.report import formats
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from doctor.engine.allow import Allowed
     from doctor.findings import Report
     from doctor.system.base import System
+
+
+Format = Annotated[str, typer.Option("--format", metavar="|".join(("text", *formats.names())), help="Output format.")]
 
 
 def add(app: typer.Typer) -> None:
@@ -32,7 +35,7 @@ def check(
     in_: Annotated[
         str | None, typer.Option("--in", help="Check this container (docker, podman) or pod (crictl) from its host.")
     ] = None,
-    format_: Annotated[str, typer.Option("--format", help=f"text, {', '.join(formats.names())}.")] = "text",
+    format_: Format = "text",
     fail_on: FailOn = "error",
     strict: Annotated[bool, typer.Option("--strict", help="Exit 4 when a layer that matters was not checked.")] = False,
     expect_gpus: Annotated[
@@ -65,8 +68,6 @@ def check(
     from doctor.engine.verdict import exit_code
     from doctor.errors import InputError
 
-    one_of("--format", format_, ("text", *formats.names()))
-    one_of("--fail-on", fail_on, SEVERITIES)
     if unredacted and output is None:
         raise InputError("--unredacted needs -o FILE: unredacted reports go to a file of mode 0600 only")
     site = site_of(hide, domain, key)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from doctor.cli.choices import SEVERITIES, FailOn, Output, one_of
+from doctor.cli.choices import FailOn, Output
 from doctor.cli.fleet_diff import diff
 from doctor.cli.fleet_health import health
 from doctor.cli.fleet_inputs import Golden, Profile, expected_state, names_of, tally_of, text_of
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from doctor.fleet.verdict import Verdict
 
 _Strict = Annotated[bool, typer.Option("--strict", help="Exit 4 when a layer was not checked on a node with GPUs.")]
-_FORMATS = ("text", "json", "markdown", "html", "nodes")
-_Format = Annotated[str, typer.Option("--format", help=f"{', '.join(_FORMATS)} (those to keep jobs from).")]
+_Format = Annotated[
+    str,
+    typer.Option(
+        "--format", metavar="text|json|markdown|html|nodes", help="Output format; nodes: those to keep jobs from."
+    ),
+]
 
 
 def add(app: typer.Typer) -> None:
@@ -38,7 +42,9 @@ def check(
     ansible: Annotated[Path | None, typer.Option(help="Through ansible: an inventory.")] = None,
     emit: Annotated[
         str | None,
-        typer.Option(help="Print a job for sbatch, kubernetes-job, kubernetes-daemonset or ansible; run nothing."),
+        typer.Option(
+            metavar="sbatch|kubernetes-job|kubernetes-daemonset|ansible", help="Print a job for it; run nothing."
+        ),
     ] = None,
     nodes: Annotated[str | None, typer.Option(help="Only these nodes: n[001-128], or @FILE of names.")] = None,
     partition: Annotated[str | None, typer.Option(help="Slurm's partition.")] = None,
@@ -63,8 +69,6 @@ def check(
     key: Key = None,
 ) -> int:
     """Check all nodes over Slurm, ssh or Ansible, and compare them."""
-    one_of("--format", format_, _FORMATS)
-    one_of("--fail-on", fail_on, SEVERITIES)
     site = site_of(hide, domain, key)
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError, ToolError
@@ -78,7 +82,6 @@ def check(
         raise InputError("expected one of --slurm, --ssh, --ansible, --emit")
     chosen = ",".join(names_of(nodes)) or None
     if emit:
-        one_of("--emit", emit, texts.KINDS)
         made = texts.emit(emit, doctor=doctor, nodes=chosen, partition=partition, timeout_s=timeout, image=image,
                           gpu_label=node_label, options=option or ())  # fmt: skip
         deliver(made, output)
@@ -126,8 +129,6 @@ def report(
     """Compare many reports: which node is odd, and what differs.
 
     Each is a `doctor check --format json` report."""
-    one_of("--format", format_, _FORMATS)
-    one_of("--fail-on", fail_on, SEVERITIES)
     site = site_of(hide, domain, key)
     from doctor.cli.output import deliver
     from doctor.fleet import kubernetes, views

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from doctor.cli.choices import Output, TextOrJson, one_of
+from doctor.cli.choices import Output, TextOrJson
 from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ def diff(
     from doctor.fleet.changes import as_data, compared
     from doctor.fleet.changes_text import render
 
-    one_of("--format", format_)
     site = site_of(hide, domain, key)
     found = compared(_side(before), _side(after))
     text = json.dumps(as_data(found), indent=2) + "\n" if format_ == "json" else render(found)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from doctor.cli.choices import TextOrJson
 from doctor.cli.image_lint import lint
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ _OUTPUT = Annotated[Path, typer.Option("-o", "--output", help="Folder that holds
 _ENGINE = Annotated[
     str | None, typer.Option("--engine", help="docker or podman (default: whichever is installed).", show_default=False)
 ]
-_FORMAT = Annotated[str, typer.Option("--format", help="text or json.")]
 FOLDER = Path("dockerfiles")
 
 
@@ -83,13 +83,6 @@ def _told(text: str) -> None:
     deliver(text, None)
 
 
-def _text_or_json(format_: str) -> None:
-    from doctor.errors import InputError
-
-    if format_ not in ("text", "json"):
-        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
-
-
 def _recipes(
     names: Sequence[str] | None,
     all_: bool,
@@ -140,7 +133,9 @@ def lock(
     wheels: Annotated[Path | None, typer.Option(help="Folder with wheels beside those of the index.")] = None,
     apt_sources: Annotated[Path | None, typer.Option(help="apt's sources.list instead of the base's own.")] = None,
     ca: Annotated[Path | None, typer.Option(help="Certificates to trust while registry and apt are asked.")] = None,
-    platform: Annotated[str, typer.Option(help="linux/amd64 or linux/arm64.")] = "linux/amd64",
+    platform: Annotated[
+        str, typer.Option(metavar="linux/amd64|linux/arm64", help="Platform of the image.")
+    ] = "linux/amd64",
     engine: _ENGINE = None,
     output: _OUTPUT = FOLDER,
 ) -> int:
@@ -156,8 +151,6 @@ def lock(
     from doctor.images.lock import Options, changes
     from doctor.images.lock import lock as make
 
-    if platform not in ("linux/amd64", "linux/arm64"):
-        raise InputError(f"--platform {platform}: expected linux/amd64 or linux/arm64")
     if check and (update or write):
         raise InputError("--check writes nothing: leave out --update and --write")
     options = Options(platform, update or check, base, apt_sources, ca, wheels, chosen(engine) if engine else None)
@@ -284,7 +277,7 @@ def verify(
     image: Annotated[str, typer.Argument(help="An image that the engine has, or a profile: its name or .toml file.")],
     budget: Annotated[str | None, typer.Option(help="Size at most, uncompressed, such as 8G.")] = None,
     engine: _ENGINE = None,
-    format_: _FORMAT = "text",
+    format_: TextOrJson = "text",
 ) -> int:
     """Look an image through and run it: user, secrets, drivers, size, smoke test, the doctor inside, torch held."""
     import json
@@ -302,7 +295,6 @@ def verify(
     if image.endswith(".toml") or knows(image):
         stack = load(image)
         reference = (stack.image and stack.image.ready) or f"{stack.image_name}:latest"
-    _text_or_json(format_)
     with tempfile.TemporaryDirectory() as work, connected(chosen(engine)) as api:
         checks = look(api, reference, Path(work), _bytes(budget) if budget else None)
     failed = any(c.outcome == "failed" for c in checks)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from doctor.cli.choices import TextOrJson
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doctor.knowledge.tables import Table
 
-Format = Annotated[str, typer.Option("--format", help="text or json.")]
 Named = Annotated[list[str] | None, typer.Argument(metavar="[TABLE]…", help="Tables; default: all.")]
 
 
@@ -32,14 +33,13 @@ def add(app: typer.Typer) -> None:
 def show(
     name: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="A table; default: list all.")] = None,
     key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="An entry's key, or a part of it.")] = None,
-    format_: Format = "text",
+    format_: TextOrJson = "text",
 ) -> None:
     """List the tables, a table's entries, or an entry with its source and what contradicts it."""
     from doctor.errors import InputError
     from doctor.knowledge.store import table
     from doctor.knowledge.tables import TABLES
 
-    _format(format_)
     if name is None:
         rows = [{"table": t.name, "area": t.area, "entries": len(table(t.name)), "title": t.title} for t in TABLES]
         _print(rows, format_, (f"{r['table']:<28} {r['entries']:>5}  {r['title']}" for r in rows), about=True)
@@ -59,13 +59,12 @@ def show(
     _print({"entries": found, "conflicts": against}, format_, _shown(found, against))
 
 
-def sources(tables: Named = None, format_: Format = "text") -> None:
+def sources(tables: Named = None, format_: TextOrJson = "text") -> None:
     """List the sources, with the number of entries from each."""
     from collections import Counter
 
     from doctor.knowledge.store import table
 
-    _format(format_)
     count: Counter[str] = Counter()
     for kind in _tables(tables):
         for row in table(kind.name).values():
@@ -74,11 +73,10 @@ def sources(tables: Named = None, format_: Format = "text") -> None:
     _print(rows, format_, (f"{r['entries']:>5}  {r['source']}" for r in rows))
 
 
-def conflicts(format_: Format = "text") -> None:
+def conflicts(format_: TextOrJson = "text") -> None:
     """List where sources contradict each other, and which one is used."""
     from doctor.knowledge.store import table
 
-    _format(format_)
     rows = list(table("conflicts").values())
     _print(rows, format_, (line for row in rows for line in _conflict(row)))
 
@@ -86,7 +84,7 @@ def conflicts(format_: Format = "text") -> None:
 def age(
     tables: Named = None,
     max_days: Annotated[int | None, typer.Option(help="Entries older than this are counted as old.", min=0)] = None,
-    format_: Format = "text",
+    format_: TextOrJson = "text",
 ) -> int:
     """Show how old each table's entries are.
 
@@ -95,7 +93,6 @@ def age(
     from doctor.knowledge.age import LIMIT_DAYS, days_old
     from doctor.knowledge.store import table
 
-    _format(format_)
     today, limit = datetime.date.today(), LIMIT_DAYS if max_days is None else max_days
     rows = []
     for kind in _tables(tables):
@@ -193,13 +190,6 @@ def _tables(names: list[str] | None) -> list[Table]:
             hint = f"; {near[0]} is meant?" if near else ""
             raise InputError(f"{name}: no such table{hint} (doctor knowledge show lists them)")
     return [t for t in TABLES if not names or t.name in names]
-
-
-def _format(format_: str) -> None:
-    from doctor.errors import InputError
-
-    if format_ not in ("text", "json"):
-        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
 
 
 def _print(data: Any, format_: str, lines: Iterator[str], *, about: bool = False) -> None:

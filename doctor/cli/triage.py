@@ -10,7 +10,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from doctor.cli.choices import SEVERITIES, FailOn, one_of
+from doctor.cli.check import Format
+from doctor.cli.choices import FailOn
 from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
 from doctor.report import formats
 
@@ -38,7 +39,7 @@ def triage(
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="[PATH...]", help="Files of pasted text; - or none: what is piped in.")
     ] = None,
-    format_: Annotated[str, typer.Option("--format", help=f"text, {', '.join(formats.names())}.")] = "text",
+    format_: Format = "text",
     fail_on: FailOn = "error",
     why: Annotated[
         bool, typer.Option("--why", help="Show what was read at which lines, and which rules came close.")
@@ -53,8 +54,6 @@ def triage(
     from doctor.errors import ExitCode, InputError
     from doctor.report.words import reader_failures
 
-    one_of("--format", format_, ("text", *formats.names()))
-    one_of("--fail-on", fail_on, SEVERITIES)
     if not paths:
         if sys.stdin is None or sys.stdin.isatty():
             raise InputError("give the files to diagnose, or pipe a text in: dmesg | doctor triage")

@@ -60,8 +60,6 @@ def why(
     """
     from doctor.errors import InputError
 
-    if format_ not in ("text", "json"):
-        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
     if prove != bool(command):
         raise InputError("--prove needs a command: doctor why GOOD BAD --prove -- COMMAND")
     if not prove and (good_env or bad_env or good_dir or bad_dir or pattern or resume):

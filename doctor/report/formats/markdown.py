@@ -86,6 +86,8 @@ def _lines(report: Report, data: dict[str, Any]) -> Iterator[str]:
         yield from _cause(finding, short=number > 0)
     if problems:
         return
+    for finding in [f for f in top if f["scope"] == "hardware"][:1]:
+        yield f"The text shows this: {inert(finding['summary'])}"
     if report.hints:
         yield from _guess(report)
     elif from_text(report):
