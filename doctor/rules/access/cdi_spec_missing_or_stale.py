@@ -83,8 +83,9 @@ _PLACE = Lazy(r"/(?:etc|var/run|run)/cdi/[\w.-]{1,80}\.(?:ya?ml|json)")
 
 def _again(file: CdiFile) -> Remedy:
     """In the place of the stale one: two specs of one device are a conflict."""
-    vendor = file.kind.partition(".")[0]
-    return _generate(f"{vendor}-ctk", file.key, vendor) if _PLACE.fullmatch(file.key) else _MAKE[file.kind]
+    kind = file.kind or "nvidia.com/gpu"
+    vendor = kind.partition(".")[0]
+    return _generate(f"{vendor}-ctk", file.key, vendor) if _PLACE.fullmatch(file.key) else _MAKE[kind]
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
