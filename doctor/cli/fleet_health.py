@@ -30,10 +30,10 @@ def health(
     system = _system(from_, root)
     try:
         found = examine(system, Options(allowed=_allowed(None)))
-        said = contract.answer(found, for_, fail_on=fail_on, gpus=gpus, scope=scope)
+        answer = contract.answer(found, for_, fail_on=fail_on, gpus=gpus, scope=scope)
     except DoctorError as error:
-        said = contract.failed(for_, str(error))
+        answer = contract.failed(for_, str(error))
     except Exception as error:  # noqa: BLE001 -- a fault of ours must not drain a node
-        said = contract.failed(for_, type(error).__name__)
-    (tell if said.to_stderr else notice)(said.line + "\n")
-    return said.code
+        answer = contract.failed(for_, type(error).__name__)
+    (tell if answer.to_stderr else notice)(answer.line + "\n")
+    return answer.code

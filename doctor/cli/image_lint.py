@@ -55,7 +55,7 @@ def _tag(fault: Fault) -> bool:
 
 
 def _faults(path: Path) -> list[Fault] | None:
-    """None where the file can't be read, which is said; the others are done all the same."""
+    """None where the file can't be read; a line says so, and the others are read all the same."""
     from doctor.cli.output import tell
     from doctor.errors import InputError
     from doctor.images.lint import lint as look

@@ -144,13 +144,13 @@ def validate(
     faults += [f"{name}: changed since it was installed; the shipped table is used" for name in store.changed_since]
     if faults:
         raise DataFileError(str(store.in_use().folder or store.DATA), faults)
-    said = f"{sum(len(store.table(k.name)) for k in kinds)} entries of {len(kinds)} tables"
+    line = f"{sum(len(store.table(k.name)) for k in kinds)} entries of {len(kinds)} tables"
     if not tables:
         package = Path(doctor.__file__).parent
         if faults := all_faults({check.rule.id for check in registry.checks()}, package):
             raise DataFileError(str(package / "triage/templates/data"), faults)
-        said += f" and {len(shared().templates)} error texts"
-    deliver(f"{said} are valid\n", None)
+        line += f" and {len(shared().templates)} error texts"
+    deliver(f"{line} are valid\n", None)
 
 
 def install(
@@ -174,8 +174,8 @@ def remove() -> None:
     from doctor.knowledge_update import remove as take
 
     gone = take()
-    said = f"removed: {', '.join(gone)}" if gone else "nothing is installed that this account may remove"
-    deliver(f"{said}\n", None)
+    line = f"removed: {', '.join(gone)}" if gone else "nothing is installed that this account may remove"
+    deliver(f"{line}\n", None)
 
 
 def _tables(names: list[str] | None) -> list[Table]:
@@ -230,7 +230,7 @@ def _value(value: Any) -> str:
 
 def _conflict(row: dict[str, Any]) -> Iterator[str]:
     yield f"{row['about']}: kept {row['kept']}"
-    yield from (f"    {said['value']} [{said['source']}]" for said in row["says"])
+    yield from (f"    {one['value']} [{one['source']}]" for one in row["says"])
 
 
 def _by_count(item: tuple[str, int]) -> tuple[int, str]:

@@ -61,7 +61,7 @@ def show(
     format_: TextOrJson = "text",
     output: Output = None,
 ) -> None:
-    """Show a whole profile: each value with its reason, its source, and who stands behind it."""
+    """Show a whole profile: each value with its reason, its source, and its status."""
     from doctor.profiles import load
     from doctor.report.profiles import shown
 

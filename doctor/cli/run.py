@@ -188,7 +188,7 @@ def _machine(system: System) -> Snapshot:
 
 
 def _image(word: str | None, profile: str | None) -> tuple[str, Profile | None]:
-    """An image stays what it is; a profile (a name, or a file ending in .toml) stands for the image built of it."""
+    """An image stays what it is; a profile (a name, or a file ending in .toml) means the image built of it."""
     from doctor.profiles import knows, load
 
     if profile:

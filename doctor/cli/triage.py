@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 18
 _GZIP = b"\x1f\x8b"
 _PLAIN_LIMIT = 256 << 20
-"""Bytes of a text; the rest is not read, and that is said: /dev/zero has no end."""
+"""Bytes of a text; the rest is not read, and a line says so: /dev/zero has no end."""
 _INFLATED_LIMIT = 256 << 20
 """Of a packed file; the rest is not read."""
 _MANIFEST_WITHIN = 1 << 16

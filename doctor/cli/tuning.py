@@ -116,7 +116,7 @@ def _again(
 def _judged_file(
     results: Path, machine: Snapshot, done: Tuning
 ) -> tuple[list[str], list[dict[str, Any]], dict[str, str]]:
-    """(what is said of it, the entries to measure again, its validators)"""
+    """(lines about it, the entries to measure again, its validators)"""
     from doctor.bench import tunableop
     from doctor.errors import InputError, ParserError
     from doctor.parsers.blas import tunableop_csv

@@ -22,7 +22,7 @@ _LARGEST = 64 << 20
 """Bytes of one report; real ones have less than one MiB."""
 _SUFFIXES = (".json", ".jsonl", ".out", "")
 _BESIDE = (".err", ".log")
-"""What stands beside a report and is none: stderr of the node."""
+"""A file beside a report that is none: stderr of the node."""
 _PREFIX = re.compile(r"(?:\[[^\]\s]{1,600}\]\s+)?\[?([^\s{\[\]:]{1,253})[\]:]?:?\s*")
 """`n1:`, `[pod/NAME/container]`, or the one after the other."""
 _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,252}):")

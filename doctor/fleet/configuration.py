@@ -1,7 +1,7 @@
 """A report's snapshot -> what makes one node equal to another: facts that an administrator sets, by area.
 
 Readings of a moment (clocks, counters, link speeds that fall when idle), names and serials are no configuration. A fact
-that is unknown is left out: nothing follows from it. Of several GPUs the common value stands alone, and one that
+that is unknown is left out: nothing follows from it. Of several GPUs the common value is named alone, and one that
 differs is named with its address, so that it can be found.
 """
 

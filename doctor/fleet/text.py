@@ -31,7 +31,7 @@ def listed(verdict: Verdict, nodes: Iterable[int]) -> str:
 
 
 def names(names: Iterable[str]) -> str:
-    """Bracket form; names that no scheduler takes stand behind it as they are."""
+    """Bracket form; names that no scheduler takes follow as they are."""
     all_names = list(names)
     odd = [shown(name) for name in all_names if not is_name(name)]
     return ", ".join(filter(None, [folded(all_names), *sorted(odd)[:20]]))

@@ -17,7 +17,7 @@ from doctor.fleet.verdict import Verdict
 from doctor.report.words import plural
 
 State = tuple[str, str]
-"""What is said of a node: `error`, `warning`, `odd`, `unknown`, `late` or `silent`; and the rule, fact or reason."""
+"""What is known of a node: `error`, `warning`, `odd`, `unknown`, `late` or `silent`; and the rule, fact or reason."""
 Detail = tuple[str, str]
 """Of an odd node its value; and more words."""
 States = Mapping[State, Mapping[str, Detail]]

@@ -93,7 +93,7 @@ def _is_podman(system: System, program: str) -> bool:
 
 
 def _docker_base(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """DOCKER_HOST wins over DOCKER_CONTEXT, as with docker itself; both are said by option, so that what is asked and
+    """DOCKER_HOST wins over DOCKER_CONTEXT, as with docker itself; both are passed as options, so that what is asked and
     what is started are one engine."""
     host, context = environ.get("DOCKER_HOST"), environ.get("DOCKER_CONTEXT")
     if host:

@@ -1,4 +1,4 @@
-"""The remedies of a rule on each distribution, for its page: systems that get the same ones stand together."""
+"""The remedies of a rule on each distribution, for its page: systems that get the same ones are listed together."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Pictures of an HTML report, drawn as SVG in the page: how GPUs and NICs hang on NUMA nodes, and what was measured.
 
-Colour never stands alone: what is wrong has a sign too, and each picture is told in words for those who don't see it.
+Colour never stands alone: what is wrong has a sign too, and each picture has its words for those who don't see it.
 """
 
 # ruff: noqa: E501 -- markup
@@ -42,7 +42,7 @@ def _short(text: str, length: int = 26) -> str:
 
 
 def topology(machine: Data, findings: Iterable[Data]) -> str:
-    """ "" where there is no GPU. Devices whose NUMA node is not known stand in a box of their own. Nodes stand one below the other."""
+    """ "" where there is no GPU. Devices whose NUMA node is not known are in a box of their own. Nodes are one below the other."""
     gpus = list(machine.get("gpus") or ())[:_MOST]
     if not gpus:
         return ""

@@ -227,7 +227,7 @@ def _closing(report: Report, counted: list[Finding], look: Look, width: int, ver
 
 
 def _profile(p: ProfileVerdict, width: int, verbose: int) -> Iterator[Line]:
-    """How its expectations came out, and who stands behind those that hold: each by itself with -v."""
+    """How its expectations came out, and the status of each: one a line with -v."""
     differs = f"{len(p.deviates)} difference{'s' * (len(p.deviates) != 1)}" if p.deviates else "no differences"
     unknown = f", {len(p.unknown)} not checked" if p.unknown else ""
     more = "" if verbose else " (-v)"
@@ -235,8 +235,8 @@ def _profile(p: ProfileVerdict, width: int, verbose: int) -> Iterator[Line]:
     for row in p.judged if verbose else ():
         found = clean(row.found) if row.found is not None else "not known"
         words = {"holds": "holds", "deviates": "does not hold", "unknown": "could not be checked"}[row.outcome]
-        said = f"{clean(row.fact)} {words}: {clean(row.wants)} is expected, it is {found} ({row.status}, {row.as_of})"
-        yield from _block(said, "  - ", "    ", width)
+        line = f"{clean(row.fact)} {words}: {clean(row.wants)} is expected, it is {found} ({row.status}, {row.as_of})"
+        yield from _block(line, "  - ", "    ", width)
 
 
 def _block(text: str, first: str, rest: str, width: int, style: str = "") -> Iterator[Line]:

@@ -1,6 +1,6 @@
 """Report -> one HTML page that stands alone: no script, no network, light and dark, fit for print and for the keyboard.
 
-Redacted unless it is told not to. Whatever comes from outside is text: escaped, without control characters, and under a
+Redacted unless asked not to. Whatever comes from outside is text: escaped, without control characters, and under a
 policy that lets the page load nothing.
 """
 

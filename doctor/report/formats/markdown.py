@@ -48,7 +48,7 @@ def render(report: Report) -> str:
 
 
 def inert(text: str, *, in_table: bool = False) -> str:
-    """One line of Markdown that shows the text as it is and does nothing. What stands in single backticks is code."""
+    """One line of Markdown that shows the text as it is and does nothing. Text in single backticks is code."""
     plain, *rest = _SPAN.split(clean(text))
     span = cell if in_table else code
     return _LEADING.sub(r"\1\\\2", _escaped(plain)) + "".join(
