@@ -203,8 +203,7 @@ def _of_another_number(values: dict[str, dict[str, list[int]]], members: Mapping
 
 
 def _completed(tally: Tally, shapes: list[int], golden: dict[str, str]) -> dict[int, dict[str, str]]:
-    """The facts of each shape; a package or flag that others or the golden report have and it has not is listed as missing.
-    So is one that the golden report lacks."""
+    """The facts of each shape. A package or flag that only others or the golden report have is listed as missing."""
     facts_of = {shape: tally.facts(shape) for shape in shapes}
     for area in WHOLE:
         names = {fact for facts in (*facts_of.values(), golden) for fact in facts if fact.startswith(f"{area}: ")}
