@@ -10,12 +10,11 @@ from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Sever
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import presence
 from doctor.rules.lib.advice import STOPS_NODE, by_hand
+from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.run_line import from_text
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Symptom
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="pcie-link-degraded",
