@@ -87,18 +87,18 @@ def width() -> int:
     return min(shutil.get_terminal_size().columns, _WIDEST)
 
 
-def add_examples(group: Any) -> None:
-    """Put them below the help text of each command."""
+def complete(group: Any) -> None:
+    """Put examples below the help text of each command, and the options of those with many under headings."""
     for name, examples in EXAMPLES.items():
         if name in group.commands:
             lines = "\n".join(f"  {example}" for example in examples)
             group.commands[name].epilog = f"\b\nExamples:\n{lines}"
+    _group_options(group)
 
 
-def group_options(command: Any) -> None:
-    """List the options of a command with many, and of a group's commands, under headings."""
+def _group_options(command: Any) -> None:
     for inner in getattr(command, "commands", {}).values():
-        group_options(inner)
+        _group_options(inner)
     if len(command.params) > _MANY and not hasattr(command, "commands"):
         command.format_options = MethodType(_format_options, command)
 

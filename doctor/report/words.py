@@ -13,6 +13,8 @@ from doctor.facts import Snapshot
 from doctor.findings import Remedy, Report, Scope, Severity
 from doctor.redaction.secrets import masked
 
+TESTED = {"live": "on real faults", "replay": "on recordings", "synthetic": "on simulated faults"}
+"""What a rule was tested on, in words."""
 _LONGEST = 2000
 _UNSAFE = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
 

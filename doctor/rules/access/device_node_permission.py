@@ -308,7 +308,7 @@ def _join(machine: Snapshot, group: str, before: Step | None = None) -> Remedy:
     join = step(f"Add the account to the group{which}.", "usermod", "-aG", group, user)
     undo = tuple(step(f"Leave {one}.", "gpasswd", "-d", user, one) for one in group.split(","))
     steps = (*((before,) if before else ()), join, _LOGIN)
-    title = f"Add this account to the group {group.replace(',', ' and ')}."
+    title = f"Add this account to the group{'s' * (',' in group)} {group.replace(',', ' and ')}."
     return way(title, Scope.HOST, *steps, root=True, undo=undo)
 
 

@@ -46,7 +46,7 @@ that work is slow: people set it for their power supply.
 `nvidia-smi -q -d PERFORMANCE` or `amd-smi metric`.
 
 ## Fix
-Fix cooling or power supply.
+Find the GPU that is hotter than its neighbours, and improve the node's cooling or power supply.
 
 ## Fix safety
 Changes the host: do it when no job runs on the node.

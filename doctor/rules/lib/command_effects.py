@@ -74,6 +74,8 @@ def changes(argv: Words) -> bool:
         return not rest
     if program == "nvidia-smi":
         return any(w in rest for w in ("-pm", "-mig", "-c", "-pl", "-lgc", "--gpu-reset", "-cgi"))
+    if program == "amd-smi":
+        return rest[:1] in (("reset",), ("set",))
     if program == "udevadm" or (program == "systemctl" and rest[:1] in (("status",), ("daemon-reload",), ("show",))):
         return False
     return program not in LOOKS | STARTERS
