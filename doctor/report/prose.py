@@ -4,6 +4,9 @@
 ## Fix
 Update the driver on the host.
 - one item that goes on
+>>> print(fill("| sees | do |\\n|--|--|\\n| a | b |", 40))
+- a
+  do: b
 """
 
 from __future__ import annotations
