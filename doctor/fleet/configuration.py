@@ -279,7 +279,7 @@ def _flags(machine: Data) -> Iterator[tuple[str, str]]:
     variables = machine.get("environment")
     for name, value in (variables or {}).items() if isinstance(variables, Mapping) else ():
         if not _PER_RANK.search(str(name)):
-            yield str(name)[:100], str(value)
+            yield str(name)[:100], str(value) or "(empty)"
 
 
 def _bench(machine: Data) -> Iterator[tuple[str, str]]:

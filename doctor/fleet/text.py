@@ -105,7 +105,7 @@ def _kind(verdict: Verdict, kind: Kind) -> Iterator[str]:
         fact, value, common = map(shown, (difference.fact, difference.value, difference.common))
         other = "expected" if kind.golden or kind.profile else "elsewhere"
         about = meaning_of(*(word.value for word in difference.meaning))
-        line = f"  odd: {listed(verdict, difference.nodes)}: {fact} is {value}, {other} {common} ({about})"
+        line = f"  odd: {listed(verdict, difference.nodes)}: {fact} = {value}, {other} {common} ({about})"
         yield from fit(line, "    ")
     if len(kind.differences) > _MOST:
         yield f"  … {plural(len(kind.differences) - _MOST, 'more difference')} (--format json has them all)"
