@@ -65,7 +65,7 @@ def bundle(
         for_why=for_why,
     )
     if dry_run:
-        listed = [f"{len(p.content):>9}  {p.name}  ({p.origin})\n" for p in made.parts]
+        listed = [f"{len(p.content):>9}  {p.name}  ({' '.join(p.origin.split())})\n" for p in made.parts]
         deliver("".join([*listed, *(f"  left out  {row.origin}: {row.why}\n" for row in made.left_out)]), None)
         return 0
     path = output or Path(f"doctor-bundle-{now:%Y%m%d-%H%M%S}.tar.gz")

@@ -15,7 +15,7 @@ def add(app: typer.Typer) -> None:
 
 
 def explain(rule: Annotated[str, typer.Argument(help="The id of a rule; `doctor rules` lists them.")]) -> None:
-    """Say what a rule finds, why it matters, and how to fix it, with the commands of each distribution."""
+    """Explain a finding: what it means, why it matters, how to fix it."""
     import difflib
     import shutil
 

@@ -25,7 +25,9 @@ def diff(
     domain: Domain = None,
     key: Key = None,
 ) -> int:
-    """Show what changed between two times: nodes, findings and configuration. Exit 1 when something got worse."""
+    """Show what changed between two times.
+
+    Exit 1 when something got worse."""
     import json
 
     from doctor.cli.output import deliver

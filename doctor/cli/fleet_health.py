@@ -20,7 +20,7 @@ def health(
     from_: Annotated[Path | None, typer.Option("--from", help="Check this capture or bundle.")] = None,
     root: Annotated[Path | None, typer.Option(help="Check the tree under this folder; run no command.")] = None,
 ) -> int:
-    """Check this node for a scheduler or monitor: one line and an exit code."""
+    """Check this node for a scheduler or monitor: a line and an exit code."""
     from doctor.cli.check import _allowed, _system
     from doctor.cli.output import notice, tell
     from doctor.engine.run import Options, examine

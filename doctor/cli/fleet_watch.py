@@ -29,7 +29,9 @@ def watch(
     domain: Domain = None,
     key: Key = None,
 ) -> int:
-    """Print a line for each change: an error, an odd node, one that is late or does not report. Ctrl-C ends it."""
+    """Print a line for each change in a folder of reports.
+
+    A change is an error, an odd node, or one that is late or does not report. Ctrl-C ends it."""
     import time
 
     from doctor.cli.output import deliver, tell

@@ -19,7 +19,7 @@ def gpu_code(
     files: Annotated[list[Path], typer.Argument(help="Shared objects, programs, .o and .a files, offload bundles.")],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """Show which GPUs a library was compiled for: SASS, PTX and gfx targets.
+    """Show which GPUs a library was compiled for.
 
     Only headers are read."""
     import json

@@ -47,8 +47,9 @@ def emit(
     ] = None,
     output: _OUTPUT = FOLDER,
 ) -> int:
-    """Write for each profile a folder that `docker build` takes as it is; exit 1 where --check finds a difference, with
-    --all in any folder that is there."""
+    """Write a folder for `docker build`, for each profile.
+
+    Exit 1 where --check finds a difference, with --all in any folder that is there."""
     from doctor.cli.output import tell
     from doctor.errors import ExitCode, InputError
     from doctor.images.emit import differences, wrote
@@ -190,7 +191,7 @@ def fetch(
     engine: _ENGINE = None,
     output: _OUTPUT = FOLDER,
 ) -> int:
-    """Fetch all files of a profile's lock, for `build --offline --wheels FOLDER`.
+    """Fetch all files of a profile's lock, for `build --offline`.
 
     Exit 1 when one is missing."""
     from doctor.errors import ExitCode
@@ -279,7 +280,9 @@ def verify(
     engine: _ENGINE = None,
     format_: TextOrJson = "text",
 ) -> int:
-    """Look an image through and run it: user, secrets, drivers, size, smoke test, the doctor inside, torch held."""
+    """Inspect an image and run it.
+
+    It checks user, secrets, drivers, size, a smoke test, the doctor inside, and that torch is held."""
     import json
     import tempfile
     from dataclasses import asdict

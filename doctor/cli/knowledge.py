@@ -35,7 +35,7 @@ def show(
     key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="An entry's key, or a part of it.")] = None,
     format_: TextOrJson = "text",
 ) -> None:
-    """List the tables, a table's entries, or an entry with its source and what contradicts it."""
+    """List the tables, a table's entries, or an entry with its source."""
     from doctor.errors import InputError
     from doctor.knowledge.store import table
     from doctor.knowledge.tables import TABLES
@@ -122,8 +122,7 @@ def validate(
     signature: Annotated[Path | None, typer.Option(help="Its signature; else FILE.sig.")] = None,
     signers: Annotated[Path | None, typer.Option(help="Allowed signers; else those of this program.")] = None,
 ) -> None:
-    """Check every entry against its model and every error text against its sample, or a knowledge file with its
-    signature; list every fault."""
+    """Check every entry and error text, or a knowledge file; list every fault."""
     import doctor
     from doctor.cli.output import deliver
     from doctor.engine import registry
@@ -158,7 +157,7 @@ def install(
     signature: Annotated[Path | None, typer.Option(help="Where the signature lies, if not beside the file.")] = None,
     signers: Annotated[Path | None, typer.Option(help="Your own allowed signers, as ssh-keygen(1) has them.")] = None,
 ) -> None:
-    """Install a newer release of the knowledge base; its signature and entries are checked."""
+    """Install a newer, signed release of the knowledge base."""
     from doctor.cli.output import deliver
     from doctor.knowledge_update import install as put
     from doctor.system.live import LiveSystem

@@ -27,7 +27,7 @@ def add(app: typer.Typer) -> None:
 
 
 def list_(format_: TextOrJson = "text", output: Output = None) -> int:
-    """List the profiles: which board goes with which stack, and your own."""
+    """List the profiles: boards with their stacks, and your own."""
     from doctor.cli.output import tell
     from doctor.errors import DoctorError, ExitCode
     from doctor.profiles import load
@@ -61,7 +61,7 @@ def show(
     format_: TextOrJson = "text",
     output: Output = None,
 ) -> None:
-    """Show a whole profile: each value with its reason, its source, and its status."""
+    """Show a profile: each value with reason, source and status."""
     from doctor.profiles import load
     from doctor.report.profiles import shown
 
@@ -73,8 +73,9 @@ def show(
 def validate(
     name: Annotated[list[str], typer.Argument(help="Names of profiles, paths of .toml files, or folders of those.")],
 ) -> None:
-    """Check profiles and list every fault, with its line and what would be right. Of a folder the .toml files right in
-    it are profiles; what they extend lies below."""
+    """Check profiles and list every fault with its line.
+
+    Of a folder the .toml files right in it are profiles; what they extend lies below."""
     from doctor.cli.output import deliver, tell
     from doctor.errors import DataFileError, InputError
     from doctor.profiles import load
@@ -164,7 +165,7 @@ def diff(
     format_: TextOrJson = "text",
     output: Output = None,
 ) -> int:
-    """Show what differs between two profiles, or a profile and this node.
+    """Compare two profiles, or a profile and this node.
 
     Exit 1 when something differs, 4 when nothing is known."""
     from dataclasses import asdict
