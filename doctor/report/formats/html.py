@@ -34,7 +34,6 @@ _STATUS = {
     "unknown": "Not known",
 }
 _BASIS = {"symptom": "Based only on this error message.", "both": "Facts and an error message agree."}
-_WHERE = {"host": "on the host", "container": "in the container", "environment": "in the Python environment"}
 _INDEX = ("smi", "pci", "kfd", "hip", "cuda", "visible")
 _EVIDENCE = 12
 """Lines of evidence that are shown at once; the others are folded."""

@@ -102,24 +102,3 @@ def firmware(title: str, *texts: str, undo: str = "Set the old value again.", **
 
 
 STOPS_NODE = "stops every job on the node"
-
-
-def single(
-    text: str,
-    command: tuple[str, ...] | None = None,
-    where: Where = "host",
-    scope: Scope | None = None,
-    **more: Any,
-) -> Remedy:
-    """A remedy of one step, of which the title says all; the scope is that of the place where it runs, or the driver's
-    where it needs a reboot of the host."""
-    if scope is None:
-        scope = Scope.DRIVER if where == "host" and more.get("reboot") else _SCOPE_OF[where]
-    return Remedy(title=text, scope=scope, steps=(Step(text=text, command=command, where=where),), **more)
-
-
-_SCOPE_OF: dict[Where, Scope] = {
-    "host": Scope.HOST,
-    "container": Scope.CONTAINER,
-    "environment": Scope.ENVIRONMENT,
-}
