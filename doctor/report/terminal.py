@@ -125,8 +125,7 @@ def _lines(report: Report, look: Look, verbose: int) -> Iterator[Line]:
 
 def _advice(finding: Finding) -> object:
     """What two findings of one rule have in common where they need the same fix, each for its own subject."""
-    steps = (remedy.model_dump_json().replace(finding.subject.id, "") for remedy in finding.remedies)
-    return finding.rule, finding.severity, finding.why, *steps
+    return finding.rule, finding.severity, repr(finding.remedies).replace(finding.subject.id, "")
 
 
 def _is_remark(finding: Finding) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import boot, commands, presence, run_line
 from doctor.rules.lib.given import Knowledge, Profile
@@ -124,8 +125,11 @@ def _kept_out_by(machine: Snapshot) -> str | None:
     words = (machine.kernel.cmdline or "").split()
     if "nomodeset" in words and "amdgpu.modeset=1" not in words:
         return "nomodeset"
-    lists = (word for word in words if word.partition("=")[0] in ("modprobe.blacklist", "module_blacklist"))
-    return next((word for word in lists if "amdgpu" in word.partition("=")[2].split(",")), None)
+    lists = (_BLACKLIST.fullmatch(word) for word in words)
+    return next((found[0] for found in lists if found and "amdgpu" in found[1].split(",")), None)
+
+
+_BLACKLIST = Lazy(r"(?:modprobe\.|module_)blacklist=([\w,-]{1,200})")
 
 
 def _absent(machine: Snapshot, kb: Knowledge, gpus: tuple[Gpu, ...]) -> Finding:
