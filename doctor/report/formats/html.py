@@ -59,7 +59,7 @@ def _header(data: Data, gpus: str, layers: str) -> Iterator[str]:
     ]
     yield f'<header>\n<h1><span class="badge {data["status"]}">{_STATUS[data["status"]]}</span></h1>\n'
     yield tag("p", text(", ".join(parts) or "No finding") + ". " + text(gpus), class_="lead")
-    yield tag("p", text(layers))
+    yield tag("p", text(layers.replace("  ", " · ")))
     machine = data["snapshot"]
     pairs = [("machine", data["host"] or data["source"] or "this one"), ("checked", data["created"])]
     pairs = [(name, value) for name, value in pairs if value] + [("doctor", data["doctor"])]
