@@ -54,6 +54,7 @@ def bench(
     import time
 
     from doctor.errors import InputError
+    from doctor.profiles import load
 
     began = time.monotonic()
     names = what or []
@@ -71,7 +72,7 @@ def bench(
         raise InputError("--memory must be 1 to 4096 GiB, --budget 1 to 86400 seconds")
     if output is not None and not os.access(output.parent, os.W_OK):
         raise InputError(f"-o {output}: cannot write to {output.parent}; nothing was measured")
-    loaded = _profile(profile)
+    loaded = load(profile) if profile else None
     tuning = names == ["tune"]
     if not tuning:
         from doctor.bench.plan import plan
@@ -100,12 +101,6 @@ def _ready(python: str | None, memory: int, began: float | None) -> tuple[Snapsh
     machine = measured.facts(system, _python(python, live=True))
     ends = math.inf if began is None else began + QUICK_S - ENDS_S
     return machine, Runner(measured.interpreter(machine), dict(os.environ), system, memory << 30, ends=ends)
-
-
-def _profile(name: str | None) -> Profile | None:
-    from doctor.profiles import load
-
-    return load(name) if name else None
 
 
 def _measure(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from doctor.blas.predict import Prediction
     from doctor.blas.prove import Proved
     from doctor.facts import Snapshot
-    from doctor.system.base import System
 
 
 def add(app: typer.Typer) -> None:
@@ -42,7 +42,7 @@ def blas(
 
     from doctor.blas.predict import predict
     from doctor.cli import measured
-    from doctor.cli.check import _python
+    from doctor.cli.check import _python, _system
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError
     from doctor.report import blas as report
@@ -54,7 +54,7 @@ def blas(
         raise InputError(f"invalid --device '{device[:20]}' (cpu, cuda or cuda:N)")
     if not 1 <= timeout <= 3600:
         raise InputError(f"--timeout must be 1 to 3600 seconds, not {timeout:g}")
-    system = _system(from_)
+    system = _system(from_, None)
     machine = measured.facts(system, _python(python, live=from_ is None))
     predictions = predict(machine)
     if not predictions:
@@ -70,7 +70,7 @@ def blas(
         proved = _proved(machine, predictions, timeout, device)
         if proved.trouble and all(p.outcome == "not-run" for p in proved.proofs):
             raise InputError(f"cannot run a matrix product: {proved.trouble}")
-        withheld = kept_back(_environ())
+        withheld = kept_back(dict(os.environ))
         machine, findings = measured.judged(machine, {"gemm_proofs": tuple(proved.proofs)})
     if format_ == "json":
         data = report.data(machine, predictions, findings, withheld, proved.torch if proved else None)
@@ -79,18 +79,6 @@ def blas(
         to.write(report.text(machine, predictions, findings, withheld, proved.trouble if proved else None))
     bad = any(f.severity.rank < 2 for f in findings) or bool(proved and proved.trouble)
     return ExitCode.FINDINGS if bad else ExitCode.OK
-
-
-def _system(from_: Path | None) -> System:
-    from doctor.cli.check import _system as chosen
-
-    return chosen(from_, None)
-
-
-def _environ() -> dict[str, str]:
-    import os
-
-    return dict(os.environ)
 
 
 def _proved(machine: Snapshot, predictions: tuple[Prediction, ...], timeout: float, device: str | None) -> Proved:
@@ -102,7 +90,7 @@ def _proved(machine: Snapshot, predictions: tuple[Prediction, ...], timeout: flo
     python = measured.interpreter(machine)
     bounds = replace(prove.BOUNDS, total_s=timeout, silence_s=min(prove.BOUNDS.silence_s, timeout))
     last: Any = None
-    for last in prove.prove(python, predictions, _environ(), bounds, device):
+    for last in prove.prove(python, predictions, dict(os.environ), bounds, device):
         if isinstance(last, prove.Progress):
             measured.say(f"{last.done + 1} of {last.of}: {last.case}")
     measured.hush()
