@@ -20,13 +20,8 @@ Named = Annotated[list[str] | None, typer.Argument(metavar="[TABLE]…", help="T
 
 def add(app: typer.Typer) -> None:
     group = typer.Typer(help="Inspect and update the knowledge base.", no_args_is_help=True, rich_markup_mode=None)
-    group.command("show")(show)
-    group.command("sources")(sources)
-    group.command("conflicts")(conflicts)
-    group.command("age")(age)
-    group.command("validate")(validate)
-    group.command("install")(install)
-    group.command("remove")(remove)
+    for command in (show, sources, conflicts, age, validate, install, remove):
+        group.command(command.__name__)(command)
     app.add_typer(group, name="knowledge")
 
 
@@ -69,7 +64,10 @@ def sources(tables: Named = None, format_: TextOrJson = "text") -> None:
     for kind in _tables(tables):
         for row in table(kind.name).values():
             count.update(s.strip() for s in str(row["source"]).split("; ") if s.strip())
-    rows = [{"source": source, "entries": number} for source, number in sorted(count.items(), key=_by_count)]
+    rows = [
+        {"source": source, "entries": number}
+        for source, number in sorted(count.items(), key=lambda one: (-one[1], one[0]))
+    ]
     _print(rows, format_, (f"{r['entries']:>5}  {r['source']}" for r in rows))
 
 
@@ -230,7 +228,3 @@ def _value(value: Any) -> str:
 def _conflict(row: dict[str, Any]) -> Iterator[str]:
     yield f"{row['about']}: kept {row['kept']}"
     yield from (f"    {one['value']} [{one['source']}]" for one in row["says"])
-
-
-def _by_count(item: tuple[str, int]) -> tuple[int, str]:
-    return (-item[1], item[0])

@@ -90,7 +90,8 @@ def render(verdict: Verdict) -> str:
             *(f"  {shown(tally.nodes[n])}: {_age(s)} older than the newest" for n, s in stale[:20]),
             "",
         ]
-    lines += _commands(verdict)
+    if commands := drain_commands(verdict):
+        lines += ["To keep jobs from these nodes", *(f"  {row}" for row in commands)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -140,13 +141,6 @@ def _silent(verdict: Verdict) -> Iterator[str]:
 
 def _age(seconds: int) -> str:
     return plural(seconds // 86400, "day") if seconds >= 86400 else plural(seconds // 3600, "hour")
-
-
-def _commands(verdict: Verdict) -> Iterator[str]:
-    rows = drain_commands(verdict)
-    if rows:
-        yield "To keep jobs from these nodes"
-        yield from (f"  {row}" for row in rows)
 
 
 def drain_commands(verdict: Verdict) -> list[str]:
