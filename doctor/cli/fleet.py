@@ -102,7 +102,7 @@ def check(
             raise InputError(str(error)) from error
         tally = Tally(expected=expected).add_all(of_folder(folder))
         tally.missing(done.expected, done.reasons)
-    _heard(tally, "no node was there to be asked: none that is named, in the inventory or known to the scheduler")
+    _require_answers(tally, "no node to ask: none is named, in the inventory or known to the scheduler")
     verdict = judged(tally, goldens)
     deliver(without_names(_rendered(verdict, format_), site), output)
     return _exit_code(verdict, fail_on, strict=strict)
@@ -138,7 +138,7 @@ def report(
     tally = tally_of(source, expected)
     tally.missing(names_of(nodes))
     what = "the stream was empty" if source == "-" else f"{source}: no NODE.json, NODE.jsonl or NODE.out is in it"
-    _heard(tally, f"{what}, and --nodes names nobody: nothing was read")
+    _require_answers(tally, f"{what}, and --nodes names nobody: nothing was read")
     cluster = text_of(kube)
     seen = [*views.of_gres(text_of(gres)), *views.of_scontrol(text_of(slurm)), *kubernetes.of_kubernetes(cluster)]
     verdict = judged(tally, goldens)
@@ -167,7 +167,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     yield keep.absolute()
 
 
-def _heard(tally: Tally, why: str) -> None:
+def _require_answers(tally: Tally, why: str) -> None:
     """Raises InputError where nobody answered and nobody is missed: a fleet of no node is not a good one."""
     from doctor.errors import InputError
 

@@ -70,7 +70,7 @@ def emit(
         if not check:
             wrote(recipe, folder)
             state = f"UNLOCKED: {', '.join(recipe.unlocked)}" if recipe.unlocked else "locked"
-            _told(f"{folder}: {state}\n")
+            _print(f"{folder}: {state}\n")
             continue
         for difference in differences(recipe, folder):
             wrong += 1
@@ -78,7 +78,7 @@ def emit(
     return ExitCode.FINDINGS if wrong else ExitCode.OK
 
 
-def _told(text: str) -> None:
+def _print(text: str) -> None:
     from doctor.cli.output import deliver
 
     deliver(text, None)
@@ -165,7 +165,7 @@ def lock(
         made, failed = make(recipe, options, now, _note)
         moved = changes(recipe.lock, made)
         for line in moved:
-            _told(f"{name}: {line}\n")
+            _print(f"{name}: {line}\n")
         for line in failed:
             _note(f"{name}: {'left as it was' if options.update else 'not locked'}: {line}")
         missing += len(failed) + (len(moved) if check else 0)
@@ -254,11 +254,11 @@ def build(
     built = make(_recipe(profile, output), records, options, progress, _note)
     progress.end()
     size = f"{built.found.bytes / 1e6:.0f} MB, {built.image.size / 1e6:.0f} MB compressed"
-    _told(f"{built.tag} {built.image.digest}\n  {size}\n  {built.record}\n  {built.bom}\n")
+    _print(f"{built.tag} {built.image.digest}\n  {size}\n  {built.record}\n  {built.bom}\n")
     if built.verified:
-        _told("  built twice without cache: the same digest\n")
+        _print("  built twice without cache: the same digest\n")
     for difference in built.differences:
-        _told(f"  differs: {difference}\n")
+        _print(f"  differs: {difference}\n")
     return ExitCode.FINDINGS if built.verified is False else ExitCode.OK
 
 
@@ -303,9 +303,9 @@ def verify(
     failed = any(c.outcome == "failed" for c in checks)
     if format_ == "json":
         table = {"schema": "doctor.image-verify/1", "image": reference, "checks": [asdict(c) for c in checks]}
-        _told(json.dumps(table, indent=2) + "\n")
+        _print(json.dumps(table, indent=2) + "\n")
     else:
-        _told("".join(f"{c.outcome:>11}  {c.name}: {clean(c.text)}\n" for c in checks))
+        _print("".join(f"{c.outcome:>11}  {c.name}: {clean(c.text)}\n" for c in checks))
     return ExitCode.FINDINGS if failed else ExitCode.OK
 
 

@@ -109,7 +109,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         for gpu in gpus:
             logged = _logged(machine, gpu) if gpu.driver is None else None
             if logged and logged[0] in presence.OTHER_DRIVERS:
-                yield _told_by_nvrm(machine, gpu, *logged)
+                yield _seen_by_nvrm(machine, gpu, *logged)
                 continue
             if gpu.driver is None and _claimed(machine, gpu) and not others and run_line.sees_none(machine):
                 yield _for_a_guest(machine, gpu, module, name)
@@ -159,7 +159,7 @@ def _logged(machine: Snapshot, gpu: Gpu) -> tuple[str, KernelEvent] | None:
     return None
 
 
-def _told_by_nvrm(machine: Snapshot, gpu: Gpu, driver: str, event: KernelEvent) -> Finding:
+def _seen_by_nvrm(machine: Snapshot, gpu: Gpu, driver: str, event: KernelEvent) -> Finding:
     """A warning: the log may be of a time when the GPU was meant for a guest."""
     return Finding(
         severity=Severity.INFO if presence.answers(machine, "nvidia") else Severity.WARNING,
