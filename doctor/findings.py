@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from doctor.facts.labels import label
+from doctor.facts.labels import label, measure
 from doctor.facts.snapshot import Snapshot
 
 _LONGEST_VALUE = 400
@@ -104,8 +104,8 @@ class Expect(_Frozen):
 
 
 class Step(_Frozen):
-    """One step of a remedy. `command` is an argv, never a shell line; a word in capitals in it is a placeholder that
-    `text` explains."""
+    """One step of a remedy. `command` is an argv, never a shell line, but for `sh -c 'printf … > FILE'`, which makes a
+    file; a word in capitals in it is a placeholder that `text` explains."""
 
     text: str
     command: tuple[str, ...] | None = None
@@ -376,7 +376,8 @@ def evidence(machine: Snapshot, names: Iterable[str]) -> tuple[Evidence, ...]:
             continue
         value = machine.get(name)
         if value is not None:
-            rows.append(Evidence(text=f"{label(name)}: {_plain(value)}", source=machine.source(name)))
+            text = f"{label(name)}: {measure(name, value) or _plain(value)}"
+            rows.append(Evidence(text=text, source=machine.source(name)))
     return tuple(rows)
 
 

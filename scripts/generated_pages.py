@@ -13,12 +13,13 @@ from typing import Any
 import typer
 from mkdocs.structure.files import File, Files
 
-from doctor.cli.help_texts import add_examples
+from doctor.cli.help_texts import complete
 from doctor.cli.main import build
 from doctor.cli.plain_options import convert_plainly
 from doctor.engine.registry import checks, rules
 from doctor.findings import Rule
 from doctor.report.stack import table
+from doctor.report.words import TESTED
 
 _CATALOGUE = """# Catalogue of rules
 
@@ -104,7 +105,7 @@ def _commands() -> str:
     """The help text of each command, and of those below it."""
     group: Any = typer.main.get_group(build())
     convert_plainly(group)
-    add_examples(group)
+    complete(group)
     top = group.make_context("doctor", [], resilient_parsing=True)
     return _COMMANDS + "".join(part for name in group.list_commands(top) for part in _help(group, top, name))
 
@@ -128,8 +129,8 @@ def _catalogue() -> str:
         ((check.run.__module__.split(".")[2], check.rule) for check in checks()),
         key=lambda pair: (order.index(pair[0]) if pair[0] in order else len(order), pair[1].id),
     )
-    rows = [f"| [{r.id}](#{r.id}) | {r.severity.value} | {r.proven} | {r.title} |" for _, r in found]
-    parts = [_CATALOGUE, "| rule | severity | seen | what |\n|--|--|--|--|\n" + "\n".join(rows) + "\n"]
+    rows = [f"| [{r.id}](#{r.id}) | {r.severity.value} | {TESTED[r.proven]} | {r.title} |" for _, r in found]
+    parts = [_CATALOGUE, "| rule | severity | tested | what |\n|--|--|--|--|\n" + "\n".join(rows) + "\n"]
     for area, pairs in groupby(found, key=lambda pair: pair[0]):
         parts.append(f"## {_AREAS.get(area, area)}\n")
         parts += [f"### {r.id}\n\n{_about(r)}\n\n{r.doc.strip().replace('## ', '#### ')}\n" for _, r in pairs]
@@ -138,11 +139,11 @@ def _catalogue() -> str:
 
 def _about(rule: Rule) -> str:
     explains = f" Explains: {', '.join(rule.explains)}." if rule.explains else ""
-    return f"{rule.title} Severity: {rule.severity.value}. Seen: {rule.proven}.{explains}"
+    return f"{rule.title} Severity: {rule.severity.value}. Tested {TESTED[rule.proven]}.{explains}"
 
 
 def _page(rule: Rule) -> str:
-    about = f"{rule.title} Severity: {rule.severity.value}. Seen: {rule.proven}."
+    about = f"{rule.title} Severity: {rule.severity.value}. Tested {TESTED[rule.proven]}."
     explains = f"\n\nExplains: {', '.join(f'[{r}]({r}.md)' for r in rule.explains)}." if rule.explains else ""
     back = f"[All rules](../rules-catalogue.md#{rule.id}). `doctor explain {rule.id}` prints this page."
     return f"# {rule.id}\n\n{about}{explains}\n\n{rule.doc.strip()}\n\n{back}\n"

@@ -102,7 +102,7 @@ def _nvidia(system: System, address: str) -> Clocks:
             memory_mhz=_whole(words[1]),
             power_w=_number(words[2]),
             temperature_c=_number(words[3]),
-            throttle=None if mask is None else tuple(said for bit, said in _REASONS.items() if mask & bit),
+            throttle=None if mask is None else tuple(reason for bit, reason in _REASONS.items() if mask & bit),
             source="command:nvidia-smi",
         )
     return Clocks()
@@ -110,7 +110,7 @@ def _nvidia(system: System, address: str) -> Clocks:
 
 def _amd(system: System, address: str, before: gpu_metrics.Metrics | None) -> Clocks:
     """hwmon: freq1 is the shader clock and freq2 the memory's, in Hz; power in microwatts, heat in 1/1000 degree
-    (Documentation/gpu/amdgpu/thermal.rst). What holds the clocks down stands in gpu_metrics."""
+    (Documentation/gpu/amdgpu/thermal.rst). What holds the clocks down is in gpu_metrics."""
     device = f"sys/bus/pci/devices/{address}"
     throttle = gpu_metrics.held_down(before, _metrics(system, address))
     folder = next((f for f in system.list_dir(f"{device}/hwmon").value or () if f.startswith("hwmon")), None)

@@ -51,8 +51,8 @@ def _together(rows: Sequence[Row], pairs: int) -> Row:
     changes = [row.change for row in rows if row.change is not None]
     if len(rows) < pairs or len(changes) < pairs:
         odd = next((row for row in rows if row.change is None), rows[0])
-        said = odd.note or f"only in {len(changes)} of {pairs} pairs"
-        return odd if pairs == 1 else Row(odd.key, odd.unit, "incomparable", note=said)
+        note = odd.note or f"only in {len(changes)} of {pairs} pairs"
+        return odd if pairs == 1 else Row(odd.key, odd.unit, "incomparable", note=note)
     if len(rows) == 1:
         return rows[0]
     order: tuple[Verdict, ...] = ("incomparable", "uncertain", "same")

@@ -76,16 +76,16 @@ def run(runner: Runner, plan: Plan, results: Results) -> Iterator[Progress]:
 def _all_at_once(runner: Runner, plan: Plan, results: Results, build: str, scratch: str) -> Iterator[Progress]:
     """Each GPU's child is watched by a thread of its own; results come in the order of the GPUs."""
     own = [Results(devices=results.devices) for _ in results.devices]
-    said: queue.SimpleQueue[Progress | None] = queue.SimpleQueue()
+    events: queue.SimpleQueue[Progress | None] = queue.SimpleQueue()
 
     def one(device: Device, into: Results) -> None:
         try:
             folder = f"{scratch}/{device.torch.replace(':', '-')}"
             Path(folder).mkdir()
             for event in _on_device(runner, plan, into, device, build, folder):
-                said.put(event)
+                events.put(event)
         finally:
-            said.put(None)
+            events.put(None)
 
     threads = [threading.Thread(target=one, args=pair) for pair in zip(results.devices, own, strict=True)]
     for thread in threads:
@@ -93,7 +93,7 @@ def _all_at_once(runner: Runner, plan: Plan, results: Results, build: str, scrat
     try:
         running = len(threads)
         while running:
-            event = said.get()
+            event = events.get()
             if event is None:
                 running -= 1
             else:
@@ -164,5 +164,5 @@ def _cut_short(
     plan: Plan,
 ) -> list[Measurement]:
     """Cases that did not come to an end, of which the child was not the cause; or it ended between two of them."""
-    said = {"out-of-time": _over(plan), "stopped": "the run was stopped"}.get(state, detail or state)
-    return [not_run(case, device.torch, f"{said} during this case" if case is begun else said) for case in left]
+    reason = {"out-of-time": _over(plan), "stopped": "the run was stopped"}.get(state, detail or state)
+    return [not_run(case, device.torch, f"{reason} during this case" if case is begun else reason) for case in left]

@@ -130,7 +130,7 @@ def _of_a_part(entry: Entry) -> bool:
     """Whether its rows lie further apart than the matrix is wide: BLAS counts columns first."""
     match = re.match(r"([nt])([nt])_\d+_\d+_\d+(?:_B_\d+)?_ld_(\d+)_(\d+)_(\d+)", entry.shape)
     if match is None or entry.sizes is None:
-        return False  # before torch 2.7 the shape said nothing of it
+        return False  # before torch 2.7 the shape had nothing of it
     m, n, k = entry.sizes
     dense = (m if match[1] == "n" else k, k if match[2] == "n" else n, m)
     return tuple(int(match[number]) for number in (3, 4, 5)) != dense
@@ -181,8 +181,8 @@ def measure(
         if kind == "begin":
             yield Progress(word(event.get("case")))
         elif kind == "loaded" and not event.get("taken"):
-            said = ", ".join(_other(event.get("validators"), validators)) or "its validators belong to another stack"
-            done.trouble = f"torch did not load the file: {said}"
+            reason = ", ".join(_other(event.get("validators"), validators)) or "its validators belong to another stack"
+            done.trouble = f"torch did not load the file: {reason}"
         elif kind == "case" and event.get("refused"):
             done.refused.append(f"{word(event.get('case'), 200)}: {word(event['refused'], 200)}")
         elif kind == "case":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from doctor.cli.choices import Output
 from doctor.cli.site_options import Destination, Domain, Hide, Key, site_of
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def bench(
             "or `compare A B`, `report FILE`, `tune`."
         ),
     ] = None,
-    level: Annotated[str, typer.Option(help="quick (at most 60 s) or full.")] = "quick",
+    level: Annotated[str, typer.Option(metavar="quick|full", help="quick takes at most 60 s.")] = "quick",
     device: Annotated[str | None, typer.Option(help="cpu or cuda:N (default: every GPU that torch sees).")] = None,
     python: Annotated[str | None, typer.Option(help="Python interpreter that has torch.")] = None,
     profile: Annotated[str | None, typer.Option(help="Compare with the baselines of this known-good stack.")] = None,
@@ -39,8 +40,10 @@ def bench(
     budget: Annotated[float, typer.Option(help="tune: time limit in seconds.")] = 300.0,
     results: Annotated[Path | None, typer.Option(help="tune: check and measure this file without tuning.")] = None,
     no_history: Annotated[bool, typer.Option("--no-history", help="Do not record this run.")] = False,
-    format_: Annotated[str, typer.Option("--format", help="text, json or html (with bars).")] = "text",
-    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    format_: Annotated[
+        str, typer.Option("--format", metavar="text|json|html", help="Output format; html has bars.")
+    ] = "text",
+    output: Output = None,
     hide: Hide = None,
     domain: Domain = None,
     key: Key = None,
@@ -50,14 +53,15 @@ def bench(
     import re
     import time
 
-    from doctor.cli.choices import one_of
     from doctor.errors import InputError
+    from doctor.profiles import load
 
     began = time.monotonic()
     names = what or []
     to = Destination(output, site_of(hide, domain, key))
     measures = names[:1] not in (["compare"], ["tune"])
-    one_of("--format", format_, ("text", "json", "html") if measures else ("text", "json"))
+    if format_ == "html" and not measures:
+        raise InputError(f"bench {names[0]}: invalid --format 'html' (choose from text, json)")
     if names[:1] == ["compare"]:
         return _compare(names[1:], format_, to)
     if names[:1] == ["report"]:
@@ -68,7 +72,7 @@ def bench(
         raise InputError("--memory must be 1 to 4096 GiB, --budget 1 to 86400 seconds")
     if output is not None and not os.access(output.parent, os.W_OK):
         raise InputError(f"-o {output}: cannot write to {output.parent}; nothing was measured")
-    loaded = _profile(profile)
+    loaded = load(profile) if profile else None
     tuning = names == ["tune"]
     if not tuning:
         from doctor.bench.plan import plan
@@ -97,12 +101,6 @@ def _ready(python: str | None, memory: int, began: float | None) -> tuple[Snapsh
     machine = measured.facts(system, _python(python, live=True))
     ends = math.inf if began is None else began + QUICK_S - ENDS_S
     return machine, Runner(measured.interpreter(machine), dict(os.environ), system, memory << 30, ends=ends)
-
-
-def _profile(name: str | None) -> Profile | None:
-    from doctor.profiles import load
-
-    return load(name) if name else None
 
 
 def _measure(

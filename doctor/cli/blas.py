@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from doctor.cli.choices import Output, TextOrJson
 from doctor.cli.site_options import Destination, Domain, Hide, Key, site_of
 
 if TYPE_CHECKING:
     from doctor.blas.predict import Prediction
     from doctor.blas.prove import Proved
     from doctor.facts import Snapshot
-    from doctor.system.base import System
 
 
 def add(app: typer.Typer) -> None:
@@ -30,8 +31,8 @@ def blas(
         str | None, typer.Option(help="With --prove: cpu, cuda or cuda:N (default: what torch has).")
     ] = None,
     timeout: Annotated[float, typer.Option(help="With --prove: time limit of each process in seconds.")] = 300.0,
-    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
-    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    format_: TextOrJson = "text",
+    output: Output = None,
     hide: Hide = None,
     domain: Domain = None,
     key: Key = None,
@@ -41,21 +42,19 @@ def blas(
 
     from doctor.blas.predict import predict
     from doctor.cli import measured
-    from doctor.cli.check import _python
-    from doctor.cli.choices import one_of
+    from doctor.cli.check import _python, _system
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError
     from doctor.report import blas as report
 
     to = Destination(output, site_of(hide, domain, key))
-    one_of("--format", format_, ("text", "json"))
     if prove and from_ is not None:
         raise InputError("--prove runs on this machine and cannot be combined with --from")
     if device is not None and not re.fullmatch(r"cpu|cuda(?::\d{1,3})?", device):
         raise InputError(f"invalid --device '{device[:20]}' (cpu, cuda or cuda:N)")
     if not 1 <= timeout <= 3600:
         raise InputError(f"--timeout must be 1 to 3600 seconds, not {timeout:g}")
-    system = _system(from_)
+    system = _system(from_, None)
     machine = measured.facts(system, _python(python, live=from_ is None))
     predictions = predict(machine)
     if not predictions:
@@ -71,7 +70,7 @@ def blas(
         proved = _proved(machine, predictions, timeout, device)
         if proved.trouble and all(p.outcome == "not-run" for p in proved.proofs):
             raise InputError(f"cannot run a matrix product: {proved.trouble}")
-        withheld = kept_back(_environ())
+        withheld = kept_back(dict(os.environ))
         machine, findings = measured.judged(machine, {"gemm_proofs": tuple(proved.proofs)})
     if format_ == "json":
         data = report.data(machine, predictions, findings, withheld, proved.torch if proved else None)
@@ -80,18 +79,6 @@ def blas(
         to.write(report.text(machine, predictions, findings, withheld, proved.trouble if proved else None))
     bad = any(f.severity.rank < 2 for f in findings) or bool(proved and proved.trouble)
     return ExitCode.FINDINGS if bad else ExitCode.OK
-
-
-def _system(from_: Path | None) -> System:
-    from doctor.cli.check import _system as chosen
-
-    return chosen(from_, None)
-
-
-def _environ() -> dict[str, str]:
-    import os
-
-    return dict(os.environ)
 
 
 def _proved(machine: Snapshot, predictions: tuple[Prediction, ...], timeout: float, device: str | None) -> Proved:
@@ -103,7 +90,7 @@ def _proved(machine: Snapshot, predictions: tuple[Prediction, ...], timeout: flo
     python = measured.interpreter(machine)
     bounds = replace(prove.BOUNDS, total_s=timeout, silence_s=min(prove.BOUNDS.silence_s, timeout))
     last: Any = None
-    for last in prove.prove(python, predictions, _environ(), bounds, device):
+    for last in prove.prove(python, predictions, dict(os.environ), bounds, device):
         if isinstance(last, prove.Progress):
             measured.say(f"{last.done + 1} of {last.of}: {last.case}")
     measured.hush()

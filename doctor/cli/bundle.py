@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from doctor.cli.choices import TextOrJson
 from doctor.cli.site_options import Domain, Hide, Key, site_of
 
 
@@ -64,7 +65,7 @@ def bundle(
         for_why=for_why,
     )
     if dry_run:
-        listed = [f"{len(p.content):>9}  {p.name}  ({p.origin})\n" for p in made.parts]
+        listed = [f"{len(p.content):>9}  {p.name}  ({' '.join(p.origin.split())})\n" for p in made.parts]
         deliver("".join([*listed, *(f"  left out  {row.origin}: {row.why}\n" for row in made.left_out)]), None)
         return 0
     path = output or Path(f"doctor-bundle-{now:%Y%m%d-%H%M%S}.tar.gz")
@@ -114,7 +115,7 @@ _SHOWN = 200
 
 def scan(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A bundle.")],
-    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    format_: TextOrJson = "text",
 ) -> int:
     """Look at a bundle a second time, by another way than redaction's: list what a person should look at; exit 1 when
     there is any. The words themselves are shown, so keep the output."""
@@ -125,11 +126,9 @@ def scan(
     from doctor.bundle.scan import by_detect_secrets
     from doctor.bundle.scan import scan as look
     from doctor.cli.output import deliver
-    from doctor.errors import ExitCode, InputError
+    from doctor.errors import ExitCode
     from doctor.system.live import LiveSystem
 
-    if format_ not in ("text", "json"):
-        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
     accounts = [line.split(":") for line in (LiveSystem({}).read_text("etc/passwd").value or "").splitlines()]
     users = [row[0] for row in accounts if len(row) > 5 and row[2].isdigit() and 1000 <= int(row[2]) < 65534]
     bundle = open_bundle(path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from doctor.cli.choices import one_of
+from doctor.cli.choices import FailOn, Output
 from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
 from doctor.report import formats
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from doctor.engine.allow import Allowed
     from doctor.findings import Report
     from doctor.system.base import System
+
+
+Format = Annotated[str, typer.Option("--format", metavar="|".join(("text", *formats.names())), help="Output format.")]
 
 
 def add(app: typer.Typer) -> None:
@@ -32,8 +35,8 @@ def check(
     in_: Annotated[
         str | None, typer.Option("--in", help="Check this container (docker, podman) or pod (crictl) from its host.")
     ] = None,
-    format_: Annotated[str, typer.Option("--format", help=f"text, {', '.join(formats.names())}.")] = "text",
-    fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
+    format_: Format = "text",
+    fail_on: FailOn = "error",
     strict: Annotated[bool, typer.Option("--strict", help="Exit 4 when a layer that matters was not checked.")] = False,
     expect_gpus: Annotated[
         int | None, typer.Option(min=0, help="How many GPUs should be usable; 0: none is expected here.")
@@ -43,8 +46,6 @@ def check(
     allow: Annotated[
         Path | None, typer.Option(help="Allow-list (TOML); default: the one in your configuration.")
     ] = None,
-    plain: Annotated[bool, typer.Option("--plain", help="Print words only: no colour, no symbols.")] = False,
-    no_color: Annotated[bool, typer.Option("--no-color", help="No colour.")] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Print the fixes as one script; run nothing.")] = False,
     choose: Annotated[
         list[str] | None,
@@ -55,7 +56,7 @@ def check(
         typer.Option(help="Read the kernel log since then (2h, 3d, 2026-11-20), across boots; default: this boot."),
     ] = None,
     verbose: Annotated[int, typer.Option("-v", count=True, help="-v GPU numbers and facts, -vv origins too.")] = 0,
-    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    output: Output = None,
     unredacted: Annotated[bool, typer.Option("--unredacted", help="Keep names and ids; only with -o.")] = False,
     hide: Hide = None,
     domain: Domain = None,
@@ -67,8 +68,6 @@ def check(
     from doctor.engine.verdict import exit_code
     from doctor.errors import InputError
 
-    one_of("--format", format_, ("text", *formats.names()))
-    one_of("--fail-on", fail_on, ("error", "warning", "never"))
     if unredacted and output is None:
         raise InputError("--unredacted needs -o FILE: unredacted reports go to a file of mode 0600 only")
     site = site_of(hide, domain, key)
@@ -121,7 +120,7 @@ def check(
 
         deliver(without_names(as_script(report, choose or ()), site), output)
         return code
-    text = _rendered(report, format_, plain, no_color or output is not None, verbose, unredacted)
+    text = _rendered(report, format_, verbose, unredacted, to_file=output is not None)
     deliver(without_names(text, site), output)
     return code
 
@@ -216,11 +215,11 @@ def _allowed(path: Path | None) -> tuple[Allowed, ...]:
     return allow.load(chosen) if chosen else ()
 
 
-def _rendered(report: Report, format_: str, plain: bool, no_color: bool, verbose: int, unredacted: bool) -> str:
+def _rendered(report: Report, format_: str, verbose: int, unredacted: bool, *, to_file: bool) -> str:
     if format_ != "text":
         from doctor.engine.registry import rules
 
         return formats.render(format_, report, rules, unredacted=unredacted)
     from doctor.report import terminal
 
-    return terminal.render(report, terminal.Look.of_stdout(plain=plain, no_color=no_color), verbose)
+    return terminal.render(report, terminal.Look.of_stdout(colour=not to_file), verbose)

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from doctor.cli.choices import choices
+
 if TYPE_CHECKING:
     from typing import TypeAlias
 
     Command: TypeAlias = Any
     """Of click or of typer's copy of it."""
 
+_OF_PROFILES = (("profiles", "show"), ("image", "emit"), ("image", "lock"), ("image", "build"))
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -44,7 +47,14 @@ def _rows(command: Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
         from doctor.engine.registry import checks
 
         words = [*(c.rule.id for c in checks()), *words]
+    elif path in _OF_PROFILES:
+        from doctor.profiles.compose import named
+
+        words = [*named(), *words]
     yield path, list(dict.fromkeys(words))
+    for parameter in command.params:
+        if values := choices(parameter):
+            yield from (((*path, name), list(values)) for name in parameter.opts)
     for name, member in members.items():
         yield from _rows(member, (*path, name))
 
@@ -58,6 +68,7 @@ def _bash(rows: dict[tuple[str, ...], list[str]], *, zsh: bool) -> str:
 _doctor() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" found="" words="" word longer
   for word in "${{COMP_WORDS[@]:1:$((COMP_CWORD-1))}}"; do
+    if [[ "$found" == *" -"* ]]; then found="${{found% *}}"; continue; fi
     longer="${{found:+$found }}$word"
     case "$longer" in
       {known}) found="$longer" ;;
@@ -83,6 +94,10 @@ def _fish(rows: dict[tuple[str, ...], list[str]]) -> str:
 function __doctor_found
     set -l found ''
     for word in (commandline -opc)[2..]
+        if string match -q -- '* -*' $found
+            set found (string replace -r ' [^ ]*$' '' -- $found)
+            continue
+        end
         set -l longer (string trim -- "$found $word")
         if contains -- $longer {known}
             set found $longer

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from doctor.cli.choices import Output, TextOrJson
 from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ def diff(
         str, typer.Argument(metavar="A", help="A bundle, capture or JSON report; `this` is this machine.")
     ],
     after: Annotated[str, typer.Argument(metavar="B", help="The same.")],
-    format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
-    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    format_: TextOrJson = "text",
+    output: Output = None,
     hide: Hide = None,
     domain: Domain = None,
     key: Key = None,
@@ -38,14 +38,12 @@ def diff(
     from doctor.cli.output import deliver
     from doctor.compare import as_data, compare
     from doctor.engine.verdict import unread, unread_line
-    from doctor.errors import ExitCode, InputError
+    from doctor.errors import ExitCode
     from doctor.findings import Layer
     from doctor.report.formats.json import as_data as data
     from doctor.report.formats.json import private
     from doctor.sides import report
 
-    if format_ not in ("text", "json"):
-        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
     site = site_of(hide, domain, key)
     names, sides = (before, after), (private(report(before, site), site), private(report(after, site), site))
     changes = compare(*(data(side, unredacted=True) for side in sides))

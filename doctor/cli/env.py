@@ -65,7 +65,7 @@ def env(
     domain: Domain = None,
     key: Key = None,
 ) -> int:
-    """Find environment variables that are misread, contradict each other, or never reach the program."""
+    """Find variables that are misread, conflict, or reach no program."""
     from doctor.cli import env_files, env_output
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError

@@ -15,7 +15,7 @@ def add(app: typer.Typer) -> None:
 
 
 def explain(rule: Annotated[str, typer.Argument(help="The id of a rule; `doctor rules` lists them.")]) -> None:
-    """Say what a rule finds, why it matters, and how to fix it, with the commands of each distribution."""
+    """Explain a finding: what it means, why it matters, how to fix it."""
     import difflib
     import shutil
 
@@ -23,6 +23,7 @@ def explain(rule: Annotated[str, typer.Argument(help="The id of a rule; `doctor 
     from doctor.engine.registry import checks
     from doctor.errors import InputError
     from doctor.report.prose import fill
+    from doctor.report.words import TESTED
 
     rules = {c.rule.id: c for c in checks()}
     if rule not in rules:
@@ -30,7 +31,7 @@ def explain(rule: Annotated[str, typer.Argument(help="The id of a rule; `doctor 
         hint = f"did you mean {near[0]}?" if near else "`doctor rules` lists them"
         raise InputError(f"no rule {rule!r}; {hint}")
     found, width = rules[rule].rule, min(shutil.get_terminal_size((100, 24)).columns, 100)
-    head = f"# {found.id}\n\n{found.title} ({found.severity.value}, proven {found.proven})\n\n"
+    head = f"# {found.id}\n\n{found.title} ({found.severity.value}; tested {TESTED[found.proven]})\n\n"
     page, references, rest = found.doc.strip().partition("## References")
     parts = [fill(head + page.strip(), width), _commands(rules[rule], width), fill(references + rest, width)]
     deliver("\n".join(part.rstrip("\n") + "\n" for part in parts if part.strip()), None)

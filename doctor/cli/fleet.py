@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from doctor.cli.choices import Output, one_of
+from doctor.cli.choices import FailOn, Output
 from doctor.cli.fleet_diff import diff
 from doctor.cli.fleet_health import health
 from doctor.cli.fleet_inputs import Golden, Profile, expected_state, names_of, tally_of, text_of
@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from doctor.fleet.tally import Tally
     from doctor.fleet.verdict import Verdict
 
-_FORMATS = ("text", "json", "markdown", "html", "nodes")
+_Strict = Annotated[bool, typer.Option("--strict", help="Exit 4 when a layer was not checked on a node with GPUs.")]
+_Format = Annotated[
+    str,
+    typer.Option(
+        "--format", metavar="text|json|markdown|html|nodes", help="Output format; nodes: those to keep jobs from."
+    ),
+]
 
 
 def add(app: typer.Typer) -> None:
@@ -36,7 +42,9 @@ def check(
     ansible: Annotated[Path | None, typer.Option(help="Through ansible: an inventory.")] = None,
     emit: Annotated[
         str | None,
-        typer.Option(help="Print a job for sbatch, kubernetes-job, kubernetes-daemonset or ansible; run nothing."),
+        typer.Option(
+            metavar="sbatch|kubernetes-job|kubernetes-daemonset|ansible", help="Print a job for it; run nothing."
+        ),
     ] = None,
     nodes: Annotated[str | None, typer.Option(help="Only these nodes: n[001-128], or @FILE of names.")] = None,
     partition: Annotated[str | None, typer.Option(help="Slurm's partition.")] = None,
@@ -52,19 +60,15 @@ def check(
     keep: Annotated[Path | None, typer.Option(help="Keep the reports in this new folder.")] = None,
     golden: Golden = None,
     profile: Profile = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 4 when a layer was not checked on a node with GPUs.")
-    ] = False,
-    format_: Annotated[str, typer.Option("--format", help=", ".join(_FORMATS))] = "text",
-    fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
+    strict: _Strict = False,
+    format_: _Format = "text",
+    fail_on: FailOn = "error",
     output: Output = None,
     hide: Hide = None,
     domain: Domain = None,
     key: Key = None,
 ) -> int:
     """Check all nodes over Slurm, ssh or Ansible, and compare them."""
-    one_of("--format", format_, _FORMATS)
-    one_of("--fail-on", fail_on, ("error", "warning", "never"))
     site = site_of(hide, domain, key)
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError, ToolError
@@ -78,7 +82,6 @@ def check(
         raise InputError("expected one of --slurm, --ssh, --ansible, --emit")
     chosen = ",".join(names_of(nodes)) or None
     if emit:
-        one_of("--emit", emit, texts.KINDS)
         made = texts.emit(emit, doctor=doctor, nodes=chosen, partition=partition, timeout_s=timeout, image=image,
                           gpu_label=node_label, options=option or ())  # fmt: skip
         deliver(made, output)
@@ -99,7 +102,7 @@ def check(
             raise InputError(str(error)) from error
         tally = Tally(expected=expected).add_all(of_folder(folder))
         tally.missing(done.expected, done.reasons)
-    _heard(tally, "no node was there to be asked: none that is named, in the inventory or known to the scheduler")
+    _require_answers(tally, "no node to ask: none is named, in the inventory or known to the scheduler")
     verdict = judged(tally, goldens)
     deliver(without_names(_rendered(verdict, format_), site), output)
     return _exit_code(verdict, fail_on, strict=strict)
@@ -107,21 +110,17 @@ def check(
 
 def report(
     source: Annotated[str, typer.Argument(metavar="DIR|-", help="Folder with a NODE.json each; - is a stream.")],
-    format_: Annotated[
-        str, typer.Option("--format", help=f"{', '.join(_FORMATS)} (those to keep jobs from).")
-    ] = "text",
+    format_: _Format = "text",
     nodes: Annotated[
         str | None, typer.Option(help="Nodes that should have answered: n[001-128], or @FILE of names.")
     ] = None,
     golden: Golden = None,
     profile: Profile = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 4 when a layer was not checked on a node with GPUs.")
-    ] = False,
+    strict: _Strict = False,
     gres: Annotated[Path | None, typer.Option(help="Slurm's gres.conf, to compare with.")] = None,
     slurm: Annotated[Path | None, typer.Option(help="Output of `scontrol show node -o`, to compare with.")] = None,
     kube: Annotated[Path | None, typer.Option(help="Output of `kubectl get nodes -o json`, to compare with.")] = None,
-    fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
+    fail_on: FailOn = "error",
     output: Output = None,
     hide: Hide = None,
     domain: Domain = None,
@@ -130,8 +129,6 @@ def report(
     """Compare many reports: which node is odd, and what differs.
 
     Each is a `doctor check --format json` report."""
-    one_of("--format", format_, _FORMATS)
-    one_of("--fail-on", fail_on, ("error", "warning", "never"))
     site = site_of(hide, domain, key)
     from doctor.cli.output import deliver
     from doctor.fleet import kubernetes, views
@@ -141,7 +138,7 @@ def report(
     tally = tally_of(source, expected)
     tally.missing(names_of(nodes))
     what = "the stream was empty" if source == "-" else f"{source}: no NODE.json, NODE.jsonl or NODE.out is in it"
-    _heard(tally, f"{what}, and --nodes names nobody: nothing was read")
+    _require_answers(tally, f"{what}, and --nodes names nobody: nothing was read")
     cluster = text_of(kube)
     seen = [*views.of_gres(text_of(gres)), *views.of_scontrol(text_of(slurm)), *kubernetes.of_kubernetes(cluster)]
     verdict = judged(tally, goldens)
@@ -170,7 +167,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     yield keep.absolute()
 
 
-def _heard(tally: Tally, why: str) -> None:
+def _require_answers(tally: Tally, why: str) -> None:
     """Raises InputError where nobody answered and nobody is missed: a fleet of no node is not a good one."""
     from doctor.errors import InputError
 

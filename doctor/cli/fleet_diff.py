@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from doctor.cli.choices import Output, TextOrJson, one_of
+from doctor.cli.choices import Output, TextOrJson
 from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ def diff(
     domain: Domain = None,
     key: Key = None,
 ) -> int:
-    """Show what changed between two times: nodes, findings and configuration. Exit 1 when something got worse."""
+    """Show what changed between two times.
+
+    Exit 1 when something got worse."""
     import json
 
     from doctor.cli.output import deliver
@@ -33,7 +35,6 @@ def diff(
     from doctor.fleet.changes import as_data, compared
     from doctor.fleet.changes_text import render
 
-    one_of("--format", format_)
     site = site_of(hide, domain, key)
     found = compared(_side(before), _side(after))
     text = json.dumps(as_data(found), indent=2) + "\n" if format_ == "json" else render(found)

@@ -7,37 +7,33 @@ from typing import Annotated
 
 import typer
 
-from doctor.cli.choices import one_of
-
 
 def health(
-    for_: Annotated[str, typer.Option("--for", help="slurm-prolog, slurm-epilog, slurm-health, npd or nhc.")],
+    for_: Annotated[
+        str, typer.Option("--for", metavar="slurm-prolog|slurm-epilog|slurm-health|npd|nhc", help="Whose contract.")
+    ],
     gpus: Annotated[int | None, typer.Option(min=0, help="GPUs that this node should have.")] = None,
     scope: Annotated[
-        str | None, typer.Option(help="Only findings of this scope: hardware, firmware, driver or host.")
+        str | None, typer.Option(metavar="hardware|firmware|driver|host", help="Only findings of this scope.")
     ] = None,
-    fail_on: Annotated[str, typer.Option(help="What counts: error or warning.")] = "error",
+    fail_on: Annotated[str, typer.Option(metavar="error|warning", help="The least severity that counts.")] = "error",
     from_: Annotated[Path | None, typer.Option("--from", help="Check this capture or bundle.")] = None,
     root: Annotated[Path | None, typer.Option(help="Check the tree under this folder; run no command.")] = None,
 ) -> int:
-    """Check this node for a scheduler or monitor: one line and an exit code."""
+    """Check this node for a scheduler or monitor: a line and an exit code."""
     from doctor.cli.check import _allowed, _system
     from doctor.cli.output import notice, tell
     from doctor.engine.run import Options, examine
     from doctor.errors import DoctorError
     from doctor.fleet import health as contract
 
-    one_of("--for", for_, contract.CONTRACTS)
-    one_of("--fail-on", fail_on, ("error", "warning"))
-    if scope is not None:
-        one_of("--scope", scope, ("hardware", "firmware", "driver", "host"))
     system = _system(from_, root)
     try:
         found = examine(system, Options(allowed=_allowed(None)))
-        said = contract.answer(found, for_, fail_on=fail_on, gpus=gpus, scope=scope)
+        answer = contract.answer(found, for_, fail_on=fail_on, gpus=gpus, scope=scope)
     except DoctorError as error:
-        said = contract.failed(for_, str(error))
+        answer = contract.failed(for_, str(error))
     except Exception as error:  # noqa: BLE001 -- a fault of ours must not drain a node
-        said = contract.failed(for_, type(error).__name__)
-    (tell if said.to_stderr else notice)(said.line + "\n")
-    return said.code
+        answer = contract.failed(for_, type(error).__name__)
+    (tell if answer.to_stderr else notice)(answer.line + "\n")
+    return answer.code

@@ -49,7 +49,7 @@ def text_of(path: Path | None) -> str:
 
 
 def names_of(nodes: str | None) -> list[str]:
-    """The names that a list or a file of lists stands for."""
+    """The names that a list or a file of lists means."""
     from doctor.fleet.names import expanded
 
     if nodes is None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from doctor.cli.choices import one_of
 from doctor.cli.fleet_inputs import Golden, Profile, expected_state
 from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
 
@@ -25,12 +24,14 @@ def watch(
     ] = 24,
     golden: Golden = None,
     profile: Profile = None,
-    format_: Annotated[str, typer.Option("--format", help="text or jsonl.")] = "text",
+    format_: Annotated[str, typer.Option("--format", metavar="text|jsonl", help="Output format.")] = "text",
     hide: Hide = None,
     domain: Domain = None,
     key: Key = None,
 ) -> int:
-    """Print a line for each change: an error, an odd node, one that is late or does not report. Ctrl-C ends it."""
+    """Print a line for each change in a folder of reports.
+
+    A change is an error, an odd node, or one that is late or does not report. Ctrl-C ends it."""
     import time
 
     from doctor.cli.output import deliver, tell
@@ -40,7 +41,6 @@ def watch(
     from doctor.fleet.verdict import judged
     from doctor.fleet.watch import Watch
 
-    one_of("--format", format_, ("text", "jsonl"))
     site = site_of(hide, domain, key)
     goldens, expected = expected_state(golden, profile)
     seen, verdict, failed = 0, None, False

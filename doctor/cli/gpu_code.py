@@ -19,7 +19,7 @@ def gpu_code(
     files: Annotated[list[Path], typer.Argument(help="Shared objects, programs, .o and .a files, offload bundles.")],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """Show which GPUs a library was compiled for: SASS, PTX and gfx targets.
+    """Show which GPUs a library was compiled for.
 
     Only headers are read."""
     import json
@@ -38,7 +38,7 @@ def gpu_code(
             groups = [group._asdict() for group in reading.value.objects]
             lines.append(json.dumps({"file": str(file), **reading.value._asdict(), "objects": groups}))
         else:
-            lines += _told(file, reading.value)
+            lines += _listed(file, reading.value)
     if lines:
         deliver("\n".join(lines) + "\n", None)
     if wrong:
@@ -54,7 +54,7 @@ def _why(detail: str | None) -> str | None:
     return os.strerror(number) if isinstance(number, int) else detail
 
 
-def _told(file: Path, code: GpuCode) -> list[str]:
+def _listed(file: Path, code: GpuCode) -> list[str]:
     lines = [str(file)]
     for label, archs in (("SASS", code.sass), ("PTX", code.ptx), ("gfx", code.gfx), ("packed", code.compressed)):
         if archs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from types import MethodType
 from typing import Any
 
 from typer.core import TyperGroup
@@ -72,17 +73,47 @@ EXAMPLES = {
 """Three of each command that people start with; every one is parsed by a test."""
 
 
+_MANY = 10
+_GROUPS = {
+    "Machine": ("from", "root", "python", "pid", "in", "gpu", "driver", "rocm", "os", "machine", "glibc"),
+    "Output": ("format", "o", "v", "fail-on", "strict", "plan", "choose", "print", "emit", "explain", "lock"),
+    "Redaction": ("hide", "domain", "key", "unredacted", "map"),
+}
+"""Headings of the options of a command that has many, which all commands share."""
+
+
 def width() -> int:
     """Columns of a help text: the terminal's, up to a width that still reads well."""
     return min(shutil.get_terminal_size().columns, _WIDEST)
 
 
-def add_examples(group: Any) -> None:
-    """Put them below the help text of each command."""
+def complete(group: Any) -> None:
+    """Put examples below the help text of each command, and the options of those with many under headings."""
     for name, examples in EXAMPLES.items():
         if name in group.commands:
             lines = "\n".join(f"  {example}" for example in examples)
             group.commands[name].epilog = f"\b\nExamples:\n{lines}"
+    _group_options(group)
+
+
+def _group_options(command: Any) -> None:
+    for inner in getattr(command, "commands", {}).values():
+        _group_options(inner)
+    if len(command.params) > _MANY and not hasattr(command, "commands"):
+        command.format_options = MethodType(_format_options, command)
+
+
+def _format_options(self: Any, ctx: Any, formatter: Any) -> None:
+    sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", "Options", *_GROUPS)}
+    for parameter in self.get_params(ctx):
+        name = max(parameter.opts, key=len).lstrip("-")
+        shared = next((title for title, names in _GROUPS.items() if name in names), "Options")
+        title = "Arguments" if parameter.param_type_name == "argument" else shared
+        sections[title] += filter(None, [parameter.get_help_record(ctx)])
+    for title, rows in sections.items():
+        if rows:
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
 
 class CommandsBySection(TyperGroup):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from doctor.cli.choices import TextOrJson
 from doctor.cli.image_lint import lint
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ _OUTPUT = Annotated[Path, typer.Option("-o", "--output", help="Folder that holds
 _ENGINE = Annotated[
     str | None, typer.Option("--engine", help="docker or podman (default: whichever is installed).", show_default=False)
 ]
-_FORMAT = Annotated[str, typer.Option("--format", help="text or json.")]
 FOLDER = Path("dockerfiles")
 
 
@@ -47,8 +47,9 @@ def emit(
     ] = None,
     output: _OUTPUT = FOLDER,
 ) -> int:
-    """Write for each profile a folder that `docker build` takes as it is; exit 1 where --check finds a difference, with
-    --all in any folder that is there."""
+    """Write a folder for `docker build`, for each profile.
+
+    Exit 1 where --check finds a difference, with --all in any folder that is there."""
     from doctor.cli.output import tell
     from doctor.errors import ExitCode, InputError
     from doctor.images.emit import differences, wrote
@@ -69,7 +70,7 @@ def emit(
         if not check:
             wrote(recipe, folder)
             state = f"UNLOCKED: {', '.join(recipe.unlocked)}" if recipe.unlocked else "locked"
-            _told(f"{folder}: {state}\n")
+            _print(f"{folder}: {state}\n")
             continue
         for difference in differences(recipe, folder):
             wrong += 1
@@ -77,17 +78,10 @@ def emit(
     return ExitCode.FINDINGS if wrong else ExitCode.OK
 
 
-def _told(text: str) -> None:
+def _print(text: str) -> None:
     from doctor.cli.output import deliver
 
     deliver(text, None)
-
-
-def _text_or_json(format_: str) -> None:
-    from doctor.errors import InputError
-
-    if format_ not in ("text", "json"):
-        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
 
 
 def _recipes(
@@ -140,7 +134,9 @@ def lock(
     wheels: Annotated[Path | None, typer.Option(help="Folder with wheels beside those of the index.")] = None,
     apt_sources: Annotated[Path | None, typer.Option(help="apt's sources.list instead of the base's own.")] = None,
     ca: Annotated[Path | None, typer.Option(help="Certificates to trust while registry and apt are asked.")] = None,
-    platform: Annotated[str, typer.Option(help="linux/amd64 or linux/arm64.")] = "linux/amd64",
+    platform: Annotated[
+        str, typer.Option(metavar="linux/amd64|linux/arm64", help="Platform of the image.")
+    ] = "linux/amd64",
     engine: _ENGINE = None,
     output: _OUTPUT = FOLDER,
 ) -> int:
@@ -156,8 +152,6 @@ def lock(
     from doctor.images.lock import Options, changes
     from doctor.images.lock import lock as make
 
-    if platform not in ("linux/amd64", "linux/arm64"):
-        raise InputError(f"--platform {platform}: expected linux/amd64 or linux/arm64")
     if check and (update or write):
         raise InputError("--check writes nothing: leave out --update and --write")
     options = Options(platform, update or check, base, apt_sources, ca, wheels, chosen(engine) if engine else None)
@@ -171,7 +165,7 @@ def lock(
         made, failed = make(recipe, options, now, _note)
         moved = changes(recipe.lock, made)
         for line in moved:
-            _told(f"{name}: {line}\n")
+            _print(f"{name}: {line}\n")
         for line in failed:
             _note(f"{name}: {'left as it was' if options.update else 'not locked'}: {line}")
         missing += len(failed) + (len(moved) if check else 0)
@@ -197,7 +191,7 @@ def fetch(
     engine: _ENGINE = None,
     output: _OUTPUT = FOLDER,
 ) -> int:
-    """Fetch all files of a profile's lock, for `build --offline --wheels FOLDER`.
+    """Fetch all files of a profile's lock, for `build --offline`.
 
     Exit 1 when one is missing."""
     from doctor.errors import ExitCode
@@ -260,11 +254,11 @@ def build(
     built = make(_recipe(profile, output), records, options, progress, _note)
     progress.end()
     size = f"{built.found.bytes / 1e6:.0f} MB, {built.image.size / 1e6:.0f} MB compressed"
-    _told(f"{built.tag} {built.image.digest}\n  {size}\n  {built.record}\n  {built.bom}\n")
+    _print(f"{built.tag} {built.image.digest}\n  {size}\n  {built.record}\n  {built.bom}\n")
     if built.verified:
-        _told("  built twice without cache: the same digest\n")
+        _print("  built twice without cache: the same digest\n")
     for difference in built.differences:
-        _told(f"  differs: {difference}\n")
+        _print(f"  differs: {difference}\n")
     return ExitCode.FINDINGS if built.verified is False else ExitCode.OK
 
 
@@ -284,9 +278,11 @@ def verify(
     image: Annotated[str, typer.Argument(help="An image that the engine has, or a profile: its name or .toml file.")],
     budget: Annotated[str | None, typer.Option(help="Size at most, uncompressed, such as 8G.")] = None,
     engine: _ENGINE = None,
-    format_: _FORMAT = "text",
+    format_: TextOrJson = "text",
 ) -> int:
-    """Look an image through and run it: user, secrets, drivers, size, smoke test, the doctor inside, torch held."""
+    """Inspect an image and run it.
+
+    It checks user, secrets, drivers, size, a smoke test, the doctor inside, and that torch is held."""
     import json
     import tempfile
     from dataclasses import asdict
@@ -302,15 +298,14 @@ def verify(
     if image.endswith(".toml") or knows(image):
         stack = load(image)
         reference = (stack.image and stack.image.ready) or f"{stack.image_name}:latest"
-    _text_or_json(format_)
     with tempfile.TemporaryDirectory() as work, connected(chosen(engine)) as api:
         checks = look(api, reference, Path(work), _bytes(budget) if budget else None)
     failed = any(c.outcome == "failed" for c in checks)
     if format_ == "json":
         table = {"schema": "doctor.image-verify/1", "image": reference, "checks": [asdict(c) for c in checks]}
-        _told(json.dumps(table, indent=2) + "\n")
+        _print(json.dumps(table, indent=2) + "\n")
     else:
-        _told("".join(f"{c.outcome:>11}  {c.name}: {clean(c.text)}\n" for c in checks))
+        _print("".join(f"{c.outcome:>11}  {c.name}: {clean(c.text)}\n" for c in checks))
     return ExitCode.FINDINGS if failed else ExitCode.OK
 
 

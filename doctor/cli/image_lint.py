@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def lint(
     paths: Annotated[list[Path], typer.Argument(help="Dockerfiles, Containerfiles and compose files.")],
-    format_: Annotated[str, typer.Option("--format", help="text, json or sarif.")] = "text",
+    format_: Annotated[str, typer.Option("--format", metavar="text|json|sarif", help="Output format.")] = "text",
 ) -> int:
     """Lint Dockerfiles, compose files and manifests for GPUs. `# doctor: ignore RULE reason` above it allows one.
 
@@ -23,12 +23,10 @@ def lint(
 
     import doctor
     from doctor.cli.output import deliver
-    from doctor.errors import ExitCode, InputError
+    from doctor.errors import ExitCode
     from doctor.images.lint.sarif import sarif
     from doctor.parsers.lib.printable import clean
 
-    if format_ not in ("text", "json", "sarif"):
-        raise InputError(f"invalid --format {format_!r} (choose from text, json, sarif)")
     read = [(path, _faults(path)) for path in paths]
     rows = [(path, fault) for path, faults in read for fault in faults or ()]
     if format_ == "json":
@@ -57,7 +55,7 @@ def _tag(fault: Fault) -> bool:
 
 
 def _faults(path: Path) -> list[Fault] | None:
-    """None where the file can't be read, which is said; the others are done all the same."""
+    """None where the file can't be read; a line says so, and the others are read all the same."""
     from doctor.cli.output import tell
     from doctor.errors import InputError
     from doctor.images.lint import lint as look

@@ -26,7 +26,7 @@ class ProgressOutput:
             moved = f", {size(step.moved)}" if step.moved >= 500_000 else ""
             took = "cached" if step.cached else f"{step.seconds:.1f} s"
             start = "\r\x1b[K" if self.terminal else ""
-            self._say(f"{start}{took:>8}  {_named(step)}{moved}\n")
+            tell(f"{start}{took:>8}  {_named(step)}{moved}\n")
             self.running = None if step is self.running else self.running
             return
         self.running = step or self.running
@@ -35,14 +35,11 @@ class ProgressOutput:
             return
         amount = written or self.running.moved
         line = f"… {_named(self.running)}{f', {size(amount)}' if amount else ''}"
-        self._say(f"\r\x1b[K{line}" if self.terminal else f"{line}\n")
-
-    def _say(self, text: str) -> None:
-        tell(text)
+        tell(f"\r\x1b[K{line}" if self.terminal else f"{line}\n")
 
     def end(self) -> None:
         if self.terminal:
-            self._say("\r\x1b[K")
+            tell("\r\x1b[K")
 
 
 def _named(step: Step) -> str:

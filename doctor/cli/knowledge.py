@@ -8,38 +8,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from doctor.cli.choices import TextOrJson
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doctor.knowledge.tables import Table
 
-Format = Annotated[str, typer.Option("--format", help="text or json.")]
 Named = Annotated[list[str] | None, typer.Argument(metavar="[TABLE]…", help="Tables; default: all.")]
 
 
 def add(app: typer.Typer) -> None:
     group = typer.Typer(help="Inspect and update the knowledge base.", no_args_is_help=True, rich_markup_mode=None)
-    group.command("show")(show)
-    group.command("sources")(sources)
-    group.command("conflicts")(conflicts)
-    group.command("age")(age)
-    group.command("validate")(validate)
-    group.command("install")(install)
-    group.command("remove")(remove)
+    for command in (show, sources, conflicts, age, validate, install, remove):
+        group.command(command.__name__)(command)
     app.add_typer(group, name="knowledge")
 
 
 def show(
     name: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="A table; default: list all.")] = None,
     key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="An entry's key, or a part of it.")] = None,
-    format_: Format = "text",
+    format_: TextOrJson = "text",
 ) -> None:
-    """List the tables, a table's entries, or an entry with its source and what contradicts it."""
+    """List the tables, a table's entries, or an entry with its source."""
     from doctor.errors import InputError
     from doctor.knowledge.store import table
     from doctor.knowledge.tables import TABLES
 
-    _format(format_)
     if name is None:
         rows = [{"table": t.name, "area": t.area, "entries": len(table(t.name)), "title": t.title} for t in TABLES]
         _print(rows, format_, (f"{r['table']:<28} {r['entries']:>5}  {r['title']}" for r in rows), about=True)
@@ -59,26 +54,27 @@ def show(
     _print({"entries": found, "conflicts": against}, format_, _shown(found, against))
 
 
-def sources(tables: Named = None, format_: Format = "text") -> None:
+def sources(tables: Named = None, format_: TextOrJson = "text") -> None:
     """List the sources, with the number of entries from each."""
     from collections import Counter
 
     from doctor.knowledge.store import table
 
-    _format(format_)
     count: Counter[str] = Counter()
     for kind in _tables(tables):
         for row in table(kind.name).values():
             count.update(s.strip() for s in str(row["source"]).split("; ") if s.strip())
-    rows = [{"source": source, "entries": number} for source, number in sorted(count.items(), key=_by_count)]
+    rows = [
+        {"source": source, "entries": number}
+        for source, number in sorted(count.items(), key=lambda one: (-one[1], one[0]))
+    ]
     _print(rows, format_, (f"{r['entries']:>5}  {r['source']}" for r in rows))
 
 
-def conflicts(format_: Format = "text") -> None:
+def conflicts(format_: TextOrJson = "text") -> None:
     """List where sources contradict each other, and which one is used."""
     from doctor.knowledge.store import table
 
-    _format(format_)
     rows = list(table("conflicts").values())
     _print(rows, format_, (line for row in rows for line in _conflict(row)))
 
@@ -86,7 +82,7 @@ def conflicts(format_: Format = "text") -> None:
 def age(
     tables: Named = None,
     max_days: Annotated[int | None, typer.Option(help="Entries older than this are counted as old.", min=0)] = None,
-    format_: Format = "text",
+    format_: TextOrJson = "text",
 ) -> int:
     """Show how old each table's entries are.
 
@@ -95,7 +91,6 @@ def age(
     from doctor.knowledge.age import LIMIT_DAYS, days_old
     from doctor.knowledge.store import table
 
-    _format(format_)
     today, limit = datetime.date.today(), LIMIT_DAYS if max_days is None else max_days
     rows = []
     for kind in _tables(tables):
@@ -125,8 +120,7 @@ def validate(
     signature: Annotated[Path | None, typer.Option(help="Its signature; else FILE.sig.")] = None,
     signers: Annotated[Path | None, typer.Option(help="Allowed signers; else those of this program.")] = None,
 ) -> None:
-    """Check every entry against its model and every error text against its sample, or a knowledge file with its
-    signature; list every fault."""
+    """Check every entry and error text, or a knowledge file; list every fault."""
     import doctor
     from doctor.cli.output import deliver
     from doctor.engine import registry
@@ -147,13 +141,13 @@ def validate(
     faults += [f"{name}: changed since it was installed; the shipped table is used" for name in store.changed_since]
     if faults:
         raise DataFileError(str(store.in_use().folder or store.DATA), faults)
-    said = f"{sum(len(store.table(k.name)) for k in kinds)} entries of {len(kinds)} tables"
+    line = f"{sum(len(store.table(k.name)) for k in kinds)} entries of {len(kinds)} tables"
     if not tables:
         package = Path(doctor.__file__).parent
         if faults := all_faults({check.rule.id for check in registry.checks()}, package):
             raise DataFileError(str(package / "triage/templates/data"), faults)
-        said += f" and {len(shared().templates)} error texts"
-    deliver(f"{said} are valid\n", None)
+        line += f" and {len(shared().templates)} error texts"
+    deliver(f"{line} are valid\n", None)
 
 
 def install(
@@ -161,7 +155,7 @@ def install(
     signature: Annotated[Path | None, typer.Option(help="Where the signature lies, if not beside the file.")] = None,
     signers: Annotated[Path | None, typer.Option(help="Your own allowed signers, as ssh-keygen(1) has them.")] = None,
 ) -> None:
-    """Install a newer release of the knowledge base; its signature and entries are checked."""
+    """Install a newer, signed release of the knowledge base."""
     from doctor.cli.output import deliver
     from doctor.knowledge_update import install as put
     from doctor.system.live import LiveSystem
@@ -177,8 +171,8 @@ def remove() -> None:
     from doctor.knowledge_update import remove as take
 
     gone = take()
-    said = f"removed: {', '.join(gone)}" if gone else "nothing is installed that this account may remove"
-    deliver(f"{said}\n", None)
+    line = f"removed: {', '.join(gone)}" if gone else "nothing is installed that this account may remove"
+    deliver(f"{line}\n", None)
 
 
 def _tables(names: list[str] | None) -> list[Table]:
@@ -193,13 +187,6 @@ def _tables(names: list[str] | None) -> list[Table]:
             hint = f"; {near[0]} is meant?" if near else ""
             raise InputError(f"{name}: no such table{hint} (doctor knowledge show lists them)")
     return [t for t in TABLES if not names or t.name in names]
-
-
-def _format(format_: str) -> None:
-    from doctor.errors import InputError
-
-    if format_ not in ("text", "json"):
-        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
 
 
 def _print(data: Any, format_: str, lines: Iterator[str], *, about: bool = False) -> None:
@@ -240,8 +227,4 @@ def _value(value: Any) -> str:
 
 def _conflict(row: dict[str, Any]) -> Iterator[str]:
     yield f"{row['about']}: kept {row['kept']}"
-    yield from (f"    {said['value']} [{said['source']}]" for said in row["says"])
-
-
-def _by_count(item: tuple[str, int]) -> tuple[int, str]:
-    return (-item[1], item[0])
+    yield from (f"    {one['value']} [{one['source']}]" for one in row["says"])

@@ -43,7 +43,7 @@ def _ctrl_c_is_silent() -> Iterator[None]:
 with _ctrl_c_is_silent():
     import typer
 
-    from doctor.cli.help_texts import ABOUT, CommandsBySection, add_examples, width
+    from doctor.cli.help_texts import ABOUT, CommandsBySection, complete, width
     from doctor.cli.plain_options import HELP_NAMES, convert_plainly
     from doctor.errors import DoctorError, ExitCode
 
@@ -94,7 +94,7 @@ def run(args: Sequence[str] | None = None) -> int:
         words = list(sys.argv[1:] if args is None else args) or ["--help"]
         command = typer.main.get_group(build(words[0]))
         convert_plainly(command)
-        add_examples(command)
+        complete(command)
         result = command(args=words, prog_name="doctor", standalone_mode=False)
         return _flushed() or int(result or 0)
     except DoctorError as error:

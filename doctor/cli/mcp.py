@@ -33,7 +33,7 @@ def add(app: typer.Typer) -> None:
 
 
 def mcp() -> None:
-    """Serve check, triage, explain, env, solve and more to an assistant, over stdin and stdout."""
+    """Serve check, triage, solve and more to an AI assistant (MCP)."""
     from doctor.errors import InputError
 
     if sys.stdin is None or sys.stdout is None:

@@ -111,7 +111,7 @@ def image_lint(text: str, name: str = "Dockerfile") -> str:
 TOOLS = (check, triage, explain, env, facts, solve, image_lint)
 ARGUMENTS = {
     "check": {"profile": "Name of a shipped known-good stack to compare with, as `doctor profiles` lists them."},
-    "triage": {"text": "What somebody pasted, whole: error messages with what stands around them; at most 8 MiB."},
+    "triage": {"text": "What somebody pasted, whole: error messages and the lines around them; at most 8 MiB."},
     "explain": {"rule": "Id of a rule, as findings carry it: nvidia-driver-too-old."},
     "env": {
         "text": "The file's text; at most 8 MiB.",

@@ -11,6 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
+from doctor.cli.choices import choices
+from doctor.errors import InputError
+
 Process = Callable[[Any, Any], Any]
 HELP_NAMES = ("-h", "--help")
 _TAKEN_AS_IS = {str: str, Path: Path}
@@ -52,10 +55,15 @@ def _plain_type(annotation: Any) -> Callable[[str], Any] | None:
 def _process(parameter: Any, plain: Callable[[str], Any] | None) -> Process:
     judged: Process = parameter.process_value
     several = parameter.multiple or parameter.nargs == -1
+    known = choices(parameter)
 
     def process(context: Any, value: Any) -> Any:
         if not parameter.required and (value is None or value == parameter.default):
             return () if several and value is None else value
+        for word in (value if several else (value,)) if known else ():
+            if word not in known:
+                name = max(parameter.opts, key=len)
+                raise InputError(f"invalid {name} {word!r} (choose from {', '.join(known)})")
         if plain and isinstance(value, str) and not several:
             return plain(value)
         if plain and several and value is not None and all(isinstance(v, str) for v in value):

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from doctor.cli.choices import Output, TextOrJson
+
 if TYPE_CHECKING:
     from doctor.facts import Snapshot
 
 _FROM = Annotated[Path | None, typer.Option("--from", help="Use this capture or bundle instead of this machine.")]
 _ROOT = Annotated[Path | None, typer.Option(help="Use the tree under this folder; run no command.")]
-_FORMAT = Annotated[str, typer.Option("--format", help="text or json.")]
-_OUTPUT = Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")]
 
 
 def add(app: typer.Typer) -> None:
@@ -26,8 +26,8 @@ def add(app: typer.Typer) -> None:
     app.add_typer(group, name="profiles")
 
 
-def list_(format_: _FORMAT = "text", output: _OUTPUT = None) -> int:
-    """List the profiles: which board goes with which stack, and your own."""
+def list_(format_: TextOrJson = "text", output: Output = None) -> int:
+    """List the profiles: boards with their stacks, and your own."""
     from doctor.cli.output import tell
     from doctor.errors import DoctorError, ExitCode
     from doctor.profiles import load
@@ -58,10 +58,10 @@ def list_(format_: _FORMAT = "text", output: _OUTPUT = None) -> int:
 
 def show(
     name: Annotated[str, typer.Argument(help="Name of a profile, or path of a .toml file.")],
-    format_: _FORMAT = "text",
-    output: _OUTPUT = None,
+    format_: TextOrJson = "text",
+    output: Output = None,
 ) -> None:
-    """Show a whole profile: each value with its reason, its source, and who stands behind it."""
+    """Show a profile: each value with reason, source and status."""
     from doctor.profiles import load
     from doctor.report.profiles import shown
 
@@ -73,8 +73,9 @@ def show(
 def validate(
     name: Annotated[list[str], typer.Argument(help="Names of profiles, paths of .toml files, or folders of those.")],
 ) -> None:
-    """Check profiles and list every fault, with its line and what would be right. Of a folder the .toml files right in
-    it are profiles; what they extend lies below."""
+    """Check profiles and list every fault with its line.
+
+    Of a folder the .toml files right in it are profiles; what they extend lies below."""
     from doctor.cli.output import deliver, tell
     from doctor.errors import DataFileError, InputError
     from doctor.profiles import load
@@ -113,21 +114,19 @@ def _of_folder(name: str) -> list[str]:
 def match(
     from_: _FROM = None,
     root: _ROOT = None,
-    workload: Annotated[str | None, typer.Option(help="train or serve: prefer what is for it.")] = None,
-    format_: _FORMAT = "text",
-    output: _OUTPUT = None,
+    workload: Annotated[str | None, typer.Option(metavar="train|serve", help="Prefer what is for it.")] = None,
+    format_: TextOrJson = "text",
+    output: Output = None,
 ) -> int:
     """Find the profile that fits this machine.
 
     Exit 1 when none fits, or several."""
     from dataclasses import asdict
 
-    from doctor.errors import ExitCode, InputError
+    from doctor.errors import ExitCode
     from doctor.profiles import rank
     from doctor.report.profiles import matched
 
-    if workload not in (None, "train", "serve"):
-        raise InputError(f"invalid --workload {workload!r} (choose from train, serve)")
     ranking = rank(_machine(from_, root), workload=workload)
     chosen = ranking.chosen.name if ranking.chosen else None
     rows = [{k: v for k, v in asdict(c).items() if k != "place"} for c in ranking.candidates]
@@ -141,7 +140,7 @@ def capture(
     about: Annotated[str | None, typer.Option(help="What it is for, in one line.")] = None,
     from_: _FROM = None,
     root: _ROOT = None,
-    output: _OUTPUT = None,
+    output: Output = None,
 ) -> None:
     """Write a profile of this node, to compare other nodes with."""
     import datetime
@@ -163,10 +162,10 @@ def diff(
     after: Annotated[str | None, typer.Argument(metavar="[B]", help="The same; without it, this machine.")] = None,
     from_: _FROM = None,
     root: _ROOT = None,
-    format_: _FORMAT = "text",
-    output: _OUTPUT = None,
+    format_: TextOrJson = "text",
+    output: Output = None,
 ) -> int:
-    """Show what differs between two profiles, or a profile and this node.
+    """Compare two profiles, or a profile and this node.
 
     Exit 1 when something differs, 4 when nothing is known."""
     from dataclasses import asdict
@@ -211,9 +210,6 @@ def _deliver(data: Any, lines: list[str], format_: str, output: Path | None) -> 
     import json
 
     from doctor.cli.output import deliver
-    from doctor.errors import InputError
 
-    if format_ not in ("text", "json"):
-        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
     text = "\n".join("".join(c if c.isprintable() else " " for c in line) for line in lines)
     deliver((json.dumps(data, indent=2, ensure_ascii=False) if format_ == "json" else text) + "\n", output)

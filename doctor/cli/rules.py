@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
+
+from doctor.cli.choices import TextOrJson
 
 
 def add(app: typer.Typer) -> None:
     app.command("rules")(rules)
 
 
-def rules(format_: Annotated[str, typer.Option("--format", help="text or json.")] = "text") -> None:
+def rules(format_: TextOrJson = "text") -> None:
     """List every rule with its severity and what it was tested on."""
     import json
 
     from doctor.cli.output import deliver
     from doctor.engine.registry import checks
-    from doctor.errors import InputError
 
-    if format_ not in ("text", "json"):
-        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
     found = [c.rule for c in checks()]
     if format_ == "json":
         rows = [

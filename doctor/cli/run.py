@@ -37,9 +37,11 @@ def run(
             help="all, none, or numbers, PCI addresses, UUIDs, render nodes, GPU:PARTITION, MIG profiles, CDI names."
         ),
     ] = "all",
-    vendor: Annotated[str | None, typer.Option(help="amd or nvidia, on a machine with both.")] = None,
-    engine: Annotated[str | None, typer.Option(help="docker or podman (default: whichever is installed).")] = None,
-    by: Annotated[str, typer.Option("--by", help="How to expose GPUs: auto, cdi, nodes or runtime.")] = "auto",
+    vendor: Annotated[str | None, typer.Option(metavar="amd|nvidia", help="On a machine with both.")] = None,
+    engine: Annotated[
+        str | None, typer.Option(metavar="docker|podman", help="Default: whichever is installed.")
+    ] = None,
+    by: Annotated[str, typer.Option("--by", metavar="auto|cdi|nodes|runtime", help="How to expose GPUs.")] = "auto",
     profile: Annotated[str | None, typer.Option(help="Add what this profile's workload needs.")] = None,
     env: Annotated[
         list[str] | None,
@@ -68,13 +70,18 @@ def run(
     shm: Annotated[str | None, typer.Option(help="Size of /dev/shm, such as 8g.")] = None,
     wish: Annotated[
         list[str] | None,
-        typer.Option("--with", help="ipc-host, seccomp-unconfined, privileged, numa, ptrace or rdma."),
+        typer.Option(
+            "--with",
+            metavar="ipc-host|seccomp-unconfined|privileged|numa|ptrace|rdma",
+            help="A right more.",
+        ),
     ] = None,
     print_: Annotated[bool, typer.Option("--print", help="Print the command line; start nothing.")] = False,
     emit: Annotated[
         str | None,
         typer.Option(
-            help="Print for docker, podman, compose, kubernetes, kubernetes-job, apptainer, slurm, enroot, devcontainer"
+            metavar="docker|podman|compose|kubernetes|kubernetes-job|apptainer|slurm|enroot|devcontainer",
+            help="Print what starts it there; start nothing.",
         ),
     ] = None,
     prove: Annotated[
@@ -88,7 +95,7 @@ def run(
     output: Annotated[Path | None, typer.Option("-o", help="Write what is printed to this file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Start even if something is missing.")] = False,
 ) -> int:
-    """Start a container with the chosen GPUs, and no more rights than they need."""
+    """Start a container with the chosen GPUs and the rights they need."""
     from doctor.cli import run_engine
     from doctor.cli.check import _system
     from doctor.cli.output import deliver
@@ -98,7 +105,6 @@ def run(
     from doctor.launch.choose import choose
     from doctor.launch.plan import plan
 
-    _known(vendor, engine, emit)
     if from_ and root:
         raise InputError("--from and --root each name a machine: leave one out")
     another = from_ or root
@@ -172,19 +178,6 @@ def run(
     return run_engine.start(there, spec)
 
 
-def _known(vendor: str | None, engine: str | None, emit: str | None) -> None:
-    from doctor.cli.choices import one_of
-    from doctor.launch import formats
-
-    for option, value, known in (
-        ("--vendor", vendor, ("amd", "nvidia")),
-        ("--engine", engine, ("docker", "podman")),
-        ("--emit", emit, formats.names()),
-    ):
-        if value is not None:
-            one_of(option, value, known)
-
-
 def _machine(system: System) -> Snapshot:
     from doctor.engine import registry
     from doctor.engine.gather import gather
@@ -195,7 +188,7 @@ def _machine(system: System) -> Snapshot:
 
 
 def _image(word: str | None, profile: str | None) -> tuple[str, Profile | None]:
-    """An image stays what it is; a profile (a name, or a file ending in .toml) stands for the image built of it."""
+    """An image stays what it is; a profile (a name, or a file ending in .toml) means the image built of it."""
     from doctor.profiles import knows, load
 
     if profile:

@@ -44,7 +44,7 @@ def solve(
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
 ) -> int:
-    """Print the install command that fits this machine's GPU and driver.
+    """Print the install command that fits this GPU and driver.
 
     Or those of a described machine. Exit 1 when there is none."""
     from doctor.cli.output import deliver

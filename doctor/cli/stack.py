@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from doctor.cli.choices import Output, TextOrJson, one_of
+from doctor.cli.choices import Output, TextOrJson
 from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
 
 
@@ -35,7 +35,6 @@ def stack(
     from doctor.report import stack as parts
     from doctor.report.formats.json import private
 
-    one_of("--format", format_)
     if from_ and root:
         raise InputError("--from and --root exclude each other")
     site = site_of(hide, domain, key)

@@ -10,6 +10,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from doctor.cli.check import Format
+from doctor.cli.choices import FailOn
 from doctor.cli.site_options import Domain, Hide, Key, site_of, without_names
 from doctor.report import formats
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 18
 _GZIP = b"\x1f\x8b"
 _PLAIN_LIMIT = 256 << 20
-"""Bytes of a text; the rest is not read, and that is said: /dev/zero has no end."""
+"""Bytes of a text; the rest is not read, and a line says so: /dev/zero has no end."""
 _INFLATED_LIMIT = 256 << 20
 """Of a packed file; the rest is not read."""
 _MANIFEST_WITHIN = 1 << 16
@@ -37,12 +39,11 @@ def triage(
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="[PATH...]", help="Files of pasted text; - or none: what is piped in.")
     ] = None,
-    format_: Annotated[str, typer.Option("--format", help=f"text, {', '.join(formats.names())}.")] = "text",
-    fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
+    format_: Format = "text",
+    fail_on: FailOn = "error",
     why: Annotated[
         bool, typer.Option("--why", help="Show what was read at which lines, and which rules came close.")
     ] = False,
-    no_color: Annotated[bool, typer.Option("--no-color", help="No colour.")] = False,
     hide: Hide = None,
     domain: Domain = None,
     key: Key = None,
@@ -53,12 +54,6 @@ def triage(
     from doctor.errors import ExitCode, InputError
     from doctor.report.words import reader_failures
 
-    for option, value, known in (
-        ("--format", format_, ("text", *formats.names())),
-        ("--fail-on", fail_on, ("error", "warning", "never")),
-    ):
-        if value not in known:
-            raise InputError(f"invalid {option} {value!r} (choose from {', '.join(known)})")
     if not paths:
         if sys.stdin is None or sys.stdin.isatty():
             raise InputError("give the files to diagnose, or pipe a text in: dmesg | doctor triage")
@@ -68,7 +63,7 @@ def triage(
         raise InputError("--why is text, json or jsonl")
     if len(paths) > 1 and format_ not in ("text", "json") and not formats.streams(format_):
         raise InputError(f"--format {format_} holds one report; give one file, or ask for jsonl")
-    printer = _Printer(format_, len(paths), no_color=no_color, site=site_of(hide, domain, key))
+    printer = _Printer(format_, len(paths), site_of(hide, domain, key))
     for path in paths:
         trace: list[Read] | None = [] if why else None
         try:
@@ -183,8 +178,8 @@ def _plain(text: str) -> str:
 class _Printer:
     """Writes each report as it comes. JSON of several files is one array."""
 
-    def __init__(self, format_: str, files: int, *, no_color: bool, site: Site | None) -> None:
-        self.format, self.many, self.no_color, self.site = format_, files > 1, no_color, site
+    def __init__(self, format_: str, files: int, site: Site | None) -> None:
+        self.format, self.many, self.site = format_, files > 1, site
         self.printed = 0
 
     def report(self, report: Report, trace: list[Read] | None) -> None:
@@ -210,7 +205,7 @@ class _Printer:
             return made[:-1] if self.format == "json" and self.many else made
         from doctor.report import terminal
 
-        return terminal.render(report, terminal.Look.of_stdout(no_color=self.no_color))
+        return terminal.render(report, terminal.Look.of_stdout())
 
     def rendered_why(self, report: Report, trace: list[Read]) -> str:
         """Text after the report's own; as JSON in its place."""

@@ -35,7 +35,7 @@ def tune(
     if results is not None:
         lines, todo, validators = _judged_file(results, machine, done)
         if no_gpu:
-            return _told([*lines, "not measured again: torch has no GPU here"], format_, None, [], to)
+            return _written([*lines, "not measured again: torch has no GPU here"], format_, None, [], to)
         _again(runner, gpu, todo, results, validators, done)
         where = to
     else:
@@ -51,7 +51,7 @@ def tune(
     from doctor.cli import measured
 
     _, findings = measured.judged(machine, {"tuned": tuple(done.tuned)})
-    code = _told(lines, format_, done, findings, where)
+    code = _written(lines, format_, done, findings, where)
     return ExitCode.FINDINGS if done.trouble else code
 
 
@@ -116,7 +116,7 @@ def _again(
 def _judged_file(
     results: Path, machine: Snapshot, done: Tuning
 ) -> tuple[list[str], list[dict[str, Any]], dict[str, str]]:
-    """(what is said of it, the entries to measure again, its validators)"""
+    """(lines about it, the entries to measure again, its validators)"""
     from doctor.bench import tunableop
     from doctor.errors import InputError, ParserError
     from doctor.parsers.blas import tunableop_csv
@@ -141,7 +141,7 @@ def _judged_file(
     return lines, todo, made
 
 
-def _told(lines: list[str], format_: str, outcome: Tuning | None, findings: list[Finding], to: Destination) -> int:
+def _written(lines: list[str], format_: str, outcome: Tuning | None, findings: list[Finding], to: Destination) -> int:
     import json
 
     from doctor.errors import ExitCode

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from doctor.cli.choices import Output, TextOrJson
 from doctor.cli.site_options import Domain, Hide, Key, redacted, site_of, without_names
 
 if TYPE_CHECKING:
@@ -46,9 +47,9 @@ def why(
     runs: Annotated[int, typer.Option(min=4, help="Runs of COMMAND at most.")] = 60,
     minutes: Annotated[float, typer.Option(min=0.1, help="Minutes at most.")] = 60,
     resume: Annotated[Path | None, typer.Option(help="Log of runs: written, and read where it is there.")] = None,
-    format_: Annotated[str, typer.Option("--format", metavar="text|json", help="Output format.")] = "text",
+    format_: TextOrJson = "text",
     verbose: Annotated[bool, typer.Option("-v", help="List every difference.")] = False,
-    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    output: Output = None,
     hide: Hide = None,
     domain: Domain = None,
     key: Key = None,
@@ -59,8 +60,6 @@ def why(
     """
     from doctor.errors import InputError
 
-    if format_ not in ("text", "json"):
-        raise InputError(f"invalid --format {format_!r} (choose from text, json)")
     if prove != bool(command):
         raise InputError("--prove needs a command: doctor why GOOD BAD --prove -- COMMAND")
     if not prove and (good_env or bad_env or good_dir or bad_dir or pattern or resume):

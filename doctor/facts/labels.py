@@ -29,10 +29,11 @@ _NAMES = {
     "engines": "container engines",
     "gpus": "GPUs",
     "host.iommu": "IOMMU mode",
-    "host.memlock_bytes": "locked-memory limit (bytes)",
+    "host.machine": "CPU architecture",
+    "host.memlock_bytes": "locked-memory limit",
     "host.nofile": "open-files limit",
     "host.numa_balancing": "automatic NUMA balancing",
-    "host.shm_bytes": "size of /dev/shm (bytes)",
+    "host.shm_bytes": "size of /dev/shm",
     "host.wsl": "WSL",
     "installed_faults": "damaged packages",
     "interpreter": "Python",
@@ -41,15 +42,23 @@ _NAMES = {
     "kernel.cmdline": "kernel command line",
     "kernel.release": "kernel",
     "kernel.secure_boot": "Secure Boot",
-    "kfd.present": "/dev/kfd is there",
+    "kfd.nodes": "nodes of KFD",
+    "kfd.present": "KFD is there",
     "libraries": "libraries that the loader takes",
     "nodes": "device nodes",
     "nvidia_driver": "NVIDIA driver",
     "nvidia_driver.built_for": "the NVIDIA module is built for kernel",
     "nvidia_driver.cuda_version": "newest CUDA that the driver serves",
+    "nvidia_driver.fabric_manager.installed": "fabric manager is installed",
+    "nvidia_driver.fabric_manager.running": "fabric manager is running",
+    "nvidia_driver.fabric_manager.version": "fabric manager",
     "nvidia_driver.flavour": "flavour of the NVIDIA module",
+    "nvidia_driver.libcuda.by": "libcuda.so.1 was found by",
+    "nvidia_driver.libcuda.path": "libcuda.so.1",
     "nvidia_driver.loaded": "the NVIDIA module is loaded",
     "nvidia_driver.module_on_disk": "NVIDIA module on disk",
+    "nvidia_driver.nvml_error": "NVML error",
+    "nvidia_driver.smi_error": "nvidia-smi error",
     "nvidia_driver.user_version": "NVIDIA driver libraries",
     "nvidia_driver.uvm_loaded": "nvidia-uvm is loaded",
     "nvidia_driver.version": "NVIDIA driver",
@@ -67,6 +76,7 @@ _NAMES = {
     "torch.cuda": "CUDA of torch",
     "torch.hip": "HIP of torch",
     "torch.installed": "torch is installed",
+    "torch.location": "location of torch",
     "torch.rocm": "ROCm of torch",
     "torch.version": "torch",
 }
@@ -75,7 +85,7 @@ _OF_A_GPU = {
     "driver": "driver",
     "mig_mode": "MIG mode",
     "name": "name",
-    "memory_bytes": "memory (bytes)",
+    "memory_bytes": "memory",
     "numa_node": "NUMA node",
 }
 _MEMBER = re.compile(r"(\w+)\[([^\]]*)\]\.?(.*)$")
@@ -91,10 +101,29 @@ def label(name: str) -> str:
             return key
         if kind == "gpus":
             which = "GPU" if key.startswith("#") or key == "*" else f"GPU {key}"
-            return f"{which} {_OF_A_GPU.get(rest, rest.replace('.', ' ').replace('_', ' '))}".strip()
+            words = rest.removeprefix("sensors.").replace(".", " ")
+            plain = re.sub(r"_(bytes|w|c|mhz|percent|gt_s)$", "", words).replace("_", " ")
+            return f"{which} {_OF_A_GPU.get(rest, plain)}".strip()
         if kind in ("rocm", "cuda") and rest == "version":
             what = {"rocm": "ROCm", "cuda": "CUDA"}[kind]
             return what if not key.startswith("/") else f"{what} in {key}"
-        if kind == "nodes":
-            return f"{key} {rest}".strip()
+        return f"{key} {rest.replace('_', ' ')}".strip()
     return name
+
+
+_SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+_UNITS = (("_w", "W"), ("_c", "°C"), ("_mhz", "MHz"), ("_percent", "%"), ("_gt_s", "GT/s"))
+
+
+def measure(name: str, value: object) -> str | None:
+    """A number with the unit that its fact's name ends with; None where there is none.
+
+    >>> measure("gpus[#0].memory_bytes", 25769803776), measure("gpus[#0].sensors.power_limit_w", 450.0)
+    ('24 GiB', '450 W')
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    if name.endswith("_bytes"):
+        size, unit = next((row for row in _SIZES if value >= row[0]), (1, "bytes"))
+        return f"{value / size:.4g} {unit}"
+    return next((f"{value:g} {unit}" for end, unit in _UNITS if name.endswith(end)), None)

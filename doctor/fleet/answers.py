@@ -22,7 +22,7 @@ _LARGEST = 64 << 20
 """Bytes of one report; real ones have less than one MiB."""
 _SUFFIXES = (".json", ".jsonl", ".out", "")
 _BESIDE = (".err", ".log")
-"""What stands beside a report and is none: stderr of the node."""
+"""A file beside a report that is none: stderr of the node."""
 _PREFIX = re.compile(r"(?:\[[^\]\s]{1,600}\]\s+)?\[?([^\s{\[\]:]{1,253})[\]:]?:?\s*")
 """`n1:`, `[pod/NAME/container]`, or the one after the other."""
 _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,252}):")
@@ -163,10 +163,10 @@ def _opened(node: str, text: bytes) -> Answer:
     if isinstance(data, dict) and "report" in data and isinstance(data.get("node"), str):
         node, data = data["node"][:253], data["report"]
     if isinstance(data, dict) and isinstance(data.get("stdout"), str):  # ansible's
-        return _opened(node, data["stdout"].encode()) if data["stdout"].strip() else Answer(node, None, _told(data))
+        return _opened(node, data["stdout"].encode()) if data["stdout"].strip() else Answer(node, None, _error_of(data))
     if isinstance(data, dict) and data.get("schema") in SCHEMAS and _sound(data):
         return Answer(node, data)
-    return Answer(node, None, _told(data) if isinstance(data, dict) else "what it wrote is no doctor.report/2")
+    return Answer(node, None, _error_of(data) if isinstance(data, dict) else "what it wrote is no doctor.report/2")
 
 
 def _sound(data: Mapping[str, Any]) -> bool:
@@ -179,7 +179,7 @@ def _sound(data: Mapping[str, Any]) -> bool:
     )
 
 
-def _told(data: Mapping[str, Any]) -> str:
+def _error_of(data: Mapping[str, Any]) -> str:
     """Why an outside program got no report, in its own words; of `timeout`, which has none, in ours."""
     command = data.get("cmd")
     if data.get("rc") in (124, 137) and isinstance(command, list) and command[:1] == ["timeout"]:

@@ -69,7 +69,7 @@ def side(fleet: Data) -> Side:
                     made.bad.setdefault(node, finding["rule"])
     for odd in (odd for kind in fleet["kinds"] for odd in kind["odd"]):
         for node in _listed(odd["nodes"]):
-            made.bad.setdefault(node, f"{odd['fact']} is {odd['value']}, not {odd['common']}")
+            made.bad.setdefault(node, f"{odd['fact']} = {odd['value']}, not {odd['common']}")
     for node in _listed(fleet["bad"]["nodes"]):
         made.bad.setdefault(node, "it could not be checked")
     made.nodes |= made.bad.keys()

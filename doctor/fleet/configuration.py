@@ -1,7 +1,7 @@
 """A report's snapshot -> what makes one node equal to another: facts that an administrator sets, by area.
 
 Readings of a moment (clocks, counters, link speeds that fall when idle), names and serials are no configuration. A fact
-that is unknown is left out: nothing follows from it. Of several GPUs the common value stands alone, and one that
+that is unknown is left out: nothing follows from it. Of several GPUs the common value is named alone, and one that
 differs is named with its address, so that it can be found.
 """
 
@@ -125,7 +125,7 @@ def _each(gpus: list[Data], value: Callable[[Data], Any]) -> str | None:
     return f"{_text(common)}; " + ", ".join(others)
 
 
-def _told(gpus: list[Data], asked: Mapping[str, Callable[[Data], Any]]) -> Iterator[tuple[str, str]]:
+def _shared(gpus: list[Data], asked: Mapping[str, Callable[[Data], Any]]) -> Iterator[tuple[str, str]]:
     for name, value in asked.items():
         if (shared := _each(gpus, value)) is not None:
             yield name, shared
@@ -161,8 +161,8 @@ def _gpu(machine: Data) -> Iterator[tuple[str, str]]:
         yield "lost GPUs", ", ".join(lost)
     fields = ("pci_id", "subsystem_id", "compute_partition", "memory_partition", "mig_mode", "compute_mode",
               "persistence_mode", "vgpu")  # fmt: skip
-    yield from _told(gpus, {"GPU " + f.replace("_", " "): _field(f) for f in fields})
-    yield from _told(
+    yield from _shared(gpus, {"GPU " + f.replace("_", " "): _field(f) for f in fields})
+    yield from _shared(
         gpus,
         {
             "GPU memory": lambda g: _gib(g.get("memory_bytes")),
@@ -171,7 +171,7 @@ def _gpu(machine: Data) -> Iterator[tuple[str, str]]:
             "GPU driver": _field("driver"),
         },
     )
-    yield from _told(gpus, {f"GPU errors: {name.replace('_', ' ')}": _field("errors", name) for name in _ERRORS})
+    yield from _shared(gpus, {f"GPU errors: {name.replace('_', ' ')}": _field("errors", name) for name in _ERRORS})
     for name, field in (("addresses", "pci_address"), ("slots", "slot"), ("NUMA nodes", "numa_node")):
         rows = sorted(((str(g.get("pci_address")), g.get(field)) for g in gpus), key=lambda row: row[0])
         if rows and all(value is not None for _, value in rows):
@@ -182,7 +182,7 @@ def _devices(machine: Data) -> Iterator[tuple[str, str]]:
     """Mode and owner of each kind of device node: `0660 root:render`, one that differs with its path."""
     nodes = [node for node in _dicts(machine.get("nodes")) if node.get("is_device") is not False]
     for kind in sorted({str(node.get("kind"))[:60] for node in nodes}):
-        yield from _told([node for node in nodes if node.get("kind") == kind], {f"{kind} nodes": _owned})
+        yield from _shared([node for node in nodes if node.get("kind") == kind], {f"{kind} nodes": _owned})
 
 
 def _owned(node: Data) -> str | None:
@@ -205,22 +205,22 @@ def _driver(machine: Data) -> Iterator[tuple[str, Any]]:
 
 def _firmware(machine: Data) -> Iterator[tuple[str, str]]:
     gpus = _dicts(machine.get("gpus"))
-    yield from _told(gpus, {"vbios": _field("vbios"), "bundle": _field("firmware_bundle")})
+    yield from _shared(gpus, {"vbios": _field("vbios"), "bundle": _field("firmware_bundle")})
     blocks = sorted({str(name)[:60] for g in gpus for name in (g.get("firmware") or {})})[:64]
-    yield from _told(gpus, {f"firmware {block}": _field("firmware", block) for block in blocks})
-    yield from _told(_dicts(machine.get("rdma")), {"NIC firmware": _field("firmware")})
+    yield from _shared(gpus, {f"firmware {block}": _field("firmware", block) for block in blocks})
+    yield from _shared(_dicts(machine.get("rdma")), {"NIC firmware": _field("firmware")})
 
 
 def _links(machine: Data) -> Iterator[tuple[str, str]]:
     gpus = _dicts(machine.get("gpus"))
     for name, field in (("width", "width"), ("width at most", "max_width"), ("GT/s at most", "max_speed_gt_s")):
-        yield from _told(gpus, {f"PCIe {name}": _field("link", field)})
-    yield from _told(gpus, {"GPU links up": _links_up})
+        yield from _shared(gpus, {f"PCIe {name}": _field("link", field)})
+    yield from _shared(gpus, {"GPU links up": _links_up})
     nics = _dicts(machine.get("rdma"))
     if machine.get("rdma") is not None:
         yield "RDMA NICs", str(len(nics))
     fields = ("state", "physical_state", "rate", "link_layer", "numa_node")
-    yield from _told(nics, {f"NIC {f.replace('_', ' ')}": _field(f) for f in fields})
+    yield from _shared(nics, {f"NIC {f.replace('_', ' ')}": _field(f) for f in fields})
 
 
 def _links_up(gpu: Data) -> str | None:
@@ -279,7 +279,7 @@ def _flags(machine: Data) -> Iterator[tuple[str, str]]:
     variables = machine.get("environment")
     for name, value in (variables or {}).items() if isinstance(variables, Mapping) else ():
         if not _PER_RANK.search(str(name)):
-            yield str(name)[:100], str(value)
+            yield str(name)[:100], str(value) or "(empty)"
 
 
 def _bench(machine: Data) -> Iterator[tuple[str, str]]:

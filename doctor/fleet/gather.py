@@ -189,14 +189,14 @@ def _run(argv: Sequence[str], timeout_s: int, given: str = "") -> subprocess.Com
     except FileNotFoundError:
         raise InputError(f"{argv[0]}: not found; it is what reaches the nodes here") from None
     try:
-        output, said = started.communicate(given, timeout=timeout_s)
+        output, errors = started.communicate(given, timeout=timeout_s)
     except subprocess.TimeoutExpired:
         _stop(started)
         return subprocess.CompletedProcess(argv, 124, "", started.communicate()[1])
     except BaseException:  # Ctrl-C reaches this process alone
         _stop(started)
         raise
-    return subprocess.CompletedProcess(argv, started.returncode, output, said)
+    return subprocess.CompletedProcess(argv, started.returncode, output, errors)
 
 
 def _stop(started: subprocess.Popen[str]) -> None:

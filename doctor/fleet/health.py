@@ -20,7 +20,6 @@ from doctor.findings import Finding, Report, Scope, Severity, drains
 from doctor.redaction.secrets import masked
 from doctor.report.words import clean, plural
 
-CONTRACTS = ("slurm-prolog", "slurm-epilog", "slurm-health", "npd", "nhc")
 _WIDTH = {"npd": 80}
 """Bytes of a message: max_output_length of node-problem-detector's custom plugins, whose default this is."""
 _USUAL_WIDTH = 200

@@ -108,7 +108,7 @@ def kinds_of(tally: Tally, golden: Sequence[Mapping[str, Any]] = ()) -> list[Kin
 
 
 def _kinds(tally: Tally, members: dict[int, list[int]]) -> list[list[int]]:
-    """Shapes by kind of hardware. Few that stand alone join the larger kind that they are most like."""
+    """Shapes by kind of hardware. Few that are alone join the larger kind that they are most like."""
     by_identity: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for number in members:  # a shape without members was in a report that a newer one replaced
         by_identity[tally.shapes[number].identity].append(number)
@@ -192,7 +192,7 @@ def _expected(kind: Kind, tally: Tally) -> set[str]:
 
 
 def _of_another_number(values: dict[str, dict[str, list[int]]], members: Mapping[int, list[int]]) -> None:
-    """Of nodes with another number of GPUs than most, what is said of all GPUs is not compared: the number says it."""
+    """Of nodes with another number of GPUs than most, lists of all GPUs are not compared: the number says it."""
     numbers = values.get("gpu: GPUs", {})
     usual = max(numbers, key=lambda n: sum(len(members[s]) for s in numbers[n]), default=None)
     others = {shape for number, shapes in numbers.items() if number != usual for shape in shapes}
@@ -203,8 +203,7 @@ def _of_another_number(values: dict[str, dict[str, list[int]]], members: Mapping
 
 
 def _completed(tally: Tally, shapes: list[int], golden: dict[str, str]) -> dict[int, dict[str, str]]:
-    """The facts of each shape; a package or flag that others or the golden report have and it has not is told as such.
-    So is one that the golden report lacks."""
+    """The facts of each shape. A package or flag that only others or the golden report have is listed as missing."""
     facts_of = {shape: tally.facts(shape) for shape in shapes}
     for area in WHOLE:
         names = {fact for facts in (*facts_of.values(), golden) for fact in facts if fact.startswith(f"{area}: ")}

@@ -86,7 +86,7 @@ def _gpus(labels: Mapping[str, str], status: Item) -> int | None:
     has = _counted(status.get("capacity"))
     has = _counted(status.get("allocatable")) if has is None else has
     replicas = labels.get("nvidia.com/gpu.replicas", "1")
-    if has and replicas.isdecimal() and int(replicas) > 1:  # one GPU is told several times, to share it
+    if has and replicas.isdecimal() and int(replicas) > 1:  # one GPU is listed several times, to share it
         return has // int(replicas[:6])
     # Without a device plugin there is no such resource; a label may say that there are GPUs all the same.
     return 0 if has is None and labels.get(_PRESENT) == "true" else has

@@ -17,7 +17,7 @@ _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,15})")
 _PART = re.compile(r"([A-Za-z0-9._-]*)(?:\[([0-9,-]{1,65536})\])?([A-Za-z0-9._-]*)")
 _MOST = 1_000_000
-"""Names that one list may stand for."""
+"""Names that one list may mean."""
 
 
 def is_name(text: str) -> bool:
@@ -58,7 +58,7 @@ def _ranges(digits: list[str]) -> Iterator[str]:
 
 
 def expanded(text: str) -> list[str]:
-    """Every name of a list, in its order. InputError where it is none, or stands for more than a million."""
+    """Every name of a list, in its order. InputError where it is none, or more than a million."""
     names: list[str] = []
     for part in _split(text):
         match = _PART.fullmatch(part)
@@ -97,6 +97,6 @@ def _numbers(text: str, inside: str | None, most: int) -> Iterator[str]:
             raise InputError(f"node list {text[:60]!r}: {piece[:40]!r} is no number or range")
         most -= int(last) - int(first) + 1
         if most < 0:
-            raise InputError(f"node list {text[:60]!r}: stands for more than {_MOST} nodes")
+            raise InputError(f"node list {text[:60]!r}: more than {_MOST} nodes")
         for number in range(int(first), int(last) + 1):
             yield str(number).zfill(len(first))

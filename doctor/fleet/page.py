@@ -105,7 +105,7 @@ def _kinds(verdict: Verdict) -> Iterator[str]:
 
 
 def _areas(kind: Kind, group: list[int]) -> dict[str, str]:
-    """Area -> how that group stands in it: odd, divided; areas in which it is like the others are left out."""
+    """Area -> how that group is in it: odd, divided; areas in which it is like the others are left out."""
     node, found = group[0], {}
     for division in kind.divisions:
         if any(node in nodes for _, nodes in division.values[1:]):

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-NODES = "Names in Slurm's bracket form, for --exclude and scontrol; names that no scheduler takes stand behind it."
+NODES = "Names in Slurm's bracket form, for --exclude and scontrol; names that no scheduler takes follow."
 
 
 class _Closed(BaseModel):

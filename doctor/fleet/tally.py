@@ -99,7 +99,7 @@ class _Read(NamedTuple):
 
     kind: str
     identity: tuple[str, ...]
-    told: dict[str, Area]
+    areas: dict[str, Area]
     gpus: int
 
     @classmethod
@@ -177,7 +177,7 @@ class Tally:
 
     def _kept(self, report: Mapping[str, Any], read: _Read) -> _Kept:
         status = report.get("status")
-        areas_read, areas_at = read.told, self._area_places
+        areas_read, areas_at = read.areas, self._area_places
         areas = tuple(
             _place(areas_at, self.areas, areas_read[a]) if a in areas_read else -1 for a in configuration.AREAS
         )
@@ -277,7 +277,7 @@ class Tally:
         return _STATUSES[self.status_of[node]]
 
     def missing(self, expected: Iterable[str], reasons: Mapping[str, str] | None = None) -> None:
-        """Names those of the expected nodes from which nothing came; `reasons` has what an engine said of some."""
+        """Names those of the expected nodes from which nothing came; `reasons` has an engine's error for some."""
         for node in expected:
             why = (reasons or {}).get(node)
             if node in self._places:

@@ -31,7 +31,7 @@ def listed(verdict: Verdict, nodes: Iterable[int]) -> str:
 
 
 def names(names: Iterable[str]) -> str:
-    """Bracket form; names that no scheduler takes stand behind it as they are."""
+    """Bracket form; names that no scheduler takes follow as they are."""
     all_names = list(names)
     odd = [shown(name) for name in all_names if not is_name(name)]
     return ", ".join(filter(None, [folded(all_names), *sorted(odd)[:20]]))
@@ -90,7 +90,8 @@ def render(verdict: Verdict) -> str:
             *(f"  {shown(tally.nodes[n])}: {_age(s)} older than the newest" for n, s in stale[:20]),
             "",
         ]
-    lines += _commands(verdict)
+    if commands := drain_commands(verdict):
+        lines += ["To keep jobs from these nodes", *(f"  {row}" for row in commands)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -105,7 +106,7 @@ def _kind(verdict: Verdict, kind: Kind) -> Iterator[str]:
         fact, value, common = map(shown, (difference.fact, difference.value, difference.common))
         other = "expected" if kind.golden or kind.profile else "elsewhere"
         about = meaning_of(*(word.value for word in difference.meaning))
-        line = f"  odd: {listed(verdict, difference.nodes)}: {fact} is {value}, {other} {common} ({about})"
+        line = f"  odd: {listed(verdict, difference.nodes)}: {fact} = {value}, {other} {common} ({about})"
         yield from fit(line, "    ")
     if len(kind.differences) > _MOST:
         yield f"  … {plural(len(kind.differences) - _MOST, 'more difference')} (--format json has them all)"
@@ -140,13 +141,6 @@ def _silent(verdict: Verdict) -> Iterator[str]:
 
 def _age(seconds: int) -> str:
     return plural(seconds // 86400, "day") if seconds >= 86400 else plural(seconds // 3600, "hour")
-
-
-def _commands(verdict: Verdict) -> Iterator[str]:
-    rows = drain_commands(verdict)
-    if rows:
-        yield "To keep jobs from these nodes"
-        yield from (f"  {row}" for row in rows)
 
 
 def drain_commands(verdict: Verdict) -> list[str]:

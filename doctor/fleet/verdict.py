@@ -75,7 +75,7 @@ class Verdict:
             for one in kind.differences:
                 if one.meaning[1] is Action.DRAIN:
                     for node in one.nodes:
-                        reason_of.setdefault(node, f"{one.fact.partition(': ')[2]} is {one.value}, not {one.common}")
+                        reason_of.setdefault(node, f"{one.fact.partition(': ')[2]} = {one.value}, not {one.common}")
         reasons: dict[str, list[str]] = defaultdict(list)
         for node in sorted(reason_of):
             reasons[reason_of[node]].append(self.tally.nodes[node])

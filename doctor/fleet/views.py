@@ -74,7 +74,7 @@ def _devices(keys: dict[str, str]) -> int:
 
 
 def _of_file(name: str) -> int:
-    """Devices that a name stands for: /dev/nvidia[0,2-3] is three."""
+    """Devices that a name means: /dev/nvidia[0,2-3] is three."""
     brackets = _BRACKETS.search(name)
     total = 0
     for part in brackets[1].split(",") if brackets else ():
@@ -124,7 +124,7 @@ def disagreements(tally: Tally, seen: Iterable[NodeView]) -> list[str]:
 
 
 def _each(tally: Tally, rows: list[NodeView]) -> Iterator[NodeView]:
-    """What is said of ALL, once for each node of which the same view says nothing by name."""
+    """What holds for ALL, once for each node of which the same view says nothing by name."""
     named = {(view.view, view.node) for view in rows}
     for view in rows:
         if view.node != ALL:

@@ -17,7 +17,7 @@ from doctor.fleet.verdict import Verdict
 from doctor.report.words import plural
 
 State = tuple[str, str]
-"""What is said of a node: `error`, `warning`, `odd`, `unknown`, `late` or `silent`; and the rule, fact or reason."""
+"""What is known of a node: `error`, `warning`, `odd`, `unknown`, `late` or `silent`; and the rule, fact or reason."""
 Detail = tuple[str, str]
 """Of an odd node its value; and more words."""
 States = Mapping[State, Mapping[str, Detail]]
@@ -80,7 +80,7 @@ def _states(verdict: Verdict, now: float, late_s: float) -> defaultdict[State, d
             say((problem.severity, problem.rule), seen.nodes, ("", f" ({about})" if about else ""))
     for one in (one for kind in verdict.kinds for one in kind.differences):
         about = meaning_of(*(word.value for word in one.meaning))
-        say(("odd", one.fact), one.nodes, (one.value, f" is {one.value}, expected {one.common} ({about})"))
+        say(("odd", one.fact), one.nodes, (one.value, f" = {one.value}, expected {one.common} ({about})"))
     for layer, nodes in tally.unchecked().items():
         say(("unknown", f"{layer} not checked"), nodes)
     for fact, nodes in verdict.not_compared().items():

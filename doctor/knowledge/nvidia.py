@@ -84,8 +84,8 @@ class Distribution(Entry):
     """SUSE: branch → the generation in the package's name."""
     rocm: str | None = None
     """ROCm of its own packages (HIP's version)."""
-    amd_repository: bool
-    """Whether AMD's repository of amdgpu-dkms and ROCm is made for it."""
+    amd_repository: str | None = None
+    """The suite (`noble`) or folder (`el`) of AMD's repository that is made for it; None: there is none."""
     verified: bool = True
     """False: from memory; no version is promised."""
     note: str | None = None

@@ -12,14 +12,9 @@ from doctor.launch.engine import GPUS_SINCE, Engine
 from doctor.launch.nodes import Access, amd_by_nodes, not_there, nvidia_by_nodes
 from doctor.launch.spec import Part, Trouble
 
-WAYS = ("auto", "cdi", "nodes", "runtime")
-
 
 def access(machine: Snapshot, engine: Engine | None, choice: Choice, way: str) -> Access:
-    """`auto`: CDI where engine and a spec allow it; then nodes for AMD, NVIDIA's runtime for NVIDIA. Raises InputError
-    on another way than WAYS."""
-    if way not in WAYS:
-        raise InputError(f"invalid --by {way[:40]!r} (choose from {', '.join(WAYS)})")
+    """`auto`: CDI where engine and a spec allow it; then nodes for AMD, NVIDIA's runtime for NVIDIA."""
     if choice.vendor is None:
         return Access()
     if machine.host.wsl:
@@ -27,7 +22,7 @@ def access(machine: Snapshot, engine: Engine | None, choice: Choice, way: str) -
     if engine is not None and engine.rootless and choice.vendor == "amd":
         every = in_kfd(machine)
         if _nodes_of(every) - _nodes_of(choice):
-            return _told_apart_by_rocm(engine, choice, every, _by(machine, engine, every, way))
+            return _selected_by_rocm(engine, choice, every, _by(machine, engine, every, way))
     return _by(machine, engine, choice, way)
 
 
@@ -52,7 +47,7 @@ def _nodes_of(choice: Choice) -> set[str]:
     return {node for chosen in choice.gpus for node in chosen.render_nodes}
 
 
-def _told_apart_by_rocm(engine: Engine, choice: Choice, every: Choice, passed: Access) -> Access:
+def _selected_by_rocm(engine: Engine, choice: Choice, every: Choice, passed: Access) -> Access:
     """ROCm opens the render node of each GPU that the KFD lists, and hsa_init fails (0x1008) where one is not there.
     The KFD leaves out what a container's device cgroup closes, and a rootless engine may set none: with all render
     nodes it works, with one it fails (github.com/ROCm/legacy-rocm-build/issues/3144, reproduced by AMD; why:

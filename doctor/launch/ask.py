@@ -93,8 +93,8 @@ def _is_podman(system: System, program: str) -> bool:
 
 
 def _docker_base(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """DOCKER_HOST wins over DOCKER_CONTEXT, as with docker itself; both are said by option, so that what is asked and
-    what is started are one engine."""
+    """DOCKER_HOST wins over DOCKER_CONTEXT, as with docker itself; both are passed as options, so that one engine
+    is asked and starts it."""
     host, context = environ.get("DOCKER_HOST"), environ.get("DOCKER_CONTEXT")
     if host:
         return ("docker", "--host", host)

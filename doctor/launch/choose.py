@@ -55,8 +55,8 @@ class Choice:
     def selectors(self) -> tuple[str, ...]:
         """What ROCR_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES calls the chosen: UUIDs, or ROCm's numbers. Those of the
         vendor's tool are in another order. () where one of them is not known."""
-        said = [_selector(chosen) for chosen in self.gpus]
-        return tuple(s for s in said if s) if all(said) else ()
+        selectors = [_selector(chosen) for chosen in self.gpus]
+        return tuple(s for s in selectors if s) if all(selectors) else ()
 
 
 def _selector(chosen: Chosen) -> str | None:

@@ -1,4 +1,4 @@
-"""What may stand in a run line: names and values from outside are refused where no engine could take them.
+"""What a run line may hold: names and values from outside are refused where no engine could take them.
 
 >>> image("rocm/pytorch:latest")
 'rocm/pytorch:latest'

@@ -159,7 +159,7 @@ def prove(
     if rows:
         return Proof(rows)
     lines = [line for line in ran.stderr.splitlines() if line.strip() and "--help" not in line]
-    return Proof(error=clean(lines[-1], 300) if lines else f"{engine.name} ended with {ran.code} and said nothing")
+    return Proof(error=clean(lines[-1], 300) if lines else f"{engine.name} ended with {ran.code} and printed nothing")
 
 
 def _by_api(spec: Spec, environ: Mapping[str, str], note: Note | None) -> Ran | Proof:

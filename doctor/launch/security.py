@@ -1,7 +1,7 @@
-"""What the host's security layers do to this container: said before it starts, with the one command that helps.
+"""What the host's security layers do to this container: reported before it starts, with the one command that helps.
 
-AppArmor's docker-default and the engines' own seccomp profile leave a GPU's nodes and ioctls alone, so that nothing is
-said of them.
+AppArmor's docker-default and the engines' own seccomp profile leave a GPU's nodes and ioctls alone, so that they
+are no part of this.
 """
 
 from __future__ import annotations

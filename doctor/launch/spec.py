@@ -121,7 +121,7 @@ class Spec:
     troubles: tuple[Trouble, ...] = ()
     name: str = "gpu-job"
     selectors: tuple[str, ...] = ()
-    """The chosen GPUs as the vendor's visibility variable calls them; () where that can't be told."""
+    """The chosen GPUs as the vendor's visibility variable calls them; () where that is not known."""
 
     nodes: tuple[str, ...] = ()
     """The device nodes of the chosen GPUs, however they are passed."""
@@ -146,7 +146,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class Line:
-    """A flag or key as the engine is told, and why. `reason` is empty for nothing but the image and the command."""
+    """A flag or key as the engine reads it, and why. `reason` is empty for nothing but the image and the command."""
 
     text: str
     reason: str

@@ -15,7 +15,7 @@ def text(
     import yaml
 
     notes = [f"# {clean(line.text)}: {clean(line.reason)}" for line in lines]
-    notes += [f"# Not said here: {clean(what)}" for what in left_out]
+    notes += [f"# Left out: {clean(what)}" for what in left_out]
     one_line = [" ".join(note.split()) for note in notes]
     documents = [dict(table) for table in ([tables] if isinstance(tables, Mapping) else tables)]
     body = yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=False, width=100)

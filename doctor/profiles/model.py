@@ -94,8 +94,8 @@ class Profile(Data):
         return matched
 
     def is_silent(self, expectation: Expectation) -> bool:
-        """Whether an expectation is told in the verdict only, and is no finding where it does not hold."""
-        return self._matched and expectation.fact.startswith(_STACK)
+        """Whether only the verdict mentions an expectation that is not met: of a profile that nobody named."""
+        return self._matched and (expectation.severity == "info" or expectation.fact.startswith(_STACK))
 
     def for_machine(self, machine: Snapshot) -> Profile:
         """Without the expectations that do not apply to it (`when`)."""

@@ -1,4 +1,4 @@
-"""The remedies of a rule on each distribution, for its page: systems that get the same ones stand together."""
+"""The remedies of a rule on each distribution, for its page: systems that get the same ones are listed together."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from doctor.facts.host import Os
 from doctor.findings import Remedy
 from doctor.report.words import cost
 
+_VENDORS = {"nvidia": "NVIDIA", "amd": "AMD"}
 SYSTEMS = {
     "Ubuntu 24.04": Os(id="ubuntu", version="24.04", id_like="debian"),
     "Debian 12": Os(id="debian", version="12"),
@@ -33,8 +34,10 @@ def commands(advice: Callable[[Snapshot], tuple[Remedy, ...]], width: int) -> st
     lines = ["## Commands"]
     for remedies, names in pages.items():
         lines += ["", f"{', '.join(names)}:"] if len(pages) > 1 else [""]
+        several = len({remedy.vendor for remedy in remedies}) > 1
         for letter, remedy in zip("ABCDEFGH", remedies, strict=False):
-            lines += _remedy(f"{letter}. " if len(remedies) > 1 else "", remedy, width)
+            whose = f"{_VENDORS[remedy.vendor]}: " if several and remedy.vendor else ""
+            lines += _remedy((f"{letter}. " if len(remedies) > 1 else "") + whose, remedy, width)
     return "\n".join(lines) + "\n"
 
 

@@ -62,7 +62,7 @@ def data(
 
 
 def render(data: dict[str, Any], *, redacted: bool = False, site: Site | None = None) -> str:
-    """As JSON, redacted; the ids of a bundle are stand-ins `redacted` already."""
+    """As JSON, redacted; the ids of a bundle are pseudonyms already where `redacted`."""
     redactor = Redactor(key=None if redacted else local_key(), remember=True, site=site)
     redactor.learn(data)
     kept = {key: data[key] for key in ("schema",)}
@@ -76,7 +76,7 @@ def text(
     withheld: Sequence[str] = (),
     trouble: str | None = None,
 ) -> str:
-    """Entry points that go the same way stand in one row."""
+    """Entry points that go the same way share a row."""
     build = machine.torch.rocm or machine.torch.cuda or ""
     lines = [f"torch {machine.torch.version} for {machine.torch.build} {build}".rstrip(), ""]
     lines += ["What torch will choose", *_chosen(machine, predictions)]

@@ -42,8 +42,8 @@ def lines(machine: Snapshot, width: int, verbose: int) -> Iterator[tuple[str, st
     yield "Facts", "bold"
     for name in _FACTS:
         value = machine.get(name)
-        said = "unknown" if value is None else masked(clean(_short(value)))
-        yield f"  {name} = {said}", ""
+        shown = "unknown" if value is None else masked(clean(_short(value)))
+        yield f"  {name} = {shown}", ""
     yield from surroundings.lines(machine)
     if verbose > 1:
         yield "", ""

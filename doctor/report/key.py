@@ -26,7 +26,7 @@ def machine_key(system: System) -> bytes:
 
 
 def key_of(report: Report) -> bytes | None:
-    """Of this machine; None where the ids are stand-ins already."""
+    """Of this machine; None where the ids are pseudonyms already."""
     return None if report.redacted else local_key()
 
 

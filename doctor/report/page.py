@@ -1,4 +1,4 @@
-"""What stands around an HTML report: its head with the style, and its end. Nothing here comes from outside."""
+"""The frame of an HTML report: its head with the style, and its end. Nothing here comes from outside."""
 
 # ruff: noqa: E501 -- markup
 from __future__ import annotations

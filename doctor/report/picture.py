@@ -1,18 +1,17 @@
 """Pictures of an HTML report, drawn as SVG in the page: how GPUs and NICs hang on NUMA nodes, and what was measured.
 
-Colour never stands alone: what is wrong has a sign too, and each picture is told in words for those who don't see it.
+Colour never stands alone: what is wrong has a sign too, and each picture has its words for those who don't see it.
 """
 
 # ruff: noqa: E501 -- markup
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from doctor.report.words import clean, plural
+from doctor.report.markup import Data, text
+from doctor.report.words import plural
 
-Data = Mapping[str, Any]
 _BOX, _HIGH, _GAP, _PAD = 186, 62, 14, 16
 _ROW = 4
 """Devices side by side: so that the picture fits the page."""
@@ -33,16 +32,12 @@ class _Placed(NamedTuple):
         return self.x + _BOX / 2, self.y + _HIGH
 
 
-def _text(value: Any) -> str:
-    return escape(clean(str(value)))
-
-
-def _short(text: str, length: int = 26) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
+def _short(name: str, length: int = 26) -> str:
+    return name if len(name) <= length else name[: length - 1] + "…"
 
 
 def topology(machine: Data, findings: Iterable[Data]) -> str:
-    """ "" where there is no GPU. Devices whose NUMA node is not known stand in a box of their own. Nodes stand one below the other."""
+    """ "" where there is no GPU. Devices whose NUMA node is not known are in a box of their own. Nodes are one below the other."""
     gpus = list(machine.get("gpus") or ())[:_MOST]
     if not gpus:
         return ""
@@ -69,8 +64,8 @@ def _hint(lines: list[str], nics: list[Data], wrong: set[str]) -> str:
 
 
 def _figure(caption: str, width: float, height: float, parts: Iterable[str], hint: str) -> str:
-    svg = f'<svg role="img" aria-label="{_text(caption)}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}">\n{"".join(parts)}</svg>'
-    return f'<figure><div class="wide" role="region" aria-label="Picture: {_text(caption)}" tabindex="0">{svg}</div><figcaption>{_text(caption)}. {_text(hint)}</figcaption></figure>\n'
+    svg = f'<svg role="img" aria-label="{text(caption)}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}">\n{"".join(parts)}</svg>'
+    return f'<figure><div class="wide" role="region" aria-label="Picture: {text(caption)}" tabindex="0">{svg}</div><figcaption>{text(caption)}. {text(hint)}</figcaption></figure>\n'
 
 
 def _id(device: Data) -> str:
@@ -95,7 +90,7 @@ def _laid_out(gpus: list[Data], nics: list[Data]) -> tuple[list[str], dict[str, 
                 )
             at_y += -(-len(members) // _ROW) * (_HIGH + _GAP * 2)
         boxes.append(f'<rect class="numa" x="0" y="{y:g}" width="{wide:g}" height="{at_y - y - _GAP:g}" rx="8"/>\n')
-        boxes.append(f'<text class="soft" x="{_PAD}" y="{y + 18:g}">{_text(name)}</text>\n')
+        boxes.append(f'<text class="soft" x="{_PAD}" y="{y + 18:g}">{text(name)}</text>\n')
         y, widest = at_y + 6, max(widest, wide)
     return boxes, places, widest, y
 
@@ -147,8 +142,8 @@ def _nic(nic: Data, at: _Placed, wrong: set[str]) -> str:
 
 def _device(at: _Placed, head: str, name: str, more: str, wrong: bool, *, round_: bool = False) -> str:
     rows = ((("× " if wrong else "") + head, 18), (name, 36), (more, 53))
-    lines = "".join(f'<text x="{at.x + 8:g}" y="{at.y + y}">{_text(_short(row))}</text>' for row, y in rows if row)
-    title = _text(f"{head}: {name}{f', {more}' if more else ''}{', has an error' if wrong else ''}")
+    lines = "".join(f'<text x="{at.x + 8:g}" y="{at.y + y}">{text(_short(row))}</text>' for row, y in rows if row)
+    title = text(f"{head}: {name}{f', {more}' if more else ''}{', has an error' if wrong else ''}")
     shape = f'<rect x="{at.x:g}" y="{at.y:g}" width="{_BOX}" height="{_HIGH}" rx="{14 if round_ else 4}"/>'
     return f'<g class="device{" odd" if wrong else ""}"><title>{title}</title>{shape}{lines}</g>\n'
 
@@ -168,7 +163,7 @@ def bars(bench: Iterable[Data], baselines: Mapping[str, float]) -> str:
     drawn = "".join(_bar(row, most[row["unit"]] or 1.0, baselines.get(row["key"]), without) for row in rows)
     words = f"{plural(len(rows), 'measurement')}, {compared} with a baseline"
     hint = "Bar: the median; thin line: its interval" + "; upright: the baseline" * bool(compared)
-    return f'<figure><ul class="bars">\n{drawn}</ul><figcaption>{_text(words)}. {hint}.</figcaption></figure>\n'
+    return f'<figure><ul class="bars">\n{drawn}</ul><figcaption>{text(words)}. {hint}.</figcaption></figure>\n'
 
 
 def _bar(row: Data, most: float, baseline: float | None, without: str) -> str:
@@ -184,4 +179,4 @@ def _bar(row: Data, most: float, baseline: float | None, without: str) -> str:
         parts.append(f'<line class="base" x1="{baseline * scale:.2f}" y1="0" x2="{baseline * scale:.2f}" y2="20"/>')
     svg = f'<svg aria-hidden="true" viewBox="0 0 100 20" preserveAspectRatio="none">{"".join(parts)}</svg>'
     name, words = f"{row['what']} {row['dtype']} {row['shape']}", f"{value['p50']:.4g} {row['unit']}{against}"
-    return f"<li><span>{_text(name)}</span>{svg}<span>{_text(words)}</span></li>\n"
+    return f"<li><span>{text(name)}</span>{svg}<span>{text(words)}</span></li>\n"

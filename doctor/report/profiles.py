@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def matrix(pairs: list[tuple[Pair, Profile]]) -> list[str]:
-    """A table of stacks and boards for each vendor, with a letter for who stands behind the two together."""
+    """A table of stacks and boards for each vendor, with a letter for the status of the two together."""
     lines = ["BOARD+STACK is a profile, such as " + pairs[0][0].name + "." if pairs else "There are no stacks."]
     for vendor, title in (("amd", "AMD"), ("nvidia", "NVIDIA")):
         mine = [(pair, profile) for pair, profile in pairs if profile.hardware.vendor == vendor]
@@ -62,7 +62,7 @@ def judged_line(row: Judged) -> str:
 
 
 def shown(profile: Profile) -> list[str]:
-    """A whole profile: each value, why it is so, and who stands behind it."""
+    """A whole profile: each value, why it is so, and its status."""
     parts = f"Extends: {', '.join(profile.extends) or 'nothing'}. For: {profile.workload}. Order: {profile.order}."
     hardware = profile.hardware.model_dump(exclude_none=True)
     behind = f", {profile.evidence.as_of}: {profile.evidence.url}" if profile.evidence else ""

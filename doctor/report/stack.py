@@ -17,7 +17,7 @@ _NAME = re.compile(r"[-_.]+")
 
 
 class Verdict(NamedTuple):
-    """`state`: `no fault`, `fault`, `unknown`. `text` is the finding's, or why nothing could be told; `severity` is
+    """`state`: `no fault`, `fault`, `unknown`. `text` is the finding's, or why it is not known; `severity` is
     that of the fault."""
 
     against: str
@@ -95,8 +95,8 @@ def _about(finding: Finding, part: Part) -> bool:
         words[0].startswith(part.libraries or ("?",)) or words[0].split("-")[0] in part.components
     ):
         return True
-    said = [words[0], *finding.summary.split(), *(w for e in finding.evidence for w in e.text.split())]
-    names = {_NAME.sub("-", word.strip(",;:.").lower()) for word in said}
+    named = [words[0], *finding.summary.split(), *(w for e in finding.evidence for w in e.text.split())]
+    names = {_NAME.sub("-", word.strip(",;:.").lower()) for word in named}
     return any(re.fullmatch(pattern, name) for pattern in (*part.packages, *part.subjects) for name in names)
 
 
@@ -107,8 +107,8 @@ def text(report: Report) -> str:
         versions = ", ".join(f"{version} ({place})" for version, place in each.where[:6])
         lines.append(f"{each.part.name}: {versions}")
         for verdict in each.verdicts:
-            said = {"no fault": "no fault found", "fault": verdict.text, "unknown": f"not known: {verdict.text}"}
-            lines.append(f"  against {verdict.against}: {said[verdict.state]} [{verdict.rule}]")
+            phrase = {"no fault": "no fault found", "fault": verdict.text, "unknown": f"not known: {verdict.text}"}
+            lines.append(f"  against {verdict.against}: {phrase[verdict.state]} [{verdict.rule}]")
         if each.part.note:
             lines.append(f"  {each.part.note}")
     return "\n".join(lines) + "\n" if lines else "Nothing of the GPU stack was found.\n"

@@ -46,7 +46,7 @@ class Look:
     plain: bool = False
 
     @classmethod
-    def of_stdout(cls, *, plain: bool = False, no_color: bool = False) -> Look:
+    def of_stdout(cls, *, colour: bool = True) -> Look:
         """What fits this process's stdout and environment."""
         import shutil
 
@@ -55,9 +55,9 @@ class Look:
         encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
         return cls(
             width=min(shutil.get_terminal_size((80, 24)).columns, 120) if tty else 80,
-            colour=tty and not (dumb or plain or no_color or os.environ.get("NO_COLOR")),
+            colour=colour and tty and not (dumb or os.environ.get("NO_COLOR")),
             unicode=encoding.startswith("utf") and not dumb,
-            plain=plain or not tty,
+            plain=not tty,
         )
 
 
@@ -81,6 +81,7 @@ def _ascii(text: str) -> str:
         ("≥", ">="),
         ("–", "-"),
         ("—", "-"),
+        ("°", " "),
         ("✗", "x"),
         ("✓", "ok"),
     ):
@@ -107,9 +108,12 @@ def _lines(report: Report, look: Look, verbose: int) -> Iterator[Line]:
     counted = [f for f in report.findings if not f.explained_by]
     yield from _block(machine_line(report), "", "  ", width, "bold")
     shown = [f for f in counted if verbose or f.severity is not Severity.INFO or not _is_remark(f)]
+    seen: set[object] = set()
     for finding in shown:
         yield "", ""
-        yield from _finding(finding, report, look, width, verbose)
+        again = not verbose and _advice(finding) in seen
+        seen.add(_advice(finding))
+        yield from _finding(finding, report, look, width, verbose, again=again)
     for line in _hints(report):
         yield "", ""
         yield from _block(line, "", "  ", width)
@@ -117,6 +121,11 @@ def _lines(report: Report, look: Look, verbose: int) -> Iterator[Line]:
     yield from _closing(report, counted, look, width, verbose)
     if verbose:
         yield from details.lines(report.snapshot, width, verbose)
+
+
+def _advice(finding: Finding) -> object:
+    """What two findings of one rule have in common where they need the same fix, each for its own subject."""
+    return finding.rule, finding.severity, repr(finding.remedies).replace(finding.subject.id, "")
 
 
 def _is_remark(finding: Finding) -> bool:
@@ -129,7 +138,8 @@ def _hints(report: Report) -> Iterator[str]:
         yield f"A guess ({sureness(hint.confidence)} confidence): {clean(hint.title)} Please add {hint.ask}."
 
 
-def _finding(finding: Finding, report: Report, look: Look, width: int, verbose: int) -> Iterator[Line]:
+def _finding(finding: Finding, report: Report, look: Look, width: int, verbose: int, *, again: bool) -> Iterator[Line]:
+    """`again`: the finding above has the same fix, for another subject."""
     sign = ({"error": "✗", "warning": "!", "info": "i"} if not look.plain else _PLAIN_SIGNS)[finding.severity.value]
     head = f"{sign} {masked(clean(finding.summary))}"
     style = _STYLES[finding.severity.value]
@@ -138,7 +148,7 @@ def _finding(finding: Finding, report: Report, look: Look, width: int, verbose: 
     else:
         yield from _block(head, "", "  ", width, style)
         yield f"    {finding.rule}", ""
-    if finding.why and finding.severity is not Severity.INFO:
+    if finding.why and finding.severity is not Severity.INFO and not again:
         yield from _block(clean(finding.why), "  ", "  ", width)
     shown = finding.evidence if verbose else finding.evidence[:_SHOWN]
     for row in shown:
@@ -147,8 +157,11 @@ def _finding(finding: Finding, report: Report, look: Look, width: int, verbose: 
         yield from _block(f"and {len(finding.evidence) - len(shown)} more (-v)", "    ", "      ", width)
     if finding.basis == "symptom" and verbose:
         yield from _block("Based only on this error message.", "  ", "    ", width)
-    yield from _remedies(finding, width)
-    if finding.verify:
+    if again and finding.remedies:
+        yield from _block(f"Fix: as above, for {clean(finding.subject.id)} (-v)", "  ", "    ", width)
+    else:
+        yield from _remedies(finding, width)
+    if finding.verify and not again:
         yield f"  Check: {command(finding.verify)}", ""
     if finding.ask:
         yield from _block(clean(finding.ask), "  Please add: ", "    ", width)
@@ -213,7 +226,7 @@ def _closing(report: Report, counted: list[Finding], look: Look, width: int, ver
 
 
 def _profile(p: ProfileVerdict, width: int, verbose: int) -> Iterator[Line]:
-    """How its expectations came out, and who stands behind those that hold: each by itself with -v."""
+    """How its expectations came out, and the status of each: one a line with -v."""
     differs = f"{len(p.deviates)} difference{'s' * (len(p.deviates) != 1)}" if p.deviates else "no differences"
     unknown = f", {len(p.unknown)} not checked" if p.unknown else ""
     more = "" if verbose else " (-v)"
@@ -221,8 +234,8 @@ def _profile(p: ProfileVerdict, width: int, verbose: int) -> Iterator[Line]:
     for row in p.judged if verbose else ():
         found = clean(row.found) if row.found is not None else "not known"
         words = {"holds": "holds", "deviates": "does not hold", "unknown": "could not be checked"}[row.outcome]
-        said = f"{clean(row.fact)} {words}: {clean(row.wants)} is expected, it is {found} ({row.status}, {row.as_of})"
-        yield from _block(said, "  - ", "    ", width)
+        line = f"{clean(row.fact)} {words}: {clean(row.wants)} is expected, it is {found} ({row.status}, {row.as_of})"
+        yield from _block(line, "  - ", "    ", width)
 
 
 def _block(text: str, first: str, rest: str, width: int, style: str = "") -> Iterator[Line]:

@@ -77,7 +77,7 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _facts(machine: Snapshot) -> Iterator[dict[str, Any]]:
-    """What was read, in the order of its lines; symptoms stand apart."""
+    """What was read, in the order of its lines; symptoms apart."""
     rows = []
     for name, origin in machine.origins.items():
         if name.startswith("symptoms[") or origin.state not in (State.VALUE, State.ABSENT):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import unicodedata
 from collections import Counter
@@ -12,6 +13,8 @@ from doctor.facts import Snapshot
 from doctor.findings import Remedy, Report, Scope, Severity
 from doctor.redaction.secrets import masked
 
+TESTED = {"live": "on real faults", "replay": "on recordings", "synthetic": "on simulated faults"}
+"""What a rule was tested on, in words."""
 _LONGEST = 2000
 _UNSAFE = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
 
@@ -92,17 +95,23 @@ def machine_line(report: Report) -> str:
     if machine.os.name:
         parts.append(machine.os.name)
     if machine.torch.version:
-        where = f" in {machine.torch.location}" if machine.torch.location else ""
+        where = f" in {_environment(machine.torch.location)}" if machine.torch.location else ""
         parts.append(f"torch {machine.torch.version}{where}")
     line = " · ".join(masked(clean(part)) for part in parts)
     return f"{clean(report.source)}: {line}" if report.source not in (None, "-") else line
+
+
+def _environment(location: str) -> str:
+    """`/opt/venv` of `/opt/venv/lib/python3.12/site-packages/torch`."""
+    return re.sub(r"/lib(?:64)?/python[\d.]+t?/(?:site|dist)-packages/torch$", "", location) or location
 
 
 def layer_signs(report: Report, *, plain: bool = False) -> str:
     """`driver ✓  devices ✓  torch !`; in words where signs can't be shown."""
     signs = {"ok": "✓", "problem": "✗", "partial": "!", "unknown": "?", "not-applicable": "–"}
     pasted = from_text(report)  # a text leaves most of them open
-    rows = [(n, s) for n, s in report.layers.items() if n != "gpu" and not (pasted and s in ("unknown", "partial"))]
+    shown = ((n, s) for n, s in report.layers.items() if not (pasted and s in ("unknown", "partial")))
+    rows = [(n, s) for n, s in shown if n != "gpu" or s == "problem"]
     if plain:
         return ", ".join(f"{name}: {state}" for name, state in rows)
     return "  ".join(f"{name} {signs[state]}" for name, state in rows)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 import typer
 
-from doctor.cli.help_texts import EXAMPLES, add_examples
+from doctor.cli.choices import choices
+from doctor.cli.help_texts import EXAMPLES, complete
 from doctor.cli.main import build, run
 from doctor.engine.registry import checks
+from doctor.launch import formats
+from doctor.launch.asked import WISHES
 from tests.cli.parsing import parse
 from tests.each import each
 from tests.started import started
@@ -37,9 +42,42 @@ def test_a_command_shows_examples_and_says_what_options_take(capsys: pytest.Capt
     assert "  Examples:\n    doctor check\n" in out
 
 
+def test_options_of_a_command_with_many_are_under_headings(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["check", "--help"])
+    out = capsys.readouterr().out
+    assert out.index("Machine:") < out.index("--in") < out.index("Output:") < out.index("--format") < out.index("--key")
+    run(["explain", "--help"])
+    assert "Output:" not in capsys.readouterr().out
+
+
+def test_help_shows_all_that_an_option_takes() -> None:
+    options = {p.name: choices(p) for p in typer.main.get_group(build()).commands["run"].params}
+    assert set(options["emit"]) == set(formats.names())
+    assert set(options["wish"]) == set(WISHES)
+    assert options["gpus"] == options["image"] == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("check --format js", "json jsonl"),
+        ("check --format json --str", "--strict"),
+        ("explain torch-sees", "torch-sees-no-gpu"),
+        ("profiles show rtx4090+cuda13.2", "rtx4090+cuda13.2"),
+    ],
+)
+def test_completion_offers_values(words: str, offered: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["completion", "bash"])
+    script = f"{capsys.readouterr().out}\nCOMP_WORDS=(doctor {words}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)); _doctor"
+    done = subprocess.run(
+        ["bash", "-c", f'{script}; echo "${{COMPREPLY[*]}}"'], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == offered
+
+
 def test_examples_are_for_commands_that_exist() -> None:
     group = typer.main.get_group(build())
-    add_examples(group)
+    complete(group)
     assert set(EXAMPLES) <= set(group.commands)
 
 

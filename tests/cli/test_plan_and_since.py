@@ -39,11 +39,15 @@ def without_driver(tmp_path: Path) -> str:
 def test_the_plan_leaves_what_follows_a_step_by_hand_as_comments(
     without_driver: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """AMD's repository has to be added first, and its address names a release that a person chooses."""
+    """A word of the kernel's command line is deleted in an editor, and only then the boot loader's file is written."""
     assert run(["check", "--root", without_driver, "--plan"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "#!/bin/sh"
-    assert "# after the step above: apt-get install --yes amdgpu-dkms" in lines
+    assert [line for line in lines if line.startswith("as_root ")] == ["as_root modprobe amdgpu"]
+    amd_trees.write(Path(without_driver), {"proc/cmdline": "ro nomodeset\n"})
+    assert run(["check", "--root", without_driver, "--plan"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "# after the step above: update-grub" in lines
     assert not any(line.startswith("as_root ") for line in lines)
 
 

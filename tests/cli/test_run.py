@@ -152,7 +152,7 @@ def test_for_a_cluster_numbers_and_a_vendor_will_do(tmp_path: Path, capsys: pyte
     ("argv", "said"),
     [
         ([], "say what to run: doctor run IMAGE -- COMMAND"),
-        (["--emit", "nomad", "a"], "invalid --emit 'nomad' (choose from apptainer, compose,"),
+        (["--emit", "nomad", "a"], "invalid --emit 'nomad' (choose from docker, podman,"),
         (["--engine", "lxc", "a"], "invalid --engine 'lxc' (choose from docker, podman)"),
         (["--vendor", "intel", "a"], "invalid --vendor 'intel' (choose from amd, nvidia)"),
         (["--by", "magic", "a"], "invalid --by 'magic' (choose from auto, cdi, nodes, runtime)"),

@@ -207,7 +207,7 @@ def test_the_command_that_fleet_check_prints_drains_the_right_node(
     (command,) = [line.strip() for line in done.stdout.splitlines() if line.strip().startswith("scontrol ")]
     assert cluster.ask(*shlex.split(command)).returncode == 0
     assert [n for n, state in cluster.states().items() if state != "idle"] == ["node6"]
-    assert cluster.reason("node6") == "doctor: GPUs is 1, not 2"
+    assert cluster.reason("node6") == "doctor: GPUs = 1, not 2"
     returned(cluster, folder, "node6")
 
 

@@ -40,7 +40,7 @@ def test_a_node_with_a_new_error_is_newly_bad_and_the_way_back_is_better() -> No
 
 def test_an_odd_node_is_bad_for_what_differs() -> None:
     said = changes(fleet((9, node())), fleet((8, node()), (1, node(nvidia_driver__version="570.10"))))
-    assert said.newly_bad == {"n09": "driver: nvidia_driver.version is 570.10, not 575.57.08"}
+    assert said.newly_bad == {"n09": "driver: nvidia_driver.version = 570.10, not 575.57.08"}
 
 
 def test_an_update_of_all_nodes_is_configuration_and_not_worse() -> None:

@@ -82,7 +82,7 @@ def test_what_the_profile_does_not_speak_of_is_compared_with_the_majority(profil
 def test_a_node_with_fewer_gpus_than_the_profile_says_is_to_be_drained(profile: Path) -> None:
     verdict = fleet(profile, (3, node(gpus=node()["snapshot"]["gpus"][:1])))
     assert odd(verdict) == [("n[1-3]", "gpu: GPUs", "1", "2")]
-    assert verdict.to_drain() == {"GPUs is 1, not 2": ["n1", "n2", "n3"]}
+    assert verdict.to_drain() == {"GPUs = 1, not 2": ["n1", "n2", "n3"]}
 
 
 def test_an_expected_fact_that_is_not_known_is_said_and_no_fault(profile: Path) -> None:

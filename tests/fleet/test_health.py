@@ -6,7 +6,7 @@ import pytest
 
 from doctor.facts import FactSheet, Snapshot, assemble
 from doctor.findings import Action, Finding, Report, Scope, Severity
-from doctor.fleet.health import CONTRACTS, answer, failed
+from doctor.fleet.health import answer, failed
 from tests.report.example import HOSTILE
 
 
@@ -30,6 +30,9 @@ def report(
         Finding(rule="gpu-lost", severity=Severity(s), summary=summary, scope=scope, action=action) for s in severities
     )
     return Report(doctor="1", status="ok", findings=findings, snapshot=machine(gpus))
+
+
+CONTRACTS = ("slurm-prolog", "slurm-epilog", "slurm-health", "npd", "nhc")
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)

@@ -192,7 +192,7 @@ def test_a_node_that_lost_a_gpu_is_drained_and_one_with_another_package_is_not()
     one_gpu = node()
     del one_gpu["snapshot"]["gpus"][1]
     verdict = fleet((9, node()), (1, one_gpu), (1, node(packages=[{"name": "torch", "version": "2.9.0"}])))
-    assert verdict.to_drain() == {"GPUs is 1, not 2": ["n10"]}
+    assert verdict.to_drain() == {"GPUs = 1, not 2": ["n10"]}
     assert {row[0] for row in odd(verdict)} == {"n10", "n11"}
 
 
@@ -336,7 +336,7 @@ def test_an_odd_node_has_a_scope_and_an_action() -> None:
         ("links: PCIe width", "hardware", "drain"),
         ("packages: torch", "environment", "rebuild"),
     ]
-    assert verdict.to_drain() == {"PCIe width is 16; 0000:3d:00.0: 8, not 16": ["n10"]}
+    assert verdict.to_drain() == {"PCIe width = 16; 0000:3d:00.0: 8, not 16": ["n10"]}
 
 
 def test_the_text_fits_80_columns() -> None:

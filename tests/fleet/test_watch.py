@@ -55,7 +55,7 @@ def test_an_error_is_new_once_and_then_gone(watch: Watch) -> None:
 
 
 def test_an_odd_node_is_named_with_the_value_elsewhere(watch: Watch) -> None:
-    fact = "new odd driver: nvidia_driver.version is 570.10, expected 575.57.08 (driver, reconfigure): n09"
+    fact = "new odd driver: nvidia_driver.version = 570.10, expected 575.57.08 (driver, reconfigure): n09"
     assert lines(watch, seen(node(nvidia_driver__version="570.10"))) == [fact]
     assert lines(watch, seen(node(nvidia_driver__version="570.20"))) == [fact.replace("570.10", "570.20")]
 
@@ -68,7 +68,7 @@ def test_what_is_not_known_any_more_is_no_repair(watch: Watch) -> None:
 
 def test_a_flag_that_nobody_else_sets_is_gone_when_it_is_unset(watch: Watch) -> None:
     (new,) = lines(watch, seen(node(environment={"NCCL_DEBUG": "WARN", "A": "1"})))
-    assert new.startswith("new odd flags: A is 1")
+    assert new.startswith("new odd flags: A = 1")
     assert lines(watch, seen(node())) == ["gone odd flags: A: n09"]
 
 

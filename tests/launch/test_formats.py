@@ -192,9 +192,9 @@ def test_shellcheck_has_nothing_to_say(name: str, tmp_path: Path) -> None:
 
 def test_what_a_format_can_not_say_is_in_the_file_too() -> None:
     shown = emit("kubernetes", CASES["amd nodes, workload"])
-    assert "# Not said here: which GPUs (0, 2): the device plugin chooses" in shown.text
-    assert "# Not said here: memlock=-1 has no field of a Pod" in shown.text
-    assert "# Not said here: /dev/infiniband/uverbs0: a device plugin of its own" in shown.text
+    assert "# Left out: which GPUs (0, 2): the device plugin chooses" in shown.text
+    assert "# Left out: memlock=-1 has no field of a Pod" in shown.text
+    assert "# Left out: /dev/infiniband/uverbs0: a device plugin of its own" in shown.text
 
 
 def test_apptainer_is_told_which_gpus_in_rocm_s_own_order() -> None:

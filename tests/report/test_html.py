@@ -10,7 +10,7 @@ import pytest
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Report, Severity, Subject, Unchecked
 from doctor.report.formats.html import render
-from doctor.rules.lib.advice import single
+from tests.rules.remedies import single
 
 HOSTILE = (
     "<script>alert(1)</script>",

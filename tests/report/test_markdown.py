@@ -5,7 +5,7 @@ from __future__ import annotations
 from doctor.facts.sheet import FactSheet, assemble
 from doctor.findings import Evidence, Finding, Report, Severity, Subject
 from doctor.report.formats import jsonl, markdown
-from doctor.rules.lib.advice import single
+from tests.rules.remedies import single
 
 
 def report(**changes: object) -> Report:

@@ -15,10 +15,10 @@ from doctor.facts import Snapshot
 from doctor.findings import Finding, Remedy, Report, Scope, Severity, Step, Unchecked
 from doctor.knowledge import Knowledge
 from doctor.report.plan import render
-from doctor.rules.lib.advice import single
 from doctor.rules.lib.command_effects import undo_of
 from tests.rules import machines
 from tests.rules.machines import Facts
+from tests.rules.remedies import single
 
 A = machines.H100[0]
 BROKEN: Facts = machines.event("xid-119", A) | {

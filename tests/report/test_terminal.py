@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from doctor.findings import Finding, Scope, Subject
 from doctor.report.terminal import Look, render
+from doctor.rules.lib.advice import command
 from tests.report.example import HOSTILE, report
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -49,6 +51,21 @@ def test_nothing_hostile_reaches_the_terminal(colour: bool) -> None:
     assert not set("\x1b\x07\u202e\u2028") & set(ours)
     assert "[red]markup[/red]" in text
     assert "plainword" not in text
+
+
+def test_findings_that_need_the_same_fix_share_it() -> None:
+    """Each names its own GPU; a fix of another rule, or with other words, is printed."""
+    first = Finding(rule="gpu-throttled", summary="A is hot.", why="Slow.", subject=Subject(kind="gpu", id="a:1"),
+                    remedies=(command("Cool a:1.", Scope.HARDWARE, "nvidia-smi", "-i", "a:1"),))  # fmt: skip
+    other = first.model_copy(update={"summary": "B is hot.", "subject": Subject(kind="gpu", id="b:2"),
+                                     "remedies": (command("Cool b:2.", Scope.HARDWARE, "nvidia-smi", "-i", "b:2"),)}
+                             )  # fmt: skip
+    third = other.model_copy(update={"rule": "gpu-ecc-errors"})
+    shown = report().model_copy(update={"findings": (first, other, third)})
+    text = render(shown, Look(width=80))
+    assert text.count("Slow.") == text.count("nvidia-smi -i") == 2
+    assert "  Fix: as above, for b:2 (-v)\n" in text
+    assert render(shown, Look(width=80), 1).count("nvidia-smi -i") == 3
 
 
 def test_without_unicode_all_is_ascii() -> None:

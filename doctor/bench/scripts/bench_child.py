@@ -86,9 +86,9 @@ def measure(torch, request, send):
                 timer.keep_busy(ways, lambda seen=seen: os.path.exists(seen))
             send(event="case", case=key, times=times, error=error, wrong=wrong, variants=variants)
         except Exception as failure:  # whatever torch raises is the answer of this case
-            said = (type(failure).__name__ + ": " + str(failure))[:600]
-            memory = "OutOfMemory" in type(failure).__name__ or "not enough memory" in said or "MemoryError" in said
-            send(event="case", case=key, outcome="out-of-memory" if memory else "refused", detail=said)
+            text = (type(failure).__name__ + ": " + str(failure))[:600]
+            memory = "OutOfMemory" in type(failure).__name__ or "not enough memory" in text or "MemoryError" in text
+            send(event="case", case=key, outcome="out-of-memory" if memory else "refused", detail=text)
         ways = check = parts = None
         if device.startswith("cuda"):
             torch.cuda.empty_cache()

@@ -34,8 +34,8 @@ def collective(torch, request, send):
             made = run.case(case, lambda key=key, seen=seen: send(event="busy", case=key, seen=seen), seen)
             send(event="case", case=key, error=None, **made)
         except Exception as failure:  # whatever torch raises is the answer of this case
-            said = (type(failure).__name__ + ": " + str(failure))[:600]
-            send(event="case", case=key, outcome="refused", detail=said)
+            text = (type(failure).__name__ + ": " + str(failure))[:600]
+            send(event="case", case=key, outcome="refused", detail=text)
             return
     dist.destroy_process_group()
 

@@ -30,8 +30,8 @@ def run(torch, request, send):
         try:
             compared(torch, case, device, timer, request["repeats"], send)
         except Exception as failure:  # whatever torch raises is the answer of this entry
-            said = (type(failure).__name__ + ": " + str(failure))[:300]
-            send(event="case", case=case["key"], refused=said)
+            text = (type(failure).__name__ + ": " + str(failure))[:300]
+            send(event="case", case=case["key"], refused=text)
     tunable.enable(False)
 
 

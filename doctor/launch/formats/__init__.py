@@ -4,7 +4,7 @@ Each has `emit(spec) -> Emitted`. A module may say of itself, each False unless 
 
 - `LOCAL`: an engine of this machine will read it; what the others say is read elsewhere;
 - `IMAGES`: origins of images that it reads beside registries (none unless it does);
-- `SHELL`: it is shell text, which has no escapes that every shell knows: a control character would stand there as it
+- `SHELL`: it is shell text, which has no escapes that every shell knows: a control character would be there as it
   is, and a terminal or an editor would act on it.
 """
 

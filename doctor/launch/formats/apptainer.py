@@ -49,7 +49,7 @@ def emit(spec: Spec) -> Emitted:
     if spec.vendor and not spec.every and spec.selectors:
         env[_SELECT[spec.vendor]] = (
             ",".join(spec.selectors),
-            "all devices are bound: the runtime library is told which to use",
+            "all devices are bound: this selects those that the runtime uses",
         )
     if special := next((name for name in env if name in _SPECIAL), None):
         raise InputError(f"--emit apptainer: {special} can't be set as a variable there; set it in the command")

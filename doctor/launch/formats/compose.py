@@ -1,6 +1,6 @@
 """compose.yaml (https://github.com/compose-spec/compose-spec). A `$` in a value is doubled: compose would expand it.
 
-CDI devices stand as a reservation of driver `cdi`: under `devices:` Compose 2.26 takes their name for a path (seen).
+CDI devices are a reservation of driver `cdi`: under `devices:` Compose 2.26 takes their name for a path (seen).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def plain(value: str) -> str:
 
 
 def _said(part: Part) -> tuple[str, Any]:
-    """The key, dotted, and what stands there, or is one of the list there."""
+    """The key, dotted, and its value, or one of its list."""
     value = plain(part.value)
     if part.kind in _LISTS:
         return _LISTS[part.kind], f"{value}:{value}" if part.kind == "device" else value

@@ -1,7 +1,7 @@
 """enroot without Slurm: import, create, start. /dev and /dev/shm are the host's.
 
-NVIDIA's hook of enroot acts on NVIDIA_VISIBLE_DEVICES and gives `utility` alone unless told more; there is no hook of
-AMD: all devices are seen, and the runtime library is told which to use.
+NVIDIA's hook of enroot acts on NVIDIA_VISIBLE_DEVICES and passes `utility` alone by default; there
+is no hook of AMD: all devices are visible, and a variable selects those to use.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def emit(spec: Spec) -> Emitted:
     elif spec.vendor and not spec.every:
         if spec.selectors:
             chosen = ",".join(spec.selectors)
-            env.append((f"ROCR_VISIBLE_DEVICES={chosen}", "all devices are seen: ROCm is told which to use"))
+            env.append((f"ROCR_VISIBLE_DEVICES={chosen}", "all devices are visible: this selects those that ROCm uses"))
         else:
             left_out.append(f"which GPUs ({', '.join(spec.gpus)}): all devices are seen")
     words, lines = ["enroot", "start", "--rw"], [Line("--rw", "programs write to their image's folders, as in docker")]

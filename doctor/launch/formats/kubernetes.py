@@ -93,7 +93,7 @@ def plain(value: str) -> str:
 
 
 def _starts(spec: Spec, container: dict[str, Any]) -> Iterator[Line]:
-    """An empty entrypoint is said by the command standing in its place."""
+    """The command takes the place of an empty entrypoint."""
     words = [plain(word) for word in spec.command]
     for part in spec.of("entrypoint"):
         container["command"] = [plain(part.value)] if part.value else words

@@ -1,7 +1,7 @@
 """A batch script for Slurm with pyxis and enroot.
 
 Slurm hands out the GPUs; enroot shares /dev and /dev/shm. NVIDIA's hook of enroot acts on NVIDIA_VISIBLE_DEVICES and
-gives `utility` alone unless told more; there is no hook of AMD, and none is needed.
+passes `utility` alone unless asked for more; there is no hook of AMD, and none is needed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Report -> one HTML page that stands alone: no script, no network, light and dark, fit for print and for the keyboard.
 
-Redacted unless it is told not to. Whatever comes from outside is text: escaped, without control characters, and under a
+Redacted unless asked not to. Whatever comes from outside is text: escaped, without control characters, and under a
 policy that lets the page load nothing.
 """
 
@@ -22,7 +22,7 @@ from doctor.report.formats.json import as_data
 from doctor.report.html_facts import facts
 from doctor.report.markup import Data, folded, listed, tag, text
 from doctor.report.page import BOTTOM, top
-from doctor.report.words import clean, gpu_line, headline, plural
+from doctor.report.words import clean, gpu_line, headline, layer_signs, plural
 from doctor.rules.bench.bench_below_baseline import baseline_of, number_of
 
 _WORDS = {"error": "Error", "warning": "Warning", "info": "Note"}
@@ -33,8 +33,7 @@ _STATUS = {
     "error": "Errors",
     "unknown": "Not known",
 }
-_BASIS = {"symptom": "Known from this error text alone; facts do not say.", "both": "From facts and from error text."}
-_WHERE = {"host": "on the host", "container": "in the container", "environment": "in the Python environment"}
+_BASIS = {"symptom": "Based only on this error message.", "both": "Facts and an error message agree."}
 _INDEX = ("smi", "pci", "kfd", "hip", "cuda", "visible")
 _EVIDENCE = 12
 """Lines of evidence that are shown at once; the others are folded."""
@@ -48,10 +47,10 @@ def render(report: Report, *, unredacted: bool = False) -> str:
     if report.status in ("partial", "unknown"):
         gpus += f". {headline(report)}"
     gpus = gpus if unredacted else masked(gpus)
-    return "".join([top(escape(title)), *_header(data, gpus), *_body(data), BOTTOM])
+    return "".join([top(escape(title)), *_header(data, gpus, layer_signs(report)), *_body(data), BOTTOM])
 
 
-def _header(data: Data, gpus: str) -> Iterator[str]:
+def _header(data: Data, gpus: str, layers: str) -> Iterator[str]:
     counted = [f for f in data["findings"] if not f["explained_by"]]
     parts = [
         plural(n, kind)
@@ -60,6 +59,7 @@ def _header(data: Data, gpus: str) -> Iterator[str]:
     ]
     yield f'<header>\n<h1><span class="badge {data["status"]}">{_STATUS[data["status"]]}</span></h1>\n'
     yield tag("p", text(", ".join(parts) or "No finding") + ". " + text(gpus), class_="lead")
+    yield tag("p", text(layers.replace("  ", " · ")))
     machine = data["snapshot"]
     pairs = [("machine", data["host"] or data["source"] or "this one"), ("checked", data["created"])]
     pairs = [(name, value) for name, value in pairs if value] + [("doctor", data["doctor"])]
@@ -122,6 +122,8 @@ def _finding(number: int, finding: Data, follow: list[Data], *, opened: bool) ->
 def _inside(finding: Data, follow: list[Data]) -> Iterator[str]:
     if finding["basis"] in _BASIS:
         yield tag("p", _BASIS[finding["basis"]], class_="basis")
+    if finding["why"]:
+        yield tag("p", text(finding["why"]))
     yield from _evidence(finding["evidence"])
     many = len(finding["remedies"]) > 1
     if many:
@@ -129,9 +131,9 @@ def _inside(finding: Data, follow: list[Data]) -> Iterator[str]:
     for letter, remedy in zip("ABCDEFGH", finding["remedies"], strict=False):
         yield _fix(remedy, letter if many else "")
     if finding["verify"]:
-        yield "<h3>To check</h3>\n" + _command(finding["verify"])
+        yield "<h3>Check</h3>\n" + _command(finding["verify"])
     if finding["ask"]:
-        yield tag("p", f"<strong>Ask next:</strong> {text(finding['ask'])}")
+        yield tag("p", f"<strong>Please add:</strong> {text(finding['ask'])}")
     if follow:
         rows = dict.fromkeys(f"<code>{text(f['rule'])}</code> {text(f['summary'])}" for f in follow)
         yield "<h3>This explains</h3>\n" + listed(rows)
@@ -142,7 +144,7 @@ def _evidence(rows: list[Data]) -> Iterator[str]:
     if not rows:
         return
     items = [f"<code>{text(row['text'])}</code> <small>{text(row['source'])}</small>" for row in rows]
-    yield "<h3>Seen</h3>\n" + listed(items[:_EVIDENCE])
+    yield "<h3>Evidence</h3>\n" + listed(items[:_EVIDENCE])
     if items[_EVIDENCE:]:
         yield folded(f"{plural(len(items) - _EVIDENCE, 'more line')}", listed(items[_EVIDENCE:]))
 
@@ -222,7 +224,7 @@ def _profile(profile: Data) -> Iterator[str]:
         "p",
         f"<code>{text(profile['name'])}</code> ({text(profile['status'])}, {text(profile['chosen'])}): {text(profile['why'])}",
     )
-    for label, field in (("Deviates", "deviates"), ("Unknown", "unknown"), ("As expected", "holds")):
+    for label, field in (("Differences", "deviates"), ("Not checked", "unknown"), ("As expected", "holds")):
         if profile[field]:
             yield folded(
                 f"{label}: {len(profile[field])}",
@@ -235,7 +237,7 @@ def _profile(profile: Data) -> Iterator[str]:
 def _rest(data: Data) -> Iterator[str]:
     inside = "".join(_beyond(data))
     if inside:
-        yield f"<section aria-labelledby='rest'>\n<h2 id='rest'>Beyond the findings</h2>\n{inside}</section>\n"
+        yield f"<section aria-labelledby='rest'>\n<h2 id='rest'>Checks</h2>\n{inside}</section>\n"
 
 
 def _beyond(data: Data) -> Iterator[str]:
@@ -247,7 +249,7 @@ def _beyond(data: Data) -> Iterator[str]:
         rows = [
             f"{text(reason)}: {', '.join(f'<code>{text(rule)}</code>' for rule in rules)}" for reason, rules in by_size
         ]
-        yield folded(f"{plural(len(data['unchecked']), 'check')} could not tell", listed(rows))
+        yield folded(f"{plural(len(data['unchecked']), 'check')} skipped", listed(rows))
     if data["suppressed"]:
         rows = [
             f"<code>{text(row['rule'])}</code> {text(row['reason'])} ({text(row['by'])})" for row in data["suppressed"]
@@ -258,6 +260,6 @@ def _beyond(data: Data) -> Iterator[str]:
         yield from (f"<p>{text(note)}</p>\n" for note in notes)
     if data["clear"]:
         yield folded(
-            f"{plural(len(data['clear']), 'check')} clear",
+            f"{plural(len(data['clear']), 'check')} passed",
             listed(f"<code>{text(rule)}</code>" for rule in data["clear"]),
         )

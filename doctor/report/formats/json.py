@@ -1,4 +1,4 @@
-"""Report -> JSON, `doctor.report/2`: redacted unless it is told not to."""
+"""Report -> JSON, `doctor.report/2`: redacted unless asked not to."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def as_data(report: Report, *, unredacted: bool = False, site: Site | None = Non
     body = {key: value for key, value in data.items() if key not in (*_OURS, "unchecked")} | {"reasons": reasons}
     redactor.learn(body)
     masked = redactor.again(redactor.data(body))
-    said = dict(zip(reasons, masked.pop("reasons"), strict=True))
-    unchecked = [{**row, "reason": said[row["reason"]]} for row in data["unchecked"]]
+    text_of = dict(zip(reasons, masked.pop("reasons"), strict=True))
+    unchecked = [{**row, "reason": text_of[row["reason"]]} for row in data["unchecked"]]
     masked = {key: masked.get(key, data[key]) for key in data} | {"unchecked": unchecked}
     folder, slash, name = (masked["source"] or "").rpartition("/")
     if (
@@ -39,7 +39,7 @@ def as_data(report: Report, *, unredacted: bool = False, site: Site | None = Non
 
 def private(report: Report, site: Site | None) -> Report:
     """The report as others may read it, for every format alike: what they write of it, text too, holds no name that
-    the site hides. Itself where nothing is said of the site. InputError where the word is one of the report's own."""
+    the site hides. Itself without a site. InputError where the word is one of the report's own."""
     if site is None:
         return report
     own = next((w for w in site.hide if any(w.lower() in name for name in Report.model_fields)), "")

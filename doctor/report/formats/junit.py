@@ -44,14 +44,14 @@ def _case(area: str, name: str, inside: str = "") -> str:
 def _finding(finding: Mapping[str, Any]) -> str:
     subject = finding["subject"]
     name = finding["rule"] + (f" [{subject['id']}]" if subject["id"] != "-" else "")
-    body = escape(_told(finding))
+    body = escape(_body(finding))
     if finding["explained_by"] or finding["severity"] == "info":
         return _case(finding["severity"], name, f"<system-out>{body}</system-out>")
     start = f"<failure type={_attribute(finding['severity'])} message={_attribute(finding['summary'])}>"
     return _case(finding["severity"], name, f"{start}{body}</failure>")
 
 
-def _told(finding: Mapping[str, Any]) -> str:
+def _body(finding: Mapping[str, Any]) -> str:
     rows = [clean(finding["summary"]), *(f"{clean(e['text'])} ({clean(e['source'])})" for e in finding["evidence"])]
     rows += fix_lines(finding)
     return "\n".join(rows)

@@ -48,7 +48,7 @@ def render(report: Report) -> str:
 
 
 def inert(text: str, *, in_table: bool = False) -> str:
-    """One line of Markdown that shows the text as it is and does nothing. What stands in single backticks is code."""
+    """One line of Markdown that shows the text as it is and does nothing. Text in single backticks is code."""
     plain, *rest = _SPAN.split(clean(text))
     span = cell if in_table else code
     return _LEADING.sub(r"\1\\\2", _escaped(plain)) + "".join(
@@ -86,10 +86,11 @@ def _lines(report: Report, data: dict[str, Any]) -> Iterator[str]:
         yield from _cause(finding, short=number > 0)
     if problems:
         return
+    found = next((f["summary"] for f in top if f["scope"] == "hardware"), "")
     if report.hints:
-        yield from _guess(report)
+        yield from _guess(report, found)
     elif from_text(report):
-        yield from _nothing(report)
+        yield from _nothing(report, found)
     else:
         yield headline(report)
 
@@ -139,19 +140,25 @@ def _repeats(text: str, title: str) -> bool:
     return text.rstrip(".") == title.rstrip(".")
 
 
-def _guess(report: Report) -> Iterator[str]:
+def _guess(report: Report, found: str) -> Iterator[str]:
     """Nothing was found, and the words are like those of texts with known causes."""
     hint = report.hints[0]
     yield f"I found no known cause in this text. {_shown(report)}"
+    if found:
+        yield f"Worth knowing: {inert(found)}"
     yield f"My guess ({sureness(hint.confidence)} confidence): {inert(hint.title)}"
     yield f"Please add {hint.ask}."
 
 
-def _nothing(report: Report) -> Iterator[str]:
+def _nothing(report: Report, found: str) -> Iterator[str]:
     yield f"I found no known cause in this text. {_shown(report)}"
+    if found:
+        yield f"Worth knowing: {inert(found)}"
     vendors = {gpu.vendor for gpu in report.snapshot.gpus or ()}
     driver = "`nvidia-smi`" if "nvidia" in vendors else "`rocminfo`" if "amd" in vendors else _TOOLS
-    yield f"Please add the full error message and the output of {driver}, or attach `doctor bundle`."
+    there = vendors == {"nvidia"} and report.snapshot.nvidia_driver.version is not None
+    output = "" if there else f" and the output of {driver}"
+    yield f"Please add the full error message{output}, or attach `doctor bundle`."
 
 
 _TOOLS = "`nvidia-smi` (NVIDIA) or `rocminfo` (AMD)"

@@ -58,8 +58,8 @@ def render(report: Report, rules: Sequence[Rule], *, unredacted: bool = False) -
 
 def _rule(rule_id: str, rule: Rule | None) -> dict[str, Any]:
     if rule is None:
-        said = {"text": rule_id}  # an older name, or another version's: GitHub asks for all three
-        return {"id": rule_id, "shortDescription": said, "fullDescription": said, "help": said}
+        text = {"text": rule_id}  # an older name, or another version's: GitHub asks for all three
+        return {"id": rule_id, "shortDescription": text, "fullDescription": text, "help": text}
     return {
         "id": rule_id,
         "shortDescription": {"text": rule.title},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.engines import CdiFile
 from doctor.facts.host import DeviceNode
@@ -11,12 +10,9 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.gpu_identity import strangers
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="cdi-spec-missing-or-stale",
@@ -78,6 +74,14 @@ def _generate(program: str, file: str, vendor: str) -> Remedy:
 _NVIDIA = _generate("nvidia-ctk", "/etc/cdi/nvidia.yaml", "nvidia")
 _MAKE = {"nvidia.com/gpu": _NVIDIA, "amd.com/gpu": _generate("amd-ctk", "/etc/cdi/amd.json", "amd")}
 REMEDIES = tuple(_MAKE.values())
+_PLACE = Lazy(r"/(?:etc|var/run|run)/cdi/[\w.-]{1,80}\.(?:ya?ml|json)")
+
+
+def _again(file: CdiFile) -> Remedy:
+    """In the place of the stale one: two specs of one device are a conflict."""
+    kind = file.kind or "nvidia.com/gpu"
+    vendor = kind.partition(".")[0]
+    return _generate(f"{vendor}-ctk", file.key, vendor) if _PLACE.fullmatch(file.key) else _MAKE[kind]
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -150,6 +154,6 @@ def _stale(machine: Snapshot, file: CdiFile) -> Iterator[Finding]:
         severity=Severity.WARNING,
         subject=Subject(kind="file", id=file.key),
         evidence=evidence(machine, names),
-        remedies=(_MAKE[file.kind],),
+        remedies=(_again(file),),
         verify=("nvidia-ctk" if file.kind.startswith("nvidia") else "amd-ctk", "cdi", "list"),
     )

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import container_advice, run_line
+from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.hardware import has_no, nodes_of, vendors_there
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="container-missing-gpu-passthrough",
@@ -37,8 +33,7 @@ render nodes, or without /dev/nvidia*. If only some GPUs were passed, it lists t
 pasted text: a run line, compose file or manifest that does not request the GPUs it is meant for.
 
 ## Why it matters
-The driver works, but nothing in the container can reach it: torch sees no GPU, `nvidia-smi` is missing or finds no
-device.
+The driver works on the host, but nothing in the container can reach the GPU.
 
 ## Not raised when
 The kernel's driver is not known to be loaded; GPUs of another vendor were passed and torch is not built for this one;

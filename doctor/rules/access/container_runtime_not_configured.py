@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import run_line
 from doctor.rules.lib.advice import step, way
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
+from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="container-runtime-not-configured",
@@ -51,22 +47,16 @@ https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install
 """,
 )
 
-_GUIDE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
 _RESTART = "stops running containers unless live-restore is on"
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     """Install the toolkit where it is not known to be there, configure the engine, restart it."""
-    from doctor.rules.lib import packages
+    from doctor.rules.lib import repositories
 
     if machine.of_vendor("amd") and not machine.of_vendor("nvidia"):
         return ()
-    manager = packages.host_family(machine)
-    package = "nvidia-container-toolkit"
-    install = (
-        step(f"Add NVIDIA's container toolkit repository: {_GUIDE}"),
-        step(f"Install {package}.", *(packages.install(manager, package) or ())),
-    )
+    install = tuple(repositories.container_toolkit(machine))
     there = machine.container.toolkit_installed is True
     if machine.container.engine == "kubernetes":
         text = "Install NVIDIA's GPU Operator, or set `runtimeClassName: nvidia` in the pod."
@@ -98,7 +88,7 @@ def _set_up(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
                 severity=Severity.ERROR,
                 subject=Subject(kind="file", id=fault.partition(",")[0]),
                 evidence=evidence(machine, ("engines", "toolkits")),
-                remedies=(way("Fix that line, then restart the engine.", Scope.HOST, root=True),),
+                remedies=(_edited(fault.partition(",")[0]),),
             )
     nvidia = machine.of_vendor("nvidia") and machine.nvidia_driver.loaded
     if not nvidia or not machine.engines or machine.toolkits is None or machine.container.inside:
@@ -110,6 +100,17 @@ def _set_up(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     by_cdi = any(spec.kind == "nvidia.com/gpu" for spec in machine.cdi or ())
     if docker and docker.runtimes == () and not by_cdi:
         yield _remark(machine, kb, "Docker has no nvidia runtime and no CDI spec, so only `--gpus` works.", "engines")
+
+
+def _edited(file: str) -> Remedy:
+    """Docker reads its file when it starts; other engines read theirs for each container."""
+    edit = step(f"Correct that line of {file[:200]}.")
+    if file != "/etc/docker/daemon.json":
+        return way("Correct that line.", Scope.HOST, edit, root=True)
+    check = step("Check the file.", "python3", "-m", "json.tool", file)
+    start = step("Start Docker with it.", "systemctl", "restart", "docker")
+    title = "Correct that line and restart Docker."
+    return way(title, Scope.HOST, edit, check, start, root=True, restarts=("docker",), risk=_RESTART)
 
 
 def _remark(machine: Snapshot, kb: Knowledge, summary: str, fact: str) -> Finding:

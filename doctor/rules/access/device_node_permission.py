@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Step, Subject, evidence
 from doctor.rules.lib import container_advice, run_line
-from doctor.rules.lib.advice import command, step, way
+from doctor.rules.lib.advice import command, step, way, writes
+from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.hardware import has_no, named, needed_nodes, nodes_of, refused
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="device-node-permission",
@@ -36,7 +32,7 @@ nor video is among them, and a program finds no AMD GPU. Or the kernel's KFD dri
 /dev/kfd is missing.
 
 ## Why it matters
-ROCm and CUDA cannot start without these nodes: `rocminfo` says "Unable to open /dev/kfd", torch sees no GPU.
+No GPU program can start without these nodes, and torch sees no GPU.
 
 ## Not raised when
 Opening works despite a strict mode (an access list), mode 0666, root, a render node that no AMD GPU has (CUDA opens
@@ -60,8 +56,10 @@ https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisi
 """,
 )
 
-_RULES = """KERNEL=="kfd", GROUP="render", MODE="0660"
-SUBSYSTEM=="drm", KERNEL=="renderD*", GROUP="render", MODE="0660\""""
+_RULES = (
+    'KERNEL=="kfd", GROUP="render", MODE="0660"',
+    'SUBSYSTEM=="drm", KERNEL=="renderD*", GROUP="render", MODE="0660"',
+)
 _LOGIN = step("Log out and in again, or restart the service: a session gets its groups when it starts.")
 
 
@@ -291,13 +289,13 @@ def _remedies(machine: Snapshot, gid: int | None, group: str | None) -> tuple[Re
         find = step("Read which group owns the nodes.", "ls", "-l", "/dev/kfd", "/dev/dri")
         return (_join(machine, "render,video", find),)
     if not group:
-        make = step(f"Give gid {gid} a name.", "groupadd", "--gid", str(gid), "gpu")
+        make = step(f"Create a group for gid {gid}.", "groupadd", "--gid", str(gid), "gpu")
         return (_join(machine, "gpu", make),)
     return (_join(machine, group),)
 
 
 def _udev() -> Remedy:
-    write = step(f"Write to /etc/udev/rules.d/70-amdgpu.rules:\n{_RULES}")
+    write = writes("/etc/udev/rules.d/70-amdgpu.rules", *_RULES)
     apply = step("Apply it.", "udevadm", "trigger")
     undo = (step("Remove the file.", "rm", "/etc/udev/rules.d/70-amdgpu.rules"),)
     title = "Add the udev rule that assigns the nodes to the group render."
@@ -310,7 +308,7 @@ def _join(machine: Snapshot, group: str, before: Step | None = None) -> Remedy:
     join = step(f"Add the account to the group{which}.", "usermod", "-aG", group, user)
     undo = tuple(step(f"Leave {one}.", "gpasswd", "-d", user, one) for one in group.split(","))
     steps = (*((before,) if before else ()), join, _LOGIN)
-    title = f"Add this account to the group {group.replace(',', ' and ')}."
+    title = f"Add this account to the group{'s' * (',' in group)} {group.replace(',', ' and ')}."
     return way(title, Scope.HOST, *steps, root=True, undo=undo)
 
 

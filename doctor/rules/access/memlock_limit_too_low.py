@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import run_line
-from doctor.rules.lib.advice import STOPS_CONTAINER, step, way
+from doctor.rules.lib.advice import STOPS_CONTAINER, step, way, writes
+from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.hardware import vendors_there
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="memlock-limit-too-low",
@@ -64,7 +60,7 @@ _CONTAINER = way(
 _HOST = way(
     "Raise the locked-memory limit of login sessions.",
     Scope.HOST,
-    step("Write to /etc/security/limits.d/rdma.conf: `* soft memlock unlimited` and `* hard memlock unlimited`."),
+    writes("/etc/security/limits.d/rdma.conf", "* soft memlock unlimited", "* hard memlock unlimited"),
     step("Log in again. For a systemd service, set LimitMEMLOCK=infinity in its unit instead."),
     root=True,
     undo=(step("Remove the file.", "rm", "/etc/security/limits.d/rdma.conf"),),

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import run_line
-from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.advice import step, way, writes
 from doctor.rules.lib.container_advice import recreate
+from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.hardware import compute_gpus
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="nofile-limit-too-low",
@@ -58,7 +54,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     sessions = way(
         "Raise the open-files limit of login sessions.",
         Scope.HOST,
-        step("Write to /etc/security/limits.d/nofile.conf: `* soft nofile 65536` and `* hard nofile 65536`."),
+        writes("/etc/security/limits.d/nofile.conf", "* soft nofile 65536", "* hard nofile 65536"),
         step("Log in again. For a systemd service, set LimitNOFILE=65536 in its unit and restart it."),
         root=True,
         undo=(step("Remove the file.", "rm", "/etc/security/limits.d/nofile.conf"),),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
@@ -11,12 +10,9 @@ from doctor.rules.lib import run_line, wheel_runtime
 from doctor.rules.lib.advice import STOPS_CONTAINER, command, step, way
 from doctor.rules.lib.blas_support import rocm_of
 from doctor.rules.lib.error_texts import pointing_to
+from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.hardware import has_no, vendors_there
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="wsl-gpu-misconfigured",
@@ -78,7 +74,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     to_one = step("Convert it back.", "wsl.exe", "--set-version", "NAME", "1")
     title = "Convert the distribution to WSL 2, if it is WSL 1."
     second = way(title, Scope.HOST, version, risk=stops, undo=(to_one,))
-    return (windows, second)
+    return (windows,) if "wsl2" in (machine.kernel.release or "").lower() else (windows, second)
 
 
 _DETECT = command(

@@ -10,10 +10,9 @@ from doctor.facts import Snapshot
 from doctor.facts.gemm import Measurement
 from doctor.findings import Action, Evidence, Finding, Rule, Scope, Severity, Subject
 from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.given import Knowledge, Profile
 
 if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
     from doctor.profiles.parts import Baseline
 
 RULE = Rule(

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import presence, run_line
 from doctor.rules.lib.advice import command, step, way
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
+from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="framework-sees-no-gpu",
@@ -31,7 +27,7 @@ An error text of a framework other than torch (JAX, TensorFlow, ollama, vLLM, ON
 NVML, the driver's own library, does not start, or lists no GPU although the kernel module drives some.
 
 ## Why it matters
-It runs on the CPU or stops. This is a consequence; a known cause is shown above it.
+The framework runs on the CPU or stops. This is a consequence; a known cause is shown above it.
 
 ## Not raised when
 No error message shows it and NVML lists GPUs, or no NVIDIA GPU is driven by its module.

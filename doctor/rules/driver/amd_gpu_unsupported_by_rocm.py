@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.knowledge.gfx_support import support_of
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import gfx_override, hardware
+from doctor.rules.lib.advice import by_hand
 from doctor.rules.lib.blas_support import rocblas_has
 from doctor.rules.lib.error_texts import failing
+from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.integrated import APU_TARGETS, discrete, is_integrated
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 _LISTED_BY_NONE = ("rocblas-tensile-missing", "hip-no-binary-for-gpu", "program-crashed", "amd-memory-access-fault")
 """What is seen on a GPU that no release lists, where the release is not known."""
@@ -162,7 +159,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             summary=f"ROCm {str(releases[0][0])[:40]} does not officially support {arch[:40]}.",
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=(*evidence(machine, names), _range(kb, str(releases[0][0]), arch), *_support(kb, arch)),
-            remedies=gfx_override.remedies(machine, kb, arch),
+            remedies=_with_newer(machine, kb, str(releases[0][0]), arch),
             explains=(*RULE.explains, *_refused_too(machine)),
         )
 
@@ -271,6 +268,20 @@ def _listed_by_none(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> It
         evidence=(*evidence(machine, (f"gpus[{key}].arch",)), Evidence(text=crash.text[:200], source=crash.source)),
         remedies=gfx_override.remedies(machine, kb, arch),
     )
+
+
+def _with_newer(machine: Snapshot, kb: Knowledge, version: str, arch: str) -> tuple[Remedy, ...]:
+    """The GPU's own ways, and a newer ROCm that lists it: first where no torch could bring its own."""
+    ways, span = gfx_override.remedies(machine, kb, arch), kb.rocm_range(arch)
+    if span is None or Dotted(version) >= span[0]:
+        return ways
+    title = f"Upgrade ROCm to {span[0]} or newer, the first that lists {arch[:20]}."
+    guide = f"Install it by AMD's guide: {_GUIDE}"
+    newer = by_hand(title, Scope.HOST, guide, undo="Install the old release again.", root=True, vendor="amd")
+    return (*ways, newer) if machine.torch.version else (newer, *ways)
+
+
+_GUIDE = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/"
 
 
 def _range(kb: Knowledge, version: str, arch: str) -> Evidence:

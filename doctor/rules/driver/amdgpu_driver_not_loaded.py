@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
-from doctor.knowledge import Knowledge
+from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import advice as ways
-from doctor.rules.lib import commands, presence, run_line
-
-if TYPE_CHECKING:
-    from doctor.profiles import Profile
+from doctor.rules.lib import boot, commands, presence, run_line
+from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="amdgpu-driver-not-loaded",
@@ -60,7 +57,7 @@ On the host, with root:
 - With AMD's DKMS driver: install the kernel's headers, then `dkms autoinstall`.
 - No driver: Ubuntu, RHEL, SLES `amdgpu-dkms` from AMD's repository; Debian, Fedora and Arch ship amdgpu with the
   kernel and need the firmware package (`firmware-amd-graphics`, `amd-gpu-firmware`, `linux-firmware-amdgpu`).
-- `nomodeset` on the kernel command line: remove it and reboot.
+- `nomodeset` or a blacklist on the kernel command line: remove it and reboot.
 
 ## Fix safety
 Loading the module stops no job; undo with `modprobe -r amdgpu`. Installing a driver needs a reboot.
@@ -75,28 +72,12 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     """By where the module is from, as far as that is known."""
     if machine.of_vendor("nvidia") and not machine.of_vendor("amd"):
         return ()
-    source = machine.amdgpu_driver.source
-    if _no_mode_setting(machine):
-        return (_NOMODESET,)
-    if source == "absent":
-        return commands.amdgpu_driver(machine)
+    if word := _kept_out_by(machine):
+        return (boot.without_argument(machine, word),)
     load = commands.load_module("amdgpu", "Load amdgpu on the host.")
-    if source == "dkms":
+    if machine.amdgpu_driver.source == "dkms":
         return (commands.rebuild_modules(machine), load)
-    return (load,)
-
-
-_NOMODESET = ways.way(
-    "Remove nomodeset from the kernel command line.",
-    Scope.DRIVER,
-    ways.step("Delete `nomodeset` from GRUB_CMDLINE_LINUX in /etc/default/grub (or your boot loader's entry)."),
-    ways.step("Write the boot loader's configuration (`update-grub`, or `grub2-mkconfig -o /boot/grub2/grub.cfg`)."),
-    commands.REBOOT,
-    root=True,
-    reboot=True,
-    risk=commands.JOBS_STOP,
-    undo=(ways.step("Add `nomodeset` again."),),
-)
+    return (load, *commands.amdgpu_driver(machine)) if machine.amdgpu_driver.source else (load,)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -115,7 +96,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             summary="The kernel option nomodeset keeps amdgpu from loading.",
             subject=Subject(kind="driver", id="amdgpu"),
             evidence=evidence(machine, ("kernel.cmdline",)),
-            remedies=(_NOMODESET,),
+            remedies=advice(machine, kb),
             verify=("ls", "-l", "/dev/kfd"),
             source="Linux: drivers/gpu/drm/amd/amdgpu/amdgpu_drv.c, drm_firmware_drivers_only()",
         )
@@ -128,16 +109,27 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             subject=Subject(kind="driver", id="kfd"),
             evidence=evidence(machine, ("kfd.present", "kernel.release")),
             remedies=(
-                ways.way("Boot a kernel that is built with CONFIG_HSA_AMD.", Scope.DRIVER, root=True, reboot=True),
                 *commands.amdgpu_driver(machine),
+                ways.way("Boot a kernel that is built with CONFIG_HSA_AMD.", Scope.DRIVER, root=True, reboot=True),
             ),
         )
 
 
 def _no_mode_setting(machine: Snapshot) -> bool:
-    """amdgpu refuses to load with `nomodeset`, unless amdgpu.modeset=1 stands beside it."""
+    return _kept_out_by(machine) == "nomodeset"
+
+
+def _kept_out_by(machine: Snapshot) -> str | None:
+    """The word of the kernel's command line that keeps amdgpu from loading. `nomodeset` does, unless amdgpu.modeset=1
+    is beside it."""
     words = (machine.kernel.cmdline or "").split()
-    return "nomodeset" in words and "amdgpu.modeset=1" not in words
+    if "nomodeset" in words and "amdgpu.modeset=1" not in words:
+        return "nomodeset"
+    lists = (_BLACKLIST.fullmatch(word) for word in words)
+    return next((found[0] for found in lists if found and "amdgpu" in found[1].split(",")), None)
+
+
+_BLACKLIST = Lazy(r"(?:modprobe\.|module_)blacklist=([\w,-]{1,200})")
 
 
 def _absent(machine: Snapshot, kb: Knowledge, gpus: tuple[Gpu, ...]) -> Finding:
@@ -146,6 +138,7 @@ def _absent(machine: Snapshot, kb: Knowledge, gpus: tuple[Gpu, ...]) -> Finding:
     there = f"{len(gpus)} AMD GPU" + ("s" if len(gpus) > 1 else "")
     why = [e for e in machine.kernel_log.events or () if e.code in ("amdgpu-init-failed", "amdgpu-firmware-missing")]
     log = tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in why[:2])
+    cmdline = ("kernel.cmdline",) if _kept_out_by(machine) else ()
     # A list of names is of another day, or a doubt.
     named = any(run_line.from_text(machine, f"gpus[{g.key}].index.hip") for g in gpus)
     return Finding(
@@ -153,7 +146,7 @@ def _absent(machine: Snapshot, kb: Knowledge, gpus: tuple[Gpu, ...]) -> Finding:
         summary=f"amdgpu is not loaded {'on the host of this container (' if inside else 'for '}{there}"
         + (" on its bus)." if inside else "."),
         subject=Subject(kind="driver", id="amdgpu"),
-        evidence=evidence(machine, ("amdgpu_driver.loaded", "amdgpu_driver.source", "gpus", "kernel.release")) + log,
+        evidence=evidence(machine, ("amdgpu_driver.loaded", "gpus", "kernel.release", *cmdline)) + log,
         remedies=advice(machine, kb),
         verify=("ls", "-l", "/dev/kfd"),
         source="https://rocm.docs.amd.com/projects/install-on-linux/",

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.host import KernelEvent
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
-from doctor.knowledge import Knowledge
 from doctor.rules.lib import presence
 from doctor.rules.lib.advice import drain, step, way
-
-if TYPE_CHECKING:
-    from doctor.profiles import Profile
+from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="amdgpu-gpu-hang",
@@ -71,18 +67,20 @@ _RESTART = way(
 )  # fmt: skip
 REMEDIES = (_RESTART, _REBOOT)
 _DEAD = frozenset({"amdgpu-gpu-reset-failed", "amdgpu-smu-hang"})
+_AFTER = ("amdgpu-gpu-reset-failed", "amdgpu-vram-lost", "amdgpu-gpu-reset")
+"""What the driver does about a hang, the worst first."""
 _OLD_S = 86400
 """A hang that is older, on a GPU that was not lost, is not today's cause."""
 _SAID = {
-    "amdgpu-gpu-reset-failed": (Severity.ERROR, "GPU reset failed"),
+    "amdgpu-gpu-reset-failed": (Severity.ERROR, "a failed reset"),
     "amdgpu-hws-hang": (Severity.ERROR, "the compute scheduler hung"),
     "amdgpu-smu-hang": (Severity.ERROR, "the power controller hung"),
-    "amdgpu-ring-timeout": (Severity.ERROR, "ring timeout"),
-    "amdgpu-vram-lost": (Severity.ERROR, "device memory lost in a reset"),
-    "amdgpu-gpu-reset": (Severity.WARNING, "GPU reset"),
-    "amdgpu-page-fault": (Severity.WARNING, "page fault"),
-    "amdgpu-illegal-access": (Severity.WARNING, "illegal instruction or register access"),
-    "amdgpu-ring-timeout-recovered": (Severity.INFO, "ring timeout, recovered"),
+    "amdgpu-ring-timeout": (Severity.ERROR, "a ring timeout"),
+    "amdgpu-vram-lost": (Severity.ERROR, "a reset that lost its memory"),
+    "amdgpu-gpu-reset": (Severity.WARNING, "a reset"),
+    "amdgpu-page-fault": (Severity.WARNING, "a page fault"),
+    "amdgpu-illegal-access": (Severity.WARNING, "an illegal instruction or register access"),
+    "amdgpu-ring-timeout-recovered": (Severity.INFO, "a ring timeout, recovered"),
 }
 
 
@@ -97,7 +95,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     for device, events in by_device.items():
         codes = [code for code in _SAID if any(e.code == code for e in events)]
         severity = min((_SAID[code][0] for code in codes), key=lambda s: s.rank)
-        said = ", ".join(_SAID[code][1] for code in codes)
+        cause = next((code for code in codes if code not in _AFTER), codes[0])
+        ended = [code for code in codes if code in _AFTER and code != cause]
+        said = " and then ".join(_SAID[code][1] for code in (cause, *ended[:1]))
         # A failed reset leaves the GPU dead until the next boot, however long ago it was.
         old = all((e.age_s or 0) > _OLD_S for e in events) and "amdgpu-gpu-reset-failed" not in codes
         alive = came_back and not _DEAD & set(codes)
@@ -108,7 +108,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield Finding(
             severity=severity,
             suspect=True,
-            summary=f"{'GPU ' + device if device != '-' else 'An AMD GPU'}: {said} in the kernel log"
+            summary=f"{'GPU ' + device if device != '-' else 'An AMD GPU'}: {said}"
             + (f", {presence.ago(min(e.age_s or 0 for e in events))}." if old else "."),
             subject=Subject(kind="gpu", id=device),
             evidence=(

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.facts.host import KernelEvent
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
-from doctor.knowledge import Knowledge
-from doctor.rules.lib import presence, run_line
-from doctor.rules.lib.advice import by_hand, step
-
-if TYPE_CHECKING:
-    from doctor.profiles import Profile
+from doctor.rules.lib import commands, presence, run_line
+from doctor.rules.lib.advice import by_hand, step, way
+from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="gpu-bound-to-other-driver",
@@ -61,16 +57,28 @@ A virtual machine that uses the GPU loses it.
 https://docs.kernel.org/driver-api/vfio.html ; https://docs.kernel.org/gpu/amdgpu/module-parameters.html
 """,
 )
-_FREE = (
-    "Remove the GPU's id from vfio-pci.ids= (kernel command line) and from /etc/modprobe.d; with driverctl: "
-    "`driverctl unset-override PCI_ADDRESS`."
-)
-REMEDIES = (
-    by_hand("Return the GPU to its own driver on the host, then reboot.", Scope.DRIVER, _FREE,
-            "Rebuild the initramfs (update-initramfs -u, or dracut -f), then reboot.",
-            undo="Put the id back and reboot.", root=True, reboot=True,
-            risk="a virtual machine that uses the GPU loses it"),
-)  # fmt: skip
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Of no GPU in particular."""
+    return (_release(machine, "Return the GPU to its own driver on the host, then reboot.", None),)
+
+
+def _release(machine: Snapshot, title: str, gpu: Gpu | None) -> Remedy:
+    address, pci_id = (gpu.pci_address, gpu.pci_id) if gpu else (None, None)
+    what = f"the id {pci_id}" if pci_id else "the GPU's id"
+    return way(
+        title,
+        Scope.DRIVER,
+        step(f"Remove {what} from `vfio-pci.ids=` (kernel command line) and from /etc/modprobe.d."),
+        step(f"If driverctl reserved it: `driverctl unset-override {address or 'PCI_ADDRESS'}`."),
+        commands.initramfs(machine),
+        commands.REBOOT,
+        root=True,
+        reboot=True,
+        risk="a virtual machine that uses the GPU loses it",
+        undo=(step("Put the id back, rebuild the initramfs and reboot."),),
+    )
 
 
 _PASSED_ON = ("vfio-pci", "pci-stub", "xen-pciback")
@@ -101,7 +109,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         for gpu in gpus:
             logged = _logged(machine, gpu) if gpu.driver is None else None
             if logged and logged[0] in presence.OTHER_DRIVERS:
-                yield _told_by_nvrm(machine, gpu, *logged)
+                yield _seen_by_nvrm(machine, gpu, *logged)
                 continue
             if gpu.driver is None and _claimed(machine, gpu) and not others and run_line.sees_none(machine):
                 yield _for_a_guest(machine, gpu, module, name)
@@ -114,7 +122,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 explains=RULE.explains if others or gpu.driver not in _PASSED_ON else (*RULE.explains, _UNLISTED),
                 subject=presence.subject(gpu),
                 evidence=evidence(machine, (f"{name}[{gpu.key}].driver", "kernel.cmdline")),
-                remedies=_fixes(gpu),
+                remedies=_fixes(machine, gpu),
                 verify=("lspci", "-nnk", "-s", gpu.pci_address) if gpu.pci_address else None,
             )
 
@@ -134,7 +142,7 @@ def _for_a_guest(machine: Snapshot, gpu: Gpu, module: str, name: str) -> Finding
         summary=f"The kernel command line reserves {presence.label(gpu)} for VMs (vfio-pci.ids), not {module}.",
         subject=presence.subject(gpu),
         evidence=evidence(machine, (f"{name}[{gpu.key}].pci_id", "kernel.cmdline")),
-        remedies=_fixes(gpu),
+        remedies=_fixes(machine, gpu),
         verify=("lspci", "-nnk", "-s", gpu.pci_address) if gpu.pci_address else None,
     )
 
@@ -151,14 +159,14 @@ def _logged(machine: Snapshot, gpu: Gpu) -> tuple[str, KernelEvent] | None:
     return None
 
 
-def _told_by_nvrm(machine: Snapshot, gpu: Gpu, driver: str, event: KernelEvent) -> Finding:
+def _seen_by_nvrm(machine: Snapshot, gpu: Gpu, driver: str, event: KernelEvent) -> Finding:
     """A warning: the log may be of a time when the GPU was meant for a guest."""
     return Finding(
         severity=Severity.INFO if presence.answers(machine, "nvidia") else Severity.WARNING,
         summary=f"{driver} is bound to {presence.label(gpu)}, so the NVIDIA driver cannot use it.",
         subject=presence.subject(gpu),
         evidence=(Evidence(text=event.text, source=machine.source("kernel_log.events")),),
-        remedies=_fixes(gpu),
+        remedies=_fixes(machine, gpu),
         verify=("lspci", "-nnk", "-s", gpu.pci_address) if gpu.pci_address else None,
     )
 
@@ -201,12 +209,12 @@ def _hypervisor(machine: Snapshot, gpus: tuple[Gpu, ...], module: str, name: str
         subject=Subject(kind="driver", id=module),
         evidence=evidence(machine, (*(f"{name}[{gpu.key}].driver" for gpu in gpus[:8]), "kernel.cmdline")),
         explains=RULE.explains if wanted else (),
-        remedies=_fixes(gpus[0]) if wanted else (),
+        remedies=_fixes(machine, gpus[0]) if wanted else (),
         verify=("lspci", "-nnk"),
     )
 
 
-def _fixes(gpu: Gpu) -> tuple[Remedy, ...]:
+def _fixes(machine: Snapshot, gpu: Gpu) -> tuple[Remedy, ...]:
     if gpu.driver == "radeon":
         text = (
             "ROCm cannot work here: it does not support GPUs of this age. Only Southern and Sea Islands (HD 7000, R5 "
@@ -216,9 +224,4 @@ def _fixes(gpu: Gpu) -> tuple[Remedy, ...]:
         title = "Use this GPU without ROCm, or boot with amdgpu if it can drive the card."
         return (by_hand(title, Scope.DRIVER, text, undo="Remove the arguments again.", reboot=True, root=True),)
     title = f"Return the GPU from {gpu.driver} to its own driver, then reboot."
-    if not gpu.pci_address or gpu.driver not in ("vfio-pci", "pci-stub", "pciback"):
-        return (REMEDIES[0].model_copy(update={"title": title}),)
-    back = ("driverctl", "set-override", gpu.pci_address, gpu.driver)
-    release = step("Remove the override, if driverctl set it.", "driverctl", "unset-override", gpu.pci_address)
-    whole = REMEDIES[0].model_copy(update={"title": title})
-    return (whole.model_copy(update={"steps": (release, *whole.steps), "undo": (step("Set it again.", *back),)}),)
+    return (_release(machine, title, gpu),)

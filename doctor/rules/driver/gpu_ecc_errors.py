@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.facts.host import KernelEvent
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
-from doctor.knowledge import Knowledge
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import presence
-
-if TYPE_CHECKING:
-    from doctor.profiles import Profile
+from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="gpu-ecc-errors",

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, evidence
-from doctor.knowledge import Knowledge
+from doctor.rules.lib import advice as ways
 from doctor.rules.lib import commands, presence
-
-if TYPE_CHECKING:
-    from doctor.profiles import Profile
+from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="nouveau-loaded",
@@ -59,6 +57,23 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     return commands.nvidia_driver(machine)
 
 
+def _keep_out(machine: Snapshot) -> Remedy:
+    """NVIDIA's module is installed, so nouveau must only be kept from taking the GPU first."""
+    file = "/etc/modprobe.d/blacklist-nouveau.conf"
+    return ways.way(
+        "Keep nouveau from loading, then reboot; the NVIDIA driver is installed.",
+        Scope.DRIVER,
+        ways.writes(file, "blacklist nouveau", "options nouveau modeset=0"),
+        commands.initramfs(machine),
+        commands.REBOOT,
+        root=True,
+        reboot=True,
+        risk=commands.JOBS_STOP,
+        vendor="nvidia",
+        undo=(ways.step("Remove the file, rebuild the initramfs and reboot.", "rm", file),),
+    )
+
+
 _NVIDIA_WANTED = (
     "nvidia-smi-cannot-communicate",
     "nvidia-smi-no-devices",
@@ -70,6 +85,7 @@ _NVIDIA_WANTED = (
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     gpus = presence.present(machine, "nvidia")
+    installed = machine.nvidia_driver.module_on_disk is not None
     others = presence.bound(gpus, "nvidia")
     for gpu in gpus:
         if gpu.driver != "nouveau":
@@ -84,7 +100,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             severity=Severity.INFO if display else Severity.WARNING if others else Severity.ERROR,
             summary=f"nouveau is bound to {presence.label(gpu)}, but CUDA needs NVIDIA's driver.",
             subject=presence.subject(gpu),
-            evidence=evidence(machine, (f"{name}[{gpu.key}].driver", "nvidia_driver.loaded")),
-            remedies=commands.nvidia_driver(machine, flavour),
+            evidence=evidence(machine, (f"{name}[{gpu.key}].driver", "nvidia_driver.module_on_disk")),
+            remedies=(_keep_out(machine),) if installed and flavour else commands.nvidia_driver(machine, flavour),
             verify=("nvidia-smi", "-L"),
         )

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Literal
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
-from doctor.knowledge import Knowledge
 from doctor.knowledge.catalogue import table
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import commands, presence
 from doctor.rules.lib.cuda_needs import CONDA_CUDA, NEWER_THAN_FLOOR, Need, needs, runs, served
+from doctor.rules.lib.given import Knowledge, Profile
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge.entries import Floor
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="nvidia-driver-too-old",

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Step, Subject, evidence
-from doctor.knowledge import Knowledge
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import commands, packages
 from doctor.rules.lib.boot import service
+from doctor.rules.lib.given import Knowledge, Profile
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="nvidia-fabricmanager-not-running",
@@ -72,6 +68,8 @@ def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]
     branch = Dotted(version or "").series(1)
     ubuntu = packages.host_family(machine) == "apt" and machine.os.id == "ubuntu"
     argv = packages.install("apt", f"nvidia-fabricmanager-{branch or 'BRANCH'}") if ubuntu else None
+    if argv and version:
+        argv = (*argv[:-1], f"{argv[-1]}={version}*")
     what = version or "VERSION (`modinfo -F version nvidia`)"
     number = "" if branch or not ubuntu else " (BRANCH: the first number of that version)"
     install = Step(text=f"Install the fabric manager in version {what}, exactly the driver's{number}.", command=argv)

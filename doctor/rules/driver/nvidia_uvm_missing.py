@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
-from doctor.knowledge import Knowledge
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import commands, run_line
-
-if TYPE_CHECKING:
-    from doctor.profiles import Profile
+from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="nvidia-uvm-missing",

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
-from doctor.knowledge import Knowledge
 from doctor.rules.lib import presence
 from doctor.rules.lib.advice import drain, step, way
+from doctor.rules.lib.given import Knowledge, Profile
 
 if TYPE_CHECKING:
-    from doctor.profiles import Profile
     from doctor.rules.lib.xid_actions import Asked
 
 RULE = Rule(

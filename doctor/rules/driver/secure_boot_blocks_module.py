@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
-from doctor.knowledge import Knowledge
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import commands, packages, presence, run_line
-
-if TYPE_CHECKING:
-    from doctor.profiles import Profile
+from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="secure-boot-blocks-module",
@@ -132,11 +128,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if refused
         else f"Secure Boot most likely blocks {module}: it is on disk but not loaded.",
         subject=Subject(kind="driver", id=blocked or "-"),
-        evidence=evidence(machine, ("kernel.secure_boot", "nvidia_driver.module_on_disk", "amdgpu_driver.source"))
-        + log,
+        evidence=evidence(machine, ("kernel.secure_boot", _FACT_OF.get(module, "kernel.release"))) + log,
         remedies=advice(machine, kb),
         verify=("mokutil", "--sb-state"),
     )
+
+
+_FACT_OF = {"nvidia": "nvidia_driver.module_on_disk", "amdgpu": "amdgpu_driver.source"}
 
 
 def _works(machine: Snapshot, gpus: tuple[Gpu, ...], module: str) -> bool:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.run_line import from_text
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="compute-mode-exclusive",
@@ -32,7 +28,7 @@ RULE = Rule(
 Compute mode Prohibited, or Exclusive_Process with a running process or the error message of a busy GPU.
 
 ## Why it matters
-Every second process fails with 'all CUDA-capable devices are busy or unavailable'.
+CUDA programs fail with 'all CUDA-capable devices are busy or unavailable'.
 
 ## Not raised when
 The mode is Default, or no process holds the GPU. In a pasted text without an error about a busy GPU,
@@ -60,7 +56,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 def _default(address: str | None = None) -> Remedy:
     which = ("-i", address) if address else ()
     argv = ("nvidia-smi", *which, "-c", "0")
-    title = f"Set the compute mode{f' of {address}' if address else ''} to Default, so that processes share the GPU."
+    title = f"Set the compute mode{f' of GPU {address}' if address else ''} to Default: processes share the GPU."
     keep = "It lasts until the next boot; a cluster's prolog or a service may set it again."
     return way(title, Scope.HOST, step("Set it.", *argv), step(keep), root=True, vendor="nvidia")
 
@@ -73,10 +69,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         prohibited = re.search("prohibit", gpu.compute_mode or "", re.IGNORECASE)
         exclusive = re.search(r"(?i)exclusive|E\. ?(?:Process|Thread)", gpu.compute_mode or "")
         if gpu.compute_mode and (prohibited or ((gpu.processes or refused) and exclusive)):
+            blocked = "every CUDA program" if prohibited else "a second process"
             chosen = not prohibited and not refused and from_text(machine, f"gpus[{gpu.key}].compute_mode")
             yield Finding(
                 severity=Severity.INFO if chosen else Severity.ERROR,
-                summary=f"{gpu.key}: compute mode {gpu.compute_mode[:40]} blocks another process.",
+                summary=f"GPU {gpu.key}: compute mode {gpu.compute_mode[:40]} blocks {blocked}.",
                 subject=Subject(kind="gpu", id=gpu.key),
                 evidence=evidence(machine, [f"gpus[{gpu.key}].compute_mode", f"gpus[{gpu.key}].processes"]),
                 remedies=(_default(gpu.pci_address),),

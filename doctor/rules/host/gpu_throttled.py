@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu, Sensors
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules.lib.advice import by_hand, looks, step, way
+from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.run_line import from_text
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="gpu-throttled",
@@ -49,7 +46,7 @@ that work is slow: people set it for their power supply.
 `nvidia-smi -q -d PERFORMANCE` or `amd-smi metric`.
 
 ## Fix
-Fix cooling or power supply.
+Find the GPU that is hotter than its neighbours, and improve the node's cooling or power supply.
 
 ## Fix safety
 Changes the host: do it when no job runs on the node.
@@ -58,19 +55,23 @@ Changes the host: do it when no job runs on the node.
 https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html
 """,
 )
-_COOL = by_hand(
-    "Check airflow, fans and power cables of the node.",
-    Scope.HARDWARE,
-    "Compare the temperatures of all GPUs under load: one that is hotter than its neighbours is faulty itself.",
-    "`HW Power Brake` means that the server's power supply asked for it: check its cables and the BMC's log.",
-)
+
+
+def _cool(vendor: Literal["nvidia", "amd"], *look: str) -> Remedy:
+    return way(
+        "Find the GPU that is hot or short of power, and check its airflow, fans and power cables.",
+        Scope.HARDWARE,
+        step("Show what limits the clocks.", *look),
+        step("Compare all GPUs under load: one that is hotter than its neighbours is faulty itself."),
+        step("`HW Power Brake`: the server's power supply asked for it. Check its cables and the BMC's log."),
+        vendor=vendor,
+    )
+
+
 REMEDIES = (
-    looks("Show what limits the clocks.", "nvidia-smi", "-q", "-d", "PERFORMANCE,POWER,TEMPERATURE",
-          vendor="nvidia"),
-    looks("Show temperatures, power and clocks.", "amd-smi", "metric", "--power", "--temperature", "--clock",
-          vendor="amd"),
-    _COOL,
-)  # fmt: skip
+    _cool("nvidia", "nvidia-smi", "-q", "-d", "PERFORMANCE,POWER,TEMPERATURE"),
+    _cool("amd", "amd-smi", "metric", "--power", "--temperature", "--clock"),
+)
 
 
 def _remedies(gpu: Gpu, capped: bool) -> tuple[Remedy, ...]:
@@ -137,9 +138,12 @@ def _pasted(machine: Snapshot, gpu: Gpu) -> bool:
 
 def _summary(gpu: Gpu, held: bool, hot: bool) -> str:
     sensors = gpu.sensors
+    if held and any("thermal" in reason.lower() for reason in sensors.throttle_reasons or ()):
+        heat = f" ({sensors.temperature_c:.0f} °C)" if sensors.temperature_c else ""
+        return f"GPU {gpu.key} is too hot{heat} and lowers its clocks."
     if held:
-        return f"{gpu.key}: the hardware limits its clocks."
+        return f"GPU {gpu.key}: the hardware lowers its clocks."
     if hot:
         power = f"{sensors.power_w:.0f} W of {sensors.power_limit_w:.0f} W"
-        return f"{gpu.key}: heat limits its clocks (busy at {sensors.temperature_c:.0f} °C with {power})."
-    return f"{gpu.key}: its power limit is {sensors.power_limit_w:.0f} W of {sensors.power_limit_default_w:.0f} W."
+        return f"GPU {gpu.key}: heat limits its clocks (busy at {sensors.temperature_c:.0f} °C with {power})."
+    return f"GPU {gpu.key}: its power limit is {sensors.power_limit_w:.0f} W of {sensors.power_limit_default_w:.0f} W."

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import firmware, set_to
+from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.integrated import discrete, integrated, is_integrated, processor_has_gpu
 
 if TYPE_CHECKING:
     from doctor.facts.gpu import Gpu
     from doctor.facts.snapshot import Symptom
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="integrated-gpu-conflict",

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import firmware
+from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.integrated import is_integrated
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="large-bar-disabled",
@@ -83,7 +79,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield Finding(
             severity=Severity.WARNING if instinct else Severity.INFO,
             suspect=True,
-            summary=f"{gpu.key}: resizable BAR is off; the CPU reaches {seen >> 20} MiB of {whole >> 20} MiB.",
+            summary=f"GPU {gpu.key}: resizable BAR is off; the CPU reaches {seen >> 20} MiB of {whole >> 20} MiB.",
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, [f"gpus[{gpu.key}].{n}" for n in ("visible_memory_bytes", "memory_bytes")]),
             remedies=REMEDIES,

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import run_line
 from doctor.rules.lib.advice import command, set_to, step, way
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
+from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="mig-misconfigured",
@@ -99,7 +95,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     for gpu in machine.gpus or ():
         if gpu.mig_mode == "enabled" and gpu.partitions == ():
             yield Finding(
-                summary=f"{gpu.key}: MIG is on but has no instance, so CUDA sees no device there.",
+                summary=f"GPU {gpu.key}: MIG is on but has no instance, so CUDA sees no device there.",
                 subject=Subject(kind="gpu", id=gpu.key),
                 evidence=evidence(machine, [f"gpus[{gpu.key}].mig_mode", f"gpus[{gpu.key}].partitions"]),
                 remedies=(_create(gpu.pci_address), _off(gpu.pci_address)),
@@ -108,7 +104,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             yield Finding(
                 severity=Severity.WARNING,
                 basis="both",
-                summary=f"{gpu.key}: MIG is on and no instance is shown; CUDA sees only instances, so it sees no GPU.",
+                summary=f"GPU {gpu.key}: MIG is on and no instance is shown, so CUDA sees no GPU.",
                 subject=Subject(kind="gpu", id=gpu.key),
                 evidence=evidence(machine, [f"gpus[{gpu.key}].mig_mode"]),
                 remedies=(_create(gpu.pci_address), _off(gpu.pci_address)),
@@ -146,7 +142,7 @@ def _counted(machine: Snapshot) -> Iterator[Finding]:
     if cut and not whole and machine.symptom("invalid-device-ordinal") and asked.count("MIG-") < 2:
         yield Finding(
             severity=Severity.WARNING,
-            summary=f"{cut[0].key}: MIG is on, so a process sees one instance as device 0 and no second device.",
+            summary=f"GPU {cut[0].key}: MIG is on, so a process sees one instance as device 0 and no second device.",
             subject=Subject(kind="gpu", id=cut[0].key),
             evidence=evidence(machine, (f"gpus[{cut[0].key}].partitions", "symptom:invalid-device-ordinal")),
             remedies=(

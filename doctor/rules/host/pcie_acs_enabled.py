@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import firmware, step, way
+from doctor.rules.lib.given import Knowledge, Profile
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Symptom
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="pcie-acs-enabled",

@@ -10,12 +10,11 @@ from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Sever
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import presence
 from doctor.rules.lib.advice import STOPS_NODE, by_hand
+from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.run_line import from_text
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Symptom
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="pcie-link-degraded",
@@ -104,7 +103,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             tunnel = False
             yield Finding(
                 severity=Severity.INFO if by_slot or tunnel or designed else Severity.WARNING,
-                summary=f"{gpu.key}: the PCIe link uses x{gpu.link.width} of x{gpu.link.max_width} lanes"
+                summary=f"GPU {gpu.key}: the PCIe link uses x{gpu.link.width} of x{gpu.link.max_width} lanes"
                 + (", and its slot has no more." if by_slot else ", as tunnels report." if tunnel else "."),
                 subject=Subject(kind="gpu", id=gpu.key),
                 evidence=evidence(machine, [f"gpus[{gpu.key}].link.{n}" for n in ("width", "max_width", "slot_width")]),

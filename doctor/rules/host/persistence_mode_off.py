@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.boot import service
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
+from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="persistence-mode-off",
@@ -64,7 +60,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield Finding(
         severity=Severity.INFO,
         basis="facts",
-        summary=f"{off[0].key}: persistence mode is off."
+        summary=f"GPU {off[0].key}: persistence mode is off."
         if len(off) == 1
         else f"{len(off)} NVIDIA GPUs: persistence mode is off.",
         subject=Subject(kind="gpu", id=off[0].key if len(off) == 1 else "-"),

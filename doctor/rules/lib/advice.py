@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Expect, Remedy, Scope, Step
+from doctor.redaction.lazy import Lazy
 
 Where = Literal["host", "container", "environment"]
 STOPS_CONTAINER = "recreates the container; data outside volumes is lost"
@@ -14,6 +15,16 @@ STOPS_CONTAINER = "recreates the container; data outside volumes is lost"
 def step(text: str, *argv: str, where: Where = "host") -> Step:
     """One step; without words of a command it is something to do by hand."""
     return Step(text=text, command=argv or None, where=where)
+
+
+def writes(file: str, *lines: str) -> Step:
+    """A step that makes a file of those lines."""
+    quoted = " ".join(f'"{_SPECIAL.sub(_ESCAPE, line)}"' for line in lines)
+    return step(f"Write {file}.", "sh", "-c", f'printf "%s\\n" {quoted} > {file}')
+
+
+_SPECIAL, _ESCAPE = Lazy(r'[\\"$`]'), r"\\\g<0>"
+"""What a shell reads between double quotes."""
 
 
 def way(title: str, scope: Scope, *steps: Step, **more: Any) -> Remedy:
@@ -91,24 +102,3 @@ def firmware(title: str, *texts: str, undo: str = "Set the old value again.", **
 
 
 STOPS_NODE = "stops every job on the node"
-
-
-def single(
-    text: str,
-    command: tuple[str, ...] | None = None,
-    where: Where = "host",
-    scope: Scope | None = None,
-    **more: Any,
-) -> Remedy:
-    """A remedy of one step, of which the title says all; the scope is that of the place where it runs, or the driver's
-    where it needs a reboot of the host."""
-    if scope is None:
-        scope = Scope.DRIVER if where == "host" and more.get("reboot") else _SCOPE_OF[where]
-    return Remedy(title=text, scope=scope, steps=(Step(text=text, command=command, where=where),), **more)
-
-
-_SCOPE_OF: dict[Where, Scope] = {
-    "host": Scope.HOST,
-    "container": Scope.CONTAINER,
-    "environment": Scope.ENVIRONMENT,
-}

@@ -24,11 +24,6 @@ class Release(NamedTuple):
     exact: bool
 
 
-def told_of(machine: Snapshot) -> bool:
-    """Whether a text shows something of the driver besides its name."""
-    return any(s.key.startswith(("amdgpu-", "kfd-")) for s in machine.symptoms)
-
-
 def release_of(machine: Snapshot) -> Release | None:
     """None where the driver is the kernel's own, or its number means nothing."""
     driver = machine.amdgpu_driver

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.facts import Snapshot
 from doctor.findings import Expect, Remedy, Scope, Step
-from doctor.rules.lib.advice import STOPS_NODE, step
+from doctor.rules.lib.advice import STOPS_NODE, step, writes
 from doctor.rules.lib.commands import REBOOT
 from doctor.rules.lib.packages import host_family
 
@@ -22,6 +22,22 @@ def kernel_argument(machine: Snapshot, argument: str, title: str, scope: Scope =
         for_=machine.os.name or machine.os.id if host_family(machine) else None,
         undo=(*remove, Step(text="Reboot.")),
         effect=(Expect(fact="kernel.cmdline", has=argument),),
+    )
+
+
+def without_argument(machine: Snapshot, argument: str) -> Remedy:
+    """Take an argument off the kernel's command line, by the distribution's own tool where it has one."""
+    tool = host_family(machine) in ("dnf", "zypper")
+    add, remove = _by_tool(machine, argument)
+    by_hand = step(f"Delete `{argument}` from GRUB_CMDLINE_LINUX in /etc/default/grub (or your boot loader's entry).")
+    return Remedy(
+        title=f"Remove {argument} from the kernel command line.",
+        scope=Scope.DRIVER,
+        steps=(*(remove if tool else (by_hand, *add[1:])), REBOOT),
+        root=True,
+        reboot=True,
+        risk=STOPS_NODE,
+        undo=add if tool else (Step(text=f"Add `{argument}` again the same way."),),
     )
 
 
@@ -47,10 +63,10 @@ def _by_tool(machine: Snapshot, argument: str) -> tuple[tuple[Step, ...], tuple[
             (step("Remove it.", "pbl", "--del-option", argument), write),
         )
     if manager == "apt":
-        file = "/etc/default/grub.d/90-gpu.cfg"
+        file = f"/etc/default/grub.d/90-{argument.partition('=')[0]}.cfg"
         line = f'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX {argument}"'
         write = step("Write the boot loader's configuration.", "update-grub")
-        return (step(f"Write this line to {file}: {line}"), write), (step("Remove the file.", "rm", file), write)
+        return (writes(file, line), write), (step("Remove the file.", "rm", file), write)
     where = "on the host, " if machine.container.inside else ""
     add = f"{where}append {argument} to GRUB_CMDLINE_LINUX in /etc/default/grub (or to your boot loader's entry)."
     if manager == "pacman":
@@ -62,8 +78,8 @@ def _by_tool(machine: Snapshot, argument: str) -> tuple[tuple[Step, ...], tuple[
 
 def module_option(title: str, module: str, option: str, *, reboot: bool = True) -> Remedy:
     """An option of a kernel module, kept in /etc/modprobe.d."""
-    file = f"/etc/modprobe.d/{module}-gpu.conf"
-    steps = (Step(text=f"Write this line to {file}: options {module} {option}"), *((REBOOT,) if reboot else ()))
+    file = f"/etc/modprobe.d/{module}-{option.partition('=')[0]}.conf"
+    steps = (writes(file, f"options {module} {option}"), *((REBOOT,) if reboot else ()))
     return Remedy(
         title=title,
         scope=Scope.DRIVER,

@@ -74,6 +74,8 @@ def changes(argv: Words) -> bool:
         return not rest
     if program == "nvidia-smi":
         return any(w in rest for w in ("-pm", "-mig", "-c", "-pl", "-lgc", "--gpu-reset", "-cgi"))
+    if program == "amd-smi":
+        return rest[:1] in (("reset",), ("set",))
     if program == "udevadm" or (program == "systemctl" and rest[:1] in (("status",), ("daemon-reload",), ("show",))):
         return False
     return program not in LOOKS | STARTERS
@@ -155,11 +157,11 @@ def _sysctl(rest: Words, machine: Snapshot) -> Words | str:
 def _nvidia_smi(rest: Words, machine: Snapshot) -> Words | str:
     switch = next((word for word in rest if word in ("-pm", "-mig", "-c", "-pl", "-lgc")), "")
     modes = {g.compute_mode for g in machine.of_vendor("nvidia") if g.compute_mode}
+    before = rest[: rest.index(switch)] if switch else ()
     if switch == "-c" and len(modes) == 1:
-        return ("nvidia-smi", "-c", modes.pop().split()[0].upper())
+        return ("nvidia-smi", *before, "-c", modes.pop().split()[0].upper())
     if switch in ("-pm", "-mig"):
         value = rest[rest.index(switch) + 1 : rest.index(switch) + 2]
-        before = rest[: rest.index(switch)]
         return ("nvidia-smi", *before, switch, "0" if value == ("1",) else "1")
     return "Set the old value again; `nvidia-smi -q` shows it before this step."
 
@@ -212,7 +214,7 @@ def _usermod(rest: Words, _machine: Snapshot) -> Words | str:
 def _ctk(rest: Words, _machine: Snapshot) -> Words | str:
     if rest[:2] == ("cdi", "generate"):
         output = next((w.partition("=")[2] for w in rest if w.startswith("--output=")), "")
-        return ("rm", output) if output else _GONE
+        return f"Generate it again with the old driver, or `rm {output}`." if output else _GONE
     if rest[:1] == ("runtime",):
         return "Restore the engine's old configuration (Docker: /etc/docker/daemon.json) and restart the engine."
     if rest[:2] == ("config", "--in-place") and rest[-1].endswith(("=true", "=false")):
@@ -251,6 +253,7 @@ _UNDO: dict[str, Callable[[Words, Snapshot], Words | str]] = {
     "dnf": _dnf,
     "mokutil": _mokutil,
     "grubby": _grubby,
+    "sh": lambda rest, _m: ("rm", rest[-1].rpartition(" > ")[2]),
     "snap": lambda rest, _m: ("snap", "install", *rest[1:]),
     "amd-smi": lambda _rest, _m: _GONE,
     "rm": lambda rest, _m: f"Keep a copy of {shlex.join(rest)} first; it cannot be brought back.",

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from doctor.facts import Snapshot
 from doctor.findings import Remedy, Scope, Step
-from doctor.rules.lib import nvidia_packages, presence
+from doctor.rules.lib import nvidia_packages, presence, repositories
 from doctor.rules.lib.nvidia_packages import GUIDE
 from doctor.rules.lib.packages import host_family, install
 from doctor.versions import Dotted
@@ -91,7 +91,8 @@ def nvidia_driver(
     if not installs:
         guide = Step(text=f"Follow NVIDIA's guide for branch {wanted.branch}: {GUIDE}")
         return (_driver(title, (guide, REBOOT), machine, None),)
-    held = () if host_family(machine) == "pacman" else (f"driver branch {wanted.branch}",)
+    same = Dotted(machine.nvidia_driver.version or "").series(1) == wanted.branch
+    held = (f"driver branch {wanted.branch}",) if same else ()
     return (_driver(title, (*installs, REBOOT), machine, machine.os.name or machine.os.id, held),)
 
 
@@ -132,12 +133,12 @@ def _driver(
         {
             "title": title, "scope": Scope.DRIVER, "steps": steps, "root": True, "reboot": True, "risk": JOBS_STOP,
             "for": system, "keeps": keeps, "vendor": "nvidia",
-            "undo": (Step(text="Install the old branch again the same way, then reboot."),),
+            "undo": (Step(text=_BACK if machine.nvidia_driver.version else _REMOVE),),
         }
     )  # fmt: skip
 
 
-_AMD_GUIDE = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/"
+_BACK, _REMOVE = "Install the old branch again the same way, then reboot.", "Remove these packages, then reboot."
 
 
 def amdgpu_driver(machine: Snapshot) -> tuple[Remedy, ...]:
@@ -153,31 +154,40 @@ def amdgpu_driver(machine: Snapshot) -> tuple[Remedy, ...]:
     }
     row = nvidia_packages.distribution(machine)
     if row.amd_repository if row else manager in ("apt", "dnf", "zypper"):
-        steps = (
-            Step(text=f"Add AMD's amdgpu repository for this system: {_AMD_GUIDE}"),
-            Step(text="Install amdgpu-dkms.", command=install(manager, "amdgpu-dkms")),
-            REBOOT,
-        )
-        title = "Install AMD's driver package amdgpu-dkms."
+        release = _amdgpu_release(machine)
+        argv = install(manager, "amdgpu-dkms")
+        steps = (*repositories.amdgpu(machine, release), Step(text="Install amdgpu-dkms.", command=argv), REBOOT)
+        title = f"Install AMD's driver package amdgpu-dkms {release}."
         return (
             Remedy.model_validate({**common, "title": title, "steps": steps, "for": machine.os.name or machine.os.id}),
         )
     return (amdgpu_firmware(machine, "Install the kernel's amdgpu module and the GPU's firmware"),)
 
 
+def _amdgpu_release(machine: Snapshot) -> str:
+    """The release that ships with the newest ROCm that is here, else the newest that ships with one."""
+    from doctor.knowledge import Knowledge
+    from doctor.knowledge.windows import driver_of_rocm
+
+    kb = Knowledge()
+    here = (*(one.version for one in machine.rocm or ()), machine.torch.rocm)
+    newest = max((v for v in here if v), key=lambda v: Dotted(v).numbers, default=None)
+    shipped = (row.version for row in kb.amdgpu_drivers() if row.ships_with_rocm)
+    return driver_of_rocm(kb, newest) or max(shipped, key=lambda v: Dotted(v).numbers)
+
+
 def amdgpu_firmware(machine: Snapshot, title: str = "Install the newest firmware of the GPU") -> Remedy:
     """The distribution's package of AMD's firmware, the initramfs that carries it, and a reboot."""
     manager = host_family(machine)
-    package, rebuild = _FIRMWARE.get(manager or "", (None, ()))
+    package = _FIRMWARE.get(manager or "")
     if machine.os.id == "ubuntu":
         package = "linux-firmware"
     argv = install(manager, package) if package else None
     text = f"Install {package}." if argv else "Install the distribution's package of AMD's firmware (linux-firmware)."
-    again = Step(text="Rebuild the initramfs, which carries the firmware.", command=rebuild or None)
     return Remedy(
         title=f"{title}{' on the host' if in_container(machine) else ''}, then reboot.",
         scope=Scope.DRIVER,
-        steps=(Step(text=text, command=argv), again, REBOOT),
+        steps=(Step(text=text, command=argv), initramfs(machine), REBOOT),
         root=True,
         reboot=True,
         risk=JOBS_STOP,
@@ -187,11 +197,24 @@ def amdgpu_firmware(machine: Snapshot, title: str = "Install the newest firmware
     )
 
 
-_FIRMWARE: dict[str, tuple[str, tuple[str, ...]]] = {
-    "apt": ("firmware-amd-graphics", ("update-initramfs", "-u")),
-    "dnf": ("amd-gpu-firmware", ("dracut", "--force")),
-    "zypper": ("kernel-firmware-amdgpu", ("dracut", "--force")),
-    "pacman": ("linux-firmware-amdgpu", ("mkinitcpio", "-P")),
+_FIRMWARE = {
+    "apt": "firmware-amd-graphics",
+    "dnf": "amd-gpu-firmware",
+    "zypper": "kernel-firmware-amdgpu",
+    "pacman": "linux-firmware-amdgpu",
+}
+
+
+def initramfs(machine: Snapshot) -> Step:
+    """Rebuild the image that the kernel starts from, which carries modules, their options and firmware."""
+    return Step(text="Rebuild the initramfs.", command=_INITRAMFS.get(host_family(machine) or ""))
+
+
+_INITRAMFS = {
+    "apt": ("update-initramfs", "-u"),
+    "dnf": ("dracut", "--force"),
+    "zypper": ("dracut", "--force"),
+    "pacman": ("mkinitcpio", "-P"),
 }
 
 

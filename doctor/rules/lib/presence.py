@@ -104,6 +104,8 @@ def ago(seconds: int) -> str:
     >>> ago(200), ago(7300), ago(90 * 3600)
     ('last 3 min ago', 'last 2 h ago', 'last 3 days ago')
     """
+    if seconds < 60:
+        return "just now"
     if seconds < 3600:
         return f"last {seconds // 60} min ago"
     return f"last {seconds // 3600} h ago" if seconds < 48 * 3600 else f"last {seconds // 86400} days ago"

@@ -150,7 +150,7 @@ def reset(device: str, before: tuple[Step, ...] = (), after: tuple[Step, ...] = 
 _NODE_ENDS = "stops every job on the node"
 _RESET_ENDS = "stops every job on the GPU; with NVLink, all GPUs of the node are reset together"
 _REBOOT = ("systemctl", "reboot")
-_RESTART = step("Drain and restart the node; check power cable and seating if the GPU stays away.", *_REBOOT)
+_RESTART = step("Restart it; check power cable and seating if the GPU stays away.", *_REBOOT)
 _CABLES = step("Power the node off and check the GPU's power cable and seating.")
 _UPDATE = step("Install driver and firmware releases for host (and guest) that NVIDIA lists together.")
 _LET_GO = step("Stop the programs that copy between GPUs through this one.")

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.labels import label
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import by_hand, looks
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
-    from doctor.profiles.expectation import Expectation
+from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="profile-expectation-unmet",
@@ -33,8 +28,8 @@ The profile's numbers and image are for another stack.
 
 ## Not raised when
 No profile was named or matched; the fact is not known; the expectation is for other machines (`when`); another
-finding already covers the fact; or the profile was matched and not named, and the fact is about the stack: another
-stack is then not a fault, and only the verdict mentions it.
+finding already covers the fact; or the profile was matched and not named, and the expectation is information or about
+the stack: only the verdict mentions it then.
 
 ## How to confirm
 `doctor check --profile NAME --format json`: profile.deviates.
@@ -69,18 +64,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=evidence(machine, [name for name, _ in unmet[:8]]),
             remedies=(
                 by_hand(
-                    f"Set {label(expectation.fact)} as expected: {expectation.wants}. {_because(expectation)}",
+                    f"Set {label(expectation.fact)} as expected: {expectation.wants}.",
                     Scope.HOST,
+                    expectation.why,
                     undo="Set the old value again.",
                 ),
                 *REMEDIES,
             ),
             source=expectation.source.url,
         )
-
-
-def _because(expectation: Expectation) -> str:
-    return f"{expectation.why} ({expectation.status}, {expectation.source.as_of})"
 
 
 def _other_hardware(machine: Snapshot, profile: Profile) -> Iterator[Finding]:

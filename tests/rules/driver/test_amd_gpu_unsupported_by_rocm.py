@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.facts import Snapshot
+from doctor.facts.drivers import Install
+from doctor.facts.gpu import Gpu
 from doctor.findings import Severity
 from doctor.knowledge import Knowledge
 from doctor.rules.driver import amd_gpu_unsupported_by_rocm
@@ -60,3 +63,11 @@ def test_what_dies_at_the_first_kernel_was_not_known_to_work() -> None:
     torch = "PyTorch version: 2.0.1+rocm5.4.2\n"
     assert found(torch + text.format("Segmentation fault (core dumped)"))
     assert not found(torch + text.format("slower than I hoped"))
+
+
+@pytest.mark.parametrize(("arch", "offered"), [("gfx1201", True), ("gfx1031", False)], ids=("listed later", "never"))
+def test_a_newer_rocm_that_lists_the_gpu_is_offered(arch: str, offered: bool) -> None:
+    rocm = Install(key="/opt/rocm", path="/opt/rocm", version="6.2.0")
+    machine = Snapshot(gpus=(Gpu(key="#0", vendor="amd", arch=arch),), rocm=(rocm,))
+    (finding,) = amd_gpu_unsupported_by_rocm.check(machine, KB, None)
+    assert (finding.remedies[0].title == "Upgrade ROCm to 6.4.1 or newer, the first that lists gfx1201.") is offered

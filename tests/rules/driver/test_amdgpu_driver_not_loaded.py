@@ -35,6 +35,17 @@ def test_a_kernel_without_kfd() -> None:
     assert finding.subject.id == "kfd"
 
 
+def test_a_word_of_the_command_line_keeps_it_out() -> None:
+    for word, tool in (
+        ("modprobe.blacklist=nouveau,amdgpu", True),
+        ("nomodeset", True),
+        ("module_blacklist=nouveau", False),
+    ):
+        (finding,) = found(rule, machines.rx7900_desktop(UNBOUND | {"kernel.cmdline": f"ro {word} quiet"}))
+        assert (finding.remedies[0].title == f"Remove {word} from the kernel command line.") is tool
+        assert any(row.text.startswith("kernel command line") for row in finding.evidence) is tool
+
+
 def test_near_misses() -> None:
     blacklisted = {"kernel.cmdline": "modprobe.blacklist=amdgpu"}
     cases: tuple[machines.Facts, ...] = (

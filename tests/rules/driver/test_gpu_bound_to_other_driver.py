@@ -5,6 +5,7 @@ from __future__ import annotations
 from doctor.rules.driver import gpu_bound_to_other_driver as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
+from tests.rules.remedies import argvs
 
 GPU = f"gpus[{machines.RX7900}]"
 
@@ -18,7 +19,8 @@ def test_vfio_owns_the_only_gpu() -> None:
 def test_one_of_eight_is_a_warning() -> None:
     (finding,) = found(rule, machines.h100_host({f"gpus[{machines.H100[3]}].driver": "vfio-pci"}))
     assert finding.severity.value == "warning"
-    assert finding.remedies[0].steps[0].command == ("driverctl", "unset-override", machines.H100[3])
+    assert f"unset-override {machines.H100[3]}`" in finding.remedies[0].steps[1].text
+    assert argvs(finding) == [("update-initramfs", "-u"), ("systemctl", "reboot")]
 
 
 def test_near_misses_and_unknown() -> None:

@@ -16,6 +16,9 @@ def test_nouveau_owns_the_gpu() -> None:
     assert (
         finding.summary == "nouveau is bound to NVIDIA GeForce RTX 4090 (0000:01:00.0), but CUDA needs NVIDIA's driver."
     )
+    assert argvs(finding)[1:] == [("dracut", "--force"), ("systemctl", "reboot")]  # the driver is installed
+    without = {f"{GPU}.driver": "nouveau", "nvidia_driver.loaded": False, "nvidia_driver.module_on_disk": None}
+    (finding,) = found(rule, machines.rtx4090_desktop(without))
     assert argvs(finding)[2] == ("dnf", "install", "--assumeyes", "nvidia-open")
 
 

@@ -24,7 +24,12 @@ def test_stopped_on_an_nvswitch_host() -> None:
 def test_of_another_version_than_the_driver() -> None:
     (finding,) = found(rule, machines.h100_host(NO_STATE | {f"{FM}.version": "570.124.06"}))
     assert finding.summary == "The fabric manager (570.124.06) and driver (575.57.08) must have the same version."
-    assert finding.remedies[0].steps[0].command == ("apt-get", "install", "--yes", "nvidia-fabricmanager-575")
+    assert finding.remedies[0].steps[0].command == (
+        "apt-get",
+        "install",
+        "--yes",
+        "nvidia-fabricmanager-575=575.57.08*",
+    )
 
 
 def test_a_container_whose_gpus_wait() -> None:
