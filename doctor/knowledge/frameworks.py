@@ -125,6 +125,8 @@ class PackageWay(Entry):
     """The CUDA that it brings or is built for, where it does not go by torch's."""
     rocm: tuple[str, ...] = ()
     """ROCm series whose user space it brings or is built for."""
+    local_rocm: bool = False
+    """It uses the ROCm that is installed on the machine, and brings none."""
     cc_min: str | None = None
     cc_max: str | None = None
     gpus: tuple[str, ...] = ()

@@ -43,15 +43,16 @@ def _supported(kb: Knowledge, found: Solution, tool: Tool, ask: Asked | None) ->
     support = support_of(kb, target.arch)
     if support.tier == "official" or (support.tier == "none" and not kb.knows_arch(target.arch)):
         return found
-    own = None
-    if support.tier == "unofficial" and (override := support.override):
+    own, is_solved = None, found.status == "solved"
+    if support.tier == "unofficial" and not is_solved and (override := support.override):
         relative = gated(kb, solve(kb, replace(target, arch=override.target, gpu=None), found.asked, tool), ask)
         if relative.status == "solved" and relative.resolution.state != "refused":
             variable = f"{OVERRIDE}={override.value}"
             stack, way = relative.stack, relative.resolution
             own = Unofficial(variable, override.target or "", override.risk, stack, relative.commands, way)
-    beside = {OVERRIDE} if support.tier != "unofficial" else set()  # where wheels have its code, no override is needed
-    beside |= {"PyTorch: torch"} if found.status == "solved" and found.build else set()  # the answer is such a wheel
+    # Where wheels have its code, no override is needed; the answer itself is not said twice.
+    beside = {OVERRIDE} if is_solved or support.tier != "unofficial" else set()
+    beside |= {"PyTorch: torch" if found.build else "TheRock"} if is_solved else set()
     lines = (line for line in support.lines() if not any(words in line[0] for words in beside))
     return replace(found, support=tuple(lines), unofficial=own)
 

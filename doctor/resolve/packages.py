@@ -61,18 +61,20 @@ def needs_torch(kb: Knowledge, wish: Requirement) -> bool:
 def pick(kb: Knowledge, target: Target, wish: Requirement, build: Build | None) -> Pick:
     """The newest release that fits, else the attempt that comes nearest: its reasons say what is against it."""
     best: tuple[tuple[int, int], Pick] | None = None
-    for attempt in _attempts(kb, target, wish, build):
-        rank = (
-            sum(r.verdict == "no" for r in attempt.reasons),
-            sum(r.verdict == "unknown" for r in attempt.reasons),
-        )
-        if rank == (0, 0):
-            return attempt
-        if best is None or rank < best[0] or (rank == best[0] and _is_newer(attempt, best[1])):
-            best = (rank, attempt)
+    for attempts in _attempts(kb, target, wish, build):
+        for attempt in attempts:
+            rank = (
+                sum(r.verdict == "no" for r in attempt.reasons),
+                sum(r.verdict == "unknown" for r in attempt.reasons),
+            )
+            if best is None or rank < best[0] or (rank == best[0] and _is_newer(attempt, best[1])):
+                best = (rank, attempt)
+            if rank == (0, 0):
+                break
     if best:
         return best[1]
-    text = f"{wish.name}{wish.specifier} is {UNKNOWN_HERE}"
+    whose = f" for {target.vendor.upper()} GPUs" if target.vendor else ""
+    text = f"a package of {wish.name}{wish.specifier}{whose} is {UNKNOWN_HERE}"
     return Pick(wish.name, "", "", reasons=(Reason("package", "unknown", text),))
 
 
@@ -81,10 +83,11 @@ def _is_newer(one: Pick, other: Pick) -> bool:
     return bool(one.version and other.version) and Version(one.version) > Version(other.version)
 
 
-def _attempts(kb: Knowledge, target: Target, wish: Requirement, build: Build | None) -> Iterator[Pick]:
+def _attempts(kb: Knowledge, target: Target, wish: Requirement, build: Build | None) -> Iterator[Iterator[Pick]]:
+    """For each way to install it, its releases."""
     for name in meant(kb, wish):
         if build and name in ("torchvision", "torchaudio") and not build.bundled_by:
-            yield from _companion(kb, wish, name, build)
+            yield _companion(kb, wish, name, build)
             continue
         ways = [w for w in kb.package_ways(name) if w.kind != "image"] or _plainly(kb, name)
         ours = [w for w in ways if w.vendor in ("any", target.vendor) or target.vendor is None]
@@ -94,7 +97,7 @@ def _attempts(kb: Knowledge, target: Target, wish: Requirement, build: Build | N
             suits = [r for r in _releases(kb, name, way) if _suits(wish, way, r)]
             fitting = [r for r in suits if all(a.verdict != "no" for a in _torch(r, way, build, kb))]
             # Of releases that are made for another torch, the newest speaks for all.
-            yield from (_tried(kb, target, wish, release, way, build) for release in fitting or suits[:1])
+            yield (_tried(kb, target, wish, release, way, build) for release in fitting or suits[:1])
 
 
 def _plainly(kb: Knowledge, name: str) -> list[PackageWay]:
@@ -136,6 +139,7 @@ def _tried(
             *wheels.platform(target, release, way),
             *contents.judge(kb, target, release, way, build),
             *contents.missing_extra(kb, release, _extras(wish, way)),
+            because("package", "yes", "its releases are known", release),
         )
     )
     extras = f"[{','.join(sorted(wish.extras))}]" if wish.extras else ""
@@ -217,6 +221,9 @@ def _driver(kb: Knowledge, target: Target, way: PackageWay) -> Iterator[Reason]:
         yield Reason.of("driver", windows.driver_serves_cuda(kb, target.driver, way.cuda))
     if way.driver and target.driver and target.vendor == "nvidia" and Dotted(target.driver) < way.driver:
         yield because("driver", "no", f"it needs driver {way.driver} or newer; {target.driver} is loaded", way)
+    if way.local_rocm and target.rocm and Dotted(target.rocm).series() not in way.rocm:
+        text = f"it needs ROCm {windows.ranged(way.rocm)} on the machine; {target.rocm} is installed"
+        yield because("rocm", "no", text, way)
     if way.rocm and target.vendor == "amd" and target.driver != IN_TREE and (target.driver or target.rocm):
         answers = [torch_builds.amdgpu_serves(kb, target, rocm) for rocm in way.rocm]
         yield min(answers, key=lambda r: ("yes", "unknown", "no").index(r.verdict))
@@ -224,7 +231,7 @@ def _driver(kb: Knowledge, target: Target, way: PackageWay) -> Iterator[Reason]:
 
 def _needs(kb: Knowledge, target: Target, release: PackageRelease, way: PackageWay, build: Build | None) -> str | None:
     if release.package != "flash-attn" or not build or not build.cuda:
-        return way.needs
+        return way.needs or (contents.lacking(kb, release) if build is None else None)
     return None if _flash_attn_binary(kb, target, release.version, build) else way.needs
 
 
