@@ -104,11 +104,8 @@ def gpu_by_name(name: str) -> NamedGpu | None:
 
 
 def _words(name: str) -> list[str]:
-    return [
-        w
-        for w in _WORD.findall(_JOINED.sub(lambda found: f"{found[0]} ", _PARTED.sub("", name.lower())))
-        if w not in _NOISE
-    ][:20]
+    text = _JOINED.sub(lambda found: f"{found[0]} ", _PARTED.sub("", name.lower()))
+    return [w for w in _WORD.findall(text) if w not in _NOISE][:20]
 
 
 @lru_cache(maxsize=1)

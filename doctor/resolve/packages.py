@@ -73,8 +73,10 @@ def pick(kb: Knowledge, target: Target, wish: Requirement, build: Build | None) 
                 break
     if best:
         return best[1]
-    whose = f" for {target.vendor.upper()} GPUs" if target.vendor else ""
-    text = f"a package of {wish.name}{wish.specifier}{whose} is {UNKNOWN_HERE}"
+    releases = [r.version for name in meant(kb, wish) for r in kb.package_releases(name)]
+    there = any(wish.specifier.contains(version, prereleases=True) for version in releases)
+    whose = f" for {target.vendor.upper()} GPUs" if there and target.vendor else ""
+    text = f"{wish.name}{wish.specifier}{whose} is {UNKNOWN_HERE}"
     return Pick(wish.name, "", "", reasons=(Reason("package", "unknown", text),))
 
 
