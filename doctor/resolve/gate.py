@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 
 from doctor.knowledge import Knowledge
 from doctor.knowledge.gfx_support import support_of
-from doctor.resolve.command import Tool
+from doctor.resolve.command import Tool, has_another_build
 from doctor.resolve.model import Reason, Resolution, Solution, Target, Unofficial
 from doctor.resolve.packages import is_known
 from doctor.resolve.records import recorded
@@ -62,7 +62,8 @@ def _settled(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool, as
     if kept:
         pinned = [kept.get(text, text) for text in asked]
         found = gated(kb, solve(kb, target, pinned, tool), ask)
-        if found.status == "solved" and found.resolution.state != "refused":
+        stays = found.build is None or not has_another_build(target, found.build)
+        if stays and found.status == "solved" and found.resolution.state != "refused":
             return replace(found, asked=tuple(asked), kept=tuple(pin.replace("==", " ") for pin in kept.values()))
     wanted = list(asked)
     passed_over: list[str] = []
@@ -83,10 +84,11 @@ def _settled(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool, as
 
 
 def _kept(kb: Knowledge, target: Target, asked: Sequence[str]) -> dict[str, str]:
-    """Each bare wish of which a known release is installed, pinned to it."""
+    """Each bare wish of which a known release is installed, pinned to it: torch to its build too."""
     releases = {canonicalize_name(name): version.partition("+")[0] for name, version in target.installed}
+    builds = {name: version for name, version in target.installed if name == "torch"}
     return {
-        text: f"{text}=={releases[canonicalize_name(text)]}"
+        text: f"{text}=={(releases | builds)[canonicalize_name(text)]}"
         for text in asked
         if canonicalize_name(text) in releases and is_known(kb, text, releases[canonicalize_name(text)])
     }
