@@ -117,8 +117,7 @@ class PackageWay(Entry):
     latest: str | None = None
     """The release to install, where the table of releases does not hold it."""
     torch: str | None = None
-    """Requirement on torch, where the table of releases does not say it; `bundled`: comes with its own;
-    `unknown`: its metadata does not say."""
+    """Requirement on torch, where the table of releases does not say it; `bundled`: comes with its own."""
     builds: tuple[str, ...] = ()
     """Builds of torch that it fits: `default` (the plain wheel's CUDA), `cu126`, `rocm7.2`; empty: any."""
     cuda: str | None = None

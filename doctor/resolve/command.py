@@ -47,7 +47,7 @@ def has_another_build(target: Target, build: Build) -> bool:
     """Whether that release of torch is installed as a build for something else: `2.15.0+cpu`."""
     installed = next((version for name, version in target.installed if name == "torch"), "")
     release, _, tag = installed.partition("+")
-    return release == build.version and tag != ("" if build.plain else build.tag)
+    return release == build.version and tag not in (build.tag, *([""] if build.plain else []))
 
 
 def family(picks: Sequence[Pick]) -> tuple[str, ...]:

@@ -176,9 +176,6 @@ def _torch(release: PackageRelease, way: PackageWay, build: Build | None, kb: Kn
     wanted = way.torch or release.torch
     if build is None or (wanted == "bundled" and build.bundled_by == release.package):
         return
-    if wanted == "unknown":
-        yield because("package", "unknown", "its metadata does not say which torch it is made for", way)
-        return
     if wanted == "bundled":
         yield because("package", "no", "it comes with its own torch", way)
         return
