@@ -127,9 +127,8 @@ class PackageWay(Entry):
     local_rocm: bool = False
     """It uses the ROCm that is installed on the machine, and brings none."""
     cc_min: str | None = None
-    cc_max: str | None = None
     gpus: tuple[str, ...] = ()
-    """gfx targets; empty: any."""
+    """Targets that it has code for: `gfx942`, `sm_90`; empty: any."""
     python: tuple[str, ...] = ()
     machine: tuple[str, ...] = ()
     glibc: str | None = None

@@ -60,7 +60,7 @@ def family(picks: Sequence[Pick]) -> tuple[str, ...]:
 
 def start(target: Target, tool: Tool) -> tuple[str, ...]:
     """How an install command of the tool begins, for the described Python."""
-    python = target.interpreter or (f"python{target.python.rstrip('t')}" if target.python else "python3")
+    python = target.interpreter or (f"python{target.python}" if target.python else "python3")
     if tool == "uv":
         return ("uv", "pip", "install", "--python", target.interpreter or target.python or "3")
     return (python, "-m", "pip", "install")

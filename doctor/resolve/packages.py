@@ -135,7 +135,7 @@ def _tried(
         Reason.of(reason.kind, Answer(reason.verdict, reason.text, reason.source, reason.as_of), about)
         for reason in (
             *_torch(release, way, build, kb),
-            *_gpu(target, way),
+            *_gpu(kb, target, way, build),
             *_driver(kb, target, way),
             *wheels.python(target, release, way),
             *wheels.platform(target, release, way),
@@ -198,21 +198,28 @@ def _torch(release: PackageRelease, way: PackageWay, build: Build | None, kb: Kn
         yield because("package", "yes" if fits else "no", text if not fits else f"it is built for {build.tag}", way)
 
 
-def _gpu(target: Target, way: PackageWay) -> Iterator[Reason]:
+def _gpu(kb: Knowledge, target: Target, way: PackageWay, build: Build | None) -> Iterator[Reason]:
     if not target.arch:
         return
-    if way.gpus and target.vendor == "amd":
-        mine = target.arch.split(":")[0]
-        verdict = "yes" if mine in way.gpus else "no"
-        yield because("gpu", verdict, f"it is built for {', '.join(way.gpus)}; the GPU is {mine}", way)
+    if way.gpus:
+        answer = windows.code_runs(kb, target.arch, way.gpus, build.cuda if build else None)
+        yield because("gpu", answer.verdict, answer.reason, way)
     device = windows.sm_number(target.arch)
     if device is None or target.vendor != "nvidia":
         return
-    low, high = windows.sm_number(way.cc_min), windows.sm_number(way.cc_max)
+    low = windows.sm_number(way.cc_min)
     if low and device < low:
         yield because("gpu", "no", f"it needs compute capability {way.cc_min} or higher; {target.arch} is there", way)
-    if high and device > high:
-        yield because("gpu", "no", f"it is built up to compute capability {way.cc_max}; {target.arch} is there", way)
+    capability = kb.compute_capability(f"{device // 10}.{device % 10}")
+    if way.cuda and capability and capability.last_cuda and Dotted(way.cuda) > capability.last_cuda:
+        text = f"it is for CUDA {way.cuda}; CUDA {capability.last_cuda} is the last for {target.arch}"
+        yield Reason("gpu", "no", text, capability.source, capability.as_of)
+    if way.cuda and target.arch in _JETSON:
+        yield because("gpu", "unknown", f"whether its wheels for Arm servers run on a Jetson is {UNKNOWN_HERE}", way)
+
+
+_JETSON = ("sm_53", "sm_62", "sm_72", "sm_87")
+"""GPUs that had systems and libraries apart from Arm servers; Thor (sm_110) has the same (NVIDIA's CUDA 13.0 notes)."""
 
 
 def _driver(kb: Knowledge, target: Target, way: PackageWay) -> Iterator[Reason]:
