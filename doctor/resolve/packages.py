@@ -210,10 +210,8 @@ def _gpu(kb: Knowledge, target: Target, way: PackageWay, build: Build | None) ->
     low = windows.sm_number(way.cc_min)
     if low and device < low:
         yield because("gpu", "no", f"it needs compute capability {way.cc_min} or higher; {target.arch} is there", way)
-    capability = kb.compute_capability(f"{device // 10}.{device % 10}")
-    if way.cuda and capability and capability.last_cuda and Dotted(way.cuda) > capability.last_cuda:
-        text = f"it is for CUDA {way.cuda}; CUDA {capability.last_cuda} is the last for {target.arch}"
-        yield Reason("gpu", "no", text, capability.source, capability.as_of)
+    if (dropped := windows.cuda_has_gpu(kb, way.cuda, target.arch)).no:
+        yield Reason.of("gpu", dropped)
     if way.cuda and target.arch in _JETSON:
         yield because("gpu", "unknown", f"whether its wheels for Arm servers run on a Jetson is {UNKNOWN_HERE}", way)
 

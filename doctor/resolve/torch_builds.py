@@ -94,6 +94,9 @@ def python_serves(release: TorchBuild, python: str) -> Answer:
 def _gpu(kb: Knowledge, target: Target, build: Build) -> Iterator[Reason]:
     if not target.arch or build.tag == "cpu":
         return
+    if (dropped := windows.cuda_has_gpu(kb, build.cuda, target.arch)).no:
+        yield Reason.of("gpu", dropped, build.words)
+        return
     archs = kb.torch_archs(build.version, build.tag, target.machine)
     answer = windows.code_runs(kb, target.arch, archs, build.cuda) if archs else _by_neighbours(kb, target, build)
     if not answer.source and (release := kb.torch_build(build.version)):
