@@ -129,9 +129,9 @@ def _gpu(kb: Knowledge, text: str) -> tuple[str, str]:
             return ("amd", arch) if arch else ("nvidia", known.arch if known else "")
     # A bare model number is of the one series that has it: 7900xtx, 4090.
     series = ("RX ", "RTX ", "GTX ") if asked[:4].isdigit() else ()
-    named = {gpu_by_name(asked), *(gpu_by_name(f"{word}{asked}") for word in series)} - {None}
-    if len(named) == 1:
-        return next(iter(named))
+    named = [gpu for word in ("", *series) if (gpu := gpu_by_name(f"{word}{asked}"))]
+    if len(set(named)) == 1:
+        return named[0]
     raise InputError(f"--gpu {asked}: not known to this version; give gfx942, sm_90, a PCI id or another name")
 
 
