@@ -62,9 +62,10 @@ def _settled(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool, as
     if kept:
         pinned = [kept.get(text, text) for text in asked]
         found = gated(kb, solve(kb, target, pinned, tool), ask)
-        stays = found.build is None or not has_another_build(target, found.build)
-        if stays and found.status == "solved" and found.resolution.state != "refused":
-            return replace(found, asked=tuple(asked), kept=tuple(pin.replace("==", " ") for pin in kept.values()))
+        if found.status == "solved" and found.resolution.state != "refused":
+            is_replaced = found.build is not None and has_another_build(target, found.build)
+            stays = [pin.replace("==", " ") for pin in kept.values() if not (is_replaced and pin.startswith("torch=="))]
+            return replace(found, asked=tuple(asked), kept=tuple(stays))
     wanted = list(asked)
     passed_over: list[str] = []
     first: Solution | None = None
