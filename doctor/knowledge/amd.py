@@ -84,28 +84,6 @@ class AmdIssue(Entry):
     fixed_in: str | None = None
 
 
-class RocmTorch(Entry):
-    """The ROCm builds of a torch minor release."""
-
-    version: str
-    release_date: str
-    python: str
-    stable_rocm: str | None = None
-    rocm_arch: tuple[str, ...] = ()
-    rocm_arch_evidence: str | None = None
-    rocm_wheels: tuple[str, ...] = ()
-    wheel_local_versions: tuple[str, ...] = ()
-    triton_pin: str | None = None
-    aotriton: str | None = None
-
-
-class TheRockTorch(Entry):
-    """The torch releases that TheRock builds for a ROCm release; `2.10a` is a pre-release."""
-
-    rocm: str
-    torch: tuple[str, ...]
-
-
 class SupportedTorch(Entry):
     """The torch releases that AMD supports on a ROCm release, by product family."""
 
@@ -113,38 +91,6 @@ class SupportedTorch(Entry):
     family: str
     torch: tuple[str, ...]
     python: tuple[str, ...] = ()
-
-
-class RocmImage(Entry):
-    """A container image of AMD's."""
-
-    image: str
-    tag: str
-    rocm: str
-    python: str | None = None
-    framework_version: str | None = None
-    os: str | None = None
-
-
-class RocmFramework(Entry):
-    """Releases of a framework that go with a ROCm release."""
-
-    framework: str
-    rocm: str
-    versions: tuple[str, ...]
-    note: str | None = None
-    env: tuple[str, ...] = ()
-    torch: str | None = None
-    triton: str | None = None
-    python: str | None = None
-    base_image: str | None = None
-    gfx: tuple[str, ...] = ()
-    aiter_gfx: tuple[str, ...] = ()
-    aiter: str | None = None
-    flash_attention: str | None = None
-    backend: str | None = None
-    gfx_note: str | None = None
-    build_flags: tuple[str, ...] = ()
 
 
 class Fact(Entry):
@@ -162,29 +108,3 @@ class OsKernels(Entry):
     kernels: tuple[str, ...]
     glibc: str | None = None
     note: str | None = None
-
-
-class GemmTarget(Entry):
-    """A GEMM floor that ROCm Validation Suite ships, in GFLOP/s."""
-
-    gpu: str
-    action: str
-    data_type: str
-    m: int
-    n: int
-    k: int
-    blas: str
-    target_gflops: int
-    matrix_init: str | None = None
-    partition: str | None = None
-    tolerance: float | None = None
-
-
-class PowerTarget(Entry):
-    """A power floor that ROCm Validation Suite ships, in watts."""
-
-    gpu: str
-    action: str
-    target_watts: int
-    duration_ms: int
-    ops: str | None = None

@@ -18,47 +18,6 @@ class CodeToDevice(Entry):
     no_exclude_from_cuda: str | None = None
 
 
-class TorchWheel(Entry):
-    """What the wheels of one torch release hold and ask for."""
-
-    version: str
-    minor: str
-    built: str
-    requires_python: str
-    wheel_pythons_linux_x86_64: tuple[str, ...]
-    platforms: tuple[str, ...]
-    pypi_cuda: str
-    min_driver: str
-    cudnn: str
-    pins: dict[str, str]
-    sm_x86_64: tuple[int, ...]
-    git_version: str
-    torchaudio: tuple[str, ...]
-    released: str | None = None
-    pypi_cuda_aarch64: str | None = None
-    nccl: str | None = None
-    cusparselt: str | None = None
-    nvshmem: str | None = None
-    cuda_toolkit: str | None = None
-    triton: str | None = None
-    sm_aarch64: tuple[int, ...] = ()
-    cuda_variants_in_build_table: tuple[str, ...] = ()
-    release_cc_table: dict[str, dict[str, tuple[int, ...]]] = {}
-    torchvision_range: str | None = None
-    torchaudio_pinned: bool | None = None
-    cuda_variants: tuple[str, ...] = ()
-    rocm_variants: tuple[str, ...] = ()
-    torchvision: tuple[str, ...] = ()
-    cublas: str | None = None
-    extra_cuda_variants: tuple[str, ...] = ()
-    variant_pythons: dict[str, tuple[str, ...]] = {}
-    cuda_runtime: str | None = None
-    nvjitlink: str | None = None
-    variant_pins: dict[str, dict[str, str]] = {}
-    cxx11_abi: bool | None = None
-    variant_arch_list: dict[str, str] = {}
-
-
 class PackageRelease(Entry):
     """A release of a package beside torch: its requirements on torch and others, Pythons and platforms."""
 
@@ -117,18 +76,18 @@ class PackageWay(Entry):
     latest: str | None = None
     """The release to install, where the table of releases does not hold it."""
     torch: str | None = None
-    """Requirement on torch, where the table of releases does not say it; `bundled`: comes with its own;
-    `unknown`: its metadata does not say."""
+    """Requirement on torch, where the table of releases does not say it; `bundled`: comes with its own."""
     builds: tuple[str, ...] = ()
     """Builds of torch that it fits: `default` (the plain wheel's CUDA), `cu126`, `rocm7.2`; empty: any."""
     cuda: str | None = None
     """The CUDA that it brings or is built for, where it does not go by torch's."""
     rocm: tuple[str, ...] = ()
     """ROCm series whose user space it brings or is built for."""
+    local_rocm: bool = False
+    """It uses the ROCm that is installed on the machine, and brings none."""
     cc_min: str | None = None
-    cc_max: str | None = None
     gpus: tuple[str, ...] = ()
-    """gfx targets; empty: any."""
+    """Targets that it has code for: `gfx942`, `sm_90`; empty: any."""
     python: tuple[str, ...] = ()
     machine: tuple[str, ...] = ()
     glibc: str | None = None

@@ -22,8 +22,9 @@ _NOISE = {
     *("hgx", "tm", "r"),
 }
 _WORD = re.compile(r"[a-z]+\d+[a-z]*\d*|\d+[a-z]*|[a-z]+")
-_JOINED = re.compile(r"\b(rtx|gtx|rx)(?=\d{3,4})|(?<=\d\d\d)(?=(?:ti|super)\b)")
-"""People write RTX5090 for RTX 5090, and 1080ti for 1080 Ti."""
+_JOINED = re.compile(r"\b(rtx|gtx|rx)(?=\d{3,4})|(?<=\d\d\d)(?=(?:ti|super|xtx?|gre)\b)")
+_PARTED = re.compile(r"(?<=\bmi) (?=\d{2,3}[ax]?\b)")
+"""People write RTX5090 for RTX 5090, 1080ti for 1080 Ti, and MI 300X for MI300X."""
 _OF_NVIDIA = re.compile(r"\b(?:gtx|rtx|geforce|quadro|nvidia)")
 _SHORT = re.compile(r"\d{1,2}$|\d+(?:gb|g|x)$")
 _TEGRA = {
@@ -39,8 +40,8 @@ _TEGRA = {
 
 _CODENAMES = (
     (re.compile(r"\bradeon vii\b|\bvega ?20\b"), "gfx906"),
-    (re.compile(r"\bstrix halo\b"), "gfx1151"),
-    (re.compile(r"\bstrix point\b"), "gfx1150"),
+    (re.compile(r"\bstrix halo\b|\bryzen ai max\b"), "gfx1151"),
+    (re.compile(r"\bstrix point\b|\bryzen ai 9 (?:hx )?3[67][05]\b"), "gfx1150"),
     (re.compile(r"\b(?:rx )?vega ?(?:10|56|64)\b|\bmi25\b|\bvega fe\b"), "gfx900"),
     (re.compile(r"\bpolaris\b|\brx ?[45][5-9]0\b|\bellesmere\b|\bfiji\b"), "gfx803"),
     (re.compile(r"\b(?:radeon|rx) (?:pro )?(?:5[4-8][05]x?|4[56][05])\b"), "gfx803"),
@@ -57,6 +58,7 @@ _CODENAMES = (
 pci.ids, which names the die of each."""
 
 _LEGACY = (
+    (re.compile(r"\bgtx ?(?:6[5-9]0|7[67]0)\b|\btesla k10\b|\bgrid k[12]\b"), "sm_30"),
     (re.compile(r"\btesla k80\b|^(?:nvidia )?k80\b"), "sm_37"),
     (re.compile(r"\btesla k[24]0[a-z]?\b|\bgtx ?780\b(?! ?m)|\btitan (?:black|z)\b|\bquadro k6000\b"), "sm_35"),
     (re.compile(r"\bgtx ?(?:750|745|850m|950m|960m)\b|\b(?:8[34]0|9[34]0)mx?\b|\btesla m10\b"), "sm_50"),
@@ -102,7 +104,8 @@ def gpu_by_name(name: str) -> NamedGpu | None:
 
 
 def _words(name: str) -> list[str]:
-    return [w for w in _WORD.findall(_JOINED.sub(lambda found: f"{found[0]} ", name.lower())) if w not in _NOISE][:20]
+    text = _JOINED.sub(lambda found: f"{found[0]} ", _PARTED.sub("", name.lower()))
+    return [w for w in _WORD.findall(text) if w not in _NOISE][:20]
 
 
 @lru_cache(maxsize=1)

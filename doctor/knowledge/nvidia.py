@@ -55,13 +55,6 @@ class CudaMinor(Entry):
     gcc_note: str | None = None
 
 
-class CudnnBuild(Entry):
-    """For which CUDA versions a cuDNN release is built."""
-
-    cudnn: str
-    cuda_builds: tuple[str, ...]
-
-
 class Distribution(Entry):
     """What one release of a distribution carries itself, and which vendor repository is made for it."""
 
@@ -102,26 +95,3 @@ class CompatPackage(Entry):
     package: str
     cuda: str
     by_driver_branch: dict[str, str]
-
-
-class CudaError(Entry):
-    """An error code of the CUDA runtime or driver."""
-
-    code: int
-    name: str
-    meaning: str
-    area: str
-
-
-class NvidiaIssue(Entry):
-    """A known issue of NVIDIA's stack, with the texts that show it."""
-
-    id: str
-    area: str
-    severity: str
-    strings: tuple[str, ...] = ()
-    cause: str
-    fix: tuple[str, ...] = ()
-    detect: str | None = None
-    cuda_codes: tuple[int, ...] = ()
-    affected: str | None = None

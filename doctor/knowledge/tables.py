@@ -40,15 +40,9 @@ _AMD = _rows(
     ("user_kmd_windows", "UserWindow", "amdgpu drivers of each ROCm"),
     ("amdgpu_drivers", "AmdgpuDriver", "Releases of the amdgpu driver"),
     ("amd_known_issues", "AmdIssue", "Known issues on AMD"),
-    ("rocm_torch", "RocmTorch", "ROCm builds of each torch"),
-    ("therock_torch", "TheRockTorch", "torch releases that TheRock builds"),
     ("amd_supported_torch", "SupportedTorch", "torch that AMD supports"),
-    ("rocm_images", "RocmImage", "AMD's container images"),
-    ("rocm_frameworks", "RocmFramework", "Frameworks of each ROCm"),
     ("rocm_torch_notes", "Fact", "Notes on ROCm builds of torch"),
     ("rocm_os_kernels", "OsKernels", "Kernels of each supported OS"),
-    ("rvs_gemm_targets", "GemmTarget", "GEMM floors of ROCm Validation Suite"),
-    ("rvs_power_targets", "PowerTarget", "Power floors of ROCm Validation Suite"),
 )
 _AMD_TYPED = _rows(
     "amd",
@@ -62,17 +56,8 @@ _NVIDIA = _rows(
     "nvidia",
     ("nvidia_products", "NvidiaProduct", "NVIDIA's GPUs"),
     ("cuda_minors", "CudaMinor", "GPUs and compilers of each CUDA minor"),
-    ("cudnn_builds", "CudnnBuild", "CUDA builds of each cuDNN"),
     ("distributions", "Distribution", "What each distribution carries"),
     ("forward_compat_packages", "CompatPackage", "Forward-compatibility packages"),
-    ("cuda_errors", "CudaError", "CUDA's error codes"),
-    ("nvidia_known_issues", "NvidiaIssue", "Known issues on NVIDIA"),
-)
-_CONTAINERS = _rows(
-    "nvidia",
-    "containers",
-    ("container_cve_floors", "CveFloor", "Fixed versions of CVEs"),
-    ("container_toolkits", "ContainerToolkit", "Container toolkit"),
 )
 _NVIDIA_TYPED = _rows(
     "nvidia",
@@ -90,7 +75,6 @@ _FRAMEWORKS = _rows(
     "frameworks",
     "frameworks",
     ("code_to_device", "CodeToDevice", "Which GPUs run code made for another"),
-    ("torch_wheels", "TorchWheel", "What torch's wheels hold and ask for"),
     ("packages", "PackageRelease", "Releases of packages beside torch"),
     ("wheel_contents", "WheelContent", "What the libraries in wheels ask for and hold"),
     ("package_ways", "PackageWay", "How packages are installed for which GPUs"),
@@ -132,7 +116,7 @@ _FIELD = _rows(
     ("conflicts", "Conflict", "Where sources contradict each other"),
 )
 TABLES = (
-    *_AMD_TYPED, *_AMD, *_NVIDIA_TYPED, *_NVIDIA, *_CONTAINERS, *_FRAMEWORKS_TYPED, *_FRAMEWORKS, *_FLAGS, *_FIELD
+    *_AMD_TYPED, *_AMD, *_NVIDIA_TYPED, *_NVIDIA, *_FRAMEWORKS_TYPED, *_FRAMEWORKS, *_FLAGS, *_FIELD
 )  # fmt: skip
 """All of them, by area."""
 

@@ -85,6 +85,16 @@ def driver_knows_gpu(kb: Knowledge, driver: str | None, arch: str | None) -> Ans
     return _said("yes", f"{arch} is driven by branch {branch.branch}", capability)
 
 
+def cuda_has_gpu(kb: Knowledge, cuda: str | None, arch: str | None) -> Answer:
+    """`no` where a CUDA toolkit came after the last one for a GPU's architecture."""
+    capability = kb.compute_capability(_cc(arch))
+    last = capability.last_cuda if capability else None
+    if not last or not cuda:
+        return Answer("unknown", f"the last CUDA for {arch} is {UNKNOWN_HERE}")
+    verdict: Verdict = "no" if Dotted(cuda) > last else "yes"
+    return _said(verdict, f"it is for CUDA {cuda}; CUDA {last} is the last for {arch}", capability)
+
+
 def is_past_branch(major: int, last: int) -> bool:
     """Whether a driver is of a branch after this one. On Windows a branch's releases have numbers of their own.
 

@@ -24,10 +24,13 @@ def commands(target: Target, build: Build | None, picks: Sequence[Pick], tool: T
     others = [p for p in picks if p not in ours]
     if build is None or build.bundled_by:
         return tuple(_other(begin, p, tool, ()) for p in others)
+    other = has_another_build(target, build)
+    if other and build.plain:  # the release is there already, so that pip and uv would leave it
+        begin = (*begin, *_REINSTALL[tool])
     if build.plain and not any(p.index or p.options or p.from_torch for p in picks):
         together = [f"torch=={build.version}", *(p.requirement for p in picks)]
         return ((*begin, *together),)
-    torch = f"torch=={build.version}"
+    torch = f"torch=={build.version}" + (f"+{build.tag}" if other and not build.plain else "")
     first = (*begin, torch, *(p.requirement for p in ours), *family(picks), "--index-url", f"{INDEX}/{build.tag}")
     if build.plain and not any(p.from_torch for p in ours):
         first = (*begin, torch, *(p.requirement for p in ours))
@@ -35,6 +38,16 @@ def commands(target: Target, build: Build | None, picks: Sequence[Pick], tool: T
     plain = [p for p in others if not p.index and not p.options]
     rest = [(*begin, *(p.requirement for p in plain), held)] if plain else []
     return (first, *rest, *(_other(begin, p, tool, (held,)) for p in others if p.index or p.options))
+
+
+_REINSTALL: dict[Tool, tuple[str, ...]] = {"pip": ("--force-reinstall",), "uv": ("--reinstall-package", "torch")}
+
+
+def has_another_build(target: Target, build: Build) -> bool:
+    """Whether that release of torch is installed as a build for something else: `2.15.0+cpu`."""
+    installed = next((version for name, version in target.installed if name == "torch"), "")
+    release, _, tag = installed.partition("+")
+    return release == build.version and tag not in (build.tag, *([""] if build.plain else []))
 
 
 def family(picks: Sequence[Pick]) -> tuple[str, ...]:
@@ -47,7 +60,7 @@ def family(picks: Sequence[Pick]) -> tuple[str, ...]:
 
 def start(target: Target, tool: Tool) -> tuple[str, ...]:
     """How an install command of the tool begins, for the described Python."""
-    python = target.interpreter or (f"python{target.python.rstrip('t')}" if target.python else "python3")
+    python = target.interpreter or (f"python{target.python}" if target.python else "python3")
     if tool == "uv":
         return ("uv", "pip", "install", "--python", target.interpreter or target.python or "3")
     return (python, "-m", "pip", "install")

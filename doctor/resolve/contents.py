@@ -62,13 +62,28 @@ def _cuda(
     if not asked or target.vendor != "nvidia":
         return
     words = f"its libraries ask for CUDA {' or '.join(map(str, sorted(asked)))}"
-    brings = {int(n) for name in release.pins for n in re.findall(r"^nvidia-.*-cu(\d+)$", name)}
-    if build and build.cuda and not build.bundled_by and not asked & (brings | {int(build.cuda.split(".")[0])}):
+    there = _brought(release) | ({int(build.cuda.split(".")[0])} if build and build.cuda else set())
+    if build and build.cuda and not build.bundled_by and not asked & there:
         text = f"{words} ({', '.join(held.needed) or ', '.join(held.opens)}), not for torch's CUDA {build.cuda}"
         yield _reason("package", "no", text, held)
     if target.driver and (build is None or build.bundled_by):
         answer = windows.driver_serves_cuda(kb, target.driver, f"{min(asked)}.0")
         yield _reason("driver", answer.verdict, f"{words}; {answer.reason}", held)
+
+
+def _brought(release: PackageRelease) -> set[int]:
+    """CUDA majors of the libraries that its requirements bring."""
+    return {int(n) for name in release.pins for n in re.findall(r"^nvidia-.*-cu(\d+)$", name)}
+
+
+def lacking(kb: Knowledge, release: PackageRelease) -> str | None:
+    """CUDA libraries that it loads and that none of its requirements brings."""
+    held = kb.wheel_content(release.package, release.version) or _of_series(kb, release)
+    if held is None or not majors(held) or majors(held) & _brought(release):
+        return None
+    major = max(majors(held))
+    libraries = [lib for lib in (*held.needed, *held.opens) if lib.endswith(f".{major}")]
+    return f"{', '.join(libraries)} (CUDA {major}) on the machine: this command does not install it"
 
 
 def _variants(held: WheelContent, build: Build | None) -> Iterator[Reason]:

@@ -13,7 +13,8 @@ from packaging.requirements import Requirement
 
 from doctor.knowledge.age import LIMIT_DAYS, days_old
 from doctor.resolve.model import Solution
-from doctor.resolve.resolver import question
+from doctor.resolve.packages import FAMILY
+from doctor.resolve.resolver import question, torch_index
 from doctor.resolve.solve import explain
 
 
@@ -73,6 +74,8 @@ def _dated(found: Solution, today: datetime.date) -> Iterator[str]:
         yield f"  newest known as of {oldest.as_of}, from {oldest.source.partition(';')[0][:120]}"
         if days > LIMIT_DAYS:
             yield f"  warning: that is {days} days ago; newer releases or drivers may exist"
+    elif found.knowledge:
+        yield f"  as of {found.knowledge['as_of']}, in this version's knowledge"
 
 
 def _source(source: str, as_of: str) -> str:
@@ -98,13 +101,11 @@ def as_json(found: Solution) -> str:
 
 
 def requirements(found: Solution) -> str:
-    """For `pip install -r` and `uv pip install -r`. What is compiled on the machine stands in a comment: it is
-    installed afterwards."""
-    lines = [f"# {_line(explain(found))}", f"# {_line(found.resolution.words)}"]
+    """For `pip install -r` and `uv pip install -r`."""
+    lines = _head(found)
     if found.commands and (about := question(found)):
         lines += [f"--extra-index-url {url}" for url in about.indexes]
         lines += about.requirements
-        lines += [f"# then, compiled on the machine: {shlex.join(c)}" for c in _compiling(found)]
     return "\n".join(lines) + "\n"
 
 
@@ -113,17 +114,13 @@ def uv_project(found: Solution) -> str:
     about = question(found) if found.commands else None
     wanted = about.requirements if about else ()
     python = found.target.python
-    lines = [
-        f"# {_line(explain(found))}",
-        f"# {_line(found.resolution.words)}",
-        "[project]",
-        'name = "stack"',
-        'version = "0"',
-    ]
+    lines = [*_head(found), "[project]", 'name = "stack"', 'version = "0"']
     lines += [f"requires-python = {_toml(f'=={python}.*')}"] if python else []
     lines += ["dependencies = [", *(f"    {_toml(w)}," for w in wanted), "]"]
+    # What an AMD wheel asks for lies beside it alone, and such an index answers 403 for what it lacks.
+    only = "ignore-error-codes = [403]" if found.target.vendor == "amd" else "explicit = true"
     for number, url in enumerate(about.indexes if about else ()):
-        lines += ["", "[[tool.uv.index]]", f'name = "index-{number}"', f"url = {_toml(url)}", "explicit = true"]
+        lines += ["", "[[tool.uv.index]]", f'name = "index-{number}"', f"url = {_toml(url)}", only]
     names = _of_indexes(found) if found.commands else []
     lines += ["", "[tool.uv.sources]", *(f'{name} = {{ index = "index-{n}" }}' for name, n in names)] if names else []
     return "\n".join(lines) + "\n"
@@ -131,8 +128,7 @@ def uv_project(found: Solution) -> str:
 
 def dockerfile(found: Solution) -> str:
     """RUN lines in exec form: no shell reads them."""
-    lines = [f"# {_line(explain(found))}", f"# {_line(found.resolution.words)}"]
-    return "\n".join([*lines, *(f"RUN {json.dumps(list(command))}" for command in found.commands)]) + "\n"
+    return "\n".join([*_head(found)[:2], *(f"RUN {json.dumps(list(command))}" for command in found.commands)]) + "\n"
 
 
 def _of_indexes(found: Solution) -> list[tuple[str, int]]:
@@ -140,19 +136,17 @@ def _of_indexes(found: Solution) -> list[tuple[str, int]]:
     about = question(found)
     if about is None or not about.indexes:
         return []
-    build, rows = found.build, []
     own = {Requirement(p.requirement.split()[0]).name: p.index[0] for p in found.picks if p.index and p.requirement}
-    for wish in about.requirements:
-        name = Requirement(wish).name
-        if name in own:
-            rows.append((name, about.indexes.index(own[name])))
-        elif build and not build.plain and not build.bundled_by and name in ("torch", "torchvision", "torchaudio"):
-            rows.append((name, 0))
-    return rows
+    if ours := torch_index(found):
+        own |= dict.fromkeys((*FAMILY, *(p.package for p in found.picks if p.from_torch)), ours)
+    names = [Requirement(wish).name for wish in about.requirements]
+    return [(name, about.indexes.index(own[name])) for name in names if name in own]
 
 
-def _compiling(found: Solution) -> tuple[tuple[str, ...], ...]:
-    return tuple(c for c in found.commands if "--no-build-isolation" in c)
+def _head(found: Solution) -> list[str]:
+    """What it is, and what is to be installed after it, since it is compiled against the torch that is there."""
+    after = [f"# then, compiled on the machine: {shlex.join(c)}" for c in found.commands if "--no-build-isolation" in c]
+    return [f"# {_line(explain(found))}", f"# {_line(found.resolution.words)}", *after]
 
 
 def _line(text: str) -> str:

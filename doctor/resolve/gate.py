@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 
 from doctor.knowledge import Knowledge
 from doctor.knowledge.gfx_support import support_of
-from doctor.resolve.command import Tool
+from doctor.resolve.command import Tool, has_another_build
 from doctor.resolve.model import Reason, Resolution, Solution, Target, Unofficial
 from doctor.resolve.packages import is_known
 from doctor.resolve.records import recorded
@@ -43,15 +43,16 @@ def _supported(kb: Knowledge, found: Solution, tool: Tool, ask: Asked | None) ->
     support = support_of(kb, target.arch)
     if support.tier == "official" or (support.tier == "none" and not kb.knows_arch(target.arch)):
         return found
-    own = None
-    if support.tier == "unofficial" and (override := support.override):
+    own, is_solved = None, found.status == "solved"
+    if support.tier == "unofficial" and not is_solved and (override := support.override):
         relative = gated(kb, solve(kb, replace(target, arch=override.target, gpu=None), found.asked, tool), ask)
         if relative.status == "solved" and relative.resolution.state != "refused":
             variable = f"{OVERRIDE}={override.value}"
             stack, way = relative.stack, relative.resolution
             own = Unofficial(variable, override.target or "", override.risk, stack, relative.commands, way)
-    beside = {OVERRIDE} if support.tier != "unofficial" else set()  # where wheels have its code, no override is needed
-    beside |= {"PyTorch: torch"} if found.status == "solved" and found.build else set()  # the answer is such a wheel
+    # Where wheels have its code, no override is needed; the answer itself is not said twice.
+    beside = {OVERRIDE} if is_solved or support.tier != "unofficial" else set()
+    beside |= {"PyTorch: torch" if found.build else "TheRock"} if is_solved else set()
     lines = (line for line in support.lines() if not any(words in line[0] for words in beside))
     return replace(found, support=tuple(lines), unofficial=own)
 
@@ -62,7 +63,9 @@ def _settled(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool, as
         pinned = [kept.get(text, text) for text in asked]
         found = gated(kb, solve(kb, target, pinned, tool), ask)
         if found.status == "solved" and found.resolution.state != "refused":
-            return replace(found, asked=tuple(asked), kept=tuple(pin.replace("==", " ") for pin in kept.values()))
+            is_replaced = found.build is not None and has_another_build(target, found.build)
+            stays = [pin.replace("==", " ") for pin in kept.values() if not (is_replaced and pin.startswith("torch=="))]
+            return replace(found, asked=tuple(asked), kept=tuple(stays))
     wanted = list(asked)
     passed_over: list[str] = []
     first: Solution | None = None
@@ -82,10 +85,11 @@ def _settled(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool, as
 
 
 def _kept(kb: Knowledge, target: Target, asked: Sequence[str]) -> dict[str, str]:
-    """Each bare wish of which a known release is installed, pinned to it."""
+    """Each bare wish of which a known release is installed, pinned to it: torch to its build too."""
     releases = {canonicalize_name(name): version.partition("+")[0] for name, version in target.installed}
+    builds = {name: version for name, version in target.installed if name == "torch"}
     return {
-        text: f"{text}=={releases[canonicalize_name(text)]}"
+        text: f"{text}=={(releases | builds)[canonicalize_name(text)]}"
         for text in asked
         if canonicalize_name(text) in releases and is_known(kb, text, releases[canonicalize_name(text)])
     }

@@ -155,7 +155,6 @@ class Change:
     """Something of the machine that would have to change for what was asked, and what would then run."""
 
     text: str
-    kind: Kind
     stack: str
 
 

@@ -9,6 +9,7 @@ from packaging.utils import canonicalize_name
 
 from doctor.knowledge import Knowledge
 from doctor.resolve.model import Solution, Target
+from doctor.resolve.packages import pick
 
 
 def newer(
@@ -27,8 +28,15 @@ def newer(
         known = [r.version for r in kb.package_releases(chosen.package)]
         if known and chosen.version and chosen.version != known[0] and chosen.package in free:
             tried = [t for t in tries if any((p.package, p.version) == (chosen.package, known[0]) for p in t.picks)]
-            because = _because(tried) or "made for another torch, or for other GPUs"
+            because = _because(tried) or _against(kb, target, f"{chosen.package}=={known[0]}", found)
             yield because if because.startswith(f"{chosen.package} ") else f"{chosen.package} {known[0]}: {because}"
+
+
+def _against(kb: Knowledge, target: Target, newest: str, found: Solution) -> str:
+    """What speaks against the newest release beside the stack that was found."""
+    reasons = pick(kb, target, Requirement(newest), found.build).reasons
+    held = [r.text for r in reasons if r.verdict == "no"] or [r.text for r in reasons if r.verdict == "unknown"]
+    return held[0] if held else "it was not tried"
 
 
 def _because(tried: Sequence[Solution]) -> str | None:

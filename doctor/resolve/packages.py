@@ -61,18 +61,22 @@ def needs_torch(kb: Knowledge, wish: Requirement) -> bool:
 def pick(kb: Knowledge, target: Target, wish: Requirement, build: Build | None) -> Pick:
     """The newest release that fits, else the attempt that comes nearest: its reasons say what is against it."""
     best: tuple[tuple[int, int], Pick] | None = None
-    for attempt in _attempts(kb, target, wish, build):
-        rank = (
-            sum(r.verdict == "no" for r in attempt.reasons),
-            sum(r.verdict == "unknown" for r in attempt.reasons),
-        )
-        if rank == (0, 0):
-            return attempt
-        if best is None or rank < best[0] or (rank == best[0] and _is_newer(attempt, best[1])):
-            best = (rank, attempt)
+    for attempts in _attempts(kb, target, wish, build):
+        for attempt in attempts:
+            rank = (
+                sum(r.verdict == "no" for r in attempt.reasons),
+                sum(r.verdict == "unknown" for r in attempt.reasons),
+            )
+            if best is None or rank < best[0] or (rank == best[0] and _is_newer(attempt, best[1])):
+                best = (rank, attempt)
+            if rank == (0, 0):
+                break
     if best:
         return best[1]
-    text = f"{wish.name}{wish.specifier} is {UNKNOWN_HERE}"
+    releases = [r.version for name in meant(kb, wish) for r in kb.package_releases(name)]
+    there = any(wish.specifier.contains(version, prereleases=True) for version in releases)
+    whose = f" for {target.vendor.upper()} GPUs" if there and target.vendor else ""
+    text = f"{wish.name}{wish.specifier}{whose} is {UNKNOWN_HERE}"
     return Pick(wish.name, "", "", reasons=(Reason("package", "unknown", text),))
 
 
@@ -81,10 +85,11 @@ def _is_newer(one: Pick, other: Pick) -> bool:
     return bool(one.version and other.version) and Version(one.version) > Version(other.version)
 
 
-def _attempts(kb: Knowledge, target: Target, wish: Requirement, build: Build | None) -> Iterator[Pick]:
+def _attempts(kb: Knowledge, target: Target, wish: Requirement, build: Build | None) -> Iterator[Iterator[Pick]]:
+    """For each way to install it, its releases."""
     for name in meant(kb, wish):
         if build and name in ("torchvision", "torchaudio") and not build.bundled_by:
-            yield from _companion(kb, wish, name, build)
+            yield _companion(kb, wish, name, build)
             continue
         ways = [w for w in kb.package_ways(name) if w.kind != "image"] or _plainly(kb, name)
         ours = [w for w in ways if w.vendor in ("any", target.vendor) or target.vendor is None]
@@ -94,7 +99,7 @@ def _attempts(kb: Knowledge, target: Target, wish: Requirement, build: Build | N
             suits = [r for r in _releases(kb, name, way) if _suits(wish, way, r)]
             fitting = [r for r in suits if all(a.verdict != "no" for a in _torch(r, way, build, kb))]
             # Of releases that are made for another torch, the newest speaks for all.
-            yield from (_tried(kb, target, wish, release, way, build) for release in fitting or suits[:1])
+            yield (_tried(kb, target, wish, release, way, build) for release in fitting or suits[:1])
 
 
 def _plainly(kb: Knowledge, name: str) -> list[PackageWay]:
@@ -130,12 +135,13 @@ def _tried(
         Reason.of(reason.kind, Answer(reason.verdict, reason.text, reason.source, reason.as_of), about)
         for reason in (
             *_torch(release, way, build, kb),
-            *_gpu(target, way),
+            *_gpu(kb, target, way, build),
             *_driver(kb, target, way),
             *wheels.python(target, release, way),
             *wheels.platform(target, release, way),
             *contents.judge(kb, target, release, way, build),
             *contents.missing_extra(kb, release, _extras(wish, way)),
+            because("package", "yes", "its releases are known", release),
         )
     )
     extras = f"[{','.join(sorted(wish.extras))}]" if wish.extras else ""
@@ -170,9 +176,6 @@ def _torch(release: PackageRelease, way: PackageWay, build: Build | None, kb: Kn
     wanted = way.torch or release.torch
     if build is None or (wanted == "bundled" and build.bundled_by == release.package):
         return
-    if wanted == "unknown":
-        yield because("package", "unknown", "its metadata does not say which torch it is made for", way)
-        return
     if wanted == "bundled":
         yield because("package", "no", "it comes with its own torch", way)
         return
@@ -195,21 +198,26 @@ def _torch(release: PackageRelease, way: PackageWay, build: Build | None, kb: Kn
         yield because("package", "yes" if fits else "no", text if not fits else f"it is built for {build.tag}", way)
 
 
-def _gpu(target: Target, way: PackageWay) -> Iterator[Reason]:
+def _gpu(kb: Knowledge, target: Target, way: PackageWay, build: Build | None) -> Iterator[Reason]:
     if not target.arch:
         return
-    if way.gpus and target.vendor == "amd":
-        mine = target.arch.split(":")[0]
-        verdict = "yes" if mine in way.gpus else "no"
-        yield because("gpu", verdict, f"it is built for {', '.join(way.gpus)}; the GPU is {mine}", way)
+    if way.gpus:
+        answer = windows.code_runs(kb, target.arch, way.gpus, build.cuda if build else None)
+        yield because("gpu", answer.verdict, answer.reason, way)
     device = windows.sm_number(target.arch)
     if device is None or target.vendor != "nvidia":
         return
-    low, high = windows.sm_number(way.cc_min), windows.sm_number(way.cc_max)
+    low = windows.sm_number(way.cc_min)
     if low and device < low:
         yield because("gpu", "no", f"it needs compute capability {way.cc_min} or higher; {target.arch} is there", way)
-    if high and device > high:
-        yield because("gpu", "no", f"it is built up to compute capability {way.cc_max}; {target.arch} is there", way)
+    if (dropped := windows.cuda_has_gpu(kb, way.cuda, target.arch)).no:
+        yield Reason.of("gpu", dropped)
+    if way.cuda and target.arch in _JETSON:
+        yield because("gpu", "unknown", f"whether its wheels for Arm servers run on a Jetson is {UNKNOWN_HERE}", way)
+
+
+_JETSON = ("sm_53", "sm_62", "sm_72", "sm_87")
+"""GPUs that had systems and libraries apart from Arm servers; Thor (sm_110) has the same (NVIDIA's CUDA 13.0 notes)."""
 
 
 def _driver(kb: Knowledge, target: Target, way: PackageWay) -> Iterator[Reason]:
@@ -217,6 +225,9 @@ def _driver(kb: Knowledge, target: Target, way: PackageWay) -> Iterator[Reason]:
         yield Reason.of("driver", windows.driver_serves_cuda(kb, target.driver, way.cuda))
     if way.driver and target.driver and target.vendor == "nvidia" and Dotted(target.driver) < way.driver:
         yield because("driver", "no", f"it needs driver {way.driver} or newer; {target.driver} is loaded", way)
+    if way.local_rocm and target.rocm and Dotted(target.rocm).series() not in way.rocm:
+        text = f"it needs ROCm {windows.ranged(way.rocm)} on the machine; {target.rocm} is installed"
+        yield because("rocm", "no", text, way)
     if way.rocm and target.vendor == "amd" and target.driver != IN_TREE and (target.driver or target.rocm):
         answers = [torch_builds.amdgpu_serves(kb, target, rocm) for rocm in way.rocm]
         yield min(answers, key=lambda r: ("yes", "unknown", "no").index(r.verdict))
@@ -224,7 +235,7 @@ def _driver(kb: Knowledge, target: Target, way: PackageWay) -> Iterator[Reason]:
 
 def _needs(kb: Knowledge, target: Target, release: PackageRelease, way: PackageWay, build: Build | None) -> str | None:
     if release.package != "flash-attn" or not build or not build.cuda:
-        return way.needs
+        return way.needs or (contents.lacking(kb, release) if build is None else None)
     return None if _flash_attn_binary(kb, target, release.version, build) else way.needs
 
 

@@ -75,16 +75,24 @@ Asked = Callable[[Question], Resolution]
 """Answers a question: uv, a record, or a test."""
 
 
+def torch_index(solution: Solution) -> str | None:
+    """The index of torch's build, and of the packages that differ by build; None where plain pip has what is wanted."""
+    build = solution.build
+    if not build or build.bundled_by or (build.plain and not any(pick.from_torch for pick in solution.picks)):
+        return None
+    return f"{INDEX}/{build.tag}"
+
+
 def question(solution: Solution) -> Question | None:
     """None where nothing of the stack lies on an index: a container image, or only what is compiled."""
     build, target = solution.build, solution.target
     wanted, indexes, left_out = [], [], []
     if build and not build.bundled_by:
-        own_index = not build.plain or any(pick.from_torch for pick in solution.picks)
+        own_index = torch_index(solution)
         wanted.append(f"torch=={build.version}" + (f"+{build.tag}" if own_index else ""))
         if own_index:
             wanted += family(solution.picks)
-            indexes.append(f"{INDEX}/{build.tag}")
+            indexes.append(own_index)
     for pick in solution.picks:
         if pick.image:
             continue

@@ -16,6 +16,7 @@ from packaging.utils import canonicalize_name
 
 from doctor.errors import InputError
 from doctor.knowledge import Knowledge, store
+from doctor.knowledge.overrides import override_of
 from doctor.knowledge.windows import UNKNOWN_HERE
 from doctor.resolve import device_wheels, torch_builds
 from doctor.resolve.command import Tool, commands
@@ -24,7 +25,7 @@ from doctor.resolve.model import Build, Change, Kind, Pick, Reason, Solution, Ta
 from doctor.resolve.newest import newer
 from doctor.resolve.packages import for_vendor, meant, needs_torch, pick
 
-_MACHINE = frozenset({"driver", "python", "platform"})
+_MACHINE = frozenset({"driver", "rocm", "python", "platform"})
 """Kinds of reasons that a change of the machine cures; another GPU is none."""
 _PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 
@@ -97,7 +98,7 @@ def _release() -> dict[str, str]:
 def _strange(kb: Knowledge, target: Target, wanted: Sequence[Requirement]) -> tuple[Reason, ...]:
     """What this version of the catalogue does not know at all: nothing may be concluded from that."""
     found = []
-    if target.arch and not kb.knows_arch(target.arch):
+    if target.arch and not kb.knows_arch(target.arch) and not override_of(target.arch.partition(":")[0]):
         found.append(Reason("gpu", "unknown", f"GPU {target.arch} is {UNKNOWN_HERE}"))
     for wish in wanted:
         named = meant(kb, wish)
@@ -217,7 +218,7 @@ def _changed(
 ) -> Change | None:
     """The candidate on a machine with those things changed; None where that does not do either."""
     target, parts = tried.target, []
-    if "driver" in kinds:
+    if kinds & {"driver", "rocm"}:
         target = replace(target, driver=None, rocm=None)
     if "platform" in kinds:
         alien = any(
@@ -236,19 +237,25 @@ def _changed(
         return None
     if "driver" in kinds:
         need = torch_builds.driver_needed(kb, got.build, target.arch) if got.build else None
-        parts.append(f"{need} instead of {tried.target.driver or tried.target.rocm}" if need else _driver_text(tried))
+        before = tried.target.driver or tried.target.rocm
+        parts.append(f"{need} instead of {before}" if need else _another("driver", tried))
+    if "rocm" in kinds:
+        parts.append(_another("rocm", tried))
     if "platform" in kinds:
-        why = next(r.text for r in tried.refusals() if r.kind == "platform")
-        parts.append(why if target.machine == tried.target.machine else f"x86_64 instead of {tried.target.machine}")
+        same = target.machine == tried.target.machine
+        parts.append(_another("platform", tried) if same else f"x86_64 instead of {tried.target.machine}")
     if "python" in kinds:
         parts.append(f"Python {got.target.python} instead of {tried.target.python}")
-    kind: Kind = "driver" if "driver" in kinds else "platform" if "platform" in kinds else "python"
-    return Change(", and ".join(parts), kind, got.stack)
+    return Change(", and ".join(parts), got.stack)
 
 
-def _driver_text(tried: Solution) -> str:
-    """Where no build of torch says which driver: what the package's own reason says."""
-    return next((r.text for r in tried.refusals() if r.kind == "driver"), "another driver")
+def _another(kind: Kind, tried: Solution) -> str:
+    """`another driver (…: CUDA 12.5 needs driver >= 525.60.13; 470.256.02 is loaded)`"""
+    why = next(r.text for r in tried.refusals() if r.kind == kind)
+    return f"another {_CALLED.get(kind, kind)} ({why})"
+
+
+_CALLED = {"platform": "system", "rocm": "ROCm"}
 
 
 def _other_pythons(python: str | None) -> list[str]:

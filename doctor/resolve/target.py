@@ -120,16 +120,18 @@ def _gpu(kb: Knowledge, text: str) -> tuple[str, str]:
     asked = text.strip()
     if re.fullmatch(r"gfx[0-9a-f]{3,4}(:.*)?", asked.lower()):
         return "amd", asked.lower()
-    number = sm_number(asked.lower())
+    number = sm_number(asked.lower().replace("compute_", "sm_"))
     if number is not None:
         return "nvidia", f"sm_{number}"
     if re.fullmatch(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{4}", asked):
         arch, known = kb.amd_arch(asked.lower()), kb.nvidia_gpu(asked)
         if arch or known:
             return ("amd", arch) if arch else ("nvidia", known.arch if known else "")
-    named = gpu_by_name(asked)
-    if named:
-        return named.vendor, named.arch
+    # A bare model number is of the one series that has it: 7900xtx, 4090.
+    series = ("RX ", "RTX ", "GTX ") if asked[:4].isdigit() else ()
+    named = [gpu for word in ("", *series) if (gpu := gpu_by_name(f"{word}{asked}"))]
+    if len(set(named)) == 1:
+        return named[0]
     raise InputError(f"--gpu {asked}: not known to this version; give gfx942, sm_90, a PCI id or another name")
 
 

@@ -68,6 +68,9 @@ def _judged(target: Target, build: Build) -> tuple[Reason, ...]:
     reasons = [*_gpu(kb, target, build), *_driver(kb, target, build)]
     if target.python:
         reasons.append(Reason.of("python", python_serves(release, target.python), build.words))
+    if build.rocm and target.machine != "x86_64":
+        text = f"{build.words}: it is built for x86_64; {target.machine} is there"
+        reasons.append(Reason("platform", "no", text, release.source, release.as_of))
     platforms = [p for p in release.platforms if p.endswith(target.machine)] if release.platforms else []
     if release.platforms:
         tags = platforms or list(release.platforms)
@@ -90,6 +93,9 @@ def python_serves(release: TorchBuild, python: str) -> Answer:
 
 def _gpu(kb: Knowledge, target: Target, build: Build) -> Iterator[Reason]:
     if not target.arch or build.tag == "cpu":
+        return
+    if (dropped := windows.cuda_has_gpu(kb, build.cuda, target.arch)).no:
+        yield Reason.of("gpu", dropped, build.words)
         return
     archs = kb.torch_archs(build.version, build.tag, target.machine)
     answer = windows.code_runs(kb, target.arch, archs, build.cuda) if archs else _by_neighbours(kb, target, build)
@@ -187,4 +193,10 @@ def driver_needed(kb: Knowledge, build: Build, arch: str | None = None) -> str |
         return None
     first, last = windows.driver_branches_of(kb, arch) if arch else (None, None)
     lowest = first if first and Dotted(first) > floor.driver else str(floor.driver)
-    return f"NVIDIA driver >= {lowest}" + (f", of branch {last} at most" if last else "")
+    return (
+        f"NVIDIA driver >= {lowest}" + (f", of branch {last} at most" if last else "") + _OF_JETSON.get(arch or "", "")
+    )
+
+
+_OF_JETSON = {"sm_87": " (JetPack 7.2 or newer: wheels for Arm servers do not run on older ones)"}
+"""Source: github.com/NixOS/nixpkgs/issues/530931, as of 2026-06-12."""

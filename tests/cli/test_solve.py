@@ -54,7 +54,12 @@ def test_the_other_vendor_s_driver_is_of_another_machine(capsys: pytest.CaptureF
 
 @pytest.mark.usefixtures("here")
 def test_this_machine_keeps_the_release_that_is_installed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its build is for CUDA 13.0, which this driver does not serve: the same release, built for CUDA 12.6."""
     assert run(["solve", "torch", "--offline"]) == 0
+    out = capsys.readouterr().out
+    assert "pip install torch==2.13.0+cu126 --index-url https://download.pytorch.org/whl/cu126" in out
+    assert "keeps" not in out
+    assert run(["solve", "torch", "--offline", "--driver", "580.95.05"]) == 0
     assert "keeps torch 2.13.0, as installed" in capsys.readouterr().out
 
 

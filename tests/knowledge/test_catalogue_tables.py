@@ -47,7 +47,7 @@ def test_the_flag_tables_hold_every_flag_that_the_index_names() -> None:
 
 def test_contradictions_say_what_each_source_says_and_what_is_gone_by() -> None:
     rows = table("conflicts")
-    assert {"torch-2.11-cudnn", "h200-bandwidth", "driver-580-end-of-life", "xid-63-severity"} <= set(rows)
+    assert {"h200-bandwidth", "driver-580-end-of-life", "xid-63-severity"} <= set(rows)
     for row in rows.values():
         assert len({said["value"] for said in row["says"]}) >= 2, row
         assert row["kept"], row

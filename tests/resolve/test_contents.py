@@ -58,10 +58,9 @@ def test_a_patch_that_was_not_read_is_judged_by_one_of_its_series() -> None:
     assert said("ctranslate2", "9.9.9", None, **H100) == [("unknown", "the libraries of its wheel were not read")]
 
 
-def test_which_torch_a_package_is_for_is_not_guessed() -> None:
-    found = asked("torch torchcodec", **H100)
-    assert found.status == "unknown"
-    assert "does not say which torch" in found.reasons[-1].text or any("which torch" in r.text for r in found.reasons)
+def test_a_package_of_the_stable_abi_goes_with_every_later_torch() -> None:
+    codec = [asked(f"torch=={torch} torchcodec", **H100).picks[0].version for torch in ("2.15.0", "2.10.0", "2.9.1")]
+    assert codec == ["0.17.0", "0.10.0", "0.9.1"]
 
 
 def test_an_extra_that_pins_a_release_that_does_not_exist_is_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -93,14 +94,28 @@ def test_an_installed_release_is_kept_where_it_fits() -> None:
         "gpus": [{"key": "0000:01:00.0", "vendor": "nvidia", "arch": "sm_90", "name": "NVIDIA H100"}],
         "nvidia_driver": {"version": "580.95.05"},
         "interpreter": {"path": "/opt/env/bin/python", "version": "3.12.9"},
-        "packages": [{"name": "torch", "version": "2.13.0+cpu", "location": "/opt/env/lib"}],
+        "packages": [{"name": "torch", "version": "2.13.0+cu130", "location": "/opt/env/lib"}],
     }
     target = from_snapshot(KB, Snapshot.model_validate(machine))
     found = settle(KB, target, ["torch"])
-    assert (found.build and found.build.version, found.kept) == ("2.13.0", ("torch 2.13.0",))
-    assert "  keeps torch 2.13.0, as installed\n" in as_text(found, DAY)
+    assert (found.build and found.build.version, found.kept) == ("2.13.0", ("torch 2.13.0+cu130",))
+    assert "  keeps torch 2.13.0+cu130, as installed\n" in as_text(found, DAY)
     asked = settle(KB, target, ["torch>=2.14"])
     assert (asked.build and asked.build.version, asked.kept) == ("2.15.0", ())
+
+
+@pytest.mark.parametrize(
+    ("installed", "driver", "command"),
+    [
+        ("2.15.0+cpu", "580.95.05", "--force-reinstall torch==2.15.0"),
+        ("2.14.0+cpu", "580.95.05", "install torch==2.15.0"),
+        ("2.14.1", "570.124.06", "torch==2.14.1+cu126 --index-url https://download.pytorch.org/whl/cu126"),
+    ],
+)
+def test_another_build_of_the_release_is_replaced(installed: str, driver: str, command: str) -> None:
+    target = replace(described(KB, gpu="H100", driver=driver, python="3.12"), installed=(("torch", installed),))
+    found = settle(KB, target, ["torch"])
+    assert (found.kept, " ".join(found.commands[0])[-len(command) :]) == ((), command)
 
 
 class _Said(Uv):

@@ -24,7 +24,7 @@ KB = Knowledge()
 QUERIES = queries()
 INDEXES = re.compile(
     r"https://(download\.pytorch\.org/whl/(cpu|cu\d{3}|rocm\d+\.\d+(\.\d+)?)|wheels\.vllm\.ai/(rocm/)?\d+\.\d+\.\d+/(cu|rocm)\d+|"
-    r"rocm\.nightlies\.amd\.com/whl-multi-arch/|pypi\.nvidia\.com)"
+    r"(rocm\.nightlies|repo)\.amd\.com/(rocm/)?whl-multi-arch/|pypi\.nvidia\.com)"
 )
 
 

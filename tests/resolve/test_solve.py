@@ -204,3 +204,54 @@ def test_a_machine_s_own_facts_make_its_target() -> None:
 def test_the_number_of_amdgpu_s_module_is_not_its_release() -> None:
     assert amdgpu_release(KB, "6.16.13") == "30.30.0"
     assert amdgpu_release(KB, "1.2.3") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "arch"),
+    [
+        ("MI 300X", "gfx942"),
+        ("7900xtx", "gfx1100"),
+        ("7800 XT", "gfx1101"),
+        ("6700xt", "gfx1031"),
+        ("4090", "sm_89"),
+        ("1080ti", "sm_61"),
+        ("Ryzen AI Max+ 395", "gfx1151"),
+        ("GTX 680", "sm_30"),
+        ("compute_86", "sm_86"),
+    ],
+)
+def test_a_gpu_is_named_as_people_write_it(name: str, arch: str) -> None:
+    assert described(KB, gpu=name).arch == arch
+
+
+def test_a_bare_number_of_no_series_is_not_known() -> None:
+    with pytest.raises(InputError, match="--gpu 1234: not known"):
+        described(KB, gpu="1234")
+
+
+@pytest.mark.parametrize(
+    ("packages", "machine", "version"),
+    [
+        ("onnxruntime-gpu", {"gpu": "GTX 1060", "driver": "580.95.05"}, "1.26.0"),  # CUDA 13 ended at Turing
+        ("onnxruntime-gpu", {"gpu": "RTX 2080", "driver": "580.95.05"}, "1.31.1"),
+        ("flash-attn", {"gpu": "RTX 5090", "driver": "580.95.05"}, "2.8.3.post2"),
+    ],
+)
+def test_the_newest_release_of_any_way_that_fits_is_taken(packages: str, machine: dict[str, str], version: str) -> None:
+    found = solve(KB, described(KB, python="3.12", **machine), packages.split())
+    assert (found.status, found.picks[0].version) == ("solved", version)
+
+
+def test_a_plug_in_for_the_machine_s_rocm_needs_that_rocm() -> None:
+    found = solve(KB, described(KB, gpu="gfx942", rocm="6.4", driver="6.4.1", python="3.12"), ["jax"])
+    assert found.status == "impossible"
+    assert "it needs ROCm 7.0 to 7.14 on the machine; 6.4 is installed" in found.refusals()[0].text
+    assert found.changes[0].text.startswith("another ROCm (")
+
+
+def test_a_library_that_the_command_does_not_install_is_named() -> None:
+    needs = {
+        name: solve(KB, described(KB, gpu="T4", python="3.12"), [name]).needs for name in ("ctranslate2", "faiss-gpu")
+    }
+    assert needs["ctranslate2"] == ("libcublas.so.12 (CUDA 12) on the machine: this command does not install it",)
+    assert needs["faiss-gpu"] == ()

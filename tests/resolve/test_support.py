@@ -25,8 +25,8 @@ def refuses_rocm(asked: Question) -> Resolution:
     return Resolution("refused" if any("rocm" in url for url in asked.indexes) else "resolved", "uv")
 
 
-def solved(gpu: str, ask: object = accepts) -> Solution:
-    return settle(KB, described(KB, gpu, python="3.12"), ["torch"], "pip", ask)  # type: ignore[arg-type]
+def solved(gpu: str, ask: object = accepts, driver: str | None = None) -> Solution:
+    return settle(KB, described(KB, gpu, driver, python="3.12"), ["torch"], "pip", ask)  # type: ignore[arg-type]
 
 
 def text(found: Solution) -> str:
@@ -34,14 +34,14 @@ def text(found: Solution) -> str:
 
 
 def test_a_gpu_that_amd_never_listed_has_its_tiers_and_the_stack_of_its_relative() -> None:
-    found = solved("gfx1031")
+    found = solved("gfx1031", driver="6.4.1")
     answer = text(found)
     assert "\n  support of gfx1031:\n    AMD: no ROCm release since 5.0.0 lists gfx1031\n" in answer
     assert "    Unofficial: HSA_OVERRIDE_GFX_VERSION=10.3.0 runs the code of gfx1030; programs can crash" in answer
     own = found.unofficial
     assert own is not None
     assert (own.variable, own.runs_as) == ("HSA_OVERRIDE_GFX_VERSION=10.3.0", "gfx1030")
-    assert own.stack == solved("gfx1030").stack
+    assert own.stack == solved("gfx1030", driver="6.4.1").stack
     assert f"    with {own.variable}: {own.stack}, resolved by uv" in answer
     assert own.risk in json.loads(as_json(found))["unofficial"]["risk"]
 
@@ -53,6 +53,12 @@ def test_an_override_is_not_printed_where_wheels_have_the_code(monkeypatch: pyte
     found = solved("gfx1103")
     assert "AMD: no ROCm release since 5.0.0 lists gfx1103" in text(found)
     assert (found.unofficial, "OVERRIDE" in text(found)) == (None, False)
+
+
+def test_an_override_is_not_printed_beside_wheels_that_amd_released() -> None:
+    found = solved("gfx1031", driver="30.10")
+    assert (found.status, found.unofficial, "OVERRIDE" in text(found)) == ("solved", None, False)
+    assert "device-gfx1031" in text(found)
 
 
 def test_a_wheel_that_is_not_the_answer_is_not_praised_beside_it() -> None:

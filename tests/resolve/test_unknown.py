@@ -86,12 +86,11 @@ def test_an_in_tree_driver_is_amd_s() -> None:
 def test_a_gpu_without_a_build_of_pytorch_gets_amd_s_own_wheels() -> None:
     found = asked("torch torchvision", gpu="gfx1036", python="3.12")
     assert found.status == "solved"
-    assert " ".join(found.commands[0]).endswith(
-        "torch[device-gfx1036] torchvision[device-gfx1036] --index-url https://rocm.nightlies.amd.com/whl-multi-arch/"
-    )
-    assert "AMD's nightly channel" in (found.picks[0].note or "")
+    assert " ".join(found.commands[0]).endswith("+rocm7.14.0 --index-url https://repo.amd.com/rocm/whl-multi-arch/")
+    assert "AMD's release channel" in (found.picks[0].note or "")
     assert asked("torch==2.14.1", gpu="gfx1036").status == "impossible"
-    assert asked("torch", gpu="gfx1036", driver="30.30").status == "unknown"  # which drivers serve that ROCm
+    nightly = asked("torch", gpu="gfx1036", driver="30.30", python="3.10")
+    assert nightly.status == "unknown"  # which drivers serve the ROCm of a nightly build
 
 
 @pytest.mark.parametrize(
@@ -99,7 +98,7 @@ def test_a_gpu_without_a_build_of_pytorch_gets_amd_s_own_wheels() -> None:
     [
         ({}, "https://stable.repo.amd.com/rocm/whl-next/"),
         ({"driver": "31.60"}, "https://stable.repo.amd.com/rocm/whl-next/"),
-        ({"driver": "30.10.1"}, "https://rocm.nightlies.amd.com/whl-multi-arch/"),  # older than what ROCm 10.1 lists
+        ({"driver": "30.10.1", "python": "3.12"}, "https://repo.amd.com/rocm/whl-multi-arch/"),  # ROCm 10.1 lists newer
         ({"python": "3.9"}, "https://rocm.nightlies.amd.com/whl-multi-arch/"),
     ],
 )
