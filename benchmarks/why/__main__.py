@@ -173,7 +173,8 @@ def summary(rows: list[Row], answered: list[facts.Answer]) -> str:
     unread = len(static) + len(answered) - len(readable)
     right, claims = sum(row.is_right for row in others), sum(row.claims_too_much for row in rows)
     return (
-        f"static: planted first {first} of {len(readable)}, all in the first three {third}; {unread} that no fact holds\n"
+        f"static: planted first {first} of {len(readable)}, all in the first three {third}; "
+        f"{unread} more that no fact holds\n"
         f"prove: exactly the minimal set {exact} of {len(proved)}; "
         f"single cause within 2·log2(n)+10 runs {within} of {len(single)}\n"
         f"nothing to claim: right {right} of {len(others)}; false claims {claims} of {len(rows)}"

@@ -37,7 +37,8 @@ def mostly_works_with_good(w: World) -> None:
     w.harmless(variables=30)
     w.good.variables["APP_RING"], w.bad.variables["APP_RING"] = "1", "2"
     w.python(
-        "import os\nif os.environ['APP_RING'] != '1' or os.urandom(1)[0] < 26: raise SystemExit('APP_RING: peer is gone')\n"
+        "import os\nif os.environ['APP_RING'] != '1' or os.urandom(1)[0] < 26:\n"
+        "    raise SystemExit('APP_RING: peer is gone')\n"
     )
 
 

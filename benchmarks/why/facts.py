@@ -40,7 +40,8 @@ FACTS = (
         "RuntimeError: The NVIDIA driver on your system is too old (found version 12020).",
     ),
     FactPair(
-        "torch for CUDA 13.0 on driver 570; GOOD has an older driver and torch for 12.6", frozenset({"packages[torch]"}),
+        "torch for CUDA 13.0 on driver 570; GOOD has an older driver and torch for 12.6",
+        frozenset({"packages[torch]"}),
         Node("h100", 2, driver="560.35.03", **_torch("2.7.1+cu126")),
         Node("h100", 2, driver="570.86.15", **_torch("2.9.1+cu130")),
     ),

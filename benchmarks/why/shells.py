@@ -6,7 +6,11 @@ import resource
 
 from benchmarks.why.world import World, pair
 
-_FAILS_OF = "import os\nfor name, wanted in {}.items():\n    if os.environ.get(name) != wanted:\n        raise SystemExit('no connection')\n"
+_FAILS_OF = """import os
+for name, wanted in {}.items():
+    if os.environ.get(name) != wanted:
+        raise SystemExit('no connection')
+"""
 
 
 @pair("variable APP_MODE", harmless=100)
@@ -36,7 +40,8 @@ def older_library_first(w: World) -> None:
         side.compiled("lib/libwhy.so", f"int version(void) {{ return {number}; }}", "-shared", "-fPIC")
         side.variables["LD_LIBRARY_PATH"] = str(side.root / "lib")
     w.python(
-        "import ctypes\nif ctypes.CDLL('libwhy.so').version() < 2:\n    raise OSError('libwhy.so: version 2 not found')\n"
+        "import ctypes\nif ctypes.CDLL('libwhy.so').version() < 2:\n"
+        "    raise OSError('libwhy.so: version 2 not found')\n"
     )
 
 
@@ -102,7 +107,8 @@ def secret(w: World) -> None:
     for side, word in ((w.good, "Good"), (w.bad, "Gone")):
         side.variables["HF_TOKEN"] = f"hf_{word}q1w2E3r4T5y6U7i8O9p0A1s2D3f4"
     w.python(
-        "import os\nif 'Gone' in os.environ['HF_TOKEN']: raise PermissionError('401 Client Error: Unauthorized for url')\n"
+        "import os\nif 'Gone' in os.environ['HF_TOKEN']:\n"
+        "    raise PermissionError('401 Client Error: Unauthorized for url')\n"
     )
 
 
@@ -172,7 +178,8 @@ def package_and_variable_together(w: World) -> None:
     """A new release fails with one value of a variable, and the old value fails with it, too."""
     w.harmless(packages=120, variables=120)
     for side, version, value in ((w.good, "1", "v1"), (w.bad, "2", "v2")):
-        code = "import os\ndef start():\n    if os.environ['ENGINE_CACHE'] + version != 'v11': raise RuntimeError('bad cache')\n"
+        code = "import os\ndef start():\n    if os.environ['ENGINE_CACHE'] + version != 'v11':\n"
+        code += "        raise RuntimeError('bad cache')\n"
         side.install("engine-x", version, code)
         side.variables["ENGINE_CACHE"] = value
     w.python("import engine_x\nengine_x.start()\n")
