@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from benchmarks.why.nodes import noisy, reports
 from doctor.knowledge import Knowledge
 from doctor.why.ranking import why
-from doctor.why.symptom import suspects
+from doctor.why.symptom import read
 from tests.fakenode import Node
 from tests.fakenode import faults_amd as amd
 from tests.fakenode import faults_host as host
@@ -91,7 +91,7 @@ def answers(chosen: tuple[FactPair, ...]) -> Iterator[Answer]:
     for number, one in enumerate(chosen):
         good, bad = noisy(found[f"{number}good"], "1"), noisy(found[f"{number}bad"], "2")
         began = time.perf_counter()
-        ranked = [d.name for d in why(good, bad, kb, suspects(one.symptom)).ranked]
+        ranked = [d.name for d in why(good, bad, kb, read(one.symptom)).ranked]
         place = next((n for n, name in enumerate(ranked, 1) if name in one.cause), 0)
         yield Answer(one, place, ranked[0] if ranked else "nothing", time.perf_counter() - began)
 

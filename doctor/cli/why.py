@@ -43,7 +43,7 @@ def why(
         str | None, typer.Option(help="COMMAND works when its output has this regular expression, too.")
     ] = None,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds for each run of COMMAND.")] = 300,
-    runs: Annotated[int, typer.Option(min=4, help="Runs of COMMAND at most.")] = 60,
+    runs: Annotated[int, typer.Option(min=4, help="Runs of COMMAND at most.")] = 100,
     minutes: Annotated[float, typer.Option(min=0.1, help="Minutes at most.")] = 60,
     resume: Annotated[Path | None, typer.Option(help="Log of runs: written, and read where it is there.")] = None,
     format_: Annotated[str, typer.Option("--format", metavar="text|json", help="Output format.")] = "text",
@@ -88,11 +88,11 @@ def _compare(
     from doctor.sides import key_mark, report
     from doctor.why import text
     from doctor.why.ranking import why as ask
-    from doctor.why.symptom import suspects
+    from doctor.why.symptom import read
 
     marks = [key_mark(name, site) for name in names]
     good, bad = (report(name, site, for_comparing) for name in names)
-    found = ask(good, bad, Knowledge(), suspects(symptom), same_names=marks[0] is not None and marks[0] == marks[1])
+    found = ask(good, bad, Knowledge(), read(symptom), same_names=marks[0] is not None and marks[0] == marks[1])
     found = replace(found, keys_differ=None not in marks and marks[0] != marks[1])
     as_json = json.dumps(text.as_data(found, names), indent=2) + "\n" if format_ == "json" else ""
     deliver(without_names(as_json or text.render(found, names, verbose=verbose), site), output)

@@ -27,8 +27,8 @@ Side = Local | Box
 
 _TWICE = 2
 """Runs of each end before the search: a command that answers both ways is flaky."""
-_MAJORITY = 5
-"""Runs of each step where it is flaky."""
+_OFTEN, _APART = 10, 6
+"""Runs of each end where it is flaky, and how many more of GOOD's have to work: a coin gets there in 1 of 170 cases."""
 _NONE = {"package": "not installed", "device": "not passed", "layer": "no such layer", "folder": "empty"}
 _LONGEST = 200
 """Characters of a value that are printed."""
@@ -106,20 +106,35 @@ def _trial(good: Side, bad: Side, tell: Callable[[str], None]) -> Iterator[Trial
 
 def _search(runner: Runner, trial: Trial) -> tuple[tuple[Change, ...], str]:
     found = trial.found
-    of_bad = [runner.once((), attempt) for attempt in range(_TWICE)]
-    if all(of_bad):
+    of_bad = runner.working((), _TWICE)
+    if of_bad == _TWICE:
         return (), f"COMMAND works on BAD as it is: nothing to explain.{trial.as_it_is}"
-    carried = [runner.once(found, attempt) for attempt in range(_TWICE)]
-    flaky = len(set(of_bad)) > 1 or len(set(carried)) > 1
-    if flaky:
-        runner.repeats = _MAJORITY
-        if runner.passes(()):
-            return (), "COMMAND is flaky, and works on BAD in most of 5 runs: nothing to explain."
-    if not (runner.passes(found) if flaky else all(carried)):
+    carried = runner.working(found, _TWICE)
+    if of_bad == carried == 0:
         return (), _what_remains(runner, trial)
+    if of_bad == 0 and carried == _TWICE:
+        runner.best = found
+        smallest = minimal(found, runner.passes)
+        if runner.working(smallest, _TWICE) == _TWICE and not runner.once((), _TWICE):
+            return smallest, ""
+    return _of_flaky(runner, found)
+
+
+def _of_flaky(runner: Runner, found: tuple[Change, ...]) -> tuple[tuple[Change, ...], str]:
+    """COMMAND answers both ways: nothing is claimed unless it works clearly more often with it."""
+    runner.is_flaky()
+    of_bad, carried = (runner.working(which, _OFTEN) for which in ((), found))
+    if carried - of_bad < _APART:
+        both = f"in {of_bad} of {_OFTEN} runs on BAD and in {carried} of {_OFTEN} with all that GOOD has"
+        return (), f"COMMAND is flaky: it works {both}. This difference is too small to search for its cause."
     runner.best = found
-    note = "COMMAND is flaky: each step is the majority of 5 runs." if flaky else ""
-    return minimal(found, runner.passes), note
+    smallest = minimal(found, runner.passes)
+    works = runner.working(smallest, _OFTEN)
+    both = f"in {works} of {_OFTEN} runs with this, and in {of_bad} of {_OFTEN} on BAD"
+    if works - of_bad < _APART:
+        names = " and ".join(map(_name, smallest))
+        return (), f"COMMAND is flaky: the search ended at {names}, but it works {both}."
+    return smallest, f"COMMAND is flaky: it works {both}."
 
 
 def _what_remains(runner: Runner, trial: Trial) -> str:

@@ -21,6 +21,7 @@ from doctor.knowledge import Knowledge
 from doctor.probes.lib.python_metadata import STACK
 from doctor.why.differences import Difference, carried, differences, one_sided, stem
 from doctor.why.minimal import minimal
+from doctor.why.symptom import Symptom
 
 _PATH = (Layer.DRIVER, Layer.GPU, Layer.DEVICES, Layer.CONTAINER, Layer.LIBRARIES, Layer.TORCH, Layer.FLAGS)
 """From the kernel driver up to the program: what lies below breaks all that stands on it."""
@@ -38,10 +39,12 @@ class Explained:
 
 @dataclass(frozen=True)
 class Why:
-    """`explained` first, the worst finding first; then differences that a suspected rule reads (`suspected`), then
-    those of the GPU stack (`stack`); `rest` is what nothing here depends on. `shared` are errors that GOOD has too."""
+    """`explained` first, the worst finding first; then differences that the symptom's text names (`named`), those that
+    a suspected rule reads (`suspected`), and those of the GPU stack (`stack`); `rest` is what nothing here depends on.
+    `shared` are errors that GOOD has too."""
 
     explained: tuple[Explained, ...]
+    named: tuple[Difference, ...]
     suspected: tuple[Difference, ...]
     stack: tuple[Difference, ...]
     rest: tuple[Difference, ...]
@@ -65,11 +68,12 @@ class Why:
     def ranked(self) -> tuple[Difference, ...]:
         """Every difference once, in the order in which it may explain the failure."""
         first = [d for one in self.explained for d in one.by]
-        return tuple(dict.fromkeys([*first, *self.suspected, *self.stack, *self.rest]))
+        return tuple(dict.fromkeys([*first, *self.named, *self.suspected, *self.stack, *self.rest]))
 
 
-def why(good: Report, bad: Report, kb: Knowledge, suspects: Sequence[str] = (), *, same_names: bool = False) -> Why:
-    """`suspects` are rules that a symptom's text speaks of; `same_names`: both were redacted with one key."""
+def why(good: Report, bad: Report, kb: Knowledge, symptom: Symptom | None = None, *, same_names: bool = False) -> Why:
+    """`same_names`: both were redacted with one key."""
+    symptom = symptom or Symptom()
     here, there = bad.snapshot, good.snapshot
     found = differences(there, here, same_names=same_names)
     theirs, own = _tally(good.findings), _tally(bad.findings)
@@ -80,16 +84,20 @@ def why(good: Report, bad: Report, kb: Knowledge, suspects: Sequence[str] = (), 
         if f.explained_by is None and (f.rule, f.subject) not in known and own[_kind(f)] > theirs[_kind(f)]
     ]
     explained = tuple(Explained(f, _explaining(f, there, here, found, kb)) for f in new)
-    named = {d for one in explained for d in one.by}
-    read = _read_by({*suspects, *(one.finding.rule for one in explained if not one.by)})
-    suspected = [d for d in found if d not in named and read & {d.name, stem(d.name)}]
+    left = [d for d in found if all(d not in one.by for one in explained)]
+    named = sorted((d for d in left if symptom.place(d) >= 0), key=symptom.place, reverse=True)
+    rules = {*symptom.rules, *(one.finding.rule for one in explained if not one.by)}
+    read, documented = _read_by(rules), "".join(c.rule.doc for c in registry.checks() if c.rule.id in rules)
+    suspected = [d for d in left if d not in named and read & {d.name, stem(d.name)}]
+    suspected.sort(key=lambda d: _member(d) not in documented)
     left = sorted(
-        (d for d in found if d not in named and d not in suspected),
+        (d for d in left if d not in named and d not in suspected),
         key=lambda d: (_is_usual(d), _PATH.index(d.layer)),
     )
     stack = [d for d in left if _of_the_stack(d)]
     return Why(
         tuple(sorted(explained, key=lambda one: not one.by)),
+        tuple(named),
         tuple(suspected),
         tuple(stack),
         tuple(d for d in left if d not in stack),
@@ -160,11 +168,15 @@ def _series(version: object, branch: bool) -> str | None:
 
 def _of_the_stack(one: Difference) -> bool:
     """A variable that some component reads, a package of the GPU stack, or a fact of a driver, library or container."""
-    head, _, member = one.name.partition("[")
-    member = member.removesuffix("]")
+    head, member = stem(one.name), _member(one)
     if head in ("environment", "packages"):
         return is_of_the_stack(head, member)
-    return not head.startswith("host.")
+    return head != "host"
+
+
+def _member(one: Difference) -> str:
+    """NAME of `environment[NAME]`; a fact's own name."""
+    return (one.name.partition("[")[2] or one.name).removesuffix("]")
 
 
 def is_of_the_stack(head: str, name: str) -> bool:

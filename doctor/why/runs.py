@@ -24,7 +24,7 @@ _SCHEMA = "doctor.why-log/1"
 class Limits:
     """`pattern` is searched in COMMAND's output; `log` has a line of JSON for each run."""
 
-    runs: int = 60
+    runs: int = 100
     minutes: float = 60
     timeout_s: float = 300
     pattern: str | None = None
@@ -43,20 +43,32 @@ class Runner:
         self.command = list(command)
         self.pattern = _compiled(limits.pattern)
         self.number, self.ends = 0, time.monotonic() + 60 * limits.minutes
-        self.repeats = 1
+        self._needed = 1
+        self._levels = ceil(log2(max(self.differences, 1)))
         self.best: tuple[Change, ...] | None = None
         self.last = ""
         self._seconds: list[float] = []
         self._log = Log(limits.log, _identity(trial, self.command, limits))
-        self._expected = 4 + ceil(2 * log2(max(self.differences, 1)))
+        self._expected = 7 + self._levels
+
+    def is_flaky(self) -> None:
+        """From now on an answer is what three runs agree in."""
+        self._needed = 3
+        self._expected = 30 + 4 * self._levels
 
     def passes(self, which: tuple[Change, ...]) -> bool:
-        """Whether COMMAND works with these; more than half of the runs where it is flaky."""
-        answers = [self.once(which, attempt) for attempt in range(self.repeats)]
-        good = 2 * sum(answers) > len(answers)
+        """Whether COMMAND works with these."""
+        answers: list[bool] = []
+        while max(answers.count(True), answers.count(False)) < self._needed:
+            answers.append(self.once(which, len(answers)))
+        good = answers.count(True) == self._needed
         if good and (self.best is None or len(which) < len(self.best)):
             self.best = which
         return good
+
+    def working(self, which: tuple[Change, ...], runs: int) -> int:
+        """In how many of its first runs COMMAND works with these."""
+        return sum(self.once(which, attempt) for attempt in range(runs))
 
     def once(self, which: tuple[Change, ...], attempt: int) -> bool:
         """One run, or what the log says of it."""

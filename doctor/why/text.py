@@ -37,6 +37,7 @@ def as_data(found: Why, names: tuple[str, str]) -> dict[str, Any]:
             }
             for one in found.explained
         ],
+        "named": [_row(d) for d in found.named],
         "suspected": [_row(d) for d in found.suspected],
         "stack": [_row(d) for d in found.stack],
         "rest": [_row(d) for d in found.rest],
@@ -73,7 +74,7 @@ def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
         yield _same(found, names)
     elif found.comparable and not found.explained:
         yield f"No check fails on {names[1]} that passes on {names[0]}."
-    rows = [("A suspected check reads", found.suspected), ("Differences of the GPU stack", found.stack)]
+    rows = [("The error message names", found.named), ("A suspected check reads", found.suspected), ("Differences of the GPU stack", found.stack)]
     for title, some in rows:
         if some:
             yield f"\n{title}:"

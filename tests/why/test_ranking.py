@@ -11,6 +11,7 @@ from doctor.facts import Snapshot
 from doctor.knowledge import Knowledge
 from doctor.why.differences import differences
 from doctor.why.ranking import Why, why
+from doctor.why.symptom import Symptom
 from doctor.why.text import render
 
 KB = Knowledge()
@@ -32,7 +33,7 @@ def machine(**facts: Any) -> Snapshot:
 
 
 def asked(good: Snapshot, bad: Snapshot, *suspects: str) -> Why:
-    return why(judge(good, KB), judge(bad, KB), KB, suspects)
+    return why(judge(good, KB), judge(bad, KB), KB, Symptom(suspects))
 
 
 OTHER_HARMLESS = {
