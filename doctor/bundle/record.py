@@ -58,7 +58,8 @@ def make(
     for_why: bool = False,
 ) -> Made:
     """Asks the machine and redacts. The report in it is made from the redacted recording, as the reader's will be."""
-    options = options or Options(total_s=_time_to_ask(), probes=registry.for_comparing() if for_why else None)
+    probes = (*registry.probes(), *registry.for_comparing()) if for_why else None
+    options = options or Options(total_s=_time_to_ask(), probes=probes)
     found = extras.scout(system, since=since, include=include, pid=pid)
     entries = recorded(system, options, extras.errands(found.asks))
     texts, out = extras.taken(entries, found.asks)

@@ -85,13 +85,14 @@ def _compare(
     from doctor.engine.registry import for_comparing
     from doctor.errors import ExitCode
     from doctor.knowledge import Knowledge
-    from doctor.sides import key_mark, report
+    from doctor.sides import is_live, key_mark, report
     from doctor.why import text
     from doctor.why.ranking import why as ask
     from doctor.why.symptom import read
 
     marks = [key_mark(name, site) for name in names]
-    good, bad = (report(name, site, for_comparing) for name in names)
+    more = for_comparing(live=all(map(is_live, names)))
+    good, bad = (report(name, site, more) for name in names)
     found = ask(good, bad, Knowledge(), read(symptom), same_names=marks[0] is not None and marks[0] == marks[1])
     found = replace(found, keys_differ=None not in marks and marks[0] != marks[1])
     as_json = json.dumps(text.as_data(found, names), indent=2) + "\n" if format_ == "json" else ""
@@ -124,9 +125,9 @@ def _prove(
     proof = prove(good, bad, command, limits, tell)
     if format_ == "json":
         redactor = Redactor(key=site.key if site and site.key else local_key(), site=site)
-        data = proof.as_data(names)
         redactor.learn({"environment": {**bad.variables(), **good.variables()}})
-        deliver(json.dumps(redactor.data(data), indent=2) + "\n", output)
+        data = proof.as_data(names, redactor.data)
+        deliver(json.dumps(data, indent=2) + "\n", output)
     else:
         deliver(redacted(proof.text(names), site), output)
     if proof.interrupted:

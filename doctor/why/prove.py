@@ -66,12 +66,17 @@ class Proof:
             return f"{bad} -> the other build of {good}" if change[0] == "package" else "the values differ"
         return f"{bad} -> {good}"
 
-    def as_data(self, names: tuple[str, str]) -> dict[str, Any]:
-        """`doctor.why-proof/1`."""
-        rows = [{"kind": c[0], "name": c[1], "good": self.values[c][0], "bad": self.values[c][1]} for c in self.minimal]
-        head = {"schema": "doctor.why-proof/1", "good": names[0], "bad": names[1]}
-        counts = {"runs": self.runs, "differences": self.tried, "interrupted": self.interrupted}
-        return {**head, "minimal": rows, "note": self.note, "left_out": list(self.left_out), **counts}
+    def as_data(self, names: tuple[str, str], redacted: Callable[[Any], Any] = lambda text: text) -> dict[str, Any]:
+        """`doctor.why-proof/1`. `redacted` is asked of each text, and not of the keys: a user may be called `good`."""
+        rows = [(*change, *self.values[change]) for change in self.minimal]
+        given = dict(zip(("good", "bad"), names, strict=True))
+        texts = {"note": self.note, "left_out": list(self.left_out)}
+        return {
+            "schema": "doctor.why-proof/1",
+            **{key: redacted(text) for key, text in {**given, **texts}.items()},
+            "minimal": [dict(zip(("kind", "name", "good", "bad"), map(redacted, row), strict=True)) for row in rows],
+            **{"runs": self.runs, "differences": self.tried, "interrupted": self.interrupted},
+        }
 
 
 def prove(good: Side, bad: Side, command: Sequence[str], limits: Limits, tell: Callable[[str], None]) -> Proof:

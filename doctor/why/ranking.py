@@ -19,6 +19,7 @@ from doctor.findings import Finding, Layer, Report, Severity
 from doctor.flags.spelling import is_known
 from doctor.knowledge import Knowledge
 from doctor.probes.lib.python_metadata import STACK
+from doctor.system.commands import loads_code
 from doctor.why.differences import Difference, carried, differences, one_sided, stem
 from doctor.why.minimal import minimal
 from doctor.why.symptom import Symptom
@@ -92,7 +93,7 @@ def why(good: Report, bad: Report, kb: Knowledge, symptom: Symptom | None = None
     suspected.sort(key=lambda d: _member(d) not in documented)
     left = sorted(
         (d for d in left if d not in named and d not in suspected),
-        key=lambda d: (_is_usual(d), _PATH.index(d.layer)),
+        key=lambda d: (_is_usual(d), _PATH.index(d.layer), not loads_code(_member(d))),
     )
     stack = [d for d in left if _of_the_stack(d)]
     return Why(

@@ -74,7 +74,11 @@ def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
         yield _same(found, names)
     elif found.comparable and not found.explained:
         yield f"No check fails on {names[1]} that passes on {names[0]}."
-    rows = [("The error message names", found.named), ("A suspected check reads", found.suspected), ("Differences of the GPU stack", found.stack)]
+    rows = [
+        ("The error message names", found.named),
+        ("A suspected check reads", found.suspected),
+        ("Differences of the GPU stack", found.stack),
+    ]
     for title, some in rows:
         if some:
             yield f"\n{title}:"

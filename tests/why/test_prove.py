@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import venv
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +16,10 @@ import pytest
 
 from doctor.errors import InputError
 from doctor.why.local import Local, local
-from doctor.why.prove import Proof, prove
-from doctor.why.runs import Limits
-from doctor.why.trial import Disk
+from doctor.why.prove import Proof, _search, prove
+from doctor.why.runs import Limits, Runner
+from doctor.why.scratch import Change
+from doctor.why.trial import Disk, Ended
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +85,47 @@ def test_where_nothing_differs_it_still_says_which_side_fails(environments: tupl
     good = side(environments[0])
     assert "fails in BAD (exit 1), and in GOOD too" in run(good, good, "raise SystemExit(1)").note
     assert "works on BAD as it is" in run(good, good, "pass").note
+
+
+class Sometimes:
+    """Works in so many of ten runs with `cause`, and in so many without."""
+
+    found, left_out, begins, as_it_is = tuple(("variable", f"V{n}") for n in range(30)), (), "", ""
+    identity, remains = None, ("GOOD's own", "all")
+
+    def __init__(self, cause: str, with_it: int, without: int) -> None:
+        self.cause, self.shares, self.asked = cause, {True: with_it, False: without}, Counter[bool]()
+
+    def run(self, which: Sequence[Change], _command: list[str], _seconds: float) -> Ended:
+        has = ("variable", self.cause) in which
+        self.asked[has] += 1
+        return Ended(0 if 7 * self.asked[has] % 10 < self.shares[has] else 1)
+
+    def run_good(self, _command: list[str], _seconds: float) -> Ended:
+        return Ended(0)
+
+    def values(self, _change: Change) -> tuple[str, str]:
+        return "1", "2"
+
+
+@pytest.mark.parametrize(
+    ("with_it", "without", "cause", "note"),
+    [
+        (10, 0, "V21", ""),
+        (8, 0, "V21", "in 0 of 10 on BAD."),
+        (10, 2, "V21", "it works in 10 of 10 runs with this, and in "),
+        (5, 5, "", "too small to search for its cause"),
+        (10, 6, "", "too small to search for its cause"),
+        (0, 0, "", "What remains is"),
+        (10, 10, "", "nothing to explain"),
+    ],
+)
+def test_a_flaky_command_is_claimed_nothing_of_by_chance(with_it: int, without: int, cause: str, note: str) -> None:
+    trial = Sometimes("V21", with_it, without)
+    found, words = _search(Runner(trial, [], Limits(), lambda _line: None), trial)
+    assert [name for _, name in found] == [cause] * bool(cause)
+    assert note in words
+    assert bool(note) == bool(words)
 
 
 def test_a_budget_keeps_what_is_known(environments: tuple[Path, Path]) -> None:
