@@ -53,11 +53,13 @@ def probe(system: System, sheet: FactSheet) -> None:
 
 
 def probe_rest(system: System, sheet: FactSheet) -> None:
-    """The other variables, but for those that may hold secrets or are any shell's own: for comparing two live sides."""
+    """The other variables, but for those that are any shell's own: for comparing two live sides. Of what may hold a
+    secret, only that it is set."""
     held = system.environ().value or {}
     for name in sorted(held)[:_MOST]:
-        if not (wanted(name) or _SECRET.search(name.upper()) or name in OF_THE_SHELL or "]" in name):
-            sheet.put(f"environment[{name}]", clean(held[name], _VALUE), f"environment:{name}")
+        if not (wanted(name) or name in OF_THE_SHELL or "]" in name):
+            value = "set" if _SECRET.search(name.upper()) else clean(held[name], _VALUE)
+            sheet.put(f"environment[{name}]", value, f"environment:{name}")
 
 
 def wanted(name: str) -> bool:
