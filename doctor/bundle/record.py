@@ -100,7 +100,8 @@ def private_report(system: System, options: Options, site: Site | None = None) -
     entries = recorded(system, options)
     redactor = private.redactor_of(entries, machine_key(system), site)
     clean, _ = private.redacted(entries, redactor)
-    return examine(CaptureSystem.of(redactor.again(clean)), options)
+    python = options.python and redactor.text(options.python)  # it may lie in a home folder
+    return examine(CaptureSystem.of(redactor.again(clean)), replace(options, python=python))
 
 
 def _redacted(row: extras.Text, redactor: Redactor, removed: dict[str, dict[str, int]]) -> list[str]:

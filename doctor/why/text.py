@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from doctor.compare import flat
 from doctor.engine.verdict import State, unread_line
 from doctor.facts.labels import label
 from doctor.findings import Finding, Layer
@@ -114,6 +115,8 @@ def _change(one: Difference) -> str:
     none = "not set" if one.name.startswith("environment[") else "not installed"
     name = one.name[9:-1] if one.name.startswith("packages[") else label(one.name)
     good, bad = (none if side is None else _short(side) for side in _sides(one.good, one.bad))
+    if good == bad:
+        good, bad = _deep(one.good, one.bad)
     return f"{name}: {good} there, {bad} here"
 
 
@@ -127,6 +130,13 @@ def _sides(good: Any, bad: Any) -> tuple[Any, Any]:
         mine, theirs = ([m for m in side if m not in rest] for side, rest in ((good, bad), (bad, good)))
         return mine or ("fewer" if good else []), theirs or ("fewer" if bad else [])
     return good, bad
+
+
+def _deep(good: Any, bad: Any) -> tuple[str, str]:
+    """Where both look alike in a few words: the first field that differs, however deep it lies."""
+    one, other = (dict(flat(side, "")) for side in (good, bad))
+    name = next((name for name in {**one, **other} if one.get(name) != other.get(name)), "")
+    return f"{name} {_short(one.get(name))}", f"{name} {_short(other.get(name))}"
 
 
 def _short(value: Any) -> str:
