@@ -21,7 +21,7 @@ from doctor.why.boxes import Box, tried
 from doctor.why.local import Local
 from doctor.why.minimal import minimal
 from doctor.why.runs import Limits, OutOfBudget, Runner
-from doctor.why.scratch import Change
+from doctor.why.scratch import Change, shown
 from doctor.why.trial import LocalTrial, Trial
 
 Side = Local | Box
@@ -53,7 +53,7 @@ class Proof:
     def text(self, names: tuple[str, str]) -> str:
         """For people."""
         lines = [f"With {_plural(len(self.minimal), 'change')} COMMAND works on {names[1]}:"] if self.minimal else []
-        lines += [f"  {_name(change)}: {self._change(change)}" for change in self.minimal]
+        lines += [f"  {shown(change)}: {self._change(change)}" for change in self.minimal]
         lines += [self.note] if self.note else []
         if self.left_out:
             lines.append(f"Differs and can't be carried over: {', '.join(self.left_out)}.")
@@ -145,7 +145,7 @@ def _of_flaky(runner: Runner, found: tuple[Change, ...]) -> tuple[tuple[Change, 
         works, smallest = found_again
     both = f"in {works} of {_OFTEN} runs with this, and in {of_bad} of {_OFTEN} on BAD"
     if works - of_bad < _APART:
-        names = " and ".join(map(_name, smallest))
+        names = " and ".join(map(shown, smallest))
         return (), f"COMMAND is flaky: the search ended at {names}, but it works {both}."
     return smallest, f"COMMAND is flaky: it works {both}."
 
@@ -178,10 +178,6 @@ def _place(prefix: Path | None) -> str | None:
 def _shown(change: Change, sides: tuple[str | None, str | None]) -> tuple[str | None, str | None]:
     good, bad = (raw if raw is None or change[0] != "variable" else secrets.variable(change[1], raw) for raw in sides)
     return good, bad
-
-
-def _name(change: Change) -> str:
-    return f"image layer {change[1]}" if change[0] == "layer" else change[1]
 
 
 def _short(text: str) -> str:

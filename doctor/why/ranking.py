@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from doctor.engine import registry
 from doctor.engine.judge import judge
@@ -56,6 +56,7 @@ class Why:
     """Rules that know of GOOD whether they apply."""
     one_sided: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """Facts that are known of GOOD only, and of BAD only."""
+    symptom: Symptom = field(default_factory=Symptom)
     keys_differ: bool = False
     """They were redacted with different keys, so that names can't be compared."""
 
@@ -64,6 +65,12 @@ class Why:
         """Whether at least one layer is known of both."""
         dark = {layer for side in self.unread for layer, state in side.items() if state == "unknown"}
         return bool(set(Layer) - dark)
+
+    @property
+    def is_pointed_to(self) -> bool:
+        """Whether the symptom's text names a difference, or speaks of a rule that one matters to."""
+        rules = {one.finding.rule for one in self.explained if one.by}
+        return bool(self.named or self.suspected or rules & set(self.symptom.rules))
 
     @property
     def ranked(self) -> tuple[Difference, ...]:
@@ -97,7 +104,7 @@ def why(good: Report, bad: Report, kb: Knowledge, symptom: Symptom | None = None
     )
     stack = [d for d in left if _of_the_stack(d)]
     return Why(
-        tuple(sorted(explained, key=lambda one: not one.by)),
+        tuple(sorted(explained, key=lambda one: (not one.by, one.finding.rule not in symptom.rules))),
         tuple(named),
         tuple(suspected),
         tuple(stack),
@@ -106,6 +113,7 @@ def why(good: Report, bad: Report, kb: Knowledge, symptom: Symptom | None = None
         (unread(there), unread(here)),
         _checked(good),
         one_sided(there, here),
+        symptom,
     )
 
 

@@ -13,11 +13,13 @@ from math import ceil, log2
 from pathlib import Path
 
 from doctor.errors import InputError
-from doctor.why.scratch import Change
+from doctor.why.scratch import Change, shown
 from doctor.why.trial import Ended, Trial
 
 _LOG_LIMIT = 16 << 20
 _SCHEMA = "doctor.why-log/1"
+_NAMED = 3
+"""Changes that a line of progress names."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Runner:
         self.number += 1
         good, took = self._timed(lambda seconds: self.trial.run(which, self.command, seconds))
         self._seconds.append(took)
-        self._progress(len(which), "works" if good else "fails", took)
+        self._progress(which, "works" if good else "fails", took)
         self._log.add(which, attempt, good, self.last, took)
         return good
 
@@ -105,11 +107,12 @@ class Runner:
             return False, f"exit 0, no match of the pattern{cut}"
         return ended.code == 0, f"exit {ended.code}"
 
-    def _progress(self, carried: int, outcome: str, took: float) -> None:
+    def _progress(self, which: Sequence[Change], outcome: str, took: float) -> None:
         left = max(self._expected - self.number, 0) * statistics.median(self._seconds)
         estimate = f"; about {left:.0f} s left" if left >= 1 else ""
         about = f" of about {self._expected}" if self.number <= self._expected else ""
-        of_all = f"{carried} of {self.differences} changes"
+        names = f" ({', '.join(shown(change) for change in which)})" if 0 < len(which) <= _NAMED else ""
+        of_all = f"{len(which)} of {self.differences} changes{names}"
         self.tell(f"run {self.number}{about}: {of_all}: {outcome} ({self.last}, {took:.1f} s){estimate}\n")
 
 

@@ -26,6 +26,11 @@ Change = tuple[str, str]
 FOLDER: Change = ("folder", "working directory")
 
 
+def shown(change: Change) -> str:
+    """Its name for people."""
+    return f"image layer {change[1]}" if change[0] == "layer" else change[1]
+
+
 def changes(good: Local, bad: Local) -> tuple[Change, ...]:
     """What differs and can be carried over, likely causes first. Raises InputError where their Pythons differ."""
     packages: list[Change] = []

@@ -59,6 +59,8 @@ def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
         yield "? Redacted with different keys: names of hosts, users and paths are not compared."
     if not found.comparable:
         yield "Nothing is known of both, so there is nothing to compare."
+    elif found.symptom.text and not found.is_pointed_to:
+        yield "? The error message points to none of the differences."
     by_cause: dict[tuple[Difference, ...], list[Explained]] = {}
     for one in found.explained:
         by_cause.setdefault(one.by, []).append(one)
@@ -88,11 +90,11 @@ def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
                 yield f"  and {len(some) - _SHOWN} more (-v)"
     if found.rest:
         if verbose:
-            yield "\nNothing that doctor checks depends on:"
+            yield "\nNothing points to these:"
             yield from (f"  {_change(d)}" for d in found.rest)
         else:
             number = len(found.rest)
-            yield f"\n{number} more difference{'s' * (number > 1)} that nothing here depends on (-v)"
+            yield f"\n{number} more difference{'s' * (number > 1)}, which nothing points to (-v)"
     for name, facts in zip(names, found.one_sided, strict=True):
         if facts and verbose:
             yield f"\nKnown of {name} only: {', '.join(facts)}"

@@ -208,7 +208,7 @@ def test_other_pythons_are_refused(environments: tuple[Path, Path], tmp_path: Pa
 
 
 def test_a_bundle_can_not_be_run() -> None:
-    with pytest.raises(InputError, match="--prove runs COMMAND here"):
+    with pytest.raises(InputError, match="COMMAND can't run on it"):
         local("/nonexistent/bundle.tar.gz", None)
 
 
