@@ -59,7 +59,7 @@ def _row(one: Measurement, baseline: Any) -> Iterator[str]:
         yield f"    {one.variant}"
     if one.ratio:
         ratio = one.ratio
-        yield f"    takes {ratio.p50:.3f} times {one.against} ({ratio.low:.3f} to {ratio.high:.3f})"
+        yield f"    {ratio.p50:.3f} times the time of {one.against} ({ratio.low:.3f} to {ratio.high:.3f})"
     clocks = clocks_line(one.clocks)
     if clocks:
         yield f"    at {clocks}"

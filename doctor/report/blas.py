@@ -93,7 +93,7 @@ def text(
             commands = [f" $ {' '.join(step.command)}" for step in remedy.steps if step.command]
             lines.append(f"    fix: {remedy.title}{''.join(commands)}")
     if machine.gemm_proofs is not None and not findings and not trouble:
-        lines += ["", "Each product ran on the expected library."]
+        lines += ["", "No problems found."]
     if machine.gemm_proofs is None:
         lines += ["", "Predicted from files and flags. To run one small product of each kind: doctor blas --prove"]
     return "\n".join(lines) + "\n"
