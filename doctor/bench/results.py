@@ -166,9 +166,6 @@ def failed(case: Mapping[str, Any], device: str, ended: Ended, outcome: Outcome 
     return measurement(case, None, device, outcome=state, detail=word(ended.detail or ended.state, 300))
 
 
-LATE = "the run's time limit was reached"
-
-
 def not_run(case: Mapping[str, Any], device: str, why: str) -> Measurement:
     return measurement(case, None, device, outcome="not-run", detail=why)
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from doctor.bench import clocks
-from doctor.bench.plan import Plan
-from doctor.bench.results import LATE, Device, Results, failed, key_of, measured, not_run, word
+from doctor.bench.plan import LATE, Plan
+from doctor.bench.results import Device, Results, failed, key_of, measured, not_run, word
 from doctor.bench.runner import Runner
 from doctor.bench.together import together
 from doctor.facts.gemm import Measurement

@@ -10,19 +10,8 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from doctor.bench import clocks
-from doctor.bench.results import (
-    LATE,
-    Device,
-    Results,
-    amount,
-    failed,
-    key_of,
-    measured,
-    measurement,
-    not_run,
-    times_of,
-    word,
-)
+from doctor.bench.plan import LATE
+from doctor.bench.results import Device, Results, amount, failed, key_of, measured, measurement, not_run, times_of, word
 from doctor.bench.statistics import rate, spread
 from doctor.facts.gemm import Clocks, Measurement
 from doctor.findings import Progress

@@ -160,12 +160,13 @@ def _rendered(found: Results, level: str, held: dict[str, Any], judged: Report, 
     findings = list(judged.counted())
     if format_ == "text":
         return report.text(found.software, found.measurements, held, findings, found.trouble)
-    if format_ == "html":
-        from doctor.report.formats import html
-
-        return html.render(judged)
     when = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-    return json.dumps(saved.as_data(found, when, level, held, findings), indent=2) + "\n"
+    data = saved.as_data(found, when, level, held, findings)
+    if format_ == "html":
+        from doctor.report import bench_html
+
+        return bench_html.page(data, found.measurements)
+    return json.dumps(data, indent=2) + "\n"
 
 
 def _of_baselines(profile: Profile | None) -> list[str]:
@@ -178,14 +179,16 @@ def _of_baselines(profile: Profile | None) -> list[str]:
 
 def _baselines(profile: Profile | None, found: Results) -> dict[str, Any]:
     """Key -> the profile's number with all that says how it was made."""
-    from doctor.rules.bench.bench_below_baseline import baseline_of
+    from doctor.rules.bench.bench_below_baseline import baseline_of, number_of
 
     held = {}
     for one in found.measurements:
         baseline = baseline_of(profile, one)
         if baseline is not None:
-            value = baseline.value.floor if baseline.value.floor is not None else baseline.value.p50
-            held[one.key] = {"value": value, **baseline.model_dump(mode="json", exclude={"value", "what"})}
+            held[one.key] = {
+                "value": number_of(baseline),
+                **baseline.model_dump(mode="json", exclude={"value", "what"}),
+            }
             held[one.key]["unit"] = baseline.value.unit
     return held
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-
 from doctor.bench.history import SCHEMA
+
 from doctor.bundle.open import open_bundle
 from doctor.cli.main import run
 from tests.each import each
