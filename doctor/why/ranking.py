@@ -27,6 +27,7 @@ from doctor.why.symptom import Symptom
 _PATH = (Layer.DRIVER, Layer.GPU, Layer.DEVICES, Layer.CONTAINER, Layer.LIBRARIES, Layer.TORCH, Layer.FLAGS)
 """From the kernel driver up to the program: what lies below breaks all that stands on it."""
 
+_WORD = re.compile(r"[\w.-]+")
 _SERIES = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -95,9 +96,12 @@ def why(good: Report, bad: Report, kb: Knowledge, symptom: Symptom | None = None
     left = [d for d in found if all(d not in one.by for one in explained)]
     named = sorted((d for d in left if symptom.place(d) >= 0), key=symptom.place, reverse=True)
     rules = {*symptom.rules, *(one.finding.rule for one in explained if not one.by)}
-    read, documented = _read_by(rules), "".join(c.rule.doc for c in registry.checks() if c.rule.id in rules)
-    suspected = [d for d in left if d not in named and read & {d.name, stem(d.name)}]
-    suspected.sort(key=lambda d: _member(d) not in documented)
+    read, words = _read_by(rules), _documented(rules)
+    suspected = [
+        d
+        for d in left
+        if d not in named and read & {d.name, stem(d.name)} and (_member(d) == d.name or _member(d) in words)
+    ]
     left = sorted(
         (d for d in left if d not in named and d not in suspected),
         key=lambda d: (_is_usual(d), _PATH.index(d.layer), not loads_code(_member(d))),
@@ -158,6 +162,12 @@ def _read_by(rules: set[str]) -> set[str]:
     """The facts that these rules ask for: `nvidia_driver`, `environment`, `host.shm_bytes`."""
     needs = {name for c in registry.checks() if c.rule.id in rules for group in c.rule.needs for name in group}
     return {name if name.startswith("host.") else stem(name) for name in needs if not name.startswith("symptom:")}
+
+
+def _documented(rules: set[str]) -> set[str]:
+    """Words of what these rules say of themselves: which of all variables and packages they are about."""
+    texts = (c.rule.doc for c in registry.checks() if c.rule.id in rules)
+    return {word.strip(".-") for text in texts for word in _WORD.findall(text)}
 
 
 def _is_usual(one: Difference) -> bool:
