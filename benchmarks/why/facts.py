@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.why.nodes import noisy, reports
 from doctor.knowledge import Knowledge
@@ -28,11 +29,11 @@ class FactPair:
     symptom: str = ""
 
 
-def _torch(version: str) -> dict[str, tuple[object, ...]]:
+def _torch(version: str) -> Any:
     return {"faults": (host.python_needs(torch=version),)}
 
 
-_MI300X = {"board": "mi300x", "count": 2, "rocm": ("7.2.1",)}
+_MI300X: Any = {"board": "mi300x", "count": 2, "rocm": ("7.2.1",)}
 FACTS = (
     FactPair(
         "driver 580 and 535 below torch for CUDA 13.0", frozenset({"nvidia_driver"}),

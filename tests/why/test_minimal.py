@@ -15,7 +15,7 @@ from doctor.why.minimal import minimal
 @pytest.mark.parametrize("causes", [1, 2])
 def test_each_cause_costs_a_run_a_level(number: int, causes: int) -> None:
     for first in (0, number // 2, number - causes):
-        wanted, asked = {*range(first, first + causes - 1), number - 1 if causes > 1 else first}, []
+        wanted, asked = {*range(first, first + causes - 1), number - 1 if causes > 1 else first}, list[object]()
 
         def passes(part: tuple[int, ...], wanted: set[int] = wanted, asked: list[object] = asked) -> bool:
             asked.append(frozenset(part))

@@ -90,7 +90,9 @@ def test_where_nothing_differs_it_still_says_which_side_fails(environments: tupl
 class Sometimes:
     """Works in so many of ten runs with `cause`, and in so many without."""
 
-    found, left_out, begins, as_it_is = tuple(("variable", f"V{n}") for n in range(30)), (), "", ""
+    found: tuple[Change, ...] = tuple(("variable", f"V{n}") for n in range(30))
+    left_out: tuple[str, ...] = ()
+    begins = as_it_is = ""
     identity, remains = None, ("GOOD's own", "all")
 
     def __init__(self, cause: str, with_it: int, without: int) -> None:
