@@ -69,7 +69,8 @@ def blas(
         if proved.trouble and all(p.outcome == "not-run" for p in proved.proofs):
             raise InputError(f"cannot run a matrix product: {proved.trouble}")
         withheld = kept_back(_environ())
-        machine, findings = measured.judged(machine, {"gemm_proofs": tuple(proved.proofs)})
+        judged = measured.report_of(machine, {"gemm_proofs": tuple(proved.proofs)})
+        machine, findings = judged.snapshot, list(judged.counted())
     if format_ == "json":
         data = report.data(machine, predictions, findings, withheld, proved.torch if proved else None)
         deliver(report.render(data, redacted=getattr(system, "redacted", False), site=to.site), output)
@@ -99,7 +100,7 @@ def _proved(machine: Snapshot, predictions: tuple[Prediction, ...], device: str 
     last: Any = None
     for last in prove.prove(python, predictions, _environ(), prove.BOUNDS, device):
         if isinstance(last, prove.Progress):
-            measured.say(f"{last.done + 1} of {last.of}: {last.case}")
+            measured.say(last.what)
     measured.hush()
     assert isinstance(last, prove.Proved)
     return last

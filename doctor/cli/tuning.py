@@ -50,7 +50,7 @@ def tune(
         lines.append(f"trouble: {done.trouble}")
     from doctor.cli import measured
 
-    _, findings = measured.judged(machine, {"tuned": tuple(done.tuned)})
+    findings = list(measured.report_of(machine, {"tuned": tuple(done.tuned)}).counted())
     code = _told(lines, format_, done, findings, where)
     return ExitCode.FINDINGS if done.trouble else code
 

@@ -26,13 +26,16 @@ def text(
         lines += list(_row(one, baselines.get(one.key)))
     if trouble:
         lines += ["", f"Incomplete: {trouble}" if measurements else f"Nothing was measured: {trouble}"]
+    return "\n".join([*lines, *finding_lines(findings)]) + "\n"
+
+
+def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
     for finding in findings:
-        lines += ["", f"{finding.severity.value}: {finding.summary} [{finding.rule}]"]
-        lines += [f"    {e.text} ({e.source})" for e in finding.evidence]
+        yield f"\n{finding.severity.value}: {finding.summary} [{finding.rule}]"
+        yield from (f"    {e.text} ({e.source})" for e in finding.evidence)
         for remedy in finding.remedies:
             commands = [f" $ {' '.join(step.command)}" for step in remedy.steps if step.command]
-            lines.append(f"    fix: {remedy.title}{''.join(commands)}")
-    return "\n".join(lines) + "\n"
+            yield f"    fix: {remedy.title}{''.join(commands)}"
 
 
 def _row(one: Measurement, baseline: Any) -> Iterator[str]:
