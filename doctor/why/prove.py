@@ -28,6 +28,8 @@ Side = Local | Box
 
 _TWICE = 2
 """Runs of each end before the search: a command that answers both ways is flaky."""
+_AGAIN = 3
+"""Runs of what was found, and of it without each part, before it is named."""
 _OFTEN, _APART = 10, 6
 """Runs of each end where it is flaky, and how many more of GOOD's have to work: a coin gets there in 1 of 170 cases."""
 _NONE = {"package": "not installed", "device": "not passed", "layer": "no such layer", "folder": "empty"}
@@ -121,8 +123,8 @@ def _search(runner: Runner, trial: Trial) -> tuple[tuple[Change, ...], str]:
     if of_bad == 0 and carried == _TWICE:
         runner.best = found
         smallest = minimal(found, runner.passes)
-        of_less = sum(runner.working(rest, _TWICE + 1) for rest in ((), *_rests(smallest)))
-        if of_less == 0 and runner.working(smallest, _TWICE) == _TWICE:
+        of_less = sum(runner.working(rest, _AGAIN) for rest in ((), *_rests(smallest)))
+        if of_less == 0 and runner.working(smallest, _AGAIN) == _AGAIN:
             return smallest, ""
     return _of_flaky(runner, found)
 

@@ -51,7 +51,7 @@ class Runner:
         self.last = ""
         self._seconds: list[float] = []
         self._log = Log(limits.log, _identity(trial, self.command, limits))
-        self._expected = 7 + self._levels
+        self._expected = 8 + self._levels
 
     def is_flaky(self) -> None:
         """From now on an answer is what three runs agree in."""

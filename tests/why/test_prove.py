@@ -7,10 +7,10 @@ import signal
 import subprocess
 import sys
 import venv
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -96,12 +96,14 @@ class Sometimes:
     identity, remains = None, ("GOOD's own", "all")
 
     def __init__(self, cause: str, with_it: int, without: int) -> None:
-        self.cause, self.shares, self.asked = cause, {True: with_it, False: without}, Counter[bool]()
+        self.cause, self.shares, self.random = cause, {True: with_it, False: without}, Random(1)
+        self.left: dict[bool, list[int]] = {True: [], False: []}
 
     def run(self, which: Sequence[Change], _command: list[str], _seconds: float) -> Ended:
         has = ("variable", self.cause) in which
-        self.asked[has] += 1
-        return Ended(0 if 7 * self.asked[has] % 10 < self.shares[has] else 1)
+        if not self.left[has]:
+            self.left[has] = self.random.sample([0] * self.shares[has] + [1] * (10 - self.shares[has]), 10)
+        return Ended(self.left[has].pop())
 
     def run_good(self, _command: list[str], _seconds: float) -> Ended:
         return Ended(0)
