@@ -95,11 +95,12 @@ def _environ() -> dict[str, str]:
 def _proved(machine: Snapshot, predictions: tuple[Prediction, ...], device: str | None) -> Proved:
     from doctor.blas import prove
     from doctor.cli import measured
+    from doctor.findings import Progress
 
     python = measured.interpreter(machine)
     last: Any = None
     for last in prove.prove(python, predictions, _environ(), prove.BOUNDS, device):
-        if isinstance(last, prove.Progress):
+        if isinstance(last, Progress):
             measured.say(last.what)
     measured.hush()
     assert isinstance(last, prove.Proved)
