@@ -92,7 +92,7 @@ class _Side:
     """The facts of one snapshot by name, and why it lacks others."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        self.facts = dict(_flat({k: v for k, v in data.items() if k not in _NO_FACTS}))
+        self.facts = dict(flat({k: v for k, v in data.items() if k not in _NO_FACTS}))
         self._origins = {name: str(origin.get("state")) for name, origin in (data.get("origins") or {}).items()}
         self._parents = set(_parents(self.facts))
         self._known = {
@@ -133,17 +133,17 @@ def _order(name: str) -> tuple[int, str]:
     return (_FIRST.index(top) if top in _FIRST else len(_FIRST), name)
 
 
-def _flat(data: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+def flat(data: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """Facts by dotted name; members of lists by what identifies them, numbered where two share it."""
     if isinstance(data, Mapping):
         for key, value in data.items():
             if key != "key":
-                yield from _flat(value, f"{name}.{key}" if name else str(key))
+                yield from flat(value, f"{name}.{key}" if name else str(key))
     elif isinstance(data, (list, tuple)) and data and all(isinstance(member, Mapping) for member in data):
         seen: Counter[str] = Counter()
         for number, member in enumerate(data):
             key = str(next((member[k] for k in _KEYS if member.get(k)), number))
             seen[key] += 1
-            yield from _flat(member, f"{name}[{key}{f'#{seen[key]}' if seen[key] > 1 else ''}]")
+            yield from flat(member, f"{name}[{key}{f'#{seen[key]}' if seen[key] > 1 else ''}]")
     elif data is not None:
         yield name, list(data) if isinstance(data, tuple) else data

@@ -5,7 +5,7 @@ container, a process, or this machine.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from doctor.bundle.open import is_bundle, open_bundle, parsed
@@ -31,30 +31,30 @@ from doctor.system.live import LiveSystem
 THIS = ("this", "-", ".")
 """Words for this machine. A file or folder that is called so is named with its folder: `./this`."""
 _LIMIT = 64 << 20
-Probes = Callable[[], Sequence[Probe]]
 
 
-def report(name: str, site: Site | None = None, probes: Probes = registry.probes) -> Report:
+def report(name: str, site: Site | None = None, more: Sequence[Probe] = ()) -> Report:
     """Its report, redacted: of what is live, with the pseudonyms that its bundle would have, so that redaction makes no
     difference. Raises InputError."""
+    probes = (*registry.probes(), *more)
     if name in THIS:
-        return private_report(LiveSystem(), Options(probes=probes()), site)
+        return private_report(LiveSystem(), Options(probes=probes), site)
     pid, container = process_of(name), name[3:] if name.startswith("in:") else None
     if pid is not None or container:
-        return _redacted(_inside(pid, container), site)
+        return _redacted(_inside(pid, container, more), site)
     if name.startswith("image:"):
-        return _redacted(_of_image(name), site)
+        return _redacted(_of_image(name, more), site)
     path = Path(name)
     if not path.exists():
         raise InputError(
             f"{name}: no such file or folder; `this` is this machine, `in:NAME` a container, `image:NAME`, `pid:N`"
         )
     if python := python_of(path):
-        return private_report(LiveSystem(), Options(python=str(python), match_profile=False, probes=probes()), site)
+        return private_report(LiveSystem(), Options(python=str(python), match_profile=False, probes=probes), site)
     if path.is_dir():
-        return private_report(CaptureSystem(path), Options(probes=probes()), site)
+        return private_report(CaptureSystem(path), Options(probes=probes), site)
     if is_bundle(path):
-        return examine(open_bundle(path).system(), Options(probes=probes()))
+        return examine(open_bundle(path).system(), Options(probes=probes))
     data = parsed(name, "report", read_given_bytes(path, _LIMIT))
     try:
         made = Report.model_validate(data)
@@ -70,14 +70,18 @@ def key_mark(name: str, site: Site | None) -> str | None:
     if name not in THIS and path.exists() and is_bundle(path):
         mark = open_bundle(path).manifest.get("key")
         return mark if isinstance(mark, str) else None
-    is_live = name in THIS or name.startswith(("in:", "image:", "pid:")) or bool(python_of(path))
-    return mark_of(site.key) if is_live and site and site.key else None
+    return mark_of(site.key) if is_live(name) and site and site.key else None
 
 
-def _inside(pid: int | None, container: str | None) -> Report:
+def is_live(name: str) -> bool:
+    """Whether it is looked at now, rather than read from a file."""
+    return name in THIS or name.startswith(("in:", "image:", "pid:")) or bool(python_of(Path(name)))
+
+
+def _inside(pid: int | None, container: str | None, more: Sequence[Probe]) -> Report:
     system = LiveSystem()
     try:
-        options = of_process(system, Options(match_profile=False), pid, container)
+        options = of_process(system, Options(match_profile=False, probes=more), pid, container)
     except InputError as error:
         raise InputError(str(error).removeprefix("--in ")) from None
     return examine(system, options)
@@ -87,7 +91,7 @@ _OF_A_RUN = ("nodes", "account", "process", "holders")
 _LIMITS = ("shm_bytes", "memlock_bytes", "nofile")
 
 
-def _of_image(name: str) -> Report:
+def _of_image(name: str, more: Sequence[Probe]) -> Report:
     """What lies in an image, seen in a container in which nothing runs. Devices, limits and other options are of a run,
     which an image says nothing of."""
     engine: Name = "podman" if name.startswith("image:podman:") else "docker"
@@ -97,7 +101,7 @@ def _of_image(name: str) -> Report:
             raise InputError(f"{name}: {engine} has no such image here; pull it first")
         try:
             with api.sleeping(reference) as container:
-                machine = _inside(None, f"{engine}:{container}").snapshot
+                machine = _inside(None, f"{engine}:{container}", more).snapshot
         except EngineError as error:
             raise InputError(f"{name}: can't be looked into: {error}") from error
     empty = Snapshot()

@@ -1,6 +1,6 @@
 """Measurements under the user's Python: each GPU in its own child, each number with its method and spread.
 
 `plan` says what is measured at a level, `run` runs it and returns facts, `statistics` makes medians with intervals,
-`history` keeps results, `compare` compares them, `ceilings` has caches and peaks, `tunableop` checks and makes
+`saved` reads and writes results, `compare` compares them, `ceilings` has caches and peaks, `tunableop` checks and makes
 TunableOp's results.
 """

@@ -20,6 +20,7 @@ QUICK_S = 60.0
 ENDS_S = 4.0
 """Of a quick run, what its end may take: ending children, applying rules, writing."""
 _FULL_S = 1800.0
+LATE = "the run's time limit was reached"
 _START_S = 15.0
 """Of a quick run, what importing torch and waking the GPUs takes once more."""
 _QUICK_SILENCE_S = 25.0

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from doctor.bench import clocks
-from doctor.bench.plan import Plan
+from doctor.bench.plan import LATE, Plan
 from doctor.bench.results import Device, Results, failed, key_of, measured, not_run, word
 from doctor.bench.runner import Runner
 from doctor.bench.together import together
@@ -141,18 +141,14 @@ def _on_device(
         if begun is None and child.ended.state == "finished":
             return
         if begun is None or child.ended.state in ("out-of-time", "stopped"):
-            results.measurements += _cut_short(begun, left, device, child.ended.state, child.ended.detail, plan)
+            results.measurements += _cut_short(begun, left, device, child.ended.state, child.ended.detail)
             return
         left.remove(begun)
         results.measurements.append(failed(begun, device.torch, child.ended))
     why = "too many earlier cases ended their process"
     if min(ends - time.monotonic(), runner.left()) <= 0:
-        why = _over(plan)
+        why = LATE
     results.measurements += [not_run(c, device.torch, why) for c in left]
-
-
-def _over(plan: Plan) -> str:
-    return f"the run's time limit was reached ({plan.total_s:.0f} s)"
 
 
 def _cut_short(
@@ -161,8 +157,7 @@ def _cut_short(
     device: Device,
     state: str,
     detail: str | None,
-    plan: Plan,
 ) -> list[Measurement]:
     """Cases that did not come to an end, of which the child was not the cause; or it ended between two of them."""
-    reason = {"out-of-time": _over(plan), "stopped": "the run was stopped"}.get(state, detail or state)
+    reason = {"out-of-time": LATE, "stopped": "the run was stopped"}.get(state, detail or state)
     return [not_run(case, device.torch, f"{reason} during this case" if case is begun else reason) for case in left]

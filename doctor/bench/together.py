@@ -10,6 +10,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from doctor.bench import clocks
+from doctor.bench.plan import LATE
 from doctor.bench.results import Device, Results, amount, failed, key_of, measured, measurement, not_run, times_of, word
 from doctor.bench.statistics import rate, spread
 from doctor.facts.gemm import Clocks, Measurement
@@ -30,7 +31,7 @@ def together(runner: Runner, plan: Plan, results: Results, build: str, scratch: 
     label = f"cuda:0-{world - 1}" if gpus else f"cpu x{world}"
     allowed = min(plan.reserved_s or max(plan.total_s, 60.0), runner.left())
     if allowed <= 1:
-        why = f"the run's time limit was reached ({plan.total_s:.0f} s)"
+        why = LATE
         results.measurements += [not_run(case, label, why) for case in plan.collectives]
         return
     init = f"file://{scratch}/meet-{secrets.token_hex(8)}"
@@ -100,7 +101,7 @@ def _results(plan: Plan, ranks: Sequence[Rank], label: str, world: int) -> list[
         elif len(sent) == len(ranks):
             found += _of_ranks(case, [event for event, _ in sent], [seen for _, seen in sent], label, world)
         elif died and died.state == "out-of-time":
-            found.append(not_run(case, label, f"the run's time limit was reached ({plan.total_s:.0f} s)"))
+            found.append(not_run(case, label, LATE))
         elif died and all(one.outcome != "crashed" and one.outcome != "hung" for one in found):
             found.append(failed(case, label, died))
         else:

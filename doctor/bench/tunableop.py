@@ -23,55 +23,11 @@ from doctor.findings import Progress
 from doctor.parsers.blas.tunableop_csv import Entry
 from doctor.versions import Dotted
 
-_CACHE = 8 << 20
-"""No L2 cache of an Instinct or Radeon is larger."""
 _START_S = 90.0
 """Beside the budget: importing torch, waking the GPU, loading code objects."""
-_BYTES = {"BFloat16": 2, "Half": 2, "Float": 4, "double": 8, "float": 4, "Float8": 1}
 
 
-@dataclass(frozen=True)
-class Judged:
-    """`stale`: why torch will not take the file at all. `operand_bytes`: of the largest entry's three matrices;
-    `tuning_bytes`: what tuning that entry takes beside them."""
-
-    stale: tuple[str, ...]
-    entries: int
-    default: int
-    """Entries that chose what torch takes anyway."""
-    by_library: Mapping[str, int]
-    operand_bytes: int
-    tuning_bytes: int
-    repeated: int = 0
-    """Entries of a product that has one already: torch takes the first."""
-
-
-def judge_file(validators: Mapping[str, str], entries: Sequence[Entry], machine: Snapshot) -> Judged:
-    """By the file and the facts alone."""
-    counts: dict[str, int] = {}
-    for entry in entries:
-        counts[entry.library] = counts.get(entry.library, 0) + 1
-    largest = max((_operands(entry) for entry in entries), default=0)
-    keys = {(entry.operator, entry.shape) for entry in entries}
-    return Judged(
-        tuple(_stale(validators, machine)), len(entries), counts.get("default", 0), counts, largest,
-        _while_tuning(largest, machine), len(entries) - len(keys),
-    )  # fmt: skip
-
-
-def _while_tuning(operands: int, machine: Snapshot) -> int:
-    """Torch copies the operands until they fill the rotating buffer (the L2 cache's size where no variable says), and
-    at least once, and once more to check values where that is asked for (ATen/cuda/tunable/TunableOp.h)."""
-    if not operands:
-        return 0
-    environment = machine.environment or {}
-    asked = environment.get("PYTORCH_TUNABLEOP_ROTATING_BUFFER_SIZE", "")
-    rotating = int(asked) << 20 if asked.isascii() and asked.isdecimal() and len(asked) < 8 else _CACHE
-    checked = environment.get("PYTORCH_TUNABLEOP_NUMERICAL_CHECK", "0") not in ("0", "")
-    return (rotating // operands + 1) * operands + (operands if checked else 0)
-
-
-def _stale(validators: Mapping[str, str], machine: Snapshot) -> Iterator[str]:
+def stale(validators: Mapping[str, str], machine: Snapshot) -> Iterator[str]:
     """Torch compares each validator's text with the stack at hand, and takes nothing where one differs."""
     version = (machine.torch.version or "").partition("+")[0]
     made = validators.get("PT_VERSION", "").partition("+")[0]
@@ -84,14 +40,6 @@ def _stale(validators: Mapping[str, str], machine: Snapshot) -> Iterator[str]:
     here = {str(g.arch).partition(":")[0] for g in machine.of_vendor("amd") if g.arch}
     if arch and here and arch not in here:
         yield f"GCN_ARCH_NAME is {arch}, but this machine has {', '.join(sorted(here))}"
-
-
-def _operands(entry: Entry) -> int:
-    if entry.sizes is None:
-        return 0
-    m, n, k = entry.sizes
-    each = next((size for name, size in _BYTES.items() if name in entry.operator), 2)
-    return (m * k + k * n + m * n) * each * entry.batch
 
 
 @dataclass

@@ -78,7 +78,9 @@ def preferred(machine: Snapshot) -> Choice:
 
 def _of_entry(machine: Snapshot, entry: str, choice: Choice) -> tuple[Library | None, tuple[Reason, ...]]:
     if choice.library == "cpu":
-        return ("cpu", choice.reasons) if entry not in ("scaled_mm", "grouped_mm") else (None, choice.reasons)
+        if entry not in ("scaled_mm", "grouped_mm"):
+            return "cpu", choice.reasons
+        return None, (Reason(f"no source says which library _{entry} uses on a CPU", "-"),)
     rocm = machine.torch.build == "rocm"
     if tuned := _tuned(machine):
         return None, (tuned,)

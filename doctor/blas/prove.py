@@ -13,6 +13,7 @@ from typing import Any
 
 from doctor.blas.predict import Prediction
 from doctor.facts.gemm import GemmProof, Outcome
+from doctor.findings import Progress
 from doctor.parsers.blas import gemm_kernel, gemm_log
 from doctor.parsers.lib.printable import clean
 from doctor.system.user_python import Bounds, Child, Ended, environment, tunable
@@ -71,17 +72,6 @@ class Proved:
     """Why no product could be run at all."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    case: str
-    done: int
-    of: int
-
-
-def cases(predictions: Sequence[Prediction]) -> tuple[str, ...]:
-    return tuple(f"{p.entry}/{p.dtype}" for p in predictions)
-
-
 def prove(
     python: str,
     predictions: Sequence[Prediction],
@@ -93,7 +83,7 @@ def prove(
     """Yields progress, and at last what was proved. The caller has seen to it that `python` may be run."""
     proved = Proved()
     events: list[dict[str, Any]] = []
-    left = list(cases(predictions))
+    left = [f"{p.entry}/{p.dtype}" for p in predictions]
     total = len(left)
     env = environment(environ, LOGGING, (*_ELSEWHERE, *tunable(environ)))
     for _ in range(_MOST_CHILDREN):
@@ -105,34 +95,27 @@ def prove(
             events.append(event)
             if event.get("event") == "begin":
                 begun = str(event.get("case"))
-                yield Progress(begun, total - len(left), total)
+                yield Progress(f"{total - len(left) + 1} of {total}: {begun}")
             elif event.get("event") == "case" and event.get("case") in left:
                 left.remove(str(event["case"]))
                 begun = None
         proved.ended.append(child.ended)
         if child.ended.state == "finished" and begun is None:
             break
+        why = child.ended.detail or "ended without a word"
         if begun is None or begun not in left:
-            proved.trouble = _why(child.ended)
+            proved.trouble = why
             break
-        events.append({"event": "died", "case": begun, "state": child.ended.state, "detail": _why(child.ended)})
+        events.append({"event": "died", "case": begun, "state": child.ended.state, "detail": why})
         left.remove(begun)
-    _read(proved, events, predictions)
-    yield proved
+    yield from_events(events, predictions, proved)
 
 
-def from_events(events: Sequence[Mapping[str, Any]], predictions: Sequence[Prediction]) -> Proved:
-    """What recorded events of the script say."""
-    proved = Proved()
-    _read(proved, events, predictions)
-    return proved
-
-
-def _why(ended: Ended) -> str:
-    return ended.detail or "ended without a word"
-
-
-def _read(proved: Proved, events: Sequence[Mapping[str, Any]], predictions: Sequence[Prediction]) -> None:
+def from_events(
+    events: Sequence[Mapping[str, Any]], predictions: Sequence[Prediction], proved: Proved | None = None
+) -> Proved:
+    """What the events of the script say."""
+    proved = proved or Proved()
     predicted = {f"{p.entry}/{p.dtype}": p.library for p in predictions}
     files: dict[str, None] = {}
     speaking: set[str] = set()
@@ -163,6 +146,7 @@ def _read(proved: Proved, events: Sequence[Mapping[str, Any]], predictions: Sequ
             proved.proofs.append(
                 GemmProof(key=key, entry=entry, dtype=dtype, outcome="not-run", detail=said, predicted=library)
             )
+    return proved
 
 
 _TOLD = ("version", "hip", "cuda", "device", "gpu", "arch", "preferred")

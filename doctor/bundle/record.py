@@ -58,7 +58,8 @@ def make(
     for_why: bool = False,
 ) -> Made:
     """Asks the machine and redacts. The report in it is made from the redacted recording, as the reader's will be."""
-    options = options or Options(total_s=_time_to_ask(), probes=registry.for_comparing() if for_why else None)
+    probes = (*registry.probes(), *registry.for_comparing()) if for_why else None
+    options = options or Options(total_s=_time_to_ask(), probes=probes)
     found = extras.scout(system, since=since, include=include, pid=pid)
     entries = recorded(system, options, extras.errands(found.asks))
     texts, out = extras.taken(entries, found.asks)
@@ -99,7 +100,8 @@ def private_report(system: System, options: Options, site: Site | None = None) -
     entries = recorded(system, options)
     redactor = private.redactor_of(entries, machine_key(system), site)
     clean, _ = private.redacted(entries, redactor)
-    return examine(CaptureSystem.of(redactor.again(clean)), options)
+    python = options.python and redactor.text(options.python)  # it may lie in a home folder
+    return examine(CaptureSystem.of(redactor.again(clean)), replace(options, python=python))
 
 
 def _redacted(row: extras.Text, redactor: Redactor, removed: dict[str, dict[str, int]]) -> list[str]:

@@ -39,7 +39,6 @@ def bench(
     memory: Annotated[int, typer.Option(help="Host memory limit of one process, in GiB.")] = 24,
     budget: Annotated[float, typer.Option(help="tune: time limit in seconds.")] = 300.0,
     results: Annotated[Path | None, typer.Option(help="tune: check and measure this file without tuning.")] = None,
-    no_history: Annotated[bool, typer.Option("--no-history", help="Do not record this run.")] = False,
     format_: Annotated[
         str, typer.Option("--format", metavar="text|json|html", help="Output format; html has bars.")
     ] = "text",
@@ -83,7 +82,7 @@ def bench(
         from doctor.cli.tuning import tune
 
         return tune(machine, runner, device, shape or [], budget, results, format_, to)
-    return _measure(machine, runner, names, level, device, loaded, shape or [], no_history, format_, to)
+    return _measure(machine, runner, names, level, device, loaded, shape or [], format_, to)
 
 
 def _ready(python: str | None, memory: int, began: float | None) -> tuple[Snapshot, Runner]:
@@ -111,7 +110,6 @@ def _measure(
     device: str | None,
     profile: Profile | None,
     shapes: list[str],
-    no_history: bool,
     format_: str,
     to: Destination,
 ) -> int:
@@ -144,50 +142,29 @@ def _measure(
     finally:
         measured.hush()
     report = measured.report_of(machine, {"bench": tuple(found.measurements)}, profile)
-    _deliver(runner, found, level, _baselines(profile, found), report, no_history, format_, to)
+    to.write(_rendered(found, level, _baselines(profile, found), report, format_))
     if interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FINDINGS if any(f.severity.rank < 2 for f in report.counted()) else ExitCode.OK
 
 
-def _deliver(
-    runner: Runner,
-    found: Results,
-    level: str,
-    held: dict[str, Any],
-    judged: Report,
-    no_history: bool,
-    format_: str,
-    to: Destination,
-) -> None:
-    """The result first: a history that can't be written costs nobody their numbers."""
+def _rendered(found: Results, level: str, held: dict[str, Any], judged: Report, format_: str) -> str:
     import datetime
     import json
 
-    from doctor.bench import history
-    from doctor.cli.output import tell
-    from doctor.errors import InputError
+    from doctor.bench import saved
     from doctor.report import bench as report
 
     findings = list(judged.counted())
-    when = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-    data = history.as_data(found, when, level, held, findings)
-    text = json.dumps(data, indent=2) + "\n"
     if format_ == "text":
-        text = report.text(found.software, found.measurements, held, findings, found.trouble)
-    elif format_ == "html":
-        from doctor.report.formats import html
+        return report.text(found.software, found.measurements, held, findings, found.trouble)
+    when = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    data = saved.as_data(found, when, level, held, findings)
+    if format_ == "html":
+        from doctor.report import bench_html
 
-        text = html.render(judged)
-    try:
-        to.write(text)
-    finally:
-        place = None if no_history else history.place(runner.environ)
-        try:
-            if place is not None:
-                history.keep(data, place)
-        except InputError as error:
-            tell(f"doctor: this run is not recorded: {error}\n")
+        return bench_html.page(data, found.measurements)
+    return json.dumps(data, indent=2) + "\n"
 
 
 def _of_baselines(profile: Profile | None) -> list[str]:
@@ -200,26 +177,28 @@ def _of_baselines(profile: Profile | None) -> list[str]:
 
 def _baselines(profile: Profile | None, found: Results) -> dict[str, Any]:
     """Key -> the profile's number with all that says how it was made."""
-    from doctor.rules.bench.bench_below_baseline import baseline_of
+    from doctor.rules.bench.bench_below_baseline import baseline_of, number_of
 
     held = {}
     for one in found.measurements:
         baseline = baseline_of(profile, one)
         if baseline is not None:
-            value = baseline.value.floor if baseline.value.floor is not None else baseline.value.p50
-            held[one.key] = {"value": value, **baseline.model_dump(mode="json", exclude={"value", "what"})}
+            held[one.key] = {
+                "value": number_of(baseline),
+                **baseline.model_dump(mode="json", exclude={"value", "what"}),
+            }
             held[one.key]["unit"] = baseline.value.unit
     return held
 
 
 def _report(paths: list[str], to: Destination) -> int:
-    from doctor.bench import history
+    from doctor.bench import saved
     from doctor.errors import ExitCode, InputError
     from doctor.report import bench_html
 
     if len(paths) != 1:
         raise InputError("bench report takes one result file: doctor bench report A.json -o bench.html")
-    to.write(bench_html.page(*history.load(Path(paths[0]))))
+    to.write(bench_html.page(*saved.load(Path(paths[0]))))
     return ExitCode.OK
 
 
@@ -227,7 +206,7 @@ def _compare(paths: list[str], format_: str, to: Destination) -> int:
     import json
     from dataclasses import asdict
 
-    from doctor.bench import history
+    from doctor.bench import saved
     from doctor.bench.compare import compare_pairs
     from doctor.errors import ExitCode, InputError
 
@@ -235,7 +214,7 @@ def _compare(paths: list[str], format_: str, to: Destination) -> int:
         raise InputError(
             "bench compare takes pairs of result files: doctor bench compare A.json B.json [A2.json B2.json]"
         )
-    loaded = [history.load(Path(path)) for path in paths]
+    loaded = [saved.load(Path(path)) for path in paths]
     pairs = [(a[1], b[1]) for a, b in zip(loaded[::2], loaded[1::2], strict=True)]
     rows = compare_pairs(pairs)
     when = [", ".join(str(data["when"]) for data, _ in loaded[side::2]) for side in (0, 1)]

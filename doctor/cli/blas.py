@@ -30,7 +30,6 @@ def blas(
     device: Annotated[
         str | None, typer.Option(help="With --prove: cpu, cuda or cuda:N (default: what torch has).")
     ] = None,
-    timeout: Annotated[float, typer.Option(help="With --prove: time limit of each process in seconds.")] = 300.0,
     format_: TextOrJson = "text",
     output: Output = None,
     hide: Hide = None,
@@ -52,8 +51,6 @@ def blas(
         raise InputError("--prove runs on this machine and cannot be combined with --from")
     if device is not None and not re.fullmatch(r"cpu|cuda(?::\d{1,3})?", device):
         raise InputError(f"invalid --device '{device[:20]}' (cpu, cuda or cuda:N)")
-    if not 1 <= timeout <= 3600:
-        raise InputError(f"--timeout must be 1 to 3600 seconds, not {timeout:g}")
     system = _system(from_, None)
     machine = measured.facts(system, _python(python, live=from_ is None))
     predictions = predict(machine)
@@ -67,11 +64,12 @@ def blas(
     if prove:
         from doctor.system.user_python import withheld as kept_back
 
-        proved = _proved(machine, predictions, timeout, device)
+        proved = _proved(machine, predictions, device)
         if proved.trouble and all(p.outcome == "not-run" for p in proved.proofs):
             raise InputError(f"cannot run a matrix product: {proved.trouble}")
         withheld = kept_back(dict(os.environ))
-        machine, findings = measured.judged(machine, {"gemm_proofs": tuple(proved.proofs)})
+        judged = measured.report_of(machine, {"gemm_proofs": tuple(proved.proofs)})
+        machine, findings = judged.snapshot, list(judged.counted())
     if format_ == "json":
         data = report.data(machine, predictions, findings, withheld, proved.torch if proved else None)
         deliver(report.render(data, redacted=getattr(system, "redacted", False), site=to.site), output)
@@ -81,18 +79,16 @@ def blas(
     return ExitCode.FINDINGS if bad else ExitCode.OK
 
 
-def _proved(machine: Snapshot, predictions: tuple[Prediction, ...], timeout: float, device: str | None) -> Proved:
-    from dataclasses import replace
-
+def _proved(machine: Snapshot, predictions: tuple[Prediction, ...], device: str | None) -> Proved:
     from doctor.blas import prove
     from doctor.cli import measured
+    from doctor.findings import Progress
 
     python = measured.interpreter(machine)
-    bounds = replace(prove.BOUNDS, total_s=timeout, silence_s=min(prove.BOUNDS.silence_s, timeout))
     last: Any = None
-    for last in prove.prove(python, predictions, dict(os.environ), bounds, device):
-        if isinstance(last, prove.Progress):
-            measured.say(f"{last.done + 1} of {last.of}: {last.case}")
+    for last in prove.prove(python, predictions, dict(os.environ), prove.BOUNDS, device):
+        if isinstance(last, Progress):
+            measured.say(last.what)
     measured.hush()
     assert isinstance(last, prove.Proved)
     return last

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from doctor.facts import Snapshot
-    from doctor.findings import Finding, Report
+    from doctor.findings import Report
     from doctor.profiles import Profile
     from doctor.system.base import System
 
@@ -47,14 +47,8 @@ def interpreter(machine: Snapshot) -> str:
     return python
 
 
-def judged(machine: Snapshot, facts: dict[str, Any], profile: Profile | None = None) -> tuple[Snapshot, list[Finding]]:
-    """The machine with facts that were just made, and the findings of the rules that judge such facts."""
-    report = report_of(machine, facts, profile)
-    return report.snapshot, list(report.counted())
-
-
 def report_of(machine: Snapshot, facts: dict[str, Any], profile: Profile | None = None) -> Report:
-    """The same as a report."""
+    """The machine with facts that were just made, and the findings of the rules that judge such facts."""
     from doctor.engine.judge import judge
     from doctor.facts import Origin, State
     from doctor.knowledge import Knowledge

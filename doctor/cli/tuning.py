@@ -50,7 +50,7 @@ def tune(
         lines.append(f"trouble: {done.trouble}")
     from doctor.cli import measured
 
-    _, findings = measured.judged(machine, {"tuned": tuple(done.tuned)})
+    findings = list(measured.report_of(machine, {"tuned": tuple(done.tuned)}).counted())
     code = _written(lines, format_, done, findings, where)
     return ExitCode.FINDINGS if done.trouble else code
 
@@ -117,6 +117,8 @@ def _judged_file(
     results: Path, machine: Snapshot, done: Tuning
 ) -> tuple[list[str], list[dict[str, Any]], dict[str, str]]:
     """(lines about it, the entries to measure again, its validators)"""
+    from collections import Counter
+
     from doctor.bench import tunableop
     from doctor.errors import InputError, ParserError
     from doctor.parsers.blas import tunableop_csv
@@ -128,16 +130,14 @@ def _judged_file(
     except ParserError as error:
         raise InputError(f"--results: {error}") from error
     entries = tunableop_csv.entries(text)
-    judged = tunableop.judge_file(made, entries, machine)
     todo, done.refused = tunableop.cases_of(entries)
-    by = ", ".join(f"{count} {name}" for name, count in sorted(judged.by_library.items()))
-    lines = [f"{judged.entries} entries: {by or 'none'}"]
-    lines += [f"stale, so torch ignores it: {why}" for why in judged.stale]
-    if judged.repeated:
-        lines.append(f"{judged.repeated} duplicate entries: torch uses the first of each product")
-    if judged.entries:
-        lines.append(f"operands of its largest entry: {judged.operand_bytes >> 20} MiB")
-        lines.append(f"tuning it again also needs: {judged.tuning_bytes >> 20} MiB, and the libraries' workspace")
+    libraries = Counter(entry.library for entry in entries)
+    by = ", ".join(f"{count} {name}" for name, count in sorted(libraries.items()))
+    lines = [f"{len(entries)} entries: {by or 'none'}"]
+    lines += [f"stale, so torch ignores it: {why}" for why in tunableop.stale(made, machine)]
+    repeated = len(entries) - len({(entry.operator, entry.shape) for entry in entries})
+    if repeated:
+        lines.append(f"{repeated} duplicate entries: torch uses the first of each product")
     return lines, todo, made
 
 

@@ -44,7 +44,7 @@ def why(
         str | None, typer.Option(help="COMMAND works when its output has this regular expression, too.")
     ] = None,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds for each run of COMMAND.")] = 300,
-    runs: Annotated[int, typer.Option(min=4, help="Runs of COMMAND at most.")] = 60,
+    runs: Annotated[int, typer.Option(min=4, help="Runs of COMMAND at most.")] = 100,
     minutes: Annotated[float, typer.Option(min=0.1, help="Minutes at most.")] = 60,
     resume: Annotated[Path | None, typer.Option(help="Log of runs: written, and read where it is there.")] = None,
     format_: TextOrJson = "text",
@@ -84,14 +84,15 @@ def _compare(
     from doctor.engine.registry import for_comparing
     from doctor.errors import ExitCode
     from doctor.knowledge import Knowledge
-    from doctor.sides import key_mark, report
+    from doctor.sides import is_live, key_mark, report
     from doctor.why import text
     from doctor.why.ranking import why as ask
-    from doctor.why.symptom import suspects
+    from doctor.why.symptom import read
 
     marks = [key_mark(name, site) for name in names]
-    good, bad = (report(name, site, for_comparing) for name in names)
-    found = ask(good, bad, Knowledge(), suspects(symptom), same_names=marks[0] is not None and marks[0] == marks[1])
+    more = for_comparing(live=all(map(is_live, names)))
+    good, bad = (report(name, site, more) for name in names)
+    found = ask(good, bad, Knowledge(), read(symptom), same_names=marks[0] is not None and marks[0] == marks[1])
     found = replace(found, keys_differ=None not in marks and marks[0] != marks[1])
     as_json = json.dumps(text.as_data(found, names), indent=2) + "\n" if format_ == "json" else ""
     deliver(without_names(as_json or text.render(found, names, verbose=verbose), site), output)
@@ -123,9 +124,9 @@ def _prove(
     proof = prove(good, bad, command, limits, tell)
     if format_ == "json":
         redactor = Redactor(key=site.key if site and site.key else local_key(), site=site)
-        data = proof.as_data(names)
         redactor.learn({"environment": {**bad.variables(), **good.variables()}})
-        deliver(json.dumps(redactor.data(data), indent=2) + "\n", output)
+        data = proof.as_data(names, redactor.data)
+        deliver(json.dumps(data, indent=2) + "\n", output)
     else:
         deliver(redacted(proof.text(names), site), output)
     if proof.interrupted:

@@ -6,7 +6,9 @@ GPUs, their drivers and the kernel. So it is known whose fault it is, not guesse
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
 from doctor.engine.registry import Probe, probe_function, probe_names
 from doctor.facts.sheet import FactSheet
@@ -42,6 +44,17 @@ def probes(inside: System, pid: int, extra: FactSheet | None = None, python: str
     others = [name for name in probe_names() if name not in _INSIDE]
     made += [_of_host(name, inside) for name in others]
     return tuple(made)
+
+
+def bound(probes: Sequence[Probe], inside: System, python: str | None) -> Iterator[Probe]:
+    """The same probes, of the process."""
+    for probe in probes:
+        run = partial(probe.run, python=python) if python and probe.name == "builds" else probe.run
+        yield replace(probe, run=partial(_of_process, run, inside))
+
+
+def _of_process(run: Callable[..., None], inside: System, _host: System, sheet: FactSheet) -> None:
+    run(inside, sheet)
 
 
 def _ways(system: System, sheet: FactSheet, pid: int) -> None:

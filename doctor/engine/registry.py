@@ -38,11 +38,14 @@ LIB = "lib"
 """The folder among the probes' areas that holds no probe, but what probes call."""
 
 
-def for_comparing() -> tuple[Probe, ...]:
-    """The probes of a check, and what only comparing two machines needs."""
+def for_comparing(*, live: bool = False) -> tuple[Probe, ...]:
+    """What only comparing two machines needs, beside the probes of a check. `live`: variables that belong to no GPU
+    stack too, which leave this machine in no bundle."""
+    from doctor.probes.host import environment
     from doctor.probes.lib import builds
 
-    return (*probes(), Probe("builds", builds.probe, ("builds",)))
+    variables = (Probe("variables", environment.probe_rest, ("environment",)),) if live else ()
+    return (Probe("builds", builds.probe, ("builds",)), *variables)
 
 
 _MEASURED = ("bench", "gemm_proofs", "tuned")

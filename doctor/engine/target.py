@@ -13,7 +13,8 @@ from doctor.system.process import ProcessSystem
 
 
 def of_process(system: System, options: Options, pid: int | None, container: str | None) -> Options:
-    """The same with probes that look into that process or container, and into this host for the rest."""
+    """The same with probes that look into that process or container, and into this host for the rest; those that it
+    has already look into the process too."""
     found = containers.find(system, container) if container else None
     number = found.pid if found else pid or 0
     process = ProcessSystem(number, found.opener if found else None)
@@ -23,8 +24,9 @@ def of_process(system: System, options: Options, pid: int | None, container: str
     facts = found.facts if found else None
     if found and facts is not None:
         facts.put("process.container", f"{found.engine}:{found.name}", f"command:{found.engine} inspect")
+    more = inside.bound(options.probes or (), process, python)
     source = f"{found.engine} container {found.name}" if found else f"process {number}"
-    return replace(options, probes=inside.probes(process, number, facts, python), source=source)
+    return replace(options, probes=(*inside.probes(process, number, facts, python), *more), source=source)
 
 
 def has_python(system: System, named: str, where: str) -> None:

@@ -26,13 +26,16 @@ def text(
         lines += list(_row(one, baselines.get(one.key)))
     if trouble:
         lines += ["", f"Incomplete: {trouble}" if measurements else f"Nothing was measured: {trouble}"]
+    return "\n".join([*lines, *finding_lines(findings)]) + "\n"
+
+
+def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
     for finding in findings:
-        lines += ["", f"{finding.severity.value}: {finding.summary} [{finding.rule}]"]
-        lines += [f"    {e.text} ({e.source})" for e in finding.evidence]
+        yield f"\n{finding.severity.value}: {finding.summary} [{finding.rule}]"
+        yield from (f"    {e.text} ({e.source})" for e in finding.evidence)
         for remedy in finding.remedies:
             commands = [f" $ {' '.join(step.command)}" for step in remedy.steps if step.command]
-            lines.append(f"    fix: {remedy.title}{''.join(commands)}")
-    return "\n".join(lines) + "\n"
+            yield f"    fix: {remedy.title}{''.join(commands)}"
 
 
 def _row(one: Measurement, baseline: Any) -> Iterator[str]:
@@ -59,7 +62,7 @@ def _row(one: Measurement, baseline: Any) -> Iterator[str]:
         yield f"    {one.variant}"
     if one.ratio:
         ratio = one.ratio
-        yield f"    takes {ratio.p50:.3f} times {one.against} ({ratio.low:.3f} to {ratio.high:.3f})"
+        yield f"    {ratio.p50:.3f} times the time of {one.against} ({ratio.low:.3f} to {ratio.high:.3f})"
     clocks = clocks_line(one.clocks)
     if clocks:
         yield f"    at {clocks}"

@@ -13,6 +13,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding
 from doctor.redaction import Redactor
 from doctor.redaction.site import Site
+from doctor.report.bench import finding_lines
 from doctor.report.key import local_key
 
 _NAMED = {
@@ -86,14 +87,9 @@ def text(
             lines.append(f"  Not passed to the child process, because it runs as root: {', '.join(withheld)}")
     if trouble:
         lines += ["", f"Some products did not run: {trouble}"]
-    for finding in findings:
-        lines += ["", f"{finding.severity.value}: {finding.summary} [{finding.rule}]"]
-        lines += [f"    {e.text} ({e.source})" for e in finding.evidence]
-        for remedy in finding.remedies:
-            commands = [f" $ {' '.join(step.command)}" for step in remedy.steps if step.command]
-            lines.append(f"    fix: {remedy.title}{''.join(commands)}")
+    lines += finding_lines(findings)
     if machine.gemm_proofs is not None and not findings and not trouble:
-        lines += ["", "Each product ran on the expected library."]
+        lines += ["", "No problems found."]
     if machine.gemm_proofs is None:
         lines += ["", "Predicted from files and flags. To run one small product of each kind: doctor blas --prove"]
     return "\n".join(lines) + "\n"

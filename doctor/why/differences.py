@@ -57,6 +57,8 @@ _CHOICES = {"loader", "libraries", "plugin_libraries", "engines", "toolkits"}
 _SITE = re.compile(r"^.*/(?:site|dist)-packages/")
 _PSEUDONYM = re.compile(r"\b((?:user|host|site|domain|name|path)-)[0-9a-f]{8}\b")
 """Two keys of redaction give one name two stand-ins."""
+_BUILDER = re.compile(r"\(\S+@\S+\) ?")
+"""Who built a kernel, in its version."""
 _ZEROS = re.compile(r"^(v?\d+(?:\.\d+)*?)(?:\.0)+$")
 
 
@@ -240,4 +242,5 @@ def _meaning(value: Any, dropped: Collection[str] = _OF_MACHINES) -> Any:
         return sorted((_meaning(member, dropped) for member in value), key=repr)
     if not isinstance(value, str):
         return value
+    value = _BUILDER.sub("", value)
     return _ZEROS.sub(r"\1", value if dropped is _OF_MACHINES else _SITE.sub("", value))

@@ -92,7 +92,8 @@ def local(name: str, variables: Path | None, folder: Path | None = None) -> Loca
     elif python := python_of(Path(name)):
         prefix = python.parent.parent
     else:
-        raise InputError(f"{name}: --prove runs COMMAND here; name a virtual environment, `pid:N`, or `this`")
+        kinds = "a virtual environment, pid:N, in:NAME, image:NAME or `this`"
+        raise InputError(f"{name}: COMMAND can't run on it; --prove needs {kinds}")
     if variables:
         environment = _variables(variables)
     if prefix is None:

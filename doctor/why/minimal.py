@@ -1,45 +1,47 @@
-"""The smallest set of changes that makes something pass: delta debugging (Zeller and Hildebrandt, "Simplifying and
-Isolating Failure-Inducing Input", 2002), which asks 2·log2(n) times for a single cause.
+"""The smallest set of changes that makes something pass. One cause among n takes log2(n) questions: the shortest
+beginning of the list that passes ends with a cause, and the next cause lies before it (one prefix at a time, as
+QuickXplain does: Junker, AAAI 2004).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import combinations
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
 def minimal(items: Sequence[T], passes: Callable[[tuple[T, ...]], bool]) -> tuple[T, ...]:
-    """A part of `items` that passes and of which no single member can be left out. All of them must pass, none must
-    not; `passes` is not asked twice for the same part. Likely causes belong first."""
-    answers: dict[tuple[T, ...], bool] = {(): False, tuple(items): True}
+    """A part of `items` that passes, of which no member can be left out, and none is enough. All of them must pass,
+    none must not; `passes` is not asked twice for the same part."""
+    answers: dict[frozenset[T], bool] = {frozenset(): False, frozenset(items): True}
 
     def asked(part: tuple[T, ...]) -> bool:
-        if part not in answers:
-            answers[part] = passes(part)
-        return answers[part]
+        key = frozenset(part)
+        if key not in answers:
+            answers[key] = passes(part)
+        return answers[key]
 
-    left, number = tuple(items), 2
-    while len(left) > 1:
-        chunks = _split(left, number)
-        smaller = next((chunk for chunk in chunks if asked(chunk)), None)
-        if smaller is not None:
-            left, number = smaller, 2
-            continue
-        rests = [tuple(item for item in left if item not in chunk) for chunk in chunks] if number > 2 else []
-        rest = next((rest for rest in rests if asked(rest)), None)
-        if rest is not None:
-            left, number = rest, max(number - 1, 2)
-        elif number >= len(left):
+    left = _by_prefixes(tuple(items), asked)
+    while len(left) > 1:  # a change that passes only beside another one misleads the search for prefixes
+        parts = (part for size in (1, len(left) - 1) for part in combinations(left, size))
+        smaller = next(filter(asked, parts), None)
+        if smaller is None:
             break
-        else:
-            number = min(2 * number, len(left))
+        left = smaller
     return left
 
 
-def _split(items: tuple[T, ...], number: int) -> list[tuple[T, ...]]:
-    """In `number` parts of nearly the same length, in order."""
-    bounds = [len(items) * i // number for i in range(number + 1)]
-    return [items[a:b] for a, b in pairwise(bounds) if a < b]
+def _by_prefixes(items: tuple[T, ...], asked: Callable[[tuple[T, ...]], bool]) -> tuple[T, ...]:
+    found: tuple[T, ...] = ()
+    while not asked(found):
+        fails, works = 0, len(items)  # found + items[:fails] fails, found + items[:works] passes
+        while works - fails > 1:
+            middle = (fails + works) // 2
+            if asked((*items[:middle], *found)):
+                works = middle
+            else:
+                fails = middle
+        found, items = (items[works - 1], *found), items[: works - 1]
+    return found

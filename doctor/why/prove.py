@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,17 @@ from doctor.why.boxes import Box, tried
 from doctor.why.local import Local
 from doctor.why.minimal import minimal
 from doctor.why.runs import Limits, OutOfBudget, Runner
-from doctor.why.scratch import Change
+from doctor.why.scratch import Change, shown
 from doctor.why.trial import LocalTrial, Trial
 
 Side = Local | Box
 
 _TWICE = 2
 """Runs of each end before the search: a command that answers both ways is flaky."""
-_MAJORITY = 5
-"""Runs of each step where it is flaky."""
+_AGAIN = 3
+"""Runs of what was found, and of it without each part, before it is named."""
+_OFTEN, _APART = 10, 6
+"""Runs of each end where it is flaky, and how many more of GOOD's have to work: a coin gets there in 1 of 170 cases."""
 _NONE = {"package": "not installed", "device": "not passed", "layer": "no such layer", "folder": "empty"}
 _LONGEST = 200
 """Characters of a value that are printed."""
@@ -52,7 +55,7 @@ class Proof:
     def text(self, names: tuple[str, str]) -> str:
         """For people."""
         lines = [f"With {_plural(len(self.minimal), 'change')} COMMAND works on {names[1]}:"] if self.minimal else []
-        lines += [f"  {_name(change)}: {self._change(change)}" for change in self.minimal]
+        lines += [f"  {shown(change)}: {self._change(change)}" for change in self.minimal]
         lines += [self.note] if self.note else []
         if self.left_out:
             lines.append(f"Differs and can't be carried over: {', '.join(self.left_out)}.")
@@ -66,12 +69,17 @@ class Proof:
             return f"{bad} -> the other build of {good}" if change[0] == "package" else "the values differ"
         return f"{bad} -> {good}"
 
-    def as_data(self, names: tuple[str, str]) -> dict[str, Any]:
-        """`doctor.why-proof/1`."""
-        rows = [{"kind": c[0], "name": c[1], "good": self.values[c][0], "bad": self.values[c][1]} for c in self.minimal]
-        head = {"schema": "doctor.why-proof/1", "good": names[0], "bad": names[1]}
-        counts = {"runs": self.runs, "differences": self.tried, "interrupted": self.interrupted}
-        return {**head, "minimal": rows, "note": self.note, "left_out": list(self.left_out), **counts}
+    def as_data(self, names: tuple[str, str], redacted: Callable[[Any], Any] = lambda text: text) -> dict[str, Any]:
+        """`doctor.why-proof/1`. `redacted` is asked of each text, and not of the keys: a user may be called `good`."""
+        rows = [(*change, *self.values[change]) for change in self.minimal]
+        given = dict(zip(("good", "bad"), names, strict=True))
+        texts = {"note": self.note, "left_out": list(self.left_out)}
+        return {
+            "schema": "doctor.why-proof/1",
+            **{key: redacted(text) for key, text in {**given, **texts}.items()},
+            "minimal": [dict(zip(("kind", "name", "good", "bad"), map(redacted, row), strict=True)) for row in rows],
+            **{"runs": self.runs, "differences": self.tried, "interrupted": self.interrupted},
+        }
 
 
 def prove(good: Side, bad: Side, command: Sequence[str], limits: Limits, tell: Callable[[str], None]) -> Proof:
@@ -106,20 +114,47 @@ def _trial(good: Side, bad: Side, tell: Callable[[str], None]) -> Iterator[Trial
 
 def _search(runner: Runner, trial: Trial) -> tuple[tuple[Change, ...], str]:
     found = trial.found
-    of_bad = [runner.once((), attempt) for attempt in range(_TWICE)]
-    if all(of_bad):
+    of_bad = runner.working((), _TWICE)
+    if of_bad == _TWICE:
         return (), f"COMMAND works on BAD as it is: nothing to explain.{trial.as_it_is}"
-    carried = [runner.once(found, attempt) for attempt in range(_TWICE)]
-    flaky = len(set(of_bad)) > 1 or len(set(carried)) > 1
-    if flaky:
-        runner.repeats = _MAJORITY
-        if runner.passes(()):
-            return (), "COMMAND is flaky, and works on BAD in most of 5 runs: nothing to explain."
-    if not (runner.passes(found) if flaky else all(carried)):
+    carried = runner.working(found, _TWICE)
+    if of_bad == carried == 0:
         return (), _what_remains(runner, trial)
+    if of_bad == 0 and carried == _TWICE:
+        runner.best = found
+        smallest = minimal(found, runner.passes)
+        of_less = sum(runner.working(rest, _AGAIN) for rest in ((), *_rests(smallest)))
+        if of_less == 0 and runner.working(smallest, _AGAIN) == _AGAIN:
+            return smallest, ""
+    return _of_flaky(runner, found)
+
+
+def _of_flaky(runner: Runner, found: tuple[Change, ...]) -> tuple[tuple[Change, ...], str]:
+    """COMMAND answers both ways: nothing is claimed unless it works clearly more often with it."""
+    runner.is_flaky()
+    of_bad, carried = (runner.working(which, _OFTEN) for which in ((), found))
+    if carried - of_bad < _APART:
+        both = f"in {of_bad} of {_OFTEN} runs on BAD and in {carried} of {_OFTEN} with all that GOOD has"
+        return (), f"COMMAND is flaky: it works {both}. This difference is too small to search for its cause."
     runner.best = found
-    note = "COMMAND is flaky: each step is the majority of 5 runs." if flaky else ""
-    return minimal(found, runner.passes), note
+    smallest = minimal(found, runner.passes)
+    works = runner.working(smallest, _OFTEN)
+    while works - of_bad >= _APART:  # one wrong answer makes it too large
+        better = ((runner.working(rest, _OFTEN), rest) for rest in _rests(smallest))
+        found_again = next((row for row in better if row[0] - of_bad >= _APART), None)
+        if found_again is None:
+            break
+        works, smallest = found_again
+    both = f"in {works} of {_OFTEN} runs with this, and in {of_bad} of {_OFTEN} on BAD"
+    if works - of_bad < _APART:
+        names = " and ".join(map(shown, smallest))
+        return (), f"COMMAND is flaky: the search ended at {names}, but it works {both}."
+    return smallest, f"COMMAND is flaky: it works {both}."
+
+
+def _rests(which: tuple[Change, ...]) -> Iterator[tuple[Change, ...]]:
+    """Of several, all but one."""
+    return combinations(which, len(which) - 1) if len(which) > 1 else iter(())
 
 
 def _what_remains(runner: Runner, trial: Trial) -> str:
@@ -145,10 +180,6 @@ def _place(prefix: Path | None) -> str | None:
 def _shown(change: Change, sides: tuple[str | None, str | None]) -> tuple[str | None, str | None]:
     good, bad = (raw if raw is None or change[0] != "variable" else secrets.variable(change[1], raw) for raw in sides)
     return good, bad
-
-
-def _name(change: Change) -> str:
-    return f"image layer {change[1]}" if change[0] == "layer" else change[1]
 
 
 def _short(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from doctor.engine import registry
 from doctor.engine.judge import judge
@@ -19,12 +19,15 @@ from doctor.findings import Finding, Layer, Report, Severity
 from doctor.flags.spelling import is_known
 from doctor.knowledge import Knowledge
 from doctor.probes.lib.python_metadata import STACK
+from doctor.system.commands import loads_code
 from doctor.why.differences import Difference, carried, differences, one_sided, stem
 from doctor.why.minimal import minimal
+from doctor.why.symptom import Symptom
 
 _PATH = (Layer.DRIVER, Layer.GPU, Layer.DEVICES, Layer.CONTAINER, Layer.LIBRARIES, Layer.TORCH, Layer.FLAGS)
 """From the kernel driver up to the program: what lies below breaks all that stands on it."""
 
+_WORD = re.compile(r"[\w.-]+")
 _SERIES = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -38,10 +41,12 @@ class Explained:
 
 @dataclass(frozen=True)
 class Why:
-    """`explained` first, the worst finding first; then differences that a suspected rule reads (`suspected`), then
-    those of the GPU stack (`stack`); `rest` is what nothing here depends on. `shared` are errors that GOOD has too."""
+    """`explained` first, the worst finding first; then differences that the symptom's text names (`named`), those that
+    a suspected rule reads (`suspected`), and those of the GPU stack (`stack`); `rest` is what nothing here depends on.
+    `shared` are errors that GOOD has too."""
 
     explained: tuple[Explained, ...]
+    named: tuple[Difference, ...]
     suspected: tuple[Difference, ...]
     stack: tuple[Difference, ...]
     rest: tuple[Difference, ...]
@@ -52,6 +57,7 @@ class Why:
     """Rules that know of GOOD whether they apply."""
     one_sided: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """Facts that are known of GOOD only, and of BAD only."""
+    symptom: Symptom = field(default_factory=Symptom)
     keys_differ: bool = False
     """They were redacted with different keys, so that names can't be compared."""
 
@@ -62,14 +68,21 @@ class Why:
         return bool(set(Layer) - dark)
 
     @property
+    def is_pointed_to(self) -> bool:
+        """Whether the symptom's text names a difference, or speaks of a rule that one matters to."""
+        rules = {one.finding.rule for one in self.explained if one.by}
+        return bool(self.named or self.suspected or rules & set(self.symptom.rules))
+
+    @property
     def ranked(self) -> tuple[Difference, ...]:
         """Every difference once, in the order in which it may explain the failure."""
         first = [d for one in self.explained for d in one.by]
-        return tuple(dict.fromkeys([*first, *self.suspected, *self.stack, *self.rest]))
+        return tuple(dict.fromkeys([*first, *self.named, *self.suspected, *self.stack, *self.rest]))
 
 
-def why(good: Report, bad: Report, kb: Knowledge, suspects: Sequence[str] = (), *, same_names: bool = False) -> Why:
-    """`suspects` are rules that a symptom's text speaks of; `same_names`: both were redacted with one key."""
+def why(good: Report, bad: Report, kb: Knowledge, symptom: Symptom | None = None, *, same_names: bool = False) -> Why:
+    """`same_names`: both were redacted with one key."""
+    symptom = symptom or Symptom()
     here, there = bad.snapshot, good.snapshot
     found = differences(there, here, same_names=same_names)
     theirs, own = _tally(good.findings), _tally(bad.findings)
@@ -80,16 +93,23 @@ def why(good: Report, bad: Report, kb: Knowledge, suspects: Sequence[str] = (), 
         if f.explained_by is None and (f.rule, f.subject) not in known and own[_kind(f)] > theirs[_kind(f)]
     ]
     explained = tuple(Explained(f, _explaining(f, there, here, found, kb)) for f in new)
-    named = {d for one in explained for d in one.by}
-    read = _read_by({*suspects, *(one.finding.rule for one in explained if not one.by)})
-    suspected = [d for d in found if d not in named and read & {d.name, stem(d.name)}]
+    left = [d for d in found if all(d not in one.by for one in explained)]
+    named = sorted((d for d in left if symptom.place(d) >= 0), key=symptom.place, reverse=True)
+    rules = {*symptom.rules, *(one.finding.rule for one in explained if not one.by)}
+    read, words = _read_by(rules), _documented(rules)
+    suspected = [
+        d
+        for d in left
+        if d not in named and read & {d.name, stem(d.name)} and (_member(d) == d.name or _member(d) in words)
+    ]
     left = sorted(
-        (d for d in found if d not in named and d not in suspected),
-        key=lambda d: (_is_usual(d), _PATH.index(d.layer)),
+        (d for d in left if d not in named and d not in suspected),
+        key=lambda d: (_is_usual(d), _PATH.index(d.layer), not loads_code(_member(d))),
     )
     stack = [d for d in left if _of_the_stack(d)]
     return Why(
-        tuple(sorted(explained, key=lambda one: not one.by)),
+        tuple(sorted(explained, key=lambda one: (not one.by, one.finding.rule not in symptom.rules))),
+        tuple(named),
         tuple(suspected),
         tuple(stack),
         tuple(d for d in left if d not in stack),
@@ -97,6 +117,7 @@ def why(good: Report, bad: Report, kb: Knowledge, suspects: Sequence[str] = (), 
         (unread(there), unread(here)),
         _checked(good),
         one_sided(there, here),
+        symptom,
     )
 
 
@@ -143,6 +164,12 @@ def _read_by(rules: set[str]) -> set[str]:
     return {name if name.startswith("host.") else stem(name) for name in needs if not name.startswith("symptom:")}
 
 
+def _documented(rules: set[str]) -> set[str]:
+    """Words of what these rules say of themselves: which of all variables and packages they are about."""
+    texts = (c.rule.doc for c in registry.checks() if c.rule.id in rules)
+    return {word.strip(".-") for text in texts for word in _WORD.findall(text)}
+
+
 def _is_usual(one: Difference) -> bool:
     """PATH, and releases of one series (kernel 6.8, driver branch 580) differ between nearly any two machines."""
     if one.name == "environment[PATH]":
@@ -160,11 +187,15 @@ def _series(version: object, branch: bool) -> str | None:
 
 def _of_the_stack(one: Difference) -> bool:
     """A variable that some component reads, a package of the GPU stack, or a fact of a driver, library or container."""
-    head, _, member = one.name.partition("[")
-    member = member.removesuffix("]")
+    head, member = stem(one.name), _member(one)
     if head in ("environment", "packages"):
         return is_of_the_stack(head, member)
-    return not head.startswith("host.")
+    return head != "host"
+
+
+def _member(one: Difference) -> str:
+    """NAME of `environment[NAME]`; a fact's own name."""
+    return (one.name.partition("[")[2] or one.name).removesuffix("]")
 
 
 def is_of_the_stack(head: str, name: str) -> bool:

@@ -13,18 +13,20 @@ from math import ceil, log2
 from pathlib import Path
 
 from doctor.errors import InputError
-from doctor.why.scratch import Change
+from doctor.why.scratch import Change, shown
 from doctor.why.trial import Ended, Trial
 
 _LOG_LIMIT = 16 << 20
 _SCHEMA = "doctor.why-log/1"
+_NAMED = 3
+"""Changes that a line of progress names."""
 
 
 @dataclass(frozen=True)
 class Limits:
     """`pattern` is searched in COMMAND's output; `log` has a line of JSON for each run."""
 
-    runs: int = 60
+    runs: int = 100
     minutes: float = 60
     timeout_s: float = 300
     pattern: str | None = None
@@ -43,20 +45,32 @@ class Runner:
         self.command = list(command)
         self.pattern = _compiled(limits.pattern)
         self.number, self.ends = 0, time.monotonic() + 60 * limits.minutes
-        self.repeats = 1
+        self._needed = 1
+        self._levels = ceil(log2(max(self.differences, 1)))
         self.best: tuple[Change, ...] | None = None
         self.last = ""
         self._seconds: list[float] = []
         self._log = Log(limits.log, _identity(trial, self.command, limits))
-        self._expected = 4 + ceil(2 * log2(max(self.differences, 1)))
+        self._expected = 8 + self._levels
+
+    def is_flaky(self) -> None:
+        """From now on an answer is what three runs agree in."""
+        self._needed = 3
+        self._expected = 30 + 4 * self._levels
 
     def passes(self, which: tuple[Change, ...]) -> bool:
-        """Whether COMMAND works with these; more than half of the runs where it is flaky."""
-        answers = [self.once(which, attempt) for attempt in range(self.repeats)]
-        good = 2 * sum(answers) > len(answers)
+        """Whether COMMAND works with these."""
+        answers: list[bool] = []
+        while max(answers.count(True), answers.count(False)) < self._needed:
+            answers.append(self.once(which, len(answers)))
+        good = answers.count(True) == self._needed
         if good and (self.best is None or len(which) < len(self.best)):
             self.best = which
         return good
+
+    def working(self, which: tuple[Change, ...], runs: int) -> int:
+        """In how many of its first runs COMMAND works with these."""
+        return sum(self.once(which, attempt) for attempt in range(runs))
 
     def once(self, which: tuple[Change, ...], attempt: int) -> bool:
         """One run, or what the log says of it."""
@@ -68,7 +82,7 @@ class Runner:
         self.number += 1
         good, took = self._timed(lambda seconds: self.trial.run(which, self.command, seconds))
         self._seconds.append(took)
-        self._progress(len(which), "works" if good else "fails", took)
+        self._progress(which, "works" if good else "fails", took)
         self._log.add(which, attempt, good, self.last, took)
         return good
 
@@ -93,11 +107,12 @@ class Runner:
             return False, f"exit 0, no match of the pattern{cut}"
         return ended.code == 0, f"exit {ended.code}"
 
-    def _progress(self, carried: int, outcome: str, took: float) -> None:
+    def _progress(self, which: Sequence[Change], outcome: str, took: float) -> None:
         left = max(self._expected - self.number, 0) * statistics.median(self._seconds)
         estimate = f"; about {left:.0f} s left" if left >= 1 else ""
         about = f" of about {self._expected}" if self.number <= self._expected else ""
-        of_all = f"{carried} of {self.differences} changes"
+        names = f" ({', '.join(shown(change) for change in which)})" if 0 < len(which) <= _NAMED else ""
+        of_all = f"{len(which)} of {self.differences} changes{names}"
         self.tell(f"run {self.number}{about}: {of_all}: {outcome} ({self.last}, {took:.1f} s){estimate}\n")
 
 

@@ -10,12 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from doctor.errors import InputError
+from doctor.probes.host.environment import OF_THE_SHELL
 from doctor.why.copying import Copy, Source, listed, needed_bytes, shares_blocks
 from doctor.why.local import Local, attainable
 from doctor.why.ranking import is_of_the_stack
 
 _FOLDERS_OF_PATH = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
-_OF_THE_SHELL = {"VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT", "PS1", "_", "SHLVL", "PWD", "OLDPWD"}
 
 _LARGEST = 256 << 20
 """Bytes of a working folder that is copied for each run."""
@@ -24,6 +24,11 @@ Change = tuple[str, str]
 """`("variable", NAME)`, `("package", NAME)`, `("limit", NAME)` or FOLDER; of containers also `("device", PATH)`,
 `("option", NAME)` and `("layer", NUMBER)`."""
 FOLDER: Change = ("folder", "working directory")
+
+
+def shown(change: Change) -> str:
+    """Its name for people."""
+    return f"image layer {change[1]}" if change[0] == "layer" else change[1]
 
 
 def changes(good: Local, bad: Local) -> tuple[Change, ...]:
@@ -35,7 +40,7 @@ def changes(good: Local, bad: Local) -> tuple[Change, ...]:
             raise InputError(f"the environments are of {names}: compiled packages of one do not run in the other")
         both = sorted({*good.packages, *bad.packages})
         packages = [("package", n) for n in both if good.build(n) != bad.build(n) and _is_whole(good, bad, n)]
-    names_of_both = sorted({*good.environment, *bad.environment} - _OF_THE_SHELL)
+    names_of_both = sorted({*good.environment, *bad.environment} - OF_THE_SHELL)
     variables = [n for n in names_of_both if _variable(good, n) != _variable(bad, n)]
     limits = [n for n in sorted(good.limits) if n in bad.limits and _is_other_limit(good.limits[n], bad.limits[n], n)]
     folder = [FOLDER] if _folders_differ(good, bad) and _fits(good, bad) else []
@@ -151,7 +156,7 @@ class Scratch:
 
     def _files(self, carried: set[str]) -> dict[str, Source]:
         """BAD's files with those of these packages as GOOD has them. A file of two packages stays while one of them
-        does; compiled files (.pyc) go with the source that they were made of."""
+        does, as GOOD has it; compiled files (.pyc) go with the source that they were made of."""
         files = dict(self._base)
         staying = set().union(*(rows for name, rows in self._owners.items() if name not in carried))
         for name in carried:
@@ -160,7 +165,7 @@ class Scratch:
         links = {path for path, source in self._base.items() if source.link is not None}
         added: dict[str, Source] = {}
         for name in sorted(carried):
-            for path in self.good.files(name):
+            for path in {*self.good.files(name), *(self._owners.get(name, set()) & staying)}:
                 theirs = f"{self.good.prefix}/{path}"
                 if Path(theirs).is_file() and not any(str(above) in links for above in Path(path).parents):
                     added[path] = Source(theirs, str(self.good.prefix))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from doctor.compare import flat
 from doctor.engine.verdict import State, unread_line
 from doctor.facts.labels import label
 from doctor.findings import Finding, Layer
@@ -37,6 +38,7 @@ def as_data(found: Why, names: tuple[str, str]) -> dict[str, Any]:
             }
             for one in found.explained
         ],
+        "named": [_row(d) for d in found.named],
         "suspected": [_row(d) for d in found.suspected],
         "stack": [_row(d) for d in found.stack],
         "rest": [_row(d) for d in found.rest],
@@ -57,6 +59,8 @@ def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
         yield "? Redacted with different keys: names of hosts, users and paths are not compared."
     if not found.comparable:
         yield "Nothing is known of both, so there is nothing to compare."
+    elif found.symptom.text and not found.is_pointed_to:
+        yield "? The error message points to none of the differences."
     by_cause: dict[tuple[Difference, ...], list[Explained]] = {}
     for one in found.explained:
         by_cause.setdefault(one.by, []).append(one)
@@ -73,7 +77,11 @@ def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
         yield _same(found, names)
     elif found.comparable and not found.explained:
         yield f"No check fails on {names[1]} that passes on {names[0]}."
-    rows = [("A suspected check reads", found.suspected), ("Differences of the GPU stack", found.stack)]
+    rows = [
+        ("The error message names", found.named),
+        ("A suspected check reads", found.suspected),
+        ("Differences of the GPU stack", found.stack),
+    ]
     for title, some in rows:
         if some:
             yield f"\n{title}:"
@@ -82,11 +90,11 @@ def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
                 yield f"  and {len(some) - _SHOWN} more (-v)"
     if found.rest:
         if verbose:
-            yield "\nNothing that doctor checks depends on:"
+            yield "\nNothing points to these:"
             yield from (f"  {_change(d)}" for d in found.rest)
         else:
             number = len(found.rest)
-            yield f"\n{number} more difference{'s' * (number > 1)} that nothing here depends on (-v)"
+            yield f"\n{number} more difference{'s' * (number > 1)}, which nothing points to (-v)"
     for name, facts in zip(names, found.one_sided, strict=True):
         if facts and verbose:
             yield f"\nKnown of {name} only: {', '.join(facts)}"
@@ -109,6 +117,8 @@ def _change(one: Difference) -> str:
     none = "not set" if one.name.startswith("environment[") else "not installed"
     name = one.name[9:-1] if one.name.startswith("packages[") else label(one.name)
     good, bad = (none if side is None else _short(side) for side in _sides(one.good, one.bad))
+    if good == bad:
+        good, bad = _deep(one.good, one.bad)
     return f"{name}: {good} there, {bad} here"
 
 
@@ -122,6 +132,13 @@ def _sides(good: Any, bad: Any) -> tuple[Any, Any]:
         mine, theirs = ([m for m in side if m not in rest] for side, rest in ((good, bad), (bad, good)))
         return mine or ("fewer" if good else []), theirs or ("fewer" if bad else [])
     return good, bad
+
+
+def _deep(good: Any, bad: Any) -> tuple[str, str]:
+    """Where both look alike in a few words: the first field that differs, however deep it lies."""
+    one, other = (dict(flat(side, "")) for side in (good, bad))
+    name = next((name for name in {**one, **other} if one.get(name) != other.get(name)), "")
+    return f"{name} {_short(one.get(name))}", f"{name} {_short(other.get(name))}"
 
 
 def _short(value: Any) -> str:

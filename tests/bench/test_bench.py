@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import stat
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from doctor.bench import history, tunableop
+from doctor.bench import saved, tunableop
 from doctor.bench.plan import GEMM_SHAPES, plan
 from doctor.bench.results import Device, Results, amount, measured
 from doctor.bench.run import devices, run
@@ -249,43 +246,12 @@ def one(key: str, p50: float, unit: str = "TFLOP/s", half: float = 1.0, **more: 
     return Measurement(key=key, what=key, dtype="bfloat16", shape="-", device="cpu", unit=unit, value=value, **more)
 
 
-def test_history_keeps_what_was_written_in_a_file_of_ones_own(tmp_path: Path) -> None:
-    place = history.place({"XDG_STATE_HOME": str(tmp_path / "state")})
-    assert place is not None
+def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
     results = Results([one("gemm", 100)], (Device("cpu", "cpu"),), {"torch": "2.9.1"})
-    for number in range(203):
-        history.keep(history.as_data(results, f"2026-11-21T00:00:{number:03}", "quick", {}), place)
-    assert stat.S_IMODE(place.stat().st_mode) == 0o600
-    lines = place.read_text().splitlines()
-    assert len(lines) == 200
-    assert json.loads(lines[-1])["measurements"][0]["baseline"] == "no baseline"
-    data, read = history.load(place)
-    assert data["when"].endswith(":202")
-    assert read == (one("gemm", 100),)
-
-
-def test_runs_that_end_at_once_are_both_kept(tmp_path: Path) -> None:
-    place = tmp_path / "bench.jsonl"
-    program = "import sys; from pathlib import Path; from doctor.bench import history\n"
-    program += "for n in range(20): history.keep({'n': n}, Path(sys.argv[1]))"
-    both = [subprocess.Popen([sys.executable, "-c", program, str(place)]) for _ in range(2)]
-    assert [one.wait(60) for one in both] == [0, 0]
-    assert len([json.loads(line) for line in place.read_text().splitlines()]) == 40
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["bench.jsonl", "bench.lock"]
-
-
-def test_a_history_that_can_not_be_written_is_left_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = tmp_path / "bench.jsonl"
-    history.keep({"n": 1}, place)
-
-    def full(*given: Any) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(InputError, match="No space left on device"):
-        history.keep({"n": 2}, place)
-    assert place.read_text() == '{"n": 1}\n'
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["bench.jsonl", "bench.lock"]
+    data = saved.as_data(results, "2026-11-21T00:00:00", "quick", {})
+    assert data["measurements"][0]["baseline"] == "no baseline"
+    (tmp_path / "a.json").write_text(json.dumps(data))
+    assert saved.load(tmp_path / "a.json") == (data, (one("gemm", 100),))
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"schema": "doctor.bench/2"}', "[" * 100_000,
@@ -294,12 +260,7 @@ def test_what_is_no_result_is_told(text: str, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(text)
     with pytest.raises(InputError, match="is not a result of"):
-        history.load(path)
-
-
-def test_no_home_no_history() -> None:
-    assert history.place({}) is None
-    assert history.place({"HOME": "relative"}) is None
+        saved.load(path)
 
 
 # --- TunableOp
@@ -320,21 +281,13 @@ def test_entries_of_a_results_file() -> None:
     assert (found[0].sizes, found[0].ms, found[1].batch) == ((6144, 8, 2560), 0.200725, 16)
 
 
-def test_a_file_of_another_stack_is_stale_and_its_memory_is_counted() -> None:
-    """Memory by torch's own formula: copies of the operands until they fill the rotating buffer, and at least one."""
+def test_a_file_of_another_stack_is_stale() -> None:
     machine = mi300x_host({"torch.version": "2.7.1+rocm6.3", "torch.rocm": "6.3"})
     made = {"PT_VERSION": "2.6.0", "ROCM_VERSION": "6.3.0.0-39", "GCN_ARCH_NAME": "gfx90a:sramecc+:xnack-"}
-    judged = tunableop.judge_file(made, entries(CSV), machine)
-    assert judged.stale == (
+    assert tuple(tunableop.stale(made, machine)) == (
         "PT_VERSION is 2.6.0, but this torch is 2.7.1",
         "GCN_ARCH_NAME is gfx90a, but this machine has gfx942",
     )
-    assert (judged.entries, judged.default) == (3, 1)
-    assert judged.operand_bytes == judged.tuning_bytes == 3 * 8192 * 8192 * 4
-    assert judged.repeated == 0
     same = {"PT_VERSION": "2.7.1", "GCN_ARCH_NAME": "gfx942:sramecc+:xnack-"}
-    assert tunableop.judge_file(same, (), machine).stale == ()
-    assert (
-        tunableop.judge_file(made, (), mi300x_host({"torch.version": None, "torch.rocm": None, "gpus": None})).stale
-        == ()
-    )
+    assert not list(tunableop.stale(same, machine))
+    assert not list(tunableop.stale(made, mi300x_host({"torch.version": None, "torch.rocm": None, "gpus": None})))

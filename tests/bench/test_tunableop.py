@@ -15,7 +15,6 @@ from doctor.errors import InputError
 from doctor.facts.gemm import Spread
 from doctor.parsers.blas.tunableop_csv import entries
 from tests.bench.test_bench import runner
-from tests.rules.machines import mi300x_host
 
 FILE = """Validator,PT_VERSION,2.9.1
 GemmTunableOp_BFloat16_TN,tn_6144_8_2560_ld_2560_2560_6144,Gemm_Hipblaslt_6849,0.200725
@@ -35,22 +34,6 @@ def test_the_first_entry_of_each_product_is_measured_again_as_torch_takes_it() -
         ("Gemm_Rocblas_8", [64, 32, 16], 1),  # torch before 2.7 wrote no distances of rows
     ]
     assert refused == ["GemmTunableOp_float_NN/nn_64_64_64_ld_128_64_64: part of a larger matrix, or an unknown form"]
-    assert tunableop.judge_file({}, entries(FILE), mi300x_host({})).repeated == 1
-
-
-@pytest.mark.parametrize(
-    ("variable", "value", "copies"),
-    [("PYTORCH_TUNABLEOP_ROTATING_BUFFER_SIZE", "0", 1), ("PYTORCH_TUNABLEOP_ROTATING_BUFFER_SIZE", "2", 3),
-     ("PYTORCH_TUNABLEOP_NUMERICAL_CHECK", "1", 10), ("X", "", 9)],
-)  # fmt: skip
-def test_memory_while_tuning_grows_with_the_rotating_buffer_and_the_check(
-    variable: str, value: str, copies: int
-) -> None:
-    """Operands of one MiB: 512 x 512 x 128 in fp32 are 1 + 0.25 + 0.25 MiB, so that takes 1.5 MiB."""
-    one = entries("GemmTunableOp_float_NN,nn_512_256_170_ld_512_170_512,Gemm_Rocblas_1,1.0")
-    judged = tunableop.judge_file({}, one, mi300x_host({"environment": {variable: value}}))
-    assert judged.operand_bytes == (512 * 170 + 170 * 256 + 512 * 256) * 4
-    assert judged.tuning_bytes == copies * judged.operand_bytes
 
 
 def by_torch(variable: str, number: str) -> str:

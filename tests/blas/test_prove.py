@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from doctor.blas.predict import DTYPES, ENTRIES, Library, Prediction
-from doctor.blas.prove import Progress, Proved, from_events, prove, witness
+from doctor.blas.prove import Proved, from_events, prove, witness
+from doctor.findings import Progress
 from doctor.parsers.blas import gemm_log
 from doctor.system.user_python import Bounds
 from tests.each import each
@@ -182,7 +183,7 @@ def test_products_that_kill_their_process_cost_themselves_alone(tmp_path: Path) 
     said = {p.entry: p.detail for p in proved.proofs}
     assert said["addmm"] == "died of SIGSEGV"
     assert said["bmm"] == "nothing came for 5 s"
-    assert [p.case for p in seen if isinstance(p, Progress)][:2] == ["mm/bfloat16", "addmm/bfloat16"]
+    assert [p.what.split(": ")[1] for p in seen if isinstance(p, Progress)][:2] == ["mm/bfloat16", "addmm/bfloat16"]
 
 
 def test_a_torch_that_can_not_be_imported_is_told_once(tmp_path: Path) -> None:

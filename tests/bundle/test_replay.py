@@ -12,7 +12,7 @@ import pytest
 from doctor.bundle.open import open_bundle
 from doctor.bundle.pack import write
 from doctor.bundle.record import Made, make
-from doctor.compare import _flat, compare
+from doctor.compare import compare, flat
 from doctor.engine.run import Options, examine
 from doctor.findings import Report
 from doctor.report.formats import render
@@ -34,7 +34,7 @@ def judged(report: Report) -> list[tuple[Any, ...]]:
 
 def facts(report: Report) -> dict[str, Any]:
     told = report.snapshot.model_dump(mode="json")
-    return {name: value for name, value in _flat(told) if not NOISE.search(name)}
+    return {name: value for name, value in flat(told) if not NOISE.search(name)}
 
 
 def same(system: System, path: Path) -> Made:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
-from doctor.bench.history import SCHEMA
+from doctor.bench.saved import SCHEMA
 from doctor.bundle.open import open_bundle
 from doctor.cli.main import run
 from tests.each import each

@@ -76,13 +76,11 @@ def broken(fault: str) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def doctor(*words: str, state: Path, timeout: float = 300) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "XDG_STATE_HOME": str(state)}
+def doctor(*words: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "doctor", *words],
         capture_output=True,
         text=True,
         timeout=timeout,
-        env=environ,
         check=False,
     )

@@ -40,10 +40,9 @@ def python() -> str:
     return str(Path(ENVIRONMENT) / "bin/python")
 
 
-def doctor(*words: str, state: Path) -> tuple[int, Any]:
-    environ = {**os.environ, "XDG_STATE_HOME": str(state)}
+def doctor(*words: str) -> tuple[int, Any]:
     argv = [sys.executable, "-m", "doctor", *words, "--python", str(ENVIRONMENT), "--format", "json"]
-    ran = subprocess.run(argv, capture_output=True, text=True, timeout=600, env=environ, check=False)
+    ran = subprocess.run(argv, capture_output=True, text=True, timeout=600, check=False)
     assert ran.stdout, ran.stderr
     return ran.returncode, json.loads(ran.stdout)
 
@@ -58,8 +57,8 @@ def runnable(python: str) -> None:
 
 
 @pytest.mark.usefixtures("runnable")
-def test_what_products_of_a_cpu_run_on(python: str, tmp_path: Path) -> None:
-    code, told = doctor("blas", "--prove", state=tmp_path)
+def test_what_products_of_a_cpu_run_on(python: str) -> None:
+    code, told = doctor("blas", "--prove")
     ran = {p["key"]: p for p in told["proofs"]}
     assert (code, told["schema"], told["findings"]) == (0, "doctor.blas/1", [])
     assert ran["mm/float32"]["library"] in ("mkl", "openblas", "onednn")
@@ -70,13 +69,13 @@ def test_what_products_of_a_cpu_run_on(python: str, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("runnable")
 def test_products_measured_kept_and_compared(python: str, tmp_path: Path) -> None:
-    _, told = doctor("bench", "gemm", "--device", "cpu", state=tmp_path)
+    _, told = doctor("bench", "gemm", "--device", "cpu")
     keys = [m["what"] for m in told["measurements"]]
     assert keys == ["gemm matmul", "gemm linear", "gemm matmul-bias", "gemm linear-bias"]
     assert all(m["value"]["p50"] > 0 and m["baseline"] == "no baseline" for m in told["measurements"])
     assert all(m["outcome"] == "ran" and m["relative_error"] < 0.015 for m in told["measurements"])
-    kept = tmp_path / "rocm-cuda-doctor/bench.jsonl"
-    assert json.loads(kept.read_text())["when"] == told["when"]
+    kept = tmp_path / "a.json"
+    kept.write_text(json.dumps(told))
     argv = [sys.executable, "-m", "doctor", "bench", "compare", str(kept), str(kept)]
     ran = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     assert ran.returncode == 0
@@ -112,26 +111,22 @@ def test_a_log_line_belongs_to_its_product(python: str) -> None:
 
 
 @pytest.mark.usefixtures("runnable")
-def test_a_report_with_bars_for_people_without_a_home_that_can_be_written(python: str, tmp_path: Path) -> None:
-    """The numbers come, whatever is wrong with the place of the history."""
-    (tmp_path / "rocm-cuda-doctor").write_text("a file, where a folder should be")
-    environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+def test_a_report_with_bars(python: str) -> None:
     argv = [sys.executable, "-m", "doctor", "bench", "copy", "--device", "cpu", "--python", python, "--format", "html"]
-    ran = subprocess.run(argv, capture_output=True, text=True, timeout=300, env=environ, check=False)
+    ran = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0
     assert '<rect class="bar"' in ran.stdout
     assert "triad memory float64 64MiB" in ran.stdout
-    assert ran.stderr.startswith("doctor: this run is not recorded: cannot write the history")
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("runnable")
-def test_a_quick_run_of_everything_is_over_within_a_minute(python: str, tmp_path: Path) -> None:
+def test_a_quick_run_of_everything_is_over_within_a_minute(python: str) -> None:
     """The whole command: start, facts, torch's import in each process, all cases, the end. On a busy machine too."""
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
     try:
         began = time.monotonic()
-        _, told = doctor("bench", "--device", "cpu", state=tmp_path)
+        _, told = doctor("bench", "--device", "cpu")
         took = time.monotonic() - began
     finally:
         for one in busy:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from doctor.bench import history
+from doctor.bench import saved
 from doctor.cli.main import run
 from doctor.report.bench_html import page
 
@@ -34,7 +34,7 @@ def result(folder: Path, **more: Any) -> Path:
 
 
 def test_each_number_stands_beside_its_peak_and_its_baseline(tmp_path: Path) -> None:
-    made = page(*history.load(result(tmp_path)))
+    made = page(*saved.load(result(tmp_path)))
     for said in ("500 TFLOP/s", "490 to 510 in 96% of runs, 100 repeats", "50% of 1000", "80% of 625", "AMD MI300X",
                  "THROTTLED by power cap in 2 of 3 readings", "refused: no such kernel",
                  "1 with a baseline"):  # fmt: skip
@@ -42,7 +42,7 @@ def test_each_number_stands_beside_its_peak_and_its_baseline(tmp_path: Path) -> 
 
 
 def test_text_of_a_result_file_is_no_markup(tmp_path: Path) -> None:
-    made = page(*history.load(result(tmp_path, method="<script>alert(1)</script>", what="<img src=x>\x1b[31m")))
+    made = page(*saved.load(result(tmp_path, method="<script>alert(1)</script>", what="<img src=x>\x1b[31m")))
     assert "<script>" not in made
     assert "<img" not in made
     assert "\x1b" not in made

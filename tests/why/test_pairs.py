@@ -7,6 +7,7 @@ import pytest
 from doctor.engine.judge import judge
 from doctor.knowledge import Knowledge
 from doctor.why.ranking import why
+from doctor.why.symptom import Symptom
 from tests.why.pairs import PAIRS, Pair
 
 KB = Knowledge()
@@ -15,7 +16,7 @@ KB = Knowledge()
 def place(pair: Pair) -> int:
     """Of the first planted difference in the ranking, from 0; all of them have to be among the first three."""
     good, bad = pair.sides()
-    ranked = [d.name for d in why(judge(good, KB), judge(bad, KB), KB, pair.suspects).ranked]
+    ranked = [d.name for d in why(judge(good, KB), judge(bad, KB), KB, Symptom(pair.suspects)).ranked]
     assert pair.cause <= set(ranked), "not a difference"
     places = sorted(ranked.index(name) for name in pair.cause)
     return places[0] if places[-1] < 3 else places[-1]

@@ -7,16 +7,19 @@ import signal
 import subprocess
 import sys
 import venv
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from doctor.errors import InputError
 from doctor.why.local import Local, local
-from doctor.why.prove import Proof, prove
-from doctor.why.runs import Limits
-from doctor.why.trial import Disk
+from doctor.why.prove import Proof, _search, prove
+from doctor.why.runs import Limits, Runner
+from doctor.why.scratch import Change
+from doctor.why.trial import Disk, Ended
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +85,51 @@ def test_where_nothing_differs_it_still_says_which_side_fails(environments: tupl
     good = side(environments[0])
     assert "fails in BAD (exit 1), and in GOOD too" in run(good, good, "raise SystemExit(1)").note
     assert "works on BAD as it is" in run(good, good, "pass").note
+
+
+class Sometimes:
+    """Works in so many of ten runs with `cause`, and in so many without."""
+
+    found: tuple[Change, ...] = tuple(("variable", f"V{n}") for n in range(30))
+    left_out: tuple[str, ...] = ()
+    begins = as_it_is = ""
+    identity, remains = None, ("GOOD's own", "all")
+
+    def __init__(self, cause: str, with_it: int, without: int) -> None:
+        self.cause, self.shares, self.random = cause, {True: with_it, False: without}, Random(1)
+        self.left: dict[bool, list[int]] = {True: [], False: []}
+
+    def run(self, which: Sequence[Change], _command: list[str], _seconds: float) -> Ended:
+        has = ("variable", self.cause) in which
+        if not self.left[has]:
+            self.left[has] = self.random.sample([0] * self.shares[has] + [1] * (10 - self.shares[has]), 10)
+        return Ended(self.left[has].pop())
+
+    def run_good(self, _command: list[str], _seconds: float) -> Ended:
+        return Ended(0)
+
+    def values(self, _change: Change) -> tuple[str, str]:
+        return "1", "2"
+
+
+@pytest.mark.parametrize(
+    ("with_it", "without", "cause", "note"),
+    [
+        (10, 0, "V21", ""),
+        (8, 0, "V21", "in 0 of 10 on BAD."),
+        (10, 2, "V21", "it works in 10 of 10 runs with this, and in "),
+        (5, 5, "", "too small to search for its cause"),
+        (10, 6, "", "too small to search for its cause"),
+        (0, 0, "", "What remains is"),
+        (10, 10, "", "nothing to explain"),
+    ],
+)
+def test_a_flaky_command_is_claimed_nothing_of_by_chance(with_it: int, without: int, cause: str, note: str) -> None:
+    trial = Sometimes("V21", with_it, without)
+    found, words = _search(Runner(trial, [], Limits(), lambda _line: None), trial)
+    assert [name for _, name in found] == [cause] * bool(cause)
+    assert note in words
+    assert bool(note) == bool(words)
 
 
 def test_a_budget_keeps_what_is_known(environments: tuple[Path, Path]) -> None:
@@ -164,7 +212,7 @@ def test_other_pythons_are_refused(environments: tuple[Path, Path], tmp_path: Pa
 
 
 def test_a_bundle_can_not_be_run() -> None:
-    with pytest.raises(InputError, match="--prove runs COMMAND here"):
+    with pytest.raises(InputError, match="COMMAND can't run on it"):
         local("/nonexistent/bundle.tar.gz", None)
 
 

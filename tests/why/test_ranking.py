@@ -11,6 +11,7 @@ from doctor.facts import Snapshot
 from doctor.knowledge import Knowledge
 from doctor.why.differences import differences
 from doctor.why.ranking import Why, why
+from doctor.why.symptom import Symptom
 from doctor.why.text import render
 
 KB = Knowledge()
@@ -32,10 +33,10 @@ def machine(**facts: Any) -> Snapshot:
 
 
 def asked(good: Snapshot, bad: Snapshot, *suspects: str) -> Why:
-    return why(judge(good, KB), judge(bad, KB), KB, suspects)
+    return why(judge(good, KB), judge(bad, KB), KB, Symptom(suspects))
 
 
-OTHER_HARMLESS = {
+OTHER_HARMLESS: dict[str, Any] = {
     "environment": {name: value + "0" for name, value in HARMLESS.items()},
     "packages": [{"name": "torch", "version": "2.9.1+cu130"}, *({**p, "version": "2.0"} for p in PACKAGES)],
 }
@@ -75,6 +76,23 @@ def test_a_symptom_lifts_what_its_rule_reads() -> None:
     good, bad = machine(host={"shm_bytes": 1 << 34}), machine(host={"shm_bytes": 1 << 30}, **OTHER_HARMLESS)
     found = asked(good, bad, "container-shm-too-small")
     assert [d.name for d in found.suspected] == ["host.shm_bytes"]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("ValueError: APP_SETTING_7=70 is not supported", "environment[APP_SETTING_7]"),
+        ("ValueError: APP_SETTING_77 is not supported", None),
+        ("File '/v/site-packages/helper_3/a.py'\nFile '/v/site-packages/helper_5/b.py'", "packages[helper-5]"),
+        ("No module named 'helper_9.io'", "packages[helper-9]"),
+        ("a helper-9 is what the docs call it", None),
+        ("version `X' not found: libnccl.so.2", "environment[LD_LIBRARY_PATH]"),
+    ],
+)
+def test_what_the_message_names_comes_first(text: str, first: str | None) -> None:
+    there = {**OTHER_HARMLESS, "environment": {**OTHER_HARMLESS["environment"], "LD_LIBRARY_PATH": "/x"}}
+    found = why(judge(machine(), KB), judge(machine(**there), KB), KB, Symptom(text=text))
+    assert [d.name for d in found.named[:1]] == ([first] if first else [])
 
 
 def test_ids_and_ways_of_writing_are_no_difference() -> None:

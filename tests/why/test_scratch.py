@@ -114,12 +114,12 @@ def test_a_file_of_two_packages_stays_while_one_of_them_does(tmp_path: Path) -> 
     sites = [environment(tmp_path / name) for name in ("good", "bad")]
     for site in sites:
         install(site, "nvidia-a", "1", {"nvidia/__init__.py": b"", "nvidia/a.py": b""})
-    install(sites[1], "nvidia-b", "1", {"nvidia/__init__.py": b"", "nvidia/b.py": b""})
+    install(sites[1], "nvidia-b", "1", {"nvidia/__init__.py": b"overwritten", "nvidia/b.py": b""})
     scratch = Scratch(side(tmp_path / "good"), side(tmp_path / "bad"), tmp_path / "scratch")
     assert changes(scratch.good, scratch.bad) == (("package", "nvidia-b"),)
     scratch.carry([("package", "nvidia-b")])
-    there = {p.name for p in (scratch.folder / "environment").rglob("nvidia/*.py")}
-    assert there == {"__init__.py", "a.py"}
+    there = {p.name: p.read_bytes() for p in (scratch.folder / "environment").rglob("nvidia/*.py")}
+    assert there == {"__init__.py": b"", "a.py": b""}
 
 
 def test_two_builds_of_one_version_differ(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ _SECRET = re.compile(
     r"(?:^|_)(?:TOKEN|API_?KEYS?|KEYS?|AUTH|PASS|PAT|CREDS?|COOKIE)(?:_|$)|SECRET|PASSWORD|PASSWD|CREDENTIAL|APIKEY"
 )
 _NAME = re.compile(r"^[A-Z][A-Z0-9_]{0,127}$")
+OF_THE_SHELL = frozenset({"VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT", "PS1", "_", "SHLVL", "PWD", "OLDPWD"})
 _VALUE = 8192
 _MOST = 2000
 
@@ -49,6 +50,16 @@ def probe(system: System, sheet: FactSheet) -> None:
         there = system.list_dir("sys/class/net")
         if there.known and there.value is not None:
             sheet.put("host.interfaces", tuple(clean(name, 64) for name in there.value[:256]), there.source)
+
+
+def probe_rest(system: System, sheet: FactSheet) -> None:
+    """The other variables, but for those that are any shell's own: for comparing two live sides. Of what may hold a
+    secret, only that it is set."""
+    held = system.environ().value or {}
+    for name in sorted(held)[:_MOST]:
+        if not (wanted(name) or name in OF_THE_SHELL or "]" in name):
+            value = "set" if _SECRET.search(name.upper()) else clean(held[name], _VALUE)
+            sheet.put(f"environment[{name}]", value, f"environment:{name}")
 
 
 def wanted(name: str) -> bool:

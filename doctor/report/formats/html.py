@@ -12,10 +12,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
-from doctor.errors import DoctorError
-from doctor.facts.gemm import Measurement
 from doctor.findings import KnowledgeUsed, Report
-from doctor.profiles import load
 from doctor.redaction.secrets import masked
 from doctor.report import picture
 from doctor.report.formats.json import as_data
@@ -23,7 +20,6 @@ from doctor.report.html_facts import facts
 from doctor.report.markup import Data, folded, listed, tag, text
 from doctor.report.page import BOTTOM, top
 from doctor.report.words import clean, gpu_line, headline, layer_signs, plural
-from doctor.rules.bench.bench_below_baseline import baseline_of, number_of
 
 _WORDS = {"error": "Error", "warning": "Warning", "info": "Note"}
 _STATUS = {
@@ -83,7 +79,6 @@ def _about(machine: Data) -> Iterator[tuple[str, Any]]:
 def _body(data: Data) -> Iterator[str]:
     yield from _findings(data["findings"])
     yield from _gpus(data)
-    yield from _bench(data)
     if data["profile"]:
         yield from _profile(data["profile"])
     yield from _rest(data)
@@ -183,27 +178,6 @@ def _gpus(data: Data) -> Iterator[str]:
     yield "<section aria-labelledby='gpus'>\n<h2 id='gpus'>GPUs</h2>\n"
     yield picture.topology(data["snapshot"], data["findings"])
     yield f'<div class="wide" role="region" aria-label="GPU numbers" tabindex="0"><table class="gpus">\n<caption>Numbers in each order; ? is unknown</caption>\n{table}</table></div>\n</section>\n'
-
-
-def _bench(data: Data) -> Iterator[str]:
-    """Bars, against the numbers of the profile that was judged."""
-    bench = data["snapshot"].get("bench") or ()
-    drawn = picture.bars(bench, _baselines(data["profile"], bench))
-    if drawn:
-        yield f"<section aria-labelledby='bench'>\n<h2 id='bench'>Measured</h2>\n{drawn}</section>\n"
-
-
-def _baselines(profile: Data | None, bench: Iterable[Data]) -> dict[str, float]:
-    """Key of a measurement -> what the profile of that name has for the same case, as the rule that judges it finds it;
-    {} where the profile is not here (a report of another machine)."""
-    if not profile or not bench:
-        return {}
-    try:
-        known = load(profile["name"])
-    except DoctorError:
-        return {}
-    baselines = {row["key"]: baseline_of(known, Measurement.model_validate(row)) for row in bench}
-    return {key: number_of(baseline) for key, baseline in baselines.items() if baseline}
 
 
 def _gpu(gpu: Data) -> str:

@@ -1,7 +1,6 @@
 """`doctor why` over pairs of fake nodes: a healthy machine, and the same one with a planted fault.
 
-    python -m benchmarks.why            # prints how often the planted fault comes first; root, or a user namespace
-    python -m benchmarks.why prove      # what --prove costs: runs and seconds against the number of differences
+    python -m benchmarks.why --nodes    # prints how often the planted fault comes first; root, or a user namespace
 
 Each pair differs in one fault of tests/fakenode/cases.py, in 100 variables and
 in the versions of 100 packages that nothing reads.
@@ -11,19 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from math import log2
 
 from doctor.findings import Report
 from doctor.knowledge import Knowledge
 from doctor.why.differences import Difference
-from doctor.why.local import Local
-from doctor.why.prove import prove
 from doctor.why.ranking import why
-from doctor.why.runs import Limits
 from tests.fakenode import Node, run_all
 from tests.fakenode.cases import BROKEN
 
@@ -56,23 +50,6 @@ def harmless(one: Difference) -> bool:
     return one.name.startswith(("environment[APP_SETTING_", "packages[helper-"))
 
 
-def cost() -> None:
-    """A command that needs one, two or three of n variables as GOOD has them."""
-    path = {"PATH": "/usr/bin:/bin"}
-    for number in (16, 64, 256, 500):
-        for causes in (1, 2, 3):
-            places = [number * (2 * cause + 1) // (2 * causes) for cause in range(causes)]
-            test = " && ".join(f"test $APP_{place} = good" for place in places)
-            sides = [{f"APP_{n}": side for n in range(number)} for side in ("good", "bad")]
-            good, bad = (Local({**path, **variables}, None, {}) for variables in sides)
-            began = time.perf_counter()
-            proof = prove(good, bad, ["sh", "-c", test], Limits(runs=2000), lambda _line: None)
-            is_exact = sorted(name for _, name in proof.minimal) == sorted(f"APP_{place}" for place in places)
-            bound = f", at most {2 * log2(number) + 10:.0f} promised" if causes == 1 else ""
-            took = f"{proof.runs} runs{bound}, {time.perf_counter() - began:.1f} s"
-            print(f"{number} differences, {causes} of them the cause: {took}, exact: {is_exact}")
-
-
 def main() -> None:
     whole: dict[str, Node] = {}
     for case in BROKEN:
@@ -94,7 +71,3 @@ def main() -> None:
             print(f"{case.name}: {case.rule}: first {lead}; explained {named}")
     took = (time.perf_counter() - began) / pairs
     print(f"{pairs} pairs: planted difference first {first}, its finding explained {explained}, {took:.2f} s a pair")
-
-
-if __name__ == "__main__":
-    cost() if sys.argv[1:] == ["prove"] else main()

@@ -1,0 +1,101 @@
+"""Pairs of fake nodes that differ in what can't be carried over, among 200 harmless differences."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.why.nodes import noisy, reports
+from doctor.knowledge import Knowledge
+from doctor.why.ranking import why
+from doctor.why.symptom import read
+from tests.fakenode import Node
+from tests.fakenode import faults_amd as amd
+from tests.fakenode import faults_host as host
+from tests.fakenode import faults_nvidia as nvidia
+
+
+@dataclass(frozen=True)
+class FactPair:
+    """`cause` are names of which each is right; `symptom` is what a person would paste."""
+
+    what: str
+    cause: frozenset[str]
+    good: Node
+    bad: Node
+    symptom: str = ""
+
+
+def _torch(version: str) -> Any:
+    return {"faults": (host.python_needs(torch=version),)}
+
+
+_MI300X: Any = {"board": "mi300x", "count": 2, "rocm": ("7.2.1",)}
+FACTS = (
+    FactPair(
+        "driver 580 and 535 below torch for CUDA 13.0", frozenset({"nvidia_driver"}),
+        Node("rtx4090", **_torch("2.9.1+cu130")), Node("rtx4090", driver="535.183.01", **_torch("2.9.1+cu130")),
+        "RuntimeError: The NVIDIA driver on your system is too old (found version 12020).",
+    ),
+    FactPair(
+        "torch for CUDA 13.0 on driver 570; GOOD has an older driver and torch for 12.6",
+        frozenset({"packages[torch]"}),
+        Node("h100", 2, driver="560.35.03", **_torch("2.7.1+cu126")),
+        Node("h100", 2, driver="570.86.15", **_torch("2.9.1+cu130")),
+    ),
+    FactPair(
+        "amdgpu of ROCm 6.2 below ROCm 7.2", frozenset({"amdgpu_driver"}),
+        Node(**_MI300X, amdgpu="6.14.14"), Node(**_MI300X, amdgpu="6.2.4"),
+    ),
+    FactPair(
+        "nvidia_uvm is not loaded", frozenset({"nvidia_driver", "nodes"}),
+        Node("h100", 2), Node("h100", 2, faults=(nvidia.uvm_not_loaded,)), "CUDA unknown error",
+    ),
+    FactPair(
+        "the container lacks /dev/kfd", frozenset({"nodes"}),
+        Node(**_MI300X, container="docker"), Node(**_MI300X, container="docker", faults=(amd.kfd_node_missing,)),
+        "RuntimeError: No HIP GPUs are available",
+    ),
+    FactPair(
+        "64 MiB of /dev/shm", frozenset({"host.shm_bytes"}),
+        Node("h100", 2, container="docker"), Node("h100", 2, container="docker", faults=(host.small_shm,)),
+        "RuntimeError: DataLoader worker (pid 71) is killed by signal: Bus error. It is possible that dataloader's "
+        "workers are out of shared memory. Please try to raise your shared memory limit.",
+    ),
+    FactPair(
+        "the IOMMU translates", frozenset({"host.iommu", "kernel"}),
+        Node(**_MI300X), Node(**_MI300X, faults=(host.iommu_translates,)),
+        "NCCL WARN Missing \"iommu=pt\" from kernel command line which can lead to system instablity or hang!",
+    ),
+    FactPair(
+        "a GPU fell off the bus", frozenset({"kernel_log", "gpus", "nvidia_driver"}),
+        Node("h100", 2), Node("h100", 2, faults=(nvidia.xid(79),)),
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Answer:
+    pair: FactPair
+    place: int
+    lead: str
+    seconds: float
+
+
+def answers(chosen: tuple[FactPair, ...]) -> Iterator[Answer]:
+    """Where each cause stands in the ranking, from 1."""
+    nodes = {f"{n}{side}": getattr(one, side) for n, one in enumerate(chosen) for side in ("good", "bad")}
+    found, kb = reports(nodes), Knowledge()
+    for number, one in enumerate(chosen):
+        good, bad = noisy(found[f"{number}good"], "1"), noisy(found[f"{number}bad"], "2")
+        began = time.perf_counter()
+        ranked = [d.name for d in why(good, bad, kb, read(one.symptom)).ranked]
+        place = next((n for n, name in enumerate(ranked, 1) if name in one.cause), 0)
+        yield Answer(one, place, ranked[0] if ranked else "nothing", time.perf_counter() - began)
+
+
+def main() -> None:
+    print(json.dumps([(a.pair.what, a.place, a.lead) for a in answers(FACTS)], indent=1))
