@@ -7,6 +7,7 @@ launcher/runner.py (EXPORT_ENVS) and accelerator/cuda_accelerator.py (export_env
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 
 from doctor.flags.way import in_python
@@ -222,8 +223,13 @@ def python(call: Call) -> None:
             call.step("python -E ignores variables of Python's own"), lambda n: not n.startswith("PYTHON"), sees.base
         )
     call.run.record(call.argv, sees, call.frame, call.line)
-    if rest and rest[0].endswith(".py") and (found := call.run.file(rest[0], call.frame, sees.of)):
-        in_python.follow(call, sees, *found)
+    script = next(iter(rest), "-")
+    if script.endswith(".py") and (found := call.run.file(script, call.frame, sees.of)):
+        in_python.follow(call, sees, *found, posixpath.dirname(script))
+    elif script == "-c" and len(rest) > 1:
+        in_python.follow(call, sees, call.frame.file, "\n" * (call.line - 1) + rest[1])
+    elif script == "-" and call.body:
+        in_python.follow(call, sees, call.frame.file, "\n" * call.line + call.body)
 
 
 _MODULES = {
