@@ -194,7 +194,7 @@ def _environments(rows: list[Assigned]) -> Iterator[_Held]:
 
 
 def _take(row: Assigned, held: _Held) -> None:
-    hides = row.scope and row.value == "" and row.name.endswith("_VISIBLE_DEVICES")  # CUDA_VISIBLE_DEVICES= python x
+    hides = row.value == "" and row.name.endswith("_VISIBLE_DEVICES")  # CUDA_VISIBLE_DEVICES= python x
     if row.how == "unset":
         held.pop(row.name, None)
     elif row.value is not None and row.how != "plain" and not hides and not _SECRET.search(row.name):
