@@ -173,18 +173,20 @@ def _command(command: Simple, exported: set[str], *, every: bool) -> Iterator[As
     words = [_plain(word) for word in command.words]
     head = words[0].text if words else ""
     scope = f"line {command.line}" if words else ""
-    for made in command.assigns:
-        value = None if made.append or made.value.array is not None else _text(made.value.parts)
-        is_plain = not words and not every and made.name not in exported
-        yield Assigned(made.line, made.name, value, "plain" if is_plain else "set", scope)
-        inner = [_plain(word) for word in made.value.array or ()]
-        yield from (row._replace(scope=f"line {command.line}") for row in _arguments(inner))
+    for assign in command.assigns:
+        value = None if assign.append or assign.value.array is not None else _text(assign.value.parts)
+        stays = not words and not every and assign.name not in exported
+        yield Assigned(assign.line, assign.name, value, "plain" if stays else "set", scope)
+        elements = [_plain(word) for word in assign.value.array or ()]
+        yield from (row._replace(scope=f"line {command.line}") for row in _arguments(elements))
     if head == "setenv" and len(words) > 2:
         yield Assigned(words[0].line, words[1].text, words[2].text)
     elif head == "unset":
         yield from (Assigned(w.line, w.text, None, "unset") for w in words[1:] if re.fullmatch(_NAME, w.text))
     elif head in _EXPORTS:
-        yield from (_assigned(w) for w in words[1:] if _ASSIGN.fullmatch(w.text))
+        every = every or head == "export" or any(re.fullmatch(r"-\w*x\w*", w.text) for w in words[1:])
+        for row in (_assigned(w) for w in words[1:] if _ASSIGN.fullmatch(w.text)):
+            yield row if every or row.name in exported else row._replace(how="plain")
     else:
         yield from (row._replace(scope=scope) for row in _arguments(words))
 
@@ -194,14 +196,14 @@ def _plain(word: shell_lexer.Word) -> Word:
 
 
 def _text(parts: Iterable[shell_lexer.Part]) -> str:
-    """A piece that is computed is a hole; `${NAME:-text}` is what it is unless it was set before."""
+    """A piece that is computed is a hole; `${NAME:-text}` is the text, unless that is empty."""
     return "".join(_piece(part) for part in parts)
 
 
 def _piece(part: shell_lexer.Part) -> str:
     if part.kind == "text":
         return part.text
-    return _text(part.word) if part.op in (":-", "-", ":=", "=") else HOLE
+    return (_text(part.word) if part.op in (":-", "-", ":=", "=") else "") or HOLE
 
 
 def _arguments(words: list[Word]) -> Iterator[Assigned]:
