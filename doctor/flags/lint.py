@@ -37,11 +37,11 @@ _BY_INTERACTION = (
     (re.compile(r"rccl-not-a-name|rccl-msccl-removed|rccl-context|nccl-removed|c10d-renamed|c10d-fr-renamed"), UNKNOWN),
     (re.compile(r"(?:nccl|rccl|c10d|gloo)-"), "collective-flag-misconfigured"),
     (re.compile(r"tunable-"), "tunableop-misconfigured"),
-    (re.compile(r"hip-removed|vllm-(?:unknown|removed)|ofi-bounce|amd-published|name-near|ucx-typo"), UNKNOWN),
+    (re.compile(r"hip-removed|vllm-removed|ofi-bounce|amd-published"), UNKNOWN),
     (re.compile(r"te-rocblas|hf-cache-old|hf-transfer|sglang-old|vis-ray-noset|cmake-var"), UNKNOWN),
     (re.compile(r"vllm-aiter-wrong|te-\w+(?:-\w+)?-gfx|sglang-aiter|blas-selection|mnnvl-hybrid|ds-sdma"), WRONG_GPU),
     (re.compile(r"maxautotune-ck-uns|blas-hipblaslt-uns|fa-ck-on|gfx-arch|cuda-arch-list-m"), WRONG_GPU),
-    (re.compile(r"\w+-bool-(?:words|spelling|invalid|crash|on-off)|vllm-aiter-bool|xla-prealloc-sp|blas-c10"), MISREAD),
+    (re.compile(r"\w+-bool-spelling|vllm-aiter-bool|xla-prealloc-sp"), MISREAD),
 )  # fmt: skip
 _RANK = ("error", "warning", "info")
 
@@ -155,8 +155,8 @@ def _misread(name: str, text: str, reading: Reading, grammar: str, component: st
     better = None if wanted is None else grammars.spelt(grammar, wanted)
     fix = f"Write {name}={better}." if better is not None else f"Write it as {component} reads it, or unset {name}."
     said = f"{reading.says} ({component})"
-    slight = (not text and reading.state == "ignored") or table("flags/grammars")[grammar].get("remark")
-    grave = "info" if slight else _SEVERITY[reading.state]
+    slight = not text and reading.state == "ignored"
+    grave = "info" if slight else table("flags/grammars")[grammar].get("severity") or _SEVERITY[reading.state]
     return Remark(rule, grave, name, said, f"grammar {grammar}", grammars.source(grammar), fix, text)
 
 

@@ -47,7 +47,7 @@ def test_a_fault_names_its_cure(line: str, name: str, rule: str, fix: str) -> No
 
 def test_the_interaction_stands_in_the_evidence() -> None:
     stated = [e.text.partition(":")[0] for e in only("NCCL_P2P_DISABLE=true", "NCCL_P2P_DISABLE").evidence]
-    assert stated == ["NCCL_P2P_DISABLE=true", "nccl-word-values", "grammar nccl_int"]
+    assert stated == ["NCCL_P2P_DISABLE=true", "grammar nccl_int"]
 
 
 def test_a_removed_name_is_removed_for_a_version_that_has_no_more_of_it() -> None:
