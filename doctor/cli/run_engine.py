@@ -66,9 +66,7 @@ def say_what_stays_behind(system: System, engine: Engine, spec: Spec) -> None:
     words = argv(engine.base, spec, terminal=False, podman=engine.name == "podman")
     if names := left_behind(system.environ().value or {}, words):
         options = " ".join(f"-e {name}" for name in names)
-        tell(
-            f"doctor: note: set here, but not in the container: {', '.join(names)}. Fix: pass what it needs: {options}\n"
-        )
+        tell(f"doctor: note: set here, but not in the container: {', '.join(names)}. Fix: pass {options}\n")
 
 
 def _first_there(system: System) -> str:

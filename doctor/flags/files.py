@@ -222,7 +222,7 @@ def _of_lines(rows: list[Assigned], source: str, text: str, lines: list[str]) ->
             said = "is a variable of the shell only: without export no program sees it, unless it was exported before"
             yield _finding(row, "warning", said, f"Write export {row.name}={row.value}.", where, "not-exported")
         elif row.how == "number":
-            said = "is no string to YAML, and Kubernetes refuses the manifest"
+            said = "is not a string in YAML, and Kubernetes refuses the manifest"
             yield _finding(row, "error", said, f'Write value: "{row.value}".', where, "unquoted")
         elif row.value and _CREDENTIAL.search(row.name) and _is_credential(row.value):
             said = "looks like a secret, and the file keeps its value"
