@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -93,8 +94,9 @@ def _steps(one: Traced, name: str) -> Iterator[str]:
     from doctor.flags.way.trace import summary
     from doctor.report.words import plural
 
-    get = sum(way.state == "set" for _, way in one.ways)
-    yield f"{one.file}: {name} reaches {get} of {plural(len(one.ways), 'program')}"
+    states = Counter(way.state for _, way in one.ways)
+    counts = ", ".join(f"{count} {state}" for state, count in states.most_common())
+    yield f"{one.file}: {name} in {plural(len(one.ways), 'program')}{f': {counts}' if counts else ''}"
     for _, way in one.ways:
         where = f" ({way.process.where})" if way.process.where else ""
         yield f"{way.process.file}:{way.process.line}: {way.process.label}{where}"

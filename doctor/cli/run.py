@@ -156,6 +156,8 @@ def run(
     _say(spec)
     if there and not emit:
         formats.check_image(there.name, image)
+    if there and not emit and not another:
+        run_engine.say_what_stays_behind(system, there, spec)
     if emit or print_ or explain or another or there is None:
         if another and (not emit or formats.is_local(emit)):
             run_engine.say_what_is_not_known(there)

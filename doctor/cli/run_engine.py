@@ -58,6 +58,17 @@ def say_what_is_not_known(engine: Engine | None) -> None:
         tell(f"doctor: note: that machine's version of {engine.name} is not known; written for one without CDI\n")
 
 
+def say_what_stays_behind(system: System, engine: Engine, spec: Spec) -> None:
+    """Variables that are set here, and that the container will not have."""
+    from doctor.engine.ways import left_behind
+    from doctor.launch.formats.docker import argv
+
+    words = argv(engine.base, spec, terminal=False, podman=engine.name == "podman")
+    if names := left_behind(system.environ().value or {}, words):
+        options = " ".join(f"-e {name}" for name in names)
+        tell(f"doctor: note: set here, but not in the container: {', '.join(names)}. Fix: pass {options}\n")
+
+
 def _first_there(system: System) -> str:
     return "podman" if system.which("docker").value is None and system.which("podman").value else "docker"
 

@@ -5,7 +5,7 @@ Both are followed by the interpreter of `doctor env --trace`; what it does not k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from doctor.errors import ParserError
@@ -65,6 +65,16 @@ def probe(system: System, sheet: FactSheet, pid: int) -> None:
                 found[name] = _lost(fault, lambda step: f"/proc/{step.line}/environ")
     rows = [each.model_dump() for each in found.values()][:_MOST]
     sheet.put("lost_variables", rows, f"file:/proc/{pid}/environ")
+
+
+def left_behind(env: Mapping[str, str], argv: Sequence[str]) -> tuple[str, ...]:
+    """Variables of the GPU stack that a command does not pass to the program that it starts; paths are of this side."""
+    sees = Sees(UNSET)
+    names = sorted(name for name, text in env.items() if text and "/" not in text and _concerns(name))
+    for name in names:
+        sees.put(name, env[name], Step("", 0, name))
+    processes = run.started(list(argv), sees, 0).processes
+    return tuple(name for name in names if findings.lost(name, processes))
 
 
 def _concerns(name: str) -> bool:

@@ -68,9 +68,7 @@ def _preloads(system: System, env: Mapping[str, str]) -> Iterator[Finding]:
     for path in re.split(r"[:\s]+", env.get("LD_PRELOAD", ""))[:20]:
         if path.startswith("/") and "$" not in path and system.stat(path).state is State.ABSENT:
             said = f"LD_PRELOAD names {path[:120]}, which is not there: the loader warns and goes on without it"
-            yield finding(
-                "LD_PRELOAD", "warning", said, "Mend the path, or unset it.", "ld-preload-missing", "ld.so(8)"
-            )
+            yield finding("LD_PRELOAD", "warning", said, "Fix the path, or unset it.", "ld-preload-missing", "ld.so(8)")
 
 
 def _hidden(path: str, names: list[str]) -> Finding:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from doctor.flags import architectures, grammars, lists, spelling
-from doctor.flags.names import described, grammar_of
+from doctor.flags import architectures, grammars
+from doctor.flags.names import grammar_of
 from doctor.flags.situation import Situation, release
 
 Answer = bool | None
@@ -18,20 +18,13 @@ _LISTS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 _STATES = ("misread", "ignored", "fails")
 
 
-def run(line: str, situation: Situation) -> Answer:
-    name, _, words = line.partition(" ")
-    if name in _NAMING:
-        return next(_NAMING[name](situation, words), None) is not None
+def run(name: str, situation: Situation) -> Answer:
     return _CHECKS[name](situation)
 
 
-def variables(line: str, situation: Situation) -> Iterator[str]:
+def variables(name: str, situation: Situation) -> Iterator[str]:
     """The set variables that a check is about, the one to blame first."""
-    name, _, words = line.partition(" ")
-    if name in _NAMING:
-        yield from _NAMING[name](situation, words)
-    else:
-        yield from (n for n in _ABOUT.get(name, ()) if n in situation.env)
+    yield from (n for n in _ABOUT.get(name, ()) if n in situation.env)
 
 
 def _list(situation: Situation, name: str) -> tuple[str, ...]:
@@ -59,14 +52,6 @@ def _cuda_outside(s: Situation) -> Answer:
     return max(numbers) >= s.count if s.count else None
 
 
-def _bad_lists(s: Situation, _words: str) -> Iterator[str]:
-    for name in _LISTS:
-        text = s.env.get(name, "")
-        reading = grammars.read(grammar_of(name), text) if text.strip() else None
-        if reading and (reading.state != "taken" or len(set(text.split(","))) < len(text.split(","))):
-            yield name
-
-
 def _rocm_path_stale(s: Situation) -> Answer:
     named = re.search(r"rocm-(\d{1,2}\.\d{1,2})", s.env.get("ROCM_PATH", ""))
     at_hand = release(s.version("rocm"))[:2]
@@ -83,30 +68,6 @@ def _without_amd_runtime(s: Situation) -> Answer:
 def _alloc_conflict(s: Situation) -> Answer:
     held = [s.env[n] for n in _ALLOC if n in s.env]
     return len(set(held)) > 1
-
-
-def _alloc_faults(s: Situation, words: str) -> Iterator[str]:
-    for name in _ALLOC:
-        reading = lists.allocator(s.env[name]) if s.env.get(name) else None
-        if reading and reading.state == "fails" and words in reading.says:
-            yield name
-
-
-def _of_grammar(s: Situation, words: str) -> Iterator[str]:
-    """Variables of those grammars whose text is not taken for what it says."""
-    wanted = words.split("|")
-    for name, text in s.env.items():
-        if text and (grammar := grammar_of(name)) in wanted:
-            reading = grammars.read(grammar, text)
-            if reading and reading.state in _STATES:
-                yield name
-
-
-def _nccl_words(s: Situation, _words: str) -> Iterator[str]:
-    for name, text in s.env.items():
-        word = grammars.meant(text) is not None and not text.strip().isdigit()
-        if word and name.startswith(("NCCL_", "RCCL_")) and grammar_of(name) == "nccl_int":
-            yield name
 
 
 def _nodes(s: Situation) -> Answer:
@@ -164,14 +125,6 @@ def _megatron_attention(s: Situation) -> Answer:
 
 
 _ALGORITHMS = frozenset(("ring", "tree", "collnetdirect", "collnetchain", "nvls", "nvlstree", "pat", "collnet"))
-
-
-def _algo_unknown(s: Situation) -> Answer:
-    """`ring,tree`, `^tree`, and per function `allreduce:tree,collnetchain;broadcast:ring`."""
-    lists_ = (part.rpartition(":")[2] for part in s.env.get("NCCL_ALGO", "").split(";"))
-    return any(
-        w.strip().lower() not in _ALGORITHMS for part in lists_ for w in part.lstrip("^").split(",") if w.strip()
-    )
 
 
 def _mixed_or_old(s: Situation) -> Answer:
@@ -232,28 +185,8 @@ def _stale_results(s: Situation) -> Answer:
     return True if any(True for _ in tunable.stale(made, s)) else False if any(known) or s.archs else None
 
 
-def _unknown_names(s: Situation, words: str) -> Iterator[str]:
-    yield from (n for n in s.env if n.startswith(words) and not described(n) and not spelling.is_known(n))
-
-
-def _near_misses(s: Situation, words: str) -> Iterator[str]:
-    yield from (n for n in s.env if n.startswith(words) and spelling.nearest(n))
-
-
 def _cray(s: Situation) -> Answer:
     return any(n in s.env for n in ("MPICH_DIR", "CRAY_MPICH_VERSION", "CRAY_MPICH_DIR"))
-
-
-Naming = Callable[[Situation, str], Iterator[str]]
-_NAMING: dict[str, Naming] = {
-    "bad-list-token": _bad_lists,
-    "alloc-fault": _alloc_faults,
-    "grammar": _of_grammar,
-    "nccl-words": _nccl_words,
-    "unknown-name": _unknown_names,
-    "near-miss": _near_misses,
-}
-"""Checks that find variables: they hold where one is found."""
 
 
 _CHECKS: dict[str, Callable[[Situation], Answer]] = {
@@ -277,7 +210,6 @@ _CHECKS: dict[str, Callable[[Situation], Answer]] = {
     "hca-prefix": _hca_prefix,
     "interface-missing": _interface_missing,
     "sockets-product": _sockets,
-    "nccl-algo-unknown": _algo_unknown,
     "mixed-or-old-cc": _mixed_or_old,
     "two-nccl-wheels": _two_nccl,
     "user-site-packages": _user_site,

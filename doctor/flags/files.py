@@ -194,7 +194,7 @@ def _environments(rows: list[Assigned]) -> Iterator[_Held]:
 
 
 def _take(row: Assigned, held: _Held) -> None:
-    hides = row.scope and row.value == "" and row.name.endswith("_VISIBLE_DEVICES")  # CUDA_VISIBLE_DEVICES= python x
+    hides = row.value == "" and row.name.endswith("_VISIBLE_DEVICES")  # CUDA_VISIBLE_DEVICES= python x
     if row.how == "unset":
         held.pop(row.name, None)
     elif row.value is not None and row.how != "plain" and not hides and not _SECRET.search(row.name):
@@ -222,7 +222,7 @@ def _of_lines(rows: list[Assigned], source: str, text: str, lines: list[str]) ->
             said = "is a variable of the shell only: without export no program sees it, unless it was exported before"
             yield _finding(row, "warning", said, f"Write export {row.name}={row.value}.", where, "not-exported")
         elif row.how == "number":
-            said = "is no string to YAML, and Kubernetes refuses the manifest"
+            said = "is not a string in YAML, and Kubernetes refuses the manifest"
             yield _finding(row, "error", said, f'Write value: "{row.value}".', where, "unquoted")
         elif row.value and _CREDENTIAL.search(row.name) and _is_credential(row.value):
             said = "looks like a secret, and the file keeps its value"

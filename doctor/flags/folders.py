@@ -1,8 +1,7 @@
-"""Folders and libraries that variables name, as they lie on the machine: writable, lasting, shared, there at all.
+"""Folders and libraries that variables name, as they lie on the machine: writable, there at all.
 
 A compiler's cache that can't be made or written stops the program at the first kernel that is not in it yet (Triton,
-Inductor, AITER and vLLM make the folder themselves and let the error through). On tmpfs or in a container's own layer
-it is gone after a restart; on a file system of the network other machines with other GPUs find it.
+Inductor, AITER and vLLM make the folder themselves and let the error through).
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.flags.beside import finding
-from doctor.flags.situation import release
 from doctor.parsers.kernel import mountinfo
 
 if TYPE_CHECKING:
@@ -24,13 +22,7 @@ if TYPE_CHECKING:
 
 CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "AITER_JIT_DIR", "VLLM_CACHE_ROOT", "HF_HOME")
 """MIOpen is not one of them: it warns and goes on without its database."""
-SHARED = ("AITER_JIT_DIR", "TF_XLA_HSACO_CACHE_DIR")
-"""Hold code for one kind of GPU and release, and do not say for which."""
 _PLUGINS = ("NCCL_NET_PLUGIN", "NCCL_TUNER_PLUGIN", "NCCL_PROFILER_PLUGIN", "NCCL_ENV_PLUGIN")
-_NCCLS = ("LD_PRELOAD", "VLLM_NCCL_SO_PATH")
-_GONE_AFTER = ("tmpfs", "ramfs", "overlay")
-_NETWORK = ("nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "afs", "wekafs", "9p", "virtiofs")
-_UNNAMED = "/tmp"  # noqa: S108 - where Inductor makes its folder
 _UP = 40
 """Folders above the named one that are looked at."""
 
@@ -46,20 +38,13 @@ def look(system: System, situation: Situation) -> Iterator[Finding]:
     """Nothing is read where no variable names a folder."""
     env = situation.env
     caches = [name for name in CACHES if env.get(name, "").startswith("/")]
-    lasting = situation.context("serving") is True and env.get("TORCHINDUCTOR_MAX_AUTOTUNE") == "1"
-    if caches or lasting or any(env.get(name) for name in SHARED):
+    if caches:
         mounts = system.read_text("proc/self/mountinfo", limit=4 << 20).then(mountinfo.read).value or ()
         who = account(system.read_text("proc/self/status").value or "")
         for name in caches:
             yield from _unwritable(system, name, env[name], who, mounts)
-        for name in SHARED:
-            yield from _of_the_network(name, env.get(name, ""), mounts)
-        if lasting:
-            yield from _not_lasting(env.get("TORCHINDUCTOR_CACHE_DIR") or _UNNAMED, mounts)
     for name in _PLUGINS:
         yield from _missing(system, name, env.get(name, ""))
-    for name in _NCCLS:
-        yield from _another_nccl(system, name, env.get(name, ""), situation.version("nccl"))
 
 
 def account(status: str) -> Account | None:
@@ -125,41 +110,9 @@ def holding(mounts: tuple[Mount, ...], path: str) -> Mount | None:
     return next((m for m in reversed(above) if len(m.point) == longest), None)
 
 
-def _of_the_network(name: str, path: str, mounts: tuple[Mount, ...]) -> Iterator[Finding]:
-    mount = holding(mounts, posixpath.normpath(path)) if path.startswith("/") else None
-    if mount and (mount.fstype in _NETWORK or mount.fstype.startswith("fuse.")):
-        said = f"{name}={path[:120]} lies on {mount.fstype}: machines that share it load each other's code objects"
-        cure = "One folder for each kind of GPU and release."
-        what = "aiter-jit-shared" if name == "AITER_JIT_DIR" else "hsaco-cache-shared"
-        yield finding(name, "info", said, cure, what, f"{mount.point} {mount.fstype}")
-
-
-def _not_lasting(path: str, mounts: tuple[Mount, ...]) -> Iterator[Finding]:
-    mount = holding(mounts, posixpath.normpath(path))
-    if mount and mount.fstype in _GONE_AFTER:
-        said = f"Inductor's cache in {path[:120]} is on {mount.fstype}: each restart of the server tunes again"
-        cure = "Put TORCHINDUCTOR_CACHE_DIR on a volume that stays."
-        source = f"{mount.point} {mount.fstype}"
-        yield finding("TORCHINDUCTOR_MAX_AUTOTUNE", "warning", said, cure, "maxautotune-no-cache", source)
-
-
 def _missing(system: System, name: str, text: str) -> Iterator[Finding]:
     """NCCL goes on without a plug-in that it can't load: over sockets, or its own InfiniBand code."""
     for path in text.split(",")[:8]:
         if path.startswith("/") and "$" not in path and system.stat(path.lstrip("/")).is_absent:
             said = f"{name} names {path[:120]}, which is not there: NCCL goes on without it"
-            yield finding(name, "warning", said, "Mend the path, or unset it.", "nccl-plugin-foreign", path[:120])
-
-
-def _another_nccl(system: System, name: str, text: str, ours: str | None) -> Iterator[Finding]:
-    """By the names of files: libnccl.so.2 is a link to libnccl.so.2.27.3; the wheel's own copy has no number."""
-    for path in re.split(r"[:\s]+", text)[:20]:
-        if not (ours and path.startswith("/") and "/libnccl.so" in path):
-            continue
-        found = re.search(
-            r"/libnccl\.so\.(\d{1,3}\.\d{1,3}\.\d{1,3})$", f"/{system.real(path.lstrip('/')).value or ''}"
-        )
-        if found and release(found[1]) != release(ours)[:3]:
-            said = f"{name} puts NCCL {found[1]} ({path[:120]}) in the place of {ours[:20]}, which torch was built with"
-            cure = "Only with a release that was tested with this torch."
-            yield finding(name, "warning", said, cure, "ld-preload-nccl", path[:120])
+            yield finding(name, "warning", said, "Fix the path, or unset it.", "nccl-plugin-foreign", path[:120])

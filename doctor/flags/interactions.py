@@ -95,22 +95,3 @@ def contexts() -> frozenset[str]:
     rows = table("flags/conditions").values()
     found = (a for row in rows for line in row.get("lines", ()) for a in conditions.atoms(line))
     return frozenset(a.value for a in found if a.subject == "ctx")
-
-
-def not_evaluated() -> dict[str, str]:
-    """Interaction → why its condition is not evaluated."""
-    return _that_say("open")
-
-
-def found_elsewhere() -> dict[str, str]:
-    """Interaction → what else of doctor finds it."""
-    return _that_say("elsewhere")
-
-
-def dropped() -> dict[str, str]:
-    """Interaction → why it became no rule."""
-    return _that_say("dropped")
-
-
-def _that_say(key: str) -> dict[str, str]:
-    return {name: str(row[key]) for name, row in table("flags/conditions").items() if row.get(key)}

@@ -37,12 +37,13 @@ _BY_INTERACTION = (
     (re.compile(r"rccl-not-a-name|rccl-msccl-removed|rccl-context|nccl-removed|c10d-renamed|c10d-fr-renamed"), UNKNOWN),
     (re.compile(r"(?:nccl|rccl|c10d|gloo)-"), "collective-flag-misconfigured"),
     (re.compile(r"tunable-"), "tunableop-misconfigured"),
-    (re.compile(r"hip-removed|vllm-(?:unknown|removed)|ofi-bounce|amd-published|name-near|ucx-typo"), UNKNOWN),
+    (re.compile(r"hip-removed|vllm-removed|ofi-bounce|amd-published"), UNKNOWN),
     (re.compile(r"te-rocblas|hf-cache-old|hf-transfer|sglang-old|vis-ray-noset|cmake-var"), UNKNOWN),
     (re.compile(r"vllm-aiter-wrong|te-\w+(?:-\w+)?-gfx|sglang-aiter|blas-selection|mnnvl-hybrid|ds-sdma"), WRONG_GPU),
     (re.compile(r"maxautotune-ck-uns|blas-hipblaslt-uns|fa-ck-on|gfx-arch|cuda-arch-list-m"), WRONG_GPU),
-    (re.compile(r"\w+-bool-(?:words|spelling|invalid|crash|on-off)|vllm-aiter-bool|xla-prealloc-sp|blas-c10"), MISREAD),
+    (re.compile(r"\w+-bool-spelling|vllm-aiter-bool|xla-prealloc-sp"), MISREAD),
 )  # fmt: skip
+_VERB = re.compile(r"(?:is|has|may|reads|keeps|names|hides|ends|joins|takes|lists) ")
 _RANK = ("error", "warning", "info")
 
 
@@ -65,7 +66,7 @@ class Remark(NamedTuple):
     @property
     def is_specific(self) -> bool:
         """Said of this very text; interactions say what holds for all of their kind."""
-        return " " in self.id or self.id in ("renames", "presence", "empty")
+        return " " in self.id or self.id in ("renames", "presence")
 
 
 def findings(situation: Situation, places: Mapping[str, str] | None = None) -> tuple[Finding, ...]:
@@ -96,10 +97,10 @@ def _name(name: str, text: str, situation: Situation) -> Iterator[Remark]:
     if gone:
         yield _unread(name, text, gone)
     elif near:
-        said = f"no component that is known reads it; {near} is a name that is read"
+        said = f"is not read by any known component, but {near} is"
         yield Remark(UNKNOWN, "warning", name, said, "known names", "names of the stack", f"Use {near}.", text)
     elif name.startswith("VLLM_") and not spelling.is_known(name) and not situation.has("vllm"):
-        said = "is no name that a known release of vLLM reads; vLLM warns of those at start"
+        said = "is not read by any known release of vLLM, which warns of such names at start"
         yield Remark(UNKNOWN, "info", name, said, "known names", "names of the stack", "Check its spelling.", text)
 
 
@@ -123,13 +124,10 @@ def _value(name: str, text: str, situation: Situation) -> Iterator[Remark]:
         return  # how Slurm says that a step was given no GPU
     grammar = grammar_of(name)
     reading = grammars.read(grammar, text)
+    if not text and (reading is None or reading.state == "ignored"):
+        return
     if reading and reading.state != "taken":
         yield _misread(name, text, reading, str(grammar), flag["component"])
-    elif text == "":
-        default = f"; unset, it is {flag['default']}" if flag.get("default") not in (None, "unset") else ""
-        yield Remark(
-            MISREAD, "info", name, f"is set and empty{default}", "empty", flag["source"], f"Unset {name}.", text
-        )
     elif left_on(flag, text, reading):
         judged = interactions.speaks_of(name)  # whether it harms here is then judged by what is at hand
         grave = "warning" if situation.context("production") and not judged else "info"
@@ -155,8 +153,7 @@ def _misread(name: str, text: str, reading: Reading, grammar: str, component: st
     better = None if wanted is None else grammars.spelt(grammar, wanted)
     fix = f"Write {name}={better}." if better is not None else f"Write it as {component} reads it, or unset {name}."
     said = f"{reading.says} ({component})"
-    slight = (not text and reading.state == "ignored") or table("flags/grammars")[grammar].get("remark")
-    grave = "info" if slight else _SEVERITY[reading.state]
+    grave = table("flags/grammars")[grammar].get("severity") or _SEVERITY[reading.state]
     return Remark(rule, grave, name, said, f"grammar {grammar}", grammars.source(grammar), fix, text)
 
 
@@ -164,7 +161,7 @@ def _held(held: interactions.Held, situation: Situation) -> Iterator[Remark]:
     rule = next((rule for pattern, rule in _BY_INTERACTION if pattern.match(held.id)), CONFLICT)
     name = held.variables[0] if held.variables else _wanted(held)
     said = held.problem if held.audited else f"{held.problem.rstrip('.')} (not checked against the code)"
-    said = f"in production: {said}" if held.if_production else said
+    said = f"{said.rstrip('.')} (matters in production)" if held.if_production else said
     value = situation.env.get(name)
     yield Remark(rule, held.severity, name, said, held.id, held.source, held.fix, value, held.variables)
 
@@ -188,7 +185,7 @@ def _finding(group: list[Remark], situation: Situation, places: Mapping[str, str
     return Finding(
         rule=first.rule,
         severity=severity,
-        summary=f"{shown}: {first.text.rstrip('.')}."[:400],
+        summary=f"{shown}{' ' if _VERB.match(first.text) else ': '}{first.text.rstrip('.')}."[:400],
         subject=subject,
         fingerprint=fingerprint(first.rule, subject),
         evidence=(*lines[:8], *reasons[:8]),

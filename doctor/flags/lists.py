@@ -79,7 +79,7 @@ def gfx_version(text: str) -> Reading:
     found = re.fullmatch(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})", text)
     if found and int(found[1]) <= 63 and int(found[2]) <= 255 and int(found[3]) <= 255:
         return Reading(text, "taken")
-    what = "is gfx000 to older ROCr" if not text else "is no MAJOR.MINOR.STEPPING"
+    what = "is gfx000 to older ROCr" if not text else "is not MAJOR.MINOR.STEPPING"
     return Reading(None, "fails", f"{what}: no GPU comes up")
 
 

@@ -35,7 +35,7 @@ def unread(name: str, situation: Situation) -> str | None:
     reasons = [_absent(str(flag["component"]), str(flag["vendor"]), situation) for flag in described(name)]
     if not reasons or None in reasons:
         return None
-    return f"nothing here reads it: {', '.join(dict.fromkeys(r for r in reasons if r))}"
+    return f"is not read by anything here: {', '.join(dict.fromkeys(r for r in reasons if r))}"
 
 
 def _absent(component: str, vendor: str, situation: Situation) -> str | None:
@@ -44,7 +44,7 @@ def _absent(component: str, vendor: str, situation: Situation) -> str | None:
         return f"{component} is not installed"
     vendors = situation.vendors or frozenset() if situation.machine.gpus else frozenset()
     if vendors == frozenset({"nvidia"}) and (component in _AMD or vendor == "amd"):
-        return f"{component} has it for AMD's GPUs alone"
+        return f"{component} reads it on AMD GPUs only"
     if vendors == frozenset({"amd"}) and (component in _NVIDIA or vendor == "nvidia"):
-        return f"{component} has it for NVIDIA's GPUs alone"
+        return f"{component} reads it on NVIDIA GPUs only"
     return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict
 
 from doctor.knowledge.entries import Entry
@@ -63,8 +65,8 @@ class Grammar(Entry):
     """White space around it does not count."""
     other: str | None = None
     """What another text is: ignored, misread or fails."""
-    remark: bool = False
-    """What it gets wrong costs little: a remark, no warning."""
+    severity: Literal["error", "info", ""] = ""
+    """Where a text that is misread costs more, or less, than a warning says."""
     empty: str | None = None
     """`other` where the empty text is one of those."""
 

@@ -31,7 +31,7 @@ def test_each_step_is_shown_to_the_end(script: str, capsys: pytest.CaptureFixtur
     assert run(["env", script, "--trace", "NCCL_DEBUG"]) == 0
     lines = capsys.readouterr().out.replace(f"{script}:", "").splitlines()
     assert lines == [
-        " NCCL_DEBUG reaches 1 of 2 programs",
+        " NCCL_DEBUG in 2 programs: 1 set, 1 not set",
         "4: python3 wait.py",
         "    2: export NCCL_DEBUG=INFO",
         "    -> INFO",

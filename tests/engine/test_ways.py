@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from doctor.engine.pasted import judge_pasted
-from doctor.engine.ways import probe
+from doctor.engine.ways import left_behind, probe
 from doctor.facts.sheet import FactSheet
 from doctor.findings import Finding
 from doctor.knowledge import Knowledge
@@ -74,3 +74,10 @@ def test_a_process_above_has_it(tmp_path: Path) -> None:
     assert _lost(tmp_path, {9: (7, "NCCL_DEBUG=WARN", "python t.py"), 7: sudo, 8: shell}) == []
     assert _lost(tmp_path, {9: (8, "A=1", "python t.py"), 8: shell}) == []  # the shell may have unset it
     assert _lost(tmp_path, {9: (7, "A=1", "python t.py"), 7: (1, "A=1", "sudo -E python t.py")}) == []
+
+
+def test_what_a_container_is_not_passed_is_named() -> None:
+    env = {"NCCL_DEBUG": "INFO", "HSA_XNACK": "1", "CUDA_HOME": "/usr/local/cuda", "HOME": "/root"}
+    argv = ["docker", "run", "--rm", "--env", "HSA_XNACK", "img", "python", "t.py"]
+    assert left_behind(env, argv) == ("NCCL_DEBUG",)
+    assert left_behind(env, [*argv[:3], "--env=NCCL_DEBUG", *argv[3:]]) == ()

@@ -18,7 +18,7 @@ def names(text: str, name: str = "a.sh") -> list[str]:
 
 
 def test_a_comment_with_a_reason_sets_the_finding_aside() -> None:
-    looked = of(f"{BAD}  # doctor: ignore nccl-word-values the wrapper mends it\n")
+    looked = of(f"{BAD}  # doctor: ignore collective-flag-misconfigured the wrapper mends it\n")
     assert looked.findings == ()
     assert looked.notes == ("1 set aside by comments in the file",)
     assert of(f"# doctor: ignore grammar the wrapper mends it\n{BAD}\n").findings != ()
@@ -30,7 +30,7 @@ def test_a_comment_above_holds_for_the_next_line() -> None:
 
 
 def test_without_a_reason_it_does_not_count() -> None:
-    looked = of(f"{BAD}  # doctor: ignore nccl-word-values\n")
+    looked = of(f"{BAD}  # doctor: ignore collective-flag-misconfigured\n")
     assert looked.findings
     assert "no reason" in looked.notes[0]
 

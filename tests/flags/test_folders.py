@@ -1,4 +1,4 @@
-"""Folders and libraries that variables name: writable, lasting, shared, there."""
+"""Folders and libraries that variables name: writable, there."""
 
 from __future__ import annotations
 
@@ -79,23 +79,6 @@ def test_root_writes_everywhere_and_an_owner_as_the_bits_say() -> None:
     assert writable(Stat("dir", 0o555, 7, 7, 0), Account(7, frozenset())) is False
 
 
-def test_a_tuned_server_whose_cache_is_gone_after_a_restart(machine: TreeSystem) -> None:
-    tuned = "TORCHINDUCTOR_MAX_AUTOTUNE=1 ctx:serving"
-    (unset,) = said(machine, tuned)
-    assert "maxautotune-no-cache" in unset
-    assert "/tmp is on overlay" in unset
-    assert "tmpfs" in said(machine, f"{tuned} TORCHINDUCTOR_CACHE_DIR=/dev/shm/c")[-1]
-    assert said(machine, f"{tuned} TORCHINDUCTOR_CACHE_DIR=/data/open") == []
-    assert said(machine, "TORCHINDUCTOR_MAX_AUTOTUNE=1") == []
-    assert said(machine, "TORCHINDUCTOR_MAX_AUTOTUNE=0 ctx:serving") == []
-
-
-def test_code_objects_on_the_networks_file_system(machine: TreeSystem) -> None:
-    shared = said(machine, "TF_XLA_HSACO_CACHE_DIR=/home/u")
-    assert [text.split()[0] for text in shared] == ["hsaco-cache-shared"]
-    assert said(machine, "TF_XLA_HSACO_CACHE_DIR=/data/open") == []
-
-
 def test_a_plug_in_that_is_not_there(machine: TreeSystem) -> None:
     (missing,) = said(machine, "NCCL_NET_PLUGIN=/opt/aws/libnccl-net.so")
     assert missing.startswith("nccl-plugin-foreign")
@@ -113,15 +96,3 @@ def test_the_mount_of_a_path_is_the_longest_and_the_last(tmp_path: Path) -> None
     }
     assert folders.holding((), "/") is None
     assert list(folders.look(TreeSystem(tmp_path), Situation({}))) == []
-
-
-@pytest.mark.parametrize("name", ["LD_PRELOAD", "VLLM_NCCL_SO_PATH"])
-def test_another_release_of_nccl(tmp_path: Path, machine: TreeSystem, name: str) -> None:
-    (tmp_path / "opt/libnccl.so.2.27.3").write_text("")
-    (tmp_path / "opt/libnccl.so.2").symlink_to("libnccl.so.2.27.3")
-    (other,) = said(machine, f"{name}=/opt/libnccl.so.2 pkg:nvidia-nccl-cu12=2.26.2.post1")
-    assert other.startswith("ld-preload-nccl")
-    assert "NCCL 2.27.3" in other
-    assert said(machine, f"{name}=/opt/libnccl.so.2 pkg:nvidia-nccl-cu12=2.27.3") == []
-    assert said(machine, f"{name}=/opt/libnccl.so.2") == []
-    assert said(machine, f"{name}=/opt/libnccl-net.so pkg:nvidia-nccl-cu12=2.26.2 LD_PRELOADED=/x") == []

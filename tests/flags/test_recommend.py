@@ -121,7 +121,7 @@ def test_the_default_and_the_dead_are_left_out_with_a_reason() -> None:
     asked = of("gpu=8xMI355X rocm=7.2 torch=2.10 pkg:megatron-core=0.15 pkg:transformer-engine=2.9")
     left = {row.name: row.why for row in recommend.advice(asked, "train").left_out}
     assert left["NVTE_CK_USES_BWD_V3"] == "is the default"
-    assert "NVIDIA's" in left["CUDA_DEVICE_MAX_CONNECTIONS"]
+    assert "NVIDIA GPUs only" in left["CUDA_DEVICE_MAX_CONNECTIONS"]
 
 
 @pytest.mark.parametrize(

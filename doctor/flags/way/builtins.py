@@ -16,7 +16,7 @@ from doctor.parsers.text.shell_tree import assignment
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _SILENT_TEXT = """
-: [ [[ alias bg bind break cd compopt continue dirs disown echo false fg getopts hash help history jobs kill let
+: [ [[ alias bg bind break cd compopt continue dirs disown echo false fg getopts hash help history jobs kill
 logout popd pushd pwd shift shopt suspend test times true type ulimit umask unalias wait hash
 """
 _SILENT = frozenset(_SILENT_TEXT.split())
@@ -53,7 +53,7 @@ def run(walk: Walks, argv: list[str], command: Simple, env: Env, frame: Frame, g
     elif head == "exec":
         _exec(call, given)
     elif head in _ENV_TOOLS and len(argv) > 1 and argv[1] not in ("run", "install", "create", "list", "env"):
-        env.smear(call.step(f"{head} {argv[1][:30]} changes the environment; its files were not read"))
+        _environment_of_tool(call)
     elif found := _TABLE.get(head):
         found(call)
     else:
@@ -204,6 +204,21 @@ def _source(call: Call, given: dict[str, Held]) -> None:
         call.env.take(within, *inner.returned)
 
 
+def _environment_of_tool(call: Call) -> None:
+    """`conda activate FOLDER` sources the scripts of that folder; what other tools do is not known."""
+    prefix = words.beside(call.argv[2]) if call.argv[1] == "activate" and "/" in "".join(call.argv[2:3]) else None
+    look = call.walk.run.look
+    listed = look(f"{prefix}/etc/conda/activate.d/") if prefix and not call.frame.outside else None
+    if listed is None or look(f"{prefix}/conda-meta/state"):
+        what = f"{call.argv[0]} {call.argv[1][:30]} changes the environment; its files were not read"
+        call.env.smear(call.step(what))
+        return
+    for name in sorted(n for n in listed[1].split("\n") if n.endswith(".sh")):
+        _source(call._replace(argv=[".", f"{prefix}/etc/conda/activate.d/{name}"]), {})
+    for name, text in (("CONDA_PREFIX", prefix), ("PATH", HOLE)):
+        call.env.put(name, (Alt(text, "yes", (call.step(f"conda activate {prefix}"),)),))
+
+
 def _eval(call: Call) -> None:
     text = " ".join(call.argv[1:])
     if HOLE in text:
@@ -213,7 +228,10 @@ def _eval(call: Call) -> None:
 
 
 def _read(call: Call) -> None:
-    for name in call.argv[1:]:
+    """What is read, or computed: `let A=B+1`."""
+    computed = call.argv[0] == "let"
+    for word in call.argv[1:]:
+        name = re.split(r"\W", word)[0] if computed else word
         if _NAME.fullmatch(name):
             step = call.step(f"{call.argv[0]} {name}")
             call.env.put(name, call.walk.assigned(call.env, name, (Alt(HOLE),), step))
@@ -262,6 +280,6 @@ def _exec(call: Call, given: dict[str, Held]) -> None:
 _TABLE: dict[str, Callable[[Call], None]] = {
     **dict.fromkeys(("export", "declare", "typeset", "readonly", "local"), _declare),
     "trap": _trap, "unset": _unset, "set": _set, "eval": _eval, "printf": _printf,
-    **dict.fromkeys(("read", "mapfile", "readarray"), _read),
+    **dict.fromkeys(("read", "mapfile", "readarray", "let"), _read),
     **dict.fromkeys(("exit", "return"), _end),
 }  # fmt: skip

@@ -187,12 +187,11 @@ def _mpirun(call: Call) -> None:
         for value in passed:
             pass_on(remote, call.sees, value, call.step(f"mpirun -x {value[:60].replace(HOLE, '…')}"))
         remote.may_be(step, *BASIC, "LD_LIBRARY_PATH")
-        if call.run.scheduled:
-            remote = call.sees.unknown(
-                call.step(
-                    "mpirun starts ranks on other nodes through the scheduler, if it was built with support for it"
-                )
-            )
+        if any(value.startswith(HOLE) for value in passed):
+            remote = call.sees.unknown(call.step("mpirun -x passes a list that is computed"))
+        elif call.run.scheduled:
+            what = "mpirun starts ranks on other nodes through the scheduler, if it was built with support for it"
+            remote = call.sees.unknown(call.step(what))
     elif not openmpi and not all(h in LOCAL for h in hosts):
         local = call.sees.unknown(call.step("the MPI implementation, and what it passes on, is not known"))
     for sees in filter(None, (local, remote)):

@@ -7,6 +7,7 @@ Ray pass the environment on was seen by running them (Python 3.11, Ray 2.56): te
 from __future__ import annotations
 
 import ast
+import posixpath
 import warnings
 from collections.abc import Sequence
 
@@ -21,6 +22,7 @@ _LONGEST = 400_000
 _DEEPEST = 8
 _MOST_STATEMENTS = 4000
 _MOST_WORKERS = 20
+_MOST_MODULES = 40
 _AT_START = {
     "LD_LIBRARY_PATH": "the loader", "LD_PRELOAD": "the loader", "PYTHONPATH": "Python", "PYTHONHASHSEED": "Python",
     "PYTHONUNBUFFERED": "Python", "PYTHONNOUSERSITE": "Python",
@@ -43,13 +45,13 @@ def read(text: str) -> ast.Module | None:
         return None
 
 
-def follow(call: Call, sees: Sees, file: str, text: str) -> None:
-    """What the script starts, and what it has itself from its last change on."""
+def follow(call: Call, sees: Sees, file: str, text: str, folder: str = "") -> None:
+    """What the script starts, and what it has itself from its last change on. What it imports lies in `folder`."""
     tree = read(text)
     if tree is None:
         return
     try:
-        walk = _Script(call, file, calls.Module(tree), sees)
+        walk = _Script(call, file, calls.Module(tree), sees, folder=folder)
         walk.every(tree.body)
     except RecursionError:
         call.run.note(f"{file}: nested too deeply to follow")
@@ -60,8 +62,10 @@ def follow(call: Call, sees: Sees, file: str, text: str) -> None:
 
 
 class _Script:
-    def __init__(self, call: Call, file: str, module: calls.Module, sees: Sees, *, child: bool = False) -> None:
-        self.call, self.file, self.module, self.child = call, file, module, child
+    def __init__(
+        self, call: Call, file: str, module: calls.Module, sees: Sees, *, folder: str, child: bool = False
+    ) -> None:
+        self.call, self.file, self.module, self.child, self.folder = call, file, module, child, folder
         """`child`: a worker that runs the module once more; it is not main, and what it starts is not followed."""
         self.sees = sees.copy()
         self.served: Sees | None = None
@@ -77,8 +81,14 @@ class _Script:
         self.entered: tuple[str, ...] = ()
         self.left_at: list[Sees] = []
         self.torch = min((n.lineno for n in module.body if calls.imports(n) & _LOADS_TORCH), default=0)
+        self.imported: dict[str, tuple[str, calls.Module]] = {}
+        """Modules that lie beside the script, by name."""
+        self.importing = False
         self.anytime: dict[str, Held] = {}
         """What functions set that others call, or methods: it may hold from the start on, and after each change."""
+        self._at_any_time(module)
+
+    def _at_any_time(self, module: calls.Module) -> None:
         for change in module.anytime:
             before = self.sees.of(change.name)
             self._change(change, late=False)
@@ -96,8 +106,10 @@ class _Script:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             return
         if isinstance(node, ast.If) and calls.asks_for_main(node.test):
-            self.every(node.orelse if self.child else node.body)
+            self.every(node.orelse if self.child or self.importing else node.body)
             return
+        for name in calls.modules(node):
+            self._import(name)
         for each in calls.of(node):
             self._called(each)
         if isinstance(node, (ast.If, ast.For, ast.While, ast.AsyncFor)):
@@ -138,14 +150,37 @@ class _Script:
         self.dead = True
         self.go_on_after(ends)
 
+    def _import(self, name: str) -> None:
+        """A module that lies beside is run where it is first imported."""
+        path = posixpath.join(self.folder, name.replace(".", "/"))
+        found = None if name in self.imported else self._beside(f"{path}.py") or self._beside(f"{path}/__init__.py")
+        tree = read(found[1]) if found else None
+        if found is None or tree is None or len(self.imported) >= _MOST_MODULES:
+            return
+        called = {each.removeprefix(f"{name}.") for each in self.module.called}
+        self.imported[name] = (found[0], calls.Module(tree, called))
+        self._at_any_time(self.imported[name][1])
+        self._within(self.imported[name], tree.body, importing=True)
+
+    def _beside(self, path: str) -> tuple[str, str] | None:
+        return self.call.run.file(path, self.call.frame, self.sees.of)
+
+    def _within(self, module: tuple[str, calls.Module], body: Sequence[ast.stmt], *, importing: bool) -> None:
+        before = self.file, self.module, self.importing, self.left_at
+        (self.file, self.module), self.importing, self.left_at = module, importing, []
+        self.every(body)
+        self.go_on_after(self.left_at)
+        self.file, self.module, self.importing, self.left_at = before
+
     def _called(self, node: ast.Call) -> None:
         name = calls.dotted(node.func)
-        function = self.module.functions.get(name)
+        owner, _, last = name.rpartition(".")
+        module = self.imported.get(owner, (self.file, self.module))
+        function = module[1].functions.get(last if owner in self.imported else name)
         if function is not None and name not in self.entered and len(self.entered) < _DEEPEST:
-            outer, self.left_at, self.entered = self.left_at, [], (*self.entered, name)
-            self.every(function.body)
-            self.go_on_after(self.left_at)
-            self.left_at, self.entered = outer, self.entered[:-1]
+            self.entered = (*self.entered, name)
+            self._within(module, function.body, importing=self.importing)
+            self.entered = self.entered[:-1]
         elif not self.child and (started := calls.started(node, self.names, self.sees, self._step)):
             self._start(started)
         if calls.ends(name):
@@ -174,7 +209,7 @@ class _Script:
         return again if method in ("spawn", "forkserver") else self.sees.or_(again)
 
     def _again(self, sees: Sees) -> Sees:
-        child = _Script(self.call, self.file, self.module, sees, child=True)
+        child = _Script(self.call, self.file, self.module, sees, folder=self.folder, child=True)
         child.every(self.module.body)
         return child.sees
 

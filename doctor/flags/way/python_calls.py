@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from doctor.flags.way.model import UNSET, Sees, Step
@@ -59,6 +60,15 @@ def imports(node: ast.stmt) -> set[str]:
     return {(node.module or "").partition(".")[0]} if isinstance(node, ast.ImportFrom) and not node.level else set()
 
 
+def modules(node: ast.stmt) -> Iterator[str]:
+    """Every module that a statement may import, those above it first: `from a.b import c` is a, a.b and a.b.c."""
+    names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        names = [f"{node.module}.{alias.name}" for alias in node.names]
+    for name in names:
+        yield from itertools.accumulate(name.split("."), "{}.{}".format)
+
+
 def resolved(tree: ast.Module) -> ast.Module:
     """With every imported name written out: `sp.run` is `subprocess.run`, `environ` is `os.environ`."""
     names: dict[str, str] = {}
@@ -76,20 +86,22 @@ def resolved(tree: ast.Module) -> ast.Module:
 class Module:
     """What is known of a script before it is walked."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, called: Collection[str] = ()) -> None:
         self.body = tree.body
-        self.functions, others = functions(tree)
+        self.called = {dotted(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)} | set(called)
+        self.functions, others = functions(tree, self.called)
         self.anytime = [change for node in others for change in changes(node)]
         """Of methods, and of functions that others call."""
         self.method = start_method(tree)
 
 
-def functions(tree: ast.Module) -> tuple[dict[str, ast.FunctionDef | ast.AsyncFunctionDef], list[ast.stmt]]:
+def functions(
+    tree: ast.Module, called: set[str]
+) -> tuple[dict[str, ast.FunctionDef | ast.AsyncFunctionDef], list[ast.stmt]]:
     """Those at the top that are called by name, and the statements of the others. What is the target of a worker runs
     in that one."""
     top = {node.name: node for node in tree.body if isinstance(node, _DEFINES)}
     made = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    called = {dotted(node.func) for node in made}
     targets = {dotted(k.value) for node in made for k in node.keywords if k.arg == "target"}
     targets |= {dotted(node.args[0]) for node in made if node.args and dotted(node.func).endswith((".spawn", ".map"))}
     others = [n for n in ast.walk(tree) if isinstance(n, _DEFINES) and n not in top.values()]

@@ -7,6 +7,7 @@ launcher/runner.py (EXPORT_ENVS) and accelerator/cuda_accelerator.py (export_env
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 
 from doctor.flags.way import in_python
@@ -62,6 +63,7 @@ def _torchrun(call: Call) -> None:
         sees.held[name] = tuple(a._replace(steps=(*before[0].steps, step)) for a in sees.held[name])
     _address(call, found, sees)
     each = _number(found, "__nproc_per_node")
+    _more_than_visible(call, each or 0)
     _threads(call, sees, each if found.has("__nproc_per_node") else 1)
     _default(
         sees,
@@ -99,6 +101,19 @@ def _alone(call: Call, found: Options, nodes: int, sees: Sees) -> None:
         said = f"torchrun over {nodes} nodes {shown}: each node waits for {host}, which is itself"
         cure = "Pass --rdzv_backend=c10d --rdzv_endpoint=HOST:PORT (or --master_addr=HOST) with the address of node 0."
         call.run.remark(Remark("master-localhost", "MASTER_ADDR", call.frame.file, call.line, said, cure, "error"))
+
+
+def _more_than_visible(call: Call, each: int) -> None:
+    """A rank takes the GPU of its own number; whoever runs without GPUs hides all of them."""
+    for name in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"):
+        held = call.sees.of(name)
+        text = held[0].text if len(held) == 1 and not held[0].outer else None
+        listed = re.fullmatch(r"\d{1,3}(,\d{1,3})*", text or "") and (text or "").split(",")
+        if listed and len(listed) < each:
+            place = held[0].steps[-1] if held[0].steps else call.step("")
+            said = f"{name}={text} shows {len(listed)} GPU{'s'[: len(listed) > 1]}, and torchrun starts {each} ranks"
+            cure = f"Name {each} GPUs, or pass --nproc_per_node={len(listed)}."
+            call.run.remark(Remark("ranks-without-gpu", name, place.file, place.line, said, cure))
 
 
 def _threads(call: Call, sees: Sees, each: int | None) -> None:
@@ -222,8 +237,13 @@ def python(call: Call) -> None:
             call.step("python -E ignores variables of Python's own"), lambda n: not n.startswith("PYTHON"), sees.base
         )
     call.run.record(call.argv, sees, call.frame, call.line)
-    if rest and rest[0].endswith(".py") and (found := call.run.file(rest[0], call.frame, sees.of)):
-        in_python.follow(call, sees, *found)
+    script = next(iter(rest), "-")
+    if script.endswith(".py") and (found := call.run.file(script, call.frame, sees.of)):
+        in_python.follow(call, sees, *found, posixpath.dirname(script))
+    elif script == "-c" and len(rest) > 1:
+        in_python.follow(call, sees, call.frame.file, "\n" * (call.line - 1) + rest[1])
+    elif script == "-" and call.body:
+        in_python.follow(call, sees, call.frame.file, "\n" * call.line + call.body)
 
 
 _MODULES = {

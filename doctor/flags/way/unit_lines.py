@@ -1,4 +1,4 @@
-"""Lines of systemd units and quadlets: keys by section, and what `Environment=` assigns."""
+"""Lines of systemd units: keys by section, and what `Environment=` assigns."""
 
 from __future__ import annotations
 
@@ -39,15 +39,6 @@ def keys_of(source: str, text: str) -> Iterator[Key]:
         elif bare and not bare.startswith(("#", ";")) and "=" in bare:
             key, _, value = bare.partition("=")
             yield Key(source, number, section, key.strip(), value.strip())
-
-
-def assignments(run: Runs, keys: list[Key]) -> dict[str, tuple[str, Step]]:
-    """What the `Environment=` of these lines sets."""
-    own: dict[str, tuple[str, Step]] = {}
-    for key in keys:
-        if key.key == "Environment":
-            own = assigned(run, key, own)
-    return own
 
 
 def step_of(key: Key, what: str, id_: str = "") -> Step:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from doctor.flags.way import quadlets
 from doctor.flags.way.frame import Frame, Remark, Runs
 from doctor.flags.way.launchers import BASIC
 from doctor.flags.way.model import UNSET, Alt, Sees, Step
@@ -25,8 +24,7 @@ def follow(run: Runs, source: str, text: str) -> None:
         if found := run.look(name):
             keys += keys_of(*found)
     if any(key.section == "Container" for key in keys):
-        quadlets.follow(run, source, keys)
-        return
+        return  # a quadlet: podman makes the unit of it
     sees, frame = environment(run, keys), Frame(source, outside=True)
     commands: list[Key] = []
     for key in keys:

@@ -10,13 +10,16 @@ Dockerfiles, compose files, Kubernetes manifests, systemd units.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from doctor.errors import ParserError
 from doctor.parsers.lib.shell_words import Word
 from doctor.parsers.lib.shell_words import words as split
 from doctor.parsers.lib.source_lines import LINE_LIMIT, kept, printable
+from doctor.parsers.text import shell_lexer, shell_nodes, shell_tree
+from doctor.parsers.text.shell_lexer import HOLE
+from doctor.parsers.text.shell_nodes import Simple
 
 KINDS = ("env", "shell", "dockerfile", "yaml", "unit", "cron")
 MOST = 4000
@@ -26,7 +29,7 @@ LONGEST = 2 << 20
 _NAME = r"[A-Za-z_][A-Za-z0-9_]{0,127}"
 _SHELL = r"^\s{0,4}(?:export |#SBATCH |srun |torchrun |set -[aeux])"
 _ASSIGN = re.compile(rf"({_NAME})(\+?=)(.*)", re.DOTALL)
-_KEYWORDS = {"then", "do", "else", "{", "}", "if", "while", "!", "time", "exec", "sudo", "nohup", "eval", "elif"}
+_MOST_FAULTS = 40
 _EXPORTS = {"export", "declare", "typeset", "readonly", "local"}
 _DYNAMIC = re.compile(r"\$(?:[\w{(]|$)|`|\{\{|\{%|<[A-Za-z]\w{0,40}>")
 _DEFAULTED = re.compile(rf"\$\{{{_NAME}:?[-=]([^${{}}`]{{0,4000}})\}}")
@@ -93,7 +96,7 @@ def read(text: str, kind: str) -> tuple[Assigned, ...]:
 
 def _literal(value: str | None) -> str | None:
     """The text that a program sees; None where it is computed. A default within `${A:-text}` counts."""
-    if value is None:
+    if value is None or HOLE in value:
         return None
     text = kept(_DEFAULTED.sub(r"\1", value), LINE_LIMIT)
     return None if _DYNAMIC.search(text) else text
@@ -126,41 +129,30 @@ def _shell(text: str) -> Iterator[Assigned]:
     exported = set(re.findall(rf"\bexport\s{{1,9}}({_NAME})(?=[\s;]|$)", text))
     every = re.search(r"^\s{0,40}set -(?:\w*a|o allexport)", text, re.MULTILINE) is not None
     yield from _directives(text)
-    branches: list[str] = []
-    for command in split(_without_heredocs(text)):
-        words = list(command)
-        _turn(words[0], branches)
-        while words and words[0].bare and words[0].text in _KEYWORDS:
-            words.pop(0)
-        for row in _command(words, exported, every=every):
-            way = f"case {row.line}" if branches and branches[-1] == "case" else branches[-1] if branches else ""
-            yield row._replace(scope=f"{way} {row.scope}".strip())
+    for scope, command in _scoped(_commands(text), ""):
+        for row in _command(command, exported, every=every):
+            yield row._replace(scope=f"{scope} {row.scope}".strip())
 
 
-def _turn(word: Word, branches: list[str]) -> None:
-    """Follows if, elif, else, fi, case and esac: what one branch sets holds beside nothing of another."""
-    if not word.bare or word.text not in ("if", "elif", "else", "fi", "case", "esac"):
-        return
-    if word.text in ("if", "case"):
-        branches.append("case" if word.text == "case" else f"branch {word.line}")
-    elif branches and word.text in ("fi", "esac"):
-        branches.pop()
-    elif branches:
-        branches[-1] = f"branch {word.line}"
+def _commands(text: str) -> Iterator[shell_nodes.Command]:
+    """A linter goes on behind a fault: what the shell would refuse may be a template."""
+    line, lines = 1, text.split("\n")
+    for _ in range(_MOST_FAULTS):
+        tree = shell_tree.read("\n".join(lines[line - 1 :]), line)
+        yield from tree.commands
+        if tree.fault is None:
+            return
+        line = max(line, tree.fault[0]) + 1
 
 
-def _without_heredocs(text: str) -> str:
-    """The text with bodies of here-documents blanked: they are data of another program."""
-    out, until = [], ""
-    for line in text.split("\n"):
-        if until:
-            out.append(line if line.strip() == until else "")
-            until = "" if line.strip() == until else until
-            continue
-        found = re.search(r"<<-?\s{0,3}['\"]?(\w{1,40})['\"]?", line)
-        until = found[1] if found and "<<<" not in line else ""
-        out.append(line)
-    return "\n".join(out)
+def _scoped(commands: Iterable[shell_nodes.Command], scope: str) -> Iterator[tuple[str, Simple]]:
+    """What one branch sets holds beside nothing of another."""
+    for command in commands:
+        if isinstance(command, Simple):
+            yield scope, command
+        branches = isinstance(command, (shell_nodes.If, shell_nodes.Case))
+        for number, part in enumerate(shell_nodes.parts(command)):
+            yield from _scoped(part, f"branch {command.line}.{number}" if branches else scope)
 
 
 def _directives(text: str) -> Iterator[Assigned]:
@@ -177,32 +169,41 @@ def _list(number: int, listed: str) -> Iterator[Assigned]:
             yield Assigned(number, found[1], found[3])
 
 
-def _command(words: list[Word], exported: set[str], *, every: bool) -> Iterator[Assigned]:
-    if not words:
-        return
-    head = words[0].text
+def _command(command: Simple, exported: set[str], *, every: bool) -> Iterator[Assigned]:
+    words = [_plain(word) for word in command.words]
+    head = words[0].text if words else ""
+    scope = f"line {command.line}" if words else ""
+    for assign in command.assigns:
+        value = None if assign.append or assign.value.array is not None else _text(assign.value.parts)
+        stays = not words and not every and assign.name not in exported
+        yield Assigned(assign.line, assign.name, value, "plain" if stays else "set", scope)
+        elements = [_plain(word) for word in assign.value.array or ()]
+        yield from (row._replace(scope=f"line {command.line}") for row in _arguments(elements))
     if head == "setenv" and len(words) > 2:
         yield Assigned(words[0].line, words[1].text, words[2].text)
     elif head == "unset":
         yield from (Assigned(w.line, w.text, None, "unset") for w in words[1:] if re.fullmatch(_NAME, w.text))
     elif head in _EXPORTS:
-        yield from (_assigned(w) for w in words[1:] if _ASSIGN.fullmatch(w.text))
+        every = every or head == "export" or any(re.fullmatch(r"-\w*x\w*", w.text) for w in words[1:])
+        for row in (_assigned(w) for w in words[1:] if _ASSIGN.fullmatch(w.text)):
+            yield row if every or row.name in exported else row._replace(how="plain")
     else:
-        leading = 0
-        while leading < len(words) and _assigns(words[leading]):
-            leading += 1
-        alone = leading == len(words)
-        scope = "" if alone else f"line {words[0].line}"
-        for word in words[:leading]:
-            made = _assigned(word)._replace(scope=scope)
-            yield made._replace(how="plain") if alone and not every and made.name not in exported else made
-        yield from (row._replace(scope=f"line {words[0].line}") for row in _arguments(words[leading:]))
+        yield from (row._replace(scope=scope) for row in _arguments(words))
 
 
-def _assigns(word: Word) -> bool:
-    """Whether the shell takes it for an assignment: `"A=1"`, as an array may hold it, is none."""
-    found = _ASSIGN.fullmatch(word.text)
-    return found is not None and word.open > len(found[1])
+def _plain(word: shell_lexer.Word) -> Word:
+    return Word(word.line, _text(word.parts), bare=word.bare is not None)
+
+
+def _text(parts: Iterable[shell_lexer.Part]) -> str:
+    """A piece that is computed is a hole; `${NAME:-text}` is the text, unless that is empty."""
+    return "".join(_piece(part) for part in parts)
+
+
+def _piece(part: shell_lexer.Part) -> str:
+    if part.kind == "text":
+        return part.text
+    return (_text(part.word) if part.op in (":-", "-", ":=", "=") else "") or HOLE
 
 
 def _arguments(words: list[Word]) -> Iterator[Assigned]:

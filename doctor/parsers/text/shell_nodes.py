@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Union
 
@@ -86,25 +86,29 @@ class Function:
 Command = Union[Simple, Chain, Pipe, Group, If, Loop, Case, Function]  # noqa: UP007 - Python 3.10 builds it at run time
 
 
-def simple_commands(commands: list[Command]) -> Iterator[Simple]:
+def parts(command: Command) -> Sequence[Sequence[Command]]:
+    """The lists of commands within one; each way of a branch is a list of its own."""
+    if isinstance(command, Simple):
+        return ()
+    if isinstance(command, Chain):
+        return ([item for _, item in command.items],)
+    if isinstance(command, Pipe):
+        return (command.items,)
+    if isinstance(command, Group):
+        return (command.commands,)
+    if isinstance(command, Function):
+        return ([command.body],)
+    if isinstance(command, Loop):
+        return (command.test, command.body)
+    if isinstance(command, Case):
+        return command.branches
+    return (*(part for branch in command.branches for part in branch), command.other or ())
+
+
+def simple_commands(commands: Sequence[Command]) -> Iterator[Simple]:
     """All simple commands of a list, wherever they stand."""
-    waiting: list[Command] = list(reversed(commands))
-    while waiting:
-        command = waiting.pop()
+    for command in commands:
         if isinstance(command, Simple):
             yield command
-        elif isinstance(command, Chain):
-            waiting += [item for _, item in reversed(command.items)]
-        elif isinstance(command, Pipe):
-            waiting += reversed(command.items)
-        elif isinstance(command, Group):
-            waiting += reversed(command.commands)
-        elif isinstance(command, Function):
-            waiting.append(command.body)
-        elif isinstance(command, Loop):
-            waiting += [*reversed(command.body), *reversed(command.test)]
-        elif isinstance(command, Case):
-            waiting += [c for branch in reversed(command.branches) for c in reversed(branch)]
-        else:
-            parts = [*(c for test, body in command.branches for c in (*test, *body)), *(command.other or ())]
-            waiting += reversed(parts)
+        for part in parts(command):
+            yield from simple_commands(part)

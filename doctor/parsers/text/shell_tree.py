@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from doctor.parsers.text.shell_lexer import Lexer, ShellError, Token, Word
+from doctor.parsers.text.shell_lexer import Lexer, Part, ShellError, Token, Word
 from doctor.parsers.text.shell_nodes import Assignment, Case, Chain, Command, Function, Group, If, Loop, Pipe, Simple
 
 DEEPEST = 60
@@ -24,6 +24,8 @@ _ASSIGN = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,127})(\[[^\]]{0,80}\])?(\+?)=(.*
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_:.-]*")
 _ENDS = {"if": ("then",), "then": ("elif", "else", "fi"), "else": ("fi",), "do": ("done",), "{": ("}",)}
 _BEFORE = ("!", "time")
+_COMPUTED = re.compile(r"\b([A-Za-z_]\w{0,127})\s?(?:[-+*/%&^|]?=(?!=)|\+\+|--)|(?:\+\+|--)\s?([A-Za-z_]\w{0,127})")
+"""Variables that arithmetic sets."""
 
 
 class Tree(NamedTuple):
@@ -178,10 +180,14 @@ class _Parser:
     def _bracket(self) -> Command:
         opening = self._take()
         if opening.op == "((":  # arithmetic
-            depth = 2
+            depth, computed = 2, ""
             while depth:
-                depth += {"((": 2, "(": 1, ")": -1}.get(self._take().op, 0)
-            return Simple(opening.line)
+                token = self._take()
+                depth += {"((": 2, "(": 1, ")": -1}.get(token.op, 0)
+                computed += token.op or f" {token.word.plain or '0'}"
+            open_ = Word(opening.line, (Part("unknown", ""),))
+            names = dict.fromkeys(name for found in _COMPUTED.findall(computed) for name in found if name)
+            return Simple(opening.line, [Assignment(opening.line, name, append=False, value=open_) for name in names])
         made = Group(opening.line, self._until("(", ")"), subshell=True)
         self._take()
         return made
@@ -207,7 +213,7 @@ class _Parser:
         if kind in ("for", "select"):
             token = self._peek()
             if token is not None and token.op == "((":
-                self._bracket()
+                made.test.append(self._bracket())
             else:
                 made.name = self._take().word.plain or ""
                 self._blank()

@@ -8,7 +8,7 @@ from doctor.facts.process import LostVariable
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Remedy, Severity, Subject
 
-_SESSIONS = ("sudo", "su-login", "env-i", "container", "ssh", "systemd-run", "quadlet-section")
+_SESSIONS = ("sudo", "su-login", "env-i", "container", "ssh", "systemd-run")
 
 
 def found(machine: Snapshot, *, session: bool) -> Iterator[Finding]:

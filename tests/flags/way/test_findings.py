@@ -9,10 +9,13 @@ import yaml
 
 from doctor.facts.snapshot import Snapshot
 from doctor.flags.files import look
+from doctor.flags.way.run import follow
+from doctor.parsers.text.shell_lexer import HOLE
 from tests.each import each
 
 RULE = "env-flag-not-passed-on"
 EXPORT = "export NCCL_DEBUG=INFO\n"
+CONDA = {"env/etc/conda/activate.d/": "a.sh", "env/etc/conda/activate.d/a.sh": "unset NCCL_DEBUG\n"}
 
 
 def found(name: str, text: str, files: dict[str, str] | None = None) -> list[str]:
@@ -37,6 +40,7 @@ def test_a_variable_that_does_not_arrive_is_named(row: dict[str, str]) -> None:
         f"{EXPORT}source /opt/x.sh\n$LAUNCH python t.py\n",  # who starts it is computed
         f"{EXPORT}mpiexec -hostfile h -ppn 8 python t.py\n",  # Hydra passes all of it
         f"#SBATCH -N 2\n{EXPORT}mpirun -hostfile h --map-by node python t.py\n",  # started by Slurm
+        f"{EXPORT}X=$(env | cut -d= -f1 | xargs)\nmpirun --map-by node -H a,b -x $X python t.py\n",  # a computed list
         f"{EXPORT}sudo apt-get install x\n",
         f"{EXPORT}docker exec box python t.py\n",  # what it was started with is not known
         f"rocminfo\n{EXPORT}",  # may be sourced
@@ -116,3 +120,13 @@ def test_a_script_that_is_written_and_started_elsewhere() -> None:
     text = "cat > job.sh <<EOF\nexport NCCL_DEBUG=INFO\nsudo python t.py\nEOF\nbash job.sh\n"
     assert found("a.sh", f"#!/bin/bash\n{text}") == ["1 sudo"]
     assert found("a.sh", f"#!/bin/bash\n{text.replace('sudo', 'sudo -E')}") == []
+
+
+@pytest.mark.parametrize(
+    ("files", "values"),
+    [(CONDA, [None]), ({**CONDA, "env/conda-meta/state": "{}"}, ["INFO", HOLE]), ({}, ["INFO", HOLE])],
+)
+def test_scripts_of_a_conda_folder_are_read(files: dict[str, str], values: list[str | None]) -> None:
+    text = f"{EXPORT}conda activate ./env\npython t.py\n"
+    made = follow("a.sh", text, "shell", lambda p: (p, files[p]) if p in files else None)
+    assert [alt.text for alt in made.processes[0].sees.of("NCCL_DEBUG")] == values

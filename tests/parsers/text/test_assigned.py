@@ -167,7 +167,7 @@ def test_what_stands_before_a_command_is_of_that_command() -> None:
     "value, read",
     [
         ("${NCCL_DEBUG:-INFO}", "INFO"),
-        ("${A-}", ""),
+        ("${A-}", None),
         ("${A:-$B}", None),
         ("$(nproc)", None),
         ("$((N - 1))", None),
@@ -181,6 +181,13 @@ def test_what_stands_before_a_command_is_of_that_command() -> None:
 )
 def test_a_default_counts_and_what_is_computed_does_not(value: str, read: str | None) -> None:
     assert [row.value for row in assigned.read(f"export X={value}\n", "shell")][:1] == [read]
+
+
+def test_a_variable_that_is_declared_without_export_is_the_shells() -> None:
+    text = "declare A=1\nreadonly -x B=2\nlocal C=3; export C\nreadonly D=4\n"
+    assert [(row.name, row.how) for row in assigned.read(text, "shell")] == [
+        ("A", "plain"), ("B", "set"), ("C", "set"), ("D", "plain"),
+    ]  # fmt: skip
 
 
 def test_a_computed_part_does_not_end_the_command() -> None:
