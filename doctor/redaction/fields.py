@@ -17,6 +17,7 @@ from doctor.redaction.lazy import Lazy
 from doctor.redaction.nodes import Node, nodes
 from doctor.redaction.public_hosts import is_public
 from doctor.redaction.stand_ins import MADE
+from doctor.redaction.unknown import unknown
 from doctor.redaction.vocabulary import is_ordinary
 
 _N = r"[A-Za-z_][\w-]{1,62}"
@@ -102,6 +103,7 @@ def _all(text: str) -> Iterator[tuple[str, str]]:
     for kind, cell in tables.cells(text):
         yield from _of_value(kind, cell)
     yield from ((kind, name.rstrip(".-" if kind != "user" else ".")) for kind, name in lines.rows(text))
+    yield from unknown(text)
     for kinds, hint, pattern in _PLACES:
         if hint in text:
             for found in pattern.finditer(text):
