@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.public_hosts import is_public
+from doctor.redaction.unknown import is_name_like, is_strange
 from doctor.redaction.vocabulary import is_ordinary
 
 _PATH = Lazy(r"(?:(?<![\w.@-])(?:[A-Za-z]:|~)?|(?<=\.\.\.)[\w-]{0,20})(?:(?:[/\\]|\\\\)[\w.@+~=-]{1,80}){2,12}")
@@ -46,6 +47,8 @@ _SYSTEM = frozenset(
         "usr etc lib lib64 bin sbin dev proc sys boot run snap nix var opt root app workspace library applications frameworks private system kaggle content models"
     ).split()
 )
+_OF_SYSTEM = frozenset("usr lib lib64 bin sbin dev proc sys boot run snap nix system library applications frameworks private kaggle".split())
+_SOFTWARE = frozenset("site-packages dist-packages include csrc pkgs overlay2 blobs snapshots".split())
 _MARKS = frozenset(("home", "homes", "users", "project", "projects", "proj", "scratch"))
 _FILE = Lazy(r".{1,80}\.[A-Za-z][A-Za-z0-9]{0,7}")
 _DEEPEST = 5
@@ -58,10 +61,23 @@ def owners(text: str) -> Iterator[tuple[str, str]]:
         parts = [part for part in _SIGN.made.split(found[0]) if part not in ("", "~") and not part.endswith(":")]
         if text[max(0, found.start() - 2) : found.start()] == ":/" and (not parts or is_public(parts[0])):
             continue  # a page that everybody can read
+        yield from _strange(parts)
         windows = found[0][1:2] == ":" or found[0][:1] == "\\"
         yield from _of(parts, cut=text[max(0, found.start() - 3) : found.start()].endswith("..."), windows=windows)
     if "data/" in text or "scratch/" in text or "nobackup/" in text:
         yield from (("project", found[1]) for found in _SHORT.finditer(text))
+
+
+def _strange(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Folders and files that no documentation names, up to where a path goes into software."""
+    if parts and parts[0].lower() in _OF_SYSTEM:
+        return
+    for part in parts:
+        if part in _SOFTWARE:
+            return
+        stem = part.lstrip(".").partition(".")[0]
+        if is_strange(stem) and is_name_like(stem) and stem.count("_") < 2:
+            yield "project", stem
 
 
 def _of(parts: Sequence[str], *, cut: bool, windows: bool) -> Iterator[tuple[str, str]]:

@@ -19,15 +19,22 @@ from doctor.redaction.lazy import Lazy
 from doctor.redaction.vocabulary import is_ordinary
 
 _LETTERS = Lazy(r"[A-ZÀ-Þ]?[a-zß-ÿ]{3,}|[A-ZÀ-Þ]{4,}(?![a-zß-ÿ])")
-_TOKEN = Lazy(r"(?<![\w\\%$&#~+.-])[^\W\d_]\w*(?:[.-]\w+){0,6}")
+_TOKEN = Lazy(r"(?<![\w\\%$&#.])[^\W\d_]\w*(?:[.-]\w+){0,6}")
 _SMALL = Lazy(r"[a-zß-ÿ]+[a-zß-ÿ0-9]*(?:[-_][a-zß-ÿ0-9]+)*")
+_PERSONAL = Lazy(r"[a-zß-ÿ]+\.(?:[a-zß-ÿ]|[a-zß-ÿ]{4,})")
 _LARGE = Lazy(r"[A-Z][A-Z0-9]+(?:-[A-Z0-9]+)*")
 _PLAIN = Lazy(r"[A-ZÀ-Þ]?[a-zß-ÿ]{3,}")
 _HEX = Lazy(r"[0-9a-f]+")
 _SHORTEST = 4
-_VALUE_BEFORE = Lazy(r"(?:([\w./-]{2,60})[\"']?(?:[=:]|: {1,30}|[ \t]{0,20}= ?)[\"']?|\s(--?[a-z][\w-]{0,40})[ =][\"']?)\Z")
-_VALUE_BEHIND = Lazy(r"[\"']?(?:[,;)}\]]|\s*(?:\n|\Z)|[ \t]{2}|[\"'])")
+_KEY = Lazy(r"(?:([\w./-]{2,60})[\"']?[ \t]{0,20}[=:][ \t]{0,30}[\"'\[]?|\s(--?[A-Za-z][\w-]{0,40})[ =][\"']?)\Z")
+_WORD_BEFORE = Lazy(
+    r"(?i)(?:^|[\s(\[])(?:on|for|by|ask|at|as|user|users|host|hosts|node|nodes|server|cluster|queue|account|project|team|group|partition|named|called|owner|author|run|login|"
+    r"machine|pod|job|container|volume|namespace|tenant|regards,|thanks,|cheers,)[\s:]{1,2}[\"'`]?@?\Z"
+)
+_GAP_BEFORE = Lazy(r"(?:\A|\n|\t|  |[\"'`(\[{,;|@]) ?\Z")
+_GAP_BEHIND = Lazy(r"[\"'`]?(?:[,;)}\]|]|[ \t]?(?:\n|\Z)|\t|  |:(?=[^\s:])|[\"'`])")
 _VERSION_BEHIND = Lazy(r"[\"']?(?:[=<>~!]=|@|/[a-z]+ \d|:(?:amd64|all|arm64)|[ \t:=,\"'|(v-]{1,40}\d+[.:]\d|\.(?:so|py|cpp|hpp|[chm]|cu|hip|json|ya?ml|ko|service|bin|dat|whl|deb|rpm)\b|\()")
+_KEY_BEHIND = Lazy(r"[\"']?[ \t]{0,30}(?:[:=](?!/)|=>)")
 _PERSON = Lazy(r"(?<![\w./-])[A-ZÀ-Þ][a-zß-ÿ'’]{2,24}(?: (?:v[ao]n|de[rnlia]?|d[aio]|l[ae]|bin|al|ter|[A-Z]\.?))?(?:[ -][A-ZÀ-Þ][a-zß-ÿ'’-]{2,24}){1,2}(?![\w(])")
 _NO_NAMES = frozenset(
     "version driver arch architecture model product brand vendor manufacturer codename module type state status mode policy algorithm backend format dtype kernel function"
@@ -57,32 +64,46 @@ def is_strange(name: str) -> bool:
     return not all(map(is_known, parts)) and not is_ordinary(name)
 
 
+def is_name_like(name: str) -> bool:
+    """Whether people name something so: in small letters, in capitals with a digit or a dash, or `first.last`."""
+    first, dot, last = name.partition(".")
+    if dot:
+        return bool(_PERSONAL.fullmatch(name)) and is_strange(f"{first}-{last}") and all(len(x) < _SHORTEST or is_strange(x) for x in (first, last))
+    return bool(_SMALL.fullmatch(name) or _PLAIN.fullmatch(name) or (_LARGE.fullmatch(name) and not name.isalpha()))
+
+
 def unknown(text: str) -> Iterator[tuple[str, str]]:
     """Kind and name of each."""
     for found in _TOKEN.finditer(text):
         name = found[0]
-        if not is_strange(name):
-            continue
-        start, end = found.span()
-        before, behind = text[start - 1 : start] if start else "", text[end : end + 1]
-        if before in "/:=" and before or behind == "/":
-            pass
-        if _VERSION_BEHIND.made.match(text, end):
-            continue
-        numbered = any(map(str.isdigit, name)) or "-" in name
-        if numbered and "." not in name and "_" not in name and before != "/" and behind not in ("/", "=") and (_SMALL.fullmatch(name) or _LARGE.fullmatch(name)):
-            yield "host", name
-        elif _is_value(text, start, end) and (_SMALL.fullmatch(name) or _PLAIN.fullmatch(name)):
-            yield "project", name
+        if is_strange(name) and name.count("_") < 2 and not _VERSION_BEHIND.made.match(text, found.end()):
+            kind = _kind(name, text, *found.span())
+            if kind:
+                yield kind, name
     for found in _PERSON.finditer(text):
         words = [w for w in re.split(r"[ -]", found[0]) if len(w) >= _SHORTEST]
         if len(words) > 1 and all(is_strange(word) for word in words):
             yield "user", found[0]
 
 
-def _is_value(text: str, start: int, end: int) -> bool:
-    before = _VALUE_BEFORE.search(text[max(0, start - 70) : start])
-    if not before or not _VALUE_BEHIND.made.match(text, end):
-        return False
-    key = (before[1] or before[2]).lower()
-    return not any(part in _NO_NAMES for part in re.split(r"[^a-z]+", key))
+def _kind(name: str, text: str, start: int, end: int) -> str:
+    if not is_name_like(name):
+        return ""
+    before, behind = text[max(0, start - 70) : start], text[end : end + 1]
+    numbered = any(map(str.isdigit, name)) or "-" in name
+    firm = numbered and "." not in name and "_" not in name
+    if before[-1:] in ("/", "+", "-") or behind == "/":
+        return ""
+    if _KEY_BEHIND.made.match(text, end) and not text[end : end + 2].strip(":").isdigit():
+        return ""
+    if firm:
+        return "host"
+    if _WORD_BEFORE.search(before):
+        return "user"
+    if not _GAP_BEHIND.made.match(text, end):
+        return ""
+    key = _KEY.search(before)
+    if key:
+        words = re.split(r"[^a-z]+", (key[1] or key[2]).lower())
+        return "" if any(word in _NO_NAMES for word in words) else "project"
+    return "project" if _GAP_BEFORE.search(before) else ""
