@@ -22,7 +22,7 @@ _URL = Lazy(
     r"(?i)\b((?:https?|ftps?|sftp|ssh|git|git\+ssh|git\+https|rsync|tcp|udp|tls|grpcs?|wss?|ldaps?|nfs|smb|cifs|redis|rediss|amqps?|mqtt|postgres|postgresql|mysql|mongodb|kafka|nats|socks5h?|rabbit|s3a?|gs|abfss?|wasbs?)(?:\+\w{1,12})?(?:://|%3A%2F%2F))((?:[^\s/@\"'<>]{1,200}@)?)([A-Za-z0-9](?:[A-Za-z0-9._-]{0,250}[A-Za-z0-9])?)"
 )
 _DOTTED = Lazy(
-    r"(?<![\w/\\.-])(?:(?<=%2F)|(?<=%40)|(?<=%3A)|\.|//(?=\w))?((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,12})(?![\w(-]|\.\w)"
+    r"(?<![\w/\\.-])(?:(?<=%2F)|(?<=%40)|(?<=%3A)|\.|//(?=\w))?((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,12})(?![\w-]|\((?!r[ow]\b)|\.[A-Za-z_])"
 )
 _ENCODED = Lazy(r"(?<=%2F|%40|%3A)((?:[A-Za-z0-9-]{1,62}\.){1,8}[A-Za-z]{2,12})(?=%|\b)")
 _CODE = Lazy(r"(?i)\b(?:import|from|module|class|self|File|in|named|attribute)\s[\"']?\Z")

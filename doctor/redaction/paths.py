@@ -17,7 +17,7 @@ from doctor.redaction.public_hosts import is_public
 from doctor.redaction.unknown import is_name_like, is_strange
 from doctor.redaction.vocabulary import is_ordinary
 
-_PATH = Lazy(r"(?:(?<![\w.@-])(?:[A-Za-z]:|~)?|(?<=\.\.\.)[\w-]{0,20})(?:(?:[/\\]|\\\\)[\w.@+~=-]{1,80}){2,12}")
+_PATH = Lazy(r"(?:~/[\w.@+-]{3,80}|(?:(?<![\w.@-])(?:[A-Za-z]:|~)?|(?<=[=\s]-)|(?<=:\d{4})|(?<=\.\.\.)[\w-]{0,20})(?:(?:[/\\]|\\\\)[\w.@+~=-]{1,80}){2,12})")
 _SHORT = Lazy(r"\b(?:gdata|scratch|nobackup|massdata)/([a-z][a-z0-9]{2,12})\b(?![/.])")
 _SIGN = Lazy(r"[/\\]+")
 _HOMES = frozenset(

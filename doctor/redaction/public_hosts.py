@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from doctor.redaction.unknown import is_strange
+
 PUBLIC = frozenset(
     (
         "pypi.org pythonhosted.org python.org pytorch.org nvidia.com nvidia.cn nvcr.io amd.com radeon.com rocm.dev github.com "
@@ -86,7 +88,9 @@ def is_host(name: str, *, firm: str = "") -> bool:
         return False
     if labels[-1] in _ALSO_WORDS:
         second = labels[-2] in SECOND_LEVELS
-        return len(labels) > 2 and (
+        if len(labels) == 2:
+            return labels[-1] in ("local", "internal", "cluster", "private") and is_strange(labels[0])
+        return (
             second
             or (firm == "/" or (firm and labels[-1] not in _ENDINGS))
             or any("-" in x or any(c.isdigit() for c in x) for x in labels[:-1])

@@ -19,7 +19,7 @@ from doctor.redaction.lazy import Lazy
 from doctor.redaction.vocabulary import is_ordinary
 
 _LETTERS = Lazy(r"[A-ZÀ-Þ]?[a-zß-ÿ]{3,}|[A-ZÀ-Þ]{4,}(?![a-zß-ÿ])")
-_TOKEN = Lazy(r"(?<![\w\\%$&#.])[^\W\d_]\w*(?:[.-]\w+){0,6}")
+_TOKEN = Lazy(r"(?<![\w\\%$&#])(?<![\w)\]]\.)(?<![a-z]\.)[^\W\d_]\w*(?:[.-]\w+){0,6}")
 _SMALL = Lazy(r"[a-zß-ÿ]+[a-zß-ÿ0-9]*(?:[-_][a-zß-ÿ0-9]+)*")
 _PERSONAL = Lazy(r"[a-zß-ÿ]+\.(?:[a-zß-ÿ]|[a-zß-ÿ]{4,})")
 _LARGE = Lazy(r"[A-Z][A-Z0-9]+(?:-[A-Z0-9]+)*")
@@ -31,10 +31,10 @@ _WORD_BEFORE = Lazy(
     r"(?i)(?:^|[\s(\[])(?:on|for|by|ask|at|as|user|users|host|hosts|node|nodes|server|cluster|queue|account|project|team|group|partition|named|called|owner|author|run|login|"
     r"machine|pod|job|container|volume|namespace|tenant|regards,|thanks,|cheers,)[\s:]{1,2}[\"'`]?@?\Z"
 )
-_GAP_BEFORE = Lazy(r"(?:\A|\n|\t|  |[\"'`(\[{,;|@]) ?\Z")
+_GAP_BEFORE = Lazy(r"(?:\A|\n|\t|  |[\"'`(\[{,;|@:]) ?\Z")
 _GAP_BEHIND = Lazy(r"[\"'`]?(?:[,;)}\]|]|[ \t]?(?:\n|\Z)|\t|  |:(?=[^\s:])|[\"'`])")
-_VERSION_BEHIND = Lazy(r"[\"']?(?:[=<>~!]=|@|/[a-z]+ \d|:(?:amd64|all|arm64)|[ \t:=,\"'|(v-]{1,40}\d+[.:]\d|\.(?:so|py|cpp|hpp|[chm]|cu|hip|json|ya?ml|ko|service|bin|dat|whl|deb|rpm)\b|\()")
-_KEY_BEHIND = Lazy(r"[\"']?[ \t]{0,30}(?:[:=](?!/)|=>)")
+_VERSION_BEHIND = Lazy(r"[\"']?(?:[=<>~!]=|@|/[a-z]+ \d|:(?:amd64|all|arm64)|[ \t:=,\"'|(v-]{1,40}\d+[.:]\d|\.(?:so|py|cpp|hpp|[chm]|cu|hip|json|ya?ml|ko|service|bin|dat|whl|deb|rpm)\b|\((?!r[ow]\b|\d))")
+_KEY_BEHIND = Lazy(r"[\"']?[ \t]{0,30}(?:=|:(?=\s|\Z))|[\"']\s?:")
 _PERSON = Lazy(r"(?<![\w./-])[A-ZÀ-Þ][a-zß-ÿ'’]{2,24}(?: (?:v[ao]n|de[rnlia]?|d[aio]|l[ae]|bin|al|ter|[A-Z]\.?))?(?:[ -][A-ZÀ-Þ][a-zß-ÿ'’-]{2,24}){1,2}(?![\w(])")
 _NO_NAMES = frozenset(
     "version driver arch architecture model product brand vendor manufacturer codename module type state status mode policy algorithm backend format dtype kernel function"
@@ -82,7 +82,7 @@ def unknown(text: str) -> Iterator[tuple[str, str]]:
                 yield kind, name
     for found in _PERSON.finditer(text):
         words = [w for w in re.split(r"[ -]", found[0]) if len(w) >= _SHORTEST]
-        if len(words) > 1 and all(is_strange(word) for word in words):
+        if len(words) > 1 and any(map(is_strange, words)) and not any(map(is_ordinary, words)):
             yield "user", found[0]
 
 
@@ -94,15 +94,15 @@ def _kind(name: str, text: str, start: int, end: int) -> str:
     firm = numbered and "." not in name and "_" not in name
     if before[-1:] in ("/", "+", "-") or behind == "/":
         return ""
-    if _KEY_BEHIND.made.match(text, end) and not text[end : end + 2].strip(":").isdigit():
+    if _KEY_BEHIND.made.match(text, end):
         return ""
     if firm:
         return "host"
-    if _WORD_BEFORE.search(before):
+    if before[-1:] == "@" or behind == "@" or _WORD_BEFORE.search(before):
         return "user"
-    if not _GAP_BEHIND.made.match(text, end):
-        return ""
     key = _KEY.search(before)
+    if not _GAP_BEHIND.made.match(text, end) and not (key and behind == " " and before[-1:] != " "):
+        return ""
     if key:
         words = re.split(r"[^a-z]+", (key[1] or key[2]).lower())
         return "" if any(word in _NO_NAMES for word in words) else "project"
