@@ -19,7 +19,7 @@ from doctor.redaction.lazy import Lazy
 from doctor.redaction.vocabulary import is_ordinary
 
 _LETTERS = Lazy(r"[A-ZÀ-Þ]?[a-zß-ÿ]{3,}|[A-ZÀ-Þ]{4,}(?![a-zß-ÿ])")
-_TOKEN = Lazy(r"(?<![\w\\%$&#])(?<![\w)\]]\.)(?<![a-z]\.)[^\W\d_]\w*(?:[.-]\w+){0,6}")
+_TOKEN = Lazy(r"(?<![\w\\%$&#])(?<![A-Za-z_)\]]\.)[^\W\d_]\w*(?:[.-]\w+){0,6}")
 _SMALL = Lazy(r"[a-zß-ÿ]+[a-zß-ÿ0-9]*(?:[-_][a-zß-ÿ0-9]+)*")
 _PERSONAL = Lazy(r"[a-zß-ÿ]+\.(?:[a-zß-ÿ]|[a-zß-ÿ]{4,})")
 _LARGE = Lazy(r"[A-Z][A-Z0-9]+(?:-[A-Z0-9]+)*")
@@ -36,6 +36,12 @@ _GAP_BEHIND = Lazy(r"[\"'`]?(?:[,;)}\]|]|[ \t]?(?:\n|\Z)|\t|  |:(?=[^\s:])|[\"'`
 _VERSION_BEHIND = Lazy(r"[\"']?(?:[=<>~!]=|@|/[a-z]+ \d|:(?:amd64|all|arm64)|[ \t:=,\"'|(v-]{1,40}\d+[.:]\d|\.(?:so|py|cpp|hpp|[chm]|cu|hip|json|ya?ml|ko|service|bin|dat|whl|deb|rpm)\b|\((?!r[ow]\b|\d))")
 _KEY_BEHIND = Lazy(r"[\"']?[ \t]{0,30}(?:=|:(?=\s|\Z))|[\"']\s?:")
 _PERSON = Lazy(r"(?<![\w./-])[A-ZÀ-Þ][a-zß-ÿ'’]{2,24}(?: (?:v[ao]n|de[rnlia]?|d[aio]|l[ae]|bin|al|ter|[A-Z]\.?))?(?:[ -][A-ZÀ-Þ][a-zß-ÿ'’-]{2,24}){1,2}(?![\w(])")
+_SPOKEN = Lazy(r"(?<![\w./=-])[^\W\d_]+(?![\w/=-])")
+_JOINING = frozenset(
+    "the a an is are was to of and in it with for on that this have has not no my i we you when after but if as by be at from or can did does do so there then only same all some"
+    " der die das und ist ein eine nicht mit auf ich wir zu den dem im von bei aber nach wenn le la les et est un une des du pas que je nous avec pour dans sur mais"
+    " el los las y es una con para por se que no del il lo gli e di che non un per sono o os um uma com em ao het een niet op van en dat je i nie na jest się że do".split()
+)
 _NO_NAMES = frozenset(
     "version driver arch architecture model product brand vendor manufacturer codename module type state status mode policy algorithm backend format dtype kernel function"
     " symbol library lib error message msg feature features flag flags class op operation level event action method reason option options command cmd device devices governor"
@@ -100,6 +106,8 @@ def _kind(name: str, text: str, start: int, end: int) -> str:
         return "host"
     if before[-1:] == "@" or behind == "@" or _WORD_BEFORE.search(before):
         return "user"
+    if before[-1:] in ("", " ", "\t", "\n") and behind in ("", " ", "\t", "\n") and name.islower() and not _is_prose(text, start, end):
+        return "project"
     key = _KEY.search(before)
     if not _GAP_BEHIND.made.match(text, end) and not (key and behind == " " and before[-1:] != " "):
         return ""
@@ -107,3 +115,10 @@ def _kind(name: str, text: str, start: int, end: int) -> str:
         words = re.split(r"[^a-z]+", (key[1] or key[2]).lower())
         return "" if any(word in _NO_NAMES for word in words) else "project"
     return "project" if _GAP_BEFORE.search(before) else ""
+
+
+def _is_prose(text: str, start: int, end: int) -> bool:
+    """Whether the line is a sentence, in whatever language: it has words that join others, or mostly unknown ones."""
+    line = text[max(text.rfind("\n", 0, start) + 1, start - 200) : min(len(text), end + 200)].partition("\n")[0]
+    words = _SPOKEN.findall(line)
+    return sum(word.lower() in _JOINING for word in words) > 0 or sum(map(is_strange, words)) * 3 > len(words) + 3
