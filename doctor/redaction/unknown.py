@@ -29,11 +29,11 @@ _SHORTEST = 4
 _KEY = Lazy(r"(?:([\w./-]{2,60})[\"']?[ \t]{0,20}[=:][ \t]{0,30}[\"'\[]?|\s(--?[A-Za-z][\w-]{0,40})[ =][\"']?)\Z")
 _WORD_BEFORE = Lazy(
     r"(?i)(?:^|[\s(\[])(?:on|for|by|ask|at|as|user|users|host|hosts|node|nodes|server|cluster|queue|account|project|team|group|partition|named|called|owner|author|run|login|"
-    r"machine|pod|job|container|volume|namespace|tenant|regards,|thanks,|cheers,)[\s:]{1,2}[\"'`]?@?\Z"
+    r"machine|pod|job|container|volume|namespace|tenant|exec|logs|inspect|attach|für|von|bei|pour|par|para|por|voor|door|regards,|thanks,|cheers,)[\s:]{1,2}[\"'`]?@?\Z"
 )
-_GAP_BEFORE = Lazy(r"(?:\A|\n|\t|  |[\"'`(\[{,;|@:]) ?\Z")
-_GAP_BEHIND = Lazy(r"[\"'`]?(?:[,;)}\]|]|[ \t]?(?:\n|\Z)|\t|  |:(?=[^\s:])|[\"'`])")
-_VERSION_BEHIND = Lazy(r"[\"']?(?:[=<>~!]=|@|/[a-z]+ \d|:(?:amd64|all|arm64)|[ \t:=,\"'|(v-]{1,40}\d+[.:]\d|\.(?:so|py|cpp|hpp|[chm]|cu|hip|json|ya?ml|ko|service|bin|dat|whl|deb|rpm)\b|\((?!r[ow]\b|\d))")
+_GAP_BEFORE = Lazy(r"(?:\A|\n|\t|  |[\"'`(\[{,;|@:<]) ?\Z")
+_GAP_BEHIND = Lazy(r"[\"'`]?(?:[,;)}\]|>]|\(\d|[%$#>]\s|[ \t]?(?:\n|\Z)|\t|  |:(?=[^\s:])|[\"'`])")
+_VERSION_BEHIND = Lazy(r"[\"']?(?:[=<>~!]=|@|/[a-z]+ \d|:(?:amd64|all|arm64)|[ \t:=,\"'|(v-]{1,40}\d+\.\d|\.(?:so|py|cpp|hpp|[chm]|cu|hip|json|ya?ml|ko|service|bin|dat|whl|deb|rpm)\b|\((?!r[ow]\b|\d))")
 _KEY_BEHIND = Lazy(r"[\"']?[ \t]{0,30}(?:=|:(?=\s|\Z))|[\"']\s?:")
 _PERSON = Lazy(r"(?<![\w./-])[A-ZÀ-Þ][a-zß-ÿ'’]{2,24}(?: (?:v[ao]n|de[rnlia]?|d[aio]|l[ae]|bin|al|ter|[A-Z]\.?))?(?:[ -][A-ZÀ-Þ][a-zß-ÿ'’-]{2,24}){1,2}(?![\w(])")
 _SPOKEN = Lazy(r"(?<![\w./=-])[^\W\d_]+(?![\w/=-])")
@@ -100,6 +100,8 @@ def _kind(name: str, text: str, start: int, end: int) -> str:
     firm = numbered and "." not in name and "_" not in name
     if before[-1:] in ("/", "+", "-") or behind == "/":
         return ""
+    if firm and (before[-1:] in ("", "\n") and text[end : end + 2] == ": "):
+        return "host"
     if _KEY_BEHIND.made.match(text, end):
         return ""
     if firm:
@@ -109,7 +111,7 @@ def _kind(name: str, text: str, start: int, end: int) -> str:
     if before[-1:] in ("", " ", "\t", "\n") and behind in ("", " ", "\t", "\n") and name.islower() and not _is_prose(text, start, end):
         return "project"
     key = _KEY.search(before)
-    if not _GAP_BEHIND.made.match(text, end) and not (key and behind == " " and before[-1:] != " "):
+    if not _GAP_BEHIND.made.match(text, end) and not (key and behind == " " and (key[2] or before[-1:] != " ")):
         return ""
     if key:
         words = re.split(r"[^a-z]+", (key[1] or key[2]).lower())
