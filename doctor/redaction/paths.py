@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.public_hosts import is_public
-from doctor.redaction.unknown import is_name_like, is_strange
+from doctor.redaction.unknown import is_strange
 from doctor.redaction.vocabulary import is_ordinary
 
 _PATH = Lazy(r"(?:~/[\w.@+-]{3,80}|(?:(?<![\w.@-])(?:[A-Za-z]:|~)?|(?<=[=\s]-)|(?<=:\d{4})|(?<=\.\.\.)[\w-]{0,20})(?:(?:[/\\]|\\\\)[\w.@+~=-]{1,80}){2,12})")
@@ -76,7 +76,7 @@ def _strange(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
         if part in _SOFTWARE:
             return
         stem = part.lstrip(".").partition(".")[0]
-        if is_strange(stem) and is_name_like(stem) and stem.count("_") < 2:
+        if is_strange(stem) and stem.count("_") < 2 and stem[:1].isalpha():
             yield "project", stem
 
 

@@ -13,6 +13,7 @@ from doctor.redaction.fields import named
 from doctor.redaction.patterns import PUBLIC
 from doctor.redaction.public_hosts import is_public
 from doctor.redaction.stand_ins import MADE, STAND_IN
+from doctor.redaction.unknown import is_strange
 from doctor.redaction.vocabulary import COMMON, FOLDERS, is_ordinary
 from doctor.redaction.words import Words
 
@@ -160,4 +161,4 @@ class Pseudonyms:
 def _parts(name: str) -> set[str]:
     """The telling parts of a name: `acmelab` of `acmelab-gpu2`."""
     parts = _SIGNS.split(name)
-    return {p for p in parts if len(p) > _DISTINCT and p.isalpha() and not is_ordinary(p)} if len(parts) > 1 else set()
+    return {p for p in parts if len(p) > _DISTINCT and p.isalpha() and is_strange(p)} if len(parts) > 1 else set()

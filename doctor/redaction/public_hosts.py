@@ -11,7 +11,7 @@ PUBLIC = frozenset(
     (
         "pypi.org pythonhosted.org python.org pytorch.org nvidia.com nvidia.cn nvcr.io amd.com radeon.com rocm.dev github.com "
         "github.io githubusercontent.com githubassets.com ghcr.io gitlab.com bitbucket.org docker.com docker.io quay.io gcr.io "
-        "k8s.io kubernetes.io pkg.dev anaconda.org anaconda.com conda.io conda-forge.org mamba.pm prefix.dev huggingface.co hf.co "
+        "k8s.io kubernetes.io pkg.dev anaconda.org anaconda.com conda.io conda-forge.org mamba.pm prefix.dev huggingface.co hf.co hf-mirror.com "
         "ubuntu.com canonical.com debian.org fedoraproject.org redhat.com centos.org rockylinux.org almalinux.org opensuse.org "
         "suse.com archlinux.org alpinelinux.org nixos.org kernel.org gnu.org google.com googleapis.com gstatic.com goo.gl "
         "microsoft.com windows.com azure.com mcr.microsoft.com apple.com openai.com anthropic.com wandb.ai mlflow.org "

@@ -22,6 +22,7 @@ _COLUMNS = {
         "group": "account group namespace egroup project org accounts",
         "host": "nodelist nodelist(reason) node nodename hostname hostnames host exec_host from_host submit_host from nodes nodelist(reason)",
         "site": "cluster",
+        "serial": "serial serial_number",
         "project": "batch_name jobname job_name names name volume",
     }.items()
     for title in titles.split()

@@ -19,17 +19,19 @@ from doctor.redaction.lazy import Lazy
 from doctor.redaction.vocabulary import is_ordinary
 
 _LETTERS = Lazy(r"[A-ZÀ-Þ]?[a-zß-ÿ]{3,}|[A-ZÀ-Þ]{4,}(?![a-zß-ÿ])")
-_TOKEN = Lazy(r"(?<![\w\\%$&#])(?<![A-Za-z_)\]]\.)[^\W\d_]\w*(?:[.-]\w+){0,6}")
+_TOKEN = Lazy(r"(?:(?<![\w\\%$&#])|(?<=%2F))(?<![A-Za-z_)\]]\.)[^\W\d_]\w*(?:[.-]\w+){0,6}")
 _SMALL = Lazy(r"[a-zß-ÿ]+[a-zß-ÿ0-9]*(?:[-_][a-zß-ÿ0-9]+)*")
 _PERSONAL = Lazy(r"[a-zß-ÿ]+\.(?:[a-zß-ÿ]|[a-zß-ÿ]{4,})")
 _LARGE = Lazy(r"[A-Z][A-Z0-9]+(?:-[A-Z0-9]+)*")
 _PLAIN = Lazy(r"[A-ZÀ-Þ]?[a-zß-ÿ]{3,}")
 _HEX = Lazy(r"[0-9a-f]+")
 _SHORTEST = 4
+_ENDS = ("s", "es", "ed", "ing", "ly")
+_BEGINS = ("un", "re", "non", "pre", "sub", "gpu", "cpu", "cuda", "rocm")
 _KEY = Lazy(r"(?:([\w./-]{2,60})[\"']?[ \t]{0,20}[=:][ \t]{0,30}[\"'\[]?|\s(--?[A-Za-z][\w-]{0,40})[ =][\"']?)\Z")
 _WORD_BEFORE = Lazy(
     r"(?i)(?:^|[\s(\[])(?:on|for|by|ask|at|as|user|users|host|hosts|node|nodes|server|cluster|queue|account|project|team|group|partition|named|called|owner|author|run|login|"
-    r"machine|pod|job|container|volume|namespace|tenant|exec|logs|inspect|attach|für|von|bei|pour|par|para|por|voor|door|regards,|thanks,|cheers,)[\s:]{1,2}[\"'`]?@?\Z"
+    r"machine|pod|job|container|volume|namespace|tenant|exec|logs|inspect|attach|für|von|bei|rechner|benutzer|knoten|utilisateur|serveur|usuario|servidor|utente|pour|par|para|por|voor|door|regards,|thanks,|cheers,)[\s:]{1,2}[\"'`]?@?\Z"
 )
 _GAP_BEFORE = Lazy(r"(?:\A|\n|\t|  |[\"'`(\[{,;|@:<]) ?\Z")
 _GAP_BEHIND = Lazy(r"[\"'`]?(?:[,;)}\]|>]|\(\d|[%$#>]\s|[ \t]?(?:\n|\Z)|\t|  |:(?=[^\s:])|[\"'`])")
@@ -58,9 +60,9 @@ def _known() -> frozenset[str]:
 @cache
 def is_known(word: str) -> bool:
     """Whether the field has the word, or one that it is a form of."""
-    low = word.lower()
-    words = _known()
-    return low in words or any(low.endswith(end) and low[: -len(end)] in words for end in ("s", "es", "ed", "ing"))
+    low, words = word.lower(), _known()
+    forms = (low, *(low[: -len(end)] for end in _ENDS if low.endswith(end)), *(low[len(b) :] for b in _BEGINS if low.startswith(b)))
+    return any(form in words or len(form) < 2 for form in forms)
 
 
 @cache
@@ -88,7 +90,7 @@ def unknown(text: str) -> Iterator[tuple[str, str]]:
                 yield kind, name
     for found in _PERSON.finditer(text):
         words = [w for w in re.split(r"[ -]", found[0]) if len(w) >= _SHORTEST]
-        if len(words) > 1 and any(map(is_strange, words)) and not any(map(is_ordinary, words)):
+        if len(words) > 1 and is_strange(words[0]):
             yield "user", found[0]
 
 
