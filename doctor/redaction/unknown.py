@@ -25,6 +25,7 @@ _PERSONAL = Lazy(r"[a-zß-ÿ]+\.(?:[a-zß-ÿ]|[a-zß-ÿ]{4,})")
 _LARGE = Lazy(r"[A-Z][A-Z0-9]+(?:-[A-Z0-9]+)*")
 _PLAIN = Lazy(r"[A-ZÀ-Þ]?[a-zß-ÿ]{3,}")
 _HEX = Lazy(r"[0-9a-f]+")
+_INTERFACE = Lazy(r"(?:veth|cali|lxc|tap|vnet|cni|br)-?[0-9a-f]{6,11}")
 _SHORTEST = 4
 _ENDS = ("s", "es", "ed", "ing", "ly")
 _BEGINS = ("un", "re", "non", "pre", "sub", "gpu", "cpu", "cuda", "rocm")
@@ -69,7 +70,7 @@ def is_known(word: str) -> bool:
 def is_strange(name: str) -> bool:
     """Whether a part of it is no word of the field."""
     parts = [part for part in _LETTERS.findall(name) if len(part) >= _SHORTEST and not _HEX.fullmatch(part.lower())]
-    return not all(map(is_known, parts)) and not is_ordinary(name)
+    return not all(map(is_known, parts)) and not is_ordinary(name) and not _INTERFACE.fullmatch(name)
 
 
 def is_name_like(name: str) -> bool:
