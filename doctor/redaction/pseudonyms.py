@@ -41,6 +41,7 @@ class Pseudonyms:
         self._taken: set[str] = set()
         self._words = Words()
         self._hosts: dict[str, set[str]] = {}
+        self._met: set[str] = set()
         self._key = key
         self.counts: Counter[str] = Counter()
         """How often each kind of thing was replaced so far."""
@@ -77,7 +78,10 @@ class Pseudonyms:
 
     def meet(self, text: str) -> None:
         """Takes note of the names that fields of a text tell (`doctor.redaction.fields`), and of organisations: two
-        hosts of one domain that is not public are a site's, whose name stands elsewhere too."""
+        hosts of one domain that is not public are a site's, whose name stands elsewhere too. Each text once."""
+        if text in self._met:
+            return
+        self._met.add(text)
         for host in host_names.hosts(text):
             domain = host_names.domain_of(host)
             first = host.partition(".")[0]

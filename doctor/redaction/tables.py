@@ -45,6 +45,7 @@ _NUMBERS = frozenset(
 _WORD = Lazy(r"\S+")
 _EDGE = "|│║ "
 _NOISE = Lazy(r"[(%].*|\+")
+_NUMBER = Lazy(r"\d\d")
 _RULE = Lazy(r"[\s|+│=_─-]+")
 
 
@@ -75,7 +76,7 @@ def cells(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _header(line: str) -> _Header | None:
-    if len(line) < 8 or "=" in line or "/" in line[:3]:
+    if len(line) < 8 or "=" in line or "/" in line[:3] or _NUMBER.search(line):
         return None
     low = line.lower().rstrip()
     sign = "|" if low.strip(_EDGE).count("|") > 1 else "," if low.count(",") > 1 else ""
