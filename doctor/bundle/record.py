@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from doctor.system.base import System
 
 _WITHIN_S = 15.0
-_AFTERWARDS_S = 2.0
+_AFTERWARDS_S = 3.0
 """Processor time of start-up, redaction and report on a machine where no tool answers."""
 _LEAST_S = 4.0
 MAX_SIZE = 40 << 20

@@ -49,6 +49,7 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
         ("group project", ".git", r"https?://(?:[^\s/@]{1,300}@)?(?!github\.com|gitlab\.com|huggingface\.co|bitbucket\.org|codeberg\.org)[\w.:-]{4,100}/([\w.-]{2,60})/([\w.-]{2,60}?)\.git\b"),
         ("machine", "-", r"(?<![\w./$-])([a-z]{3,20}-(?:gpu|dgx|hgx|node|login|nas|srv|hpc|cn|bmc|mi|[abh])-?\d{1,4}x?)(?![\w.=/-]|:\d)"),
         ("user", "", rf"(?i:owner|maintainer|author|contact|vendor|name|reporter|submitter|admin|assignee|creator)s?\\{{0,3}}[\"']?[ \t]{{0,2}}[=:][ \t]{{0,4}}\\{{0,3}}[\"']?({_PERSON.text})"),
+        ("host", "-", r"\s-[Hw] ([a-z][\w-]{2,60})(?![\w./])"), ("user", "-", r"(?<!ctl)\s-[Uu] ([A-Za-z][\w-]{2,60})(?![\w./=])"),
         ("host", "i-", r"\b(i-[0-9a-f]{17})\b"), ("host", "ip=", r"\bip=[\d.]*(?::[^:\s]*){3}:([A-Za-z][\w-]{2,60}):"),
     )
 )  # fmt: skip

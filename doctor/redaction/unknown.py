@@ -21,12 +21,14 @@ from doctor.redaction.vocabulary import is_ordinary
 _LETTERS = Lazy(r"[A-ZÀ-Þ]?[a-zß-ÿ]{3,}|[A-ZÀ-Þ]{4,}(?![a-zß-ÿ])")
 _TOKEN = Lazy(r"(?:(?<![\w\\%$&#])|(?<=%2F))(?<![A-Za-z_)\]]\.)[^\W\d_]\w*(?:[.-]\w+){0,6}")
 _SMALL = Lazy(r"[a-zß-ÿ]+[a-zß-ÿ0-9]*(?:[-_][a-zß-ÿ0-9]+)*")
-_PERSONAL = Lazy(r"[a-zß-ÿ]+\.(?:[a-zß-ÿ]|[a-zß-ÿ]{4,})")
+_PERSONAL = Lazy(r"(?<![a-zß-ÿ])[a-zß-ÿ]{1,40}\.(?:[a-zß-ÿ]|[a-zß-ÿ]{4,40})")
 _LARGE = Lazy(r"[A-Z][A-Z0-9]+(?:-[A-Z0-9]+)*")
 _PLAIN = Lazy(r"[A-ZÀ-Þ]?[a-zß-ÿ]{3,}")
 _HEX = Lazy(r"[0-9a-f]+")
 _INTERFACE = Lazy(r"(?:veth|cali|lxc|tap|vnet|cni|br)-?[0-9a-f]{6,11}")
 _SHORTEST = 4
+_LONG_CAPITALS = 7
+"""Shorter ones are blocks of a chip: `UTCL2`."""
 _ENDS = ("s", "es", "ed", "ing", "ly")
 _BEGINS = ("un", "re", "non", "pre", "sub", "gpu", "cpu", "cuda", "rocm")
 _KEY = Lazy(r"(?:([\w./-]{2,60})[\"']?[ \t]{0,20}[=:][ \t]{0,30}[\"'\[]?|\s(--?[A-Za-z][\w-]{0,40})[ =][\"']?)\Z")
@@ -78,7 +80,7 @@ def is_name_like(name: str) -> bool:
     first, dot, last = name.partition(".")
     if dot:
         return bool(_PERSONAL.fullmatch(name)) and is_strange(f"{first}-{last}") and all(len(x) < _SHORTEST or is_strange(x) for x in (first, last))
-    return bool(_SMALL.fullmatch(name) or _PLAIN.fullmatch(name) or (_LARGE.fullmatch(name) and not name.isalpha()))
+    return bool(_SMALL.fullmatch(name) or _PLAIN.fullmatch(name) or (_LARGE.fullmatch(name) and not name.isalpha() and len(name) >= _LONG_CAPITALS))
 
 
 def unknown(text: str) -> Iterator[tuple[str, str]]:
