@@ -63,7 +63,7 @@ def make(
     entries = recorded(system, options, extras.errands(found.asks))
     texts, out = extras.taken(entries, found.asks)
     redactor = private.redactor_of(entries, found.key, site)
-    private.learn_hosts(redactor, entries, [text for _, _, text in texts])
+    redactor.learn([text for _, _, text in texts])
     clean, removed = private.redacted(entries, redactor)
     rows = [_redacted(row, redactor, removed) for row in texts]
     # What was met as a secret anywhere goes wherever it stands without its name.

@@ -17,7 +17,7 @@ from doctor.redaction.lazy import Lazy
 from doctor.redaction.nodes import Node, nodes
 from doctor.redaction.public_hosts import is_public
 from doctor.redaction.stand_ins import MADE
-from doctor.redaction.unknown import unknown
+from doctor.redaction.unknown import is_strange, unknown
 from doctor.redaction.vocabulary import is_ordinary
 
 _N = r"[A-Za-z_][\w-]{1,62}"
@@ -53,9 +53,6 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
         ("host", "i-", r"\b(i-[0-9a-f]{17})\b"), ("host", "ip=", r"\bip=[\d.]*(?::[^:\s]*){3}:([A-Za-z][\w-]{2,60}):"),
     )
 )  # fmt: skip
-_COMPANIES = Lazy(
-    r"(?i)\b(?:nvidia|amd|intel|advanced|meta|google|microsoft|pytorch|hugging|red hat|canonical|team|authors?|developers?|contributors?|community|foundation|project|inc|corp(?:oration)?|labs?|instinct|radeon|geforce|graphics|tesla|xeon|epyc|core|ubuntu|debian|linux|server|windows|driver)\b"
-)
 _OF_TWO = Lazy(r"[\w-]{2,60}/[\w-]{2,60}")
 _SCHEME = Lazy(r"^(?:tcp|udp|ssl|tls|np):")
 _TOKEN = Lazy(r"(?<![\w.])[A-Za-z_][\w.+-]*")
@@ -177,7 +174,7 @@ def _is_name(kind: str, name: str) -> bool:
     if kind == "serial" and not any(c.isdigit() for c in name):
         return False
     if " " in name:
-        return not _COMPANIES.search(name) and not all(map(is_ordinary, name.split()))
+        return any(map(is_strange, name.split()))
     if kind == "host" and "." in name:
         return not is_public(name)
     return True

@@ -38,9 +38,13 @@ _WORD_BEFORE = Lazy(
 )
 _GAP_BEFORE = Lazy(r"(?:\A|\n|\t|  |[\"'`(\[{,;|@:<]) ?\Z")
 _GAP_BEHIND = Lazy(r"[\"'`]?(?:[,;)}\]|>]|\(\d|[%$#>]\s|[ \t]?(?:\n|\Z)|\t|  |:(?=[^\s:])|[\"'`])")
-_VERSION_BEHIND = Lazy(r"[\"']?(?:[=<>~!]=|@|/[a-z]+ \d|:(?:amd64|all|arm64)|[ \t:=,\"'|(v-]{1,40}\d+\.\d|\.(?:so|py|cpp|hpp|[chm]|cu|hip|json|ya?ml|ko|service|bin|dat|whl|deb|rpm)\b|\((?!r[ow]\b|\d))")
+_VERSION_BEHIND = Lazy(
+    r"[\"']?(?:[=<>~!]=|@|/[a-z]+ \d|:(?:amd64|all|arm64)|[ \t:=,\"'|(v-]{1,40}\d+\.\d|\.(?:so|py|cpp|hpp|[chm]|cu|hip|json|ya?ml|ko|service|bin|dat|whl|deb|rpm)\b|\((?!r[ow]\b|\d))"
+)
 _KEY_BEHIND = Lazy(r"[\"']?[ \t]{0,30}(?:=|:(?=\s|\Z))|[\"']\s?:")
-_PERSON = Lazy(r"(?<![\w./-])[A-ZÀ-Þ][a-zß-ÿ'’]{2,24}(?: (?:v[ao]n|de[rnlia]?|d[aio]|l[ae]|bin|al|ter|[A-Z]\.?))?(?:[ -][A-ZÀ-Þ][a-zß-ÿ'’-]{2,24}){1,2}(?![\w(])")
+_PERSON = Lazy(
+    r"(?<![\w./-])[A-ZÀ-Þ][a-zß-ÿ'’]{2,24}(?: (?:v[ao]n|de[rnlia]?|d[aio]|l[ae]|bin|al|ter|[A-Z]\.?))?(?:[ -][A-ZÀ-Þ][a-zß-ÿ'’-]{2,24}){1,2}(?![\w(])"
+)
 _SPOKEN = Lazy(r"(?<![\w./=-])[^\W\d_]+(?![\w/=-])")
 _JOINING = frozenset(
     "the a an is are was to of and in it with for on that this have has not no my i we you when after but if as by be at from or can did does do so there then only same all some"
@@ -64,7 +68,11 @@ def _known() -> frozenset[str]:
 def is_known(word: str) -> bool:
     """Whether the field has the word, or one that it is a form of."""
     low, words = word.lower(), _known()
-    forms = (low, *(low[: -len(end)] for end in _ENDS if low.endswith(end)), *(low[len(b) :] for b in _BEGINS if low.startswith(b)))
+    forms = (
+        low,
+        *(low[: -len(end)] for end in _ENDS if low.endswith(end)),
+        *(low[len(b) :] for b in _BEGINS if low.startswith(b)),
+    )
     return any(form in words or len(form) < 2 for form in forms)
 
 
@@ -79,8 +87,16 @@ def is_name_like(name: str) -> bool:
     """Whether people name something so: in small letters, in capitals with a digit or a dash, or `first.last`."""
     first, dot, last = name.partition(".")
     if dot:
-        return bool(_PERSONAL.fullmatch(name)) and is_strange(f"{first}-{last}") and all(len(x) < _SHORTEST or is_strange(x) for x in (first, last))
-    return bool(_SMALL.fullmatch(name) or _PLAIN.fullmatch(name) or (_LARGE.fullmatch(name) and not name.isalpha() and len(name) >= _LONG_CAPITALS))
+        return (
+            bool(_PERSONAL.fullmatch(name))
+            and is_strange(f"{first}-{last}")
+            and all(len(x) < _SHORTEST or is_strange(x) for x in (first, last))
+        )
+    return bool(
+        _SMALL.fullmatch(name)
+        or _PLAIN.fullmatch(name)
+        or (_LARGE.fullmatch(name) and not name.isalpha() and len(name) >= _LONG_CAPITALS)
+    )
 
 
 def unknown(text: str) -> Iterator[tuple[str, str]]:
@@ -113,7 +129,12 @@ def _kind(name: str, text: str, start: int, end: int) -> str:
         return "host"
     if before[-1:] == "@" or behind == "@" or _WORD_BEFORE.search(before):
         return "user"
-    if before[-1:] in ("", " ", "\t", "\n") and behind in ("", " ", "\t", "\n") and name.islower() and not _is_prose(text, start, end):
+    if (
+        before[-1:] in ("", " ", "\t", "\n")
+        and behind in ("", " ", "\t", "\n")
+        and name.islower()
+        and not _is_prose(text, start, end)
+    ):
         return "project"
     key = _KEY.search(before)
     if not _GAP_BEHIND.made.match(text, end) and not (key and behind == " " and (key[2] or before[-1:] != " ")):
