@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.public_hosts import OF_TENANTS, SECOND_LEVELS, is_host, is_public
 from doctor.redaction.stand_ins import MADE
-from doctor.redaction.vocabulary import COMMON, FOLDERS
+from doctor.redaction.vocabulary import listed
 
 Named = Callable[[str, str], str]
 """Kind and name → stand-in."""
@@ -64,7 +64,7 @@ def domain_of(host: str) -> str:
 def _of_url(host: str, named: Named) -> str:
     if "." not in host:
         low = host.lower()
-        if low in COMMON or low in FOLDERS or len(low) < 3 or MADE.fullmatch(host) or host.isdigit():
+        if low in listed("ordinary") or len(low) < 3 or MADE.fullmatch(host) or host.isdigit():
             return host
         return named("host", host)
     if _PLAIN.fullmatch(host) or is_public(host) or MADE.fullmatch(host):

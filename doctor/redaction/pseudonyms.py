@@ -14,7 +14,7 @@ from doctor.redaction.patterns import PUBLIC
 from doctor.redaction.public_hosts import is_public
 from doctor.redaction.stand_ins import MADE, STAND_IN
 from doctor.redaction.unknown import is_strange
-from doctor.redaction.vocabulary import COMMON, FOLDERS, is_ordinary
+from doctor.redaction.vocabulary import is_ordinary, listed
 from doctor.redaction.words import Words
 
 NAME_KEYS = {"user": "user", "hostname": "host"}
@@ -91,7 +91,7 @@ class Pseudonyms:
             if host not in seen:
                 seen.add(host)
                 name = domain.partition(".")[0]
-                if len(name) >= _DISTINCT and name.rstrip("0123456789") not in COMMON | FOLDERS:
+                if len(name) >= _DISTINCT and name.rstrip("0123456789") not in listed("ordinary"):
                     self.know("site", name)
         for kind, name in named(text):
             if kind == "user" and name.endswith("+"):  # cut off by its column
@@ -131,7 +131,12 @@ class Pseudonyms:
 
     def _know(self, kind: str, words: Iterable[str]) -> None:
         for word in sorted(words):
-            if len(word) >= 3 and word.lower() not in COMMON and word not in self._words and not word.isdigit():
+            if (
+                len(word) >= 3
+                and word.lower() not in listed("ordinary")
+                and word not in self._words
+                and not word.isdigit()
+            ):
                 dotted = kind == "host" and "." in word
                 self._words.add(word, host_names.stand_in(word, self._name) if dotted else self._name(kind, word))
 
@@ -139,7 +144,7 @@ class Pseudonyms:
         return self._words.replaced(text, lambda stand_in: self._seen(stand_in, "name")) if self._words else text
 
     def _name(self, kind: str, name: str) -> str:
-        if name.lower() in COMMON or name in self._taken or MADE.fullmatch(name) or not name.strip("0-:. "):
+        if name.lower() in listed("ordinary") or name in self._taken or MADE.fullmatch(name) or not name.strip("0-:. "):
             return name
         self.counts[kind] += 1
         if (kind, name) not in self._names:
