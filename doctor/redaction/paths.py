@@ -41,6 +41,7 @@ _STOPS = frozenset(
 _SYSTEM = frozenset(
     "usr lib lib64 bin sbin dev proc sys boot run snap nix system library applications frameworks private kaggle".split()
 )
+_OF_PROGRAMS = frozenset("var etc opt root app workspace content models tmp".split())
 _FILE = Lazy(r".{1,80}\.[A-Za-z][A-Za-z0-9]{0,7}")
 _DEEPEST = 6
 _MOST = 3
@@ -54,7 +55,7 @@ def owners(text: str) -> Iterator[tuple[str, str]]:
             continue  # a page that everybody can read
         if parts and (parts[0].lower() not in _SYSTEM or parts[:2] == ["dev", "mapper"]):
             yield from _strange(parts)
-            yield from _held(parts)
+            yield from _held(parts) if parts[0] not in _OF_PROGRAMS else ()
 
 
 def _strange(parts: Sequence[str]) -> Iterator[tuple[str, str]]:

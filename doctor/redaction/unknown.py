@@ -24,7 +24,8 @@ _PERSONAL = Lazy(r"(?<![a-zß-ÿ])[a-zß-ÿ]{1,40}\.(?:[a-zß-ÿ]|[a-zß-ÿ]{4,4
 _LARGE = Lazy(r"[A-Z][A-Z0-9]+(?:-[A-Z0-9]+)*")
 _PLAIN = Lazy(r"[A-ZÀ-Þ]?[a-zß-ÿ]{3,}")
 _HEX = Lazy(r"[0-9a-f]+")
-_INTERFACE = Lazy(r"(?:veth|cali|lxc|tap|vnet|cni|br)-?[0-9a-f]{6,11}")
+_OF_SYSTEM = Lazy(r"lib[a-z]|(?:veth|cali|lxc|tap|vnet|cni|br)-?[0-9a-f]{6,11}\Z")
+"""Libraries and network interfaces."""
 _SHORTEST = 4
 _LONG_CAPITALS = 7
 """Shorter ones are blocks of a chip: `UTCL2`."""
@@ -38,7 +39,7 @@ _WORD_BEFORE = Lazy(
 _GAP_BEFORE = Lazy(r"(?:\A|\n|\t|  |[\"'`(\[{,;|@:<]) ?\Z")
 _GAP_BEHIND = Lazy(r"[\"'`]?(?:[,;)}\]|>]|\(\d|[%$#>]\s|[ \t]?(?:\n|\Z)|\t|  |:(?=[^\s:])|[\"'`])")
 _VERSION_BEHIND = Lazy(
-    r"[\"']?(?:[=<>~!]=|@|/[a-z]+ \d|:(?:amd64|all|arm64)|[ \t:=,\"'|(v-]{1,40}\d+\.\d|\.(?:so|py|cpp|hpp|[chm]|cu|hip|json|ya?ml|ko|service|bin|dat|whl|deb|rpm)\b|\((?!r[ow]\b|\d))"
+    r"[\"']?(?:[=<>~!]=|@|/[a-z]+ \d|:(?:amd64|all|arm64)|[ \t:=,\"'|(v-]{1,40}(?:\d+:)?\d+\.\d|\.(?:so|py|cpp|hpp|[chm]|cu|hip|json|ya?ml|ko|service|bin|dat|whl|deb|rpm)\b|\((?!r[ow]\b|\d))"
 )
 _KEY_BEHIND = Lazy(r"[\"']?[ \t]{0,30}(?:=|:(?=\s|\Z))|[\"']\s?:")
 _PERSON = Lazy(
@@ -69,7 +70,7 @@ def is_known(word: str) -> bool:
 def is_strange(name: str) -> bool:
     """Whether a part of it is no word of the field."""
     parts = [part for part in _LETTERS.findall(name) if len(part) >= _SHORTEST and not _HEX.fullmatch(part.lower())]
-    return not all(map(is_known, parts)) and not is_ordinary(name) and not _INTERFACE.fullmatch(name)
+    return not all(map(is_known, parts)) and not is_ordinary(name) and not _OF_SYSTEM.match(name)
 
 
 def is_name_like(name: str) -> bool:
@@ -103,8 +104,8 @@ def unknown(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _kind(name: str, text: str, start: int, end: int) -> str:
-    if not is_name_like(name):
-        return ""
+    if not is_name_like(name) or end - start == len(text):
+        return ""  # a text of one word: a file of a folder, a package
     before, behind = text[max(0, start - 70) : start], text[end : end + 1]
     numbered = any(map(str.isdigit, name)) or "-" in name
     firm = numbered and "." not in name and "_" not in name
