@@ -42,7 +42,6 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
         ("user", "+", r"(?<=\s)([a-z_][a-z0-9_.-]{5,6}\+)(?=\s)"),
         ("user", "~", r"(?<![\w/~=])~([A-Za-z_][\w.-]{1,62})/"),
         ("site", "wandb.ai/", r"wandb\.ai/([\w-]{3,60})/"), ("project", "wandb.ai/", r"wandb\.ai/[\w-]{3,60}/([\w-]{3,60})"),
-        ("project", "/", r"(?i)\b(?:pod|deployment|job|replicaset|statefulset|daemonset|node|configmap|pvc)s?(?:\.[a-z0-9.]{2,40})?/([a-z][a-z0-9-]{3,60})\b(?![./])"),
         ("machine", " ", r"\b(?:[Nn]ode|[Hh]ost|[Mm]achine|[Ss]erver)(?: name)?[: ] ?'?(?=[a-z-]{2,40}\d|[a-z]{3,20}-[a-z])([a-z][\w-]{3,60})(?![\w./=-]|:\S)"),
         ("host", "/", r"(?:\bimage\\{0,3}[\"']?:\s{0,3}\\{0,3}[\"']?|\bFROM |[Ff]rom: |\bpull )([\w-]{1,60}(?:\.[\w-]{1,60}){1,5})(?::\d{2,5})?/"),
         ("host", "(", r"(?<![\w./-])([a-z][\w-]{2,62}) \((?:\d{1,3}\.){3}\d{1,3}\)"),
