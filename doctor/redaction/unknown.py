@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.vocabulary import is_ordinary, listed
 
 _LETTERS = Lazy(r"[A-ZÀ-Þ]?[a-zß-ÿ]{3,}|[A-ZÀ-Þ]{4,}(?![a-zß-ÿ])")
-_TOKEN = Lazy(r"(?:(?<![\w\\%$&#])|(?<=%2F))(?<![A-Za-z_)\]]\.)[^\W\d_]\w*(?:[.-]\w+){0,6}")
+_TOKEN = Lazy(r"(?:(?<![\w\\%$&#])|(?<=%2F))(?<![A-Za-z_)\]]\.)[^\W\d_]\w{0,80}(?:[.-]\w{1,80}){0,6}")
 _SMALL = Lazy(r"[a-zß-ÿ]+[a-zß-ÿ0-9]*(?:[-_][a-zß-ÿ0-9]+)*")
 _PERSONAL = Lazy(r"(?<![a-zß-ÿ])[a-zß-ÿ]{1,40}\.(?:[a-zß-ÿ]|[a-zß-ÿ]{4,40})")
 _LARGE = Lazy(r"[A-Z][A-Z0-9]+(?:-[A-Z0-9]+)*")
@@ -54,7 +54,7 @@ _NO_NAMES = frozenset(
 """Keys of values that are words of a program, though no documentation has them."""
 
 
-@cache
+@lru_cache(maxsize=16384)
 def is_known(word: str) -> bool:
     """Whether the field has the word, or one that it is a form of."""
     low, words = word.lower(), listed("words")
@@ -66,7 +66,7 @@ def is_known(word: str) -> bool:
     return any(form in words or len(form) < 2 for form in forms)
 
 
-@cache
+@lru_cache(maxsize=16384)
 def is_strange(name: str) -> bool:
     """Whether a part of it is no word of the field."""
     parts = [part for part in _LETTERS.findall(name) if len(part) >= _SHORTEST and not _HEX.fullmatch(part.lower())]

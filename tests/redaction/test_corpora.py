@@ -17,6 +17,7 @@ _MOST = {
     "fresh_three": (0.03, 0.02),
     "fresh_four": (0.03, 0.06),
     "fresh_five": (0.07, 0.05),
+    "fresh_six": (0.0, 0.19),
 }
 """Shares of secrets and of identities; of facts one in a hundred."""
 
