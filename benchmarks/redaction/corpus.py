@@ -13,7 +13,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-HALVES = ("known", "independent", "tickets", "fresh_one", "fresh_two", "fresh_three")
+HALVES = (
+    "known",
+    "independent",
+    "tickets",
+    "fresh_one",
+    "fresh_two",
+    "fresh_three",
+    "fresh_four",
+    "fresh_five",
+    "fresh_six",
+)
 """Of a fresh set, each text (`NAME_texts`) holds names of several kinds (`hidden`), secrets, and facts to `keep`."""
 _SPLIT = HALVES[:3]
 _HERE = Path(__file__).parent

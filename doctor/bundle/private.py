@@ -6,7 +6,7 @@ import base64
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from doctor.redaction import Redactor
@@ -15,7 +15,6 @@ from doctor.system import asked
 
 _PASSWD = ("text:etc/passwd",)
 _HOST_FILES = ("text:etc/hostname", "text:proc/sys/kernel/hostname")
-FIRST_USER_ID = 1000
 
 Entries = Mapping[str, dict[str, Any]]
 
@@ -25,59 +24,14 @@ def redactor_of(entries: Entries, key: bytes, site: Site | None = None) -> Redac
     redactor = Redactor(key=key, site=site, remember=True)
     environ = entries.get(asked.ENVIRON, {}).get("value") or {}
     redactor.learn({"environ": environ})
-    redactor.know("user", _last(str(environ.get("HOME") or "")))
+    redactor.know("user", str(environ.get("HOME") or "").rstrip("/").rpartition("/")[2])
     if entries.get(asked.KIND, {}).get("value") == "live":
         redactor.know("host", os.uname().nodename)
     for key_ in _HOST_FILES:
         redactor.know("host", str(entries.get(key_, {}).get("value") or "").strip())
-    for name, value in environ.items():
-        redactor.meet(f"{name}={value}")
-    for row in str(entries.get("text:etc/group", {}).get("value") or "").splitlines():
-        _learn_group(redactor, row.split(":"))
     # Before anything is written: a name that one text tells must not be left in a text before it.
     redactor.learn([entry.get("value") for entry in entries.values() if not isinstance(entry.get("value"), int)])
-    for key_ in _PASSWD:
-        _learn_users(redactor, str(entries.get(key_, {}).get("value") or ""))
     return redactor
-
-
-def _last(path: str) -> str:
-    """The name of a home folder."""
-    return path.rstrip("/").rpartition("/")[2]
-
-
-def _learn_users(redactor: Redactor, passwd: str) -> None:
-    for line in passwd.splitlines():
-        parts = line.split(":")
-        if len(parts) > 5 and parts[2].isdigit() and FIRST_USER_ID <= int(parts[2]) < 65534:
-            redactor.know("user", parts[0])
-            if len(parts[4].split(",")[0]) > 4 and " " in parts[4]:
-                redactor.know("user", parts[4].split(",")[0])
-
-
-def _learn_group(redactor: Redactor, row: Sequence[str]) -> None:
-    if len(row) > 3 and row[2].isdigit() and FIRST_USER_ID <= int(row[2]) < 65534:
-        redactor.know("group", row[0])
-        for member in row[3].split(","):
-            redactor.know("user", member.strip())
-
-
-_LOG_HOST = re.compile(
-    r"(?m)^(?:\d{4}-\d\d-\d\dT[\d:.]+[+-][\d:]{4,5}|[A-Z][a-z]{2} [ \d]\d [\d:]{8}) ([\w.-]{3,64}) kernel:"
-)
-_NODES = ("SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURMD_NODENAME", "SLURM_TOPOLOGY_ADDR", "PBS_O_HOST", "LSB_HOSTS")
-
-
-def learn_hosts(redactor: Redactor, entries: Entries, texts: Sequence[str]) -> None:
-    """Host names that only the logs, etc/hosts or the batch system tell."""
-    for text in texts:
-        redactor.meet(text)
-        for name in {found[1] for found in _LOG_HOST.finditer(text[:200_000])}:
-            redactor.know("host", name)
-    environ = entries.get(asked.ENVIRON, {}).get("value") or {}
-    for name in _NODES:
-        for word in re.split(r"[,\s]+", re.sub(r"\[[^\]]*\]", "", str(environ.get(name) or ""))):
-            redactor.know("host", word)
 
 
 def redacted(entries: Entries, redactor: Redactor) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, int]]]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from doctor.system.base import System
 
 _WITHIN_S = 15.0
-_AFTERWARDS_S = 2.0
+_AFTERWARDS_S = 3.0
 """Processor time of start-up, redaction and report on a machine where no tool answers."""
 _LEAST_S = 4.0
 MAX_SIZE = 40 << 20
@@ -64,7 +64,7 @@ def make(
     entries = recorded(system, options, extras.errands(found.asks))
     texts, out = extras.taken(entries, found.asks)
     redactor = private.redactor_of(entries, found.key, site)
-    private.learn_hosts(redactor, entries, [text for _, _, text in texts])
+    redactor.learn([text for _, _, text in texts])
     clean, removed = private.redacted(entries, redactor)
     rows = [_redacted(row, redactor, removed) for row in texts]
     # What was met as a secret anywhere goes wherever it stands without its name.

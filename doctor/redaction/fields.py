@@ -17,6 +17,7 @@ from doctor.redaction.lazy import Lazy
 from doctor.redaction.nodes import Node, nodes
 from doctor.redaction.public_hosts import is_public
 from doctor.redaction.stand_ins import MADE
+from doctor.redaction.unknown import is_strange, unknown
 from doctor.redaction.vocabulary import is_ordinary
 
 _N = r"[A-Za-z_][\w-]{1,62}"
@@ -27,45 +28,30 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
     (kinds, hint, Lazy(pattern))
     for kinds, hint, pattern in (
         ("user host", "@", rf"(?<![\w/.@:+(-])([A-Za-z_][\w.-]{{1,62}})@({_N})(?=[:\s\])>%,'\"]|$)"),
-        ("host", "@", rf"(?<![\w.-])\d{{3,5}}@({_N})(?![\w.])"),
         ("user site", "@", r"(?<![\w/.@:+=-])([A-Za-z_][\w.-]{1,62})@([A-Z][A-Z0-9-]{1,30}(?:\.[A-Z][A-Z0-9-]{1,30}){1,4})(?![\w-])"),
         ("user", "@", r"(?<![\w.+%(-])([A-Za-z][\w.-]{2,40})@(?![\w.-]{0,80}(?:debian|ubuntu|kernel|redhat|fedoraproject|nvidia|amd|python|lists?|sourceforge)\.)[A-Za-z0-9-]{1,64}(?:\.[A-Za-z0-9-]{1,64}){1,6}(?![\w-])"),
         ("host", ":", rf"(?<![\w/.@$=-])(?=[a-z]*[-_0-9])({_N}):(?:22|53|80|443|\d{{4,5}})(?![\w.:-])"),
         ("host project", "//", r"(?:(?<=[\s\"'=(])|^)//([A-Za-z][\w-]{2,62})/([A-Za-z][\w$-]{1,62})"),
         ("host project", "\\\\", r"(?<![\w\\:])\\\\([A-Za-z][\w-]{2,62})\\([\w$-]{2,62})"),
         ("host project", ":/", rf"(?<![\w/.:@$}}{{-])({_N}):/(?:[\w.-]{{1,40}}/){{0,4}}([A-Za-z][\w.-]{{1,63}}),?\s(?:on\s)?/"),
-        ("host", ":/", rf"(?m)^({_N}):/[\w./-]{{1,200}}\s{{1,20}}[\d.]{{1,8}}[KMGTP]?\s"),
         ("host project", "@", rf"(?:^|[\s,:])({_N}|[\d.]{{7,15}})@(?:o2ib|tcp)\d{{0,3}}:/(?:[\w.-]{{1,40}}/){{0,3}}([A-Za-z][\w.-]{{1,63}})"),
         ("host", "[", r"(?<![\w.$-])([A-Za-z][\w-]{1,40}?)-?\[\d{2,6}(?:[,-]\d{2,6}){1,40}\](?![\w.])"),
         ("host", ":", rf"(?<=://)({_N})(?=[:/,])"),
-        ("host", ",", rf"@[\w.-]{{1,63}}(?::\d{{2,5}})?,({_N})(?=[:/,])"),
         ("group project", "git", r"(?:git@[\w.-]{1,100}:|ssh://(?:\w{1,30}@)?[\w.-]{1,100}(?::\d{2,5})?/)([\w.-]{2,60})/([\w.-]{2,60}?)(?:\.git)?(?=[@\s\"'#]|$)"),
         ("site user", "\\", r"(?<![\w\\/:.-])([A-Z][A-Z0-9-]{2,14})\\(?![nrtbfvxu0\\\"'])([A-Za-z_][\w.-]{1,62})\b"),
         ("user", "+", r"(?<=\s)([a-z_][a-z0-9_.-]{5,6}\+)(?=\s)"),
         ("user", "~", r"(?<![\w/~=])~([A-Za-z_][\w.-]{1,62})/"),
         ("site", "wandb.ai/", r"wandb\.ai/([\w-]{3,60})/"), ("project", "wandb.ai/", r"wandb\.ai/[\w-]{3,60}/([\w-]{3,60})"),
-        ("site", "dc=", r"\bdc=([a-z][\w-]{3,40}),dc="), ("site", "iqn.", r"\biqn\.\d{4}-\d\d\.([a-z]{2,6}\.[\w-]{3,60})"),
-        ("project", "Namespace:", rf"(?m)^Name:\s{{1,30}}({_N})\s{{0,4}}\nNamespace:"), ("host", " ID:", rf"(?m)^ Name: ({_N})\n ID: "),
-        ("project", "/", r"(?i)\b(?:pod|deployment|job|replicaset|statefulset|daemonset|node|configmap|pvc)s?(?:\.[a-z0-9.]{2,40})?/([a-z][a-z0-9-]{3,60})\b(?![./])"),
         ("machine", " ", r"\b(?:[Nn]ode|[Hh]ost|[Mm]achine|[Ss]erver)(?: name)?[: ] ?'?(?=[a-z-]{2,40}\d|[a-z]{3,20}-[a-z])([a-z][\w-]{3,60})(?![\w./=-]|:\S)"),
-        ("user", ":user/", r":user/([\w.-]{3,60})"), ("project", "docker ", r"\bdocker (?:exec|logs|start|stop|restart|inspect|attach|rm)(?: -\w{1,4})* ([a-z][\w.-]{2,60})\b"),
-        ("host", "slots=", r"(?m)^([A-Za-z][\w-]{2,60})\s{1,20}slots="), ("host", "-H ", r"(?<= -H )([a-z][\w-]{2,60}):\d"), ("host", ":", r"(?<=[,])([a-z][\w-]{2,60}):\d{1,2}(?=[,\s])"),
-        ("user", "uid ", r"\buid \d{1,10} \(([\w.-]{3,60})\)"), ("host", ": [", r"(?m)^([a-z][\w-]{2,60}): \[\d{4}-"), ("user", "ALL=(", r"(?m)^([a-z_][\w.-]{2,60})\s{1,20}[\w,]{3,60}=\("),
-        ("group", "ALL=(", r"(?m)^%([a-z_][\w.-]{2,60})\s"),
         ("host", "/", r"(?:\bimage\\{0,3}[\"']?:\s{0,3}\\{0,3}[\"']?|\bFROM |[Ff]rom: |\bpull )([\w-]{1,60}(?:\.[\w-]{1,60}){1,5})(?::\d{2,5})?/"),
-        ("host", "(", r"(?<![\w./-])([a-z][\w-]{2,62}) \((?:\d{1,3}\.){3}\d{1,3}\)"), ("host", "mlx", r"# \"([\w-]{3,60}) mlx\d_\d"),
-        ("user", "ort ", r"\s([A-Za-z_][\w.-]{1,62}) \w{2,5} (?:\d{1,3}\.){3}\d{1,3} [Pp]ort "), ("user", "User I", r"\bUser I[Dd]=([\w.-]{3,60})"),
+        ("host", "(", r"(?<![\w./-])([a-z][\w-]{2,62}) \((?:\d{1,3}\.){3}\d{1,3}\)"),
         ("group project", ".git", r"https?://(?:[^\s/@]{1,300}@)?(?!github\.com|gitlab\.com|huggingface\.co|bitbucket\.org|codeberg\.org)[\w.:-]{4,100}/([\w.-]{2,60})/([\w.-]{2,60}?)\.git\b"),
         ("machine", "-", r"(?<![\w./$-])([a-z]{3,20}-(?:gpu|dgx|hgx|node|login|nas|srv|hpc|cn|bmc|mi|[abh])-?\d{1,4}x?)(?![\w.=/-]|:\d)"),
-        ("group user", "serviceaccount", r"system:serviceaccount:([\w-]{2,63}):([\w-]{2,63})"),
         ("user", "", rf"(?i:owner|maintainer|author|contact|vendor|name|reporter|submitter|admin|assignee|creator)s?\\{{0,3}}[\"']?[ \t]{{0,2}}[=:][ \t]{{0,4}}\\{{0,3}}[\"']?({_PERSON.text})"),
-        ("user", "name=", r"[(,]name=([A-Za-z][\w-]{2,40}),"),
-        ("host", "ip=", r"\bip=[\d.]*(?::[^:\s]*){3}:([A-Za-z][\w-]{2,60}):"),
+        ("host", "-", r"\s-[Hw] ([a-z][\w-]{2,60})(?![\w./])"), ("user", "-", r"(?<!ctl)\s-[Uu] ([A-Za-z][\w-]{2,60})(?![\w./=])"),
+        ("host", "i-", r"\b(i-[0-9a-f]{17})\b"), ("host", "ip=", r"\bip=[\d.]*(?::[^:\s]*){3}:([A-Za-z][\w-]{2,60}):"),
     )
 )  # fmt: skip
-_COMPANIES = Lazy(
-    r"(?i)\b(?:nvidia|amd|intel|advanced|meta|google|microsoft|pytorch|hugging|red hat|canonical|team|authors?|developers?|contributors?|community|foundation|project|inc|corp(?:oration)?|labs?|instinct|radeon|geforce|graphics|tesla|xeon|epyc|core|ubuntu|debian|linux|server|windows|driver)\b"
-)
 _OF_TWO = Lazy(r"[\w-]{2,60}/[\w-]{2,60}")
 _SCHEME = Lazy(r"^(?:tcp|udp|ssl|tls|np):")
 _TOKEN = Lazy(r"(?<![\w.])[A-Za-z_][\w.+-]*")
@@ -74,6 +60,7 @@ _MANY = Lazy(r"@?[\w.-]{2,60}(?:\[[\d,-]{1,80}\])?(?:, ?@?[\w.-]{2,60}(?:\[[\d,-
 _LIKE_HOST = Lazy(r"(?=[^\d_-]{0,60}[\d_-])[a-z][\w-]{2,62}|[A-Z][A-Z0-9-]{2,15}")
 _NUMBERED = Lazy(r"(?:[a-z]{2,12}-){0,3}(?:node|host|compute|server|login|head|worker|dgx|hgx|mgmt)[_-]?\d{1,4}")
 """Names that a machine has, though all words in it are ordinary: `gpu-node-17`, `node07`."""
+_SHORT_NUMBER = 7
 _NO_VALUES = frozenset(
     "true false yes no on off auto default enabled disabled int str string bool null none self other others unknown error is was not the this that value name id"
     " host hosts file script static dynamic dhcp nvidia amd intel arch mint manjaro proxmox unraid truenas synology gentoo".split()
@@ -87,11 +74,12 @@ _NO_NAMES = frozenset(
 )
 
 
-def named(text: str) -> set[tuple[str, str]]:
+def named(text: str) -> list[tuple[str, str]]:
     """Kind and name of each that a field tells, without those that every machine has."""
     if "Package: " in text or "Metadata-Version: " in text:
         text = _PUBLISHED.sub("\n", text)
-    return {("host" if kind == "machine" else kind, name) for kind, name in _all(text) if _is_name(kind, name)}
+    found = (("host" if kind == "machine" else kind, name) for kind, name in _all(text) if _is_name(kind, name))
+    return list(dict.fromkeys(found))  # what a structure says of a name stands before what a lone word says
 
 
 def _all(text: str) -> Iterator[tuple[str, str]]:
@@ -106,6 +94,7 @@ def _all(text: str) -> Iterator[tuple[str, str]]:
         if hint in text:
             for found in pattern.finditer(text):
                 yield from ((kind, found[n]) for n, kind in enumerate(kinds.split(), 1) if found[n])
+    yield from unknown(text)
 
 
 def _of_node(node: Node) -> Iterator[tuple[str, str]]:
@@ -177,7 +166,7 @@ def _is_name(kind: str, name: str) -> bool:
     ):
         return False
     if (
-        name.isdigit()
+        (name.isdigit() and not (kind == "serial" and len(name) > _SHORT_NUMBER))
         or UUID.fullmatch(name)
         or low.startswith(("systemd", "user-", "host-", "project-", "group-", "site-"))
     ):
@@ -185,7 +174,7 @@ def _is_name(kind: str, name: str) -> bool:
     if kind == "serial" and not any(c.isdigit() for c in name):
         return False
     if " " in name:
-        return not _COMPANIES.search(name) and not all(map(is_ordinary, name.split()))
+        return any(map(is_strange, name.split()))
     if kind == "host" and "." in name:
         return not is_public(name)
     return True

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.public_hosts import OF_TENANTS, SECOND_LEVELS, is_host, is_public
 from doctor.redaction.stand_ins import MADE
-from doctor.redaction.vocabulary import COMMON, FOLDERS
+from doctor.redaction.vocabulary import listed
 
 Named = Callable[[str, str], str]
 """Kind and name → stand-in."""
@@ -22,7 +22,7 @@ _URL = Lazy(
     r"(?i)\b((?:https?|ftps?|sftp|ssh|git|git\+ssh|git\+https|rsync|tcp|udp|tls|grpcs?|wss?|ldaps?|nfs|smb|cifs|redis|rediss|amqps?|mqtt|postgres|postgresql|mysql|mongodb|kafka|nats|socks5h?|rabbit|s3a?|gs|abfss?|wasbs?)(?:\+\w{1,12})?(?:://|%3A%2F%2F))((?:[^\s/@\"'<>]{1,200}@)?)([A-Za-z0-9](?:[A-Za-z0-9._-]{0,250}[A-Za-z0-9])?)"
 )
 _DOTTED = Lazy(
-    r"(?<![\w/\\.-])(?:(?<=%2F)|(?<=%40)|(?<=%3A)|\.|//(?=\w))?((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,12})(?![\w(-]|\.\w)"
+    r"(?<![\w/\\.-])(?:(?<=%2F)|(?<=%40)|(?<=%3A)|\.|//(?=\w))?((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,12})(?![\w-]|\((?!r[ow]\b)|\.[A-Za-z_])"
 )
 _ENCODED = Lazy(r"(?<=%2F|%40|%3A)((?:[A-Za-z0-9-]{1,62}\.){1,8}[A-Za-z]{2,12})(?=%|\b)")
 _CODE = Lazy(r"(?i)\b(?:import|from|module|class|self|File|in|named|attribute)\s[\"']?\Z")
@@ -64,7 +64,7 @@ def domain_of(host: str) -> str:
 def _of_url(host: str, named: Named) -> str:
     if "." not in host:
         low = host.lower()
-        if low in COMMON or low in FOLDERS or len(low) < 3 or MADE.fullmatch(host) or host.isdigit():
+        if low in listed("ordinary") or len(low) < 3 or MADE.fullmatch(host) or host.isdigit():
             return host
         return named("host", host)
     if _PLAIN.fullmatch(host) or is_public(host) or MADE.fullmatch(host):

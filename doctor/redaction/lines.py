@@ -28,34 +28,11 @@ _LETTERS = {
 }  # fmt: skip
 _TOKEN = re.compile(r"<(\w+)>|\.\.\.|[_#*~^$]|\\.|[^<._#*~^$\\]+|.")
 _FORMS = r"""
-uid=#(<user>) ¦ gid=#(<group>) ¦ groups=#(<group>) ¦ ,#(<group>) ¦ UserId=<user>( ¦ GroupId=<group>( ¦ Uid:_(_#/_<user>) ¦ Gid:_(_#/_<group>)
-^<user>:\*:<uid>:#:<gecos>:/ ¦ ^<user>:x:<uid>:#:<gecos>:/ ¦ ^<group>:x:#:<users> ¦ ^*:x:#:<users> ¦ ^<group>:\*:#:<users> ¦ ^*:\*:#:<users> ¦ ^<user>:$#$
-^<user>:!: ¦ ^<user>:[secret]: ¦ ^#_*_*_<user>_<st>_<time>_#_<host> ¦ ^#_*_*_<user>_<st>_<time>_#_( ¦ ^#\_#_*_*_<user>_<st>_<time>_#_<host>
+uid=#(<user>) ¦ gid=#(<group>) ¦ groups=#(<group>) ¦ ,#(<group>) ¦ ^<user>:x:<uid>:#:<gecos>:/ ¦ ^<group>:x:#:<users> ¦ ^<ip>_<host>
 <mode>_#_<user>_*_ ¦ <mode>_#_*_<group>_ ¦ <mode>_<user>/*_#_ ¦ <mode>_*/<group>_#_ ¦ ^<user>_#_<dec>_<dec>_# ¦ ^<user>+_#_<dec>_<dec>_
-^<user>_#_#_#_*_*_#:#:#_ ¦ ^<user>+_#_#_#_*_*_#:#:#_ ¦ ^#_<user>_#_#_*_*_*_S_ ¦ ^#_<user>_#_#_*_*_*_R_ ¦ ^<user>_pts/#_ ¦ ^<user>_tty#_
-_pts/#_<host>_ ¦ ^<user> : <user>_ ¦ sudo:_<user> : ¦ sudo[#]:_<user> : ¦ su: (to *) <user> on ¦ CRON[#]: (<user>) ¦ invalid account <group>$
-Postponed * for <user> from ¦ Accepted * for <user> from ¦ Failed * for <user> from ¦ Failed * for invalid user <user> from ¦ invalid user ~<user>~$
-authenticating user <user>_ ¦  user ~<user>(uid ¦  user '<user>' ¦  user "<user>" ¦ (user <user>) ¦  user <user> not ¦  user <user> (
- for user <user>$ ¦  of user <user>$ ¦  as '<user>' ¦  set by <user>$ ¦ logged in as: ~<user>~$ ¦ logged in as: ~<user>~ (<group>)
-logged in as ~<user>~$ ¦ Logged in as ~<user>~$ ¦ -by: <person> ¦ by: <person>$ ¦ Reported by <person> ¦ Regards,\n<person>$ ¦ regards,\n<person>$
-Thanks,\n<person>$ ¦ ^-- \n<person>$ ¦ : ‘<user>’: no such user ¦ : '<user>': no such user ¦ <person>~ <*@*> ¦  by user <person>$ ¦ ^<user>:#:#$
-[<user>@#-#-#T ¦ ^By <person>_ ¦ I'm <person>$ ¦ I am <person>$ ¦ my name is <person>$ ¦  NCCL INFO ...hostname <host> ¦ ^<host>:#:#_[#]_...NCCL_
-^<host>:#:#_NCCL_ ¦ ^[<host>:#]_ ¦ ^<date> <host> *:_ ¦ ^<date>_<host> *[#]:_ ¦ Linux <host> #.#...# ¦ (<project>)_<user>@<host>:~
-Hostname set to <<host>> ¦ server <host> not responding ¦ server <host> OK ¦ srun: error: <host>: task ¦  ON <host> CANCELLED ¦ ^[<user>@<host>_...]$
-^[<user>@<host>_...]\# ¦ -> <host>:# ¦ ->*:#_ ¦ ^<ip>_<host>_ ¦ ^<ip>_<host>$ ¦ ^<host>,<ip>_<key> ¦ ^<host>_<key> ¦ ^Host_<host>$ ¦ ^Host_*_<host>
-^HostName_<host>$ ¦ ^User_<user>$ ¦ ^ProxyJump_<user>@<host>$ ¦ ^ProxyJump_<host>$ ¦ id\_ed25519\_<group>$ ¦ id\_rsa\_<group>$
-machine_*_login_<user>_password ¦ ^\# owner: <user>$ ¦ ^\# group: <group>$ ¦ ^user:<user>:<perm> ¦ ^group:<group>:<perm> ¦ uid=<user>,ou=
-cn=<user>,ou= ¦ fatal: [<host>]: ¦ ok: [<host>] ¦ changed: [<host>] ¦ ^<host>_:_ok=# ¦ ^<host>%_ ¦ <user> at <host> in ~ ¦ ^<ip> - <user> [
-:#:*:<user>:[ ¦ ^<host>_ansible\_ ¦ ^<host>__<clock> ¦  <user>(#M) ¦ ^Job\_Owner = <user>@<host> ¦ Job Name <<project>> ¦ User <<user>>
-Project <<project>> ¦ Submitted from host <<host>> ¦ ^<host>_<path>_beegfs_ ¦ valid users = ...@<group>$ ¦ ^*/#_*_*_*_*_<user>_/
-^\*/#_*_*_*_*_<user>_/ ¦ ^#_*_*_*_*_<user>_/ ¦ _#_#_*_*_*_<user>_/ ¦ \#SBATCH_...-A_<group>$ ¦ \#SBATCH_...-J_<project>$ ¦ \#SBATCH_...-w_<host>
-\#PBS_...-P_<project>$ ¦ \#PBS_...-A_<group>$ ¦ \#PBS_-N_<project>$ ¦ \#BSUB_-P_<group>$ ¦ \#BSUB_-J_~<project> ¦ \#COBALT_-A_<group>$
-\#\$_-P_<group>$ ¦ \#\$_-N_<project>$ ¦ srun_...-A_<group>$ ¦ salloc_...-A_<group>$ ¦ sbatch_...-A_<group>$ ¦ qsub_...-P_<group>$ ¦ srun_...-w_<host>
-docker_run_...-h_<host>$ ¦ podman_run_...-h_<host>$ ¦ docker_run_...--name_<project>$ ¦ docker_login_...-u_<user>$ ¦ podman_login_...-u_<user>$
-curl_...-u_<user>: ¦ ipmitool_...-H_<host>$ ¦ ipmitool_...-U_<user>$ ¦ racadm_...-u_<user>_ ¦ id_-u_<user>$ ¦ id_-g_<group>$ ¦ id_<user>$
-su_-_<user>$ ¦ sudo_-u_<user>$ ¦ chown_-R_<user>:<group>_ ¦ chown_<user>:<group>_ ¦ ssh_-*_<user>@<host>$ ¦ ssh_...-l_<user>_ ¦ kubectl_...-n_<group>$
-helm_...-n_<group>$ ¦ oc_...-n_<group>$ ¦ TTY=...USER=<user>_; ¦ quota for user <user>_ ¦ quotas for user <user>_ ¦ Node:_<host>/
- resolve host: <host>$ ¦  resolve host <host>$ ¦  resolve proxy: <host>$ ¦ Connect to <host>:# ¦ proxy.') to <host>:#
+^<user>_pts/#_ ¦ <user> : TTY= ¦ Accepted * for <user> from ¦ Failed * for <user> from ¦  user ~<user>(uid
+Linux <host> #.#...# ¦ ^<date> <host> *:_ ¦ ^<date>_<host> *[#]:_ ¦ ^<host>,<ip>_<key> ¦ ^Host_<host>$ ¦ ^User_<user>$ ¦ [<user>@#-#-#T
+<user> at <host> in ~ ¦ Node:_<host>/ ¦ <person>~ <*@*> ¦ \#SBATCH_...-A_<group>$ ¦ srun: error: <host>: task
 """
 
 

@@ -24,7 +24,7 @@ _OF = (
     "|NGC|HF|ORG|PROJECT|INSTRUMENTATION|BOT|MACHINE|REGISTRY|PROXY|SNMP|ACTIVATION|PRODUCT|CD|WEBHOOK"
 )
 _NAME = Lazy(
-    r"(?:^|_)(?:[A-Z]{0,20}(?:SECRET|PASSWORD|PASSWD|PASSPHRASE|APIKEY|AUTHKEY)|[A-Z]{0,12}(?:TOKEN|CREDS)"
+    r"(?:^|_)(?:[A-Z]{0,20}(?:SECRET|PASSWORD|PASSWD|PASSPHRASE|PASSWORT|KENNWORT|WACHTWOORD|MOT_DE_PASSE|CONTRASE[NÑ]A|SENHA|HAS[LŁ]O|APIKEY|AUTHKEY)|[A-Z]{0,12}(?:TOKEN|CREDS)"
     r"|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PASS|PWD|PASSWRD|PSWD|PW|PASSCODE|CREDENTIALS?|CREDS?|COOKIES?|AUTH"
     r"|AUTHORIZATION|APIKEYS?|APITOKEN|AUTHTOK|DSN|PAT|JWT|BEARER|PSK|SIG|SIGNATURE|WEBHOOK|WEBHOOK_URL|SESSIONID"
     r"|SESSION_ID|CSRF|XSRF|OTP|TOTP|MFA|NONCE_KEY|SALT|PEPPER|KEYTAB|SASL|PIN|SHAREDKEY|PRIVKEY|SECKEY|ACCOUNTKEY"
@@ -55,7 +55,7 @@ _STRONG = Lazy(
 )
 _PLAIN_VALUES = Lazy(
     r"(?i)(?:true|false|yes|no|on|off|none|null|nil|unset|all|default|auto|enabled|disabled|required|optional|basic|bearer"
-    r"|is|was|not|must|should|and|or|to|for|the|missing|invalid|expired|empty|unknown|n/?a|r[ow]|set|not set|present|denied|failed|ok|int|str|string|bool"
+    r"|is|was|not|must|should|and|or|to|for|the|missing|invalid|expired|empty|unknown|n/?a|r[ow]|\(?(?:not )?set\)?|present|denied|failed|ok|int|str|string|bool"
     r"|-?\d{1,5}|[=~<>!^v]{0,2}\d{1,9}(?:\.\d{1,9}){1,4}(?:\.?(?:post|dev|rc|a|b)\d{0,4})?(?:[-+~][\w.+~]{0,20})?|\*{2,}|x{4,}|\.{3}|<[^<>]{0,60}>|<?redacted>?|\[[a-z]{0,20}\]?|\{\}?"
     r"|\$\{[A-Z_][A-Z0-9_]{0,60}\}|\$[A-Z_][A-Z0-9_]{2,60}|\$\{\{[^{}]{1,80}\}\}|\{\{[^{}]{1,80}\}\}|)"
 )

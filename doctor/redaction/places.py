@@ -27,11 +27,11 @@ _FLAG = Lazy(
     rf"(?<![\w-])(--?{NAMED}|/(?:p|pass|password|token|key):)((?:(?:\n|\\{{1,7}}n)[ \t]{{0,40}}-[ \t]{{1,4}}|\s{{1,3}}|{_QUOTE},\s{{0,3}})?)(?=[^\s=])"
 )
 _SPACED = Lazy(
-    r"(?i) (?:key|token|secret|passwo?r?d|passphrase|code|pass)(?: for [^\s:]{1,60})?(\s{0,3}(?:[:=]|is|was)[ \t]{1,3}|[:=])(?=\S)"
+    r"(?i) (?:key|token|secret|passwo?r?[dt]|kennwort|pw|passphrase|code|pass)(?: (?:for|f[üu]r) [^\n:]{1,60}?)?(\s{0,3}(?:[:=]|is(?: now)?|was|ist|lautet)[ \t]{1,3}|[:=])(?=\S)"
 )
 _OF = Lazy(
     r"(?i)(?:^|[^a-z])(?:api|access|secret(?: access)?|private|auth(?:entication)?|security|bearer|refresh|encryption|account"
-    r"|shared|master|license|client|session|signing|service|personal access|pre-?shared|recovery|database|root|admin|user|munge|wifi|wireguard)\Z"
+    r"|shared|master|license|client|session|signing|service|personal access|pre-?shared|recovery|database|root|admin|user|the|das|munge|routing|wifi|wireguard)\Z"
 )
 _BEHIND = Lazy(
     r"(?i)((?:secret_access_key|token|password|passwd|secret|api_?key|auth_?key|requirepass|masterauth|(?:bind|root)_?pw"

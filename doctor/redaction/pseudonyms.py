@@ -13,7 +13,8 @@ from doctor.redaction.fields import named
 from doctor.redaction.patterns import PUBLIC
 from doctor.redaction.public_hosts import is_public
 from doctor.redaction.stand_ins import MADE, STAND_IN
-from doctor.redaction.vocabulary import COMMON, FOLDERS, is_ordinary
+from doctor.redaction.unknown import is_strange
+from doctor.redaction.vocabulary import is_ordinary, listed
 from doctor.redaction.words import Words
 
 NAME_KEYS = {"user": "user", "hostname": "host"}
@@ -40,6 +41,7 @@ class Pseudonyms:
         self._taken: set[str] = set()
         self._words = Words()
         self._hosts: dict[str, set[str]] = {}
+        self._met: set[str] = set()
         self._key = key
         self.counts: Counter[str] = Counter()
         """How often each kind of thing was replaced so far."""
@@ -76,7 +78,10 @@ class Pseudonyms:
 
     def meet(self, text: str) -> None:
         """Takes note of the names that fields of a text tell (`doctor.redaction.fields`), and of organisations: two
-        hosts of one domain that is not public are a site's, whose name stands elsewhere too."""
+        hosts of one domain that is not public are a site's, whose name stands elsewhere too. Each text once."""
+        if text in self._met:
+            return
+        self._met.add(text)
         for host in host_names.hosts(text):
             domain = host_names.domain_of(host)
             first = host.partition(".")[0]
@@ -86,7 +91,7 @@ class Pseudonyms:
             if host not in seen:
                 seen.add(host)
                 name = domain.partition(".")[0]
-                if len(name) >= _DISTINCT and name.rstrip("0123456789") not in COMMON | FOLDERS:
+                if len(name) >= _DISTINCT and name.rstrip("0123456789") not in listed("ordinary"):
                     self.know("site", name)
         for kind, name in named(text):
             if kind == "user" and name.endswith("+"):  # cut off by its column
@@ -126,7 +131,12 @@ class Pseudonyms:
 
     def _know(self, kind: str, words: Iterable[str]) -> None:
         for word in sorted(words):
-            if len(word) >= 3 and word.lower() not in COMMON and word not in self._words and not word.isdigit():
+            if (
+                len(word) >= 3
+                and word.lower() not in listed("ordinary")
+                and word not in self._words
+                and not word.isdigit()
+            ):
                 dotted = kind == "host" and "." in word
                 self._words.add(word, host_names.stand_in(word, self._name) if dotted else self._name(kind, word))
 
@@ -134,7 +144,7 @@ class Pseudonyms:
         return self._words.replaced(text, lambda stand_in: self._seen(stand_in, "name")) if self._words else text
 
     def _name(self, kind: str, name: str) -> str:
-        if name.lower() in COMMON or name in self._taken or MADE.fullmatch(name) or not name.strip("0-:. "):
+        if name.lower() in listed("ordinary") or name in self._taken or MADE.fullmatch(name) or not name.strip("0-:. "):
             return name
         self.counts[kind] += 1
         if (kind, name) not in self._names:
@@ -160,4 +170,4 @@ class Pseudonyms:
 def _parts(name: str) -> set[str]:
     """The telling parts of a name: `acmelab` of `acmelab-gpu2`."""
     parts = _SIGNS.split(name)
-    return {p for p in parts if len(p) > _DISTINCT and p.isalpha() and not is_ordinary(p)} if len(parts) > 1 else set()
+    return {p for p in parts if len(p) > _DISTINCT and p.isalpha() and is_strange(p)} if len(parts) > 1 else set()

@@ -5,29 +5,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-PUBLIC = frozenset(
-    (
-        "pypi.org pythonhosted.org python.org pytorch.org nvidia.com nvidia.cn nvcr.io amd.com radeon.com rocm.dev github.com "
-        "github.io githubusercontent.com githubassets.com ghcr.io gitlab.com bitbucket.org docker.com docker.io quay.io gcr.io "
-        "k8s.io kubernetes.io pkg.dev anaconda.org anaconda.com conda.io conda-forge.org mamba.pm prefix.dev huggingface.co hf.co "
-        "ubuntu.com canonical.com debian.org fedoraproject.org redhat.com centos.org rockylinux.org almalinux.org opensuse.org "
-        "suse.com archlinux.org alpinelinux.org nixos.org kernel.org gnu.org google.com googleapis.com gstatic.com goo.gl "
-        "microsoft.com windows.com azure.com mcr.microsoft.com apple.com openai.com anthropic.com wandb.ai mlflow.org "
-        "tensorflow.org keras.io jax.dev paddlepaddle.org.cn baidubce.com modelscope.cn aliyun.com tuna.tsinghua.edu.cn "
-        "ustc.edu.cn readthedocs.io readthedocs.org sourceforge.net stackoverflow.com stackexchange.com launchpad.net "
-        "launchpadcontent.net apache.org cmake.org llvm.org intel.com mellanox.com openfabrics.org openucx.org open-mpi.org "
-        "mpich.org npmjs.com npmjs.org nodejs.org crates.io rust-lang.org golang.org go.dev ietf.org w3.org json-schema.org "
-        "opencontainers.org schema.org freedesktop.org x.org gnome.org kde.org systemd.io schedmd.com slurm.net ollama.com ollama.ai "
-        "lmstudio.ai vllm.ai ray.io triton-lang.org arxiv.org wikipedia.org jsdelivr.net unpkg.com cloudflare.com "
-        "letsencrypt.org mozilla.org aka.ms bit.ly discord.com slack.com telegram.org kaggle.com "
-        "comet.com neptune.ai clear.ml terraform.io hashicorp.com grafana.com prometheus.io elastic.co postgresql.org "
-        "mysql.com redis.io mongodb.com sqlite.org openssl.org openssh.com libreswan.org kubeflow.org "
-        "helm.sh jetstack.io run.ai runpod.io lambdalabs.com vast.ai pci-ids.ucw.cz "
-        "fsf.org fast.ai openmmlab.com deepspeed.ai lightning.ai gradio.app streamlit.io jupyter.org numpy.org scipy.org nips.cc "
-        "osuosl.org ports.ubuntu.com rpmfusion.org elrepo.org cern.ch spack.io easybuild.io apptainer.org sylabs.io"
-    ).split()
-)
-"""Domains: they and what is below them stay."""
+from doctor.redaction.unknown import is_strange
+from doctor.redaction.vocabulary import listed
+
 OF_TENANTS = (
     "core.windows.net",
     "amazonaws.com",
@@ -73,7 +53,7 @@ def is_public(host: str) -> bool:
     if low in NOT_HERE or low.endswith(tuple(f".{name}" for name in NOT_HERE)):
         return True
     labels = low.split(".")
-    return any(".".join(labels[n:]) in PUBLIC for n in range(len(labels)))
+    return any(".".join(labels[n:]) in listed("public_hosts") for n in range(len(labels)))
 
 
 @lru_cache(maxsize=4096)
@@ -86,7 +66,9 @@ def is_host(name: str, *, firm: str = "") -> bool:
         return False
     if labels[-1] in _ALSO_WORDS:
         second = labels[-2] in SECOND_LEVELS
-        return len(labels) > 2 and (
+        if len(labels) == 2:
+            return labels[-1] in ("local", "internal", "cluster", "private") and is_strange(labels[0])
+        return (
             second
             or (firm == "/" or (firm and labels[-1] not in _ENDINGS))
             or any("-" in x or any(c.isdigit() for c in x) for x in labels[:-1])

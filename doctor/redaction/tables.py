@@ -22,6 +22,7 @@ _COLUMNS = {
         "group": "account group namespace egroup project org accounts",
         "host": "nodelist nodelist(reason) node nodename hostname hostnames host exec_host from_host submit_host from nodes nodelist(reason)",
         "site": "cluster",
+        "serial": "serial serial_number",
         "project": "batch_name jobname job_name names name volume",
     }.items()
     for title in titles.split()
@@ -44,6 +45,7 @@ _NUMBERS = frozenset(
 _WORD = Lazy(r"\S+")
 _EDGE = "|│║ "
 _NOISE = Lazy(r"[(%].*|\+")
+_NUMBER = Lazy(r"\d\d")
 _RULE = Lazy(r"[\s|+│=_─-]+")
 
 
@@ -74,7 +76,7 @@ def cells(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _header(line: str) -> _Header | None:
-    if len(line) < 8 or "=" in line or "/" in line[:3]:
+    if len(line) < 8 or "=" in line or "/" in line[:3] or _NUMBER.search(line):
         return None
     low = line.lower().rstrip()
     sign = "|" if low.strip(_EDGE).count("|") > 1 else "," if low.count(",") > 1 else ""

@@ -12,9 +12,12 @@ _MOST = {
     "known": (0.01, 0.01),
     "independent": (0.03, 0.05),
     "tickets": (0.03, 0.05),
-    "fresh_one": (0.03, 0.10),
-    "fresh_two": (0.04, 0.19),
-    "fresh_three": (0.03, 0.05),
+    "fresh_one": (0.03, 0.06),
+    "fresh_two": (0.04, 0.07),
+    "fresh_three": (0.03, 0.02),
+    "fresh_four": (0.03, 0.06),
+    "fresh_five": (0.07, 0.05),
+    "fresh_six": (0.0, 0.19),
 }
 """Shares of secrets and of identities; of facts one in a hundred."""
 
