@@ -103,6 +103,8 @@ _NVIDIA = re.compile(
     re.IGNORECASE,
 )
 _CAPABILITY = re.compile(r"(\d{1,2})\.(\d)")
+_REMARK = re.compile(r"(?<=\w)\s*\((?!TM|R\))[^()]{1,60}\)\s*$|\s*\((?:gfx|[CDTQS]PX|sm_)[^)]{0,40}\)", re.IGNORECASE)
+"""What people add behind a GPU's name: `(32 GB each)`, `(sm_120)`."""
 _NOTHING = {"n/a", "none", "unknown", "no", "_no response_", "not applicable", "-", "?", "could not collect", "no cuda"}
 _GPUS_LIMIT = 256
 FIRST_PACKAGE_RELEASE = 20
@@ -201,7 +203,7 @@ class _Reader:
         for place in range(start, start + (min(int(many[1]), 16) if many else 1)):
             at = f"gpus[#{place}]"
             self.sheet.put(f"{at}.vendor", vendor, where)
-            self.sheet.put(f"{at}.name", re.sub(r"\s*\((?:gfx|CPX|SPX|sm_)[^)]{0,40}\)", "", name)[:120], where)
+            self.sheet.put(f"{at}.name", _REMARK.sub("", name)[:120], where)
             if arch:
                 self.sheet.put(f"{at}.arch", arch[1], where)
             if partition := re.search(r"\((CPX|DPX|TPX|QPX|SPX)\)", name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -25,6 +26,9 @@ TEXT_CHARACTERS = 300
 SECONDS = 5.0
 """Processor time that looking for templates may take in one text."""
 _START = 6
+_MATCHES = 20
+_BEFORE = 60
+"""Characters of a long line that are quoted before the match."""
 _STOCK = "This can potentially cause a hang if this rank to GPU mapping is incorrect"
 """torch warns of this at every start without a device id, and nothing hangs by it (ProcessGroupNCCL.cpp)."""
 _CONTROL = dict.fromkeys(
@@ -75,8 +79,8 @@ class Catalogue:
         return [cause for cause in template.causes if cause.holds(machine)] if template else []
 
     def find(self, lines: Iterable[tuple[int, str]], skipped: list[str] | None = None) -> list[Hit]:
-        """The first line of each template that the text shows, in the text's order. Where the processor time is spent
-        the rest is not looked at, and `skipped` says from which line on."""
+        """A line of each template that the text shows, in the text's order. Where the processor time is spent the rest
+        is not looked at, and `skipped` says from which line on."""
         seen: set[str] = set()
         hits: list[Hit] = []
         started = time.thread_time()
@@ -87,10 +91,10 @@ class Catalogue:
                 break
             plain = [normal(text) for _, text in block]
             for template in self._near(plain, seen):
-                place = next((n for n, line in enumerate(plain) if template.pattern.found_in(line)), None)
-                if place is not None:
-                    number, text = block[place]
-                    hits.append(Hit(template.id, number, text.translate(_CONTROL).strip()[:TEXT_CHARACTERS]))
+                found = ((n, at) for n, line in enumerate(plain) if (at := template.pattern.place_in(line)) is not None)
+                if shown := _best(plain, found):
+                    number, text = block[shown[0]]
+                    hits.append(Hit(template.id, number, _quote(text.translate(_CONTROL).strip(), shown[1])))
                     seen.add(template.id)
         return sorted(hits, key=lambda hit: hit.line)
 
@@ -119,6 +123,24 @@ class Catalogue:
         for place, template in enumerate(self.templates.values()):
             anchors.setdefault(template.pattern.anchor[:_START], []).append((place, template))
         return anchors
+
+
+def _best(plain: list[str], found: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
+    """Line and place of the first match that a program wrote: no heading, and no word of a sentence before it. Else of
+    the first match. A few are looked at."""
+    first = None
+    for number, at in itertools.islice(found, _MATCHES):
+        first = first or (number, at)
+        line = plain[number]
+        if not line.startswith("#") and not line[max(at - 2, 0) : at].strip("`'\"").rstrip().isalnum():
+            return number, at
+    return first
+
+
+def _quote(text: str, at: int) -> str:
+    """The line, or what of a long one stands around the match."""
+    start = text.rfind(" ", 0, max(at - _BEFORE, 0)) + 1 if at > TEXT_CHARACTERS // 2 else 0
+    return ("… " if start else "") + text[start : start + TEXT_CHARACTERS].lstrip("# ")
 
 
 @cache
