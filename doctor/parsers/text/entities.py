@@ -153,7 +153,12 @@ def _gpus(sheet: FactSheet, entities: list[Entity]) -> None:
     names = {alike(".name", mention.name) for mention, _ in named}
     open_ = {alike(".name", m.name) for m, _ in named if not m.arch}
     known = {alike(".name", m.name) for m, _ in named if m.arch}
-    if len(vendors) != 1 or len(archs) > 1 or (not archs and not _one_name(names)):
+    if (
+        len(vendors) != 1
+        or len(archs) > 1
+        or any(arch.endswith("x") for arch in archs)
+        or (not archs and not _one_name(names))
+    ):
         return
     if open_ and known and not all(any(_one_name({o, k}) for k in known) for o in open_):
         return

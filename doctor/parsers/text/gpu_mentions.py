@@ -76,7 +76,8 @@ def _gfx(row: list[Token], start: int, at: int) -> Mention | None:
             return None
         digits += row[end].low
         end += 1
-    if not 3 <= len(digits) <= 4 or any(c not in "0123456789abcdef" for c in digits) or not digits[0].isdigit():
+    hexadecimal = digits.removesuffix("x")  # `gfx110x` names a family
+    if not 3 <= len(digits) <= 4 or any(c not in "0123456789abcdef" for c in hexadecimal) or not digits[0].isdigit():
         return None
     return Mention(start, end, "amd", "", f"gfx{digits}")
 
