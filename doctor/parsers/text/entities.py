@@ -100,14 +100,16 @@ def read(text: str, source: str, lookup: Lookup) -> FactSheet:
 
 
 def _of_line(row: list[Token], where: str, lookup: Lookup) -> Iterator[Entity]:
-    if not row:
+    named, things = list(mentions(row, lookup)), list(stack_words.said(row))
+    stated = any(token.low in states.NAMES for token in row)
+    if not (named or things or stated):
         return
     cut = clauses(row)
     labelled = _label_of_gpu(row)
-    for mention in mentions(row, lookup):
+    for mention in named:
         clause = at_token(row, cut, mention.first)
         yield Entity("gpu", mention, where, clause.standing, clause.mine or labelled, clause.side)
-    for thing in stack_words.said(row):
+    for thing in things:
         clause = at_token(row, cut, thing.first)
         kind = _of_cuda(row, clause, thing) if thing.fact == "cuda" else thing.fact
         standing = clause.standing
@@ -115,7 +117,7 @@ def _of_line(row: list[Token], where: str, lookup: Lookup) -> Iterator[Entity]:
             standing = Standing.WISHED if wishes(row, clause) else Standing.HERE
         if kind:
             yield Entity(kind, thing.value, where, standing, clause.mine, clause.side)
-    for name, value, clause in states.states_in(row, cut):
+    for name, value, clause in states.states_in(row, cut) if stated else ():
         yield Entity(name, value, where, clause.standing, clause.mine, clause.side)
 
 

@@ -24,7 +24,7 @@ def mentions(row: list[Token], lookup: Lookup) -> Iterator[Mention]:
     near = gpu_beside.near(row)
     at = 0
     while at < len(row):
-        found = _at(row, at, lookup, near)
+        found = _at(row, at, lookup, near) if row[at].low in gpu_words.FIRST or row[at].number else None
         if found is None:
             at += 1
             continue

@@ -46,7 +46,7 @@ def said(row: list[Token]) -> Iterator[Said]:
     at = 0
     while at < len(row):
         found = None
-        if not _within(row, at):
+        if row[at].low in _FIRST and not _within(row, at):
             found = _thing(row, at) or _system(row, at) or _wsl(row, at) or _cpu(row, at)
         if found:
             yield found
@@ -191,6 +191,8 @@ def _wsl(row: list[Token], at: int) -> Said | None:
 
 
 _CPUS = frozenset(("xeon", "epyc", "ryzen", "threadripper"))
+_FIRST = _SYSTEMS | _CPUS | TABLE.keys() | closed("wsl wls intel amd core i")
+"""Words with which a thing begins: most words begin none."""
 
 
 def _cpu(row: list[Token], at: int) -> Said | None:

@@ -41,6 +41,10 @@ _ENGINES = {
 }
 
 
+NAMES = _ENGINES.keys() | closed("smi /dev/kfd amdgpu kernel boot secureboot iommu container")
+"""A line without one of them names no state."""
+
+
 def states_in(row: list[Token], cut: Iterable[Clause]) -> Iterator[tuple[str, Any, Clause]]:
     """Facts with the clause each stands in."""
     for clause in cut:
