@@ -78,7 +78,8 @@ def judge(
         seen.clear()
         outcome = run(check, view, kb, profile, known)
         unknown = tuple(seen)
-        hits = with_symptoms(check, outcome, symptoms_of.get(rule.id, []), machine, kb)
+        pointers = symptoms_of.get(rule.id)
+        hits = with_symptoms(check, outcome, pointers, machine, kb) if pointers else outcome.findings
         hits = [h for h in hits if not _within_bounds(h, rule, profile, machine)]
         found += [_finished(f, rule, profile, machine) for f in hits]
         if outcome.crashed:

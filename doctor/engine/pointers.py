@@ -50,8 +50,6 @@ def with_symptoms(
 ) -> list[Finding]:
     """The check's findings, strengthened by symptoms; or what the symptoms alone raise where facts can't decide: as
     loud as the surest of them allows."""
-    if not pointers:
-        return outcome.findings
     symptoms = list({p.symptom.key: p.symptom for p in pointers}.values())
     shown = tuple(dict.fromkeys(Evidence(text=s.text, source=s.source) for s in symptoms))
     if outcome.findings:

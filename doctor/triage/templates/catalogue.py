@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from doctor.facts.snapshot import Snapshot
+from doctor.triage.literals import Literals
 from doctor.triage.templates.model import Cause, Template
 from doctor.triage.templates.pattern import normal
 
@@ -25,7 +26,6 @@ TEXT_CHARACTERS = 300
 """Of a line that is quoted."""
 SECONDS = 5.0
 """Processor time that looking for templates may take in one text."""
-_START = 6
 _MATCHES = 20
 _BEFORE = 60
 """Characters of a long line that are quoted before the match."""
@@ -99,30 +99,17 @@ class Catalogue:
         return sorted(hits, key=lambda hit: hit.line)
 
     def _near(self, lines: list[str], seen: set[str]) -> list[Template]:
-        """Templates whose longest literal stands in the lines, in the catalogue's order. Only those are looked for
-        whose first characters stand there: what a text costs does not grow with the catalogue."""
-        joined = "\n".join(lines)
-        starts = {joined[at : at + _START] for at in range(len(joined) - _START + 1)}
-        found = [
-            (place, template)
-            for start in self._anchors.keys() & starts
-            for place, template in self._anchors[start]
-            if template.id not in seen and template.pattern.anchor in joined
-        ]
-        return [template for _, template in sorted(found, key=lambda row: row[0])]
+        """Templates whose longest literal stands in the lines, in the catalogue's order."""
+        near = {key for keys in self._anchors.within("\n".join(lines)) for key in keys} - seen
+        return [template for key, template in self.templates.items() if key in near] if near else []
 
     @cached_property
-    def anchors(self) -> frozenset[str]:
-        """The longest literal of each template."""
-        return frozenset(template.pattern.anchor.strip() for template in self.templates.values())
-
-    @cached_property
-    def _anchors(self) -> dict[str, list[tuple[int, Template]]]:
-        """First characters of the longest literal → place and template."""
-        anchors: dict[str, list[tuple[int, Template]]] = {}
-        for place, template in enumerate(self.templates.values()):
-            anchors.setdefault(template.pattern.anchor[:_START], []).append((place, template))
-        return anchors
+    def _anchors(self) -> Literals[list[str]]:
+        """The longest literals, with the ids of their templates."""
+        anchors: dict[str, list[str]] = {}
+        for template in self.templates.values():
+            anchors.setdefault(template.pattern.anchor, []).append(template.id)
+        return Literals(anchors)
 
 
 def _best(plain: list[str], found: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
