@@ -35,7 +35,7 @@ _SCOPES = {
 _CAUSES = 2
 """Causes that one reply names."""
 _EVIDENCE_LIMIT = 2
-_EVIDENCE_CHARACTERS = 200
+_EVIDENCE_CHARACTERS = 300
 
 
 def render(report: Report) -> str:

@@ -58,7 +58,7 @@ https://man7.org/linux/man-pages/man8/ld.so.8.html
 )
 
 
-_LIBRARY = Lazy(r"\blib\w[\w+-]{1,60}\.so(?:\.\d{1,4}){0,3}(?=\W* cannot open shared object)")
+_LIBRARY = Lazy(r"\blib\w[\w+-]{1,60}\.so(?:\.\d{1,4}){0,3}(?=\W* (?:cannot open shared object|not found))")
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
