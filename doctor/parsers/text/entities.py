@@ -201,7 +201,7 @@ def gpus_torn(torn: set[str], archs: Collection[str]) -> bool:
     return any(n.startswith("gpus[") and not (n.endswith(".name") and len(archs) == 1) for n in torn)
 
 
-_OF_HOST = ("driver", "branch", "module", "user", "driver_cuda", "amdgpu", "kernel", "os", "fabric", "host.cpu")
+_OF_HOST = ("driver", "branch", "module", "user", "driver_cuda", "amdgpu", "kernel", "os", "fabric")
 
 
 def _agreed(kind: str, rows: list[Entity]) -> Entity | None:
@@ -209,7 +209,7 @@ def _agreed(kind: str, rows: list[Entity]) -> Entity | None:
     wanted, other = ("host", "container") if kind in _OF_HOST else ("container", "host")
     if {row.side for row in rows} >= {wanted, other}:
         rows = [row for row in rows if row.side == wanted]
-    if kind in _OF_HOST and kind not in ("driver_cuda", "host.cpu"):
+    if kind in _OF_HOST and kind != "driver_cuda":
         rows = [row for row in rows if row.side != "container"]
     values = sorted({str(row.value) for row in rows}, key=len)
     if not values or not all(_fuller(kind, values[-1], value) for value in values):
@@ -223,7 +223,7 @@ def _fuller(kind: str, full: str, short: str) -> bool:
         return True
     if kind == "os":
         return os_facts(full).get("os.id") == os_facts(short).get("os.id") and _begins(full, short)
-    return kind not in ("host.cpu",) and not kind.startswith("container") and _begins(full, short)
+    return not kind.startswith("container") and _begins(full, short)
 
 
 def _begins(full: str, short: str) -> bool:

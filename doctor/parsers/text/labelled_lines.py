@@ -15,7 +15,7 @@ from doctor.facts.sheet import FactSheet
 from doctor.parsers.lib.source_lines import kept, source_lines
 from doctor.parsers.python.packages import GONE
 from doctor.parsers.python.torch_build import build_facts, said_facts
-from doctor.parsers.text import container_label, driver_in_words
+from doctor.parsers.text import container_label
 from doctor.parsers.text.os_name import os_facts
 
 PASTED = (
@@ -34,17 +34,6 @@ PASTED = (
             "gcc (",
             "g++ (",
             "compiler identification is",
-            "x nvidia",
-            "x amd",
-            "x tesla",
-            "x geforce",
-            "x quadro",
-            "x radeon",
-            "x instinct",
-            "x rtx",
-            "x gtx",
-            "x rx",
-            "× ",
         ),
     },
 )
@@ -70,13 +59,6 @@ _CMAKE = re.compile(
 _GPU_LINE = re.compile(
     r"\s{0,8}(?:[-*] )?GPU ?#?(\d{1,3}): (?P<name>[A-Za-z][^:=|]{2,100}?)(?: \(UUID: (?P<uuid>[\w-]{8,60})\))?\s*$"
 )
-_MANY = re.compile(
-    r"\s{0,8}(?:[-*+•] {0,3})?(?P<gpus>[1-9]\d? ?[x×] ?(?:NVIDIA|AMD|Tesla|GeForce|Quadro|Radeon|Instinct|RTX|GTX|RX)"
-    r"(?:[ -](?:GeForce|Quadro|Tesla|Radeon|Instinct|RTX|GTX|RX|PRO|TITAN|Ti|SUPER|Ada|Generation|Blackwell|Server"
-    r"|Workstation|Edition|PCIe|NVL|OAM|XTX?|GRE|HBM\w{1,2}|[A-Z]{0,3}\d{1,5}[A-Z]{0,3}\d?)){1,8})"
-    r"\s{0,4}(?:\([^()]{1,60}\)\s{0,4})?$"
-)
-"""Several of one product, alone on its line: a sentence that names as many goes on."""
 _GGML = re.compile(
     r"\s{0,8}Device (\d{1,3}): (?P<name>[^,]{3,80}), "
     r"(?:(?P<gfx>gfx[0-9a-f]{3,4})\b|compute capability (?P<cc>\d{1,2}\.\d))"
@@ -144,8 +126,6 @@ class _Reader:
             self.serves(where, {name: quoted or plain for name, quoted, plain in _FIELD.findall(line)})
         elif "NVIDIA-SMI" in line:
             self.smi(where, line)
-        elif found := _MANY.match(line):
-            self.gpu(where, found["gpus"])
         elif line.lstrip().startswith("__cuda"):
             pass  # conda's virtual package: `__cuda=12.4=0` is no toolkit
         elif (found := _LABEL.match(line)) and self.label(where, found["label"], found["value"]):
@@ -154,8 +134,6 @@ class _Reader:
             self.sheet.put("host.gcc_version", found[1], where)
         elif (found := _PLAIN.match(line)) and not GONE.search(found["more"]):
             self.plain(where, found)
-        elif "reports CUDA Version" in line and (found := _SMI_CUDA.search(line)):
-            self.sheet.put("nvidia_driver.cuda_version", found[1], where)
 
     def label(self, where: str, label: str, value: str) -> bool:
         key = re.sub(r"[\s_()]+", " ", label.lower()).strip()
@@ -249,9 +227,6 @@ class _Reader:
             if "microsoft" in found[1].lower():
                 self.sheet.put("host.wsl", True, where)
 
-    def cmdline(self, where: str, value: str) -> None:
-        self.sheet.put("kernel.cmdline", value, where)
-
     def cpu(self, where: str, value: str) -> None:
         if not value.isdecimal():  # `processor : 0` of /proc/cpuinfo is a number
             self.sheet.put("host.cpu", value[:120], where)
@@ -273,59 +248,33 @@ class _Reader:
             self.sheet.put("nvidia_driver.cuda_version", found[1], where)
 
     def nvidia_driver(self, where: str, value: str) -> None:
-        if driver_in_words.NOT_THERE.match(value):
-            self.sheet.put("nvidia_driver.loaded", False, where)
-        elif (two := driver_in_words.kernel_and_user(value)) and two[0] and two[1]:
-            self.sheet.put("nvidia_driver.version", two[0], where)
-            self.sheet.put("nvidia_driver.user_version", two[1], where)
-        elif found := re.search(r"\b(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b", value):
+        if found := re.search(r"\b(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b", value):
             self.driver_said = self.driver_said or (found[1], where)
-        elif found := driver_in_words.BRANCH.match(value):
-            self.driver_said = self.driver_said or (f"{found['branch']}.x", where)
-            if found["package"] or found["open"]:
-                self.sheet.put("nvidia_driver.flavour", "open" if found["open"] else "proprietary", where)
         if found := re.search(r"\d[\d.]{4,12}[ ,]{0,3}\(?(?:nvidia[ -])?(open|proprietary)\b", value.lower()):
             self.sheet.put("nvidia_driver.flavour", found[1], where)
 
     def driver(self, where: str, value: str) -> None:
         """A bare "Driver": NVIDIA's numbers are of three digits and a dot; amdgpu's are not. A branch alone is NVIDIA's
         where its package is named."""
-        if "amdgpu" in value.lower() or driver_in_words.FIVE_PARTS.match(value):
+        if "amdgpu" in value.lower():
             self.amdgpu(where, value)
         elif "nvidia" in value.lower() or re.search(r"\d\.", value):
             self.nvidia_driver(where, value)
 
     def module_version(self, where: str, value: str) -> None:
-        if user := driver_in_words.kernel_and_user(value)[1]:
-            self.driver_said = (user, where)
         if found := re.search(r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)", value):
             self.module = (found[1], where)
 
     def flavour(self, where: str, value: str) -> None:
-        if found := re.match(r"(?:hardware\.)?nvidia\.open ?= ?(true|false)\b", value):
-            self.sheet.put("nvidia_driver.flavour", "open" if found[1] == "true" else "proprietary", where)
-        elif found := re.search(r"\b(?<!not )(?<!non-)(open|proprietary|closed|non-?free)\b", value.lower()):
+        if found := re.search(r"\b(?<!not )(?<!non-)(open|proprietary|closed|non-?free)\b", value.lower()):
             self.sheet.put("nvidia_driver.flavour", "open" if found[1] == "open" else "proprietary", where)
-
-    def nix_open(self, where: str, value: str) -> None:
-        """NixOS' setting of the flavour, as the whole of a line."""
-        if found := re.match(r"(true|false);?$", value):
-            self.sheet.put("nvidia_driver.flavour", "open" if found[1] == "true" else "proprietary", where)
 
     def nvml(self, where: str, value: str) -> None:
         if found := re.match(r"(\d{3}\.[\d.]{1,12})", value):
             self.sheet.put("nvidia_driver.user_version", found[1], where)
 
-    def amdgpu_alone(self, where: str, value: str) -> None:
-        """A label that is the kernel's prefix as well: a number counts where the value is about the driver."""
-        if not re.search(r"\d", value) or driver_in_words.OF_A_DRIVER.match(
-            driver_in_words.PCI_ADDRESS.sub(" ", value).lstrip()
-        ):
-            self.amdgpu(where, value)
-
     def amdgpu(self, where: str, value: str) -> None:
         """The module's number, or the release of the driver package: 30.10 and newer are never a module's."""
-        value = driver_in_words.PCI_ADDRESS.sub(" ", value)
         if re.search(r"in-tree|inbox|in-box|kernel", value.lower()):
             self.sheet.put("amdgpu_driver.source", "in-tree", where)
             return
@@ -344,14 +293,6 @@ class _Reader:
             self.facts(where, build_facts(found[1]))
         self.facts(where, said_facts(value))
 
-    def gcc(self, where: str, value: str) -> None:
-        if found := re.search(r"\b(\d{1,2}(?:\.\d{1,2}){1,2})\b", value):
-            self.sheet.put("host.gcc_version", found[1], where)
-
-    def compute_mode(self, where: str, value: str) -> None:
-        self.sheet.put("gpus[#0].vendor", "nvidia", where)
-        self.sheet.put("gpus[#0].compute_mode", value.split()[0], where)
-
     def available(self, where: str, value: str) -> None:
         if found := re.match(r"(true|false|yes|no)\b", value.lower()):
             self.sheet.put("torch.available", found[1] in ("true", "yes"), where)
@@ -366,10 +307,6 @@ class _Reader:
             self.sheet.put("host.memlock_bytes", -1, where)
         elif re.match(r"\d{1,15}$", value):
             self.sheet.put("host.memlock_bytes", int(value) * 1024, where)
-
-    def secure_boot(self, where: str, value: str) -> None:
-        if found := re.match(r"(enabled|disabled|on|off|yes|no)\b", value.lower()):
-            self.sheet.put("kernel.secure_boot", found[1] in ("enabled", "on", "yes"), where)
 
     def close(self) -> None:
         """A module's version beside a driver's: the driver's is then that of the user space. The ROCm in the number of
@@ -398,7 +335,6 @@ def _labels() -> dict[str, Callable[[_Reader, str, str], None]]:
         ("pci|pci id|device id", _Reader.pci),
         ("os|operating system|os version|linux distribution|distro|distribution|host os|platform|system", _Reader.os),
         ("kernel|kernel version|linux kernel|linux kernel version|kernel release|uname -r", _Reader.kernel),
-        ("kernel command line|proc/cmdline|kernel parameters|kernel cmdline", _Reader.cmdline),
         ("cpu|cpu model|processor|cpu s", _Reader.cpu),
         ("rocm version|rocm|rocm release|hip/rocm version|installed rocm version|rocm s|system rocm", _Reader.rocm),
         ("cuda toolkit version|cuda toolkit|cuda version|cuda|cuda/cudnn version|nvcc|nvcc version|host nvcc|"
@@ -406,22 +342,17 @@ def _labels() -> dict[str, Callable[[_Reader, str, str], None]]:
          "host cuda toolkit|local cuda toolkit|installed cuda toolkit|toolkit", _Reader.toolkit),
         ("cuda driver version|cuda version nvidia-smi|nvidia-smi cuda version|cuda umd version", _Reader.smi_cuda),
         ("nvidia driver version|nvidia driver|nvidia gpu driver|kmd version", _Reader.nvidia_driver),
-        ("hardware.nvidia.open|nvidia.open", _Reader.nix_open),
         ("driver|driver version|gpu driver|gpu driver version|gpu drivers", _Reader.driver),
         ("nvidia kernel module version|kernel module version|nvrm version", _Reader.module_version),
         ("nvidia kernel module type|kernel module type|nvidia kernel modules|kernel module flavour", _Reader.flavour),
         ("nvml library version|nvml version", _Reader.nvml),
-        ("amdgpu", _Reader.amdgpu_alone),
         ("amdgpu version|amdgpu driver|amdgpu driver version|amdgpu-dkms|amdgpu-dkms version|amdgpu dkms|"
          "rock-dkms|rock dkms|amdgpu kernel module|amdgpu module", _Reader.amdgpu),
         ("python|python version|python versions", _Reader.python),
         ("pytorch|pytorch version|torch|torch version|torch.__version__|pytorch build|installed torch", _Reader.torch),
-        ("compute mode", _Reader.compute_mode),
-        ("gcc|gcc version|host compiler", _Reader.gcc),
         ("torch.cuda.is available|cuda available|is cuda available|torch.cuda.is_available", _Reader.available),
         ("ulimit -n|open files|nofile|max open files", _Reader.nofile),
         ("ulimit -l|max locked memory", _Reader.memlock),
-        ("secure boot|secureboot", _Reader.secure_boot),
     )  # fmt: skip
     return {label: action for labels, action in rows for label in labels.split("|")}
 
