@@ -16,6 +16,7 @@ from doctor.parsers.lib.source_lines import kept, source_lines
 from doctor.parsers.python.packages import GONE
 from doctor.parsers.python.torch_build import build_facts, said_facts
 from doctor.parsers.text import container_label
+from doctor.parsers.text.driver_labels import VERSION, DriverLabels
 from doctor.parsers.text.os_name import os_facts
 
 PASTED = (
@@ -65,15 +66,9 @@ _GGML = re.compile(
 )
 _FIELD = re.compile(r'\b(library|compute|name)=(?:"([^"]{1,80})"|([^\s"]{1,40}))')
 """Of Ollama's list of the GPUs that it takes, a line for each."""
-_SMI = re.compile(r"NVIDIA-SMI (\d{3}\.[\d.]{2,12}).{0,60}?Driver Version: (\d{3}\.[\d.]{2,12})")
-_SMI_CUDA = re.compile(r"CUDA Version: (\d{1,2}\.\d{1,2})\b")
-_VERSION = re.compile(r"(?:.{0,60}?[^\w.])?v?(\d{1,3}(?:\.\d{1,4}){0,3})\b")
 _ROCM_NUMBER = re.compile(r"\brocm[ _-]?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)(?=a?\d{0,8}\b|[ab]|rc)", re.IGNORECASE)
 _RELEASE = re.compile(
     r"(\d{1,2}\.\d{1,3}\.\d{1,4}[\w.+-]{0,80}|\d{1,2}\.\d{1,3}-rc\d{1,2}[\w.+-]{0,60}|\d{1,2}\.\d{1,3}(?=$|\s|\.x\b))"
-)
-_AMDGPU_NUMBER = re.compile(
-    r"(?<![\w.])(?<!ROCm )(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:-\d{5,8})?)(?=\.x\b|(?![\w.]*[a-z]))"
 )
 _GFX = re.compile(r"\b(gfx[0-9a-f]{3,4})\b")
 _SM = re.compile(r"(?:sm_?)?(\d{1,2})\.?(\d)[af]?\b")
@@ -89,8 +84,6 @@ _REMARK = re.compile(r"(?<=\w)\s*\((?!TM|R\))[^()]{1,60}\)\s*$|\s*\((?:gfx|[CDTQ
 """What people add behind a GPU's name: `(32 GB each)`, `(sm_120)`."""
 _NOTHING = {"n/a", "none", "unknown", "no", "_no response_", "not applicable", "-", "?", "could not collect", "no cuda"}
 _GPUS_LIMIT = 256
-FIRST_PACKAGE_RELEASE = 20
-"""AMD numbers the driver apart from ROCm since 30.10; module numbers and ROCm's are below."""
 
 
 def read(text: str, source: str = "text") -> FactSheet:
@@ -105,14 +98,12 @@ def read(text: str, source: str = "text") -> FactSheet:
     return reader.sheet
 
 
-class _Reader:
+class _Reader(DriverLabels):
     def __init__(self) -> None:
-        self.sheet = FactSheet()
+        super().__init__()
         self.gpus = 0
         self.served = 0
         self.capability: tuple[str, str] | None = None
-        self.module: tuple[str, str] | None = None
-        self.driver_said: tuple[str, str] | None = None
         self.hip_said: tuple[str, str] | None = None
 
     def take(self, where: str, line: str) -> None:
@@ -160,13 +151,6 @@ class _Reader:
     def facts(self, where: str, facts: dict[str, str | bool]) -> None:
         for name, value in facts.items():
             self.sheet.put(name, value, where)
-
-    def smi(self, where: str, line: str) -> None:
-        if found := _SMI.search(line):
-            self.sheet.put("nvidia_driver.version", found[2], where)
-            self.sheet.put("nvidia_driver.loaded", True, where)
-        if found := _SMI_CUDA.search(line):
-            self.sheet.put("nvidia_driver.cuda_version", found[1], where)
 
     def gpu(self, where: str, value: str, number: int | None = None, uuid: str | None = None) -> None:
         if self.gpus >= _GPUS_LIMIT or re.fullmatch(r"(?:yes|true|false|\d+%?|all)", value.lower()):
@@ -234,55 +218,14 @@ class _Reader:
     def rocm(self, where: str, value: str) -> None:
         if pair := re.match(r"\((\d{1,2}), (\d{1,2})\)", value):  # the HIP of torch's build, as ComfyUI prints it
             self.hip_said = self.hip_said or (f"{pair[1]}.{pair[2]}", where)
-        elif found := _ROCM_NUMBER.search(value[:120]) or _VERSION.match(value):
+        elif found := _ROCM_NUMBER.search(value[:120]) or VERSION.match(value):
             self.facts(where, {"rocm[shown].path": "", "rocm[shown].version": found[1]})
 
     def toolkit(self, where: str, value: str) -> None:
         full = re.search(r"V(\d{1,2}\.\d{1,2}\.\d{1,4})", value)
         plain = re.sub(r"^(?:cuda|release)\s+", "", value.partition("/")[0], flags=re.IGNORECASE)
-        if found := full or _VERSION.match(plain):  # of `10.1/7.4.2` the second is cuDNN's
+        if found := full or VERSION.match(plain):  # of `10.1/7.4.2` the second is cuDNN's
             self.facts(where, {"cuda[shown].path": "", "cuda[shown].version": found[1], "cuda[shown].kind": "toolkit"})
-
-    def smi_cuda(self, where: str, value: str) -> None:
-        if found := _VERSION.match(value):
-            self.sheet.put("nvidia_driver.cuda_version", found[1], where)
-
-    def nvidia_driver(self, where: str, value: str) -> None:
-        if found := re.search(r"\b(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b", value):
-            self.driver_said = self.driver_said or (found[1], where)
-        if found := re.search(r"\d[\d.]{4,12}[ ,]{0,3}\(?(?:nvidia[ -])?(open|proprietary)\b", value.lower()):
-            self.sheet.put("nvidia_driver.flavour", found[1], where)
-
-    def driver(self, where: str, value: str) -> None:
-        """A bare "Driver": NVIDIA's numbers are of three digits and a dot; amdgpu's are not. A branch alone is NVIDIA's
-        where its package is named."""
-        if "amdgpu" in value.lower():
-            self.amdgpu(where, value)
-        elif "nvidia" in value.lower() or re.search(r"\d\.", value):
-            self.nvidia_driver(where, value)
-
-    def module_version(self, where: str, value: str) -> None:
-        if found := re.search(r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)", value):
-            self.module = (found[1], where)
-
-    def flavour(self, where: str, value: str) -> None:
-        if found := re.search(r"\b(?<!not )(?<!non-)(open|proprietary|closed|non-?free)\b", value.lower()):
-            self.sheet.put("nvidia_driver.flavour", "open" if found[1] == "open" else "proprietary", where)
-
-    def nvml(self, where: str, value: str) -> None:
-        if found := re.match(r"(\d{3}\.[\d.]{1,12})", value):
-            self.sheet.put("nvidia_driver.user_version", found[1], where)
-
-    def amdgpu(self, where: str, value: str) -> None:
-        """The module's number, or the release of the driver package: 30.10 and newer are never a module's."""
-        if re.search(r"in-tree|inbox|in-box|kernel", value.lower()):
-            self.sheet.put("amdgpu_driver.source", "in-tree", where)
-            return
-        if said := re.search(r"(?:of|for|from|\() ?ROCm (\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", value):
-            self.sheet.put("amdgpu_driver.release", said[1], where)
-        for found in _AMDGPU_NUMBER.finditer(value[:200]):
-            is_release = int(found[1].partition(".")[0]) >= FIRST_PACKAGE_RELEASE
-            self.sheet.put(f"amdgpu_driver.{'release' if is_release else 'version'}", found[1], where)
 
     def python(self, where: str, value: str) -> None:
         if found := re.search(r"\b([23]\.\d{1,2}(?:\.\d{1,2}\w{0,4})?)\b", value):
@@ -309,17 +252,11 @@ class _Reader:
             self.sheet.put("host.memlock_bytes", int(value) * 1024, where)
 
     def close(self) -> None:
-        """A module's version beside a driver's: the driver's is then that of the user space. The ROCm in the number of
-        a wheel says more than its HIP, which AMD numbers apart."""
+        """The ROCm in the number of a wheel says more than its HIP, which AMD numbers apart."""
         if self.hip_said and self.sheet.get("rocm[shown].version") is None:
             version = self.sheet.get("torch.rocm") or self.hip_said[0]
             self.facts(self.hip_said[1], {"rocm[shown].path": "", "rocm[shown].version": str(version)})
-        if self.module:
-            self.sheet.put("nvidia_driver.version", *self.module)
-            self.sheet.put("nvidia_driver.loaded", True, self.module[1])
-        if self.driver_said:
-            name = "user_version" if self.module and self.module[0] != self.driver_said[0] else "version"
-            self.sheet.put(f"nvidia_driver.{name}", *self.driver_said)
+        self.close_driver()
         if self.capability:
             arch, where = self.capability
             for number in range(max(self.gpus, 1)):
