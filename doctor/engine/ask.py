@@ -12,7 +12,7 @@ _SHOWN_BY = (
     ("gpus", "`nvidia-smi`", "`rocminfo`"),
     ("gpus[].link", "`nvidia-smi -q`", "`sudo lspci -vv -d 1002:`"),
     ("gpus[].links", "`nvidia-smi nvlink --status`", "`amd-smi topology`"),
-    ("gpus[].memory_used", "`nvidia-smi`", "`amd-smi process`"),
+    ("gpus[].memory", "`nvidia-smi`", "`amd-smi process`"),
     ("gpus[].errors", "`nvidia-smi -q -d ECC`", "`amd-smi metric --ecc`"),
     ("gpus[].sensors", "`nvidia-smi -q -d PERFORMANCE,POWER`", "`amd-smi metric`"),
     ("gpus[].driver", "`lspci -nnk -d 10de:`", "`lspci -nnk -d 1002:`"),

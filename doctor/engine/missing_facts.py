@@ -35,7 +35,8 @@ def could_not_tell(check: Check, known: Set[str], why: Mapping[str, str]) -> Unc
 @lru_cache(4096)
 def _fewest(alternatives: tuple[frozenset[str], ...]) -> tuple[str, ...]:
     of_facts = [names for names in alternatives if not all(name.startswith("symptom:") for name in names)]
-    return tuple(sorted(min(of_facts or alternatives, key=len)))
+    nearest: frozenset[str] = min(of_facts or alternatives, key=lambda names: len(names))
+    return tuple(sorted(nearest))
 
 
 def looked_at_unknown(rule: Rule, names: Iterable[str], why: Mapping[str, str]) -> Unchecked:

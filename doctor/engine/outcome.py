@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -40,7 +40,7 @@ def _facts(checks: tuple[Check, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name != PROFILE and not name.startswith("symptom:"))
 
 
-def run(check: Check, machine: Snapshot, kb: Knowledge, profile: Profile | None, known: Collection[str]) -> Outcome:
+def run(check: Check, machine: Snapshot, kb: Knowledge, profile: Profile | None, known: Set[str]) -> Outcome:
     outcome = Outcome(known=[needs for needs in check.needs if needs <= known])
     outcome.ran = bool(outcome.known) or not check.rule.needs
     if outcome.ran:

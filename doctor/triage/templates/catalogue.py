@@ -126,9 +126,9 @@ def _best(plain: list[str], found: Iterable[tuple[int, int]]) -> tuple[int, int]
 
 def _quote(text: str, at: int) -> str:
     """The line, or what of a long one stands around the match."""
-    start = (
-        text.rfind(" ", 0, max(at - _BEFORE, 0)) + 1 if len(text) > TEXT_CHARACTERS and at > TEXT_CHARACTERS // 2 else 0
-    )
+    half, start = TEXT_CHARACTERS // 2, 0
+    if len(text) > TEXT_CHARACTERS and at > half:
+        start = max(text.rfind(" ", 0, at - _BEFORE) + 1, at - half)
     return ("… " if start else "") + text[start : start + TEXT_CHARACTERS].lstrip("# ")
 
 

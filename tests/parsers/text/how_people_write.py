@@ -9,6 +9,8 @@ WRITTEN: tuple[tuple[str, str, object], ...] = (
     ("GPU: 3060 12GB", "gpus[#0].arch", "sm_86"),
     ("- **GPU**: RX 7900 XTX", "gpus[#0].arch", "gfx1100"),
     ("- GPU: AMD Radeon RX 6800 (gfx1030)", "gpus[#0].arch", "gfx1030"),
+    ("my card is a gfx1030", "gpus[#0].arch", "gfx1030"),
+    ("it has kernels for gfx90x, gfx1030 and gfx110x", "gpus[#0].arch", None),
     ("GTX1070, 8 GB", "gpus[#0].arch", "sm_61"),
     ("I've got a 2060 super", "gpus[#0].arch", "sm_75"),
     ("an A100 80GB PCIe in slot 3", "gpus[#0].arch", "sm_80"),
