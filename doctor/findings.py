@@ -328,6 +328,8 @@ class Report(BaseModel):
     findings: tuple[Finding, ...] = ()
     hints: tuple[Hint, ...] = ()
     """Of a pasted text only, the likeliest first; three at most."""
+    reports_failure: bool | None = None
+    """Of a pasted text only: whether somebody seems to report a failure in it."""
     clear: tuple[str, ...] = ()
     """Rules that ran on known facts and found nothing."""
     unchecked: tuple[Unchecked, ...] = ()

@@ -11,6 +11,8 @@ _SHOWN_BY = (
     # The longest name of a fact that fits wins; AMD's command stands second where the vendors differ.
     ("gpus", "`nvidia-smi`", "`rocminfo`"),
     ("gpus[].link", "`nvidia-smi -q`", "`sudo lspci -vv -d 1002:`"),
+    ("gpus[].links", "`nvidia-smi nvlink --status`", "`amd-smi topology`"),
+    ("gpus[].memory", "`nvidia-smi`", "`amd-smi process`"),
     ("gpus[].errors", "`nvidia-smi -q -d ECC`", "`amd-smi metric --ecc`"),
     ("gpus[].sensors", "`nvidia-smi -q -d PERFORMANCE,POWER`", "`amd-smi metric`"),
     ("gpus[].driver", "`lspci -nnk -d 10de:`", "`lspci -nnk -d 1002:`"),
@@ -57,14 +59,12 @@ _SHOWN_BY = (
 
 
 def missing_for(rule: Rule, machine: Snapshot) -> str | None:
-    """What to send so that the rule can decide: what shows the first fact that is missing where fewest are. None where
-    none is missing."""
+    """What to send so that the rule can decide: what shows the first fact that is missing where fewest commands show
+    them all. None where none is missing."""
     alternatives = [sorted(n for n in needs if n != "profile" and not n.startswith("symptom:")) for needs in rule.needs]
     missing = [[name for name in names if not machine.knows(name)] for names in alternatives if names]
-    for name in min((names for names in missing if names), key=len, default=[]):
-        if shown := _shown_by(name, machine, rule):
-            return shown
-    return None
+    shown = [[_shown_by(name, machine, rule) for name in names] for names in missing if names]
+    return next(filter(None, min(shown, key=lambda asked: len(set(asked)), default=[])), None)
 
 
 def ask_for(rule: Rule, machine: Snapshot) -> str:
@@ -77,10 +77,28 @@ def _shown_by(name: str, machine: Snapshot, rule: Rule) -> str | None:
     rows = [row for row in _SHOWN_BY if plain == row[0] or plain.startswith((f"{row[0]}.", f"{row[0]}[", f"{row[0]}_"))]
     if not rows:
         return None
-    _, nvidia, amd = max(rows, key=lambda row: len(row[0]))
-    vendors = {gpu.vendor for gpu in machine.gpus or ()} & {"amd", "nvidia"} or {"amd", "nvidia"} & set(rule.tags)
+    area, nvidia, amd = max(rows, key=lambda row: len(row[0]))
+    if area == "nodes" and machine.host.wsl:
+        return "`ls -l /dev/dxg /usr/lib/wsl/lib`"
+    of_both = {"amd", "nvidia"}
+    tagged = of_both & set(rule.tags)
+    vendors = {gpu.vendor for gpu in machine.gpus or ()} & of_both or (
+        tagged if len(tagged) == 1 else _in_texts(machine)
+    )
     if vendors == {"amd"} or (not vendors and machine.torch.build == "rocm"):
         return amd
     if name.startswith("environment") and not vendors:
         return _ENVIRONMENT
     return nvidia or amd
+
+
+_WORDS = {
+    "amd": ("rocm", "rocblas", "tensile", "hip error", "hip out of", "/dev/kfd", "amdgpu"),
+    "nvidia": ("nvidia", "cuda", "nvml"),
+}
+
+
+def _in_texts(machine: Snapshot) -> set[str]:
+    """The vendors whose words stand in the error texts."""
+    said = " ".join(symptom.text.lower() for symptom in machine.symptoms)
+    return {vendor for vendor, words in _WORDS.items() if any(word in said for word in words)}

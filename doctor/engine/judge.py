@@ -15,8 +15,15 @@ from doctor import __version__
 from doctor.engine import rank, registry, verdict
 from doctor.engine.allow import Allowed, suppress
 from doctor.engine.knowledge_provenance import knowledge_provenance
-from doctor.engine.missing_facts import Reasons, could_not_tell, does_not_apply, looked_at_unknown, why_unknown
-from doctor.engine.outcome import PROFILE, Known, run
+from doctor.engine.missing_facts import (
+    Reasons,
+    could_not_tell,
+    does_not_apply,
+    lacks_parts,
+    looked_at_unknown,
+    why_unknown,
+)
+from doctor.engine.outcome import PROFILE, known_of, run
 from doctor.engine.pointers import pointed, with_symptoms
 from doctor.engine.registry import Check
 from doctor.engine.remedies import remedies_of
@@ -58,7 +65,7 @@ def judge(
     asked = [c for c in asked if _asked_for(c.rule, only, skip)] if only or skip else list(asked)
     rules = {c.rule.id: c.rule for c in asked}
     symptoms_of = pointed(machine, kb)
-    knows, why_not = Known(machine), Reasons(machine)
+    known, why_not, lacks = known_of(asked, machine, profile), Reasons(machine), lacks_parts(machine)
     found: list[Finding] = []
     clear: list[str] = []
     unchecked: list[Unchecked] = []
@@ -69,9 +76,10 @@ def judge(
     for check in asked:
         rule = check.rule
         seen.clear()
-        outcome = run(check, view, kb, profile, knows)
+        outcome = run(check, view, kb, profile, known)
         unknown = tuple(seen)
-        hits = with_symptoms(check, outcome, symptoms_of.get(rule.id, []), machine, kb)
+        pointers = symptoms_of.get(rule.id)
+        hits = with_symptoms(check, outcome, pointers, machine, kb) if pointers else outcome.findings
         hits = [h for h in hits if not _within_bounds(h, rule, profile, machine)]
         found += [_finished(f, rule, profile, machine) for f in hits]
         if outcome.crashed:
@@ -80,7 +88,7 @@ def judge(
             continue
         if unknown and not rule.needs:
             unchecked.append(looked_at_unknown(rule, unknown, why_not))
-        elif reason := _not_applicable(check, machine, profile, absent, knows):
+        elif reason := _not_applicable(check, machine, profile, absent, known, lacks):
             elsewhere.append(_not_applicable_row(rule.id, reason))
         elif PROFILE in check.names:
             _profiled(rule, machine, profile, clear, unchecked)
@@ -90,7 +98,7 @@ def judge(
             else:
                 clear.append(rule.id)
         else:
-            unchecked.append(could_not_tell(rule, knows, why_not))
+            unchecked.append(could_not_tell(check, known, why_not))
     if expect_gpus and (short := _fewer(machine, expect_gpus)):
         found.append(_finished(short, rules[_NO_GPU], profile, machine) if _NO_GPU in rules else short)
         clear = [rule for rule in clear if rule != _NO_GPU]
@@ -176,7 +184,7 @@ def _profiled(
 
 
 def _not_applicable(
-    check: Check, machine: Snapshot, profile: Profile | None, absent: set[str], knows: Known
+    check: Check, machine: Snapshot, profile: Profile | None, absent: set[str], known: set[str], lacks: bool
 ) -> str | None:
     """Why a rule that found nothing has nothing to say here."""
     if check.vendors and not check.vendors - absent:
@@ -186,8 +194,8 @@ def _not_applicable(
     if not check.needs_more_than_text:
         if not check.measures:
             return "its error text was not seen"
-        return None if any(knows[name] for name in check.names) else "nothing was measured"
-    return does_not_apply(check.rule, machine)
+        return None if check.names & known else "nothing was measured"
+    return does_not_apply(check.rule, machine) if lacks or not check.by_facts_alone else None
 
 
 @lru_cache(2048)

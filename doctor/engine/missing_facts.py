@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot, State
 from doctor.facts.watched import pattern_of
 from doctor.findings import Rule, Unchecked
+
+if TYPE_CHECKING:
+    from doctor.engine.registry import Check
 
 _WORDS = {
     State.DENIED: "permission denied",
@@ -22,16 +26,17 @@ _WORDS = {
 }
 
 
-def could_not_tell(rule: Rule, knows: Mapping[str, bool], why: Mapping[str, str]) -> Unchecked:
+def could_not_tell(check: Check, known: Set[str], why: Mapping[str, str]) -> Unchecked:
     """Names the facts that are missing in the alternative that is nearest to being known, each with its reason."""
-    missing = _fewest(rule.id, tuple([tuple([n for n in needs if not knows[n]]) for needs in rule.alternatives]))
-    return _unchecked(rule.id, missing, "; ".join([f"{name}: {why[name]}" for name in missing]))
+    missing = _fewest(tuple([needs - known for needs in check.needs]))
+    return _unchecked(check.rule.id, missing, "; ".join([f"{name}: {why[name]}" for name in missing]))
 
 
-@lru_cache(2048)
-def _fewest(_rule: str, alternatives: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+@lru_cache(4096)
+def _fewest(alternatives: tuple[frozenset[str], ...]) -> tuple[str, ...]:
     of_facts = [names for names in alternatives if not all(name.startswith("symptom:") for name in names)]
-    return min(of_facts or alternatives, key=len)
+    nearest: frozenset[str] = min(of_facts or alternatives, key=lambda names: len(names))
+    return tuple(sorted(nearest))
 
 
 def looked_at_unknown(rule: Rule, names: Iterable[str], why: Mapping[str, str]) -> Unchecked:
@@ -71,6 +76,11 @@ def why_unknown(name: str, machine: Snapshot) -> str:
             return f"{_WORDS[origin.state]} ({origin.source}{detail})"
         here = here[: here.rfind("[")] if here.endswith("]") else here.rpartition(".")[0]
     return "not asked" if not name.startswith("symptom:") else "not seen"
+
+
+def lacks_parts(machine: Snapshot) -> bool:
+    """Whether a part of the stack is known not to be here."""
+    return machine.torch.installed is False or machine.container.inside is False or machine.gpus == ()
 
 
 def does_not_apply(rule: Rule, machine: Snapshot) -> str | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Set
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from doctor.engine.registry import Check
@@ -27,22 +28,20 @@ class Outcome:
     crashed: Unchecked | None = None
 
 
-class Known(dict[str, bool]):
-    """Which facts a machine's snapshot knows, each asked once: hundreds of rules' needs name a hundred facts."""
-
-    def __init__(self, machine: Snapshot) -> None:
-        super().__init__()
-        self.machine = machine
-        self.symptoms = {f"symptom:{symptom.key}" for symptom in machine.symptoms}
-
-    def __missing__(self, name: str) -> bool:
-        known = name in self.symptoms if name.startswith("symptom:") else self.machine.knows(name)
-        self[name] = known
-        return known
+def known_of(checks: Iterable[Check], machine: Snapshot, profile: Profile | None) -> set[str]:
+    """What the machine knows of what the checks need: facts, error texts that were seen, a profile."""
+    seen = {f"symptom:{symptom.key}" for symptom in machine.symptoms} | ({PROFILE} if profile else set())
+    return seen.union(name for name in _facts(tuple(checks)) if machine.knows(name))
 
 
-def run(check: Check, machine: Snapshot, kb: Knowledge, profile: Profile | None, knows: Known) -> Outcome:
-    outcome = Outcome(known=[needs for needs in check.rule.alternatives if _all_known(needs, profile, knows)])
+@lru_cache(4)
+def _facts(checks: tuple[Check, ...]) -> tuple[str, ...]:
+    names: frozenset[str] = frozenset().union(*(check.names for check in checks))
+    return tuple(name for name in names if name != PROFILE and not name.startswith("symptom:"))
+
+
+def run(check: Check, machine: Snapshot, kb: Knowledge, profile: Profile | None, known: Set[str]) -> Outcome:
+    outcome = Outcome(known=[needs for needs in check.needs if needs <= known])
     outcome.ran = bool(outcome.known) or not check.rule.needs
     if outcome.ran:
         collect(outcome, check.rule, check.run(machine, kb, profile))
@@ -53,13 +52,6 @@ def decided(outcome: Outcome, check: Check, machine: Snapshot, kb: Knowledge) ->
     """Whether one alternative of plain facts is wholly known, and is enough by the rule's own word."""
     proven = any(_proves(name, machine) for needs in outcome.known for name in needs)
     return proven and (check.decides is None or check.decides(machine, kb))
-
-
-def _all_known(needs: Iterable[str], profile: Profile | None, knows: Known) -> bool:
-    for name in needs:  # noqa: SIM110 -- asked a hundred times for each text, and `all` costs twice as much
-        if profile is None if name == PROFILE else not knows[name]:
-            return False
-    return True
 
 
 def _proves(name: str, machine: Snapshot) -> bool:

@@ -47,7 +47,12 @@ def judge_pasted(pasted: Pasted, kb: Knowledge, source: str | None = None) -> Re
         if rule in rules and rule not in named and share >= HINT_FROM
     )
     return report.model_copy(
-        update={"findings": findings, "hints": hints[:MOST], "status": report.status if complains else _calm(report)}
+        update={
+            "findings": findings,
+            "hints": hints[:MOST],
+            "reports_failure": complains,
+            "status": report.status if complains else _calm(report),
+        }
     )
 
 

@@ -50,10 +50,9 @@ def with_symptoms(
 ) -> list[Finding]:
     """The check's findings, strengthened by symptoms; or what the symptoms alone raise where facts can't decide: as
     loud as the surest of them allows."""
-    if not pointers:
-        return outcome.findings
     symptoms = list({p.symptom.key: p.symptom for p in pointers}.values())
-    shown = tuple(dict.fromkeys(Evidence(text=s.text, source=s.source) for s in symptoms))
+    lines = {s.source: Evidence(text=s.text, source=s.source) for s in reversed(symptoms)}  # each line once
+    shown = tuple(dict.fromkeys(lines[s.source] for s in symptoms))
     if outcome.findings:
         return [_both(f, shown, _SEVERITY_OF[pointers[0].cause.sure]) for f in outcome.findings]
     if check.rule.facts_decide and not outcome.crashed and decided(outcome, check, machine, kb):

@@ -52,7 +52,7 @@ _MEASURED = ("bench", "gemm_proofs", "tuned")
 """Facts that measurements make, and no check."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Check:
     """A rule with its code."""
 
@@ -68,9 +68,19 @@ class Check:
     say."""
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """All facts that its alternatives name."""
-        return tuple(sorted({name for needs in self.rule.needs for name in needs}))
+    def needs(self) -> tuple[frozenset[str], ...]:
+        """The rule's alternatives."""
+        return tuple(map(frozenset, self.rule.needs))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """All that its alternatives name."""
+        return frozenset().union(*self.needs)
+
+    @cached_property
+    def by_facts_alone(self) -> bool:
+        """Whether one of its alternatives asks for no error text."""
+        return not all(any(name.startswith("symptom:") for name in needs) for needs in self.needs)
 
     @cached_property
     def vendors(self) -> frozenset[str]:

@@ -47,6 +47,8 @@ def headline(report: Report) -> str:
     if found:
         return f"{', '.join(found)} · {checks}"
     if from_text(report):
+        if report.reports_failure is False and not report.hints:
+            return f"This text does not seem to report a failure ({checks})."
         ask = "" if report.snapshot.gpus or report.hints else f" {_ASK}"
         return f"No known cause was found in this text ({checks}).{ask}"
     if report.status == "unknown":
@@ -154,6 +156,9 @@ def reader_failures(machine: Snapshot) -> list[str]:
     ]
 
 
+_VENDORS = {"amd": "AMD", "nvidia": "NVIDIA", "other": "other"}
+
+
 def gpu_line(machine: Snapshot) -> str:
     """`AMD Instinct MI300X ×8 (gfx942, 192 GiB)`: equal GPUs counted."""
     if machine.gpus is None:
@@ -162,7 +167,7 @@ def gpu_line(machine: Snapshot) -> str:
         return "no GPU found"
     kinds: Counter[str] = Counter()
     for gpu in machine.gpus:
-        name = clean(gpu.name or gpu.pci_id or f"{gpu.vendor or 'unknown'} GPU")
+        name = clean(gpu.name or gpu.pci_id or f"{_VENDORS.get(gpu.vendor or '', 'unknown')} GPU")
         memory = [f"{gpu.memory_bytes / 2**30:.0f} GiB"] if gpu.memory_bytes else []
         about = ", ".join([clean(gpu.arch or "")] * bool(gpu.arch) + memory)
         kinds[f"{name}\0{f' ({about})' if about else ''}"] += 1

@@ -106,7 +106,7 @@ class Classifier:
 
     def of_features(self, found: Iterable[int]) -> Guess:
         """Of what `features` made of a text. Without a word that the model knows nothing is likely."""
-        known = [n for n in map(self.place.get, sorted(found)) if n is not None]
+        known = sorted(n for n in map(self.place.get, found) if n is not None)
         if not known:
             return Guess(0.0, ())
         length = math.sqrt(sum((self.rarity[n] / 16) ** 2 for n in known))

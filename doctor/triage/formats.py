@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from doctor import parsers
+from doctor.triage.literals import Literals
 
 _FOLDER = Path(parsers.__file__).parent
 
@@ -55,12 +55,23 @@ def formats() -> tuple[Format, ...]:
     return tuple(form for _, form in sorted(found))
 
 
-def claims(low: str, command: str) -> Iterator[Format]:
+def claims(low: str, command: str) -> list[Format]:
     """Formats that the text (in lower case), output of that command, may hold; most trusted first."""
     command = command.lower()
-    for form in formats():
-        if any(map(low.__contains__, form.words)) or (command and any(map(command.__contains__, form.commands))):
-            yield form
+    places = {place for there in _words().within(low) for place in there}
+    if command:
+        places.update(n for n, form in enumerate(formats()) if any(map(command.__contains__, form.commands)))
+    return [formats()[place] for place in sorted(places)]
+
+
+@cache
+def _words() -> Literals[list[int]]:
+    """The words of all formats, with the places of those that name them."""
+    words: dict[str, list[int]] = {}
+    for place, form in enumerate(formats()):
+        for word in form.words:
+            words.setdefault(word, []).append(place)
+    return Literals(words)
 
 
 def rank(form: Format) -> int:

@@ -1,7 +1,7 @@
 """Numbered lines -> fragments: runs of lines that belong together, cut at Markdown fences and at shell prompts.
 
 A fragment keeps every line of its run, so that line N of it is line `first + N - 1` of the text. What stood at the
-prompt, or was named in the sentence before a fence, is its `command`.
+prompt is its `command`.
 
 >>> [f.command for f in fragments(enumerate(["```", "$ id", "uid=0(root)", "```"], 1))]
 ['id', 'id']
@@ -40,15 +40,11 @@ _BARE = re.compile(
     rf"\s{{0,8}}(?:sudo )?(?:{_TOOLS})(?! (?:{_PROSE})\b)(?! [a-z]{{2,12}} {_SPOKEN} )"
     r"(?: -?[\w./=,|*-]{1,60}(?::[\w./=,*-]{1,40}){0,3}){0,8}\s*$"
 )
-_NAMED = re.compile(rf"`\s*((?:sudo )?(?:{_TOOLS})\b[^`]{{0,200}})`")
 _SECTION = re.compile(
     r"(?:\*\*\* (?P<file>/[\w./*-]{2,200})|(?:/usr)?(?:/local)?/s?bin/(?P<run>[\w-]{2,40}(?: [^<>|;&]{1,160})?)"
     r"|={3,80} ?Section: (?P<name>[\w ./()-]{2,80}?)\s{0,60}={3,80})\s*$"
 )
 """How nvidia-bug-report.log names the file or command that a section shows, and rocm_techsupport.sh the section."""
-_SUMMARY = re.compile(r"<summary>\s*(.{0,200}?)\s*(?:</summary>|$)", re.IGNORECASE)
-
-
 _SCRIPT = ("#!/", "#SBATCH", "#PBS ", "#BSUB ", "#$ -")
 """Lines that only a script has: what stands behind a `# ` there is a comment."""
 _SECTION_STARTS = frozenset(("***", "/us", "/bi", "/sb", "==="))
@@ -102,7 +98,6 @@ class _Cutter:
 
     def __init__(self) -> None:
         self.fence = ""
-        self.named = ""
         self.run = Fragment(1)
         self.continued = False
         self.script = False
@@ -113,8 +108,7 @@ class _Cutter:
             yield from self.flush()
             self.script = False
             self.fence = "" if self.fence else mark[1]
-            command, self.named = self.named if self.fence else "", ""
-            self._start(number + 1, command)
+            self._start(number + 1, "")
             return
         if line[:3] in _SECTION_STARTS and (section := self._section(line)):
             yield from self.flush()
@@ -137,8 +131,6 @@ class _Cutter:
             if not self.continued:
                 yield from self._typed(number)
             return
-        if not self.fence:
-            self._note(line)
         if self.run.full:
             command = self.run.command
             yield from self.flush()
@@ -170,15 +162,6 @@ class _Cutter:
         if self.fence and not self.run.lines and head.isalpha() and _BARE.match(line):
             return line.strip()
         return ""
-
-    def _note(self, line: str) -> None:
-        """A sentence before a fence may name the command whose output the fence holds."""
-        if "`" in line and (found := _NAMED.search(line)):
-            self.named = found[1]
-        elif "<summary>" in line.lower() and (found := _SUMMARY.search(line)):
-            self.named = found[1].strip("`<>/code ")
-        elif line.strip():
-            self.named = ""
 
     def _start(self, number: int, command: str) -> None:
         self.run = Fragment(number, command, bool(self.fence))

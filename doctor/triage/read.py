@@ -27,7 +27,6 @@ from doctor.triage.fragments import Fragment, fragments
 from doctor.triage.launches import Script, Scripts
 from doctor.triage.lines import read_lines, unwrapped
 from doctor.triage.merge import merge, one_log, put
-from doctor.triage.sieve import Grams, Sieve, grams_of
 from doctor.triage.templates.catalogue import shared
 from doctor.versions import Dotted
 
@@ -44,11 +43,6 @@ _ASKS = ("lsmod", "sudo lsmod", "systemctl cat", "sudo systemctl cat")
 _SILENT = {"lsmod_silent": "read", "service_unit": "read_shown"}
 _SAID = formats.rank(formats.named("entities"))
 catalogue = shared
-
-
-@cache
-def _literals() -> Grams:
-    return grams_of(catalogue().anchors)
 
 
 @cache
@@ -90,7 +84,7 @@ def read_pasted(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Pas
     errors = FactSheet()
     skipped: list[str] = []
     lines = reading.through(words.through(read_lines(chunks)))
-    for hit in catalogue().find(Sieve(_literals()).through(unwrapped(lines)), skipped):
+    for hit in catalogue().find(unwrapped(lines), skipped):
         errors.put(f"symptoms[{hit.key}].text", hit.text, f"text:{hit.line}")
         errors.put(f"symptoms[{hit.key}].source", f"text:{hit.line}", f"text:{hit.line}")
     for line in skipped:

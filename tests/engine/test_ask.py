@@ -18,6 +18,14 @@ ASKED: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("container-shm-too-small", NVIDIA | {"container.inside": True}, "df -h /dev/shm"),
     ("amdgpu-rocm-version-skew", AMD, "modinfo amdgpu"),
     ("numa-balancing-enabled", AMD, "numa_balancing"),
+    ("gpu-memory-exhausted", {}, "`nvidia-smi`"),
+    ("gpu-memory-exhausted", AMD, "amd-smi process"),
+    (
+        "device-node-permission",
+        {"symptoms[x].text": "Unable to open /dev/kfd read-write", "symptoms[x].source": "text:1"},
+        "/dev/kfd",
+    ),
+    ("device-node-permission", {"host.wsl": True}, "/dev/dxg"),
 )
 
 

@@ -7,6 +7,7 @@ import json
 from doctor.engine.pasted import HINT_FROM, MOST, judge_pasted
 from doctor.findings import Report, Severity
 from doctor.knowledge import Knowledge
+from doctor.report.formats import markdown
 from doctor.report.formats.json import as_data
 from doctor.triage.classifier import Guess, Likely
 from doctor.triage.read import Pasted, read_pasted
@@ -35,6 +36,15 @@ def test_a_guess_is_a_hint_and_no_finding() -> None:
     assert report.findings == ()
     assert [(h.rule, h.confidence) for h in report.hints] == [("iommu-not-passthrough", 0.72), ("nouveau-loaded", 0.14)]
     assert report.status == report_of("it stands still now and then\n", Guess(0.9, ())).status
+
+
+def test_a_text_that_reports_no_failure_gets_no_advice_in_markdown() -> None:
+    report = report_of("it stands still now and then\n", Guess(0.29, IOMMU.causes))
+    assert (report.reports_failure, bool(report.hints)) == (False, True)
+    assert markdown.render(report.model_copy(update={"source": "-"})).startswith(
+        "This text does not seem to report a failure."
+    )
+    assert "My guess" in markdown.render(report_of("it stands still now and then\n", IOMMU))
 
 
 def test_what_is_found_is_no_hint_as_well() -> None:

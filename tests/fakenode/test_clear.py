@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from doctor.engine import registry
 from doctor.engine.judge import judge
-from doctor.engine.outcome import Known, run
+from doctor.engine.outcome import known_of, run
 from doctor.facts import Snapshot
 from doctor.facts.model import Model
 from doctor.facts.watched import watched
@@ -87,7 +87,9 @@ def test_no_rule_is_clear_without_the_fact_that_showed_its_fault(reports: Report
         for name, poorer in without_each_fact(machine) if rules else ():
             here = forgotten(poorer, name)
             for rule in rules:
-                if not run(checks[rule], here, kb, None, Known(here)).findings and is_unknown(here, name):
+                if not run(checks[rule], here, kb, None, known_of([checks[rule]], here, None)).findings and is_unknown(
+                    here, name
+                ):
                     wrong[rule, name] = ending(judge(here, kb, checks=[checks[rule]]), rule)
     wrong = {where: end for where, end in wrong.items() if end != "unchecked"}
     assert len(fired) > 40

@@ -62,9 +62,9 @@ def test_a_development_container() -> None:
 @pytest.mark.parametrize(
     ("text", "engine"),
     [
-        (" Operating System: Docker Desktop\n", "docker: Docker Desktop"),
-        ("/snap/bin/docker\n", "docker: /snap/bin/docker"),
-        ("desktop-linux * unix:///home/u/.docker/desktop/docker.sock\n", "docker: /.docker/desktop/docker.sock"),
+        (" Operating System: Docker Desktop\n", "docker desktop"),
+        ("/snap/bin/docker\n", "docker snap"),
+        ("desktop-linux * unix:///home/u/.docker/desktop/docker.sock\n", "docker desktop"),
     ],
 )
 def test_engines_apart(text: str, engine: str) -> None:

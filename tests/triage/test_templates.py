@@ -36,6 +36,23 @@ def test_all_that_are_shipped_are_valid_and_code_names_only_these() -> None:
     assert check.all_faults(RULES, Path(doctor.__file__).parent) == []
 
 
+LONG = "[core.py:1136] worker " + "x" * 280
+QUOTED = (
+    ("# CUDA out of memory\n\ntorch.OutOfMemoryError: CUDA out of memory. Tried", "torch.OutOfMemoryError: CUDA"),
+    ("I get CUDA out of memory\nRuntimeError: CUDA out of memory. Tried", "RuntimeError: CUDA"),
+    ("# I get CUDA out of memory\n", "I get CUDA out of memory"),
+    (f"{LONG} RuntimeError: CUDA out of memory. Tried", "… "),
+    (f"RuntimeError: CUDA out of memory. {LONG}", "RuntimeError: CUDA"),
+)
+
+
+@each("text, start", QUOTED)
+def test_the_line_that_a_program_wrote_is_quoted_around_the_match(text: str, start: str) -> None:
+    (hit,) = [h for h in shared().find(enumerate(text.splitlines(), 1)) if h.key == "cuda-out-of-memory"]
+    assert hit.text.startswith(start)
+    assert "CUDA out of memory" in hit.text
+
+
 FAULTY = {
     "": "",
     GOOD: "one: this id is used in nouveau-loaded.toml already",

@@ -112,13 +112,12 @@ def _one(sheet: FactSheet, where: str, line: str) -> None:
     if "river" in line and (found := _CGROUP.match(line)):
         sheet.put("container.cgroup_driver", found["name"].lower(), where)
     if "ontext" in line and (found := _CONTEXT.match(line)) and "desktop" in found["name"]:
-        sheet.put("container.engine_text", f"docker desktop (context {found['name']})", where)
+        sheet.put("container.engine_text", "docker desktop", where)
     if "Root Dir" in line and (found := _ROOT.match(line)) and "snap" in found["path"]:
-        sheet.put("container.engine_text", f"docker snap ({found['path']})", where)
+        sheet.put("container.engine_text", "docker snap", where)
     # A row of `snap list` has no word of snap's own but its channel.
     if any(word in line for word in _APART_WORDS) and (found := _APART.match(line)):
-        of_snap = found["name"].startswith(("docker.dockerd", "docker "))
-        sheet.put("container.engine_text", f"docker{' snap' if of_snap else ''}: {found['name']}", where)
+        sheet.put("container.engine_text", f"docker {'desktop' if 'esktop' in found['name'] else 'snap'}", where)
     if "rootless" in line.lower() and re.match(r"\s{0,8}rootless:?\s{0,3}(?:true|yes)?$", line.lower()):
         sheet.put("container.rootless", True, where)
     if "oolkit" in line or "nvidia-ctk" in line or "-version: 1" in line or "Hook" in line:

@@ -59,7 +59,7 @@ _PREFIX = re.compile(
     r"|\[(?P<date>[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})\]\s?)"
 )
 _SYSLOG = re.compile(
-    r"^(?P<date>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,16}) (?P<host>\S{1,128}) "
+    r"^(?P<date>[^\W\d_]{3,5}\.? [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,16}) (?P<host>\S{1,128}) "
     r"(?P<who>[^\s:\[]{1,64})(?:\[\d{1,9}\])?:\s?"
 )
 _INTERESTING = (
@@ -77,7 +77,9 @@ _NOTABLE = (
 )  # fmt: skip
 """A word of every message below, in lower case: most lines of a driver hold none. Looking for each literal is twice
 as quick as one regular expression of them all."""
-_ADDRESS = re.compile(r"\b(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?(?![0-9a-f:])", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"\b(?<![0-9a-f]:)(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?(?![0-9a-f:])", re.IGNORECASE
+)
 _CONTROL = re.compile(
     r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )

@@ -189,7 +189,7 @@ class _Table:
         found = next((m for m in _MESSAGES if m in text), None)
         if not found:
             return
-        text = text[text.index(found) :][:300]
+        text = text[text.index(found) :][:300].rstrip("`'\")*")
         if found.startswith("No devices"):
             if text.rstrip(".!").lower() not in ("no devices were found", "no devices found"):
                 return

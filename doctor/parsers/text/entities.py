@@ -100,14 +100,16 @@ def read(text: str, source: str, lookup: Lookup) -> FactSheet:
 
 
 def _of_line(row: list[Token], where: str, lookup: Lookup) -> Iterator[Entity]:
-    if not row:
+    named, things = list(mentions(row, lookup)), list(stack_words.said(row))
+    stated = any(token.low in states.NAMES for token in row)
+    if not (named or things or stated):
         return
     cut = clauses(row)
     labelled = _label_of_gpu(row)
-    for mention in mentions(row, lookup):
+    for mention in named:
         clause = at_token(row, cut, mention.first)
         yield Entity("gpu", mention, where, clause.standing, clause.mine or labelled, clause.side)
-    for thing in stack_words.said(row):
+    for thing in things:
         clause = at_token(row, cut, thing.first)
         kind = _of_cuda(row, clause, thing) if thing.fact == "cuda" else thing.fact
         standing = clause.standing
@@ -115,7 +117,7 @@ def _of_line(row: list[Token], where: str, lookup: Lookup) -> Iterator[Entity]:
             standing = Standing.WISHED if wishes(row, clause) else Standing.HERE
         if kind:
             yield Entity(kind, thing.value, where, standing, clause.mine, clause.side)
-    for name, value, clause in states.states_in(row, cut):
+    for name, value, clause in states.states_in(row, cut) if stated else ():
         yield Entity(name, value, where, clause.standing, clause.mine, clause.side)
 
 
@@ -153,7 +155,12 @@ def _gpus(sheet: FactSheet, entities: list[Entity]) -> None:
     names = {alike(".name", mention.name) for mention, _ in named}
     open_ = {alike(".name", m.name) for m, _ in named if not m.arch}
     known = {alike(".name", m.name) for m, _ in named if m.arch}
-    if len(vendors) != 1 or len(archs) > 1 or (not archs and not _one_name(names)):
+    if (
+        len(vendors) != 1
+        or len(archs) > 1
+        or any(arch.endswith("x") for arch in archs)
+        or (not archs and not _one_name(names))
+    ):
         return
     if open_ and known and not all(any(_one_name({o, k}) for k in known) for o in open_):
         return
@@ -194,7 +201,7 @@ def gpus_torn(torn: set[str], archs: Collection[str]) -> bool:
     return any(n.startswith("gpus[") and not (n.endswith(".name") and len(archs) == 1) for n in torn)
 
 
-_OF_HOST = ("driver", "branch", "module", "user", "driver_cuda", "amdgpu", "kernel", "os", "fabric", "host.cpu")
+_OF_HOST = ("driver", "branch", "module", "user", "driver_cuda", "amdgpu", "kernel", "os", "fabric")
 
 
 def _agreed(kind: str, rows: list[Entity]) -> Entity | None:
@@ -202,7 +209,7 @@ def _agreed(kind: str, rows: list[Entity]) -> Entity | None:
     wanted, other = ("host", "container") if kind in _OF_HOST else ("container", "host")
     if {row.side for row in rows} >= {wanted, other}:
         rows = [row for row in rows if row.side == wanted]
-    if kind in _OF_HOST and kind not in ("driver_cuda", "host.cpu"):
+    if kind in _OF_HOST and kind != "driver_cuda":
         rows = [row for row in rows if row.side != "container"]
     values = sorted({str(row.value) for row in rows}, key=len)
     if not values or not all(_fuller(kind, values[-1], value) for value in values):
@@ -216,7 +223,7 @@ def _fuller(kind: str, full: str, short: str) -> bool:
         return True
     if kind == "os":
         return os_facts(full).get("os.id") == os_facts(short).get("os.id") and _begins(full, short)
-    return kind not in ("host.cpu",) and not kind.startswith("container") and _begins(full, short)
+    return not kind.startswith("container") and _begins(full, short)
 
 
 def _begins(full: str, short: str) -> bool:

@@ -24,7 +24,7 @@ def mentions(row: list[Token], lookup: Lookup) -> Iterator[Mention]:
     near = gpu_beside.near(row)
     at = 0
     while at < len(row):
-        found = _at(row, at, lookup, near)
+        found = _at(row, at, lookup, near) if row[at].low in gpu_words.FIRST or row[at].number else None
         if found is None:
             at += 1
             continue
@@ -76,7 +76,8 @@ def _gfx(row: list[Token], start: int, at: int) -> Mention | None:
             return None
         digits += row[end].low
         end += 1
-    if not 3 <= len(digits) <= 4 or any(c not in "0123456789abcdef" for c in digits) or not digits[0].isdigit():
+    hexadecimal = digits.removesuffix("x")  # `gfx110x` names a family
+    if not 3 <= len(digits) <= 4 or any(c not in "0123456789abcdef" for c in hexadecimal) or not digits[0].isdigit():
         return None
     return Mention(start, end, "amd", "", f"gfx{digits}")
 

@@ -37,6 +37,8 @@ PLACES = {
     "titan": ("rtx", "xp", "x", "v", "black", "z"),
     "dgx": ("spark",),
 }
+FIRST = LETTERS | MAKERS.keys() | FAMILIES.keys() | PLACES.keys() | closed("gt gfx pro ai vii")
+"""Words with which a name begins; it may begin with a number as well."""
 GPU_WORDS = closed(
     "gpu gpus card cards graphics vram igpu dgpu egpu accelerator accelerators grafikkarte grafikkarten "
     "graphique tarjeta videocard sxm pcie nvlink"

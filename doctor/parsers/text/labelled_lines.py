@@ -15,7 +15,8 @@ from doctor.facts.sheet import FactSheet
 from doctor.parsers.lib.source_lines import kept, source_lines
 from doctor.parsers.python.packages import GONE
 from doctor.parsers.python.torch_build import build_facts, said_facts
-from doctor.parsers.text import container_label, driver_in_words
+from doctor.parsers.text import container_label
+from doctor.parsers.text.driver_labels import VERSION, DriverLabels
 from doctor.parsers.text.os_name import os_facts
 
 PASTED = (
@@ -34,17 +35,6 @@ PASTED = (
             "gcc (",
             "g++ (",
             "compiler identification is",
-            "x nvidia",
-            "x amd",
-            "x tesla",
-            "x geforce",
-            "x quadro",
-            "x radeon",
-            "x instinct",
-            "x rtx",
-            "x gtx",
-            "x rx",
-            "× ",
         ),
     },
 )
@@ -70,28 +60,15 @@ _CMAKE = re.compile(
 _GPU_LINE = re.compile(
     r"\s{0,8}(?:[-*] )?GPU ?#?(\d{1,3}): (?P<name>[A-Za-z][^:=|]{2,100}?)(?: \(UUID: (?P<uuid>[\w-]{8,60})\))?\s*$"
 )
-_MANY = re.compile(
-    r"\s{0,8}(?:[-*+•] {0,3})?(?P<gpus>[1-9]\d? ?[x×] ?(?:NVIDIA|AMD|Tesla|GeForce|Quadro|Radeon|Instinct|RTX|GTX|RX)"
-    r"(?:[ -](?:GeForce|Quadro|Tesla|Radeon|Instinct|RTX|GTX|RX|PRO|TITAN|Ti|SUPER|Ada|Generation|Blackwell|Server"
-    r"|Workstation|Edition|PCIe|NVL|OAM|XTX?|GRE|HBM\w{1,2}|[A-Z]{0,3}\d{1,5}[A-Z]{0,3}\d?)){1,8})"
-    r"\s{0,4}(?:\([^()]{1,60}\)\s{0,4})?$"
-)
-"""Several of one product, alone on its line: a sentence that names as many goes on."""
 _GGML = re.compile(
     r"\s{0,8}Device (\d{1,3}): (?P<name>[^,]{3,80}), "
     r"(?:(?P<gfx>gfx[0-9a-f]{3,4})\b|compute capability (?P<cc>\d{1,2}\.\d))"
 )
 _FIELD = re.compile(r'\b(library|compute|name)=(?:"([^"]{1,80})"|([^\s"]{1,40}))')
 """Of Ollama's list of the GPUs that it takes, a line for each."""
-_SMI = re.compile(r"NVIDIA-SMI (\d{3}\.[\d.]{2,12}).{0,60}?Driver Version: (\d{3}\.[\d.]{2,12})")
-_SMI_CUDA = re.compile(r"CUDA Version: (\d{1,2}\.\d{1,2})\b")
-_VERSION = re.compile(r"(?:.{0,60}?[^\w.])?v?(\d{1,3}(?:\.\d{1,4}){0,3})\b")
 _ROCM_NUMBER = re.compile(r"\brocm[ _-]?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)(?=a?\d{0,8}\b|[ab]|rc)", re.IGNORECASE)
 _RELEASE = re.compile(
     r"(\d{1,2}\.\d{1,3}\.\d{1,4}[\w.+-]{0,80}|\d{1,2}\.\d{1,3}-rc\d{1,2}[\w.+-]{0,60}|\d{1,2}\.\d{1,3}(?=$|\s|\.x\b))"
-)
-_AMDGPU_NUMBER = re.compile(
-    r"(?<![\w.])(?<!ROCm )(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:-\d{5,8})?)(?=\.x\b|(?![\w.]*[a-z]))"
 )
 _GFX = re.compile(r"\b(gfx[0-9a-f]{3,4})\b")
 _SM = re.compile(r"(?:sm_?)?(\d{1,2})\.?(\d)[af]?\b")
@@ -103,10 +80,10 @@ _NVIDIA = re.compile(
     re.IGNORECASE,
 )
 _CAPABILITY = re.compile(r"(\d{1,2})\.(\d)")
+_REMARK = re.compile(r"(?<=\w)\s*\((?!TM|R\))[^()]{1,60}\)\s*$|\s*\((?:gfx|[CDTQS]PX|sm_)[^)]{0,40}\)", re.IGNORECASE)
+"""What people add behind a GPU's name: `(32 GB each)`, `(sm_120)`."""
 _NOTHING = {"n/a", "none", "unknown", "no", "_no response_", "not applicable", "-", "?", "could not collect", "no cuda"}
 _GPUS_LIMIT = 256
-FIRST_PACKAGE_RELEASE = 20
-"""AMD numbers the driver apart from ROCm since 30.10; module numbers and ROCm's are below."""
 
 
 def read(text: str, source: str = "text") -> FactSheet:
@@ -121,14 +98,12 @@ def read(text: str, source: str = "text") -> FactSheet:
     return reader.sheet
 
 
-class _Reader:
+class _Reader(DriverLabels):
     def __init__(self) -> None:
-        self.sheet = FactSheet()
+        super().__init__()
         self.gpus = 0
         self.served = 0
         self.capability: tuple[str, str] | None = None
-        self.module: tuple[str, str] | None = None
-        self.driver_said: tuple[str, str] | None = None
         self.hip_said: tuple[str, str] | None = None
 
     def take(self, where: str, line: str) -> None:
@@ -142,8 +117,6 @@ class _Reader:
             self.serves(where, {name: quoted or plain for name, quoted, plain in _FIELD.findall(line)})
         elif "NVIDIA-SMI" in line:
             self.smi(where, line)
-        elif found := _MANY.match(line):
-            self.gpu(where, found["gpus"])
         elif line.lstrip().startswith("__cuda"):
             pass  # conda's virtual package: `__cuda=12.4=0` is no toolkit
         elif (found := _LABEL.match(line)) and self.label(where, found["label"], found["value"]):
@@ -152,8 +125,6 @@ class _Reader:
             self.sheet.put("host.gcc_version", found[1], where)
         elif (found := _PLAIN.match(line)) and not GONE.search(found["more"]):
             self.plain(where, found)
-        elif "reports CUDA Version" in line and (found := _SMI_CUDA.search(line)):
-            self.sheet.put("nvidia_driver.cuda_version", found[1], where)
 
     def label(self, where: str, label: str, value: str) -> bool:
         key = re.sub(r"[\s_()]+", " ", label.lower()).strip()
@@ -181,13 +152,6 @@ class _Reader:
         for name, value in facts.items():
             self.sheet.put(name, value, where)
 
-    def smi(self, where: str, line: str) -> None:
-        if found := _SMI.search(line):
-            self.sheet.put("nvidia_driver.version", found[2], where)
-            self.sheet.put("nvidia_driver.loaded", True, where)
-        if found := _SMI_CUDA.search(line):
-            self.sheet.put("nvidia_driver.cuda_version", found[1], where)
-
     def gpu(self, where: str, value: str, number: int | None = None, uuid: str | None = None) -> None:
         if self.gpus >= _GPUS_LIMIT or re.fullmatch(r"(?:yes|true|false|\d+%?|all)", value.lower()):
             return
@@ -201,7 +165,7 @@ class _Reader:
         for place in range(start, start + (min(int(many[1]), 16) if many else 1)):
             at = f"gpus[#{place}]"
             self.sheet.put(f"{at}.vendor", vendor, where)
-            self.sheet.put(f"{at}.name", re.sub(r"\s*\((?:gfx|CPX|SPX|sm_)[^)]{0,40}\)", "", name)[:120], where)
+            self.sheet.put(f"{at}.name", _REMARK.sub("", name)[:120], where)
             if arch:
                 self.sheet.put(f"{at}.arch", arch[1], where)
             if partition := re.search(r"\((CPX|DPX|TPX|QPX|SPX)\)", name):
@@ -247,9 +211,6 @@ class _Reader:
             if "microsoft" in found[1].lower():
                 self.sheet.put("host.wsl", True, where)
 
-    def cmdline(self, where: str, value: str) -> None:
-        self.sheet.put("kernel.cmdline", value, where)
-
     def cpu(self, where: str, value: str) -> None:
         if not value.isdecimal():  # `processor : 0` of /proc/cpuinfo is a number
             self.sheet.put("host.cpu", value[:120], where)
@@ -257,81 +218,14 @@ class _Reader:
     def rocm(self, where: str, value: str) -> None:
         if pair := re.match(r"\((\d{1,2}), (\d{1,2})\)", value):  # the HIP of torch's build, as ComfyUI prints it
             self.hip_said = self.hip_said or (f"{pair[1]}.{pair[2]}", where)
-        elif found := _ROCM_NUMBER.search(value[:120]) or _VERSION.match(value):
+        elif found := _ROCM_NUMBER.search(value[:120]) or VERSION.match(value):
             self.facts(where, {"rocm[shown].path": "", "rocm[shown].version": found[1]})
 
     def toolkit(self, where: str, value: str) -> None:
         full = re.search(r"V(\d{1,2}\.\d{1,2}\.\d{1,4})", value)
         plain = re.sub(r"^(?:cuda|release)\s+", "", value.partition("/")[0], flags=re.IGNORECASE)
-        if found := full or _VERSION.match(plain):  # of `10.1/7.4.2` the second is cuDNN's
+        if found := full or VERSION.match(plain):  # of `10.1/7.4.2` the second is cuDNN's
             self.facts(where, {"cuda[shown].path": "", "cuda[shown].version": found[1], "cuda[shown].kind": "toolkit"})
-
-    def smi_cuda(self, where: str, value: str) -> None:
-        if found := _VERSION.match(value):
-            self.sheet.put("nvidia_driver.cuda_version", found[1], where)
-
-    def nvidia_driver(self, where: str, value: str) -> None:
-        if driver_in_words.NOT_THERE.match(value):
-            self.sheet.put("nvidia_driver.loaded", False, where)
-        elif (two := driver_in_words.kernel_and_user(value)) and two[0] and two[1]:
-            self.sheet.put("nvidia_driver.version", two[0], where)
-            self.sheet.put("nvidia_driver.user_version", two[1], where)
-        elif found := re.search(r"\b(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b", value):
-            self.driver_said = self.driver_said or (found[1], where)
-        elif found := driver_in_words.BRANCH.match(value):
-            self.driver_said = self.driver_said or (f"{found['branch']}.x", where)
-            if found["package"] or found["open"]:
-                self.sheet.put("nvidia_driver.flavour", "open" if found["open"] else "proprietary", where)
-        if found := re.search(r"\d[\d.]{4,12}[ ,]{0,3}\(?(?:nvidia[ -])?(open|proprietary)\b", value.lower()):
-            self.sheet.put("nvidia_driver.flavour", found[1], where)
-
-    def driver(self, where: str, value: str) -> None:
-        """A bare "Driver": NVIDIA's numbers are of three digits and a dot; amdgpu's are not. A branch alone is NVIDIA's
-        where its package is named."""
-        if "amdgpu" in value.lower() or driver_in_words.FIVE_PARTS.match(value):
-            self.amdgpu(where, value)
-        elif "nvidia" in value.lower() or re.search(r"\d\.", value):
-            self.nvidia_driver(where, value)
-
-    def module_version(self, where: str, value: str) -> None:
-        if user := driver_in_words.kernel_and_user(value)[1]:
-            self.driver_said = (user, where)
-        if found := re.search(r"(\d{3}\.\d{1,3}(?:\.\d{1,3})?)", value):
-            self.module = (found[1], where)
-
-    def flavour(self, where: str, value: str) -> None:
-        if found := re.match(r"(?:hardware\.)?nvidia\.open ?= ?(true|false)\b", value):
-            self.sheet.put("nvidia_driver.flavour", "open" if found[1] == "true" else "proprietary", where)
-        elif found := re.search(r"\b(?<!not )(?<!non-)(open|proprietary|closed|non-?free)\b", value.lower()):
-            self.sheet.put("nvidia_driver.flavour", "open" if found[1] == "open" else "proprietary", where)
-
-    def nix_open(self, where: str, value: str) -> None:
-        """NixOS' setting of the flavour, as the whole of a line."""
-        if found := re.match(r"(true|false);?$", value):
-            self.sheet.put("nvidia_driver.flavour", "open" if found[1] == "true" else "proprietary", where)
-
-    def nvml(self, where: str, value: str) -> None:
-        if found := re.match(r"(\d{3}\.[\d.]{1,12})", value):
-            self.sheet.put("nvidia_driver.user_version", found[1], where)
-
-    def amdgpu_alone(self, where: str, value: str) -> None:
-        """A label that is the kernel's prefix as well: a number counts where the value is about the driver."""
-        if not re.search(r"\d", value) or driver_in_words.OF_A_DRIVER.match(
-            driver_in_words.PCI_ADDRESS.sub(" ", value).lstrip()
-        ):
-            self.amdgpu(where, value)
-
-    def amdgpu(self, where: str, value: str) -> None:
-        """The module's number, or the release of the driver package: 30.10 and newer are never a module's."""
-        value = driver_in_words.PCI_ADDRESS.sub(" ", value)
-        if re.search(r"in-tree|inbox|in-box|kernel", value.lower()):
-            self.sheet.put("amdgpu_driver.source", "in-tree", where)
-            return
-        if said := re.search(r"(?:of|for|from|\() ?ROCm (\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", value):
-            self.sheet.put("amdgpu_driver.release", said[1], where)
-        for found in _AMDGPU_NUMBER.finditer(value[:200]):
-            is_release = int(found[1].partition(".")[0]) >= FIRST_PACKAGE_RELEASE
-            self.sheet.put(f"amdgpu_driver.{'release' if is_release else 'version'}", found[1], where)
 
     def python(self, where: str, value: str) -> None:
         if found := re.search(r"\b([23]\.\d{1,2}(?:\.\d{1,2}\w{0,4})?)\b", value):
@@ -341,14 +235,6 @@ class _Reader:
         if found := re.search(r"\b(\d{1,2}\.\d{1,2}(?:\.\d{1,3})?(?:[a-z+.][\w.+-]{0,60})?)", value):
             self.facts(where, build_facts(found[1]))
         self.facts(where, said_facts(value))
-
-    def gcc(self, where: str, value: str) -> None:
-        if found := re.search(r"\b(\d{1,2}(?:\.\d{1,2}){1,2})\b", value):
-            self.sheet.put("host.gcc_version", found[1], where)
-
-    def compute_mode(self, where: str, value: str) -> None:
-        self.sheet.put("gpus[#0].vendor", "nvidia", where)
-        self.sheet.put("gpus[#0].compute_mode", value.split()[0], where)
 
     def available(self, where: str, value: str) -> None:
         if found := re.match(r"(true|false|yes|no)\b", value.lower()):
@@ -365,22 +251,12 @@ class _Reader:
         elif re.match(r"\d{1,15}$", value):
             self.sheet.put("host.memlock_bytes", int(value) * 1024, where)
 
-    def secure_boot(self, where: str, value: str) -> None:
-        if found := re.match(r"(enabled|disabled|on|off|yes|no)\b", value.lower()):
-            self.sheet.put("kernel.secure_boot", found[1] in ("enabled", "on", "yes"), where)
-
     def close(self) -> None:
-        """A module's version beside a driver's: the driver's is then that of the user space. The ROCm in the number of
-        a wheel says more than its HIP, which AMD numbers apart."""
+        """The ROCm in the number of a wheel says more than its HIP, which AMD numbers apart."""
         if self.hip_said and self.sheet.get("rocm[shown].version") is None:
             version = self.sheet.get("torch.rocm") or self.hip_said[0]
             self.facts(self.hip_said[1], {"rocm[shown].path": "", "rocm[shown].version": str(version)})
-        if self.module:
-            self.sheet.put("nvidia_driver.version", *self.module)
-            self.sheet.put("nvidia_driver.loaded", True, self.module[1])
-        if self.driver_said:
-            name = "user_version" if self.module and self.module[0] != self.driver_said[0] else "version"
-            self.sheet.put(f"nvidia_driver.{name}", *self.driver_said)
+        self.close_driver()
         if self.capability:
             arch, where = self.capability
             for number in range(max(self.gpus, 1)):
@@ -396,7 +272,6 @@ def _labels() -> dict[str, Callable[[_Reader, str, str], None]]:
         ("pci|pci id|device id", _Reader.pci),
         ("os|operating system|os version|linux distribution|distro|distribution|host os|platform|system", _Reader.os),
         ("kernel|kernel version|linux kernel|linux kernel version|kernel release|uname -r", _Reader.kernel),
-        ("kernel command line|proc/cmdline|kernel parameters|kernel cmdline", _Reader.cmdline),
         ("cpu|cpu model|processor|cpu s", _Reader.cpu),
         ("rocm version|rocm|rocm release|hip/rocm version|installed rocm version|rocm s|system rocm", _Reader.rocm),
         ("cuda toolkit version|cuda toolkit|cuda version|cuda|cuda/cudnn version|nvcc|nvcc version|host nvcc|"
@@ -404,22 +279,17 @@ def _labels() -> dict[str, Callable[[_Reader, str, str], None]]:
          "host cuda toolkit|local cuda toolkit|installed cuda toolkit|toolkit", _Reader.toolkit),
         ("cuda driver version|cuda version nvidia-smi|nvidia-smi cuda version|cuda umd version", _Reader.smi_cuda),
         ("nvidia driver version|nvidia driver|nvidia gpu driver|kmd version", _Reader.nvidia_driver),
-        ("hardware.nvidia.open|nvidia.open", _Reader.nix_open),
         ("driver|driver version|gpu driver|gpu driver version|gpu drivers", _Reader.driver),
         ("nvidia kernel module version|kernel module version|nvrm version", _Reader.module_version),
         ("nvidia kernel module type|kernel module type|nvidia kernel modules|kernel module flavour", _Reader.flavour),
         ("nvml library version|nvml version", _Reader.nvml),
-        ("amdgpu", _Reader.amdgpu_alone),
         ("amdgpu version|amdgpu driver|amdgpu driver version|amdgpu-dkms|amdgpu-dkms version|amdgpu dkms|"
          "rock-dkms|rock dkms|amdgpu kernel module|amdgpu module", _Reader.amdgpu),
         ("python|python version|python versions", _Reader.python),
         ("pytorch|pytorch version|torch|torch version|torch.__version__|pytorch build|installed torch", _Reader.torch),
-        ("compute mode", _Reader.compute_mode),
-        ("gcc|gcc version|host compiler", _Reader.gcc),
         ("torch.cuda.is available|cuda available|is cuda available|torch.cuda.is_available", _Reader.available),
         ("ulimit -n|open files|nofile|max open files", _Reader.nofile),
         ("ulimit -l|max locked memory", _Reader.memlock),
-        ("secure boot|secureboot", _Reader.secure_boot),
     )  # fmt: skip
     return {label: action for labels, action in rows for label in labels.split("|")}
 

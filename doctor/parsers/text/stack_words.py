@@ -46,8 +46,8 @@ def said(row: list[Token]) -> Iterator[Said]:
     at = 0
     while at < len(row):
         found = None
-        if not _within(row, at):
-            found = _thing(row, at) or _system(row, at) or _wsl(row, at) or _cpu(row, at)
+        if row[at].low in _FIRST and not _within(row, at):
+            found = _thing(row, at) or _system(row, at) or _wsl(row, at)
         if found:
             yield found
         at = found.last if found else at + 1
@@ -190,40 +190,5 @@ def _wsl(row: list[Token], at: int) -> Said | None:
     return None
 
 
-_CPUS = frozenset(("xeon", "epyc", "ryzen", "threadripper"))
-
-
-def _cpu(row: list[Token], at: int) -> Said | None:
-    """`Ryzen 9 5950X`, `Intel Core i7 3770K`, `Xeon E5-2680 v4`."""
-    start, low = at, row[at].low
-    while at < len(row) and at - start < 3 and row[at].low in ("intel", "amd", "core"):
-        at += 1
-    if at + 1 >= len(row):
-        return None
-    low, end = row[at].low, at + 1
-    if low == "i" and row[end].text in ("3", "5", "7", "9") and row[end].glued:
-        while (
-            end < len(row)
-            and end - at < 5
-            and (row[end].number or (row[end].text == "-") or (row[end].glued and row[end].word))
-        ):
-            end += 1
-        return Said(start, end, "host.cpu", spelled(row, start, end)) if end - at >= 3 else None
-    if low not in _CPUS:
-        return None
-    digits = 0
-    while (
-        end < len(row)
-        and end - at < 9
-        and (
-            row[end].number
-            or row[end].text in "-+"
-            or row[end].glued
-            or row[end].low in ("cpu", "ai", "max", "pro", "threadripper", "gold", "silver", "e", "v", "platinum")
-        )
-    ):
-        digits = max(digits, len(row[end].text) if row[end].number else 0)
-        if not (row[end].number or row[end].word or row[end].text in "-+"):
-            break
-        end += 1
-    return Said(start, end, "host.cpu", spelled(row, start, end)) if digits >= 3 else None
+_FIRST = _SYSTEMS | TABLE.keys() | {"wsl", "wls"}
+"""Words with which a thing begins: most words begin none."""

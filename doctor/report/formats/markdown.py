@@ -35,7 +35,7 @@ _SCOPES = {
 _CAUSES = 2
 """Causes that one reply names."""
 _EVIDENCE_LIMIT = 2
-_EVIDENCE_CHARACTERS = 200
+_EVIDENCE_CHARACTERS = 300
 
 
 def render(report: Report) -> str:
@@ -80,14 +80,15 @@ def _longest_run(text: str) -> int:
 def _lines(report: Report, data: dict[str, Any]) -> Iterator[str]:
     top = [f for f in data["findings"] if not f["explained_by"]]
     problems = [f for f in top if f["severity"] != "info"]
+    errors = {symptom["text"] for symptom in data["snapshot"]["symptoms"]}
     for number, finding in enumerate(problems[:_CAUSES]):
         if number:
             yield ""
-        yield from _cause(finding, short=number > 0)
+        yield from _cause(finding, errors, short=number > 0)
     if problems:
         return
     found = next((f["summary"] for f in top if f["scope"] == "hardware"), "")
-    if report.hints:
+    if report.hints and (report.snapshot.symptoms or report.reports_failure is not False):
         yield from _guess(report, found)
     elif from_text(report):
         yield from _nothing(report, found)
@@ -95,19 +96,27 @@ def _lines(report: Report, data: dict[str, Any]) -> Iterator[str]:
         yield headline(report)
 
 
-def _cause(finding: dict[str, Any], *, short: bool) -> Iterator[str]:
+def _cause(finding: dict[str, Any], errors: set[str], *, short: bool) -> Iterator[str]:
     """The cause, how sure, what shows it, why it matters, one fix, one request."""
     sure = "high" if finding["basis"] == "both" else "medium"
     yield f"**{inert(finding['summary'].rstrip('.'))}** ({sure} confidence)"
-    for row in finding["evidence"][: 1 if short else _EVIDENCE_LIMIT]:
-        yield f"> {code(row['text'][:_EVIDENCE_CHARACTERS])} ({inert(_place(row['source']))})"
+    rows, more = finding["evidence"][:_EVIDENCE_LIMIT], finding["evidence"][_EVIDENCE_LIMIT:]
+    if not any(row["text"] in errors for row in rows):
+        rows = [*rows, *[row for row in more if row["text"] in errors][:1]]
+    for row in rows[:1] if short else rows:
+        yield f"> {code(_short(row['text']))} ({inert(_place(row['source']))})"
     yield ""
     if finding["why"] and not short:
         yield from (inert(finding["why"]), "")
     if finding["remedies"]:
         yield from _fix(finding["remedies"][0])
     if finding["ask"]:
-        yield from ("", f"If it still happens, please add {finding['ask']}.")
+        please = ("", "If it still happens, please") if finding["remedies"] else ("Please",)
+        yield from (*please[:-1], f"{please[-1]} add {finding['ask']}.")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _EVIDENCE_CHARACTERS else f"{text[:_EVIDENCE_CHARACTERS]} …"
 
 
 def _fix(remedy: dict[str, Any]) -> Iterator[str]:
@@ -124,16 +133,12 @@ def _fix(remedy: dict[str, Any]) -> Iterator[str]:
 
 
 def _step(step: dict[str, Any], title: str) -> Iterator[str]:
-    """The command; above it, as a comment, what a person must do or fill in."""
-    argv = step["command"] or ()
-    fill_in = any(word in step["text"] for part in argv for word in _PLACEHOLDER.findall(part))
-    if (not argv or fill_in) and not _repeats(step["text"], title):
+    """The command; above it, as a comment, what it does."""
+    command = shlex.join(step["command"] or ())
+    if not _repeats(step["text"], title) and step["text"].rstrip(".").lower() not in command:
         yield f"# {step['text']}"
-    if argv:
-        yield shlex.join(argv)
-
-
-_PLACEHOLDER = re.compile(r"\b[A-Z][A-Z_]{3,}\b")
+    if command:
+        yield command
 
 
 def _repeats(text: str, title: str) -> bool:
@@ -151,6 +156,9 @@ def _guess(report: Report, found: str) -> Iterator[str]:
 
 
 def _nothing(report: Report, found: str) -> Iterator[str]:
+    if report.reports_failure is False:
+        yield "This text does not seem to report a failure. If something fails, please add the full error message."
+        return
     yield f"I found no known cause in this text. {_shown(report)}"
     if found:
         yield f"Worth knowing: {inert(found)}"
@@ -173,8 +181,8 @@ def _shown(report: Report) -> str:
     if machine.nvidia_driver.version:
         shown.append(f"driver {machine.nvidia_driver.version}")
     lacks = [] if machine.symptoms else ["no error message that I know"]
-    if machine.gpus and not any(machine.driver_known(v) for v in ("nvidia", "amd") if machine.of_vendor(v)):
-        lacks.append("no state of the driver")
+    if not machine.nvidia_driver.version and any(not machine.driver_known(g.vendor or "") for g in machine.gpus or ()):
+        lacks.append("no driver version")
     if not shown:
         return "It names no GPU, driver or torch."
     but = f", but {' and '.join(lacks)}" if lacks else ""

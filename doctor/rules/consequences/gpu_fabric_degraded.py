@@ -75,6 +75,11 @@ def _port_remedy(*argv: str) -> Remedy:
     return way(title, Scope.HARDWARE, *show, step("Reseat or replace the cable; compare with a port that is up."))
 
 
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Of a port: NCCL reports no other link."""
+    return (_port_remedy("ibstat"),)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each GPU or port that differs from its peers."""
     yield from _nvlink(machine)

@@ -1,4 +1,4 @@
-"""The NVIDIA stack does not work with this Linux kernel; another kernel works."""
+"""The NVIDIA driver does not build for this Linux kernel, or the kernel refuses it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RULE = Rule(
     scope=Scope.DRIVER,
     action=Action.REBOOT,
     layer=Layer.DRIVER,
-    title="The NVIDIA stack does not work with this Linux kernel; another kernel works.",
+    title="The NVIDIA driver does not build for this Linux kernel, or the kernel refuses it.",
     needs=[
         {"kernel.dkms", "kernel.release"},
         {"kernel_log.events"},
@@ -66,7 +66,18 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     steps = (ways.step("List the kernels that have the module.", "dkms", "status"), ways.step("Choose one at boot."))
     undo = (ways.step("Choose the newer kernel at boot again."),)
     previous = ways.way(back, Scope.HOST, *steps, root=True, reboot=True, risk=commands.JOBS_STOP, undo=undo)
-    return (commands.rebuild_modules(machine), previous)
+    if machine.symptom(*_BUILD_FAILED) is None:
+        return (commands.rebuild_modules(machine), previous)
+    newer = "Install a newer driver of this branch, or a newer branch: https://www.nvidia.com/drivers"
+    find = ways.step("Read the first error in make.log; a function that the kernel changed means an old driver.")
+    upgrade = ways.way("Upgrade the NVIDIA driver to a release that supports this kernel.", Scope.DRIVER, find,
+                       ways.step(newer), root=True, vendor="nvidia")  # fmt: skip
+    return (upgrade, previous)
+
+
+_BUILD_FAILED = ("nvidia-module-build-failed", "nvidia-dkms-build-failed", "nvidia-dkms-module-failed",
+                 "nvidia-installer-build-failed", "nvidia-installer-step-failed")  # fmt: skip
+"""The module was compiled, and that failed: to compile it again changes nothing."""
 
 
 _SEEN_BY = ("torch-sees-no-gpu", "framework-sees-no-gpu")

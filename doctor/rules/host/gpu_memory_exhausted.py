@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
-from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Step, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Step, Subject, evidence
+from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import presence
 from doctor.rules.lib.advice import by_hand, drain, looks, step
 from doctor.rules.lib.given import Knowledge, Profile
@@ -61,6 +62,20 @@ REMEDIES = (
           vendor="amd"),
     _LESS,
 )  # fmt: skip
+_OWN = Lazy(
+    r"total capacity of ([\d.]+) GiB.*this process has ([\d.]+) GiB|([\d.]+) GiB total capacity; ([\d.]+) GiB already"
+)
+"""What torch's message says of the GPU's memory and of this process's share (c10/cuda/CUDACachingAllocator.cpp)."""
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """The program's own use first, but where the message shows that others hold most of the memory."""
+    for symptom in machine.symptoms:
+        if found := _OWN.search(symptom.text):
+            total, own = (float(text) for text in found.groups() if text)
+            if own < total / 2:
+                return REMEDIES
+    return (_LESS, *REMEDIES[:-1])
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

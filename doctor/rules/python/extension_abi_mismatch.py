@@ -68,11 +68,20 @@ https://github.com/Dao-AILab/flash-attention#installation-and-features
 
 
 def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]:
-    """Where only an error text says it: EXTENSION is the package that it names."""
-    again = ("--force-reinstall", "--no-deps", "--no-binary", "EXTENSION", "--no-build-isolation", "EXTENSION")
-    build = pip_install(machine, "Build the extension (EXTENSION: its package) here for the installed torch.", *again)
-    return pip_install(machine, "Install a wheel of the extension (EXTENSION: its package) for this torch.",
-                       "--force-reinstall", "--no-deps", "EXTENSION"), build  # fmt: skip
+    """Where only an error text says it. pip's cache may hold the wheel that was built for another torch."""
+    found = next((found for symptom in machine.symptoms if (found := _MODULE.search(symptom.text))), None)
+    name, what = (found[1], found[1]) if found else ("EXTENSION", "the extension (EXTENSION: its package)")
+    fresh = ("--force-reinstall", "--no-deps", "--no-cache-dir")
+    return (
+        pip_install(machine, f"Install a wheel of {what} for this torch.", *fresh, name),
+        pip_install(machine, f"Build {what} here for the installed torch.",
+                    *fresh, "--no-binary", name, "--no-build-isolation", name),
+    )  # fmt: skip
+
+
+_MODULE = Lazy(r"\b(flash_attn|xformers|causal_conv1d|mamba_ssm|selective_scan|deep_gemm|vllm|sgl_kernel|torch_scatter)"
+               r"(?:_2)?(?:_cuda)?(?=[/.]\S*\.so\b.*undefined symbol)")  # fmt: skip
+"""Modules that bear the name of their package."""
 
 
 _BUILT_FOR = Lazy(r"\+(?:cu\d+)?torch(\d+\.\d+)|\+pt(\d)(\d{1,2})(?=cu|cpu|rocm|$)")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity
+from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import python_loading, python_plugins
 from doctor.rules.lib.advice import by_hand
 from doctor.rules.lib.python_packages import pip_install
@@ -57,12 +58,17 @@ https://man7.org/linux/man-pages/man8/ld.so.8.html
 )
 
 
+_LIBRARY = Lazy(r"\blib\w[\w+-]{1,60}\.so(?:\.\d{1,4}){0,3}(?=\W* (?:cannot open shared object|not found))")
+
+
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     """Where only an error text says it: torch's own wheel brings its libraries; others are found by their folder."""
+    named = next((found for symptom in machine.symptoms if (found := _LIBRARY.search(symptom.text))), None)
+    name, which = (named[0], "") if named else ("LIBRARY", " (LIBRARY: the name in the error)")
     where = by_hand(
         "Add the folder of the library to LD_LIBRARY_PATH.",
         Scope.ENVIRONMENT,
-        "Find it: `find / -name 'LIBRARY*' -not -path '/proc/*'` (LIBRARY: the name in the error).",
+        f"Find it: `find / -name '{name}*' -not -path '/proc/*'`{which}.",
         "If you find none, install the package that contains it; the number after .so is the release you need.",
         undo="Take the folder off LD_LIBRARY_PATH again.",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from doctor.facts.snapshot import Snapshot
+from doctor.triage.literals import Literals
 from doctor.triage.templates.model import Cause, Template
 from doctor.triage.templates.pattern import normal
 
@@ -24,7 +26,9 @@ TEXT_CHARACTERS = 300
 """Of a line that is quoted."""
 SECONDS = 5.0
 """Processor time that looking for templates may take in one text."""
-_START = 6
+_MATCHES = 20
+_BEFORE = 60
+"""Characters of a long line that are quoted before the match."""
 _STOCK = "This can potentially cause a hang if this rank to GPU mapping is incorrect"
 """torch warns of this at every start without a device id, and nothing hangs by it (ProcessGroupNCCL.cpp)."""
 _CONTROL = dict.fromkeys(
@@ -75,8 +79,8 @@ class Catalogue:
         return [cause for cause in template.causes if cause.holds(machine)] if template else []
 
     def find(self, lines: Iterable[tuple[int, str]], skipped: list[str] | None = None) -> list[Hit]:
-        """The first line of each template that the text shows, in the text's order. Where the processor time is spent
-        the rest is not looked at, and `skipped` says from which line on."""
+        """A line of each template that the text shows, in the text's order. Where the processor time is spent the rest
+        is not looked at, and `skipped` says from which line on."""
         seen: set[str] = set()
         hits: list[Hit] = []
         started = time.thread_time()
@@ -87,38 +91,45 @@ class Catalogue:
                 break
             plain = [normal(text) for _, text in block]
             for template in self._near(plain, seen):
-                place = next((n for n, line in enumerate(plain) if template.pattern.found_in(line)), None)
-                if place is not None:
-                    number, text = block[place]
-                    hits.append(Hit(template.id, number, text.translate(_CONTROL).strip()[:TEXT_CHARACTERS]))
+                found = ((n, at) for n, line in enumerate(plain) if (at := template.pattern.place_in(line)) is not None)
+                if shown := _best(plain, found):
+                    number, text = block[shown[0]]
+                    hits.append(Hit(template.id, number, _quote(text.translate(_CONTROL).strip(), shown[1])))
                     seen.add(template.id)
         return sorted(hits, key=lambda hit: hit.line)
 
     def _near(self, lines: list[str], seen: set[str]) -> list[Template]:
-        """Templates whose longest literal stands in the lines, in the catalogue's order. Only those are looked for
-        whose first characters stand there: what a text costs does not grow with the catalogue."""
-        joined = "\n".join(lines)
-        starts = {joined[at : at + _START] for at in range(len(joined) - _START + 1)}
-        found = [
-            (place, template)
-            for start in self._anchors.keys() & starts
-            for place, template in self._anchors[start]
-            if template.id not in seen and template.pattern.anchor in joined
-        ]
-        return [template for _, template in sorted(found, key=lambda row: row[0])]
+        """Templates whose longest literal stands in the lines, in the catalogue's order."""
+        near = {key for keys in self._anchors.within("\n".join(lines)) for key in keys} - seen
+        return [template for key, template in self.templates.items() if key in near] if near else []
 
     @cached_property
-    def anchors(self) -> frozenset[str]:
-        """The longest literal of each template."""
-        return frozenset(template.pattern.anchor.strip() for template in self.templates.values())
+    def _anchors(self) -> Literals[list[str]]:
+        """The longest literals, with the ids of their templates."""
+        anchors: dict[str, list[str]] = {}
+        for template in self.templates.values():
+            anchors.setdefault(template.pattern.anchor, []).append(template.id)
+        return Literals(anchors)
 
-    @cached_property
-    def _anchors(self) -> dict[str, list[tuple[int, Template]]]:
-        """First characters of the longest literal → place and template."""
-        anchors: dict[str, list[tuple[int, Template]]] = {}
-        for place, template in enumerate(self.templates.values()):
-            anchors.setdefault(template.pattern.anchor[:_START], []).append((place, template))
-        return anchors
+
+def _best(plain: list[str], found: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
+    """Line and place of the first match that a program wrote: no heading, and no word of a sentence before it. Else of
+    the first match. A few are looked at."""
+    first = None
+    for number, at in itertools.islice(found, _MATCHES):
+        first = first or (number, at)
+        line = plain[number]
+        if not line.startswith("#") and not line[max(at - 2, 0) : at].strip("`'\"").rstrip().isalnum():
+            return number, at
+    return first
+
+
+def _quote(text: str, at: int) -> str:
+    """The line, or what of a long one stands around the match."""
+    half, start = TEXT_CHARACTERS // 2, 0
+    if len(text) > TEXT_CHARACTERS and at > half:
+        start = max(text.rfind(" ", 0, at - _BEFORE) + 1, at - half)
+    return ("… " if start else "") + text[start : start + TEXT_CHARACTERS].lstrip("# ")
 
 
 @cache

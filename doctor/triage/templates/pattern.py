@@ -58,14 +58,18 @@ class Pattern:
 
     def found_in(self, line: str) -> bool:
         """Whether the line, as `normal` makes it, holds the template."""
+        return self.place_in(line) is not None
+
+    def place_in(self, line: str) -> int | None:
+        """Where the longest literal stands in a line that holds the template."""
         at = line.find(self.anchor)
         for _ in range(PLACES):
             if at < 0:
-                return False
+                return None
             if self._after(line, at + len(self.anchor)) and self._before(line, at):
-                return True
+                return at
             at = line.find(self.anchor, at + 1)
-        return False
+        return None
 
     def _after(self, line: str, at: int) -> bool:
         """Whether the pieces after the anchor stand at `at`."""

@@ -102,9 +102,9 @@ def test_what_is_no_manifest(text: str) -> None:
         ("cli-version: 1.9.0", {"container.toolkit_version": "1.9.0"}),
         ("nvidia-container-toolkit 1.11.0, driver 570.86.15", {"container.toolkit_version": "1.11.0"}),
         (" Cgroup Driver: systemd", {"container.cgroup_driver": "systemd"}),
-        (" Context:    desktop-linux", {"container.engine_text": "docker desktop (context desktop-linux)"}),
-        ("Docker Root Dir: /var/snap/docker/common", {"container.engine_text": "docker snap (/var/snap/docker/common)"}),  # noqa: E501
-        ("docker.dockerd  enabled  active  -", {"container.engine_text": "docker snap: docker.dockerd  enabled"}),
+        (" Context:    desktop-linux", {"container.engine_text": "docker desktop"}),
+        ("Docker Root Dir: /var/snap/docker/common", {"container.engine_text": "docker snap"}),
+        ("docker.dockerd  enabled  active  -", {"container.engine_text": "docker snap"}),
         ("/etc/cdi/nvidia.yaml: hostPath: /usr/lib64/libcuda.so.545.29.06", {"container.cdi_driver": "545.29.06"}),
         ('default_runtime_name = "runc"', {"container.default_runtime": "runc"}),
     ])  # fmt: skip
