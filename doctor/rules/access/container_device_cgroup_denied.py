@@ -8,8 +8,8 @@ from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.rules.lib import run_line
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.container_advice import recreate, with_amd, with_nvidia
-from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.hardware import mode_permits, named, nodes_of
 
 RULE = Rule(

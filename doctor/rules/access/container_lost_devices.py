@@ -8,7 +8,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import run_line
 from doctor.rules.lib.advice import STOPS_CONTAINER, step, way
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import has_no, nodes_of
 
 RULE = Rule(

@@ -11,7 +11,7 @@ from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scop
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import container_advice, run_line
 from doctor.rules.lib.advice import step, way
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import named, needed_nodes, nodes_of, refused
 
 RULE = Rule(

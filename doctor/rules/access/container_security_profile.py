@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from doctor.facts.snapshot import Snapshot, Symptom
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import STOPS_CONTAINER, command, step
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.container_advice import recreate
-from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.hardware import needed_nodes, refused
 
 RULE = Rule(

@@ -9,8 +9,8 @@ from doctor.facts.snapshot import Snapshot, Symptom
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import run_line
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.container_advice import pod, recreate
-from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.hardware import compute_gpus, vendors_there
 
 RULE = Rule(

@@ -9,7 +9,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Step, Subject, evidence
 from doctor.rules.lib import container_advice, run_line
 from doctor.rules.lib.advice import command, step, way, writes
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import has_no, named, needed_nodes, nodes_of, refused
 
 RULE = Rule(

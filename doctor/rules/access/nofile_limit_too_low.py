@@ -8,8 +8,8 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import run_line
 from doctor.rules.lib.advice import step, way, writes
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.container_advice import recreate
-from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.hardware import compute_gpus
 
 RULE = Rule(

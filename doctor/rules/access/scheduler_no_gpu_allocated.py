@@ -9,8 +9,8 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import run_line
 from doctor.rules.lib.advice import command, step, way
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.container_advice import pod
-from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.hardware import nodes_of, vendors_there
 
 RULE = Rule(

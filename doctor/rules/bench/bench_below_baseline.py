@@ -10,7 +10,7 @@ from doctor.facts import Snapshot
 from doctor.facts.gemm import Measurement
 from doctor.findings import Action, Evidence, Finding, Rule, Scope, Severity, Subject
 from doctor.rules.lib.advice import step, way
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 if TYPE_CHECKING:
     from doctor.profiles.parts import Baseline

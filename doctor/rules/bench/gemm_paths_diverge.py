@@ -8,7 +8,7 @@ from doctor.facts import Snapshot
 from doctor.facts.gemm import GemmProof, Measurement
 from doctor.findings import Action, Evidence, Finding, Remedy, Rule, Scope, Severity, Subject
 from doctor.rules.lib.advice import set_to
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="gemm-paths-diverge",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Rule, Scope, Severity, Subject
 from doctor.rules.lib.advice import looks
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="tunableop-entry-slow",

@@ -9,8 +9,8 @@ from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.rules.lib import gfx_override, python_code
 from doctor.rules.lib.advice import by_hand, unset
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.blas_support import rocm_of
-from doctor.rules.lib.given import Knowledge, Profile
 from doctor.versions import Dotted
 
 RULE = Rule(

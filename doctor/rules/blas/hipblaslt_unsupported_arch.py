@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import unset
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.blas_support import hipblaslt_lacks
-from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="hipblaslt-unsupported-arch",

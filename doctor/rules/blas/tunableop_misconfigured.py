@@ -8,8 +8,8 @@ from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.rules.lib import run_line
 from doctor.rules.lib.advice import looks, set_to
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.flags_read import evaluated
-from doctor.rules.lib.given import Knowledge, Profile
 from doctor.versions import Dotted
 
 RULE = Rule(

@@ -10,7 +10,7 @@ from doctor.facts.host import RdmaDevice
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import presence
 from doctor.rules.lib.advice import drain, step, way
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="gpu-fabric-degraded",

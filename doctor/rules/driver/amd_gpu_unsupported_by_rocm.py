@@ -11,9 +11,9 @@ from doctor.knowledge.gfx_support import support_of
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import gfx_override, hardware
 from doctor.rules.lib.advice import by_hand
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.blas_support import rocblas_has
 from doctor.rules.lib.error_texts import failing
-from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.integrated import APU_TARGETS, discrete, is_integrated
 from doctor.versions import Dotted
 

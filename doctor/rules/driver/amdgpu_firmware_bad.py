@@ -8,7 +8,7 @@ from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity
 from doctor.rules.lib import commands
 from doctor.rules.lib.amdgpu_release import known_faults
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="amdgpu-firmware-bad",

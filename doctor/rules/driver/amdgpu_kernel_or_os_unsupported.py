@@ -10,7 +10,7 @@ from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severit
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import commands, packages, work_done
 from doctor.rules.lib.amdgpu_release import known_faults
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.module_build import refused
 from doctor.versions import Dotted
 

@@ -9,7 +9,7 @@ from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scop
 from doctor.rules.lib import commands, run_line
 from doctor.rules.lib.advice import STOPS_NODE, by_hand
 from doctor.rules.lib.amdgpu_release import release_of
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.versions import Dotted
 
 RULE = Rule(

@@ -11,7 +11,7 @@ from doctor.facts.host import KernelEvent
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import commands, presence, run_line
 from doctor.rules.lib.advice import by_hand, step, way
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="gpu-bound-to-other-driver",

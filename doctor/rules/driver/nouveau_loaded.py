@@ -9,7 +9,7 @@ from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, evidence
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import commands, presence
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="nouveau-loaded",

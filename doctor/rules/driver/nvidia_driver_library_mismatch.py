@@ -9,7 +9,7 @@ from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import commands, presence, process_maps, run_line
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.versions import Dotted
 
 RULE = Rule(

@@ -12,8 +12,8 @@ from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severit
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import commands, presence, run_line
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.error_texts import pointing_to
-from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.module_build import elsewhere
 from doctor.versions import Dotted
 

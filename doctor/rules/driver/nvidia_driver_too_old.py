@@ -11,8 +11,8 @@ from doctor.knowledge.catalogue import table
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import commands, presence
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.cuda_needs import CONDA_CUDA, NEWER_THAN_FLOOR, Need, needs, runs, served
-from doctor.rules.lib.given import Knowledge, Profile
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Step, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import commands, packages
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.boot import service
-from doctor.rules.lib.given import Knowledge, Profile
 from doctor.versions import Dotted
 
 RULE = Rule(

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.boot import module_option
 from doctor.rules.lib.container_advice import recreate
-from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="nvidia-imex-not-running",

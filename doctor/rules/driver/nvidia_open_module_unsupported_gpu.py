@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity
 from doctor.rules.lib import commands, module_flavour
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="nvidia-open-module-unsupported-gpu",

@@ -9,7 +9,7 @@ from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.rules.lib import presence
 from doctor.rules.lib.advice import drain, step, way
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 if TYPE_CHECKING:
     from doctor.rules.lib.xid_actions import Asked

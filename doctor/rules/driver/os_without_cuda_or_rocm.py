@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import by_hand
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.error_texts import failing
-from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="os-without-cuda-or-rocm",

@@ -11,8 +11,8 @@ from doctor.facts.snapshot import Symptom
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.advice import by_hand
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.boot import kernel_argument
-from doctor.rules.lib.given import Knowledge, Profile
 from doctor.rules.lib.integrated import discrete, integrated
 
 RULE = Rule(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import step, way
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="cpu-governor-powersave",

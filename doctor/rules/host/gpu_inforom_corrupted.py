@@ -9,7 +9,7 @@ from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject
 from doctor.rules.lib import presence
 from doctor.rules.lib.advice import drain, step
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="gpu-inforom-corrupted",

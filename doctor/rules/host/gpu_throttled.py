@@ -11,7 +11,7 @@ from doctor.facts.gpu import Gpu, Sensors
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.advice import step, way
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.run_line import from_text
 
 RULE = Rule(

@@ -10,8 +10,8 @@ from doctor.findings import Action, Evidence, Expect, Finding, Remedy, Rule, Sco
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import presence
 from doctor.rules.lib.advice import STOPS_NODE, by_hand
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.boot import kernel_argument
-from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="iommu-not-passthrough",

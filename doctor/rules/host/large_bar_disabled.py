@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import firmware
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.integrated import is_integrated
 
 RULE = Rule(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import firmware, step, way
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Symptom

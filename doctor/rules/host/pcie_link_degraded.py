@@ -10,7 +10,7 @@ from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Sever
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import presence
 from doctor.rules.lib.advice import STOPS_NODE, by_hand
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.run_line import from_text
 
 if TYPE_CHECKING:

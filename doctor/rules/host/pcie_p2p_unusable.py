@@ -9,7 +9,7 @@ from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.advice import set_to
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="pcie-p2p-unusable",

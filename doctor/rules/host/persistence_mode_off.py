@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.boot import service
-from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="persistence-mode-off",

@@ -8,7 +8,7 @@ from doctor.facts.labels import label
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import by_hand, looks
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="profile-expectation-unmet",

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity
 from doctor.rules.lib import run_line
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.flags_read import evaluated
-from doctor.rules.lib.given import Knowledge, Profile
 
 RULE = Rule(
     id="env-value-misread",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import by_hand
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.tool_support import unserved
 
 RULE = Rule(

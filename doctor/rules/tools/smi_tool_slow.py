@@ -8,7 +8,7 @@ from doctor.facts.origin import State
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Rule, Scope, Severity, Subject
 from doctor.rules.lib.advice import looks
-from doctor.rules.lib.given import Knowledge, Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="smi-tool-slow",
