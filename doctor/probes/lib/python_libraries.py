@@ -161,7 +161,7 @@ def _builtins(loader: Loader) -> Iterator[Answer]:
         if not _NVRTC.match(held.info.soname or ""):
             continue
         major = (held.info.soname or "").rpartition(".")[2]
-        beside = [n for n in loader.resembling("libnvrtc-builtins.so.", held.path) if _BUILTINS.match(n)]
+        beside = [n for n in loader.resembling("libnvrtc-builtins.so.", held) if _BUILTINS.match(n)]
         of_major = [name for name in beside if name.startswith(f"libnvrtc-builtins.so.{major}.")]
         if not of_major:
             yield Answer(f"libnvrtc-builtins.so.{major}", held.path, None, None)
