@@ -130,7 +130,11 @@ def _daemon(reading: Reading[str], sheet: FactSheet) -> dict[str, Any]:
     names = [clean(str(name), 60) for name in runtimes][:40] if isinstance(runtimes, dict) else []
     sheet.put("engines[docker].runtimes", names, reading.source)
     if isinstance(table.get("default-runtime"), str):
-        sheet.put("engines[docker].default_runtime", clean(table["default-runtime"], 60), reading.source)
+        default = clean(table["default-runtime"], 60)
+        sheet.put("engines[docker].default_runtime", default, reading.source)
+        if default not in (*names, *_BUILT_IN) and "." not in default and "/" not in default:
+            text = f"/etc/docker/daemon.json, default-runtime is {default}, which its runtimes do not define"
+            sheet.put("engines[docker].config_error", text, reading.source)
     features = table.get("features")
     if isinstance(features, dict) and isinstance(features.get("cdi"), bool):
         sheet.put("engines[docker].cdi", features["cdi"], reading.source)
@@ -152,6 +156,7 @@ def _toolkit(reading: Reading[str], sheet: FactSheet) -> None:
     sheet.put("toolkits[nvidia].no_cgroups", bool(said and said[1] == "true"), reading.source)
 
 
+_BUILT_IN = ("runc", "io.containerd.runc.v2")
 _TOOLKIT_CONFIG = "etc/nvidia-container-runtime/config.toml"
 _NO_CGROUPS = re.compile(r"^[ \t]{0,20}no-cgroups[ \t]{0,8}=[ \t]{0,8}(true|false)\b", re.MULTILINE)
 
