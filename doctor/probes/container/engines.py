@@ -54,6 +54,10 @@ def probe(system: System, sheet: FactSheet) -> None:
     daemon: dict[str, Any] = {}
     if "engines[docker]" in found:
         daemon = _daemon(_as_text(system.read_text("etc/docker/daemon.json", limit=1 << 20)), sheet)
+        if fault := _unstartable(system, daemon):
+            sheet.put(
+                "engines[docker].config_error", f"/etc/docker/daemon.json, {fault}", "file:/etc/docker/daemon.json"
+            )
     if "toolkits[nvidia]" in found:
         _toolkit(_as_text(system.read_text(_TOOLKIT_CONFIG, limit=1 << 20)), sheet)
         hook = any(system.stat(f"{folder}/{HOOK}").known for folder in _FOLDERS)
@@ -130,15 +134,26 @@ def _daemon(reading: Reading[str], sheet: FactSheet) -> dict[str, Any]:
     names = [clean(str(name), 60) for name in runtimes][:40] if isinstance(runtimes, dict) else []
     sheet.put("engines[docker].runtimes", names, reading.source)
     if isinstance(table.get("default-runtime"), str):
-        default = clean(table["default-runtime"], 60)
-        sheet.put("engines[docker].default_runtime", default, reading.source)
-        if default not in (*names, *_BUILT_IN) and "." not in default and "/" not in default:
-            text = f"/etc/docker/daemon.json, default-runtime is {default}, which its runtimes do not define"
-            sheet.put("engines[docker].config_error", text, reading.source)
+        sheet.put("engines[docker].default_runtime", clean(table["default-runtime"], 60), reading.source)
     features = table.get("features")
     if isinstance(features, dict) and isinstance(features.get("cdi"), bool):
         sheet.put("engines[docker].cdi", features["cdi"], reading.source)
     return table
+
+
+def _unstartable(system: System, daemon: dict[str, Any]) -> str | None:
+    """Why no container starts: the default runtime is not defined, or its program is not there."""
+    name, runtimes = daemon.get("default-runtime"), daemon.get("runtimes")
+    if not isinstance(name, str) or name == "runc" or "." in name or "/" in name:  # names of containerd's own
+        return None
+    held = runtimes.get(name) if isinstance(runtimes, dict) else None
+    if not isinstance(held, dict):
+        return f"default-runtime is {clean(name, 60)}, which its runtimes do not define"
+    path = held.get("path")
+    places = [path] if isinstance(path, str) and path.startswith("/") else [f"/{f}/{path}" for f in _FOLDERS]
+    if path and all(system.stat(place.strip("/")).is_absent for place in places):
+        return f"default-runtime {clean(name, 60)} starts {clean(str(path), 100)}, which is not there"
+    return None
 
 
 def _toolkit(reading: Reading[str], sheet: FactSheet) -> None:
@@ -156,7 +171,6 @@ def _toolkit(reading: Reading[str], sheet: FactSheet) -> None:
     sheet.put("toolkits[nvidia].no_cgroups", bool(said and said[1] == "true"), reading.source)
 
 
-_BUILT_IN = ("runc", "io.containerd.runc.v2")
 _TOOLKIT_CONFIG = "etc/nvidia-container-runtime/config.toml"
 _NO_CGROUPS = re.compile(r"^[ \t]{0,20}no-cgroups[ \t]{0,8}=[ \t]{0,8}(true|false)\b", re.MULTILINE)
 
@@ -213,6 +227,8 @@ def _spec(system: System, sheet: FactSheet, path: str) -> None:
     fact = f"cdi[/{path}]"
     if reading.value is None:
         sheet.miss(f"{fact}.kind", reading.state, reading.source, reading.detail)
+        if reading.state is State.UNREADABLE:
+            sheet.put(f"{fact}.fault", clean(reading.detail or "", 160), reading.source)
         return
     spec = reading.value
     named = spec.needs()[:_PATHS_AT_MOST]

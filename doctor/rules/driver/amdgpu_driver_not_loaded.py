@@ -121,6 +121,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         )
         return
     yield from _left_out(machine, gpus)
+    yield from _not_in_kfd(machine, gpus)
     if machine.kfd.present is False and owned and (machine.rocm or machine.torch.build == "rocm"):
         yield Finding(
             severity=Severity.ERROR,
@@ -193,6 +194,32 @@ def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _not_in_kfd(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
+    """KFD lists a GPU and leaves out another of the same model. A container or a job may be given some of them only."""
+    listed = {gpu.pci_id for gpu in gpus if gpu.index.kfd is not None and gpu.pci_id}
+    if machine.container.inside or "SLURM_JOB_ID" in (machine.environment or {}):
+        return
+    for gpu in gpus if machine.kfd.nodes else ():
+        if gpu.driver == "amdgpu" and gpu.index.kfd is None and gpu.pci_id in listed:
+            yield Finding(
+                severity=Severity.WARNING,
+                summary=f"amdgpu drives {presence.label(gpu)}, but KFD does not list it: ROCm cannot use it.",
+                subject=presence.subject(gpu),
+                evidence=(
+                    *evidence(machine, (f"gpus[{gpu.key}].driver", "kfd.nodes")),
+                    *_logged(machine, "amdgpu-init-failed")[:2],
+                ),
+                remedies=(
+                    ways.looks(
+                        "Read the kernel log for what KFD says of it.",
+                        *("journalctl", "-k", "-b", "--grep", "kfd"),
+                        root=True,
+                        vendor="amd",
+                    ),
+                ),
+            )
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:

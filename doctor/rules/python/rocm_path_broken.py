@@ -95,11 +95,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if machine.source("rocm").startswith("text:"):
         yield from _other_release(machine)
         return
+    if roots and any(install.selected_by is None for install in machine.rocm or ()):
+        roots.append("/opt/rocm")  # a link, and nobody looked where it leads
     for name in _VARIABLES:
         value = (machine.environment or {}).get(name, "").rstrip("/")
-        if not value.startswith("/opt/rocm") or any(r.startswith(value) or value.startswith(f"{r}/") for r in roots):
-            continue
-        if name in led:  # through a link of another name
+        within = any(r == value or r.startswith(f"{value}/") or value.startswith(f"{r}/") for r in roots)
+        if not value.startswith("/opt/rocm") or within or name in led:  # led: through a link of another name
             continue
         yield Finding(
             summary=f"{name} points to {value[:80]}, but ROCm is not installed there.",
