@@ -45,9 +45,11 @@ _OTHERS = frozenset({"pillow", "pyarrow", "cuda-pathfinder"})
 _COMPILED = re.compile(r"\.so(?:\.[0-9.]{1,20})?$")
 _TAG = re.compile(r"\.cpython-3(\d{1,2})t?-([a-z0-9_\-]{1,40})\.so$")
 _PLATFORM = re.compile(r"^(x86_64|aarch64)-linux-(gnu|musl)$")
-_LEFT_OUT = frozenset({"test", "tests", "include", "share", "docs", "doc", "examples", "benchmarks", "__pycache__"})
-"""Folders that are deleted on purpose to make an image small; nothing that runs needs them."""
-_UNUSED = (".a", ".pyi", ".h", ".hpp", ".cuh", ".md", ".txt", ".rst", ".pyc", ".cmake", ".typed")
+_LEFT_OUT = re.compile(
+    r"(?:^|/)(?:tests?|include|share|docs?|examples|benchmarks|__pycache__)/|\.dist-info/"
+    r"|\.(?:a|pyi|h|hpp|cuh|md|txt|rst|pyc|cmake|typed)$"
+)
+"""What is deleted on purpose to make an image small: nothing that runs needs it."""
 
 
 def look(
@@ -211,15 +213,14 @@ def _counts(name: str) -> bool:
 
 def _of_wheel(system: System, record: str) -> tuple[File, ...]:
     raw = system.read_bytes(record, length=wheel_record.MOST_BYTES).value
-    files = wheel_record.read(raw.decode("utf-8", "replace")) if raw else ()
-    return tuple(file for file in files if not _left_out(file.path))
+    return tuple(wheel_record.read(raw.decode("utf-8", "replace"), _LEFT_OUT)) if raw else ()
 
 
 def _of_conda(system: System, record: str) -> tuple[File, ...]:
     raw = system.read_bytes(record, length=conda_record.MOST_BYTES).value
     try:
         files = conda_record.read(raw.decode("utf-8", "replace")) if raw else ()
-        return tuple(file for file in files if not _left_out(file.path))
+        return tuple(file for file in files if not _LEFT_OUT.search(file.path))
     except ParserError:
         return ()
 
@@ -334,10 +335,6 @@ def _is_compiled(path: str) -> bool:
 def _is_loaded(package: str, path: str) -> bool:
     """Whether `import torch` opens it."""
     return package == "torch" and _is_compiled(path) and path.startswith(("torch/lib/", "torch/_C."))
-
-
-def _left_out(path: str) -> bool:
-    return path.endswith(_UNUSED) or not _LEFT_OUT.isdisjoint(path.split("/")[:-1]) or ".dist-info/" in path
 
 
 def _row(one: Owned, kind: str, files: Sequence[str], detail: str) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def test_a_library_whose_blocks_were_never_written_is_cut(tmp_path: Path) -> Non
 
 def test_modules_of_another_python(tmp_path: Path) -> None:
     files = {path.replace("3.11", "3.12"): text.replace("3.11", "3.12") for path, text in environment().items()}
-    assert found(tmp_path, files) == [("other-python", ["_C"])]
+    assert found(tmp_path, files) == [("other-python", ["_C.cpython-311-x86_64-linux-gnu.so"])]
 
 
 def test_a_folder_before_it_without_its_modules_hides_it(tmp_path: Path) -> None:
