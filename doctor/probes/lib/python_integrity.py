@@ -21,13 +21,12 @@ from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 from doctor.parsers.elf import elf
 from doctor.parsers.elf.blocks import Blocks
-from doctor.parsers.python import conda_record, dist_info, wheel_record
 from doctor.parsers.python.wheel_record import File
 from doctor.probes.lib import python_requirements, python_shadows
 from doctor.probes.lib.loader_files import LoaderFiles
 from doctor.probes.lib.python_choice import Choice
 from doctor.probes.lib.python_companions import bitsandbytes
-from doctor.probes.lib.python_installed import Owned, row
+from doctor.probes.lib.python_installed import Owned, counts, owned_by, row
 from doctor.probes.lib.python_metadata import PLAIN, STACK
 from doctor.system.base import ABSENT_FILE, System
 from doctor.versions import Dotted
@@ -41,15 +40,9 @@ _FIRST_S, _REST_S = 4.0, 2.0
 """For what is compiled or begins a package, and for all else."""
 _SHOWN = 4
 _MOST_PACKAGES = 150
-_OTHERS = frozenset({"pillow", "pyarrow", "cuda-pathfinder"})
 _COMPILED = re.compile(r"\.so(?:\.[0-9.]{1,20})?$")
 _TAG = re.compile(r"\.cpython-3(\d{1,2})t?-([a-z0-9_\-]{1,40})\.so$")
 _PLATFORM = re.compile(r"^(x86_64|aarch64)-linux-(gnu|musl)$")
-_LEFT_OUT = re.compile(
-    r"(?:^|/)(?:tests?|include|share|docs?|examples|benchmarks|__pycache__)/|\.dist-info/"
-    r"|\.(?:a|pyi|h|hpp|cuh|md|txt|rst|pyc|cmake|typed)$"
-)
-"""What is deleted on purpose to make an image small: nothing that runs needs it."""
 
 
 def look(
@@ -62,7 +55,7 @@ def look(
 ) -> None:
     """`folders`: those of sys.path in their order, with the names in each; `asking`: packages of the stack, and what
     these need, with what they require."""
-    wanted = {p["name"] for p in packages[: _MOST_PACKAGES * 10] if _counts(p["name"])}
+    wanted = {p["name"] for p in packages[: _MOST_PACKAGES * 10] if counts(p["name"])}
     if not wanted & (STACK - PLAIN):
         return
     wanted |= {package["name"] for package, _ in asking}
@@ -95,7 +88,7 @@ def _told(
     around: Callable[[Sequence[Owned]], Iterator[dict[str, Any]]],
 ) -> dict[str, Any]:
     began = time.monotonic()
-    owned = list(_owned(system, folders, wanted, choice.prefix))[:_MOST_PACKAGES]
+    owned = list(owned_by(system, folders, wanted, choice.prefix))[:_MOST_PACKAGES]
     work = _Work(system, owned, choice)
     faults: list[dict[str, Any]] = []
     late: list[str] = []
@@ -183,46 +176,6 @@ def _moved(system: System, owned: Sequence[Owned]) -> Iterator[dict[str, Any]]:
 
 _PTH_LINE = re.compile(r"^(/.{1,1000})$", re.M)
 _MAPPED = re.compile(r"""['"][A-Za-z_][\w.]{0,100}['"]: ?['"](/[^'"\n]{1,1000})['"]""")
-
-
-def _owned(system: System, folders: Mapping[str, Sequence[str]], wanted: set[str], prefix: str) -> Iterator[Owned]:
-    meta = f"{prefix}/conda-meta"
-    of_conda = {found.name: n for n in system.list_dir(meta).value or () if (found := dist_info.read_conda(n))}
-    for folder, listed in folders.items():
-        for name in listed:
-            found = dist_info.read(name) if name.endswith(".dist-info") else None
-            if found is None or found.name not in wanted:
-                continue
-            conda = of_conda.pop(found.name, None) or of_conda.pop(_OF_CONDA.get(found.name, ""), None)
-            if conda:  # what conda relocates is of another size than its RECORD says
-                yield Owned(found.name, found.version, prefix, folder, _of_conda(system, f"{meta}/{conda}"))
-            else:
-                yield Owned(found.name, found.version, folder, folder, _of_wheel(system, f"{folder}/{name}/RECORD"))
-    for name, file in of_conda.items():
-        if _CONDA_LIBRARY.match(name) and (found := dist_info.read_conda(file)):
-            yield Owned(name, found.version, prefix, prefix, _of_conda(system, f"{meta}/{file}"))
-
-
-_CONDA_LIBRARY = re.compile(r"^(?:cuda-|lib(?:cu|nv|torch|magma)|cudnn$|nccl$|cudatoolkit$|pytorch$|libtorch$|mkl$)")
-_OF_CONDA = {"torch": "pytorch", "triton": "pytorch-triton"}
-
-
-def _counts(name: str) -> bool:
-    return name in STACK or name in _OTHERS or name.startswith(("nvidia-", "jax-", "rocm-sdk", "triton", "cupy-"))
-
-
-def _of_wheel(system: System, record: str) -> tuple[File, ...]:
-    raw = system.read_bytes(record, length=wheel_record.MOST_BYTES).value
-    return tuple(wheel_record.read(raw.decode("utf-8", "replace"), _LEFT_OUT)) if raw else ()
-
-
-def _of_conda(system: System, record: str) -> tuple[File, ...]:
-    raw = system.read_bytes(record, length=conda_record.MOST_BYTES).value
-    try:
-        files = conda_record.read(raw.decode("utf-8", "replace")) if raw else ()
-        return tuple(file for file in files if not _LEFT_OUT.search(file.path))
-    except ParserError:
-        return ()
 
 
 class _Work:

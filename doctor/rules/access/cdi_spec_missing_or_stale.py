@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.engines import CdiFile
 from doctor.facts.host import DeviceNode
@@ -11,12 +10,9 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.gpu_identity import strangers
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="cdi-spec-missing-or-stale",

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.rules.lib import run_line
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.container_advice import recreate, with_amd, with_nvidia
 from doctor.rules.lib.hardware import mode_permits, named, nodes_of
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="container-device-cgroup-denied",

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import run_line
 from doctor.rules.lib.advice import STOPS_CONTAINER, step, way
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import has_no, nodes_of
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="container-lost-devices",

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot, Symptom
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import STOPS_CONTAINER, command, step
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.container_advice import recreate
 from doctor.rules.lib.hardware import needed_nodes, refused
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="container-security-profile",

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Step, Subject, evidence
 from doctor.rules.lib import container_advice, run_line
 from doctor.rules.lib.advice import command, step, way
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import has_no, named, needed_nodes, nodes_of, refused
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="device-node-permission",

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import run_line
 from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.container_advice import recreate
 from doctor.rules.lib.hardware import compute_gpus
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="nofile-limit-too-low",

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import run_line, wheel_runtime
 from doctor.rules.lib.advice import STOPS_CONTAINER, command, step, way
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.blas_support import rocm_of
 from doctor.rules.lib.error_texts import pointing_to
 from doctor.rules.lib.hardware import has_no, vendors_there
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="wsl-gpu-misconfigured",

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gemm import GemmProof, Measurement
 from doctor.findings import Action, Evidence, Finding, Remedy, Rule, Scope, Severity, Subject
 from doctor.rules.lib.advice import set_to
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="gemm-paths-diverge",

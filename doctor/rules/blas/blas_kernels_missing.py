@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.rules.lib import gfx_override, python_code
 from doctor.rules.lib.advice import by_hand, unset
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.blas_support import rocm_of
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="blas-kernels-missing",

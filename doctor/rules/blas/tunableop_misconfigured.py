@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.rules.lib import run_line
 from doctor.rules.lib.advice import looks, set_to
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.flags_read import evaluated
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="tunableop-misconfigured",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
@@ -11,10 +10,7 @@ from doctor.facts.host import RdmaDevice
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import presence
 from doctor.rules.lib.advice import drain, step, way
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="gpu-fabric-degraded",

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.knowledge.gfx_support import support_of
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import gfx_override, hardware
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.blas_support import rocblas_has
 from doctor.rules.lib.error_texts import failing
 from doctor.rules.lib.integrated import APU_TARGETS, discrete, is_integrated
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 _LISTED_BY_NONE = ("rocblas-tensile-missing", "hip-no-binary-for-gpu", "program-crashed", "amd-memory-access-fault")
 """What is seen on a GPU that no release lists, where the release is not known."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.host import KernelEvent
@@ -11,9 +10,7 @@ from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scop
 from doctor.knowledge import Knowledge
 from doctor.rules.lib import presence
 from doctor.rules.lib.advice import drain, step, way
-
-if TYPE_CHECKING:
-    from doctor.profiles import Profile
+from doctor.rules.lib.arguments import Profile
 
 RULE = Rule(
     id="amdgpu-gpu-hang",

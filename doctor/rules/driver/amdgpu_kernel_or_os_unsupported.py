@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import commands, packages, work_done
 from doctor.rules.lib.amdgpu_release import known_faults
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.module_build import refused
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="amdgpu-kernel-or-os-unsupported",

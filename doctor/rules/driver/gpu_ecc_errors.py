@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
@@ -12,9 +11,7 @@ from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scop
 from doctor.knowledge import Knowledge
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import presence
-
-if TYPE_CHECKING:
-    from doctor.profiles import Profile
+from doctor.rules.lib.arguments import Profile
 
 RULE = Rule(
     id="gpu-ecc-errors",

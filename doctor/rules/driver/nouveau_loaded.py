@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, evidence
 from doctor.knowledge import Knowledge
 from doctor.rules.lib import commands, presence
-
-if TYPE_CHECKING:
-    from doctor.profiles import Profile
+from doctor.rules.lib.arguments import Profile
 
 RULE = Rule(
     id="nouveau-loaded",

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.knowledge import Knowledge
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import commands, presence, process_maps, run_line
+from doctor.rules.lib.arguments import Profile
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="nvidia-driver-library-mismatch",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
@@ -13,12 +13,10 @@ from doctor.knowledge import Knowledge
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import commands, presence, run_line
+from doctor.rules.lib.arguments import Profile
 from doctor.rules.lib.error_texts import pointing_to
 from doctor.rules.lib.module_build import elsewhere
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="nvidia-driver-not-loaded",

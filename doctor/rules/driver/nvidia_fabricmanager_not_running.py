@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Step, Subject, evidence
 from doctor.knowledge import Knowledge
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import commands, packages
+from doctor.rules.lib.arguments import Profile
 from doctor.rules.lib.boot import service
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="nvidia-fabricmanager-not-running",

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import commands
 from doctor.rules.lib.amdgpu_release import known_faults as unbuilt
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.library_release import known_faults
 from doctor.rules.lib.module_build import refused
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="nvidia-kernel-incompatible",

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity
 from doctor.knowledge import Knowledge
 from doctor.rules.lib import commands, module_flavour
-
-if TYPE_CHECKING:
-    from doctor.profiles import Profile
+from doctor.rules.lib.arguments import Profile
 
 RULE = Rule(
     id="nvidia-open-module-unsupported-gpu",

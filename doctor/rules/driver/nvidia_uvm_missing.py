@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
@@ -12,9 +11,7 @@ from doctor.knowledge import Knowledge
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import commands, run_line
-
-if TYPE_CHECKING:
-    from doctor.profiles import Profile
+from doctor.rules.lib.arguments import Profile
 
 RULE = Rule(
     id="nvidia-uvm-missing",

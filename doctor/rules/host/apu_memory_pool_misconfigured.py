@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
@@ -12,12 +11,9 @@ from doctor.facts.snapshot import Symptom
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.advice import by_hand
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.boot import kernel_argument
 from doctor.rules.lib.integrated import discrete, integrated
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="apu-memory-pool-misconfigured",

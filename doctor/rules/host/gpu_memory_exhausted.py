@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Step, Subject, evidence
 from doctor.rules.lib import presence
 from doctor.rules.lib.advice import by_hand, drain, looks, step
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="gpu-memory-exhausted",

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.facts.host import KernelEvent
 from doctor.findings import Action, Evidence, Finding, Remedy, Rule, Scope, Severity, Subject
 from doctor.rules.lib import presence
 from doctor.rules.lib.advice import by_hand, step, way
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="host-memory-exhausted",

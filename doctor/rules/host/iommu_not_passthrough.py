@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Expect, Finding, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import presence
 from doctor.rules.lib.advice import STOPS_NODE, by_hand
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.boot import kernel_argument
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="iommu-not-passthrough",

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.origin import State
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Rule, Scope, Severity, Subject
 from doctor.rules.lib.advice import looks
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
+from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
     id="smi-tool-slow",
