@@ -83,7 +83,9 @@ def test_nvrtc_opens_its_builtins_by_the_rpath_of_what_loaded_it(tmp_path: Path)
     (tmp_path / lib / "libnvrtc.so.13").write_bytes(binaries.elf(soname="libnvrtc.so.13"))
     assert told(Pretend(tmp_path, environ={}))["libnvrtc-builtins.so.13"].get("path") is None
     (tmp_path / lib / "libnvrtc-builtins.so.13.0").write_bytes(binaries.elf(soname="libnvrtc-builtins.so.13.0"))
-    assert told(Pretend(tmp_path, environ={}))["libnvrtc-builtins.so.13.0"]["path"] == f"/{lib}/libnvrtc-builtins.so.13.0"
+    assert (
+        told(Pretend(tmp_path, environ={}))["libnvrtc-builtins.so.13.0"]["path"] == f"/{lib}/libnvrtc-builtins.so.13.0"
+    )
 
 
 def test_what_a_preloaded_copy_lacks(tmp_path: Path) -> None:
