@@ -14,7 +14,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.faults import broken, broken_again, healthy, healthy_again, machines
+from benchmarks.faults import broken, broken_again, cuda13, healthy, healthy_again, machines
 from benchmarks.faults.broken import Case
 from benchmarks.faults.environments import Environment, Work, own_doctor, ran, run
 
@@ -71,7 +71,7 @@ def peer(name: str, env: Environment, tools: Path) -> tuple[int, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--work", type=Path, default=Path("/tmp/doctor-faults"), help="some 10 GB")
+    parser.add_argument("--work", type=Path, default=Path("/tmp/doctor-faults"), help="some 15 GB")
     parser.add_argument("--doctor", default=own_doctor(), help="the program; the one beside this Python by default")
     parser.add_argument("--only", default="", help="cases whose name has this in it")
     parser.add_argument("--no-peers", action="store_true")
@@ -83,7 +83,7 @@ def main() -> int:
         wanted = [name for name, place in PEERS.items() if place]
         run(sys.executable, "-m", "pip", "install", "-q", "--target", tools, *wanted)
     rows: list[tuple[Case, dict[str, str]]] = []
-    for case in (*broken.CASES, *broken_again.CASES, *healthy.CASES, *healthy_again.CASES):
+    for case in (*broken.CASES, *broken_again.CASES, *cuda13.CASES, *healthy.CASES, *healthy_again.CASES):
         if args.only not in case.name:
             continue
         env = work.environment(case.name, case.base)

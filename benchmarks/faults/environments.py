@@ -11,6 +11,7 @@ from pathlib import Path
 
 BASES: Mapping[str, tuple[str, ...]] = {
     "cuda": ("torch==2.9.1", "torchvision==0.24.1", "numpy"),
+    "cuda13": ("torch==2.12.1", "torchvision==0.27.1", "numpy==2.4.6"),
     "cpu": ("torch==2.13.0", "numpy"),
     "bare": ("numpy",),
 }

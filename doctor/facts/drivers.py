@@ -142,6 +142,8 @@ class Install(Model):
     """The distribution's package (or wheel) that told the version."""
     selected_by: tuple[str, ...] | None = None
     """What leads to it: `PATH`, `LD_LIBRARY_PATH`, `ROCM_PATH`, `/etc/ld.so.conf.d/rocm.conf` …; () for nothing."""
+    missing: tuple[str, ...] | None = None
+    """Libraries that HIP's runtime there needs and the loader finds nowhere."""
 
 
 class LoaderChoice(Model):

@@ -61,6 +61,8 @@ class CdiFile(Model):
     key: str
     kind: str | None = None
     """`nvidia.com/gpu`, `amd.com/gpu`."""
+    fault: str | None = None
+    """Why it can't be read as a spec."""
     version: str | None = None
     """Its cdiVersion."""
     devices: tuple[str, ...] | None = None

@@ -74,6 +74,8 @@ class LoadedLibrary(Model):
     """A library to link against, as toolkits bring it for libcuda: every call of it fails."""
     release: str | None = None
     """Of cuDNN's libraries, where the file says it."""
+    missing_symbols: tuple[str, ...] | None = None
+    """Names that `wanted_by` finds in `intended` and that the file at `path` does not define."""
     same_build: bool | None = None
     """Winner and intended copy have the same build id."""
 

@@ -71,6 +71,8 @@ def _list(tokens: list[str], seen: list[str]) -> Reading:
     if len(seen) == len(tokens):
         return Reading(tuple(seen), "taken")
     bad = tokens[len(seen)] if len(seen) < len(tokens) else tokens[-1]
+    if seen and bad.strip() == "-1":  # the documented way to end a list
+        return Reading(tuple(seen), "taken", f"ends at -1: {len(seen)} of {len(tokens)} entries count")
     return Reading(tuple(seen), "misread", f"ends at {bad[:20]!r}: {len(seen)} of {len(tokens)} entries count")
 
 

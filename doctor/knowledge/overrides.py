@@ -8,11 +8,6 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 _FILE = Path(__file__).parent / "data" / "gfx_overrides.toml"
 
 
@@ -32,6 +27,10 @@ class Override(BaseModel):
 @cache
 def overrides() -> tuple[Override, ...]:
     """Every row of the file."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     return tuple(Override.model_validate(row) for row in tomllib.loads(_FILE.read_text(encoding="utf-8"))["gfx"])
 
 

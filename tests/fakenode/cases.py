@@ -142,6 +142,26 @@ BROKEN: tuple[Case, ...] = (
         _h100(host.environment(CUDA_VISIBLE_DEVICES="GPU-00000000-1111-2222-3333-444444444444")),
     ),
     Case(
+        "a MIG instance, and MIG is off", "visible-devices-conflict", "error",
+        _h100(host.environment(CUDA_VISIBLE_DEVICES="MIG-3f1c1b7e-8f2f-5d3c-9c62-1f8f0f4b9b11")),
+    ),
+    Case("a GPU that the driver can't initialise", "nvidia-driver-not-loaded", "error", _h100(nvidia.not_initialised)),
+    Case(
+        "a PTX compiler of another driver", "nvidia-driver-library-mismatch", "warning",
+        _h100(nvidia.compiler_of("575.57.08")),
+    ),
+    Case(
+        "a default runtime that is not defined", "container-runtime-not-configured", "error",
+        _h100(host.docker(), host.default_runtime("nvidia")),
+    ),
+    Case(
+        "a default runtime without its program", "container-runtime-not-configured", "error",
+        _mi300x(host.docker(), host.default_runtime("amd", "/usr/bin/amd-container-runtime")),
+    ),
+    Case(
+        "a CDI spec that is cut off", "cdi-spec-missing-or-stale", "warning", _h100(host.docker(), host.cdi_spec_cut),
+    ),
+    Case(
         "daemon.json that can't be read", "container-runtime-not-configured", "error",
         _h100(host.docker(), host.broken_daemon_json),
     ),
@@ -160,6 +180,14 @@ BROKEN: tuple[Case, ...] = (
         "WSL without /dev/dxg", "wsl-gpu-misconfigured", "error",
         Node("rtx4090", distribution="wsl-ubuntu-24.04", wsl=True, faults=(host.dxg_missing,)),
     ),
+    Case(
+        "a Linux driver inside WSL", "wsl-gpu-misconfigured", "error",
+        Node("rtx4090", distribution="wsl-ubuntu-24.04", wsl=True, faults=(nvidia.linux_driver_in_wsl,)),
+    ),
+    Case("no firmware for amdgpu", "amdgpu-driver-not-loaded", "error", _mi300x(amd.firmware_missing)),
+    Case("one of two GPUs not in KFD", "amdgpu-driver-not-loaded", "warning", _mi300x(amd.one_not_in_kfd)),
+    Case("ROCm without HSA's runtime", "gpu-libs-not-found", "error", _mi300x(amd.no_hsa_runtime)),
+    Case("/opt/rocm leads nowhere", "rocm-path-broken", "warning", _mi300x(amd.rocm_moved)),
     Case("amdgpu not loaded", "amdgpu-driver-not-loaded", "error", _radeon(amd.amdgpu_not_loaded)),
     Case("amdgpu blacklisted", "amdgpu-driver-not-loaded", "error", _radeon(amd.amdgpu_blacklisted)),
     Case("nomodeset", "amdgpu-driver-not-loaded", "error", _radeon(amd.nomodeset)),
@@ -230,6 +258,10 @@ NEAR_MISSES: dict[str, Node] = {
     ),
     "MI300X: corrected RAS errors, all GPUs named, torch for ROCm": _mi300x(
         amd.ras_correctable, host.environment(HIP_VISIBLE_DEVICES="0,1"), host.python_needs(torch="2.9.1+rocm6.4")
+    ),
+    "H100: a list that ends with -1, and an old line of a GPU that answers": _h100(
+        host.environment(CUDA_VISIBLE_DEVICES="0,1,-1"),
+        host.log_line("NVRM: GPU 0000:15:00.0: RmInitAdapter failed! (0x62:0xffff:2477)"),
     ),
     "RX 7900 XTX: the kernel's own driver": _radeon(amdgpu=None),
     "RX 7900 XTX: an account of the groups": _radeon(_IN_GROUPS),

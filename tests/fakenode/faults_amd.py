@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tests.fakenode.layout_pci import config_space, path
 from tests.fakenode.machine import NOW_S, RENDER, Command, DeviceNode, Machine
+from tests.parsers import binaries
 
 Fault = Callable[[Machine], None]
 
@@ -124,3 +125,30 @@ def small_bar(machine: Machine) -> None:
 def smi_hangs(machine: Machine) -> None:
     for name in ("amd-smi", "rocm-smi"):
         machine.commands[name] = Command({}, hangs=True, folder=f"opt/rocm-{machine.rocm[-1]}/bin")
+
+
+def firmware_missing(machine: Machine) -> None:
+    amdgpu_not_loaded(machine)
+    machine.modules["amdgpu"] = ""
+    for gpu in machine.of("amd"):
+        machine.log(f"amdgpu {gpu.address}: Direct firmware load for amdgpu/psp_13_0_6_sos.bin failed with error -2", 5)
+        machine.log(f"amdgpu {gpu.address}: amdgpu: Fatal error during GPU init", 5.2)
+
+
+def one_not_in_kfd(machine: Machine) -> None:
+    """The second GPU's driver runs, and its compute part did not come up."""
+    machine.of("amd")[1].in_kfd = False
+
+
+def no_hsa_runtime(machine: Machine) -> None:
+    """HIP's runtime needs it; the package was removed, or half installed."""
+    folder = f"opt/rocm-{machine.rocm[-1]}/lib"
+    hip = binaries.elf(needed=("libhsa-runtime64.so.1",), soname="libamdhip64.so.6", runpath="$ORIGIN")
+    machine.files[f"{folder}/libamdhip64.so.6"] = hip
+    machine.removed.append(f"{folder}/libhsa-runtime64.so.1")
+
+
+def rocm_moved(machine: Machine) -> None:
+    """/opt/rocm leads to a removed alternative, and ROCM_PATH names it."""
+    machine.links["opt/rocm"] = "/etc/alternatives/rocm"
+    machine.environment["ROCM_PATH"] = "/opt/rocm"

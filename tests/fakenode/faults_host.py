@@ -85,6 +85,20 @@ def broken_daemon_json(machine: Machine) -> None:
     machine.files["etc/docker/daemon.json"] = '{\n  "runtimes": {},\n}\n'
 
 
+def default_runtime(name: str, program: str | None = None) -> Fault:
+    """Docker starts every container with it; `program` is what its entry names, None for no entry."""
+
+    def fault(machine: Machine) -> None:
+        runtimes = {name: {"path": program}} if program else {}
+        machine.files["etc/docker/daemon.json"] = json.dumps({"default-runtime": name, "runtimes": runtimes})
+
+    return fault
+
+
+def cdi_spec_cut(machine: Machine) -> None:
+    machine.files["etc/cdi/nvidia.yaml"] = "kind: nvidia.com/gpu\ndevices:\n- name: all\n  deviceNodes: [ {path: /dev\n"
+
+
 def no_cgroups(machine: Machine) -> None:
     """As a guide for rootless engines says, under one that runs as root."""
     machine.files["etc/nvidia-container-runtime/config.toml"] = "[nvidia-container-cli]\nno-cgroups = true\n"

@@ -247,3 +247,32 @@ def smi_hangs(machine: Machine) -> None:
     """NVML does not come up, and nvidia-smi does not come back."""
     nvml_unknown_error(machine)
     machine.commands["nvidia-smi"] = Command({}, hangs=True)
+
+
+def not_initialised(machine: Machine) -> None:
+    """The kernel log says so of the second GPU, and NVML can't name it."""
+    second = machine.of("nvidia")[1]
+    machine.log(f"NVRM: GPU {second.address}: RmInitAdapter failed! (0x62:0xffff:2477)", 40)
+    for name in ("Name", "UUID", "MemoryInfo", "Temperature", "PowerUsage", "EccMode", "PciInfo_v3", "MinorNumber"):
+        second.nvml[f"error.nvmlDeviceGet{name}"] = str(_UNKNOWN_ERROR)
+
+
+def compiler_of(version: str) -> Fault:
+    """A driver that was installed before left its compiler of PTX."""
+
+    def fault(machine: Machine) -> None:
+        assert machine.nvml is not None
+        name, folder = "libnvidia-ptxjitcompiler", machine.nvml.folder
+        machine.removed.append(f"{folder}/{name}.so.{machine.nvml.version}")
+        machine.files[f"{folder}/{name}.so.{version}"] = stand_in.empty_library(name)
+        machine.links[f"{folder}/{name}.so.1"] = f"{name}.so.{version}"
+
+    return fault
+
+
+def linux_driver_in_wsl(machine: Machine) -> None:
+    """The distribution's package of the driver, beside what WSL brings."""
+    folder = "usr/lib/x86_64-linux-gnu"
+    for name in ("libcuda", "libnvidia-ml"):
+        machine.files[f"{folder}/{name}.so.560.35.03"] = stand_in.empty_library(name)
+        machine.links[f"{folder}/{name}.so.1"] = f"{name}.so.560.35.03"

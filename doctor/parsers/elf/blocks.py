@@ -11,6 +11,7 @@ import struct
 from typing import Any, Protocol
 
 from doctor.errors import ParserError
+from doctor.parsers.lib.printable import clean
 
 
 class Blocks(Protocol):
@@ -58,4 +59,4 @@ def name_at(table: bytes, offset: int, limit: int = 512) -> str:
     """The NUL-terminated text at an offset of a string table; printable, at most `limit` characters."""
     end = table.find(b"\0", offset, offset + limit)
     raw = table[offset : end if end >= 0 else offset + limit] if 0 <= offset < len(table) else b""
-    return "".join(c for c in raw.decode("utf-8", "replace") if c.isprintable())
+    return clean(raw.decode("utf-8", "replace"), limit)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 
 from doctor.errors import ParserError
+from doctor.parsers.lib.printable import clean
 
 _MAGIC = b"glibc-ld.so.cache1.1"
 _HEADER, _ENTRY = 48, struct.Struct("<iIIIQ")
@@ -33,4 +34,4 @@ def read(data: bytes, stems: tuple[str, ...] | None = None) -> tuple[tuple[str, 
 
 def _text(data: bytes, place: int) -> str:
     end = data.find(b"\0", place, place + 4096)
-    return "".join(c for c in data[place : max(end, place)].decode("utf-8", "replace") if c.isprintable())
+    return clean(data[place : max(end, place)].decode("utf-8", "replace"), 4096)

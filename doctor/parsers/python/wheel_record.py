@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 MOST_BYTES = 16 << 20
@@ -22,13 +24,19 @@ class File(NamedTuple):
     digest: str | None = None
 
 
-def read(text: str) -> Iterator[File]:
+def read(text: str, skip: re.Pattern[str] | None = None) -> Iterator[File]:
     """Files of the package itself: what was compiled at installation has no size, and what lies outside of
-    site-packages (scripts, manuals) is left out. Every text is a table; rows of another form are passed over."""
-    for line in text.split("\n", _MOST_FILES)[:_MOST_FILES]:
-        row = next(csv.reader([line]), []) if '"' in line else line.rsplit(",", 2)
-        if len(row) != 3 or row[0].startswith(("..", "/")):
-            continue
-        size = row[2].strip()
-        if size.isdecimal() and len(size) < 16:
-            yield File(row[0], int(size), row[1] or None)
+    site-packages (scripts, manuals) is left out, as are paths that `skip` finds. Rows of another form are passed over.
+    """
+    for found in islice(_ROW.finditer(text), _MOST_FILES):
+        path, digest, size = found.groups()
+        if path is None:
+            row = next(csv.reader([found[0]]), [])
+            path, digest, size = row if len(row) == 3 and not row[0].startswith(("..", "/")) else ("", "", "")
+        if size.strip().isdecimal() and path and not (skip and skip.search(path)):
+            yield File(path, int(size), digest or None)
+
+
+_ROW = re.compile(
+    r'^(?:(?!\.\.|[/"])([^\n]{1,4000}),([^,\n]{0,200}),(\d{1,15})[ \t\r]{0,8}|"[^\n]{1,4000})$', re.M | re.ASCII
+)

@@ -54,6 +54,10 @@ def probe(system: System, sheet: FactSheet) -> None:
     daemon: dict[str, Any] = {}
     if "engines[docker]" in found:
         daemon = _daemon(_as_text(system.read_text("etc/docker/daemon.json", limit=1 << 20)), sheet)
+        if fault := _unstartable(system, daemon):
+            sheet.put(
+                "engines[docker].config_error", f"/etc/docker/daemon.json, {fault}", "file:/etc/docker/daemon.json"
+            )
     if "toolkits[nvidia]" in found:
         _toolkit(_as_text(system.read_text(_TOOLKIT_CONFIG, limit=1 << 20)), sheet)
         hook = any(system.stat(f"{folder}/{HOOK}").known for folder in _FOLDERS)
@@ -137,6 +141,21 @@ def _daemon(reading: Reading[str], sheet: FactSheet) -> dict[str, Any]:
     return table
 
 
+def _unstartable(system: System, daemon: dict[str, Any]) -> str | None:
+    """Why no container starts: the default runtime is not defined, or its program is not there."""
+    name, runtimes = daemon.get("default-runtime"), daemon.get("runtimes")
+    if not isinstance(name, str) or name == "runc" or "." in name or "/" in name:  # names of containerd's own
+        return None
+    held = runtimes.get(name) if isinstance(runtimes, dict) else None
+    if not isinstance(held, dict):
+        return f"default-runtime is {clean(name, 60)}, which its runtimes do not define"
+    path = held.get("path")
+    places = [path] if isinstance(path, str) and path.startswith("/") else [f"/{f}/{path}" for f in _FOLDERS]
+    if path and all(system.stat(place.strip("/")).is_absent for place in places):
+        return f"default-runtime {clean(name, 60)} starts {clean(str(path), 100)}, which is not there"
+    return None
+
+
 def _toolkit(reading: Reading[str], sheet: FactSheet) -> None:
     """https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"""
     if reading.value is None:
@@ -208,6 +227,8 @@ def _spec(system: System, sheet: FactSheet, path: str) -> None:
     fact = f"cdi[/{path}]"
     if reading.value is None:
         sheet.miss(f"{fact}.kind", reading.state, reading.source, reading.detail)
+        if reading.state is State.UNREADABLE:
+            sheet.put(f"{fact}.fault", clean(reading.detail or "", 160), reading.source)
         return
     spec = reading.value
     named = spec.needs()[:_PATHS_AT_MOST]

@@ -76,6 +76,20 @@ def _unconfigured(system: System, prefix: str, real: str) -> str:
     return f"/{prefix}/pyvenv.cfg is not there, so its Python ignores the packages of the environment"
 
 
+def other_home(system: System, environ: Mapping[str, str], choice: Choice) -> str | None:
+    """Where PYTHONHOME leads this interpreter, if not to the standard library that it was built with."""
+    home = environ.get("PYTHONHOME", "").partition(":")[0]
+    minor = ".".join((choice.version or "").split(".")[:2])
+    if not home.startswith("/") or not minor:
+        return None
+    base, place = _base(system, choice.prefix, _pyvenv(system, choice.prefix)), f"lib/python{minor}/os.py"
+    own, named = system.real(f"{base}/{place}"), system.real(f"{home.strip('/')}/{place}")
+    if not own.known or own.value == named.value or not (named.known or named.is_absent):
+        return None
+    what = "holds no standard library for this Python" if named.is_absent else "is another Python's standard library"
+    return f"PYTHONHOME={clean(home, 200)} {what}"
+
+
 def _own_prefix(system: System) -> str | None:
     """Where the doctor itself is installed: recorded, so that a replay passes over the same environment."""
     if system.kind == "tree":
@@ -135,8 +149,7 @@ def _pyenv(system: System, environ: Mapping[str, str], root: str, name: str) -> 
 
 def _describe(system: System, environ: Mapping[str, str], path: str, prefix: str, chosen_by: str) -> Choice:
     cfg = _pyvenv(system, prefix)
-    home = cfg.get("home", "").strip("/")
-    base = (system.real(home).value or home).rpartition("/")[0] if home else prefix
+    base = _base(system, prefix, cfg)
     minor = _minor(system, prefix, path)
     version = cfg.get("version") or cfg.get("version_info") or (_patch(system, base, minor) if minor else None) or minor
     folders: list[str] = []
@@ -150,6 +163,12 @@ def _describe(system: System, environ: Mapping[str, str], path: str, prefix: str
             folders += _site_folders(base, minor)
     extra = [p.strip("/") for p in environ.get("PYTHONPATH", "").split(":") if p.startswith("/")][:_MOST_FOLDERS]
     return Choice(path, prefix, version, chosen_by, _distinct(system, [*extra, *folders]))
+
+
+def _base(system: System, prefix: str, cfg: Mapping[str, str]) -> str:
+    """The installation that a virtual environment was made of; another prefix is its own."""
+    home = cfg.get("home", "").strip("/")
+    return (system.real(home).value or home).rpartition("/")[0] if home else prefix
 
 
 def _pyvenv(system: System, prefix: str) -> dict[str, str]:

@@ -21,11 +21,12 @@ from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 from doctor.parsers.elf import elf
 from doctor.parsers.elf.blocks import Blocks
-from doctor.parsers.python import conda_record, dist_info, wheel_record
 from doctor.parsers.python.wheel_record import File
 from doctor.probes.lib import python_requirements, python_shadows
+from doctor.probes.lib.loader_files import LoaderFiles
+from doctor.probes.lib.python_choice import Choice
 from doctor.probes.lib.python_companions import bitsandbytes
-from doctor.probes.lib.python_installed import Owned, row
+from doctor.probes.lib.python_installed import Owned, counts, owned_by, row
 from doctor.probes.lib.python_metadata import PLAIN, STACK
 from doctor.system.base import ABSENT_FILE, System
 from doctor.versions import Dotted
@@ -39,12 +40,9 @@ _FIRST_S, _REST_S = 4.0, 2.0
 """For what is compiled or begins a package, and for all else."""
 _SHOWN = 4
 _MOST_PACKAGES = 150
-_OTHERS = frozenset({"pillow", "pyarrow", "cuda-pathfinder"})
 _COMPILED = re.compile(r"\.so(?:\.[0-9.]{1,20})?$")
-_TAG = re.compile(r"\.cpython-3(\d{1,2})t?-[a-z0-9_\-]{1,40}\.so$")
-_LEFT_OUT = frozenset({"test", "tests", "include", "share", "docs", "doc", "examples", "benchmarks", "__pycache__"})
-"""Folders that are deleted on purpose to make an image small; nothing that runs needs them."""
-_UNUSED = (".a", ".pyi", ".h", ".hpp", ".cuh", ".md", ".txt", ".rst", ".pyc", ".cmake", ".typed")
+_TAG = re.compile(r"\.cpython-3(\d{1,2})t?-([a-z0-9_\-]{1,40})\.so$")
+_PLATFORM = re.compile(r"^(x86_64|aarch64)-linux-(gnu|musl)$")
 
 
 def look(
@@ -53,21 +51,21 @@ def look(
     folders: Mapping[str, Sequence[str]],
     packages: Sequence[Mapping[str, Any]],
     asking: python_requirements.Asking,
-    prefix: str,
-    python: str | None,
+    choice: Choice,
 ) -> None:
-    """`folders`: those of sys.path in their order, with the names in each; `asking`: packages of the stack with what
-    they require; `python`: the interpreter's version."""
-    wanted = {p["name"] for p in packages[: _MOST_PACKAGES * 10] if _counts(p["name"])}
+    """`folders`: those of sys.path in their order, with the names in each; `asking`: packages of the stack, and what
+    these need, with what they require."""
+    wanted = {p["name"] for p in packages[: _MOST_PACKAGES * 10] if counts(p["name"])}
     if not wanted & (STACK - PLAIN):
         return
+    wanted |= {package["name"] for package, _ in asking}
     release = sheet.get("torch.cuda") or sheet.get("torch.rocm")
     torch = (sheet.get("torch.build"), release) if sheet.get("torch.build") in ("cuda", "rocm") and release else None
     reading = system.derived(
         "installed-files",
-        prefix,
+        choice.prefix,
         lambda: _told(
-            system, folders, wanted, prefix, python, torch, partial(_around, system, folders, packages, asking, python)
+            system, folders, wanted, choice, torch, partial(_around, system, folders, packages, asking, choice.version)
         ),
     )
     integrity = reading.value
@@ -85,21 +83,20 @@ def _told(
     system: System,
     folders: Mapping[str, Sequence[str]],
     wanted: set[str],
-    prefix: str,
-    python: str | None,
+    choice: Choice,
     torch: tuple[str, str] | None,
     around: Callable[[Sequence[Owned]], Iterator[dict[str, Any]]],
 ) -> dict[str, Any]:
     began = time.monotonic()
-    owned = list(_owned(system, folders, wanted, prefix))[:_MOST_PACKAGES]
-    work = _Work(system, owned, python)
+    owned = list(owned_by(system, folders, wanted, choice.prefix))[:_MOST_PACKAGES]
+    work = _Work(system, owned, choice)
     faults: list[dict[str, Any]] = []
     late: list[str] = []
     for one in owned:
         found, whole = work.told(one, _FIRST_S + _REST_S - (time.monotonic() - began))
         faults += found
         late += [] if whole else [one.package]
-    faults += [*around(owned), *_mixed(system, owned), *_without_binary(system, owned, torch)]
+    faults += [*around(owned), *_mixed(system, owned), *_without_binary(system, owned, torch), *_moved(system, owned)]
     return {"faults": faults, "late": late}
 
 
@@ -166,52 +163,29 @@ def _without_binary(system: System, owned: Sequence[Owned], torch: tuple[str, st
         yield _row(held, "no-binary", [f"bitsandbytes/{name}" for name in names], f"{kind.upper()} {release}")
 
 
-def _owned(system: System, folders: Mapping[str, Sequence[str]], wanted: set[str], prefix: str) -> Iterator[Owned]:
-    meta = f"{prefix}/conda-meta"
-    of_conda = {found.name: n for n in system.list_dir(meta).value or () if (found := dist_info.read_conda(n))}
-    for folder, listed in folders.items():
-        for name in listed:
-            found = dist_info.read(name) if name.endswith(".dist-info") else None
-            if found is None or found.name not in wanted:
-                continue
-            conda = of_conda.pop(found.name, None) or of_conda.pop(_OF_CONDA.get(found.name, ""), None)
-            if conda:  # what conda relocates is of another size than its RECORD says
-                yield Owned(found.name, found.version, prefix, folder, _of_conda(system, f"{meta}/{conda}"))
-            else:
-                yield Owned(found.name, found.version, folder, folder, _of_wheel(system, f"{folder}/{name}/RECORD"))
-    for name, file in of_conda.items():
-        if _CONDA_LIBRARY.match(name) and (found := dist_info.read_conda(file)):
-            yield Owned(name, found.version, prefix, prefix, _of_conda(system, f"{meta}/{file}"))
+def _moved(system: System, owned: Sequence[Owned]) -> Iterator[dict[str, Any]]:
+    """An editable install leads to a folder of sources: by a line of a .pth file, or by the table of a finder."""
+    for one in owned:
+        for file in (f.path for f in one.files if f.path.startswith("__editable__")):
+            text = system.read_text(f"{one.folder}/{file}", limit=1 << 20).value or ""
+            led = _PTH_LINE.findall(text) if file.endswith(".pth") else _MAPPED.findall(text)
+            gone = [path for path in led if system.stat(path.strip("/")).is_absent]
+            if gone and len(gone) == len(led):
+                yield row(one.package, one.version, "missing", gone[:_SHOWN], "editable install", len(gone))
 
 
-_CONDA_LIBRARY = re.compile(r"^(?:cuda-|lib(?:cu|nv|torch|magma)|cudnn$|nccl$|cudatoolkit$|pytorch$|libtorch$|mkl$)")
-_OF_CONDA = {"torch": "pytorch", "triton": "pytorch-triton"}
-
-
-def _counts(name: str) -> bool:
-    return name in STACK or name in _OTHERS or name.startswith(("nvidia-", "jax-", "rocm-sdk", "triton", "cupy-"))
-
-
-def _of_wheel(system: System, record: str) -> tuple[File, ...]:
-    raw = system.read_bytes(record, length=wheel_record.MOST_BYTES).value
-    files = wheel_record.read(raw.decode("utf-8", "replace")) if raw else ()
-    return tuple(file for file in files if not _left_out(file.path))
-
-
-def _of_conda(system: System, record: str) -> tuple[File, ...]:
-    raw = system.read_bytes(record, length=conda_record.MOST_BYTES).value
-    try:
-        files = conda_record.read(raw.decode("utf-8", "replace")) if raw else ()
-        return tuple(file for file in files if not _left_out(file.path))
-    except ParserError:
-        return ()
+_PTH_LINE = re.compile(r"^(/.{1,1000})$", re.M)
+_MAPPED = re.compile(r"""['"][A-Za-z_][\w.]{0,100}['"]: ?['"](/[^'"\n]{1,1000})['"]""")
 
 
 class _Work:
     """What is looked at of each package."""
 
-    def __init__(self, system: System, owned: Iterable[Owned], python: str | None) -> None:
-        self._system, self._python = system, python
+    def __init__(self, system: System, owned: Iterable[Owned], choice: Choice) -> None:
+        self._system, self._minor = system, Dotted(choice.version or "").numbers[1:2]
+        program = LoaderFiles(system, cache=False).info(choice.path)
+        self._machine = program.machine if program else None
+        self._glibc = bool(program and "libc.so.6" in program.needed)
         self._also: dict[str, list[int | None]] = {}
         for one in owned:
             for file in one.files:
@@ -260,20 +234,32 @@ class _Work:
 
     def _of_other_python(self, one: Owned) -> list[dict[str, Any]]:
         """Modules that are there, and for other releases of Python alone."""
-        mine = Dotted(self._python or "").numbers[1:2]
-        if not mine:
+        if not self._minor:
             return []
-        stems: dict[str, bool] = {}
+        fits: set[str] = set()
+        wrong: dict[str, str] = {}
         for file in one.files:
             if not _is_compiled(file.path) or ".so." in file.path:
                 continue
             tag = _TAG.search(file.path[-120:])
             stem = file.path[: -len(tag[0])] if tag else file.path.removesuffix(".so").removesuffix(".abi3")
-            stems[stem] = stems.get(stem, False) or tag is None or int(tag[1]) == mine[0]
-        wrong = [stem for stem, fits in stems.items() if not fits]
-        if not wrong:
-            return []
-        return [_row(one, "other-python", wrong, f"Python 3.{mine[0]}")]
+            if tag is None or self._fits(tag):
+                fits.add(stem)
+            else:
+                wrong[stem] = file.path
+        paths = [path for stem, path in wrong.items() if stem not in fits]
+        return [_row(one, "other-python", paths, self._described())] if paths else []
+
+    def _described(self) -> str:
+        platform = ", ".join(filter(None, (self._machine, "glibc" if self._glibc else "")))
+        return f"Python 3.{self._minor[0]}" + (f" ({platform})" if platform else "")
+
+    def _fits(self, tag: re.Match[str]) -> bool:
+        """By the release of Python, and by the machine and C library where the interpreter's are known."""
+        platform = _PLATFORM.match(tag[2])
+        other_machine = platform and self._machine and platform[1] != self._machine
+        other_libc = platform and self._glibc and platform[2] == "musl"
+        return int(tag[1]) == self._minor[0] and not other_machine and not other_libc
 
 
 def _holds_all(pieces: Blocks) -> bool:
@@ -302,10 +288,6 @@ def _is_compiled(path: str) -> bool:
 def _is_loaded(package: str, path: str) -> bool:
     """Whether `import torch` opens it."""
     return package == "torch" and _is_compiled(path) and path.startswith(("torch/lib/", "torch/_C."))
-
-
-def _left_out(path: str) -> bool:
-    return path.endswith(_UNUSED) or not _LEFT_OUT.isdisjoint(path.split("/")[:-1]) or ".dist-info/" in path
 
 
 def _row(one: Owned, kind: str, files: Sequence[str], detail: str) -> dict[str, Any]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from doctor.facts.sheet import FactSheet
-from doctor.parsers.elf import cudnn_release
+from doctor.parsers.elf import cudnn_release, elf, elf_dynamic, elf_symbols
+from doctor.parsers.elf.blocks import Blocks
 from doctor.probes.lib.python_companions import tagged_for
 from doctor.probes.lib.python_loader import Answer, Loaded, Loader
 from doctor.system.base import System
@@ -69,8 +71,39 @@ def look(
     for name, row in rows.items():
         if name.startswith(_CUDNNS) and (release := _cudnn_release(system, row.get("path"))):
             row["release"] = release
+    for row in rows.values():
+        if row.get("intended") and row.get("path") and not row.get("same_build"):
+            row["missing_symbols"] = _lacking(system, row["wanted_by"], row["intended"], row["path"])[:_SHOWN]
     if loader.answers:
         sheet.put("libraries", list(rows.values())[:_MOST], f"file:/{torch}/torch/lib")
+
+
+_SHOWN = 8
+_SYMBOLS_S = 3.0
+
+
+def _lacking(system: System, asker: str, intended: str, taken: str) -> list[str]:
+    """Names that `asker` finds in the copy that came with torch, and not in the one that is taken in its place."""
+
+    def undefined(pieces: Blocks) -> list[str]:
+        held = elf.head(pieces)
+        tags = elf_dynamic.dynamic(pieces, held)
+        return [s.name for s in elf_symbols.undefined(pieces, held, tags) if not s.weak] if tags else []
+
+    def lacking(kind: str, path: str, names: Sequence[str]) -> list[str] | None:
+        work = partial(elf_symbols.lacking, names=names)
+        return _listed(system.derived_from(kind, path.lstrip("/"), work, deadline_s=_SYMBOLS_S).value)
+
+    names = _listed(system.derived_from("undefined", asker.lstrip("/"), undefined, deadline_s=_SYMBOLS_S).value) or []
+    elsewhere = lacking("undefined-here", intended, names) if names else None
+    if elsewhere is None:
+        return []
+    ours = sorted(set(names) - set(elsewhere))
+    return lacking("undefined-here", taken, ours) or []
+
+
+def _listed(value: object) -> list[str] | None:
+    return [str(name) for name in value] if isinstance(value, list) else None
 
 
 _CUDNNS = ("libcudnn_graph.so.", "libcudnn_ops.so.", "libcudnn_adv.so.")
@@ -161,7 +194,7 @@ def _builtins(loader: Loader) -> Iterator[Answer]:
         if not _NVRTC.match(held.info.soname or ""):
             continue
         major = (held.info.soname or "").rpartition(".")[2]
-        beside = [n for n in loader.resembling("libnvrtc-builtins.so.", held.path) if _BUILTINS.match(n)]
+        beside = [n for n in loader.resembling("libnvrtc-builtins.so.", held) if _BUILTINS.match(n)]
         of_major = [name for name in beside if name.startswith(f"libnvrtc-builtins.so.{major}.")]
         if not of_major:
             yield Answer(f"libnvrtc-builtins.so.{major}", held.path, None, None)

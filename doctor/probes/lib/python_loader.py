@@ -87,15 +87,12 @@ class Loader:
                     waiting.append(fresh)
         return first
 
-    def resembling(self, beginning: str, asker: str) -> list[str]:
-        """Names that begin so (`libcudnn.so.`) wherever the object at `asker` would have the loader look."""
+    def resembling(self, beginning: str, asker: Loaded) -> list[str]:
+        """Names that begin so (`libcudnn.so.`) wherever `asker` would have the loader look."""
         found = {name for name in self._files.cache() if name.startswith(beginning)}
-        for held in (o for o in self.loaded if o.path == asker):
-            for folder in (
-                *self._folders(held.info.rpath, held), *self._variable, *self._folders(held.info.runpath, held),
-                *self._files.defaults(),
-            ):  # fmt: skip
-                found.update(name for name in self._files.listing(folder) if name.startswith(beginning))
+        folders = [folder for folders, _ in self._own_folders(asker) for folder in folders]
+        for folder in (*folders, *self._files.defaults()):
+            found.update(name for name in self._files.listing(folder) if name.startswith(beginning))
         return sorted(found)
 
     def _preload(self, main: Loaded) -> Iterator[Loaded]:
@@ -176,19 +173,22 @@ class Loader:
             if name.startswith("/"):
                 yield Candidate(name.lstrip("/"), "its path")
             return
-        if asker.info.runpath is None:
-            for owner in self._chain(asker):
-                folders = self._folders(owner.info.rpath, owner) if owner.info.runpath is None else []
-                yield from self._in(name, folders, f"RPATH of {owner.path.rpartition('/')[2]}")
-        yield from self._in(name, self._variable, "LD_LIBRARY_PATH")
-        yield from self._in(
-            name, self._folders(asker.info.runpath, asker), f"RUNPATH of {asker.path.rpartition('/')[2]}"
-        )
+        for folders, by in self._own_folders(asker):
+            yield from self._in(name, folders, by)
         defaults = () if asker.info.no_default else self._files.defaults()
         for path in self._files.cache().get(name, ()):
             if not asker.info.no_default or path.rpartition("/")[0] not in self._files.defaults():
                 yield Candidate(path, "ld.so.cache")
         yield from self._in(name, defaults, "default folder")
+
+    def _own_folders(self, asker: Loaded) -> Iterator[tuple[list[str], str]]:
+        """What is searched before ld.so.cache, with what names it."""
+        if asker.info.runpath is None:
+            for owner in self._chain(asker):
+                if owner.info.runpath is None:
+                    yield self._folders(owner.info.rpath, owner), f"RPATH of {owner.path.rpartition('/')[2]}"
+        yield self._variable, "LD_LIBRARY_PATH"
+        yield self._folders(asker.info.runpath, asker), f"RUNPATH of {asker.path.rpartition('/')[2]}"
 
     def _chain(self, asker: Loaded) -> Iterator[Loaded]:
         """The object that asks, the one that loaded it, and on up; the program comes last in any case."""

@@ -7,6 +7,7 @@ another package of the stack are kept.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -41,29 +42,48 @@ _MOST_READ = 120
 def add(
     system: System, packages: Sequence[dict[str, Any]], folders: Mapping[str, Sequence[str]]
 ) -> list[tuple[dict[str, Any], tuple[str, ...]]]:
-    """Gives the packages `requires` and `requires_python`, where their metadata can be read. Returns those packages,
-    each with all that it requires, packages outside the stack included."""
-    places: dict[tuple[str, str], str] = {}
+    """Gives the packages of the stack `requires` and `requires_python`, where their metadata can be read. Returns
+    these, and the packages that they need, each with all that it requires."""
+    places: dict[str, tuple[str, str]] = {}
     for folder, names in folders.items():
         for name in names:
-            if name.endswith(".dist-info") and (found := dist_info.read(name)) and found.name in STACK:
-                places[found.name, f"/{folder}"] = f"{folder}/{name}/METADATA"
+            if name.endswith(".dist-info") and (found := dist_info.read(name)):
+                places.setdefault(found.name, (f"/{folder}", f"{folder}/{name}/METADATA"))
+    waiting = deque(name for name in places if name in STACK)
     asking: list[tuple[dict[str, Any], tuple[str, ...]]] = []
-    if not any(name in STACK - PLAIN for name, _ in places):
+    if not (STACK - PLAIN) & set(waiting):
         return asking
-    for package in [p for p in packages if (p["name"], p["location"]) in places][:_MOST_READ]:
-        reading = system.read_bytes(places[package["name"], package["location"]], length=_HEAD)
+    rows = {(p["name"], p["location"]): p for p in packages}
+    seen = set(waiting)
+    while waiting and len(asking) < _MOST_READ:
+        name = waiting.popleft()
+        location, path = places[name]
+        package = rows.get((name, location))
+        reading = system.read_bytes(path, length=_HEAD)
         metadata = reading.then(lambda raw: wheel_metadata.read(raw.decode("utf-8", "replace"))).value
-        if metadata is None:
+        if metadata is None or package is None:
             continue
-        package["requires"] = [line for line in metadata.requires if _in_stack(line)]
-        if metadata.requires_python:
+        if name in STACK:
+            package["requires"] = [line for line in metadata.requires if _in_stack(line)]
+        if name in STACK and metadata.requires_python:
             package["requires_python"] = metadata.requires_python
         asking.append((package, metadata.requires))
+        needed = {named(line) for line in metadata.requires if "extra" not in line.partition(";")[2]}
+        waiting.extend(sorted(needed & places.keys() - seen))
+        seen |= needed
     return asking
 
 
-def _in_stack(line: str) -> bool:
+def named(line: str) -> str:
+    """The package that a requirement names.
+
+    >>> named("nvidia-nccl-cu13==2.29.3; platform_system == 'Linux'")
+    'nvidia-nccl-cu13'
+    """
     match = _NAME.match(line)
-    name = dist_info.normal(match[1]) if match else ""
+    return dist_info.normal(match[1]) if match else ""
+
+
+def _in_stack(line: str) -> bool:
+    name = named(line)
     return name in STACK or name.startswith(("nvidia-", "jax-", "rocm"))

@@ -85,7 +85,9 @@ def _missing(loader: Loader, program: str, path: str, package: str, ours: Mappin
         if answer.name in ours:
             row["in_package"] = f"/{ours[answer.name]}"
         stem = _STEM.match(answer.name)
-        others = {*loader.resembling(f"{stem[1]}.so.", answer.asker), *_of_stem(ours, stem[1])} if stem else set()
+        asker = next((o for o in loader.loaded if o.path == answer.asker), None)
+        at_hand = loader.resembling(f"{stem[1]}.so.", asker) if stem and asker else ()
+        others = {*at_hand, *(_of_stem(ours, stem[1]) if stem else ())}
         rows.append({**row, "other_majors": [o for o in sorted(others) if _STEM.match(o) and o != answer.name][:4]})
     return rows
 

@@ -11,18 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from doctor.parsers.python import dist_info
+from doctor.probes.lib import python_metadata
 from doctor.probes.lib.python_installed import row
 from doctor.probes.lib.python_shadows import imports
 from doctor.system.base import System
 
-_NAME = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._\-]{0,100})")
 _EGG = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._]{0,100})(?:-\d[^/]{0,100})?\.(?:egg|egg-link|egg-info)$")
 _OTHERS_SAY = re.compile(r"^(?:torch$|nvidia-|cuda-|rocm|amd|jax|(?:pytorch-)?triton)")
 """Rules on libraries and on torch's companions say what is wrong there."""
 _MOST_PTH, _MOST_FOLDERS = 40, 40
 
 Asking = Sequence[tuple[Mapping[str, Any], tuple[str, ...]]]
-"""A package and what it requires."""
+"""A package of the stack, or one that these need, and what it requires."""
 
 
 def lacking(
@@ -38,8 +38,7 @@ def lacking(
     also: list[Sequence[str]] | None = None
     for package, lines in asking:
         for line in lines:
-            match = _NAME.match(line)
-            name = dist_info.normal(match[1]) if match else ""
+            name = python_metadata.named(line)
             if not name or name in held or _OTHERS_SAY.match(name) or not _counts(line, python):
                 continue
             also = _by_pth(system, folders) if also is None else also
@@ -47,9 +46,15 @@ def lacking(
             if any(_has(names, name, module) for names in (*folders.values(), *also)):
                 continue
             text = inits.get(package["name"], "")
+            if package["name"] not in python_metadata.STACK and not _imported_somewhere(module, text):
+                continue  # what the stack's packages need may go without a part of what it names in turn
             start = [f"{package['location']}/{_top(package['name'])}/__init__.py"] if module in imports(text) else []
             found = row(package["name"], package["version"], "not-installed", start, line[:200], 1)
             yield {**found, "key": f"{package['name']} not-installed {name}"}
+
+
+def _imported_somewhere(module: str, text: str) -> bool:
+    return re.search(rf"^[ \t]{{0,40}}(?:from|import)[ \t]{{1,4}}{re.escape(module)}\b", text, re.M) is not None
 
 
 def _counts(line: str, python: str | None) -> bool:

@@ -51,7 +51,7 @@ LIBRARY_FOLDERS = (
     "run/opengl-driver/lib",
 )
 """In the loader's usual order; the last three are where WSL, cluster plugins and NixOS put the driver's libraries."""
-_LIBRARY = re.compile(r"^(libnvidia-ml|libcuda)\.so\.(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)$")
+_LIBRARY = re.compile(r"^(libnvidia-ml|libcuda|libnvidia-ptxjitcompiler)\.so\.(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)$")
 _ADDRESS = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 _VERSION = re.compile(r"\d{2,4}\.\d{1,4}(?:\.\d{1,4})?")
 _FABRIC_FILES = (
@@ -182,7 +182,7 @@ def _libraries(system: System, sheet: FactSheet) -> None:
         if real in seen or not names.known:
             continue
         seen.add(real)
-        held = [n for n in names.value or () if n.startswith(("libnvidia-ml.so.", "libcuda.so."))]
+        held = [n for n in names.value or () if n.startswith(("libnvidia-ml.so.", "libcuda.so.", "libnvidia-ptxjit"))]
         found += [{"path": f"/{folder}/{n}", "version": m[2]} for n in held if (m := _LIBRARY.match(n))]
         for soname in ("libnvidia-ml.so.1", "libcuda.so.1"):
             if linked is None and soname in held:

@@ -15,7 +15,7 @@ from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 from doctor.parsers.python import dist_info, torch_version_file
 from doctor.probes.lib import python_companions, python_metadata, wheels
-from doctor.probes.lib.python_choice import Choice, broken, choose
+from doctor.probes.lib.python_choice import Choice, broken, choose, other_home
 from doctor.system.base import Reading, System
 
 READS: tuple[str, ...] = (
@@ -42,7 +42,9 @@ def probe(system: System, sheet: FactSheet, python: str | None = None) -> None:
     reading = system.environ()
     environ: Mapping[str, str] = reading.value if reading.known and reading.value is not None else {}
     choice = choose(system, environ, python)
-    if python is None and (why := broken(system, environ)) is not None:
+    why = other_home(system, environ, choice) if choice else None
+    why = why if why or python is not None else broken(system, environ)
+    if why is not None:
         sheet.put("interpreter.broken", why, "environment")
     if choice is None:
         state = State.NOT_ASKED if reading.state is State.NOT_ASKED else State.FAILED
@@ -84,7 +86,7 @@ def _contents(system: System, sheet: FactSheet, choice: Choice) -> None:
     if packages:
         from doctor.probes.lib import python_integrity
 
-        python_integrity.look(system, sheet, listed, packages, asking, choice.prefix, choice.version)
+        python_integrity.look(system, sheet, listed, packages, asking, choice)
     if any(package["name"] in python_companions.WATCHED for package in packages):
         from doctor.probes.lib import python_binaries
 

@@ -14,6 +14,8 @@ from doctor.facts.sheet import FactSheet
 from doctor.parsers.elf.gpu_library import Stack
 from doctor.probes.lib import install_versions, installs_selected
 from doctor.probes.lib.install_versions import Found
+from doctor.probes.lib.python_loader import READS as OF_LOADER
+from doctor.probes.lib.python_loader import Loader
 from doctor.system.base import System
 
 READS: tuple[str, ...] = (
@@ -23,11 +25,13 @@ READS: tuple[str, ...] = (
     "link:opt/rocm* public",
     *install_versions.READS,
     *installs_selected.READS,
+    *OF_LOADER,
 )
 
 _ROCM = re.compile(r"^rocm(?:-\d[\w.]{0,30})?$")
 _CORE = re.compile(r"^core-\d[\w.]{0,30}$")
 _CUDA = re.compile(r"^cuda(?:-\d{1,2}(?:\.\d{1,2}){0,2})?$")
+_HIP = re.compile(r"^libamdhip64\.so\.\d{1,2}$")
 _MOST = 40
 DISTRIBUTION = (
     "usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib/powerpc64le-linux-gnu", "usr/lib64",
@@ -48,11 +52,25 @@ def probe(system: System, sheet: FactSheet) -> None:
     selection = installs_selected.look(system, tuple(found.values()))
     for held in found.values():
         _put(sheet, held, selection.selected_by(held))
+        if held.stack == "rocm" and (missing := _missing(system, held.path)) is not None:
+            sheet.put(f"rocm[/{held.path}].missing", missing, held.source)
     for stack, folder in (("rocm", "opt"), ("cuda", "usr/local")):
         if not any(h.stack == stack for h in found.values()):
             system.list_dir(folder).then(lambda _: []).into(sheet, stack)
     if selection.loader:
         sheet.put("loader", [c._asdict() for c in selection.loader], selection.source)
+
+
+def _missing(system: System, prefix: str) -> list[str] | None:
+    """Libraries that HIP's runtime needs and the loader finds nowhere. None where that can't be known."""
+    environ = system.environ()
+    name = next((n for n in system.list_dir(f"{prefix}/lib").value or () if _HIP.match(n)), None)
+    if name is None or not environ.known:
+        return None
+    loader = Loader(system, environ.value or {})
+    if loader.open(f"{prefix}/lib/{name}") is None:
+        return None
+    return [answer.name for answer in loader.answers if answer.path is None]
 
 
 def _prefixes(system: System) -> Iterator[tuple[Stack, str]]:

@@ -133,18 +133,21 @@ def _moved(machine: Snapshot, file: CdiFile) -> DeviceNode | None:
 
 def _stale(machine: Snapshot, file: CdiFile) -> Iterator[Finding]:
     """A warning: only containers that ask for its devices fail."""
-    if file.kind not in _MAKE:
+    kind = file.kind or next((kind for kind in _MAKE if kind.partition(".")[0] in file.key), "")
+    if kind not in _MAKE:
         return
     loaded = machine.nvidia_driver.version
     names: tuple[str, ...] = (f"cdi[{file.key}].driver", "nvidia_driver.version", f"cdi[{file.key}].missing")
-    if file.driver and loaded and file.driver != loaded:
+    if file.fault is not None:
+        why, names = f"cannot be read: {file.fault[:60]}", (f"cdi[{file.key}].fault",)
+    elif file.driver and loaded and file.driver != loaded:
         why = f"is for driver {file.driver[:20]}, but {loaded[:20]} is loaded"
     elif file.missing:
         why = f"lists {file.missing[0][:60]}, which does not exist"
     elif moved := _moved(machine, file):
         why = f"lists major number {(file.majors or {})[moved.key]} for {moved.key[:60]}; it is {moved.major}"
         names = (*names, f"cdi[{file.key}].majors", f"nodes[{moved.key}].major")
-    elif gone := strangers(machine, file.kind.partition(".")[0], ",".join(file.devices or ())):
+    elif gone := strangers(machine, kind.partition(".")[0], ",".join(file.devices or ())):
         why = f"offers {gone[0][:44]}, but this machine has no such GPU"
         names = (*names, f"cdi[{file.key}].devices")
     else:
@@ -155,5 +158,5 @@ def _stale(machine: Snapshot, file: CdiFile) -> Iterator[Finding]:
         subject=Subject(kind="file", id=file.key),
         evidence=evidence(machine, names),
         remedies=(_again(file),),
-        verify=("nvidia-ctk" if file.kind.startswith("nvidia") else "amd-ctk", "cdi", "list"),
+        verify=("nvidia-ctk" if kind.startswith("nvidia") else "amd-ctk", "cdi", "list"),
     )

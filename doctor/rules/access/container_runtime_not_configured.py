@@ -97,7 +97,7 @@ def _set_up(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         yield _remark(machine, kb, "NVIDIA's container toolkit is not installed; container engines are.", "toolkits")
         return
     docker = next((e for e in machine.engines if e.key == "docker"), None)
-    by_cdi = any(spec.kind == "nvidia.com/gpu" for spec in machine.cdi or ())
+    by_cdi = any(spec.kind in ("nvidia.com/gpu", None) for spec in machine.cdi or ())
     if docker and docker.runtimes == () and not by_cdi:
         yield _remark(machine, kb, "Docker has no nvidia runtime and no CDI spec, so only `--gpus` works.", "engines")
 

@@ -31,7 +31,8 @@ RULE = Rule(
     facts_decide=False,
     tags=("access", "wsl"),
     doc="""## What it finds
-WSL without /dev/dxg, which all GPU work in WSL uses. Or a container of ROCm 7.2 to 7.12 that has /dev/dxg but lacks
+WSL without /dev/dxg, which all GPU work in WSL uses. Or a Linux driver inside WSL whose libcuda comes before WSL's own
+(/usr/lib/wsl/lib). Or a container of ROCm 7.2 to 7.12 that has /dev/dxg but lacks
 the setting to use it.
 
 ## Why it matters
@@ -179,8 +180,24 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             verify=("ls", "-l", "/dev/dxg"),
         )
     elif machine.host.wsl:
+        yield from _shadowed(machine)
         yield from _unasked(machine)
         yield from _said(machine, kb)
+
+
+def _shadowed(machine: Snapshot) -> Iterator[Finding]:
+    """A Linux driver's libcuda, which has its version in its name as WSL's own has not, and comes first."""
+    taken = machine.nvidia_driver.libcuda
+    if not taken.version or machine.container.inside:
+        return
+    remove = step("Remove the packages nvidia-driver-*, libnvidia-* and libcuda1 (Debian, Ubuntu: `apt purge`).")
+    yield Finding(
+        summary=f"A Linux driver's libcuda ({taken.version}) hides the one of WSL: {taken.path}."[:180],
+        subject=Subject(kind="library", id="libcuda.so.1"),
+        evidence=evidence(machine, ("host.wsl", "nvidia_driver.libcuda.path", "nvidia_driver.libcuda.version")),
+        remedies=(way("Remove the Linux driver from the WSL distribution.", Scope.DRIVER, remove, root=True),),
+        verify=("nvidia-smi",),
+    )
 
 
 _BY_LIBROCDXG, _BY_ITSELF = Dotted("7.2"), Dotted("7.13")

@@ -102,6 +102,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         )
         return
     yield from _left_out(machine, gpus)
+    yield from _not_in_kfd(machine, gpus)
     if machine.kfd.present is False and owned and (machine.rocm or machine.torch.build == "rocm"):
         yield Finding(
             severity=Severity.ERROR,
@@ -136,8 +137,6 @@ def _absent(machine: Snapshot, kb: Knowledge, gpus: tuple[Gpu, ...]) -> Finding:
     inside = commands.in_container(machine)
     beside = all(g.integrated for g in gpus) and bool(machine.nvidia_driver.loaded)
     there = f"{len(gpus)} AMD GPU" + ("s" if len(gpus) > 1 else "")
-    why = [e for e in machine.kernel_log.events or () if e.code in ("amdgpu-init-failed", "amdgpu-firmware-missing")]
-    log = tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in why[:2])
     cmdline = ("kernel.cmdline",) if _kept_out_by(machine) else ()
     # A list of names is of another day, or a doubt.
     named = any(run_line.from_text(machine, f"gpus[{g.key}].index.hip") for g in gpus)
@@ -146,25 +145,39 @@ def _absent(machine: Snapshot, kb: Knowledge, gpus: tuple[Gpu, ...]) -> Finding:
         summary=f"amdgpu is not loaded {'on the host of this container (' if inside else 'for '}{there}"
         + (" on its bus)." if inside else "."),
         subject=Subject(kind="driver", id="amdgpu"),
-        evidence=evidence(machine, ("amdgpu_driver.loaded", "gpus", "kernel.release", *cmdline)) + log,
+        evidence=(
+            *evidence(machine, ("amdgpu_driver.loaded", "amdgpu_driver.source", "gpus", "kernel.release", *cmdline)),
+            *_logged(machine, "amdgpu-firmware-missing", "amdgpu-init-failed")[:2],
+        ),
         remedies=advice(machine, kb),
         verify=("ls", "-l", "/dev/kfd"),
         source="https://rocm.docs.amd.com/projects/install-on-linux/",
     )
 
 
+def _logged(machine: Snapshot, *codes: str) -> list[Evidence]:
+    source = machine.source("kernel_log.events")
+    return [Evidence(text=e.text, source=source) for e in machine.kernel_log.events or () if e.code in codes]
+
+
 def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
     """GPUs that no driver owns while the module is loaded."""
     others = presence.bound(gpus, "amdgpu")
+    firmware = _logged(machine, "amdgpu-firmware-missing")
     for gpu in gpus:
         if gpu.driver != "none" or machine.amdgpu_driver.loaded is False:
             continue
         yield Finding(
             severity=Severity.WARNING if others else Severity.ERROR,
-            summary=f"amdgpu is loaded but does not drive {presence.label(gpu)}.",
+            summary=f"amdgpu is loaded but does not drive {presence.label(gpu)}"
+            + (": a firmware file is missing." if firmware else "."),
             subject=presence.subject(gpu),
-            evidence=evidence(machine, (f"gpus[{gpu.key}].driver", "amdgpu_driver.loaded")),
+            evidence=(
+                *evidence(machine, (f"gpus[{gpu.key}].driver", "amdgpu_driver.loaded")),
+                *(firmware or _logged(machine, "amdgpu-init-failed"))[:2],
+            ),
             remedies=(
+                *((commands.amdgpu_firmware(machine),) if firmware else ()),
                 ways.command(
                     "Read the kernel log to see why the driver rejected the GPU.",
                     Scope.HOST,
@@ -174,6 +187,32 @@ def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _not_in_kfd(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
+    """KFD lists a GPU and leaves out another of the same model. A container or a job may be given some of them only."""
+    listed = {gpu.pci_id for gpu in gpus if gpu.index.kfd is not None and gpu.pci_id}
+    if machine.container.inside or "SLURM_JOB_ID" in (machine.environment or {}):
+        return
+    for gpu in gpus if machine.kfd.nodes else ():
+        if gpu.driver == "amdgpu" and gpu.index.kfd is None and gpu.pci_id in listed:
+            yield Finding(
+                severity=Severity.WARNING,
+                summary=f"amdgpu drives {presence.label(gpu)}, but KFD does not list it: ROCm cannot use it.",
+                subject=presence.subject(gpu),
+                evidence=(
+                    *evidence(machine, (f"gpus[{gpu.key}].driver", "kfd.nodes")),
+                    *_logged(machine, "amdgpu-init-failed")[:2],
+                ),
+                remedies=(
+                    ways.looks(
+                        "Read the kernel log for what KFD says of it.",
+                        *("journalctl", "-k", "-b", "--grep", "kfd"),
+                        root=True,
+                        vendor="amd",
+                    ),
+                ),
+            )
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:

@@ -33,7 +33,8 @@ RULE = Rule(
     doc="""
 ## What it finds
 The loaded NVIDIA kernel module and libcuda or libnvidia-ml on disk (or in the container) have different versions.
-Usually the driver package was updated while the old module stays loaded.
+Usually the driver package was updated while the old module stays loaded. Or libcuda's compiler of PTX
+(libnvidia-ptxjitcompiler), on disk, is another driver's (a warning).
 
 ## Why it matters
 `nvidia-smi` fails with "Driver/library version mismatch"; new CUDA programs can't start.
@@ -144,6 +145,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not differ and module and taken and _differ(module, taken) and not _is_compat(machine, taken):
         library, differ = taken, True  # the loader takes another copy than that of the usual folders
     logged = [e for e in machine.kernel_log.events or () if e.code == "nvidia-api-mismatch"]
+    if not differ and (compiler := _other_compiler(machine, library)):
+        yield compiler
     if not (said or differ or (logged and not (module and library) and not _answered(machine))):
         return
     names = ["nvidia_driver.version", "nvidia_driver.user_version", "nvidia_driver.module_on_disk"]
@@ -160,6 +163,22 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         ),
         remedies=advice(machine, kb),
         verify=("nvidia-smi",),
+    )
+
+
+def _other_compiler(machine: Snapshot, library: str | None) -> Finding | None:
+    """libcuda opens its compiler of PTX by name; one that another driver left there is not its own."""
+    found = [f for f in machine.nvidia_driver.libraries or () if "ptxjitcompiler" in f.path]
+    if not found or not library or any(not _differ(library, f.version or "") for f in found):
+        return None
+    return Finding(
+        severity=Severity.WARNING,
+        summary=f"The PTX compiler {found[0].path.rpartition('/')[2]} is of another driver than libcuda {library}.",
+        subject=Subject(kind="library", id="libnvidia-ptxjitcompiler.so.1"),
+        evidence=evidence(machine, ("nvidia_driver.libraries", "nvidia_driver.user_version")),
+        remedies=(
+            ways.way("Install all packages of the driver in one version.", Scope.DRIVER, root=True, vendor="nvidia"),
+        ),
     )
 
 

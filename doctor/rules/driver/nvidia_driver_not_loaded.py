@@ -8,7 +8,7 @@ from typing import Literal
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
-from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import advice as ways
 from doctor.rules.lib import commands, presence, run_line
@@ -250,8 +250,33 @@ def _remedies(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     return commands.nvidia_driver(machine, _flavour(machine, kb))
 
 
+def _not_initialised(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
+    """The kernel log says so, and NVML, which came up, does not answer for that GPU."""
+    failed = {e.device: e for e in machine.kernel_log.events or () if e.code == "nvidia-rm-init-failed"}
+    for gpu in gpus if machine.nvidia_driver.nvml_gpus is not None else ():
+        event = failed.get(gpu.pci_address)
+        if event and gpu.driver == "nvidia" and gpu.index.smi is None:
+            yield Finding(
+                severity=Severity.ERROR,
+                summary=f"The NVIDIA driver cannot initialise {presence.label(gpu)}.",
+                subject=presence.subject(gpu),
+                evidence=(Evidence(text=event.text, source=machine.source("kernel_log.events")),),
+                remedies=(
+                    ways.way(
+                        "Power the machine off and on; if the GPU still fails, reseat or replace it.",
+                        Scope.HARDWARE,
+                        risk=commands.JOBS_STOP,
+                        reboot=True,
+                        root=True,
+                    ),
+                ),
+                verify=("nvidia-smi", "-L"),
+            )
+
+
 def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
-    """GPUs that no driver owns while the module is loaded for others."""
+    """GPUs that no driver owns while the module is loaded for others, and those that it could not initialise."""
+    yield from _not_initialised(machine, gpus)
     for gpu in gpus:
         served = gpu.pci_address in (machine.nvidia_driver.proc_gpus or ())
         if gpu.driver != "none" or served:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from doctor.redaction.lazy import Lazy
 from doctor.versions import Dotted
 
 _VLLM = (
@@ -18,7 +17,7 @@ _XFORMERS = (
 """First release that pins that series of torch; every later one does until the next row."""
 _OPEN_ENDED = {"vllm": None, "xformers": "0.0.34"}
 """From that release on a range is asked for, not one torch."""
-_OWN_BUILD = re.compile(r"(?:g(?:it)?)?[0-9a-f]{7,40}(?:\.|$)|(?:[\w-]{1,40}\.)?d20\d{6}$")
+_OWN_BUILD = Lazy(r"(?:g(?:it)?)?[0-9a-f]{7,40}(?:\.|$)|(?:[\w-]{1,40}\.)?d20\d{6}$")
 _TABLES = {"vllm": _VLLM, "xformers": _XFORMERS}
 
 

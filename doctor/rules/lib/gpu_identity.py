@@ -69,10 +69,12 @@ def strangers(machine: Snapshot, vendor: str, listed: str) -> list[str]:
     wrong = []
     for name in (_KIND.sub("", word.strip()) for word in listed.split(",")[:64]):
         uuid = _UUID.fullmatch(name)
-        known = parts if uuid and uuid[1].upper() == "MIG" else uuids
-        if (uuid and known and all(known) and not any(k.startswith(_plain(name)) for k in known)) or (
-            _PCI.fullmatch(name) and all(places) and not any(_same_place(name, place) for place in places)
-        ):
+        mig = uuid is not None and uuid[1].upper() == "MIG"
+        known = parts if mig else uuids
+        no_mig = mig and all(gpu.mig_mode == "disabled" for gpu in gpus)
+        no_uuid = uuid and known and all(known) and not any(k.startswith(_plain(name)) for k in known)
+        no_place = _PCI.fullmatch(name) and all(places) and not any(_same_place(name, place) for place in places)
+        if no_mig or no_uuid or no_place:
             wrong.append(name)
     return wrong
 

@@ -4,22 +4,19 @@ which then judge by tables of releases and by texts. Findings of one subject bec
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Severity, Subject, evidence
 from doctor.knowledge.gpu_code import way
 from doctor.knowledge.requirements import python_unmet, tested_tensorflow, unmet
 from doctor.redaction.lazy import Lazy
+from doctor.rules.lib.arguments import Knowledge
 from doctor.rules.lib.python_code import one_an_arch
 from doctor.rules.lib.python_packages import pip_install
 from doctor.rules.lib.python_pins import lacking_symbols, of_pin, of_pins, of_symbols
 from doctor.rules.lib.toolkits import toolkit_of_torch
 from doctor.rules.lib.torch_install import install, python_of, see_gpu
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
 
 COMPILED = (
     "xformers", "flash-attn", "flash-attn-3", "sgl-kernel", "fbgemm-gpu", "transformer-engine-torch", "torchcodec",

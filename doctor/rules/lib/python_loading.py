@@ -131,17 +131,26 @@ def _conflict(machine: Snapshot, libraries: list[LoadedLibrary]) -> Finding:
     folder = (first.path or "").rpartition("/")[0]
     by_variable = first.by in ("LD_LIBRARY_PATH", "LD_PRELOAD")
     subject = Subject(kind="variable" if by_variable else "library", id=(first.by or "") if by_variable else first.key)
+    source = machine.source("libraries")
+    lacking = [
+        Evidence(text=f"{held.path} lacks {', '.join(held.missing_symbols[:3])}: the import fails"[:380], source=source)
+        for held in libraries
+        if held.missing_symbols
+    ]
     return Finding(
         summary=f"{first.key[:40]}{more} would load from {folder[:80]} ({(first.by or '')[:40]}), not from torch.",
-        severity=Severity.WARNING,
+        severity=Severity.ERROR if lacking else Severity.WARNING,
         subject=subject,
-        evidence=tuple(
-            Evidence(
-                text=f"{held.key}: {held.path} wins by {held.by}; {held.intended} loses, which came with torch "
-                f"(asked for by {(held.wanted_by or '').rpartition('/')[2]})"[:380],
-                source=machine.source("libraries"),
-            )
-            for held in libraries[:6]
+        evidence=(
+            *lacking[:2],
+            *(
+                Evidence(
+                    text=f"{held.key}: {held.path} wins by {held.by}; {held.intended} loses, which came with torch "
+                    f"(asked for by {(held.wanted_by or '').rpartition('/')[2]})"[:380],
+                    source=source,
+                )
+                for held in libraries[:6]
+            ),
         ),
         remedies=(_way_out(machine, first),),
         verify=("env", "LD_DEBUG=libs", python_of(machine), "-c", "import torch"),

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.knowledge.windows import GENERIC
 from doctor.redaction.lazy import Lazy
+from doctor.rules.lib.arguments import Knowledge
 from doctor.rules.lib.torch_build_at_hand import build_of, on_arm
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
 
 _SOLE = {53, 62, 72, 87, 101, 110}
 """Code for these runs on that device alone (torch 2.15 torch/cuda/__init__.py, 2026-11-20)."""

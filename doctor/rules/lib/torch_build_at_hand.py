@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from doctor.facts.snapshot import Snapshot
 from doctor.redaction.lazy import Lazy
+from doctor.rules.lib.arguments import Knowledge
 from doctor.rules.lib.python_packages import release
 from doctor.rules.lib.run_line import from_text
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
 
 _CUDA_WHEELS = Lazy(r"nvidia-(?:cublas|cudnn|cuda-runtime|nccl|cusparse)(?:-cu\d\d)?$")
 _BLIND = (

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.rules.lib import python_files
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.library_release import known_faults
 from doctor.rules.lib.python_packages import package, pip_install, release, shown
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="companion-kernel-lib-outdated",

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import python_files, work_done
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.framework_pins import torch_series
 from doctor.rules.lib.missing_libraries import sought_of_another_cuda, sought_of_another_rocm
 from doctor.rules.lib.python_packages import pip_install, release, shown
 from doctor.rules.lib.torch_install import python_of
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="extension-abi-mismatch",

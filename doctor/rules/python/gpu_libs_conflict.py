@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.drivers import Install, LoaderChoice
 from doctor.facts.snapshot import Snapshot
@@ -11,13 +10,10 @@ from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scop
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import library_found, process_maps, python_files, python_loading, run_line, wheel_runtime
 from doctor.rules.lib.advice import by_hand, unset
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.python_packages import package, pip_install, pip_remove, release, shown
 from doctor.rules.lib.torch_install import torch_again
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="gpu-libs-conflict",

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import python_loading, python_plugins
 from doctor.rules.lib.advice import by_hand
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.python_packages import pip_install
 from doctor.rules.lib.torch_install import torch_again
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="gpu-libs-not-found",
@@ -24,7 +20,7 @@ RULE = Rule(
     action=Action.INFORM,
     layer=Layer.LIBRARIES,
     title="A GPU library that a program needs is not on the library path.",
-    needs=({"libraries"}, {"plugin_libraries"}),
+    needs=({"libraries"}, {"plugin_libraries"}, {"rocm[].missing"}),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
     order=41,
@@ -32,6 +28,7 @@ RULE = Rule(
     tags=("python",),
     doc="""## What it finds
 A library of CUDA or ROCm (libcudart, libcudnn, libMIOpen …), or its headers, that the loader or compiler cannot find.
+Or one that the HIP runtime of an installed ROCm needs.
 
 ## Why it matters
 The import or the build stops.
@@ -81,5 +78,16 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """What torch needs, and what plugins need that frameworks open by name; of others error texts tell."""
+    for install in machine.rocm or ():
+        for name in (install.missing or ())[:1]:
+            yield Finding(
+                summary=f"ROCm in {install.path} is not complete: the loader cannot find {name}, which HIP needs."[
+                    :180
+                ],
+                subject=Subject(kind="library", id=name),
+                evidence=evidence(machine, (f"rocm[{install.key}].missing",)),
+                remedies=(by_hand("Install this ROCm's packages again (hip-runtime-amd).", Scope.HOST, root=True),),
+                verify=("rocminfo",),
+            )
     yield from python_loading.not_found(machine)
     yield from python_plugins.not_found(machine)

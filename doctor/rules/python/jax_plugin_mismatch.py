@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import python_files, python_plugins, run_line
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import discrete
 from doctor.rules.lib.python_packages import below, package, pip_install, release, shown
 from doctor.rules.lib.torch_install import python_of
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="jax-plugin-mismatch",

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.library_release import known_faults
 from doctor.rules.lib.python_packages import pip_install
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="known-bad-library-version",

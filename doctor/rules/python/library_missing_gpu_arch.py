@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import python_code, python_support
 from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.python_packages import pip_install
 from doctor.rules.lib.torch_archs import torch_serves
 from doctor.rules.lib.torch_install import python_of
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="library-missing-gpu-arch",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
@@ -11,12 +10,9 @@ from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severit
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import python_plugins
 from doctor.rules.lib.advice import by_hand
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.python_packages import below, package, pip_install, pip_remove, release, shown
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="onnxruntime-gpu-mismatch",

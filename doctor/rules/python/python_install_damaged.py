@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.python import InstalledFault
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
-from doctor.rules.lib.advice import by_hand, step, way
+from doctor.rules.lib.advice import by_hand, step, unset, way
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.python_packages import pip_install
 from doctor.rules.lib.torch_install import python_of
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="python-install-damaged",
@@ -70,11 +66,12 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a package and kind, but for modules of another Python: a whole environment's are one fault."""
     if machine.interpreter.broken:
+        variable = "PYTHONHOME" if machine.interpreter.broken.startswith("PYTHONHOME") else "VIRTUAL_ENV"
         yield Finding(
-            summary=f"The virtual environment does not work: {machine.interpreter.broken}"[:200],
-            subject=Subject(kind="variable", id="VIRTUAL_ENV"),
-            evidence=evidence(machine, ("interpreter.broken", "environment[VIRTUAL_ENV]")),
-            remedies=(_new_environment(machine),),
+            summary=f"Python does not work here: {machine.interpreter.broken}."[:200],
+            subject=Subject(kind="variable", id=variable),
+            evidence=evidence(machine, ("interpreter.broken", f"environment[{variable}]")),
+            remedies=(_new_environment(machine) if variable == "VIRTUAL_ENV" else unset(machine, variable),),
         )
     faults = [f for f in machine.installed_faults or () if f.kind != "no-binary"]
     others = [f for f in faults if f.kind == "other-python"]
@@ -100,6 +97,10 @@ def _finding(machine: Snapshot, fault: InstalledFault) -> Finding:
         fixes = (pip_install(machine, "Install it again, without the other release.", *_again(fault)),)
     elif fault.kind == "not-installed":
         return _not_installed(machine, fault)
+    elif fault.detail == "editable install":
+        summary = f"{name}: its folder of sources is missing (editable install of {first[:80]})."
+        severity = Severity.ERROR
+        fixes = (pip_install(machine, "Install the released version instead.", *_again(fault)),)
     else:
         what = "missing" if fault.kind == "missing" else "cut short"
         count = "1 file is" if fault.number == 1 else f"{fault.number} files are"

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Step, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.advice import set_to, unset
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.packages import family, install
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="rocm-path-broken",
@@ -95,11 +91,12 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if machine.source("rocm").startswith("text:"):
         yield from _other_release(machine)
         return
+    if roots and any(install.selected_by is None for install in machine.rocm or ()):
+        roots.append("/opt/rocm")  # a link, and nobody looked where it leads
     for name in _VARIABLES:
         value = (machine.environment or {}).get(name, "").rstrip("/")
-        if not value.startswith("/opt/rocm") or any(r.startswith(value) or value.startswith(f"{r}/") for r in roots):
-            continue
-        if name in led:  # through a link of another name
+        within = any(r == value or r.startswith(f"{value}/") or value.startswith(f"{r}/") for r in roots)
+        if not value.startswith("/opt/rocm") or within or name in led:  # led: through a link of another name
             continue
         yield Finding(
             summary=f"{name} points to {value[:80]}, but ROCm is not installed there.",

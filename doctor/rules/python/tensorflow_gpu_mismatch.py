@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import python_files, python_plugins, work_done
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import discrete, vendors_there
 from doctor.rules.lib.library_release import known_faults
 from doctor.rules.lib.python_packages import below, package, pip_install, release, shown
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="tensorflow-gpu-mismatch",

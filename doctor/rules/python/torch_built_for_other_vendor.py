@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import discrete, vendors_there
 from doctor.rules.lib.torch_build_at_hand import build_of
 from doctor.rules.lib.torch_install import install, see_gpu
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="torch-built-for-other-vendor",

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import gfx_override, python_files, run_line
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.error_texts import failing
 from doctor.rules.lib.integrated import is_integrated
 from doctor.rules.lib.torch_archs import made_for, no_wheel_serves, runs, too_new_for_wheel, torch_serves
 from doctor.rules.lib.torch_install import install, see_gpu
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="torch-missing-gpu-arch",

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.drivers import Install
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import torch_install
 from doctor.rules.lib.advice import unset
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.missing_libraries import OF_EXTENSIONS, missing_runtimes
 from doctor.rules.lib.python_packages import package
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="torch-rocm-version-mismatch",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
@@ -11,13 +10,10 @@ from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severit
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import python_files
 from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.framework_pins import series_of, torch_series
 from doctor.rules.lib.presence import present
 from doctor.rules.lib.python_packages import package, pip_install, release, shown
-
-if TYPE_CHECKING:
-    from doctor.knowledge import Knowledge
-    from doctor.profiles import Profile
 
 RULE = Rule(
     id="vllm-build-mismatch",

@@ -10,6 +10,7 @@ from doctor.facts import FactSheet
 from doctor.facts.origin import State
 from doctor.probes.python import python_env
 from doctor.system.base import Reading
+from tests.parsers import binaries
 from tests.probes.pretend import Pretend
 
 SITE = "env/lib/python3.11/site-packages"
@@ -72,7 +73,7 @@ def test_a_library_whose_blocks_were_never_written_is_cut(tmp_path: Path) -> Non
 
 def test_modules_of_another_python(tmp_path: Path) -> None:
     files = {path.replace("3.11", "3.12"): text.replace("3.11", "3.12") for path, text in environment().items()}
-    assert found(tmp_path, files) == [("other-python", ["_C"])]
+    assert found(tmp_path, files) == [("other-python", ["_C.cpython-311-x86_64-linux-gnu.so"])]
 
 
 def test_a_folder_before_it_without_its_modules_hides_it(tmp_path: Path) -> None:
@@ -205,3 +206,51 @@ def test_a_python_with_its_own_standard_library_needs_no_pyvenv_cfg(tmp_path: Pa
     sheet = FactSheet()
     python_env.probe(Pretend(tmp_path, files, {"VIRTUAL_ENV": "/env"}), sheet)
     assert sheet.get("interpreter.broken") == ""
+
+
+def test_modules_for_musl_under_glibc(tmp_path: Path) -> None:
+    record = f"{SITE}/torch-2.9.1.dist-info/RECORD"
+    files = {path.replace("linux-gnu", "linux-musl"): text for path, text in environment().items()}
+    files[record] = files[record].replace("linux-gnu", "linux-musl")
+    assert found(tmp_path, files) == []  # the interpreter here is no program that says what it needs
+    (tmp_path / "env/bin").mkdir(parents=True, exist_ok=True)
+    files.pop("env/bin/python3")
+    (tmp_path / "env/bin/python3").write_bytes(binaries.elf(needed=("libc.so.6",)))
+    assert found(tmp_path, files) == [("other-python", ["_C.cpython-311-x86_64-linux-musl.so"])]
+
+
+def test_an_editable_install_without_its_sources(tmp_path: Path) -> None:
+    finder = "MAPPING: dict[str, str] = {'torchvision': '/src/vision/torchvision'}\n"
+    name = "__editable___torchvision_finder.py"
+    record = f"{name},sha256=abc,{len(finder)}\n"
+    files = environment(**{name: finder, "torchvision-0.24.1.dist-info/RECORD": record})
+    assert found(tmp_path, files) == []  # the tree shows nothing of /src
+    files["src/notes.txt"] = ""
+    assert found(tmp_path, files) == [("missing", ["torchvision"])]
+    assert found(tmp_path, files | {"src/vision/torchvision/__init__.py": ""}) == []
+
+
+def test_what_a_required_package_requires_and_imports(tmp_path: Path) -> None:
+    def metadata(name: str, requires: str) -> str:
+        return f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\nRequires-Dist: {requires}\n"
+
+    files = environment(**{
+        "torch-2.9.1.dist-info/METADATA": metadata("torch", "sympy"),
+        "sympy/__init__.py": "try:\n    import mpmath\nexcept ImportError:\n    raise\n",
+        "sympy-1.dist-info/METADATA": metadata("sympy", "mpmath"),
+    })  # fmt: skip
+    assert found(tmp_path, files) == [("not-installed", [])]
+    files[f"{SITE}/sympy/__init__.py"] = ""  # it may go without
+    assert found(tmp_path, files) == []
+
+
+def test_pythonhome_of_another_python(tmp_path: Path) -> None:
+    files = environment() | {"usr/lib/python3.11/os.py": "", "opt/other/lib/python3.11/os.py": ""}
+    said = {}
+    for home in ("/usr", "/opt/other", "/opt/none"):
+        sheet = FactSheet()
+        python_env.probe(Pretend(tmp_path, files, {"VIRTUAL_ENV": "/env", "PYTHONHOME": home}), sheet)
+        said[home] = sheet.get("interpreter.broken")
+    assert said["/usr"] == ""
+    assert said["/opt/other"] == "PYTHONHOME=/opt/other is another Python's standard library"
+    assert "holds no standard library" in said["/opt/none"]

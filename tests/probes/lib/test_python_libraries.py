@@ -72,3 +72,29 @@ def test_what_is_nowhere_is_told_only_where_the_environment_is_known(tmp_path: P
     root = machine(tmp_path, cusparse=False)
     assert "path" not in told(Pretend(root, environ={}))["libcusparse.so.12"]
     assert told(TreeSystem(root)) == {}
+
+
+def test_nvrtc_opens_its_builtins_by_the_rpath_of_what_loaded_it(tmp_path: Path) -> None:
+    """As in the packages for CUDA 13: libnvrtc has neither RPATH nor RUNPATH of its own."""
+    lib = f"{NVIDIA}/cu13/lib"
+    torchs = binaries.elf(needed=("libnvrtc.so.13",), rpath="$ORIGIN/../../nvidia/cu13/lib")
+    (machine(tmp_path) / TORCH / "libtorch_global_deps.so").write_bytes(torchs)
+    (tmp_path / lib).mkdir(parents=True)
+    (tmp_path / lib / "libnvrtc.so.13").write_bytes(binaries.elf(soname="libnvrtc.so.13"))
+    assert told(Pretend(tmp_path, environ={}))["libnvrtc-builtins.so.13"].get("path") is None
+    (tmp_path / lib / "libnvrtc-builtins.so.13.0").write_bytes(binaries.elf(soname="libnvrtc-builtins.so.13.0"))
+    assert (
+        told(Pretend(tmp_path, environ={}))["libnvrtc-builtins.so.13.0"]["path"] == f"/{lib}/libnvrtc-builtins.so.13.0"
+    )
+
+
+def test_what_a_preloaded_copy_lacks(tmp_path: Path) -> None:
+    name, lib = "libnccl.so.2", f"{NVIDIA}/nccl/lib"
+    wants = binaries.elf(needed=(name,), rpath="$ORIGIN/../../nvidia/nccl/lib", wants=("ncclRecv", "malloc"))
+    (machine(tmp_path) / TORCH / "libtorch_global_deps.so").write_bytes(wants)
+    (tmp_path / lib).mkdir(parents=True)
+    (tmp_path / lib / name).write_bytes(binaries.elf(soname=name, defines=("ncclRecv",), build_id=b"new"))
+    (tmp_path / "old").mkdir()
+    for defines, lacks in ((("ncclSend",), ["ncclRecv"]), (("ncclRecv",), [])):
+        (tmp_path / "old" / name).write_bytes(binaries.elf(soname=name, defines=defines, build_id=b"old"))
+        assert told(Pretend(tmp_path, environ={"LD_PRELOAD": f"/old/{name}"}))[name]["missing_symbols"] == lacks
