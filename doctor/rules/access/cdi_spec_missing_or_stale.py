@@ -77,9 +77,8 @@ REMEDIES = tuple(_MAKE.values())
 _PLACE = Lazy(r"/(?:etc|var/run|run)/cdi/[\w.-]{1,80}\.(?:ya?ml|json)")
 
 
-def _again(file: CdiFile) -> Remedy:
+def _again(file: CdiFile, kind: str) -> Remedy:
     """In the place of the stale one: two specs of one device are a conflict."""
-    kind = file.kind or "nvidia.com/gpu"
     vendor = kind.partition(".")[0]
     return _generate(f"{vendor}-ctk", file.key, vendor) if _PLACE.fullmatch(file.key) else _MAKE[kind]
 
@@ -157,6 +156,6 @@ def _stale(machine: Snapshot, file: CdiFile) -> Iterator[Finding]:
         severity=Severity.WARNING,
         subject=Subject(kind="file", id=file.key),
         evidence=evidence(machine, names),
-        remedies=(_again(file),),
+        remedies=(_again(file, kind),),
         verify=("nvidia-ctk" if kind.startswith("nvidia") else "amd-ctk", "cdi", "list"),
     )
