@@ -103,7 +103,7 @@ def _lock(found: Solution, ask: Asked, path: Path) -> None:
     deliver(locked(ask, found, pylock=path.suffix == ".toml"), path)
 
 
-def _merged(kb: Knowledge, said: Target, cpu: str | None) -> Target:
+def _merged(kb: Knowledge, described: Target, cpu: str | None) -> Target:
     """What is described, and this machine's GPU and Python where nothing is said of them. Without a GPU of that vendor
     here: what is described alone, with a note on stderr."""
     from dataclasses import replace
@@ -112,16 +112,16 @@ def _merged(kb: Knowledge, said: Target, cpu: str | None) -> Target:
     from doctor.resolve.target import other_here
 
     machine, here = _probed(kb, None)
-    if here.arch and said.vendor in (None, here.vendor):
+    if here.arch and described.vendor in (None, here.vendor):
         names = ("driver", "rocm", "python", "os", "os_version", "glibc", "libc")
-        given = {name: getattr(said, name) for name in names} | {"machine": said.machine if cpu else None}
+        given = {name: getattr(described, name) for name in names} | {"machine": described.machine if cpu else None}
         merged = replace(here, **{name: value for name, value in given.items() if value})
-        return replace(merged, interpreter=None, installed=()) if said.python else merged
-    if said.vendor is None:
+        return replace(merged, interpreter=None, installed=()) if described.python else merged
+    if described.vendor is None:
         tell("doctor: note: no GPU is named, so this is for the CPU alone; --gpu names one\n")
-    elif note := other_here(said, machine):
+    elif note := other_here(described, machine):
         tell(f"doctor: note: {note}\n")
-    return said
+    return described
 
 
 def _probed(kb: Knowledge, from_: Path | None) -> tuple[Snapshot, Target]:

@@ -54,33 +54,33 @@ def find(system: System, wanted: str, connect: Connect = Api) -> Found:
         raise InputError(f"--in {wanted[:80]!r}: {engine[:20]!r} is none of {', '.join(ENGINES)}")
     if not _NAME.fullmatch(name):
         raise InputError(f"--in {wanted[:80]!r}: not a container's name or id")
-    said: list[str] = []
+    reasons: list[str] = []
     for candidate in (engine,) if engine else ENGINES:
         if candidate == "crictl":
-            found = _crictl(system, name, said)
+            found = _crictl(system, name, reasons)
         else:
-            found = _by_api(system, candidate, name, said, connect)
+            found = _by_api(system, candidate, name, reasons, connect)
         if found is None and candidate == "podman":
-            found = _by_podman(system, name, said)
+            found = _by_podman(system, name, reasons)
         if found is not None:
             return found
-    raise InputError(f"--in {name[:80]!r}: no such running container was found ({'; '.join(said)})")
+    raise InputError(f"--in {name[:80]!r}: no such running container was found ({'; '.join(reasons)})")
 
 
-def _by_api(system: System, engine: str, name: str, said: list[str], connect: Connect) -> Found | None:
+def _by_api(system: System, engine: str, name: str, reasons: list[str], connect: Connect) -> Found | None:
     sockets = list(local_engines.sockets(system, engine))
     if not sockets and engine == "docker":
-        said.append("docker: no socket of its daemon is here")
+        reasons.append("docker: no socket of its daemon is here")
     for socket in sockets:
         try:
             api = connect(engine, Place(f"unix:///{socket}"))
         except DoctorError as error:
-            said.append(str(error)[:200])
+            reasons.append(str(error)[:200])
             continue
         try:
-            found = _found(system, engine, name, api.container(name), _by_exec(api, name), said)
+            found = _found(system, engine, name, api.container(name), _by_exec(api, name), reasons)
         except DoctorError as error:
-            said.append(str(error)[:200])
+            reasons.append(str(error)[:200])
             found = None
         if found:
             return found
@@ -88,31 +88,31 @@ def _by_api(system: System, engine: str, name: str, said: list[str], connect: Co
     return None
 
 
-def _by_podman(system: System, name: str, said: list[str]) -> Found | None:
+def _by_podman(system: System, name: str, reasons: list[str]) -> Found | None:
     """By its command, where no service of podman's listens: it needs none."""
     start = local_engines.podman(system)
     if start is None or not system.which("podman").known:
-        said.append("podman: this account has no containers" if start is None else "podman is not here")
+        reasons.append("podman: this account has no containers" if start is None else "podman is not here")
         return None
-    text = _output(system, (*start, "inspect", "--type", "container", name), said)
+    text = _output(system, (*start, "inspect", "--type", "container", name), reasons)
     if text is None:
         return None
     try:
         table = container_inspect.first(text)
     except ParserError as error:
-        said.append(f"podman: {error}")
+        reasons.append(f"podman: {error}")
         return None
-    return _found(system, "podman", name, table, _opener(system, (*start, "exec", name)), said)
+    return _found(system, "podman", name, table, _opener(system, (*start, "exec", name)), reasons)
 
 
 def _found(
-    system: System, engine: str, name: str, table: Mapping[str, Any], opener: Opener, said: list[str]
+    system: System, engine: str, name: str, table: Mapping[str, Any], opener: Opener, reasons: list[str]
 ) -> Found | None:
     source = f"command:{engine} inspect"
     state = table.get("State")
     pid = state.get("Pid") if isinstance(state, dict) else None
     if type(pid) is not int or pid <= 0:
-        said.append(f"{engine}: {name[:60]} does not run")
+        reasons.append(f"{engine}: {name[:60]} does not run")
         return None
     facts = container_inspect.facts(table, source)
     facts.put("container.engine", engine, source)
@@ -148,27 +148,27 @@ def _resolved(spec: Any, facts: FactSheet, source: str) -> None:
             facts.put("container.mempolicy", seccomp_profile.mempolicy(profile, ()), source, "its seccomp profile")
 
 
-def _crictl(system: System, name: str, said: list[str]) -> Found | None:
+def _crictl(system: System, name: str, reasons: list[str]) -> Found | None:
     """By id, or by the name of a pod: `POD`, `POD/CONTAINER`, `NAMESPACE/POD/CONTAINER`."""
     if not system.which("crictl").known:
-        said.append("crictl is not here")
+        reasons.append("crictl is not here")
         return None
     starts = list(local_engines.crictl(system))
     if not starts:
-        said.append("crictl: neither its configuration nor a runtime's socket is here")
-    answers = (_in_runtime(system, start, name, said) for start in starts)
+        reasons.append("crictl: neither its configuration nor a runtime's socket is here")
+    answers = (_in_runtime(system, start, name, reasons) for start in starts)
     return next((found for found in answers if found), None)
 
 
-def _in_runtime(system: System, start: tuple[str, ...], name: str, said: list[str]) -> Found | None:
-    before = len(said)
+def _in_runtime(system: System, start: tuple[str, ...], name: str, reasons: list[str]) -> Found | None:
+    before = len(reasons)
     for words in cri.listings(name):
-        running = cri.running(_output(system, (*start, *words), said) or "")
+        running = cri.running(_output(system, (*start, *words), reasons) or "")
         if len(running) > 1:
             names = ", ".join(sorted(f"{one.namespace}/{one.pod}/{one.name}"[:120] for one in running)[:8])
             raise InputError(f"--in {name[:80]!r}: several run by that name; say which: {names}")
         for one in running:
-            text = _output(system, (*start, "inspect", one.id), said)
+            text = _output(system, (*start, "inspect", one.id), reasons)
             info = cri.info(text or "")
             pid = info.get("pid")
             if type(pid) is int and pid > 0:
@@ -176,16 +176,16 @@ def _in_runtime(system: System, start: tuple[str, ...], name: str, said: list[st
                 facts.put("container.engine", "kubernetes", "command:crictl inspect")
                 _resolved(info.get("runtimeSpec"), facts, "command:crictl inspect")
                 return Found("crictl", name, pid, facts, _opener(system, (*start, "exec", one.id)))
-    if len(said) == before:
-        said.append("crictl: none runs by that name")
+    if len(reasons) == before:
+        reasons.append("crictl: none runs by that name")
     return None
 
 
-def _output(system: System, argv: tuple[str, ...], said: list[str]) -> str | None:
+def _output(system: System, argv: tuple[str, ...], reasons: list[str]) -> str | None:
     reading = system.run(argv, deadline_s=ASK_S, limit=container_inspect.MAX_TEXT)
     if reading.value is None or reading.value.code:
         last = (reading.value.stderr if reading.value else reading.detail or "").strip().splitlines()[-1:]
-        said.append(f"{argv[0]}: {last[0][:100] if last else reading.state.value}")
+        reasons.append(f"{argv[0]}: {last[0][:100] if last else reading.state.value}")
         return None
     return reading.value.stdout
 
@@ -214,11 +214,11 @@ def _by_exec(api: Api, name: str) -> Opener:
     return tried
 
 
-def _answer(code: int, said: str, source: str, node: str) -> Reading[str]:
+def _answer(code: int, output: str, source: str, node: str) -> Reading[str]:
     if code == 0:
         return Reading(State.VALUE, source, "ok")
-    last = said.strip().rpartition("\n")[2]
+    last = output.strip().rpartition("\n")[2]
     for words, errno in _ERRNOS:
         if words in last and node in last:  # an engine that may not exec says the same of something else
-            return Reading(State.VALUE, source, errno, said.strip()[:200])
-    return Reading(State.FAILED, source, None, said.strip()[:200])
+            return Reading(State.VALUE, source, errno, output.strip()[:200])
+    return Reading(State.FAILED, source, None, output.strip()[:200])

@@ -96,49 +96,49 @@ class _Copy:
 
 def _lacking(model: Model) -> frozenset[str]:
     """Fields of it whose None is knowledge: its other fields say that there is nothing to tell."""
-    said = model.__dict__
+    values = model.__dict__
     kind = type(model).__name__
     if kind == "Gpu":
-        return _gpu(said)
+        return _gpu(values)
     rule = _LACKING.get(kind)
-    return frozenset(rule(said)) if rule else frozenset()
+    return frozenset(rule(values)) if rule else frozenset()
 
 
-def _gpu(said: Mapping[str, Any]) -> frozenset[str]:
-    if not said["vendor"]:
+def _gpu(values: Mapping[str, Any]) -> frozenset[str]:
+    if not values["vendor"]:
         return frozenset()
-    others = (names for vendor, names in _OF_VENDOR.items() if vendor != said["vendor"])
-    whole = said["compute_partition"] == "SPX" or said["mig_mode"] == "disabled"
+    others = (names for vendor, names in _OF_VENDOR.items() if vendor != values["vendor"])
+    whole = values["compute_partition"] == "SPX" or values["mig_mode"] == "disabled"
     return frozenset({"partitions"} if whole else ()).union(*others)
 
 
-def _nvidia_driver(said: Mapping[str, Any]) -> tuple[str, ...]:
+def _nvidia_driver(values: Mapping[str, Any]) -> tuple[str, ...]:
     """Where NVML answers there is no error of it, nor of nvidia-smi, which asks it; a module that is not loaded has no
     version."""
-    without = ("version", "flavour") if said["loaded"] is False else ()
-    return (*without, "nvml_error", "smi_error") if said["nvml_gpus"] is not None else without
+    without = ("version", "flavour") if values["loaded"] is False else ()
+    return (*without, "nvml_error", "smi_error") if values["nvml_gpus"] is not None else without
 
 
-def _torch(said: Mapping[str, Any]) -> Any:
-    if said["installed"] is False:
-        return said
-    if said["build"] is None:
+def _torch(values: Mapping[str, Any]) -> Any:
+    if values["installed"] is False:
+        return values
+    if values["build"] is None:
         return ()
-    return {"cuda": ("hip", "rocm"), "rocm": ("cuda", "ptx")}.get(said["build"], ("cuda", "hip", "rocm", "ptx"))
+    return {"cuda": ("hip", "rocm"), "rocm": ("cuda", "ptx")}.get(values["build"], ("cuda", "hip", "rocm", "ptx"))
 
 
 _OF_GPU_NODES = ("gfx", "unique_id", "hive_id", "pci_address", "xgmi_peers", "render_minor")
 _LACKING: dict[str, Any] = {
     "Torch": _torch,
-    "Container": lambda said: said if said["inside"] is False else (),
-    "DeviceNode": lambda said: ("open_error",) if said["openable"] else (),
-    "Kfd": lambda said: ("nodes",) if said["present"] is False else (),
-    "KfdNode": lambda said: _OF_GPU_NODES if said["simd_count"] == 0 else (),
+    "Container": lambda values: values if values["inside"] is False else (),
+    "DeviceNode": lambda values: ("open_error",) if values["openable"] else (),
+    "Kfd": lambda values: ("nodes",) if values["present"] is False else (),
+    "KfdNode": lambda values: _OF_GPU_NODES if values["simd_count"] == 0 else (),
     "NvidiaDriver": _nvidia_driver,
-    "AmdgpuDriver": lambda said: ("smi_error",) if said["smi_seconds"] is not None else (),
-    "ContainerEngine": lambda said: ("config_error",) if said["runtimes"] is not None else (),
-    "Toolkit": lambda said: ("config_error",) if said["no_cgroups"] is not None else (),
-    "Package": lambda said: ("requires_python",) if said["requires"] is not None else (),
-    "PciDevice": lambda said: ("acs_redirect",) if said["kind"] not in (None, "other") else (),
-    "Process": lambda said: said if said["pid"] is None else (),
+    "AmdgpuDriver": lambda values: ("smi_error",) if values["smi_seconds"] is not None else (),
+    "ContainerEngine": lambda values: ("config_error",) if values["runtimes"] is not None else (),
+    "Toolkit": lambda values: ("config_error",) if values["no_cgroups"] is not None else (),
+    "Package": lambda values: ("requires_python",) if values["requires"] is not None else (),
+    "PciDevice": lambda values: ("acs_redirect",) if values["kind"] not in (None, "other") else (),
+    "Process": lambda values: values if values["pid"] is None else (),
 }

@@ -219,18 +219,20 @@ def _of_lines(rows: list[Assigned], source: str, text: str, lines: list[str]) ->
         known = bool(described(row.name))
         before = last.get(row.name)
         if row.how == "plain" and known and row.value is not None and starts and _is_kept_back(row, text):
-            said = "is a variable of the shell only: without export no program sees it, unless it was exported before"
-            yield _finding(row, "warning", said, f"Write export {row.name}={row.value}.", where, "not-exported")
+            problem = (
+                "is a variable of the shell only: without export no program sees it, unless it was exported before"
+            )
+            yield _finding(row, "warning", problem, f"Write export {row.name}={row.value}.", where, "not-exported")
         elif row.how == "number":
-            said = "is not a string in YAML, and Kubernetes refuses the manifest"
-            yield _finding(row, "error", said, f'Write value: "{row.value}".', where, "unquoted")
+            problem = "is not a string in YAML, and Kubernetes refuses the manifest"
+            yield _finding(row, "error", problem, f'Write value: "{row.value}".', where, "unquoted")
         elif row.value and _CREDENTIAL.search(row.name) and _is_credential(row.value):
-            said = "looks like a secret, and the file keeps its value"
+            problem = "looks like a secret, and the file keeps its value"
             cure = "Take it from a secret store at start, and make a new one."
-            yield _finding(row._replace(value=None), "warning", said, cure, where, "secrets-in-env")
+            yield _finding(row._replace(value=None), "warning", problem, cure, where, "secrets-in-env")
         elif known and before and before.scope == row.scope and before.value and row.value not in (None, before.value):
-            said = f"is set again; line {before.line} set {before.value[:40]}"
-            yield _finding(row, "info", said, "Keep one of the lines.", where, "set-twice")
+            problem = f"is set again; line {before.line} set {before.value[:40]}"
+            yield _finding(row, "info", problem, "Keep one of the lines.", where, "set-twice")
         last[row.name] = row
 
 
@@ -250,13 +252,13 @@ def _is_credential(value: str) -> bool:
     )
 
 
-def _finding(row: Assigned, severity: str, said: str, cure: str, where: str, what: str) -> Finding:
+def _finding(row: Assigned, severity: str, problem: str, cure: str, where: str, what: str) -> Finding:
     subject = Subject(kind="variable", id=row.name)
     shown = f"{row.name}={row.value[:60]}" if row.value is not None else row.name
     return Finding(
         rule=lint.MISREAD,
         severity=Severity(severity),
-        summary=f"{shown} {said}."[:400],
+        summary=f"{shown} {problem}."[:400],
         subject=subject,
         fingerprint=fingerprint(f"{lint.MISREAD} {what}", subject),
         evidence=(Evidence(text=shown, source=where), Evidence(text=what, source=where)),

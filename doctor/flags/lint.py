@@ -97,17 +97,17 @@ def _name(name: str, text: str, situation: Situation) -> Iterator[Remark]:
     if gone:
         yield _unread(name, text, gone)
     elif near:
-        said = f"is not read by any known component, but {near} is"
-        yield Remark(UNKNOWN, "warning", name, said, "known names", "names of the stack", f"Use {near}.", text)
+        sentence = f"is not read by any known component, but {near} is"
+        yield Remark(UNKNOWN, "warning", name, sentence, "known names", "names of the stack", f"Use {near}.", text)
     elif name.startswith("VLLM_") and not spelling.is_known(name) and not situation.has("vllm"):
-        said = "is not read by any known release of vLLM, which warns of such names at start"
-        yield Remark(UNKNOWN, "info", name, said, "known names", "names of the stack", "Check its spelling.", text)
+        sentence = "is not read by any known release of vLLM, which warns of such names at start"
+        yield Remark(UNKNOWN, "info", name, sentence, "known names", "names of the stack", "Check its spelling.", text)
 
 
 def _unread(name: str, text: str, gone: spelling.Gone) -> Remark:
-    said = "has no effect" if gone.sure else "may have no effect"
+    sentence = "has no effect" if gone.sure else "may have no effect"
     grave = "warning" if gone.sure else "info"
-    return Remark(UNKNOWN, grave, name, f"{said}: {gone.why}", "renames", gone.source, gone.cure, text)
+    return Remark(UNKNOWN, grave, name, f"{sentence}: {gone.why}", "renames", gone.source, gone.cure, text)
 
 
 def _value(name: str, text: str, situation: Situation) -> Iterator[Remark]:
@@ -131,8 +131,8 @@ def _value(name: str, text: str, situation: Situation) -> Iterator[Remark]:
     elif left_on(flag, text, reading):
         judged = interactions.speaks_of(name)  # whether it harms here is then judged by what is at hand
         grave = "warning" if situation.context("production") and not judged else "info"
-        said = f"is for debugging: {flag['effect']}"
-        yield Remark(DEBUG, grave, name, said, "kind debug", flag["source"], f"Start without {name}.", text)
+        sentence = f"is for debugging: {flag['effect']}"
+        yield Remark(DEBUG, grave, name, sentence, "kind debug", flag["source"], f"Start without {name}.", text)
 
 
 def left_on(flag: Mapping[str, object], text: str, reading: Reading | None) -> bool:
@@ -152,18 +152,18 @@ def _misread(name: str, text: str, reading: Reading, grammar: str, component: st
     wanted = grammars.meant(text)
     better = None if wanted is None else grammars.spelt(grammar, wanted)
     fix = f"Write {name}={better}." if better is not None else f"Write it as {component} reads it, or unset {name}."
-    said = f"{reading.says} ({component})"
+    sentence = f"{reading.says} ({component})"
     grave = table("flags/grammars")[grammar].get("severity") or _SEVERITY[reading.state]
-    return Remark(rule, grave, name, said, f"grammar {grammar}", grammars.source(grammar), fix, text)
+    return Remark(rule, grave, name, sentence, f"grammar {grammar}", grammars.source(grammar), fix, text)
 
 
 def _held(held: interactions.Held, situation: Situation) -> Iterator[Remark]:
     rule = next((rule for pattern, rule in _BY_INTERACTION if pattern.match(held.id)), CONFLICT)
     name = held.variables[0] if held.variables else _wanted(held)
-    said = held.problem if held.audited else f"{held.problem.rstrip('.')} (not checked against the code)"
-    said = f"{said.rstrip('.')} (matters in production)" if held.if_production else said
+    sentence = held.problem if held.audited else f"{held.problem.rstrip('.')} (not checked against the code)"
+    sentence = f"{sentence.rstrip('.')} (matters in production)" if held.if_production else sentence
     value = situation.env.get(name)
-    yield Remark(rule, held.severity, name, said, held.id, held.source, held.fix, value, held.variables)
+    yield Remark(rule, held.severity, name, sentence, held.id, held.source, held.fix, value, held.variables)
 
 
 def _wanted(held: interactions.Held) -> str:

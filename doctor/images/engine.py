@@ -79,14 +79,14 @@ def chosen(name: str | None) -> Name:
 
 def builder(api: Api) -> Builder:
     """Raises InputError where what builds is not there or too old."""
-    said = str(api.version().get("Version") or "")
+    release = str(api.version().get("Version") or "")
     if not shutil.which(api.name):
         raise InputError(f"the program `{api.name}` is not installed: images are built by it")
     if api.name == "podman":
-        found = re.match(r"\d+\.\d+(?:\.\d+)?", said)
+        found = re.match(r"\d+\.\d+(?:\.\d+)?", release)
         if found and Dotted(found[0]).numbers < Dotted(LEAST_PODMAN).numbers:
             raise InputError(f"podman {found[0]} is too old: {LEAST_PODMAN} or newer knows named build contexts")
-        return Builder("podman", f"podman {said}", str(api.info().get("BuildahVersion") or "unknown"))
+        return Builder("podman", f"podman {release}", str(api.info().get("BuildahVersion") or "unknown"))
     plugin = _buildx("version")
     known = re.search(r"v?(\d+\.\d+\.\d+)", plugin)
     if not known:
@@ -102,7 +102,9 @@ def builder(api: Api) -> Builder:
         raise InputError(f"BuildKit {version[1]} is too old: {LEAST_BUILDKIT} writes layers that bear a given time")
     driver = re.search(r"(?m)^Driver:\s+(\S+)", kit)
     own = driver is not None and driver[1] != "docker"
-    return Builder("docker", f"docker {said}", known[1], own or _CONTAINERD in (api.info().get("DriverStatus") or ()))
+    return Builder(
+        "docker", f"docker {release}", known[1], own or _CONTAINERD in (api.info().get("DriverStatus") or ())
+    )
 
 
 def _buildx(word: str) -> str:
@@ -246,8 +248,8 @@ def _failure(words: Sequence[str], code: int, steps: Mapping[str, Step], tail: S
     if step is None:
         return BuildFailed(words, code, None, output, f"the build failed: {_ERROR.sub('', last[0])[:300]}")
     lines = [line for line in step.lines if line.strip() and not line.startswith(_FAILED)][-6:]
-    said = " | ".join(_short(line) for line in lines) or last[0][:300]
-    return BuildFailed(words, code, step, output, f"step {step.name[:160]} failed: {said}")
+    shown = " | ".join(_short(line) for line in lines) or last[0][:300]
+    return BuildFailed(words, code, step, output, f"step {step.name[:160]} failed: {shown}")
 
 
 def _short(line: str) -> str:

@@ -91,18 +91,18 @@ def _with(recipe: Recipe, lock: Lock, **parts: object) -> Recipe:
 
 def changes(old: Lock | None, new: Lock) -> list[str]:
     """What a new lock moves, a line for each."""
-    said = []
+    lines = []
     before, after = old.base if old else None, new.base
     if (before and (before.digest, before.mirror)) != (after and (after.digest, after.mirror)):
-        said.append(f"base: {before.digest[:19] if before else 'none'} -> {after.digest[:19] if after else 'none'}")
+        lines.append(f"base: {before.digest[:19] if before else 'none'} -> {after.digest[:19] if after else 'none'}")
     was, now = (old.apt.snapshot if old and old.apt else None), (new.apt.snapshot if new.apt else None)
     moved = list(_moved("apt", _debs(old.apt if old else None), _debs(new.apt)))
     if was != now and (moved or not (was and now)):  # another date with the same packages moves nothing
-        said.append(f"apt's date: {was or 'none'} -> {now or 'none'}")
-    said += moved
-    said += _moved("wheel", _rows(old.stack if old else None), _rows(new.stack))
-    said += _moved("doctor's", _rows(old.doctor if old else None), _rows(new.doctor))
-    return said
+        lines.append(f"apt's date: {was or 'none'} -> {now or 'none'}")
+    lines += moved
+    lines += _moved("wheel", _rows(old.stack if old else None), _rows(new.stack))
+    lines += _moved("doctor's", _rows(old.doctor if old else None), _rows(new.doctor))
+    return lines
 
 
 def _debs(part: AptLock | None) -> dict[str, str]:

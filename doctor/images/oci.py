@@ -163,21 +163,21 @@ def entries(image: Image, layer: str) -> dict[str, Entry]:
 
 def differences(one: Image, other: Image, limit: int = 200) -> list[str]:
     """Files and settings that two images differ in, in words."""
-    said: list[str] = []
+    changes: list[str] = []
     for number, (a, b) in enumerate(zip(one.layers, other.layers, strict=False)):
         if a == b:
             continue
         left, right = entries(one, a), entries(other, b)
-        before = len(said)
+        before = len(changes)
         paths = [p for p in sorted(left.keys() | right.keys()) if left.get(p) != right.get(p)]
-        said += [f"layer {number}: /{path}: {_how(left.get(path), right.get(path))}" for path in paths]
-        if len(said) == before:
-            said.append(f"layer {number}: the same files in another order or compression")
+        changes += [f"layer {number}: /{path}: {_how(left.get(path), right.get(path))}" for path in paths]
+        if len(changes) == before:
+            changes.append(f"layer {number}: the same files in another order or compression")
     if len(one.layers) != len(other.layers):
-        said.append(f"{len(one.layers)} layers against {len(other.layers)}")
+        changes.append(f"{len(one.layers)} layers against {len(other.layers)}")
     keys = sorted(set(one.config) | set(other.config))
-    said += [f"config: {k}" for k in keys if k != "rootfs" and one.config.get(k) != other.config.get(k)]
-    return said[:limit] + ([f"and {len(said) - limit} more"] if len(said) > limit else [])
+    changes += [f"config: {k}" for k in keys if k != "rootfs" and one.config.get(k) != other.config.get(k)]
+    return changes[:limit] + ([f"and {len(changes) - limit} more"] if len(changes) > limit else [])
 
 
 def _how(one: Entry | None, other: Entry | None) -> str:

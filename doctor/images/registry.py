@@ -98,8 +98,8 @@ def resolve(image: str, platform: str, ca: Path | None = None) -> tuple[str, str
                 answer = _get(client, reference.address, {"Accept": _ACCEPT, "Authorization": given})
             if answer.status_code != 200:
                 why = _WHY.get(answer.status_code, "").format(reference.host)
-                said = f"{image}: {reference.host} answers {answer.status_code} {answer.reason_phrase}{why}"
-                raise Refused(said, answer.status_code)
+                message = f"{image}: {reference.host} answers {answer.status_code} {answer.reason_phrase}{why}"
+                raise Refused(message, answer.status_code)
             manifest: Any = answer.json()
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
@@ -109,8 +109,8 @@ def resolve(image: str, platform: str, ca: Path | None = None) -> tuple[str, str
             _SILENT[reference.host] = reason  # so that eighty profiles do not wait for it eighty times
         raise InputError(f"{image}: {reference.host} can't be asked: {reason}") from error
     digest = f"sha256:{hashlib.sha256(answer.content).hexdigest()}"
-    said = answer.headers.get("docker-content-digest")
-    wanted = reference.tag if reference.tag.startswith("sha256:") else said or digest
+    digest_header = answer.headers.get("docker-content-digest")
+    wanted = reference.tag if reference.tag.startswith("sha256:") else digest_header or digest
     if wanted != digest:
         raise InputError(f"{image}: {reference.host} says {wanted[:80]}, and what it sent is {digest}")
     return digest, _of_platform(manifest, image, platform)

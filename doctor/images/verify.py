@@ -193,10 +193,10 @@ def _guard(api: Api, reference: str, found: Findings, work: Path) -> Check:
         done = _inside(api, reference, *install, mounts=mounts)
     if done.code == 0:
         return Check(name, "failed", f"pip replaced torch {there}: nothing holds it (PIP_CONSTRAINT)")
-    said = next((r.strip() for r in done.stdout.splitlines() + done.stderr.splitlines() if "constraint" in r), "")
-    if not said:
+    refusal = next((r.strip() for r in done.stdout.splitlines() + done.stderr.splitlines() if "constraint" in r), "")
+    if not refusal:
         return Check(name, "not checked", f"pip failed otherwise: {_last(done)}")
-    return Check(name, "ok", f"pip refuses another than {there}: {said[:160]}")
+    return Check(name, "ok", f"pip refuses another than {there}: {refusal[:160]}")
 
 
 def wheel(folder: Path, name: str, version: str, needs: str | None = None) -> Path:

@@ -153,8 +153,8 @@ class Uv:
     def version(self) -> str:
         """`uv 0.13.9`"""
         if self._version is None:
-            said = self._system.run((self._path, "--version"))
-            self._version = " ".join(said.value.stdout.split()[:2]) if said.value else "uv"
+            answer = self._system.run((self._path, "--version"))
+            self._version = " ".join(answer.value.stdout.split()[:2]) if answer.value else "uv"
         return self._version
 
 
@@ -163,25 +163,25 @@ def verdict(question: Question, ran: Reading[Output], by: str, day: str) -> Reso
     where = ", ".join(["the Python package index", *question.indexes])
     if ran.value is None:
         return Resolution("not-tried", by, where, day, f"uv did not answer: {ran.detail or ran.state.value}")
-    said = " ".join(line.strip() for line in ran.value.stderr.splitlines() if line.strip())
+    stderr_text = " ".join(line.strip() for line in ran.value.stderr.splitlines() if line.strip())
     if ran.value.code == 0:
         count = sum("==" in line for line in ran.value.stdout.splitlines())
         done = Resolution("resolved", by, where, day, f"{count} packages, {question.words}")
         return _without(done, question)
-    if _UNREACHABLE.search(said):
-        named = [url for url in question.indexes if url in said or _host(url) in said]
+    if _UNREACHABLE.search(stderr_text):
+        named = [url for url in question.indexes if url in stderr_text or _host(url) in stderr_text]
         return Resolution("not-tried", by, where, day, f"{named[0] if named else 'the index'} can't be reached")
-    if "No solution found" in said and (source := re.search(r"(\S+) has no usable wheels", said)):
+    if "No solution found" in stderr_text and (source := re.search(r"(\S+) has no usable wheels", stderr_text)):
         text = f"{source[1]} has no wheel: it is built from source, which no resolver checks"
         return Resolution("not-tried", by, where, day, text)
-    if "No solution found" in said and not question.is_exact:
+    if "No solution found" in stderr_text and not question.is_exact:
         text = f"uv refuses it for {question.platform}, and resolves for no glibc {question.glibc}"
         return Resolution("not-tried", by, where, day, text)
-    if "No solution found" in said:
-        because = (said.partition("cause: ")[2] or said).partition(" hint:")[0]
+    if "No solution found" in stderr_text:
+        because = (stderr_text.partition("cause: ")[2] or stderr_text).partition(" hint:")[0]
         first = because.partition(" And because you require ")[0]  # what follows says what was asked
         return Resolution("refused", by, where, day, first.replace("we can conclude that ", "")[:300])
-    return Resolution("not-tried", by, where, day, f"uv failed: {said[:200] or 'no output'}")
+    return Resolution("not-tried", by, where, day, f"uv failed: {stderr_text[:200] or 'no output'}")
 
 
 def _without(done: Resolution, question: Question) -> Resolution:

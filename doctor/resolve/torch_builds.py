@@ -85,9 +85,9 @@ def python_serves(release: TorchBuild, python: str) -> Answer:
     if not release.pythons:
         return Answer("unknown", f"the Pythons of torch {release.version} are {UNKNOWN_HERE}")
     listed = ", ".join(f"{p[2:3]}.{p[3:]}" for p in release.pythons)
-    said = f"its wheels are for Python {listed}"
+    reason = f"its wheels are for Python {listed}"
     return Answer(
-        "yes" if tag in release.pythons else "no", f"{said}; {python} is asked", release.source, release.as_of
+        "yes" if tag in release.pythons else "no", f"{reason}; {python} is asked", release.source, release.as_of
     )
 
 
@@ -116,25 +116,25 @@ def _gpu(kb: Knowledge, target: Target, build: Build) -> Iterator[Reason]:
 def _by_neighbours(kb: Knowledge, target: Target, build: Build) -> Answer:
     """The list of this build is not known: the same build of the releases before and after, and the builds before and
     after in the same release, decide where at least two are known and all agree. The former two alone do, too."""
-    said: dict[str, windows.Verdict] = {}
+    others: dict[str, windows.Verdict] = {}
     same_tag: list[windows.Verdict] = []
     source = ""
     for near in _neighbours(kb, build, target.machine):
         archs = kb.torch_archs(near.version, near.tag, target.machine)
         if archs:
             verdict = windows.code_runs(kb, target.arch, archs, near.cuda).verdict
-            said[near.words.removeprefix("torch ")] = verdict
+            others[near.words.removeprefix("torch ")] = verdict
             same_tag += [verdict] if near.tag == build.tag else []
             entry = kb.torch_build(near.version)
             source = source or (entry.source if entry else "")
     if len(same_tag) == 2 and len(set(same_tag)) == 1:
-        said = dict(list(said.items())[:2])
-    verdicts = set(said.values())
-    if len(said) < 2 or len(verdicts) != 1:
+        others = dict(list(others.items())[:2])
+    verdicts = set(others.values())
+    if len(others) < 2 or len(verdicts) != 1:
         return Answer("unknown", f"the GPUs that it has code for are {UNKNOWN_HERE}")
     verdict = verdicts.pop()
     has = "all have" if verdict == "yes" else "have no"
-    return Answer(verdict, f"its own list is {UNKNOWN_HERE}; {', '.join(said)} {has} code for {target.arch}", source)
+    return Answer(verdict, f"its own list is {UNKNOWN_HERE}; {', '.join(others)} {has} code for {target.arch}", source)
 
 
 def _neighbours(kb: Knowledge, build: Build, machine: str) -> Iterator[Build]:

@@ -75,7 +75,7 @@ def test_every_grammar_of_the_table_is_read() -> None:
         ("xla_prealloc", ["false", "0", "true"], ["FALSE", "off", "no"], [], []),
         ("fi_bool", ["Yes", "off"], [], ["y", "2"], []),
         ("gfx_version", ["10.3.0", "9.0.10"], [], [], ["gfx1030", "10.3", "64.0.0", ""]),
-        ("visible_rocr", ["0,1", "GPU-1a2b"], ["", "0,0", "0,x", "0,-1"], [], []),
+        ("visible_rocr", ["0,1", "GPU-1a2b", "0,-1"], ["", "0,0", "0,x"], [], []),
         ("visible_hip", ["0,1"], ["", "01", "0, 1", "-1"], [], []),
         ("visible_cuda", ["0,1", "-1", "MIG-1a/0/0", "GPU-8932f937"], ["", "0,0", "0,x"], [], []),
         ("nccl_iflist", ["eth0", "^lo,docker", "=eth0"], ["eth0,^lo", "eth0, eth1"], [""], []),

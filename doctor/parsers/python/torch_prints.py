@@ -30,7 +30,7 @@ PASTED = (
 
 _NONE = "none"
 """What stands for an answer of None until both are known."""
-_Said = list[tuple[str, object, str]]
+_Rows = list[tuple[str, object, str]]
 """What was printed, in the order of the text: name, value, place."""
 _LINE_LIMIT = 600
 _ASKED_LIMIT = 8
@@ -40,7 +40,7 @@ _ASKED = re.compile(
 )
 _REMARK = re.compile(r"#\s{0,3}(?:->|=>|→)?\s{0,3}(\S.{0,200})$")
 _ARROW = re.compile(r"\)?\s{0,3}(?:->|=>|→|==?>)\s{0,3}(\S.{0,200})$")
-_TOLD = re.compile(
+_PRINTED = re.compile(
     r"\btorch\.(__version__|version\.cuda|version\.hip)\b[`'\"]{0,2}"
     r"(?:\s{1,3}(?:is|was|shows|gives|says|prints|returns|reports)\s{1,3}|\s{0,3}[:=]\s{1,3})"
     r"[`'\"]{0,2}([\w.+-]{1,60})"
@@ -62,81 +62,81 @@ _ARCH = re.compile(r"\b(?:sm_\d{2,3}[af]?|compute_\d{2,3}|gfx[0-9a-f]{3,4})\b")
 def read(text: str, source: str = "text", command: str = "") -> FactSheet:
     """Only an answer of the form that the call gives counts. The question may be the command that printed the text:
     `python -c "import torch; print(torch.__version__)"`. Raises ParserError without an answer."""
-    said: _Said = []
+    rows: _Rows = []
     waiting: list[str] = _ASKED.findall(command[:_LINE_LIMIT])[:_ASKED_LIMIT] if "print" in command else []
     for where, line in source_lines(text, source):
         line = line[:_LINE_LIMIT]
         asked = _ASKED.findall(line)[:_ASKED_LIMIT] if "torch." in line else []
-        if asked and _told(said, where, line):
+        if asked and _printed(rows, where, line):
             waiting = []
         elif asked:
-            waiting = [] if _answered(said, where, line, asked) else asked
+            waiting = [] if _answered(rows, where, line, asked) else asked
         elif waiting and (answer := _PROMPT.sub("", line).strip()):
-            waiting = _answer(said, where, answer, waiting)
-    if not said:
+            waiting = _answer(rows, where, answer, waiting)
+    if not rows:
         raise ParserError("nothing that torch printed of itself")
     sheet = FactSheet()
-    for name, value, place in _of_the_right_environment(_without_backend(said)):
+    for name, value, place in _of_the_right_environment(_without_backend(rows)):
         sheet.put(name, value, place)
     if not len(sheet):
         raise ParserError("nothing that torch printed of itself")
     return sheet
 
 
-def _without_backend(said: _Said) -> _Said:
+def _without_backend(rows: _Rows) -> _Rows:
     """With the build that both answers give: where neither CUDA's version nor HIP's is any, torch is a CPU build. One
     of them alone is None in every build for the other vendor."""
-    none = {str(value): place for name, value, place in said if name == _NONE}
-    rest = [row for row in said if row[0] != _NONE]
+    none = {str(value): place for name, value, place in rows if name == _NONE}
+    rest = [row for row in rows if row[0] != _NONE]
     if len(none) < 2 or any(name == "torch.build" and value in ("cuda", "rocm") for name, value, _ in rest):
         return rest
     return [*(row for row in rest if row[0] != "torch.build"), ("torch.build", "cpu", none["hip"])]
 
 
-def _of_the_right_environment(said: _Said) -> _Said:
+def _of_the_right_environment(rows: _Rows) -> _Rows:
     """Without what a CPU build said where a build for a GPU sees one afterwards: that was another environment's."""
-    builds = [value for name, value, _ in said if name == "torch.build"]
-    sees = [value for name, value, _ in said if name == "torch.available"]
+    builds = [value for name, value, _ in rows if name == "torch.build"]
+    sees = [value for name, value, _ in rows if name == "torch.available"]
     if "cpu" not in builds or builds[-1] not in ("cuda", "rocm") or not sees or sees[-1] is not True:
-        return said
-    last = max(place for place, (name, value, _) in enumerate(said) if (name, value) == ("torch.build", "cpu"))
+        return rows
+    last = max(place for place, (name, value, _) in enumerate(rows) if (name, value) == ("torch.build", "cpu"))
     return [
         row
-        for place, row in enumerate(said)
+        for place, row in enumerate(rows)
         if not (row[0] == "torch.available" and row[1] is False)
         and not (place <= last and row[0] in ("torch.installed", "torch.version", "torch.build"))
     ]
 
 
-def _answered(said: _Said, where: str, line: str, asked: list[str]) -> bool:
+def _answered(rows: _Rows, where: str, line: str, asked: list[str]) -> bool:
     """Whether the answer stands on the line of the question."""
     if len(asked) != 1:
         return False
     found = _REMARK.search(line) or _ARROW.search(line)
-    return found is not None and _take(said, where, asked[0], found[1])
+    return found is not None and _take(rows, where, asked[0], found[1])
 
 
-def _told(said: _Said, where: str, line: str) -> bool:
+def _printed(rows: _Rows, where: str, line: str) -> bool:
     """Whether the line tells in words what one of them is."""
     if _NO_ANSWER.search(line):
         return False
-    answers = [_take(said, where, name, answer.rstrip(".")) for name, answer in _TOLD.findall(line)]
+    answers = [_take(rows, where, name, answer.rstrip(".")) for name, answer in _PRINTED.findall(line)]
     return any(answers)
 
 
-def _answer(said: _Said, where: str, line: str, waiting: list[str]) -> list[str]:
+def _answer(rows: _Rows, where: str, line: str, waiting: list[str]) -> list[str]:
     """What is still waited for after a line: a tuple or a row of words answers all, one word the first."""
     inner = _TUPLE.match(line)
     apart, words = (", ", inner[1]) if inner else (None, line)
     parts = [part.strip() for part in words.split(apart, len(waiting) - 1 if _names_last(waiting) else -1)]
     if len(waiting) > 1 and len(parts) == len(waiting):
-        fits = _take(said, where, waiting[0], parts[0])
+        fits = _take(rows, where, waiting[0], parts[0])
         if not inner and not fits:  # words of another form: a message of the call that failed
             return waiting
         for asked, part in zip(waiting[1:], parts[1:], strict=True):
-            _take(said, where, asked, part)
+            _take(rows, where, asked, part)
         return []
-    return waiting[1:] if _take(said, where, waiting[0], line) else []
+    return waiting[1:] if _take(rows, where, waiting[0], line) else []
 
 
 def _names_last(waiting: list[str]) -> bool:
@@ -144,10 +144,10 @@ def _names_last(waiting: list[str]) -> bool:
     return waiting[-1].startswith("cuda.get_device_name")
 
 
-def _take(said: _Said, where: str, asked: str, answer: str) -> bool:
+def _take(rows: _Rows, where: str, asked: str, answer: str) -> bool:
     take = _TAKES[asked.partition("(")[0]]
     facts = take(kept(answer, 300).strip("'\"` ,;"))
-    said.extend((name, value, where) for name, value in facts.items())
+    rows.extend((name, value, where) for name, value in facts.items())
     return bool(facts)
 
 
