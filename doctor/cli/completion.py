@@ -85,9 +85,11 @@ complete -o default -F _doctor doctor
 
 
 def _fish(rows: dict[tuple[str, ...], list[str]]) -> str:
-    """Without files where a command has commands of its own."""
+    """Without files where a command has commands of its own, or an option its values."""
     known = " ".join(f"'{' '.join(path)}'" for path in rows if path)
-    groups = " ".join(f"'{' '.join(path)}'" for path in rows if any(o[:-1] == path for o in rows if o))
+    commands = [path for path in rows if path and not path[-1].startswith("-")]
+    closed = [path for path in rows if path not in commands or any(c[:-1] == path for c in commands)]
+    groups = " ".join(f"'{' '.join(path)}'" for path in closed)
     cases = "\n".join(f"        case '{' '.join(path)}'\n            set words {' '.join(words)}"
                       for path, words in rows.items())  # fmt: skip
     return f"""# Completion of doctor, made by `doctor completion fish`.
