@@ -19,7 +19,7 @@ from tests.each import each
 from tests.started import started
 
 Doctor = Callable[..., str]
-WORD, DOMAIN, USER = "Nimbuscrag", "corp.tarnwell.example", "okafor2"
+WORD, DOMAIN, USER = "Strawberry", "corp.tarnwell.example", "okafor2"
 _HIDDEN = (WORD, DOMAIN, "tarnwell")
 _FORMATS = ("text", "json", "jsonl", "markdown", "sarif", "junit", "github", "prometheus", "html")
 
