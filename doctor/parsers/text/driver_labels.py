@@ -22,6 +22,9 @@ _AMDGPU_NUMBER = re.compile(
 _FIRST_PACKAGE_RELEASE = 20
 """AMD numbers the driver apart from ROCm since 30.10; module numbers and ROCm's are below."""
 
+_OF_ROCM_5 = re.compile(r"5(?:\.\d{1,2}){4}")
+"""amdgpu-dkms of ROCm 5.0 to 5.4 (repo.radeon.com/amdgpu): `5.13.20.5.0`, `5.18.2.22.40`."""
+
 
 class DriverLabels:
     """A method takes the value of a label, and where it stands."""
@@ -51,7 +54,7 @@ class DriverLabels:
     def driver(self, where: str, value: str) -> None:
         """A bare "Driver": NVIDIA's numbers are of three digits and a dot; amdgpu's are not. A branch alone is NVIDIA's
         where its package is named."""
-        if "amdgpu" in value.lower():
+        if "amdgpu" in value.lower() or _OF_ROCM_5.fullmatch(value.strip()):
             self.amdgpu(where, value)
         elif "nvidia" in value.lower() or re.search(r"\d\.", value):
             self.nvidia_driver(where, value)

@@ -43,7 +43,7 @@ def _judged(machine: Snapshot, kb: Knowledge, package: Package, vendor: str) -> 
     if ways and not ours and _own_code(machine, package, vendor) is False:
         text = f"{package.name} {package.version[:20]} does not support {_VENDORS[vendor]}'s GPUs."
         yield _finding(machine, package, text, ways[0], ())
-    lowest = [sm_number(w.cc_min) for w in ours if _holds(w, package.version)]
+    lowest = [_lowest(w) for w in ours if _holds(w, package.version)]
     floor = min((n for n in lowest if n), default=None) if lowest and all(lowest) else None
     for gpu in one_an_arch(machine, "nvidia") if vendor == "nvidia" and floor else ():
         number = sm_number(gpu.arch)
@@ -52,6 +52,12 @@ def _judged(machine: Snapshot, kb: Knowledge, package: Package, vendor: str) -> 
                 f"{package.name} {package.version[:20]} does not support {gpu.arch}; its support starts at sm_{floor}."
             )
             yield _finding(machine, package, text, ours[0], (f"gpus[{gpu.key}].arch",))
+
+
+def _lowest(way: PackageWay) -> int | None:
+    """The oldest of NVIDIA's architectures that it serves."""
+    listed = [n for n in map(sm_number, way.gpus) if n]
+    return sm_number(way.cc_min) or min(listed, default=None)
 
 
 def _own_code(machine: Snapshot, package: Package, vendor: str) -> bool | None:
