@@ -1,13 +1,12 @@
-"""Names by what they are not: a word that no documentation, package or source of the field has (`data/words.txt`) is a name where
-a name may stand: with a digit or a dash, as a whole value, in a pair of capitalised words.
+"""Names by what they are not: a word that no documentation, package or source of the field has (`data/words.txt`) is a
+name where a name may stand: with a digit or a dash, as a whole value, in a pair of capitalised words.
 
 >>> sorted(unknown("peer brontosaur12<4123> of kluizenaar-web, --rdzv-id=spechtlauf ring gfx_0.0.0 timeout"))
 [('host', 'brontosaur12'), ('host', 'kluizenaar-web'), ('project', 'spechtlauf')]
->>> list(unknown("amdgpu_ras_eeprom_init: FETCHADD_64 librhash0 1.4.3, _ZN3c1021throwNullDataPtrErrorEv /usr/lib/kolibri"))
+>>> list(unknown("amdgpu_ras_eeprom_init: FETCHADD_64 librhash0 1.4.3, _ZN3c1021throwNullDataPtrErrorEv /lib/kolibri"))
 []
 """
 
-# ruff: noqa: E501, SIM905 -- tables
 from __future__ import annotations
 
 import re
@@ -33,25 +32,23 @@ _ENDS = ("s", "es", "ed", "ing", "ly")
 _BEGINS = ("un", "re", "non", "pre", "sub", "gpu", "cpu", "cuda", "rocm")
 _KEY = Lazy(r"(?:([\w./-]{2,60})[\"']?[ \t]{0,20}[=:][ \t]{0,30}[\"'\[]?|\s(--?[A-Za-z][\w-]{0,40})[ =][\"']?)\Z")
 _WORD_BEFORE = Lazy(
-    r"(?i)(?:^|[\s(\[])(?:on|for|by|ask|at|as|user|users|host|hosts|node|nodes|server|cluster|queue|account|project|team|group|partition|named|called|owner|author|run|login|"
-    r"machine|pod|job|container|volume|namespace|tenant|exec|logs|inspect|attach|für|von|bei|rechner|benutzer|knoten|utilisateur|serveur|usuario|servidor|utente|pour|par|para|por|voor|door|regards,|thanks,|cheers,)[\s:]{1,2}[\"'`]?@?\Z"
+    r"(?i)(?:^|[\s(\[])(?:on|for|by|ask|at|as|user|users|host|hosts|node|nodes|server|cluster|queue|account|project|team|"
+    r"group|partition|named|called|owner|author|run|login|machine|pod|job|container|volume|namespace|tenant|exec|logs|"
+    r"inspect|attach|für|von|bei|rechner|benutzer|knoten|utilisateur|serveur|usuario|servidor|utente|pour|par|para|por|"
+    r"voor|door|regards,|thanks,|cheers,)[\s:]{1,2}[\"'`]?@?\Z"
 )
 _GAP_BEFORE = Lazy(r"(?:\A|\n|\t|  |[\"'`(\[{,;|@:<]) ?\Z")
 _GAP_BEHIND = Lazy(r"[\"'`]?(?:[,;)}\]|>]|\(\d|[%$#>]\s|[ \t]?(?:\n|\Z)|\t|  |:(?=[^\s:])|[\"'`])")
 _VERSION_BEHIND = Lazy(
-    r"[\"']?(?:[=<>~!]=|@|/[a-z]+ \d|:(?:amd64|all|arm64)|[ \t:=,\"'|(v-]{1,40}(?:\d+:)?\d+\.\d|\.(?:so|py|cpp|hpp|[chm]|cu|hip|json|ya?ml|ko|service|bin|dat|whl|deb|rpm)\b|\((?!r[ow]\b|\d))"
+    r"[\"']?(?:[=<>~!]=|@|/[a-z]+ \d|:(?:amd64|all|arm64)|[ \t:=,\"'|(v-]{1,40}(?:\d+:)?\d+\.\d|"
+    r"\.(?:so|py|cpp|hpp|[chm]|cu|hip|json|ya?ml|ko|service|bin|dat|whl|deb|rpm)\b|\((?!r[ow]\b|\d))"
 )
 _KEY_BEHIND = Lazy(r"[\"']?[ \t]{0,30}(?:=|:(?=\s|\Z))|[\"']\s?:")
 _PERSON = Lazy(
-    r"(?<![\w./-])[A-ZÀ-Þ][a-zß-ÿ'’]{2,24}(?: (?:v[ao]n|de[rnlia]?|d[aio]|l[ae]|bin|al|ter|[A-Z]\.?))?(?:[ -][A-ZÀ-Þ][a-zß-ÿ'’-]{2,24}){1,2}(?![\w(])"
+    r"(?<![\w./-])[A-ZÀ-Þ][a-zß-ÿ'’]{2,24}(?: (?:v[ao]n|de[rnlia]?|d[aio]|l[ae]|bin|al|ter|[A-Z]\.?))?"
+    r"(?:[ -][A-ZÀ-Þ][a-zß-ÿ'’-]{2,24}){1,2}(?![\w(])"
 )
 _SPOKEN = Lazy(r"(?<![\w./=-])[^\W\d_]+(?![\w/=-])")
-_NO_NAMES = frozenset(
-    "version driver arch architecture model product brand vendor manufacturer codename module type state status mode policy algorithm backend format dtype kernel function"
-    " symbol library lib error message msg feature features flag flags class op operation level event action method reason option options command cmd device devices governor"
-    " scheduler compiler language locale lang plugin engine target package depends requires provides section priority license summary description title subsystem interface".split()
-)
-"""Keys of values that are words of a program, though no documentation has them."""
 
 
 @lru_cache(maxsize=16384)
@@ -131,7 +128,7 @@ def _kind(name: str, text: str, start: int, end: int) -> str:
         return ""
     if key:
         words = re.split(r"[^a-z]+", (key[1] or key[2]).lower())
-        return "" if any(word in _NO_NAMES for word in words) else "project"
+        return "" if any(word in listed("program_keys") for word in words) else "project"
     return "project" if _GAP_BEFORE.search(before) else ""
 
 
