@@ -186,10 +186,7 @@ def _shut(node: DeviceNode) -> bool:
     return node.mode is not None and node.mode & 0o006 != 0o006
 
 
-_ROOT_REACHES = (
-    *(),
-    *("dri-open-permission", "kfd-open-permission", "kfd-denied"),
-)
+_ROOT_REACHES = ("dri-open-permission", "kfd-open-permission", "kfd-denied")
 
 
 def _no_group_at_all(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:

@@ -128,7 +128,6 @@ def _fails(machine: Snapshot) -> bool:
 _OF_UNSERVED = (
     *("cuda-no-kernel-image", "program-crashed", "amd-memory-access-fault", "hip-launch-failure"),
     *("hip-no-binary-for-gpu", "torch-install-lacks-capability"),
-    *(),
 )
 _NO_FILE = ("rocblas-tensile-missing",)
 
