@@ -20,7 +20,6 @@ from doctor.redaction.detector import detected
 if TYPE_CHECKING:
     from doctor.bundle.open import Bundle
 
-_WORD = re.compile(r"[A-Za-z0-9+/=_.~%-]{6,4096}")
 _PIECE = re.compile(r"[A-Za-z0-9+/=_~-]{16,4096}")
 _HOST = re.compile(r"(?<![\w.@/-])(?:[a-zA-Z0-9-]{1,63}\.){1,8}[a-zA-Z]{2,24}(?![\w(-])")
 _URL_HOST = re.compile(r"://(?:[^\s/@]{0,100}@)?([A-Za-z0-9.-]{1,255})")
@@ -45,8 +44,6 @@ _PUBLIC = (
     " anaconda.org huggingface.co pythonhosted.org radeon.com fedoraproject.org freedesktop.org opencontainers.org kubernetes.io nvcr.io"
     " ghcr.io quay.io gitlab.com google.com microsoft.com intel.com gnu.org apache.org systemd.io w3.org"
 ).split()
-_MOST = 400
-"""Things listed of one file; more are counted."""
 
 
 class Seen(NamedTuple):

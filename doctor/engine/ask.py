@@ -92,13 +92,13 @@ def _shown_by(name: str, machine: Snapshot, rule: Rule) -> str | None:
     return nvidia or amd
 
 
-_WORDS = {
-    "amd": ("rocm", "rocblas", "tensile", "hip error", "hip out of", "/dev/kfd", "amdgpu"),
-    "nvidia": ("nvidia", "cuda", "nvml"),
-}
+_AMD_WORDS = ("rocm", "rocblas", "tensile", "hip error", "hip out of", "/dev/kfd", "amdgpu")
+_NVIDIA_WORDS = ("nvidia", "cuda", "nvml")
 
 
 def _in_texts(machine: Snapshot) -> set[str]:
-    """The vendors whose words stand in the error texts."""
-    said = " ".join(symptom.text.lower() for symptom in machine.symptoms)
-    return {vendor for vendor, words in _WORDS.items() if any(word in said for word in words)}
+    """The vendor whose words stand in the error texts. AMD's decide: torch for ROCm says CUDA too."""
+    text = " ".join(symptom.text.lower() for symptom in machine.symptoms)
+    if any(word in text for word in _AMD_WORDS):
+        return {"amd"}
+    return {"nvidia"} if any(word in text for word in _NVIDIA_WORDS) else set()

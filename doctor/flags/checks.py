@@ -14,8 +14,6 @@ from doctor.flags.situation import Situation, release
 
 Answer = bool | None
 _ALLOC = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
-_LISTS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
-_STATES = ("misread", "ignored", "fails")
 
 
 def run(name: str, situation: Situation) -> Answer:
@@ -122,9 +120,6 @@ def _megatron_attention(s: Situation) -> Answer:
     chosen = next((kind for kind in (*_ATTENTION, "auto") if s.context(f"attention_{kind}")), None)
     wanted = {f"NVTE_{k.upper()}_ATTN": str(int(chosen in (k, "auto"))) for k in _ATTENTION}
     return None if chosen is None else any(s.env.get(name, value) != value for name, value in wanted.items())
-
-
-_ALGORITHMS = frozenset(("ring", "tree", "collnetdirect", "collnetchain", "nvls", "nvlstree", "pat", "collnet"))
 
 
 def _mixed_or_old(s: Situation) -> Answer:

@@ -25,7 +25,6 @@ from doctor.profiles.parts import Flag, Pip, Serve
 UID = 10001
 DOCTOR_NEEDS = ("defusedxml", "nvidia-ml-py", "packaging", "pydantic", "PyYAML", "rich", "typer", "zstandard")
 """What the doctor inside imports: what pyproject.toml lists but docker, since no engine is there; a test says so."""
-_GIB = 1 << 30
 
 
 @dataclass(frozen=True)

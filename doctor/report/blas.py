@@ -15,6 +15,7 @@ from doctor.redaction import Redactor
 from doctor.redaction.site import Site
 from doctor.report.bench import finding_lines
 from doctor.report.key import local_key
+from doctor.report.words import plural
 
 _NAMED = {
     "hipblaslt": "hipBLASLt",
@@ -88,8 +89,9 @@ def text(
     if trouble:
         lines += ["", f"Some products did not run: {trouble}"]
     lines += finding_lines(findings)
-    if machine.gemm_proofs is not None and not findings and not trouble:
-        lines += ["", "No problems found."]
+    ran = [proof for proof in machine.gemm_proofs or () if proof.outcome == "ran"]
+    if ran and not findings and not trouble:
+        lines += ["", f"No problems found in the {plural(len(ran), 'product')} that ran."]
     if machine.gemm_proofs is None:
         lines += ["", "Predicted from files and flags. To run one small product of each kind: doctor blas --prove"]
     return "\n".join(lines) + "\n"

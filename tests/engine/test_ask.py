@@ -21,6 +21,11 @@ ASKED: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("gpu-memory-exhausted", {}, "`nvidia-smi`"),
     ("gpu-memory-exhausted", AMD, "amd-smi process"),
     (
+        "gpu-memory-exhausted",
+        {"symptoms[x].text": "torch.cuda.OutOfMemoryError: HIP out of memory.", "symptoms[x].source": "text:1"},
+        "amd-smi process",
+    ),
+    (
         "device-node-permission",
         {"symptoms[x].text": "Unable to open /dev/kfd read-write", "symptoms[x].source": "text:1"},
         "/dev/kfd",

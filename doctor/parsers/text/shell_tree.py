@@ -22,7 +22,6 @@ MOST_WORDS = 5_000
 """Of one command."""
 _ASSIGN = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,127})(\[[^\]]{0,80}\])?(\+?)=(.*)", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_:.-]*")
-_ENDS = {"if": ("then",), "then": ("elif", "else", "fi"), "else": ("fi",), "do": ("done",), "{": ("}",)}
 _BEFORE = ("!", "time")
 _COMPUTED = re.compile(r"\b([A-Za-z_]\w{0,127})\s?(?:[-+*/%&^|]?=(?!=)|\+\+|--)|(?:\+\+|--)\s?([A-Za-z_]\w{0,127})")
 """Variables that arithmetic sets."""
