@@ -63,11 +63,21 @@ def with_symptoms(
         for symptom in symptoms:
             collect(outcome, check.rule, check.on_symptom(machine, kb, symptom))
         loud = {"basis": "symptom", "severity": severity, "suspect": weak}
-        return [f.model_copy(update={**loud, "evidence": f.evidence or shown}) for f in outcome.findings]
+        return [
+            f.model_copy(update={**loud, "summary": _as_sure(f.summary, weak), "evidence": f.evidence or shown})
+            for f in outcome.findings
+        ]
     summary = next((p.cause.summary for p in pointers if p.cause.summary), check.rule.title)
     remedies = check.advice(machine, kb) if check.advice else check.remedies
-    said = Finding(summary=summary, severity=severity, basis="symptom", evidence=shown, remedies=remedies)
-    return [said.model_copy(update={"suspect": weak})]
+    made = Finding(
+        summary=_as_sure(summary, weak), severity=severity, basis="symptom", evidence=shown, remedies=remedies
+    )
+    return [made.model_copy(update={"suspect": weak})]
+
+
+def _as_sure(summary: str, weak: int) -> str:
+    """One of several causes that an error text may have is not stated as a fact."""
+    return f"Possible cause: {summary}" if weak else summary
 
 
 def _both(finding: Finding, shown: tuple[Evidence, ...], severity: Severity) -> Finding:
