@@ -13,12 +13,22 @@ import subprocess
 import sys
 from pathlib import Path
 
-from refresh import distributions, known_releases, nvidia_drivers, pypi, pytorch_matrix, rocm_docs, therock
+from refresh import (
+    distributions,
+    known_releases,
+    nvidia_drivers,
+    pci_ids,
+    pypi,
+    pytorch_matrix,
+    rocm_docs,
+    therock,
+    vllm_wheels,
+)
 
 from doctor.knowledge import Knowledge
 
 HERE = Path(__file__).resolve().parent
-SOURCES = (known_releases, pytorch_matrix, nvidia_drivers, rocm_docs, therock, distributions)
+SOURCES = (known_releases, pytorch_matrix, nvidia_drivers, rocm_docs, therock, vllm_wheels, pci_ids, distributions)
 _WRITERS = ("read_wheels.py", "record_resolutions.py")
 
 

@@ -1,4 +1,4 @@
-"""AMD's documentation source: ROCm's releases, and the amdgpu drivers that the newest of them lists."""
+"""AMD's documentation source: ROCm's releases, and the amdgpu drivers and kernels that the newest of them lists."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from refresh.pypi import Fetch
 TITLE = "the source of AMD's ROCm documentation"
 _ROOT = "https://raw.githubusercontent.com/ROCm/rocm-docs/HEAD/docs/"
 RELEASES, DRIVERS = f"{_ROOT}release/versions.rst", f"{_ROOT}data/driver-firmware-support.yaml"
+SYSTEMS = f"{_ROOT}data/os-support.yaml"
+_OS = {"debian": "Debian", "oracle": "Oracle Linux", "rhel": "RHEL", "rocky": "Rocky Linux", "sles": "SLES",
+       "ubuntu": "Ubuntu"}  # fmt: skip
+"""The file's anchors -> the table's names."""
 
 
 def ask(get: Fetch, kb: Knowledge) -> Iterator[str]:
@@ -23,6 +27,22 @@ def ask(get: Fetch, kb: Knowledge) -> Iterator[str]:
     yield from (f"+ rocm_releases: {version} ({day})" for version, day in released if version not in held)
     known = {driver.version for driver in kb.amdgpu_drivers()}
     yield from (f"+ amdgpu_drivers: {version}" for version in drivers if version not in known)
+    kernels = {f"{row.os} {row.version}": " ".join(row.kernels) for row in kb.os_kernels()}
+    for system, kernel in systems(_text(get, SYSTEMS)):
+        if kernel.split()[-1] not in kernels.get(system, ""):
+            yield f"+ rocm_os_kernels: {system} has kernel {kernel}"
+
+
+def systems(text: str) -> list[tuple[str, str]]:
+    """`("Ubuntu 24.04.4", "HWE 6.17")`. Raises ValueError for a file of another form."""
+    rows = re.findall(r'&([a-z]+)_\w+ \{ version: "([\d.]+)", kernel: "([^"]+)"', text)
+    if not rows:
+        raise ValueError(f"{SYSTEMS}: its form is not the known one")
+    return [(f"{_OS.get(os, os)} {_service_pack(os, version)}", kernel) for os, version, kernel in rows]
+
+
+def _service_pack(os: str, version: str) -> str:
+    return version.replace(".", " SP", 1) if os == "sles" and version.startswith("15.") else version
 
 
 def _text(get: Fetch, url: str) -> str:

@@ -19,7 +19,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
 import ask_sources
 import read_wheels
-from refresh import distributions, known_releases, nvidia_drivers, pypi, pytorch_matrix, rocm_docs, therock
+from refresh import (
+    distributions,
+    known_releases,
+    nvidia_drivers,
+    pci_ids,
+    pypi,
+    pytorch_matrix,
+    rocm_docs,
+    therock,
+    vllm_wheels,
+)
 
 KB = Knowledge()
 REPLIES = Path(__file__).with_name("replies")
@@ -72,14 +82,20 @@ def test_a_new_driver_branch_and_a_new_release_of_a_known_one() -> None:
 
 
 def amd_s(replace: str = "", by: str = "") -> pypi.Fetch:
-    names = {rocm_docs.RELEASES: "rocm_releases.rst", rocm_docs.DRIVERS: "rocm_drivers.yaml"}
+    names = {
+        rocm_docs.RELEASES: "rocm_releases.rst",
+        rocm_docs.DRIVERS: "rocm_drivers.yaml",
+        rocm_docs.SYSTEMS: "rocm_systems.yaml",
+    }
     return lambda url, headers: (REPLIES / names[url]).read_text().replace(replace, by).encode()
 
 
-def test_a_new_rocm_and_a_new_amdgpu_driver() -> None:
+def test_a_new_rocm_a_new_amdgpu_driver_and_a_new_kernel() -> None:
     assert list(rocm_docs.ask(amd_s(), KB)) == []
     assert list(rocm_docs.ask(amd_s("10.1.0", "10.9.0"), KB)) == ["+ rocm_releases: 10.9.0 (October 5, 2026)"]
     assert list(rocm_docs.ask(amd_s('"31.60.0"', '"31.90.0"'), KB)) == ["+ amdgpu_drivers: 31.90.0"]
+    (line,) = rocm_docs.ask(amd_s("HWE 6.17", "HWE 7.1"), KB)
+    assert line == "+ rocm_os_kernels: Ubuntu 24.04.4 has kernel HWE 7.1"
     with pytest.raises(ValueError, match=r"versions\.rst: its form"):
         list(rocm_docs.ask(says("<html>"), KB))
 
@@ -92,6 +108,24 @@ def test_the_gpus_of_amd_s_own_wheels() -> None:
     assert "+ device_wheels: therock-nightly: torch 2.99" in lines
     with pytest.raises(ValueError, match="no table"):
         list(therock.ask(says("<html>"), KB))
+
+
+def test_a_gpu_of_a_known_chip_and_neither_old_chips_nor_switches() -> None:
+    real = (REPLIES / "pci.ids").read_text()
+    assert list(pci_ids.ask(says(real), KB)) == []
+    later = real.replace("75a0  Aqua", "7fff  Aqua Vanjaram [Instinct MI999]\n\t75a0  Aqua")
+    assert list(pci_ids.ask(says(later), KB)) == ["+ amd_gpus: 1002:7fff Aqua Vanjaram [Instinct MI999]"]
+    with pytest.raises(ValueError, match="no device"):
+        list(pci_ids.ask(says("<html>"), KB))
+
+
+def test_the_releases_in_vllm_s_index_for_rocm() -> None:
+    real = (REPLIES / "vllm_rocm.html").read_text()
+    assert list(vllm_wheels.ask(says(real), KB)) == []
+    later = real.replace("0.18.0%2Brocm700", "0.99.0%2Brocm721")
+    assert list(vllm_wheels.ask(says(later), KB)) == ["+ package_ways: vllm 0.99.0 is built for rocm721"]
+    with pytest.raises(ValueError, match="no wheel"):
+        list(vllm_wheels.ask(says("<html>"), KB))
 
 
 def test_the_glibc_of_distributions() -> None:
