@@ -145,7 +145,8 @@ def _of_indexes(found: Solution) -> list[tuple[str, int]]:
 
 def _head(found: Solution) -> list[str]:
     """What it is, and what is to be installed after it, since it is compiled against the torch that is there."""
-    after = [f"# then, compiled on the machine: {shlex.join(c)}" for c in found.commands if "--no-build-isolation" in c]
+    compiled = {p.requirement.partition(" ")[0] for p in found.picks if p.compiled}
+    after = [f"# then, compiled on the machine: {shlex.join(c)}" for c in found.commands if compiled & {*c}]
     return [f"# {_line(explain(found))}", f"# {_line(found.resolution.words)}", *after]
 
 

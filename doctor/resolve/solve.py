@@ -202,10 +202,11 @@ def _changes(kb: Knowledge, tries: Sequence[Solution], wanted: Sequence[Requirem
     """What of the machine would have to change for exactly what was asked: by the candidates that nothing but the
     machine speaks against, those with the fewest changes."""
     seen: list[frozenset[str]] = []
-    curable = [(frozenset(r.kind for r in t.refusals()), t) for t in tries]
+    known = [t for t in tries if not any(r.verdict == "unknown" and r.kind == "package" for r in t.reasons)]
+    curable = [(frozenset(r.kind for r in t.refusals()), t) for t in known]
     curable = [(kinds, t) for kinds, t in curable if kinds and kinds <= _MACHINE]
     for kinds, tried in sorted(curable, key=lambda pair: len(pair[0])):
-        if any(known <= kinds for known in seen):
+        if any(fewer <= kinds for fewer in seen):
             continue
         made = _changed(kb, tried, kinds, wanted, tool)
         if made:

@@ -61,6 +61,14 @@ def test_requirements_name_the_index_and_pins() -> None:
     ]
 
 
+def test_what_is_compiled_comes_after_the_file_with_its_vendor_s_option() -> None:
+    for gpu, driver, option in (("H100", "580.95.05", "CUDA"), ("MI300X", "30.20", "HIP")):
+        found = answered("torch llama-cpp-python deepspeed", gpu=gpu, driver=driver, python="3.12")
+        text = FORMATS["requirements"](found)
+        assert f"-C cmake.args=-DGGML_{option}=on\n" in text
+        assert "# then, compiled on the machine: python3.12 -m pip install deepspeed==" in text
+
+
 def test_a_project_for_uv_takes_torch_from_its_index_alone() -> None:
     text = FORMATS["uv"](answered("torch torchvision transformers", **H100))
     assert 'requires-python = "==3.12.*"' in text

@@ -38,6 +38,11 @@ def test_an_unknown_part_of_the_machine_is_said_and_no_advice_is_given(machine: 
     assert " runs on " not in explain(found)
 
 
+def test_an_unknown_release_asks_for_no_other_driver() -> None:
+    assert asked("sglang==0.5.3", gpu="H100", driver="575.57.08", python="3.12").changes == ()
+    assert asked("vllm", gpu="H100", driver="515.65.01", python="3.12").changes != ()
+
+
 def test_a_python_that_is_newer_than_any_known_is_unknown() -> None:
     found = asked("transformers", **{**H100, "python": "3.16"})
     assert found.status == "unknown"
