@@ -19,7 +19,7 @@ from doctor.versions import Dotted
 TORCH_INDEX = "{torch}"
 """In PackageWay.index: the one of torch's build."""
 FAMILY = ("torch", "torchvision", "torchaudio")
-_ALIASES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x"), "te": ("transformer-engine",),
+_ALIASES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy-rocm-7-0"), "te": ("transformer-engine",),
             "flash-attention": ("flash-attn",), "onnxruntime": ("onnxruntime-gpu", "onnxruntime-migraphx"),
             "flashinfer": ("flashinfer-python",), "megatron": ("megatron-core",),
             "tf": ("tensorflow",)}  # fmt: skip
@@ -76,7 +76,7 @@ def pick(kb: Knowledge, target: Target, wish: Requirement, build: Build | None) 
     releases = [r.version for name in meant(kb, wish) for r in kb.package_releases(name)]
     there = any(wish.specifier.contains(version, prereleases=True) for version in releases)
     whose = f" for {target.vendor.upper()} GPUs" if there and target.vendor else ""
-    text = f"{wish.name}{wish.specifier}{whose} is {UNKNOWN_HERE}"
+    text = f"a package of {wish.name}{wish.specifier}{whose} is {UNKNOWN_HERE}"
     return Pick(wish.name, "", "", reasons=(Reason("package", "unknown", text),))
 
 
@@ -231,6 +231,12 @@ def _driver(kb: Knowledge, target: Target, way: PackageWay) -> Iterator[Reason]:
     if way.rocm and target.vendor == "amd" and target.driver != IN_TREE and (target.driver or target.rocm):
         answers = [torch_builds.amdgpu_serves(kb, target, rocm) for rocm in way.rocm]
         yield min(answers, key=lambda r: ("yes", "unknown", "no").index(r.verdict))
+
+
+def image_fits(kb: Knowledge, target: Target, way: PackageWay) -> bool:
+    """Whether nothing known speaks against a container image on this GPU and driver."""
+    reasons = (*_gpu(kb, target, way, None), *_driver(kb, target, way))
+    return way.vendor == target.vendor and all(r.verdict != "no" for r in reasons)
 
 
 def _needs(kb: Knowledge, target: Target, release: PackageRelease, way: PackageWay, build: Build | None) -> str | None:

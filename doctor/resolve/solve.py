@@ -23,7 +23,7 @@ from doctor.resolve.command import Tool, commands
 from doctor.resolve.machine import unknowns
 from doctor.resolve.model import Build, Change, Kind, Pick, Reason, Solution, Target, worst
 from doctor.resolve.newest import newer
-from doctor.resolve.packages import for_vendor, meant, needs_torch, pick
+from doctor.resolve.packages import for_vendor, image_fits, meant, needs_torch, pick
 
 _MACHINE = frozenset({"driver", "rocm", "python", "platform"})
 """Kinds of reasons that a change of the machine cures; another GPU is none."""
@@ -269,18 +269,14 @@ def _nearest(kb: Knowledge, target: Target, wanted: Sequence[Requirement], tool:
     """The stack that runs on this machine and gives up least: another build, another release, a package less, an image,
     at last the CPU build of torch."""
     for differs, fewer in _fewer(wanted):
-        if differs == "torch alone" and not any(needs_torch(kb, w) for w in wanted):
-            continue
+        if differs == "torch alone":
+            if image := _image(kb, target, wanted):
+                return image, "a container image instead"
+            if not any(needs_torch(kb, w) for w in wanted):
+                continue
         got = _search(kb, target, fewer, tool)
         if got.status == "solved":
             return got, differs
-    for wish in wanted:
-        for name in meant(kb, wish):
-            for way in kb.package_ways(name):
-                if way.kind == "image" and _image_fits(target, way.gpus, way.vendor):
-                    chosen = Pick(name, way.latest or "", "", image=way.image)
-                    got = Solution("solved", target, tuple(map(str, wanted)), picks=(chosen,), knowledge=_release())
-                    return replace(got, commands=(("docker", "pull", way.image or ""),)), "a container image instead"
     if any(needs_torch(kb, w) for w in wanted):
         got = _search(kb, replace(target, vendor=None, arch=None), (Requirement("torch"),), tool)
         if got.status == "solved":
@@ -291,8 +287,14 @@ def _nearest(kb: Knowledge, target: Target, wanted: Sequence[Requirement], tool:
     return None, ""
 
 
-def _image_fits(target: Target, gpus: Sequence[str], vendor: str) -> bool:
-    return vendor == target.vendor and (not target.arch or not gpus or target.arch.split(":")[0] in gpus)
+def _image(kb: Knowledge, target: Target, wanted: Sequence[Requirement]) -> Solution | None:
+    """The first container image that holds a package for this GPU and driver."""
+    for way in (way for wish in wanted for name in meant(kb, wish) for way in kb.package_ways(name)):
+        if way.kind == "image" and image_fits(kb, target, way):
+            chosen = Pick(way.package, way.latest or "", "", image=way.image)
+            got = Solution("solved", target, tuple(map(str, wanted)), picks=(chosen,), knowledge=_release())
+            return replace(got, commands=(("docker", "pull", way.image or ""),))
+    return None
 
 
 def _fewer(wanted: Sequence[Requirement]) -> Iterator[tuple[str, tuple[Requirement, ...]]]:

@@ -142,7 +142,7 @@ def test_a_sentence_says_what_is_wrong_and_what_would_run() -> None:
         ("vllm==0.1.0", {"gpu": "sm_90"}, "vllm==0.1.0 is not known to this version"),
         ("sglang", {"gpu": "gfx942", "driver": "5.7"}, "a package of sglang for AMD GPUs is not known to this version"),
         ("torch potato", {"gpu": "gfx942", "driver": "5.7"}, "potato is not known to this version"),
-        ("tensorflow", {"gpu": "gfx942"}, "a package of tensorflow for AMD GPUs is not known to this version"),
+        ("tensorflow", {"gpu": "gfx1100"}, "a package of tensorflow for AMD GPUs is not known to this version"),
     ],
 )
 def test_what_is_not_known_is_not_called_unsupported(packages: str, machine: dict[str, str], words: str) -> None:
@@ -151,6 +151,15 @@ def test_what_is_not_known_is_not_called_unsupported(packages: str, machine: dic
     assert words in explain(found)
     assert not found.commands
     assert "unsupported" not in str(found)
+
+
+def test_an_image_is_offered_for_its_gpus_and_drivers_alone() -> None:
+    found = asked("sglang", gpu="MI355X", driver="31.40", python="3.12")
+    assert found.nearest
+    assert lines(found.nearest) == ["docker pull rocm/sgl-dev:v0.5.13.post1-ubuntu24.04-py3.14-rocm7.14"]
+    for gpu, driver in (("MI355X", "6.4.1"), ("RX 7900 XTX", "31.40")):
+        other = asked("sglang", gpu=gpu, driver=driver, python="3.12").nearest
+        assert other is None or not any(p.image for p in other.picks)
 
 
 @pytest.mark.parametrize(
