@@ -27,7 +27,7 @@ def bench(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            help="gemm, copy, host, attention, flex, compile, launch, collectives (default: all); "
+            help="gemm, copy, host, p2p, l2, attention, flex, compile, launch, collectives (default: all); "
             "or `compare A B`, `report FILE`, `tune`."
         ),
     ] = None,
@@ -132,6 +132,10 @@ def _measure(
     found.devices = tuple(replace(d, ceiling=ceiling(machine, kb, d.pci)) for d in found.devices)
     wanted = [*shapes, *(s for s in _of_baselines(profile) if level == "full" and s not in shapes)]
     todo = plan(names, level, found.devices[0].torch, len(found.devices), wanted, runner.left())
+    if not todo.cases and not todo.collectives:
+        measured.hush()
+        why = "is measured at --level full, on a GPU" if level == "quick" else "needs a GPU; p2p and collectives, two"
+        raise InputError(f"nothing to measure: {', '.join(names)} {why}")
     try:
         for event in run(runner, todo, found):
             measured.say(event.what)

@@ -40,15 +40,20 @@ class Smi(LiveSystem):
         return Reading(State.VALUE, "command:nvidia-smi", said)
 
 
-@pytest.mark.parametrize("field", ["clocks_event_reasons.active", "clocks_throttle_reasons.active"])
-def test_clocks_and_throttle_reasons_of_nvidia_by_new_and_old_drivers(field: str) -> None:
-    told = clocks.read(Smi("1410, 1593, 398.12, 61, 0x0000000000000024\n", knows=field), ADDRESS, "cuda")
-    assert (told.sm_mhz, told.memory_mhz, told.power_w) == (1410, 1593, 398.12)
+@pytest.mark.parametrize(
+    "field, more, power",
+    [("clocks_event_reasons.active", ", 612.4", 612.4), ("clocks_event_reasons.active", ", [N/A]", 398.12),
+     ("clocks_throttle_reasons.active", "", 398.12)],
+)  # fmt: skip
+def test_clocks_and_throttle_reasons_of_nvidia_by_new_and_old_drivers(field: str, more: str, power: float) -> None:
+    """Where the driver has the power of this instant, the mean of the last second does not count."""
+    told = clocks.read(Smi(f"1410, 1593, 398.12, 61, 0x0000000000000024{more}\n", knows=field), ADDRESS, "cuda")
+    assert (told.sm_mhz, told.memory_mhz, told.power_w) == (1410, 1593, power)
     assert told.throttle == ("power cap", "software thermal slowdown")
 
 
 def test_what_nvidia_smi_does_not_tell_is_left_out() -> None:
-    assert clocks.read(Smi("1410, 1593, [N/A], 61, Not Active"), ADDRESS, "cuda").throttle is None
+    assert clocks.read(Smi("1410, 1593, [N/A], 61, Not Active, [N/A]"), ADDRESS, "cuda").throttle is None
     assert clocks.read(Smi("", 9), ADDRESS, "cuda") == Clocks()
     assert clocks.read(Smi("x"), "0000:05:00.0; rm", "cuda") == Clocks()
     assert clocks.read(Smi("x"), None, "rocm") == Clocks()

@@ -180,3 +180,50 @@ def test_an_entry_of_tunableop_is_measured_by_the_product_that_it_names(python: 
         key, _, told = part.partition("\n")
         assert ENTRIES[key.replace("/", ",")][0] in told.partition("CHECK")[0], part
         assert json.loads(told.rpartition("CHECK ")[2].strip().splitlines()[0])[1] is None
+
+
+SCALED = ASK[: ASK.index("tuned =")] + """
+scaled = part("bench_scaled")
+for device, broken in (("cpu", False), ("cpu", True)):
+    ways, check, recipes = scaled.float8(torch, 64, 96, 128, device)
+    real = torch._scaled_mm
+    if broken:  # a library that leaves the scale of A out: with a scale of 1.0 nobody sees it
+        torch._scaled_mm = lambda a, b, scale_a, **more: real(a, b, scale_a=torch.ones(()), **more)
+    print(json.dumps([list(ways), check()[1], recipes["matmul-amax"]]))
+    torch._scaled_mm = real
+
+FP4 = [0, 0.5, 1, 1.5, 2, 3, 4, 6]
+def decoded(packed):
+    return torch.tensor([[(-1) ** (c >> 3) * FP4[c & 7] for byte in row for c in (byte & 15, byte >> 4)]
+                         for row in packed.view(torch.uint8).tolist()])
+def unpacked(a, b, scale_a, scale_b, out_dtype):
+    assert (scale_a.numel(), scale_b.numel(), scale_a.dtype) == (128 * 4, 128 * 4, kind), scale_a
+    return (decoded(a) @ decoded(b.t()).t()).to(out_dtype)
+torch._scaled_mm = unpacked
+for hip, arch, kind in ((None, "", torch.float8_e4m3fn), ("7.0", "gfx950:sramecc+", torch.float8_e8m0fnu)):
+    torch.version.hip, sys.modules["bench_cases"].gfx = hip, lambda torch, device: arch
+    for capability in ((10, 0), (9, 0)):
+        torch.cuda.get_device_capability = lambda device: capability
+        try:
+            ways, check, recipes = scaled.float4(torch, 48, 80, 64, "cpu")
+            print(json.dumps([list(ways), check()[1], recipes["matmul"]]))
+        except sys.modules["bench_cases"].Absent as absent:
+            print(json.dumps([[], None, str(absent)]))
+"""
+
+
+def test_products_of_fp8_and_fp4_by_their_recipes(python: str) -> None:
+    """FP8 by torch's own code for a CPU. For FP4 it has none: what was packed is decoded and multiplied here."""
+    scripts = Path(tunableop.__file__).parent / "scripts"
+    argv = [python, "-c", SCALED, str(scripts), "[]"]
+    ran = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=True)
+    whole, without_scale, *fp4 = map(json.loads, ran.stdout.splitlines())
+    assert whole[:2] == [["matmul", "matmul-amax", "matmul-fast"], None]
+    assert "that of A from its amax in each call" in whole[2]
+    assert "cuBLASLt" in whole[2]
+    assert without_scale[1].startswith("matmul-amax: relative error")
+    assert [(wrong, "blocks" in said or "for each" in said) for _, wrong, said in fp4] == [
+        (None, True), (None, False), (None, True), (None, True),
+    ]  # fmt: skip
+    assert "float8_e8m0fnu) for each 32 values" in fp4[2][2]
+    assert fp4[1] == [[], None, "this GPU has no FP4"]
