@@ -52,7 +52,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding a case."""
     for proof in machine.gemm_proofs or ():
         if proof.outcome in _SAID:
-            yield _finding(f"{proof.entry} {proof.dtype}", proof.key, proof.outcome, proof.detail, machine)
+            yield _finding(proof.key.replace("/", " "), proof.key, proof.outcome, proof.detail, machine)
     for measured in machine.bench or ():
         if measured.outcome in _SAID:
             name = f"{measured.what} {measured.dtype} {measured.shape} on {measured.device}"
