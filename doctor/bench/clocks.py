@@ -41,6 +41,8 @@ class Watch:
     system: System
     address: str | None
     build: str | None
+    part: tuple[int, int] | None = None
+    """(which, of how many) partitions of that GPU."""
     seen: Clocks = field(default_factory=Clocks)
     _before: gpu_metrics.Metrics | None = None
 
@@ -51,12 +53,30 @@ class Watch:
 
     def look(self, folder: str, waits: object) -> None:
         """Reads, and makes the file that the measuring process waits for, which it named: one of `folder` alone."""
-        self.seen = slowest([self.seen, _counted(read(self.system, self.address, self.build, self._before))])
+        self.seen = slowest([self.seen, _counted(self._read())])
         if self._before is not None:
             self._before = _metrics(self.system, self.address) or self._before
         path = Path(waits) if isinstance(waits, str) and "\0" not in waits else None
         if path is not None and str(path.parent) == folder and path.name.startswith("seen-"):
             path.touch()
+
+    def _read(self) -> Clocks:
+        found = read(self.system, self.address, self.build, self._before)
+        if self.part is None or self.build != "rocm":
+            return found
+        now = _metrics(self.system, self.address)
+        return found.model_copy(update={"sm_mhz": of_part(now.gfx_mhz if now else (), *self.part)})
+
+
+def of_part(dies: Sequence[int], which: int, count: int) -> int | None:
+    """The lowest clock of a partition's own dies, which are next to each other (aqua_vanjaram.c, xcp_ip_details); hwmon
+    has that of the first die alone.
+
+    >>> of_part((2100, 2100, 1800, 2050, 132, 132, 132, 132), 1, 4), of_part((), 0, 8)
+    (1800, None)
+    """
+    each = len(dies) // count
+    return min(dies[which * each : (which + 1) * each], default=None)
 
 
 def read(system: System, address: str | None, build: str | None, before: gpu_metrics.Metrics | None = None) -> Clocks:

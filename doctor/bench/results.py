@@ -18,13 +18,15 @@ _MOST_TIMES = 4000
 
 @dataclass(frozen=True)
 class Device:
-    """`torch`: `cuda:0` or `cpu`; `cache_bytes`: the last-level cache that torch or the kernel reports."""
+    """`torch`: `cuda:0` or `cpu`; `cache_bytes`: the last-level cache that torch or the kernel reports; `part`:
+    (which, of how many), where devices share a PCI address: partitions, in the order of the runtime."""
 
     torch: str
     name: str
     pci: str | None = None
     cache_bytes: int | None = None
     ceiling: Ceiling = field(default_factory=Ceiling)
+    part: tuple[int, int] | None = None
 
     def flush(self) -> tuple[int, str]:
         """(bytes that are written before each cold repeat, how that is named)"""
@@ -51,8 +53,10 @@ _CALLS = {"launch": 1000, "decode": 20}
 """Calls of one repeat (CALLS in scripts/bench_launch.py); the time of one is what counts."""
 _ARRAYS = {"copy": 2, "scale": 2, "triad": 3}
 """Arrays that are read or written, as BabelStream counts them (src/main.cpp). A copy to or from the host is one."""
-_AGAINST = {"linear": "matmul", "linear-bias": "matmul-bias", "matmul-fast": "matmul", "matmul-amax": "matmul",
-            "backward": "forward", "graph": "eager", "attention-graph": "attention", "model-graph": "model"}  # fmt: skip
+_AGAINST = {
+    "linear": "matmul", "linear-bias": "matmul-bias", "matmul-fast": "matmul", "matmul-amax": "matmul",
+    "backward": "forward", "graph": "eager", "attention-graph": "attention", "model-graph": "model",
+}  # fmt: skip
 """The way that gives the same result from operands of the same layout; of backward, its own forward."""
 
 

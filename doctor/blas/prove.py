@@ -78,7 +78,7 @@ class Proved:
 
 
 def shaped(cpu: bool) -> list[str]:
-    """Products of 30 shapes: from one row, as in decoding, to as many as in training. For a CPU an eighth of each size."""
+    """Products of 30 shapes: from one row, as in decoding, to those of training. For a CPU an eighth of each size."""
     by = 8 if cpu else 1
     sizes = [(max(1, rows // by), n // by, k // by) for n, k in _WEIGHTS for rows in _ROWS]
     return [f"{entry}/{dtype}/{m}x{n}x{k}" for dtype, entries in _SHAPED for entry in entries for m, n, k in sizes]

@@ -62,8 +62,8 @@ def test_a_link_of_pcie(speed: float | None, width: int, expected: float | None)
     assert link_peak(PciLink(max_speed_gt_s=speed, max_width=width)) == expected
 
 
-@each("cache, gpu, mib", [(50 << 20, True, 256), (4 << 20, True, 256), (288 << 20, True, 576), (None, True, 512), (None, False, 64),
-                          (1 << 20, False, 16), (1 << 30, False, 64)])  # fmt: skip
+@each("cache, gpu, mib", [(50 << 20, True, 256), (4 << 20, True, 256), (288 << 20, True, 576), (None, True, 512),
+                          (None, False, 64), (1 << 20, False, 16), (1 << 30, False, 64)])  # fmt: skip
 def test_what_is_written_to_clear_the_cache(cache: int | None, gpu: bool, mib: int) -> None:
     size, name = flush(cache, gpu)
     assert size == mib << 20
@@ -71,7 +71,9 @@ def test_what_is_written_to_clear_the_cache(cache: int | None, gpu: bool, mib: i
 
 
 def test_a_measurement_has_its_warm_value_and_its_part_of_the_peak() -> None:
-    device = Device("cuda:0", "MI300X", None, 4 << 20, Ceiling(288 << 20, 5300, None, None, {"bf16": 1307.4}, "knowledge:x"))
+    device = Device(
+        "cuda:0", "MI300X", None, 4 << 20, Ceiling(288 << 20, 5300, None, None, {"bf16": 1307.4}, "knowledge:x")
+    )
     case = {"what": "copy", "dtype": "float64", "shape": "1024MiB"}
     times: dict[str, Any] = {"triad": [0.75] * 20, "copy": [0.5] * 20}
     triad, copy = measured(case, {"times": times}, device, Clocks())

@@ -13,7 +13,7 @@ import pytest
 from doctor.bench import clocks
 from doctor.bench.plan import plan
 from doctor.bench.results import Device, Results
-from doctor.bench.run import run
+from doctor.bench.run import devices, run
 from doctor.facts.gemm import Clocks, Measurement, Spread
 from doctor.facts.origin import State
 from doctor.parsers.amd import gpu_metrics
@@ -41,7 +41,7 @@ class Smi(LiveSystem):
 
 
 @pytest.mark.parametrize(
-    "field, more, power",
+    ("field", "more", "power"),
     [("clocks_event_reasons.active", ", 612.4", 612.4), ("clocks_event_reasons.active", ", [N/A]", 398.12),
      ("clocks_throttle_reasons.active", "", 398.12)],
 )  # fmt: skip
@@ -69,9 +69,10 @@ def amd(root: Path, metrics: bytes = b"") -> TreeSystem:
     return TreeSystem(root)
 
 
-def of_mi300x(power_limit: int) -> bytes:
-    """Table 1.7: counters at 44, of which the second is the power limit's."""
-    made = bytearray(128)
+def of_mi300x(power_limit: int, *dies: int) -> bytes:
+    """Table 1.7: counters at 44, of which the second is the power limit's; clocks of the dies at 296."""
+    made = bytearray(312)
+    struct.pack_into(f"<{len(dies)}H", made, 296, *dies)
     struct.pack_into("<HBB", made, 0, len(made), 1, 7)
     struct.pack_into("<I", made, 48, power_limit)
     return bytes(made)
@@ -107,6 +108,21 @@ def test_throttling_in_one_of_several_readings_marks_the_result(tmp_path: Path) 
     one = Measurement(key="k", what="gemm", dtype="-", shape="-", device="cuda:0", unit="ms", value=value,
                       clocks=watch.seen)  # fmt: skip
     assert "at 2100 MHz, 750 W, 66 C, THROTTLED by power limit in 1 of 3 readings" in text({}, [one], {}, [])
+
+
+def test_a_partition_has_the_clocks_of_its_own_dies(tmp_path: Path) -> None:
+    """CPX of an MI300X: hwmon has the clock of the first die for all. Devices of one address are partitions."""
+    machine = amd(tmp_path, of_mi300x(100, 2100, 2100, 1300, 2100, 132, 132, 132, 132))
+    for part, mhz in (((0, 8), 2100), ((2, 8), 1300), ((1, 4), 1300), (None, 2100)):
+        watch = clocks.Watch(machine, ADDRESS, "rocm", part)
+        watch.look(str(tmp_path), None)
+        assert (watch.seen.sm_mhz, watch.seen.power_w) == (mhz, 750)
+    watch = clocks.Watch(amd(tmp_path, b""), ADDRESS, "rocm", (2, 8))
+    watch.look(str(tmp_path), None)
+    assert watch.seen.sm_mhz is None, "not that of another partition"
+    rows = [{"name": "MI300X", "pci": ADDRESS}] * 2 + [{"name": "MI300X", "pci": "0000:06:00.0"}]
+    body = CHILD.replace("[" + CHILD.partition("devices=[")[2].partition("]")[0] + "]", repr(rows))
+    assert [d.part for d in devices(runner(tmp_path, body), None).devices] == [(0, 2), (1, 2), None]
 
 
 @pytest.mark.parametrize("path", ["/etc/seen-1", "seen-1", "{folder}/../seen-1", "{folder}/other", "a\0b", 7])

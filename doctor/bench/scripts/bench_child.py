@@ -104,7 +104,7 @@ def l2(made):
     try:
         return part("bench_l2").l2
     except ImportError:
-        raise made.Absent("triton is not installed, whose kernel it needs")
+        raise made.Absent("triton is not installed, whose kernel it needs") from None
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Bandwidth of the L2 cache, by a kernel of triton's. A part of bench_child.py, which loads it where triton is there."""
+"""Bandwidth of the L2 cache, by a kernel of triton's. A part of bench_child.py, which loads it for that case alone."""
 
 import sys
 
@@ -12,7 +12,7 @@ prime to the blocks, so that programs of one compute unit do not read the same b
 
 
 def l2(torch, case, device):
-    """Each program reads the blocks again and again: one launch, nearly no writes. On NVIDIA past the L1 (ld.global.cg)."""
+    """Each program reads the blocks again and again: one launch, nearly no writes. On NVIDIA past the L1."""
     passes = bench_cases.amount(case["shape"]) // (PROGRAMS * BLOCK * 4)
     x = torch.randint(0, 4, (BLOCKS, BLOCK), device=device).float()
     out = torch.empty(PROGRAMS, BLOCK, device=device)
@@ -34,9 +34,7 @@ def l2(torch, case, device):
 
 
 @triton.jit
-def read_again(
-    x, out, passes, BLOCK: tl.constexpr, BLOCKS: tl.constexpr, STEP: tl.constexpr, MODIFIER: tl.constexpr
-):
+def read_again(x, out, passes, BLOCK: tl.constexpr, BLOCKS: tl.constexpr, STEP: tl.constexpr, MODIFIER: tl.constexpr):
     at = tl.arange(0, BLOCK)
     program = tl.program_id(0)
     total = tl.zeros((BLOCK,), tl.float32)

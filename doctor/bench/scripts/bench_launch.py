@@ -9,7 +9,7 @@ bench_cases = sys.modules.get("bench_cases")
 
 
 def with_graph(torch, ways, device):
-    """On a GPU also as "graph" or "NAME-graph": the one call captured, and replayed. What a graph saves is the time of launching."""
+    """On a GPU also as "graph" or "NAME-graph": the one call captured, and replayed. What that saves is launching."""
     if not device.startswith("cuda"):
         return ways
     ((name, call),) = ways.items()
@@ -51,8 +51,8 @@ def launch(torch, case, device):
 
 
 def decode(torch, case, device):
-    """Products as large as those of one step of decoding: few rows, each call with other weights, as one layer after the
-    other, so that they come from memory and not from a cache."""
+    """Products as large as those of one step of decoding: few rows, and other weights in each call, as from one layer to
+    the next, so that they come from memory and not from a cache."""
     rows, columns, inner = bench_cases.sizes(case["shape"])
     kind = getattr(torch, case["dtype"])
     a = torch.randn(rows, inner, dtype=kind, device=device)

@@ -1,6 +1,4 @@
-"""Bandwidths that need more than a copy on one device: to and from the host, and between GPUs. A part of bench_child.py,
-which loads it.
-"""
+"""Copies to and from the host, and between GPUs. A part of bench_child.py, which loads it."""
 
 import ctypes
 import glob

@@ -30,7 +30,9 @@ def float8(torch, rows, columns, inner, device):
     ways = {"matmul": lambda: call(False), "matmul-amax": from_amax}
     if not torch.version.hip:  # ROCm's libraries have no such choice
         ways["matmul-fast"] = lambda: call(True)
-    recipe = "torch._scaled_mm of %s on %s; one float32 scale for each matrix, %s; bfloat16 result; fast accumulation %s"
+    recipe = (
+        "torch._scaled_mm of %s on %s; one float32 scale for each matrix, %s; bfloat16 result; fast accumulation %s"
+    )
     scales = {"matmul-amax": "that of A from its amax in each call, with the cast from bfloat16, in eager mode"}
     variants = {
         name: recipe % (kind, library(torch), scales.get(name, "1.0"), "on" if name == "matmul-fast" else "off")
@@ -39,7 +41,9 @@ def float8(torch, rows, columns, inner, device):
 
     def check():
         wanted = {name: wide if name == "matmul-amax" else a for name in ways}
-        return bench_cases.worst([(n, bench_cases.product_error(torch, way(), wanted[n], b)) for n, way in ways.items()], "float8")
+        return bench_cases.worst(
+            [(n, bench_cases.product_error(torch, way(), wanted[n], b)) for n, way in ways.items()], "float8"
+        )
 
     return ways, check, variants
 
@@ -62,7 +66,9 @@ def float4(torch, rows, columns, inner, device):
     """NVFP4 of Blackwell (blocks of 16, scales in E4M3), MXFP4 of gfx95x (blocks of 32, scales in E8M0). All scales are
     1.0, so that their order, which differs, does not matter; their number is torch's (ScaledBlas.cpp)."""
     amd = bool(torch.version.hip)
-    there = bench_cases.gfx(torch, device).startswith("gfx95") if amd else torch.cuda.get_device_capability(device)[0] >= 10
+    there = (
+        bench_cases.gfx(torch, device).startswith("gfx95") if amd else torch.cuda.get_device_capability(device)[0] >= 10
+    )
     kind = getattr(torch, "float4_e2m1fn_x2", None)
     if not there or kind is None:
         raise bench_cases.Absent("this GPU has no FP4" if kind else "this torch has no FP4")
