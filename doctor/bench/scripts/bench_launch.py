@@ -51,8 +51,8 @@ def launch(torch, case, device):
 
 
 def decode(torch, case, device):
-    """Products as large as those of one step of decoding: few rows, and other weights in each call, as from one layer to
-    the next, so that they come from memory and not from a cache."""
+    """Products as large as those of one step of decoding: few rows, and other weights in each call, as from one layer
+    to the next, so that they come from memory and not from a cache."""
     rows, columns, inner = bench_cases.sizes(case["shape"])
     kind = getattr(torch, case["dtype"])
     a = torch.randn(rows, inner, dtype=kind, device=device)
