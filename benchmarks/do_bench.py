@@ -51,8 +51,8 @@ def rows(events: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
         ratio = paired_ratio([float(ours) for ours, _ in pairs], [float(theirs) for _, theirs in pairs])
         seconds = [ours / theirs for ours, theirs in event.get("seconds") or () if theirs]
         if ratio is not None and seconds:
-            named = (str(event.get(name)) for name in ("case", "way", "peer"))
-            yield Row(*named, ratio, statistics.median(seconds))
+            case, way, peer = (str(event.get(name)) for name in ("case", "way", "peer"))
+            yield Row(case, way, peer, ratio, statistics.median(seconds))
 
 
 def events(

@@ -189,6 +189,7 @@ def _baselines(profile: Profile | None, found: Results) -> dict[str, Any]:
         if baseline is not None:
             held[one.key] = {
                 "value": number_of(baseline),
+                "kind": "published minimum" if baseline.value.floor is not None else "median measured elsewhere",
                 **baseline.model_dump(mode="json", exclude={"value", "what"}),
             }
             held[one.key]["unit"] = baseline.value.unit

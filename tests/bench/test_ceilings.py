@@ -70,6 +70,25 @@ def test_what_is_written_to_clear_the_cache(cache: int | None, gpu: bool, mib: i
     assert name.startswith("partly cold") == (cache == 1 << 30)
 
 
+def test_copies_between_gpus_are_shown_as_a_table_of_pairs() -> None:
+    case = {"what": "p2p", "dtype": "bytes", "shape": "256MiB"}
+    rows = []
+    for mine, others in (
+        ("cuda:0", {"to cuda:1": [1.0] * 20, "to cuda:10": [2.0] * 20}),
+        ("cuda:1", {"to cuda:0": [4.0] * 20}),
+    ):
+        sent = {"times": others, "variants": {"to cuda:1": "peer access"}}
+        rows += measured(case, sent, Device(mine, "MI300X", None, None, Ceiling(None, None, None, 536.9)), Clocks())
+    shown = text({}, rows, {}, [])
+    assert "50% of the theoretical peak, 536.9 GB/s\n    peer access" in shown
+    assert shown.endswith("""(row: from, column: to)
+              cuda:0   cuda:1  cuda:10
+     cuda:0        -    268.4    134.2
+     cuda:1    67.11        -        -
+    cuda:10        -        -        -
+""")
+
+
 def test_a_measurement_has_its_warm_value_and_its_part_of_the_peak() -> None:
     device = Device(
         "cuda:0", "MI300X", None, 4 << 20, Ceiling(288 << 20, 5300, None, None, {"bf16": 1307.4}, "knowledge:x")
