@@ -92,7 +92,7 @@ def measured(
                 ratio=paired, against=named(case, str(against)) if paired else None,
                 variant=word(variants.get(way), 200) or None,
                 method=f"{len(taken)} repeats after warm-up; {_cache(case, device)}; normally distributed input; "
-                f"ways in turn; {together} at once",
+                f"ways in turn{f'; {together} devices at once' if together > 1 else ''}",
             )
         )  # fmt: skip
     return found or [measurement(case, None, device.torch, outcome="refused", detail="the child sent no times")]

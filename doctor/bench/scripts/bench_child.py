@@ -67,6 +67,7 @@ def measure(torch, request, send):
     if device.startswith("cuda"):
         torch.cuda.set_device(torch.device(device))
     timer = sys.modules["bench_timer"].Timer(torch, device, request.get("flush", 256 << 20))
+    cpus = os.sched_getaffinity(0)
     for number, case in enumerate(request["cases"]):
         key = "/".join((case["what"], case["dtype"], case["shape"]))
         send(event="begin", case=key)
@@ -96,6 +97,7 @@ def measure(torch, request, send):
             memory = "OutOfMemory" in type(failure).__name__ or "not enough memory" in text or "MemoryError" in text
             send(event="case", case=key, outcome="out-of-memory" if memory else "refused", detail=text)
         ways = check = parts = None
+        os.sched_setaffinity(0, cpus)  # a case may have bound itself to the CPUs of one node
         if device.startswith("cuda"):
             torch.cuda.empty_cache()
 
