@@ -107,9 +107,10 @@ def _roofs(those: Sequence[Measurement]) -> Roofs:
     tflops = {}
     for kind in dict.fromkeys(m.dtype for m in products):
         peaks = [m.peak for m in products if m.dtype == kind and m.peak]
-        if not peaks:
-            measured.append(kind)
-        tflops[kind] = max(peaks or [m.value.p50 for m in products if m.dtype == kind and m.value])
+        done = [found[1] for m in those if m.dtype == kind and m.what not in _STREAM and (found := _done(m))]
+        if peaks or done:
+            tflops[kind] = max(peaks or done)
+            measured += [] if peaks else [kind]
     return Roofs(bandwidth, tflops, tuple(measured))
 
 

@@ -126,7 +126,7 @@ def test_a_quick_run_takes_all_gpus_at_once_in_their_order(tmp_path: Path) -> No
     results = Results(devices=tuple(Device(f"cuda:{n}", "GPU") for n in range(3)))
     list(run(runner(tmp_path), plan(["gemm"], "quick", "cuda:0", 3), results))
     assert [m.device for m in results.measurements] == ["cuda:0"] * 2 + ["cuda:1"] * 2 + ["cuda:2"] * 2
-    assert "3 at once" in str(results.measurements[0].method)
+    assert "3 devices at once" in str(results.measurements[0].method)
 
 
 def test_what_the_time_of_the_run_does_not_reach_is_no_fault_of_its_case(tmp_path: Path) -> None:
