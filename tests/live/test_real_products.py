@@ -20,7 +20,7 @@ from doctor.bench import tunableop
 from doctor.bench.plan import plan
 from doctor.bench.results import Device, Results
 from doctor.bench.run import run
-from doctor.bench.runner import Runner
+from doctor.bench.runner import SCRIPT, Runner
 from doctor.blas.prove import SCRIPT as PROVE
 from doctor.errors import InputError
 from doctor.parsers.blas import tunableop_csv
@@ -227,3 +227,16 @@ def test_products_of_fp8_and_fp4_by_their_recipes(python: str) -> None:
     ]  # fmt: skip
     assert "float8_e8m0fnu) for each 32 values" in fp4[2][2]
     assert fp4[1] == [[], None, "this GPU has no FP4"]
+
+
+def test_what_this_torch_lacks_is_not_run_and_no_failure(python: str) -> None:
+    """Without triton there is no kernel that reads the L2; the next case goes on."""
+    cases = [
+        {"what": "l2", "dtype": "float32", "shape": "64MiB"},
+        {"what": "copy", "dtype": "float64", "shape": "1MiB"},
+    ]
+    request = {"mode": "measure", "device": "cpu", "cases": cases, "repeats": 10, "budget_s": 1.0, "flush": 1 << 20}
+    child = Child(python, SCRIPT, request, environment(os.environ, {}), Bounds(120, 60))
+    sent = [event for event in child.events() if event.get("event") == "case"]
+    assert (sent[0]["outcome"], sent[0]["detail"]) == ("not-run", "triton is not installed, whose kernel it needs")
+    assert sorted(sent[1]["times"]) == ["copy", "scale", "triad"]
