@@ -27,7 +27,7 @@ A case that crashed, ran past its deadline, used too much memory, or that torch 
 What hangs or crashes in a small case also does in a large program, where the step is hard to find.
 
 ## Not raised when
-The case was skipped because this torch or device lacks the operation. If torch refuses what only some GPUs have (FP8,
+The case was skipped because this torch or device lacks the operation. If torch refuses what only some GPUs have (FP8, FP4,
 grouped products, FlexAttention), it is information.
 
 ## How to confirm
@@ -44,7 +44,7 @@ docs/bench.md
 """,
 )
 REMEDIES = (looks("Read the kernel log for a GPU fault at that time.", "journalctl", "-k", "-b", root=True),)
-_NOT_EVERYWHERE = ("scaled_mm", "grouped_mm", "float8", "flex", "compile")
+_NOT_EVERYWHERE = ("scaled_mm", "grouped_mm", "float8", "float4", "l2", "flex", "compile")
 _SAID = {"hung": "hung", "crashed": "crashed", "out-of-memory": "ran out of memory", "refused": "was refused"}
 
 
