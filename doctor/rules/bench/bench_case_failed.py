@@ -27,8 +27,8 @@ A case that crashed, ran past its deadline, used too much memory, or that torch 
 What hangs or crashes in a small case also does in a large program, where the step is hard to find.
 
 ## Not raised when
-The case was skipped because this torch or device lacks the operation. If torch refuses what only some GPUs have (FP8, FP4,
-grouped products, FlexAttention), it is information.
+The case was skipped because this torch or device lacks the operation. If torch refuses what only some GPUs have (FP8,
+FP4, grouped products, FlexAttention), it is information.
 
 ## How to confirm
 Run the case alone: `doctor bench NAME`, and read the end of what it printed.
