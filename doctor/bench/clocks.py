@@ -17,8 +17,9 @@ from doctor.parsers.amd import gpu_metrics
 from doctor.system.base import System
 
 _FIELDS = ("clocks.sm", "clocks.mem", "power.draw", "temperature.gpu")
-_THROTTLE = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
-"""The second is the name up to driver 530; newer ones know it still, as deprecated."""
+_NEWER = (("clocks_event_reasons.active", "power.draw.instant"), ("clocks_throttle_reasons.active",))
+"""The second set is that of drivers up to 530. `power.draw` is the mean of a second on Ampere and later (nvidia-smi
+--help-query-gpu), most of which may lie before the case; it counts where there is no other."""
 _REASONS = {
     0x2: "applications clocks",
     0x4: "power cap",
@@ -40,6 +41,8 @@ class Watch:
     system: System
     address: str | None
     build: str | None
+    part: tuple[int, int] | None = None
+    """(which, of how many) partitions of that GPU."""
     seen: Clocks = field(default_factory=Clocks)
     _before: gpu_metrics.Metrics | None = None
 
@@ -50,12 +53,30 @@ class Watch:
 
     def look(self, folder: str, waits: object) -> None:
         """Reads, and makes the file that the measuring process waits for, which it named: one of `folder` alone."""
-        self.seen = slowest([self.seen, _counted(read(self.system, self.address, self.build, self._before))])
+        self.seen = slowest([self.seen, _counted(self._read())])
         if self._before is not None:
             self._before = _metrics(self.system, self.address) or self._before
         path = Path(waits) if isinstance(waits, str) and "\0" not in waits else None
         if path is not None and str(path.parent) == folder and path.name.startswith("seen-"):
             path.touch()
+
+    def _read(self) -> Clocks:
+        found = read(self.system, self.address, self.build, self._before)
+        if self.part is None or self.build != "rocm":
+            return found
+        now = _metrics(self.system, self.address)
+        return found.model_copy(update={"sm_mhz": of_part(now.gfx_mhz if now else (), *self.part)})
+
+
+def of_part(dies: Sequence[int], which: int, count: int) -> int | None:
+    """The lowest clock of a partition's own dies, which are next to each other (aqua_vanjaram.c, xcp_ip_details); hwmon
+    has that of the first die alone.
+
+    >>> of_part((2100, 2100, 1800, 2050, 132, 132, 132, 132), 1, 4), of_part((), 0, 8)
+    (1800, None)
+    """
+    each = len(dies) // count
+    return min(dies[which * each : (which + 1) * each], default=None)
 
 
 def read(system: System, address: str | None, build: str | None, before: gpu_metrics.Metrics | None = None) -> Clocks:
@@ -90,17 +111,18 @@ def _counted(one: Clocks) -> Clocks:
 
 
 def _nvidia(system: System, address: str) -> Clocks:
-    for name in _THROTTLE:
-        argv = ["nvidia-smi", f"--id={address}", f"--query-gpu={','.join((*_FIELDS, name))}"]
+    for names in _NEWER:
+        argv = ["nvidia-smi", f"--id={address}", f"--query-gpu={','.join((*_FIELDS, *names))}"]
         ran = system.run([*argv, "--format=csv,noheader,nounits"], deadline_s=3)
         words = [w.strip() for w in (ran.value.stdout if ran.value and ran.value.code == 0 else "").split(",")]
-        if len(words) != len(_FIELDS) + 1:
+        if len(words) != len(_FIELDS) + len(names):
             continue
+        instant = _number(words[-1]) if len(names) > 1 else None
         mask = int(words[4], 16) if re.fullmatch(r"0x[0-9a-fA-F]{1,16}", words[4]) else None
         return Clocks(
             sm_mhz=_whole(words[0]),
             memory_mhz=_whole(words[1]),
-            power_w=_number(words[2]),
+            power_w=_number(words[2]) if instant is None else instant,
             temperature_c=_number(words[3]),
             throttle=None if mask is None else tuple(reason for bit, reason in _REASONS.items() if mask & bit),
             source="command:nvidia-smi",

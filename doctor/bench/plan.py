@@ -10,7 +10,7 @@ from typing import Any
 
 from doctor.errors import InputError
 
-NAMES = ("gemm", "copy", "host", "attention", "flex", "compile", "launch", "collectives")
+NAMES = ("gemm", "copy", "host", "p2p", "l2", "attention", "flex", "compile", "launch", "collectives")
 LEVELS = ("quick", "full")
 GEMM_SHAPES = ("16384x8192x1280", "16384x1024x8192", "16384x8192x7168", "16384x3584x8192", "8192x8192x8192")
 """M x N x K of training steps of large models, which public comparisons of GPUs use."""
@@ -62,7 +62,7 @@ def plan(
     cpu = device == "cpu"
     cases: list[dict[str, Any]] = []
     for name in wanted:
-        cases += _cases(name, level, cpu, shapes)
+        cases += _cases(name, level, cpu, shapes, gpus)
     together = collectives(level, cpu) if "collectives" in wanted and (cpu or gpus > 1) else []
     quick = level == "quick"
     number = max(1, len(cases) + len(together))
@@ -89,13 +89,14 @@ def _gemm(level: str, cpu: bool, shapes: Sequence[str]) -> list[dict[str, Any]]:
         default, dtypes = _CPU_SHAPES[level], ("float32",) if level == "quick" else ("float32", "bfloat16")
     else:
         default = GEMM_SHAPES[-1:] if level == "quick" else GEMM_SHAPES
-        dtypes = ("bfloat16",) if level == "quick" else ("bfloat16", "float16", "float8")
+        dtypes = ("bfloat16",) if level == "quick" else ("bfloat16", "float16", "float8", "float4")
     chosen = tuple(dict.fromkeys(shapes)) or default
     return [{"what": "gemm", "dtype": d, "shape": s} for s in chosen for d in dtypes]
 
 
-def _cases(name: str, level: str, cpu: bool, shapes: Sequence[str]) -> list[dict[str, Any]]:
-    """Of one name but collectives. A compiler's start takes longer than a quick run has."""
+def _cases(name: str, level: str, cpu: bool, shapes: Sequence[str], gpus: int) -> list[dict[str, Any]]:
+    """Of one name but collectives. A compiler's start takes longer than a quick run has, and its GPUs all work at once,
+    which copies between two of them would show."""
     dtype = "float32" if cpu else "bfloat16"
     if name == "gemm":
         return _gemm(level, cpu, shapes)
@@ -103,11 +104,15 @@ def _cases(name: str, level: str, cpu: bool, shapes: Sequence[str]) -> list[dict
         return [{"what": "copy", "dtype": "float64", "shape": "64MiB" if cpu else "1024MiB"}]
     if name == "host" and not cpu:
         return [{"what": "host", "dtype": "bytes", "shape": "256MiB"}]
+    if name == "p2p" and gpus > 1 and level == "full":
+        return [{"what": "p2p", "dtype": "bytes", "shape": "256MiB"}]
+    if name == "l2" and not cpu and level == "full":
+        return [{"what": "l2", "dtype": "float32", "shape": "16GiB"}]
     if name == "attention":
         shape = "1x4x256x64" if cpu else "4x16x2048x128" if level == "quick" else "4x32x4096x128"
         return [{"what": "attention", "dtype": dtype, "shape": shape}]
     if name == "launch" and (not cpu or level == "full"):
-        sizes = "16x512x512" if cpu else "16x8192x8192"
+        sizes = "16x512x512" if cpu else "16x4096x4096"
         return [
             {"what": "launch", "dtype": "float32", "shape": "1"},
             {"what": "decode", "dtype": dtype, "shape": sizes},

@@ -18,13 +18,15 @@ _MOST_TIMES = 4000
 
 @dataclass(frozen=True)
 class Device:
-    """`torch`: `cuda:0` or `cpu`; `cache_bytes`: the last-level cache that torch or the kernel reports."""
+    """`torch`: `cuda:0` or `cpu`; `cache_bytes`: the last-level cache that torch or the kernel reports; `part`:
+    (which, of how many), where devices share a PCI address: partitions, in the order of the runtime."""
 
     torch: str
     name: str
     pci: str | None = None
     cache_bytes: int | None = None
     ceiling: Ceiling = field(default_factory=Ceiling)
+    part: tuple[int, int] | None = None
 
     def flush(self) -> tuple[int, str]:
         """(bytes that are written before each cold repeat, how that is named)"""
@@ -45,36 +47,16 @@ def key_of(case: Mapping[str, Any]) -> str:
     return f"{case['what']}/{case['dtype']}/{case['shape']}"
 
 
-_NAMES = {
-    ("gemm", "matmul"): "gemm matmul",
-    ("gemm", "linear"): "gemm linear",
-    ("gemm", "matmul-bias"): "gemm matmul-bias",
-    ("gemm", "linear-bias"): "gemm linear-bias",
-    ("copy", "copy"): "copy memory",
-    ("copy", "scale"): "scale memory",
-    ("copy", "triad"): "triad memory",
-    ("host", "to-device"): "copy to-device",
-    ("host", "to-host"): "copy to-host",
-    ("host", "to-device-pageable"): "copy to-device-pageable",
-    ("host", "to-host-pageable"): "copy to-host-pageable",
-    ("attention", "forward"): "attention forward",
-    ("attention", "backward"): "attention backward",
-    ("gemm", "matmul-fast"): "gemm matmul-fast",
-    ("flex", "attention"): "flex attention",
-    ("flex", "graph"): "flex attention-graph",
-    ("compile", "graph"): "compile model-graph",
-    ("launch", "eager"): "launch eager",
-    ("launch", "graph"): "launch graph",
-    ("decode", "eager"): "decode eager",
-    ("decode", "graph"): "decode graph",
-    ("compile", "model"): "compile model",
-}
+_FORMS = {"copy": "{} memory", "host": "copy {}"}
 _WARM = " warm"
 _CALLS = {"launch": 1000, "decode": 20}
 """Calls of one repeat (CALLS in scripts/bench_launch.py); the time of one is what counts."""
 _ARRAYS = {"copy": 2, "scale": 2, "triad": 3}
 """Arrays that are read or written, as BabelStream counts them (src/main.cpp). A copy to or from the host is one."""
-_AGAINST = {"linear": "matmul", "linear-bias": "matmul-bias", "backward": "forward", "graph": "eager"}
+_AGAINST = {
+    "linear": "matmul", "linear-bias": "matmul-bias", "matmul-fast": "matmul", "matmul-amax": "matmul",
+    "backward": "forward", "graph": "eager", "attention-graph": "attention", "model-graph": "model",
+}  # fmt: skip
 """The way that gives the same result from operands of the same layout; of backward, its own forward."""
 
 
@@ -110,7 +92,7 @@ def measured(
                 ratio=paired, against=named(case, str(against)) if paired else None,
                 variant=word(variants.get(way), 200) or None,
                 method=f"{len(taken)} repeats after warm-up; {_cache(case, device)}; normally distributed input; "
-                f"ways in turn; {together} at once",
+                f"ways in turn{f'; {together} devices at once' if together > 1 else ''}",
             )
         )  # fmt: skip
     return found or [measurement(case, None, device.torch, outcome="refused", detail="the child sent no times")]
@@ -118,7 +100,7 @@ def measured(
 
 def _cache(case: Mapping[str, Any], device: Device) -> str:
     if case["what"] in _CALLS:
-        return f"warm cache, the mean of {_CALLS[str(case['what'])]} calls"
+        return f"no flush before, the mean of {_CALLS[str(case['what'])]} calls"
     return device.flush()[1]
 
 
@@ -137,9 +119,13 @@ def times_of(sent: Any) -> list[float]:
 
 
 def named(case: Mapping[str, Any], way: str | None) -> str:
-    what = str(case["what"])
-    collective = " ".join(("collective", what, *([way] if way else [])))
-    return _NAMES.get((what, way or ""), collective if what in COLLECTIVES else what)
+    """What baselines and reports call it.
+
+    >>> named({"what": "copy"}, "triad"), named({"what": "all_reduce"}, "in-place"), named({"what": "gemm"}, None)
+    ('triad memory', 'collective all_reduce in-place', 'gemm')
+    """
+    what = f"collective {case['what']}" if case["what"] in COLLECTIVES else str(case["what"])
+    return _FORMS.get(what, what + " {}").format(way) if way else what
 
 
 def measurement(case: Mapping[str, Any], way: str | None, device: str, unit: str = "-", **more: Any) -> Measurement:
@@ -153,7 +139,7 @@ def _value(case: Mapping[str, Any], way: str, times: Sequence[float]) -> tuple[s
     numbers = [int(n) for n in re.findall(r"\d+", str(case["shape"]))]
     if case["what"] == "gemm" and len(numbers) == 3:
         return "TFLOP/s", rate(times, 2.0 * numbers[0] * numbers[1] * numbers[2] / 1e12)
-    if case["what"] in ("copy", "host"):
+    if case["what"] in ("copy", "host", "p2p", "l2"):
         return "GB/s", rate(times, amount(str(case["shape"])) * _ARRAYS.get(way, 1) / 1e9)
     if case["what"] in _CALLS:
         return "us", spread([t * 1e3 / _CALLS[str(case["what"])] for t in times])

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,6 +44,11 @@ def devices(runner: Runner, wanted: str | None) -> Results:
             address = word(one.get("pci")) or None
             found.append(Device(f"cuda:{number}", word(one.get("name")), address, _bytes(one.get("cache"))))
         host_cache = _bytes(event.get("host_cache"))
+    shared = [[d.torch for d in found if d.pci and d.pci == one.pci] for one in found]
+    found = [
+        replace(d, part=(names.index(d.torch), len(names))) if len(names) > 1 else d
+        for d, names in zip(found, shared, strict=True)
+    ]
     if child.ended.state != "finished":
         results.trouble = child.ended.detail or child.ended.state
     elif wanted == "cpu" or (wanted is None and not found):
@@ -123,7 +129,7 @@ def _on_device(
         request |= {"seen": f"{scratch}/seen-{turn}-", "flush": device.flush()[0], "warm_s": plan.warm_s}
         child = runner.child(request, max(0.1, ends - time.monotonic()), caches)
         child.silence_s = min(runner.silence_s, plan.silence_s)
-        watch, begun = clocks.Watch(runner.system, device.pci, build), None
+        watch, begun = clocks.Watch(runner.system, device.pci, build, device.part), None
         for event in child.events():
             key = str(event.get("case"))
             case = next((c for c in left if key_of(c) == key), None)

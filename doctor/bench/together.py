@@ -41,7 +41,7 @@ def together(runner: Runner, plan: Plan, results: Results, build: str, scratch: 
         request |= {"cases": plan.collectives, "repeats": plan.repeats, "budget_s": plan.budget_s}
         request |= {"seen": f"{scratch}/seen-rank{rank}-", "timeout_s": min(60.0, allowed)}
         request["flush"] = device.flush()[0]
-        watch = clocks.Watch(runner.system, device.pci, build)
+        watch = clocks.Watch(runner.system, device.pci, build, device.part)
         ranks.append(Rank(runner.child(request, allowed), watch, scratch))
     yield Progress(f"{label} collectives", 0.0, {"left": len(plan.collectives)})
     _side_by_side(runner, ranks)

@@ -36,6 +36,9 @@ def stale(validators: Mapping[str, str], machine: Snapshot) -> Iterator[str]:
     rocm = validators.get("ROCM_VERSION", "")
     if rocm and machine.torch.rocm and Dotted(rocm).series() != Dotted(machine.torch.rocm).series():
         yield f"ROCM_VERSION is {rocm}, but torch was built for ROCm {machine.torch.rocm}"
+    hip = validators.get("HIP_VERSION", "")  # 702 of ROCm 7.2: what wheels write instead of ROCM_VERSION
+    if hip.isdecimal() and machine.torch.rocm and divmod(int(hip), 100) != Dotted(machine.torch.rocm).numbers[:2]:
+        yield f"HIP_VERSION is {hip}, but torch was built for ROCm {machine.torch.rocm}"
     arch = validators.get("GCN_ARCH_NAME", "").partition(":")[0]
     here = {str(g.arch).partition(":")[0] for g in machine.of_vendor("amd") if g.arch}
     if arch and here and arch not in here:

@@ -1,4 +1,4 @@
-"""One small matrix product of each kind under the user's Python, and what really ran: library, kernel, file.
+"""Matrix products under the user's Python, and what really ran: library, kernel, file.
 
 Three witnesses: the libraries' own logs, the profiler's kernel names, and the memory map of the process. A product that
 kills the process costs itself alone: the rest runs in another one.
@@ -7,7 +7,7 @@ kills the process costs itself alone: the rest runs in another one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,12 @@ from doctor.system.user_python import Bounds, Child, Ended, environment, tunable
 SCRIPT = Path(__file__).parent / "scripts/prove_child.py"
 BOUNDS = Bounds(total_s=300, silence_s=90, memory_bytes=16 << 30)
 """The first product of a GPU process loads code objects of gigabytes; no product takes a minute by itself."""
+_FULL_S = 1200.0
 _MOST_CHILDREN = 6
+_ROWS = (1, 16, 128, 1000, 4096)
+_WEIGHTS = ((4096, 4096), (6144, 4096), (4096, 14336), (14336, 4096), (1280, 8192), (50257, 768))
+"""(N, K) of layers of language models; the last has a size that no vector divides."""
+_SHAPED = (("bfloat16", ("mm", "linear", "linear-bias", "addmm", "bmm")), ("float8", ("scaled_mm",)))
 LOGGING: Mapping[str, str] = {
     "HIPBLASLT_LOG_MASK": "32",
     "ROCBLAS_LAYER": "11",
@@ -72,6 +77,13 @@ class Proved:
     """Why no product could be run at all."""
 
 
+def shaped(cpu: bool) -> list[str]:
+    """Products of 30 shapes: from one row, as in decoding, to those of training. For a CPU an eighth of each size."""
+    by = 8 if cpu else 1
+    sizes = [(max(1, rows // by), n // by, k // by) for n, k in _WEIGHTS for rows in _ROWS]
+    return [f"{entry}/{dtype}/{m}x{n}x{k}" for dtype, entries in _SHAPED for entry in entries for m, n, k in sizes]
+
+
 def prove(
     python: str,
     predictions: Sequence[Prediction],
@@ -79,12 +91,16 @@ def prove(
     bounds: Bounds = BOUNDS,
     device: str | None = None,
     script: Path = SCRIPT,
+    more: Sequence[str] = (),
 ) -> Iterator[Progress | Proved]:
-    """Yields progress, and at last what was proved. The caller has seen to it that `python` may be run."""
+    """Yields progress, and at last what was proved: of each prediction, and of `more` products with a shape. The caller
+    has seen to it that `python` may be run."""
     proved = Proved()
     events: list[dict[str, Any]] = []
-    left = [f"{p.entry}/{p.dtype}" for p in predictions]
-    total = len(left)
+    cases = [*(f"{p.entry}/{p.dtype}" for p in predictions), *more]
+    left, total = list(cases), len(cases)
+    if more:
+        bounds = replace(bounds, total_s=_FULL_S)
     env = environment(environ, LOGGING, (*_ELSEWHERE, *tunable(environ)))
     for _ in range(_MOST_CHILDREN):
         if not left:
@@ -108,15 +124,19 @@ def prove(
             break
         events.append({"event": "died", "case": begun, "state": child.ended.state, "detail": why})
         left.remove(begun)
-    yield from_events(events, predictions, proved)
+    yield from_events(events, predictions, proved, more)
 
 
 def from_events(
-    events: Sequence[Mapping[str, Any]], predictions: Sequence[Prediction], proved: Proved | None = None
+    events: Sequence[Mapping[str, Any]],
+    predictions: Sequence[Prediction],
+    proved: Proved | None = None,
+    more: Sequence[str] = (),
 ) -> Proved:
     """What the events of the script say."""
     proved = proved or Proved()
-    predicted = {f"{p.entry}/{p.dtype}": p.library for p in predictions}
+    small = {f"{p.entry}/{p.dtype}": p.library for p in predictions}
+    predicted = {**small, **{key: small.get(key.rpartition("/")[0]) for key in more}}
     files: dict[str, None] = {}
     speaking: set[str] = set()
     logs = {id(e): gemm_log.read(str(e.get("log") or "")) for e in events if e.get("event") == "case"}
@@ -132,21 +152,20 @@ def from_events(
         if event.get("event") == "case" and key in predicted:
             proved.proofs.append(_proof(event, logs[id(event)], speaking, proved, predicted[key]))
         elif event.get("event") == "died":
-            entry, _, dtype = key.partition("/")
             state: Outcome = _DIED.get(str(event["state"]), "crashed")
-            proved.proofs.append(
-                GemmProof(key=key, entry=entry, dtype=dtype, outcome=state, detail=clean(str(event["detail"]), 300),
-                          predicted=predicted.get(key))
-            )  # fmt: skip
+            detail = clean(str(event["detail"]), 300)
+            proved.proofs.append(GemmProof(**_named(key), outcome=state, detail=detail, predicted=predicted.get(key)))
     seen = {p.key for p in proved.proofs}
     for key, library in predicted.items():
         if key not in seen:
-            entry, _, dtype = key.partition("/")
             said = proved.trouble or "an earlier product ended the process"
-            proved.proofs.append(
-                GemmProof(key=key, entry=entry, dtype=dtype, outcome="not-run", detail=said, predicted=library)
-            )
+            proved.proofs.append(GemmProof(**_named(key), outcome="not-run", detail=said, predicted=library))
     return proved
+
+
+def _named(key: str) -> dict[str, Any]:
+    entry, dtype, *shape = key.split("/")
+    return {"key": key, "entry": entry, "dtype": dtype, "shape": shape[0] if shape else None}
 
 
 _TOLD = ("version", "hip", "cuda", "device", "gpu", "arch", "preferred")
@@ -158,22 +177,19 @@ def _proof(
     event: Mapping[str, Any], log: gemm_log.GemmLog, speaking: set[str], proved: Proved, predicted: str | None
 ) -> GemmProof:
     key = str(event["case"])
-    entry, _, dtype = key.partition("/")
     kernels = tuple(clean(str(k), 300) for k in event.get("kernels") or () if gemm_kernel.is_product(str(k)))[:8]
     outcome = _OUTCOMES.get(str(event.get("outcome")), "refused")
     on_gpu = str(proved.torch.get("device", "cpu")).startswith("cuda")
     found = witness(log, kernels, speaking, on_gpu) if outcome in ("ran", "wrong") else Witness(None, None)
     if found.library in (None, "torch") and not on_gpu and outcome in ("ran", "wrong"):
-        found = _silent(dtype, speaking, proved.files) or found
+        found = _silent(key.split("/")[1], speaking, proved.files) or found
     error = event.get("error")
     relative = float(error) if isinstance(error, (int, float)) else None
     detail = event.get("detail")
     if outcome == "wrong":
         detail = f"relative error {relative:.2g}; {event.get('tolerance')} is allowed"
     return GemmProof(
-        key=key,
-        entry=entry,
-        dtype=dtype,
+        **_named(key),
         outcome=outcome,
         detail=clean(str(detail), 300) if detail else None,
         device=proved.torch.get("gpu") or proved.torch.get("device"),

@@ -27,7 +27,7 @@ def bench(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            help="gemm, copy, host, attention, flex, compile, launch, collectives (default: all); "
+            help="gemm, copy, host, p2p, l2, attention, flex, compile, launch, collectives (default: all); "
             "or `compare A B`, `report FILE`, `tune`."
         ),
     ] = None,
@@ -132,6 +132,10 @@ def _measure(
     found.devices = tuple(replace(d, ceiling=ceiling(machine, kb, d.pci)) for d in found.devices)
     wanted = [*shapes, *(s for s in _of_baselines(profile) if level == "full" and s not in shapes)]
     todo = plan(names, level, found.devices[0].torch, len(found.devices), wanted, runner.left())
+    if not todo.cases and not todo.collectives:
+        measured.hush()
+        why = "is measured at --level full, on a GPU" if level == "quick" else "needs a GPU; p2p and collectives, two"
+        raise InputError(f"nothing to measure: {', '.join(names)} {why}")
     try:
         for event in run(runner, todo, found):
             measured.say(event.what)
@@ -185,6 +189,7 @@ def _baselines(profile: Profile | None, found: Results) -> dict[str, Any]:
         if baseline is not None:
             held[one.key] = {
                 "value": number_of(baseline),
+                "kind": "published minimum" if baseline.value.floor is not None else "median measured elsewhere",
                 **baseline.model_dump(mode="json", exclude={"value", "what"}),
             }
             held[one.key]["unit"] = baseline.value.unit

@@ -25,6 +25,9 @@ def blas(
     prove: Annotated[
         bool, typer.Option("--prove", help="Run one small matrix product of each kind under your Python.")
     ] = False,
+    level: Annotated[
+        str, typer.Option(metavar="quick|full", help="With --prove: full adds 30 shapes in bf16 and fp8.")
+    ] = "quick",
     python: Annotated[str | None, typer.Option(help="Python interpreter that has torch.")] = None,
     from_: Annotated[Path | None, typer.Option("--from", help="Predict for this capture or bundle.")] = None,
     device: Annotated[
@@ -51,6 +54,8 @@ def blas(
         raise InputError("--prove runs on this machine and cannot be combined with --from")
     if device is not None and not re.fullmatch(r"cpu|cuda(?::\d{1,3})?", device):
         raise InputError(f"invalid --device '{device[:20]}' (cpu, cuda or cuda:N)")
+    if level not in ("quick", "full"):
+        raise InputError(f"invalid --level '{level[:20]}' (choose from quick, full)")
     system = _system(from_, None)
     machine = measured.facts(system, _python(python, live=from_ is None))
     predictions = predict(machine)
@@ -64,7 +69,7 @@ def blas(
     if prove:
         from doctor.system.user_python import withheld as kept_back
 
-        proved = _proved(machine, predictions, device)
+        proved = _proved(machine, predictions, device, level)
         if proved.trouble and all(p.outcome == "not-run" for p in proved.proofs):
             raise InputError(f"cannot run a matrix product: {proved.trouble}")
         withheld = kept_back(dict(os.environ))
@@ -79,14 +84,15 @@ def blas(
     return ExitCode.FINDINGS if bad else ExitCode.OK
 
 
-def _proved(machine: Snapshot, predictions: tuple[Prediction, ...], device: str | None) -> Proved:
+def _proved(machine: Snapshot, predictions: tuple[Prediction, ...], device: str | None, level: str) -> Proved:
     from doctor.blas import prove
     from doctor.cli import measured
     from doctor.findings import Progress
 
     python = measured.interpreter(machine)
     last: Any = None
-    for last in prove.prove(python, predictions, dict(os.environ), prove.BOUNDS, device):
+    more = prove.shaped(machine.torch.build == "cpu" or device == "cpu") if level == "full" else []
+    for last in prove.prove(python, predictions, dict(os.environ), prove.BOUNDS, device, more=more):
         if isinstance(last, Progress):
             measured.say(last.what)
     measured.hush()

@@ -11,17 +11,19 @@ Outcome = Literal["ran", "wrong", "refused", "crashed", "hung", "out-of-memory",
 
 
 class GemmProof(Model):
-    """One small matrix product that was run in the user's Python. `key` is `ENTRY/DTYPE`."""
+    """One matrix product that was run in the user's Python. `key` is `ENTRY/DTYPE`, or `ENTRY/DTYPE/MxNxK`."""
 
     key: str
     entry: str
     dtype: str
+    shape: str | None = None
+    """MxNxK; None for the one small product of each kind."""
     outcome: Outcome
     detail: str | None = None
     """Why it did not run, or how far off its values were."""
     device: str | None = None
     library: str | None = None
-    """`hipblaslt`, `rocblas`, `ck`, `cublas`, `cublaslt`, `mkl`, `onednn` …; None where nothing tells."""
+    """`hipblaslt`, `rocblas`, `ck`, `aiter`, `cublas`, `cublaslt`, `mkl`, `onednn` …; None where nothing tells."""
     told_by: str | None = None
     """`log`, `kernel name`, `log and kernel name`, `memory map`."""
     through: str | None = None

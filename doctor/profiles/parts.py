@@ -201,7 +201,8 @@ class Number(Data):
 
 
 class Baseline(Data):
-    """A number to compare with: what was measured, how, and on which software."""
+    """A number to compare with: what was measured, how, and on which software. A median has been measured, on a machine
+    at clocks and with a spread; a floor was published."""
 
     what: Line
     value: Number
@@ -212,6 +213,14 @@ class Baseline(Data):
     software: Mapping[str, Line]
     """Name → version of what the number was made with."""
     source: Source
+    machine: Line | None = None
+    clocks: Line | None = None
+
+    @model_validator(mode="after")
+    def _measured(self) -> Baseline:
+        if self.value.p50 is not None and None in (self.value.min, self.value.max, self.machine, self.clocks):
+            raise ValueError("a measured p50 needs min and max beside it, machine and clocks; expected a floor without")
+        return self
 
     @field_validator("software")
     @classmethod

@@ -18,15 +18,32 @@ def text(
 ) -> str:
     """`baselines`: key -> {value, unit, …}; a key without one has "no baseline"."""
     lines = [" ".join(f"{name} {version}" for name, version in software.items())]
-    device = None
+    device = method = None
     for one in measurements:
         if one.device != device:
-            device = one.device
+            device, method = one.device, None
             lines += ["", device]
+        if one.method and one.method != method:
+            method = one.method
+            lines.append(f"  # {method}")
         lines += list(_row(one, baselines.get(one.key)))
+    lines += list(_matrix(measurements))
     if trouble:
         lines += ["", f"Incomplete: {trouble}" if measurements else f"Nothing was measured: {trouble}"]
     return "\n".join([*lines, *finding_lines(findings)]) + "\n"
+
+
+def _matrix(measurements: Sequence[Measurement]) -> Iterator[str]:
+    """Copies between GPUs, as a table of all pairs."""
+    copies = {(m.device, m.what.removeprefix("p2p to ")): m for m in measurements if m.what.startswith("p2p to ")}
+    gpus = sorted({name for pair in copies for name in pair}, key=lambda name: (len(name), name))
+    if gpus:
+        rows = [["", *gpus]]
+        for one in gpus:
+            found = [copies.get((one, other)) for other in gpus]
+            rows.append([one, *(f"{m.value.p50:.4g}" if m and m.value else "-" for m in found)])
+        yield "\nCopies between GPUs, median in GB/s of one direction (row: from, column: to)"
+        yield from ("  " + "".join(f"{cell:>9}" for cell in row) for row in rows)
 
 
 def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
@@ -44,25 +61,25 @@ def _row(one: Measurement, baseline: Any) -> Iterator[str]:
         yield f"{name}: {one.outcome}" + (f": {one.detail}" if one.detail else "")
         return
     value = one.value
-    held = f"baseline {baseline['value']:.4g}" if isinstance(baseline, Mapping) else "no baseline"
+    held = f"{baseline['kind']} {baseline['value']:.4g}" if isinstance(baseline, Mapping) else "no baseline"
     yield (
         f"{name}: {value.p50:.4g} {one.unit} ({interval(value)}; {held})"
         + (" WRONG VALUES" if one.outcome == "wrong" else "")
     )
     if one.algorithm_gb_s is not None:
         yield (
-            f"    bus bandwidth; algorithm bandwidth {one.algorithm_gb_s:.4g} GB/s, "
+            f"    bus bandwidth; at the median: algorithm bandwidth {one.algorithm_gb_s:.4g} GB/s, "
             f"{one.time_us:.4g} us for {one.size_bytes} bytes"
         )
     if one.peak:
         yield f"    {value.p50 / one.peak:.0%} of the theoretical peak, {one.peak:g} {one.unit}"
     if one.warm:
-        yield f"    warm cache: {one.warm.p50:.4g} {one.unit} ({one.warm.low:.4g} to {one.warm.high:.4g})"
+        yield f"    warm cache: {one.warm.p50:.4g} {one.unit} ({interval(one.warm)})"
     if one.variant:
         yield f"    {one.variant}"
     if one.ratio:
         ratio = one.ratio
-        yield f"    {ratio.p50:.3f} times the time of {one.against} ({ratio.low:.3f} to {ratio.high:.3f})"
+        yield f"    {ratio.p50:.3f} times the time of {one.against}, repeat by repeat ({interval(ratio)})"
     clocks = clocks_line(one.clocks)
     if clocks:
         yield f"    at {clocks}"

@@ -20,13 +20,18 @@ _HEADS = ("Case", "Device", "Median", "Interval", "Warm cache", "Theoretical pea
 def page(data: Mapping[str, Any], measurements: Sequence[Measurement]) -> str:
     """`data`: the result file as it was read, `measurements`: its numbers. Whatever it holds is text."""
     held = dict(_baselines(data))
+    kinds = {
+        str(row["key"]): row["baseline"].get("kind")
+        for row in data["measurements"]
+        if isinstance(row.get("baseline"), dict)
+    }
     return "".join(
         [
             top("doctor bench"),
             *_header(data),
             *_bars(measurements, held),
             *_rooflines(measurements),
-            *_table(measurements, held),
+            *_table(measurements, held, kinds),
             BOTTOM,
         ]
     )
@@ -62,9 +67,9 @@ def _rooflines(measurements: Sequence[Measurement]) -> Iterator[str]:
         yield f"<section aria-labelledby='roofline'>\n<h2 id='roofline'>Roofline</h2>\n{lines}</section>\n"
 
 
-def _table(measurements: Sequence[Measurement], held: Mapping[str, float]) -> Iterator[str]:
+def _table(measurements: Sequence[Measurement], held: Mapping[str, float], kinds: Mapping[str, Any]) -> Iterator[str]:
     head = '<tr class="head">' + "".join(f'<th scope="col">{name}</th>' for name in _HEADS) + "</tr>\n"
-    rows = "".join(_row(one, held.get(one.key)) for one in measurements)
+    rows = "".join(_row(one, held.get(one.key), kinds.get(one.key)) for one in measurements)
     yield "<section aria-labelledby='numbers'>\n<h2 id='numbers'>Numbers</h2>\n"
     yield (
         '<div class="wide" role="region" aria-label="Table of numbers" tabindex="0"><table class="rows">\n'
@@ -72,7 +77,7 @@ def _table(measurements: Sequence[Measurement], held: Mapping[str, float]) -> It
     )
 
 
-def _row(one: Measurement, baseline: float | None) -> str:
+def _row(one: Measurement, baseline: float | None, kind: Any) -> str:
     value = one.value
     name = f"{one.what} {one.dtype} {one.shape}" + (f" ({one.variant})" if one.variant else "")
     if value is None:
@@ -83,9 +88,9 @@ def _row(one: Measurement, baseline: float | None) -> str:
             one.device,
             f"{value.p50:.4g} {one.unit}{wrong}",
             interval(value),
-            f"{one.warm.p50:.4g} {one.unit}" if one.warm else "",
+            f"{one.warm.p50:.4g} {one.unit} ({interval(one.warm)})" if one.warm else "",
             f"{value.p50 / one.peak:.0%} of {one.peak:g}" if one.peak else "not known",
-            f"{value.p50 / baseline:.0%} of {baseline:g}" if baseline else "no baseline",
+            f"{value.p50 / baseline:.0%} of {baseline:g}{f', {kind}' if kind else ''}" if baseline else "no baseline",
             clocks_line(one.clocks),
             one.method or "",
         ]

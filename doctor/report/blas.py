@@ -23,6 +23,7 @@ _NAMED = {
     "cublas": "cuBLAS",
     "cublaslt": "cuBLASLt",
     "ck": "CK",
+    "aiter": "AITER",
     "mkl": "MKL",
     "onednn": "oneDNN",
     "openblas": "OpenBLAS",
@@ -83,7 +84,8 @@ def text(
     lines = [f"torch {machine.torch.version} for {machine.torch.build} {build}".rstrip(), ""]
     lines += ["What torch will choose", *_chosen(machine, predictions)]
     if machine.gemm_proofs is not None:
-        lines += ["", "What ran", *_ran(machine.gemm_proofs)]
+        lines += ["", "What ran", *_ran([p for p in machine.gemm_proofs if p.shape is None])]
+        lines += _by_shape([p for p in machine.gemm_proofs if p.shape])
         if withheld:
             lines.append(f"  Not passed to the child process, because it runs as root: {', '.join(withheld)}")
     if trouble:
@@ -133,3 +135,18 @@ def _ran(proofs: Sequence[GemmProof]) -> Iterator[str]:
         yield from (f"    {label} {value}" for label, value in shown if value)
         if detail:
             yield f"    {detail}"
+
+
+def _by_shape(proofs: Sequence[GemmProof]) -> Iterator[str]:
+    """For each kind of product the libraries, by how many shapes they ran; of all but the first which shapes."""
+    if proofs:
+        yield f"\nBy shape (MxNxK; {plural(len({p.shape for p in proofs}), 'shape')})"
+    kinds: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for one in proofs:
+        way = f" through {_NAMED.get(one.through, one.through)}" if one.through else ""
+        name = f"{_NAMED.get(one.library, one.library)}{way}" if one.outcome in ("ran", "wrong") else one.outcome
+        kinds.setdefault((one.entry, one.dtype), {}).setdefault(name, []).append(str(one.shape))
+    for (entry, dtype), took in kinds.items():
+        rows = sorted(took.items(), key=lambda row: -len(row[1]))
+        rest = [f"{name} {len(shapes)}: {', '.join(shapes)}" for name, shapes in rows[1:]]
+        yield f"  {entry} {_TYPES.get(dtype, dtype)}: {'; '.join([f'{rows[0][0]} {len(rows[0][1])}', *rest])}"

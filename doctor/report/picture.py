@@ -16,7 +16,7 @@ _BOX, _HIGH, _GAP, _PAD = 186, 62, 14, 16
 _ROW = 4
 """Devices side by side: so that the picture fits the page."""
 _MOST = 64
-"""Devices and measurements that a picture shows."""
+"""Devices that a picture shows."""
 
 
 class _Placed(NamedTuple):
@@ -151,7 +151,8 @@ def _device(at: _Placed, head: str, name: str, more: str, wrong: bool, *, round_
 def bars(bench: Iterable[Data], baselines: Mapping[str, float]) -> str:
     """What was measured, each against its baseline where `baselines` has one for its key; bars of one unit share a
     scale. "" where nothing was measured."""
-    rows = [m for m in bench if m.get("value")][:_MOST]
+    rows = [m for m in bench if m.get("value")][:1000]
+    several = len({m["device"] for m in rows}) > 1
     if not rows:
         return ""
     most: dict[str, float] = {}
@@ -160,13 +161,16 @@ def bars(bench: Iterable[Data], baselines: Mapping[str, float]) -> str:
         most[row["unit"]] = max(there)
     compared = sum(row["key"] in baselines for row in rows)
     without = ", no baseline" if compared else ""
-    drawn = "".join(_bar(row, most[row["unit"]] or 1.0, baselines.get(row["key"]), without) for row in rows)
+    drawn = "".join(
+        _bar(row, most[row["unit"]] or 1.0, baselines.get(row["key"]), without, f" {row['device']}" if several else "")
+        for row in rows
+    )
     words = f"{plural(len(rows), 'measurement')}, {compared} with a baseline"
     hint = "Bar: the median; thin line: its interval" + "; upright: the baseline" * bool(compared)
     return f'<figure><ul class="bars">\n{drawn}</ul><figcaption>{text(words)}. {hint}.</figcaption></figure>\n'
 
 
-def _bar(row: Data, most: float, baseline: float | None, without: str) -> str:
+def _bar(row: Data, most: float, baseline: float | None, without: str, device: str) -> str:
     """A line of words with a bar that is as wide as there is room. `without`: words where there is no baseline."""
     value, scale = row["value"], 100 / most
     against = f", {value['p50'] / baseline:.0%} of {baseline:g}" if baseline else without
@@ -178,5 +182,5 @@ def _bar(row: Data, most: float, baseline: float | None, without: str) -> str:
     if baseline:
         parts.append(f'<line class="base" x1="{baseline * scale:.2f}" y1="0" x2="{baseline * scale:.2f}" y2="20"/>')
     svg = f'<svg aria-hidden="true" viewBox="0 0 100 20" preserveAspectRatio="none">{"".join(parts)}</svg>'
-    name, words = f"{row['what']} {row['dtype']} {row['shape']}", f"{value['p50']:.4g} {row['unit']}{against}"
+    name, words = f"{row['what']} {row['dtype']} {row['shape']}{device}", f"{value['p50']:.4g} {row['unit']}{against}"
     return f"<li><span>{text(name)}</span>{svg}<span>{text(words)}</span></li>\n"

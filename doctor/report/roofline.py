@@ -16,8 +16,8 @@ from typing import NamedTuple
 from doctor.facts.gemm import Measurement
 from doctor.report.markup import text
 
-_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "float8": 1}
-_RESULT = {"float8": 2}
+_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "float8": 1, "float4": 0.5}
+_RESULT = {"float8": 2, "float4": 2}
 """Bytes of one element of the result, where it has another type: bfloat16."""
 _STREAM = {"scale memory": 1 / 16, "triad memory": 2 / 24}
 """Operations for each byte, in float64: one for two elements, two for three (BabelStream)."""
@@ -73,7 +73,7 @@ def work(one: Measurement) -> tuple[float, float] | None:
     size = _BYTES.get(one.dtype)
     if size is None or len(sizes) != one.shape.count("x") + 1:
         return None
-    if one.what.startswith("gemm") and len(sizes) == 3:
+    if one.what.startswith("gemm") and one.what != "gemm matmul-amax" and len(sizes) == 3:
         m, n, k = sizes
         return 2.0 * m * n * k, float(size * (m * k + n * k) + _RESULT.get(one.dtype, size) * m * n)
     if one.what == "attention forward" and len(sizes) == 4:
@@ -107,9 +107,10 @@ def _roofs(those: Sequence[Measurement]) -> Roofs:
     tflops = {}
     for kind in dict.fromkeys(m.dtype for m in products):
         peaks = [m.peak for m in products if m.dtype == kind and m.peak]
-        if not peaks:
-            measured.append(kind)
-        tflops[kind] = max(peaks or [m.value.p50 for m in products if m.dtype == kind and m.value])
+        done = [found[1] for m in those if m.dtype == kind and m.what not in _STREAM and (found := _done(m))]
+        if peaks or done:
+            tflops[kind] = max(peaks or done)
+            measured += [] if peaks else [kind]
     return Roofs(bandwidth, tflops, tuple(measured))
 
 

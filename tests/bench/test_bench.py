@@ -27,10 +27,10 @@ from tests.rules.machines import mi300x_host
 # --- plan
 
 
-def test_a_full_run_has_the_five_shapes_and_three_types() -> None:
+def test_a_full_run_has_the_five_shapes_and_four_types() -> None:
     cases = plan(["gemm"], "full", "cuda:0").cases
     assert {c["shape"] for c in cases} == set(GEMM_SHAPES)
-    assert {c["dtype"] for c in cases} == {"bfloat16", "float16", "float8"}
+    assert {c["dtype"] for c in cases} == {"bfloat16", "float16", "float8", "float4"}
 
 
 @each("left", [60.0, 40.0, 10.0])
@@ -112,7 +112,7 @@ def test_a_case_that_hangs_dies_or_takes_all_memory_costs_itself_alone(tmp_path:
     outcomes = {m.what.split()[0] if m.value is None else m.what: m.outcome for m in results.measurements}
     assert outcomes == {
         "copy": "hung", "gemm matmul": "ran", "gemm linear": "ran", "attention": "crashed", "host": "out-of-memory",
-        "flex": "refused", "compile": "wrong",
+        "flex": "refused", "compile all": "wrong",
     }  # fmt: skip
     linear = next(m for m in results.measurements if m.what == "gemm linear" and m.dtype == "bfloat16")
     assert linear.ratio is not None
@@ -126,7 +126,7 @@ def test_a_quick_run_takes_all_gpus_at_once_in_their_order(tmp_path: Path) -> No
     results = Results(devices=tuple(Device(f"cuda:{n}", "GPU") for n in range(3)))
     list(run(runner(tmp_path), plan(["gemm"], "quick", "cuda:0", 3), results))
     assert [m.device for m in results.measurements] == ["cuda:0"] * 2 + ["cuda:1"] * 2 + ["cuda:2"] * 2
-    assert "3 at once" in str(results.measurements[0].method)
+    assert "3 devices at once" in str(results.measurements[0].method)
 
 
 def test_what_the_time_of_the_run_does_not_reach_is_no_fault_of_its_case(tmp_path: Path) -> None:

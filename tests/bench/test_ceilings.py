@@ -9,7 +9,7 @@ import pytest
 from doctor.bench.ceilings import Ceiling, ceiling, flush, link_peak, peak
 from doctor.bench.results import Device, measured
 from doctor.facts.gemm import Clocks
-from doctor.facts.gpu import Partition, PciLink
+from doctor.facts.gpu import Partition, PciLink, XgmiLink
 from doctor.knowledge import Knowledge
 from doctor.report.bench import text
 from tests.each import each
@@ -36,13 +36,25 @@ def test_an_h100_is_known_by_its_pci_id() -> None:
     assert found.cache_bytes is None, "torch reports the L2 cache"
 
 
-def test_nothing_is_known_of_a_partition_of_another_address_or_without_one() -> None:
+def test_of_a_partition_the_caches_are_known_and_of_another_address_nothing() -> None:
     machine = mi300x_host()
     assert machine.gpus is not None
     parts = (Partition(key="0"), Partition(key="1"))
     split = machine.model_copy(update={"gpus": (machine.gpus[0].model_copy(update={"partitions": parts}),)})
-    for one, address in ((split, machine.gpus[0].pci_address), (machine, "0000:ff:00.0"), (machine, None)):
+    for one, address in ((machine, "0000:ff:00.0"), (machine, None)):
         assert ceiling(one, KB, address) == Ceiling()
+    of_part = ceiling(split, KB, machine.gpus[0].pci_address)
+    assert of_part == Ceiling(288 << 20), "the Infinity Cache serves all partitions, and has to be flushed for each"
+
+
+def test_copies_between_gpus_have_a_peak_where_links_are_up() -> None:
+    for made, name, gb_s in ((mi300x_host(), "xgmi", 64), (h100_host(), "nvlink", 450)):
+        assert made.gpus is not None
+        for up, expected in ((True, gb_s), (False, None)):
+            links = (XgmiLink(kind=name, index=0, up=up),)
+            machine = made.model_copy(update={"gpus": (made.gpus[0].model_copy(update={"links": links}),)})
+            found = ceiling(machine, KB, made.gpus[0].pci_address)
+            assert peak(found, "p2p to cuda:1", "bytes") == expected
 
 
 @each("speed, width, expected", [(32, 16, 63.0), (16, 16, 31.5), (5, 8, 4.0), (64, 16, None), (None, 16, None)])
@@ -50,16 +62,37 @@ def test_a_link_of_pcie(speed: float | None, width: int, expected: float | None)
     assert link_peak(PciLink(max_speed_gt_s=speed, max_width=width)) == expected
 
 
-@each("cache, gpu, mib", [(50 << 20, True, 100), (288 << 20, True, 576), (None, True, 512), (None, False, 64),
-                          (1 << 20, False, 16), (1 << 30, False, 64)])  # fmt: skip
+@each("cache, gpu, mib", [(50 << 20, True, 256), (4 << 20, True, 256), (288 << 20, True, 576), (None, True, 512),
+                          (None, False, 64), (1 << 20, False, 16), (1 << 30, False, 64)])  # fmt: skip
 def test_what_is_written_to_clear_the_cache(cache: int | None, gpu: bool, mib: int) -> None:
     size, name = flush(cache, gpu)
     assert size == mib << 20
     assert name.startswith("partly cold") == (cache == 1 << 30)
 
 
+def test_copies_between_gpus_are_shown_as_a_table_of_pairs() -> None:
+    case = {"what": "p2p", "dtype": "bytes", "shape": "256MiB"}
+    rows = []
+    for mine, others in (
+        ("cuda:0", {"to cuda:1": [1.0] * 20, "to cuda:10": [2.0] * 20}),
+        ("cuda:1", {"to cuda:0": [4.0] * 20}),
+    ):
+        sent = {"times": others, "variants": {"to cuda:1": "peer access"}}
+        rows += measured(case, sent, Device(mine, "MI300X", None, None, Ceiling(None, None, None, 536.9)), Clocks())
+    shown = text({}, rows, {}, [])
+    assert "50% of the theoretical peak, 536.9 GB/s\n    peer access" in shown
+    assert shown.endswith("""(row: from, column: to)
+              cuda:0   cuda:1  cuda:10
+     cuda:0        -    268.4    134.2
+     cuda:1    67.11        -        -
+    cuda:10        -        -        -
+""")
+
+
 def test_a_measurement_has_its_warm_value_and_its_part_of_the_peak() -> None:
-    device = Device("cuda:0", "MI300X", None, 4 << 20, Ceiling(288 << 20, 5300, None, {"bf16": 1307.4}, "knowledge:x"))
+    device = Device(
+        "cuda:0", "MI300X", None, 4 << 20, Ceiling(288 << 20, 5300, None, None, {"bf16": 1307.4}, "knowledge:x")
+    )
     case = {"what": "copy", "dtype": "float64", "shape": "1024MiB"}
     times: dict[str, Any] = {"triad": [0.75] * 20, "copy": [0.5] * 20}
     triad, copy = measured(case, {"times": times}, device, Clocks())

@@ -13,7 +13,7 @@ import pytest
 from doctor.bench import clocks
 from doctor.bench.plan import plan
 from doctor.bench.results import Device, Results
-from doctor.bench.run import run
+from doctor.bench.run import devices, run
 from doctor.facts.gemm import Clocks, Measurement, Spread
 from doctor.facts.origin import State
 from doctor.parsers.amd import gpu_metrics
@@ -40,15 +40,20 @@ class Smi(LiveSystem):
         return Reading(State.VALUE, "command:nvidia-smi", said)
 
 
-@pytest.mark.parametrize("field", ["clocks_event_reasons.active", "clocks_throttle_reasons.active"])
-def test_clocks_and_throttle_reasons_of_nvidia_by_new_and_old_drivers(field: str) -> None:
-    told = clocks.read(Smi("1410, 1593, 398.12, 61, 0x0000000000000024\n", knows=field), ADDRESS, "cuda")
-    assert (told.sm_mhz, told.memory_mhz, told.power_w) == (1410, 1593, 398.12)
+@pytest.mark.parametrize(
+    ("field", "more", "power"),
+    [("clocks_event_reasons.active", ", 612.4", 612.4), ("clocks_event_reasons.active", ", [N/A]", 398.12),
+     ("clocks_throttle_reasons.active", "", 398.12)],
+)  # fmt: skip
+def test_clocks_and_throttle_reasons_of_nvidia_by_new_and_old_drivers(field: str, more: str, power: float) -> None:
+    """Where the driver has the power of this instant, the mean of the last second does not count."""
+    told = clocks.read(Smi(f"1410, 1593, 398.12, 61, 0x0000000000000024{more}\n", knows=field), ADDRESS, "cuda")
+    assert (told.sm_mhz, told.memory_mhz, told.power_w) == (1410, 1593, power)
     assert told.throttle == ("power cap", "software thermal slowdown")
 
 
 def test_what_nvidia_smi_does_not_tell_is_left_out() -> None:
-    assert clocks.read(Smi("1410, 1593, [N/A], 61, Not Active"), ADDRESS, "cuda").throttle is None
+    assert clocks.read(Smi("1410, 1593, [N/A], 61, Not Active, [N/A]"), ADDRESS, "cuda").throttle is None
     assert clocks.read(Smi("", 9), ADDRESS, "cuda") == Clocks()
     assert clocks.read(Smi("x"), "0000:05:00.0; rm", "cuda") == Clocks()
     assert clocks.read(Smi("x"), None, "rocm") == Clocks()
@@ -64,9 +69,10 @@ def amd(root: Path, metrics: bytes = b"") -> TreeSystem:
     return TreeSystem(root)
 
 
-def of_mi300x(power_limit: int) -> bytes:
-    """Table 1.7: counters at 44, of which the second is the power limit's."""
-    made = bytearray(128)
+def of_mi300x(power_limit: int, *dies: int) -> bytes:
+    """Table 1.7: counters at 44, of which the second is the power limit's; clocks of the dies at 296."""
+    made = bytearray(312)
+    struct.pack_into(f"<{len(dies)}H", made, 296, *dies)
     struct.pack_into("<HBB", made, 0, len(made), 1, 7)
     struct.pack_into("<I", made, 48, power_limit)
     return bytes(made)
@@ -102,6 +108,21 @@ def test_throttling_in_one_of_several_readings_marks_the_result(tmp_path: Path) 
     one = Measurement(key="k", what="gemm", dtype="-", shape="-", device="cuda:0", unit="ms", value=value,
                       clocks=watch.seen)  # fmt: skip
     assert "at 2100 MHz, 750 W, 66 C, THROTTLED by power limit in 1 of 3 readings" in text({}, [one], {}, [])
+
+
+def test_a_partition_has_the_clocks_of_its_own_dies(tmp_path: Path) -> None:
+    """CPX of an MI300X: hwmon has the clock of the first die for all. Devices of one address are partitions."""
+    machine = amd(tmp_path, of_mi300x(100, 2100, 2100, 1300, 2100, 132, 132, 132, 132))
+    for part, mhz in (((0, 8), 2100), ((2, 8), 1300), ((1, 4), 1300), (None, 2100)):
+        watch = clocks.Watch(machine, ADDRESS, "rocm", part)
+        watch.look(str(tmp_path), None)
+        assert (watch.seen.sm_mhz, watch.seen.power_w) == (mhz, 750)
+    watch = clocks.Watch(amd(tmp_path, b""), ADDRESS, "rocm", (2, 8))
+    watch.look(str(tmp_path), None)
+    assert watch.seen.sm_mhz is None, "not that of another partition"
+    rows = [{"name": "MI300X", "pci": ADDRESS}] * 2 + [{"name": "MI300X", "pci": "0000:06:00.0"}]
+    body = CHILD.replace("[" + CHILD.partition("devices=[")[2].partition("]")[0] + "]", repr(rows))
+    assert [d.part for d in devices(runner(tmp_path, body), None).devices] == [(0, 2), (1, 2), None]
 
 
 @pytest.mark.parametrize("path", ["/etc/seen-1", "seen-1", "{folder}/../seen-1", "{folder}/other", "a\0b", 7])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -116,6 +117,9 @@ def test_a_graph_is_captured_after_a_warm_up_on_another_stream(part: Any) -> Non
     made["graph"]()
     assert said == ["wait", "aside", "call", "call", "call", "end", "wait", "capture", "call", "end", "replay"]
     assert part("bench_launch").with_graph(None, ways, "cpu") == ways
+    assert list(part("bench_launch").with_graph(SimpleNamespace(cuda=cuda), {"model": print}, "cuda")) == [
+        "model", "model-graph",
+    ]  # fmt: skip
 
 
 def test_calls_of_a_repeat_are_the_same_on_both_sides(part: Any) -> None:
@@ -138,6 +142,28 @@ def test_caches_that_cpus_share_are_counted_once(part: Any, tmp_path: Path) -> N
         (folder / "size").write_text(size + "\n")
     assert part("bench_devices").host_cache(str(tmp_path)) == 48 << 20
     assert part("bench_devices").host_cache(str(tmp_path / "none")) is None
+
+
+def test_numa_nodes_have_the_cpus_that_this_process_may_use(part: Any, tmp_path: Path) -> None:
+    part("bench_devices")
+    mine = sorted(os.sched_getaffinity(0))
+    rows = {"node0": f"{mine[0]}", "node1": f"{mine[-1]},9000-9003", "node2": "9000-9001", "node3": "\n"}
+    for name, cpus in rows.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "cpulist").write_text(cpus)
+    assert part("bench_links").nodes(str(tmp_path)) == {0: {mine[0]}, 1: {mine[-1]}}
+
+
+def test_a_call_is_bound_to_its_node_outside_of_the_measured_time(part: Any) -> None:
+    everywhere = os.sched_getaffinity(0)
+    part("bench_devices")
+    order: list[set[int]] = []
+    one = part("bench_links").Bound(lambda: order.append(os.sched_getaffinity(0)), {min(everywhere)})
+    try:
+        timer(part).once(one)
+    finally:
+        os.sched_setaffinity(0, everywhere)
+    assert order == [{min(everywhere)}]
 
 
 def test_a_budget_that_is_over_leaves_at_least_ten_repeats(part: Any) -> None:

@@ -15,6 +15,7 @@ from doctor.errors import InputError
 from doctor.facts.gemm import Spread
 from doctor.parsers.blas.tunableop_csv import entries
 from tests.bench.test_bench import runner
+from tests.rules.machines import mi300x_host
 
 FILE = """Validator,PT_VERSION,2.9.1
 GemmTunableOp_BFloat16_TN,tn_6144_8_2560_ld_2560_2560_6144,Gemm_Hipblaslt_6849,0.200725
@@ -34,6 +35,26 @@ def test_the_first_entry_of_each_product_is_measured_again_as_torch_takes_it() -
         ("Gemm_Rocblas_8", [64, 32, 16], 1),  # torch before 2.7 wrote no distances of rows
     ]
     assert refused == ["GemmTunableOp_float_NN/nn_64_64_64_ld_128_64_64: part of a larger matrix, or an unknown form"]
+
+
+OF_A_WHEEL = {"PT_VERSION": "2.9.1", "HIP_VERSION": "702", "HIPBLASLT_VERSION": "100201-5b515cf1bc",
+              "GCN_ARCH_NAME": "gfx942:sramecc+:xnack-", "ROCBLAS_VERSION": "5.2.0.5b515cf1bc"}  # fmt: skip
+"""As torch 2.9.1 of ROCm 7.2 writes them."""
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, None),
+        ({"PT_VERSION": "2.8.0"}, "PT_VERSION is 2.8.0, but this torch is 2.9.1"),
+        ({"HIP_VERSION": "604"}, "HIP_VERSION is 604, but torch was built for ROCm 7.2"),
+        ({"ROCM_VERSION": "6.4.0.0-1-a"}, "ROCM_VERSION is 6.4.0.0-1-a, but torch was built for ROCm 7.2"),
+        ({"GCN_ARCH_NAME": "gfx950:sramecc+:xnack-"}, "GCN_ARCH_NAME is gfx950, but this machine has gfx942"),
+    ],
+)
+def test_a_file_of_another_torch_rocm_or_gpu_is_stale(changed: dict[str, str], said: str | None) -> None:
+    machine = mi300x_host({"torch.version": "2.9.1+rocm7.2", "torch.rocm": "7.2"})
+    assert list(tunableop.stale({**OF_A_WHEEL, **changed}, machine)) == ([said] if said else [])
 
 
 def by_torch(variable: str, number: str) -> str:

@@ -16,8 +16,11 @@ from tests.live.faulty_torch import ENVIRONMENT, needs_torch
 def sent(*pairs: tuple[float, float]) -> list[dict[str, object]]:
     return [
         {"event": "about", "torch": "2.9.1", "triton": "3.5.1", "device": "NVIDIA H100"},
-        {"event": "case", "case": "gemm/bfloat16/8192x8192x8192", "way": "matmul", "pairs": [list(p) for p in pairs]},
-    ]
+        {
+            "event": "case", "case": "gemm/bfloat16/8192x8192x8192", "way": "matmul", "peer": "triton do_bench",
+            "pairs": [list(p) for p in pairs], "seconds": [[1.0, 2.0] for _ in pairs],
+        },
+    ]  # fmt: skip
 
 
 def test_ratios_are_made_pair_by_pair_so_that_drift_cancels() -> None:
@@ -26,6 +29,7 @@ def test_ratios_are_made_pair_by_pair_so_that_drift_cancels() -> None:
     assert row.ratio.p50 == pytest.approx(1.01)
     assert [row.ratio.low, row.ratio.high] == pytest.approx([1.01, 1.01])
     assert row.holds
+    assert (row.seconds, row.peer) == (0.5, "triton do_bench")
 
 
 @pytest.mark.parametrize(("ratio", "holds"), [(1.019, True), (1.021, False), (0.981, True), (0.979, False)])
@@ -67,13 +71,17 @@ def test_the_script_times_both_in_turn(tmp_path: Path) -> None:
     wrapper.chmod(0o755)
     found, trouble = events(str(wrapper), "cpu", rounds=3, repeats=5, rep_ms=10, names=["copy"])
     assert trouble is None
-    measured = [(row.case, row.way, row.ratio.repeats) for row in rows(found)]
-    assert measured == [("copy/float64/64MiB", way, 3) for way in ("copy", "scale", "triad")]
-    assert len([e for e in found if e.get("event") == "round"]) == 9
+    measured = [(row.case, row.way, row.peer, row.ratio.repeats) for row in rows(found)]
+    assert measured == [
+        ("copy/float64/64MiB", way, peer, 3)
+        for way in ("copy", "scale", "triad")
+        for peer in ("torch.utils.benchmark", "triton do_bench")
+    ]
+    assert len([e for e in found if e.get("event") == "round"]) == 18
 
 
 @needs_torch
-def test_without_triton_it_says_so() -> None:
-    found, trouble = events(f"{ENVIRONMENT}/bin/python", "cuda:0", rounds=1)
-    assert found == []
-    assert "No module named 'triton'" in str(trouble)
+def test_without_triton_torchs_own_timer_is_left() -> None:
+    found, trouble = events(f"{ENVIRONMENT}/bin/python", "cpu", rounds=2, repeats=10, rep_ms=10, names=["attention"])
+    assert (trouble, found[0]["triton"]) == (None, None)
+    assert {row.peer for row in rows(found)} == {"torch.utils.benchmark"}

@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from doctor.blas.predict import DTYPES, ENTRIES, Library, Prediction
-from doctor.blas.prove import Proved, from_events, prove, witness
+from doctor.blas.prove import Proved, from_events, prove, shaped, witness
 from doctor.findings import Progress
+from doctor.knowledge import Knowledge
 from doctor.parsers.blas import gemm_log
+from doctor.report.blas import text
+from doctor.rules.bench import gemm_paths_diverge
 from doctor.system.user_python import Bounds
 from tests.each import each
+from tests.rules.machines import mi300x_host
 
 RECORDED = Path(__file__).parent / "recorded/torch-2.13.0-cpu.jsonl"
 """Of torch 2.13.0+cpu from a wheel, on two cores with AVX-512, 2026-11-21."""
@@ -65,6 +69,16 @@ def test_a_torch_for_cpu() -> None:
         ([], [TENSILE], "rocblas", "kernel name", None),
         ([LT_LINE], [], "hipblaslt", "log", None),
         ([], ["void ck::kernel_gemm_xdl_cshuffle_v3<...>"], "ck", "kernel name", None),
+        ([], ["_ZN5aiter42fp8gemm_bf16_blockscale_BpreShuffle_32x128E.kd"], "aiter", "kernel name", None),
+        ([LT_LINE], ["aiter::bf16gemm_fp32bf16_tn_32x64_splitk_clean"], "aiter", "kernel name", "hipblaslt"),
+        ([], ["void ck_tile::kentry<1, ck_tile::MoeFlatmmKernel<...>>"], "ck", "kernel name", None),
+        (
+            [],
+            ["_ZN7ck_tile6kentryILi1ENS_13FmhaFwdKernelI", "aiter::dynamic_per_group_scaled_quant_kernel"],
+            None,
+            None,
+            None,
+        ),
         ([CUBLAS_LINE], [NVJET], "cublas", "log and kernel name", None),
         ([CUBLAS_LINE, CUBLASLT_LINE], [NVJET], "cublas", "log and kernel name", None),
         ([CUBLASLT_LINE], [NVJET], "cublaslt", "log and kernel name", None),
@@ -101,6 +115,24 @@ def test_on_an_amd_gpu_with_files_of_both_libraries() -> None:
     mm, linear = from_events(events, predicted("rocblas", "mm/bfloat16", "linear-bias/bfloat16")).proofs
     assert (mm.library, mm.file, mm.device) == ("rocblas", f"{wheel}/librocblas.so", "AMD Instinct MI300X")
     assert (linear.library, linear.file) == ("hipblaslt", f"{wheel}/libhipblaslt.so")
+
+
+def test_each_of_30_shapes_has_its_library_and_the_report_names_those_that_differ() -> None:
+    """One column of weights falls back to rocBLAS, in matmul alone; the smallest row count of FP8 is refused."""
+    keys = shaped(cpu=False)
+    assert (len({key.rpartition("/")[2] for key in keys}), len(keys)) == (30, 180)
+    events: list[dict[str, Any]] = [{"event": "torch", "version": "2.9.1", "hip": "7.0", "device": "cuda"}]
+    for key in ("mm/bfloat16", "linear/bfloat16", *keys):
+        slow = key.startswith("mm/") and key.endswith("x50257x768")
+        events.append(case(key, ROCBLAS_LINE, [TENSILE]) if slow else case(key, LT_LINE, [LT]))
+    proved = from_events(events, predicted("hipblaslt", "mm/bfloat16", "linear/bfloat16"), more=keys)
+    assert {p.outcome for p in proved.proofs} == {"ran"}
+    machine = mi300x_host().model_copy(update={"gemm_proofs": tuple(proved.proofs)})
+    shown = text(machine, (), ())
+    assert "By shape (MxNxK; 30 shapes)\n  mm bf16: hipBLASLt 25; rocBLAS 5: 1x50257x768, 16x50257x768," in shown
+    assert "  linear bf16: hipBLASLt 30\n" in shown
+    (finding,) = gemm_paths_diverge.check(machine, Knowledge(), None)
+    assert finding.summary == "bfloat16: F.linear ran on hipblaslt, torch.mm on rocblas, 1x50257x768 (5 of the shapes)."
 
 
 def test_debians_torch_with_openblas() -> None:

@@ -38,7 +38,7 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.blas.prove": (5, frozenset()),
     "doctor.blas.scripts": (9, frozenset({"torch"})),  # data, run by the user's Python: nothing of ours imports it
     "doctor.bench": (5, frozenset()),
-    "doctor.bench.scripts": (9, frozenset({"torch"})),
+    "doctor.bench.scripts": (9, frozenset({"torch", "triton"})),
     "doctor.rules": (4, frozenset()),
     "doctor.engine": (5, frozenset({"pydantic"})),
     "doctor.report": (5, frozenset()),

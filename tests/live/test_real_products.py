@@ -20,7 +20,7 @@ from doctor.bench import tunableop
 from doctor.bench.plan import plan
 from doctor.bench.results import Device, Results
 from doctor.bench.run import run
-from doctor.bench.runner import Runner
+from doctor.bench.runner import SCRIPT, Runner
 from doctor.blas.prove import SCRIPT as PROVE
 from doctor.errors import InputError
 from doctor.parsers.blas import tunableop_csv
@@ -180,3 +180,63 @@ def test_an_entry_of_tunableop_is_measured_by_the_product_that_it_names(python: 
         key, _, told = part.partition("\n")
         assert ENTRIES[key.replace("/", ",")][0] in told.partition("CHECK")[0], part
         assert json.loads(told.rpartition("CHECK ")[2].strip().splitlines()[0])[1] is None
+
+
+SCALED = """
+scaled = part("bench_scaled")
+for device, broken in (("cpu", False), ("cpu", True)):
+    ways, check, recipes = scaled.float8(torch, 64, 96, 128, device)
+    real = torch._scaled_mm
+    if broken:  # a library that leaves the scale of A out: with a scale of 1.0 nobody sees it
+        torch._scaled_mm = lambda a, b, scale_a, **more: real(a, b, scale_a=torch.ones(()), **more)
+    print(json.dumps([list(ways), check()[1], recipes["matmul-amax"]]))
+    torch._scaled_mm = real
+
+FP4 = [0, 0.5, 1, 1.5, 2, 3, 4, 6]
+def decoded(packed):
+    return torch.tensor([[(-1) ** (c >> 3) * FP4[c & 7] for byte in row for c in (byte & 15, byte >> 4)]
+                         for row in packed.view(torch.uint8).tolist()])
+def unpacked(a, b, scale_a, scale_b, out_dtype):
+    assert (scale_a.numel(), scale_b.numel(), scale_a.dtype) == (128 * 4, 128 * 4, kind), scale_a
+    return (decoded(a) @ decoded(b.t()).t()).to(out_dtype)
+torch._scaled_mm = unpacked
+for hip, arch, kind in ((None, "", torch.float8_e4m3fn), ("7.0", "gfx950:sramecc+", torch.float8_e8m0fnu)):
+    torch.version.hip, sys.modules["bench_cases"].gfx = hip, lambda torch, device: arch
+    for capability in ((10, 0), (9, 0)):
+        torch.cuda.get_device_capability = lambda device: capability
+        try:
+            ways, check, recipes = scaled.float4(torch, 48, 80, 64, "cpu")
+            print(json.dumps([list(ways), check()[1], recipes["matmul"]]))
+        except sys.modules["bench_cases"].Absent as absent:
+            print(json.dumps([[], None, str(absent)]))
+"""
+
+
+def test_products_of_fp8_and_fp4_by_their_recipes(python: str) -> None:
+    """FP8 by torch's own code for a CPU. For FP4 it has none: what was packed is decoded and multiplied here."""
+    scripts = Path(tunableop.__file__).parent / "scripts"
+    argv = [python, "-c", ASK.partition("tuned =")[0] + SCALED, str(scripts), "[]"]
+    ran = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=True)
+    whole, without_scale, *fp4 = map(json.loads, ran.stdout.splitlines())
+    assert whole[:2] == [["matmul", "matmul-amax", "matmul-fast"], None]
+    assert "that of A from its amax in each call" in whole[2]
+    assert "cuBLASLt" in whole[2]
+    assert without_scale[1].startswith("matmul-amax: relative error")
+    assert [(wrong, "blocks" in said or "for each" in said) for _, wrong, said in fp4] == [
+        (None, True), (None, False), (None, True), (None, True),
+    ]  # fmt: skip
+    assert "float8_e8m0fnu) for each 32 values" in fp4[2][2]
+    assert fp4[1] == [[], None, "this GPU has no FP4"]
+
+
+def test_what_this_torch_lacks_is_not_run_and_no_failure(python: str) -> None:
+    """Without triton there is no kernel that reads the L2; the next case goes on."""
+    cases = [
+        {"what": "l2", "dtype": "float32", "shape": "64MiB"},
+        {"what": "copy", "dtype": "float64", "shape": "1MiB"},
+    ]
+    request = {"mode": "measure", "device": "cpu", "cases": cases, "repeats": 10, "budget_s": 1.0, "flush": 1 << 20}
+    child = Child(python, SCRIPT, request, environment(os.environ, {}), Bounds(120, 60))
+    sent = [event for event in child.events() if event.get("event") == "case"]
+    assert (sent[0]["outcome"], sent[0]["detail"]) == ("not-run", "triton is not installed, whose kernel it needs")
+    assert sorted(sent[1]["times"]) == ["copy", "scale", "triad"]

@@ -35,6 +35,8 @@ def lines(*those: Measurement) -> Roofline:
     [
         ("gemm matmul", "bfloat16", "8192x8192x8192", (2 * 8192**3, 3 * 2 * 8192**2)),
         ("gemm matmul", "float8", "16x32x64", (2 * 16 * 32 * 64, 16 * 64 + 32 * 64 + 2 * 16 * 32)),
+        ("gemm matmul", "float4", "16x32x64", (2 * 16 * 32 * 64, (16 * 64 + 32 * 64) / 2 + 2 * 16 * 32)),
+        ("gemm matmul-amax", "float8", "16x32x64", None),  # it reads more: A in bfloat16
         ("attention forward", "float32", "1x4x256x64", (2 * 4 * 256 * 256 * 64, 4 * 4 * 4 * 256 * 64)),
         ("attention backward", "float32", "1x4x256x64", None),
         ("gemm matmul", "int3", "8x8x8", None),
@@ -56,6 +58,12 @@ def test_a_large_product_is_bound_by_compute_and_a_narrow_one_by_memory() -> Non
     assert triad.by == "memory"
     assert triad.tflops / (triad.limit or 1) == pytest.approx(0.9)
     assert found.roofs.measured == ()
+
+
+def test_without_a_known_peak_the_highest_number_is_the_roof_of_attention_too() -> None:
+    attention = measured("attention forward", "bfloat16", "4x32x4096x128", 2.0, "ms")
+    points = lines(measured("gemm matmul", "bfloat16", "64x64x64", 1.0), H200[0], attention).points
+    assert all(point.tflops <= (point.limit or 0) * 1.000001 for point in points if "memory" not in point.name)
 
 
 def test_attention_is_counted_by_its_time() -> None:

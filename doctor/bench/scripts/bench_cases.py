@@ -6,9 +6,13 @@ is wrong or None). A third part may say what runs in each way.
 
 import sys
 
-TOLERANCE = {"float32": 5e-3, "bfloat16": 1.5e-2, "float16": 1e-2, "float8": 4e-2}
+TOLERANCE = {"float32": 5e-3, "bfloat16": 1.5e-2, "float16": 1e-2, "float8": 4e-2, "float4": 1.5e-2}
 WORST_ROW = 0.1
 """Of the row's norm: one wrong value among ten thousand shows."""
+
+
+class Absent(Exception):
+    """This GPU or torch does not have it, so the case is not run."""
 
 
 def sizes(shape):
@@ -17,8 +21,8 @@ def sizes(shape):
 
 def gemm(torch, case, device):
     rows, columns, inner = sizes(case["shape"])
-    if case["dtype"] == "float8":
-        return gemm_float8(torch, rows, columns, inner, device)
+    if case["dtype"] in ("float8", "float4"):
+        return getattr(sys.modules["bench_scaled"], case["dtype"])(torch, rows, columns, inner, device)
     kind = getattr(torch, case["dtype"])
     a = torch.randn(rows, inner, dtype=kind, device=device)
     weight, bias = torch.randn(columns, inner, dtype=kind, device=device), offsets(torch, columns, inner, kind, device)
@@ -45,26 +49,6 @@ def offsets(torch, columns, inner, kind, device):
 
 def gfx(torch, device):
     return getattr(torch.cuda.get_device_properties(torch.device(device)), "gcnArchName", "")
-
-
-def gemm_float8(torch, rows, columns, inner, device):
-    fnuz = torch.version.hip and gfx(torch, device).startswith("gfx94")
-    kind = torch.float8_e4m3fnuz if fnuz else torch.float8_e4m3fn
-    a = torch.randn(rows, inner, dtype=torch.bfloat16, device=device).to(kind)
-    b = torch.randn(columns, inner, dtype=torch.bfloat16, device=device).to(kind).t()
-    one = torch.ones((), dtype=torch.float32, device=device)
-
-    def call(fast):
-        result = torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=fast)
-        return result[0] if isinstance(result, tuple) else result
-
-    ways = {"matmul": lambda: call(False)}
-    if not torch.version.hip:  # ROCm's libraries have no such choice
-        ways["matmul-fast"] = lambda: call(True)
-    recipe = "torch._scaled_mm of %s, one float32 scale of 1.0 for each matrix, bfloat16 result, " % kind
-    recipe += "fast accumulation %s"
-    variants = {name: recipe % ("on" if name == "matmul-fast" else "off") for name in ways}
-    return ways, lambda: worst([(n, product_error(torch, w(), a, b)) for n, w in ways.items()], "float8"), variants
 
 
 VECTORS = 4
@@ -144,29 +128,6 @@ def copy(torch, case, device):
     return ways, check
 
 
-def host(torch, case, device):
-    size = amount(case["shape"])
-    there = torch.randint(0, 127, (size,), dtype=torch.int8, device=device)
-    pinned, pageable = (torch.zeros(size, dtype=torch.int8, pin_memory=pin) for pin in (True, False))
-    back = torch.empty_like(there)
-
-    def check():
-        for name, here in (("pinned", pinned), ("pageable", pageable)):
-            here.copy_(there)
-            back.copy_(here)
-            torch.cuda.synchronize()
-            if not torch.equal(back, there):
-                return 1.0, "%s: what came back differs from what was sent" % name
-        return 0.0, None
-
-    return {
-        "to-device": lambda: back.copy_(pinned, non_blocking=True),
-        "to-host": lambda: pinned.copy_(there, non_blocking=True),
-        "to-device-pageable": lambda: back.copy_(pageable),
-        "to-host-pageable": lambda: pageable.copy_(there),
-    }, check
-
-
 def heads(torch, shape, kind, device, gradient):
     return [torch.randn(*shape, dtype=kind, device=device, requires_grad=gradient) for _ in range(3)]
 
@@ -236,14 +197,16 @@ def flex(torch, case, device):
     mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, length, length, device=device)
     compiled = torch.compile(flex_attention)
 
+    call = {"attention": lambda: compiled(q, k, v, block_mask=mask)}
+    ways = sys.modules["bench_launch"].with_graph(torch, call, device)
+
     def check():
-        error = apart(compiled(q, k, v, block_mask=mask), reference_attention(torch, q, k, v)[0])
+        wanted = reference_attention(torch, q, k, v)[0]
+        error = max(apart(call(), wanted) for call in ways.values())
         bad = not error <= 2 * TOLERANCE[case["dtype"]]
         return error, "FlexAttention: relative error %.2g" % error if bad else None
 
-    return sys.modules["bench_launch"].with_graph(
-        torch, {"attention": lambda: compiled(q, k, v, block_mask=mask)}, device
-    ), check
+    return ways, check
 
 
 def compiled(torch, case, device):
@@ -255,16 +218,17 @@ def compiled(torch, case, device):
         return torch.nn.functional.gelu(x @ w).softmax(-1) + x.sum(-1, keepdim=True)
 
     fast = torch.compile(plain)
+    ways = sys.modules["bench_launch"].with_graph(torch, {"model": lambda: fast(x, w)}, device)
 
     def check():
-        got, wanted = fast(x, w).double(), plain(x.double(), w.double())
-        error = float((got - wanted).norm() / wanted.norm())
-        bad = not error <= 2 * TOLERANCE[case["dtype"]]
+        wanted = plain(x.double(), w.double())
+        errors = [float((call().double() - wanted).norm() / wanted.norm()) for call in ways.values()]
+        error, bad = max(errors), not all(one <= 2 * TOLERANCE[case["dtype"]] for one in errors)
         return error, "torch.compile: relative error %.2g against eager in float64" % error if bad else None
 
-    return sys.modules["bench_launch"].with_graph(torch, {"model": lambda: fast(x, w)}, device), check
+    return ways, check
 
 
-MAKERS = {"gemm": gemm, "copy": copy, "host": host, "attention": attention, "flex": flex, "compile": compiled}
+MAKERS = {"gemm": gemm, "copy": copy, "attention": attention, "flex": flex, "compile": compiled}
 WARM = ("gemm", "attention")
 """Also timed with a warm cache. Copies are larger than any cache."""

@@ -60,15 +60,20 @@ def main():
 
 def measure(torch, request, send):
     device, made = request["device"], part("bench_cases")
+    for name in ("bench_devices", "bench_scaled"):
+        part(name)
     launches = part("bench_launch").MAKERS
-    makers = dict(made.MAKERS, **launches)
+    makers = dict(made.MAKERS, **launches, **part("bench_links").MAKERS)
     if device.startswith("cuda"):
         torch.cuda.set_device(torch.device(device))
     timer = sys.modules["bench_timer"].Timer(torch, device, request.get("flush", 256 << 20))
+    cpus = os.sched_getaffinity(0)
     for number, case in enumerate(request["cases"]):
         key = "/".join((case["what"], case["dtype"], case["shape"]))
         send(event="begin", case=key)
         try:
+            if case["what"] == "l2":
+                makers["l2"] = l2(made)
             parts = makers[case["what"]](torch, case, device)
             (ways, check), variants = parts[:2], parts[2] if len(parts) > 2 else {}
             timer.warm(ways, request.get("warm_s", 0.2))
@@ -85,13 +90,23 @@ def measure(torch, request, send):
             if seen and timer.gpu:
                 timer.keep_busy(ways, lambda seen=seen: os.path.exists(seen))
             send(event="case", case=key, times=times, error=error, wrong=wrong, variants=variants)
+        except made.Absent as absent:
+            send(event="case", case=key, outcome="not-run", detail=str(absent))
         except Exception as failure:  # whatever torch raises is the answer of this case
             text = (type(failure).__name__ + ": " + str(failure))[:600]
             memory = "OutOfMemory" in type(failure).__name__ or "not enough memory" in text or "MemoryError" in text
             send(event="case", case=key, outcome="out-of-memory" if memory else "refused", detail=text)
         ways = check = parts = None
+        os.sched_setaffinity(0, cpus)  # a case may have bound itself to the CPUs of one node
         if device.startswith("cuda"):
             torch.cuda.empty_cache()
+
+
+def l2(made):
+    try:
+        return part("bench_l2").l2
+    except ImportError:
+        raise made.Absent("triton is not installed, whose kernel it needs") from None
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ def devices(torch, request, send):
             address = asked(runtime, torch, number)
         else:
             address = "%04x:%02x:%02x.0" % (properties.pci_domain_id, bus, properties.pci_device_id)
-        cache = getattr(properties, "L2_cache_size", None)
+        # Of AMD it is the L2 of one die, without the Infinity Cache behind it.
+        cache = None if torch.version.hip else getattr(properties, "L2_cache_size", None)
         found.append({"name": properties.name, "pci": address, "memory": properties.total_memory, "cache": cache})
     send(event="devices", devices=found, torch=torch.__version__, hip=torch.version.hip, cuda=torch.version.cuda,
          host_cache=host_cache())  # fmt: skip

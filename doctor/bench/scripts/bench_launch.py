@@ -9,10 +9,10 @@ bench_cases = sys.modules.get("bench_cases")
 
 
 def with_graph(torch, ways, device):
-    """On a GPU also as "graph": the one call captured, and replayed. What a graph saves is the time of launching."""
+    """On a GPU also as "graph" or "NAME-graph": the one call captured, and replayed. What that saves is launching."""
     if not device.startswith("cuda"):
         return ways
-    (call,) = ways.values()
+    ((name, call),) = ways.items()
     aside = torch.cuda.Stream()  # captured calls are warmed up on another stream (PyTorch, notes on CUDA graphs)
     aside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(aside):
@@ -21,8 +21,13 @@ def with_graph(torch, ways, device):
     torch.cuda.current_stream().wait_stream(aside)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        call()
-    return dict(ways, graph=graph.replay)
+        made = call()
+
+    def replay():
+        graph.replay()
+        return made
+
+    return dict(ways, **{"graph" if name == "eager" else name + "-graph": replay})
 
 
 CALLS = {"launch": 1000, "decode": 20}
@@ -51,15 +56,17 @@ def launch(torch, case, device):
 
 
 def decode(torch, case, device):
-    """A product as large as one step of decoding: few rows, so that launching may take longer than the product."""
+    """Products as large as those of one step of decoding: few rows, and other weights in each call, as from one layer
+    to the next, so that they come from memory and not from a cache."""
     rows, columns, inner = bench_cases.sizes(case["shape"])
     kind = getattr(torch, case["dtype"])
-    a, w = (torch.randn(count, inner, dtype=kind, device=device) for count in (rows, columns))
-    made = torch.empty(rows, columns, dtype=kind, device=device)
+    a = torch.randn(rows, inner, dtype=kind, device=device)
+    weights = torch.randn(CALLS["decode"], columns, inner, dtype=kind, device=device)
+    made = torch.empty(CALLS["decode"], rows, columns, dtype=kind, device=device)
 
     def eager():
-        for _ in range(CALLS["decode"]):
-            torch.matmul(a, w.t(), out=made)
+        for weight, result in zip(weights, made):  # noqa: B905 (Python 3.8)
+            torch.matmul(a, weight.t(), out=result)
 
     ways = with_graph(torch, {"eager": eager}, device)
 
@@ -68,11 +75,12 @@ def decode(torch, case, device):
         for name, call in ways.items():
             made.zero_()
             call()
-            errors.append((name, bench_cases.product_error(torch, made, a, w.t())))
+            errors += [(name, bench_cases.product_error(torch, made[at], a, weights[at].t())) for at in (0, -1)]
         return bench_cases.worst(errors, case["dtype"])
 
-    return ways, check
+    size = weights.numel() * weights.element_size() >> 20
+    return ways, check, dict.fromkeys(ways, "%d weight matrices in turn, %d MiB in all" % (CALLS["decode"], size))
 
 
 MAKERS = {"launch": launch, "decode": decode}
-"""Their cache is warm: clearing it would give the launching a head start."""
+"""Timed without a flush before: it would give the launching a head start."""

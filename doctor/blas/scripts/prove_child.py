@@ -15,7 +15,7 @@ sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != os.path.dirna
 
 M, N, K, BATCH = 256, 512, 384, 4
 """Of the sizes no two are equal, so that a log line tells which is which; all divide by 16, as FP8 asks."""
-LIBRARIES = re.compile(r"/[^/]*(?:blas|mkl|dnn|openblas|blis|tensile|torch|amdhip|cudart|/library/)[^/]*$", re.I)
+LIBRARIES = re.compile(r"/[^/]*(?:blas|mkl|dnn|openblas|blis|tensile|torch|amdhip|cudart|aiter|/library/)[^/]*$", re.I)
 MOST_LOG = 20000
 
 
@@ -41,25 +41,25 @@ def main():
     send(event="torch", **about(torch, device))
     seen = set()
     for case in request["cases"]:
-        entry, _, dtype = case.partition("/")
+        entry, dtype, *shape = case.split("/")
         send(event="begin", case=case)
         try:
-            product, reference, tolerance = prepared(torch, entry, dtype, device, request.get("seed", 0))
+            sizes = [int(size) for size in shape[0].split("x")] if shape else (M, N, K)
+            product, terms, tolerance = prepared(torch, entry, dtype, device, request.get("seed", 0), *sizes)
             wait(torch, device)
-        except Absent as absent:
-            send(event="case", case=case, outcome="not-run", detail=str(absent))
-            continue
-        printed.since()  # making the reference is no product of this case
-        try:
+            printed.since()  # what was printed before is no product of this case
             result = product()
             wait(torch, device)
             log = printed.since()
             kernels = profiled(torch, product, device)
-            printed.since()
-            error = relative_error(torch, result, reference)
+            error = relative_error(torch, result, *terms)
+        except Absent as absent:
+            send(event="case", case=case, outcome="not-run", detail=str(absent))
+            continue
         except Exception as failure:  # whatever torch raises is the answer of this case
             said = (type(failure).__name__ + ": " + str(failure))[:600]
-            outcome = "not-run" if "not implemented for '" in said else "refused"  # a type that this device has not
+            # A type that this device has not, or a shape that its memory does not hold.
+            outcome = "not-run" if "not implemented for '" in said or (shape and "OutOfMemory" in said) else "refused"
             send(event="case", case=case, outcome=outcome, detail=said, log=printed.since())
             continue
         files = [f for f in mapped() if f not in seen]
@@ -122,47 +122,36 @@ def preferred(torch):
         return None
 
 
-def prepared(torch, entry, dtype, device, seed):
-    """(the product, its reference in float64, the relative error that is allowed). Raises Absent."""
+def prepared(torch, entry, dtype, device, seed, m, n, k):
+    """(the product, (a, b, what is added), the relative error that is allowed). Raises Absent."""
     torch.manual_seed(seed)
     kind = getattr(torch, dtype, None) if dtype != "float8" else torch.bfloat16
     if kind is None:
         raise Absent("this torch has no " + dtype)
     tolerance = {"float32": 5e-3, "bfloat16": 1.5e-2, "float16": 1e-2, "float8": 3e-2}[dtype]
+    many = (BATCH,) if entry in ("bmm", "baddbmm", "grouped_mm") else ()
 
     def normal(*shape):
-        return torch.randn(*shape, dtype=torch.float32).to(kind).to(device)
+        return torch.randn(*shape, dtype=torch.float32, device=device).to(kind)
 
-    def exact(tensor):
-        return tensor.detach().cpu().to(torch.float64)
-
-    a, b, bias = normal(M, K), normal(K, N), normal(N)
-    if entry == "mm":
-        return (lambda: torch.mm(a, b)), exact(a) @ exact(b), tolerance
-    if entry == "addmm":
-        c = normal(M, N)
-        return (lambda: torch.addmm(c, a, b)), exact(c) + exact(a) @ exact(b), tolerance
+    a, b, linear = normal(*many, m, k), normal(*many, k, n), torch.nn.functional.linear
+    if entry in ("mm", "bmm"):
+        return (lambda: getattr(torch, entry)(a, b)), (a, b), tolerance
+    if entry in ("addmm", "baddbmm"):
+        c = normal(*many, m, n)
+        return (lambda: getattr(torch, entry)(c, a, b)), (a, b, c), tolerance
     if entry in ("linear", "linear-bias"):
-        weight = b.t().contiguous()
-        added = bias if entry == "linear-bias" else None
-        reference = exact(a) @ exact(b)
-        linear = torch.nn.functional.linear
-        return (lambda: linear(a, weight, added)), reference if added is None else reference + exact(bias), tolerance
-    if entry in ("bmm", "baddbmm"):
-        left, right = normal(BATCH, M, K), normal(BATCH, K, N)
-        if entry == "bmm":
-            return (lambda: torch.bmm(left, right)), exact(left) @ exact(right), tolerance
-        c = normal(BATCH, M, N)
-        return (lambda: torch.baddbmm(c, left, right)), exact(c) + exact(left) @ exact(right), tolerance
+        weight, bias = b.t().contiguous(), normal(n) if entry == "linear-bias" else None
+        return (lambda: linear(a, weight, bias)), (a, b, bias), tolerance
     if entry == "scaled_mm":
+        if n % 16 or k % 16:
+            raise Absent("_scaled_mm takes sizes that 16 divides")
         return scaled(torch, a, b, device, tolerance)
-    if entry == "grouped_mm":
-        grouped = getattr(torch, "_grouped_mm", None)
-        if grouped is None:
-            raise Absent("this torch has no _grouped_mm")
-        left, right = normal(BATCH, M, K), normal(BATCH, N, K)
-        return (lambda: grouped(left, right.transpose(-2, -1))), exact(left) @ exact(right).transpose(-2, -1), tolerance
-    raise Absent("no such entry point")
+    grouped = getattr(torch, "_grouped_mm", None)
+    if entry != "grouped_mm" or grouped is None:
+        raise Absent("this torch has no _" + entry)
+    right = b.transpose(-2, -1).contiguous()
+    return (lambda: grouped(a, right.transpose(-2, -1))), (a, b), tolerance
 
 
 def scaled(torch, a, b, device, tolerance):
@@ -177,13 +166,12 @@ def scaled(torch, a, b, device, tolerance):
         raise Absent("this torch has no _scaled_mm or no " + name)
     left, right = a.to(kind), b.t().contiguous().to(kind).t()
     one = torch.ones((), dtype=torch.float32, device=device)
-    reference = left.cpu().to(torch.float32).double() @ right.cpu().to(torch.float32).double()
 
     def product():
         result = call(left, right, scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
         return result[0] if isinstance(result, tuple) else result
 
-    return product, reference, tolerance
+    return product, (left.float(), right.float()), tolerance
 
 
 def wait(torch, device):
@@ -207,12 +195,16 @@ def profiled(torch, product, device):
         return None
 
 
-def relative_error(torch, result, reference):
-    """In the Frobenius norm. What is no number counts as wholly wrong."""
-    held = result.detach().cpu().to(torch.float64)
-    if held.shape != reference.shape or not bool(torch.isfinite(held).all()):
+def relative_error(torch, result, a, b, added=None):
+    """Of result·x against a·(b·x) + added·x in float64, for random x of ones and minus ones (Freivalds): every value
+    counts, and a large product is checked in no time. What is no number counts as wholly wrong."""
+    if result.shape != (*a.shape[:-1], b.shape[-1]) or not bool(torch.isfinite(result).all()):
         return 1e9
-    return float((held - reference).norm() / reference.norm())
+    x = torch.randint(0, 2, (b.shape[-1], 4), device=a.device).double() * 2 - 1
+    wanted = a.double() @ (b.double() @ x)
+    if added is not None:
+        wanted = wanted + added.double() @ x
+    return float((result.double() @ x - wanted).norm() / wanted.norm())
 
 
 def mapped():

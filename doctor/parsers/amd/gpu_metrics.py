@@ -13,7 +13,7 @@ holds the clocks down (1.6 and later, 3.0), of which two readings tell.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from doctor.errors import ParserError
@@ -44,6 +44,8 @@ _COUNTED_ON_APU = (
 _INDEPENDENT = {(1, 3): 112, (2, 2): 120, (2, 3): 120, (2, 4): 120}
 _DEPENDENT = {(1, 4): 40, (1, 5): 104}
 _COUNTERS = {(1, 6): (36, _COUNTED), (1, 7): (44, _COUNTED), (1, 8): (44, _COUNTED), (3, 0): (228, _COUNTED_ON_APU)}
+_GFX_CLOCKS = {(1, 4): 240, (1, 5): 312, (1, 6): 264, (1, 7): 296, (1, 8): 296}
+"""Of eight clocks in MHz, one for each die (XCC)."""
 _FIRST_1_6 = (384, 108)
 """Size of the first layout that was called 1.6, which kept the engines' activity, and where its counters are."""
 
@@ -51,11 +53,12 @@ _FIRST_1_6 = (384, 108)
 @dataclass(frozen=True)
 class Metrics:
     """`reasons`: what holds the clocks down now, None where the table does not tell; `counters`: time that each has, in
-    units of the firmware."""
+    units of the firmware; `gfx_mhz`: the clock of each die."""
 
     revision: str
     reasons: tuple[str, ...] | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
+    gfx_mhz: tuple[int, ...] = ()
 
 
 def read(content: bytes) -> Metrics:
@@ -66,16 +69,17 @@ def read(content: bytes) -> Metrics:
     if not 4 <= size <= LIMIT or size > len(content) or not 1 <= major <= 9:
         raise ParserError(f"no table of gpu_metrics: {size} bytes of {len(content)}, revision {major}.{minor}")
     revision, table = f"{major}.{minor}", content[:size]
+    clocks = tuple(_dies(table, _GFX_CLOCKS.get((major, minor)))) if size != _FIRST_1_6[0] else ()
     if (at := _INDEPENDENT.get((major, minor))) is not None:
         return Metrics(revision, _said(_number(table, at, "<Q"), _BITS))
     if (at := _DEPENDENT.get((major, minor))) is not None:
-        return Metrics(revision, _said(_number(table, at, "<I"), _OF_MI300))
+        return Metrics(revision, _said(_number(table, at, "<I"), _OF_MI300), gfx_mhz=clocks)
     if (major, minor) in _COUNTERS:
         at, names = _COUNTERS[major, minor]
         if (major, minor, size) == (1, 6, _FIRST_1_6[0]):
             at = _FIRST_1_6[1]
         counted = {name: _number(table, at + 4 * n, "<I") for n, name in enumerate(names)}
-        return Metrics(revision, None, {name: value for name, value in counted.items() if value is not None})
+        return Metrics(revision, None, {name: v for name, v in counted.items() if v is not None}, clocks)
     return Metrics(revision)
 
 
@@ -90,6 +94,13 @@ def held_down(before: Metrics | None, now: Metrics | None) -> tuple[str, ...] | 
     if before is None or before.revision != now.revision or not now.counters:
         return None
     return tuple(name for name, value in now.counters.items() if value > before.counters.get(name, value))
+
+
+def _dies(table: bytes, at: int | None) -> Iterator[int]:
+    for place in range(8 if at is not None else 0):
+        clock = _number(table, (at or 0) + 2 * place, "<H")
+        if clock is not None:
+            yield clock
 
 
 def _number(table: bytes, at: int, kind: str) -> int | None:

@@ -11,6 +11,8 @@ both, and tells nothing.
 'rocblas'
 >>> library("Cijk_SB_BiasB_HAS_ScaleAlphaVec_PostGSU4_VW1"), library("Cijk_B_GA")
 (None, None)
+>>> library("_ZN5aiter42fp8gemm_bf16_blockscale_BpreShuffle_32x128E"), library("void ck::kernel_gemm_xdl<1>")
+('aiter', 'ck')
 >>> library("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64"), library("vectorized_elementwise_kernel")
 ('nvidia', None)
 """
@@ -20,7 +22,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-Maker = Literal["hipblaslt", "rocblas", "ck", "nvidia", "cutlass", "triton"]
+Maker = Literal["hipblaslt", "rocblas", "ck", "aiter", "nvidia", "cutlass", "triton"]
 """`nvidia`: of cuBLAS or cuBLASLt, which share their kernels: the log tells which of them was called."""
 
 _LONGEST = 1000
@@ -29,7 +31,13 @@ _FAMILIES: tuple[tuple[re.Pattern[str], Maker | None], ...] = (
     (re.compile(r"Cijk_(?!A[a-z]{3}C?_B[a-z]{3}C?_)"), None),
     (re.compile(r"(?:Custom_)?Cijk_"), "rocblas"),
     (re.compile(r"(?:void )?rocblas_(?:gemm|gemv|dot|internal)|_ZN?\w{0,3}\d{0,3}rocblas_"), "rocblas"),
-    (re.compile(r"(?:void )?ck::|_ZN2ck"), "ck"),
+    (
+        re.compile(
+            r"(?:void )?ck::|_ZN2ck\d|(?:void )?ck_tile::.{0,400}(?:Gemm|Flatmm)|_ZN7ck_tile.{0,400}(?:Gemm|Flatmm)"
+        ),
+        "ck",
+    ),
+    (re.compile(r"(?:void )?aiter::\w{0,80}gemm|_ZN5aiter\d{1,3}\w{0,80}gemm"), "aiter"),
     (re.compile(r"nvjet_|(?:sm\d{2,3}|volta|turing|ampere|maxwell|cublas)_\w{0,80}(?:gemm|gemv)"), "nvidia"),
     (re.compile(r"(?:void )?(?:cublas|gemv|gemmk1|gemmSN|gemv2|dot_kernel|splitKreduce)\w{0,60}"), "nvidia"),
     (re.compile(r"(?:void )?cutlass_\d{2,3}_\w{0,80}gemm|(?:void )?cutlass(?:__|::).{0,80}"), "nvidia"),

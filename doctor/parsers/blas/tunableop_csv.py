@@ -51,7 +51,7 @@ class Entry:
 
 _ENTRY = re.compile(
     r"\s{0,8}(?P<operator>\w{0,40}TunableOp_[\w.]{1,80}),(?P<shape>[a-z]{2}_[\w.]{1,200}),"
-    r"(?P<solution>[A-Za-z]\w{0,60}),(?P<ms>\d{1,9}(?:\.\d{1,12})?(?:e-?\d{1,3})?)"
+    r"(?P<solution>[A-Za-z]\w{0,60}(?:-\d{1,12})?),(?P<ms>\d{1,9}(?:\.\d{1,12})?(?:e-?\d{1,3})?)"
 )
 _SIZES = re.compile(r"[a-z]{2}_(\d{1,9})_(\d{1,9})_(\d{1,9})(?:_B_(\d{1,7}))?")
 _MOST = 100_000
@@ -62,6 +62,8 @@ def entries(text: str) -> tuple[Entry, ...]:
 
     >>> entries("GemmTunableOp_BFloat16_TN,tn_6144_8_2560_ld_2560_2560_6144,Gemm_Hipblaslt_6849,0.200725")[0].library
     'hipblaslt'
+    >>> entries("GemmTunableOp_float_NN,nn_64_64_64_ld_64_64_64,Gemm_Rocblas_-621294427,0.01")[0].solution
+    'Gemm_Rocblas_-621294427'
     """
     found: list[Entry] = []
     for number, line in enumerate(text.splitlines(), 1):

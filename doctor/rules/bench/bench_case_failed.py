@@ -28,7 +28,7 @@ What hangs or crashes in a small case also does in a large program, where the st
 
 ## Not raised when
 The case was skipped because this torch or device lacks the operation. If torch refuses what only some GPUs have (FP8,
-grouped products, FlexAttention), it is information.
+FP4, grouped products, FlexAttention), it is information.
 
 ## How to confirm
 Run the case alone: `doctor bench NAME`, and read the end of what it printed.
@@ -44,7 +44,7 @@ docs/bench.md
 """,
 )
 REMEDIES = (looks("Read the kernel log for a GPU fault at that time.", "journalctl", "-k", "-b", root=True),)
-_NOT_EVERYWHERE = ("scaled_mm", "grouped_mm", "float8", "flex", "compile")
+_NOT_EVERYWHERE = ("scaled_mm", "grouped_mm", "float8", "float4", "l2", "flex", "compile")
 _SAID = {"hung": "hung", "crashed": "crashed", "out-of-memory": "ran out of memory", "refused": "was refused"}
 
 
@@ -52,7 +52,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding a case."""
     for proof in machine.gemm_proofs or ():
         if proof.outcome in _SAID:
-            yield _finding(f"{proof.entry} {proof.dtype}", proof.key, proof.outcome, proof.detail, machine)
+            yield _finding(proof.key.replace("/", " "), proof.key, proof.outcome, proof.detail, machine)
     for measured in machine.bench or ():
         if measured.outcome in _SAID:
             name = f"{measured.what} {measured.dtype} {measured.shape} on {measured.device}"

@@ -59,7 +59,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding a case."""
     for proof in machine.gemm_proofs or ():
         if proof.outcome == "wrong":
-            name = f"{proof.entry} {proof.dtype}"
+            name = proof.key.replace("/", " ")
             yield _finding(f"{name} on {proof.library or 'an unknown library'}", proof.key, proof.detail, machine)
     for measured in machine.bench or ():
         if measured.outcome == "wrong":

@@ -66,12 +66,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """By library of each type, then by time of each measured pair."""
     proofs = {p.key: p for p in machine.gemm_proofs or () if p.outcome == "ran"}
     for dtype in dict.fromkeys(p.dtype for p in proofs.values()):
-        plain = proofs.get(f"mm/{dtype}")
-        for entry in ("linear", "linear-bias"):
-            other = proofs.get(f"{entry}/{dtype}")
-            if plain and other and _apart(plain, other):
-                yield _by_library(plain, other, machine)
-                break
+        pairs = [
+            (plain, other)
+            for plain in proofs.values()
+            for entry in ("linear", "linear-bias")
+            if plain.entry == "mm" and plain.dtype == dtype
+            if (other := proofs.get(plain.key.replace("mm", entry, 1))) and _apart(plain, other)
+        ]
+        if pairs:
+            yield _by_library(*pairs[0], machine, len({plain.shape for plain, _ in pairs if plain.shape}))
     for measured in machine.bench or ():
         timed = measured.what == "gemm linear" or (measured.what == "gemm linear-bias" and measured.device != "cpu")
         if timed and measured.outcome == "ran" and _excluded(measured):
@@ -80,14 +83,16 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 def _apart(one: GemmProof, other: GemmProof) -> bool:
     libraries = {one.library, other.library}
-    on_gpu = libraries <= {"hipblaslt", "rocblas", "ck", "cublas", "cublaslt"}
+    on_gpu = libraries <= {"hipblaslt", "rocblas", "ck", "aiter", "cublas", "cublaslt"}
     return None not in libraries and len(libraries) == 2 and on_gpu and frozenset(libraries) not in _SHARED
 
 
-def _by_library(plain: GemmProof, other: GemmProof, machine: Snapshot) -> Finding:
+def _by_library(plain: GemmProof, other: GemmProof, machine: Snapshot, shapes: int) -> Finding:
+    """`shapes`: at how many of them the libraries differ."""
     name = "F.linear with a bias" if other.entry == "linear-bias" else "F.linear"
+    where = f", {plain.shape} ({shapes} of the shapes)" if plain.shape else ""
     return Finding(
-        summary=f"{plain.dtype}: {name} ran on {other.library}, torch.mm on {plain.library}.",
+        summary=f"{plain.dtype}: {name} ran on {other.library}, torch.mm on {plain.library}{where}.",
         subject=Subject(kind="dtype", id=plain.dtype),
         evidence=tuple(
             Evidence(text=f"{p.entry}: {p.library} by {p.told_by}: {_shown(p)}", source=source)

@@ -27,6 +27,9 @@ V1_4 = (*HEADER, ("heat", U16 * 3), ("power", U16), ("activity", U16 * 2), ("vcn
 V1_5 = (*V1_4[:7], ("jpeg", U16 * 32), *TIME, ("throttle_status", U32))
 V1_6 = (*HEADER, ("heat", U16 * 3), ("power", U16), ("activity", U16 * 2), *TIME, *COUNTERS)
 V1_7 = (*V1_6[:6], ("bandwidth", U64), *TIME, *COUNTERS)
+LINKS = (("lock", U32), ("widths", U16 * 4), ("gfx_acc", U32), ("mem_acc", U32), ("pcie", U64 * 5))
+MOVED = (("naks", U32 * 2), ("xgmi", U64 * 16))
+AT_END = (("timestamp", U64), ("gfxclk", U16 * 8))
 V2_2 = (
     *HEADER, ("heat", U16 * 12), ("activity", U16 * 2), ("clock", U64), ("power", U16 * 12), ("average", U16 * 6),
     ("current", U16 * 6), ("cores", U16 * 8), ("l3", U16 * 2), ("throttle_status", U32), ("fan", U16),
@@ -104,6 +107,21 @@ def test_a_counter_that_grew_between_two_readings(
     assert held_down(now, now) == ()
     assert held_down(None, now) is None, "one reading of counters tells nothing"
     assert held_down(Metrics("1.3", ()), now) is None
+
+
+@pytest.mark.parametrize(
+    ("layout", "minor"),
+    [
+        ((*V1_4, *LINKS, MOVED[1], *AT_END), 4),
+        ((*V1_5, *LINKS, *MOVED, *AT_END), 5),
+        ((*V1_6, *LINKS, *MOVED, *AT_END), 6),
+        ((*V1_7, *LINKS, *MOVED, ("status", U16 * 8), ("padding", U16), *AT_END), 7),
+        ((*V1_7, *LINKS, *MOVED, ("status", U16 * 8), ("padding", U16), *AT_END), 8),
+    ],
+)
+def test_the_clock_of_each_die(layout: Any, minor: int) -> None:
+    clocks: Any = (U16 * 8)(2100, 2090, 2080, 2070, 0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF)  # four dies: MI308X
+    assert read(table(layout, 1, minor, gfxclk=clocks)).gfx_mhz == (2100, 2090, 2080, 2070)
 
 
 def test_what_is_told_now_needs_no_reading_before() -> None:

@@ -11,6 +11,10 @@ from tests.each import each
 LINES = [
     # hipBLASLt's own how-to on offline tuning
     ("hipblaslt", "hipblaslt-bench --api_method c -m 1024 -n 512 -k 1024 --lda 1024 --ldb 1024 --ldc 1024 --ldd 1024  --stride_a 0 --stride_b 0 --stride_c 0 --stride_d 0  --alpha 1.000000 --beta 1.000000 --transA N --transB N --batch_count 1  --a_type f16_r --b_type f16_r --c_type f16_r --d_type f16_r --scale_type f32_r --bias_type f32_r --compute_type f32_r --algo_method index --solution_index 22841"),
+    # ROCm/TheRock issue 5314, torch on gfx1151, 2026-05
+    ("hipblaslt", "hipblaslt-bench --api_method c -m 4096 -n 4096 -k 4096 --lda 4096 --ldb 4096 --ldc 4096 --ldd 4096  --stride_a 0 --stride_b 0 --stride_c 0 --stride_d 0  --alpha 1.000000 --alphai 0.000000 --beta 0.000000 --betai 0.000000 --transA T --transB T --batch_count 1 --scaleA 0 --scaleB 0  --a_type f16_r --b_type f16_r --c_type f16_r --d_type f16_r --scale_type f32_r --bias_type f32_r   --compute_type f32_r --algo_method index --solution_index 2010 --activation_type none --any_stride --rotating 0 --cold_iters 0 --iters 0 "),
+    # ROCm/hipBLASLt pull request 485, where the line came in
+    ("hipblaslt", "hipblaslt-bench -m 1024 -n 512 -k 1024 --lda 1024 --ldb 1024 --ldc 1024 --ldd 1024 --lde 1024 --stride_a 0 --transA N --transB N"),
     # MIOpen's issue of a failing rocBLAS product
     ("rocblas", "rocblas_gemm_ex,N,N,1024,16,27,1,0x7be683213a00,f32_r,1024,0x7be683203000,f32_r,27,0,0x7be683203a00,f32_r,1024,0x7be683203a00,f32_r,1024,f32_r,0,0,none,atomics_allowed"),
     ("rocblas", "./rocblas-bench -f gemm_ex --transposeA N --transposeB N -m 1024 -n 16 -k 27 --alpha 1 --a_type f32_r --lda 1024"),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from doctor.engine.judge import judge
+from doctor.errors import DataFileError
 from doctor.facts import Snapshot
 from doctor.facts.gemm import GemmProof, Measurement, Spread, Tuned
 from doctor.findings import Finding
@@ -256,7 +257,12 @@ def test_a_tuned_entry_that_is_slower() -> None:
 @pytest.mark.parametrize(("low", "fires"), [(6.0, True), (5.1, False)])
 def test_of_times_more_is_worse(low: float, fires: bool, tmp_path: Path, profile_file: str) -> None:
     text = Path(profile_file).read_text().replace("gemm bf16 4864x4096x8192", "attention forward")
-    text = text.replace('floor = 581.0, unit = "TFLOP/s"', 'p50 = 5.0, unit = "ms"')
+    text = text.replace('floor = 581.0, unit = "TFLOP/s"', 'p50 = 5.0, min = 4.9, max = 5.3, unit = "ms"')
+    alone = tmp_path / "alone.toml"
+    alone.write_text(text)
+    with pytest.raises(DataFileError, match="a measured p50 needs min and max beside it, machine and clocks"):
+        load(str(alone))
+    text = text.replace('library = "rocBLAS"', 'machine = "MI300X"\nclocks = "2100 MHz"\nlibrary = "rocBLAS"')
     path = tmp_path / "times.toml"
     path.write_text(text.replace('name = "mine"', 'name = "times"'))
     measured = number("attention forward", low + 1, low, low + 2, unit="ms")
