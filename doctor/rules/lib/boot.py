@@ -29,7 +29,7 @@ def without_argument(machine: Snapshot, argument: str) -> Remedy:
     """Take an argument off the kernel's command line, by the distribution's own tool where it has one."""
     tool = host_family(machine) in ("dnf", "zypper")
     add, remove = _by_tool(machine, argument)
-    by_hand = step(f"Delete `{argument}` from GRUB_CMDLINE_LINUX in /etc/default/grub (or your boot loader's entry).")
+    by_hand = step(f"Delete `{argument}` from the GRUB_CMDLINE_LINUX lines of /etc/default/grub (or of your boot loader).")
     return Remedy(
         title=f"Remove {argument} from the kernel command line.",
         scope=Scope.DRIVER,
@@ -74,22 +74,6 @@ def _by_tool(machine: Snapshot, argument: str) -> tuple[tuple[Step, ...], tuple[
         return (step(add[0].upper() + add[1:]), write), (step(f"Remove {argument} there again."), write)
     write = step("Write the boot loader's configuration (`update-grub`, or `grub2-mkconfig -o /boot/grub2/grub.cfg`).")
     return (step(add[0].upper() + add[1:]), write), (step(f"Remove {argument} there again."),)
-
-
-def module_option(title: str, module: str, option: str, *, reboot: bool = True) -> Remedy:
-    """An option of a kernel module, kept in /etc/modprobe.d."""
-    file = f"/etc/modprobe.d/{module}-{option.partition('=')[0]}.conf"
-    steps = (writes(file, f"options {module} {option}"), *((REBOOT,) if reboot else ()))
-    return Remedy(
-        title=title,
-        scope=Scope.DRIVER,
-        steps=steps,
-        root=True,
-        reboot=reboot,
-        risk=STOPS_NODE if reboot else None,
-        undo=(step("Remove the file, then reboot.", "rm", file),),
-        vendor="amd" if module in ("amdgpu", "ttm") else "nvidia" if module.startswith("nvidia") else None,
-    )
 
 
 def service(title: str, name: str, scope: Scope = Scope.HOST, vendor: str | None = None, **more: object) -> Remedy:

@@ -9,13 +9,14 @@ rocm.docs.amd.com/projects/install-on-linux, as of 2026-09).
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Literal
 
 from doctor.facts import Snapshot
 from doctor.findings import Remedy, Scope, Step
 from doctor.rules.lib import nvidia_packages, presence, repositories
+from doctor.rules.lib.command_effects import undo_of
 from doctor.rules.lib.nvidia_packages import GUIDE
-from doctor.rules.lib.packages import host_family, install
+from doctor.rules.lib.packages import host_family, install, kernel_headers
 from doctor.versions import Dotted
 
 NVIDIA_BRANCH = "580"
@@ -144,23 +145,18 @@ _BACK, _REMOVE = "Install the old branch again the same way, then reboot.", "Rem
 def amdgpu_driver(machine: Snapshot) -> tuple[Remedy, ...]:
     """AMD's DKMS driver where AMD builds it; the kernel's own elsewhere."""
     manager = host_family(machine)
-    common: dict[str, Any] = {
-        "scope": Scope.DRIVER,
-        "root": True,
-        "reboot": True,
-        "risk": JOBS_STOP,
-        "vendor": "amd",
-        "undo": (Step(text="Remove amdgpu-dkms, then reboot into the kernel's own driver."),),
-    }
     row = nvidia_packages.distribution(machine)
-    if row.amd_repository if row else manager in ("apt", "dnf", "zypper"):
+    if (row.amd_repository if row else manager != "pacman") and (argv := install(manager, "amdgpu-dkms")):
         release = _amdgpu_release(machine)
-        argv = install(manager, "amdgpu-dkms")
-        steps = (*repositories.amdgpu(machine, release), Step(text="Install amdgpu-dkms.", command=argv), REBOOT)
-        title = f"Install AMD's driver package amdgpu-dkms {release}."
-        return (
-            Remedy.model_validate({**common, "title": title, "steps": steps, "for": machine.os.name or machine.os.id}),
-        )
+        back = undo_of(argv, machine)
+        whole = {
+            "title": f"Install AMD's driver package amdgpu-dkms {release}.",
+            "scope": Scope.DRIVER, "root": True, "reboot": True, "risk": JOBS_STOP, "vendor": "amd",
+            "steps": (*repositories.amdgpu(machine, release), Step(text="Install amdgpu-dkms.", command=argv), REBOOT),
+            "for": machine.os.name or machine.os.id,
+            "undo": (back, reboot("Reboot into the kernel's own driver.")),
+        }  # fmt: skip
+        return (Remedy.model_validate(whole),)
     return (amdgpu_firmware(machine, "Install the kernel's amdgpu module and the GPU's firmware"),)
 
 
@@ -180,7 +176,8 @@ def amdgpu_firmware(machine: Snapshot, title: str = "Install the newest firmware
     """The distribution's package of AMD's firmware, the initramfs that carries it, and a reboot."""
     manager = host_family(machine)
     package = _FIRMWARE.get(manager or "")
-    if machine.os.id == "ubuntu":
+    row = nvidia_packages.distribution(machine)
+    if machine.os.id == "ubuntu" or (row and row.id in ("rhel-8", "rhel-9")):  # they do not split it
         package = "linux-firmware"
     argv = install(manager, package) if package else None
     text = f"Install {package}." if argv else "Install the distribution's package of AMD's firmware (linux-firmware)."
@@ -220,17 +217,11 @@ _INITRAMFS = {
 
 def rebuild_modules(machine: Snapshot) -> Remedy:
     """Build all DKMS modules for the running kernel."""
-    release = machine.kernel.release
-    known = release if release and re.fullmatch(r"\d[\w.+~-]*", release) and not in_container(machine) else None
-    manager = host_family(machine)
-    package = {"apt": f"linux-headers-{known}", "dnf": f"kernel-devel-{known}"}.get(manager or "")
-    headers = install(manager, package) if known and package else None
+    headers = kernel_headers(machine)
+    build = ("dkms", "autoinstall", "-k", str(machine.kernel.release)) if headers.command else None
     return Remedy(
         title="Build the DKMS modules for the running kernel.",
         scope=Scope.DRIVER,
-        steps=(
-            Step(text=f"Install the headers of kernel {(known or 'RELEASE (`uname -r`)')[:60]}.", command=headers),
-            Step(text="Build the modules.", command=("dkms", "autoinstall", "-k", known) if known else None),
-        ),
+        steps=(headers, Step(text="Build the modules.", command=build)),
         root=True,
     )

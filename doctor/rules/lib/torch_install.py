@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from doctor.facts.snapshot import Snapshot
@@ -32,9 +31,39 @@ _FAMILY = ("torch", "torchvision", "torchaudio")
 
 
 def python_of(machine: Snapshot) -> str:
-    """The interpreter that the user works with, where its path is fit to be shown in a command."""
+    """The interpreter that the user works with, where its path is fit to be shown in a command; else the one that is
+    first on PATH, in an environment that is activated."""
     path = machine.interpreter.path or ""
     return path if path.startswith("/") and path.isprintable() and len(path) < _LONGEST_PATH else "python3"
+
+
+_NEW = "torch-venv"
+
+
+def refuses_pip(machine: Snapshot) -> bool:
+    """Whether the distribution keeps pip out of the Python that is named (PEP 668: Debian from 12, Ubuntu from 23.04,
+    Arch), or no Python is known that could have a package."""
+    path, system = machine.interpreter.path, machine.os
+    if path is None:
+        return not machine.torch.installed and not machine.packages
+    since = {"debian": "12", "ubuntu": "23.04", "arch": "0"}.get(system.id or "")
+    return path.startswith("/usr/bin/") and since is not None and not Dotted(system.version or since) < since
+
+
+def install_torch(machine: Snapshot, tag: str, *wanted: str) -> tuple[Step, ...]:
+    """torch from one of PyTorch's indexes: in the environment that has it, or in a new one."""
+    options = ("install", "--force-reinstall", "--index-url", f"{INDEX}/{tag}", *wanted)
+    if not refuses_pip(machine):
+        here = "" if machine.interpreter.path else " Activate its environment first."
+        command = (python_of(machine), "-m", "pip", *options)
+        return (Step(text=f"Replace torch.{here}", command=command, where="environment"),)
+    text = f"Create an environment, {_NEW} (Debian, Ubuntu: it needs the package python3-venv)."
+    venv, python = ("python3", "-m", "venv", _NEW), f"{_NEW}/bin/python"
+    return (
+        Step(text=text, command=venv, where="environment"),
+        Step(text=f"Install torch in it; run your program with {python}.",
+             command=(python, "-m", "pip", *options), where="environment"),
+    )  # fmt: skip
 
 
 def cuda_tag(machine: Snapshot) -> str:
@@ -112,27 +141,33 @@ def install(machine: Snapshot, vendor: Literal["amd", "nvidia"]) -> Remedy:
         if same and (of_same := _tag_of(same, vendor, tag)):
             tag, kept, wanted = of_same, same, [f"torch=={same}", *wanted[1:]]
     what = f"torch {kept}" if kept else "torch"
-    title = f"Install {what} for {'CUDA' if vendor == 'nvidia' else 'ROCm'} ({tag}) in this environment."
+    where = "a new" if refuses_pip(machine) else "this"
+    title = f"Install {what} for {'CUDA' if vendor == 'nvidia' else 'ROCm'} ({tag}) in {where} environment."
     if same and kept != same:
         title = f"{title[:-1]}; no build of {same} is known to match."
-    start = (python_of(machine), "-m", "pip", "install", "--force-reinstall", "--index-url")
     return Remedy(
         title=title,
         scope=Scope.ENVIRONMENT,
-        steps=(Step(text="Replace torch.", command=(*start, f"{INDEX}/{tag}", *wanted), where="environment"),),
-        risk="replaces torch and the packages that it pins in this environment",
+        steps=install_torch(machine, tag, *wanted),
+        risk=None if refuses_pip(machine) else REPLACES,
         keeps=(f"torch {same}",) if same and kept == same else (),
-        undo=tuple(_undo(machine, start)),
+        undo=undo_torch(machine),
         vendor=vendor,
     )
 
 
-def _undo(machine: Snapshot, start: tuple[str, ...]) -> Iterator[Step]:
+REPLACES = "replaces torch and the packages that it pins in this environment"
+
+
+def undo_torch(machine: Snapshot) -> tuple[Step, ...]:
     """The build that was there: its label is the index that it came from."""
-    label = (machine.torch.version or "").partition("+")[2]
-    if (same := _release(machine)) and re.fullmatch(r"cpu|cu\d{3}|rocm\d\.\d(?:\.\d)?", label):
-        text = "Reinstall the old build."
-        yield Step(text=text, command=(*start, f"{INDEX}/{label}", f"torch=={same}"), where="environment")
+    if refuses_pip(machine):
+        return (Step(text="Delete the new environment.", command=("rm", "-r", _NEW), where="environment"),)
+    again = torch_again(machine)
+    if "--index-url" not in again:
+        return ()
+    argv = (python_of(machine), "-m", "pip", "install", *again)
+    return (Step(text="Reinstall the old build.", command=argv, where="environment"),)
 
 
 def _tag_of(release: str, vendor: str, newest: str) -> str | None:
@@ -163,4 +198,5 @@ def torch_again(machine: Snapshot) -> tuple[str, ...]:
 
 def see_gpu(machine: Snapshot) -> tuple[str, ...]:
     """The argv that proves torch sees a GPU."""
-    return (python_of(machine), "-c", "import torch; print(torch.__version__, torch.cuda.is_available())")
+    python = f"{_NEW}/bin/python" if refuses_pip(machine) else python_of(machine)
+    return (python, "-c", "import torch; print(torch.__version__, torch.cuda.is_available())")
